@@ -1,0 +1,34 @@
+// The thread's mode flags: one word, tested once per op; zero is the fast path.
+#pragma once
+
+#include <cstdint>
+
+namespace adjoint {
+
+enum ModeFlags : uint32_t {
+  kGradDisabled = 1,
+  kInferenceMode = 2,
+  kAnomaly = 4,
+  kAnomalyCheckNan = 8,
+  kSavedTensorHooks = 16,
+};
+
+extern thread_local uint32_t mode_flags;
+
+inline bool grad_enabled() { return !(mode_flags & kGradDisabled); }
+
+/// Turns recording off (or on) while it lives.
+class GradModeGuard {
+ public:
+  explicit GradModeGuard(bool enabled) : before_(mode_flags) {
+    mode_flags = enabled ? mode_flags & ~kGradDisabled : mode_flags | kGradDisabled;
+  }
+  ~GradModeGuard() { mode_flags = before_; }
+  GradModeGuard(const GradModeGuard&) = delete;
+  GradModeGuard& operator=(const GradModeGuard&) = delete;
+
+ private:
+  uint32_t before_;
+};
+
+}  // namespace adjoint

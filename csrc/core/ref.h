@@ -1,0 +1,57 @@
+// An owning pointer to anything that counts references: tensors, nodes, Python objects, shapes, storages.
+#pragma once
+
+#include <Python.h>
+
+#include <utility>
+
+namespace adjoint {
+
+inline void retain(PyObject* object) { Py_INCREF(object); }
+inline void release(PyObject* object) { Py_DECREF(object); }
+
+/// Counts through `retain(T*)` and `release(T*)`, found by argument-dependent lookup. The interpreter lock must be held.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}
+  Ref(const Ref& other) : pointer_(other.pointer_) {
+    if (pointer_) retain(pointer_);
+  }
+  Ref(Ref&& other) noexcept : pointer_(std::exchange(other.pointer_, nullptr)) {}
+  ~Ref() {
+    if (pointer_) release(pointer_);
+  }
+  Ref& operator=(Ref other) noexcept {
+    std::swap(pointer_, other.pointer_);
+    return *this;
+  }
+
+  /// Takes over a reference that the caller owns.
+  static Ref steal(T* pointer) {
+    Ref ref;
+    ref.pointer_ = pointer;
+    return ref;
+  }
+  /// Adds a reference to a pointer that somebody else owns.
+  static Ref borrow(T* pointer) {
+    if (pointer) retain(pointer);
+    return steal(pointer);
+  }
+
+  T* get() const { return pointer_; }
+  T* operator->() const { return pointer_; }
+  T& operator*() const { return *pointer_; }
+  explicit operator bool() const { return pointer_ != nullptr; }
+  /// Gives up ownership.
+  T* take() { return std::exchange(pointer_, nullptr); }
+  void reset() { *this = Ref(); }
+
+ private:
+  T* pointer_ = nullptr;
+};
+
+using Object = Ref<PyObject>;
+
+}  // namespace adjoint

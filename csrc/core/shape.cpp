@@ -1,0 +1,170 @@
+#include "core/shape.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+
+namespace adjoint {
+namespace {
+
+constexpr int kCachedDims = 6;
+constexpr int kCachedShapes = 256;
+struct FreeList {
+  Shape* items[kCachedShapes];
+  int count = 0;
+};
+FreeList free_shapes[kCachedDims + 1];
+
+Shape* allocate_shape(int ndim) {
+  if (ndim <= kCachedDims && free_shapes[ndim].count > 0) return free_shapes[ndim].items[--free_shapes[ndim].count];
+  void* memory = std::malloc(sizeof(Shape) + 2 * ndim * sizeof(int64_t));
+  if (!memory) throw std::bad_alloc();
+  return static_cast<Shape*>(memory);
+}
+
+ShapePtr start_shape(Sizes sizes) {
+  if (sizes.size() > kMaxDims)
+    fail("a tensor has at most ", kMaxDims, " dimensions; got ", sizes.size(), "; merge some of them");
+  int64_t numel = checked_numel(sizes);
+  Shape* shape = allocate_shape(static_cast<int>(sizes.size()));
+  shape->refs = 1;
+  shape->ndim = static_cast<uint8_t>(sizes.size());
+  shape->numel = numel;
+  std::copy(sizes.begin(), sizes.end(), shape->values);
+  return ShapePtr::steal(shape);
+}
+
+}  // namespace
+
+void destroy_shape(Shape* shape) {
+  if (shape->ndim <= kCachedDims) {
+    FreeList& list = free_shapes[shape->ndim];
+    if (list.count < kCachedShapes) {
+      list.items[list.count++] = shape;
+      return;
+    }
+  }
+  std::free(shape);
+}
+
+int64_t checked_numel(Sizes sizes) {
+  int64_t numel = 1;
+  bool empty = false;
+  for (int64_t size : sizes) {
+    if (size < 0)
+      fail("Trying to create tensor with negative dimension ", size, ": ", to_string(sizes), "; sizes must be 0 or more");
+    if (size == 0) empty = true;
+  }
+  if (empty) return 0;
+  for (int64_t size : sizes) {
+    if (__builtin_mul_overflow(numel, size, &numel) || numel > (INT64_MAX >> 4))
+      fail("numel: integer multiplication overflow; the sizes ", to_string(sizes), " ask for more elements than can be addressed");
+  }
+  return numel;
+}
+
+ShapePtr make_shape(Sizes sizes) {
+  ShapePtr shape = start_shape(sizes);
+  int64_t* strides = shape->values + shape->ndim;
+  int64_t stride = 1;
+  for (int i = shape->ndim - 1; i >= 0; --i) {
+    strides[i] = stride;
+    // An empty tensor can have sizes whose product overflows; its strides are never used to reach memory.
+    stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(std::max<int64_t>(sizes[i], 1)));
+  }
+  shape->contiguous = true;
+  return shape;
+}
+
+ShapePtr make_shape(Sizes sizes, Sizes strides) {
+  ShapePtr shape = start_shape(sizes);
+  std::copy(strides.begin(), strides.end(), shape->values + shape->ndim);
+  int64_t expected = 1;
+  bool contiguous = true;
+  for (int i = shape->ndim - 1; i >= 0 && contiguous; --i) {
+    if (sizes[i] == 1) continue;
+    contiguous = strides[i] == expected;
+    expected *= sizes[i];
+  }
+  shape->contiguous = contiguous || shape->numel == 0;
+  return shape;
+}
+
+ShapePtr scalar_shape() {
+  static Shape* shape = make_shape({}).take();
+  return ShapePtr::borrow(shape);
+}
+
+bool same_sizes(const Shape* a, const Shape* b) {
+  return a == b || (a->ndim == b->ndim && std::equal(a->sizes(), a->sizes() + a->ndim, b->sizes()));
+}
+
+std::string to_string(Sizes sizes) {
+  std::string text = "[";
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (i) text += ", ";
+    text += std::to_string(sizes[i]);
+  }
+  return text + "]";
+}
+
+bool is_dense(const Shape* shape) {
+  if (shape->contiguous) return true;
+  int order[kMaxDims];
+  int count = 0;
+  for (int i = 0; i < shape->ndim; ++i)
+    if (shape->sizes()[i] != 1) order[count++] = i;
+  const int64_t* strides = shape->strides();
+  std::stable_sort(order, order + count, [&](int a, int b) { return strides[a] < strides[b]; });
+  int64_t expected = 1;
+  for (int i = 0; i < count; ++i) {
+    if (strides[order[i]] != expected) return false;
+    expected *= shape->sizes()[order[i]];
+  }
+  return true;
+}
+
+void dense_strides_like(Sizes sizes, Sizes like, int64_t* strides) {
+  int order[kMaxDims];
+  int ndim = static_cast<int>(sizes.size());
+  for (int i = 0; i < ndim; ++i) order[i] = ndim - 1 - i;  // innermost first
+  std::stable_sort(order, order + ndim, [&](int a, int b) { return like[a] < like[b]; });
+  int64_t stride = 1;
+  for (int i = 0; i < ndim; ++i) {
+    strides[order[i]] = stride;
+    stride *= std::max<int64_t>(sizes[order[i]], 1);
+  }
+}
+
+int broadcast_sizes(Sizes a, Sizes b, int64_t* out) {
+  int na = static_cast<int>(a.size()), nb = static_cast<int>(b.size());
+  int n = std::max(na, nb);
+  for (int i = n - 1; i >= 0; --i) {
+    int64_t x = i - (n - na) >= 0 ? a[i - (n - na)] : 1;
+    int64_t y = i - (n - nb) >= 0 ? b[i - (n - nb)] : 1;
+    if (x != y && x != 1 && y != 1)
+      fail("The size of tensor a (", x, ") must match the size of tensor b (", y, ") at non-singleton dimension ", i,
+           "; got shapes ", to_string(a), " and ", to_string(b));
+    out[i] = x == 1 ? y : x;
+  }
+  return n;
+}
+
+void broadcast_strides(const Shape* shape, Sizes sizes, int64_t* strides) {
+  int n = static_cast<int>(sizes.size());
+  int lead = n - shape->ndim;
+  for (int i = 0; i < n; ++i) {
+    int j = i - lead;
+    strides[i] = (j < 0 || (shape->sizes()[j] == 1 && sizes[i] != 1)) ? 0 : shape->strides()[j];
+  }
+}
+
+int wrap_dim(int64_t dim, int ndim) {
+  int64_t range = std::max(ndim, 1);
+  if (dim < -range || dim >= range)
+    fail(ErrorKind::Index, "Dimension out of range (expected to be in range of [", -range, ", ", range - 1, "], but got ", dim, ")");
+  return static_cast<int>(dim < 0 ? dim + range : dim);
+}
+
+}  // namespace adjoint

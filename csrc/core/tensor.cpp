@@ -1,0 +1,159 @@
+#include "core/tensor.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/mode.h"
+#include "kernels/copy.h"
+
+namespace adjoint {
+
+PyTypeObject* tensor_type = nullptr;
+thread_local uint32_t mode_flags = 0;
+
+namespace {
+
+DType default_dtype_ = DType::Float32;
+
+constexpr int kFreeTensors = 1024;
+Tensor* free_tensors[kFreeTensors];
+int free_tensor_count = 0;
+
+constexpr int kFreeExtras = 256;
+TensorExtra* free_extras[kFreeExtras];
+int free_extra_count = 0;
+
+void release_version(OwnVersion* version) {
+  if (--version->refs == 0) delete version;
+}
+
+Tensor* allocate_tensor() {
+  if (free_tensor_count > 0) {
+    Tensor* tensor = free_tensors[--free_tensor_count];
+    Py_INCREF(tensor_type);
+    _Py_NewReference(as_object(tensor));
+    return tensor;
+  }
+  Tensor* tensor = PyObject_GC_New(Tensor, tensor_type);
+  if (!tensor) throw Error(ErrorKind::Python, "");
+  return tensor;
+}
+
+}  // namespace
+
+void destroy_extra(Tensor* tensor) {
+  TensorExtra* extra = std::exchange(tensor->extra, nullptr);
+  if (!extra) return;
+  if (extra->version) release_version(extra->version);
+  Tensor* base = extra->base;
+  PyObject* hooks = extra->hooks;
+  PyObject* post_hooks = extra->post_hooks;
+  if (free_extra_count < kFreeExtras) {
+    free_extras[free_extra_count++] = extra;
+  } else {
+    delete extra;
+  }
+  Py_XDECREF(as_object(base));
+  Py_XDECREF(hooks);
+  Py_XDECREF(post_hooks);
+}
+
+bool recycle_tensor(Tensor* tensor) {
+  if (Py_TYPE(as_object(tensor)) != tensor_type || free_tensor_count == kFreeTensors) return false;
+  free_tensors[free_tensor_count++] = tensor;
+  return true;
+}
+
+TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtype, DeviceType device) {
+  Tensor* tensor = allocate_tensor();
+  tensor->dict = nullptr;
+  tensor->weakrefs = nullptr;
+  tensor->storage = storage.take();
+  tensor->data = data;
+  tensor->shape = shape.take();
+  tensor->dtype = dtype;
+  tensor->device = device;
+  tensor->flags = 0;
+  tensor->output_nr = 0;
+  tensor->grad_fn = nullptr;
+  tensor->grad = nullptr;
+  tensor->extra = nullptr;
+  PyObject_GC_Track(tensor);
+  return TensorPtr::steal(tensor);
+}
+
+TensorPtr empty(ShapePtr shape, DType dtype) {
+  auto storage = StoragePtr::steal(allocate_storage(static_cast<size_t>(shape->numel) * itemsize(dtype)));
+  char* data = storage->data;
+  TensorPtr tensor = make_tensor(std::move(storage), data, std::move(shape), dtype);
+  if (mode_flags & kInferenceMode) tensor->flags |= kInferenceTensor;
+  return tensor;
+}
+
+TensorPtr empty(Sizes sizes, DType dtype) { return empty(make_shape(sizes), dtype); }
+
+TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor) {
+  TensorPtr result = make_tensor(StoragePtr::borrow(tensor->storage), tensor->data + offset_from_tensor * itemsize(tensor->dtype),
+                                 std::move(shape), tensor->dtype, tensor->device);
+  if (tensor->extra && tensor->extra->version) {
+    OwnVersion* version = tensor->extra->version;
+    ++version->refs;
+    extra_of(result.get()).version = version;
+  }
+  result->flags |= tensor->flags & kInferenceTensor;
+  return result;
+}
+
+TensorPtr clone(const Tensor* tensor) {
+  ShapePtr shape;
+  if (tensor->contiguous()) {
+    shape = make_shape(tensor->sizes());
+  } else if (is_dense(tensor->shape)) {
+    shape = ShapePtr::borrow(tensor->shape);
+  } else {
+    int64_t strides[kMaxDims];
+    dense_strides_like(tensor->sizes(), tensor->strides(), strides);
+    shape = make_shape(tensor->sizes(), {strides, tensor->sizes().size()});
+  }
+  TensorPtr result = empty(std::move(shape), tensor->dtype);
+  kernels::copy(tensor->view(), result->view());
+  return result;
+}
+
+TensorPtr contiguous(Tensor* tensor) {
+  if (tensor->contiguous()) return TensorPtr::borrow(tensor);
+  TensorPtr result = empty(tensor->sizes(), tensor->dtype);
+  kernels::copy(tensor->view(), result->view());
+  return result;
+}
+
+TensorPtr cast(Tensor* tensor, DType dtype) {
+  if (tensor->dtype == dtype) return TensorPtr::borrow(tensor);
+  ShapePtr shape = is_dense(tensor->shape) ? ShapePtr::borrow(tensor->shape) : make_shape(tensor->sizes());
+  TensorPtr result = empty(std::move(shape), dtype);
+  kernels::copy(tensor->view(), result->view());
+  return result;
+}
+
+TensorExtra& extra_of(Tensor* tensor) {
+  if (!tensor->extra) {
+    tensor->extra = free_extra_count > 0 ? free_extras[--free_extra_count] : new TensorExtra;
+    *tensor->extra = TensorExtra{};
+  }
+  return *tensor->extra;
+}
+
+void detach_version(Tensor* tensor) {
+  TensorExtra& extra = extra_of(tensor);
+  if (extra.version) release_version(extra.version);
+  extra.version = new OwnVersion{1, 0};
+}
+
+DType default_dtype() { return default_dtype_; }
+void set_default_dtype(DType dtype) { default_dtype_ = dtype; }
+
+void fail_not_implemented(const char* op, DType dtype) {
+  fail(ErrorKind::NotImplemented, "\"", op, "\" not implemented for '", info(dtype).legacy_name, "'");
+}
+
+}  // namespace adjoint

@@ -1,0 +1,124 @@
+// The tensor: one Python object that is also the native tensor, with nothing behind it.
+#pragma once
+
+#include "core/ref.h"
+#include "core/shape.h"
+#include "core/storage.h"
+#include "kernels/view.h"
+
+namespace adjoint {
+
+struct Node;
+struct Tensor;
+
+enum class DeviceType : uint8_t { Cpu, Meta };
+
+/// A version counter apart from the storage's: `.data` has one, so that changes through it go unseen by saved values.
+struct OwnVersion {
+  uint32_t refs;
+  uint32_t value;
+};
+
+/// How a view came to be; decides whether changing it in place can be recorded.
+enum class ViewOrigin : uint8_t { Recorded, NoGrad, MultiOutput, Inference };
+
+/// What few tensors need: allocated when first used.
+struct TensorExtra {
+  Tensor* base;            ///< the tensor that this one is a view of (owned), or null
+  Node* accumulator;       ///< the leaf's AccumulateGrad node (not owned: the node owns the leaf)
+  OwnVersion* version;     ///< null: the storage's counter
+  PyObject* hooks;         ///< dict id -> callable, run on the gradient; owned
+  PyObject* post_hooks;    ///< dict id -> callable, run after accumulation; owned
+  uint32_t seen_version;   ///< the version of the base for which a view's grad_fn holds
+  ViewOrigin origin;
+};
+
+enum TensorFlags : uint8_t {
+  kRequiresGrad = 1,   ///< set by the user on a leaf
+  kRetainsGrad = 2,    ///< retain_grad() on a non-leaf
+  kSpecial = 4,        ///< ops go to a Python handler (transforms, recording)
+  kInferenceTensor = 8,
+};
+
+struct Tensor {
+  PyObject_HEAD
+  PyObject* dict;
+  PyObject* weakrefs;
+  Storage* storage;
+  char* data;            ///< the first element
+  Shape* shape;
+  DType dtype;
+  DeviceType device;
+  uint8_t flags;
+  uint32_t output_nr;    ///< which output of grad_fn this tensor is
+  Node* grad_fn;
+  Tensor* grad;
+  TensorExtra* extra;
+
+  int ndim() const { return shape->ndim; }
+  int64_t numel() const { return shape->numel; }
+  int64_t size(int dim) const { return shape->sizes()[dim]; }
+  int64_t stride(int dim) const { return shape->strides()[dim]; }
+  Sizes sizes() const { return shape->size_span(); }
+  Sizes strides() const { return shape->stride_span(); }
+  bool contiguous() const { return shape->contiguous; }
+  int64_t offset() const { return (data - storage->data) / itemsize(dtype); }
+  View view() const { return {data, dtype, shape->ndim, shape->sizes(), shape->strides()}; }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+};
+
+inline void retain(Tensor* tensor) { Py_INCREF(reinterpret_cast<PyObject*>(tensor)); }
+inline void release(Tensor* tensor) { Py_DECREF(reinterpret_cast<PyObject*>(tensor)); }
+using TensorPtr = Ref<Tensor>;
+
+/// The Python type, made by python/tensor_type.cpp at import.
+extern PyTypeObject* tensor_type;
+inline bool is_tensor(PyObject* object) {
+  return Py_TYPE(object) == tensor_type || PyType_IsSubtype(Py_TYPE(object), tensor_type);
+}
+inline PyObject* as_object(Tensor* tensor) { return reinterpret_cast<PyObject*>(tensor); }
+inline Tensor* as_tensor(PyObject* object) { return reinterpret_cast<Tensor*>(object); }
+
+/// A tensor of this geometry over part of a storage; no history. The caller checks the bounds.
+TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtype, DeviceType device = DeviceType::Cpu);
+/// Uninitialised memory for a dense shape.
+TensorPtr empty(ShapePtr shape, DType dtype);
+TensorPtr empty(Sizes sizes, DType dtype);
+/// A second tensor on the same memory and version counter, of another geometry, without history or view relation.
+TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor = 0);
+inline TensorPtr alias(const Tensor* tensor) { return alias(tensor, ShapePtr::borrow(tensor->shape)); }
+/// A contiguous tensor of the same values: itself when it is contiguous already.
+TensorPtr contiguous(Tensor* tensor);
+TensorPtr clone(const Tensor* tensor);
+/// The values in another type (a copy), or the tensor itself when it has that type.
+TensorPtr cast(Tensor* tensor, DType dtype);
+/// A 0-d tensor.
+template <class T>
+TensorPtr scalar_tensor(T value, DType dtype = DTypeOf<T>::value) {
+  TensorPtr result = empty(scalar_shape(), dtype);
+  dispatch(dtype, [&](auto tag) { *result->as<decltype(tag)>() = convert<decltype(tag)>(value); });
+  return result;
+}
+
+TensorExtra& extra_of(Tensor* tensor);
+inline uint32_t& version_of(const Tensor* tensor) {
+  return tensor->extra && tensor->extra->version ? tensor->extra->version->value : tensor->storage->version;
+}
+/// Gives `tensor` a version counter of its own (`.data`).
+void detach_version(Tensor* tensor);
+
+/// Keeps a dead tensor object for reuse; false when it must be freed instead.
+bool recycle_tensor(Tensor* tensor);
+/// Drops the extras' references; part of the type's dealloc and clear.
+void destroy_extra(Tensor* tensor);
+
+DType default_dtype();
+void set_default_dtype(DType dtype);
+
+/// "Float" and so on, for torch's "not implemented for" messages.
+[[noreturn]] void fail_not_implemented(const char* op, DType dtype);
+
+}  // namespace adjoint

@@ -1,0 +1,328 @@
+// The driver of the generated loops: runs a contiguous loop over strided views, in cache-sized chunks.
+#include "kernels/elementwise.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "kernels/copy.h"
+
+namespace adjoint::kernels {
+namespace {
+
+constexpr int64_t kChunk = 1024;
+constexpr int64_t kMaxItemsize = 16;
+/// Elements worth a thread of their own.
+constexpr int64_t kGrain = 32768;
+/// Rows at least this long are run one by one, so that packed operands can be used where they lie.
+constexpr int64_t kLongRow = 256;
+constexpr int64_t kShortRow = 32;
+
+/// One array of the computation: array 0 is the output.
+struct Operand {
+  char* data;
+  const int64_t* strides;
+  DType dtype;     ///< in memory
+  DType computed;  ///< in the loop
+  bool packed;     ///< element i of the result lies at data[i]
+  bool constant;   ///< one element for all
+};
+
+bool is_packed(const View& view) {
+  int64_t expected = 1;
+  for (int d = view.ndim - 1; d >= 0; --d) {
+    if (view.sizes[d] != 1 && view.strides[d] != expected) return false;
+    expected *= view.sizes[d];
+  }
+  return true;
+}
+
+bool is_constant(const View& view) {
+  for (int d = 0; d < view.ndim; ++d) {
+    if (view.sizes[d] != 1 && view.strides[d] != 0) return false;
+  }
+  return true;
+}
+
+/// Sizes and, for each operand, strides of the same computation over as few dimensions as will do.
+struct Geometry {
+  int ndim = 0;
+  int64_t sizes[kMaxDims];
+  int64_t strides[kMaxInputs + 1][kMaxDims];
+};
+
+/// Orders the dimensions so that the output is walked in the order of its memory, then merges those that are walked as
+/// one by every operand.
+void coalesce(const View& out, const View* inputs, int count, Geometry& g) {
+  int order[kMaxDims];
+  int kept = 0;
+  for (int d = 0; d < out.ndim; ++d) {
+    if (out.sizes[d] == 1) continue;
+    int at = kept++;
+    auto magnitude = [&](int dim) { return out.strides[dim] < 0 ? -out.strides[dim] : out.strides[dim]; };
+    for (; at > 0 && magnitude(order[at - 1]) < magnitude(d); --at) order[at] = order[at - 1];
+    order[at] = d;
+  }
+  auto stride = [&](int operand, int dim) { return operand ? inputs[operand - 1].strides[dim] : out.strides[dim]; };
+  for (int k = 0; k < kept; ++k) {
+    const int d = order[k];
+    bool merged = g.ndim > 0;
+    for (int i = 0; merged && i <= count; ++i) merged = g.strides[i][g.ndim - 1] == stride(i, d) * out.sizes[d];
+    if (!merged) g.sizes[g.ndim++] = 1;
+    g.sizes[g.ndim - 1] *= out.sizes[d];
+    for (int i = 0; i <= count; ++i) g.strides[i][g.ndim - 1] = stride(i, d);
+  }
+}
+
+/// The place of an element: its index in each dimension but the last, its index in the last.
+struct Position {
+  int64_t index[kMaxDims];
+
+  Position(const Geometry& g, int64_t flat) {
+    for (int d = g.ndim - 1; d >= 0; --d) {
+      index[d] = flat % g.sizes[d];
+      flat /= g.sizes[d];
+    }
+  }
+  void advance(const Geometry& g, int64_t steps) {
+    int d = g.ndim - 1;
+    index[d] += steps;
+    for (; d > 0 && index[d] == g.sizes[d]; --d) {
+      index[d] = 0;
+      ++index[d - 1];
+    }
+  }
+  int64_t left_in_row(const Geometry& g) const { return g.sizes[g.ndim - 1] - index[g.ndim - 1]; }
+  char* address(const Operand& operand, int ndim) const {
+    int64_t offset = 0;
+    for (int d = 0; d < ndim; ++d) offset += index[d] * operand.strides[d];
+    return operand.data + offset * itemsize(operand.dtype);
+  }
+};
+
+/// Calls f(address of the first element, elements, elements done before) for each part of a row in [at, at + n).
+template <class F>
+void each_row(const Geometry& g, Position at, const Operand& operand, int64_t n, F&& f) {
+  const int last = g.ndim - 1;
+  const int64_t step = last > 0 ? operand.strides[last - 1] * itemsize(operand.dtype) : 0;
+  int64_t m = std::min(n, at.left_in_row(g));
+  f(at.address(operand, g.ndim), m, int64_t{0});
+  char* row = nullptr;
+  for (int64_t done = m; done < n; done += m) {
+    at.advance(g, m);
+    // Only the first row of a group of rows needs its address worked out in full.
+    row = row && at.index[last - 1] != 0 ? row + step : at.address(operand, g.ndim);
+    m = std::min(n - done, g.sizes[last]);
+    f(row, m, done);
+  }
+}
+
+/// Calls f with a type of `size` bytes, for loops that only move elements.
+template <class F>
+void with_element(int64_t size, F&& f) {
+  switch (size) {
+    case 1: return f(uint8_t{});
+    case 2: return f(uint16_t{});
+    case 4: return f(uint32_t{});
+    case 8: return f(uint64_t{});
+    default: return f(complex128{});
+  }
+}
+
+/// Packs elements [at, at + n) of an operand into `packed`. Short rows are moved here: a call for each would cost more.
+void pack(const Geometry& g, const Position& at, const Operand& operand, int64_t n, char* packed) {
+  const int64_t size = itemsize(operand.dtype), stride = operand.strides[g.ndim - 1];
+  with_element(size, [&](auto tag) {
+    using Element = decltype(tag);
+    each_row(g, at, operand, n, [&](const char* row, int64_t m, int64_t done) {
+      if (m >= kShortRow) return gather_strided(row, stride, size, packed + done * size, m);
+      const Element* from = reinterpret_cast<const Element*>(row);
+      Element* to = reinterpret_cast<Element*>(packed) + done;
+      for (int64_t i = 0; i < m; ++i) to[i] = from[i * stride];
+    });
+  });
+}
+
+/// The reverse of pack.
+void unpack(const Geometry& g, const Position& at, const Operand& operand, int64_t n, const char* packed) {
+  const int64_t size = itemsize(operand.dtype), stride = operand.strides[g.ndim - 1];
+  with_element(size, [&](auto tag) {
+    using Element = decltype(tag);
+    each_row(g, at, operand, n, [&](char* row, int64_t m, int64_t done) {
+      if (m >= kShortRow) return scatter_strided(packed + done * size, row, stride, size, m);
+      const Element* from = reinterpret_cast<const Element*>(packed) + done;
+      Element* to = reinterpret_cast<Element*>(row);
+      for (int64_t i = 0; i < m; ++i) to[i * stride] = from[i];
+    });
+  });
+}
+
+/// Room for one chunk of each operand, and for one before or after its conversion.
+struct Buffers {
+  alignas(64) char chunk[kMaxInputs + 1][kChunk * kMaxItemsize];
+  alignas(64) char raw[kChunk * kMaxItemsize];
+};
+
+/// Elements [begin, begin + n) of an operand as the loop wants them: where they lie if possible, else in `chunk`.
+char* fetch(const Geometry& g, const Position& at, const Operand& operand, int64_t begin, int64_t n, char* chunk,
+            char* raw) {
+  const int64_t size = itemsize(operand.dtype);
+  char* source = raw;
+  if (operand.packed) {
+    source = operand.data + begin * size;
+  } else if (operand.strides[g.ndim - 1] == 1 && n <= at.left_in_row(g)) {
+    source = at.address(operand, g.ndim);
+  } else {
+    if (operand.dtype == operand.computed) source = chunk;
+    pack(g, at, operand, n, source);
+  }
+  if (operand.dtype == operand.computed) return source;
+  convert_contiguous(operand.dtype, source, operand.computed, chunk, n);
+  return chunk;
+}
+
+/// Writes what the loop left in `chunk` to elements [begin, begin + n) of the output.
+void store(const Geometry& g, const Position& at, const Operand& out, int64_t begin, int64_t n, char* chunk,
+           char* raw) {
+  const int64_t size = itemsize(out.dtype);
+  if (out.packed) return convert_contiguous(out.computed, chunk, out.dtype, out.data + begin * size, n);
+  char* source = chunk;
+  if (out.dtype != out.computed) {
+    convert_contiguous(out.computed, chunk, out.dtype, raw, n);
+    source = raw;
+  }
+  unpack(g, at, out, n, source);
+}
+
+/// Whether every row of the operand is the same row.
+bool repeats_rows(const Geometry& g, const Operand& operand) {
+  for (int d = 0; d < g.ndim - 1; ++d) {
+    if (operand.strides[d] != 0) return false;
+  }
+  return true;
+}
+
+/// Elements [begin, end) of the computation, chunk by chunk.
+void run_range(Loop loop, const Scalar* params, const Geometry& g, const Operand* operands, int count, int64_t begin,
+               int64_t end) {
+  Buffers buffers;
+  char* arrays[kMaxInputs + 1];
+  bool ready[kMaxInputs + 1] = {};
+  const Operand& out = operands[0];
+  const int64_t out_size = itemsize(out.dtype), row = g.sizes[g.ndim - 1];
+  const bool by_rows = row >= kLongRow;
+  // Chunks of whole rows, so that what repeats by the row repeats by the chunk, and is fetched once.
+  const int64_t chunk = by_rows ? kChunk : kChunk / row * row;
+  Position at(g, begin);
+  for (int i = 1; i <= count; ++i) {
+    ready[i] = operands[i].constant || (!by_rows && repeats_rows(g, operands[i]));
+    if (ready[i]) {
+      const int64_t n = std::min(chunk, end - begin);
+      arrays[i] = fetch(g, at, operands[i], begin, n, buffers.chunk[i], buffers.raw);
+    }
+  }
+  while (begin < end) {
+    int64_t n = std::min(chunk, end - begin);
+    if (by_rows) n = std::min(n, at.left_in_row(g));
+    for (int i = 1; i <= count; ++i) {
+      if (!ready[i]) arrays[i] = fetch(g, at, operands[i], begin, n, buffers.chunk[i], buffers.raw);
+    }
+    const bool direct = out.dtype == out.computed &&
+                        (out.packed || (out.strides[g.ndim - 1] == 1 && n <= at.left_in_row(g)));
+    arrays[0] = !direct ? buffers.chunk[0] : out.packed ? out.data + begin * out_size : at.address(out, g.ndim);
+    loop(arrays, n, params);
+    if (!direct) store(g, at, out, begin, n, buffers.chunk[0], buffers.raw);
+    begin += n;
+    if (n <= at.left_in_row(g)) {
+      at.advance(g, n);
+    } else {
+      at = Position(g, begin);
+    }
+  }
+}
+
+/// All operands packed and of the loop's type: nothing to prepare.
+void run_packed(Loop loop, const Scalar* params, const Operand* operands, int count, int64_t n) {
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+    char* arrays[kMaxInputs + 1];
+    for (int i = 0; i <= count; ++i) arrays[i] = operands[i].data + begin * itemsize(operands[i].dtype);
+    loop(arrays, end - begin, params);
+  });
+}
+
+/// Fills a chunk with n copies of the one element of a constant operand, converted.
+void spread(const Operand& operand, int64_t n, char* chunk) {
+  alignas(16) char converted[kMaxItemsize];
+  const char* element = operand.data;
+  if (operand.dtype != operand.computed) {
+    convert_contiguous(operand.dtype, operand.data, operand.computed, converted, 1);
+    element = converted;
+  }
+  with_element(itemsize(operand.computed), [&](auto tag) {
+    std::memcpy(&tag, element, sizeof(tag));
+    std::fill_n(reinterpret_cast<decltype(tag)*>(chunk), n, tag);
+  });
+}
+
+/// One chunk, packed but for constants, as `x * 2` of a small tensor: no geometry to work out.
+void run_small(Loop loop, const Scalar* params, const Operand* operands, int count, int64_t n) {
+  Buffers buffers;
+  char* arrays[kMaxInputs + 1];
+  for (int i = 0; i <= count; ++i) {
+    arrays[i] = operands[i].constant ? buffers.chunk[i] : operands[i].data;
+    if (operands[i].constant) spread(operands[i], n, arrays[i]);
+  }
+  loop(arrays, n, params);
+}
+
+}  // namespace
+
+void elementwise(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params) {
+  const DType type = compute == DType::Float16 || compute == DType::BFloat16 ? DType::Float32 : compute;
+  const Loop loop = kernel.loops[static_cast<int>(type)];
+  if (!loop) {
+    fail(ErrorKind::NotImplemented, "\"", kernel.name, "\" not implemented for '", info(compute).legacy_name,
+         "'; convert the input to another dtype, such as float32, first");
+  }
+  const int64_t n = out.numel();
+  if (n == 0) return;
+  const int count = kernel.inputs;
+  const DType result = kernel.result == ResultKind::Bool ? DType::Bool
+                       : kernel.result == ResultKind::Real ? real_type(type)
+                                                           : type;
+  Operand operands[kMaxInputs + 1];
+  bool packed = true, flat = true, ready = true;
+  for (int i = 0; i <= count; ++i) {
+    const View& view = i ? inputs[i - 1] : out;
+    Operand& o = operands[i];
+    o = {view.data, view.strides, view.dtype, i ? type : result, is_packed(view), false};
+    if (!o.packed && i) o.constant = is_constant(view);
+    packed = packed && o.packed && o.dtype == o.computed;
+    flat = flat && (o.packed || o.constant);
+    ready = ready && (o.constant || o.dtype == o.computed);
+  }
+  if (packed) return run_packed(loop, params, operands, count, n);
+  if (flat && ready && n <= kChunk) return run_small(loop, params, operands, count, n);
+
+  Geometry geometry;
+  if (flat) {
+    geometry.ndim = 1;
+    geometry.sizes[0] = n;
+    for (int i = 0; i <= count; ++i) geometry.strides[i][0] = operands[i].constant ? 0 : 1;
+  } else {
+    coalesce(out, inputs, count, geometry);
+    // Packed means in the order of the output's memory, which may differ from the order of its dimensions.
+    int64_t expected = 1;
+    for (int i = 0; i <= count; ++i) operands[i].packed = true;
+    for (int d = geometry.ndim - 1; d >= 0; expected *= geometry.sizes[d--]) {
+      for (int i = 0; i <= count; ++i) operands[i].packed &= geometry.strides[i][d] == expected;
+    }
+  }
+  for (int i = 0; i <= count; ++i) operands[i].strides = geometry.strides[i];
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+    run_range(loop, params, geometry, operands, count, begin, end);
+  });
+}
+
+}  // namespace adjoint::kernels

@@ -1,0 +1,112 @@
+// Indexing kernels that read at computed places: gather, index_select, take and advanced indexing.
+#include <cstring>
+
+#include "core/parallel.h"
+#include "kernels/indexing.h"
+
+namespace adjoint::kernels {
+namespace {
+
+using namespace indexing;
+
+/// to[i] = from[i + index[i] * step] for a stretch, with the three strides. Parameters by value: stores of words may
+/// alias anything, so what the loops need must not be read from memory each time.
+template <class W>
+inline void gather_row(const int64_t* index, int64_t index_step, W* to, int64_t to_step, const W* from,
+                       int64_t from_step, int64_t step, int64_t n) {
+  if (index_step == 1 && to_step == 1) {
+    for (int64_t i = 0; i < n; ++i) to[i] = from[i * from_step + index[i] * step];
+  } else if (index_step != 0) {
+    for (int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step + index[i * index_step] * step];
+  } else if (to_step == 1 && from_step == 1) {
+    std::memcpy(to, from + *index * step, n * sizeof(W));
+  } else {
+    from += *index * step;
+    for (int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
+  }
+}
+
+/// A walk of (index, out, in).
+void gather_walk(const Walk<3>& walk, const int64_t* index, const View& out, const View& in, int64_t step) {
+  dispatch_size(in.dtype, [&](auto word) {
+    using W = decltype(word);
+    parallel_for(walk.numel, kGrain, [&](int64_t begin, int64_t end) {
+      walk.run(begin, end, [&](const int64_t* at, int64_t n, const int64_t*) {
+        gather_row(index + at[0], walk.inner_stride(0), out.as<W>() + at[1], walk.inner_stride(1),
+                   in.as<const W>() + at[2], walk.inner_stride(2), step, n);
+      });
+    });
+  });
+}
+
+}  // namespace
+
+void gather(const View& in_view, int dim, const View& index_view, const View& out_view) {
+  check_int64("gather", index_view);
+  check_same_dtype("gather", in_view, out_view);
+  const View in = at_least_1d(in_view), out = at_least_1d(out_view);
+  const Snapshot index(at_least_1d(index_view), out);
+  check_dim(dim, in.ndim);
+  if (index->ndim != in.ndim) {
+    fail("Index tensor must have the same number of dimensions as input tensor (gather: index is ", sizes_text(*index),
+         ", input is ", sizes_text(in), ")");
+  }
+  check_same_sizes("gather", *index, out);
+  if (out.numel() == 0) return;
+  for (int d = 0; d < in.ndim; ++d) {
+    if (d != dim && index->sizes[d] > in.sizes[d]) {
+      fail("Size does not match at dimension ", d, " expected index ", sizes_text(*index),
+           " to be no larger than self ", sizes_text(in), " apart from dimension ", dim);
+    }
+  }
+  check_index(ErrorKind::Runtime, "", "gather", *index, in, dim);
+  const Snapshot source(in, out);
+  const Unstepped from(*source, dim);
+  const Walk<3> walk(in.ndim, out.sizes, {index->strides, out.strides, from.strides});
+  gather_walk(walk, index->as<const int64_t>(), out, *source, source->strides[dim]);
+}
+
+void index_select(const View& in_view, int dim, const View& index_view, const View& out_view) {
+  check_same_dtype("index_select", in_view, out_view);
+  const View in = at_least_1d(in_view), out = at_least_1d(out_view);
+  const Snapshot index(check_slices("index_select", index_view), out);
+  check_dim(dim, in.ndim);
+  bool fits = out.ndim == in.ndim;
+  for (int d = 0; d < in.ndim && fits; ++d) fits = out.sizes[d] == (d == dim ? index->sizes[0] : in.sizes[d]);
+  if (!fits) {
+    fail("index_select(): Expected an output for ", index->sizes[0], " slices of ", sizes_text(in), " along dimension ",
+         dim, "; got ", sizes_text(out), "; allocate it anew");
+  }
+  check_index(ErrorKind::Index, "index out of range in self; ", "index_select", *index, in, dim);
+  if (out.numel() == 0) return;
+  const Snapshot source(in, out);
+  const Unstepped from(*source, dim);
+  const Spread spread(*index, in.ndim, dim);
+  const Walk<3> walk(in.ndim, out.sizes, {spread.strides, out.strides, from.strides});
+  gather_walk(walk, index->as<const int64_t>(), out, *source, source->strides[dim]);
+}
+
+void index_get(const View& in, int count, const View* const* indices, const View& out) {
+  check_same_dtype("index", in, out);
+  const Snapshot source(in, out);
+  const Advanced plan("index", *source, count, indices, out);
+  if (out.numel() == 0) return;
+  const Walk<3> walk(out.ndim, out.sizes, {plan.offset_strides, out.strides, plan.strides});
+  gather_walk(walk, plan.offsets, out, *source, 1);
+}
+
+void take(const View& in_view, const View& index, const View& out) {
+  check_int64("take", index);
+  const View in = at_least_1d(in_view);
+  if (in.ndim > 1) fail("take(): Expected a flattened input; got shape ", sizes_text(in), "; flatten it first");
+  const int64_t size = in.sizes[0];
+  if (size == 0 && index.numel() > 0) fail(ErrorKind::Index, "take(): tried to take from an empty tensor");
+  if (const int64_t* bad = find_outside(index, -size, size)) {
+    fail(ErrorKind::Index, "out of range: tried to access index ", *bad, " on a tensor of ", size,
+         " elements. (take: indices must lie in [", -size, ", ", size, "))");
+  }
+  const View* indices[] = {&index};
+  index_get(in, 1, indices, out);
+}
+
+}  // namespace adjoint::kernels

@@ -1,0 +1,613 @@
+// Scalar functions of the op table (`fn::exp`, `fn::add`, ...) for every element type. The generated loops call these,
+// and the compiler vectorises them: over the C library's vector math where ADJOINT_VECTOR_MATH is defined.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "core/dtype.h"
+#include "core/scalar.h"
+
+/// The instruction set this file is compiled for. It is part of the name of everything here, so that the linker never
+/// replaces a function of one instruction set by another's.
+#ifndef ADJOINT_ISA
+#define ADJOINT_ISA baseline
+#endif
+
+#ifdef ADJOINT_VECTOR_MATH
+/// Tells the compiler that a vector variant of a C library function exists.
+#define ADJOINT_VECTOR_UNARY(name)                                       \
+  __attribute__((simd("notinbranch"))) double name(double) noexcept;     \
+  __attribute__((simd("notinbranch"))) float name##f(float) noexcept;
+#define ADJOINT_VECTOR_BINARY(name)                                           \
+  __attribute__((simd("notinbranch"))) double name(double, double) noexcept;  \
+  __attribute__((simd("notinbranch"))) float name##f(float, float) noexcept;
+extern "C" {
+ADJOINT_VECTOR_UNARY(exp)
+ADJOINT_VECTOR_UNARY(exp2)
+ADJOINT_VECTOR_UNARY(expm1)
+ADJOINT_VECTOR_UNARY(log)
+ADJOINT_VECTOR_UNARY(log2)
+ADJOINT_VECTOR_UNARY(log10)
+ADJOINT_VECTOR_UNARY(log1p)
+ADJOINT_VECTOR_UNARY(sin)
+ADJOINT_VECTOR_UNARY(cos)
+ADJOINT_VECTOR_UNARY(tan)
+ADJOINT_VECTOR_UNARY(asin)
+ADJOINT_VECTOR_UNARY(acos)
+ADJOINT_VECTOR_UNARY(atan)
+ADJOINT_VECTOR_UNARY(sinh)
+ADJOINT_VECTOR_UNARY(cosh)
+ADJOINT_VECTOR_UNARY(tanh)
+ADJOINT_VECTOR_UNARY(asinh)
+ADJOINT_VECTOR_UNARY(acosh)
+ADJOINT_VECTOR_UNARY(atanh)
+ADJOINT_VECTOR_UNARY(erf)
+ADJOINT_VECTOR_UNARY(erfc)
+ADJOINT_VECTOR_BINARY(pow)
+ADJOINT_VECTOR_BINARY(atan2)
+ADJOINT_VECTOR_BINARY(hypot)
+}
+#undef ADJOINT_VECTOR_UNARY
+#undef ADJOINT_VECTOR_BINARY
+#endif
+
+namespace adjoint::fn {
+inline namespace ADJOINT_ISA {
+
+// ---- types
+
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class R>
+struct RealOf<std::complex<R>> {
+  using type = R;
+};
+/// float for complex64, double for complex128, T itself for the others.
+template <class T>
+using Real = typename RealOf<T>::type;
+
+template <class A, class B>
+struct CommonOf;
+template <class T>
+struct CommonOf<T, T> {
+  using type = T;
+};
+template <class T>
+  requires(!std::is_same_v<T, bool>)
+struct CommonOf<bool, T> {
+  using type = T;
+};
+template <class T>
+  requires(!std::is_same_v<T, bool>)
+struct CommonOf<T, bool> {
+  using type = T;
+};
+template <class R>
+struct CommonOf<R, std::complex<R>> {
+  using type = std::complex<R>;
+};
+template <class R>
+struct CommonOf<std::complex<R>, R> {
+  using type = std::complex<R>;
+};
+/// The type of an operation between a condition or a real part and a value.
+template <class A, class B>
+using Common = typename CommonOf<A, B>::type;
+
+/// Signed overflow is undefined in C++: integers compute in this type, where it wraps.
+template <class T>
+using Wrapping = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>;
+
+template <class T>
+concept Integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+template <class T>
+concept Floating = std::is_floating_point_v<T>;
+template <class T>
+concept Complex = is_complex_v<T>;
+
+template <class To, class From>
+inline To cast(From value) {
+  if constexpr (std::is_same_v<To, bool> && !std::is_same_v<From, bool>) {
+    return value != From(0);
+  } else {
+    return To(value);
+  }
+}
+
+/// A complex constant of a rule. For real types its imaginary part has no effect on the real gradient.
+template <class T>
+inline T constant(double real, [[maybe_unused]] double imaginary) {
+  if constexpr (Complex<T>) {
+    return T(static_cast<Real<T>>(real), static_cast<Real<T>>(imaginary));
+  } else {
+    return static_cast<T>(real);
+  }
+}
+
+/// A scalar parameter as T. Floats avoid Scalar::to, whose code the linker shares between instruction sets.
+template <class T>
+inline T param(const Scalar& scalar) {
+  if constexpr (Floating<T>) {
+    return scalar.category <= Category::Integer ? static_cast<T>(scalar.integer) : static_cast<T>(scalar.real);
+  } else {
+    return scalar.to<T>();
+  }
+}
+
+// ---- arithmetic
+
+template <class T>
+inline T add(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a | b;
+  } else if constexpr (Integer<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  } else {
+    return a + b;
+  }
+}
+
+template <class T>
+inline T sub(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a != b;
+  } else if constexpr (Integer<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+  } else {
+    return a - b;
+  }
+}
+
+template <class T>
+inline T mul(T a, T b) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return a & b;
+  } else if constexpr (Integer<T>) {
+    return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  } else if constexpr (Complex<T>) {
+    // The plain formula: C++'s own recovers infinities at many times the cost.
+    return T(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+  } else {
+    return a * b;
+  }
+}
+
+template <Floating T>
+inline T div(T a, T b) {
+  return a / b;
+}
+template <Complex T>
+inline T div(T a, T b) {
+  // Scaled by the larger part of b, so that |b|^2 neither overflows nor underflows.
+  const auto scale = std::fmax(std::fabs(b.real()), std::fabs(b.imag()));
+  if (scale == 0 || std::isinf(scale)) {
+    if (scale == 0) return T(a.real() / scale, a.imag() / scale);
+    if (std::isfinite(a.real()) && std::isfinite(a.imag())) return T(0, 0);
+  }
+  const T c(b.real() / scale, b.imag() / scale);
+  const auto norm = (c.real() * c.real() + c.imag() * c.imag()) * scale;
+  return T((a.real() * c.real() + a.imag() * c.imag()) / norm, (a.imag() * c.real() - a.real() * c.imag()) / norm);
+}
+
+template <class T>
+inline T neg(T a) {
+  if constexpr (Integer<T>) {
+    return static_cast<T>(Wrapping<T>(0) - static_cast<Wrapping<T>>(a));
+  } else {
+    return -a;
+  }
+}
+
+/// Integer division by zero must not trap: it gives 0. INT_MIN / -1 wraps.
+template <Integer T>
+inline T trunc_divide(T a, T b) {
+  if (b == 0) return 0;
+  if constexpr (std::is_signed_v<T>) {
+    if (b == T(-1)) return neg(a);
+  }
+  return static_cast<T>(a / b);
+}
+template <Integer T>
+inline T fmod(T a, T b) {
+  if (b == 0) return 0;
+  if constexpr (std::is_signed_v<T>) {
+    if (b == T(-1)) return 0;
+  }
+  return static_cast<T>(a % b);
+}
+template <Integer T>
+inline T floor_divide(T a, T b) {
+  const T quotient = trunc_divide(a, b);
+  return fmod(a, b) != 0 && (a < 0) != (b < 0) ? static_cast<T>(quotient - 1) : quotient;
+}
+template <Integer T>
+inline T remainder(T a, T b) {
+  const T rest = fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+}
+
+template <Floating T>
+inline T trunc_divide(T a, T b) {
+  return std::trunc(a / b);
+}
+template <Floating T>
+inline T fmod(T a, T b) {
+  return std::fmod(a, b);
+}
+template <Floating T>
+inline T remainder(T a, T b) {
+  const T rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+template <Floating T>
+inline T floor_divide(T a, T b) {
+  // As Python's: the exact quotient of what fmod leaves, rounded to the integer it must be.
+  if (b == 0) return a / b;
+  const T rest = std::fmod(a, b);
+  T quotient = (a - rest) / b;
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+  if (quotient == 0) return std::copysign(T(0), a / b);
+  const T below = std::floor(quotient);
+  return quotient - below > T(0.5) ? below + 1 : below;
+}
+
+template <Integer T>
+inline T pow(T base, T exponent) {
+  if constexpr (std::is_signed_v<T>) {
+    if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent & 1 ? T(-1) : T(1)) : T(0);
+  }
+  Wrapping<T> result = 1, square = static_cast<Wrapping<T>>(base);
+  for (auto left = static_cast<std::make_unsigned_t<T>>(exponent); left != 0;) {
+    if (left & 1) result *= square;
+    square *= square;
+    left = static_cast<std::make_unsigned_t<T>>(left >> 1);
+  }
+  return static_cast<T>(result);
+}
+inline float pow(float a, float b) { return ::powf(a, b); }
+inline double pow(double a, double b) { return ::pow(a, b); }
+template <Complex T>
+inline T pow(T a, T b) {
+  if (b == T(0)) return T(1);
+  if (a == T(0) && b.real() > 0) return T(0);
+  return std::pow(a, b);
+}
+
+// ---- selection and comparison
+
+template <class T>
+inline T where(bool condition, T a, T b) {
+  return condition ? a : b;
+}
+/// maximum and minimum let nan through; fmax and fmin prefer the number.
+template <class T>
+inline T maximum(T a, T b) {
+  const T larger = a > b ? a : b;
+  return a != a ? a : larger;
+}
+template <class T>
+inline T minimum(T a, T b) {
+  const T smaller = a < b ? a : b;
+  return a != a ? a : smaller;
+}
+template <class T>
+inline T fmax(T a, T b) {
+  const T larger = a >= b ? a : b;
+  return b != b ? a : larger;
+}
+template <class T>
+inline T fmin(T a, T b) {
+  const T smaller = a <= b ? a : b;
+  return b != b ? a : smaller;
+}
+
+#define ADJOINT_COMPARISON(name, symbol) \
+  template <class T>                     \
+  inline bool name(T a, T b) {           \
+    return a symbol b;                   \
+  }
+ADJOINT_COMPARISON(eq, ==)
+ADJOINT_COMPARISON(ne, !=)
+ADJOINT_COMPARISON(lt, <)
+ADJOINT_COMPARISON(le, <=)
+ADJOINT_COMPARISON(gt, >)
+ADJOINT_COMPARISON(ge, >=)
+#undef ADJOINT_COMPARISON
+
+template <class T>
+inline bool logical_not(T a) {
+  return !cast<bool>(a);
+}
+template <class T>
+inline bool logical_and(T a, T b) {
+  return cast<bool>(a) & cast<bool>(b);
+}
+template <class T>
+inline bool logical_or(T a, T b) {
+  return cast<bool>(a) | cast<bool>(b);
+}
+template <class T>
+inline bool logical_xor(T a, T b) {
+  return cast<bool>(a) != cast<bool>(b);
+}
+
+// ---- bits
+
+template <class T>
+  requires std::is_integral_v<T>
+inline T bitwise_and(T a, T b) {
+  return static_cast<T>(a & b);
+}
+template <class T>
+  requires std::is_integral_v<T>
+inline T bitwise_or(T a, T b) {
+  return static_cast<T>(a | b);
+}
+template <class T>
+  requires std::is_integral_v<T>
+inline T bitwise_xor(T a, T b) {
+  return static_cast<T>(a ^ b);
+}
+template <class T>
+  requires std::is_integral_v<T>
+inline T bitwise_not(T a) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return !a;
+  } else {
+    return static_cast<T>(~a);
+  }
+}
+/// Shifts by a negative amount or by the whole width shift everything out.
+template <Integer T>
+inline T bitwise_left_shift(T a, T b) {
+  const bool inside = b >= 0 && b < static_cast<T>(8 * sizeof(T));
+  return inside ? static_cast<T>(static_cast<Wrapping<T>>(a) << (b & T(8 * sizeof(T) - 1))) : T(0);
+}
+template <Integer T>
+inline T bitwise_right_shift(T a, T b) {
+  const bool inside = b >= 0 && b < static_cast<T>(8 * sizeof(T));
+  return inside ? static_cast<T>(a >> (b & T(8 * sizeof(T) - 1))) : a < 0 ? static_cast<T>(-1) : T(0);
+}
+
+// ---- parts and signs
+
+template <class T>
+inline Real<T> real(T a) {
+  if constexpr (Complex<T>) {
+    return a.real();
+  } else {
+    return a;
+  }
+}
+template <class T>
+inline Real<T> imag(T a) {
+  if constexpr (Complex<T>) {
+    return a.imag();
+  } else {
+    return Real<T>(0);
+  }
+}
+template <class T>
+inline T conj(T a) {
+  if constexpr (Complex<T>) {
+    return T(a.real(), -a.imag());
+  } else {
+    return a;
+  }
+}
+template <class T>
+inline Real<T> abs(T a) {
+  if constexpr (Complex<T>) {
+    return std::hypot(a.real(), a.imag());
+  } else if constexpr (Floating<T>) {
+    return std::fabs(a);
+  } else if constexpr (std::is_signed_v<T>) {
+    return a < 0 ? neg(a) : a;
+  } else {
+    return a;
+  }
+}
+template <class T>
+inline T sign(T a) {
+  return static_cast<T>((a > T(0)) - (a < T(0)));
+}
+template <class T>
+inline T sgn(T a) {
+  if constexpr (Complex<T>) {
+    const auto size = abs(a);
+    return size == 0 ? T(0) : T(a.real() / size, a.imag() / size);
+  } else {
+    return sign(a);
+  }
+}
+template <class T>
+inline Real<T> angle(T a) {
+  if constexpr (Complex<T>) {
+    return std::atan2(a.imag(), a.real());
+  } else {
+    return a != a ? a : a < 0 ? Real<T>(3.14159265358979323846) : Real<T>(0);
+  }
+}
+template <class T>
+inline bool isnan(T a) {
+  return a != a;
+}
+template <class T>
+inline bool isinf(T a) {
+  if constexpr (Complex<T>) {
+    return isinf(a.real()) || isinf(a.imag());
+  } else if constexpr (Floating<T>) {
+    return std::fabs(a) == std::numeric_limits<T>::infinity();
+  } else {
+    return false;
+  }
+}
+template <class T>
+inline bool isfinite(T a) {
+  if constexpr (Complex<T>) {
+    return isfinite(a.real()) && isfinite(a.imag());
+  } else if constexpr (Floating<T>) {
+    return std::fabs(a) < std::numeric_limits<T>::infinity();
+  } else {
+    return true;
+  }
+}
+template <class T>
+inline bool isposinf(T a) {
+  return isinf(a) & (a > T(0));
+}
+template <class T>
+inline bool isneginf(T a) {
+  return isinf(a) & (a < T(0));
+}
+template <class T>
+inline bool signbit(T a) {
+  if constexpr (Floating<T>) {
+    return __builtin_signbit(a) != 0;
+  } else {
+    return a < T(0);
+  }
+}
+
+// ---- rounding: integers are round already
+
+#define ADJOINT_ROUNDING(name, function) \
+  template <class T>                     \
+  inline T name(T a) {                   \
+    if constexpr (Floating<T>) {         \
+      return std::function(a);           \
+    } else {                             \
+      return a;                          \
+    }                                    \
+  }
+ADJOINT_ROUNDING(floor, floor)
+ADJOINT_ROUNDING(ceil, ceil)
+ADJOINT_ROUNDING(trunc, trunc)
+ADJOINT_ROUNDING(round, rint)
+#undef ADJOINT_ROUNDING
+
+// ---- exponentials, trigonometry
+
+#define ADJOINT_REAL_MATH(name)                        \
+  inline float name(float x) { return ::name##f(x); }  \
+  inline double name(double x) { return ::name(x); }
+#define ADJOINT_MATH(name)     \
+  ADJOINT_REAL_MATH(name)      \
+  template <Complex T>         \
+  inline T name(T x) {         \
+    return std::name(x);       \
+  }
+ADJOINT_MATH(exp)
+ADJOINT_MATH(log)
+ADJOINT_MATH(log10)
+ADJOINT_MATH(sqrt)
+ADJOINT_MATH(sin)
+ADJOINT_MATH(cos)
+ADJOINT_MATH(tan)
+ADJOINT_MATH(asin)
+ADJOINT_MATH(acos)
+ADJOINT_MATH(atan)
+ADJOINT_MATH(sinh)
+ADJOINT_MATH(cosh)
+ADJOINT_MATH(tanh)
+ADJOINT_MATH(asinh)
+ADJOINT_MATH(acosh)
+ADJOINT_MATH(atanh)
+ADJOINT_REAL_MATH(exp2)
+ADJOINT_REAL_MATH(expm1)
+ADJOINT_REAL_MATH(log2)
+ADJOINT_REAL_MATH(log1p)
+ADJOINT_REAL_MATH(erf)
+ADJOINT_REAL_MATH(erfc)
+#undef ADJOINT_MATH
+#undef ADJOINT_REAL_MATH
+
+template <Complex T>
+inline T exp2(T x) {
+  return std::exp(x * Real<T>(0.693147180559945309417));
+}
+template <Complex T>
+inline T log2(T x) {
+  return std::log(x) * Real<T>(1.442695040888963407360);
+}
+template <Complex T>
+inline T expm1(T x) {
+  const auto half = std::sin(x.imag() / 2);
+  return T(std::expm1(x.real()) * std::cos(x.imag()) - 2 * half * half, std::exp(x.real()) * std::sin(x.imag()));
+}
+template <Complex T>
+inline T log1p(T x) {
+  const auto re = x.real(), im = x.imag();
+  const auto excess = re * (2 + re) + im * im;  // |1 + x|^2 - 1
+  // Far from zero there is nothing to gain, and near -1 the excess has lost its digits.
+  if (!(std::fabs(excess) < 0.5)) return std::log(T(1) + x);
+  return T(std::log1p(excess) / 2, std::atan2(im, 1 + re));
+}
+
+inline float atan2(float a, float b) { return ::atan2f(a, b); }
+inline double atan2(double a, double b) { return ::atan2(a, b); }
+inline float hypot(float a, float b) { return ::hypotf(a, b); }
+inline double hypot(double a, double b) { return ::hypot(a, b); }
+template <Floating T>
+inline T copysign(T a, T b) {
+  return std::copysign(a, b);
+}
+
+// ---- special functions, in double precision: plain calls to kernels/special.cpp
+
+}  // namespace ADJOINT_ISA
+
+double digamma_double(double x);
+double polygamma_double(double order, double x);
+double erfinv_double(double y);
+double lgamma_double(double x);
+
+inline namespace ADJOINT_ISA {
+
+template <Floating T>
+inline T digamma(T x) {
+  return static_cast<T>(digamma_double(x));
+}
+template <Floating T>
+inline T polygamma(T order, T x) {
+  return static_cast<T>(polygamma_double(order, x));
+}
+template <Floating T>
+inline T erfinv(T y) {
+  return static_cast<T>(erfinv_double(y));
+}
+template <Floating T>
+inline T lgamma(T x) {
+  return static_cast<T>(lgamma_double(x));
+}
+
+// ---- mixed operands: a condition counts as 0 or 1, a real number as complex
+
+#define ADJOINT_MIXED(name)                                  \
+  template <class A, class B>                                \
+    requires(!std::is_same_v<A, B>)                          \
+  inline auto name(A a, B b) {                               \
+    return name(Common<A, B>(a), Common<A, B>(b));           \
+  }
+ADJOINT_MIXED(add)
+ADJOINT_MIXED(sub)
+ADJOINT_MIXED(mul)
+ADJOINT_MIXED(div)
+ADJOINT_MIXED(pow)
+ADJOINT_MIXED(eq)
+ADJOINT_MIXED(ne)
+#undef ADJOINT_MIXED
+template <class A, class B>
+  requires(!std::is_same_v<A, B>)
+inline auto where(bool condition, A a, B b) {
+  return condition ? Common<A, B>(a) : Common<A, B>(b);
+}
+
+}  // namespace ADJOINT_ISA
+}  // namespace adjoint::fn

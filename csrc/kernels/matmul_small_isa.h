@@ -1,0 +1,151 @@
+// The bodies of the small products. Included once for each instruction set, with ADJOINT_ISA naming the namespace,
+// ADJOINT_TARGET the function attribute and ADJOINT_VECTOR_BYTES the widest vector: no include guard, on purpose.
+namespace ADJOINT_ISA {
+
+template <class T, int Bytes>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(Bytes), aligned(alignof(T)), may_alias));
+};
+
+/// Rows x (Columns vectors) of c, held in registers over the whole of k. The first `skip` columns are not stored.
+template <class T, int Bytes, int Rows, int Columns>
+ADJOINT_TARGET inline void block(const Product<T>& p, const T* a, const T* b, int64_t b_row, T* c, int64_t skip) {
+  using Vector = typename VectorOf<T, Bytes>::Type;
+  constexpr int lanes = Bytes / sizeof(T);
+  Vector sum[Rows][Columns] = {};
+  const int64_t a_row = p.a.row;
+  const int64_t a_col = p.a.col;
+  for (int64_t i = 0; i < p.k; ++i) {
+    Vector x[Columns];
+#pragma GCC unroll 8
+    for (int v = 0; v < Columns; ++v) x[v] = *reinterpret_cast<const Vector*>(b + v * lanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < Columns; ++v) sum[r][v] += a[r * a_row] * x[v];
+    }
+    a += a_col;
+    b += b_row;
+  }
+  const bool overwrite = p.beta == T(0);
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+    T* out = c + r * p.c.row;
+    if (skip == 0) {
+#pragma GCC unroll 8
+      for (int v = 0; v < Columns; ++v) {
+        Vector* to = reinterpret_cast<Vector*>(out + v * lanes);
+        *to = overwrite ? p.alpha * sum[r][v] : p.alpha * sum[r][v] + p.beta * *to;
+      }
+    } else {
+      T values[lanes];
+      *reinterpret_cast<Vector*>(values) = p.alpha * sum[r][0];
+      for (int64_t j = skip; j < lanes; ++j) out[j] = overwrite ? values[j] : values[j] + p.beta * out[j];
+    }
+  }
+}
+
+/// One panel of c, Columns vectors wide, from `b` that is packed along its rows.
+template <class T, int Bytes, int Columns>
+ADJOINT_TARGET inline void panel(const Product<T>& p, const T* b, int64_t b_row, int64_t column, int64_t skip) {
+  constexpr int most = ADJOINT_VECTOR_BYTES == 64 || Columns == 1 ? 8 : 4;
+  int64_t i = 0;
+  for (; i + most <= p.m; i += most) {
+    block<T, Bytes, most, Columns>(p, p.a.at(i, 0), b, b_row, p.c.at(i, column), skip);
+  }
+  if (most > 4 && i + 4 <= p.m) {
+    block<T, Bytes, 4, Columns>(p, p.a.at(i, 0), b, b_row, p.c.at(i, column), skip);
+    i += 4;
+  }
+  if (i + 2 <= p.m) {
+    block<T, Bytes, 2, Columns>(p, p.a.at(i, 0), b, b_row, p.c.at(i, column), skip);
+    i += 2;
+  }
+  if (i < p.m) block<T, Bytes, 1, Columns>(p, p.a.at(i, 0), b, b_row, p.c.at(i, column), skip);
+}
+
+/// All columns, in vectors of `Bytes`, of which n must fill one at least. The last panel reaches back
+/// over columns that are done already, rather than over the end: nothing needs padding.
+template <class T, int Bytes>
+ADJOINT_TARGET void panels_of(const Product<T>& p) {
+  constexpr int lanes = Bytes / sizeof(T);
+  int64_t column = 0;
+  if (p.b.col == 1) {
+    for (; column + 2 * lanes <= p.n; column += 2 * lanes) {
+      panel<T, Bytes, 2>(p, p.b.at(0, column), p.b.row, column, 0);
+    }
+  }
+  alignas(64) T packed[kSmallDepth * lanes];
+  for (; column < p.n; column += lanes) {
+    const int64_t skip = column + lanes > p.n ? column + lanes - p.n : 0;
+    const T* b = p.b.at(0, column - skip);
+    int64_t b_row = p.b.row;
+    if (p.b.col != 1) {
+      for (int64_t j = 0; j < lanes; ++j) {
+        for (int64_t i = 0; i < p.k; ++i) packed[i * lanes + j] = b[i * p.b.row + j * p.b.col];
+      }
+      b = packed;
+      b_row = lanes;
+    }
+    // Storing a column twice does no harm, unless its old value is added in.
+    panel<T, Bytes, 1>(p, b, b_row, column - skip, p.beta == T(0) ? 0 : skip);
+  }
+}
+
+template <class T>
+ADJOINT_TARGET void panels(const Product<T>& p) {
+  const int64_t bytes = p.n * sizeof(T);
+  if (bytes >= ADJOINT_VECTOR_BYTES) return panels_of<T, ADJOINT_VECTOR_BYTES>(p);
+  if (ADJOINT_VECTOR_BYTES > 32 && bytes >= 32) return panels_of<T, 32>(p);
+  if (ADJOINT_VECTOR_BYTES > 16 && bytes >= 16) return panels_of<T, 16>(p);
+  for (int64_t i = 0; i < p.m; ++i) {
+    for (int64_t j = 0; j < p.n; ++j) {
+      T sum = 0;
+      for (int64_t l = 0; l < p.k; ++l) sum += *p.a.at(i, l) * *p.b.at(l, j);
+      T* out = p.c.at(i, j);
+      *out = p.beta == T(0) ? p.alpha * sum : p.alpha * sum + p.beta * *out;
+    }
+  }
+}
+
+template <class T>
+ADJOINT_TARGET T dot(const T* a, const T* b, int64_t n) {
+  using Vector = typename VectorOf<T, ADJOINT_VECTOR_BYTES>::Type;
+  constexpr int lanes = ADJOINT_VECTOR_BYTES / sizeof(T);
+  if (n < lanes) {
+    T result = 0;
+    for (int64_t i = 0; i < n; ++i) result += a[i] * b[i];
+    return result;
+  }
+  Vector sum[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; ++v) {
+      const int64_t at = i + v * lanes;
+      sum[v] += *reinterpret_cast<const Vector*>(a + at) * *reinterpret_cast<const Vector*>(b + at);
+    }
+  }
+  for (; i + lanes <= n; i += lanes) {
+    sum[0] += *reinterpret_cast<const Vector*>(a + i) * *reinterpret_cast<const Vector*>(b + i);
+  }
+  if (i < n) {
+    // The last vector reaches back over elements that are counted already, and drops them.
+    Vector lane = {};
+#pragma GCC unroll 16
+    for (int v = 0; v < lanes; ++v) lane[v] = static_cast<T>(v);
+    const int64_t at = n - lanes;
+    const Vector last = *reinterpret_cast<const Vector*>(a + at) * *reinterpret_cast<const Vector*>(b + at);
+    sum[1] += lane >= static_cast<T>(lanes - (n - i)) ? last : Vector{};
+  }
+  T total[lanes];
+  *reinterpret_cast<Vector*>(total) = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+#pragma GCC unroll 4
+  for (int half = lanes / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int v = 0; v < half; ++v) total[v] += total[v + half];
+  }
+  return total[0];
+}
+
+}  // namespace ADJOINT_ISA

@@ -1,0 +1,16 @@
+// Layer normalisation of the rows of a matrix, and its fused backward.
+#pragma once
+
+#include "kernels/view.h"
+
+namespace adjoint::kernels {
+
+/// out = (in - mean) * rstd * weight + bias, rstd = 1 / sqrt(var + eps), over each row of the 2-D `in`.
+/// `weight` and `bias` (cols elements, 1-D) may be null; `mean` and `rstd` are 1-D, rows elements.
+void layer_norm(const View& in, const View* weight, const View* bias, double eps, const View& out, const View& mean,
+                const View& rstd);
+/// Any of `weight`, `gin`, `gweight`, `gbias` may be null; the gradients that are not wanted cost nothing.
+void layer_norm_backward(const View& g, const View& in, const View& mean, const View& rstd, const View* weight,
+                         const View* gin, const View* gweight, const View* gbias);
+
+}  // namespace adjoint::kernels

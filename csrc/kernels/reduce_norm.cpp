@@ -1,0 +1,75 @@
+// Vector norms, accumulated in double whatever the input: squares of large floats do not overflow.
+#include <cmath>
+#include <limits>
+
+#include "kernels/reduce.h"
+#include "kernels/reduce_monoid.h"
+
+namespace adjoint::kernels {
+namespace {
+
+template <class T>
+void load_complex_abs(const char* source, int64_t stride, int64_t n, double* target) {
+  const std::complex<T>* from = reinterpret_cast<const std::complex<T>*>(source);
+  for (int64_t i = 0; i < n; ++i) target[i] = std::abs(complex128(from[i * stride]));
+}
+
+/// Complex elements are read as their absolute values; signs of real ones are left to the map.
+Reader<double> abs_reader(DType dtype) {
+  switch (dtype) {
+    case DType::Complex64:
+      return Reader<double>(dtype, load_complex_abs<float>);
+    case DType::Complex128:
+      return Reader<double>(dtype, load_complex_abs<double>);
+    default:
+      return Reader<double>(dtype);
+  }
+}
+
+inline constexpr auto kAbs = [](auto x) { return x < 0 ? -x : x; };
+inline constexpr auto kSquare = [](auto x) { return x * x; };
+
+}  // namespace
+
+void norm(const View& in, const View& out, double p) {
+  check_reduced_shape("norm", in, out);
+  if (!is_float(out.dtype)) {
+    fail("norm: expected a real floating-point output; got ", info(out.dtype).name, "; convert the input first");
+  }
+  if ((p < 0 || std::isinf(p)) && in.numel() == 0 && out.numel() > 0) {
+    fail("linalg.vector_norm cannot compute the ", p,
+         " norm on an empty tensor because the operation does not have an "
+         "identity; got an empty reduction; use an order from 0 to below inf, or check for emptiness first");
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  auto run = [&](double identity, auto map, auto join, auto finish) {
+    run_monoid<double>(in, out, abs_reader(in.dtype), identity, map, join, finish);
+  };
+  if (p == kInfinity) return run(0, kAbs, kGreater, kIdentityMap);
+  if (p == -kInfinity) return run(kInfinity, kAbs, kLess, kIdentityMap);
+  if (p == 1) return run(0, kAbs, kAdd, kIdentityMap);
+  if (p == 2) return run(0, kSquare, kAdd, [](double total) { return std::sqrt(total); });
+  if (p == 0) {
+    auto count = [](auto x) {
+      if constexpr (std::is_arithmetic_v<decltype(x)>) {
+        return x != 0 ? 1.0 : 0.0;
+      } else {
+        decltype(x) one = {1, 1};
+        decltype(x) zero = {};
+        return x != 0 ? one : zero;
+      }
+    };
+    return run(0, count, kAdd, kIdentityMap);
+  }
+  auto power = [p](auto x) {
+    if constexpr (std::is_arithmetic_v<decltype(x)>) {
+      return std::pow(std::fabs(x), p);
+    } else {
+      decltype(x) result = {std::pow(std::fabs(x[0]), p), std::pow(std::fabs(x[1]), p)};
+      return result;
+    }
+  };
+  run(0, power, kAdd, [p](double total) { return std::pow(total, 1 / p); });
+}
+
+}  // namespace adjoint::kernels

@@ -1,0 +1,134 @@
+// Tables of the conversions between every dtype and the accumulation types, and the checks of shapes and dtypes.
+#include "kernels/reduce_rows.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace adjoint::kernels {
+namespace {
+
+#if defined(__x86_64__)
+const bool kHasF16C = __builtin_cpu_supports("f16c") && __builtin_cpu_supports("avx");
+
+__attribute__((target("avx,f16c"))) int64_t widen_f16c(const Half* source, int64_t n, float* target) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + i));
+    _mm256_storeu_ps(target + i, _mm256_cvtph_ps(bits));
+  }
+  return i;
+}
+
+__attribute__((target("avx,f16c"))) int64_t narrow_f16c(const float* source, int64_t n, Half* target) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(target + i), bits);
+  }
+  return i;
+}
+#else
+constexpr bool kHasF16C = false;
+int64_t widen_f16c(const Half*, int64_t, float*) { return 0; }
+int64_t narrow_f16c(const float*, int64_t, Half*) { return 0; }
+#endif
+
+template <class A, class T>
+void load_run(const char* source, int64_t stride, int64_t n, A* target) {
+  const T* from = reinterpret_cast<const T*>(source);
+  if (stride != 1) {
+    for (int64_t i = 0; i < n; ++i) target[i] = convert<A>(from[i * stride]);
+    return;
+  }
+  int64_t i = 0;
+  if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, float>) {
+    if (kHasF16C) i = widen_f16c(from, n, target);
+  } else if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, double>) {
+    float buffer[256];
+    for (; i < n; i += 256) {
+      int64_t m = std::min<int64_t>(256, n - i);
+      load_run<float, Half>(source + i * 2, 1, m, buffer);
+      for (int64_t j = 0; j < m; ++j) target[i + j] = buffer[j];
+    }
+  }
+  for (; i < n; ++i) target[i] = convert<A>(from[i]);
+}
+
+template <class A, class T>
+void store_run(const A* source, int64_t n, char* target, int64_t stride) {
+  T* to = reinterpret_cast<T*>(target);
+  if (stride != 1) {
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = convert<T>(source[i]);
+    return;
+  }
+  int64_t i = 0;
+  if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, float>) {
+    if (kHasF16C) i = narrow_f16c(source, n, to);
+  }
+  for (; i < n; ++i) to[i] = convert<T>(source[i]);
+}
+
+}  // namespace
+
+template <class A>
+LoadFn<A> loader(DType dtype) {
+  return dispatch(dtype, [](auto tag) -> LoadFn<A> { return load_run<A, decltype(tag)>; });
+}
+
+template <class A>
+StoreFn<A> storer(DType dtype) {
+  return dispatch(dtype, [](auto tag) -> StoreFn<A> { return store_run<A, decltype(tag)>; });
+}
+
+#define ADJOINT_INSTANTIATE(type)            \
+  template LoadFn<type> loader<type>(DType); \
+  template StoreFn<type> storer<type>(DType);
+ADJOINT_INSTANTIATE(float)
+ADJOINT_INSTANTIATE(double)
+ADJOINT_INSTANTIATE(int32_t)
+ADJOINT_INSTANTIATE(int64_t)
+ADJOINT_INSTANTIATE(complex64)
+ADJOINT_INSTANTIATE(complex128)
+ADJOINT_INSTANTIATE(bool)
+#undef ADJOINT_INSTANTIATE
+
+void check_dim(const char* op, const View& in, int dim) {
+  if (dim < 0 || dim >= std::max(1, in.ndim)) {
+    fail(ErrorKind::Index, op, ": Dimension out of range (expected to be in range of [0, ", std::max(1, in.ndim) - 1,
+         "], but got ", dim, "); pass a dimension of the input");
+  }
+}
+
+void check_same_shape(const char* op, const View& in, const View& out, int dim) {
+  check_dim(op, in, dim);
+  bool same = in.ndim == out.ndim && std::equal(in.sizes, in.sizes + in.ndim, out.sizes);
+  if (!same)
+    fail(op, ": expected input and output of one shape; they differ; allocate the output in the input's shape");
+}
+
+void check_reduced_shape(const char* op, const View& in, const View& out) {
+  bool fits = in.ndim == out.ndim;
+  for (int d = 0; fits && d < in.ndim; ++d) fits = out.sizes[d] == in.sizes[d] || out.sizes[d] == 1;
+  if (!fits) {
+    fail(op,
+         ": expected an output with the input's sizes, or 1 where a dimension is reduced; it differs; "
+         "allocate the output with the reduced dimensions kept");
+  }
+}
+
+void check_dtype(const char* op, const char* name, const View& view, DType dtype) {
+  if (view.dtype != dtype) {
+    fail(op, ": expected ", name, " of dtype ", info(dtype).name, "; got ", info(view.dtype).name,
+         "; convert it first");
+  }
+}
+
+void check_ordered(const char* op, DType dtype) {
+  if (is_complex(dtype)) {
+    fail(ErrorKind::NotImplemented, op, ": \"", op, "\" not implemented for '", info(dtype).legacy_name,
+         "'; complex numbers have no order: use .abs() or .real");
+  }
+}
+
+}  // namespace adjoint::kernels

@@ -1,0 +1,83 @@
+// Sum, product, any and all.
+#include "kernels/reduce.h"
+#include "kernels/reduce_monoid.h"
+
+namespace adjoint::kernels {
+namespace {
+
+/// Signed overflow wraps, as in torch.
+inline constexpr auto kAddWrapping = [](int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+};
+inline constexpr auto kMultiplyWrapping = [](int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+};
+inline constexpr auto kMultiply = [](auto a, auto b) { return a * b; };
+
+template <class A, class Join>
+void run(const View& in, const View& out, A identity, Join join) {
+  run_monoid<A>(in, out, Reader<A>(in.dtype), identity, kIdentityMap, join, kIdentityMap);
+}
+
+/// Accumulates in the output's type, half types in float, integers in int64.
+template <class Join, class JoinInteger>
+void accumulate(const View& in, const View& out, int identity, Join join, JoinInteger join_integer) {
+  switch (out.dtype) {
+    case DType::Float64:
+      return run<double>(in, out, identity, join);
+    case DType::Complex64:
+      return run<complex64>(in, out, complex64(static_cast<float>(identity)), join);
+    case DType::Complex128:
+      return run<complex128>(in, out, complex128(identity), join);
+    case DType::Float32:
+    case DType::Float16:
+    case DType::BFloat16:
+      return run<float>(in, out, static_cast<float>(identity), join);
+    default:
+      return run<int64_t>(in, out, identity, join_integer);
+  }
+}
+
+void check_logical(const char* op, const View& in, const View& out) {
+  check_reduced_shape(op, in, out);
+  if (out.dtype != DType::UInt8) check_dtype(op, "out", out, DType::Bool);
+}
+
+template <class Join>
+void logical(const View& in, const View& out, bool identity, Join join) {
+  run<bool>(in, out, identity, join);
+}
+
+void run_any(const View& in, const View& out) {
+  logical(in, out, false, [](bool a, bool b) { return a | b; });
+}
+
+void run_all(const View& in, const View& out) {
+  logical(in, out, true, [](bool a, bool b) { return a & b; });
+}
+
+}  // namespace
+
+void sum(const View& in, const View& out) {
+  check_reduced_shape("sum", in, out);
+  if (out.dtype == DType::Bool) return run_any(in, out);
+  accumulate(in, out, 0, kAdd, kAddWrapping);
+}
+
+void prod(const View& in, const View& out) {
+  check_reduced_shape("prod", in, out);
+  if (out.dtype == DType::Bool) return run_all(in, out);
+  accumulate(in, out, 1, kMultiply, kMultiplyWrapping);
+}
+
+void any(const View& in, const View& out) {
+  check_logical("any", in, out);
+  run_any(in, out);
+}
+
+void all(const View& in, const View& out) {
+  check_logical("all", in, out);
+  run_all(in, out);
+}
+
+}  // namespace adjoint::kernels

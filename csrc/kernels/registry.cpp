@@ -1,0 +1,63 @@
+// The registry of elementwise kernels, filled once with the loops of the best instruction set of this machine.
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+
+#include "kernels/elementwise.h"
+
+namespace adjoint {
+
+/// Generated: registers every loop, with the real ones compiled for `isa`.
+void register_all_loops(const char* isa);
+
+namespace {
+
+using Registry = std::unordered_map<std::string_view, Kernel>;
+
+Registry& registry() {
+  static Registry kernels;
+  return kernels;
+}
+
+const char* choose_instruction_set() {
+#ifdef ADJOINT_X86_DISPATCH
+  const char* wish = std::getenv("ADJOINT_ISA");  // may lower the choice, never raise it
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const bool no_avx512 = wish && (!std::strcmp(wish, "avx2") || !std::strcmp(wish, "baseline"));
+  const bool no_avx2 = wish && !std::strcmp(wish, "baseline");
+  if (avx512 && !no_avx512) return "avx512";
+  if (avx2 && !no_avx2) return "avx2";
+#endif
+  return "baseline";
+}
+
+}  // namespace
+
+const char* instruction_set() {
+  static const char* const chosen = choose_instruction_set();
+  return chosen;
+}
+
+void register_loop(const char* name, ResultKind result, int inputs, int params, DType compute, Loop loop) {
+  auto [entry, added] = registry().try_emplace(name);
+  Kernel& kernel = entry->second;
+  if (added) {
+    kernel.name = name;
+    kernel.result = result;
+    kernel.inputs = static_cast<uint8_t>(inputs);
+    kernel.params = static_cast<uint8_t>(params);
+  }
+  kernel.loops[static_cast<int>(compute)] = loop;
+}
+
+const Kernel* find_kernel(const char* name) {
+  static const bool filled = (register_all_loops(instruction_set()), true);
+  (void)filled;
+  auto entry = registry().find(name);
+  return entry == registry().end() ? nullptr : &entry->second;
+}
+
+}  // namespace adjoint

@@ -1,0 +1,16 @@
+// Softmax along one dimension and its fused backward. All views have one shape; 0-d counts as one element.
+#pragma once
+
+#include "kernels/view.h"
+
+namespace adjoint::kernels {
+
+/// `out` is floating; the input is converted to it. Half types are computed in float.
+void softmax(const View& in, const View& out, int dim);
+void log_softmax(const View& in, const View& out, int dim);
+/// gin = out * (g - sum(g * out)), for the result `out` of softmax.
+void softmax_backward(const View& g, const View& out, const View& gin, int dim);
+/// gin = g - exp(out) * sum(g), for the result `out` of log_softmax.
+void log_softmax_backward(const View& g, const View& out, const View& gin, int dim);
+
+}  // namespace adjoint::kernels

@@ -1,0 +1,32 @@
+// A raw strided view: what every kernel takes. Knows nothing of Python, storage or gradients.
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace adjoint {
+
+/// Sizes and strides are counted in elements and belong to the caller. Strides may be 0 (broadcast) or negative.
+struct View {
+  char* data;
+  DType dtype;
+  int ndim;
+  const int64_t* sizes;
+  const int64_t* strides;
+
+  int64_t numel() const {
+    int64_t n = 1;
+    for (int i = 0; i < ndim; ++i) n *= sizes[i];
+    return n;
+  }
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+};
+
+/// The most dimensions a tensor may have.
+inline constexpr int kMaxDims = 64;
+
+}  // namespace adjoint

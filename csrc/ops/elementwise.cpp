@@ -1,0 +1,221 @@
+#include "ops/elementwise.h"
+
+#include <algorithm>
+
+#include "core/lock.h"
+#include "kernels/indexing.h"
+
+namespace adjoint::ops {
+namespace {
+
+constexpr int64_t kInlineFill = 32;  // elements of a number that are spread on the stack for a small tensor
+
+DType number_type(const Scalar& number) {
+  switch (number.category) {
+    case Category::Bool:
+      return DType::Bool;
+    case Category::Integer:
+      return DType::Int64;
+    case Category::Float:
+      return default_dtype();
+    case Category::Complex:
+      return complex_type(default_dtype());
+  }
+  return DType::Float32;
+}
+
+/// The type of a group of equal rank, if the group has any member.
+struct Rank {
+  bool any = false;
+  DType dtype = DType::Bool;
+  void add(DType other) {
+    dtype = any ? promote(dtype, other) : other;
+    any = true;
+  }
+};
+
+DType combine(const Rank& higher, const Rank& lower) {
+  if (!higher.any) return lower.dtype;
+  if (!lower.any || category(higher.dtype) >= category(lower.dtype)) return higher.dtype;
+  // A complex scalar keeps the precision of the float tensor that it meets.
+  if (is_complex(lower.dtype) && is_float(higher.dtype)) return complex_type(higher.dtype);
+  return lower.dtype;
+}
+
+DType compute_type(const Operand* operands, int n, const ElementwiseOptions& options) {
+  DType dtype = result_type(operands, n);
+  return options.promote_float && is_integral(dtype) ? default_dtype() : dtype;
+}
+
+DType kernel_result(const Kernel& kernel, DType compute) {
+  if (kernel.result == ResultKind::Bool) return DType::Bool;
+  if (kernel.result == ResultKind::Real) return real_type(compute);
+  return compute;
+}
+
+void check_defined(const Kernel& kernel, const char* name, DType compute) {
+  bool half = compute == DType::Float16 || compute == DType::BFloat16;
+  if (!kernel.loops[static_cast<int>(half ? DType::Float32 : compute)]) fail_not_implemented(name, compute);
+}
+
+/// Integers cannot be divided by zero, nor raised to a negative number.
+void check_integers(IntegerCheck check, DType compute, const Operand& last) {
+  if (check == IntegerCheck::None || !is_integral(compute)) return;
+  if (check == IntegerCheck::Exponent) {
+    if (last.is_number() && last.number.to<int64_t>() < 0) fail("Integers to negative integer powers are not allowed.");
+    return;
+  }
+  if (last.is_number()) {
+    if (last.number.to<int64_t>() == 0) fail("ZeroDivisionError: an integer tensor is divided by 0");
+    return;
+  }
+  View view{last.data, last.dtype, last.shape->ndim, last.shape->sizes(), last.shape->strides()};
+  if (kernels::count_nonzero(view) != last.shape->numel) fail("ZeroDivisionError: an integer tensor is divided by a tensor with zeros");
+}
+
+/// Runs the kernel over operands broadcast to `out`. Numbers become 0-d arrays of the compute type.
+void run(const Kernel& kernel, DType compute, const View& out, const Operand* operands, int n, const Scalar* params) {
+  View inputs[kernels::kMaxInputs];
+  int64_t strides[kernels::kMaxInputs][kMaxDims];
+  alignas(16) char numbers[kernels::kMaxInputs][16];
+  for (int i = 0; i < n; ++i) {
+    const Operand& operand = operands[i];
+    inputs[i] = {operand.data, operand.dtype, out.ndim, out.sizes, strides[i]};
+    if (operand.is_number()) {
+      std::fill(strides[i], strides[i] + out.ndim, 0);
+      // Half types compute in float32: the number must not be rounded to half first.
+      DType dtype = compute == DType::Float16 || compute == DType::BFloat16 ? DType::Float32 : compute;
+      dispatch(dtype, [&](auto tag) {
+        using T = decltype(tag);
+        *reinterpret_cast<T*>(numbers[i]) = operand.number.to<T>();
+      });
+      inputs[i].data = numbers[i];
+      inputs[i].dtype = dtype;
+    } else {
+      broadcast_strides(operand.shape, {out.sizes, static_cast<size_t>(out.ndim)}, strides[i]);
+    }
+  }
+  WithoutLock unlocked(out.numel());
+  kernels::elementwise(kernel, compute, out, inputs, params);
+}
+
+/// Shape of the result: sizes by broadcasting; memory order that of the first operand of full size, as torch keeps it.
+ShapePtr result_shape(const Operand* operands, int n) {
+  Shape* first = nullptr;
+  bool same = true;
+  for (int i = 0; i < n; ++i) {
+    if (operands[i].is_number()) continue;
+    if (!first) first = operands[i].shape;
+    same = same && same_sizes(operands[i].shape, first);
+  }
+  if (!first) return scalar_shape();
+  int64_t sizes[kMaxDims];
+  int ndim = first->ndim;
+  std::copy(first->sizes(), first->sizes() + ndim, sizes);
+  if (!same) {
+    for (int i = 0; i < n; ++i)
+      if (!operands[i].is_number())
+        ndim = broadcast_sizes(std::span<const int64_t>(sizes, ndim), operands[i].shape->size_span(), sizes);
+  }
+  Sizes result(sizes, ndim);
+  Shape* leader = nullptr;  // the operand whose memory order the result takes
+  for (int i = 0; i < n && !leader; ++i) {
+    Shape* shape = operands[i].shape;
+    if (shape && shape->ndim == ndim && std::equal(sizes, sizes + ndim, shape->sizes())) leader = shape;
+  }
+  if (!leader) return make_shape(result);
+  if (is_dense(leader)) return ShapePtr::borrow(leader);
+  int64_t strides[kMaxDims];
+  dense_strides_like(result, leader->stride_span(), strides);
+  return make_shape(result, {strides, static_cast<size_t>(ndim)});
+}
+
+/// Same shape, same type, contiguous, numbers among them: no promotion, no broadcasting, straight into the loop.
+TensorPtr fast_path(const Kernel& kernel, IntegerCheck check, const Operand* operands, int n, const Scalar* params) {
+  const Operand* first = nullptr;
+  for (int i = 0; i < n; ++i) {
+    const Operand& operand = operands[i];
+    if (operand.is_number()) continue;
+    if (!first) {
+      first = &operand;
+      if (!operand.shape->contiguous) return {};
+    } else if (operand.dtype != first->dtype ||
+               (operand.shape != first->shape && !(operand.shape->contiguous && same_sizes(operand.shape, first->shape)))) {
+      return {};
+    }
+  }
+  if (!first || (check != IntegerCheck::None && is_integral(first->dtype))) return {};
+  Loop loop = kernel.loops[static_cast<int>(first->dtype)];
+  if (!loop) return {};
+  int64_t numel = first->shape->numel;
+  char* arrays[kernels::kMaxInputs + 1];
+  alignas(16) char spread[2][kInlineFill * 16];
+  int numbers = 0;
+  for (int i = 0; i < n; ++i) {
+    if (!operands[i].is_number()) {
+      arrays[i + 1] = operands[i].data;
+      continue;
+    }
+    if (operands[i].number.category > category(first->dtype) || numel > kInlineFill || numbers == 2) return {};
+    char* place = spread[numbers++];
+    arrays[i + 1] = place;
+    if (first->dtype == DType::Float32) {
+      std::fill_n(reinterpret_cast<float*>(place), numel, operands[i].number.to<float>());
+    } else {
+      dispatch(first->dtype, [&](auto tag) {
+        using T = decltype(tag);
+        std::fill_n(reinterpret_cast<T*>(place), numel, operands[i].number.to<T>());
+      });
+    }
+  }
+  if (numel > 4096) return {};  // the driver splits long work over threads
+  TensorPtr result = empty(ShapePtr::borrow(first->shape), kernel_result(kernel, first->dtype));
+  arrays[0] = result->data;
+  loop(arrays, numel, params);
+  return result;
+}
+
+}  // namespace
+
+DType result_type(const Operand* operands, int n) {
+  Rank dimensioned, scalars, numbers;
+  for (int i = 0; i < n; ++i) {
+    const Operand& operand = operands[i];
+    if (operand.is_number()) {
+      numbers.add(number_type(operand.number));
+    } else if (operand.shape->ndim == 0) {
+      scalars.add(operand.dtype);
+    } else {
+      dimensioned.add(operand.dtype);
+    }
+  }
+  Rank tensors;
+  if (dimensioned.any || scalars.any) tensors.add(combine(dimensioned, scalars));
+  return combine(tensors, numbers);
+}
+
+TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n, const Scalar* params) {
+  if (TensorPtr result = fast_path(kernel, options.check, operands, n, params)) return result;
+  DType compute = compute_type(operands, n, options);
+  check_defined(kernel, options.name, compute);
+  check_integers(options.check, compute, operands[n - 1]);
+  TensorPtr result = empty(result_shape(operands, n), kernel_result(kernel, compute));
+  run(kernel, compute, result->view(), operands, n, params);
+  return result;
+}
+
+void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
+                      const Scalar* params, Tensor* out) {
+  DType compute = compute_type(operands, n, options);
+  check_defined(kernel, options.name, compute);
+  check_integers(options.check, compute, operands[n - 1]);
+  DType produced = kernel_result(kernel, compute);
+  if (category(produced) > category(out->dtype))
+    fail("result type ", info(produced).legacy_name, " can't be cast to the desired output type ", info(out->dtype).legacy_name);
+  ShapePtr shape = result_shape(operands, n);
+  if (!same_sizes(shape.get(), out->shape))
+    fail("output with shape ", to_string(out->sizes()), " doesn't match the broadcast shape ", to_string(shape->size_span()));
+  run(kernel, compute, out->view(), operands, n, params);
+}
+
+}  // namespace adjoint::ops

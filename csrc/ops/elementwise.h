@@ -1,0 +1,49 @@
+// Elementwise ops on tensors and numbers: type promotion, broadcasting, the result's memory, then the kernel.
+#pragma once
+
+#include "core/scalar.h"
+#include "core/tensor.h"
+#include "kernels/elementwise.h"
+
+namespace adjoint::ops {
+
+/// A tensor or a Python number, as an elementwise op sees it. Points into memory that the caller keeps alive.
+struct Operand {
+  Shape* shape;    ///< null for a number
+  char* data;
+  DType dtype;
+  Scalar number;   ///< valid when shape is null
+
+  void set(const Tensor* tensor) { set(tensor->shape, tensor->data, tensor->dtype); }
+  void set(Shape* its_shape, char* its_data, DType its_dtype) {
+    shape = its_shape;
+    data = its_data;
+    dtype = its_dtype;
+  }
+  void set(const Scalar& its_number) {
+    shape = nullptr;
+    number = its_number;
+  }
+  bool is_number() const { return shape == nullptr; }
+};
+
+/// The type in which tensors and numbers meet: dimensioned tensors outrank 0-d ones, which outrank numbers, unless the
+/// lesser is of a higher category.
+DType result_type(const Operand* operands, int n);
+
+/// What the last operand must not be when integers are computed with.
+enum class IntegerCheck : uint8_t { None, Divisor, Exponent };
+
+struct ElementwiseOptions {
+  const char* name;      ///< for messages
+  bool promote_float;    ///< integers compute in the default float type
+  IntegerCheck check = IntegerCheck::None;
+};
+
+/// kernel(operands...) in a fresh tensor.
+TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n, const Scalar* params);
+/// The same into `out`, whose sizes must be those of the result; its type may differ if the result can be cast to it.
+void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
+                      const Scalar* params, Tensor* out);
+
+}  // namespace adjoint::ops

@@ -1,0 +1,290 @@
+#include "ops/gather.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/lock.h"
+#include "kernels/copy.h"
+#include "kernels/indexing.h"
+#include "ops/views.h"
+
+namespace adjoint::ops {
+namespace {
+
+using python::Ints;
+
+/// int64 indices; int32 ones are converted. `expected` ends torch's message for other types.
+TensorPtr as_index(const char* op, Tensor* index, const char* expected) {
+  if (index->dtype != DType::Int64 && index->dtype != DType::Int32)
+    fail(op, "(): Expected ", expected, " for index; got ", info(index->dtype).name, "; convert it with .long()");
+  return cast(index, DType::Int64);
+}
+
+void check_same_type(const char* op, const Tensor* input, const Tensor* src) {
+  if (input->dtype != src->dtype)
+    fail(op, "(): Expected self.dtype to be equal to src.dtype; got ", info(input->dtype).name, " and ",
+         info(src->dtype).name, "; convert src with .to()");
+}
+
+/// A copy of `input` changed by write(view of the copy, axis, view of the index); just a copy without indices.
+template <class Write>
+TensorPtr written(const char* op, Tensor* input, int64_t dim, Tensor* index, Write&& write) {
+  int axis = wrap_dim(dim, input->ndim());
+  TensorPtr places = as_index(op, index, "dtype int32/int64");
+  TensorPtr result = clone(input);
+  if (places->numel() == 0) return result;
+  WithoutLock unlocked(std::max(input->numel(), places->numel()));
+  write(result->view(), axis, places->view());
+  return result;
+}
+
+kernels::Reduction parse_reduction(const std::string& reduce) {
+  using kernels::Reduction;
+  if (reduce == "sum") return Reduction::Sum;
+  if (reduce == "prod") return Reduction::Prod;
+  if (reduce == "mean") return Reduction::Mean;
+  if (reduce == "amax") return Reduction::AMax;
+  if (reduce == "amin") return Reduction::AMin;
+  fail("reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
+}
+
+TensorPtr flat(Tensor* tensor) {
+  TensorPtr dense = contiguous(tensor);
+  int64_t sizes[] = {dense->numel()};
+  return alias(dense.get(), make_shape(Sizes(sizes, 1)));
+}
+
+void check_long(const char* op, const Tensor* index) {
+  if (index->dtype != DType::Int64)
+    fail(op, "(): Expected a long tensor for index, but got ", info(index->dtype).legacy_name, "; convert it with .long()");
+}
+
+template <class T>
+const char* type_name() {
+  if constexpr (std::is_same_v<T, float>) return "float";
+  if constexpr (std::is_same_v<T, double>) return "double";
+  if constexpr (std::is_same_v<T, Half>) return "at::Half";
+  if constexpr (std::is_same_v<T, BFloat16>) return "at::BFloat16";
+  if constexpr (std::is_same_v<T, int64_t>) return "int64_t";
+  if constexpr (std::is_same_v<T, int32_t>) return "int";
+  if constexpr (std::is_same_v<T, int16_t>) return "int16_t";
+  if constexpr (std::is_same_v<T, int8_t>) return "int8_t";
+  if constexpr (std::is_same_v<T, uint8_t>) return "uint8_t";
+  return "complex";
+}
+
+/// Whether a real number lies in the range of T. Infinities belong to the floating types only.
+template <class T>
+bool fits(double value) {
+  if constexpr (is_complex_v<T> || std::is_same_v<T, bool>) {
+    return true;
+  } else if constexpr (std::is_integral_v<T>) {
+    // uint8 also takes negative numbers, which wrap.
+    double low = std::is_unsigned_v<T> ? -static_cast<double>(std::numeric_limits<T>::max())
+                                       : static_cast<double>(std::numeric_limits<T>::min());
+    return value >= low && value <= static_cast<double>(std::numeric_limits<T>::max());
+  } else {
+    double most = std::is_same_v<T, Half> ? 65504.0
+                  : std::is_same_v<T, double> ? std::numeric_limits<double>::max()
+                  : static_cast<double>(std::numeric_limits<float>::max());
+    return !std::isfinite(value) || std::fabs(value) <= most;
+  }
+}
+
+}  // namespace
+
+Element::Element(const Scalar& value, DType dtype) { assign(value, dtype); }
+
+Element::Element(const char* op, PyObject* value, DType dtype) {
+  if (is_tensor(value)) {
+    Tensor* tensor = as_tensor(value);
+    if (tensor->ndim() != 0)
+      fail(op, "_ only supports a 0-dimensional value tensor, but got tensor with ", tensor->ndim(), " dimension(s).");
+    assign(python::Arg{value, op, "value"}, dtype);
+    return;
+  }
+  Scalar number;
+  if (!python::to_scalar(value, &number)) python::Arg{value, op, "value"}.wrong_type("Number or Tensor");
+  assign(number, dtype);
+}
+
+void Element::assign(const Scalar& value, DType dtype) {
+  dispatch(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    bool loses_part = value.category == Category::Complex && value.imaginary != 0 && !is_complex_v<T>;
+    if (loses_part || !fits<T>(value.to<double>()))
+      fail("value cannot be converted to type ", type_name<T>(), " without overflow");
+    *reinterpret_cast<T*>(bytes_) = value.to<T>();
+  });
+}
+
+TensorPtr gather(Tensor* input, int64_t dim, Tensor* index, bool) {
+  int axis = wrap_dim(dim, input->ndim());
+  TensorPtr places = as_index("gather", index, "dtype int32/int64");
+  TensorPtr result = empty(places->sizes(), input->dtype);
+  if (places->numel() == 0) return result;
+  WithoutLock unlocked(places->numel());
+  kernels::gather(input->view(), axis, places->view(), result->view());
+  return result;
+}
+
+TensorPtr gather_backward(Tensor* grad, const Ints& size, int64_t dim, Tensor* index) {
+  TensorPtr result = zeros(size, grad->dtype);
+  TensorPtr places = cast(index, DType::Int64);
+  if (places->numel() == 0) return result;
+  WithoutLock unlocked(places->numel());
+  kernels::scatter_add(result->view(), wrap_dim(dim, result->ndim()), places->view(), grad->view());
+  return result;
+}
+
+TensorPtr scatter_src(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
+  check_same_type("scatter", input, src);
+  return written("scatter", input, dim, index,
+                 [&](const View& to, int axis, const View& at) { kernels::scatter(to, axis, at, src->view()); });
+}
+
+TensorPtr scatter_value(Tensor* input, int64_t dim, Tensor* index, const Scalar& value) {
+  Element element(value, input->dtype);
+  return written("scatter", input, dim, index,
+                 [&](const View& to, int axis, const View& at) { kernels::scatter_value(to, axis, at, element.get()); });
+}
+
+TensorPtr scatter_add(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
+  check_same_type("scatter", input, src);
+  return written("scatter_add", input, dim, index,
+                 [&](const View& to, int axis, const View& at) { kernels::scatter_add(to, axis, at, src->view()); });
+}
+
+TensorPtr scatter_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* src, const std::string& reduce,
+                         bool include_self) {
+  check_same_type("scatter", input, src);
+  kernels::Reduction reduction = parse_reduction(reduce);
+  return written("scatter_reduce", input, dim, index, [&](const View& to, int axis, const View& at) {
+    kernels::scatter_reduce(to, axis, at, src->view(), reduction, include_self);
+  });
+}
+
+TensorPtr index_select(Tensor* input, int64_t dim, Tensor* index) {
+  int axis = wrap_dim(dim, input->ndim());
+  if (index->ndim() > 1)
+    fail(ErrorKind::Index, "index_select(): Index is supposed to be a vector; got shape ", to_string(index->sizes()));
+  TensorPtr places = as_index("index_select", index, "dtype int32 or int64");
+  int64_t sizes[kMaxDims];
+  std::copy(input->sizes().begin(), input->sizes().end(), sizes);
+  if (input->ndim() > 0) {
+    sizes[axis] = places->numel();
+  } else if (places->numel() != 1) {
+    fail("index_select(): Index to scalar can have only 1 value, got ", places->numel(), " value(s)");
+  }
+  TensorPtr result = empty(Sizes(sizes, static_cast<size_t>(input->ndim())), input->dtype);
+  WithoutLock unlocked(result->numel());
+  kernels::index_select(input->view(), axis, places->view(), result->view());
+  return result;
+}
+
+TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const Scalar& alpha) {
+  if (input->dtype != source->dtype)
+    fail("index_add_(): self (", info(input->dtype).legacy_name, ") and source (", info(source->dtype).legacy_name,
+         ") must have the same scalar type");
+  int axis = wrap_dim(dim, input->ndim());
+  TensorPtr places = as_index("index_add", index, "dtype int32/int64");
+  TensorPtr result = clone(input);
+  WithoutLock unlocked(std::max(input->numel(), source->numel()));
+  kernels::index_add(result->view(), axis, places->view(), source->view(), alpha);
+  return result;
+}
+
+TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source) {
+  check_long("index_copy_", index);
+  if (input->dtype != source->dtype)
+    fail("index_copy_(): self and source expected to have the same dtype, but got (self) ", info(input->dtype).legacy_name,
+         " and (source) ", info(source->dtype).legacy_name);
+  int axis = wrap_dim(dim, input->ndim());
+  if (source->ndim() == input->ndim() && source->ndim() > 0 && index->ndim() <= 1) {
+    for (int d = 0; d < input->ndim(); ++d)
+      if (d != axis && source->size(d) != input->size(d))
+        fail("index_copy_(): Source/destination tensor must have same slice shapes. Destination has shape ",
+             to_string(input->sizes()), " and source ", to_string(source->sizes()), ", at dimension ", axis);
+  }
+  TensorPtr result = clone(input);
+  WithoutLock unlocked(std::max(input->numel(), source->numel()));
+  kernels::index_copy(result->view(), axis, index->view(), source->view());
+  return result;
+}
+
+TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value) {
+  if (index->dtype != DType::Int64)
+    fail(ErrorKind::Index, "index_fill_(): Expected dtype int64 for index.");
+  if (index->ndim() > 1) fail("Index has to be a vector/scalar; got shape ", to_string(index->sizes()));
+  Element element("index_fill", value, input->dtype);
+  int axis = wrap_dim(dim, input->ndim());
+  TensorPtr result = clone(input);
+  WithoutLock unlocked(input->numel());
+  kernels::index_fill(result->view(), axis, index->view(), element.get());
+  return result;
+}
+
+TensorPtr take(Tensor* input, Tensor* index) {
+  check_long("take", index);
+  TensorPtr source = flat(input);
+  TensorPtr result = empty(index->sizes(), input->dtype);
+  WithoutLock unlocked(index->numel());
+  kernels::take(source->view(), index->view(), result->view());
+  return result;
+}
+
+TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
+  check_long("put_", index);
+  if (input->dtype != source->dtype)
+    fail("put_(): self and source expected to have the same dtype, but got self.dtype = ", info(input->dtype).legacy_name,
+         " and source.dtype = ", info(source->dtype).legacy_name);
+  if (source->numel() != index->numel())
+    fail(ErrorKind::Index, "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
+         source->numel(), ", index.numel() = ", index->numel());
+  if (input->numel() == 0 && index->numel() > 0) fail(ErrorKind::Index, "put_(): tried to put elements into an empty tensor");
+  TensorPtr result = empty(input->sizes(), input->dtype);
+  kernels::copy(input->view(), result->view());
+  if (index->numel() == 0) return result;
+  TensorPtr target = flat(result.get()), places = flat(index), values = flat(source);
+  int64_t size = input->numel();
+  if (const int64_t* bad = kernels::indexing::find_outside(places->view(), -size, size))
+    fail(ErrorKind::Index, "out of range: tried to access index ", *bad, " on a tensor of ", size, " elements.");
+  View at = places->view();
+  const View* indices[] = {&at};
+  WithoutLock unlocked(size);
+  kernels::index_put(target->view(), 1, indices, values->view(), accumulate);
+  return result;
+}
+
+TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t, bool, bool) {
+  if (weight->ndim() != 2) fail("'weight' must be 2-D; got shape ", to_string(weight->sizes()));
+  if (indices->dtype != DType::Int64 && indices->dtype != DType::Int32)
+    fail("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.",
+         info(indices->dtype).legacy_name, "Tensor instead (while checking arguments for embedding)");
+  TensorPtr whole = cast(indices, DType::Int64);
+  TensorPtr places = flat(whole.get());
+  int64_t sizes[kMaxDims + 1];
+  std::copy(indices->sizes().begin(), indices->sizes().end(), sizes);
+  sizes[indices->ndim()] = weight->size(1);
+  TensorPtr result = empty(Sizes(sizes, static_cast<size_t>(indices->ndim()) + 1), weight->dtype);
+  int64_t rows[] = {places->numel(), weight->size(1)};
+  TensorPtr matrix = alias(result.get(), make_shape(Sizes(rows, 2)));
+  WithoutLock unlocked(result->numel());
+  kernels::index_select(weight->view(), 0, places->view(), matrix->view());
+  return result;
+}
+
+TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_t padding_idx) {
+  TensorPtr whole = cast(indices, DType::Int64);
+  TensorPtr places = flat(whole.get()), dense = contiguous(grad);
+  int64_t columns = grad->size(grad->ndim() - 1);
+  int64_t result_sizes[] = {rows, columns}, grad_sizes[] = {places->numel(), columns};
+  TensorPtr result = zeros(Sizes(result_sizes, 2), grad->dtype);
+  TensorPtr matrix = alias(dense.get(), make_shape(Sizes(grad_sizes, 2)));
+  WithoutLock unlocked(grad->numel());
+  kernels::embedding_backward(matrix->view(), places->view(), padding_idx, result->view());
+  return result;
+}
+
+}  // namespace adjoint::ops

@@ -1,0 +1,50 @@
+// Reading and writing at places that an index tensor names: gather, scatter, slices by index, take and put, embeddings.
+// Each writing op returns a changed copy of its input. Indices are int64 or int32 where torch takes both.
+#pragma once
+
+#include <string>
+
+#include "core/scalar.h"
+#include "core/tensor.h"
+#include "python/arg.h"
+
+namespace adjoint::ops {
+
+/// One element of a given type made from a number or a 0-d tensor; throws torch's error when the value does not fit.
+class Element {
+ public:
+  Element(const Scalar& value, DType dtype);
+  /// `op` names the op in the error for a tensor that has dimensions.
+  Element(const char* op, PyObject* value, DType dtype);
+  const void* get() const { return bytes_; }
+
+ private:
+  void assign(const Scalar& value, DType dtype);
+  alignas(16) char bytes_[16];
+};
+
+TensorPtr gather(Tensor* input, int64_t dim, Tensor* index, bool sparse_grad);
+/// Zeros of `size` with `grad` added at `index` along `dim`: the transpose of gather.
+TensorPtr gather_backward(Tensor* grad, const python::Ints& size, int64_t dim, Tensor* index);
+TensorPtr scatter_src(Tensor* input, int64_t dim, Tensor* index, Tensor* src);
+TensorPtr scatter_value(Tensor* input, int64_t dim, Tensor* index, const Scalar& value);
+TensorPtr scatter_add(Tensor* input, int64_t dim, Tensor* index, Tensor* src);
+/// `reduce` is "sum", "prod", "mean", "amax" or "amin".
+TensorPtr scatter_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* src, const std::string& reduce,
+                         bool include_self);
+
+TensorPtr index_select(Tensor* input, int64_t dim, Tensor* index);
+TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const Scalar& alpha);
+TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source);
+TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value);
+
+/// The input seen as one flat row of elements, as put sees it.
+TensorPtr take(Tensor* input, Tensor* index);
+TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate);
+
+/// The rows of `weight` that `indices` name. The other arguments matter to the gradient only.
+TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse);
+/// `rows` rows of zeros with those of `grad` added at `indices`, but for `padding_idx`.
+TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_t padding_idx);
+
+}  // namespace adjoint::ops

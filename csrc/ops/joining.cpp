@@ -1,0 +1,243 @@
+#include "ops/joining.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/lock.h"
+#include "kernels/copy.h"
+#include "kernels/structure.h"
+#include "ops/views.h"
+
+namespace adjoint::ops {
+namespace {
+
+DType common_type(const std::vector<Tensor*>& tensors) {
+  DType dtype = tensors[0]->dtype;
+  for (Tensor* tensor : tensors) dtype = promote(dtype, tensor->dtype);
+  return dtype;
+}
+
+/// Copies the pieces one after the other along `dim` of `out`; the sizes are known to fit.
+void write_pieces(const std::vector<View>& pieces, int dim, Tensor* out) {
+  WithoutLock unlocked(out->numel());
+  View target = out->view();
+  for (const View& piece : pieces) {
+    target.sizes = piece.sizes;
+    kernels::copy(piece, target);
+    target.data += piece.sizes[dim] * target.strides[dim] * itemsize(out->dtype);
+  }
+}
+
+/// Strides for reading a tensor with some dimensions reversed.
+struct Reversed {
+  const Tensor* tensor;
+  char* data;
+  int64_t strides[kMaxDims];
+
+  explicit Reversed(const Tensor* input) : tensor(input), data(input->data) {
+    std::copy_n(input->shape->strides(), input->ndim(), strides);
+  }
+  void reverse(int dim) {
+    if (tensor->numel() == 0) return;
+    data += (tensor->size(dim) - 1) * strides[dim] * itemsize(tensor->dtype);
+    strides[dim] = -strides[dim];
+  }
+  View view(const int64_t* sizes) const { return {data, tensor->dtype, tensor->ndim(), sizes, strides}; }
+};
+
+TensorPtr rolled(Tensor* input, int64_t shift, int dim) {
+  int64_t size = input->size(dim);
+  if (size == 0) return clone(input);
+  TensorPtr result = empty(input->sizes(), input->dtype);
+  int64_t start = size - ((shift % size) + size) % size;  // the element that comes first
+  TensorPtr tail = slice(input, dim, start, size, 1), head = slice(input, dim, 0, start, 1);
+  write_pieces({tail->view(), head->view()}, dim, result.get());
+  return result;
+}
+
+template <class Kernel>
+TensorPtr triangle(Tensor* input, int64_t diagonal, const char* op, Kernel kernel) {
+  if (input->ndim() < 2) fail(op, ": input tensor must have at least 2 dimensions; got ", to_string(input->sizes()));
+  TensorPtr result = empty(input->sizes(), input->dtype);
+  WithoutLock unlocked(input->numel());
+  kernel(input->view(), diagonal, result->view());
+  return result;
+}
+
+}  // namespace
+
+TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim) {
+  if (tensors.empty()) fail(ErrorKind::Value, "torch.cat(): expected a non-empty list of Tensors");
+  auto counts = [](const Tensor* tensor) { return tensor->ndim() != 1 || tensor->size(0) != 0; };
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i]->ndim() == 0) fail("zero-dimensional tensor (at position ", i, ") cannot be concatenated; use stack()");
+  DType dtype = common_type(tensors);
+  auto first = std::find_if(tensors.begin(), tensors.end(), counts);
+  if (first == tensors.end()) return empty(tensors[0]->sizes(), dtype);
+  const Tensor* model = *first;
+  int d = wrap_dim(dim, model->ndim());
+  Ints sizes;
+  for (int64_t size : model->sizes()) sizes.push(size, "cat");
+  int64_t total = 0;
+  std::vector<View> pieces;
+  pieces.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor* tensor = tensors[i];
+    if (!counts(tensor)) continue;
+    if (tensor->ndim() != model->ndim())
+      fail("Tensors must have same number of dimensions: got ", model->ndim(), " and ", tensor->ndim());
+    for (int k = 0; k < model->ndim(); ++k)
+      if (k != d && tensor->size(k) != model->size(k))
+        fail("Sizes of tensors must match except in dimension ", d, ". Expected size ", model->size(k), " but got size ",
+             tensor->size(k), " for tensor number ", i, " in the list.");
+    total += tensor->size(d);
+    pieces.push_back(tensor->view());
+  }
+  int64_t shape[kMaxDims];
+  std::copy(sizes.begin(), sizes.end(), shape);
+  shape[d] = total;
+  TensorPtr result = empty({shape, sizes.size()}, dtype);
+  write_pieces(pieces, d, result.get());
+  return result;
+}
+
+TensorPtr stack(std::vector<Tensor*> tensors, int64_t dim) {
+  if (tensors.empty()) fail("stack expects a non-empty TensorList");
+  const Tensor* model = tensors[0];
+  int d = wrap_dim(dim, model->ndim() + 1);
+  std::vector<TensorPtr> owned;
+  std::vector<View> pieces;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!same_sizes(tensors[i]->shape, model->shape))
+      fail("stack expects each tensor to be equal size, but got ", to_string(model->sizes()), " at entry 0 and ",
+           to_string(tensors[i]->sizes()), " at entry ", i);
+    owned.push_back(unsqueeze(tensors[i], d));
+    pieces.push_back(owned.back()->view());
+  }
+  int64_t shape[kMaxDims];
+  std::copy(owned[0]->sizes().begin(), owned[0]->sizes().end(), shape);
+  shape[d] = static_cast<int64_t>(tensors.size());
+  TensorPtr result = empty({shape, owned[0]->sizes().size()}, common_type(tensors));
+  write_pieces(pieces, d, result.get());
+  return result;
+}
+
+TensorPtr flip(Tensor* input, Ints dims) {
+  Reversed reversed(input);
+  uint64_t seen = 0;
+  for (int64_t dim : dims) {
+    int d = wrap_dim(dim, input->ndim());
+    if (seen >> d & 1) fail("dim ", d, " appears multiple times in the list of dims");
+    seen |= uint64_t{1} << d;
+    if (input->ndim() > 0) reversed.reverse(d);
+  }
+  TensorPtr result = empty(is_dense(input->shape) ? ShapePtr::borrow(input->shape) : make_shape(input->sizes()), input->dtype);
+  WithoutLock unlocked(input->numel());
+  kernels::copy(reversed.view(input->shape->sizes()), result->view());
+  return result;
+}
+
+TensorPtr roll(Tensor* input, Ints shifts, Ints dims) {
+  if (shifts.empty()) fail("`shifts` required");
+  if (dims.empty() && shifts.size() == 1) {
+    TensorPtr flat = alias(contiguous(input).get(), make_shape(std::array{input->numel()}));
+    return alias(rolled(flat.get(), shifts[0], 0).get(), make_shape(input->sizes()));
+  }
+  if (shifts.size() != dims.size())
+    fail("shifts and dimensions must align. shifts: ", shifts.size(), ", dims:", dims.size());
+  TensorPtr result = TensorPtr::borrow(input);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (input->ndim() == 0) fail(ErrorKind::Index, "Dimension specified as ", dims[i], " but tensor has no dimensions");
+    result = rolled(result.get(), shifts[i], wrap_dim(dims[i], input->ndim()));
+  }
+  return result;
+}
+
+TensorPtr rot90(Tensor* input, int64_t k, Ints dims) {
+  if (dims.size() != 2) fail("expected total rotation dims == 2, but got dims = ", dims.size());
+  if (input->ndim() < 2) fail("expected total dims >= 2, but got total dims = ", input->ndim());
+  int a = wrap_dim(dims[0], input->ndim()), b = wrap_dim(dims[1], input->ndim());
+  if (a == b) fail("expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
+  int64_t turns = ((k % 4) + 4) % 4;
+  Reversed reversed(input);
+  if (turns == 1 || turns == 2) reversed.reverse(b);
+  if (turns == 2 || turns == 3) reversed.reverse(a);
+  int64_t sizes[kMaxDims];
+  std::copy_n(input->shape->sizes(), input->ndim(), sizes);
+  if (turns % 2) {
+    std::swap(sizes[a], sizes[b]);
+    std::swap(reversed.strides[a], reversed.strides[b]);
+  }
+  TensorPtr result = empty({sizes, input->sizes().size()}, input->dtype);
+  WithoutLock unlocked(input->numel());
+  kernels::copy(reversed.view(sizes), result->view());
+  return result;
+}
+
+TensorPtr repeat(Tensor* input, Ints repeats) {
+  int lead = static_cast<int>(repeats.size()) - input->ndim();
+  if (lead < 0)
+    fail("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor; got ", repeats.size(),
+         " repeats for ", to_string(input->sizes()));
+  int64_t sizes[kMaxDims];
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    int64_t size = static_cast<int>(i) < lead ? 1 : input->size(static_cast<int>(i) - lead);
+    if (__builtin_mul_overflow(size, repeats[i], &sizes[i])) fail("repeat: ", to_string(repeats), " is too often for ", to_string(input->sizes()));
+  }
+  TensorPtr result = empty({sizes, repeats.size()}, input->dtype);
+  // Both seen with each repeated dimension split in two: which repetition, and where in it.
+  int n = 0;
+  int64_t split[2 * kMaxDims], from[2 * kMaxDims], to[2 * kMaxDims];
+  auto push = [&](int64_t size, int64_t source, int64_t target) {
+    split[n] = size;
+    from[n] = source;
+    to[n++] = target;
+  };
+  for (int i = 0; i < static_cast<int>(repeats.size()); ++i) {
+    int64_t size = i < lead ? 1 : input->size(i - lead), stride = i < lead ? 0 : input->stride(i - lead);
+    if (repeats[i] != 1) push(repeats[i], 0, size * result->stride(i));
+    if (size != 1) push(size, stride, result->stride(i));
+  }
+  if (n > kMaxDims) fail("repeat: at most ", kMaxDims, " dimensions are supported, each repeated one counting twice; got ", n);
+  WithoutLock unlocked(result->numel());
+  kernels::copy({input->data, input->dtype, n, split, from}, {result->data, result->dtype, n, split, to});
+  return result;
+}
+
+TensorPtr interleaved_index(Tensor* repeats, std::optional<int64_t> output_size) {
+  if (repeats->ndim() > 1) fail("repeat_interleave only accept 1D vector as repeat; got ", to_string(repeats->sizes()));
+  if (repeats->dtype != DType::Int64 && repeats->dtype != DType::Int32) fail_not_implemented("repeat_interleave_cpu", repeats->dtype);
+  TensorPtr counts = cast(contiguous(repeats).get(), DType::Int64);
+  const int64_t* count = counts->as<int64_t>();
+  int64_t total = 0;
+  for (int64_t i = 0; i < counts->numel(); ++i) {
+    if (count[i] < 0) fail("repeats can not be negative; got ", count[i], " at ", i);
+    if (__builtin_add_overflow(total, count[i], &total)) fail("repeat_interleave: the repeats add up to more than can be addressed");
+  }
+  if (output_size && *output_size != total)
+    fail("allocated size does not match required size; the repeats add up to ", total, ", output_size is ", *output_size);
+  TensorPtr result = empty(std::array{total}, DType::Int64);
+  int64_t* out = result->as<int64_t>();
+  for (int64_t i = 0; i < counts->numel(); ++i) out = std::fill_n(out, count[i], i);
+  return result;
+}
+
+TensorPtr tril(Tensor* input, int64_t diagonal) { return triangle(input, diagonal, "tril", kernels::tril); }
+TensorPtr triu(Tensor* input, int64_t diagonal) { return triangle(input, diagonal, "triu", kernels::triu); }
+
+TensorPtr copy_source(Tensor* input, Tensor* src, bool) {
+  int64_t strides[kMaxDims];
+  expanded_view(src, input->sizes(), strides);
+  bool same_place = src->data == input->data && src->shape == input->shape;
+  TensorPtr source = TensorPtr::borrow(src);
+  if (category(src->dtype) > category(input->dtype)) {
+    source = cast(src, input->dtype);
+  } else if (src->storage == input->storage && !same_place) {
+    source = clone(src);  // it may be overwritten while it is read
+  }
+  if (same_sizes(source->shape, input->shape)) return alias(source.get());
+  broadcast_strides(source->shape, input->sizes(), strides);
+  return alias(source.get(), make_shape(input->sizes(), {strides, input->sizes().size()}));
+}
+
+}  // namespace adjoint::ops

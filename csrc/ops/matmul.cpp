@@ -1,0 +1,349 @@
+#include "ops/matmul.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/lock.h"
+#include "kernels/copy.h"
+#include "kernels/matmul.h"
+
+namespace adjoint::ops {
+namespace {
+
+using python::Ints;
+
+const Scalar kOne = Scalar::of(int64_t{1});
+const Scalar kZero = Scalar::of(int64_t{0});
+
+/// The names of C++ types, which torch's messages about matrices use.
+const char* cpp_name(DType dtype) {
+  switch (dtype) {
+    case DType::Float32: return "float";
+    case DType::Float64: return "double";
+    case DType::Float16: return "c10::Half";
+    case DType::BFloat16: return "c10::BFloat16";
+    case DType::Complex64: return "c10::complex<float>";
+    case DType::Complex128: return "c10::complex<double>";
+    case DType::Int64: return "long int";
+    case DType::Int32: return "int";
+    case DType::Int16: return "short int";
+    case DType::Int8: return "signed char";
+    case DType::UInt8: return "unsigned char";
+    case DType::Bool: return "bool";
+  }
+  return "";
+}
+const char* legacy(const Tensor* tensor) { return info(tensor->dtype).legacy_name; }
+
+void check_numeric(const char* torch_name, DType dtype) {
+  if (dtype == DType::Bool)
+    fail(ErrorKind::NotImplemented, "\"", torch_name, "\" not implemented for 'Bool'; convert to numbers with .int() or .float()");
+}
+
+/// One operand as a batch of matrices over the tensor's memory, perhaps transposed. `batch` is 1 for a matrix.
+struct Matrix {
+  int64_t sizes[3];  ///< batch, rows, columns
+  int64_t strides[3];
+  char* data;
+  DType dtype;
+
+  static Matrix of(const Tensor* t) {
+    if (t->ndim() == 3) return {{t->size(0), t->size(1), t->size(2)}, {t->stride(0), t->stride(1), t->stride(2)}, t->data, t->dtype};
+    return {{1, t->size(0), t->size(1)}, {0, t->stride(0), t->stride(1)}, t->data, t->dtype};
+  }
+  static Matrix column(const Tensor* t) { return {{1, t->size(0), 1}, {0, t->stride(0), 1}, t->data, t->dtype}; }
+  static Matrix row(const Tensor* t) { return column(t).transposed(); }
+
+  Matrix transposed() const { return {{sizes[0], sizes[2], sizes[1]}, {strides[0], strides[2], strides[1]}, data, dtype}; }
+  Matrix entry(int64_t i) const {
+    return {{1, sizes[1], sizes[2]}, {0, strides[1], strides[2]}, data + i * strides[0] * itemsize(dtype), dtype};
+  }
+  int64_t batch() const { return sizes[0]; }
+  int64_t rows() const { return sizes[1]; }
+  int64_t cols() const { return sizes[2]; }
+  View matrix_view() const { return {data, dtype, 2, sizes + 1, strides + 1}; }
+  View batch_view() const { return {data, dtype, 3, sizes, strides}; }
+};
+
+int64_t work(const Matrix& a, const Matrix& c) { return c.batch() * c.rows() * c.cols() + c.batch() * c.rows() * a.cols() * (c.cols() > 8); }
+
+void multiply(const Matrix& a, const Matrix& b, const Matrix& c, const Scalar& alpha = kOne, const Scalar& beta = kZero) {
+  WithoutLock unlocked(work(a, c));
+  if (c.batch() == 1) {
+    kernels::gemm(a.matrix_view(), b.matrix_view(), c.matrix_view(), alpha, beta);
+  } else {
+    kernels::bmm(a.batch_view(), b.batch_view(), c.batch_view(), alpha, beta);
+  }
+}
+
+/// The complex conjugate; a real tensor itself.
+TensorPtr conjugate(Tensor* tensor) {
+  if (!is_complex(tensor->dtype)) return TensorPtr::borrow(tensor);
+  TensorPtr result = clone(tensor);
+  result = contiguous(result.get());
+  dispatch(result->dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (is_complex_v<T>) {
+      for (int64_t i = 0; i < result->numel(); ++i) result->as<T>()[i] = std::conj(result->as<T>()[i]);
+    }
+  });
+  return result;
+}
+
+void check_matrix(const char* name, const Tensor* tensor) {
+  if (tensor->ndim() != 2) fail(name, " must be a matrix, got ", tensor->ndim(), "-D tensor");
+}
+
+void check_same_type(const Tensor* a, const Tensor* b) {
+  if (a->dtype != b->dtype)
+    fail("expected m1 and m2 to have the same dtype, but got: ", cpp_name(a->dtype), " != ", cpp_name(b->dtype),
+         "; convert one of them with .to(dtype)");
+}
+
+void check_inner(const Matrix& a, const Matrix& b) {
+  if (a.cols() != b.rows())
+    fail("mat1 and mat2 shapes cannot be multiplied (", a.rows(), "x", a.cols(), " and ", b.rows(), "x", b.cols(), ")");
+}
+
+TensorPtr product(const Matrix& a, const Matrix& b) {
+  check_inner(a, b);
+  const int64_t sizes[2] = {a.rows(), b.cols()};
+  TensorPtr result = empty(sizes, a.dtype);
+  multiply(a, b, Matrix::of(result.get()));
+  return result;
+}
+
+void check_matrices(const Tensor* a, const Tensor* b) {
+  check_matrix("self", a);
+  check_matrix("mat2", b);
+  check_same_type(a, b);
+  check_numeric("addmm_impl_cpu_", a->dtype);
+}
+
+void check_batches(const char* first, const char* second, const Tensor* a, const Tensor* b) {
+  if (a->ndim() != 3) fail(first, " must be a 3D tensor; got ", a->ndim(), "-D");
+  if (b->ndim() != 3) fail(second, " must be a 3D tensor; got ", b->ndim(), "-D");
+}
+
+void check_batch_sizes(const Matrix& a, const Matrix& b) {
+  if (a.batch() != b.batch() || a.cols() != b.rows())
+    fail("Expected size for first two dimensions of batch2 tensor to be: [", a.batch(), ", ", a.cols(), "] but got: [", b.batch(), ", ",
+         b.rows(), "].");
+}
+
+void check_bmm(const Tensor* a, const Tensor* b) {
+  check_batches("batch1", "batch2", a, b);
+  if (a->dtype != b->dtype) fail("expected scalar type ", legacy(a), " but found ", legacy(b), "; convert one of them with .to(dtype)");
+  check_numeric("bmm", a->dtype);
+}
+
+TensorPtr batched_product(const Matrix& a, const Matrix& b) {
+  check_batch_sizes(a, b);
+  const int64_t sizes[3] = {a.batch(), a.rows(), b.cols()};
+  TensorPtr result = empty(sizes, a.dtype);
+  if (result->numel() > 0) multiply(a, b, Matrix::of(result.get()));
+  return result;
+}
+
+TensorPtr matrix_times_vector(const Matrix& a, const Tensor* vec) {
+  const int64_t rows = a.rows();
+  TensorPtr result = empty(Sizes(&rows, 1), a.dtype);
+  multiply(a, Matrix::column(vec), Matrix::column(result.get()));
+  return result;
+}
+
+void check_mv_types(const Tensor* input, const Tensor* mat, const Tensor* vec) {
+  if (input->dtype != mat->dtype || vec->dtype != mat->dtype)
+    fail("addmv input tensors must have the same dtype, but got ", legacy(input), ", ", legacy(mat), ", and ", legacy(vec),
+         "; convert them with .to(dtype)");
+  check_numeric("addmv_impl_cpu", mat->dtype);
+}
+
+void check_mv(int input_dims, const Tensor* mat, const Tensor* vec) {
+  if (mat->ndim() != 2 || vec->ndim() != 1)
+    fail("vector + matrix @ vector expected, got ", input_dims, ", ", mat->ndim(), ", ", vec->ndim());
+}
+
+[[noreturn]] void fail_mv_sizes(int64_t input, const Matrix& mat, const Tensor* vec) {
+  fail("size mismatch, got input (", input, "), mat (", mat.rows(), "x", mat.cols(), "), vec (", vec->size(0), ")");
+}
+
+TensorPtr dot_product(Tensor* a, Tensor* b) {
+  if (a->ndim() != 1 || b->ndim() != 1) fail("1D tensors expected, but got ", a->ndim(), "D and ", b->ndim(), "D tensors");
+  if (a->dtype != b->dtype)
+    fail("dot : expected both vectors to have same dtype, but found ", legacy(a), " and ", legacy(b), "; convert one of them with .to(dtype)");
+  if (a->numel() != b->numel())
+    fail("inconsistent tensor size, expected tensor ", to_string(a->sizes()), " and src ", to_string(b->sizes()),
+         " to have the same number of elements, but got ", a->numel(), " and ", b->numel(), " elements respectively");
+  check_numeric("dot", a->dtype);
+  TensorPtr result = empty(scalar_shape(), a->dtype);
+  multiply(Matrix::row(a), Matrix::column(b), {{1, 1, 1}, {0, 1, 1}, result->data, result->dtype});
+  return result;
+}
+
+void check_factor(DType dtype, const Scalar& factor) {
+  if (is_complex(dtype) || factor.category != Category::Complex) return;
+  fail("value cannot be converted to type ", cpp_name(dtype), " without overflow; a real product needs real alpha and beta");
+}
+
+bool is_zero(const Scalar& factor) { return factor.to<complex128>() == complex128(0); }
+
+/// A fresh tensor of these sizes that holds the broadcast `input`, unless `beta` says that it is not read.
+TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, const Scalar& alpha) {
+  check_factor(input->dtype, beta);
+  check_factor(input->dtype, alpha);
+  int lead = static_cast<int>(sizes.size()) - input->ndim();
+  if (lead < 0)
+    fail("expand(", to_string(sizes), "): the number of sizes provided (", sizes.size(),
+         ") must be greater or equal to the number of dimensions in the tensor (", input->ndim(), ")");
+  for (int d = 0; d < input->ndim(); ++d)
+    if (input->size(d) != 1 && input->size(d) != sizes[d + lead])
+      fail("The expanded size of the tensor (", sizes[d + lead], ") must match the existing size (", input->size(d),
+           ") at non-singleton dimension ", d + lead, ".  Target sizes: ", to_string(sizes), ".  Tensor sizes: ", to_string(input->sizes()));
+  TensorPtr result = empty(sizes, input->dtype);
+  if (is_zero(beta)) return result;
+  int64_t strides[kMaxDims];
+  broadcast_strides(input->shape, sizes, strides);
+  kernels::copy({input->data, input->dtype, static_cast<int>(sizes.size()), sizes.data(), strides}, result->view());
+  return result;
+}
+
+void check_addmm_types(const Tensor* input, const Tensor* mat1, const Tensor* mat2) {
+  if (input->dtype != mat2->dtype) fail("self and mat2 must have the same dtype, but got ", legacy(input), " and ", legacy(mat2));
+  if (mat1->dtype != mat2->dtype) fail("mat1 and mat2 must have the same dtype, but got ", legacy(mat1), " and ", legacy(mat2));
+  check_numeric("addmm_impl_cpu_", mat1->dtype);
+}
+
+}  // namespace
+
+TensorPtr mm(Tensor* input, Tensor* mat2) {
+  check_matrices(input, mat2);
+  return product(Matrix::of(input), Matrix::of(mat2));
+}
+TensorPtr mm_nt(Tensor* input, Tensor* mat2) {
+  check_matrices(input, mat2);
+  TensorPtr second = conjugate(mat2);
+  return product(Matrix::of(input), Matrix::of(second.get()).transposed());
+}
+TensorPtr mm_tn(Tensor* input, Tensor* mat2) {
+  check_matrices(input, mat2);
+  TensorPtr first = conjugate(input);
+  return product(Matrix::of(first.get()).transposed(), Matrix::of(mat2));
+}
+
+TensorPtr bmm(Tensor* input, Tensor* mat2) {
+  check_bmm(input, mat2);
+  return batched_product(Matrix::of(input), Matrix::of(mat2));
+}
+TensorPtr bmm_nt(Tensor* input, Tensor* mat2) {
+  check_bmm(input, mat2);
+  TensorPtr second = conjugate(mat2);
+  return batched_product(Matrix::of(input), Matrix::of(second.get()).transposed());
+}
+TensorPtr bmm_tn(Tensor* input, Tensor* mat2) {
+  check_bmm(input, mat2);
+  TensorPtr first = conjugate(input);
+  return batched_product(Matrix::of(first.get()).transposed(), Matrix::of(mat2));
+}
+
+TensorPtr mv(Tensor* input, Tensor* vec) {
+  check_mv(1, input, vec);
+  Matrix matrix = Matrix::of(input);
+  if (matrix.cols() != vec->size(0)) fail_mv_sizes(matrix.rows(), matrix, vec);
+  check_mv_types(vec, input, vec);
+  return matrix_times_vector(matrix, vec);
+}
+TensorPtr mv_t(Tensor* input, Tensor* vec) {
+  check_mv(1, input, vec);
+  TensorPtr conjugated = conjugate(input);
+  Matrix matrix = Matrix::of(conjugated.get()).transposed();
+  if (matrix.cols() != vec->size(0)) fail_mv_sizes(matrix.rows(), matrix, vec);
+  check_mv_types(vec, input, vec);
+  return matrix_times_vector(matrix, vec);
+}
+
+TensorPtr dot(Tensor* input, Tensor* tensor) { return dot_product(input, tensor); }
+TensorPtr vdot(Tensor* input, Tensor* other) {
+  TensorPtr first = conjugate(input);
+  return dot_product(first.get(), other);
+}
+
+TensorPtr addmm(Tensor* input, Tensor* mat1, Tensor* mat2, const Scalar& beta, const Scalar& alpha) {
+  check_matrix("mat1", mat1);
+  check_matrix("mat2", mat2);
+  check_addmm_types(input, mat1, mat2);
+  Matrix a = Matrix::of(mat1), b = Matrix::of(mat2);
+  check_inner(a, b);
+  const int64_t sizes[2] = {a.rows(), b.cols()};
+  TensorPtr result = accumulator(input, sizes, beta, alpha);
+  multiply(a, b, Matrix::of(result.get()), alpha, beta);
+  return result;
+}
+
+TensorPtr addmv(Tensor* input, Tensor* mat, Tensor* vec, const Scalar& beta, const Scalar& alpha) {
+  check_mv(input->ndim(), mat, vec);
+  Matrix a = Matrix::of(mat);
+  bool fits = input->ndim() == 0 || (input->ndim() == 1 && (input->size(0) == a.rows() || input->size(0) == 1));
+  if (a.cols() != vec->size(0) || !fits) fail_mv_sizes(input->numel(), a, vec);
+  check_mv_types(input, mat, vec);
+  const int64_t rows = a.rows();
+  TensorPtr result = accumulator(input, Sizes(&rows, 1), beta, alpha);
+  multiply(a, Matrix::column(vec), Matrix::column(result.get()), alpha, beta);
+  return result;
+}
+
+TensorPtr baddbmm(Tensor* input, Tensor* batch1, Tensor* batch2, const Scalar& beta, const Scalar& alpha) {
+  check_batches("batch1", "batch2", batch1, batch2);
+  Matrix a = Matrix::of(batch1), b = Matrix::of(batch2);
+  check_batch_sizes(a, b);
+  if (input->dtype != batch1->dtype || input->dtype != batch2->dtype)
+    fail("Input dtypes must be the same, got: input ", cpp_name(input->dtype), ", batch1: ", cpp_name(batch1->dtype), ", batch2: ",
+         cpp_name(batch2->dtype));
+  check_numeric("baddbmm", input->dtype);
+  const int64_t sizes[3] = {a.batch(), a.rows(), b.cols()};
+  TensorPtr result = accumulator(input, sizes, beta, alpha);
+  if (result->numel() > 0) multiply(a, b, Matrix::of(result.get()), alpha, beta);
+  return result;
+}
+
+TensorPtr addbmm(Tensor* input, Tensor* batch1, Tensor* batch2, const Scalar& beta, const Scalar& alpha) {
+  check_batches("batch1", "batch2", batch1, batch2);
+  Matrix a = Matrix::of(batch1), b = Matrix::of(batch2);
+  check_batch_sizes(a, b);
+  check_addmm_types(input, batch1, batch2);
+  const int64_t sizes[2] = {a.rows(), b.cols()};
+  TensorPtr result = accumulator(input, sizes, beta, alpha);
+  Matrix total = Matrix::of(result.get());
+  // Without products, what remains is beta * input: a product over no columns.
+  Matrix none_left = a.entry(0), none_right = b.entry(0);
+  none_left.sizes[2] = none_right.sizes[1] = 0;
+  multiply(none_left, none_right, total, alpha, beta);
+  for (int64_t i = 0; i < a.batch(); ++i) multiply(a.entry(i), b.entry(i), total, alpha, kOne);
+  return result;
+}
+
+TensorPtr linear_plain(Tensor* input, Tensor* weight) {
+  check_matrices(input, weight);
+  return product(Matrix::of(input), Matrix::of(weight).transposed());
+}
+
+TensorPtr linear_biased(Tensor* bias, Tensor* input, Tensor* weight) {
+  check_matrix("mat1", input);
+  check_matrix("mat2", weight);
+  check_addmm_types(bias, input, weight);
+  Matrix a = Matrix::of(input), b = Matrix::of(weight).transposed();
+  check_inner(a, b);
+  const int64_t sizes[2] = {a.rows(), b.cols()};
+  TensorPtr result = accumulator(bias, sizes, kOne, kOne);
+  multiply(a, b, Matrix::of(result.get()), kOne, kOne);
+  return result;
+}
+
+TensorPtr unsafe_view(Tensor* input, const Ints& size) {
+  ShapePtr shape = make_shape(size);
+  if (shape->numel != input->numel()) fail("shape '", to_string(size), "' is invalid for input of size ", input->numel());
+  TensorPtr packed = contiguous(input);
+  return alias(packed.get(), std::move(shape));
+}
+
+}  // namespace adjoint::ops

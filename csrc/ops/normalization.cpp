@@ -1,0 +1,115 @@
+#include "ops/normalization.h"
+
+#include <algorithm>
+
+#include "core/lock.h"
+#include "kernels/normalize.h"
+
+namespace adjoint::ops {
+namespace {
+
+using python::Ints;
+
+/// Contiguous tensors seen as rows to normalise.
+struct Rows {
+  int64_t rows, columns;
+
+  Rows(const Tensor* input, const Ints& normalized_shape) : rows(1), columns(checked_numel(normalized_shape)) {
+    int lead = input->ndim() - static_cast<int>(normalized_shape.size());
+    for (int d = 0; d < lead; ++d) rows *= input->size(d);
+  }
+  TensorPtr matrix(Tensor* tensor) const {
+    int64_t sizes[] = {rows, columns};
+    return alias(contiguous(tensor).get(), make_shape(Sizes(sizes, 2)));
+  }
+  static TensorPtr vector(Tensor* tensor) {
+    int64_t count = tensor->numel();
+    return alias(contiguous(tensor).get(), make_shape(Sizes(&count, 1)));
+  }
+};
+
+/// An optional tensor as an optional vector view.
+class OptionalVector {
+ public:
+  explicit OptionalVector(std::optional<Tensor*> tensor) {
+    if (!tensor) return;
+    vector_ = Rows::vector(*tensor);
+    view_ = vector_->view();
+  }
+  const View* get() const { return vector_ ? &view_ : nullptr; }
+
+ private:
+  TensorPtr vector_;
+  View view_;
+};
+
+void check_normalized(const Tensor* input, const Ints& normalized_shape) {
+  Sizes wanted = normalized_shape;
+  if (wanted.empty())
+    fail("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+         "normalized_shape = []");
+  bool fits = static_cast<size_t>(input->ndim()) >= wanted.size() &&
+              std::equal(wanted.begin(), wanted.end(), input->sizes().end() - static_cast<int64_t>(wanted.size()));
+  if (!fits)
+    fail("Given normalized_shape=", to_string(wanted), ", expected input with shape [*, ", to_string(wanted).substr(1),
+         ", but got input of size", to_string(input->sizes()));
+}
+
+void check_parameter(const char* name, const std::optional<Tensor*>& parameter, Sizes wanted) {
+  if (!parameter || std::equal((*parameter)->sizes().begin(), (*parameter)->sizes().end(), wanted.begin(), wanted.end())) return;
+  fail("Expected ", name, " to be of same shape as normalized_shape, but got ", name, " of shape ",
+       to_string((*parameter)->sizes()), " and normalized_shape = ", to_string(wanted));
+}
+
+}  // namespace
+
+std::tuple<TensorPtr, TensorPtr, TensorPtr> layer_norm(Tensor* input, const Ints& normalized_shape,
+                                                       std::optional<Tensor*> weight, std::optional<Tensor*> bias, double eps) {
+  check_normalized(input, normalized_shape);
+  check_parameter("weight", weight, normalized_shape);
+  check_parameter("bias", bias, normalized_shape);
+  if (!is_float(input->dtype)) fail_not_implemented("LayerNormKernelImpl", input->dtype);
+  Rows rows(input, normalized_shape);
+  int64_t sizes[kMaxDims];
+  size_t lead = static_cast<size_t>(input->ndim()) - normalized_shape.size();
+  std::copy_n(input->sizes().begin(), lead, sizes);
+  std::fill_n(sizes + lead, normalized_shape.size(), 1);
+  ShapePtr shape = make_shape(Sizes(sizes, static_cast<size_t>(input->ndim())));
+  DType statistic = itemsize(input->dtype) == 2 ? DType::Float32 : input->dtype;
+  TensorPtr result = empty(input->sizes(), input->dtype), mean = empty(shape, statistic), rstd = empty(shape, statistic);
+  TensorPtr source = rows.matrix(input), target = rows.matrix(result.get());
+  TensorPtr means = Rows::vector(mean.get()), rstds = Rows::vector(rstd.get());
+  OptionalVector w(weight), b(bias);
+  {
+    WithoutLock unlocked(input->numel());
+    kernels::layer_norm(source->view(), w.get(), b.get(), eps, target->view(), means->view(), rstds->view());
+  }
+  return {std::move(result), std::move(mean), std::move(rstd)};
+}
+
+TensorPtr layer_norm_input_grad(Tensor* grad, Tensor* input, Tensor* mean, Tensor* rstd, std::optional<Tensor*> weight,
+                                const Ints& normalized_shape, double) {
+  Rows rows(input, normalized_shape);
+  TensorPtr result = empty(input->sizes(), input->dtype);
+  TensorPtr g = rows.matrix(grad), source = rows.matrix(input), target = rows.matrix(result.get());
+  TensorPtr means = Rows::vector(mean), rstds = Rows::vector(rstd);
+  OptionalVector w(weight);
+  View gin = target->view();
+  WithoutLock unlocked(input->numel());
+  kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, nullptr, nullptr);
+  return result;
+}
+
+TensorPtr layer_norm_weight_grad(Tensor* grad, Tensor* input, Tensor* mean, Tensor* rstd, const Ints& normalized_shape,
+                                 double) {
+  Rows rows(input, normalized_shape);
+  TensorPtr result = empty(normalized_shape, grad->dtype);
+  TensorPtr g = rows.matrix(grad), source = rows.matrix(input), means = Rows::vector(mean), rstds = Rows::vector(rstd);
+  TensorPtr target = Rows::vector(result.get());
+  View gweight = target->view();
+  WithoutLock unlocked(input->numel());
+  kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), nullptr, nullptr, &gweight, nullptr);
+  return result;
+}
+
+}  // namespace adjoint::ops

@@ -1,0 +1,274 @@
+#include "ops/selection.h"
+
+#include <algorithm>
+
+#include "core/lock.h"
+#include "kernels/copy.h"
+#include "kernels/indexing.h"
+#include "kernels/structure.h"
+#include "ops/elementwise.h"
+#include "ops/gather.h"
+#include "ops/views.h"
+
+namespace adjoint::ops {
+namespace {
+
+using python::Ints;
+
+/// The sizes that tensors broadcast to.
+class CommonSizes {
+ public:
+  void add(Sizes sizes) {
+    int64_t joined[kMaxDims];
+    count_ = broadcast_sizes({sizes_, static_cast<size_t>(count_)}, sizes, joined);
+    std::copy(joined, joined + count_, sizes_);
+  }
+  operator Sizes() const { return {sizes_, static_cast<size_t>(count_)}; }
+
+ private:
+  int64_t sizes_[kMaxDims];
+  int count_ = 0;
+};
+
+/// A raw view of a tensor (or one element) repeated to some sizes.
+class Expanded {
+ public:
+  Expanded(const Tensor* tensor, Sizes sizes) : view_(expanded_view(tensor, sizes, strides_)) {}
+  Expanded(const Element& element, DType dtype, Sizes sizes)
+      : view_{static_cast<char*>(const_cast<void*>(element.get())), dtype, static_cast<int>(sizes.size()), sizes.data(),
+              strides_} {
+    std::fill(strides_, strides_ + sizes.size(), 0);
+  }
+  Expanded(const Expanded&) = delete;
+  const View& operator*() const { return view_; }
+
+ private:
+  int64_t strides_[kMaxDims];
+  View view_;
+};
+
+/// One of the two sources of `where`: a tensor in the result's type, or an element.
+class Source {
+ public:
+  Source(PyObject* object, DType dtype)
+      : tensor_(is_tensor(object) ? cast(as_tensor(object), dtype) : TensorPtr()),
+        element_(tensor_ ? Scalar() : python::Arg{object, "where", "input"}, dtype),
+        dtype_(dtype) {}
+  Expanded expanded(Sizes sizes) const {
+    return tensor_ ? Expanded(tensor_.get(), sizes) : Expanded(element_, dtype_, sizes);
+  }
+
+ private:
+  TensorPtr tensor_;
+  Element element_;
+  DType dtype_;
+};
+
+Operand operand_of(PyObject* object, const char* name) {
+  Operand operand;
+  python::Arg argument{object, "where", name};
+  if (is_tensor(object)) {
+    operand.set(static_cast<Tensor*>(argument));
+  } else {
+    operand.set(static_cast<Scalar>(argument));
+  }
+  return operand;
+}
+
+Sizes sizes_of(const Operand& operand) { return operand.is_number() ? Sizes() : operand.shape->size_span(); }
+
+void check_mask(const char* op, const Tensor* mask) {
+  if (mask->dtype != DType::Bool)
+    fail(op, "_ only supports boolean masks, but got mask with dtype ", info(mask->dtype).legacy_name,
+         "; convert it with .bool()");
+}
+
+TensorPtr coordinates(Tensor* input) {
+  int64_t sizes[] = {kernels::count_nonzero(input->view()), input->ndim()};
+  TensorPtr result = empty(Sizes(sizes, 2), DType::Int64);
+  WithoutLock unlocked(input->numel());
+  kernels::nonzero(input->view(), result->view());
+  return result;
+}
+
+std::vector<TensorPtr> coordinate_columns(Tensor* input) {
+  int64_t one = 1, step = 1;
+  // A number counts as one element in one dimension.
+  TensorPtr line = input->ndim() == 0 ? alias(input, make_shape(Sizes(&one, 1), Sizes(&step, 1))) : TensorPtr::borrow(input);
+  TensorPtr rows = coordinates(line.get());
+  int64_t count = rows->size(0), stride = line->ndim();
+  std::vector<TensorPtr> columns;
+  for (int d = 0; d < line->ndim(); ++d)
+    columns.push_back(alias(rows.get(), make_shape(Sizes(&count, 1), Sizes(&stride, 1)), d));
+  return columns;
+}
+
+}  // namespace
+
+Object where(Tensor* condition, PyObject* input, PyObject* other) {
+  if (input == Py_None && other == Py_None) return python::wrap(coordinate_columns(condition));
+  if (input == Py_None || other == Py_None)
+    fail(ErrorKind::Type, "where() received an invalid combination of arguments: give a condition alone, or a condition "
+                          "and both sources");
+  if (condition->dtype != DType::Bool && condition->dtype != DType::UInt8)
+    fail("where expected condition to be a boolean tensor, but got a tensor with dtype ",
+         info(condition->dtype).legacy_name, "; convert it with .bool()");
+  TensorPtr test = cast(condition, DType::Bool);
+  Operand operands[] = {operand_of(input, "input"), operand_of(other, "other")};
+  DType dtype = result_type(operands, 2);
+  CommonSizes sizes;
+  sizes.add(test->sizes());
+  for (const Operand& operand : operands) sizes.add(sizes_of(operand));
+  Source first(input, dtype), second(other, dtype);
+  TensorPtr result = empty(sizes, dtype);
+  Expanded shown(test.get(), sizes), a = first.expanded(sizes), b = second.expanded(sizes);
+  {
+    WithoutLock unlocked(result->numel());
+    kernels::where(*shown, *a, *b, result->view());
+  }
+  return python::wrap(std::move(result));
+}
+
+TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value) {
+  check_mask("masked_fill", mask);
+  Element element("masked_fill", value, input->dtype);
+  CommonSizes sizes;
+  sizes.add(input->sizes());
+  sizes.add(mask->sizes());
+  TensorPtr result = empty(sizes, input->dtype);
+  Expanded shown(mask, sizes), fill(element, input->dtype, sizes), rest(input, sizes);
+  WithoutLock unlocked(result->numel());
+  kernels::where(*shown, *fill, *rest, result->view());
+  return result;
+}
+
+TensorPtr masked_select(Tensor* input, Tensor* mask) {
+  if (mask->dtype != DType::Bool)
+    fail("masked_select: expected BoolTensor for mask; got ", info(mask->dtype).name, "; convert it with .bool()");
+  CommonSizes sizes;
+  sizes.add(input->sizes());
+  sizes.add(mask->sizes());
+  Expanded source(input, sizes), shown(mask, sizes);
+  int64_t count = kernels::count_true(*shown);
+  TensorPtr result = empty(Sizes(&count, 1), input->dtype);
+  WithoutLock unlocked(checked_numel(sizes));
+  kernels::masked_select(*source, *shown, result->view());
+  return result;
+}
+
+TensorPtr masked_select_backward(Tensor* grad, const Ints& size, Tensor* mask) {
+  CommonSizes sizes;
+  sizes.add(size);
+  sizes.add(mask->sizes());
+  TensorPtr result = zeros(sizes, grad->dtype);
+  Expanded shown(mask, sizes);
+  WithoutLock unlocked(result->numel());
+  kernels::masked_scatter(result->view(), *shown, grad->view());
+  return result;
+}
+
+TensorPtr masked_scatter(Tensor* input, Tensor* mask, Tensor* source) {
+  check_mask("masked_scatter", mask);
+  if (input->dtype != source->dtype)
+    fail("masked_scatter: expected self and source to have same dtypes but got ", info(input->dtype).legacy_name, " and ",
+         info(source->dtype).legacy_name);
+  CommonSizes sizes;
+  sizes.add(input->sizes());
+  sizes.add(mask->sizes());
+  Expanded before(input, sizes), shown(mask, sizes);
+  TensorPtr dense = contiguous(source);
+  int64_t count = dense->numel();
+  TensorPtr row = alias(dense.get(), make_shape(Sizes(&count, 1)));
+  TensorPtr result = empty(sizes, input->dtype);
+  WithoutLock unlocked(result->numel());
+  kernels::copy(*before, result->view());
+  kernels::masked_scatter(result->view(), *shown, row->view());
+  return result;
+}
+
+TensorPtr masked_scatter_backward(Tensor* grad, const Ints& size, Tensor* mask) {
+  Expanded shown(mask, grad->sizes());
+  TensorPtr result = zeros(size, grad->dtype);
+  int64_t count = std::min(kernels::count_true(*shown), result->numel());
+  TensorPtr row = alias(result.get(), make_shape(Sizes(&count, 1)));
+  WithoutLock unlocked(grad->numel());
+  kernels::masked_select(grad->view(), *shown, row->view());
+  return result;
+}
+
+Object nonzero(Tensor* input, bool as_tuple) {
+  if (as_tuple) return python::wrap(coordinate_columns(input));
+  return python::wrap(coordinates(input));
+}
+
+TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlength) {
+  if (minlength < 0) fail("minlength should be >= 0; got ", minlength);
+  if (category(input->dtype) != Category::Integer)
+    fail(ErrorKind::NotImplemented, "\"bincount_cpu\" not implemented for '", info(input->dtype).legacy_name, "'");
+  if (input->ndim() == 1 && input->numel() == 0) return zeros(Sizes(&minlength, 1), DType::Int64);
+  if (input->ndim() != 1) fail("bincount only supports 1-d non-negative integral inputs.");
+  if (weights && ((*weights)->ndim() != 1 || (*weights)->numel() != input->numel()))
+    fail("weights should be 1-d and have the same length as input");
+  TensorPtr dense = contiguous(input);
+  TensorPtr values = cast(dense.get(), DType::Int64);
+  auto [least, greatest] = std::minmax_element(values->as<int64_t>(), values->as<int64_t>() + values->numel());
+  if (*least < 0) fail("bincount only supports 1-d non-negative integral inputs.");
+  if (*greatest == INT64_MAX) fail("bincount: the value ", *greatest, " needs more bins than there can be");
+  int64_t bins = std::max(minlength, *greatest + 1);
+  if (!weights) {
+    TensorPtr counts = empty(Sizes(&bins, 1), DType::Int64);
+    kernels::bincount(values->view(), counts->view());
+    return counts;
+  }
+  DType dtype = (*weights)->dtype == DType::Float32 ? DType::Float32 : DType::Float64;
+  TensorPtr sums = zeros(Sizes(&bins, 1), dtype);
+  kernels::scatter_add(sums->view(), 0, values->view(), cast(*weights, dtype)->view());
+  return sums;
+}
+
+TensorPtr sorted_places(Tensor* sorted, Tensor* values, bool right) {
+  TensorPtr result = empty(values->sizes(), DType::Int64);
+  WithoutLock unlocked(values->numel());
+  kernels::searchsorted(sorted->view(), values->view(), result->view(), right);
+  return result;
+}
+
+TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {
+  size_t pairs = pad.size() / 2;
+  auto ndim = static_cast<size_t>(input->ndim());
+  if (pad.size() % 2 != 0) fail("Length of pad must be even but instead it equals ", pad.size());
+  if (pairs > ndim)
+    fail("Length of pad should be no more than twice the number of dimensions of the input. Pad length is ", pad.size(),
+         " while the input has ", ndim, " dimensions.");
+  Element element(value, input->dtype);
+  // What is kept of the input, and where it goes in the result.
+  int64_t sizes[kMaxDims], kept[kMaxDims], from = 0, to = 0, inside = 1;
+  for (size_t d = 0; d < ndim; ++d) {
+    size_t pair = ndim - 1 - d;
+    int64_t before = pair < pairs ? pad[2 * pair] : 0, after = pair < pairs ? pad[2 * pair + 1] : 0;
+    int64_t size = input->size(static_cast<int>(d));
+    if (__builtin_add_overflow(size, before, &sizes[d]) || __builtin_add_overflow(sizes[d], after, &sizes[d]) || sizes[d] < 0)
+      fail("The input size ", size, ", plus negative padding ", before, " and ", after,
+           " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
+    kept[d] = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
+    from += std::max<int64_t>(-before, 0) * input->stride(static_cast<int>(d));
+    inside *= kept[d];
+  }
+  TensorPtr result = empty(Sizes(sizes, ndim), input->dtype);
+  for (size_t d = 0; d < ndim; ++d) {
+    size_t pair = ndim - 1 - d;
+    if (pair < pairs) to += std::max<int64_t>(pad[2 * pair], 0) * result->stride(static_cast<int>(d));
+  }
+  if (result->numel() == 0) return result;
+  WithoutLock unlocked(result->numel());
+  if (inside != result->numel()) kernels::fill(result->view(), element.get());
+  if (inside == 0) return result;
+  View source = input->view(), target = result->view();
+  source.data += from * itemsize(input->dtype);
+  target.data += to * itemsize(input->dtype);
+  source.sizes = target.sizes = kept;
+  kernels::copy(source, target);
+  return result;
+}
+
+}  // namespace adjoint::ops

@@ -1,0 +1,33 @@
+// Choosing elements: by a condition or a mask, by being nonzero, by counting or by place in a sorted row; and padding.
+#pragma once
+
+#include <optional>
+
+#include "core/scalar.h"
+#include "core/tensor.h"
+#include "python/arg.h"
+
+namespace adjoint::ops {
+
+/// Elements of `input` where the condition holds, else of `other`; both may be numbers. With neither, the coordinates of
+/// the true elements, one tensor for each dimension.
+Object where(Tensor* condition, PyObject* input, PyObject* other);
+
+TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value);
+TensorPtr masked_select(Tensor* input, Tensor* mask);
+/// The transpose of masked_select: zeros of `size` (broadcast with the mask), with the elements of `grad` under the mask.
+TensorPtr masked_select_backward(Tensor* grad, const python::Ints& size, Tensor* mask);
+TensorPtr masked_scatter(Tensor* input, Tensor* mask, Tensor* source);
+/// What masked_scatter took from a source of `size`: the elements of `grad` under the mask, then zeros.
+TensorPtr masked_scatter_backward(Tensor* grad, const python::Ints& size, Tensor* mask);
+
+/// The coordinates of the elements that are not zero: rows of one tensor, or one tensor for each dimension.
+Object nonzero(Tensor* input, bool as_tuple);
+TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlength);
+/// Places in the last dimension of `sorted`, which has one dimension or those of `values`.
+TensorPtr sorted_places(Tensor* sorted, Tensor* values, bool right);
+
+/// `pad` holds pairs (before, after), the last dimension's first; negative ones cut off.
+TensorPtr constant_pad_nd(Tensor* input, const python::Ints& pad, const Scalar& value);
+
+}  // namespace adjoint::ops

@@ -1,0 +1,22 @@
+// Sorting and selection along one dimension, and the gradient that they share.
+#pragma once
+
+#include <utility>
+
+#include "core/tensor.h"
+#include "python/arg.h"
+
+namespace adjoint::ops {
+
+/// Sorting is always stable; `stable` is there for the signature's sake.
+std::pair<TensorPtr, TensorPtr> sort(Tensor* input, int64_t dim, bool descending, bool stable);
+TensorPtr argsort(Tensor* input, int64_t dim, bool descending, bool stable);
+std::pair<TensorPtr, TensorPtr> topk(Tensor* input, int64_t k, int64_t dim, bool largest, bool sorted);
+
+/// Zeros of these sizes with `input` added at `indices` along `dim`: the transpose of picking elements by index. `dim`
+/// may be missing from the input and the indices, having been reduced away.
+TensorPtr put_back(Tensor* input, Tensor* indices, const python::Ints& size, int64_t dim);
+/// The elements of `input` at `indices` along `dim`, in the indices' shape, which may lack `dim`.
+TensorPtr pick(Tensor* input, Tensor* indices, int64_t dim);
+
+}  // namespace adjoint::ops

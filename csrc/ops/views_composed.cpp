@@ -1,0 +1,272 @@
+// Shape ops that choose among the views and copies of the table, and those that make several views with one node.
+#include <algorithm>
+
+#include "kernels/copy.h"
+#include "ops/views.h"
+#include "python/creation.h"
+#include "python/op_object.h"
+#include "python/types.h"
+#include "tape/history.h"
+#include "core/mode.h"
+
+namespace adjoint::ops {
+namespace {
+
+using python::Arg;
+using python::call_op;
+using python::check;
+using python::checked;
+using python::make_tuple;
+using python::MemoryFormat;
+using python::Op;
+using python::require_op;
+using python::shape_in_format;
+
+Object as_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
+
+// ---- Memory formats
+
+std::optional<MemoryFormat> to_format(PyObject* object, const char* op) {
+  if (object == Py_None) return std::nullopt;
+  Object text = checked(PyObject_Str(object));
+  const char* utf8 = PyUnicode_AsUTF8(text.get());
+  check(utf8 != nullptr);
+  std::string_view name = utf8;
+  if (name == "torch.contiguous_format") return MemoryFormat::Contiguous;
+  if (name == "torch.preserve_format") return MemoryFormat::Preserve;
+  if (name == "torch.channels_last") return MemoryFormat::ChannelsLast;
+  if (name == "torch.channels_last_3d") return MemoryFormat::ChannelsLast3d;
+  Arg{object, op, "memory_format"}.wrong_type("torch.memory_format");
+}
+
+bool lies_as(const Tensor* tensor, MemoryFormat format) {
+  if (format == MemoryFormat::Contiguous) return tensor->contiguous();
+  ShapePtr wanted = shape_in_format(tensor->sizes(), format);
+  for (int d = 0; d < tensor->ndim(); ++d)
+    if (tensor->size(d) != 1 && tensor->stride(d) != wanted->strides()[d]) return false;
+  return true;
+}
+
+// ---- Several views with one node
+
+/// The node of views that together show the whole: their gradients are joined again.
+class PiecesKind final : public NodeKind {
+ public:
+  PiecesKind(const char* name, const char* joining) : NodeKind(name), joining_(joining) {}
+
+  void apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext&) const override {
+    Object pieces = checked(PyTuple_New(node.n_outputs));
+    for (uint32_t i = 0; i < node.n_outputs; ++i) {
+      const OutputMeta& meta = node.outputs()[i];
+      TensorPtr piece = outputs[i] ? outputs[i] : zeros(meta.shape->size_span(), meta.dtype);
+      PyTuple_SET_ITEM(pieces.get(), i, as_object(piece.take()));
+    }
+    Object joined = call_op(require_op(joining_), {pieces.get(), node.saved()[0].object()});
+    edges[0] = TensorPtr::borrow(as_tensor(joined.get()));
+  }
+  /// The dimension is all that is kept, and backward may come again.
+  void release_saved(Node&) const override {}
+  Object attribute(Node& node, const char* name) const override {
+    return std::string_view(name) == "_saved_dim" ? Object::borrow(node.saved()[0].object()) : Object();
+  }
+  std::vector<std::string> attribute_names() const override { return {"_saved_dim"}; }
+
+ private:
+  const char* joining_;
+};
+
+/// Ties aliases of `input` to it as the outputs of one node.
+Object as_pieces(Tensor* input, int dim, std::vector<TensorPtr> pieces, const NodeKind& kind) {
+  bool recorded = !(mode_flags & (kGradDisabled | kInferenceMode)) && !pieces.empty() && requires_grad(input);
+  ViewOrigin origin = mode_flags & kGradDisabled ? ViewOrigin::NoGrad : ViewOrigin::MultiOutput;
+  for (TensorPtr& piece : pieces) mark_view(piece.get(), input, origin);
+  if (recorded) {
+    NodePtr node = make_node(kind, static_cast<uint32_t>(pieces.size()), 1, 1);
+    set_edge(*node, 0, input);
+    node->saved()[0].save_object(as_int(dim).get());
+    for (uint32_t i = 0; i < pieces.size(); ++i) set_history(pieces[i].get(), node.get(), i);
+  }
+  return python::wrap(std::move(pieces));
+}
+
+Object split_at(Tensor* input, Sizes lengths, int dim, const NodeKind& kind) {
+  std::vector<TensorPtr> pieces;
+  pieces.reserve(lengths.size());
+  int64_t start = 0;
+  for (int64_t length : lengths) {
+    pieces.push_back(slice(input, dim, start, start + length, 1));
+    start += length;
+  }
+  return as_pieces(input, dim, std::move(pieces), kind);
+}
+
+Object split_evenly(Tensor* input, int64_t size, int dim) {
+  static const PiecesKind kind("SplitBackward0", "cat");
+  int64_t whole = input->size(dim);
+  std::vector<int64_t> lengths;
+  for (int64_t start = 0; start < whole; start += lengths.back()) lengths.push_back(std::min(size, whole - start));
+  if (lengths.empty()) lengths.push_back(0);
+  return split_at(input, lengths, dim, kind);
+}
+
+int dim_to_split(const Tensor* input, int64_t dim, const char* op) {
+  if (input->ndim() == 0) fail(op, " expects at least a 1-dimensional tensor");
+  return wrap_dim(dim, input->ndim());
+}
+
+Object reshaped(PyObject* input, Sizes sizes) { return reshape(input, make_tuple(sizes).get()); }
+
+}  // namespace
+
+Object view(PyObject* input, PyObject* size, PyObject* dtype) {
+  if (dtype == Py_None && PyTuple_Check(size) && PyTuple_GET_SIZE(size) == 1 && python::is_dtype(PyTuple_GET_ITEM(size, 0)))
+    dtype = PyTuple_GET_ITEM(size, 0);
+  if (dtype != Py_None) return python::wrap(view_dtype(Arg{input, "view", "input"}, Arg{dtype, "view", "dtype"}));
+  if (size == Py_None) fail(ErrorKind::Type, "view() received an invalid combination of arguments: expected sizes or a dtype; got none");
+  static Op& op = require_op("view_sizes");
+  return call_op(op, {input, size});
+}
+
+Object reshape(PyObject* input, PyObject* shape) {
+  static Op& as_view = require_op("view_sizes");
+  static Op& as_copy = require_op("_unsafe_view");
+  Tensor* tensor = Arg{input, "reshape", "input"};
+  if (tensor->contiguous()) return call_op(as_view, {input, shape});
+  Ints sizes = inferred_sizes(Ints(Arg{shape, "reshape", "shape"}), tensor->numel());
+  if (fits_view(tensor, sizes)) return call_op(as_view, {input, shape});
+  return call_op(as_copy, {contiguous_as(input, Py_None).get(), make_tuple(sizes).get()});
+}
+
+Object flatten(PyObject* input, int64_t start_dim, int64_t end_dim) {
+  Tensor* tensor = Arg{input, "flatten", "input"};
+  int start = wrap_dim(start_dim, tensor->ndim()), end = wrap_dim(end_dim, tensor->ndim());
+  if (start > end) fail("flatten() has invalid args: start_dim cannot come after end_dim; got ", start_dim, " and ", end_dim);
+  if (tensor->ndim() == 0) {
+    const int64_t one[] = {1};
+    return reshaped(input, one);
+  }
+  if (start == end) return Object::borrow(input);
+  Ints sizes;
+  for (int d = 0; d < start; ++d) sizes.push(tensor->size(d), "flatten");
+  sizes.push(checked_numel(tensor->sizes().subspan(start, end - start + 1)), "flatten");
+  for (int d = end + 1; d < tensor->ndim(); ++d) sizes.push(tensor->size(d), "flatten");
+  return reshaped(input, sizes);
+}
+
+Object squeeze(PyObject* input, PyObject* dim) {
+  static Op& all = require_op("squeeze_all");
+  static Op& one = require_op("squeeze_dim");
+  static Op& several = require_op("squeeze_dims");
+  if (dim == Py_None) return call_op(all, {input});
+  return call_op(PyTuple_Check(dim) || PyList_Check(dim) ? several : one, {input, dim});
+}
+
+Object contiguous_as(PyObject* input, PyObject* memory_format) {
+  Tensor* tensor = Arg{input, "contiguous", "input"};
+  MemoryFormat format = to_format(memory_format, "contiguous").value_or(MemoryFormat::Contiguous);
+  if (format == MemoryFormat::Preserve) fail("preserve memory format is unsupported by the contiguous operator; use clone()");
+  if (lies_as(tensor, format)) return Object::borrow(input);
+  static Op& op = require_op("clone");
+  static PyObject* plain = PyUnicode_InternFromString("torch.contiguous_format");
+  return call_op(op, {input, memory_format == Py_None ? plain : memory_format});
+}
+
+TensorPtr clone_as(Tensor* input, PyObject* memory_format) {
+  MemoryFormat format = to_format(memory_format, "clone").value_or(MemoryFormat::Preserve);
+  if (format == MemoryFormat::Preserve) return clone(input);
+  TensorPtr result = empty(shape_in_format(input->sizes(), format), input->dtype);
+  kernels::copy(input->view(), result->view());
+  return result;
+}
+
+Object numpy_T(PyObject* input) {
+  Tensor* tensor = Arg{input, "T", "input"};
+  static bool warned = false;
+  if (tensor->ndim() == 0)
+    python::warn_once(warned, "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.");
+  else if (tensor->ndim() > 2)
+    python::warn_once(warned, "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+                              "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                              "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.");
+  Ints dims;
+  for (int d = tensor->ndim() - 1; d >= 0; --d) dims.push(d, "T");
+  static Op& op = require_op("permute");
+  return call_op(op, {input, make_tuple(dims).get()});
+}
+
+Object mT(PyObject* input) {
+  Tensor* tensor = Arg{input, "mT", "input"};
+  if (tensor->ndim() < 2)
+    fail("tensor.mT is only supported on matrices or batches of matrices. Got ", tensor->ndim(), "-D tensor.");
+  static Op& op = require_op("transpose");
+  return call_op(op, {input, as_int(-2).get(), as_int(-1).get()});
+}
+
+Object narrow(PyObject* input, PyObject* dim, int64_t start, int64_t length) {
+  Tensor* tensor = Arg{input, "narrow", "input"};
+  if (tensor->ndim() == 0) fail("narrow() cannot be applied to a 0-dim tensor.");
+  if (length < 0) fail("narrow(): length must be non-negative. Got ", length);
+  int64_t size = tensor->size(wrap_dim(Arg{dim, "narrow", "dim"}, tensor->ndim()));
+  if (start < -size || start > size)
+    fail(ErrorKind::Index, "start out of range (expected to be in range of [", -size, ", ", size, "], but got ", start, ")");
+  if (start < 0) start += size;
+  if (length > size - start) fail("start (", start, ") + length (", length, ") exceeds dimension size (", size, ").");
+  static Op& op = require_op("slice");
+  return call_op(op, {input, dim, as_int(start).get(), as_int(start + length).get()});
+}
+
+Object unbind(PyObject* input, int64_t dim) {
+  static const PiecesKind kind("UnbindBackward0", "stack");
+  Tensor* tensor = Arg{input, "unbind", "input"};
+  if (tensor->ndim() == 0) fail(ErrorKind::Index, "Dimension specified as ", dim, " but tensor has no dimensions");
+  int d = wrap_dim(dim, tensor->ndim());
+  std::vector<TensorPtr> pieces;
+  pieces.reserve(tensor->size(d));
+  if (tensor->size(d) > 0) pieces.push_back(select(tensor, d, 0));
+  // The pieces have one shape, which they share.
+  for (int64_t i = 1; i < tensor->size(d); ++i)
+    pieces.push_back(alias(tensor, ShapePtr::borrow(pieces[0]->shape), i * tensor->stride(d)));
+  return as_pieces(tensor, d, std::move(pieces), kind);
+}
+
+Object split_with_sizes(PyObject* input, Ints split_sizes, int64_t dim) {
+  static const PiecesKind kind("SplitWithSizesBackward0", "cat");
+  Tensor* tensor = Arg{input, "split_with_sizes", "input"};
+  int d = dim_to_split(tensor, dim, "split_with_sizes");
+  int64_t total = 0;
+  for (int64_t size : split_sizes) {
+    if (size < 0)
+      fail("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", to_string(split_sizes));
+    if (__builtin_add_overflow(total, size, &total)) total = -1;
+    if (total < 0) break;
+  }
+  if (total != tensor->size(d))
+    fail("split_with_sizes expects split_sizes to sum exactly to ", tensor->size(d), " (input tensor's size at dimension ", d,
+         "), but got split_sizes=", to_string(split_sizes));
+  return split_at(tensor, split_sizes, d, kind);
+}
+
+Object split(PyObject* input, PyObject* split_size, int64_t dim) {
+  if (PyTuple_Check(split_size) || PyList_Check(split_size))
+    return split_with_sizes(input, Arg{split_size, "split_with_sizes", "split_sizes"}, dim);
+  Tensor* tensor = Arg{input, "split", "input"};
+  int64_t size = Arg{split_size, "split", "split_size"};
+  int d = dim_to_split(tensor, dim, "split");
+  if (size < 0) fail("split expects split_size be non-negative, but got split_size=", size);
+  if (size == 0 && tensor->size(d) != 0)
+    fail("split_size can only be 0 if dimension size is 0, but got dimension size of ", tensor->size(d));
+  return split_evenly(tensor, size, d);
+}
+
+Object chunk(PyObject* input, int64_t chunks, int64_t dim) {
+  Tensor* tensor = Arg{input, "chunk", "input"};
+  int d = dim_to_split(tensor, dim, "chunk");
+  if (chunks <= 0) fail("chunk expects `chunks` to be greater than 0, got: ", chunks);
+  int64_t size = tensor->size(d);
+  if (size > 0) return split_evenly(tensor, size / chunks + (size % chunks != 0), d);
+  // Nothing to share out: as many empty pieces as were asked for.
+  static const PiecesKind kind("SplitWithSizesBackward0", "cat");
+  return split_at(tensor, std::vector<int64_t>(chunks), d, kind);
+}
+
+}  // namespace adjoint::ops

@@ -1,0 +1,147 @@
+#include "python/autograd_bindings.h"
+
+#include <cstring>
+
+#include "python/arg.h"
+#include "python/types.h"
+#include "tape/engine.h"
+#include "tape/history.h"
+#include "core/mode.h"
+
+namespace adjoint::python {
+namespace {
+
+/// Edges whose nodes are owned until the run is over.
+class OwnedEdges {
+ public:
+  ~OwnedEdges() {
+    for (const Edge& edge : edges_)
+      if (edge.node) release(edge.node);
+  }
+  void add(Edge owned) { edges_.push_back(owned); }
+  const std::vector<Edge>& get() const { return edges_; }
+
+ private:
+  std::vector<Edge> edges_;
+};
+
+TensorPtr ones_like(Tensor* tensor) {
+  TensorPtr ones = empty(ShapePtr::borrow(tensor->contiguous() ? tensor->shape : make_shape(tensor->sizes()).get()), tensor->dtype);
+  dispatch(tensor->dtype, [&](auto tag) { std::fill_n(ones->as<decltype(tag)>(), ones->numel(), convert<decltype(tag)>(1)); });
+  return ones;
+}
+
+std::string size_text(Tensor* tensor) { return "torch.Size(" + to_string(tensor->sizes()) + ")"; }
+
+/// The gradient to start from: given, or 1 for a scalar.
+TensorPtr root_gradient(Tensor* root, PyObject* given, Py_ssize_t index) {
+  if (given == Py_None) {
+    if (root->numel() != 1) fail("grad can be implicitly created only for scalar outputs; got shape ", to_string(root->sizes()),
+                                 ": reduce the output with sum() or mean(), or pass gradient=");
+    if (is_complex(root->dtype))
+      fail("grad can be implicitly created only for real scalar outputs but got torch.", info(root->dtype).name);
+    return ones_like(root);
+  }
+  if (!is_tensor(given)) fail(ErrorKind::Type, "gradients can be either Tensors or None, but got ", Py_TYPE(given)->tp_name);
+  Tensor* grad = as_tensor(given);
+  if (!same_sizes(grad->shape, root->shape))
+    fail("Mismatch in shape: grad_output[", index, "] has a shape of ", size_text(grad), " and output[", index, "] has a shape of ",
+         size_text(root), ".");
+  if (is_complex(root->dtype) != is_complex(grad->dtype))
+    fail("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[",
+         index, "] has a dtype of torch.", info(grad->dtype).name, " and output[", index, "] has a dtype of torch.",
+         info(root->dtype).name, ".");
+  return grad->dtype == root->dtype ? TensorPtr::borrow(grad) : cast_recorded(grad, root->dtype);
+}
+
+/// run_backward(roots, gradients, retain_graph, create_graph, inputs, accumulate, allow_unused): tuples in; the gradients of
+/// `inputs` out when not accumulating.
+PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs != 7) fail(ErrorKind::Type, "run_backward() takes 7 arguments");
+  PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
+  if (!PyTuple_Check(roots) || !PyTuple_Check(gradients) || PyTuple_GET_SIZE(roots) != PyTuple_GET_SIZE(gradients))
+    fail(ErrorKind::Type, "run_backward(): roots and gradients must be tuples of one length");
+  BackwardRequest request;
+  request.retain_graph = args[2] == Py_True;
+  request.create_graph = args[3] == Py_True;
+  request.accumulate = args[5] == Py_True;
+  bool allow_unused = args[6] == Py_True;
+
+  OwnedEdges owned;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {
+    if (!is_tensor(PyTuple_GET_ITEM(roots, i)))
+      fail(ErrorKind::Type, "expected Tensor as element ", i, " of the outputs, but got ", Py_TYPE(PyTuple_GET_ITEM(roots, i))->tp_name);
+    Tensor* root = as_tensor(PyTuple_GET_ITEM(roots, i));
+    if (!requires_grad(root))
+      fail("element ", i, " of tensors does not require grad and does not have a grad_fn: nothing that it was computed from has "
+           "requires_grad=True, or it was computed under no_grad() or detached");
+    request.gradients.push_back(root_gradient(root, PyTuple_GET_ITEM(gradients, i), i));
+    Edge edge = gradient_edge(root);
+    owned.add(edge);
+    request.roots.push_back(edge);
+  }
+  if (inputs != Py_None) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
+      if (!is_tensor(PyTuple_GET_ITEM(inputs, i)))
+        fail(ErrorKind::Type, "expected Tensor as element ", i, " of the inputs, but got ", Py_TYPE(PyTuple_GET_ITEM(inputs, i))->tp_name);
+      Tensor* input = as_tensor(PyTuple_GET_ITEM(inputs, i));
+      if (!requires_grad(input)) fail("One of the differentiated Tensors does not require grad: input ", i,
+                                      " has requires_grad=False; call requires_grad_() on it before computing the output");
+      Edge edge = gradient_edge(input);
+      owned.add(edge);
+      request.inputs.push_back(edge);
+      if (request.accumulate && !is_leaf(input)) request.captured_tensors.emplace_back(edge, input);
+    }
+  }
+  std::vector<TensorPtr> results = run_backward(request);
+  if (request.accumulate) Py_RETURN_NONE;
+  Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i] && !allow_unused)
+      fail("One of the differentiated Tensors appears to not have been used in the graph (input ", i,
+           "). Set allow_unused=True if this is the desired behavior.");
+    PyTuple_SET_ITEM(tuple.get(), i, results[i] ? as_object(results[i].take()) : Py_NewRef(Py_None));
+  }
+  return tuple.take();
+}
+
+PyObject* py_run_backward(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] { return run(args, nargs); });
+}
+
+PyObject* py_is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
+PyObject* py_set_grad_enabled(PyObject*, PyObject* value) {
+  mode_flags = value == Py_True ? mode_flags & ~kGradDisabled : mode_flags | kGradDisabled;
+  Py_RETURN_NONE;
+}
+
+PyObject* py_mode_flags(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(mode_flags); }
+PyObject* py_set_mode_flags(PyObject*, PyObject* value) {
+  unsigned long flags = PyLong_AsUnsignedLong(value);
+  if (PyErr_Occurred()) return nullptr;
+  mode_flags = static_cast<uint32_t>(flags);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_run_backward)), METH_FASTCALL,
+     "run_backward(roots, gradients, retain_graph, create_graph, inputs, accumulate, allow_unused)"},
+    {"is_grad_enabled", py_is_grad_enabled, METH_NOARGS, "Whether operations are recorded in this thread."},
+    {"_set_grad_enabled", py_set_grad_enabled, METH_O, "Sets whether operations are recorded in this thread."},
+    {"_mode_flags", py_mode_flags, METH_NOARGS, "The thread's mode flags as one number."},
+    {"_set_mode_flags", py_set_mode_flags, METH_O, "Sets the thread's mode flags."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void init_autograd(PyObject* module) {
+  PyTypeObject* node_type = init_node_type();
+  check(node_type != nullptr);
+  check(PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(node_type)) == 0);
+  check(PyModule_AddFunctions(module, functions) == 0);
+  check(PyModule_AddIntConstant(module, "_GRAD_DISABLED", kGradDisabled) == 0);
+  check(PyModule_AddIntConstant(module, "_INFERENCE_MODE", kInferenceMode) == 0);
+}
+
+}  // namespace adjoint::python

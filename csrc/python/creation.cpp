@@ -1,0 +1,401 @@
+// Tensors made from sizes: zeros, ones, empty, full, their *_like and new_* forms, eye.
+#include "python/creation.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/lock.h"
+#include "kernels/copy.h"
+#include "python/interop.h"
+#include "tape/history.h"
+#include "core/mode.h"
+
+namespace adjoint::python {
+namespace {
+
+/// What a function fills its new tensor with.
+enum class Content { Nothing, Zeros, Ones };
+
+void fill_content(Tensor* tensor, Content content) {
+  if (content == Content::Nothing || tensor->device == DeviceType::Meta) return;
+  constexpr int64_t kSmall = 4096;
+  int64_t nbytes = tensor->numel() * itemsize(tensor->dtype);
+  if (content == Content::Zeros && nbytes <= kSmall) {
+    std::memset(tensor->data, 0, static_cast<size_t>(nbytes));  // new tensors are dense
+  } else {
+    fill_value(tensor, Scalar::of(int64_t{content == Content::Ones}));
+  }
+}
+
+/// zeros, ones, empty: slots size, out, and memory_format for empty.
+PyObject* make_sized(const Signature& signature, Content content, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Options options = call.options();
+    Tensor* out = read_out(call, 1, options);
+    DType dtype = options.dtype.value_or(default_dtype());
+    check_requires_grad(dtype, options.requires_grad);
+    ShapePtr shape = shape_in_format(call.sizes(0), call.memory_format(2).value_or(MemoryFormat::Contiguous));
+    TensorPtr result = empty_on(options.device, std::move(shape), dtype);
+    fill_content(result.get(), content);
+    return (out ? write_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
+  });
+}
+
+PyObject* make_zeros(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("zeros", {"*size"}, 1, {"out", nullptr}, kAllOptions);
+  return make_sized(signature, Content::Zeros, args, nargs, kwnames);
+}
+PyObject* make_ones(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("ones", {"*size"}, 1, {"out", nullptr}, kAllOptions);
+  return make_sized(signature, Content::Ones, args, nargs, kwnames);
+}
+PyObject* make_empty(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("empty", {"*size"}, 1, {"out", "memory_format"}, kAllOptions);
+  return make_sized(signature, Content::Nothing, args, nargs, kwnames);
+}
+
+/// The type that a number has as a tensor: full() infers it from its value.
+DType natural_type(PyObject* object, const Scalar& scalar) {
+  if (PyLong_Check(object) && !PyBool_Check(object)) return DType::Int64;
+  switch (scalar.category) {
+    case Category::Bool:
+      return DType::Bool;
+    case Category::Integer:
+      return DType::Int64;
+    case Category::Float:
+      return default_dtype();
+    case Category::Complex:
+      return complex_type(default_dtype());
+  }
+  return default_dtype();
+}
+
+PyObject* make_full(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("full", {"size", "fill_value"}, 2, {"out"}, kAllOptions);
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Options options = call.options();
+    Tensor* out = read_out(call, 2, options);
+    Ints sizes = call.sizes(0);
+    Scalar value = call.number(1);
+    DType dtype = options.dtype.value_or(natural_type(call[1], value));
+    check_requires_grad(dtype, options.requires_grad);
+    TensorPtr result = empty_on(options.device, make_shape(sizes), dtype);
+    fill_value(result.get(), value);
+    return (out ? write_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
+  });
+}
+
+PyObject* make_scalar(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("scalar_tensor", {"s"}, 1, {}, kAllOptions);
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Options options = call.options();
+    DType dtype = options.dtype.value_or(default_dtype());
+    check_requires_grad(dtype, options.requires_grad);
+    TensorPtr result = empty_on(options.device, scalar_shape(), dtype);
+    fill_value(result.get(), call.number(0));
+    return finish(std::move(result), options).take();
+  });
+}
+
+// ---- As another tensor
+
+/// Slots: input, memory_format.
+PyObject* make_like(const Signature& signature, Content content, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Tensor* input = call.tensor(0);
+    Options options = call.options();
+    DType dtype = options.dtype.value_or(input->dtype);
+    check_requires_grad(dtype, options.requires_grad);
+    DeviceType device = input->device == DeviceType::Meta ? DeviceType::Meta : options.device;
+    TensorPtr result = empty_on(device, shape_like(input, call.memory_format(1)), dtype);
+    fill_content(result.get(), content);
+    return finish(std::move(result), options).take();
+  });
+}
+
+PyObject* make_zeros_like(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("zeros_like", {"input"}, 1, {"memory_format"}, kAllOptions);
+  return make_like(signature, Content::Zeros, args, nargs, kwnames);
+}
+PyObject* make_ones_like(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("ones_like", {"input"}, 1, {"memory_format"}, kAllOptions);
+  return make_like(signature, Content::Ones, args, nargs, kwnames);
+}
+PyObject* make_empty_like(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("empty_like", {"input"}, 1, {"memory_format"}, kAllOptions);
+  return make_like(signature, Content::Nothing, args, nargs, kwnames);
+}
+PyObject* make_full_like(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("full_like", {"input", "fill_value"}, 2, {"memory_format"}, kAllOptions);
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Tensor* input = call.tensor(0);
+    Options options = call.options();
+    DType dtype = options.dtype.value_or(input->dtype);
+    check_requires_grad(dtype, options.requires_grad);
+    DeviceType device = input->device == DeviceType::Meta ? DeviceType::Meta : options.device;
+    TensorPtr result = empty_on(device, shape_like(input, call.memory_format(2)), dtype);
+    fill_value(result.get(), call.number(1));
+    return finish(std::move(result), options).take();
+  });
+}
+
+// ---- Methods: of the type and device of self
+
+PyObject* new_sized(const Signature& signature, Content content, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Options options = call.options();
+    DType dtype = options.dtype.value_or(as_tensor(self)->dtype);
+    check_requires_grad(dtype, options.requires_grad);
+    DeviceType device = as_tensor(self)->device == DeviceType::Meta ? DeviceType::Meta : options.device;
+    TensorPtr result = empty_on(device, make_shape(call.sizes(0)), dtype);
+    fill_content(result.get(), content);
+    return finish(std::move(result), options).take();
+  });
+}
+
+PyObject* new_zeros(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("new_zeros", {"*size"}, 1, {}, kAllOptions);
+  return new_sized(signature, Content::Zeros, self, args, nargs, kwnames);
+}
+PyObject* new_ones(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("new_ones", {"*size"}, 1, {}, kAllOptions);
+  return new_sized(signature, Content::Ones, self, args, nargs, kwnames);
+}
+PyObject* new_empty(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("new_empty", {"*size"}, 1, {}, kAllOptions);
+  return new_sized(signature, Content::Nothing, self, args, nargs, kwnames);
+}
+PyObject* new_full(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("new_full", {"size", "fill_value"}, 2, {}, kAllOptions);
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Options options = call.options();
+    DType dtype = options.dtype.value_or(as_tensor(self)->dtype);
+    check_requires_grad(dtype, options.requires_grad);
+    TensorPtr result = empty_on(options.device, make_shape(call.sizes(0)), dtype);
+    fill_value(result.get(), call.number(1));
+    return finish(std::move(result), options).take();
+  });
+}
+
+// ---- Strided, and the identity
+
+/// Memory for sizes and strides given by the caller; the strides may overlap but not go backwards.
+TensorPtr strided(Sizes sizes, Sizes strides, DType dtype, DeviceType device) {
+  if (sizes.size() != strides.size())
+    fail("dimensionality of sizes (", sizes.size(), ") must match dimensionality of strides (", strides.size(), ")");
+  auto overflow = [&] { fail("Storage size calculation overflowed with sizes=", to_string(sizes), " and strides=", to_string(strides)); };
+  int64_t elements = checked_numel(sizes) == 0 ? 0 : 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    int64_t reach;
+    if (strides[i] < 0) overflow();
+    if (elements == 0) continue;
+    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(elements, reach, &elements)) overflow();
+  }
+  if (elements > (INT64_MAX >> 4)) overflow();
+  ShapePtr shape = make_shape(sizes, strides);
+  if (device == DeviceType::Meta) return empty_on(device, std::move(shape), dtype);
+  auto storage = StoragePtr::steal(allocate_storage(static_cast<size_t>(elements * itemsize(dtype))));
+  char* data = storage->data;
+  return make_tensor(std::move(storage), data, std::move(shape), dtype);
+}
+
+PyObject* empty_strided(const Signature& signature, DType fallback, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Options options = call.options();
+    DType dtype = options.dtype.value_or(fallback);
+    check_requires_grad(dtype, options.requires_grad);
+    return finish(strided(call.sizes(0), call.sizes(1), dtype, options.device), options).take();
+  });
+}
+PyObject* make_empty_strided(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("empty_strided", {"size", "stride"}, 2, {}, kAllOptions);
+  return empty_strided(signature, default_dtype(), args, nargs, kwnames);
+}
+PyObject* new_empty_strided(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("new_empty_strided", {"size", "stride"}, 2, {}, kAllOptions);
+  return empty_strided(signature, as_tensor(self)->dtype, args, nargs, kwnames);
+}
+
+PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("eye", {"n", "m"}, 1, {"out"}, kAllOptions);
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Options options = call.options();
+    Tensor* out = read_out(call, 2, options);
+    int64_t n = call.integer(0);
+    int64_t m = call[1] ? call.integer(1) : n;
+    if (n < 0) fail("n must be greater or equal to 0, got ", n);
+    if (m < 0) fail("m must be greater or equal to 0, got ", m);
+    DType dtype = options.dtype.value_or(default_dtype());
+    check_requires_grad(dtype, options.requires_grad);
+    int64_t sizes[2] = {n, m};
+    TensorPtr result = empty_on(options.device, make_shape(sizes), dtype);
+    fill_content(result.get(), Content::Zeros);
+    if (result->device == DeviceType::Cpu && result->numel() > 0) {
+      int64_t length = std::min(n, m), step = m + 1;
+      dispatch(dtype, [&](auto tag) {
+        using T = decltype(tag);
+        T one = convert<T>(int64_t{1});
+        kernels::fill({result->data, dtype, 1, &length, &step}, &one);
+      });
+    }
+    return (out ? write_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
+  });
+}
+
+}  // namespace
+
+TensorPtr empty_on(DeviceType device, ShapePtr shape, DType dtype) {
+  if (device == DeviceType::Cpu) return empty(std::move(shape), dtype);
+  auto nothing = StoragePtr::steal(allocate_storage(0));
+  char* data = nothing->data;
+  TensorPtr meta = make_tensor(std::move(nothing), data, std::move(shape), dtype, device);
+  meta->flags |= kSpecial;
+  return meta;
+}
+
+ShapePtr shape_in_format(Sizes sizes, MemoryFormat format) {
+  if (format == MemoryFormat::Contiguous) return make_shape(sizes);
+  if (format == MemoryFormat::Preserve) fail("unsupported memory format Preserve");
+  bool volume = format == MemoryFormat::ChannelsLast3d;
+  size_t rank = volume ? 5 : 4;
+  if (sizes.size() != rank) fail("required rank ", rank, " tensor to use channels_last", volume ? "_3d" : "", " format");
+  checked_numel(sizes);
+  // Channels are innermost, then the spatial dimensions from the last to the first, then the batch.
+  int64_t strides[5];
+  int64_t stride = 1;
+  auto place = [&](size_t dim) {
+    strides[dim] = stride;
+    stride *= std::max<int64_t>(sizes[dim], 1);
+  };
+  place(1);
+  for (size_t dim = rank - 1; dim >= 2; --dim) place(dim);
+  place(0);
+  return make_shape(sizes, {strides, rank});
+}
+
+ShapePtr shape_like(const Tensor* tensor, std::optional<MemoryFormat> format) {
+  if (format && *format != MemoryFormat::Preserve) return shape_in_format(tensor->sizes(), *format);
+  if (is_dense(tensor->shape)) return ShapePtr::borrow(tensor->shape);
+  int64_t strides[kMaxDims];
+  dense_strides_like(tensor->sizes(), tensor->strides(), strides);
+  return make_shape(tensor->sizes(), {strides, tensor->sizes().size()});
+}
+
+void check_requires_grad(DType dtype, bool requires_grad) {
+  if (requires_grad && !is_differentiable(dtype))
+    fail("Only Tensors of floating point and complex dtype can require gradients; got ", info(dtype).name);
+}
+
+Object finish(TensorPtr tensor, const Options& options) {
+  if (mode_flags & kInferenceMode) tensor->flags |= kInferenceTensor;
+  if (options.requires_grad) {
+    check_requires_grad(tensor->dtype, true);
+    tensor->flags |= kRequiresGrad;
+  }
+  return wrap(std::move(tensor));
+}
+
+Tensor* read_out(const Call& call, int slot, Options& options) {
+  if (!call.has(slot)) return nullptr;
+  Tensor* out = call.tensor(slot);
+  if (options.dtype && *options.dtype != out->dtype)
+    fail("dtype ", info(*options.dtype).legacy_name, " does not match dtype of out parameter (", info(out->dtype).legacy_name, ")");
+  if (out->device == DeviceType::Meta) fail(call.name(), "(): out= is on the meta device, which holds no values");
+  if (grad_enabled() && requires_grad(out))
+    fail(call.name(), "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  options.dtype = out->dtype;
+  return out;
+}
+
+Object write_out(const char* op, Tensor* out, Tensor* result) {
+  check_inplace(out, op, false);
+  if (same_sizes(out->shape, result->shape)) {
+    kernels::copy(result->view(), out->view());
+  } else {
+    if (view_base(out))
+      fail(op, "(): out= has shape ", to_string(out->sizes()), " but ", to_string(result->sizes()), " is needed, and a view cannot be resized");
+    retain(result->storage);
+    retain(result->shape);
+    release(std::exchange(out->storage, result->storage));
+    release(std::exchange(out->shape, result->shape));
+    out->data = result->data;
+  }
+  bump_version(out);
+  return Object::borrow(as_object(out));
+}
+
+void check_fits(const Scalar& value, DType dtype) {
+  if (dtype == DType::Bool) return;
+  bool fits = true;
+  double real = value.category <= Category::Integer ? static_cast<double>(value.integer) : value.real;
+  if (!is_complex(dtype) && value.category == Category::Complex) fits = value.imaginary == 0;
+  dispatch(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_same_v<T, int64_t>) {
+      if (value.category > Category::Integer) fits = fits && real >= -0x1p63 && real < 0x1p63;
+    } else if constexpr (std::is_integral_v<T>) {
+      constexpr double low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+      // A negative integer may stand for the unsigned number with the same bits.
+      bool wraps = low == 0 && value.category <= Category::Integer;
+      fits = fits && real >= (wraps ? -high : low) && real <= high;
+    } else {
+      constexpr bool half = std::is_same_v<T, Half>;
+      constexpr bool single = std::is_same_v<T, float> || std::is_same_v<T, complex64>;
+      constexpr double high = half ? 65504.0 : single ? std::numeric_limits<float>::max() : std::is_same_v<T, BFloat16> ? 0x1.fep127 : INFINITY;
+      auto too_big = [](double part) { return std::isfinite(part) && std::abs(part) > high; };
+      fits = fits && !too_big(real) && !(is_complex_v<T> && too_big(value.imaginary));
+    }
+  });
+  if (!fits) fail("value cannot be converted to type ", info(dtype).name, " without overflow");
+}
+
+void fill_value(Tensor* tensor, const Scalar& value) {
+  check_fits(value, tensor->dtype);
+  if (tensor->device == DeviceType::Meta) return;
+  dispatch(tensor->dtype, [&](auto tag) {
+    auto element = value.to<decltype(tag)>();
+    WithoutLock unlocked(tensor->numel());
+    kernels::fill(tensor->view(), &element);
+  });
+}
+
+PyMethodDef size_functions[] = {
+    {"zeros", keyword_function(make_zeros), kKeywordCall, "zeros(*size, dtype=None, requires_grad=False): a tensor of zeros."},
+    {"ones", keyword_function(make_ones), kKeywordCall, "ones(*size, dtype=None, requires_grad=False): a tensor of ones."},
+    {"empty", keyword_function(make_empty), kKeywordCall, "empty(*size, dtype=None, requires_grad=False): a tensor of whatever its memory held."},
+    {"full", keyword_function(make_full), kKeywordCall, "full(size, fill_value, dtype=None): a tensor of one value."},
+    {"scalar_tensor", keyword_function(make_scalar), kKeywordCall, "scalar_tensor(s, dtype=None): a number as a 0-d tensor."},
+    {"zeros_like", keyword_function(make_zeros_like), kKeywordCall, "zeros_like(input): zeros of the input's shape and type."},
+    {"ones_like", keyword_function(make_ones_like), kKeywordCall, "ones_like(input): ones of the input's shape and type."},
+    {"empty_like", keyword_function(make_empty_like), kKeywordCall, "empty_like(input): new memory of the input's shape and type."},
+    {"full_like", keyword_function(make_full_like), kKeywordCall, "full_like(input, fill_value): one value in the input's shape and type."},
+    {"empty_strided", keyword_function(make_empty_strided), kKeywordCall, "empty_strided(size, stride): new memory with these strides."},
+    {"eye", keyword_function(make_eye), kKeywordCall, "eye(n, m=None): ones on the diagonal, zeros elsewhere."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMethodDef creation_methods[] = {
+    {"new_tensor", keyword_function(new_tensor), kKeywordCall, "new_tensor(data): torch.tensor(data) in this tensor's type."},
+    {"new_zeros", keyword_function(new_zeros), kKeywordCall, "new_zeros(*size): zeros in this tensor's type."},
+    {"new_ones", keyword_function(new_ones), kKeywordCall, "new_ones(*size): ones in this tensor's type."},
+    {"new_empty", keyword_function(new_empty), kKeywordCall, "new_empty(*size): new memory in this tensor's type."},
+    {"new_full", keyword_function(new_full), kKeywordCall, "new_full(size, fill_value): one value in this tensor's type."},
+    {"new_empty_strided", keyword_function(new_empty_strided), kKeywordCall, "new_empty_strided(size, stride): new memory with these strides."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+void init_creation(PyObject* module) {
+  for (PyMethodDef* table : {size_functions, range_functions, data_functions}) check(PyModule_AddFunctions(module, table) == 0);
+}
+
+}  // namespace adjoint::python

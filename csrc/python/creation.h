@@ -1,0 +1,43 @@
+// Functions that make tensors: from sizes, from ranges and from Python data.
+#pragma once
+
+#include "python/keywords.h"
+
+namespace adjoint::python {
+
+/// Uninitialised memory, or none on the meta device.
+TensorPtr empty_on(DeviceType device, ShapePtr shape, DType dtype);
+/// The shape of a new tensor of these sizes in a memory format other than Preserve.
+ShapePtr shape_in_format(Sizes sizes, MemoryFormat format);
+/// The shape of `zeros_like(tensor)` and its relatives.
+ShapePtr shape_like(const Tensor* tensor, std::optional<MemoryFormat> format);
+
+/// Refuses requires_grad for types that have no gradient.
+void check_requires_grad(DType dtype, bool requires_grad);
+/// The last step of every creation function: marks the new tensor as the options say.
+Object finish(TensorPtr tensor, const Options& options);
+/// Gives out= the values of `result`, and its memory where the sizes differ; returns `out`.
+Object write_out(const char* op, Tensor* out, Tensor* result);
+/// The out= tensor of a call, checked against dtype=, which it replaces; null when none was given.
+Tensor* read_out(const Call& call, int slot, Options& options);
+
+/// Throws torch's error where a value does not fit in `dtype`.
+void check_fits(const Scalar& value, DType dtype);
+void fill_value(Tensor* tensor, const Scalar& value);
+
+/// torch.tensor(data): a new tensor with the values of numbers, nested sequences, arrays or a tensor.
+TensorPtr tensor_from_data(PyObject* data, std::optional<DType> dtype);
+/// torch.Tensor(2, 3), torch.Tensor([1, 2]), torch.Tensor(): sizes, or data in the default type (or in `dtype`).
+TensorPtr legacy_new(PyObject* args, std::optional<DType> dtype = std::nullopt);
+
+/// The functions of the files that make up creation: sizes, ranges, data.
+extern PyMethodDef size_functions[];
+extern PyMethodDef range_functions[];
+extern PyMethodDef data_functions[];
+/// new_zeros and its relatives, to be methods of Tensor.
+extern PyMethodDef creation_methods[];
+PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+
+void init_creation(PyObject* module);
+
+}  // namespace adjoint::python

@@ -1,0 +1,120 @@
+// The extension module adjoint._C.
+#include "core/blas.h"
+#include "core/parallel.h"
+#include "kernels/elementwise.h"
+#include "python/arg.h"
+#include "python/autograd_bindings.h"
+#include "python/creation.h"
+#include "python/interop.h"
+#include "python/op_object.h"
+#include "python/random_bindings.h"
+#include "python/tensor_type.h"
+#include "python/types.h"
+
+namespace adjoint::python {
+namespace {
+
+PyObject* get_default_dtype(PyObject*, PyObject*) { return Py_NewRef(dtype_object(default_dtype())); }
+PyObject* put_default_dtype(PyObject*, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    DType dtype = to_dtype(value);
+    if (!is_float(dtype)) fail(ErrorKind::Type, "only floating-point types are supported as the default type");
+    set_default_dtype(dtype);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* get_num_threads(PyObject*, PyObject*) { return PyLong_FromLong(num_threads()); }
+PyObject* put_num_threads(PyObject*, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    int64_t count = to_int(value, "set_num_threads", "int");
+    if (count < 1 || count > 1024) fail("expected a positive number of threads");
+    set_num_threads(static_cast<int>(count));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* py_set_blas_path(PyObject*, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    const char* path = PyUnicode_AsUTF8(value);
+    check(path != nullptr);
+    blas::set_blas_path(path);
+    Py_RETURN_NONE;
+  });
+}
+PyObject* py_memory_stats(PyObject*, PyObject*) {
+  MemoryStats stats = memory_stats();
+  return Py_BuildValue("{s:L,s:L,s:L}", "current", static_cast<long long>(stats.current), "peak", static_cast<long long>(stats.peak),
+                       "cached", static_cast<long long>(stats.cached));
+}
+PyObject* py_reset_peak(PyObject*, PyObject*) {
+  reset_peak_memory();
+  Py_RETURN_NONE;
+}
+PyObject* py_empty_cache(PyObject*, PyObject*) {
+  empty_cache();
+  Py_RETURN_NONE;
+}
+PyObject* py_instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(instruction_set()); }
+
+/// result_type(a, b): the type in which two tensors or numbers meet.
+PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2) fail(ErrorKind::Type, "result_type() takes 2 arguments");
+    ops::Operand operands[2];
+    for (int i = 0; i < 2; ++i) {
+      if (is_tensor(args[i])) {
+        operands[i].set(as_tensor(args[i]));
+      } else {
+        operands[i].set(Scalar(Arg{args[i], "result_type", i ? "other" : "tensor"}));
+      }
+    }
+    return Py_NewRef(dtype_object(ops::result_type(operands, 2)));
+  });
+}
+PyObject* py_promote_types(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2) fail(ErrorKind::Type, "promote_types() takes 2 arguments");
+    return Py_NewRef(dtype_object(promote(Arg{args[0], "promote_types", "type1"}, Arg{args[1], "promote_types", "type2"})));
+  });
+}
+
+template <class F>
+PyCFunction fast(F f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
+
+PyMethodDef functions[] = {
+    {"get_default_dtype", get_default_dtype, METH_NOARGS, "The type of new floating point tensors."},
+    {"set_default_dtype", put_default_dtype, METH_O, "Sets the type of new floating point tensors."},
+    {"get_num_threads", get_num_threads, METH_NOARGS, "The number of threads that kernels may use."},
+    {"set_num_threads", put_num_threads, METH_O, "Sets the number of threads that kernels may use."},
+    {"_set_blas_path", py_set_blas_path, METH_O, "Where the OpenBLAS library lies."},
+    {"_memory_stats", py_memory_stats, METH_NOARGS, "Bytes held by tensors now, at the peak, and kept for reuse."},
+    {"_reset_peak_memory", py_reset_peak, METH_NOARGS, "Starts a new peak."},
+    {"_empty_cache", py_empty_cache, METH_NOARGS, "Returns memory kept for reuse to the system."},
+    {"_instruction_set", py_instruction_set, METH_NOARGS, "The instruction set of the kernels in use."},
+    {"result_type", fast(py_result_type), METH_FASTCALL, "The type in which two tensors or numbers meet."},
+    {"promote_types", fast(py_promote_types), METH_FASTCALL, "The smallest type that holds both."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "adjoint._C", "The native core of adjoint.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+static PyObject* make_module() {
+  return guarded([&] {
+    Object module = checked(PyModule_Create(&definition));
+    init_types(module.get());
+    init_autograd(module.get());
+    init_tensor_type(module.get());
+    init_ops(module.get());
+    init_creation(module.get());
+    init_random(module.get());
+    init_interop(module.get());
+    return module.take();
+  });
+}
+
+}  // namespace adjoint::python
+
+PyMODINIT_FUNC PyInit__C() { return adjoint::python::make_module(); }

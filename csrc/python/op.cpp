@@ -1,0 +1,594 @@
+#include "python/op.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/copy.h"
+#include "python/types.h"
+#include "tape/history.h"
+#include "core/mode.h"
+
+namespace adjoint::python {
+namespace {
+
+bool is_sequence(PyObject* object) { return PyTuple_Check(object) || PyList_Check(object); }
+
+bool object_requires_grad(PyObject* object) {
+  if (is_tensor(object)) return requires_grad(as_tensor(object));
+  if (!is_sequence(object)) return false;
+  PyObject** items = PySequence_Fast_ITEMS(object);
+  return std::any_of(items, items + PySequence_Fast_GET_SIZE(object),
+                     [](PyObject* item) { return is_tensor(item) && requires_grad(as_tensor(item)); });
+}
+
+/// A tensor that has a shape and a type but no memory: what a rule gets for `input_meta`.
+TensorPtr meta_tensor(Shape* shape, DType dtype) {
+  static Storage* nothing = allocate_storage(0);
+  TensorPtr meta = make_tensor(StoragePtr::borrow(nothing), nothing->data, ShapePtr::borrow(shape), dtype, DeviceType::Meta);
+  meta->flags |= kSpecial;
+  return meta;
+}
+
+Object meta_of(PyObject* object) {
+  if (!is_sequence(object))
+    return is_tensor(object) ? wrap(meta_tensor(as_tensor(object)->shape, as_tensor(object)->dtype)) : Object::borrow(object);
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+  Object metas = checked(PyTuple_New(n));
+  for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(metas.get(), i, meta_of(PySequence_Fast_GET_ITEM(object, i)).take());
+  return metas;
+}
+
+/// A number as a 0-d tensor of the widest type of its category.
+TensorPtr number_tensor(PyObject* number) {
+  Scalar scalar;
+  to_scalar(number, &scalar);
+  switch (scalar.category) {
+    case Category::Bool:
+      return scalar_tensor(scalar.integer != 0);
+    case Category::Integer:
+      return scalar_tensor(scalar.integer);
+    case Category::Float:
+      return scalar_tensor(scalar.real);
+    case Category::Complex:
+      return scalar_tensor(complex128(scalar.real, scalar.imaginary));
+  }
+  return {};
+}
+
+}  // namespace
+
+Op::Op(std::string op_name, std::string node, Kind op_kind) : NodeKind(std::move(node)), name(std::move(op_name)), kind(op_kind) {}
+
+// ---- Binding arguments
+
+PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObject** slots, Object& owned) const {
+  size_t n = arguments.size();
+  size_t taken = nargs;
+  if (varargs >= 0 && nargs > static_cast<size_t>(varargs)) {
+    // view(2, 3) and view((2, 3)) mean the same.
+    size_t rest = nargs - varargs;
+    if (rest == 1 && is_sequence(args[varargs])) {
+      slots[varargs] = args[varargs];
+    } else {
+      owned = checked(PyTuple_New(static_cast<Py_ssize_t>(rest)));
+      for (size_t i = 0; i < rest; ++i) PyTuple_SET_ITEM(owned.get(), i, Py_NewRef(args[varargs + i]));
+      slots[varargs] = owned.get();
+    }
+    taken = varargs;
+    for (size_t i = taken + 1; i < n; ++i) slots[i] = nullptr;
+    std::copy(args, args + taken, slots);
+  } else {
+    if (nargs > static_cast<size_t>(positional))
+      fail(ErrorKind::Type, name, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ", nargs,
+           nargs == 1 ? " was" : " were", " given");
+    std::copy(args, args + nargs, slots);
+    for (size_t i = nargs; i < n; ++i) slots[i] = nullptr;
+  }
+  PyObject* out = nullptr;
+  if (kwnames) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
+      PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+      PyObject* value = args[nargs + k];
+      size_t slot = 0;
+      while (slot < n && arguments[slot].name.get() != key) ++slot;
+      if (slot == n) {
+        const char* text = PyUnicode_AsUTF8(key);
+        check(text != nullptr);
+        std::string_view spelled = text;
+        // NumPy's spellings are accepted, as in torch.
+        if (spelled == "axis") spelled = "dim";
+        if (spelled == "keepdims") spelled = "keepdim";
+        if (spelled == "x" || spelled == "self") spelled = "input";
+        for (slot = 0; slot < n && spelled != PyUnicode_AsUTF8(arguments[slot].name.get());) ++slot;
+        if (slot == n && spelled == "out" && has_out) {
+          out = value == Py_None ? nullptr : value;
+          continue;
+        }
+        if (slot == n) fail(ErrorKind::Type, name, "() got an unexpected keyword argument '", text, "'");
+      }
+      if (slots[slot])
+        fail(ErrorKind::Type, name, "() got multiple values for argument '", PyUnicode_AsUTF8(arguments[slot].name.get()), "'");
+      slots[slot] = value;
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (slots[i]) continue;
+    if (!arguments[i].default_value)
+      fail(ErrorKind::Type, name, "() missing 1 required positional arguments: \"", PyUnicode_AsUTF8(arguments[i].name.get()), "\"");
+    slots[i] = arguments[i].default_value.get();
+  }
+  return out;
+}
+
+// ---- Forward
+
+void Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const {
+  bool any_tensor = false;
+  for (int i = 0; i < n_operands; ++i) {
+    PyObject* object = slots[i];
+    Scalar scalar;
+    if (is_tensor(object)) {
+      Tensor* tensor = as_tensor(object);
+      if (tensor->flags & kSpecial) fail(name, "(): a tensor on the meta device holds no values to compute with");
+      operands[i].set(tensor);
+      any_tensor = true;
+    } else if (to_scalar(object, &scalar)) {
+      operands[i].set(scalar);
+    } else {
+      fail(ErrorKind::Type, name, "(): argument '", PyUnicode_AsUTF8(arguments[i].name.get()), "' (position ", i + 1,
+           ") must be Tensor, not ", Py_TYPE(object)->tp_name);
+    }
+  }
+  if (!any_tensor)
+    fail(ErrorKind::Type, name, "(): argument '", PyUnicode_AsUTF8(arguments[0].name.get()), "' (position 1) must be Tensor, not ",
+         Py_TYPE(slots[0])->tp_name);
+  for (size_t i = n_operands; i < arguments.size(); ++i) {
+    const Argument& argument = arguments[i];
+    Scalar& param = params[i - n_operands];
+    param = slots[i] == argument.default_value.get() ? argument.default_scalar
+                                                     : Scalar(Arg{slots[i], name.c_str(), PyUnicode_AsUTF8(argument.name.get())});
+  }
+}
+
+bool Op::must_record(PyObject* const* slots) const {
+  if (mode_flags & kGradDisabled) return false;
+  for (uint8_t slot : edge_slots)
+    if (object_requires_grad(slots[slot])) return true;
+  return false;
+}
+
+Object Op::call(PyObject* const* slots) {
+  for (uint8_t slot : edge_slots)
+    if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call(slots);
+  return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots);
+}
+
+Object Op::call_elementwise(PyObject* const* slots) {
+  ops::Operand operands[kernels::kMaxInputs];
+  Scalar params[kMaxArguments];
+  read_operands(slots, operands, params);
+  TensorPtr result = ops::elementwise(*kernel, options, operands, n_operands, params);
+  if (must_record(slots) && is_differentiable(result->dtype)) {
+    NodePtr node = record(slots, 1);
+    Tensor* output = result.get();
+    save_outputs(*node, slots, &output);
+    set_output_meta(*node, 0, output);
+    output->grad_fn = node.take();
+  }
+  return wrap(std::move(result));
+}
+
+Object Op::run_forward(PyObject* const* slots) const {
+  if (glue) return glue(slots);
+  GradModeGuard no_grad(false);
+  return checked(PyObject_Vectorcall(forward.get(), slots, arguments.size(), nullptr));
+}
+
+Object Op::call_plain(PyObject* const* slots) {
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (is_tensor(slots[i]) && (as_tensor(slots[i])->flags & kSpecial))
+      fail(name, "(): a tensor on the meta device holds no values to compute with");
+  Object result = run_forward(slots);
+  bool several = PyTuple_Check(result.get());
+  if (!several && !is_tensor(result.get())) return result;
+  PyObject* single = result.get();
+  PyObject** items = several ? &PyTuple_GET_ITEM(result.get(), 0) : &single;
+  auto n = static_cast<uint32_t>(several ? PyTuple_GET_SIZE(result.get()) : 1);
+  // An op that had nothing to do gives its argument back: there is nothing to record.
+  if (!several && single == slots[0]) return result;
+  bool recorded = must_record(slots);
+  if (kind == Kind::View && is_tensor(slots[0])) {
+    ViewOrigin origin = several ? ViewOrigin::MultiOutput : ViewOrigin::Recorded;
+    if (mode_flags & kGradDisabled) origin = ViewOrigin::NoGrad;
+    for (uint32_t i = 0; i < n; ++i) mark_view(as_tensor(items[i]), as_tensor(slots[0]), origin);
+  }
+  if (recorded) {
+    std::vector<Tensor*> outputs(n);
+    bool any = false;
+    for (uint32_t i = 0; i < n; ++i) {
+      outputs[i] = as_tensor(items[i]);
+      any |= is_differentiable(outputs[i]->dtype);
+    }
+    if (any) {
+      NodePtr node = record(slots, n);
+      save_outputs(*node, slots, outputs.data());
+      for (uint32_t i = 0; i < n; ++i) {
+        set_output_meta(*node, i, outputs[i]);
+        bool differentiable = output_is_differentiable.empty() || (i < output_is_differentiable.size() && output_is_differentiable[i]);
+        if (differentiable && is_differentiable(outputs[i]->dtype)) set_history(outputs[i], node.get(), i);
+      }
+    }
+  }
+  if (several && result_type) return checked(PyObject_CallOneArg(result_type.get(), result.get()));
+  return result;
+}
+
+// ---- In place, and out=
+
+/// Refuses to write through a tensor whose elements share memory with each other.
+static void check_no_internal_overlap(const Tensor* tensor) {
+  for (int d = 0; d < tensor->ndim(); ++d)
+    if (tensor->size(d) > 1 && tensor->stride(d) == 0)
+      fail("unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+           "clone() the tensor before performing the operation.");
+}
+
+/// Operands that overlap the target without being it are read while they are overwritten: torch refuses them when it can
+/// tell (dense tensors); here the others are copied first.
+static bool overlaps(const Tensor* target, const Tensor* operand) {
+  if (operand == target || operand->storage != target->storage || operand->numel() == 0 || target->numel() == 0) return false;
+  if (operand->data == target->data && same_sizes(operand->shape, target->shape) &&
+      std::equal(operand->strides().begin(), operand->strides().end(), target->strides().begin()))
+    return false;
+  auto last = [](const Tensor* t) {
+    int64_t reach = 0;
+    for (int d = 0; d < t->ndim(); ++d) reach += (t->size(d) - 1) * t->stride(d);
+    return t->data + (reach + 1) * itemsize(t->dtype);
+  };
+  if (last(operand) <= target->data || last(target) <= operand->data) return false;
+  if (is_dense(operand->shape) && is_dense(target->shape))
+    fail("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+         "Please clone() the tensor before performing the operation.");
+  return true;
+}
+
+void Op::call_in_place(PyObject* const* slots) {
+  for (uint8_t slot : edge_slots)
+    if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call_in_place(slots);
+  if (!is_tensor(slots[0])) Arg{slots[0], name.c_str(), "input"}.wrong_type("Tensor");
+  Tensor* target = as_tensor(slots[0]);
+  std::string shown = name + "_";
+  bool recorded = must_record(slots);
+  check_inplace(target, shown.c_str(), recorded || requires_grad(target));
+  check_no_internal_overlap(target);
+  NodePtr node = recorded ? record(slots, 1) : NodePtr();
+  if (kind == Kind::Elementwise) {
+    ops::Operand operands[kernels::kMaxInputs];
+    Scalar params[kMaxArguments];
+    TensorPtr copies[kernels::kMaxInputs];
+    read_operands(slots, operands, params);
+    for (int i = 1; i < n_operands; ++i) {
+      if (operands[i].is_number() || !overlaps(target, as_tensor(slots[i]))) continue;
+      copies[i] = clone(as_tensor(slots[i]));
+      operands[i].set(copies[i].get());
+    }
+    ops::elementwise_into(*kernel, options, operands, n_operands, params, target);
+  } else {
+    Object result = run_forward(slots);
+    if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
+    Tensor* value = as_tensor(result.get());
+    if (!same_sizes(value->shape, target->shape))
+      fail("output with shape ", to_string(target->sizes()), " doesn't match the broadcast shape ", to_string(value->sizes()));
+    if (category(value->dtype) > category(target->dtype))
+      fail("result type ", info(value->dtype).legacy_name, " can't be cast to the desired output type ", info(target->dtype).legacy_name);
+    if (value != target) kernels::copy(value->view(), target->view());
+  }
+  bump_version(target);
+  if (node) {
+    save_outputs(*node, slots, &target);
+    set_output_meta(*node, 0, target);
+    rebase_history(target, node.get());
+  }
+}
+
+/// Gives `out` the values of `result`; takes over its memory when the sizes differ.
+static void write_out(const char* op, Tensor* out, Tensor* result) {
+  if (category(result->dtype) > category(out->dtype))
+    fail("result type ", info(result->dtype).legacy_name, " can't be cast to the desired output type ", info(out->dtype).legacy_name);
+  if (!same_sizes(out->shape, result->shape)) {
+    if (view_base(out)) fail(op, "(): out= has shape ", to_string(out->sizes()), " but ", to_string(result->sizes()), " is needed, and a view cannot be resized");
+    TensorPtr fitting = cast(result, out->dtype);
+    retain(fitting->storage);
+    retain(fitting->shape);
+    release(std::exchange(out->storage, fitting->storage));
+    release(std::exchange(out->shape, fitting->shape));
+    out->data = fitting->data;
+  } else {
+    check_no_internal_overlap(out);
+    kernels::copy(result->view(), out->view());
+  }
+  bump_version(out);
+}
+
+Object Op::call_out(PyObject* const* slots, PyObject* out) {
+  bool several = is_sequence(out);
+  auto refuse = [&](PyObject* object) {
+    if (grad_enabled() && object_requires_grad(object))
+      fail(name, "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+  };
+  for (uint8_t slot : edge_slots) refuse(slots[slot]);
+  refuse(out);
+  if (!several && !is_tensor(out)) Arg{out, name.c_str(), "out"}.wrong_type("Tensor");
+  GradModeGuard no_grad(false);
+  Object result = call(slots);
+  if (!several) {
+    if (!is_tensor(result.get())) fail(ErrorKind::Type, name, "(): out= must be a tuple of tensors for several results");
+    write_out(name.c_str(), as_tensor(out), as_tensor(result.get()));
+    return Object::borrow(out);
+  }
+  if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != PySequence_Fast_GET_SIZE(out))
+    fail(ErrorKind::Type, name, "(): expected out= with as many tensors as there are results");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.get()); ++i) {
+    PyObject* target = PySequence_Fast_GET_ITEM(out, i);
+    if (!is_tensor(target)) Arg{target, name.c_str(), "out"}.wrong_type("tuple of Tensors");
+    write_out(name.c_str(), as_tensor(target), as_tensor(PyTuple_GET_ITEM(result.get(), i)));
+  }
+  return Object::borrow(out);
+}
+
+// ---- Recording
+
+uint32_t Op::used_items(PyObject* const* slots) const {
+  uint32_t used = 0;
+  for (uint8_t slot : edge_slots)
+    if (object_requires_grad(slots[slot])) used |= rules[slot].items;
+  return used;
+}
+
+NodePtr Op::record(PyObject* const* slots, uint32_t n_outputs) const {
+  auto n_edges = static_cast<uint32_t>(edge_slots.size());
+  if (list_slot >= 0) n_edges += static_cast<uint32_t>(PySequence_Fast_GET_SIZE(slots[list_slot])) - 1;
+  NodePtr node = make_node(*this, n_outputs, n_edges, static_cast<uint32_t>(items.size()));
+  uint32_t edge = 0;
+  uint32_t used = 0;
+  for (uint8_t slot : edge_slots) {
+    PyObject* object = slots[slot];
+    const Rule& rule = rules[slot];
+    if (is_tensor(object)) {
+      Tensor* tensor = as_tensor(object);
+      if (requires_grad(tensor)) {
+        if (!rule.differentiable)
+          fail("the derivative of '", name, "' with respect to '", PyUnicode_AsUTF8(arguments[slot].name.get()),
+               "' is not implemented; detach() that argument if no gradient is wanted");
+        node->edges()[edge] = gradient_edge(tensor);
+        used |= rule.items;
+      }
+      ++edge;
+    } else if (slot == list_slot) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i, ++edge) {
+        PyObject* item = PySequence_Fast_GET_ITEM(object, i);
+        if (is_tensor(item)) set_edge(*node, edge, as_tensor(item));
+      }
+      used |= rule.items;
+    } else {
+      ++edge;
+    }
+  }
+  for (uint32_t i = 0; used >> i; ++i) {
+    if (!(used >> i & 1)) continue;
+    const SavedItem& item = items[i];
+    if (item.what == SavedItem::What::Argument) {
+      PyObject* object = slots[item.index];
+      if (is_tensor(object)) {
+        node->saved()[i].save_tensor(as_tensor(object));
+      } else if (is_sequence(object) && std::any_of(PySequence_Fast_ITEMS(object),
+                                                    PySequence_Fast_ITEMS(object) + PySequence_Fast_GET_SIZE(object), is_tensor)) {
+        Object tuple = checked(PySequence_Tuple(object));
+        node->saved()[i].save_list(tuple.get());
+      } else {
+        node->saved()[i].save_object(object);
+      }
+    } else if (item.what == SavedItem::What::ArgumentMeta) {
+      PyObject* object = slots[item.index];
+      if (is_tensor(object)) {
+        node->saved()[i].save_meta(as_tensor(object));
+      } else {
+        node->saved()[i].save_object(meta_of(object).get());
+      }
+    }
+  }
+  return node;
+}
+
+void Op::save_outputs(Node& node, PyObject* const* slots, Tensor* const* outputs) const {
+  bool any = false;
+  for (const SavedItem& item : items) any |= item.what >= SavedItem::What::Output;
+  if (!any) return;
+  uint32_t used = used_items(slots);
+  for (uint32_t i = 0; used >> i; ++i) {
+    if (!(used >> i & 1)) continue;
+    if (items[i].what == SavedItem::What::Output) node.saved()[i].save_tensor(outputs[items[i].index]);
+    if (items[i].what == SavedItem::What::OutputMeta) node.saved()[i].save_meta(outputs[items[i].index]);
+  }
+}
+
+// ---- Backward
+
+uint32_t Op::edge_of_slot(const Node& node, uint8_t slot) const {
+  uint32_t edge = 0;
+  for (uint8_t candidate : edge_slots) {
+    if (candidate == slot) return edge;
+    edge += candidate == list_slot ? node.n_edges - static_cast<uint32_t>(edge_slots.size()) + 1 : 1;
+  }
+  return UINT32_MAX;
+}
+
+[[noreturn]] static void fail_released(const Node& node) {
+  std::string where = source_line(node);
+  fail("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+       "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
+       "you need to backward through the graph a second time or if you need to access saved tensors after calling backward. (The "
+       "freed node is ", node.kind->name(), where.empty() ? "" : ", made at " + where, ".)");
+}
+
+/// The saved tensor tied to the graph again through the edge that its argument had.
+static TensorPtr unpack_with_edge(const SavedValue& value, const Node& node, const Edge* edge) {
+  TensorPtr tensor = value.unpack(node);
+  if (!edge || !edge->node) return tensor;
+  Tensor* leaf = accumulated_leaf(*edge->node);
+  if (leaf && leaf->data == tensor->data && leaf->shape == tensor->shape) return TensorPtr::borrow(leaf);
+  retain(edge->node);
+  tensor->grad_fn = edge->node;
+  tensor->output_nr = edge->index;
+  return tensor;
+}
+
+Object Op::unpack_item(Node& node, uint32_t index) const {
+  const SavedItem& item = items[index];
+  SavedValue& value = node.saved()[index];
+  switch (value.kind()) {
+    case SavedValue::Kind::Empty:
+      fail_released(node);
+    case SavedValue::Kind::Object:
+      // A rule of an elementwise op is written for tensors: a number operand comes as one, in full precision.
+      if (kind == Kind::Elementwise && item.index < n_operands) return wrap(number_tensor(value.object()));
+      return Object::borrow(value.object());
+    case SavedValue::Kind::Meta:
+      return wrap(meta_tensor(value.shape(), value.dtype()));
+    case SavedValue::Kind::List: {
+      uint32_t edge = edge_of_slot(node, item.index);
+      Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.list_size())));
+      for (size_t i = 0; i < value.list_size(); ++i) {
+        const SavedValue& entry = value.list_item(i);
+        Object unpacked = entry.is_tensor()
+                              ? wrap(unpack_with_edge(entry, node, edge == UINT32_MAX ? nullptr : &node.edges()[edge + i]))
+                              : Object::borrow(entry.object());
+        PyTuple_SET_ITEM(tuple.get(), i, unpacked.take());
+      }
+      return tuple;
+    }
+    case SavedValue::Kind::Pieces:
+    case SavedValue::Kind::Whole:
+      break;
+  }
+  if (item.what == SavedItem::What::Output) {
+    Edge self{&node, item.index};
+    return wrap(unpack_with_edge(value, node, &self));
+  }
+  uint32_t edge = edge_of_slot(node, item.index);
+  return wrap(unpack_with_edge(value, node, edge == UINT32_MAX ? nullptr : &node.edges()[edge]));
+}
+
+TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const {
+  ops::Operand operands[kernels::kMaxInputs];
+  int n = 0;
+  Scalar params[kMaxArguments];
+  int n_params = static_cast<int>(arguments.size()) - n_operands;
+  for (int i = 0; i < n_params; ++i) params[i] = arguments[n_operands + i].default_scalar;
+  for (const RuleParameter& parameter : rule.parameters) {
+    if (parameter.source == RuleParameter::Source::Gradient) {
+      operands[n++].set(gradients[0].get());
+      continue;
+    }
+    const SavedValue& value = node.saved()[parameter.index];
+    if (value.kind() == SavedValue::Kind::Empty) fail_released(node);
+    const SavedItem& item = items[parameter.index];
+    if (value.is_tensor()) {
+      operands[n++].set(value.shape(), value.checked_data(node), value.dtype());
+      continue;
+    }
+    Scalar scalar;
+    if (!to_scalar(value.object(), &scalar)) fail(name, ": a saved argument is neither a tensor nor a number");
+    if (item.what == SavedItem::What::Argument && item.index >= n_operands) {
+      params[item.index - n_operands] = scalar;
+    } else {
+      operands[n++].set(scalar);
+    }
+  }
+  return ops::elementwise(*rule.fused, {name.c_str(), options.promote_float}, operands, n, params);
+}
+
+Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients) const {
+  PyObject* args[kMaxArguments * 2 + 1];
+  Object owned[kMaxArguments * 2];
+  int n = 0;
+  for (const RuleParameter& parameter : rule.parameters) {
+    if (parameter.source == RuleParameter::Source::Item) {
+      owned[n] = unpack_item(node, parameter.index);
+    } else if (gradients[parameter.index]) {
+      owned[n] = Object::borrow(as_object(gradients[parameter.index].get()));
+    } else {
+      // An undefined gradient counts as zero.
+      const OutputMeta& meta = node.outputs()[parameter.index];
+      TensorPtr zeros = empty(make_shape(meta.shape->size_span()), meta.dtype);
+      std::memset(zeros->data, 0, zeros->storage->nbytes);
+      owned[n] = wrap(std::move(zeros));
+    }
+    args[n + 1] = owned[n].get();
+    ++n;
+  }
+  return checked(PyObject_Vectorcall(rule.callable.get(), args + 1, n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+}
+
+void Op::apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t count) const {
+  Object answer = call_rule(rule, node, gradients);
+  Object sequence = checked(PySequence_Fast(answer.get(), "the rule of a list of tensors must return a sequence"));
+  if (PySequence_Fast_GET_SIZE(sequence.get()) != static_cast<Py_ssize_t>(count))
+    fail(name, ": the rule gave ", PySequence_Fast_GET_SIZE(sequence.get()), " gradients for ", count, " tensors");
+  for (uint32_t i = 0; i < count; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
+    if (item != Py_None) edges[i] = TensorPtr::borrow(Arg{item, name.c_str(), "rule"});
+  }
+}
+
+void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const {
+  uint32_t edge = 0;
+  for (uint8_t slot : edge_slots) {
+    const Rule& rule = rules[slot];
+    if (slot == list_slot) {
+      uint32_t count = node.n_edges - static_cast<uint32_t>(edge_slots.size()) + 1;
+      if (std::any_of(context.wanted + edge, context.wanted + edge + count, [](bool w) { return w; }))
+        apply_list_rule(rule, node, outputs, edges + edge, count);
+      edge += count;
+      continue;
+    }
+    if (context.wanted[edge]) {
+      if (rule.identity) {
+        edges[edge] = outputs[0];
+      } else if (rule.fused && !context.create_graph && outputs[0]) {
+        edges[edge] = run_fused(rule, node, outputs);
+      } else {
+        Object answer = call_rule(rule, node, outputs);
+        if (answer.get() != Py_None) edges[edge] = TensorPtr::borrow(Arg{answer.get(), name.c_str(), "rule"});
+      }
+    }
+    ++edge;
+  }
+}
+
+Object Op::attribute(Node& node, const char* attribute) const {
+  std::string_view text = attribute;
+  if (!text.starts_with("_saved_")) return {};
+  text.remove_prefix(7);
+  if (text == "result") text = "out";
+  if (text == "self") text = "input";
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    const SavedItem& item = items[i];
+    if (item.name != text || item.what == SavedItem::What::ArgumentMeta) continue;
+    if (node.saved()[i].kind() == SavedValue::Kind::Empty && !node.released()) return Object::borrow(Py_None);
+    return unpack_item(node, i);
+  }
+  return {};
+}
+
+std::vector<std::string> Op::attribute_names() const {
+  std::vector<std::string> names;
+  for (const SavedItem& item : items) {
+    if (item.what == SavedItem::What::ArgumentMeta || item.what == SavedItem::What::OutputMeta) continue;
+    std::string shown = item.name == "input" ? "self" : item.name == "out" ? "result" : item.name;
+    names.push_back("_saved_" + shown);
+  }
+  return names;
+}
+
+}  // namespace adjoint::python

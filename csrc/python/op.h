@@ -1,0 +1,127 @@
+// An op of the table at run time: binds arguments, runs the forward, records a node, applies the rules in backward.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/elementwise.h"
+#include "ops/elementwise.h"
+#include "python/arg.h"
+#include "tape/node.h"
+
+namespace adjoint::python {
+
+/// Runs a forward written in C++: bound arguments in, the result out. Generated; see tools/.
+using Glue = Object (*)(PyObject* const* slots);
+struct GlueEntry {
+  const char* op;
+  Glue run;
+};
+/// Ends with a null name.
+extern const GlueEntry kGlue[];
+
+inline constexpr int kMaxArguments = 16;
+
+struct Argument {
+  Object name;              ///< interned
+  Object default_value;     ///< null: required
+  Scalar default_scalar;    ///< elementwise params: the default, parsed
+};
+
+/// Something that rules ask for, kept in a node: the value or the metadata of an argument, or a result.
+struct SavedItem {
+  enum class What : uint8_t { Argument, ArgumentMeta, Output, OutputMeta };
+  What what;
+  uint8_t index;            ///< argument slot or output number
+  std::string name;         ///< as rules call it
+};
+
+struct RuleParameter {
+  enum class Source : uint8_t { Gradient, Item };
+  Source source;
+  uint8_t index;            ///< output number, or item number
+};
+
+/// The derivative with respect to one argument.
+struct Rule {
+  bool differentiable = false;
+  bool identity = false;           ///< `lambda g: g`
+  Object callable;
+  const Kernel* fused = nullptr;   ///< elementwise first order
+  uint32_t items = 0;              ///< bit set of the items that it uses
+  std::vector<RuleParameter> parameters;
+};
+
+class Op final : public NodeKind {
+ public:
+  enum class Kind : uint8_t { Elementwise, Plain, View };
+
+  Op(std::string name, std::string node, Kind kind);
+
+  std::string name;
+  Kind kind;
+  std::vector<Argument> arguments;
+  int positional = 0;              ///< arguments that may be given by position
+  int varargs = -1;                ///< the slot that takes all further positional arguments as a tuple
+  bool has_out = false;            ///< accepts out=
+  // Elementwise
+  const Kernel* kernel = nullptr;
+  ops::ElementwiseOptions options{};
+  int n_operands = 0;
+  // Others
+  Glue glue = nullptr;
+  Object forward;                  ///< a Python callable
+  Object result_type;              ///< named tuple of several results
+  int list_slot = -1;              ///< the argument that is a sequence of tensors
+  // Gradients
+  std::vector<Rule> rules;         ///< by slot; empty rule: no gradient
+  std::vector<uint8_t> edge_slots; ///< slots that have a rule
+  std::vector<SavedItem> items;
+  std::vector<uint8_t> output_is_differentiable;
+  Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
+
+  /// Calls the op with bound arguments (borrowed).
+  Object call(PyObject* const* slots);
+  /// Computes into the first argument, recording it as changed in place.
+  void call_in_place(PyObject* const* slots);
+  /// Computes into `out` (a tensor, or a tuple of them), which is resized to fit; nothing is recorded.
+  Object call_out(PyObject* const* slots, PyObject* out);
+
+  /// Fills slots from a vectorcall; returns the out= argument (borrowed) or null. `owned` keeps collected varargs alive.
+  PyObject* bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObject** slots, Object& owned) const;
+
+  /// True when the op must be recorded for these arguments.
+  bool must_record(PyObject* const* slots) const;
+  /// Makes the node of a call with these arguments, keeping the arguments that rules need; results are attached by
+  /// `save_outputs` and set_history.
+  NodePtr record(PyObject* const* slots, uint32_t n_outputs) const;
+  void save_outputs(Node& node, PyObject* const* slots, Tensor* const* outputs) const;
+
+  void apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const override;
+  Object attribute(Node& node, const char* name) const override;
+  std::vector<std::string> attribute_names() const override;
+
+ private:
+  Object call_elementwise(PyObject* const* slots);
+  Object call_plain(PyObject* const* slots);
+  Object run_forward(PyObject* const* slots) const;
+  void read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const;
+  /// Bit set of the items that the rules of the arguments that require grad use.
+  uint32_t used_items(PyObject* const* slots) const;
+  void apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t count) const;
+  TensorPtr run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const;
+  Object call_rule(const Rule& rule, Node& node, const TensorPtr* gradients) const;
+  /// What a rule receives for an item: a tensor with its history, a meta tensor, or the argument as it was.
+  Object unpack_item(Node& node, uint32_t item) const;
+  uint32_t edge_of_slot(const Node& node, uint8_t slot) const;
+};
+
+/// The op of this name; null when there is none.
+Op* find_op(const char* name);
+/// As find_op, but a missing op is an internal error.
+Op& require_op(const char* name);
+
+/// Adds `declare_op` and the type of op objects to the module.
+void init_ops(PyObject* module);
+
+}  // namespace adjoint::python

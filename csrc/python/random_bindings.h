@@ -1,0 +1,17 @@
+// Random numbers from Python: the Generator type, the functions that make random tensors and the in-place fills.
+#pragma once
+
+#include "core/random.h"
+#include "core/tensor.h"
+#include "python/guard.h"
+
+namespace adjoint::python {
+
+/// The generator of a generator= argument: the default one for null and None; throws for other objects.
+Generator& to_generator(PyObject* object);
+
+/// uniform_, normal_, random_, ..., to be methods of Tensor.
+extern PyMethodDef random_methods[];
+void init_random(PyObject* module);
+
+}  // namespace adjoint::python

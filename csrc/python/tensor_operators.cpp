@@ -1,0 +1,189 @@
+#include "python/tensor_operators.h"
+
+#include <algorithm>
+
+#include "python/indexing.h"
+#include "python/interop.h"
+#include "python/op_object.h"
+
+namespace adjoint::python {
+namespace {
+
+/// A string as a template argument, so that each operator looks its op up once.
+template <size_t N>
+struct Name {
+  char text[N];
+  constexpr Name(const char (&source)[N]) { std::copy_n(source, N, text); }
+};
+template <Name name>
+Op& named_op() {
+  static Op& op = require_op(name.text);
+  return op;
+}
+
+template <Name name>
+PyObject* unary(PyObject* a) {
+  return guarded([&] { return call_op(named_op<name>(), {a}).take(); });
+}
+template <Name name>
+PyObject* binary(PyObject* a, PyObject* b) {
+  return guarded([&] { return call_binary(named_op<name>(), a, b); });
+}
+template <Name name>
+PyObject* in_place(PyObject* a, PyObject* b) {
+  return guarded([&] { return call_binary_in_place(named_op<name>(), a, b); });
+}
+
+/// number - tensor is one node, as in torch.
+PyObject* subtract(PyObject* a, PyObject* b) {
+  return guarded([&] { return is_tensor(a) ? call_binary(named_op<"sub">(), a, b) : call_binary(named_op<"rsub">(), b, a); });
+}
+/// number / tensor is number * reciprocal, as in torch.
+PyObject* divide(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    if (is_tensor(a)) return call_binary(named_op<"div">(), a, b);
+    Scalar scratch;
+    if (!to_scalar(a, &scratch)) Py_RETURN_NOTIMPLEMENTED;
+    Object reciprocal = call_op(named_op<"reciprocal">(), {b});
+    return call_binary(named_op<"mul">(), reciprocal.get(), a);
+  });
+}
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary<"pow">(a, b);
+}
+PyObject* in_place_power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return in_place<"pow">(a, b);
+}
+PyObject* matrix_multiply(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
+    if (as_tensor(a)->ndim() == 2 && as_tensor(b)->ndim() == 2) return call_op(named_op<"mm">(), {a, b}).take();
+    static PyObject* matmul = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "matmul")).take();
+    return PyObject_CallFunctionObjArgs(matmul, a, b, nullptr);
+  });
+}
+PyObject* positive(PyObject* a) { return Py_NewRef(a); }
+
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+  switch (op) {
+    case Py_EQ:
+      return binary<"eq">(a, b);
+    case Py_NE:
+      return binary<"ne">(a, b);
+    case Py_LT:
+      return binary<"lt">(a, b);
+    case Py_LE:
+      return binary<"le">(a, b);
+    case Py_GT:
+      return binary<"gt">(a, b);
+    default:
+      return binary<"ge">(a, b);
+  }
+}
+
+int truth(PyObject* self) {
+  return guarded(
+      [&] {
+        Tensor* tensor = as_tensor(self);
+        if (tensor->numel() == 0) fail("Boolean value of Tensor with no values is ambiguous");
+        if (tensor->numel() > 1) fail("Boolean value of Tensor with more than one value is ambiguous");
+        return PyObject_IsTrue(item(tensor).get());
+      },
+      -1);
+}
+PyObject* to_long(PyObject* self) {
+  return guarded([&] { return PyNumber_Long(item(as_tensor(self)).get()); });
+}
+PyObject* to_double(PyObject* self) {
+  return guarded([&] { return PyNumber_Float(item(as_tensor(self)).get()); });
+}
+PyObject* to_index(PyObject* self) {
+  return guarded([&] {
+    Tensor* tensor = as_tensor(self);
+    if (!is_integral(tensor->dtype) || tensor->numel() != 1)
+      fail(ErrorKind::Type, "only integer tensors of a single element can be converted to an index");
+    return PyNumber_Index(item(tensor).get());
+  });
+}
+
+Py_ssize_t length(PyObject* self) {
+  return guarded(
+      [&] {
+        Tensor* tensor = as_tensor(self);
+        if (tensor->ndim() == 0) fail(ErrorKind::Type, "len() of a 0-d tensor");
+        return static_cast<Py_ssize_t>(tensor->size(0));
+      },
+      Py_ssize_t{-1});
+}
+PyObject* subscript(PyObject* self, PyObject* key) {
+  return guarded([&] { return get_item(as_tensor(self), key).take(); });
+}
+int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
+  return guarded(
+      [&] {
+        if (!value) fail(ErrorKind::Type, "elements of a tensor cannot be deleted");
+        set_item(as_tensor(self), key, value);
+        return 0;
+      },
+      -1);
+}
+PyObject* sequence_item(PyObject* self, Py_ssize_t index) {
+  return guarded([&] { return get_item(as_tensor(self), checked(PyLong_FromSsize_t(index)).get()).take(); });
+}
+PyObject* iterate(PyObject* self) {
+  return guarded([&] {
+    if (as_tensor(self)->ndim() == 0) fail(ErrorKind::Type, "iteration over a 0-d tensor");
+    Object items = call_op(named_op<"unbind">(), {self});
+    return PyObject_GetIter(items.get());
+  });
+}
+
+}  // namespace
+
+void add_operator_slots(std::vector<PyType_Slot>& slots) {
+  auto add = [&](int slot, auto function) { slots.push_back({slot, reinterpret_cast<void*>(function)}); };
+  add(Py_nb_add, binary<"add">);
+  add(Py_nb_subtract, subtract);
+  add(Py_nb_multiply, binary<"mul">);
+  add(Py_nb_true_divide, divide);
+  add(Py_nb_floor_divide, binary<"floor_divide">);
+  add(Py_nb_remainder, binary<"remainder">);
+  add(Py_nb_power, power);
+  add(Py_nb_and, binary<"bitwise_and">);
+  add(Py_nb_or, binary<"bitwise_or">);
+  add(Py_nb_xor, binary<"bitwise_xor">);
+  add(Py_nb_lshift, binary<"bitwise_left_shift">);
+  add(Py_nb_rshift, binary<"bitwise_right_shift">);
+  add(Py_nb_matrix_multiply, matrix_multiply);
+  add(Py_nb_inplace_add, in_place<"add">);
+  add(Py_nb_inplace_subtract, in_place<"sub">);
+  add(Py_nb_inplace_multiply, in_place<"mul">);
+  add(Py_nb_inplace_true_divide, in_place<"div">);
+  add(Py_nb_inplace_floor_divide, in_place<"floor_divide">);
+  add(Py_nb_inplace_remainder, in_place<"remainder">);
+  add(Py_nb_inplace_power, in_place_power);
+  add(Py_nb_inplace_and, in_place<"bitwise_and">);
+  add(Py_nb_inplace_or, in_place<"bitwise_or">);
+  add(Py_nb_inplace_xor, in_place<"bitwise_xor">);
+  add(Py_nb_inplace_lshift, in_place<"bitwise_left_shift">);
+  add(Py_nb_inplace_rshift, in_place<"bitwise_right_shift">);
+  add(Py_nb_negative, unary<"neg">);
+  add(Py_nb_positive, positive);
+  add(Py_nb_absolute, unary<"abs">);
+  add(Py_nb_invert, unary<"bitwise_not">);
+  add(Py_nb_bool, truth);
+  add(Py_nb_int, to_long);
+  add(Py_nb_float, to_double);
+  add(Py_nb_index, to_index);
+  add(Py_tp_richcompare, compare);
+  add(Py_mp_length, length);
+  add(Py_mp_subscript, subscript);
+  add(Py_mp_ass_subscript, assign_subscript);
+  add(Py_sq_length, length);
+  add(Py_sq_item, sequence_item);
+  add(Py_tp_iter, iterate);
+}
+
+}  // namespace adjoint::python

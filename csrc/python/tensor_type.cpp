@@ -1,0 +1,419 @@
+// The tensor's Python type: memory management, attributes and the plain methods. Operators are in tensor_operators.cpp.
+#include "python/tensor_type.h"
+
+#include <structmember.h>
+
+#include "kernels/copy.h"
+#include "python/creation.h"
+#include "python/indexing.h"
+#include "python/interop.h"
+#include "python/op_object.h"
+#include "python/random_bindings.h"
+#include "python/tensor_operators.h"
+#include "python/types.h"
+#include "tape/history.h"
+#include "tape/hooks.h"
+#include "core/mode.h"
+
+namespace adjoint::python {
+namespace {
+
+Tensor* tensor_of(PyObject* self) { return as_tensor(self); }
+
+// ---- Life and death
+
+void drop_references(Tensor* tensor) {
+  destroy_extra(tensor);
+  if (Node* node = std::exchange(tensor->grad_fn, nullptr)) release(node);
+  if (Tensor* grad = std::exchange(tensor->grad, nullptr)) release(grad);
+  Py_CLEAR(tensor->dict);
+}
+
+void tensor_dealloc(PyObject* self) {
+  Tensor* tensor = tensor_of(self);
+  PyObject_GC_UnTrack(self);
+  if (tensor->weakrefs) PyObject_ClearWeakRefs(self);
+  drop_references(tensor);
+  if (Storage* storage = std::exchange(tensor->storage, nullptr)) release(storage);
+  if (Shape* shape = std::exchange(tensor->shape, nullptr)) release(shape);
+  PyTypeObject* type = Py_TYPE(self);
+  if (!recycle_tensor(tensor)) type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
+  Tensor* tensor = tensor_of(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(tensor->dict);
+  Py_VISIT(as_object(tensor->grad));
+  if (tensor->grad_fn) Py_VISIT(as_object(tensor->grad_fn));
+  if (tensor->extra) {
+    Py_VISIT(as_object(tensor->extra->base));
+    Py_VISIT(tensor->extra->hooks);
+    Py_VISIT(tensor->extra->post_hooks);
+  }
+  return 0;
+}
+
+int tensor_clear(PyObject* self) {
+  drop_references(tensor_of(self));
+  return 0;
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    if (kwargs && PyDict_Size(kwargs)) {
+      PyObject* device = PyDict_GetItemString(kwargs, "device");
+      if (!device || PyDict_Size(kwargs) != 1)
+        fail(ErrorKind::Type, "Tensor() takes sizes or data only; use torch.tensor(data, dtype=..., requires_grad=...)");
+      to_device(device);
+    }
+    TensorPtr tensor = legacy_new(args);
+    if (type == tensor_type) return as_object(tensor.take());
+    return make_subclass(type, tensor.get(), false).take();
+  });
+}
+
+/// A subclass whose __init__ takes other arguments than __new__ did must not fail in object.__init__.
+int tensor_init(PyObject*, PyObject*, PyObject*) { return 0; }
+
+// ---- Attributes
+
+PyObject* get_shape(PyObject* self, void*) {
+  return guarded([&] { return make_size(tensor_of(self)->sizes()).take(); });
+}
+PyObject* get_dtype(PyObject* self, void*) { return Py_NewRef(dtype_object(tensor_of(self)->dtype)); }
+PyObject* get_device(PyObject* self, void*) { return Py_NewRef(device_object(tensor_of(self)->device)); }
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(tensor_of(self)->ndim()); }
+PyObject* get_requires_grad(PyObject* self, void*) {
+  return guarded([&] { return PyBool_FromLong(requires_grad(tensor_of(self))); });
+}
+int put_requires_grad(PyObject* self, PyObject* value, void*) {
+  return guarded(
+      [&] {
+        if (!value || !PyBool_Check(value)) fail(ErrorKind::Type, "requires_grad must be a bool");
+        set_requires_grad(tensor_of(self), value == Py_True);
+        return 0;
+      },
+      -1);
+}
+PyObject* get_is_leaf(PyObject* self, void*) {
+  return guarded([&] { return PyBool_FromLong(is_leaf(tensor_of(self))); });
+}
+PyObject* get_grad_fn(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Node* node = current_grad_fn(tensor_of(self));
+    return Py_NewRef(node ? as_object(node) : Py_None);
+  });
+}
+PyObject* get_output_nr(PyObject* self, void*) { return PyLong_FromUnsignedLong(tensor_of(self)->output_nr); }
+PyObject* get_retains_grad(PyObject* self, void*) {
+  return guarded([&] { return PyBool_FromLong((tensor_of(self)->flags & kRetainsGrad) && !is_leaf(tensor_of(self))); });
+}
+
+PyObject* get_grad(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Tensor* tensor = tensor_of(self);
+    if (tensor->grad) return Py_NewRef(as_object(tensor->grad));
+    if (tensor->grad_fn && !(tensor->flags & kRetainsGrad)) {
+      int failed = PyErr_WarnEx(PyExc_UserWarning,
+                                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
+                                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+                                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+                                "mistake, make sure you access the leaf Tensor instead.",
+                                1);
+      check(failed == 0);
+    }
+    Py_RETURN_NONE;
+  });
+}
+int put_grad(PyObject* self, PyObject* value, void*) {
+  return guarded(
+      [&] {
+        Tensor* tensor = tensor_of(self);
+        if (!value || value == Py_None) {
+          if (Tensor* old = std::exchange(tensor->grad, nullptr)) release(old);
+          return 0;
+        }
+        if (!is_tensor(value))
+          fail(ErrorKind::Type, "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
+        Tensor* grad = as_tensor(value);
+        if (grad == tensor) fail("can't assign Variable as its own grad");
+        if (grad->dtype != tensor->dtype)
+          fail("assigned grad has data of a different type: expected ", info(tensor->dtype).name, ", got ", info(grad->dtype).name);
+        if (!same_sizes(grad->shape, tensor->shape))
+          fail("assigned grad has data of a different size: expected ", to_string(tensor->sizes()), ", got ", to_string(grad->sizes()));
+        retain(grad);
+        if (Tensor* old = std::exchange(tensor->grad, grad)) release(old);
+        return 0;
+      },
+      -1);
+}
+
+PyObject* get_data(PyObject* self, void*) {
+  return guarded([&] {
+    TensorPtr data = alias(tensor_of(self));
+    detach_version(data.get());
+    return as_object(data.take());
+  });
+}
+int put_data(PyObject* self, PyObject* value, void*) {
+  return guarded(
+      [&] {
+        Tensor* tensor = tensor_of(self);
+        if (!value || !is_tensor(value)) fail(ErrorKind::Type, "data must be set to a tensor, not ", value ? Py_TYPE(value)->tp_name : "nothing");
+        Tensor* source = as_tensor(value);
+        if (requires_grad(tensor) && !is_differentiable(source->dtype))
+          fail("data set to a tensor that requires gradients must be floating point or complex dtype");
+        retain(source->storage);
+        retain(source->shape);
+        release(std::exchange(tensor->storage, source->storage));
+        release(std::exchange(tensor->shape, source->shape));
+        tensor->data = source->data;
+        tensor->dtype = source->dtype;
+        if (tensor->extra && tensor->extra->accumulator) set_output_meta(*tensor->extra->accumulator, 0, tensor);
+        return 0;
+      },
+      -1);
+}
+PyObject* get_version(PyObject* self, void*) { return PyLong_FromUnsignedLong(version_of(tensor_of(self))); }
+PyObject* get_base(PyObject* self, void*) {
+  Tensor* base = view_base(tensor_of(self));
+  return Py_NewRef(base ? as_object(base) : Py_None);
+}
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(itemsize(tensor_of(self)->dtype)); }
+PyObject* get_nbytes(PyObject* self, void*) {
+  return PyLong_FromLongLong(tensor_of(self)->numel() * itemsize(tensor_of(self)->dtype));
+}
+PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* get_true(PyObject*, void*) { Py_RETURN_TRUE; }
+PyObject* get_hooks(PyObject* self, void*) {
+  return guarded([&] {
+    Tensor* tensor = tensor_of(self);
+    if (!requires_grad(tensor)) fail("cannot register a hook on a tensor that doesn't require gradient");
+    return Py_NewRef(tensor_hook_dict(tensor));
+  });
+}
+PyObject* get_post_hooks(PyObject* self, void*) {
+  return guarded([&] {
+    Tensor* tensor = tensor_of(self);
+    if (!requires_grad(tensor)) fail("cannot register a hook on a tensor that doesn't require gradient");
+    if (!is_leaf(tensor)) fail("post accumulate grad hooks cannot be registered on non-leaf tensors");
+    TensorExtra& extra = extra_of(tensor);
+    if (!extra.post_hooks) {
+      extra.post_hooks = checked(PyDict_New()).take();
+      // The engine looks at the hooks of nodes that have extras.
+      extra_of(*grad_accumulator(tensor));
+    }
+    return Py_NewRef(extra.post_hooks);
+  });
+}
+
+PyGetSetDef getset[] = {
+    {"shape", get_shape, nullptr, "The sizes, as torch.Size.", nullptr},
+    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
+    {"device", get_device, nullptr, "Where the memory lies.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"requires_grad", get_requires_grad, put_requires_grad, "Whether operations on this tensor are recorded.", nullptr},
+    {"is_leaf", get_is_leaf, nullptr, "Whether the tensor was not made by a recorded operation.", nullptr},
+    {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor, or None.", nullptr},
+    {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this tensor is.", nullptr},
+    {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
+    {"grad", get_grad, put_grad, "The gradient that backward has accumulated, or None.", nullptr},
+    {"data", get_data, put_data, "The same memory without history and with a version counter of its own.", nullptr},
+    {"_version", get_version, nullptr, "How many times the memory was changed in place.", nullptr},
+    {"_base", get_base, nullptr, "The tensor that this is a view of, or None.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes an element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"is_sparse", get_false, nullptr, nullptr, nullptr},
+    {"is_quantized", get_false, nullptr, nullptr, nullptr},
+    {"is_cuda", get_false, nullptr, nullptr, nullptr},
+    {"is_cpu", get_true, nullptr, nullptr, nullptr},
+    {"_hook_dict", get_hooks, nullptr, nullptr, nullptr},
+    {"_post_hook_dict", get_post_hooks, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+// ---- Methods
+
+PyObject* method_dim(PyObject* self, PyObject*) { return PyLong_FromLong(tensor_of(self)->ndim()); }
+PyObject* method_numel(PyObject* self, PyObject*) { return PyLong_FromLongLong(tensor_of(self)->numel()); }
+PyObject* method_element_size(PyObject* self, PyObject*) { return PyLong_FromLongLong(itemsize(tensor_of(self)->dtype)); }
+PyObject* method_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(tensor_of(self)->offset()); }
+PyObject* method_data_ptr(PyObject* self, PyObject*) {
+  return PyLong_FromVoidPtr(tensor_of(self)->numel() ? tensor_of(self)->data : nullptr);
+}
+PyObject* method_storage_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(tensor_of(self)->storage); }
+PyObject* method_storage_bytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(tensor_of(self)->storage->nbytes); }
+PyObject* method_is_view(PyObject* self, PyObject*) { return PyBool_FromLong(view_base(tensor_of(self)) != nullptr); }
+PyObject* method_is_floating_point(PyObject* self, PyObject*) { return PyBool_FromLong(is_float(tensor_of(self)->dtype)); }
+PyObject* method_is_complex(PyObject* self, PyObject*) { return PyBool_FromLong(is_complex(tensor_of(self)->dtype)); }
+PyObject* method_is_signed(PyObject* self, PyObject*) {
+  DType dtype = tensor_of(self)->dtype;
+  return PyBool_FromLong(dtype != DType::UInt8 && dtype != DType::Bool);
+}
+PyObject* method_is_inference(PyObject* self, PyObject*) { return PyBool_FromLong(tensor_of(self)->flags & kInferenceTensor); }
+
+/// size(), size(dim) and stride(), stride(dim).
+PyObject* one_or_all(Tensor* tensor, const char* name, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Sizes values, bool as_size) {
+  return guarded([&]() -> PyObject* {
+    Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    if (total == 0 || args[0] == Py_None) return (as_size ? make_size(values) : make_tuple(values)).take();
+    if (total != 1 || (kwnames && PyTuple_GET_SIZE(kwnames) && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0))
+      fail(ErrorKind::Type, name, "() takes one argument, dim");
+    int64_t dim = to_int(args[0], name, "dim");
+    if (tensor->ndim() == 0) fail(ErrorKind::Index, "Dimension specified as ", dim, " but tensor has no dimensions");
+    return PyLong_FromLongLong(values[wrap_dim(dim, tensor->ndim())]);
+  });
+}
+PyObject* method_size(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return one_or_all(tensor_of(self), "size", args, nargs, kwnames, tensor_of(self)->sizes(), true);
+}
+PyObject* method_stride(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return one_or_all(tensor_of(self), "stride", args, nargs, kwnames, tensor_of(self)->strides(), false);
+}
+PyObject* method_is_contiguous(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
+  return PyBool_FromLong(tensor_of(self)->contiguous());
+}
+
+PyObject* method_item(PyObject* self, PyObject*) {
+  return guarded([&] { return item(tensor_of(self)).take(); });
+}
+PyObject* method_tolist(PyObject* self, PyObject*) {
+  return guarded([&] { return to_list(tensor_of(self)).take(); });
+}
+
+PyObject* method_detach(PyObject* self, PyObject*) {
+  return guarded([&] {
+    return as_object(alias(tensor_of(self)).take());
+  });
+}
+PyObject* method_detach_in_place(PyObject* self, PyObject*) {
+  return guarded([&] {
+    if (view_base(tensor_of(self)) && requires_grad(tensor_of(self)))
+      fail("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+           "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
+           "gradients.");
+    detach_in_place(tensor_of(self));
+    return Py_NewRef(self);
+  });
+}
+PyObject* method_requires_grad(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&] {
+    Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    bool value = total == 0 || Arg{args[0], "requires_grad_", "requires_grad"};
+    set_requires_grad(tensor_of(self), value);
+    return Py_NewRef(self);
+  });
+}
+PyObject* method_retain_grad(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    retain_grad(tensor_of(self));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* method_make_subclass(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs < 2 || !PyType_Check(args[0]) || !is_tensor(args[1])) fail(ErrorKind::Type, "_make_subclass(cls, data, require_grad=False)");
+    bool grad = nargs > 2 && PyObject_IsTrue(args[2]) == 1;
+    return make_subclass(reinterpret_cast<PyTypeObject*>(args[0]), as_tensor(args[1]), grad).take();
+  });
+}
+
+template <class F>
+PyCFunction fast(F f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
+
+PyMethodDef methods[] = {
+    {"dim", method_dim, METH_NOARGS, "The number of dimensions."},
+    {"ndimension", method_dim, METH_NOARGS, "Alias of dim()."},
+    {"numel", method_numel, METH_NOARGS, "The number of elements."},
+    {"nelement", method_numel, METH_NOARGS, "Alias of numel()."},
+    {"element_size", method_element_size, METH_NOARGS, "Bytes an element."},
+    {"storage_offset", method_offset, METH_NOARGS, "Elements before the first one in the storage."},
+    {"data_ptr", method_data_ptr, METH_NOARGS, "The address of the first element."},
+    {"_storage_id", method_storage_ptr, METH_NOARGS, "A number that two tensors share when they share memory."},
+    {"_storage_nbytes", method_storage_bytes, METH_NOARGS, "Bytes of the storage."},
+    {"_is_view", method_is_view, METH_NOARGS, "Whether this is a view of another tensor."},
+    {"is_floating_point", method_is_floating_point, METH_NOARGS, "Whether the elements are real floats."},
+    {"is_complex", method_is_complex, METH_NOARGS, "Whether the elements are complex."},
+    {"is_signed", method_is_signed, METH_NOARGS, "Whether the elements have a sign."},
+    {"is_inference", method_is_inference, METH_NOARGS, "Whether the tensor was made in inference mode."},
+    {"size", fast(method_size), METH_FASTCALL | METH_KEYWORDS, "size(dim=None): the sizes, or one of them."},
+    {"stride", fast(method_stride), METH_FASTCALL | METH_KEYWORDS, "stride(dim=None): the strides, or one of them."},
+    {"is_contiguous", fast(method_is_contiguous), METH_FASTCALL | METH_KEYWORDS, "Whether the elements lie in row-major order."},
+    {"item", method_item, METH_NOARGS, "The only element, as a Python number."},
+    {"tolist", method_tolist, METH_NOARGS, "The elements as nested lists of Python numbers."},
+    {"detach", method_detach, METH_NOARGS, "The same memory without history."},
+    {"detach_", method_detach_in_place, METH_NOARGS, "Drops the history of this tensor."},
+    {"requires_grad_", fast(method_requires_grad), METH_FASTCALL | METH_KEYWORDS, "requires_grad_(requires_grad=True): sets the flag, returns self."},
+    {"retain_grad", method_retain_grad, METH_NOARGS, "Asks for .grad of a non-leaf."},
+    {"_make_subclass", fast(method_make_subclass), METH_FASTCALL | METH_STATIC, "_make_subclass(cls, data, require_grad=False)"},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyMemberDef members[] = {{"__dictoffset__", T_PYSSIZET, offsetof(Tensor, dict), READONLY, nullptr},
+                         {"__weaklistoffset__", T_PYSSIZET, offsetof(Tensor, weakrefs), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+
+Py_hash_t tensor_hash(PyObject* self) { return _Py_HashPointer(self); }
+
+void add_methods(PyMethodDef* table) {
+  for (PyMethodDef* def = table; def->ml_name; ++def) {
+    Object descriptor = checked(PyDescr_NewMethod(tensor_type, def));
+    check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), def->ml_name, descriptor.get()) == 0);
+  }
+}
+
+}  // namespace
+
+void set_requires_grad(Tensor* tensor, bool value) {
+  if (value && !is_differentiable(tensor->dtype)) fail("only Tensors of floating point dtype can require gradients");
+  if (!is_leaf(tensor)) {
+    if (value) return;
+    fail("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+         "doesn't require differentiation use var_no_grad = var.detach().");
+  }
+  tensor->flags = value ? tensor->flags | kRequiresGrad : tensor->flags & ~kRequiresGrad;
+}
+
+Object make_subclass(PyTypeObject* type, Tensor* data, bool grad) {
+  if (!PyType_IsSubtype(type, tensor_type)) fail(ErrorKind::Type, "cls must be a type that inherits from Tensor");
+  Object object = checked(type->tp_alloc(type, 0));
+  Tensor* tensor = as_tensor(object.get());
+  retain(data->storage);
+  tensor->storage = data->storage;
+  tensor->data = data->data;
+  retain(data->shape);
+  tensor->shape = data->shape;
+  tensor->dtype = data->dtype;
+  tensor->device = data->device;
+  if (grad) set_requires_grad(tensor, true);
+  return object;
+}
+
+void init_tensor_type(PyObject* module) {
+  std::vector<PyType_Slot> slots = {
+      {Py_tp_dealloc, reinterpret_cast<void*>(tensor_dealloc)},
+      {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
+      {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},
+      {Py_tp_new, reinterpret_cast<void*>(tensor_new)},
+      {Py_tp_init, reinterpret_cast<void*>(tensor_init)},
+      {Py_tp_getset, getset},
+      {Py_tp_methods, methods},
+      {Py_tp_members, members},
+      {Py_tp_hash, reinterpret_cast<void*>(tensor_hash)},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(tensor_getbuffer)},
+      {Py_tp_doc, const_cast<char*>("An n-dimensional array that can record what is computed from it.")},
+  };
+  add_operator_slots(slots);
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {"torch.Tensor", sizeof(Tensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots.data()};
+  tensor_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).take());
+  add_methods(creation_methods);
+  add_methods(random_methods);
+  check(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0);
+}
+
+}  // namespace adjoint::python

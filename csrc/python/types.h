@@ -1,0 +1,27 @@
+// The small Python types beside the tensor: dtype, device, Size, layout and memory format objects.
+#pragma once
+
+#include "core/tensor.h"
+#include "python/guard.h"
+
+namespace adjoint::python {
+
+/// `torch.float32` and so on: one object each.
+PyObject* dtype_object(DType dtype);  // borrowed
+bool is_dtype(PyObject* object);
+DType to_dtype(PyObject* object);
+
+/// `torch.Size`, a tuple of ints.
+Object make_size(Sizes sizes);
+/// A plain tuple of ints.
+Object make_tuple(Sizes values);
+
+/// `torch.device("cpu")`.
+PyObject* device_object(DeviceType device);  // borrowed
+/// Accepts a device object or a string; throws for devices that this build does not have.
+DeviceType to_device(PyObject* object);
+
+/// Adds the types and their objects to the module.
+void init_types(PyObject* module);
+
+}  // namespace adjoint::python

@@ -1,0 +1,289 @@
+#include "tape/engine.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_map>
+
+#include "tape/history.h"
+#include "tape/hooks.h"
+#include "core/mode.h"
+
+namespace adjoint {
+namespace {
+
+/// Engine state kept in the nodes themselves: no hashing. One run at a time can use it.
+class InlineState {
+ public:
+  InlineState() : stamp_(++last_stamp) { busy = true; }
+  ~InlineState() {
+    busy = false;
+    // Only an exception leaves gradients behind.
+    for (Node* node : visited_)
+      for (uint32_t i = 0; i < node->n_outputs; ++i)
+        if (Tensor* pending = std::exchange(node->outputs()[i].pending, nullptr)) release(pending);
+  }
+  static bool available() { return !busy; }
+
+  bool visit(Node* node) {
+    if (node->stamp == stamp_) return false;
+    node->stamp = stamp_;
+    node->dependencies = 0;
+    node->flags &= ~(kNeeded | kCaptured);
+    visited_.push_back(node);
+    return true;
+  }
+  bool visited(Node* node) const { return node->stamp == stamp_; }
+  uint32_t& dependencies(Node* node) { return node->dependencies; }
+  uint16_t& flags(Node* node) { return node->flags; }
+  Tensor*& pending(Node* node, uint32_t i) { return node->outputs()[i].pending; }
+  void finish() { visited_.clear(); }
+
+ private:
+  static bool busy;
+  static uint32_t last_stamp;
+  uint32_t stamp_;
+  std::vector<Node*> visited_;
+};
+bool InlineState::busy = false;
+uint32_t InlineState::last_stamp = 0;
+
+/// The same state in a table of its own: for a backward inside a backward, or in a second thread.
+class TableState {
+ public:
+  ~TableState() {
+    for (auto& [node, entry] : table_)
+      for (uint32_t i = 0; i < node->n_outputs; ++i)
+        if (entry.pending[i]) release(entry.pending[i]);
+  }
+  bool visit(Node* node) {
+    auto [place, fresh] = table_.try_emplace(node);
+    if (fresh) place->second.pending = std::make_unique<Tensor*[]>(node->n_outputs);
+    return fresh;
+  }
+  bool visited(Node* node) const { return table_.contains(node); }
+  uint32_t& dependencies(Node* node) { return table_.at(node).dependencies; }
+  uint16_t& flags(Node* node) { return table_.at(node).flags; }
+  Tensor*& pending(Node* node, uint32_t i) { return table_.at(node).pending[i]; }
+  void finish() {}
+
+ private:
+  struct Entry {
+    uint32_t dependencies = 0;
+    uint16_t flags = 0;
+    std::unique_ptr<Tensor*[]> pending;
+  };
+  std::unordered_map<Node*, Entry> table_;
+};
+
+bool older(const Node* a, const Node* b) { return a->sequence < b->sequence; }
+
+/// Arrays for one node's gradients: on the stack for the usual few.
+template <class T>
+class SmallArray {
+ public:
+  explicit SmallArray(uint32_t n) {
+    if (n > kInline) {
+      heap_ = std::make_unique<T[]>(n);
+      items_ = heap_.get();
+    }
+  }
+  T* get() { return items_; }
+  T& operator[](uint32_t i) { return items_[i]; }
+
+ private:
+  static constexpr uint32_t kInline = 4;
+  T inline_[kInline] = {};
+  std::unique_ptr<T[]> heap_;
+  T* items_ = inline_;
+};
+
+/// A gradient in the shape and type of the output it belongs to.
+TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, const Node& from, uint32_t index) {
+  if (grad->shape != meta.shape && !same_sizes(grad->shape, meta.shape)) {
+    int64_t sizes[kMaxDims];
+    bool expandable = grad->ndim() >= meta.shape->ndim;
+    if (expandable) {
+      try {
+        int n = broadcast_sizes(grad->sizes(), meta.shape->size_span(), sizes);
+        expandable = std::equal(sizes, sizes + n, grad->sizes().begin(), grad->sizes().end());
+      } catch (const Error&) {
+        expandable = false;
+      }
+    }
+    if (!expandable)
+      fail("Function ", from.kind->name(), " returned an invalid gradient at index ", index, " - got ", to_string(grad->sizes()),
+           " but expected shape compatible with ", to_string(meta.shape->size_span()));
+    grad = sum_to(grad.get(), meta.shape);
+  }
+  if (grad->dtype != meta.dtype) grad = cast_recorded(grad.get(), meta.dtype);
+  return grad;
+}
+
+template <class State>
+class Run {
+ public:
+  explicit Run(BackwardRequest& request) : request_(request) {}
+
+  std::vector<TensorPtr> operator()() {
+    GradModeGuard mode(request_.create_graph);
+    discover();
+    if (!request_.inputs.empty()) mark_needed();
+    for (size_t i = 0; i < request_.roots.size(); ++i)
+      deliver(request_.roots[i].node, request_.roots[i].index, std::move(request_.gradients[i]));
+    for (const Edge& root : request_.roots)
+      if (state_.dependencies(root.node) == 0) push(root.node);
+    while (!ready_.empty()) execute(pop());
+    state_.finish();
+    return std::move(captured_);
+  }
+
+ private:
+  /// Counts, for every node that can be reached, the edges into it.
+  void discover() {
+    std::vector<Node*> stack;
+    for (const Edge& root : request_.roots)
+      if (state_.visit(root.node)) stack.push_back(root.node);
+    while (!stack.empty()) {
+      Node* node = stack.back();
+      stack.pop_back();
+      for (uint32_t i = 0; i < node->n_edges; ++i) {
+        Node* next = node->edges()[i].node;
+        if (!next) continue;
+        if (state_.visit(next)) stack.push_back(next);
+        ++state_.dependencies(next);
+      }
+    }
+  }
+
+  /// Marks the nodes that lie on a way to one of the inputs; the others are not run.
+  void mark_needed() {
+    captured_.resize(request_.accumulate ? 0 : request_.inputs.size());
+    for (const Edge& input : request_.inputs)
+      if (state_.visited(input.node)) state_.flags(input.node) |= kCaptured;
+    struct Frame {
+      Node* node;
+      uint32_t next;
+    };
+    std::vector<Frame> stack;
+    std::unordered_map<Node*, bool> done;
+    for (const Edge& root : request_.roots) {
+      if (done.try_emplace(root.node, true).second) stack.push_back({root.node, 0});
+      while (!stack.empty()) {
+        Frame& frame = stack.back();
+        if (frame.next < frame.node->n_edges) {
+          Node* next = frame.node->edges()[frame.next++].node;
+          if (next && done.try_emplace(next, true).second) stack.push_back({next, 0});
+          continue;
+        }
+        Node* node = frame.node;
+        stack.pop_back();
+        for (uint32_t i = 0; i < node->n_edges; ++i)
+          if (wanted(node->edges()[i].node)) state_.flags(node) |= kNeeded;
+      }
+    }
+  }
+
+  /// Is a gradient wanted at this node: to run it, or to hand it out?
+  bool wanted(Node* node) {
+    if (!node) return false;
+    return request_.inputs.empty() || (state_.flags(node) & (kNeeded | kCaptured));
+  }
+
+  void push(Node* node) {
+    ready_.push_back(node);
+    std::push_heap(ready_.begin(), ready_.end(), older);
+  }
+  Node* pop() {
+    std::pop_heap(ready_.begin(), ready_.end(), older);
+    Node* node = ready_.back();
+    ready_.pop_back();
+    return node;
+  }
+
+  /// Adds a gradient to what output `index` of `node` has collected.
+  void deliver(Node* node, uint32_t index, TensorPtr grad) {
+    Tensor*& pending = state_.pending(node, index);
+    if (!pending) {
+      pending = grad.take();
+      return;
+    }
+    bool in_place = !request_.create_graph && as_object(pending)->ob_refcnt == 1 && pending->storage->refs == 1 &&
+                    !pending->storage->free_memory && is_dense(pending->shape) && !pending->grad_fn;
+    if (in_place) {
+      add_in_place(pending, grad.get());
+    } else {
+      TensorPtr total = add_tensors(pending, grad.get());
+      release(std::exchange(state_.pending(node, index), total.take()));
+    }
+  }
+
+  void execute(Node* node) {
+    uint32_t n_outputs = node->n_outputs;
+    SmallArray<TensorPtr> outputs(n_outputs);
+    bool any = false;
+    for (uint32_t i = 0; i < n_outputs; ++i) {
+      outputs[i] = TensorPtr::steal(std::exchange(state_.pending(node, i), nullptr));
+      any |= static_cast<bool>(outputs[i]);
+    }
+    if (node->extra && any) run_tensor_hooks(*node, outputs.get(), request_.create_graph);
+    bool run = true;
+    if (!request_.inputs.empty()) {
+      if (state_.flags(node) & kCaptured) capture(node, outputs.get());
+      run = state_.flags(node) & kNeeded;
+      if (request_.accumulate && accumulated_leaf(*node)) run = state_.flags(node) & kCaptured;
+    }
+    uint32_t n_edges = node->n_edges;
+    SmallArray<TensorPtr> edges(n_edges);
+    if (run && (any || node->kind->runs_on_undefined())) {
+      SmallArray<bool> wanted_edges(n_edges);
+      for (uint32_t i = 0; i < n_edges; ++i) wanted_edges[i] = wanted(node->edges()[i].node);
+      ApplyContext context{request_.create_graph, request_.retain_graph, wanted_edges.get()};
+      if (node->extra) {
+        apply_with_hooks(*node, outputs.get(), edges.get(), context);
+      } else {
+        node->kind->apply(*node, outputs.get(), edges.get(), context);
+      }
+      if (!request_.retain_graph) node->kind->release_saved(*node);
+    }
+    for (uint32_t i = 0; i < n_edges; ++i) {
+      const Edge& edge = node->edges()[i];
+      if (!edge.node) continue;
+      if (edges[i] && wanted(edge.node))
+        deliver(edge.node, edge.index, fit_gradient(std::move(edges[i]), edge.node->outputs()[edge.index], *node, i));
+      if (--state_.dependencies(edge.node) == 0) push(edge.node);
+    }
+  }
+
+  void capture(Node* node, TensorPtr* outputs) {
+    for (size_t k = 0; k < request_.inputs.size(); ++k) {
+      const Edge& input = request_.inputs[k];
+      if (input.node != node) continue;
+      if (!request_.accumulate) captured_[k] = outputs[input.index];
+    }
+    if (request_.accumulate && !accumulated_leaf(*node)) accumulate_captured(*node, outputs);
+  }
+
+  /// backward(inputs=[non-leaf]): the non-leaf's .grad is filled as a leaf's would be.
+  void accumulate_captured(Node& node, TensorPtr* outputs) {
+    for (const auto& [edge, tensor] : request_.captured_tensors)
+      if (edge.node == &node && outputs[edge.index]) accumulate_grad(tensor, outputs[edge.index], request_.create_graph);
+  }
+
+  BackwardRequest& request_;
+  State state_;
+  std::vector<Node*> ready_;
+  std::vector<TensorPtr> captured_;
+};
+
+}  // namespace
+
+std::vector<TensorPtr> run_backward(BackwardRequest& request) {
+  // The graph must outlive the run even if a hook drops the last tensor of it.
+  std::vector<NodePtr> alive;
+  for (const Edge& root : request.roots) alive.push_back(NodePtr::borrow(root.node));
+  for (const Edge& input : request.inputs) alive.push_back(NodePtr::borrow(input.node));
+  if (InlineState::available()) return Run<InlineState>(request)();
+  return Run<TableState>(request)();
+}
+
+}  // namespace adjoint

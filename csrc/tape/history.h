@@ -1,0 +1,44 @@
+// What ties tensors to the tape: leaves and their accumulators, views, and the rewriting of history by in-place ops.
+#pragma once
+
+#include "tape/node.h"
+
+namespace adjoint {
+
+/// Makes `result` a view of `source` (of its base, when it is a view itself).
+void mark_view(Tensor* result, Tensor* source, ViewOrigin origin);
+Tensor* view_base(const Tensor* tensor);
+
+/// Throws torch's error when `tensor` may not be changed in place while recording. `recorded`: would the change be recorded?
+void check_inplace(Tensor* tensor, const char* op, bool recorded);
+/// Notes an in-place change of the values.
+inline void bump_version(Tensor* tensor) { ++version_of(tensor); }
+/// After an in-place op recorded as `node`: `tensor`, and its base when it is a view, become results of it.
+void rebase_history(Tensor* tensor, Node* node);
+
+/// The AccumulateGrad node of a leaf, made if need be.
+NodePtr grad_accumulator(Tensor* leaf);
+/// Adds `grad` to the leaf's .grad as torch does: in place, stolen or copied.
+void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph);
+/// Removes history: the tensor becomes a leaf that does not require grad.
+void detach_in_place(Tensor* tensor);
+
+/// Forgets the leaf's pointer to its dying AccumulateGrad node (other nodes: nothing).
+void forget_accumulator(Node& node);
+/// target += other (broadcast), without recording or bumping the version.
+void add_in_place(Tensor* target, const Tensor* other);
+
+/// Gradient arithmetic through the op table, hence recorded when grad mode is on. Defined in python/gradient_ops.cpp.
+TensorPtr add_tensors(Tensor* a, Tensor* b);
+/// Sums to a shape that broadcasts to the tensor's; itself when the sizes are equal.
+TensorPtr sum_to(Tensor* tensor, const Shape* shape);
+TensorPtr cast_recorded(Tensor* tensor, DType dtype);
+TensorPtr clone_recorded(Tensor* tensor);
+TensorPtr contiguous_recorded(Tensor* tensor);
+void copy_recorded(Tensor* target, Tensor* source);
+void zero_recorded(Tensor* target);
+TensorPtr as_strided_recorded(Tensor* tensor, Sizes sizes, Sizes strides, int64_t offset);
+/// The node of a regenerated view: as_strided of the base.
+NodePtr as_strided_node(Tensor* base, const Tensor* view);
+
+}  // namespace adjoint

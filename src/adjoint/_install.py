@@ -1,0 +1,50 @@
+"""Puts what the native core and the op table offer where people look for it: functions in modules, methods on Tensor."""
+
+import importlib
+import sys
+
+from . import _C, _printing, _tensor_methods
+from .ops import language
+
+# Other spellings of the element types.
+DTYPE_ALIASES = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+}
+
+
+def install():
+    """Fills the package's namespaces; called once, at the end of its import."""
+    package = sys.modules[__package__]
+    for name, value in vars(_C).items():
+        if not name.startswith("_") and name not in _INTERNAL:
+            setattr(package, name, value)
+    for alias, name in DTYPE_ALIASES.items():
+        setattr(package, alias, getattr(_C, name))
+    for namespace, name, function in language.PUBLIC:
+        module = importlib.import_module(f"{__package__}.{namespace}") if namespace else package
+        setattr(module, name, function)
+    for name, function in language.METHODS:
+        setattr(_C.Tensor, name, function)
+    for name, value in vars(_tensor_methods).items():
+        if getattr(value, "_tensor_method", False):
+            setattr(_C.Tensor, name, value)
+    for name in _tensor_methods.FUNCTIONS:
+        setattr(package, name, getattr(_tensor_methods, name))
+    for name in ("T", "mT", "H", "mH"):
+        setattr(_C.Tensor, name, property(language.COMPOSITES["numpy_T" if name == "T" else name]))
+    for name in ("real", "imag"):
+        setattr(_C.Tensor, name, property(getattr(language, name), _tensor_methods.part_setter(name)))
+    _C.Tensor.__repr__ = _printing.tensor_repr
+    _C.Tensor.__str__ = _printing.tensor_repr
+    _C.Tensor.__format__ = _printing.tensor_format
+
+
+# Functions of the native core that are machinery, not API.
+_INTERNAL = frozenset({"Op", "Node", "declare_op", "op_object", "set_composite", "undeclared_ops", "run_backward"})

@@ -1,0 +1,248 @@
+"""Methods of Tensor that are easier said in Python, and the functions that go with them."""
+
+import copy as _copy
+
+from . import _C
+from .autograd import backward as _backward
+
+# Names of this module that are also functions of the package.
+FUNCTIONS = ("is_tensor", "is_floating_point", "is_complex", "is_nonzero", "numel", "is_storage", "typename")
+
+
+def _method(function):
+    function._tensor_method = True
+    return function
+
+
+@_method
+def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Accumulates the gradient of this tensor in the .grad of the leaves it was computed from.
+
+    >>> import adjoint as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> (x ** 2).backward()
+    >>> x.grad
+    tensor(6.)
+    """
+    _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook out; also a context manager.
+
+    >>> import adjoint as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> handle = x.register_hook(lambda g: 2 * g)
+    >>> handle.remove()
+    """
+
+    _next_id = 0
+
+    def __init__(self, hooks):
+        self._hooks = hooks
+        self.id = RemovableHandle._next_id
+        RemovableHandle._next_id += 1
+
+    def remove(self):
+        """Takes the hook out; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.remove()
+
+
+def _register(hooks, hook):
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+@_method
+def register_hook(self, hook):
+    """Calls hook(grad) whenever this tensor's gradient is computed; what it returns, if anything, takes its place.
+
+    >>> import adjoint as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> _ = x.register_hook(lambda g: g * 10)
+    >>> (2 * x).backward()
+    >>> x.grad
+    tensor(20.)
+    """
+    return _register(self._hook_dict, hook)
+
+
+@_method
+def register_post_accumulate_grad_hook(self, hook):
+    """Calls hook(tensor) after the gradient of this leaf was added to its .grad.
+
+    >>> import adjoint as torch
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> _ = x.register_post_accumulate_grad_hook(lambda p: print(p.grad))
+    >>> (2 * x).backward()
+    tensor(2.)
+    """
+    return _register(self._post_hook_dict, hook)
+
+
+@_method
+def __reversed__(self):
+    """The tensor with its order of elements reversed in every dimension.
+
+    >>> import adjoint as torch
+    >>> reversed(torch.tensor([1, 2]))
+    tensor([2, 1])
+    """
+    return self.flip(tuple(range(self.dim()))) if self.dim() else self
+
+
+@_method
+def __contains__(self, element):
+    """Whether some element equals this one.
+
+    >>> import adjoint as torch
+    >>> 2 in torch.tensor([1, 2])
+    True
+    """
+    if isinstance(element, _C.Tensor | int | float | complex):
+        return bool((self == element).any().item())
+    raise RuntimeError(
+        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+    )
+
+
+@_method
+def __complex__(self):
+    """The only element as a Python complex number."""
+    return complex(self.item())
+
+
+@_method
+def __copy__(self):
+    """A tensor on the same memory."""
+    result = type(self)._make_subclass(type(self), self) if type(self) is not _C.Tensor else self.detach()
+    result.__dict__.update(self.__dict__)
+    if self.is_leaf and self.requires_grad:
+        result.requires_grad_()
+    return result
+
+
+@_method
+def __deepcopy__(self, memo):
+    """A tensor of the same values on memory of its own; leaves only."""
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a tensor in it that was computed: "
+            "detach() it first."
+        )
+    result = _C._deepcopy(self)
+    if type(self) is not _C.Tensor:
+        result = type(self)._make_subclass(type(self), result)
+    memo[id(self)] = result
+    result.requires_grad = self.requires_grad
+    if self.grad is not None:
+        result.grad = _copy.deepcopy(self.grad, memo)
+    result.__dict__.update(_copy.deepcopy(self.__dict__, memo))
+    return result
+
+
+@_method
+def __setstate__(self, state):
+    """Restores what pickling kept beside the values."""
+    self.__dict__.update(state)
+
+
+@_method
+def dim_order(self):
+    """The dimensions from the outermost in memory to the innermost.
+
+    >>> import adjoint as torch
+    >>> torch.zeros(2, 3).t().dim_order()
+    (1, 0)
+    """
+    return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
+
+
+def is_tensor(obj):
+    """Whether an object is a tensor.
+
+    >>> import adjoint as torch
+    >>> torch.is_tensor(3.0)
+    False
+    """
+    return isinstance(obj, _C.Tensor)
+
+
+def is_storage(obj):
+    """Whether an object is a storage: storages are not objects of their own here.
+
+    >>> import adjoint as torch
+    >>> torch.is_storage(torch.zeros(2))
+    False
+    """
+    return False
+
+
+def typename(obj):
+    """The full name of an object's type.
+
+    >>> import adjoint as torch
+    >>> torch.typename(torch.zeros(2))
+    'torch.FloatTensor'
+    """
+    return obj.type() if is_tensor(obj) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def is_floating_point(input):
+    """Whether the elements are real floating point numbers.
+
+    >>> import adjoint as torch
+    >>> torch.is_floating_point(torch.zeros(2))
+    True
+    """
+    return input.is_floating_point()
+
+
+def is_complex(input):
+    """Whether the elements are complex numbers.
+
+    >>> import adjoint as torch
+    >>> torch.is_complex(torch.zeros(2))
+    False
+    """
+    return input.is_complex()
+
+
+@_method
+def is_nonzero(input):
+    """Whether the only element is not zero.
+
+    >>> import adjoint as torch
+    >>> torch.is_nonzero(torch.tensor(1.0))
+    True
+    """
+    return bool(input)
+
+
+def numel(input):
+    """The number of elements.
+
+    >>> import adjoint as torch
+    >>> torch.numel(torch.zeros(2, 3))
+    6
+    """
+    return input.numel()
+
+
+def part_setter(name):
+    """The setter of `x.real = value` and `x.imag = value`."""
+
+    def assign(self, value):
+        getattr(self, name).copy_(value if is_tensor(value) else _C.tensor(value))
+
+    return assign

@@ -1,0 +1,103 @@
+"""Gradients: backward(), grad() and the modes that say what is recorded."""
+
+import warnings
+
+from .. import _C
+from .._C import Node as Node
+from .grad_mode import enable_grad as enable_grad
+from .grad_mode import inference_mode as inference_mode
+from .grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from .grad_mode import no_grad as no_grad
+from .grad_mode import set_grad_enabled as set_grad_enabled
+from .gradcheck import GradcheckError as GradcheckError
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
+
+
+def _as_tuple(value):
+    return (value,) if isinstance(value, _C.Tensor) else tuple(value)
+
+
+def _gradients_for(outputs, gradients):
+    """One gradient (or None) for each output."""
+    if gradients is None:
+        return (None,) * len(outputs)
+    gradients = _as_tuple(gradients)
+    if len(gradients) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    return gradients
+
+
+def backward(
+    tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
+):
+    """Accumulates the gradients of `tensors` in the .grad of the leaves (or of `inputs` only).
+
+    >>> import adjoint as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> torch.autograd.backward(x * x, torch.ones(2))
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    tensors = _as_tuple(tensors)
+    if inputs is not None:
+        inputs = _as_tuple(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    retain = bool(create_graph if retain_graph is None else retain_graph)
+    _C.run_backward(
+        tensors, _gradients_for(tensors, grad_tensors), retain, bool(create_graph), inputs, True, True
+    )
+
+
+def grad(
+    outputs,
+    inputs,
+    grad_outputs=None,
+    retain_graph=None,
+    create_graph=False,
+    only_inputs=True,
+    allow_unused=None,
+    is_grads_batched=False,
+    materialize_grads=False,
+):
+    """The gradients of the sum of `outputs` with respect to `inputs`, as a tuple; .grad is left alone.
+
+    >>> import adjoint as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> torch.autograd.grad(x ** 3, x)
+    (tensor(12.),)
+    """
+    if is_grads_batched:
+        raise NotImplementedError("grad(): is_grads_batched=True needs vmap, which is not available; loop over the rows")
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
+    if not inputs:
+        raise ValueError("grad requires non-empty inputs.")
+    retain = bool(create_graph if retain_graph is None else retain_graph)
+    results = _C.run_backward(
+        outputs, _gradients_for(outputs, grad_outputs), retain, bool(create_graph), inputs, False, bool(allow_unused)
+    )
+    if materialize_grads:
+        results = tuple(
+            _C.zeros_like(x) if result is None else result for x, result in zip(inputs, results, strict=True)
+        )
+    return results

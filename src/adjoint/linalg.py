@@ -1,0 +1,1 @@
+"""Linear algebra functions; filled from the op table when the package is imported."""

@@ -1,0 +1,1 @@
+"""Activations, losses and layers as functions; filled from the op table when the package is imported."""

@@ -1,0 +1,94 @@
+"""Elementwise activation functions of neural networks."""
+
+from .language import abs, elementwise, erf, exp, expm1, log1p, maximum, minimum, sigmoid, softplus, tanh, where
+
+# fmt: off
+
+SQRT_HALF = 0.7071067811865476
+SQRT_TWO_OVER_PI = 0.7978845608028654
+GELU_CUBIC = 0.044715
+SELU_ALPHA = 1.6732632423543772
+SELU_SCALE = 1.0507009873554805
+
+elementwise("relu(input)", lambda input: maximum(input, 0),
+            types="integer",
+            input=lambda g, out: where(out <= 0, 0, g))
+elementwise("relu6(input)", lambda input: minimum(maximum(input, 0), 6),
+            types="integer", namespace="nn.functional", node="HardtanhBackward0", method=False,
+            input=lambda g, input: where((input > 0) & (input < 6), g, 0))
+elementwise("leaky_relu(input, negative_slope=0.01)",
+            lambda input, negative_slope: where(input > 0, input, input * negative_slope),
+            namespace="nn.functional", method=False,
+            input=lambda g, input, negative_slope: where(input > 0, g, g * negative_slope))
+elementwise("hardtanh(input, min_val=-1.0, max_val=1.0)",
+            lambda input, min_val, max_val: minimum(maximum(input, min_val), max_val),
+            types="integer", namespace="nn.functional", method=False,
+            input=lambda g, input, min_val, max_val: where((input > min_val) & (input < max_val), g, 0))
+elementwise("threshold(input, threshold, value)",
+            lambda input, threshold, value: where(input <= threshold, value, input),
+            types="integer", namespace="nn.functional", method=False,
+            input=lambda g, input, threshold: where(input <= threshold, 0, g),
+            threshold=None,
+            value=None)
+
+# Below zero the exponent is clamped so that gradients of the gradient never meet inf * 0.
+elementwise("elu(input, alpha=1.0)",
+            lambda input, alpha: where(input > 0, input, alpha * expm1(input)),
+            namespace="nn.functional", method=False,
+            input=lambda g, input, alpha: where(input > 0, g, g * alpha * exp(minimum(input, 0))))
+elementwise("selu(input)",
+            lambda input: SELU_SCALE * where(input > 0, input, SELU_ALPHA * expm1(input)),
+            node="EluBackward0", method=False,
+            input=lambda g, input: SELU_SCALE * where(input > 0, g, g * SELU_ALPHA * exp(minimum(input, 0))))
+elementwise("celu(input, alpha=1.0)",
+            lambda input, alpha: where(input > 0, input, alpha * expm1(input / alpha)),
+            method=False,
+            input=lambda g, input, alpha: where(input > 0, g, g * exp(minimum(input, 0) / alpha)))
+
+elementwise("logsigmoid(input)", lambda input: minimum(input, 0) - log1p(exp(-abs(input))),
+            namespace="nn.functional", node="LogSigmoidBackward0", method=False,
+            input=lambda g, input: g * sigmoid(-input))
+elementwise("softplus(input, beta=1.0, threshold=20.0)",
+            lambda input, beta, threshold: where(input * beta > threshold, input, log1p(exp(input * beta)) / beta),
+            namespace="nn.functional", method=False,
+            input=lambda g, input, beta, threshold: where(input * beta > threshold, g, g * sigmoid(input * beta)))
+elementwise("silu(input)", lambda input: input / (1 + exp(-input)),
+            types="complex", namespace="nn.functional", method=False,
+            input=lambda g, input: g * (sigmoid(input) * (1 + input * (1 - sigmoid(input)))).conj())
+
+
+def mish_slope(input):
+    bend = tanh(softplus(input))
+    return bend + input * sigmoid(input) * (1 - bend * bend)
+
+
+elementwise("mish(input)", lambda input: input * tanh(softplus(input)),
+            namespace="nn.functional", method=False,
+            input=lambda g, input: g * mish_slope(input))
+elementwise("gelu(input)", lambda input: 0.5 * input * (1 + erf(input * SQRT_HALF)),
+            namespace="nn.functional", method=False)
+elementwise("gelu_tanh(input)",
+            lambda input: 0.5 * input * (
+                1 + tanh(SQRT_TWO_OVER_PI * (input + GELU_CUBIC * (input * input * input)))),
+            namespace="nn.functional", node="GeluBackward0", method=False, function=False, inplace=False, out=False)
+
+elementwise("hardsigmoid(input)", lambda input: minimum(maximum(input + 3, 0), 6) / 6,
+            namespace="nn.functional", method=False,
+            input=lambda g, input: where((input > -3) & (input < 3), g / 6, 0))
+elementwise("hardswish(input)", lambda input: input * minimum(maximum(input + 3, 0), 6) / 6,
+            namespace="nn.functional", method=False,
+            input=lambda g, input: where(input <= -3, 0, where(input >= 3, g, g * (input / 3 + 0.5))))
+elementwise("softsign(input)", lambda input: input / (1 + abs(input)),
+            promote="float", namespace="nn.functional", node="DivBackward0", method=False,
+            input=lambda g, input: g / ((1 + abs(input)) * (1 + abs(input))))
+elementwise("tanhshrink(input)", lambda input: input - tanh(input),
+            promote="float", namespace="nn.functional", node="SubBackward0", method=False,
+            input=lambda g, input: g * (tanh(input) * tanh(input)))
+elementwise("hardshrink(input, lambd=0.5)",
+            lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
+            input=lambda g, input, lambd: where((input > lambd) | (input < -lambd), g, 0))
+elementwise("softshrink(input, lambd=0.5)",
+            lambda input, lambd: where(
+                input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)),
+            namespace="nn.functional", method=False,
+            input=lambda g, input, lambd: where((input > lambd) | (input < -lambd), g, 0))

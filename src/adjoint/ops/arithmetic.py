@@ -1,0 +1,118 @@
+"""Arithmetic: sums, products, quotients, remainders, powers and absolute values."""
+
+from .language import (
+    abs,
+    conj,
+    copysign,
+    elementwise,
+    floor_divide,
+    fmod,
+    hypot,
+    log,
+    real,
+    remainder,
+    sgn,
+    sign,
+    signbit,
+    trunc,
+    trunc_divide,
+    where,
+    zeros_like,
+)
+
+# fmt: off
+
+elementwise("add(input, other, *, alpha=1)", lambda input, other, alpha: input + alpha * other,
+            types="complex integer bool",
+            input=lambda g: g,
+            other=lambda g, alpha: g * conj(alpha))
+elementwise("sub(input, other, *, alpha=1)", lambda input, other, alpha: input - alpha * other,
+            types="complex integer", alias=("subtract",),
+            input=lambda g: g,
+            other=lambda g, alpha: -g * conj(alpha))
+elementwise("rsub(input, other, *, alpha=1)", lambda input, other, alpha: other - alpha * input,
+            types="complex integer", number_nodes={"other": "RsubBackward1"}, inplace=False, out=False,
+            input=lambda g, alpha: -g * conj(alpha),
+            other=lambda g: g)
+elementwise("mul(input, other)", lambda input, other: input * other,
+            types="complex integer bool", alias=("multiply",),
+            input=lambda g, other: g * conj(other),
+            other=lambda g, input: g * conj(input))
+elementwise("div(input, other)", lambda input, other: input / other,
+            types="complex", promote="float", alias=("divide", "true_divide"),
+            input=lambda g, other: g / conj(other),
+            other=lambda g, input, other: -g * conj(input / other / other))
+elementwise("neg(input)", lambda input: -input,
+            types="complex integer", alias=("negative",),
+            input=lambda g: -g)
+elementwise("reciprocal(input)", lambda input: 1 / input,
+            types="complex", promote="float",
+            input=lambda g, out: -g * conj(out * out))
+elementwise("square(input)", lambda input: input * input,
+            types="complex integer", node="PowBackward0",
+            input=lambda g, input: g * conj(2 * input))
+
+# Quotients rounded to integers are constant between their steps.
+elementwise("floor_divide(input, other)", lambda input, other: floor_divide(input, other),
+            types="integer", integers="divisor",
+            input=lambda g: zeros_like(g),
+            other=lambda g: zeros_like(g))
+elementwise("trunc_divide(input, other)", lambda input, other: trunc_divide(input, other),
+            types="integer", integers="divisor", function=False, method=False, inplace=False, out=False,
+            input=lambda g: zeros_like(g),
+            other=lambda g: zeros_like(g))
+elementwise("remainder(input, other)", lambda input, other: remainder(input, other),
+            types="integer", integers="divisor", node="RemainderBackward1", number_nodes={"other": "RemainderBackward0"},
+            input=lambda g: g,
+            other=lambda g, input, other: -g * floor_divide(input, other))
+elementwise("fmod(input, other)", lambda input, other: fmod(input, other),
+            types="integer", integers="divisor", node="FmodBackward1", number_nodes={"other": "FmodBackward0"},
+            input=lambda g: g,
+            other=lambda g, input, other: -g * trunc(input / other))
+
+# d(a^b) = b a^(b-1) da + a^b log(a) db; a zero exponent and a zero base get the limits that keep gradients finite.
+elementwise("pow(input, exponent)", lambda input, exponent: input**exponent,
+            types="complex integer", integers="exponent",
+            node="PowBackward1", number_nodes={"exponent": "PowBackward0", "input": "PowBackward2"},
+            input=lambda g, input, exponent: where(exponent == 0, 0, g * conj(exponent * input ** (exponent - 1))),
+            exponent=lambda g, input, exponent, out: where(
+                (input == 0) & (real(exponent) >= 0), 0, g * conj(out * log(input))))
+
+elementwise("abs(input)", lambda input: abs(input),
+            types="complex integer", result="real", inplace=True, alias=("absolute",),
+            input=lambda g, input: g * sgn(input))
+elementwise("sign(input)", lambda input: sign(input),
+            types="integer bool",
+            input=lambda g: zeros_like(g))
+# z/|z| moves only across z: the part of g along the result is taken off.
+elementwise("sgn(input)", lambda input: sgn(input),
+            types="complex integer bool",
+            input=lambda g, input, out: where(input == 0, 0, (g - out * real(g * conj(out))) / abs(input)))
+elementwise("copysign(input, other)", lambda input, other: copysign(input, other),
+            promote="float", number_nodes={"other": "CopysignBackward1"},
+            input=lambda g, input, other: where(input == 0, 0, where(signbit(input) == signbit(other), g, -g)),
+            other=lambda g: zeros_like(g))
+elementwise("hypot(input, other)", lambda input, other: hypot(input, other),
+            input=lambda g, input, out: g * (input / out),
+            other=lambda g, other, out: g * (other / out))
+
+# Both forms are exact at their end: weight 0 gives input, weight 1 gives end.
+elementwise("lerp(input, end, weight)",
+            lambda input, end, weight: where(
+                abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
+            types="complex", node="LerpBackward1", number_nodes={"weight": "LerpBackward0"},
+            input=lambda g, weight: g * conj(1 - weight),
+            end=lambda g, weight: g * conj(weight),
+            weight=lambda g, input, end: g * conj(end - input))
+elementwise("addcmul(input, tensor1, tensor2, *, value=1)",
+            lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
+            types="complex integer",
+            input=lambda g: g,
+            tensor1=lambda g, tensor2, value: g * conj(value * tensor2),
+            tensor2=lambda g, tensor1, value: g * conj(value * tensor1))
+elementwise("addcdiv(input, tensor1, tensor2, *, value=1)",
+            lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
+            types="complex",
+            input=lambda g: g,
+            tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
+            tensor2=lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / tensor2 / tensor2))

@@ -1,0 +1,12 @@
+"""Operations on the bits of integers, and on booleans as single bits."""
+
+from .language import elementwise
+
+# fmt: off
+
+elementwise("bitwise_and(input, other)", lambda input, other: input & other, types="only integer bool")
+elementwise("bitwise_or(input, other)", lambda input, other: input | other, types="only integer bool")
+elementwise("bitwise_xor(input, other)", lambda input, other: input ^ other, types="only integer bool")
+elementwise("bitwise_not(input)", lambda input: ~input, types="only integer bool")
+elementwise("bitwise_left_shift(input, other)", lambda input, other: input << other, types="only integer")
+elementwise("bitwise_right_shift(input, other)", lambda input, other: input >> other, types="only integer")

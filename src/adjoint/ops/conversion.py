@@ -1,0 +1,140 @@
+"""Changing the element type of a tensor, and the many ways to ask for it."""
+
+from .. import _C
+from .language import composite, op, to_dtype
+
+op("to_dtype(input, dtype)", kernel="to_dtype", node="ToCopyBackward0", linear=True, method=False, function=False,
+   input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
+
+
+def _parse_to(args, kwargs):
+    """The target (dtype, copy) of the call forms to(dtype), to(device), to(device, dtype), to(other)."""
+    dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
+    device, other = kwargs.pop("device", None), kwargs.pop("other", None)
+    kwargs.pop("non_blocking", None)
+    memory_format = kwargs.pop("memory_format", None)
+    if kwargs:
+        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    args = list(args)
+    if args and isinstance(args[0], _C.Tensor):
+        other = args.pop(0)
+    elif args and (isinstance(args[0], str | _C.device | int) or args[0] is None):
+        device = args.pop(0)
+    if args and isinstance(args[0], _C.dtype | type):
+        dtype = args.pop(0)
+    if args and isinstance(args[0], bool):  # non_blocking
+        args.pop(0)
+    if args and isinstance(args[0], bool):
+        copy = args.pop(0)
+    if args:
+        raise TypeError(f"to() received an invalid argument: {args[0]!r}; expected a dtype, a device or a tensor")
+    if other is not None:
+        dtype = other.dtype
+    if device is not None:
+        _check_device(device)
+    return dtype, copy, memory_format
+
+
+def _check_device(device):
+    if not isinstance(device, str | _C.device):
+        raise TypeError(f"to(): argument 'device' must be str or torch.device, not {type(device).__name__}")
+    if _C.device(device).type != "cpu":
+        raise RuntimeError(f"to(): this build computes on the cpu only; got device {device}; use device='cpu'")
+
+
+@composite(function_=False)
+def to(input, *args, **kwargs):
+    """The tensor in another type or on another device; itself when nothing changes.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1, 2]).to(torch.float32)
+    tensor([1., 2.])
+    """
+    dtype, copy, _ = _parse_to(args, kwargs)
+    if dtype is not None and dtype != input.dtype:
+        return to_dtype(input, dtype)
+    return input.clone() if copy else input
+
+
+@composite(function_=False)
+def type_as(input, other):
+    """The tensor in the type of another.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1]).type_as(torch.tensor(2.0))
+    tensor([1.])
+    """
+    return input.to(other.dtype)
+
+
+_TYPE_NAMES = {
+    "FloatTensor": _C.float32,
+    "DoubleTensor": _C.float64,
+    "HalfTensor": _C.float16,
+    "BFloat16Tensor": _C.bfloat16,
+    "LongTensor": _C.int64,
+    "IntTensor": _C.int32,
+    "ShortTensor": _C.int16,
+    "CharTensor": _C.int8,
+    "ByteTensor": _C.uint8,
+    "BoolTensor": _C.bool,
+    "ComplexFloatTensor": _C.complex64,
+    "ComplexDoubleTensor": _C.complex128,
+}
+
+
+def type_(input, dtype=None, non_blocking=False):
+    """The name of the tensor's type, or the tensor in another type.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0]).type()
+    'torch.FloatTensor'
+    """
+    if dtype is None:
+        return "torch." + next(name for name, known in _TYPE_NAMES.items() if known == input.dtype)
+    if isinstance(dtype, str):
+        short = dtype.removeprefix("torch.")
+        if short not in _TYPE_NAMES:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = _TYPE_NAMES[short]
+    return input.to(dtype)
+
+
+composite(type_, name="type", function_=False)
+
+
+def _caster(name, dtype):
+    def cast(input, memory_format=None):
+        return input if input.dtype == dtype else to_dtype(input, dtype)
+
+    cast.__name__ = cast.__qualname__ = name
+    cast.__doc__ = f"The tensor as {dtype}."
+    composite(cast, name=name, function_=False)
+
+
+for _name, _dtype in {
+    "float": _C.float32,
+    "double": _C.float64,
+    "half": _C.float16,
+    "bfloat16": _C.bfloat16,
+    "long": _C.int64,
+    "int": _C.int32,
+    "short": _C.int16,
+    "char": _C.int8,
+    "byte": _C.uint8,
+    "bool": _C.bool,
+    "cfloat": _C.complex64,
+    "cdouble": _C.complex128,
+}.items():
+    _caster(_name, _dtype)
+
+
+@composite(function_=False)
+def cpu(input, memory_format=None):
+    """The tensor in the memory of the processor: itself.
+
+    >>> import adjoint as torch
+    >>> torch.tensor(1.0).cpu()
+    tensor(1.)
+    """
+    return input

@@ -1,0 +1,309 @@
+"""What an op declares: its signature, its options and its derivative rules, checked.
+
+Shared by the running package and by the build-time generator, so it imports nothing: a signature is parsed by
+letting Python parse it as a lambda's parameter list.
+"""
+
+INTEGER_CHECKS = (None, "divisor", "exponent")
+KINDS = ("elementwise", "op", "view", "composite")
+RESULTS = ("same", "bool", "real")
+PROMOTIONS = ("same", "float")
+TYPES = ("float", "half", "complex", "integer", "bool")
+
+
+class DeclarationError(ValueError):
+    """A declaration that cannot be right; the message names the op, the argument and the place."""
+
+
+def parameter_names(function):
+    """The names of the parameters of a Python function, in order."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def parse_signature(signature):
+    """Splits "add(input, other, *, alpha=1)" into (name, argument names, defaults by name, positional count)."""
+    name, opening, rest = signature.partition("(")
+    if not name.isidentifier() or not opening or not rest.endswith(")"):
+        raise DeclarationError(f"{signature!r}: expected a signature such as 'add(input, other, *, alpha=1)'")
+    try:
+        shape = eval(f"lambda {rest[:-1]}: 0", {"__builtins__": {"inf": float("inf")}})
+    except (SyntaxError, NameError) as error:
+        raise DeclarationError(
+            f"{signature!r}: the argument list is not valid Python ({error}); defaults must be literals"
+        ) from None
+    arguments = parameter_names(shape)
+    positional = shape.__code__.co_argcount
+    values = shape.__defaults__ or ()
+    defaults = dict(zip(arguments[positional - len(values) : positional], values, strict=True))
+    defaults.update(shape.__kwdefaults__ or {})
+    return name, arguments, defaults, positional
+
+
+def node_name(name):
+    """The name torch gives to the node of an op: logical_not -> LogicalNotBackward0."""
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_")) + "Backward0"
+
+
+_return_types = {}
+
+
+def return_type(name, fields):
+    """The tuple type torch.return_types.<name> with these fields."""
+    key = (name, fields)
+    if key not in _return_types:
+
+        def represent(self):
+            items = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
+            return f"torch.return_types.{name}(\n{items})"
+
+        members = {field: property(lambda self, i=i: self[i]) for i, field in enumerate(fields)}
+        _return_types[key] = type(
+            name, (tuple,), {"__slots__": (), "__repr__": represent, "__module__": "torch.return_types"} | members
+        )
+    return _return_types[key]
+
+
+def resolve_types(types):
+    """The set of type families of "complex integer": floats always, unless the list begins with "only"."""
+    words = types.split()
+    if words[:1] == ["only"]:
+        return frozenset(words[1:])
+    return frozenset(words) | {"float", "half"}
+
+
+class Declaration:
+    """One op of the table. Attributes are the options below; derived from the signature are
+
+    name        the op's name
+    arguments   all argument names, in order
+    defaults    default by argument name
+    positional  how many arguments may be passed by position
+    operands    elementwise: the arguments without default, each a tensor or a number
+    params      elementwise: the arguments with a numeric default, passed to kernels as scalars
+    rules       rule (or None: not differentiable) by argument name
+    uses        names that each rule's parameters ask for, by argument name
+    derived     elementwise: True when the rules are to be derived from the expression
+
+    Options that need a word: `varargs` names the argument that takes all further positional arguments as a tuple;
+    `number_nodes` gives the node's name when an argument is a number rather than a tensor: {"exponent": "PowBackward0"};
+    `integers` says that, among integers, the last operand is a "divisor" (not zero) or an "exponent" (not negative).
+    """
+
+    __slots__ = (
+        "alias",
+        "arguments",
+        "defaults",
+        "derived",
+        "doc",
+        "expression",
+        "forward",
+        "function",
+        "inplace",
+        "integers",
+        "jvp",
+        "kernel",
+        "kind",
+        "linear",
+        "method",
+        "name",
+        "namespace",
+        "node",
+        "number_nodes",
+        "operands",
+        "out",
+        "outputs",
+        "params",
+        "positional",
+        "promote",
+        "result",
+        "rules",
+        "signature",
+        "types",
+        "uses",
+        "varargs",
+    )
+
+    def __init__(
+        self,
+        kind,
+        signature,
+        expression=None,
+        *,
+        kernel=None,
+        forward=None,
+        outputs=None,
+        result="same",
+        promote="same",
+        types="",
+        node=None,
+        number_nodes=None,
+        integers=None,
+        varargs=None,
+        linear=False,
+        jvp=None,
+        inplace=None,
+        out=None,
+        method=True,
+        function=True,
+        namespace="",
+        alias=(),
+        doc=None,
+        **rules,
+    ):
+        self.kind = kind
+        self.signature = signature
+        self.name, self.arguments, self.defaults, self.positional = parse_signature(signature)
+        self.expression = expression
+        self.kernel = kernel
+        self.forward = forward
+        self.outputs = outputs
+        self.result = result
+        self.promote = promote
+        self.types = resolve_types(types)
+        self.node = node or node_name(self.name)
+        self.number_nodes = number_nodes or {}
+        self.integers = integers
+        self.varargs = varargs
+        self.linear = linear
+        self.jvp = jvp
+        self.inplace = kind == "elementwise" and result != "real" if inplace is None else inplace
+        self.out = kind == "elementwise" if out is None else out
+        self.method = method
+        self.function = function
+        self.namespace = namespace
+        self.alias = alias
+        self.doc = doc
+        self.set_rules(rules)
+        self.operands = ()
+        self.params = ()
+        self.derived = False
+        self._check_options()
+        if kind == "elementwise":
+            self._check_elementwise()
+        self._check_rules()
+
+    def set_rules(self, rules):
+        """Takes the rules by argument name, and notes what each of them asks for."""
+        self.rules = rules
+        self.uses = {argument: parameter_names(rule) for argument, rule in rules.items() if rule is not None}
+
+    @property
+    def result_type(self):
+        """The named tuple of an op with several named results, or None."""
+        return return_type(self.name.removesuffix("_dim"), self.outputs) if self.outputs else None
+
+    @property
+    def place(self):
+        """Where the declaration stands, as "file:line", as far as its functions tell."""
+        for function in (self.expression, self.forward, *self.rules.values()):
+            if hasattr(function, "__code__"):
+                return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        return ""
+
+    @property
+    def identity_rules(self):
+        """The arguments whose gradient is the incoming one as it is."""
+        plain = (lambda g: g).__code__
+        return tuple(
+            argument
+            for argument, rule in self.rules.items()
+            if rule is not None and self.uses[argument] == ("g",) and rule.__code__.co_code == plain.co_code
+        )
+
+    @property
+    def documentation(self):
+        """The docstring of the op: its signature and its one-line description."""
+        return f"{self.signature}\n\n{self.doc}" if self.doc else self.signature
+
+    @property
+    def differentiable(self):
+        """Whether results can carry a gradient at all."""
+        return self.result != "bool" and bool(self.types & {"float", "complex"})
+
+    def fail(self, problem):
+        """Raises a DeclarationError about this declaration."""
+        place = self.place
+        raise DeclarationError(f"{self.name}: {problem}" + (f" ({place})" if place else ""))
+
+    def _check_options(self):
+        if self.kind not in KINDS:
+            self.fail(f"unknown kind {self.kind!r}; expected one of {', '.join(KINDS)}")
+        if self.result not in RESULTS:
+            self.fail(f"result={self.result!r} is not one of {', '.join(RESULTS)}")
+        if self.promote not in PROMOTIONS:
+            self.fail(f"promote={self.promote!r} is not one of {', '.join(PROMOTIONS)}")
+        if self.integers not in INTEGER_CHECKS:
+            self.fail(f"integers={self.integers!r} is not one of {', '.join(map(str, INTEGER_CHECKS))}")
+        unknown = self.types.difference(TYPES)
+        if unknown:
+            self.fail(f"types names {', '.join(sorted(unknown))}; expected words of {' '.join(TYPES)}")
+        if isinstance(self.alias, str):
+            self.fail(f"alias={self.alias!r} must be a tuple of names; write alias=({self.alias!r},)")
+        for argument in self.rules:
+            if argument not in self.arguments:
+                self.fail(
+                    f"{argument!r} is neither an option nor an argument; arguments are {', '.join(self.arguments)}"
+                )
+
+    def _check_elementwise(self):
+        self.operands = tuple(name for name in self.arguments if name not in self.defaults)
+        self.params = tuple(name for name in self.arguments if name in self.defaults)
+        for name in self.params:
+            if not isinstance(self.defaults[name], int | float | complex):
+                self.fail(f"the default of {name!r} must be a number; came {self.defaults[name]!r}")
+        if not callable(self.expression):
+            self.fail("the second argument must be the expression, such as lambda input: exp(input)")
+        wanted = parameter_names(self.expression)
+        if tuple(name for name in wanted if name in self.operands) != self.operands:
+            self.fail(f"the expression's parameters are ({', '.join(wanted)}); expected ({', '.join(self.arguments)})")
+        for name in wanted:
+            if name not in self.arguments:
+                self.fail(f"the expression uses {name!r}; expected only {', '.join(self.arguments)}")
+        for name in self.params:
+            if name in self.rules:
+                self.fail(f"{name!r} is a number, not a tensor, and can have no rule")
+        if not self.differentiable:
+            for name, rule in self.rules.items():
+                if rule is not None:
+                    self.fail(f"a rule for {name!r} is given, but the results can carry no gradient; remove it")
+            self.rules = dict.fromkeys(self.operands)
+        elif not self.rules:
+            self.derived = True
+        else:
+            for name in self.operands:
+                if name not in self.rules:
+                    self.fail(f"the rule for {name!r} is missing; write None if it is not differentiable")
+
+    def _check_rules(self):
+        known = {"g", "out", *self.arguments}
+        if self.kind != "elementwise":
+            known.update(f"{name}_meta" for name in self.arguments)
+            known.add("out_meta")
+            for name in self.outputs or ():
+                known.update((name, f"g_{name}", f"{name}_meta"))
+        for argument, names in self.uses.items():
+            for name in names:
+                if name not in known:
+                    self.fail(f"the rule for {argument!r} uses {name!r}; expected only {', '.join(sorted(known))}")
+
+
+def elementwise(signature, expression, **options):
+    """An op that computes each element of its result from the elements of its operands at the same place."""
+    return Declaration("elementwise", signature, expression, **options)
+
+
+def op(signature, **options):
+    """An op with a kernel of its own (`kernel=`), or one written in Python (`forward=`)."""
+    return _with_body(Declaration("op", signature, **options))
+
+
+def view(signature, **options):
+    """An op whose result shares the memory of its first argument."""
+    return _with_body(Declaration("view", signature, **options))
+
+
+def _with_body(declaration):
+    if (declaration.kernel is None) == (declaration.forward is None):
+        declaration.fail("give either kernel= or forward=")
+    return declaration

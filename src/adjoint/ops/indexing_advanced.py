@@ -1,0 +1,16 @@
+"""Indexing by tensors: x[mask], x[[0, 2]], x[i, :, j] and their assignment. Basic indexing makes views; see views.py."""
+
+from .language import index, index_backward, index_put, op, zeros
+
+op("index(input, indices)", kernel="index", linear=True, method=False, function=False,
+   input=lambda g, input_meta, indices: index_backward(g, input_meta.shape, indices))
+op("index_backward(input, size, indices)", kernel="index_backward", linear=True, method=False, function=False,
+   input=lambda g, indices: index(g, indices))
+
+# What was overwritten has no gradient; what was added to keeps it.
+op("index_put(input, indices, values, accumulate=False)", kernel="index_put",
+   doc="A copy with values written, or added, at the places that index tensors name.",
+   input=lambda g, indices, accumulate: g if accumulate else index_put(g, indices, zeros((), dtype=g.dtype)),
+   values=lambda g, indices: index(g, indices))
+op("index_put_(input, indices, values, accumulate=False)", kernel="index_put_",
+   doc="In-place version of index_put().")

@@ -1,0 +1,226 @@
+"""Ops that rearrange elements into new memory: joining, repeating, reversing, shifting, triangles."""
+
+from .language import (
+    cat,
+    composite,
+    flip,
+    index_select,
+    interleaved_index,
+    op,
+    roll,
+    rot90,
+    stack,
+    tril,
+    triu,
+)
+
+# ---- Joining
+
+
+def _cat_rule(g, tensors_meta, dim):
+    """Each tensor's stretch of the gradient; tensors of size [0] took no part."""
+    parts, start = [], 0
+    for meta in tensors_meta:
+        if meta.shape == (0,) and g.ndim != 1:
+            parts.append(None)
+            continue
+        length = meta.shape[dim]
+        parts.append(g.narrow(dim, start, length))
+        start += length
+    return parts
+
+
+op("cat(tensors, dim=0)", kernel="cat", method=False, out=True, linear=True,
+   alias=("concat", "concatenate"),
+   doc="Tensors one after the other along a dimension that they have.",
+   tensors=_cat_rule)
+op("stack(tensors, dim=0)", kernel="stack", method=False, out=True, linear=True,
+   doc="Tensors of equal size side by side along a new dimension.",
+   tensors=lambda g, dim: g.unbind(dim))
+
+
+def _several(name, tensors):
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return tensors
+
+
+def _atleast(rank, tensors):
+    from . import views
+
+    return getattr(views, f"atleast_{rank}d")(list(tensors))
+
+
+@composite(method=False)
+def hstack(tensors):
+    """Tensors side by side: along the second dimension (vectors: the first).
+
+    >>> import adjoint as torch
+    >>> torch.hstack([torch.zeros(2, 1), torch.ones(2, 1)])
+    tensor([[0., 1.],
+            [0., 1.]])
+    """
+    tensors = _atleast(1, _several("hstack", tensors))
+    return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+
+
+@composite(method=False, alias=("row_stack",))
+def vstack(tensors):
+    """Tensors one below the other; vectors count as rows.
+
+    >>> import adjoint as torch
+    >>> torch.vstack([torch.zeros(2), torch.ones(2)])
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    return cat(_atleast(2, _several("vstack", tensors)), 0)
+
+
+@composite(method=False)
+def dstack(tensors):
+    """Tensors one behind the other, along the third dimension.
+
+    >>> import adjoint as torch
+    >>> torch.dstack([torch.zeros(2), torch.ones(2)]).shape
+    torch.Size([1, 2, 2])
+    """
+    return cat(_atleast(3, _several("dstack", tensors)), 2)
+
+
+@composite(method=False)
+def column_stack(tensors):
+    """Tensors side by side, vectors as columns.
+
+    >>> import adjoint as torch
+    >>> torch.column_stack([torch.zeros(2), torch.ones(2)])
+    tensor([[0., 1.],
+            [0., 1.]])
+    """
+    columns = [x if x.ndim > 1 else x.reshape(x.numel(), 1) for x in _several("column_stack", tensors)]
+    return cat(columns, 1)
+
+
+# ---- Reversing, shifting, turning
+
+op("flip(input, dims)", kernel="flip", varargs="dims", linear=True,
+   doc="The order of the elements reversed along dimensions.",
+   input=lambda g, dims: flip(g, dims))
+op("roll(input, shifts, dims=())", kernel="roll", linear=True,
+   doc="Elements moved along dimensions, those that leave at one end coming back at the other.",
+   input=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
+op("rot90(input, k=1, dims=(0, 1))", kernel="rot90", linear=True,
+   doc="The plane of two dimensions turned by k quarters.",
+   input=lambda g, k, dims: rot90(g, -k, dims))
+
+
+def _negated(shifts):
+    return -shifts if isinstance(shifts, int) else [-shift for shift in shifts]
+
+
+@composite
+def fliplr(input):
+    """The order of columns reversed.
+
+    >>> import adjoint as torch
+    >>> torch.fliplr(torch.tensor([[1, 2]]))
+    tensor([[2, 1]])
+    """
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(input, (1,))
+
+
+@composite
+def flipud(input):
+    """The order of rows reversed.
+
+    >>> import adjoint as torch
+    >>> torch.flipud(torch.tensor([1, 2]))
+    tensor([2, 1])
+    """
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(input, (0,))
+
+
+op("tril(input, diagonal=0)", kernel="tril", inplace=True, out=True, linear=True,
+   doc="The lower triangle of matrices, zero elsewhere.",
+   input=lambda g, diagonal: tril(g, diagonal))
+op("triu(input, diagonal=0)", kernel="triu", inplace=True, out=True, linear=True,
+   doc="The upper triangle of matrices, zero elsewhere.",
+   input=lambda g, diagonal: triu(g, diagonal))
+
+# ---- Repeating
+
+
+def _repeat_rule(g, input_meta, repeats):
+    """The gradient summed over the repetitions, each of which is a dimension of its own in a finer shape."""
+    shape = (1,) * (len(repeats) - input_meta.ndim) + tuple(input_meta.shape)
+    finer = [size for pair in zip(repeats, shape, strict=True) for size in pair]
+    return g.reshape(finer).sum(tuple(range(0, len(finer), 2))) if finer else g
+
+
+op("repeat(input, repeats)", kernel="repeat", varargs="repeats", function=False, linear=True,
+   doc="The tensor repeated along each dimension; further repeats make new dimensions in front.",
+   input=_repeat_rule)
+
+
+@composite
+def tile(input, *dims):
+    """The tensor repeated; missing repeats are 1.
+
+    >>> import adjoint as torch
+    >>> torch.tile(torch.tensor([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
+    """
+    dims = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
+    return input.repeat((1,) * (input.ndim - len(dims)) + dims)
+
+
+op("interleaved_index(repeats, output_size=None)", kernel="interleaved_index", method=False, function=False)
+
+
+@composite
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    """Each element (or slice along `dim`) repeated in its place.
+
+    >>> import adjoint as torch
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    >>> torch.repeat_interleave(torch.tensor([1, 2]), torch.tensor([0, 3]))
+    tensor([2, 2, 2])
+    """
+    if repeats is None:
+        return interleaved_index(input, output_size)
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    if isinstance(repeats, int):
+        return _repeat_evenly(input, repeats, dim)
+    if isinstance(repeats, tuple | list):
+        repeats = _int_tensor(repeats)
+    size = input.shape[dim] if input.ndim else 1
+    if repeats.ndim == 0 or repeats.numel() == 1:
+        repeats = repeats.reshape(1).expand(size)
+    elif repeats.shape[0] != size:
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.shape[0]} and "
+            f"input.size({dim}) = {size}"
+        )
+    return index_select(input, dim, interleaved_index(repeats, output_size))
+
+
+def _repeat_evenly(input, repeats, dim):
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    input = input if input.ndim else input.reshape(1)
+    size = list(input.shape)
+    length = size[dim]  # an IndexError when there is no such dimension
+    dim %= input.ndim
+    spread = input.unsqueeze(dim + 1).expand(*size[: dim + 1], repeats, *size[dim + 1 :])
+    return spread.contiguous().view(*size[:dim], length * repeats, *size[dim + 1 :])
+
+
+def _int_tensor(values):
+    from .. import _C
+
+    return _C.tensor(values, dtype=_C.int64)

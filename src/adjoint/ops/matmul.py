@@ -1,0 +1,574 @@
+"""Matrix products: of vectors, matrices and batches, with additions, and by Einstein's notation."""
+
+from math import prod
+
+from .language import (
+    Tensor,
+    _folded_back,
+    _matmul_out,
+    _squeezed_row,
+    _unsafe_view,
+    bmm,
+    bmm_nt,
+    bmm_tn,
+    composite,
+    conj,
+    dot,
+    linear_biased,
+    linear_plain,
+    mm,
+    mm_nt,
+    mm_tn,
+    mv,
+    mv_t,
+    op,
+    sum_dim,
+)
+
+_INTERNAL = {"function": False, "method": False}
+
+# ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views.
+
+op("mm(input, mat2)", kernel="mm", out=True,
+   input=lambda g, mat2: mm_nt(g, mat2),
+   mat2=lambda g, input: mm_tn(input, g),
+   doc="The product of two matrices.")  # fmt: skip
+op("mm_nt(input, mat2)", kernel="mm_nt", node="MmBackward0", **_INTERNAL,
+   input=lambda g, mat2: mm(g, mat2),
+   mat2=lambda g, input: mm_tn(g, input))  # fmt: skip
+op("mm_tn(input, mat2)", kernel="mm_tn", node="MmBackward0", **_INTERNAL,
+   input=lambda g, mat2: mm_nt(mat2, g),
+   mat2=lambda g, input: mm(input, g))  # fmt: skip
+
+op("bmm(input, mat2)", kernel="bmm", out=True,
+   input=lambda g, mat2: bmm_nt(g, mat2),
+   mat2=lambda g, input: bmm_tn(input, g),
+   doc="The products of two batches of matrices.")  # fmt: skip
+op("bmm_nt(input, mat2)", kernel="bmm_nt", node="BmmBackward0", **_INTERNAL,
+   input=lambda g, mat2: bmm(g, mat2),
+   mat2=lambda g, input: bmm_tn(g, input))  # fmt: skip
+op("bmm_tn(input, mat2)", kernel="bmm_tn", node="BmmBackward0", **_INTERNAL,
+   input=lambda g, mat2: bmm_nt(mat2, g),
+   mat2=lambda g, input: bmm(input, g))  # fmt: skip
+
+op("mv(input, vec)", kernel="mv", out=True,
+   input=lambda g, vec: g.unsqueeze(1) * conj(vec),
+   vec=lambda g, input: mv_t(input, g),
+   doc="The product of a matrix and a vector.")  # fmt: skip
+op("mv_t(input, vec)", kernel="mv_t", node="MvBackward0", **_INTERNAL,
+   input=lambda g, vec: vec.unsqueeze(1) * conj(g),
+   vec=lambda g, input: mv(input, g))  # fmt: skip
+op("dot(input, tensor)", kernel="dot", out=True,
+   input=lambda g, tensor: g * conj(tensor),
+   tensor=lambda g, input: g * conj(input),
+   doc="The sum of the products of two vectors' elements.")  # fmt: skip
+op("vdot(input, other)", kernel="vdot", out=True,
+   input=lambda g, other: conj(g) * other,
+   other=lambda g, input: g * input,
+   doc="The dot product with the first vector conjugated.")  # fmt: skip
+
+# A product's result in another shape; shares memory that no other tensor is on.
+op("_unsafe_view(input, size)", kernel="unsafe_view", linear=True, **_INTERNAL, node="UnsafeViewBackward0",
+   input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
+op("_squeezed_row(input, size)", kernel="unsafe_view", linear=True, **_INTERNAL, node="SqueezeBackward4",
+   input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
+op("_folded_back(input, size)", kernel="unsafe_view", linear=True, **_INTERNAL, node="ViewBackward0",
+   input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
+
+# ---- Products added to a tensor
+
+
+def _times(tensor, factor):
+    """A gradient times the conjugate of a number that is usually 1."""
+    return tensor if factor == 1 else tensor * factor.conjugate()
+
+
+op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", kernel="addmm", inplace=True, out=True,
+   input=lambda g, beta: _times(g, beta),
+   mat1=lambda g, mat2, alpha: _times(mm_nt(g, mat2), alpha),
+   mat2=lambda g, mat1, alpha: _times(mm_tn(mat1, g), alpha),
+   doc="beta * input + alpha * (mat1 @ mat2)")  # fmt: skip
+op("addmv(input, mat, vec, *, beta=1, alpha=1)", kernel="addmv", inplace=True, out=True,
+   input=lambda g, beta: _times(g, beta),
+   mat=lambda g, vec, alpha: _times(g.unsqueeze(1) * conj(vec), alpha),
+   vec=lambda g, mat, alpha: _times(mv_t(mat, g), alpha),
+   doc="beta * input + alpha * (mat @ vec)")  # fmt: skip
+op("baddbmm(input, batch1, batch2, *, beta=1, alpha=1)", kernel="baddbmm", inplace=True, out=True,
+   input=lambda g, beta: _times(g, beta),
+   batch1=lambda g, batch2, alpha: _times(bmm_nt(g, batch2), alpha),
+   batch2=lambda g, batch1, alpha: _times(bmm_tn(batch1, g), alpha),
+   doc="beta * input + alpha * (batch1 @ batch2)")  # fmt: skip
+op("addbmm(input, batch1, batch2, *, beta=1, alpha=1)", kernel="addbmm", inplace=True, out=True,
+   input=lambda g, beta: _times(g, beta),
+   batch1=lambda g, batch2, alpha: _times(bmm_nt(_for_each(g, batch2), batch2), alpha),
+   batch2=lambda g, batch1, alpha: _times(bmm_tn(batch1, _for_each(g, batch1)), alpha),
+   doc="beta * input + alpha * the sum of the products of two batches of matrices")  # fmt: skip
+
+
+def _for_each(g, batch):
+    return g.unsqueeze(0).expand(batch.shape[0], *g.shape)
+
+
+@composite
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    """beta * input + alpha * outer(vec1, vec2).
+
+    >>> import adjoint as torch
+    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
+    product = outer(vec1, vec2)
+    scaled = product if alpha == 1 else alpha * product
+    if beta == 0:
+        return scaled
+    return beta * input.expand(product.shape) + scaled
+
+
+# ---- Any number of dimensions
+
+
+def _check_tensor(name, argument, position, value):
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+        )
+
+
+def _batched(input, other):
+    """matmul of batches that broadcast; vectors count as matrices with one row or column."""
+    left = input.unsqueeze(0) if input.ndim == 1 else input
+    right = other.unsqueeze(1) if other.ndim == 1 else other
+    rows, columns = left.shape[-2:-1], right.shape[-1:]
+    if left.shape[:-2] == right.shape[:-2]:
+        batch = left.shape[:-2]
+    else:
+        batch = _broadcast(left.shape[:-2], right.shape[:-2])
+        left = left.expand(*batch, *left.shape[-2:])
+        right = right.expand(*batch, *right.shape[-2:])
+    if len(batch) != 1:
+        left = left.reshape(prod(batch), *left.shape[-2:])
+        right = right.reshape(prod(batch), *right.shape[-2:])
+    kept = (rows if input.ndim > 1 else ()) + (columns if other.ndim > 1 else ())
+    return _unsafe_view(bmm(left, right), (*batch, *kept))
+
+
+def _broadcast(a, b):
+    ndim = max(len(a), len(b))
+    a, b = (1,) * (ndim - len(a)) + tuple(a), (1,) * (ndim - len(b)) + tuple(b)
+    for d, (x, y) in enumerate(zip(a, b, strict=True)):
+        if x != y and x != 1 and y != 1:
+            raise RuntimeError(
+                f"The size of tensor a ({x}) must match the size of tensor b ({y}) at non-singleton dimension {d}"
+            )
+    return tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
+
+
+def _multiply(input, other):
+    a, b = input.ndim, other.ndim
+    if a == 2 and b == 2:
+        return mm(input, other)
+    if a == 2 and b == 1:
+        return mv(input, other)
+    if a == 1 and b == 1:
+        return dot(input, other)
+    if a == 0 or b == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+    if a == 1 and b == 2:
+        return _squeezed_row(mm(input.unsqueeze(0), other), other.shape[1:])
+    if b <= 2:
+        # Many matrices times one are one tall matrix times it.
+        rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
+        return _unsafe_view(_multiply(rows, other), (*input.shape[:-1], *other.shape[1:]))
+    return _batched(input, other)
+
+
+op("_matmul_out(input, other)", forward=_multiply, out=True, **_INTERNAL, input=None, other=None)
+
+
+@composite
+def matmul(input, other, *, out=None):
+    """The matrix product of two tensors: dot product, matrix times vector, or batches of matrices that broadcast.
+
+    >>> import adjoint as torch
+    >>> torch.matmul(torch.ones(2, 3), torch.ones(3))
+    tensor([3., 3.])
+    """
+    _check_tensor("matmul", "input", 1, input)
+    _check_tensor("matmul", "other", 2, other)
+    return _multiply(input, other) if out is None else _matmul_out(input, other, out=out)
+
+
+composite(matmul, namespace="linalg")
+
+
+@composite(alias=("ger",))
+def outer(input, vec2):
+    """The products of each element of one vector with each of another.
+
+    >>> import adjoint as torch
+    >>> torch.outer(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
+    for name, vector in (("self", input), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    return input.unsqueeze(1) * vec2
+
+
+@composite
+def inner(input, other):
+    """The dot products of the rows of one tensor with the rows of another.
+
+    >>> import adjoint as torch
+    >>> torch.inner(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor(11)
+    """
+    if input.ndim == 0 or other.ndim == 0:
+        return input * other
+    if input.dtype != other.dtype:
+        raise RuntimeError(f"both inputs should have same dtype; got {input.dtype} and {other.dtype}")
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+# ---- Linear layers. One node each, although torch shows the weight's transpose as a second one.
+
+op("linear_plain(input, weight)", kernel="linear_plain", node="MmBackward0", **_INTERNAL,
+   input=lambda g, weight: mm(g, conj(weight)),
+   weight=lambda g, input: conj(mm_tn(g, input)))  # fmt: skip
+op("linear_biased(bias, input, weight)", kernel="linear_biased", node="AddmmBackward0", **_INTERNAL,
+   bias=lambda g: g,
+   input=lambda g, weight: mm(g, conj(weight)),
+   weight=lambda g, input: conj(mm_tn(g, input)))  # fmt: skip
+
+
+@composite(namespace="nn.functional")
+def linear(input, weight, bias=None):
+    """input @ weight.T + bias, over the last dimension of the input.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.linear(torch.ones(1, 2), torch.eye(2), torch.tensor([0.0, 1.0]))
+    tensor([[1., 2.]])
+    """
+    ndim = input.ndim
+    if ndim == 2 and weight.ndim == 2:
+        return linear_plain(input, weight) if bias is None else linear_biased(bias, input, weight)
+    if ndim == 0 or weight.ndim == 0:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
+    if weight.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
+    if weight.ndim == 1:
+        if bias is not None:
+            raise RuntimeError("mat2 must be a matrix, got 1-D tensor; a vector as weight takes no bias")
+        return _multiply(input, weight)
+    rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
+    size = (*input.shape[:-1], weight.shape[0])
+    if bias is None:
+        product = linear_plain(rows, weight)
+        return _squeezed_row(product, size) if ndim == 1 else _unsafe_view(product, size)
+    return _folded_back(linear_biased(bias, rows, weight), size)
+
+
+@composite(namespace="nn.functional")
+def bilinear(input1, input2, weight, bias=None):
+    """x1 @ weight[k] @ x2 for each k, plus bias, over the last dimensions of the two inputs.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(1, 2, 3))
+    tensor([[6.]])
+    """
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for d, (x, y) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if x != y:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {x} and {y}")
+    for number, (tensor, size) in enumerate(zip((input1, input2), weight.shape[1:], strict=True), 1):
+        if tensor.shape[-1] != size:
+            raise RuntimeError(
+                f"bilinear(): input{number} size does not match weight size: got {tensor.shape[-1]} but expected {size}"
+            )
+    count, out, first, second = prod(input1.shape[:-1]), *weight.shape
+    halfway = mm(input1.reshape(count, first), weight.transpose(0, 1).reshape(first, out * second))
+    result = bmm(halfway.reshape(count, out, second), input2.reshape(count, second, 1))
+    result = result.reshape(*input1.shape[:-1], out)
+    return result if bias is None else result + bias
+
+
+@composite
+def kron(input, other):
+    """The Kronecker product: each element of the input times all of the other tensor.
+
+    >>> import adjoint as torch
+    >>> torch.kron(torch.eye(2), torch.tensor([1.0, 2.0]))
+    tensor([[1., 2., 0., 0.],
+            [0., 0., 1., 2.]])
+    """
+    ndim = max(input.ndim, other.ndim)
+    a = (1,) * (ndim - input.ndim) + tuple(input.shape)
+    b = (1,) * (ndim - other.ndim) + tuple(other.shape)
+    spaced_a = [size for pair in zip(a, (1,) * ndim, strict=True) for size in pair]
+    spaced_b = [size for pair in zip((1,) * ndim, b, strict=True) for size in pair]
+    product = input.reshape(spaced_a) * other.reshape(spaced_b)
+    return _unsafe_view(product, [x * y for x, y in zip(a, b, strict=True)])
+
+
+# ---- Contractions
+
+
+@composite(method=False)
+def tensordot(a, b, dims=2, out=None):
+    """The sums of products over several dimensions of two tensors: the last and first `dims`, or lists of them.
+
+    >>> import adjoint as torch
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=1).shape
+    torch.Size([2, 4])
+    """
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
+    else:
+        dims_a, dims_b = dims
+        if isinstance(dims_a, int) or isinstance(dims_b, int):
+            raise TypeError("tensordot(): argument 'dims' must be an int or two tuples of ints, not (int, int)")
+    if len(dims_a) != len(dims_b):
+        raise RuntimeError(f"both dimension lists should have same length; got {list(dims_a)} and {list(dims_b)}")
+    summed_a, kept_a = _split_dims(a, dims_a)
+    summed_b, kept_b = _split_dims(b, dims_b)
+    for dim_a, dim_b, x, y in zip(dims_a, dims_b, summed_a, summed_b, strict=True):
+        if a.shape[x] != b.shape[y]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[x]} in dim {dim_a} and second has "
+                f"size {b.shape[y]} in dim {dim_b}"
+            )
+    size_a, size_b = [a.shape[d] for d in kept_a], [b.shape[d] for d in kept_b]
+    depth = prod(a.shape[d] for d in summed_a)
+    left = a.permute(kept_a + summed_a).reshape(prod(size_a), depth)
+    right = b.permute(summed_b + kept_b).reshape(depth, prod(size_b))
+    return mm(left, right, out=out).reshape(size_a + size_b)
+
+
+def _split_dims(tensor, dims):
+    """The given dimensions, not negative, and the other ones."""
+    summed = []
+    for dim in dims:
+        if not -tensor.ndim <= dim < tensor.ndim:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-tensor.ndim}, {tensor.ndim - 1}], "
+                f"but got {dim})"
+            )
+        dim %= tensor.ndim
+        if dim in summed:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+        summed.append(dim)
+    return summed, [d for d in range(tensor.ndim) if d not in summed]
+
+
+# ---- Einstein's notation. Every operand gets a list of labels, one for each dimension: letters, and for the dimensions
+# under an ellipsis the numbers -1, -2, ... counted from the last.
+
+
+@composite(method=False)
+def einsum(*args):
+    """Sums of products in Einstein's notation: labels that the output lacks are summed over.
+
+    >>> import adjoint as torch
+    >>> torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(3, 4)).shape
+    torch.Size([2, 4])
+    """
+    if len(args) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    equation, operands = args[0], args[1:]
+    if isinstance(equation, Tensor):
+        equation, operands = _equation_of_lists(args)
+    elif len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = operands[0]
+    inputs, output = _parse_einsum(equation, operands)
+    sizes = _label_sizes(inputs, operands)
+    if output is None:
+        output = _default_output(inputs)
+    tensors = [_without_repeats(tensor, labels) for tensor, labels in zip(operands, inputs, strict=True)]
+    result, labels = tensors[0]
+    for i, (tensor, others) in enumerate(tensors[1:], 1):
+        needed = set(output).union(*(later for _, later in tensors[i + 1 :]))
+        result, labels = _contract(result, labels, tensor, others, needed, sizes)
+    result, labels = _sum_out(result, labels, set(output))
+    return result.permute([labels.index(label) for label in output])
+
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def _equation_of_lists(args):
+    """The call form einsum(tensor, labels, tensor, labels, ..., output labels) as an equation."""
+
+    def letters(labels):
+        for label in labels:
+            if label is not ... and not 0 <= label < 52:
+                raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+        return "".join("..." if label is ... else _LETTERS[label] for label in labels)
+
+    equation = ",".join(letters(labels) for labels in args[1::2])
+    if len(args) % 2:
+        equation = ",".join(letters(labels) for labels in args[1:-1:2]) + "->" + letters(args[-1])
+    return equation, args[0 : len(args) - len(args) % 2 : 2]
+
+
+def _parse_einsum(equation, operands):
+    """The labels of each operand, and those of the output (None when the equation gives none)."""
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        word = "fewer" if len(operands) < len(terms) else "more"
+        raise RuntimeError(f"einsum(): {word} operands were provided than specified in the equation")
+    inputs, place = [], 0
+    for i, (term, operand) in enumerate(zip(terms, operands, strict=True)):
+        _check_tensor("einsum", f"operand {i}", i + 2, operand)
+        letters, dots = _letters_of(term, place, f"operand {i}", "any ellipsis")
+        hidden = operand.ndim - len(letters)
+        if hidden < 0 or (hidden and dots is None):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(letters)}) "
+                + ("does not match" if dots is None else "is more than")
+                + f" the number of dimensions ({operand.ndim}) for operand {i}"
+                + (" and no ellipsis was given" if dots is None else "")
+            )
+        inputs.append(_with_ellipsis(letters, dots, hidden))
+        place += len(term) + 1
+    if not arrow:
+        return inputs, None
+    letters, dots = _letters_of(right, len(left) + 2, "output", "any ellipsis (...)")
+    known = set().union(*inputs)
+    for label in letters:
+        if letters.count(label) > 1:
+            raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
+        if label not in known:
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+            )
+    hidden = sum(isinstance(label, int) for label in known)
+    return inputs, _with_ellipsis(letters, dots, hidden)
+
+
+def _letters_of(term, place, owner, ellipsis):
+    """The letters of a term, and where among them the ellipsis stands (None: nowhere). `place` is the term's own."""
+    letters, dots, i = [], None, 0
+    while i < len(term):
+        character = term[i]
+        if character == ".":
+            if dots is not None and owner != "output":
+                raise RuntimeError(f"einsum(): found '.' for {owner} for which an ellipsis was already found")
+            if term[i : i + 3] != "..." or dots is not None:
+                raise RuntimeError(f"einsum(): found '.' for {owner} that is not part of {ellipsis}")
+            dots = len(letters)
+            i += 2
+        elif character in _LETTERS:
+            letters.append(character)
+        elif character != " ":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {place + i} in the equation string, subscripts must be in "
+                "[a-zA-Z]"
+            )
+        i += 1
+    return letters, dots
+
+
+def _with_ellipsis(letters, dots, hidden):
+    """The letters with the labels of `hidden` dimensions where the ellipsis stood."""
+    if dots is None:
+        return letters
+    return letters[:dots] + list(range(-hidden, 0)) + letters[dots:]
+
+
+def _default_output(inputs):
+    """The dimensions under ellipses, then the letters that occur once, in order."""
+    labels = [label for labels in inputs for label in labels]
+    hidden = sorted({label for label in labels if isinstance(label, int)})
+    return hidden + sorted(label for label in labels if isinstance(label, str) and labels.count(label) == 1)
+
+
+def _label_sizes(inputs, operands):
+    """The size of each label; a size of 1 broadcasts."""
+    sizes = {}
+    for i, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
+        own = {}
+        for label, size in zip(labels, operand.shape, strict=True):
+            if own.setdefault(label, size) != size:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, "
+                    f"{size} != {own[label]}"
+                )
+            seen = sizes.get(label, 1)
+            if size != seen and size != 1 and seen != 1:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} has size {size} for operand {i} which does not broadcast with "
+                    f"previously seen size {seen}"
+                )
+            sizes[label] = seen if size == 1 else size
+    return sizes
+
+
+def _without_repeats(tensor, labels):
+    """Takes the diagonal of dimensions that have one label."""
+    labels = list(labels)
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            tensor = tensor.diagonal(0, first, second)
+            del labels[second], labels[first]
+            labels.append(label)
+    return tensor, labels
+
+
+def _sum_out(tensor, labels, needed):
+    """Sums over the dimensions whose label nobody needs."""
+    dims = [d for d, label in enumerate(labels) if label not in needed]
+    if not dims:
+        return tensor, labels
+    return sum_dim(tensor, dims), [label for label in labels if label in needed]
+
+
+def _contract(a, labels_a, b, labels_b, needed, sizes):
+    """The product of two operands, summed over the labels that are no longer needed."""
+    # A summed label that only one of the two has in full size is summed there alone.
+    for label in [label for label in labels_a if label in labels_b and label not in needed]:
+        size_a, size_b = a.shape[labels_a.index(label)], b.shape[labels_b.index(label)]
+        if size_a != size_b or size_a == 1:
+            a, labels_a = sum_dim(a, labels_a.index(label)), [other for other in labels_a if other != label]
+            b, labels_b = sum_dim(b, labels_b.index(label)), [other for other in labels_b if other != label]
+    a, labels_a = _sum_out(a, labels_a, needed.union(labels_b))
+    b, labels_b = _sum_out(b, labels_b, needed.union(labels_a))
+    shared = [label for label in labels_a if label in labels_b and label in needed]
+    summed = [label for label in labels_a if label in labels_b and label not in needed]
+    only_a = [label for label in labels_a if label not in labels_b]
+    only_b = [label for label in labels_b if label not in labels_a]
+    labels = shared + only_a + only_b
+    a = a.permute([labels_a.index(label) for label in shared + only_a + summed])
+    b = b.permute([labels_b.index(label) for label in shared + summed + only_b])
+    if not summed:
+        return a.reshape(*a.shape, *(1,) * len(only_b)) * _spaced(b, len(shared), len(only_a)), labels
+    batch = [sizes[label] for label in shared]
+    rows, columns = a.shape[len(shared) : len(shared) + len(only_a)], b.shape[len(shared) + len(summed) :]
+    depth = prod(a.shape[len(shared) + len(only_a) :])
+    a = a.expand(*batch, *a.shape[len(shared) :]).reshape(prod(batch), prod(rows), depth)
+    b = b.expand(*batch, *b.shape[len(shared) :]).reshape(prod(batch), depth, prod(columns))
+    return bmm(a, b).reshape(*batch, *rows, *columns), labels
+
+
+def _spaced(tensor, place, count):
+    """Puts `count` dimensions of size 1 at `place`."""
+    return tensor.reshape(*tensor.shape[:place], *(1,) * count, *tensor.shape[place:])

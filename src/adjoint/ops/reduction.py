@@ -1,0 +1,425 @@
+"""Reductions: sums, products, extremes, means, variances and norms over some or all dimensions."""
+
+from .language import (
+    Tensor,
+    _logsumexp,
+    abs,
+    composite,
+    conj,
+    cumprod,
+    exp,
+    flip,
+    isnan,
+    keep_dims,
+    log,
+    max_all,
+    max_dim,
+    maximum,
+    mean_all,
+    mean_dim,
+    min_all,
+    min_dim,
+    minimum,
+    nansum,
+    op,
+    pick,
+    prod_all,
+    prod_dim,
+    put_back,
+    sgn,
+    spread,
+    squeeze,
+    std_dim,
+    std_mean_dim,
+    sum_all,
+    sum_dim,
+    sum_to,
+    var_dim,
+    var_mean_dim,
+    vector_norm,
+    view,
+    where,
+)
+from .scan import delayed
+
+_INTERNAL = {"function": False, "method": False}
+INF = float("inf")
+
+
+def _numpy_names(name, given, dim, keepdim):
+    """`dim` and `keepdim` out of NumPy's spellings axis= and keepdims=."""
+    dim, keepdim = given.pop("axis", dim), given.pop("keepdims", keepdim)
+    if given:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(given))}'")
+    return dim, keepdim
+
+
+def _reduced_count(input_meta, g):
+    """How many elements were joined into each element of the result."""
+    return input_meta.numel() // (g.numel() or 1)
+
+
+# ---- Going back from a reduced shape
+
+op("spread(input, size, dim=None)", kernel="spread", node="ExpandBackward0", linear=True, **_INTERNAL,
+   input=lambda g, input_meta, dim: sum_dim(g, dim, keepdim=input_meta.ndim == g.ndim),
+   doc="Repeats a reduced tensor until it has the shape `size` again.")  # fmt: skip
+view("keep_dims(input, dim, ndim)", kernel="keep_dims", node="UnsqueezeBackward0", linear=True, **_INTERNAL,
+     input=lambda g, input_meta: g.reshape(input_meta.shape),
+     doc="Puts reduced dimensions back, with size 1.")  # fmt: skip
+op("sum_to(input, size)", kernel="sum_to", node="SumBackward1", linear=True, **_INTERNAL,
+   input=lambda g, input_meta: g.expand(input_meta.shape),
+   doc="Sums to a shape that broadcasts to the input's.")  # fmt: skip
+
+# ---- Sums and means
+
+op("sum_all(input, *, dtype=None)", kernel="sum_all", node="SumBackward0", linear=True, out=True, **_INTERNAL,
+   input=lambda g, input_meta: spread(g, input_meta.shape))  # fmt: skip
+op("sum_dim(input, dim, keepdim=False, *, dtype=None)", kernel="sum", node="SumBackward1", linear=True, out=True,
+   **_INTERNAL,
+   input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim))  # fmt: skip
+op("mean_all(input, *, dtype=None)", kernel="mean_all", node="MeanBackward0", linear=True, out=True, **_INTERNAL,
+   input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape))  # fmt: skip
+op("mean_dim(input, dim, keepdim=False, *, dtype=None)", kernel="mean", node="MeanBackward1", linear=True, out=True,
+   **_INTERNAL,
+   input=lambda g, input_meta, dim: spread(g / _reduced_count(input_meta, g), input_meta.shape, dim))  # fmt: skip
+
+
+@composite
+def sum(input, dim=..., keepdim=False, *, dtype=None, out=None, **numpy):
+    """The sum of all elements, or over the given dimensions.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(dim=0)
+    tensor([4., 6.])
+    """
+    if numpy:
+        dim, keepdim = _numpy_names("sum", numpy, dim, keepdim)
+    if dim is ...:
+        return sum_all(input, dtype=dtype, out=out)
+    return sum_dim(input, dim, keepdim, dtype=dtype, out=out)
+
+
+@composite
+def mean(input, dim=..., keepdim=False, *, dtype=None, out=None, **numpy):
+    """The mean of all elements, or over the given dimensions.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0, 2.0, 6.0]).mean()
+    tensor(3.)
+    """
+    if numpy:
+        dim, keepdim = _numpy_names("mean", numpy, dim, keepdim)
+    if dim is ...:
+        return mean_all(input, dtype=dtype, out=out)
+    return mean_dim(input, dim, keepdim, dtype=dtype, out=out)
+
+
+@composite(function_=False)
+def sum_to_size(input, *size):
+    """Sums to a shape that broadcasts to the tensor's.
+
+    >>> import adjoint as torch
+    >>> torch.ones(3, 4).sum_to_size(1, 4)
+    tensor([[3., 3., 3., 3.]])
+    """
+    return sum_to(input, size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+
+
+def _nansum(input, dim=None, keepdim=False, *, dtype=None):
+    if input.is_complex():
+        raise RuntimeError("nansum on CPU does not support complex inputs; sum the real and imaginary parts apart")
+    numbers = where(isnan(input), 0, input) if input.is_floating_point() else input
+    return sum_dim(numbers, dim, keepdim, dtype=dtype)
+
+
+op("nansum(input, dim=None, keepdim=False, dtype=None)",
+   forward=lambda input, dim, keepdim, dtype: _nansum(input, dim, keepdim, dtype=dtype), out=True,
+   input=lambda g, input, dim: where(isnan(input), 0, spread(g, input.shape, dim)),
+   doc="The sum of the elements that are not nan.")  # fmt: skip
+
+
+@composite
+def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+    """The mean of the elements that are not nan.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0, float("nan"), 3.0]).nanmean()
+    tensor(2.)
+    """
+    return nansum(input, dim, keepdim, dtype=dtype) / (~isnan(input)).sum(dim, keepdim)
+
+
+@composite
+def count_nonzero(input, dim=None):
+    """How many elements are not zero.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([0, 3, 0, 5]).count_nonzero()
+    tensor(2)
+    """
+    return sum_dim(input != 0, dim)
+
+
+# ---- Products
+
+
+def _products_of_others(x, dim):
+    """For each element the product of all others along `dim`: right with zeros, at every order of derivative."""
+    before = cumprod(delayed(x, dim, 1), dim)
+    after = cumprod(delayed(flip(x, (dim,)), dim, 1), dim)
+    return before * flip(after, (dim,))
+
+
+op("prod_all(input, *, dtype=None)", kernel="prod_all", node="ProdBackward0", out=True, **_INTERNAL,
+   input=lambda g, input: g * conj(_products_of_others(input.reshape(-1), 0)).reshape(input.shape))  # fmt: skip
+op("prod_dim(input, dim, keepdim=False, *, dtype=None)", kernel="prod", node="ProdBackward1", out=True, **_INTERNAL,
+   input=lambda g, input, dim: keep_dims(g, dim, input.ndim) * conj(_products_of_others(input, dim)))  # fmt: skip
+
+
+@composite
+def prod(input, dim=..., keepdim=False, *, dtype=None, out=None, **numpy):
+    """The product of all elements, or along a dimension.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([2.0, 3.0, 4.0]).prod()
+    tensor(24.)
+    """
+    if numpy:
+        dim, keepdim = _numpy_names("prod", numpy, dim, keepdim)
+    if dim is ...:
+        return prod_all(input, dtype=dtype, out=out)
+    return prod_dim(input, dim, keepdim, dtype=dtype, out=out)
+
+
+# ---- Extremes
+
+
+def _shared(g, hits, dim):
+    """Elements that are the extreme share the gradient evenly."""
+    return keep_dims(g, dim, hits.ndim) * hits / sum_dim(hits, dim, True)
+
+
+def _hits(input, out, dim):
+    return input == keep_dims(out, dim, input.ndim)
+
+
+op("amax(input, dim=(), keepdim=False)", kernel="amax", out=True,
+   input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
+   doc="The greatest element over the given dimensions.")  # fmt: skip
+op("amin(input, dim=(), keepdim=False)", kernel="amin", out=True,
+   input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
+   doc="The least element over the given dimensions.")  # fmt: skip
+
+# If there is a nan, it is the extreme.
+op("max_all(input)", kernel="max_all", node="MaxBackward1", out=True, **_INTERNAL,
+   input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
+op("min_all(input)", kernel="min_all", node="MinBackward1", out=True, **_INTERNAL,
+   input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
+op("max_dim(input, dim, keepdim=False)", kernel="max_dim", outputs=("values", "indices"), node="MaxBackward0",
+   out=True, **_INTERNAL,
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
+op("min_dim(input, dim, keepdim=False)", kernel="min_dim", outputs=("values", "indices"), node="MinBackward0",
+   out=True, **_INTERNAL,
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
+
+# Picking elements by index along a dimension, which may have been reduced away, and its transpose.
+op("put_back(input, indices, size, dim)", kernel="put_back", node="ScatterAddBackward0", linear=True, **_INTERNAL,
+   input=lambda g, indices, dim: pick(g, indices, dim))  # fmt: skip
+op("pick(input, indices, dim)", kernel="pick", node="GatherBackward0", linear=True, **_INTERNAL,
+   input=lambda g, indices, input_meta, dim: put_back(g, indices, input_meta.shape, dim))  # fmt: skip
+
+
+def _extreme(name, input, dim, keepdim, other, out, numpy, forms):
+    over_all, along_dim, of_two = forms
+    if numpy:
+        dim, keepdim = _numpy_names(name, numpy, dim, keepdim)
+    other = dim if isinstance(dim, Tensor) else other
+    if other is not None:
+        return of_two(input, other, out=out)
+    if dim is None:
+        return over_all(input, out=out)
+    return along_dim(input, dim, keepdim, out=out)
+
+
+@composite
+def max(input, dim=None, keepdim=False, *, other=None, out=None, **numpy):
+    """The greatest element; with `dim` also where it is; with a second tensor the greater of each two elements.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([[1.0, 5.0], [7.0, 2.0]]).max(dim=1).indices
+    tensor([1, 0])
+    """
+    return _extreme("max", input, dim, keepdim, other, out, numpy, (max_all, max_dim, maximum))
+
+
+@composite
+def min(input, dim=None, keepdim=False, *, other=None, out=None, **numpy):
+    """The least element; with `dim` also where it is; with a second tensor the lesser of each two elements.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([4.0, 1.0, 3.0]).min()
+    tensor(1.)
+    """
+    return _extreme("min", input, dim, keepdim, other, out, numpy, (min_all, min_dim, minimum))
+
+
+op("argmax(input, dim=None, keepdim=False)", kernel="argmax", out=True,
+   doc="The index of the greatest element, the first of equal ones.")  # fmt: skip
+op("argmin(input, dim=None, keepdim=False)", kernel="argmin", out=True,
+   doc="The index of the least element, the first of equal ones.")  # fmt: skip
+op("any(input, dim=None, keepdim=False)", kernel="any", out=True, doc="Whether any element is not zero.")
+op("all(input, dim=None, keepdim=False)", kernel="all", out=True, doc="Whether no element is zero.")
+
+
+# ---- Variances
+
+
+def _var_gradient(g, input, dim, correction):
+    """d var = 2 (x - mean) / (n - correction)"""
+    freedom = _reduced_count(input, g) - (1 if correction is None else correction)
+    g = keep_dims(g, dim, input.ndim)
+    centred = input - mean_dim(input, dim, True)
+    if freedom <= 0:
+        return g * where(centred == 0, float("nan"), INF)
+    return g * (2 / freedom) * centred
+
+
+def _std_gradient(g, input, out, dim, correction):
+    # The root's slope is infinite at 0; there, as for the norm, the subgradient 0 is taken.
+    return _var_gradient(where(out == 0, 0, g / (2 * out)), input, dim, correction)
+
+
+def _mean_gradient(g, input, dim):
+    return spread(g / _reduced_count(input, g), input.shape, dim)
+
+
+op("var_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="var", node="VarBackward0", out=True,
+   **_INTERNAL,
+   input=lambda g, input, dim, correction: _var_gradient(g, input, dim, correction))  # fmt: skip
+op("std_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="standard_deviation", node="StdBackward0",
+   out=True, **_INTERNAL,
+   input=lambda g, input, out, dim, correction: _std_gradient(g, input, out, dim, correction))  # fmt: skip
+op("var_mean_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="var_mean", outputs=("var", "mean"),
+   node="VarMeanBackward0", **_INTERNAL,
+   input=lambda g_var, g_mean, input, dim, correction:
+       _var_gradient(g_var, input, dim, correction) + _mean_gradient(g_mean, input, dim))  # fmt: skip
+op("std_mean_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="std_mean", outputs=("std", "mean"),
+   node="StdMeanBackward0", **_INTERNAL,
+   input=lambda g_std, g_mean, std, input, dim, correction:
+       _std_gradient(g_std, input, std, dim, correction) + _mean_gradient(g_mean, input, dim))  # fmt: skip
+
+
+def _var_arguments(name, dim, unbiased, keepdim, correction, numpy):
+    """(dim, correction, keepdim) of the call forms var(unbiased), var(dim, unbiased, keepdim), var(correction=)."""
+    if numpy:
+        dim, keepdim = _numpy_names(name, numpy, dim, keepdim)
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    return dim, correction if unbiased is None else int(unbiased), keepdim
+
+
+@composite
+def var(input, dim=None, unbiased=None, keepdim=False, *, correction=1, out=None, **numpy):
+    """The variance: squared distances from the mean, summed, over the count less `correction`.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0, 2.0, 3.0]).var()
+    tensor(1.)
+    """
+    dim, correction, keepdim = _var_arguments("var", dim, unbiased, keepdim, correction, numpy)
+    return var_dim(input, dim, correction=correction, keepdim=keepdim, out=out)
+
+
+@composite
+def std(input, dim=None, unbiased=None, keepdim=False, *, correction=1, out=None, **numpy):
+    """The standard deviation: the square root of the variance.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0, 2.0, 3.0]).std()
+    tensor(1.)
+    """
+    dim, correction, keepdim = _var_arguments("std", dim, unbiased, keepdim, correction, numpy)
+    return std_dim(input, dim, correction=correction, keepdim=keepdim, out=out)
+
+
+@composite(method=False)
+def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1, **numpy):
+    """The variance and the mean.
+
+    >>> import adjoint as torch
+    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    dim, correction, keepdim = _var_arguments("var_mean", dim, unbiased, keepdim, correction, numpy)
+    return tuple(var_mean_dim(input, dim, correction=correction, keepdim=keepdim))
+
+
+@composite(method=False)
+def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1, **numpy):
+    """The standard deviation and the mean.
+
+    >>> import adjoint as torch
+    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    dim, correction, keepdim = _var_arguments("std_mean", dim, unbiased, keepdim, correction, numpy)
+    return tuple(std_mean_dim(input, dim, correction=correction, keepdim=keepdim))
+
+
+# ---- Norms
+
+
+def _norm_gradient(g, input, out, ord, dim):
+    """d |x|_p = (|x| / |x|_p)^(p - 1) sgn(x), the subgradient 0 where that is not defined."""
+    if ord == 0:
+        return None
+    if ord == 1:
+        return keep_dims(g, dim, input.ndim) * sgn(input)
+    if ord in (INF, -INF):
+        return _shared(g, _hits(abs(input), out, dim), dim) * sgn(input)
+    if ord == 2:
+        return keep_dims(where(out == 0, 0, g / out), dim, input.ndim) * input
+    outer = where(out == 0, 0, g * out ** (1 - ord))
+    return keep_dims(outer, dim, input.ndim) * where(input == 0, 0, sgn(input) * abs(input) ** (ord - 1))
+
+
+op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", kernel="vector_norm", namespace="linalg",
+   node="LinalgVectorNormBackward0", out=True,
+   input=lambda g, input, out, ord, dim: _norm_gradient(g, input, out, ord, dim),
+   doc="The p-norm of the elements over the given dimensions.")  # fmt: skip
+
+
+@composite
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    """The p-norm of all elements, or over the given dimensions.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([3.0, 4.0]).norm()
+    tensor(5.)
+    """
+    if p is None or p == "fro":
+        p = 2
+    elif isinstance(p, str):
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported. norm() takes a number or 'fro'")
+    return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
+
+
+op("_logsumexp(input, dim, keepdim=False)", kernel="logsumexp", node="LogsumexpBackward0", out=True, **_INTERNAL,
+   input=lambda g, input, out, dim:
+       keep_dims(g, dim, input.ndim) * exp(input - keep_dims(out, dim, input.ndim)))  # fmt: skip
+
+
+@composite
+def logsumexp(input, dim, keepdim=False, *, out=None):
+    """The logarithm of the sum of exponentials, without overflow.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1000.0, 1000.0]).logsumexp(0)
+    tensor(1000.6932)
+    """
+    if not input.is_complex():
+        return _logsumexp(input, dim, keepdim, out=out)
+    peak = input.real.detach().amax(dim, True)
+    total = log(sum_dim(exp(input - peak), dim, True)) + peak
+    return total if keepdim else squeeze(total, dim)

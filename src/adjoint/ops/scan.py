@@ -1,0 +1,56 @@
+"""Scans along one dimension: running sums, products and extremes."""
+
+from .language import cat, conj, cumsum, exp, full_like, linear_recurrence, op, put_back, reverse_cumsum
+
+INF = float("inf")
+
+
+def delayed(x, dim, first):
+    """The elements one place later along `dim`, beginning with `first`."""
+    if x.numel() == 0:
+        return x
+    if x.ndim == 0:
+        return full_like(x, first)
+    return cat([full_like(x.narrow(dim, 0, 1), first), x.narrow(dim, 0, x.shape[dim] - 1)], dim)
+
+
+op("cumsum(input, dim, *, dtype=None)", kernel="cumsum", linear=True, inplace=True, out=True,
+   input=lambda g, dim: reverse_cumsum(g, dim),
+   doc="The sums of all elements up to each place.")  # fmt: skip
+op("reverse_cumsum(input, dim)", kernel="reverse_cumsum", linear=True, method=False, function=False,
+   node="CumsumBackward0",
+   input=lambda g, dim: cumsum(g, dim),
+   doc="The sums of all elements from each place on.")  # fmt: skip
+
+# y[i] = x[i] + w[i] y[i-1], or in reverse y[i] = x[i] + w[i+1] y[i+1]. Each is the other's transpose, so that the rules
+# close: scans whose quotients would divide by zero or overflow are differentiated through it, at any order.
+op("linear_recurrence(input, weight, dim, reverse=False)", kernel="linear_recurrence", method=False, function=False,
+   input=lambda g, weight, dim, reverse: linear_recurrence(g, conj(weight), dim, not reverse),
+   weight=lambda g, weight, out, dim, reverse: _recurrence_weight(g, weight, out, dim, reverse))  # fmt: skip
+
+
+def _recurrence_weight(g, weight, out, dim, reverse):
+    arriving = linear_recurrence(g, conj(weight), dim, not reverse)
+    if reverse:
+        return delayed(arriving, dim, 0) * conj(out)
+    return arriving * conj(delayed(out, dim, 0))
+
+
+# dL/dx[i] = y[i-1] s[i] with s[i] = sum over k >= i of g[k] x[i+1] ... x[k]: no division, so zeros do no harm.
+op("cumprod(input, dim, *, dtype=None)", kernel="cumprod", inplace=True, out=True,
+   input=lambda g, input, out, dim: conj(delayed(out, dim, 1)) * linear_recurrence(g, conj(input), dim, True),
+   doc="The products of all elements up to each place.")  # fmt: skip
+
+# dL/dx[i] = exp(x[i] - y[i]) s[i] with s[i] = sum over k >= i of g[k] exp(y[i] - y[k]); y never falls, so that no
+# exponential exceeds 1.
+op("logcumsumexp(input, dim)", kernel="logcumsumexp", out=True,
+   input=lambda g, input, out, dim:
+       exp(input - out) * linear_recurrence(g, exp(delayed(out, dim, -INF) - out), dim, True),
+   doc="The logarithm of the sums of exponentials up to each place.")  # fmt: skip
+
+op("cummax(input, dim)", kernel="cummax", outputs=("values", "indices"), out=True,
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
+   doc="The greatest element up to each place, and where it is.")  # fmt: skip
+op("cummin(input, dim)", kernel="cummin", outputs=("values", "indices"), out=True,
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
+   doc="The least element up to each place, and where it is.")  # fmt: skip

@@ -1,0 +1,1 @@
+"""Special functions; filled from the op table when the package is imported."""

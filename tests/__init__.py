@@ -1,0 +1,1 @@
+"""The tests of Adjoint: most of them run the same calls in torch and compare."""

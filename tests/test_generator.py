@@ -1,0 +1,418 @@
+"""The op-table language and the generator: tracing, derived derivatives, emitted text, and every error message.
+
+Nothing here needs the compiled package: the op table is read symbolically, and rules run on Python floats.
+"""
+
+import math
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import emit
+import generate
+import symbolic
+from symbolic import TraceError, Value, apply, lift
+
+
+@pytest.fixture(scope="module", autouse=True)
+def restore_package():
+    """The generator puts stand-ins for the package into sys.modules; the other tests need the real one."""
+    saved = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "adjoint"}
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "adjoint"]:
+        del sys.modules[name]
+    sys.modules.update(saved)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return generate.load_table()
+
+
+CORE = """
+from .language import elementwise, zeros_like
+elementwise("add(input, other)", lambda input, other: input + other,
+            input=lambda g: g, other=lambda g: g)
+elementwise("mul(input, other)", lambda input, other: input * other,
+            input=lambda g, other: g * other.conj(), other=lambda g, input: g * input.conj())
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Reads an op table of two files: the core above, and a family given as text with the names it imports."""
+
+    def read(text, names):
+        folder = tmp_path / "adjoint" / "ops"
+        folder.mkdir(parents=True)
+        (folder / "core.py").write_text(CORE)
+        (folder / "family.py").write_text(f"from .language import {names}\n{text}")
+        return generate.load_table(tmp_path)
+
+    return read
+
+
+X = Value("input", (), "x")
+Y = Value("input", (), "y")
+
+# What the language's functions mean for Python floats.
+FLOATS = {
+    "where": lambda condition, a, b: a if condition else b,
+    "maximum": max,
+    "minimum": min,
+    "conj": lambda a: a,
+    "real": lambda a: a,
+    "abs": abs,
+    "sign": lambda a: (a > 0) - (a < 0),
+    "sgn": lambda a: (a > 0) - (a < 0),
+    "logical_not": lambda a: not a,
+    **{name: getattr(math, name) for name in symbolic.PRIMITIVES if hasattr(math, name)},
+    "digamma": lambda a: (math.lgamma(a + 1e-5) - math.lgamma(a - 1e-5)) / 2e-5,
+}
+
+
+def evaluate(root, leaves):
+    """The value of a traced expression for Python floats."""
+    values = {}
+    for value in symbolic.topological([root]):
+        args = [values[id(a)] for a in value.args]
+        if value.kind == "const":
+            values[id(value)] = value.payload
+        elif not value.args:
+            values[id(value)] = leaves[value.payload]
+        elif value.kind in symbolic.INFIX:
+            values[id(value)] = eval(f"a {symbolic.INFIX[value.kind]} b", {"a": args[0], "b": args[1]})
+        elif value.kind == "neg":
+            values[id(value)] = -args[0]
+        else:
+            values[id(value)] = FLOATS[value.kind](*args)
+    return values[id(root)]
+
+
+# ---- symbolic values
+
+
+def test_equal_expressions_are_one_object():
+    assert X * Y + 1 is X * Y + 1
+    assert X * Y is not Y * X
+
+
+def test_constants_of_different_type_stay_apart():
+    assert lift(1) is not lift(1.0)
+    assert lift(0.0) is not lift(-0.0)
+
+
+def test_simplification_changes_no_result():
+    assert X * 1 is X
+    assert apply("neg", -X) is X
+    assert X.conj().conj() is X
+    assert lift(2) * 3 is lift(6)
+    assert (X * 0).kind == "mul"  # inf * 0 is nan
+    assert (X + 0).kind == "add"  # -0.0 + 0 is 0.0
+
+
+def test_topological_order_puts_arguments_first():
+    root = (X + Y) * (X + Y)
+    kinds = [value.kind for value in symbolic.topological([root])]
+    assert kinds == ["input", "input", "add", "mul"]
+
+
+def test_a_deep_expression_does_not_recurse():
+    root = X
+    for _ in range(20000):
+        root = root + 1
+    assert len(symbolic.topological([root])) == 20002
+
+
+def test_conditions_and_methods_without_meaning_are_refused():
+    with pytest.raises(TraceError, match=r"use where\(condition, a, b\)"):
+        _ = 1 if X > 0 else 0
+    with pytest.raises(TraceError, match=r"\.sum has no meaning for one element"):
+        X.sum()
+    with pytest.raises(TraceError, match=r"str .* is used as an element's value"):
+        X + "1"
+    with pytest.raises(TraceError, match="exp takes 1 values; came 2"):
+        apply("exp", X, Y)
+
+
+def test_strip_conj():
+    assert symbolic.strip_conj((X.conj() * Y).conj()) is X * Y
+
+
+# ---- the op table itself
+
+
+def test_every_elementwise_op_is_traced(table):
+    kernels = [k for item in table.unique("elementwise") for k in generate.kernels_of(table, item)]
+    names = {kernel.name for kernel in kernels}
+    assert {"mul", "mul.input", "mul.other", "gelu.input", "eq", "polygamma.input"} <= names
+    assert "eq.input" not in names
+    assert "add.input" not in names  # the rule is g itself
+    assert all(len(kernel.inputs) <= 8 for kernel in kernels)
+
+
+# Where an op is not defined, or its derivative jumps, the numeric check uses these points instead.
+POINTS = {"acosh": (1.7, 2.9), "polygamma": None, "erfinv": None, "angle": None, "sgn": None, "hypot": (0.4, 0.7)}
+SMOOTH = (0.37, 0.71, 0.23)
+
+
+def test_rules_match_numeric_derivatives(table):
+    checked = 0
+    for item in table.unique("elementwise"):
+        points = POINTS.get(item.name, SMOOTH)
+        if not item.differentiable or points is None:
+            continue
+        kernels = generate.kernels_of(table, item)
+        leaves = dict(zip(item.operands, points, strict=False)) | item.defaults
+        forward = kernels[0].value
+        for kernel in kernels[1:]:
+            step = 1e-6
+
+            def at(value, argument=kernel.argument, leaves=leaves, forward=forward):
+                return evaluate(forward, leaves | {argument: value})
+
+            try:
+                numeric = (at(leaves[kernel.argument] + step) - at(leaves[kernel.argument] - step)) / (2 * step)
+                got = evaluate(kernel.value, leaves | {"g": 1.5, "out": evaluate(forward, leaves)})
+            except KeyError:
+                continue  # a primitive without a counterpart in Python's math module
+            assert got == pytest.approx(1.5 * numeric, rel=1e-4, abs=1e-6), kernel.name
+            checked += 1
+    assert checked > 60
+
+
+def test_derived_rules_run_as_python(table, monkeypatch):
+    language = types.ModuleType("language_of_floats")
+    vars(language).update(FLOATS)
+    monkeypatch.setitem(sys.modules, "language_of_floats", language)
+    namespace = {}
+    exec(generate.generate(table)["derived.py"].replace(".language", "language_of_floats"), namespace)
+    rule = namespace["RULES"]["gelu"]["input"]
+    for x in (-3.0, -0.5, 0.0, 0.7, 4.0):
+        density = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+        expected = 0.5 * (1 + math.erf(x / math.sqrt(2))) + x * density
+        assert rule(2.0, x) == pytest.approx(2 * expected, rel=1e-12, abs=1e-15)
+
+
+def test_an_op_inlines_another(load):
+    table = load(
+        'elementwise("twice(input)", lambda input: input + input, input=lambda g: g + g)\n'
+        'elementwise("scaled(input, *, by=3)", lambda input, by: by * input)\n'
+        'elementwise("both(input)", lambda input: scaled(twice(input), by=5))\n',
+        names="elementwise, scaled, twice",
+    )
+    forward, rule = generate.kernels_of(table, table.ops["both"])
+    assert repr(forward.value) == "mul(5, add(input, input))"
+    assert evaluate(rule.value, {"g": 1.0, "input": 7.0}) == 10.0
+    assert rule.inputs == ["g"]
+
+
+def test_derived_rule_of_two_operands_keeps_params(load):
+    table = load(
+        'elementwise("mix(input, other, *, w=2)", lambda input, other, w: w * input * other)\n', names="elementwise"
+    )
+    _, first, second = generate.kernels_of(table, table.ops["mix"])
+    assert (first.name, first.inputs) == ("mix.input", ["g", "other"])
+    assert (second.name, second.inputs) == ("mix.other", ["g", "input"])
+    assert evaluate(first.value, {"g": 1.0, "other": 3.0, "w": 2}) == 6.0
+
+
+# ---- emitted text
+
+
+def test_loops_compute_shared_parts_once(load):
+    table = load(
+        'elementwise("f(input)", lambda input: exp(input) + exp(input) * 0.5, input=lambda g: zeros_like(g))\n',
+        names="elementwise, exp, zeros_like",
+    )
+    text = "\n".join(generate.generate(table).values())
+    body = text[text.index("forward_f") : text.index("rule_f_input")]
+    assert body.count("fn::exp") == 1
+    assert "result[i] = fn::cast<T>(fn::Real<T>(0));" in text
+    assert '{"f.input", ResultKind::Same, 1, 0, DType::Float32, kernels::ADJOINT_ISA::rule_f_input<float>},' in text
+    assert "Complex64, kernels::ADJOINT_ISA::forward_f" not in text
+
+
+def test_type_families(load):
+    table = load(
+        'elementwise("bits(input)", lambda input: ~input, types="only integer")\n'
+        'elementwise("promoted(input)", lambda input: 1 / input, types="complex", promote="float",'
+        " input=lambda g, out: -g * out * out)\n",
+        names="elementwise",
+    )
+    (bits,) = generate.kernels_of(table, table.ops["bits"])
+    forward, rule = generate.kernels_of(table, table.ops["promoted"])
+    assert bits.families() == {"integer"}
+    assert forward.families() == rule.families() == {"float", "complex"}
+
+
+def test_constants_in_loops():
+    assert emit._cpp_constant(2) == "fn::Real<T>(2)"
+    assert emit._cpp_constant(-0.5) == "fn::Real<T>(-0.5)"
+    assert emit._cpp_constant(float("inf")) == "fn::Real<T>(INFINITY)"
+    assert emit._cpp_constant(float("-inf")) == "fn::Real<T>(-INFINITY)"
+    assert emit._cpp_constant(float("nan")) == "fn::Real<T>(NAN)"
+    assert emit._cpp_constant(1j) == "fn::constant<T>(0.0, 1.0)"
+    assert emit._cpp_constant(True) == "true"
+
+
+def test_glue_is_keyed_by_op_name(load):
+    table = load(
+        'op("sum(input, dim=None, keepdim=False)", kernel="sum_dims",'
+        " input=lambda g, input_meta, dim, keepdim: spread(g, input_meta.shape, dim, keepdim))\n"
+        'view("t(input)", kernel="transpose_last", input=lambda g: g)\n'
+        'op("loss(input)", forward=lambda input: input, input=lambda g: g)\n'
+        '@composite(alias=("sum_of_all",))\ndef total(input):\n    return spread(input)\n',
+        names="composite, op, spread, view",
+    )
+    text = generate.generate(table)["glue.cpp"]
+    assert 'ops::sum_dims(Arg{slots[0], "sum", "input"}, Arg{slots[1], "sum", "dim"}' in text
+    assert '{"sum", glue_sum},' in text
+    assert '{"t", glue_t},' in text
+    assert "loss" not in text
+    assert text.index("{nullptr, nullptr}") > text.index('{"t", glue_t}')
+
+
+def test_files_are_written_only_when_changed(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["generate.py", "--out", str(tmp_path)])
+    generate.main()
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    generate.main()
+    assert before == {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert {"kernels_real_0.cpp", "kernels_other_3.cpp", "kernels_registration.cpp", "glue.cpp"} <= set(before)
+
+
+# ---- errors of tracing: they name the op, the argument and the file
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            'elementwise("f(input)", lambda input: matmul(input, input))',
+            r"f: the expression cannot be traced: matmul is neither a primitive nor an elementwise op.*family\.py:2",
+        ),
+        (
+            'elementwise("f(input)", lambda input: input, input=lambda g, out: g * matmul(out))',
+            r"f: the rule for 'input' cannot be traced: matmul is neither.*family\.py:2",
+        ),
+        (
+            'elementwise("f(input)", lambda input: input if input > 0 else 0)',
+            r"f: the expression cannot be traced: a Python condition.*use where",
+        ),
+        ('elementwise("f(input)", lambda input: f(input))', "f is used in its own expression"),
+        ('elementwise("f(input)", lambda input: mul(input, by=input))', "mul is called with other arguments than"),
+        ('elementwise("f(input)", lambda input: matmul.T(input))', r"matmul\.T has no meaning in a kernel"),
+        ('elementwise("f(input)", lambda input: missing(input))', "name 'missing' is not defined"),
+    ],
+)
+def test_trace_errors(load, text, message):
+    table = load(text + "\n", names="elementwise, f, matmul, mul")
+    with pytest.raises(SystemExit, match=message):
+        generate.generate(table)
+
+
+def test_too_many_operands(load):
+    names = ", ".join(f"x{i}" for i in range(9))
+    table = load(
+        f'elementwise("f({names})", lambda {names}: {names.replace(", ", " + ")}, types="integer")\n',
+        names="elementwise",
+    )
+    with pytest.raises(ValueError, match="f: f reads 9 arrays; a kernel can read 8"):
+        generate.generate(table)
+
+
+def test_no_rule_to_derive_from(load):
+    table = load('elementwise("f(input)", lambda input: tanh(input))\n', names="elementwise, tanh")
+    with pytest.raises(ValueError, match="f: no rule can be derived: tanh has none; write the rules of f"):
+        generate.generate(table)
+
+
+# ---- errors of declarations
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('elementwise("f input", lambda input: input)', "'f input': expected a signature such as"),
+        ('elementwise("f(input, =)", lambda input: input)', "the argument list is not valid Python"),
+        ('elementwise("f(input, a=b)", lambda input: input)', "defaults must be literals"),
+        ('elementwise("f(input)", 3)', "f: the second argument must be the expression"),
+        ('elementwise("f(input)", lambda other: other)', r"f: the expression's parameters are \(other\)"),
+        ('elementwise("f(input)", lambda input, x: x)', "f: the expression uses 'x'; expected only input"),
+        ('elementwise("f(input, a=None)", lambda input: input)', "f: the default of 'a' must be a number"),
+        ('elementwise("f(input)", lambda input: input, result="int")', "f: result='int' is not one of"),
+        ('elementwise("f(input)", lambda input: input, promote="up")', "f: promote='up' is not one of"),
+        ('elementwise("f(input)", lambda input: input, types="quad")', "f: types names quad; expected words of"),
+        ('elementwise("f(input)", lambda input: input, alias="g")', r"f: alias='g' must be a tuple"),
+        (
+            'elementwise("f(input)", lambda input: input, other=None)',
+            "f: 'other' is neither an option nor an argument; arguments are input",
+        ),
+        (
+            'elementwise("f(input, other)", lambda input, other: input, input=lambda g: g)',
+            "f: the rule for 'other' is missing; write None if it is not differentiable",
+        ),
+        (
+            'elementwise("f(input)", lambda input: input, input=lambda g, inputs: g)',
+            "f: the rule for 'input' uses 'inputs'; expected only g, input, out",
+        ),
+        (
+            'elementwise("f(input, a=1)", lambda input: input, input=lambda g: g, a=lambda g: g)',
+            "f: 'a' is a number, not a tensor, and can have no rule",
+        ),
+        (
+            'elementwise("f(input)", lambda input: input > 0, result="bool", input=lambda g: g)',
+            "f: a rule for 'input' is given, but the results can carry no gradient",
+        ),
+        (
+            'elementwise("f(input)", lambda input: input, input=lambda g, out: g)',
+            "f: the rule for 'input' does not use its parameter 'out'; remove it",
+        ),
+        (
+            'elementwise("f(input, other)", lambda input, other: input, input=lambda g: g, other=None)',
+            "f: the expression does not use its parameter 'other'",
+        ),
+        ('elementwise("mul(input)", lambda input: input)', r"mul: declared twice: also in core\.py"),
+        ('op("f(input)", input=lambda g: g)', "f: give either kernel= or forward="),
+        ('view("f(input)", kernel="f", forward=3, input=None)', "f: give either kernel= or forward="),
+        (
+            'op("f(input)", kernel="f", input=lambda g, inpt_meta: g)',
+            "f: the rule for 'input' uses 'inpt_meta'; expected only g, input, input_meta, out, out_meta",
+        ),
+        (
+            'op("f(input)", kernel="f", outputs=("values", "indices"), input=lambda g, g_value: g)',
+            "uses 'g_value'; expected only g, g_indices, g_values, indices",
+        ),
+    ],
+)
+def test_declaration_errors(load, text, message):
+    with pytest.raises(ValueError, match=message):
+        load(text + "\n", names="elementwise, op, view")
+
+
+def test_default_node_names():
+    name = generate.declaration.node_name
+    assert name("mul") == "MulBackward0"
+    assert name("leaky_relu") == "LeakyReluBackward0"
+
+
+def test_declaration_attributes(load):
+    item = load(
+        'elementwise("f(input, other, *, alpha=1)", lambda input, other, alpha: input + alpha * other,'
+        ' types="integer", input=lambda g: g, other=None)\n',
+        names="elementwise",
+    ).ops["f"]
+    assert item.operands == ("input", "other")
+    assert item.params == ("alpha",)
+    assert item.defaults == {"alpha": 1}
+    assert item.positional == 2
+    assert item.types == {"float", "half", "integer"}
+    assert item.uses == {"input": ("g",)}
+    assert item.inplace
+    assert item.out
+    assert not item.derived
