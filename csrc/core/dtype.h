@@ -5,6 +5,8 @@
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 
 #include "core/error.h"
 
@@ -155,10 +157,12 @@ inline To convert(From value) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // Out-of-range conversions are undefined in C++: go by way of int64 with the x86 result for what does not fit.
-    constexpr From limit = static_cast<From>(9223372036854775808.0);
-    int64_t wide = (value >= -limit && value < limit) ? static_cast<int64_t>(value) : INT64_MIN;
-    return static_cast<To>(wide);
+    // Undefined in C++ for what does not fit: there it is what torch gives on x86, the least integer of a wider type,
+    // cut to size. Signed types go by way of int32, uint8 by way of int64.
+    using Wide = std::conditional_t<std::is_signed_v<To> && sizeof(To) <= 4, int32_t, int64_t>;
+    constexpr Wide least = std::numeric_limits<Wide>::min();
+    constexpr From limit = -static_cast<From>(least);
+    return static_cast<To>(value >= -limit && value < limit ? static_cast<Wide>(value) : least);
   } else {
     return static_cast<To>(value);
   }

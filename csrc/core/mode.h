@@ -13,7 +13,13 @@ enum ModeFlags : uint32_t {
   kSavedTensorHooks = 16,
 };
 
-extern thread_local uint32_t mode_flags;
+/// Initial-exec: read by every op, so it must not cost a function call.
+#if defined(__linux__)
+#define ADJOINT_FAST_TLS __attribute__((tls_model("initial-exec")))
+#else
+#define ADJOINT_FAST_TLS
+#endif
+extern thread_local ADJOINT_FAST_TLS constinit uint32_t mode_flags;
 
 inline bool grad_enabled() { return !(mode_flags & kGradDisabled); }
 

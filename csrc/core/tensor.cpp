@@ -9,7 +9,7 @@
 namespace adjoint {
 
 PyTypeObject* tensor_type = nullptr;
-thread_local uint32_t mode_flags = 0;
+thread_local ADJOINT_FAST_TLS constinit uint32_t mode_flags = 0;
 
 namespace {
 
@@ -48,11 +48,13 @@ void destroy_extra(Tensor* tensor) {
   Tensor* base = extra->base;
   PyObject* hooks = extra->hooks;
   PyObject* post_hooks = extra->post_hooks;
+  auto* parked = reinterpret_cast<PyObject*>(extra->accumulator_parked ? extra->accumulator : nullptr);
   if (free_extra_count < kFreeExtras) {
     free_extras[free_extra_count++] = extra;
   } else {
     delete extra;
   }
+  Py_XDECREF(parked);
   Py_XDECREF(as_object(base));
   Py_XDECREF(hooks);
   Py_XDECREF(post_hooks);

@@ -25,7 +25,8 @@ enum class ViewOrigin : uint8_t { Recorded, NoGrad, MultiOutput, Inference };
 /// What few tensors need: allocated when first used.
 struct TensorExtra {
   Tensor* base;            ///< the tensor that this one is a view of (owned), or null
-  Node* accumulator;       ///< the leaf's AccumulateGrad node (not owned: the node owns the leaf)
+  Node* accumulator;       ///< the leaf's AccumulateGrad node; see Note [Parked accumulators] in tape/history.cpp
+  bool accumulator_parked; ///< the leaf owns the node, for lack of a graph that does
   OwnVersion* version;     ///< null: the storage's counter
   PyObject* hooks;         ///< dict id -> callable, run on the gradient; owned
   PyObject* post_hooks;    ///< dict id -> callable, run after accumulation; owned

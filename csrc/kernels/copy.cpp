@@ -8,10 +8,7 @@
 #include <utility>
 
 #include "core/parallel.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "kernels/half_rows.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -48,11 +45,6 @@ const bool has_avx512 = [] {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }();
-
-const bool has_f16c = [] {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
-}();
 #endif
 
 template <class From, class To>
@@ -61,42 +53,6 @@ void convert_fast(const void* src, void* dst, int64_t n) {
   if (has_avx512 && n >= 16) return convert_avx512<From, To>(src, dst, n);
 #endif
   convert_portable<From, To>(src, dst, n);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx,f16c"))) void half_to_float_f16c(const Half* in, float* out, int64_t n) {
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
-  }
-  for (; i < n; ++i) out[i] = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(in[i].bits)));
-}
-
-__attribute__((target("avx,f16c"))) void float_to_half_f16c(const float* in, Half* out, int64_t n) {
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    __m128i narrow = _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), narrow);
-  }
-  for (; i < n; ++i) {
-    out[i].bits = static_cast<uint16_t>(
-        _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(in[i]), _MM_FROUND_TO_NEAREST_INT)));
-  }
-}
-#endif
-
-void half_to_float(const Half* in, float* out, int64_t n) {
-#if defined(__x86_64__)
-  if (has_f16c) return half_to_float_f16c(in, out, n);
-#endif
-  convert_portable<Half, float>(in, out, n);
-}
-
-void float_to_half(const float* in, Half* out, int64_t n) {
-#if defined(__x86_64__)
-  if (has_f16c) return float_to_half_f16c(in, out, n);
-#endif
-  convert_portable<float, Half>(in, out, n);
 }
 
 /// True when a conversion leaves every byte as it is.
@@ -485,23 +441,23 @@ void convert_contiguous(DType from, const void* src, DType to, void* dst, int64_
   // Half goes by way of float, in chunks: the hardware converts eight at a time, but only between these two.
   if (from == DType::Float16) {
     const Half* in = static_cast<const Half*>(src);
-    if (to == DType::Float32) return half_to_float(in, static_cast<float*>(dst), n);
+    if (to == DType::Float32) return widen_row(in, static_cast<float*>(dst), n);
     float chunk[kChunk];
     for (int64_t i = 0; i < n; i += kChunk) {
       int64_t count = std::min(kChunk, n - i);
-      half_to_float(in + i, chunk, count);
+      widen_row(in + i, chunk, count);
       convert_contiguous(DType::Float32, chunk, to, static_cast<char*>(dst) + i * itemsize(to), count);
     }
     return;
   }
   if (to == DType::Float16) {
     Half* out = static_cast<Half*>(dst);
-    if (from == DType::Float32) return float_to_half(static_cast<const float*>(src), out, n);
+    if (from == DType::Float32) return narrow_row(static_cast<const float*>(src), out, n);
     float chunk[kChunk];
     for (int64_t i = 0; i < n; i += kChunk) {
       int64_t count = std::min(kChunk, n - i);
       convert_contiguous(from, static_cast<const char*>(src) + i * itemsize(from), DType::Float32, chunk, count);
-      float_to_half(chunk, out + i, count);
+      narrow_row(chunk, out + i, count);
     }
     return;
   }

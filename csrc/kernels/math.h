@@ -10,6 +10,7 @@
 
 #include "core/dtype.h"
 #include "core/scalar.h"
+#include "kernels/vector_math.h"
 
 /// The instruction set this file is compiled for. It is part of the name of everything here, so that the linker never
 /// replaces a function of one instruction set by another's.
@@ -17,15 +18,6 @@
 #define ADJOINT_ISA baseline
 #endif
 
-#ifdef ADJOINT_VECTOR_MATH
-/// Tells the compiler that a vector variant of a C library function exists.
-#define ADJOINT_VECTOR_UNARY(name)                                       \
-  __attribute__((simd("notinbranch"))) double name(double) noexcept;     \
-  __attribute__((simd("notinbranch"))) float name##f(float) noexcept;
-#define ADJOINT_VECTOR_BINARY(name)                                           \
-  __attribute__((simd("notinbranch"))) double name(double, double) noexcept;  \
-  __attribute__((simd("notinbranch"))) float name##f(float, float) noexcept;
-extern "C" {
 ADJOINT_VECTOR_UNARY(exp)
 ADJOINT_VECTOR_UNARY(exp2)
 ADJOINT_VECTOR_UNARY(expm1)
@@ -50,10 +42,6 @@ ADJOINT_VECTOR_UNARY(erfc)
 ADJOINT_VECTOR_BINARY(pow)
 ADJOINT_VECTOR_BINARY(atan2)
 ADJOINT_VECTOR_BINARY(hypot)
-}
-#undef ADJOINT_VECTOR_UNARY
-#undef ADJOINT_VECTOR_BINARY
-#endif
 
 namespace adjoint::fn {
 inline namespace ADJOINT_ISA {

@@ -1,38 +1,10 @@
 // Tables of the conversions between every dtype and the accumulation types, and the checks of shapes and dtypes.
 #include "kernels/reduce_rows.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "kernels/half_rows.h"
 
 namespace adjoint::kernels {
 namespace {
-
-#if defined(__x86_64__)
-const bool kHasF16C = __builtin_cpu_supports("f16c") && __builtin_cpu_supports("avx");
-
-__attribute__((target("avx,f16c"))) int64_t widen_f16c(const Half* source, int64_t n, float* target) {
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + i));
-    _mm256_storeu_ps(target + i, _mm256_cvtph_ps(bits));
-  }
-  return i;
-}
-
-__attribute__((target("avx,f16c"))) int64_t narrow_f16c(const float* source, int64_t n, Half* target) {
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    __m128i bits = _mm256_cvtps_ph(_mm256_loadu_ps(source + i), _MM_FROUND_TO_NEAREST_INT);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(target + i), bits);
-  }
-  return i;
-}
-#else
-constexpr bool kHasF16C = false;
-int64_t widen_f16c(const Half*, int64_t, float*) { return 0; }
-int64_t narrow_f16c(const float*, int64_t, Half*) { return 0; }
-#endif
 
 template <class A, class T>
 void load_run(const char* source, int64_t stride, int64_t n, A* target) {
@@ -41,18 +13,18 @@ void load_run(const char* source, int64_t stride, int64_t n, A* target) {
     for (int64_t i = 0; i < n; ++i) target[i] = convert<A>(from[i * stride]);
     return;
   }
-  int64_t i = 0;
   if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, float>) {
-    if (kHasF16C) i = widen_f16c(from, n, target);
+    widen_row(from, target, n);
   } else if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, double>) {
     float buffer[256];
-    for (; i < n; i += 256) {
+    for (int64_t i = 0; i < n; i += 256) {
       int64_t m = std::min<int64_t>(256, n - i);
-      load_run<float, Half>(source + i * 2, 1, m, buffer);
+      widen_row(from + i, buffer, m);
       for (int64_t j = 0; j < m; ++j) target[i + j] = buffer[j];
     }
+  } else {
+    for (int64_t i = 0; i < n; ++i) target[i] = convert<A>(from[i]);
   }
-  for (; i < n; ++i) target[i] = convert<A>(from[i]);
 }
 
 template <class A, class T>
@@ -62,11 +34,11 @@ void store_run(const A* source, int64_t n, char* target, int64_t stride) {
     for (int64_t i = 0; i < n; ++i) to[i * stride] = convert<T>(source[i]);
     return;
   }
-  int64_t i = 0;
   if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, float>) {
-    if (kHasF16C) i = narrow_f16c(source, n, to);
+    narrow_row(source, to, n);
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = convert<T>(source[i]);
   }
-  for (; i < n; ++i) to[i] = convert<T>(source[i]);
 }
 
 }  // namespace

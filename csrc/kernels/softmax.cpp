@@ -6,17 +6,9 @@
 
 #include "kernels/reduce.h"
 #include "kernels/reduce_monoid.h"
+#include "kernels/vector_math.h"
 
-// The C library's vector exponentials, which the compiler uses for loops over these declarations.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-extern "C" {
-__attribute__((simd("notinbranch"))) float expf(float) noexcept;
-__attribute__((simd("notinbranch"))) double exp(double) noexcept;
-}
-#define ADJOINT_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
-#else
-#define ADJOINT_CLONES
-#endif
+ADJOINT_VECTOR_UNARY(exp)
 
 namespace adjoint::kernels {
 namespace {
@@ -25,62 +17,44 @@ namespace {
 /// last bit may differ.
 constexpr int kStep = 16;
 
-// y[i] = exp(x[i] - shift[i]) for n a multiple of kStep; y may be x. Not templates: those cannot be cloned.
+/// The shift of element i: one for all, or one for each.
+template <class A>
+inline A shift_of(A shift, int64_t) {
+  return shift;
+}
+template <class A>
+inline A shift_of(const A* shift, int64_t i) {
+  return shift[i];
+}
+
+template <class A, class Shift>
+inline void exp_steps_of(const A* x, Shift shift, A* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += kStep) {
+    A block[kStep];
+    for (int k = 0; k < kStep; ++k) block[k] = std::exp(x[i + k] - shift_of<A>(shift, i + k));
+    for (int k = 0; k < kStep; ++k) y[i + k] = block[k];
+  }
+}
+
+// y[i] = exp(x[i] - shift) for n a multiple of kStep; y may be x. Not templates: those cannot be cloned.
+ADJOINT_CLONES void exp_steps(const float* x, float shift, float* y, int64_t n) { exp_steps_of(x, shift, y, n); }
+ADJOINT_CLONES void exp_steps(const double* x, double shift, double* y, int64_t n) { exp_steps_of(x, shift, y, n); }
 ADJOINT_CLONES void exp_steps(const float* x, const float* shift, float* y, int64_t n) {
-  for (int64_t i = 0; i < n; i += kStep) {
-    float block[kStep];
-    for (int k = 0; k < kStep; ++k) block[k] = expf(x[i + k] - shift[i + k]);
-    for (int k = 0; k < kStep; ++k) y[i + k] = block[k];
-  }
+  exp_steps_of(x, shift, y, n);
 }
-
 ADJOINT_CLONES void exp_steps(const double* x, const double* shift, double* y, int64_t n) {
-  for (int64_t i = 0; i < n; i += kStep) {
-    double block[kStep];
-    for (int k = 0; k < kStep; ++k) block[k] = exp(x[i + k] - shift[i + k]);
-    for (int k = 0; k < kStep; ++k) y[i + k] = block[k];
-  }
-}
-
-ADJOINT_CLONES void exp_steps(const float* x, float shift, float* y, int64_t n) {
-  for (int64_t i = 0; i < n; i += kStep) {
-    float block[kStep];
-    for (int k = 0; k < kStep; ++k) block[k] = expf(x[i + k] - shift);
-    for (int k = 0; k < kStep; ++k) y[i + k] = block[k];
-  }
-}
-
-ADJOINT_CLONES void exp_steps(const double* x, double shift, double* y, int64_t n) {
-  for (int64_t i = 0; i < n; i += kStep) {
-    double block[kStep];
-    for (int k = 0; k < kStep; ++k) block[k] = exp(x[i + k] - shift);
-    for (int k = 0; k < kStep; ++k) y[i + k] = block[k];
-  }
+  exp_steps_of(x, shift, y, n);
 }
 
 /// y[i] = exp(x[i] - shift) for any n; y may be x. The tail goes through a padded block.
-template <class A>
-void exp_shifted(const A* x, A shift, A* y, int64_t n) {
+template <class A, class Shift>
+void exp_shifted(const A* x, Shift shift, A* y, int64_t n) {
   int64_t whole = n / kStep * kStep;
   if (whole > 0) exp_steps(x, shift, y, whole);
   if (whole == n) return;
   A tail[kStep] = {};
-  std::copy(x + whole, x + n, tail);
-  exp_steps(tail, shift, tail, kStep);
-  std::copy(tail, tail + (n - whole), y + whole);
-}
-
-/// The same with a shift for each element.
-template <class A>
-void exp_shifted(const A* x, const A* shift, A* y, int64_t n) {
-  int64_t whole = n / kStep * kStep;
-  if (whole > 0) exp_steps(x, shift, y, whole);
-  if (whole == n) return;
-  A tail[kStep] = {};
-  A tail_shift[kStep] = {};
-  std::copy(x + whole, x + n, tail);
-  std::copy(shift + whole, shift + n, tail_shift);
-  exp_steps(tail, tail_shift, tail, kStep);
+  for (int64_t i = whole; i < n; ++i) tail[i - whole] = x[i] - shift_of<A>(shift, i);
+  exp_steps(tail, A(0), tail, kStep);
   std::copy(tail, tail + (n - whole), y + whole);
 }
 

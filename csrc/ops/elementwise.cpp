@@ -1,6 +1,7 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/lock.h"
 #include "kernels/indexing.h"
@@ -55,7 +56,14 @@ DType kernel_result(const Kernel& kernel, DType compute) {
 
 void check_defined(const Kernel& kernel, const char* name, DType compute) {
   bool half = compute == DType::Float16 || compute == DType::BFloat16;
-  if (!kernel.loops[static_cast<int>(half ? DType::Float32 : compute)]) fail_not_implemented(name, compute);
+  if (kernel.loops[static_cast<int>(half ? DType::Float32 : compute)]) return;
+  std::string_view op = name;
+  if (compute == DType::Bool && (op == "sub" || op == "rsub"))
+    fail("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
+  if (compute == DType::Bool && op == "neg")
+    fail("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+         "`logical_not()` operator instead.");
+  fail_not_implemented(name, compute);
 }
 
 /// Integers cannot be divided by zero, nor raised to a negative number.

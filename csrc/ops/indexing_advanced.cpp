@@ -151,6 +151,9 @@ class Plan {
     for (int d = 0; d < input_->ndim(); ++d)
       if (std::find(dims_.begin(), dims_.end(), d) == dims_.end()) order_[n++] = d;
     for (int d = 0; d < n; ++d) source_sizes_[d] = input_->size(order_[d]);
+    for (int d = 0; d < count(); ++d)
+      if (source_sizes_[d] == 0 && indices_[0]->numel() > 0)
+        fail(ErrorKind::Index, "index is out of bounds for dimension with size 0; the input is ", to_string(input_->sizes()));
     ndim_ = index_ndim_ + input_->ndim() - count();
     if (ndim_ > kMaxDims) fail("index: at most ", kMaxDims, " dimensions are supported; the result would have ", ndim_);
     int position = adjacent_ ? first_dim_ : 0;

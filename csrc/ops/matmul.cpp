@@ -131,10 +131,14 @@ void check_batch_sizes(const Matrix& a, const Matrix& b) {
          b.rows(), "].");
 }
 
+void check_bmm_types(const char* op, const Tensor* a, const Tensor* b) {
+  check_numeric(op, a->dtype);
+  if (a->dtype != b->dtype) fail("expected scalar type ", legacy(a), " but found ", legacy(b), "; convert one of them with .to(dtype)");
+}
+
 void check_bmm(const Tensor* a, const Tensor* b) {
   check_batches("batch1", "batch2", a, b);
-  if (a->dtype != b->dtype) fail("expected scalar type ", legacy(a), " but found ", legacy(b), "; convert one of them with .to(dtype)");
-  check_numeric("bmm", a->dtype);
+  check_bmm_types("bmm", a, b);
 }
 
 TensorPtr batched_product(const Matrix& a, const Matrix& b) {
@@ -296,10 +300,10 @@ TensorPtr baddbmm(Tensor* input, Tensor* batch1, Tensor* batch2, const Scalar& b
   check_batches("batch1", "batch2", batch1, batch2);
   Matrix a = Matrix::of(batch1), b = Matrix::of(batch2);
   check_batch_sizes(a, b);
-  if (input->dtype != batch1->dtype || input->dtype != batch2->dtype)
+  if (input->dtype != batch1->dtype)
     fail("Input dtypes must be the same, got: input ", cpp_name(input->dtype), ", batch1: ", cpp_name(batch1->dtype), ", batch2: ",
          cpp_name(batch2->dtype));
-  check_numeric("baddbmm", input->dtype);
+  check_bmm_types("baddbmm", batch1, batch2);
   const int64_t sizes[3] = {a.batch(), a.rows(), b.cols()};
   TensorPtr result = accumulator(input, sizes, beta, alpha);
   if (result->numel() > 0) multiply(a, b, Matrix::of(result.get()), alpha, beta);
@@ -337,6 +341,17 @@ TensorPtr linear_biased(Tensor* bias, Tensor* input, Tensor* weight) {
   TensorPtr result = accumulator(bias, sizes, kOne, kOne);
   multiply(a, b, Matrix::of(result.get()), kOne, kOne);
   return result;
+}
+
+TensorPtr mm_conj(Tensor* input, Tensor* mat2) {
+  check_matrices(input, mat2);
+  TensorPtr second = conjugate(mat2);
+  return product(Matrix::of(input), Matrix::of(second.get()));
+}
+TensorPtr mm_t_conj(Tensor* input, Tensor* mat2) {
+  check_matrices(input, mat2);
+  TensorPtr second = conjugate(mat2);
+  return product(Matrix::of(input).transposed(), Matrix::of(second.get()));
 }
 
 TensorPtr unsafe_view(Tensor* input, const Ints& size) {

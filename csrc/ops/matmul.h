@@ -32,6 +32,10 @@ TensorPtr addbmm(Tensor* input, Tensor* batch1, Tensor* batch2, const Scalar& be
 TensorPtr linear_plain(Tensor* input, Tensor* weight);
 TensorPtr linear_biased(Tensor* bias, Tensor* input, Tensor* weight);
 
+/// input @ conj(mat2), and input^T @ conj(mat2): the gradients of linear layers.
+TensorPtr mm_conj(Tensor* input, Tensor* mat2);
+TensorPtr mm_t_conj(Tensor* input, Tensor* mat2);
+
 /// The result of a product in another shape. Shares the memory, which nobody else knows of.
 TensorPtr unsafe_view(Tensor* input, const python::Ints& size);
 

@@ -4,10 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "core/lock.h"
 #include "kernels/copy.h"
 #include "kernels/reduce.h"
+#include "python/guard.h"
 
 namespace adjoint::ops {
 namespace {
@@ -199,17 +201,23 @@ TensorPtr logical(Tensor* input, const OptionalInts& dim, bool keepdim, Kernel k
 }
 
 /// Variance and, if asked for, mean. Half types stay wide, for a square root to come before rounding.
-std::pair<TensorPtr, TensorPtr> spread_of(const char* what, Tensor* input, const OptionalInts& dim, std::optional<double> correction,
+std::pair<TensorPtr, TensorPtr> spread_of(const char* op, Tensor* input, const OptionalInts& dim, std::optional<double> correction,
                                           bool keepdim, bool with_mean) {
   if (!is_differentiable(input->dtype))
-    fail(what, " only support floating point and complex dtypes; got ", info(input->dtype).name, "; convert the input with .float()");
+    fail(with_mean ? op : "std and var", " only support floating point and complex dtypes; got ", info(input->dtype).name, "; convert the input with .float()");
   Plan plan(input, reduced_dims(dim, input->ndim()), keepdim);
+  double taken_off = correction.value_or(1);
+  if (static_cast<double>(plan.count()) <= taken_off) {
+    std::string warning = std::string(op) + "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+                          "factor (input numel divided by output numel).";
+    python::check(PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) == 0);
+  }
   TensorPtr variance = plan.result(widened(real_type(input->dtype)));
   TensorPtr mean = with_mean ? plan.result(input->dtype) : TensorPtr();
   View variance_view = plan.view(variance), mean_view;
   if (mean) mean_view = plan.view(mean);
   WithoutLock unlocked(input->numel());
-  kernels::var(input->view(), variance_view, correction.value_or(1), mean ? &mean_view : nullptr);
+  kernels::var(input->view(), variance_view, taken_off, mean ? &mean_view : nullptr);
   return {std::move(variance), std::move(mean)};
 }
 
@@ -333,11 +341,11 @@ TensorPtr any(Tensor* input, const OptionalInts& dim, bool keepdim) { return log
 TensorPtr all(Tensor* input, const OptionalInts& dim, bool keepdim) { return logical(input, dim, keepdim, kernels::all); }
 
 TensorPtr var(Tensor* input, const OptionalInts& dim, std::optional<double> correction, bool keepdim) {
-  TensorPtr variance = spread_of("std and var", input, dim, correction, keepdim, false).first;
+  TensorPtr variance = spread_of("var", input, dim, correction, keepdim, false).first;
   return cast(variance.get(), real_type(input->dtype));
 }
 TensorPtr standard_deviation(Tensor* input, const OptionalInts& dim, std::optional<double> correction, bool keepdim) {
-  TensorPtr deviation = spread_of("std and var", input, dim, correction, keepdim, false).first;
+  TensorPtr deviation = spread_of("std", input, dim, correction, keepdim, false).first;
   take_roots(deviation.get());
   return cast(deviation.get(), real_type(input->dtype));
 }

@@ -28,7 +28,9 @@ TensorPtr along(const Tensor* input, int64_t dim, DType dtype, Kernel kernel) {
   return result;
 }
 
-DType accumulated_type(const Tensor* input, std::optional<DType> dtype) {
+DType accumulated_type(const char* op, const Tensor* input, std::optional<DType> dtype) {
+  if (dtype == DType::Bool)
+    fail(ErrorKind::NotImplemented, "\"", op, "_out_cpu\" not implemented for 'Bool'; choose a dtype of numbers");
   return dtype ? *dtype : is_integral(input->dtype) ? DType::Int64 : input->dtype;
 }
 
@@ -76,18 +78,19 @@ TensorPtr softmax_gradient(Tensor* grad, Tensor* output, int64_t dim, Backward k
   return result;
 }
 
-TensorPtr normalised(const char* op, const char* torch_name, Tensor* input, std::optional<int64_t> dim, std::optional<DType> dtype,
+TensorPtr normalised(const char* op, Tensor* input, std::optional<int64_t> dim, std::optional<DType> dtype,
                      Kernel kernel) {
-  DType type = dtype.value_or(input->dtype);
-  if (!is_float(type))
-    fail(ErrorKind::NotImplemented, "\"", torch_name, "\" not implemented for '", info(type).legacy_name,
-         "'; convert the input with .float(), or pass dtype=");
   if (!dim) {
     std::string warning = std::string("Implicit dimension choice for ") + op +
                           " has been deprecated. Change the call to include dim=X as an argument.";
     python::check(PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) == 0);
     dim = input->ndim() == 0 || input->ndim() == 1 || input->ndim() == 3 ? 0 : 1;
   }
+  DType type = dtype.value_or(input->dtype);
+  bool last = wrap_dim(*dim, input->ndim()) == std::max(input->ndim() - 1, 0);
+  if (!is_float(type))
+    fail(ErrorKind::NotImplemented, "\"", op, last ? "_lastdim" : "", "_kernel_impl\" not implemented for '",
+         info(type).legacy_name, "'; convert the input with .float(), or pass dtype=");
   // The kernel converts real types as it reads; casting a complex input drops what is imaginary.
   TensorPtr real = is_complex(input->dtype) ? cast(input, type) : TensorPtr::borrow(input);
   return along(real.get(), *dim, type, kernel);
@@ -96,12 +99,12 @@ TensorPtr normalised(const char* op, const char* torch_name, Tensor* input, std:
 }  // namespace
 
 TensorPtr cumsum(Tensor* input, int64_t dim, std::optional<DType> dtype) {
-  return along(input, dim, accumulated_type(input, dtype), kernels::cumsum);
+  return along(input, dim, accumulated_type("cumsum", input, dtype), kernels::cumsum);
 }
 
 TensorPtr reverse_cumsum(Tensor* input, int64_t dim) {
   int axis = wrap_dim(dim, input->ndim());
-  TensorPtr result = empty(packed_shape(input), accumulated_type(input, {}));
+  TensorPtr result = empty(packed_shape(input), accumulated_type("cumsum", input, {}));
   if (result->numel() == 0) return result;
   // Both are walked from their ends.
   int64_t strides[2][kMaxDims];
@@ -121,7 +124,7 @@ TensorPtr reverse_cumsum(Tensor* input, int64_t dim) {
 }
 
 TensorPtr cumprod(Tensor* input, int64_t dim, std::optional<DType> dtype) {
-  return along(input, dim, accumulated_type(input, dtype), kernels::cumprod);
+  return along(input, dim, accumulated_type("cumprod", input, dtype), kernels::cumprod);
 }
 
 TensorPtr logcumsumexp(Tensor* input, int64_t dim) {
@@ -164,10 +167,10 @@ TensorPtr linear_recurrence(Tensor* input, Tensor* weight, int64_t dim, bool rev
 }
 
 TensorPtr softmax(Tensor* input, std::optional<int64_t> dim, std::optional<DType> dtype, int64_t) {
-  return normalised("softmax", "softmax_kernel_impl", input, dim, dtype, kernels::softmax);
+  return normalised("softmax", input, dim, dtype, kernels::softmax);
 }
 TensorPtr log_softmax(Tensor* input, std::optional<int64_t> dim, std::optional<DType> dtype, int64_t) {
-  return normalised("log_softmax", "log_softmax_kernel_impl", input, dim, dtype, kernels::log_softmax);
+  return normalised("log_softmax", input, dim, dtype, kernels::log_softmax);
 }
 TensorPtr softmax_backward(Tensor* grad, Tensor* output, int64_t dim) {
   return softmax_gradient(grad, output, dim, kernels::softmax_backward);

@@ -98,8 +98,8 @@ PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
   Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i] && !allow_unused)
-      fail("One of the differentiated Tensors appears to not have been used in the graph (input ", i,
-           "). Set allow_unused=True if this is the desired behavior.");
+      fail("The differentiated Tensor at index ", i,
+           " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
     PyTuple_SET_ITEM(tuple.get(), i, results[i] ? as_object(results[i].take()) : Py_NewRef(Py_None));
   }
   return tuple.take();

@@ -395,6 +395,7 @@ PyMethodDef creation_methods[] = {
 };
 
 void init_creation(PyObject* module) {
+  init_formats(module);
   for (PyMethodDef* table : {size_functions, range_functions, data_functions}) check(PyModule_AddFunctions(module, table) == 0);
 }
 

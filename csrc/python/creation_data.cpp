@@ -239,6 +239,9 @@ class NestedData {
   /// Copies a whole array where its elements need no checks; false when they must be read one by one.
   bool fill_from_array(PyObject* array, int depth, char* out, Tensor* whole) {
     if (promote(numpy_type(array), whole->dtype) != whole->dtype) return false;
+    Object flags = checked(PyObject_GetAttrString(array, "flags"));
+    Object packed = checked(PyObject_GetAttrString(flags.get(), "carray"));  // packed, aligned, writable, native
+    if (packed.get() != Py_True) return false;
     TensorPtr part = from_numpy(array, ArrayUse::Source);
     if (part->ndim() != ndim_ - depth || !std::equal(part->sizes().begin(), part->sizes().end(), sizes_ + depth)) return false;
     kernels::copy(part->view(), {out, whole->dtype, part->ndim(), part->shape->sizes(), whole->shape->strides() + depth});

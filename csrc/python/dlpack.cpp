@@ -104,7 +104,8 @@ TensorPtr import_capsule(PyObject* capsule) {
   if constexpr (std::is_same_v<Managed, VersionedTensor>) {
     if (managed->version.major != kVersion.major)
       fail(ErrorKind::Buffer, "from_dlpack: version ", kVersion.major, " of DLPack is supported; got ", managed->version.major);
-    if (managed->flags & kReadOnly) warn_read_only();
+    static bool warned = false;
+    if (managed->flags & kReadOnly) warn_read_only(warned, "DLPack capsule");
   }
   if (tensor.device.type != kCpu) fail(ErrorKind::Buffer, "from_dlpack: expected memory of the CPU; got device type ", tensor.device.type);
   std::optional<DType> dtype = read_type(tensor.dtype);

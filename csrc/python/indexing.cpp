@@ -62,7 +62,7 @@ struct Bounds {
     check(PySlice_Unpack(slice, &start, &stop, &step) == 0);
     if (step < 1) fail(ErrorKind::Value, "step must be greater than zero; got ", step, "; use flip() to reverse a dimension");
   }
-  bool takes_all(int64_t size) const { return step == 1 && (start == 0 || start <= -size) && stop >= size; }
+  bool takes_all(int64_t size) const { return step == 1 && start == 0 && stop >= size; }
 };
 
 Object slice_at(Tensor* tensor, int dim, const Bounds& bounds) {
@@ -250,7 +250,8 @@ class Resolved {
 /// A number as a 0-d tensor of the type of the tensor that it is assigned to.
 TensorPtr number_like(const Tensor* self, const Scalar& number) {
   // Half types take what is too large for them as infinity.
-  if (itemsize(self->dtype) != 2 || is_integral(self->dtype)) check_fits(number, self->dtype);
+  bool half = itemsize(self->dtype) == 2 && is_float(self->dtype);
+  if (!half || number.category == Category::Complex) check_fits(number, self->dtype);
   return dispatch(self->dtype, [&](auto tag) { return scalar_tensor(number.to<decltype(tag)>(), self->dtype); });
 }
 

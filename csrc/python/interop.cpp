@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <string>
 
 #include "core/lock.h"
@@ -279,6 +278,32 @@ PyMethodDef functions[] = {
 
 PyObject* rebuild_function;
 
+/// The owner of an exported buffer. It holds the memory by a tensor of its own, because the exporting tensor may be given
+/// other memory meanwhile (out=); and it exports the buffer again to those who ask.
+struct Export {
+  PyObject_VAR_HEAD
+  Tensor* tensor;
+  Py_ssize_t strides[1];  ///< in bytes, one for each dimension
+};
+PyTypeObject* export_type;
+
+void export_dealloc(PyObject* self) {
+  Py_XDECREF(as_object(reinterpret_cast<Export*>(self)->tensor));
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+int export_getbuffer(PyObject* self, Py_buffer* view, int flags) {
+  return tensor_getbuffer(as_object(reinterpret_cast<Export*>(self)->tensor), view, flags);
+}
+
+PyType_Slot export_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(export_dealloc)},
+                              {Py_bf_getbuffer, reinterpret_cast<void*>(export_getbuffer)},
+                              {Py_tp_doc, const_cast<char*>("The memory behind a buffer of a tensor.")},
+                              {0, nullptr}};
+PyType_Spec export_spec = {"torch._Export", sizeof(Export), sizeof(Py_ssize_t), Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           export_slots};
+
 }  // namespace
 
 // ---- Numbers and lists
@@ -328,11 +353,12 @@ DType numpy_type(PyObject* object) {
   return *type;
 }
 
-void warn_read_only() {
-  static bool warned = false;
-  warn_once(warned,
-            "The given NumPy array is not writable, and tensors are always writable: writing to this tensor writes to memory that "
-            "should not change. You may want to copy the array to protect its data. This warning is shown once.");
+void warn_read_only(bool& warned, const char* source) {
+  if (std::exchange(warned, true)) return;
+  std::string text = "The given " + std::string(source) +
+                     " is not writable, and tensors are always writable: writing to this tensor writes to memory that should not "
+                     "change. You may want to copy it to protect its data. This warning is shown once.";
+  warn(text.c_str());
 }
 
 TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory free_memory, void* context, ArrayUse use) {
@@ -383,7 +409,8 @@ TensorPtr from_numpy(PyObject* array, ArrayUse use) {
                              "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) ");
     strides[i] = buffer->strides[i] / size;
   }
-  if (buffer->readonly && use == ArrayUse::Shared) warn_read_only();
+  static bool warned = false;
+  if (buffer->readonly && use == ArrayUse::Shared) warn_read_only(warned, "NumPy array");
   auto ndim = static_cast<size_t>(buffer->ndim);
   static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
   int64_t sizes[kMaxDims];
@@ -416,17 +443,12 @@ TensorPtr from_buffer(PyObject* object, DType dtype, int64_t count, int64_t offs
     fail(ErrorKind::Value, "buffer length (", length - offset, " bytes) after offset (", offset, " bytes) must be a multiple of element size (",
          size, ")");
   if (count < 0) count = (length - offset) / size;
-  if (!writable) warn_read_only();
+  static bool warned = false;
+  if (!writable) warn_read_only(warned, "buffer");
   int64_t stride = 1;
   char* data = static_cast<char*>(view->buf) + offset;
   return adopt(data, {&count, 1}, {&stride, 1}, dtype, release_buffer, view.take());
 }
-
-/// What an exported buffer points at: the memory, and the geometry in bytes.
-struct Export {
-  StoragePtr storage;
-  Py_ssize_t geometry[2 * kMaxDims];
-};
 
 int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
@@ -443,25 +465,20 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
         if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !tensor->contiguous()) refuse("the tensor is not contiguous, use tensor.contiguous()");
         if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && tensor->ndim() > 1) refuse("the tensor is not Fortran contiguous");
         int ndim = tensor->ndim();
-        auto content = std::make_unique<Export>();
-        content->storage = StoragePtr::borrow(tensor->storage);
-        for (int i = 0; i < ndim; ++i) {
-          content->geometry[i] = tensor->size(i);
-          content->geometry[ndim + i] = tensor->stride(i) * itemsize(tensor->dtype);
-        }
-        // The capsule owns the memory, not the tensor, which may be given other memory meanwhile (out=).
-        Object owner = checked(PyCapsule_New(content.get(), nullptr, [](PyObject* capsule) {
-          delete static_cast<Export*>(PyCapsule_GetPointer(capsule, nullptr));
-        }));
-        Export* exported = content.release();
+        auto owner = Object::steal(reinterpret_cast<PyObject*>(PyObject_NewVar(Export, export_type, ndim)));
+        check(static_cast<bool>(owner));
+        auto* exported = reinterpret_cast<Export*>(owner.get());
+        exported->tensor = nullptr;
+        exported->tensor = alias(tensor).take();
+        for (int i = 0; i < ndim; ++i) exported->strides[i] = tensor->stride(i) * itemsize(tensor->dtype);
         view->buf = tensor->data;
         view->len = tensor->numel() * itemsize(tensor->dtype);
         view->readonly = 0;
         view->itemsize = itemsize(tensor->dtype);
         view->format = flags & PyBUF_FORMAT ? const_cast<char*>(format) : nullptr;
         view->ndim = ndim;
-        view->shape = flags & PyBUF_ND ? exported->geometry : nullptr;
-        view->strides = strided ? exported->geometry + ndim : nullptr;
+        view->shape = flags & PyBUF_ND ? const_cast<Py_ssize_t*>(exported->tensor->shape->sizes()) : nullptr;
+        view->strides = strided ? exported->strides : nullptr;
         view->suboffsets = nullptr;
         view->internal = nullptr;
         view->obj = owner.take();
@@ -520,6 +537,7 @@ static PyMethodDef interop_methods[] = {
 };
 
 void init_interop(PyObject* module) {
+  export_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&export_spec)).take());
   check(PyModule_AddFunctions(module, functions) == 0);
   check(PyModule_AddFunctions(module, dlpack_functions) == 0);
   rebuild_function = checked(PyObject_GetAttrString(module, "_rebuild")).take();

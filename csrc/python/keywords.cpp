@@ -1,7 +1,5 @@
 #include "python/keywords.h"
 
-#include <string_view>
-
 #include "python/interop.h"
 #include "python/types.h"
 #include "tape/node.h"
@@ -18,13 +16,6 @@ bool is_integer_like(PyObject* object) {
   if (PyLong_Check(object)) return !PyBool_Check(object);
   if (is_tensor(object)) return is_integral(as_tensor(object)->dtype) && as_tensor(object)->ndim() == 0;
   return PyIndex_Check(object);
-}
-
-/// The type's own name, without its module: "layout" of "torch.layout".
-std::string_view short_type_name(PyObject* object) {
-  std::string_view name = Py_TYPE(object)->tp_name;
-  size_t dot = name.rfind('.');
-  return dot == std::string_view::npos ? name : name.substr(dot + 1);
 }
 
 std::string text_of(PyObject* object) {
@@ -194,12 +185,9 @@ std::optional<DType> Call::dtype(int slot) const {
 
 std::optional<MemoryFormat> Call::memory_format(int slot) const {
   if (!has(slot)) return std::nullopt;
-  if (short_type_name(slots_[slot]) != "memory_format") wrong_type(slot, "torch.memory_format");
-  std::string text = text_of(slots_[slot]);
-  if (text == "torch.contiguous_format") return MemoryFormat::Contiguous;
-  if (text == "torch.preserve_format") return MemoryFormat::Preserve;
-  if (text == "torch.channels_last") return MemoryFormat::ChannelsLast;
-  return MemoryFormat::ChannelsLast3d;
+  std::optional<MemoryFormat> format = to_memory_format(slots_[slot]);
+  if (!format) wrong_type(slot, "torch.memory_format");
+  return format;
 }
 
 Options Call::options() const {
@@ -209,8 +197,8 @@ Options Call::options() const {
   options.dtype = dtype(first + kDTypeSlot);
   int layout = first + kLayoutSlot;
   if (has(layout)) {
-    if (short_type_name(slots_[layout]) != "layout") wrong_type(layout, "torch.layout");
-    if (text_of(slots_[layout]) != "torch.strided")
+    if (!is_layout(slots_[layout])) wrong_type(layout, "torch.layout");
+    if (!is_strided(slots_[layout]))
       fail(name(), "(): only the layout torch.strided is supported; got ", text_of(slots_[layout]), "; leave layout out");
   }
   int device = first + kDeviceSlot;

@@ -5,10 +5,9 @@
 #include <optional>
 
 #include "python/arg.h"
+#include "python/formats.h"
 
 namespace adjoint::python {
-
-enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
 
 /// The keywords of functions that make tensors, in the order of their slots.
 enum OptionSlot { kDTypeSlot, kLayoutSlot, kDeviceSlot, kPinMemorySlot, kRequiresGradSlot, kOptionSlots };

@@ -139,7 +139,7 @@ void Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* p
            ") must be Tensor, not ", Py_TYPE(object)->tp_name);
     }
   }
-  if (!any_tensor)
+  if (!any_tensor && n_operands < 2)
     fail(ErrorKind::Type, name, "(): argument '", PyUnicode_AsUTF8(arguments[0].name.get()), "' (position 1) must be Tensor, not ",
          Py_TYPE(slots[0])->tp_name);
   for (size_t i = n_operands; i < arguments.size(); ++i) {
@@ -252,6 +252,14 @@ static bool overlaps(const Tensor* target, const Tensor* operand) {
   return true;
 }
 
+void Op::save_overwritten(Node& node, const Tensor* target) const {
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    if (items[i].what != SavedItem::What::Argument || items[i].index != 0 || !node.saved()[i].is_tensor()) continue;
+    TensorPtr before = clone(target);
+    node.saved()[i].save_tensor(before.get());
+  }
+}
+
 void Op::call_in_place(PyObject* const* slots) {
   for (uint8_t slot : edge_slots)
     if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call_in_place(slots);
@@ -262,6 +270,7 @@ void Op::call_in_place(PyObject* const* slots) {
   check_inplace(target, shown.c_str(), recorded || requires_grad(target));
   check_no_internal_overlap(target);
   NodePtr node = recorded ? record(slots, 1) : NodePtr();
+  if (node) save_overwritten(*node, target);
   if (kind == Kind::Elementwise) {
     ops::Operand operands[kernels::kMaxInputs];
     Scalar params[kMaxArguments];

@@ -104,6 +104,8 @@ class Op final : public NodeKind {
  private:
   Object call_elementwise(PyObject* const* slots);
   Object call_plain(PyObject* const* slots);
+  /// Before an in-place call: rules that use the first argument get a copy of the values about to be lost.
+  void save_overwritten(Node& node, const Tensor* target) const;
   Object run_forward(PyObject* const* slots) const;
   void read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const;
   /// Bit set of the items that the rules of the arguments that require grad use.

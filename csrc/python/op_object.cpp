@@ -336,11 +336,22 @@ Op& require_op(const char* name) {
   return *op;
 }
 
+/// Tensors and numbers as they are; NumPy arrays as tensors on their memory; null for anything else.
+static Object as_operand(PyObject* object) {
+  Scalar scratch;
+  if (is_operand(object, &scratch)) return Object::borrow(object);
+  if (!PyObject_HasAttrString(object, "__array_interface__")) return {};
+  Object array = checked(PyObject_CallMethod(object, "__array__", nullptr));
+  static PyObject* as_tensor = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("adjoint._C")).get(), "as_tensor")).take();
+  return checked(PyObject_CallOneArg(as_tensor, array.get()));
+}
+
 PyObject* call_binary(Op& op, PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
-    Scalar scratch;
-    if (!is_operand(a, &scratch) || !is_operand(b, &scratch)) Py_RETURN_NOTIMPLEMENTED;
-    return call_op(op, {a, b}).take();
+    if (is_tensor(a) && is_tensor(b)) return call_op(op, {a, b}).take();
+    Object left = as_operand(a), right = as_operand(b);
+    if (!left || !right) Py_RETURN_NOTIMPLEMENTED;
+    return call_op(op, {left.get(), right.get()}).take();
   });
 }
 

@@ -235,6 +235,7 @@ void fill_in_order(Tensor* tensor, Fill fill) {
 NormalStream normal_stream(const Tensor* tensor) { return tensor->contiguous() ? NormalStream::Blocks : NormalStream::Elementwise; }
 
 void fill_normal(Tensor* tensor, Generator& generator, double mean, double std) {
+  if (tensor->numel() == 0 && std >= 0) return;  // torch does not look at the type then
   fill_in_order(tensor, [&](void* data, int64_t n) {
     adjoint::fill_normal(generator, tensor->dtype, data, n, mean, std, normal_stream(tensor));
   });
@@ -600,7 +601,7 @@ PyObject* py_bernoulli(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
     };
     if (input->device == DeviceType::Meta) options.device = DeviceType::Meta;
     NodePtr node = out ? NodePtr() : forget(kind, {input});
-    Object result = make_random(call, out, options, shape_like(input, std::nullopt), input->dtype, fill);
+    Object result = make_random(call, out, options, make_shape(input->sizes()), input->dtype, fill);
     if (node) set_history(as_tensor(result.get()), node.get(), 0);
     return result.take();
   });

@@ -64,6 +64,13 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
     return PyObject_CallFunctionObjArgs(matmul, a, b, nullptr);
   });
 }
+PyObject* invert(PyObject* a) {
+  return guarded([&] {
+    if (!is_integral(as_tensor(a)->dtype))
+      fail(ErrorKind::Type, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return call_op(named_op<"bitwise_not">(), {a}).take();
+  });
+}
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
@@ -93,11 +100,17 @@ int truth(PyObject* self) {
       },
       -1);
 }
+/// The only element, for int() and float().
+Object only_element(PyObject* self) {
+  if (as_tensor(self)->numel() != 1) fail(ErrorKind::Value, "only one element tensors can be converted to Python scalars");
+  if (is_complex(as_tensor(self)->dtype)) fail("value cannot be converted to type double without overflow");
+  return item(as_tensor(self));
+}
 PyObject* to_long(PyObject* self) {
-  return guarded([&] { return PyNumber_Long(item(as_tensor(self)).get()); });
+  return guarded([&] { return PyNumber_Long(only_element(self).get()); });
 }
 PyObject* to_double(PyObject* self) {
-  return guarded([&] { return PyNumber_Float(item(as_tensor(self)).get()); });
+  return guarded([&] { return PyNumber_Float(only_element(self).get()); });
 }
 PyObject* to_index(PyObject* self) {
   return guarded([&] {
@@ -172,7 +185,7 @@ void add_operator_slots(std::vector<PyType_Slot>& slots) {
   add(Py_nb_negative, unary<"neg">);
   add(Py_nb_positive, positive);
   add(Py_nb_absolute, unary<"abs">);
-  add(Py_nb_invert, unary<"bitwise_not">);
+  add(Py_nb_invert, invert);
   add(Py_nb_bool, truth);
   add(Py_nb_int, to_long);
   add(Py_nb_float, to_double);

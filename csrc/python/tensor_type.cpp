@@ -49,6 +49,7 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   if (tensor->grad_fn) Py_VISIT(as_object(tensor->grad_fn));
   if (tensor->extra) {
     Py_VISIT(as_object(tensor->extra->base));
+    if (tensor->extra->accumulator_parked) Py_VISIT(as_object(tensor->extra->accumulator));
     Py_VISIT(tensor->extra->hooks);
     Py_VISIT(tensor->extra->post_hooks);
   }
@@ -140,9 +141,11 @@ int put_grad(PyObject* self, PyObject* value, void*) {
         Tensor* grad = as_tensor(value);
         if (grad == tensor) fail("can't assign Variable as its own grad");
         if (grad->dtype != tensor->dtype)
-          fail("assigned grad has data of a different type: expected ", info(tensor->dtype).name, ", got ", info(grad->dtype).name);
+          fail("attempting to assign a gradient with dtype '", info(grad->dtype).legacy_name, "' to a tensor with grad_dtype '",
+               info(tensor->dtype).legacy_name, "'. The gradient must match the tensor's dtype: convert it with to().");
         if (!same_sizes(grad->shape, tensor->shape))
-          fail("assigned grad has data of a different size: expected ", to_string(tensor->sizes()), ", got ", to_string(grad->sizes()));
+          fail("attempting to assign a gradient of size '", to_string(grad->sizes()), "' to a tensor of size '", to_string(tensor->sizes()),
+               "'. Please ensure that the gradient and the tensor are the same size");
         retain(grad);
         if (Tensor* old = std::exchange(tensor->grad, grad)) release(old);
         return 0;

@@ -24,10 +24,7 @@ class AccumulateGradKind final : public NodeKind {
   static Tensor* leaf(const Node& node) { return as_tensor(node.saved()[0].object()); }
 };
 
-const AccumulateGradKind& accumulate_kind() {
-  static const AccumulateGradKind kind;
-  return kind;
-}
+const AccumulateGradKind accumulate_kind;
 
 /// History of a base after one of its views was changed in place by `inner`: the gradient of the view's part goes
 /// through `inner`, the rest passes. Edges: the base's former edge, then inner's edges but its first.
@@ -76,10 +73,7 @@ class CopySlicesKind final : public NodeKind {
   }
 };
 
-const CopySlicesKind& copy_slices_kind() {
-  static const CopySlicesKind kind;
-  return kind;
-}
+const CopySlicesKind copy_slices_kind;
 
 bool view_is_stale(const Tensor* tensor) {
   return tensor->extra && tensor->extra->base && tensor->extra->seen_version != version_of(tensor);
@@ -136,30 +130,47 @@ void set_history(Tensor* tensor, Node* node, uint32_t index) {
   if (before) release(before);
 }
 
+/// Note [Parked accumulators]: a graph owns the AccumulateGrad nodes of its leaves, and these own the leaves. When the
+/// last graph goes, a leaf that lives on takes its node back instead of letting it die: the next op on the leaf is the
+/// usual case, and needs it again. A parked node does not own the leaf, so there is no cycle.
 NodePtr grad_accumulator(Tensor* leaf) {
   TensorExtra& extra = extra_of(leaf);
-  if (extra.accumulator) return NodePtr::borrow(extra.accumulator);
-  NodePtr node = make_node(accumulate_kind(), 1, 0, 1);
+  if (extra.accumulator && !extra.accumulator_parked) return NodePtr::borrow(extra.accumulator);
+  if (extra.accumulator_parked) {
+    extra.accumulator_parked = false;
+    extra.accumulator->saved()[0].save_object(as_object(leaf));
+    return NodePtr::steal(extra.accumulator);
+  }
+  NodePtr node = make_node(accumulate_kind, 1, 0, 1);
   node->sequence = kAccumulateSequence;
   node->saved()[0].save_object(as_object(leaf));
   set_output_meta(*node, 0, leaf);
-  if (extra.hooks) {
-    Py_INCREF(extra.hooks);
-    extra_of(*node).tensor_hooks.emplace_back(0, extra.hooks);
-  }
   extra.accumulator = node.get();
   return node;
 }
 
+/// The leaf that this node owns, if it is an AccumulateGrad in use.
+static Tensor* owned_leaf(const Node& node) {
+  if (node.kind != &accumulate_kind || node.saved()[0].kind() != SavedValue::Kind::Object) return nullptr;
+  return AccumulateGradKind::leaf(node);
+}
+
+bool park_accumulator(Node& node) {
+  Tensor* leaf = owned_leaf(node);
+  if (!leaf || as_object(leaf)->ob_refcnt == 1 || !leaf->extra || leaf->extra->accumulator != &node) return false;
+  Py_SET_REFCNT(as_object(&node), 1);
+  leaf->extra->accumulator_parked = true;
+  node.saved()[0].clear();
+  return true;
+}
+
 void forget_accumulator(Node& node) {
-  if (node.kind == &accumulate_kind() && node.n_saved == 1 && node.saved()[0].kind() == SavedValue::Kind::Object) {
-    Tensor* leaf = AccumulateGradKind::leaf(node);
-    if (leaf->extra && leaf->extra->accumulator == &node) leaf->extra->accumulator = nullptr;
-  }
+  Tensor* leaf = owned_leaf(node);
+  if (leaf && leaf->extra && leaf->extra->accumulator == &node) leaf->extra->accumulator = nullptr;
 }
 
 Tensor* accumulated_leaf(const Node& node) {
-  return node.kind == &accumulate_kind() ? AccumulateGradKind::leaf(node) : nullptr;
+  return node.kind == &accumulate_kind ? AccumulateGradKind::leaf(node) : nullptr;
 }
 
 void add_in_place(Tensor* target, const Tensor* other) {
@@ -253,7 +264,7 @@ void rebase_history(Tensor* tensor, Node* node) {
     fail("an in-place change of a view with another dtype than its base cannot be recorded; got ", info(tensor->dtype).name,
          " on ", info(base->dtype).name, "; use the out-of-place form");
   set_output_meta(*node, 0, tensor);
-  NodePtr slices = make_node(copy_slices_kind(), 1, node->n_edges, CopySlicesKind::kCount);
+  NodePtr slices = make_node(copy_slices_kind, 1, node->n_edges, CopySlicesKind::kCount);
   slices->saved()[CopySlicesKind::kInner].save_object(as_object(node));
   slices->saved()[CopySlicesKind::kGeometry].save_meta(tensor);
   slices->saved()[CopySlicesKind::kBase].save_meta(base);

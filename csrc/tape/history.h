@@ -23,6 +23,8 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph);
 /// Removes history: the tensor becomes a leaf that does not require grad.
 void detach_in_place(Tensor* tensor);
 
+/// Lets the leaf keep its dying AccumulateGrad node for the next graph; false for other nodes and dying leaves.
+bool park_accumulator(Node& node);
 /// Forgets the leaf's pointer to its dying AccumulateGrad node (other nodes: nothing).
 void forget_accumulator(Node& node);
 /// target += other (broadcast), without recording or bumping the version.

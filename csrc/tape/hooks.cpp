@@ -25,28 +25,37 @@ void each_hook(PyObject* dict, F&& f) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.get()); ++i) f(PyList_GET_ITEM(hooks.get(), i));
 }
 
+std::string hook_name(PyObject* hook) {
+  Object name = Object::steal(PyObject_GetAttrString(hook, "__name__"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  PyErr_Clear();
+  return text ? text : Py_TYPE(hook)->tp_name;
+}
+
 /// Takes a hook's answer in place of the gradient.
-void replace_gradient(TensorPtr& gradient, PyObject* answer) {
+void replace_gradient(TensorPtr& gradient, PyObject* answer, PyObject* hook) {
   if (answer == Py_None) return;
   if (!is_tensor(answer))
     fail(ErrorKind::Type, "expected Variable, but hook returned '", Py_TYPE(answer)->tp_name, "'; return a tensor or None");
   Tensor* fresh = as_tensor(answer);
   if (gradient && !same_sizes(fresh->shape, gradient->shape))
-    fail("hook has changed the size of value: from ", to_string(gradient->sizes()), " to ", to_string(fresh->sizes()));
+    fail("hook '", hook_name(hook), "' has changed the size of value: from ", to_string(gradient->sizes()), " to ",
+         to_string(fresh->sizes()));
   if (gradient && fresh->dtype != gradient->dtype)
-    fail("hook has changed the type of value (was ", info(gradient->dtype).name, " got ", info(fresh->dtype).name, ")");
+    fail("hook '", hook_name(hook), "' has changed the type of value (was torch.", info(gradient->dtype).legacy_name,
+         "Tensor got torch.", info(fresh->dtype).legacy_name, "Tensor)");
   gradient = TensorPtr::borrow(fresh);
 }
 
 /// Takes a node hook's tuple in place of the gradients.
-void replace_gradients(TensorPtr* gradients, uint32_t n, PyObject* answer) {
+void replace_gradients(TensorPtr* gradients, uint32_t n, PyObject* answer, PyObject* hook) {
   if (answer == Py_None) return;
-  if (n == 1 && is_tensor(answer)) return replace_gradient(gradients[0], answer);
+  if (n == 1 && is_tensor(answer)) return replace_gradient(gradients[0], answer, hook);
   Object items = Object::steal(PySequence_Fast(answer, "a node's hook must return None or a tuple of tensors"));
   if (!items) fail_python();
   if (PySequence_Fast_GET_SIZE(items.get()) != static_cast<Py_ssize_t>(n))
-    fail("hook has returned an incorrect number of values (got ", PySequence_Fast_GET_SIZE(items.get()), ", but expected ", n, ")");
-  for (uint32_t i = 0; i < n; ++i) replace_gradient(gradients[i], PySequence_Fast_GET_ITEM(items.get(), i));
+    fail("hook '", hook_name(hook), "' has returned an incorrect number of values (got ", PySequence_Fast_GET_SIZE(items.get()), ", but expected ", n, ")");
+  for (uint32_t i = 0; i < n; ++i) replace_gradient(gradients[i], PySequence_Fast_GET_ITEM(items.get(), i), hook);
 }
 
 }  // namespace
@@ -58,7 +67,7 @@ void run_tensor_hooks(Node& node, TensorPtr* outputs, bool create_graph) {
     each_hook(dict, [&](PyObject* hook) {
       Object answer = Object::steal(PyObject_CallOneArg(hook, as_object(outputs[index].get())));
       if (!answer) fail_python();
-      replace_gradient(outputs[index], answer.get());
+      replace_gradient(outputs[index], answer.get(), hook);
     });
   }
   for (auto& [index, reference] : node.extra->retained) {
@@ -71,7 +80,7 @@ void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const Ap
   each_hook(node.extra->pre_hooks, [&](PyObject* hook) {
     Object answer = Object::steal(PyObject_CallOneArg(hook, as_tuple(outputs, node.n_outputs).get()));
     if (!answer) fail_python();
-    replace_gradients(outputs, node.n_outputs, answer.get());
+    replace_gradients(outputs, node.n_outputs, answer.get(), hook);
   });
   Object incoming = node.extra->post_hooks ? as_tuple(outputs, node.n_outputs) : Object();
   node.kind->apply(node, outputs, edges, context);
@@ -79,7 +88,7 @@ void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const Ap
     Object outgoing = as_tuple(edges, node.n_edges);
     Object answer = Object::steal(PyObject_CallFunctionObjArgs(hook, outgoing.get(), incoming.get(), nullptr));
     if (!answer) fail_python();
-    replace_gradients(edges, node.n_edges, answer.get());
+    replace_gradients(edges, node.n_edges, answer.get(), hook);
   });
   Tensor* leaf = accumulated_leaf(node);
   if (leaf && leaf->extra && leaf->extra->post_hooks) {

@@ -73,6 +73,7 @@ bool destroying = false;
 
 void node_dealloc(PyObject* self) {
   auto* node = reinterpret_cast<Node*>(self);
+  if (park_accumulator(*node)) return;
   PyObject_GC_UnTrack(self);
   if (destroying) {
     doomed.push_back(node);

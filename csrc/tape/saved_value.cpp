@@ -71,7 +71,7 @@ void SavedValue::save_list(PyObject* tuple) {
   }
 }
 
-void SavedValue::clear() {
+void SavedValue::drop() {
   void* owner = std::exchange(owner_, nullptr);
   Shape* shape = std::exchange(shape_, nullptr);
   switch (std::exchange(kind_, Kind::Empty)) {

@@ -23,7 +23,9 @@ class SavedValue {
   void save_object(PyObject* object);
   /// A sequence (tuple) of tensors; None entries are kept as they are.
   void save_list(PyObject* tuple);
-  void clear();
+  void clear() {
+    if (kind_ != Kind::Empty) drop();
+  }
 
   Kind kind() const { return kind_; }
   bool is_tensor() const { return kind_ == Kind::Pieces || kind_ == Kind::Whole; }
@@ -48,6 +50,7 @@ class SavedValue {
   int traverse(visitproc visit, void* arg) const;
 
  private:
+  void drop();
   void check_version(const Node& node) const {
     uint32_t now = kind_ == Kind::Pieces ? static_cast<Storage*>(owner_)->version : version_of(static_cast<Tensor*>(owner_));
     if (now != version_) fail_changed(node, now);

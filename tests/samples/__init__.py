@@ -10,6 +10,7 @@ Keys are names below the package ("nn.functional.gelu"); one that the package la
 
 import importlib
 import pkgutil
+import types
 import zlib
 
 import numpy as np
@@ -97,7 +98,7 @@ class B(Placeholder):
         return random.integers(0, 2, self.shape).astype(bool) if self.values is None else self.values
 
 
-class ref:  # noqa: N801
+class ref:
     """A name of the library: ref("float64"), ref("contiguous_format")."""
 
     def __init__(self, name):
@@ -110,7 +111,7 @@ class ref:  # noqa: N801
 class Sample:
     """The arguments of one call. Options, by `.options(...)`:
 
-    dtypes      types to run it in, the first one with gradients; default float64
+    dtypes      types to run it in; default float64. Second gradients are compared in float64 or complex128 only
     gradgrad    False: no second gradients
     gradcheck   False: not compared with finite differences (kinks, randomness)
     layouts     False: only contiguous tensors
@@ -123,19 +124,21 @@ class Sample:
     compare     what is compared of the result: called as f(library, result)
     """
 
-    DEFAULTS = {
-        "dtypes": ("float64",),
-        "gradgrad": True,
-        "gradcheck": True,
-        "layouts": True,
-        "inplace": True,
-        "edits": True,
-        "node": True,
-        "tolerance": None,
-        "seed": False,
-        "torch": None,
-        "compare": None,
-    }
+    DEFAULTS = types.MappingProxyType(
+        {
+            "dtypes": ("float64",),
+            "gradgrad": True,
+            "gradcheck": True,
+            "layouts": True,
+            "inplace": True,
+            "edits": True,
+            "node": True,
+            "tolerance": None,
+            "seed": False,
+            "torch": None,
+            "compare": None,
+        }
+    )
 
     def __init__(self, *args, **kwargs):
         self.args, self.kwargs = args, kwargs
@@ -154,6 +157,11 @@ class Sample:
         parts = [repr(value) for value in self.args] + [f"{name}={value!r}" for name, value in self.kwargs.items()]
         return ", ".join(parts)
 
+    @property
+    def precise(self):
+        """The type of most digits among the sample's, or None: where derivatives are compared closely."""
+        return next((dtype for dtype in ("float64", "complex128") if dtype in self.dtypes), None)
+
     def make(self, library, dtype=None, layout="contiguous"):
         """(args, kwargs, tensors): the call for one library, and the tensors in it in order."""
         random = np.random.default_rng(zlib.crc32(repr(self).encode()))
@@ -161,7 +169,7 @@ class Sample:
 
         def build(value):
             if isinstance(value, Placeholder):
-                tensors.append(value.make(library, random, dtype or self.dtypes[0], layout))
+                tensors.append(value.make(library, random, dtype or self.precise or self.dtypes[0], layout))
                 return tensors[-1]
             if isinstance(value, ref):
                 return resolve(library, value.name)

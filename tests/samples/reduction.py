@@ -1,6 +1,6 @@
 """Samples of sums, products, extremes, means, variances and norms."""
 
-from . import B, I, Sample, T
+from . import B, I, Sample, T, ref
 
 _DIMS = [
     Sample(T(2, 3, 4)),
@@ -13,6 +13,9 @@ _DIMS = [
     Sample(T()),
     Sample(T(0, 3), 0),
 ]
+_TYPES = ("float32", "float16", "bfloat16", "complex128", "int32", "uint8", "bool")
+_TIES = T(values=[[1.0, 3.0, 3.0], [1.0, 1.0, 3.0]])
+_ORDERED = ("float32", "float16", "bfloat16", "int32", "int8")
 _ONE_DIM = [Sample(T(2, 3, 4)), Sample(T(2, 3, 4), 1), Sample(T(2, 3, 4), -1, True), Sample(T()), Sample(T(), 0)]
 _NOT_EMPTY = _DIMS[:-1]
 
@@ -23,22 +26,69 @@ SAMPLES = {
         Sample(T(2, 3), axis=0, keepdims=True),
         Sample(I(2, 3, low=-5, high=5)),
         Sample(B(2, 3), 0),
+        Sample(T(3, 4), 1).options(dtypes=_TYPES),
+        Sample(T(3, 4), dtype=ref("float64")).options(dtypes=("float32", "int64", "bool")),
     ],
-    "mean": [*_DIMS[:-1], Sample(T(3, 0), 0)],
+    "mean": [
+        *_DIMS[:-1],
+        Sample(T(3, 0), 0),
+        Sample(T(3, 4), 1).options(dtypes=("float32", "float16", "complex128")),
+        Sample(I(3), dtype=ref("float32")),
+    ],
     "nansum": [Sample(T(2, 3)), Sample(T(2, 3), 1, True), Sample(I(4, high=9))],
     "nanmean": [Sample(T(2, 3)), Sample(T(2, 3), 1, True)],
     "count_nonzero": [Sample(I(3, 4, high=2)), Sample(I(3, 4, high=2), 1), Sample(B(3, 4), (0, 1))],
     "sum_to_size": [
-        Sample(T(2, 3, 4), 3, 1),
+        Sample(T(2, 3, 4), 3, 1).options(node=False),
         Sample(T(2, 3, 4), (1, 1, 4)),
         Sample(T(2, 3), 2, 3),
-        Sample(T(2, 3), 1),
+        Sample(T(2, 3), 1).options(node=False),
     ],
-    "prod": [*_ONE_DIM, Sample(T(0, 2), 0), Sample(T(1, 3), 0), Sample(I(3, low=-3, high=3))],
-    "amax": [*_NOT_EMPTY, Sample(T(0, 3), 1), Sample(I(3, 4, high=50), 1), Sample(B(3, 4), 0)],
-    "amin": [*_NOT_EMPTY, Sample(T(0, 3), 1), Sample(I(3, 4, high=50), 1), Sample(B(3, 4), 0)],
-    "max": [*_ONE_DIM, Sample(T(2, 3), T(3)), Sample(I(3, 4, high=50), 1), Sample(T(0, 3), 1)],
-    "min": [*_ONE_DIM, Sample(T(2, 3), T(3)), Sample(I(3, 4, high=50), 1), Sample(T(0, 3), 1)],
+    "prod": [
+        *_ONE_DIM,
+        Sample(T(0, 2), 0),
+        Sample(T(1, 3), 0),
+        Sample(I(3, low=-3, high=3)),
+        Sample(T(values=[[0.0, 2.0, 3.0], [0.0, 0.0, 4.0], [5.0, 2.0, 3.0]]), 1),
+        Sample(T(values=[2.0, 0.0, 3.0])),
+        Sample(T(3, 4), 1).options(dtypes=("float32", "complex128", "int32", "bool")),
+    ],
+    "amax": [
+        *_NOT_EMPTY,
+        Sample(_TIES).options(gradcheck=False),
+        Sample(_TIES, 1).options(gradcheck=False),
+        Sample(T(3, 4), 1).options(dtypes=_ORDERED),
+        Sample(T(0, 3), 1),
+        Sample(I(3, 4, high=50), 1),
+        Sample(B(3, 4), 0),
+    ],
+    "amin": [
+        *_NOT_EMPTY,
+        Sample(_TIES).options(gradcheck=False),
+        Sample(_TIES, 1).options(gradcheck=False),
+        Sample(T(3, 4), 1).options(dtypes=_ORDERED),
+        Sample(T(0, 3), 1),
+        Sample(I(3, 4, high=50), 1),
+        Sample(B(3, 4), 0),
+    ],
+    "max": [
+        *_ONE_DIM,
+        Sample(_TIES).options(gradcheck=False),
+        Sample(_TIES, 1).options(gradcheck=False),
+        Sample(T(3, 4), 1).options(dtypes=_ORDERED),
+        Sample(T(2, 3), T(3)),
+        Sample(I(3, 4, high=50), 1),
+        Sample(T(0, 3), 1),
+    ],
+    "min": [
+        *_ONE_DIM,
+        Sample(_TIES).options(gradcheck=False),
+        Sample(_TIES, 1).options(gradcheck=False),
+        Sample(T(3, 4), 1).options(dtypes=_ORDERED),
+        Sample(T(2, 3), T(3)),
+        Sample(I(3, 4, high=50), 1),
+        Sample(T(0, 3), 1),
+    ],
     "argmax": [
         Sample(T(2, 3)),
         Sample(T(2, 3), 1),
@@ -56,15 +106,16 @@ SAMPLES = {
     "any": [Sample(B(2, 3)), Sample(B(2, 3), 1), Sample(B(2, 3), (0, 1), True), Sample(B(2, 3), ()), Sample(T(0))],
     "all": [Sample(B(2, 3)), Sample(B(2, 3), 1), Sample(B(2, 3), (0, 1), True), Sample(B(2, 3), ()), Sample(T(0))],
     "var": [
-        *_NOT_EMPTY[:6],
+        *_NOT_EMPTY[:5],
         Sample(T(4), False),
         Sample(T(4, 3), 0, False),
         Sample(T(4, 3), 0, unbiased=False, keepdim=True),
         Sample(T(4, 3), dim=1, correction=0),
         Sample(T(4, 3), correction=2.5),
+        Sample(T(4, 3), 0).options(dtypes=("float32", "float16", "complex128")),
     ],
     "std": [
-        *_NOT_EMPTY[:6],
+        *_NOT_EMPTY[:5],
         Sample(T(4), False),
         Sample(T(4, 3), dim=1, correction=0),
         Sample(T(4, 3), (0, 1), True, True),
@@ -92,6 +143,11 @@ SAMPLES = {
         Sample(T(2, 3), 1.5, 1),
         Sample(T(2, 3, low=0.5), 0.5),
         Sample(T(2, 3, low=0.5), -1),
+        Sample(T(values=[0.0, 0.0])).options(gradcheck=False, gradgrad=False),
+        Sample(T(values=[0.0, 3.0, -4.0]), 1.5).options(gradcheck=False, gradgrad=False),
+        Sample(T(values=[-3.0, 3.0]), float("inf")).options(gradcheck=False, gradgrad=False),
+        Sample(T(3, 2)).options(dtypes=("float32", "float16", "complex128")),
+        Sample(T(3, 2), 3, 1).options(dtypes=("float32", "complex128")),
     ],
     "linalg.vector_norm": [
         Sample(T(2, 3)),
@@ -106,6 +162,8 @@ SAMPLES = {
         Sample(T(), 0),
         Sample(T(0, 3), 0),
         Sample(I(2, 3, high=5), 1),
+        Sample(T(3, 4), 1).options(dtypes=("float32", "float16")),
+        Sample(T(3, 4), 1).options(dtypes="complex128", node=False),
     ],
 }
 

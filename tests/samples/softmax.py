@@ -1,6 +1,6 @@
 """Samples of softmax and its relatives."""
 
-from . import I, Sample, T
+from . import I, Sample, T, ref
 
 _ALONG = [
     Sample(T(2, 3, 4), 1),
@@ -11,9 +11,15 @@ _ALONG = [
     Sample(T(3, 0), 1),
 ]
 
+_TYPES = [
+    Sample(T(3, 4), 1).options(dtypes=("float32", "float16", "bfloat16")),
+    Sample(T(3, 4), 0, dtype=ref("float64")).options(dtypes=("float32", "int64"), node=False),
+    Sample(T(4, low=-1000.0, high=1000.0), 0).options(gradcheck=False),
+]
+
 SAMPLES = {
-    "softmax": _ALONG,
-    "log_softmax": _ALONG,
+    "softmax": [*_ALONG, *_TYPES],
+    "log_softmax": [*_ALONG, *_TYPES],
     "nn.functional.softmax": _ALONG,
     "nn.functional.log_softmax": _ALONG,
     "nn.functional.softmin": _ALONG,

@@ -23,6 +23,9 @@ def _gradients_for(outputs, gradients):
     if gradients is None:
         return (None,) * len(outputs)
     gradients = _as_tuple(gradients)
+    for gradient in gradients:
+        if gradient is not None and not isinstance(gradient, _C.Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     return gradients
@@ -91,7 +94,7 @@ def grad(
         allow_unused = materialize_grads
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     if not inputs:
-        raise ValueError("grad requires non-empty inputs.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     retain = bool(create_graph if retain_graph is None else retain_graph)
     results = _C.run_backward(
         outputs, _gradients_for(outputs, grad_outputs), retain, bool(create_graph), inputs, False, bool(allow_unused)

@@ -166,15 +166,17 @@ op("repeat(input, repeats)", kernel="repeat", varargs="repeats", function=False,
 
 
 @composite
-def tile(input, *dims):
+def tile(input, *repeats, dims=None):
     """The tensor repeated; missing repeats are 1.
 
     >>> import adjoint as torch
     >>> torch.tile(torch.tensor([1, 2]), (2,))
     tensor([1, 2, 1, 2])
     """
-    dims = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
-    return input.repeat((1,) * (input.ndim - len(dims)) + dims)
+    if dims is not None:
+        repeats = (dims,)
+    repeats = tuple(repeats[0]) if len(repeats) == 1 and isinstance(repeats[0], tuple | list) else repeats
+    return input.repeat((1,) * (input.ndim - len(repeats)) + repeats)
 
 
 op("interleaved_index(repeats, output_size=None)", kernel="interleaved_index", method=False, function=False)

@@ -1,4 +1,4 @@
-"""Matrix products: of vectors, matrices and batches, with additions, and by Einstein's notation."""
+"""Matrix products: of vectors, matrices and batches, with additions, in linear layers, and over chosen dimensions."""
 
 from math import prod
 
@@ -17,12 +17,13 @@ from .language import (
     linear_biased,
     linear_plain,
     mm,
+    mm_conj,
     mm_nt,
+    mm_t_conj,
     mm_tn,
     mv,
     mv_t,
     op,
-    sum_dim,
 )
 
 _INTERNAL = {"function": False, "method": False}
@@ -109,20 +110,16 @@ def _for_each(g, batch):
     return g.unsqueeze(0).expand(batch.shape[0], *g.shape)
 
 
-@composite
-def addr(input, vec1, vec2, *, beta=1, alpha=1):
-    """beta * input + alpha * outer(vec1, vec2).
+def _addr(input, vec1, vec2, beta, alpha):
+    product = outer(vec1, vec2) * alpha
+    return product + input.expand(product.shape) * beta if beta != 0 else product
 
-    >>> import adjoint as torch
-    >>> torch.addr(torch.zeros(2, 2), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-    tensor([[3., 4.],
-            [6., 8.]])
-    """
-    product = outer(vec1, vec2)
-    scaled = product if alpha == 1 else alpha * product
-    if beta == 0:
-        return scaled
-    return beta * input.expand(product.shape) + scaled
+
+op("addr(input, vec1, vec2, *, beta=1, alpha=1)", forward=_addr, out=True,
+   input=lambda g, beta: _times(g, beta),
+   vec1=lambda g, vec2, alpha: _times(mv(g, conj(vec2)), alpha),
+   vec2=lambda g, vec1, alpha: _times(conj(mv_t(g, vec1)), alpha),
+   doc="beta * input + alpha * outer(vec1, vec2)")  # fmt: skip
 
 
 # ---- Any number of dimensions
@@ -240,12 +237,19 @@ def inner(input, other):
 # ---- Linear layers. One node each, although torch shows the weight's transpose as a second one.
 
 op("linear_plain(input, weight)", kernel="linear_plain", node="MmBackward0", **_INTERNAL,
-   input=lambda g, weight: mm(g, conj(weight)),
-   weight=lambda g, input: conj(mm_tn(g, input)))  # fmt: skip
+   input=lambda g, weight: mm_conj(g, weight),
+   weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
 op("linear_biased(bias, input, weight)", kernel="linear_biased", node="AddmmBackward0", **_INTERNAL,
    bias=lambda g: g,
-   input=lambda g, weight: mm(g, conj(weight)),
-   weight=lambda g, input: conj(mm_tn(g, input)))  # fmt: skip
+   input=lambda g, weight: mm_conj(g, weight),
+   weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
+# a conj(b) and a^T conj(b), which close the circle of derivatives with a b^T.
+op("mm_conj(input, mat2)", kernel="mm_conj", node="MmBackward0", **_INTERNAL,
+   input=lambda g, mat2: linear_plain(g, mat2),
+   mat2=lambda g, input: mm_t_conj(input, g))  # fmt: skip
+op("mm_t_conj(input, mat2)", kernel="mm_t_conj", node="MmBackward0", **_INTERNAL,
+   input=lambda g, mat2: linear_plain(mat2, g),
+   mat2=lambda g, input: mm_conj(input, g))  # fmt: skip
 
 
 @composite(namespace="nn.functional")
@@ -372,203 +376,3 @@ def _split_dims(tensor, dims):
             raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
         summed.append(dim)
     return summed, [d for d in range(tensor.ndim) if d not in summed]
-
-
-# ---- Einstein's notation. Every operand gets a list of labels, one for each dimension: letters, and for the dimensions
-# under an ellipsis the numbers -1, -2, ... counted from the last.
-
-
-@composite(method=False)
-def einsum(*args):
-    """Sums of products in Einstein's notation: labels that the output lacks are summed over.
-
-    >>> import adjoint as torch
-    >>> torch.einsum("ij,jk->ik", torch.ones(2, 3), torch.ones(3, 4)).shape
-    torch.Size([2, 4])
-    """
-    if len(args) < 2:
-        raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-            "subscripts list"
-        )
-    equation, operands = args[0], args[1:]
-    if isinstance(equation, Tensor):
-        equation, operands = _equation_of_lists(args)
-    elif len(operands) == 1 and isinstance(operands[0], list | tuple):
-        operands = operands[0]
-    inputs, output = _parse_einsum(equation, operands)
-    sizes = _label_sizes(inputs, operands)
-    if output is None:
-        output = _default_output(inputs)
-    tensors = [_without_repeats(tensor, labels) for tensor, labels in zip(operands, inputs, strict=True)]
-    result, labels = tensors[0]
-    for i, (tensor, others) in enumerate(tensors[1:], 1):
-        needed = set(output).union(*(later for _, later in tensors[i + 1 :]))
-        result, labels = _contract(result, labels, tensor, others, needed, sizes)
-    result, labels = _sum_out(result, labels, set(output))
-    return result.permute([labels.index(label) for label in output])
-
-
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-
-def _equation_of_lists(args):
-    """The call form einsum(tensor, labels, tensor, labels, ..., output labels) as an equation."""
-
-    def letters(labels):
-        for label in labels:
-            if label is not ... and not 0 <= label < 52:
-                raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
-        return "".join("..." if label is ... else _LETTERS[label] for label in labels)
-
-    equation = ",".join(letters(labels) for labels in args[1::2])
-    if len(args) % 2:
-        equation = ",".join(letters(labels) for labels in args[1:-1:2]) + "->" + letters(args[-1])
-    return equation, args[0 : len(args) - len(args) % 2 : 2]
-
-
-def _parse_einsum(equation, operands):
-    """The labels of each operand, and those of the output (None when the equation gives none)."""
-    left, arrow, right = equation.partition("->")
-    terms = left.split(",")
-    if len(terms) != len(operands):
-        word = "fewer" if len(operands) < len(terms) else "more"
-        raise RuntimeError(f"einsum(): {word} operands were provided than specified in the equation")
-    inputs, place = [], 0
-    for i, (term, operand) in enumerate(zip(terms, operands, strict=True)):
-        _check_tensor("einsum", f"operand {i}", i + 2, operand)
-        letters, dots = _letters_of(term, place, f"operand {i}", "any ellipsis")
-        hidden = operand.ndim - len(letters)
-        if hidden < 0 or (hidden and dots is None):
-            raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({len(letters)}) "
-                + ("does not match" if dots is None else "is more than")
-                + f" the number of dimensions ({operand.ndim}) for operand {i}"
-                + (" and no ellipsis was given" if dots is None else "")
-            )
-        inputs.append(_with_ellipsis(letters, dots, hidden))
-        place += len(term) + 1
-    if not arrow:
-        return inputs, None
-    letters, dots = _letters_of(right, len(left) + 2, "output", "any ellipsis (...)")
-    known = set().union(*inputs)
-    for label in letters:
-        if letters.count(label) > 1:
-            raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
-        if label not in known:
-            raise RuntimeError(
-                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
-            )
-    hidden = sum(isinstance(label, int) for label in known)
-    return inputs, _with_ellipsis(letters, dots, hidden)
-
-
-def _letters_of(term, place, owner, ellipsis):
-    """The letters of a term, and where among them the ellipsis stands (None: nowhere). `place` is the term's own."""
-    letters, dots, i = [], None, 0
-    while i < len(term):
-        character = term[i]
-        if character == ".":
-            if dots is not None and owner != "output":
-                raise RuntimeError(f"einsum(): found '.' for {owner} for which an ellipsis was already found")
-            if term[i : i + 3] != "..." or dots is not None:
-                raise RuntimeError(f"einsum(): found '.' for {owner} that is not part of {ellipsis}")
-            dots = len(letters)
-            i += 2
-        elif character in _LETTERS:
-            letters.append(character)
-        elif character != " ":
-            raise RuntimeError(
-                f"einsum(): invalid subscript given at index {place + i} in the equation string, subscripts must be in "
-                "[a-zA-Z]"
-            )
-        i += 1
-    return letters, dots
-
-
-def _with_ellipsis(letters, dots, hidden):
-    """The letters with the labels of `hidden` dimensions where the ellipsis stood."""
-    if dots is None:
-        return letters
-    return letters[:dots] + list(range(-hidden, 0)) + letters[dots:]
-
-
-def _default_output(inputs):
-    """The dimensions under ellipses, then the letters that occur once, in order."""
-    labels = [label for labels in inputs for label in labels]
-    hidden = sorted({label for label in labels if isinstance(label, int)})
-    return hidden + sorted(label for label in labels if isinstance(label, str) and labels.count(label) == 1)
-
-
-def _label_sizes(inputs, operands):
-    """The size of each label; a size of 1 broadcasts."""
-    sizes = {}
-    for i, (labels, operand) in enumerate(zip(inputs, operands, strict=True)):
-        own = {}
-        for label, size in zip(labels, operand.shape, strict=True):
-            if own.setdefault(label, size) != size:
-                raise RuntimeError(
-                    f"einsum(): subscript {label} is repeated for operand {i} but the sizes don't match, "
-                    f"{size} != {own[label]}"
-                )
-            seen = sizes.get(label, 1)
-            if size != seen and size != 1 and seen != 1:
-                raise RuntimeError(
-                    f"einsum(): subscript {label} has size {size} for operand {i} which does not broadcast with "
-                    f"previously seen size {seen}"
-                )
-            sizes[label] = seen if size == 1 else size
-    return sizes
-
-
-def _without_repeats(tensor, labels):
-    """Takes the diagonal of dimensions that have one label."""
-    labels = list(labels)
-    for label in dict.fromkeys(labels):
-        while labels.count(label) > 1:
-            first = labels.index(label)
-            second = labels.index(label, first + 1)
-            tensor = tensor.diagonal(0, first, second)
-            del labels[second], labels[first]
-            labels.append(label)
-    return tensor, labels
-
-
-def _sum_out(tensor, labels, needed):
-    """Sums over the dimensions whose label nobody needs."""
-    dims = [d for d, label in enumerate(labels) if label not in needed]
-    if not dims:
-        return tensor, labels
-    return sum_dim(tensor, dims), [label for label in labels if label in needed]
-
-
-def _contract(a, labels_a, b, labels_b, needed, sizes):
-    """The product of two operands, summed over the labels that are no longer needed."""
-    # A summed label that only one of the two has in full size is summed there alone.
-    for label in [label for label in labels_a if label in labels_b and label not in needed]:
-        size_a, size_b = a.shape[labels_a.index(label)], b.shape[labels_b.index(label)]
-        if size_a != size_b or size_a == 1:
-            a, labels_a = sum_dim(a, labels_a.index(label)), [other for other in labels_a if other != label]
-            b, labels_b = sum_dim(b, labels_b.index(label)), [other for other in labels_b if other != label]
-    a, labels_a = _sum_out(a, labels_a, needed.union(labels_b))
-    b, labels_b = _sum_out(b, labels_b, needed.union(labels_a))
-    shared = [label for label in labels_a if label in labels_b and label in needed]
-    summed = [label for label in labels_a if label in labels_b and label not in needed]
-    only_a = [label for label in labels_a if label not in labels_b]
-    only_b = [label for label in labels_b if label not in labels_a]
-    labels = shared + only_a + only_b
-    a = a.permute([labels_a.index(label) for label in shared + only_a + summed])
-    b = b.permute([labels_b.index(label) for label in shared + summed + only_b])
-    if not summed:
-        return a.reshape(*a.shape, *(1,) * len(only_b)) * _spaced(b, len(shared), len(only_a)), labels
-    batch = [sizes[label] for label in shared]
-    rows, columns = a.shape[len(shared) : len(shared) + len(only_a)], b.shape[len(shared) + len(summed) :]
-    depth = prod(a.shape[len(shared) + len(only_a) :])
-    a = a.expand(*batch, *a.shape[len(shared) :]).reshape(prod(batch), prod(rows), depth)
-    b = b.expand(*batch, *b.shape[len(shared) :]).reshape(prod(batch), depth, prod(columns))
-    return bmm(a, b).reshape(*batch, *rows, *columns), labels
-
-
-def _spaced(tensor, place, count):
-    """Puts `count` dimensions of size 1 at `place`."""
-    return tensor.reshape(*tensor.shape[:place], *(1,) * count, *tensor.shape[place:])

@@ -1,0 +1,64 @@
+"""A process that holds one library and measures on request: lines of JSON in, lines of JSON out."""
+
+import importlib
+import json
+import os
+import sys
+import time
+
+from cases import CASES, PROBES
+
+
+def calibrate(step, seconds):
+    """How many calls of `step` take about this long. Its calls also warm up caches and thread pools."""
+    calls = 1
+    while True:
+        took = run(step, calls)
+        if took >= seconds / 4:
+            return max(1, round(calls * seconds / took))
+        calls *= 4
+
+
+def run(step, calls):
+    """Seconds for so many calls, with the garbage collector on, as in ordinary programs."""
+    repeat = range(calls)
+    start = time.perf_counter()
+    for _ in repeat:
+        step()
+    return time.perf_counter() - start
+
+
+def main():
+    library = importlib.import_module(sys.argv[1])
+    # Whatever a library prints must not get between the answers.
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    threads = library.get_num_threads()
+    cases = {case.name: case for case in CASES}
+    probes = {probe.name: probe for probe in PROBES}
+    prepared = {}
+    for line in sys.stdin:
+        request = json.loads(line)
+        name = request.get("name")
+        if request["do"] == "describe":
+            answer = {"version": library.__version__, "threads": threads}
+            if sys.argv[1] == "adjoint":
+                answer["instruction_set"] = library._C._instruction_set()
+        elif request["do"] == "prepare":
+            library.manual_seed(0)
+            library.set_num_threads(1 if cases[name].group == "small" else threads)
+            prepared.clear()
+            step = cases[name].make(library)
+            step()
+            prepared[name] = step, calibrate(step, request["seconds"])
+            answer = {"calls": prepared[name][1]}
+        elif request["do"] == "time":
+            step, calls = prepared[name]
+            answer = {"seconds": run(step, calls) / calls / cases[name].per}
+        else:
+            answer = probes[name].measure(library)
+        answers.write(json.dumps(answer) + "\n")
+
+
+if __name__ == "__main__":
+    main()

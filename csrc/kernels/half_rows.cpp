@@ -1,0 +1,54 @@
+// The conversions of half_rows.h with F16C instructions, eight at a time, and without.
+#include "kernels/half_rows.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace adjoint::kernels {
+namespace {
+
+#if defined(__x86_64__)
+const bool has_f16c = [] {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c");
+}();
+
+__attribute__((target("avx,f16c"))) void widen_f16c(const Half* in, float* out, int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
+  }
+  for (; i < n; ++i) out[i] = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(in[i].bits)));
+}
+
+__attribute__((target("avx,f16c"))) void narrow_f16c(const float* in, Half* out, int64_t n) {
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    __m128i narrow = _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), narrow);
+  }
+  for (; i < n; ++i) {
+    out[i].bits = static_cast<uint16_t>(
+        _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(in[i]), _MM_FROUND_TO_NEAREST_INT)));
+  }
+}
+#endif
+
+}  // namespace
+
+void widen_row(const Half* in, float* out, int64_t n) {
+#if defined(__x86_64__)
+  if (has_f16c) return widen_f16c(in, out, n);
+#endif
+  for (int64_t i = 0; i < n; ++i) out[i] = in[i];
+}
+
+void narrow_row(const float* in, Half* out, int64_t n) {
+#if defined(__x86_64__)
+  if (has_f16c) return narrow_f16c(in, out, n);
+#endif
+  for (int64_t i = 0; i < n; ++i) out[i] = Half(in[i]);
+}
+
+}  // namespace adjoint::kernels

@@ -1,0 +1,21 @@
+// torch.memory_format and torch.layout: the types and their few objects.
+#pragma once
+
+#include <optional>
+
+#include "python/guard.h"
+
+namespace adjoint::python {
+
+enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
+
+/// The format that an object of torch.memory_format stands for; nothing for other objects.
+std::optional<MemoryFormat> to_memory_format(PyObject* object);
+bool is_layout(PyObject* object);
+/// The only layout whose tensors can be made.
+bool is_strided(PyObject* layout);
+
+/// Adds torch.contiguous_format, torch.strided and so on to the module.
+void init_formats(PyObject* module);
+
+}  // namespace adjoint::python

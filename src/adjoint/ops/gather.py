@@ -1,0 +1,265 @@
+"""Reading and writing at places that an index tensor names: gather, scatter, slices by index, take, embeddings."""
+
+from .. import _C
+from .language import (
+    _embedding_backward,
+    _gather_backward,
+    _publish,
+    _scatter_src,
+    _scatter_src_,
+    _scatter_value,
+    _scatter_value_,
+    bincount,
+    composite,
+    conj,
+    embedding,
+    full,
+    gather,
+    ones_like,
+    op,
+    scatter_reduce,
+    scatter_reduce_,
+    where,
+    zeros_like,
+)
+
+_INTERNAL = {"function": False, "method": False}
+
+# ---- Elements along a dimension
+
+op("gather(input, dim, index, *, sparse_grad=False)", kernel="gather", linear=True, out=True,
+   input=lambda g, input_meta, dim, index: _gather_backward(g, input_meta.shape, dim, index),
+   doc="The elements that `index` names along a dimension.")  # fmt: skip
+op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear=True, **_INTERNAL,
+   grad=lambda g, dim, index: g.gather(dim, index),
+   doc="Zeros with the gradient of gather() added where it read.")  # fmt: skip
+
+op("_scatter_src(input, dim, index, src)", kernel="scatter_src", node="ScatterBackward0", inplace=True, **_INTERNAL,
+   input=lambda g, dim, index: g.scatter(dim, index, 0),
+   src=lambda g, dim, index: g.gather(dim, index))  # fmt: skip
+op("_scatter_value(input, dim, index, value)", kernel="scatter_value", node="ScatterBackward1", inplace=True,
+   **_INTERNAL,
+   input=lambda g, dim, index: g.scatter(dim, index, 0))  # fmt: skip
+op("scatter_add(input, dim, index, src)", kernel="scatter_add", linear=True, inplace=True, out=True,
+   input=lambda g: g,
+   src=lambda g, dim, index: g.gather(dim, index),
+   doc="Adds the elements of `src` at the places that `index` names along a dimension.")  # fmt: skip
+op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", kernel="scatter_reduce", inplace=True,
+   out=True,
+   input=lambda g, input, dim, index, src, reduce, include_self, out:
+       _REDUCED[reduce](g, input, dim, index, src, include_self, out)[0],
+   src=lambda g, input, dim, index, src, reduce, include_self, out:
+       _REDUCED[reduce](g, input, dim, index, src, include_self, out)[1],
+   doc="Joins the elements of `src` with those at the places that `index` names, by one of five reductions.")  # fmt: skip
+
+
+def _kept(g, dim, index, include_self):
+    """The gradient of what scatter_reduce started from: nothing where it was replaced."""
+    return g if include_self else g.scatter(dim, index, 0)
+
+
+def _added(input, dim, index, src, include_self):
+    """How much of `src` arrived at each place, on top of `input` where that took part."""
+    return _kept(input, dim, index, include_self).scatter_add(dim, index, src)
+
+
+def _sum_gradients(g, input, dim, index, src, include_self, out):
+    return _kept(g, dim, index, include_self), g.gather(dim, index)
+
+
+def _mean_gradients(g, input, dim, index, src, include_self, out):
+    shared = g / _added(ones_like(input), dim, index, ones_like(src), include_self)
+    return _kept(shared, dim, index, include_self), shared.gather(dim, index)
+
+
+def _extreme_gradients(g, input, dim, index, src, include_self, out):
+    """All elements that attain the extreme share the gradient."""
+    first, second = (input == out).to(g.dtype), (src == out.gather(dim, index)).to(g.dtype)
+    shared = g / _added(first, dim, index, second, True)
+    return _kept(first * shared, dim, index, include_self), second * shared.gather(dim, index)
+
+
+def _product_gradients(g, input, dim, index, src, include_self, out):
+    """The product of all the others: of the nonzero ones, unless another factor is zero too."""
+    first, second = input == 0, src == 0
+    zeros = _added(first.to(g.dtype), dim, index, second.to(g.dtype), include_self)
+    rest = scatter_reduce(
+        input.masked_fill(first, 1), dim, index, src.masked_fill(second, 1), "prod", include_self=include_self
+    )
+
+    def gradient(g, factor, is_zero, zeros, rest):
+        others = where(is_zero, rest, rest / factor.masked_fill(is_zero, 1))
+        return where(zeros == is_zero, g * conj(others), 0)
+
+    return (
+        _kept(gradient(g, input, first, zeros, rest), dim, index, include_self),
+        gradient(g.gather(dim, index), src, second, zeros.gather(dim, index), rest.gather(dim, index)),
+    )
+
+
+_REDUCED = {
+    "sum": _sum_gradients,
+    "mean": _mean_gradients,
+    "prod": _product_gradients,
+    "amax": _extreme_gradients,
+    "amin": _extreme_gradients,
+}
+
+
+def _scatter_form(input, dim, index, src, value, reduce, forms):
+    """Calls the form of scatter that the arguments mean: `forms` are those for a tensor, a number and a reduction."""
+    of_tensor, of_number, of_reduction = forms
+    if (src is None) == (value is None):
+        raise TypeError("scatter() received an invalid combination of arguments: give either src or value")
+    if value is None and not isinstance(src, _C.Tensor):
+        src, value = None, src
+    if reduce is None:
+        return of_number(input, dim, index, value) if src is None else of_tensor(input, dim, index, src)
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError(f"reduce argument must be either add or multiply. Got {reduce!r}.")
+    if src is None:
+        src = full(index.shape, value, dtype=input.dtype)
+    return of_reduction(input, dim, index, src, "sum" if reduce == "add" else "prod")
+
+
+@composite
+def scatter(input, dim, index, src=None, value=None, *, reduce=None, out=None):
+    """A copy with the elements of `src` (or a number) written at the places that `index` names along a dimension.
+
+    >>> import adjoint as torch
+    >>> torch.zeros(3).scatter(0, torch.tensor([0, 2]), torch.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])
+    """
+    result = _scatter_form(input, dim, index, src, value, reduce, (_scatter_src, _scatter_value, scatter_reduce))
+    return result if out is None else out.copy_(result)
+
+
+def scatter_(input, dim, index, src=None, value=None, *, reduce=None):
+    """Writes the elements of `src` (or a number) at the places that `index` names along a dimension.
+
+    >>> import adjoint as torch
+    >>> torch.zeros(2, 3).scatter_(1, torch.tensor([[1], [2]]), 1.0)
+    tensor([[0., 1., 0.],
+            [0., 0., 1.]])
+    """
+    return _scatter_form(input, dim, index, src, value, reduce, (_scatter_src_, _scatter_value_, scatter_reduce_))
+
+
+composite(scatter_, name="scatter_", function_=False)
+
+
+@composite
+def take_along_dim(input, indices, dim=None, *, out=None):
+    """The elements that `indices` names along a dimension, with the other dimensions broadcast.
+
+    >>> import adjoint as torch
+    >>> x = torch.tensor([[3.0, 1.0], [2.0, 4.0]])
+    >>> x.take_along_dim(x.argsort(dim=1), dim=1)
+    tensor([[1., 3.],
+            [2., 4.]])
+    """
+    if indices.dtype != _C.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    if not -input.ndim <= dim < input.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})"
+        )
+    dim %= input.ndim
+    common = [max(a, b) if min(a, b) else 0 for a, b in zip(input.shape, indices.shape, strict=True)]
+    input = input.expand([input.shape[d] if d == dim else size for d, size in enumerate(common)])
+    indices = indices.expand([indices.shape[d] if d == dim else size for d, size in enumerate(common)])
+    return gather(input, dim, indices, out=out)
+
+
+# ---- Slices along a dimension
+
+op("index_select(input, dim, index)", kernel="index_select", linear=True, out=True,
+   input=lambda g, input_meta, dim, index: g.new_zeros(input_meta.shape).index_add(dim, index, g),
+   doc="The slices that a vector of indices names along a dimension.")  # fmt: skip
+op("index_add(input, dim, index, source, *, alpha=1)", kernel="index_add", inplace=True, out=True,
+   input=lambda g: g,
+   source=lambda g, dim, index, alpha: g.index_select(dim, index) * conj(alpha),
+   doc="Adds the slices of `source` to those that a vector of indices names.")  # fmt: skip
+op("index_copy(input, dim, index, source)", kernel="index_copy", inplace=True, out=True,
+   input=lambda g, dim, index: g.index_fill(dim, index, 0),
+   source=lambda g, dim, index: g.index_select(dim, index),
+   doc="Replaces the slices that a vector of indices names by those of `source`.")  # fmt: skip
+op("index_fill(input, dim, index, value)", kernel="index_fill", inplace=True, node="IndexFillBackward1",
+   number_nodes={"value": "IndexFillBackward0"},
+   input=lambda g, dim, index: g.index_fill(dim, index, 0),
+   value=lambda g, dim, index: g.index_select(dim, index),
+   doc="Fills the slices that a vector of indices names.")  # fmt: skip
+
+# ---- Elements of the flattened tensor
+
+op("take(input, index)", kernel="take", linear=True, out=True,
+   input=lambda g, input_meta, index: g.new_zeros(input_meta.shape).put(index, g, True),
+   doc="The elements at these places of the flattened tensor.")  # fmt: skip
+op("put(input, index, source, accumulate=False)", kernel="put", inplace=True,
+   input=lambda g, index, source_meta, accumulate:
+       g if accumulate else g.put(index, g.new_zeros(source_meta.shape)),
+   source=lambda g, index, source_meta: g.take(index).reshape(source_meta.shape),
+   doc="Writes (or adds) the elements of `source` at these places of the flattened tensor.")  # fmt: skip
+
+# ---- Embeddings
+
+op("embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)", kernel="embedding",
+   method=False,
+   weight=lambda g, weight_meta, indices, padding_idx, scale_grad_by_freq: _embedding_backward(
+       _by_frequency(g, indices) if scale_grad_by_freq else g, indices, weight_meta.shape[0], padding_idx),
+   doc="The rows of `weight` that the indices name.")  # fmt: skip
+op("_embedding_backward(grad, indices, rows, padding_idx)", kernel="embedding_backward", linear=True, **_INTERNAL,
+   grad=lambda g, indices, padding_idx: where((indices == padding_idx).unsqueeze(-1), 0, embedding(g, indices)),
+   doc="Zeros with the gradient of embedding() added to the rows it read, but for the padding.")  # fmt: skip
+
+
+def _by_frequency(g, indices):
+    """The gradient of each row divided by how often the row was read."""
+    counts = bincount(indices.reshape(-1)).to(g.dtype)
+    return g / embedding(counts.unsqueeze(-1), indices)
+
+
+def functional_embedding(
+    input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
+):
+    """The rows of `weight` that the indices name; the row `padding_idx` gets no gradient.
+
+    >>> import adjoint as torch
+    >>> weight = torch.tensor([[0.0, 0.0], [1.0, 2.0]])
+    >>> torch.nn.functional.embedding(torch.tensor([1, 0, 1]), weight)
+    tensor([[1., 2.],
+            [0., 0.],
+            [1., 2.]])
+    """
+    if padding_idx is None:
+        padding_idx = -1
+    else:
+        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= weight.shape[0]
+    if max_norm is not None:
+        _renormalise(weight, input, max_norm, norm_type)
+    return embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def _renormalise(weight, indices, max_norm, norm_type):
+    """Scales the rows that the indices name down to `max_norm`, in place and unrecorded, as torch does."""
+    before = _C.is_grad_enabled()
+    _C._set_grad_enabled(False)
+    try:
+        used = zeros_like(weight[:, 0], dtype=_C.bool).index_fill(0, indices.reshape(-1).long(), True)
+        norms = weight.norm(norm_type, dim=1)
+        scale = where(used & (norms > max_norm), max_norm / (norms + 1e-7), 1)
+        weight.mul_(scale.unsqueeze(1))
+    finally:
+        _C._set_grad_enabled(before)
+
+
+_publish("embedding", functional_embedding, "nn.functional", False, True, ())

@@ -1,0 +1,478 @@
+"""Losses. Each that is one op in torch is one node here, whose rules use ordinary ops."""
+
+import warnings
+
+from .. import _C
+from .language import (
+    _binary_cross_entropy,
+    _huber_loss,
+    _log_softmax,
+    _logit_cross_entropy,
+    _mse_loss,
+    _nll_loss,
+    _nll_loss_2d,
+    _smooth_l1_loss,
+    abs,
+    binary_elements,
+    composite,
+    conj,
+    elementwise,
+    exp,
+    huber_elements,
+    log,
+    log1p,
+    logit_elements,
+    maximum,
+    minimum,
+    mse_elements,
+    mse_slope,
+    op,
+    sigmoid,
+    sign,
+    smooth_l1_elements,
+    softplus,
+    where,
+    xlogy,
+)
+
+_INTERNAL = {"function": False, "method": False}
+_ELEMENTS = {**_INTERNAL, "inplace": False, "out": False}
+_LOSS = {"namespace": "nn.functional"}
+
+# ---- Losses by element
+
+
+# fmt: off
+elementwise("mse_elements(input, target)", lambda input, target: (input - target) * (input - target),
+            types="complex integer", **_ELEMENTS,
+            input=lambda g, input, target: g * conj(2 * (input - target)),
+            target=lambda g, input, target: -g * conj(2 * (input - target)))
+elementwise("mse_slope(scale, input, target)", lambda scale, input, target: scale * (2 * (input - target)),
+            types="complex", **_ELEMENTS,
+            scale=lambda g, input, target: g * conj(2 * (input - target)),
+            input=lambda g, scale: g * conj(2 * scale),
+            target=lambda g, scale: -g * conj(2 * scale))
+elementwise("smooth_l1_elements(input, target, beta=1.0)",
+            lambda input, target, beta: where(
+                abs(input - target) < beta, 0.5 * (input - target) * (input - target) / beta,
+                abs(input - target) - 0.5 * beta),
+            **_ELEMENTS,
+            input=None, target=None)
+elementwise("huber_elements(input, target, delta=1.0)",
+            lambda input, target, delta: where(
+                abs(input - target) <= delta, 0.5 * (input - target) * (input - target),
+                delta * (abs(input - target) - 0.5 * delta)),
+            **_ELEMENTS,
+            input=None, target=None)
+# Logarithms are cut at -100, so that a sure mistake costs 100 and not infinity.
+elementwise("binary_elements(input, target)",
+            lambda input, target: -target * maximum(log(input), -100) - (1 - target) * maximum(log1p(-input), -100),
+            **_ELEMENTS,
+            input=None, target=None)
+elementwise("logit_elements(input, target, pos_weight)",
+            lambda input, target, pos_weight: (1 - target) * input + (1 + (pos_weight - 1) * target) * (
+                log1p(exp(-abs(input))) - minimum(input, 0)),
+            **_ELEMENTS,
+            input=None, target=None, pos_weight=None)
+# fmt: on
+
+
+def _reduced(elements, reduction):
+    if reduction == "none":
+        return elements
+    if reduction == "mean":
+        return elements.mean()
+    if reduction == "sum":
+        return elements.sum()
+    raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def _shared(g, elements, reduction):
+    """The gradient that reaches each of the elements."""
+    return g / elements.numel() if reduction == "mean" else g
+
+
+def _times(value, weight):
+    return value if weight is None else value * weight
+
+
+def _mse_forward(input, target, reduction):
+    return _reduced(mse_elements(input, target), reduction)
+
+
+op("_mse_loss(input, target, reduction)", forward=_mse_forward, node="MseLossBackward0", **_INTERNAL,
+   input=lambda g, input, target, reduction: _mse_gradient(g, input, target, reduction),
+   target=lambda g, input, target, reduction: -_mse_gradient(g, input, target, reduction))  # fmt: skip
+
+
+def _mse_gradient(g, input, target, reduction):
+    count = (input + target if input.shape != target.shape else input).numel()
+    return mse_slope(g / count if reduction == "mean" else g, input, target)
+
+
+def _smooth_l1_forward(input, target, reduction, beta):
+    return _reduced(smooth_l1_elements(input, target, beta), reduction)
+
+
+def _huber_forward(input, target, reduction, delta):
+    return _reduced(huber_elements(input, target, delta), reduction)
+
+
+def _bounded(g, difference, reduction, bound):
+    """The slope of both losses: the difference within the bound, its sign beyond; in units of the bound."""
+    slope = where(difference.abs() < bound, difference / bound, sign(difference))
+    return _shared(g, difference, reduction) * slope
+
+
+op("_smooth_l1_loss(input, target, reduction, beta)", forward=_smooth_l1_forward, node="SmoothL1LossBackward0",
+   **_INTERNAL,
+   input=lambda g, input, target, reduction, beta: _bounded(g, input - target, reduction, beta),
+   target=lambda g, input, target, reduction, beta: -_bounded(g, input - target, reduction, beta))  # fmt: skip
+op("_huber_loss(input, target, reduction, delta)", forward=_huber_forward, node="HuberLossBackward0", **_INTERNAL,
+   input=lambda g, input, target, reduction, delta: delta * _bounded(g, input - target, reduction, delta),
+   target=lambda g, input, target, reduction, delta:
+       -delta * _bounded(g, input - target, reduction, delta))  # fmt: skip
+
+
+def _binary_forward(input, target, weight, reduction):
+    if input.numel() and not bool(((input >= 0) & (input <= 1)).all()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    return _reduced(_times(binary_elements(input, target), weight), reduction)
+
+
+# d/dx = (x - t) / (x (1 - x)), d/dt = log(1 - x) - log(x)
+op("_binary_cross_entropy(input, target, weight, reduction)", forward=_binary_forward,
+   node="BinaryCrossEntropyBackward0", **_INTERNAL,
+   weight=None,
+   input=lambda g, input, target, weight, reduction: _times(
+       _shared(g, input, reduction) * (input - target) / ((1 - input) * input).clamp_min(1e-12), weight),
+   target=lambda g, input, weight, reduction: _times(
+       _shared(g, input, reduction) * (log1p(-input).clamp_min(-100) - log(input).clamp_min(-100)),
+       weight))  # fmt: skip
+
+
+def _logit_forward(input, target, weight, pos_weight, reduction):
+    elements = logit_elements(input, target, 1 if pos_weight is None else pos_weight)
+    return _reduced(_times(elements, weight), reduction)
+
+
+def _logit_slope(input, target, pos_weight):
+    """(1 - t) - (1 + (p - 1) t) sigmoid(-x), which is sigmoid(x) - t without a weight p."""
+    if pos_weight is None:
+        return sigmoid(input) - target
+    return (1 - target) - (1 + (pos_weight - 1) * target) * sigmoid(-input)
+
+
+def _logit_target_slope(input, pos_weight):
+    """(p - 1) log(1 + exp(-x)) - x"""
+    return -input if pos_weight is None else (pos_weight - 1) * softplus(-input) - input
+
+
+op("_logit_cross_entropy(input, target, weight, pos_weight, reduction)", forward=_logit_forward,
+   node="BinaryCrossEntropyWithLogitsBackward0", **_INTERNAL,
+   weight=None, pos_weight=None,
+   input=lambda g, input, target, weight, pos_weight, reduction: _times(
+       _shared(g, input, reduction) * _logit_slope(input, target, pos_weight), weight),
+   target=lambda g, input, weight, pos_weight, reduction: _times(
+       _shared(g, input, reduction) * _logit_target_slope(input, pos_weight), weight))  # fmt: skip
+
+
+def _reduction(size_average, reduce, reduction):
+    """The reduction meant by the two arguments of old."""
+    if size_average is None and reduce is None:
+        return reduction
+    meant = "none" if reduce is False else "sum" if size_average is False else "mean"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return meant
+
+
+def _warn_of_sizes(input, target):
+    if input.shape != target.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
+            "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _weighted(elements, weight, reduction):
+    """A weighted loss: the mean is over the sum of the weights."""
+    if weight.shape != elements.shape:
+        raise ValueError("Weights and input must have the same size.")
+    elements = elements * weight
+    return elements.sum() / weight.sum() if reduction == "mean" else _reduced(elements, reduction)
+
+
+@composite(**_LOSS)
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The mean of the squared differences.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(2.)
+    """
+    _warn_of_sizes(input, target)
+    reduction = _reduction(size_average, reduce, reduction)
+    if weight is not None:
+        return _weighted(_mse_loss(input, target, "none"), weight, reduction)
+    return _mse_loss(input, target, reduction)
+
+
+@composite(**_LOSS)
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The mean of the absolute differences.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
+    tensor(1.)
+    """
+    _warn_of_sizes(input, target)
+    reduction = _reduction(size_average, reduce, reduction)
+    if weight is not None:
+        return _weighted((input - target).abs(), weight, reduction)
+    return _reduced((input - target).abs(), reduction)
+
+
+@composite(**_LOSS)
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """Squared differences below `beta`, absolute ones above.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.1250, 2.5000])
+    """
+    _warn_of_sizes(input, target)
+    reduction = _reduction(size_average, reduce, reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return _reduced((input - target).abs(), reduction)
+    return _smooth_l1_loss(input, target, reduction, beta)
+
+
+@composite(**_LOSS)
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """Half the squared differences up to `delta`, and a straight line beyond.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.huber_loss(torch.tensor([1.0, 3.0]), torch.zeros(2), reduction="none")
+    tensor([0.5000, 2.5000])
+    """
+    _warn_of_sizes(input, target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if weight is None:
+        return _huber_loss(input, target, reduction, delta)
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+    return _reduced(_huber_loss(input, target, "none", delta) * weight, reduction)
+
+
+@composite(**_LOSS)
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """-(t log(x) + (1 - t) log(1 - x)) of probabilities x.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([1.0]))
+    tensor(0.6931)
+    """
+    reduction = _reduction(size_average, reduce, reduction)
+    if target.shape != input.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    if weight is not None:
+        weight = weight.expand(input.shape)
+    return _binary_cross_entropy(input, target, weight, reduction)
+
+
+@composite(**_LOSS)
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):
+    """binary_cross_entropy of sigmoid(input), without overflow.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0.0]), torch.tensor([1.0]))
+    tensor(0.6931)
+    """
+    reduction = _reduction(size_average, reduce, reduction)
+    if target.shape != input.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+    return _logit_cross_entropy(input, target, weight, pos_weight, reduction)
+
+
+@composite(**_LOSS)
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """The Kullback-Leibler divergence of log-probabilities `input` from probabilities `target`.
+
+    >>> import adjoint as torch
+    >>> p = torch.tensor([[0.5, 0.5]])
+    >>> torch.nn.functional.kl_div(p.log(), p, reduction="batchmean")
+    tensor(0.)
+    """
+    reduction = _reduction(size_average, reduce, reduction)
+    if reduction == "mean":
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            UserWarning,
+            stacklevel=2,
+        )
+    elements = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return elements.sum() / input.shape[0] if input.ndim else elements.sum()
+    return _reduced(elements, reduction)
+
+
+# ---- Classes
+
+
+def _picked_weights(target, weight, ignore_index, dtype):
+    """The weight of each target: 0 for those to be ignored."""
+    kept = target != ignore_index
+    return kept.to(dtype) if weight is None else where(kept, weight.take(where(kept, target, 0)), 0)
+
+
+def _scale(g, picked, reduction):
+    """What the negated log-probability of each target is multiplied by."""
+    return g * picked / picked.sum() if reduction == "mean" else g * picked
+
+
+def _nll_forward(input, target, weight, ignore_index, reduction):
+    places = where(target == ignore_index, 0, target)
+    picked = _picked_weights(target, weight, ignore_index, input.dtype)
+    losses = -input.gather(1, places.unsqueeze(1)).squeeze(1) * picked
+    losses = where(target == ignore_index, 0, losses)
+    return losses.sum() / picked.sum() if reduction == "mean" else _reduced(losses, reduction)
+
+
+def _nll_gradient(g, input_meta, target, weight, ignore_index, reduction):
+    scale = _scale(g, _picked_weights(target, weight, ignore_index, g.dtype), reduction)
+    places = where(target == ignore_index, 0, target).unsqueeze(1)
+    return g.new_zeros(input_meta.shape).scatter_add(1, places, -scale.unsqueeze(1))
+
+
+for _name, _node in {"_nll_loss": "NllLossBackward0", "_nll_loss_2d": "NllLoss2DBackward0"}.items():
+    op(f"{_name}(input, target, weight, ignore_index, reduction)", forward=_nll_forward, node=_node, **_INTERNAL,
+       weight=None,
+       input=lambda g, input_meta, target, weight, ignore_index, reduction:
+           _nll_gradient(g, input_meta, target, weight, ignore_index, reduction))  # fmt: skip
+
+
+def _check_classes(input, target, weight, ignore_index):
+    """Torch's errors for class indices that do not fit the input."""
+    if input.ndim < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
+    if input.ndim != 1 and input.shape[0] != target.shape[0]:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
+    if target.dtype not in (_C.int64, _C.uint8):
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype}; convert the target with .long()")
+    if input.ndim == 2 and target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input.ndim > 2 and (target.ndim != input.ndim - 1 or target.shape[1:] != input.shape[2:]):
+        raise RuntimeError(
+            f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)}); expected a target of shape "
+            f"{[input.shape[0], *input.shape[2:]]}"
+        )
+    classes = input.shape[0] if input.ndim == 1 else input.shape[1]
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}"
+        )
+    outside = ((target < 0) | (target >= classes)) & (target != ignore_index)
+    if target.numel() and bool(outside.any()):
+        raise IndexError(f"Target {int(target.masked_select(outside)[0])} is out of bounds.")
+
+
+def _class_loss(input, target, weight, ignore_index, reduction):
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    _check_classes(input, target, weight, ignore_index)
+    target = target.long()
+    if input.ndim == 1:
+        loss = _nll_loss(input.unsqueeze(0), target.reshape(1), weight, ignore_index, reduction)
+        return loss.reshape(()) if reduction == "none" else loss
+    return (_nll_loss if input.ndim == 2 else _nll_loss_2d)(input, target, weight, ignore_index, reduction)
+
+
+@composite(**_LOSS)
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """The mean of the negated log-probabilities of the targets.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.nll_loss(torch.tensor([[-1.0, -2.0]]), torch.tensor([1]))
+    tensor(2.)
+    """
+    return _class_loss(input, target, weight, ignore_index, _reduction(size_average, reduce, reduction))
+
+
+@composite(**_LOSS)
+def cross_entropy(
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
+    """The negated log-probability of the targets under softmax(input): class indices, or probabilities of classes.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.cross_entropy(torch.zeros(1, 4), torch.tensor([2]))
+    tensor(1.3863)
+    """
+    reduction = _reduction(size_average, reduce, reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    dim = 0 if input.ndim == 1 else 1
+    if target.is_floating_point() and target.shape == input.shape:
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim)
+    scores = _log_softmax(input, dim)
+    loss = _class_loss(scores, target, weight, ignore_index, reduction)
+    if label_smoothing == 0:
+        return loss
+    smooth = _smooth_loss(scores, target, weight, ignore_index, reduction, dim)
+    return (1 - label_smoothing) * loss + label_smoothing / input.shape[dim] * smooth
+
+
+def _by_class(weight, like, dim):
+    """The weights of the classes, laid along the dimension of classes."""
+    return weight.reshape([-1 if d == dim else 1 for d in range(like.ndim)])
+
+
+def _smooth_loss(scores, target, weight, ignore_index, reduction, dim):
+    """The loss of all classes alike."""
+    losses = -(scores if weight is None else scores * _by_class(weight, scores, dim)).sum(dim)
+    losses = losses.masked_fill(target == ignore_index, 0)
+    if reduction != "mean":
+        return _reduced(losses, reduction)
+    return losses.sum() / _picked_weights(target.long(), weight, ignore_index, scores.dtype).sum()
+
+
+def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):
+    classes = input.shape[dim]
+    if label_smoothing > 0:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    losses = _log_softmax(input, dim) * target
+    if weight is not None:
+        losses = losses * _by_class(weight, input, dim)
+    if reduction == "none":
+        return -losses.sum(dim)
+    if reduction == "sum":
+        return -losses.sum()
+    if reduction != "mean":
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return -losses.sum() / max(1, input.numel() // classes if classes else 0)

@@ -1,0 +1,224 @@
+"""Choosing elements: by condition or mask, by being nonzero, by counting, by place in a sorted row, by bounds."""
+
+from .. import _C
+from .language import (
+    _publish,
+    _sorted_places,
+    clamp_above,
+    clamp_above_,
+    clamp_below,
+    clamp_below_,
+    clamp_between,
+    clamp_between_,
+    composite,
+    masked_scatter,
+    nonzero,
+    op,
+    result_type,
+    scalar_tensor,
+    where,
+    zeros_like,
+)
+
+_INTERNAL = {"function": False, "method": False}
+
+# ---- Conditions and masks
+
+op("where(condition, input=None, other=None)", kernel="where", method=False, out=True,
+   input=lambda g, condition: where(condition, g, 0),
+   other=lambda g, condition: where(condition, 0, g),
+   doc="Elements of `input` where the condition holds, of `other` elsewhere.")  # fmt: skip
+
+
+def where_method(input, condition, other):
+    """The tensor where the condition holds, `other` elsewhere.
+
+    >>> import adjoint as torch
+    >>> x = torch.tensor([1.0, -2.0])
+    >>> x.where(x > 0, 0.0)
+    tensor([1., 0.])
+    """
+    return where(condition, input, other)
+
+
+# The method's arguments come in another order than the function's.
+_publish("where", where_method, "", True, False, ())
+
+op("masked_fill(input, mask, value)", kernel="masked_fill", inplace=True, node="MaskedFillBackward1",
+   number_nodes={"value": "MaskedFillBackward0"},
+   input=lambda g, mask: g.masked_fill(mask, 0),
+   value=lambda g, mask: where(mask, g, 0),
+   doc="Fills the elements under the mask.")  # fmt: skip
+op("masked_select(input, mask)", kernel="masked_select", linear=True, out=True,
+   input=lambda g, input_meta, mask: _masked_select_backward(g, input_meta.shape, mask),
+   doc="The elements under the mask, in one row.")  # fmt: skip
+_masked_select_backward = op(
+    "_masked_select_backward(grad, size, mask)", kernel="masked_select_backward", linear=True, **_INTERNAL,
+    grad=lambda g, mask: g.masked_select(mask),
+    doc="Zeros with the gradient of masked_select() under the mask.")  # fmt: skip
+op("masked_scatter(input, mask, source)", kernel="masked_scatter", inplace=True,
+   input=lambda g, mask: g.masked_fill(mask, 0),
+   source=lambda g, mask, source_meta: _masked_scatter_backward(g, source_meta.shape, mask),
+   doc="Replaces the elements under the mask by the first ones of `source`.")  # fmt: skip
+_masked_scatter_backward = op(
+    "_masked_scatter_backward(grad, size, mask)", kernel="masked_scatter_backward", linear=True, **_INTERNAL,
+    grad=lambda g, grad_meta, mask: masked_scatter(g.new_zeros(grad_meta.shape), mask, g),
+    doc="The gradient of what masked_scatter() took from its source.")  # fmt: skip
+
+# ---- Nonzero elements, counts, places
+
+op("nonzero(input, *, as_tuple=False)", kernel="nonzero", out=True,
+   doc="The coordinates of the elements that are not zero.")  # fmt: skip
+
+
+@composite
+def argwhere(input):
+    """The coordinates of the elements that are not zero, one row each.
+
+    >>> import adjoint as torch
+    >>> torch.argwhere(torch.tensor([0, 3, 0, 4]))
+    tensor([[1],
+            [3]])
+    """
+    return nonzero(input)
+
+
+op("bincount(input, weights=None, minlength=0)", kernel="bincount", weights=None,
+   doc="How often each value occurs, or the sums of the weights of its occurrences.")  # fmt: skip
+op("_sorted_places(sorted, values, right)", kernel="sorted_places", **_INTERNAL,
+   doc="Where values would be inserted in sorted rows.")  # fmt: skip
+
+
+def _places(sorted_sequence, input, right, out_int32, out):
+    """The insertion places, in the type that both meet in."""
+    common = result_type(sorted_sequence, input)
+    if not isinstance(input, _C.Tensor):
+        input = scalar_tensor(input, dtype=common)
+    places = _sorted_places(sorted_sequence.detach().to(common), input.detach().to(common), right)
+    if out_int32:
+        places = places.int()
+    return places if out is None else out.copy_(places)
+
+
+@composite(method=False)
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out=None):
+    """Where to insert values so that a sorted sequence stays sorted: before equal elements, or after (`right`).
+
+    >>> import adjoint as torch
+    >>> torch.searchsorted(torch.tensor([1.0, 3.0, 5.0]), torch.tensor([3.0, 6.0]))
+    tensor([1, 3])
+    """
+    if side is not None:
+        if side not in ("left", "right"):
+            raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+        if right and side == "left":
+            raise RuntimeError(
+                "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+            )
+        right = side == "right"
+    if sorted_sequence.ndim == 0:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
+    if sorted_sequence.ndim > 1 and not (isinstance(input, _C.Tensor) and input.ndim):
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, "
+            f"but we got boundaries tensor dim({sorted_sequence.ndim}) and input value's dim(0) numel(1)"
+        )
+    if sorter is not None:
+        if sorter.shape != sorted_sequence.shape:
+            raise RuntimeError(
+                "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+                f"{list(sorted_sequence.shape)} and got sorter tensor {list(sorter.shape)}"
+            )
+        if sorter.dtype != _C.int64:
+            raise RuntimeError(
+                f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}"
+            )
+        if sorter.numel() and (int(sorter.min()) < 0 or int(sorter.max()) >= sorter.shape[-1]):
+            raise RuntimeError("torch.searchsorted(): sorter index out of range")
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    return _places(sorted_sequence, input, right, out_int32, out)
+
+
+@composite(method=False)
+def bucketize(input, boundaries, *, out_int32=False, right=False, out=None):
+    """The number of the interval between sorted boundaries that each element lies in.
+
+    >>> import adjoint as torch
+    >>> torch.bucketize(torch.tensor([[0.5, 2.0], [9.0, 3.0]]), torch.tensor([1.0, 3.0]))
+    tensor([[0, 1],
+            [2, 1]])
+    """
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return _places(boundaries, input, right, out_int32, out)
+
+
+@composite(namespace="nn.functional")
+def one_hot(input, num_classes=-1):
+    """A row of zeros with a one at the class, for each class index.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]), num_classes=3)
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    if input.dtype != _C.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if input.numel() == 0:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    else:
+        if int(input.min()) < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        greatest = int(input.max())
+        if num_classes == -1:
+            num_classes = greatest + 1
+        elif greatest >= num_classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+    rows = input.unsqueeze(-1)
+    return zeros_like(rows).expand((*input.shape, num_classes)).scatter(-1, rows, 1)
+
+
+# ---- Bounds
+
+
+def _clamp_form(input, min, max, between, above, below):
+    """Calls the op that the bounds mean."""
+    if min is None:
+        if max is None:
+            raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        return below(input, max)
+    if max is None:
+        return above(input, min)
+    if isinstance(min, _C.Tensor) != isinstance(max, _C.Tensor):
+        raise TypeError(
+            "clamp() received an invalid combination of arguments: both bounds must be tensors, or both numbers"
+        )
+    return between(input, min, max)
+
+
+@composite(alias=("clip",))
+def clamp(input, min=None, max=None, *, out=None):
+    """The elements cut to the range from `min` to `max`; either may be missing, a number or a tensor.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([-2.0, 0.5, 3.0]).clamp(0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    result = _clamp_form(input, min, max, clamp_between, clamp_above, clamp_below)
+    return result if out is None else out.copy_(result)
+
+
+def clamp_(input, min=None, max=None):
+    """Cuts the elements to the range from `min` to `max`, in place.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([-2.0, 3.0]).clamp_(max=1)
+    tensor([-2.,  1.])
+    """
+    return _clamp_form(input, min, max, clamp_between_, clamp_above_, clamp_below_)
+
+
+composite(clamp_, name="clamp_", alias=("clip_",))

@@ -1,0 +1,293 @@
+"""The documents are true: their Python runs, their declarations build, their paths exist, and docstring examples hold."""
+
+import ctypes
+import doctest
+import importlib
+import json
+import os
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import adjoint
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*) ?([\w-]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(path, language, kind=""):
+    """The fenced blocks of a document whose first line is ```language kind."""
+    return [text for what, which, text in BLOCK.findall(path.read_text()) if (what, which) == (language, kind)]
+
+
+def run_examples(text, name):
+    """Runs `>>>` examples with warnings as errors; fails with doctest's own report."""
+    test = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
+    report = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
+    assert not failed, "".join(report)
+
+
+# ---- documents
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_python_blocks_run(path):
+    for number, text in enumerate(blocks(path, "python")):
+        if ">>>" in text:
+            run_examples(text, f"{path.name}[{number}]")
+        else:
+            exec(compile(text, f"{path.name}[{number}]", "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_paths_exist(path):
+    text = path.read_text()
+    spelled = re.findall(r"`((?:csrc|src|tools|tests|docs|benchmarks|examples)/[\w./-]*)`", text)
+    linked = [link for link in re.findall(r"\]\(([^)#\s]+)\)", text) if "://" not in link]
+    added = {"src/adjoint/ops/smooth.py"}  # what docs/add_an_op.md has its reader create
+    missing = [name for name in spelled if name not in added and not (ROOT / name).exists()]
+    missing += [link for link in linked if not (path.parent / link).exists()]
+    assert not missing
+
+
+def test_build_options_exist():
+    cmake = (ROOT / "CMakeLists.txt").read_text()
+    named = re.findall(r"-D(ADJOINT_\w+)", "".join(path.read_text() for path in DOCUMENTS))
+    assert named
+    assert [name for name in named if f"option({name} " not in cmake] == []
+
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_examples_run(path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(path)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+# ---- docstrings
+
+
+def public_objects():
+    """Every public function, class and method of the package that has examples, by its full name."""
+    modules = [adjoint]
+    for found in pkgutil.walk_packages(adjoint.__path__, "adjoint."):
+        if not any(part.startswith("_") for part in found.name.split(".")):
+            modules.append(importlib.import_module(found.name))
+    objects, seen = {}, set()
+
+    def add(name, value):
+        text = getattr(value, "__doc__", None)
+        if isinstance(text, str) and ">>>" in text and id(value) not in seen:
+            seen.add(id(value))
+            objects[name] = text
+
+    for module in modules:
+        add(module.__name__, module)
+        for name, value in sorted(vars(module).items()):
+            if name.startswith("_") or getattr(value, "__module__", "adjoint") is None:
+                continue
+            add(f"{module.__name__}.{name}", value)
+            if isinstance(value, type) and value.__module__.split(".")[0] in ("adjoint", "torch"):
+                for attribute, member in sorted(vars(value).items()):
+                    add(f"{module.__name__}.{name}.{attribute}", member)
+    return objects
+
+
+OBJECTS = public_objects()
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_docstring_examples(name):
+    run_examples(OBJECTS[name], name)
+
+
+def test_docstrings_were_found():
+    assert {"adjoint", "adjoint.autograd.grad", "adjoint.nn.Parameter", "adjoint.Tensor.backward"} <= set(OBJECTS)
+
+
+# ---- docs/add_an_op.md: its declarations, in a copy of the op table, generated, compiled and run
+
+ADD_AN_OP = ROOT / "docs" / "add_an_op.md"
+
+# Reads the op table in argv[1], and writes to argv[2] the loops of the ops named after that.
+GENERATE = """
+import json, sys
+from pathlib import Path
+sys.path.insert(0, {tools!r})
+import emit, generate
+table, out = generate.load_table(Path(sys.argv[1])), Path(sys.argv[2])
+files = generate.generate(table)
+kernels = [k for name in sys.argv[3:] for k in generate.kernels_of(table, table.ops[name])]
+for kernel in kernels:
+    assert f" {{kernel.function}}(" in files[f"kernels_real_{{kernel.shard}}.cpp"]
+(out / "kernels.cpp").write_text(emit.kernel_file("real_0", kernels, ("float",)))
+(out / "derived.py").write_text(files["derived.py"])
+(out / "kernels.json").write_text(json.dumps([
+    {{"name": k.name, "op": k.item.name, "argument": k.argument, "inputs": k.inputs,
+      "operands": k.item.operands, "params": [k.item.defaults[p] for p in k.item.params]}}
+    for k in kernels]))
+"""
+
+# Stands in for the registry: finds the float64 loops that the generated file registers.
+SHIM = """
+#include <cstring>
+#include "kernels/elementwise.h"
+namespace adjoint {
+void register_loops_real_0_baseline();
+static struct { const char* name; int params; Loop loop; } entries[16];
+static int count = 0;
+void register_loop(const char* name, ResultKind, int, int params, DType compute, Loop loop) {
+  if (compute == DType::Float64) entries[count++] = {name, params, loop};
+}
+}
+extern "C" int run(const char* name, char* const* arrays, int64_t n, const double* numbers) {
+  using namespace adjoint;
+  if (count == 0) register_loops_real_0_baseline();
+  for (int i = 0; i < count; ++i) {
+    if (std::strcmp(entries[i].name, name)) continue;
+    Scalar params[8];
+    for (int p = 0; p < entries[i].params; ++p) params[p] = Scalar::of(numbers[p]);
+    entries[i].loop(arrays, n, params);
+    return 0;
+  }
+  return 1;
+}
+"""
+
+# Declares the ops of the document in the running package, with the compiled loops as their forward, and runs the
+# document's examples. In a process of its own, because an op cannot be taken out of the table again.
+DECLARE = """
+import json, sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+import adjoint as torch
+from adjoint.ops import language
+import test_docs
+folder = Path(sys.argv[1])
+library = test_docs.load_kernels(folder)
+derived = {{"__package__": "adjoint.ops"}}
+exec((folder / "derived.py").read_text(), derived)
+
+def elementwise(signature, expression, **options):
+    name = signature.split("(")[0]
+    def forward(*arguments):
+        values = [a.detach().double().numpy() for a in arguments if isinstance(a, torch.Tensor)]
+        numbers = [a for a in arguments if not isinstance(a, torch.Tensor)]
+        result = torch.from_numpy(test_docs.call_kernel(library, name, values, numbers))
+        return result.reshape(arguments[0].shape).to(arguments[0].dtype)
+    options = {{"inplace": True, "out": True}} | derived["RULES"].get(name, {{}}) | options
+    return language.op(signature, forward=forward, **options)
+
+before = len(language.PUBLIC)
+language.elementwise = elementwise
+for text in test_docs.blocks(test_docs.ADD_AN_OP, "python", "declaration"):
+    exec(text, {{"__package__": "adjoint.ops"}})
+for namespace, name, function in language.PUBLIC[before:]:
+    setattr(sys.modules[".".join(filter(None, ("adjoint", namespace)))], name, function)
+examples = test_docs.blocks(test_docs.ADD_AN_OP, "python", "after-declaration")
+assert examples
+for text in examples:
+    test_docs.run_examples(text, "add_an_op.md")
+"""
+
+
+def load_kernels(folder):
+    """The compiled loops of the document's ops."""
+    library = ctypes.CDLL(str(folder / "kernels.so"))
+    library.run.argtypes = [
+        ctypes.c_char_p,
+        ctypes.POINTER(ctypes.c_void_p),
+        ctypes.c_int64,
+        ctypes.POINTER(ctypes.c_double),
+    ]
+    return library
+
+
+def call_kernel(library, name, inputs, params):
+    """One loop over float64 arrays of equal size."""
+    inputs = [np.ascontiguousarray(x, dtype=np.float64).reshape(-1) for x in inputs]
+    out = np.empty_like(inputs[0])
+    arrays = (ctypes.c_void_p * (len(inputs) + 1))(*(x.ctypes.data for x in (out, *inputs)))
+    numbers = (ctypes.c_double * max(1, len(params)))(*params)
+    assert library.run(name.encode(), arrays, out.size, numbers) == 0, f"{name} was not generated"
+    return out
+
+
+def python(script, *arguments, **values):
+    """Runs a script in a fresh interpreter, warnings as errors."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script.format(**values), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+
+
+@pytest.fixture(scope="module")
+def added(tmp_path_factory):
+    """A folder with the compiled loops and derived rules of the ops that the document declares."""
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    folder = tmp_path_factory.mktemp("added")
+    table = folder / "adjoint" / "ops"
+    shutil.copytree(ROOT / "src" / "adjoint" / "ops", table, ignore=shutil.ignore_patterns("__pycache__", "derived.py"))
+    names = []
+    for number, text in enumerate(blocks(ADD_AN_OP, "python", "declaration")):
+        (table / f"added_{number}.py").write_text(text)
+        names += re.findall(r'elementwise\("(\w+)\(', text)
+    assert names == ["squareplus", "logcosh"]
+    python(GENERATE, folder, folder, *names, tools=str(ROOT / "tools"))
+    (folder / "shim.cpp").write_text(SHIM)
+    sources = [str(folder / name) for name in ("kernels.cpp", "shim.cpp")]
+    command = [*compiler.split(), "-std=c++20", "-O1", "-shared", "-fPIC", f"-I{ROOT / 'csrc'}", *sources]
+    done = subprocess.run([*command, "-o", str(folder / "kernels.so")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_added_rules_are_derivatives(added):
+    """Each compiled rule, against central differences of the compiled forward."""
+    library = load_kernels(added)
+    x = np.linspace(-2.5, 2.5, 40)  # an even number of points: none at the kink of abs
+    rules = 0
+    for kernel in json.loads((added / "kernels.json").read_text()):
+        if not kernel["argument"]:
+            continue
+        (operand,) = kernel["operands"]
+        ahead, behind = (call_kernel(library, kernel["op"], [x + step], kernel["params"]) for step in (1e-5, -1e-5))
+        values = {"g": np.full_like(x, 3.0), operand: x}
+        got = call_kernel(library, kernel["name"], [values[name] for name in kernel["inputs"]], kernel["params"])
+        np.testing.assert_allclose(got, 3 * (ahead - behind) / 2e-5, rtol=1e-6, atol=1e-8)
+        rules += 1
+    assert rules == 2
+
+
+def test_added_values(added):
+    library = load_kernels(added)
+    x = np.linspace(-40, 40, 101)
+    np.testing.assert_allclose(call_kernel(library, "squareplus", [x], [4.0]), (x + np.sqrt(x * x + 4)) / 2, rtol=1e-14)
+    expected = np.logaddexp(x, -x) - np.log(2)
+    np.testing.assert_allclose(call_kernel(library, "logcosh", [x], []), expected, rtol=1e-13, atol=1e-15)
+
+
+def test_added_op_works_as_the_document_shows(added):
+    python(DECLARE, added, tests=str(ROOT / "tests"))

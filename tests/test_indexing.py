@@ -1,0 +1,391 @@
+"""Indexing: random keys on random shapes, read and written, with gradients; torch is the oracle."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import adjoint
+
+LIBRARIES = (torch, adjoint)
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Using a non-tuple", "ignore:indexing with dtype torch.uint8", "ignore:Truncating the start/stop/step"
+)
+
+
+class Indices:
+    """An index tensor, array or list, to be made for either library."""
+
+    def __init__(self, values, form):
+        self.values = np.asarray(values, dtype=np.int64 if not len(np.shape(values)) or np.size(values) == 0 else None)
+        self.form = form
+
+    def make(self, library):
+        if self.form == "list":
+            return self.values.tolist()
+        if self.form == "array":
+            return self.values.copy()
+        dtype = self.form if self.values.dtype != bool else "bool"
+        return library.tensor(self.values.tolist(), dtype=getattr(library, dtype)).reshape(self.values.shape)
+
+    def __repr__(self):
+        return f"{self.form}({self.values.tolist()})"
+
+
+def make_key(library, key):
+    """The key for one library."""
+    if isinstance(key, tuple):
+        return tuple(make_key(library, part) for part in key)
+    return key.make(library) if isinstance(key, Indices) else key
+
+
+def outcome(function):
+    """What a call gives, or the type of what it raises."""
+    try:
+        return function()
+    except Exception as error:
+        return type(error)
+
+
+def numbers(shape, seed=0):
+    return np.random.default_rng(seed).uniform(-2, 2, shape)
+
+
+def tensor(library, array):
+    return library.tensor(array.ravel().tolist(), dtype=library.float64).reshape(array.shape)
+
+
+def leaf(library, shape, seed=0):
+    return tensor(library, numbers(shape, seed)).requires_grad_()
+
+
+def plain(value):
+    """A result in a form that compares across libraries."""
+    return value if isinstance(value, type) else np.array(value.tolist()).reshape(tuple(value.shape))
+
+
+def used_strides(value):
+    """The strides of dimensions in which there is something to step over."""
+    return [step for step, size in zip(value.stride(), value.shape, strict=True) if size > 1 and value.numel()]
+
+
+def assert_same(expected, came):
+    if isinstance(expected, type) or isinstance(came, type):
+        assert expected is came
+    else:
+        assert expected.shape == came.shape
+        np.testing.assert_array_equal(expected, came)
+
+
+# ---- Strategies
+
+shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
+positions = st.integers(-5, 5)
+slices = st.builds(slice, st.none() | positions, st.none() | positions, st.none() | st.integers(1, 3))
+forms = st.sampled_from(("int64", "int64", "int32", "list", "array"))
+index_shapes = st.sampled_from(((), (1,), (2,), (3,), (2, 1), (1, 3), (0,)))
+
+
+@st.composite
+def index_arrays(draw, size):
+    """Places in a dimension of `size`, now and then outside it."""
+    shape = draw(index_shapes)
+    bound = max(size, 1) + (draw(st.integers(0, 9)) == 0)
+    values = draw(st.lists(st.integers(-bound, bound - 1), min_size=int(np.prod(shape)), max_size=int(np.prod(shape))))
+    return Indices(np.array(values, dtype=np.int64).reshape(shape), draw(forms))
+
+
+@st.composite
+def masks(draw, shape):
+    """A mask of the leading sizes, now and then of others."""
+    count = draw(st.integers(0, len(shape)))
+    sizes = [size + (draw(st.integers(0, 19)) == 0) for size in shape[:count]]
+    values = draw(st.lists(st.booleans(), min_size=int(np.prod(sizes)), max_size=int(np.prod(sizes))))
+    # torch counts an array as one dimension even where it is a mask of more.
+    form = draw(st.sampled_from(("bool", "array", "list"))) if count == 1 else "bool"
+    return Indices(np.array(values, dtype=bool).reshape(sizes), form)
+
+
+@st.composite
+def shapes_and_keys(draw):
+    """A shape, and a key that mostly fits it."""
+    shape = draw(shapes)
+    key, dim = [], 0
+    for _ in range(draw(st.integers(0, len(shape) + 2))):
+        size = shape[dim] if dim < len(shape) else 1
+        kind = draw(st.sampled_from(("int", "slice", "slice", "none", "ellipsis", "bool", "mask", "index", "index")))
+        if kind == "int":
+            key.append(draw(positions if draw(st.integers(0, 9)) == 0 else st.integers(-max(size, 1), max(size - 1, 0))))
+        elif kind == "slice":
+            key.append(draw(slices))
+        elif kind == "none":
+            key.append(None)
+        elif kind == "ellipsis" and ... not in key:
+            key.append(...)
+        elif kind in ("bool", "ellipsis"):
+            key.append(draw(st.booleans()))
+        elif kind == "mask":
+            key.append(draw(masks(shape[dim:])))
+        else:
+            key.append(draw(index_arrays(size)))
+        dim += kind in ("int", "slice", "index") or (key[-1].values.ndim if kind == "mask" else 0)
+    if len(key) == 1 and draw(st.booleans()):
+        return shape, key[0]
+    return shape, tuple(key)
+
+
+# ---- Reading
+
+
+@settings(max_examples=1500, deadline=None)
+@given(shapes_and_keys())
+def test_get_gives_what_torch_gives(case):
+    shape, key = case
+    results = []
+    for library in LIBRARIES:
+        x = leaf(library, shape)
+        y = outcome(lambda: x[make_key(library, key)])  # noqa: B023
+        if isinstance(y, type):
+            results.append((y, None, None))
+            continue
+        y.backward(tensor(library, numbers(tuple(y.shape), 1)))
+        results.append((plain(y), plain(x.grad), (y.grad_fn.name(), used_strides(y))))
+    (expected, expected_grad, how), (came, grad, how_came) = results
+    assert_same(expected, came)
+    if expected_grad is not None:
+        np.testing.assert_allclose(grad, expected_grad, rtol=1e-13)
+        assert how == how_came
+
+
+@settings(max_examples=200, deadline=None)
+@given(shapes_and_keys())
+def test_second_gradients_through_get(case):
+    shape, key = case
+    results = []
+    for library in LIBRARIES:
+        x = leaf(library, shape)
+        y = outcome(lambda: (x * x)[make_key(library, key)])  # noqa: B023
+        if isinstance(y, type):
+            return
+        (first,) = library.autograd.grad((y * y).sum(), x, create_graph=True)
+        (second,) = library.autograd.grad((first * x).sum(), x)
+        results.append(plain(second))
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-12, atol=1e-12)
+
+
+# ---- Writing
+
+
+@st.composite
+def assignments(draw):
+    """A shape, a key, and the sizes of a value for it: those of x[key], with some replaced by 1 or left out in front."""
+    shape, key = draw(shapes_and_keys())
+    selected = outcome(lambda: leaf(torch, shape)[make_key(torch, key)])
+    sizes = list(selected.shape) if not isinstance(selected, type) else [draw(st.integers(0, 3))]
+    sizes = [1 if draw(st.integers(0, 4)) == 0 else size for size in sizes]
+    sizes = sizes[draw(st.integers(0, len(sizes))) :] if draw(st.booleans()) else sizes
+    if draw(st.integers(0, 9)) == 0:
+        sizes = [draw(st.integers(0, 3)), *sizes]
+    return shape, key, tuple(sizes)
+
+
+def has_duplicates(shape, key):
+    """Whether a place is written twice: then which value stays is not said."""
+    places = outcome(lambda: torch.arange(int(np.prod(shape))).reshape(shape)[make_key(torch, key)])
+    return not isinstance(places, type) and len(set(places.flatten().tolist())) < places.numel()
+
+
+@settings(max_examples=1500, deadline=None)
+@given(assignments(), st.booleans())
+def test_set_does_what_torch_does(case, number):
+    shape, key, sizes = case
+    if not number and sizes and has_duplicates(shape, key):
+        return
+    results = []
+    for library in LIBRARIES:
+        x, value = leaf(library, shape), leaf(library, sizes, 1)
+        y = x * 1
+
+        def assign(library=library, y=y, value=value):
+            y[make_key(library, key)] = 2.5 if number else value
+
+        raised = outcome(assign)
+        if raised is not None:
+            if library is adjoint:  # what failed has changed nothing
+                np.testing.assert_array_equal(plain(y), plain(x))
+            results.append((raised, None, None))
+            continue
+        if not y.requires_grad:
+            results.append((plain(y), None, None))
+            continue
+        (y * tensor(library, numbers(shape, 2))).sum().backward()
+        results.append((plain(y), plain(x.grad), value.grad if value.grad is None else plain(value.grad)))
+    (expected, x_grad, value_grad), (came, x_grad_came, value_grad_came) = results
+    assert_same(expected, came)
+    if x_grad is not None:
+        np.testing.assert_allclose(x_grad_came, x_grad, rtol=1e-13)
+    if value_grad is not None or value_grad_came is not None:
+        zeros = np.zeros(sizes)
+        np.testing.assert_allclose(
+            zeros if value_grad_came is None else value_grad_came,
+            zeros if value_grad is None else value_grad,
+            rtol=1e-12,
+            atol=1e-12,
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64", "int64", "int8", "uint8", "bool"])
+@pytest.mark.parametrize(
+    "value",
+    [1, 0, -1, 2.5, True, 300, -300, 1e300, 10**30, float("nan"), float("inf"), 1j, 1 + 0j, "a", None, [1], np.ones(1)],
+    ids=str,
+)
+@pytest.mark.parametrize("key", [0, slice(1, None), [0], "mask"], ids=str)
+def test_assigned_numbers_are_converted_as_torch_converts_them(dtype, value, key):
+    results = []
+    for library in LIBRARIES:
+        x = library.zeros(3, dtype=getattr(library, dtype))
+
+        def assign(library=library, x=x):
+            x[library.tensor([True, False, True]) if key == "mask" else key] = value
+
+        results.append(outcome(assign) or x.tolist())
+    np.testing.assert_equal(results[1], results[0])
+
+
+@pytest.mark.parametrize("key", [0, slice(0, 1), [0], "mask"], ids=str)
+@pytest.mark.parametrize("value_type", ["float64", "int64", "bool"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("sizes", [(), (1,), (2,)], ids=str)
+def test_assigned_tensors_are_converted_or_refused_as_in_torch(dtype, value_type, key, sizes):
+    results = []
+    for library in LIBRARIES:
+        x = library.zeros(3, dtype=getattr(library, dtype))
+        value = library.ones(sizes, dtype=getattr(library, value_type))
+
+        def assign(library=library, x=x, value=value):
+            x[library.tensor([True, False, True]) if key == "mask" else key] = value
+
+        results.append(outcome(assign) or x.tolist())
+    assert results[1] == results[0]
+
+
+# ---- Odd keys
+
+ODD_KEYS = [
+    1.0, "a", b"a", {}, object(), 1j, [0.5], [1j], ["a"], [None], [...], [[0, 1], [1, 0]], [[0], [1, 1]], [0, [1]],
+    [slice(None), 0], [True, 0], [True, False], [True], [], [[]], (), (0, 0, 0, 0), slice(None, None, -1),
+    slice(None, None, 0), slice(1.5, 2), slice("a"), range(2), (range(2), range(2)), (..., ...), (0, ..., 0, ...),
+    10**30, slice(10**30), slice(-(10**30), None), [0] * 40, [[0]] * 40, ((0, 1), (1, 2)), np.int64(1), np.bool_(True),
+    np.float64(1), np.array(1), np.array(True), np.array([0.5]), np.array([], dtype=np.int64), np.array(["a"]),
+    np.array([[0, 1], [1, 0]]), {0}, (i for i in range(2)), bytearray(b"\x00\x01"), ([0, 1], [0, 1, 2]),
+    ([0], [0], [0], [0]), (slice(None),) * 4, (None,) * 40, True, False, (True, False), (False, [0, 1]), (0, True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ODD_KEYS, ids=lambda key: str(type(key).__name__) + repr(key)[:30])
+def test_odd_keys(key):
+    results = []
+    for library in LIBRARIES:
+        x = library.arange(24).reshape(2, 3, 4)
+        results.append(outcome(lambda: plain(x[key])))  # noqa: B023
+    assert_same(*results)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint8", "bool", "float32"])
+@pytest.mark.parametrize("values", [1, 0, [1, 0], [0, 1, 1]], ids=str)
+def test_types_of_index_tensors(dtype, values):
+    results = []
+    for library in LIBRARIES:
+        x = library.arange(24).reshape(2, 3, 4)
+        results.append(outcome(lambda: plain(x[library.tensor(values, dtype=getattr(library, dtype))])))  # noqa: B023
+    assert_same(*results)
+
+
+def test_messages():
+    x = adjoint.zeros(2, 3)
+    for key, text in [
+        (2, "index 2 is out of bounds for dimension 0 with size 2"),
+        ((0, -4), "index -4 is out of bounds for dimension 0 with size 3"),
+        ([5], "index 5 is out of bounds for dimension 0 with size 2"),
+        ((0, 0, 0), "too many indices for tensor of dimension 2"),
+        (1.0, r"only integers, slices \(`:`\), ellipsis"),
+        (adjoint.tensor([0.5]), "tensors used as indices must be long, int, byte or bool tensors"),
+        (adjoint.tensor([True]), r"The shape of the mask \[1\] at index 0 does not match"),
+        (([0, 1], [0, 1, 2]), "shape mismatch: indexing tensors could not be broadcast together"),
+    ]:
+        with pytest.raises(IndexError, match=text):
+            x[key]
+    with pytest.raises(IndexError, match="invalid index of a 0-dim tensor"):
+        adjoint.tensor(1.0)[0]
+    with pytest.raises(ValueError, match="step must be greater than zero"):
+        x[::-1]
+    with pytest.raises(TypeError, match="can't assign a list to a torch.FloatTensor"):
+        x[0] = [1, 2, 3]
+    with pytest.raises(RuntimeError, match="shape mismatch: value tensor of shape"):
+        x[[0, 1]] = adjoint.zeros(3, 3)
+    with pytest.raises(RuntimeError, match="The expanded size of the tensor"):
+        x[0] = adjoint.zeros(2)
+    with pytest.raises(RuntimeError, match="Index put requires the source and destination dtypes match"):
+        x[[0]] = adjoint.zeros(3, dtype=adjoint.float64)
+    with pytest.warns(UserWarning, match="Using a non-tuple sequence"):
+        x[[[0, 1], [1, 0]]]
+    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated"):
+        x[adjoint.tensor([1, 0], dtype=adjoint.uint8)]
+
+
+# ---- Aliasing and in-place history
+
+
+def test_basic_indexing_makes_views_and_advanced_copies():
+    x = adjoint.zeros(3, 4)
+    x[1][2] = 5
+    x[:, 1][0] = 6
+    x[[0, 2]][0, 0] = 7
+    x[x > 100] = 1
+    assert x.tolist() == [[0, 6, 0, 0], [0, 0, 5, 0], [0, 0, 0, 0]]
+
+
+def test_assignment_from_the_same_memory_reads_it_first():
+    x = adjoint.arange(6)
+    x[[1, 2, 3]] = x[:3]
+    assert x.tolist() == [0, 0, 1, 2, 4, 5]
+    x[1:] = x[:-1].clone()
+    assert x.tolist() == [0, 0, 0, 1, 2, 4]
+
+
+def test_leaves_that_require_grad_refuse_assignment():
+    for key in (0, slice(None), [0], ...):
+        x = adjoint.ones(3, requires_grad=True)
+        with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+            x[key] = 1.0
+        assert x.tolist() == [1, 1, 1]
+
+
+def test_assignment_is_seen_by_saved_values():
+    x = adjoint.ones(3, requires_grad=True)
+    y = x * 1
+    z = y * y
+    y[0] = 2.0
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+
+
+def test_editing_an_index_after_use_is_caught():
+    x = adjoint.ones(3, requires_grad=True)
+    index = adjoint.tensor([0, 1])
+    y = x[index]
+    index[0] = 2
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_iteration_unbinds():
+    x = adjoint.arange(6.0).reshape(3, 2).requires_grad_()
+    rows = list(x)
+    assert [row.tolist() for row in rows] == [[0, 1], [2, 3], [4, 5]]
+    rows[1].sum().backward()
+    assert x.grad.tolist() == [[0, 0], [1, 1], [0, 0]]
+    with pytest.raises(TypeError, match="0-d"):
+        iter(adjoint.tensor(1.0))

@@ -1,0 +1,395 @@
+"""Every op of the table against torch: values, types, nodes, gradients of two orders, layouts, in-place and out= forms,
+finite differences, and what editing a tensor between forward and backward does. The calls are in tests/samples.
+"""
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import adjoint
+from adjoint.ops import language
+
+from .samples import LAYOUTS, arrange, collect, find, is_differentiable
+from .samples.elementwise import made_from
+
+TABLE = adjoint.ops.table()
+TOLERANCES = {
+    "float64": (1e-7, 1e-7),
+    "complex128": (1e-7, 1e-7),
+    "float32": (1.3e-6, 1e-5),
+    "complex64": (1.3e-6, 1e-5),
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+}
+
+
+def dotted(declaration):
+    return f"{declaration.namespace}.{declaration.name}" if declaration.namespace else declaration.name
+
+
+@functools.cache
+def samples_by_name():
+    """All samples: those written down, and those made from elementwise declarations."""
+    samples = collect("SAMPLES")
+    for declaration in TABLE.values():
+        if declaration.kind == "elementwise" and (declaration.function or declaration.method):
+            samples.setdefault(dotted(declaration), [])[:0] = made_from(declaration)
+    return samples
+
+
+NAMES = sorted(samples_by_name())
+every_op = pytest.mark.parametrize("name", NAMES)
+
+
+# ---- Calling and comparing
+
+
+def dtype_name(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+def call(library, name, sample, args, kwargs):
+    """The result of a sample's call."""
+    if sample.seed:
+        library.manual_seed(1)
+    if library is torch and sample.torch is not None:
+        result = sample.torch(torch, *args, **kwargs)
+    else:
+        result = find(library, name)(*args, **kwargs)
+    return result if sample.compare is None else sample.compare(library, result)
+
+
+def outcome(function):
+    """(result, None), or (None, the exception)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return function(), None
+        except Exception as error:  # whatever it is, it is compared
+            return None, error
+
+
+def assert_same_error(ours, theirs):
+    assert ours is not None, f"torch raises {type(theirs).__name__}: {theirs}"
+    assert isinstance(ours, type(theirs)) or isinstance(theirs, type(ours)), (
+        f"{type(ours).__name__}: {ours}\nbut torch raises {type(theirs).__name__}: {theirs}"
+    )
+
+
+def in_both(function, lenient=False):
+    """Results of function(library) for both libraries; None when torch refuses, as we then must (or, lenient, may)."""
+    theirs, their_error = outcome(lambda: function(torch))
+    ours, our_error = outcome(lambda: function(adjoint))
+    if their_error is not None:
+        if not lenient:
+            assert_same_error(our_error, their_error)
+        return None
+    if our_error is not None:
+        raise our_error
+    return ours, theirs
+
+
+def assert_close(ours, theirs, tolerance=None, what="value"):
+    """The same structure of tensors of the same types, shapes and (nearly) values."""
+    if isinstance(theirs, torch.Tensor):
+        assert isinstance(ours, adjoint.Tensor), f"{what}: {type(ours)} instead of a tensor"
+        assert dtype_name(ours.dtype) == dtype_name(theirs.dtype), what
+        assert tuple(ours.shape) == tuple(theirs.shape), what
+        rtol, atol = tolerance or TOLERANCES.get(dtype_name(theirs.dtype), (0, 0))
+        values = [np.array(x.detach().tolist()) for x in (ours, theirs.resolve_conj().resolve_neg())]
+        np.testing.assert_allclose(*values, rtol=rtol, atol=atol, err_msg=what)
+    elif isinstance(theirs, tuple | list):
+        assert isinstance(ours, tuple | list), f"{what}: {type(ours)} instead of {type(theirs)}"
+        assert len(ours) == len(theirs), what
+        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            assert_close(a, b, tolerance, f"{what}[{i}]")
+    elif isinstance(theirs, torch.dtype):
+        assert dtype_name(ours) == dtype_name(theirs)
+    else:
+        assert ours == theirs or (ours != ours and theirs != theirs), f"{what}: {ours} instead of {theirs}"
+
+
+def tensors_in(result):
+    """The tensors of a result, in order."""
+    if isinstance(result, torch.Tensor | adjoint.Tensor):
+        return [result]
+    if isinstance(result, tuple | list):
+        return [tensor for item in result for tensor in tensors_in(item)]
+    return []
+
+
+def numbers_like(tensor, seed, library):
+    """A tensor of the library with the shape and type of another, of numbers that depend on the seed only."""
+    random = np.random.default_rng(seed)
+    dtype = dtype_name(tensor.dtype)
+    numbers = random.uniform(-1, 1, tuple(tensor.shape))
+    if dtype.startswith("complex"):
+        numbers = numbers + 1j * random.uniform(-1, 1, tuple(tensor.shape))
+    return arrange(library, numbers, getattr(library, dtype), "contiguous")
+
+
+def first_gradients(library, result, leaves, create_graph=False):
+    """(gradients of the leaves, cotangents): for fixed cotangents of all results that require grad."""
+    outputs = [tensor for tensor in tensors_in(result) if tensor.requires_grad]
+    if not outputs or not leaves:
+        return [], []
+    cotangents = [numbers_like(output, i, library).requires_grad_(create_graph) for i, output in enumerate(outputs)]
+    gradients = library.autograd.grad(
+        outputs, leaves, cotangents, create_graph=create_graph, retain_graph=True, allow_unused=True
+    )
+    return [library.zeros_like(x) if g is None else g for x, g in zip(leaves, gradients, strict=True)], cotangents
+
+
+def second_gradients(library, result, leaves):
+    """Gradients of a weighted sum of the first gradients, with respect to leaves and cotangents."""
+    gradients, cotangents = first_gradients(library, result, leaves, create_graph=True)
+    gradients = [g for g in gradients if g.requires_grad]
+    return first_gradients(library, gradients, leaves + cotangents)[0]
+
+
+def leaves_of(tensors):
+    return [tensor for tensor in tensors if tensor.requires_grad]
+
+
+def run(library, name, sample, dtype=None, layout="contiguous"):
+    """(result, leaves) of a sample."""
+    args, kwargs, tensors = sample.make(library, dtype, layout)
+    return call(library, name, sample, args, kwargs), leaves_of(tensors)
+
+
+def compare_runs(name, sample, dtype=None, layout="contiguous", lenient=False):
+    """Values and first gradients of a sample in both libraries; returns both runs, or None when torch refuses."""
+    both = in_both(lambda library: run(library, name, sample, dtype, layout), lenient)
+    if both is None:
+        return None
+    (ours, our_leaves), (theirs, their_leaves) = both
+    assert_close(ours, theirs, sample.tolerance)
+    gradients = in_both(
+        lambda library: first_gradients(library, *((ours, our_leaves) if library is adjoint else (theirs, their_leaves)))[0],
+        lenient=True,
+    )
+    if gradients is not None:
+        assert_close(*gradients, sample.tolerance, "gradient")
+    return both
+
+
+# ---- The tests
+
+
+def public_names():
+    """Every name of the table that people can call, as a function or a method."""
+    ops = {name for name, item in TABLE.items() if item.function or item.method}
+    return sorted(ops | set(language.COMPOSITES))
+
+
+# Attributes rather than calls, and in-place forms that are tested with what they are forms of.
+NOT_CALLED = {"H", "mH", "mT", "numpy_T", "real", "imag"}
+
+
+@pytest.mark.parametrize("name", public_names())
+def test_has_samples(name):
+    known = {key.rpartition(".")[2] for key in NAMES}
+    assert name in known or name in NOT_CALLED or name.removesuffix("_") in known, (
+        f"{name} has no samples: add some to tests/samples"
+    )
+
+
+@every_op
+def test_value_and_gradient(name):
+    for sample in samples_by_name()[name]:
+        for dtype in sample.dtypes:
+            # What torch has not implemented for a type, we may have.
+            lenient = dtype != sample.dtypes[0]
+            both = compare_runs(name, sample, dtype, lenient=lenient)
+            if both is None:
+                continue
+            for ours, theirs in zip(tensors_in(both[0][0]), tensors_in(both[1][0]), strict=True):
+                if "NotImplemented" in str(theirs.grad_fn):
+                    continue
+                assert ours.requires_grad == theirs.requires_grad, f"requires_grad of {sample!r} in {dtype}"
+                if sample.node and theirs.grad_fn is not None and ours.grad_fn is not None:
+                    assert ours.grad_fn.name() == theirs.grad_fn.name(), f"{sample!r}"
+
+
+@every_op
+def test_second_gradient(name):
+    for sample in samples_by_name()[name]:
+        if not sample.gradgrad or sample.precise is None:
+            continue
+        gradients = in_both(lambda library, sample=sample: second_gradients(library, *run(library, name, sample)), lenient=True)
+        if gradients is not None:
+            assert_close(*gradients, sample.tolerance or (1e-6, 1e-6), f"second gradient of {sample!r}")
+
+
+@every_op
+def test_layouts(name):
+    for sample in samples_by_name()[name]:
+        if sample.layouts and not sample.seed:
+            for layout in LAYOUTS[1:]:
+                compare_runs(name, sample, layout=layout)
+
+
+def method_of(library, name):
+    """The method of Tensor that goes with a function's name."""
+    return getattr(library.Tensor, name.rpartition(".")[2], None)
+
+
+@every_op
+def test_method(name):
+    for sample in samples_by_name()[name][:3]:
+        if method_of(torch, name) is None or "." in name or sample.torch is not None or sample.seed:
+            continue
+        if not (sample.args and hasattr(sample.args[0], "numbers")):
+            continue
+
+        def result(library, sample=sample):
+            args, kwargs, _ = sample.make(library)
+            return method_of(library, name)(*args, **kwargs)
+
+        both = in_both(result)
+        if both is not None:
+            assert_close(*both, sample.tolerance)
+
+
+@every_op
+def test_in_place(name):
+    if method_of(torch, f"{name}_") is None:
+        return
+    for sample in samples_by_name()[name]:
+        if not (sample.inplace and sample.precise and sample.args and hasattr(sample.args[0], "numbers")):
+            continue
+
+        def changed(library, sample=sample):
+            args, kwargs, tensors = sample.make(library)
+            leaves = leaves_of(tensors)
+            args[0] = args[0].clone()
+            result = method_of(library, f"{name}_")(*args, **kwargs)
+            assert result is args[0]
+            return result, leaves, result._version
+
+        both = in_both(changed)
+        if both is None:
+            continue
+        (ours, our_leaves, our_version), (theirs, their_leaves, their_version) = both
+        assert_close(ours, theirs, sample.tolerance)
+        assert our_version == their_version
+        assert ours.requires_grad == theirs.requires_grad
+        gradients = in_both(
+            lambda library, o=(ours, our_leaves), t=(theirs, their_leaves): first_gradients(
+                library, *(o if library is adjoint else t)
+            )[0],
+            lenient=True,
+        )
+        if gradients is None:
+            continue
+        if sample.node and theirs.grad_fn is not None:
+            assert ours.grad_fn.name() == theirs.grad_fn.name()
+        assert_close(*gradients, sample.tolerance, "gradient")
+
+
+@every_op
+def test_out(name):
+    declaration = TABLE.get(name.rpartition(".")[2])
+    if declaration is None or not declaration.out or not declaration.function:
+        return
+    for sample in samples_by_name()[name]:
+        if sample.torch is not None or "out" in sample.kwargs:
+            continue
+
+        def written(library, sample=sample):
+            args, kwargs, tensors = sample.make(library)
+            for tensor in tensors:
+                tensor.requires_grad_(False)
+            result = find(library, name)(*args, **kwargs)
+            fresh = [library.empty((0,), dtype=tensor.dtype) for tensor in tensors_in(result)]
+            out = fresh[0] if isinstance(result, library.Tensor) else tuple(fresh)
+            returned = find(library, name)(*args, **kwargs, out=out)
+            assert (returned if isinstance(result, library.Tensor) else returned[0]) is fresh[0]
+            return tuple(fresh)
+
+        both = in_both(written, lenient=True)
+        if both is not None:
+            assert_close(*both, sample.tolerance)
+
+
+@every_op
+def test_finite_differences(name):
+    for sample in samples_by_name()[name]:
+        if not sample.gradcheck or sample.precise is None or sample.seed:
+            continue
+        result, leaves = outcome(lambda sample=sample: run(adjoint, name, sample))[0] or (None, [])
+        if not leaves or not any(tensor.requires_grad for tensor in tensors_in(result)):
+            continue
+
+        def function(*values, sample=sample):
+            args, kwargs, _ = sample.make(adjoint)
+            remaining = list(values)
+
+            def substitute(value):
+                if isinstance(value, adjoint.Tensor):
+                    return remaining.pop(0) if value.requires_grad else value
+                return type(value)(map(substitute, value)) if type(value) in (tuple, list) else value
+
+            args = [substitute(value) for value in args]
+            kwargs = {key: substitute(value) for key, value in kwargs.items()}
+            result = call(adjoint, name, sample, args, kwargs)
+            outputs = tuple(t for t in tensors_in(result) if is_differentiable(dtype_name(t.dtype)))
+            # A result that is the argument itself must not be moved under gradcheck's feet.
+            return tuple(t.clone() if any(t is value for value in values) else t for t in outputs)
+
+        assert adjoint.autograd.gradcheck(function, leaves, fast_mode=True)
+        if sample.gradgrad:
+            assert adjoint.autograd.gradgradcheck(function, leaves, fast_mode=True, atol=1e-4)
+
+
+def edited_gradients(library, name, sample, which):
+    """Gradients after tensor number `which` of the call (or a result: negative) was changed between the two passes."""
+    args, kwargs, tensors = sample.make(library)
+    result = call(library, name, sample, args, kwargs)
+    if which is not None:
+        candidates = tensors if which >= 0 else tensors_in(result)
+        target = candidates[which if which >= 0 else -which - 1]
+        with library.no_grad():
+            if dtype_name(target.dtype) == "bool":
+                target.logical_not_()
+            else:
+                target.add_(1)
+    return first_gradients(library, result, leaves_of(tensors))[0]
+
+
+@every_op
+def test_edits_between_forward_and_backward(name):
+    for sample in samples_by_name()[name]:
+        if not sample.edits or sample.precise is None or sample.seed:
+            continue
+        args, kwargs, tensors = sample.make(adjoint)
+        result, error = outcome(lambda s=sample, a=args, k=kwargs: call(adjoint, name, s, a, k))
+        if error is not None or not any(tensor.requires_grad for tensor in tensors_in(result)):
+            continue
+        expected = edited_gradients(adjoint, name, sample, None)
+        for which in [*range(len(tensors)), *range(-len(tensors_in(result)), 0)]:
+            ours, our_error = outcome(lambda s=sample, w=which: edited_gradients(adjoint, name, s, w))
+            where = f"{sample!r}, tensor {which}"
+            if our_error is None:
+                for a, b in zip(ours, expected, strict=True):
+                    np.testing.assert_allclose(a.tolist(), b.tolist(), err_msg=f"an edit went unnoticed: {where}")
+                continue
+            _, their_error = outcome(lambda s=sample, w=which: edited_gradients(torch, name, s, w))
+            assert their_error is not None, f"{where}: torch allows this edit, here {our_error}"
+            assert_same_error(our_error, their_error)
+
+
+@pytest.mark.parametrize("name", sorted(collect("ERRORS")))
+def test_errors(name):
+    for sample in collect("ERRORS")[name]:
+        for form in (name, f"Tensor.{name.rpartition('.')[2]}_"):
+            (_, theirs), (_, ours) = (
+                outcome(lambda library=library, form=form, sample=sample: run(library, form, sample))
+                for library in (torch, adjoint)
+            )
+            if form == name:
+                assert theirs is not None, f"torch does not refuse {sample!r}"
+                assert_same_error(ours, theirs)
