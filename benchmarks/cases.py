@@ -1,6 +1,7 @@
 """What is measured. Every case is written once, against a module called `torch` that is either library."""
 
 import gc
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ def mlp_step(torch):
     x = torch.rand(32, 2)
     labels = (x.sum(1) > 1).long()
     sizes = (2, 16, 16, 2)
-    weights = [(torch.rand(m, n) - 0.5).requires_grad_() for n, m in zip(sizes, sizes[1:], strict=False)]
+    weights = [(torch.rand(m, n) - 0.5).requires_grad_() for n, m in itertools.pairwise(sizes)]
     biases = [torch.zeros(m, requires_grad=True) for m in sizes[1:]]
     parameters = weights + biases
 

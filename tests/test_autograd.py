@@ -687,6 +687,13 @@ def test_line_of_python_is_known():
     assert "test_line_of_python_is_known" in y.grad_fn.source_line
 
 
+def test_line_of_a_composite_is_the_users():
+    x = adjoint.tensor([2.0, 1.0], requires_grad=True)
+    y = adjoint.nn.functional.mse_loss(x, adjoint.zeros(2))
+    for node in (y.grad_fn, x.std().grad_fn):
+        assert "test_line_of_a_composite_is_the_users" in node.source_line
+
+
 def test_in_place_error_names_the_saving_line():
     x = adjoint.tensor([2.0], requires_grad=True)
     y = x * 3

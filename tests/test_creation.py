@@ -238,7 +238,6 @@ BAD_DATA = lines("""
     torch.tensor([torch.tensor(1.5)], dtype=torch.int32)
     torch.tensor([torch.tensor(1j)], dtype=torch.float32)
     torch.tensor([1], requires_grad=True)
-    torch.tensor([1.0], requires_grad=None)
     torch.tensor([1.0], requires_grad=1)
     torch.tensor([1.0], dtype="float32")
     torch.tensor([1.0], dtype=np.float32)
@@ -569,7 +568,16 @@ def test_full_in_every_type(dtype):
 
 
 def test_default_dtype():
-    calls = ["tensor(1.5)", "tensor(1j)", "tensor([])", "zeros(2)", "full((1,), 2.5)", "arange(2.0)", "linspace(0, 1, 3)", "Tensor([1])"]
+    calls = [
+        "tensor(1.5)",
+        "tensor(1j)",
+        "tensor([])",
+        "zeros(2)",
+        "full((1,), 2.5)",
+        "arange(2.0)",
+        "linspace(0, 1, 3)",
+        "Tensor([1])",
+    ]
     for library in (torch, adjoint):
         library.set_default_dtype(library.float64)
     try:
@@ -664,7 +672,10 @@ def test_infinite_nesting_ends():
         ("tensor(256, dtype=torch.uint8)", "value cannot be converted to type uint8 without overflow"),
         ("tensor([1], requires_grad=True)", "Only Tensors of floating point and complex dtype can require gradients"),
         ("zeros(2.0)", "zeros(): argument 'size' (position 1) must be tuple of ints, not float"),
-        ("zeros((2, 'a'))", "zeros(): argument 'size' (position 1) must be tuple of ints, but found element of type str at pos 1"),
+        (
+            "zeros((2, 'a'))",
+            "zeros(): argument 'size' (position 1) must be tuple of ints, but found element of type str at pos 1",
+        ),
         ("zeros(2, spam=1)", "zeros() got an unexpected keyword argument 'spam'"),
         ("zeros()", 'zeros() missing 1 required positional arguments: "size"'),
         ("full(2, 3)", "full(): argument 'size' (position 1) must be tuple of ints, not int"),

@@ -1,4 +1,4 @@
-"""The documents are true: their Python runs, their declarations build, their paths exist, and docstring examples hold."""
+"""The documents are true: their Python runs, their declarations build, their paths exist; so do docstring examples."""
 
 import ctypes
 import doctest
@@ -78,6 +78,25 @@ def test_examples_run(path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def test_benchmarks_run(tmp_path):
+    """The small cases once, in both libraries: that they run and are reported, not how fast they are."""
+    names = ["mul_small", "chain_100", "scalars", "layers_20", "mlp_step"]
+    only = [option for name in names for option in ("--only", name)]
+    options = ["--repetitions", "1", "--markdown", "--json", str(tmp_path / "figures.json")]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "run.py"), *only, *options],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "figures.json").read_text())["rows"]
+    assert [row["name"] for row in rows] == names
+    assert all(row["ratio"] > 0 for row in rows)
+    assert sum(line.startswith("| ") for line in done.stdout.splitlines()) == len(rows) + 1
 
 
 # ---- docstrings
@@ -287,6 +306,13 @@ def test_added_values(added):
     np.testing.assert_allclose(call_kernel(library, "squareplus", [x], [4.0]), (x + np.sqrt(x * x + 4)) / 2, rtol=1e-14)
     expected = np.logaddexp(x, -x) - np.log(2)
     np.testing.assert_allclose(call_kernel(library, "logcosh", [x], []), expected, rtol=1e-13, atol=1e-15)
+
+
+def test_sample_block_is_a_sample():
+    (text,) = blocks(ADD_AN_OP, "python", "sample")
+    sample = eval(text, vars(importlib.import_module("tests.samples")))
+    x = adjoint.tensor([[0.5]])
+    assert sample.torch(adjoint, x, 0.0).tolist() == [[0.5]]
 
 
 def test_added_op_works_as_the_document_shows(added):

@@ -116,7 +116,8 @@ def shapes_and_keys(draw):
         size = shape[dim] if dim < len(shape) else 1
         kind = draw(st.sampled_from(("int", "slice", "slice", "none", "ellipsis", "bool", "mask", "index", "index")))
         if kind == "int":
-            key.append(draw(positions if draw(st.integers(0, 9)) == 0 else st.integers(-max(size, 1), max(size - 1, 0))))
+            inside = st.integers(-max(size, 1), max(size - 1, 0))
+            key.append(draw(positions if draw(st.integers(0, 9)) == 0 else inside))
         elif kind == "slice":
             key.append(draw(slices))
         elif kind == "none":
@@ -179,7 +180,7 @@ def test_second_gradients_through_get(case):
 
 @st.composite
 def assignments(draw):
-    """A shape, a key, and the sizes of a value for it: those of x[key], with some replaced by 1 or left out in front."""
+    """A shape, a key, and the sizes of a value for it: those of x[key], some replaced by 1 or left out in front."""
     shape, key = draw(shapes_and_keys())
     selected = outcome(lambda: leaf(torch, shape)[make_key(torch, key)])
     sizes = list(selected.shape) if not isinstance(selected, type) else [draw(st.integers(0, 3))]
@@ -321,7 +322,7 @@ def test_messages():
         adjoint.tensor(1.0)[0]
     with pytest.raises(ValueError, match="step must be greater than zero"):
         x[::-1]
-    with pytest.raises(TypeError, match="can't assign a list to a torch.FloatTensor"):
+    with pytest.raises(TypeError, match="can't assign a list"):
         x[0] = [1, 2, 3]
     with pytest.raises(RuntimeError, match="shape mismatch: value tensor of shape"):
         x[[0, 1]] = adjoint.zeros(3, 3)

@@ -239,7 +239,11 @@ def test_buffer_protocol(dtype):
 
 
 def test_buffers_that_are_refused():
-    for tensor in (adjoint.ones(2, requires_grad=True), adjoint.ones(2, dtype=adjoint.bfloat16), adjoint.ones(2, device="meta")):
+    for tensor in (
+        adjoint.ones(2, requires_grad=True),
+        adjoint.ones(2, dtype=adjoint.bfloat16),
+        adjoint.ones(2, device="meta"),
+    ):
         with pytest.raises(BufferError):
             memoryview(tensor)
     with pytest.raises(BufferError):
@@ -264,7 +268,13 @@ def test_frombuffer_shares():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dlpack_with_torch(dtype):
-    for make in (lambda t: t.ones(2, 3), lambda t: t.ones(3, 2).t(), lambda t: t.ones(4, 6)[::2, ::2], lambda t: t.ones(()), lambda t: t.ones(0, 3)):
+    for make in (
+        lambda t: t.ones(2, 3),
+        lambda t: t.ones(3, 2).t(),
+        lambda t: t.ones(4, 6)[::2, ::2],
+        lambda t: t.ones(()),
+        lambda t: t.ones(0, 3),
+    ):
         ours = make(adjoint).to(getattr(adjoint, dtype))
         theirs = torch.from_dlpack(ours)
         assert str(theirs.dtype) == f"torch.{dtype}"
@@ -388,7 +398,13 @@ def test_read_only_dlpack_warns():
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_pickle(dtype, protocol):
-    for make in (lambda t: t.ones(2, 3), lambda t: t.ones(3, 2).t(), lambda t: t.ones(4, 6)[::2, ::2], lambda t: t.ones(()), lambda t: t.ones(0, 3)):
+    for make in (
+        lambda t: t.ones(2, 3),
+        lambda t: t.ones(3, 2).t(),
+        lambda t: t.ones(4, 6)[::2, ::2],
+        lambda t: t.ones(()),
+        lambda t: t.ones(0, 3),
+    ):
         tensor = make(adjoint).to(getattr(adjoint, dtype))
         back = pickle.loads(pickle.dumps(tensor, protocol))
         assert back.dtype == tensor.dtype

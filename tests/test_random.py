@@ -147,7 +147,15 @@ def test_calls(call):
 
 def test_a_long_mixture_stays_in_step():
     def mixture(t):
-        parts = [t.rand(3), t.randn(1), t.randn(31), t.randint(10, (5,)), t.randn(2), t.randperm(7), t.empty(9).exponential_()]
+        parts = [
+            t.rand(3),
+            t.randn(1),
+            t.randn(31),
+            t.randint(10, (5,)),
+            t.randn(2),
+            t.randperm(7),
+            t.empty(9).exponential_(),
+        ]
         parts += [t.bernoulli(t.full((5,), 0.5)), t.randn(5, dtype=t.float64), t.empty(3).normal_(2, 3)]
         return t.cat([part.double() for part in parts])
 
@@ -273,7 +281,12 @@ def test_same_outcome(call):
 def test_errors_draw_nothing():
     adjoint.manual_seed(0)
     state = adjoint.get_rng_state().tolist()
-    for call in ["rand(2, dtype=torch.int32)", "randint(5, 3, (2,))", "randint(3, (2,), requires_grad=True)", "empty(3).normal_(0, -1)"]:
+    for call in [
+        "rand(2, dtype=torch.int32)",
+        "randint(5, 3, (2,))",
+        "randint(3, (2,), requires_grad=True)",
+        "empty(3).normal_(0, -1)",
+    ]:
         with pytest.raises((RuntimeError, NotImplementedError)):
             eval(f"torch.{call}", {"torch": adjoint})
     assert adjoint.get_rng_state().tolist() == state

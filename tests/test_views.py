@@ -188,8 +188,14 @@ def test_as_strided_of_any_geometry_and_its_gradient(data):
 
 def test_as_strided_stays_within_the_storage():
     x = adjoint.zeros(4)
-    for size, stride, offset in [((5,), (1,), 0), ((2,), (4,), 0), ((1,), (1,), 4), ((2,), (2**62,), 0), ((2**40,), (2**40,), 0)]:
-        with pytest.raises(RuntimeError, match="out of bounds for storage|overflow"):
+    for size, stride, offset in [
+        ((5,), (1,), 0),
+        ((2,), (4,), 0),
+        ((1,), (1,), 4),
+        ((2,), (2**62,), 0),
+        ((2**40,), (2**40,), 0),
+    ]:
+        with pytest.raises(RuntimeError, match=r"out of bounds for storage|overflow"):
             x.as_strided(size, stride, offset)
     assert x.as_strided((0, 5), (1, 1), 100).shape == (0, 5)
 
@@ -200,7 +206,8 @@ def test_as_strided_stays_within_the_storage():
 def test_view_as_another_type():
     for target in ("int32", "int8", "float64", "complex64", "int64", "float32", "float16"):
         expected, came = (
-            library.arange(24, dtype=library.float32).reshape(2, 3, 4).view(getattr(library, target)) for library in LIBRARIES
+            library.arange(24, dtype=library.float32).reshape(2, 3, 4).view(getattr(library, target))
+            for library in LIBRARIES
         )
         assert tuple(came.shape) == tuple(expected.shape)
         assert came.stride() == expected.stride()

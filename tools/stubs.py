@@ -31,8 +31,8 @@ RESULTS |= {"get_default_dtype": "_dtype", "get_num_threads": "_int", "is_grad_e
 RESULTS |= {"__setitem__": "None", "__delitem__": "None", "__getitem__": "Tensor"}
 MAKERS = "arange as_tensor asarray empty eye from_numpy from_dlpack frombuffer full linspace logspace normal ones"
 MAKERS += " rand randint randn randperm scalar_tensor tensor zeros empty_strided bernoulli detach"
-OPERATORS = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
-OPERATORS = {f"__{side}{name}__" for name in OPERATORS for side in ("", "r", "i")}
+BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+OPERATORS = {f"__{side}{name}__" for name in BINARY for side in ("", "r", "i")}
 OPERATORS |= {f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert")}
 PROPERTIES = {"shape": "Size", "dtype": "_dtype", "device": "_device", "grad": "Tensor | None", "grad_fn": "_Any"}
 PROPERTIES |= {"requires_grad": "_bool", "is_leaf": "_bool", "ndim": "_int", "itemsize": "_int", "nbytes": "_int"}
@@ -195,14 +195,13 @@ class Stubs:
         for name, value in sorted(names.items()):
             home = getattr(value, "__module__", None) or ""
             elsewhere = home.startswith(f"{self.package.__name__}.") and home != module.__name__
+            composite = inspect.isfunction(value) and home.startswith(f"{self.package.__name__}.ops.")
             if inspect.ismodule(value):
                 if value.__name__ == f"{module.__name__}.{name}":
                     imports.append(f"from . import {name} as {name}")
             elif name in vars(self.core) and getattr(self.core, name) is value:
                 imports.append(f"from {self.core.__name__} import {name} as {name}")
-            elif isinstance(value, self.core.Op) or (
-                inspect.isfunction(value) and home.startswith(f"{self.package.__name__}.ops.")
-            ):
+            elif isinstance(value, self.core.Op) or composite:
                 lines.append(self.function(name, value))
             elif elsewhere and hasattr(sys.modules.get(home), name):
                 imports.append(f"from {home} import {name} as {name}")
@@ -211,7 +210,7 @@ class Stubs:
             else:
                 known = {float: "_float", str: "_str", type(None): "None", self.core.dtype: "_dtype"}
                 lines.append(f"{name}: {known.get(type(value), '_Any')}")
-        shared = "Generator Tensor _Number _device _dtype".split()
+        shared = ["Generator", "Tensor", "_Number", "_device", "_dtype"]
         shared += sorted({f"_{i.result_type.__name__}" for i in self.language.TABLE.values() if i.outputs})
         imports.append(f"from {self.core.__name__} import {', '.join(f'{n} as {n}' for n in shared)}")
         return "\n".join([BANNER, PRELUDE, *imports, "", *lines, ""])

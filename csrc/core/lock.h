@@ -11,7 +11,8 @@ namespace adjoint {
 /// references or allocate tensors.
 class WithoutLock {
  public:
-  explicit WithoutLock(int64_t elements) : state_(elements >= kWorthwhile ? PyEval_SaveThread() : nullptr) {}
+  static bool worthwhile(int64_t elements) { return elements >= int64_t{1} << 17; }
+  explicit WithoutLock(int64_t elements) : state_(worthwhile(elements) ? PyEval_SaveThread() : nullptr) {}
   ~WithoutLock() {
     if (state_) PyEval_RestoreThread(state_);
   }
@@ -19,7 +20,6 @@ class WithoutLock {
   WithoutLock& operator=(const WithoutLock&) = delete;
 
  private:
-  static constexpr int64_t kWorthwhile = 1 << 17;
   PyThreadState* state_;
 };
 

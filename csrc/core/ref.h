@@ -7,6 +7,14 @@
 
 namespace adjoint {
 
+/// Whether freed memory is kept for the next object of its size. Not under the address sanitizer: it sees a stray access
+/// only where every block has its exact size and is really freed.
+#ifdef __SANITIZE_ADDRESS__
+inline constexpr bool kReuseMemory = false;
+#else
+inline constexpr bool kReuseMemory = true;
+#endif
+
 inline void retain(PyObject* object) { Py_INCREF(object); }
 inline void release(PyObject* object) { Py_DECREF(object); }
 

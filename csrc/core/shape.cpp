@@ -1,3 +1,4 @@
+// Shapes: made, shared and recycled; broadcasting and strides.
 #include "core/shape.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ ShapePtr start_shape(Sizes sizes) {
 }  // namespace
 
 void destroy_shape(Shape* shape) {
-  if (shape->ndim <= kCachedDims) {
+  if (kReuseMemory && shape->ndim <= kCachedDims) {
     FreeList& list = free_shapes[shape->ndim];
     if (list.count < kCachedShapes) {
       list.items[list.count++] = shape;

@@ -18,9 +18,9 @@ namespace adjoint {
 namespace {
 
 constexpr size_t kSmallLimit = 1024;   // data up to this size lies inline behind the Storage
-constexpr size_t kSmallStep = 16;
+constexpr size_t kSmallStep = kReuseMemory ? 16 : 1;
 constexpr size_t kSmallClasses = kSmallLimit / kSmallStep + 1;
-constexpr size_t kKeptPerSmallClass = 4096;
+constexpr size_t kKeptPerSmallClass = kReuseMemory ? 4096 : 0;
 constexpr size_t kHugePage = size_t{2} << 20;
 
 // A freed block's first word links to the next one of its class.
@@ -45,7 +45,7 @@ size_t round_large(size_t nbytes, int* index) {
   size_t step = size_t{1} << (power - 2);
   size_t steps = (nbytes + step - 1) / step;   // 5..8
   *index = power * 4 + static_cast<int>(steps - 5);
-  return steps * step;
+  return kReuseMemory ? steps * step : nbytes;
 }
 
 int64_t cache_limit() {
@@ -150,7 +150,7 @@ void destroy_storage(Storage* storage) {
   }
   int index;
   int64_t size = static_cast<int64_t>(round_large(storage->nbytes, &index));
-  if (stats.cached + size <= cache_limit()) {
+  if (kReuseMemory && stats.cached + size <= cache_limit()) {
     large_classes[index].push_back(storage->data);
     stats.cached += size;
   } else {

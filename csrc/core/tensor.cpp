@@ -1,3 +1,4 @@
+// Tensor objects: allocation and recycling, copies and aliases.
 #include "core/tensor.h"
 
 #include <algorithm>
@@ -49,7 +50,7 @@ void destroy_extra(Tensor* tensor) {
   PyObject* hooks = extra->hooks;
   PyObject* post_hooks = extra->post_hooks;
   auto* parked = reinterpret_cast<PyObject*>(extra->accumulator_parked ? extra->accumulator : nullptr);
-  if (free_extra_count < kFreeExtras) {
+  if (kReuseMemory && free_extra_count < kFreeExtras) {
     free_extras[free_extra_count++] = extra;
   } else {
     delete extra;
@@ -61,7 +62,7 @@ void destroy_extra(Tensor* tensor) {
 }
 
 bool recycle_tensor(Tensor* tensor) {
-  if (Py_TYPE(as_object(tensor)) != tensor_type || free_tensor_count == kFreeTensors) return false;
+  if (!kReuseMemory || Py_TYPE(as_object(tensor)) != tensor_type || free_tensor_count == kFreeTensors) return false;
   free_tensors[free_tensor_count++] = tensor;
   return true;
 }

@@ -54,18 +54,6 @@ DType kernel_result(const Kernel& kernel, DType compute) {
   return compute;
 }
 
-void check_defined(const Kernel& kernel, const char* name, DType compute) {
-  bool half = compute == DType::Float16 || compute == DType::BFloat16;
-  if (kernel.loops[static_cast<int>(half ? DType::Float32 : compute)]) return;
-  std::string_view op = name;
-  if (compute == DType::Bool && (op == "sub" || op == "rsub"))
-    fail("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
-  if (compute == DType::Bool && op == "neg")
-    fail("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-         "`logical_not()` operator instead.");
-  fail_not_implemented(name, compute);
-}
-
 /// Integers cannot be divided by zero, nor raised to a negative number.
 void check_integers(IntegerCheck check, DType compute, const Operand& last) {
   if (check == IntegerCheck::None || !is_integral(compute)) return;
@@ -79,6 +67,29 @@ void check_integers(IntegerCheck check, DType compute, const Operand& last) {
   }
   View view{last.data, last.dtype, last.shape->ndim, last.shape->sizes(), last.shape->strides()};
   if (kernels::count_nonzero(view) != last.shape->numel) fail("ZeroDivisionError: an integer tensor is divided by a tensor with zeros");
+}
+
+/// torch has no `-` for bool tensors.
+void check_bool_minus(std::string_view op, const Operand* operands, int n) {
+  auto is_bool = [](const Operand& operand) {
+    return operand.is_number() ? operand.number.category == Category::Bool : operand.dtype == DType::Bool;
+  };
+  if (op == "neg" && is_bool(operands[0]))
+    fail("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+         "`logical_not()` operator instead.");
+  if ((op == "sub" || op == "rsub") && std::any_of(operands, operands + n, is_bool))
+    fail("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+         "`logical_not()` operator instead.");
+}
+
+/// Refuses what the op is not defined for. An empty result computes nothing, so nothing can be wrong with it.
+void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const Operand* operands, int n,
+                    int64_t numel) {
+  check_bool_minus(options.name, operands, n);
+  if (numel == 0) return;
+  bool half = compute == DType::Float16 || compute == DType::BFloat16;
+  if (!kernel.loops[static_cast<int>(half ? DType::Float32 : compute)]) fail_not_implemented(options.name, compute);
+  check_integers(options.check, compute, operands[n - 1]);
 }
 
 /// Runs the kernel over operands broadcast to `out`. Numbers become 0-d arrays of the compute type.
@@ -205,9 +216,9 @@ DType result_type(const Operand* operands, int n) {
 TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n, const Scalar* params) {
   if (TensorPtr result = fast_path(kernel, options.check, operands, n, params)) return result;
   DType compute = compute_type(operands, n, options);
-  check_defined(kernel, options.name, compute);
-  check_integers(options.check, compute, operands[n - 1]);
-  TensorPtr result = empty(result_shape(operands, n), kernel_result(kernel, compute));
+  ShapePtr shape = result_shape(operands, n);
+  check_operands(kernel, options, compute, operands, n, shape->numel);
+  TensorPtr result = empty(std::move(shape), kernel_result(kernel, compute));
   run(kernel, compute, result->view(), operands, n, params);
   return result;
 }
@@ -215,14 +226,13 @@ TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, c
 void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params, Tensor* out) {
   DType compute = compute_type(operands, n, options);
-  check_defined(kernel, options.name, compute);
-  check_integers(options.check, compute, operands[n - 1]);
+  ShapePtr shape = result_shape(operands, n);
   DType produced = kernel_result(kernel, compute);
   if (category(produced) > category(out->dtype))
     fail("result type ", info(produced).legacy_name, " can't be cast to the desired output type ", info(out->dtype).legacy_name);
-  ShapePtr shape = result_shape(operands, n);
   if (!same_sizes(shape.get(), out->shape))
     fail("output with shape ", to_string(out->sizes()), " doesn't match the broadcast shape ", to_string(shape->size_span()));
+  check_operands(kernel, options, compute, operands, n, shape->numel);
   run(kernel, compute, out->view(), operands, n, params);
 }
 

@@ -22,19 +22,22 @@ bool is_mask(const Tensor* tensor) { return tensor->dtype == DType::Bool || tens
 
 /// The entries of an index sequence: a tensor, or null for None.
 std::vector<Tensor*> index_entries(PyObject* indices) {
-  if (!PyTuple_Check(indices) && !PyList_Check(indices)) Arg{indices, "index", "indices"}.wrong_type("tuple of Tensors");
+  if (!PyTuple_Check(indices) && !PyList_Check(indices))
+    Arg{indices, "index", "indices"}.wrong_type("tuple of Tensors");
   std::vector<Tensor*> entries;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(indices); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(indices, i);
     if (item != Py_None && !is_tensor(item))
-      fail(ErrorKind::Type, "expected Tensor as element ", i, " in argument 'indices', but got ", Py_TYPE(item)->tp_name);
+      fail(ErrorKind::Type, "expected Tensor as element ", i, " in argument 'indices', but got ",
+           Py_TYPE(item)->tp_name);
     entries.push_back(item == Py_None ? nullptr : as_tensor(item));
   }
   return entries;
 }
 
 void check_mask(const Tensor* input, const Tensor* mask, int dim) {
-  if (mask->ndim() == 0) fail(ErrorKind::Index, "a mask without dimensions cannot index a dimension; unsqueeze the tensor first");
+  if (mask->ndim() == 0)
+    fail(ErrorKind::Index, "a mask without dimensions cannot index a dimension; unsqueeze the tensor first");
   if (dim + mask->ndim() > input->ndim())
     fail(ErrorKind::Index, "too many indices for tensor of dimension ", input->ndim(), " (the mask has shape ",
          to_string(mask->sizes()), ")");
@@ -73,7 +76,8 @@ class Plan {
       } else if (entry->dtype == DType::Int64 || entry->dtype == DType::Int32) {
         add(cast(entry, DType::Int64));
       } else {
-        fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ", info(entry->dtype).name);
+        fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ",
+             info(entry->dtype).name);
       }
     }
     if (next_dim_ > input->ndim())
@@ -153,7 +157,8 @@ class Plan {
     for (int d = 0; d < n; ++d) source_sizes_[d] = input_->size(order_[d]);
     for (int d = 0; d < count(); ++d)
       if (source_sizes_[d] == 0 && indices_[0]->numel() > 0)
-        fail(ErrorKind::Index, "index is out of bounds for dimension with size 0; the input is ", to_string(input_->sizes()));
+        fail(ErrorKind::Index, "index is out of bounds for dimension with size 0; the input is ",
+             to_string(input_->sizes()));
     ndim_ = index_ndim_ + input_->ndim() - count();
     if (ndim_ > kMaxDims) fail("index: at most ", kMaxDims, " dimensions are supported; the result would have ", ndim_);
     int position = adjacent_ ? first_dim_ : 0;
@@ -184,18 +189,21 @@ TensorPtr as_bool(Tensor* mask) { return cast(mask, DType::Bool); }
 
 /// target[mask] = one value.
 void fill_under_mask(Tensor* target, const SingleMask& single, Tensor* value) {
-  if (single.mask->dtype != DType::Bool) fail("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
+  if (single.mask->dtype != DType::Bool)
+    fail("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
   int64_t strides[kMaxDims] = {};
   std::copy_n(single.mask->shape->strides(), single.mask->ndim(), strides + single.dim);
   TensorPtr element = cast(value, target->dtype);
   WithoutLock unlocked(target->numel());
-  kernels::masked_fill(target->view(), {single.mask->data, DType::Bool, target->ndim(), target->shape->sizes(), strides}, element->data);
+  kernels::masked_fill(
+      target->view(), {single.mask->data, DType::Bool, target->ndim(), target->shape->sizes(), strides}, element->data);
 }
 
 void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accumulate) {
   std::vector<Tensor*> entries = index_entries(indices);
   SingleMask single = single_mask(target, entries);
-  if (single.mask && values->numel() == 1 && values->ndim() <= 1 && !accumulate) return fill_under_mask(target, single, values);
+  if (single.mask && values->numel() == 1 && values->ndim() <= 1 && !accumulate)
+    return fill_under_mask(target, single, values);
   if (values->dtype != target->dtype)
     fail("Index put requires the source and destination dtypes match, got ", info(target->dtype).legacy_name,
          " for the destination and ", info(values->dtype).legacy_name, " for the source.");
@@ -208,10 +216,11 @@ void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accum
   Plan plan(target, entries);
   int lead = static_cast<int>(plan.sizes().size()) - values->ndim();
   bool fits = lead >= 0;
-  for (int d = 0; fits && d < values->ndim(); ++d) fits = values->size(d) == 1 || values->size(d) == plan.sizes()[d + lead];
+  for (int d = 0; fits && d < values->ndim(); ++d)
+    fits = values->size(d) == 1 || values->size(d) == plan.sizes()[d + lead];
   if (!fits)
-    fail("shape mismatch: value tensor of shape ", to_string(values->sizes()), " cannot be broadcast to indexing result of shape ",
-         to_string(plan.sizes()));
+    fail("shape mismatch: value tensor of shape ", to_string(values->sizes()),
+         " cannot be broadcast to indexing result of shape ", to_string(plan.sizes()));
   int64_t strides[kMaxDims];
   broadcast_strides(values->shape, plan.sizes(), strides);
   View destination = plan.source(target);
@@ -264,8 +273,10 @@ Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject
   check_inplace(target, "index_put_", recorded || requires_grad(target));
   for (int d = 0; d < target->ndim(); ++d)
     if (target->size(d) > 1 && target->stride(d) == 0)
-      fail("unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-           "clone() the tensor before performing the operation.");
+      fail(
+          "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+          "Please "
+          "clone() the tensor before performing the operation.");
   NodePtr node = recorded ? op.record(slots, 1) : NodePtr();
   write_indexed(target, indices, Arg{values, "index_put_", "values"}, Arg{accumulate, "index_put_", "accumulate"});
   bump_version(target);

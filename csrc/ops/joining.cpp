@@ -70,7 +70,8 @@ TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim) {
   if (tensors.empty()) fail(ErrorKind::Value, "torch.cat(): expected a non-empty list of Tensors");
   auto counts = [](const Tensor* tensor) { return tensor->ndim() != 1 || tensor->size(0) != 0; };
   for (size_t i = 0; i < tensors.size(); ++i)
-    if (tensors[i]->ndim() == 0) fail("zero-dimensional tensor (at position ", i, ") cannot be concatenated; use stack()");
+    if (tensors[i]->ndim() == 0)
+      fail("zero-dimensional tensor (at position ", i, ") cannot be concatenated; use stack()");
   DType dtype = common_type(tensors);
   auto first = std::find_if(tensors.begin(), tensors.end(), counts);
   if (first == tensors.end()) return empty(tensors[0]->sizes(), dtype);
@@ -88,8 +89,8 @@ TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim) {
       fail("Tensors must have same number of dimensions: got ", model->ndim(), " and ", tensor->ndim());
     for (int k = 0; k < model->ndim(); ++k)
       if (k != d && tensor->size(k) != model->size(k))
-        fail("Sizes of tensors must match except in dimension ", d, ". Expected size ", model->size(k), " but got size ",
-             tensor->size(k), " for tensor number ", i, " in the list.");
+        fail("Sizes of tensors must match except in dimension ", d, ". Expected size ", model->size(k),
+             " but got size ", tensor->size(k), " for tensor number ", i, " in the list.");
     total += tensor->size(d);
     pieces.push_back(tensor->view());
   }
@@ -131,7 +132,8 @@ TensorPtr flip(Tensor* input, Ints dims) {
     seen |= uint64_t{1} << d;
     if (input->ndim() > 0) reversed.reverse(d);
   }
-  TensorPtr result = empty(is_dense(input->shape) ? ShapePtr::borrow(input->shape) : make_shape(input->sizes()), input->dtype);
+  TensorPtr result =
+      empty(is_dense(input->shape) ? ShapePtr::borrow(input->shape) : make_shape(input->sizes()), input->dtype);
   WithoutLock unlocked(input->numel());
   kernels::copy(reversed.view(input->shape->sizes()), result->view());
   return result;
@@ -177,12 +179,13 @@ TensorPtr rot90(Tensor* input, int64_t k, Ints dims) {
 TensorPtr repeat(Tensor* input, Ints repeats) {
   int lead = static_cast<int>(repeats.size()) - input->ndim();
   if (lead < 0)
-    fail("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor; got ", repeats.size(),
-         " repeats for ", to_string(input->sizes()));
+    fail("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor; got ",
+         repeats.size(), " repeats for ", to_string(input->sizes()));
   int64_t sizes[kMaxDims];
   for (size_t i = 0; i < repeats.size(); ++i) {
     int64_t size = static_cast<int>(i) < lead ? 1 : input->size(static_cast<int>(i) - lead);
-    if (__builtin_mul_overflow(size, repeats[i], &sizes[i])) fail("repeat: ", to_string(repeats), " is too often for ", to_string(input->sizes()));
+    if (__builtin_mul_overflow(size, repeats[i], &sizes[i]))
+      fail("repeat: ", to_string(repeats), " is too often for ", to_string(input->sizes()));
   }
   TensorPtr result = empty({sizes, repeats.size()}, input->dtype);
   // Both seen with each repeated dimension split in two: which repetition, and where in it.
@@ -198,7 +201,8 @@ TensorPtr repeat(Tensor* input, Ints repeats) {
     if (repeats[i] != 1) push(repeats[i], 0, size * result->stride(i));
     if (size != 1) push(size, stride, result->stride(i));
   }
-  if (n > kMaxDims) fail("repeat: at most ", kMaxDims, " dimensions are supported, each repeated one counting twice; got ", n);
+  if (n > kMaxDims)
+    fail("repeat: at most ", kMaxDims, " dimensions are supported, each repeated one counting twice; got ", n);
   WithoutLock unlocked(result->numel());
   kernels::copy({input->data, input->dtype, n, split, from}, {result->data, result->dtype, n, split, to});
   return result;
@@ -206,16 +210,19 @@ TensorPtr repeat(Tensor* input, Ints repeats) {
 
 TensorPtr interleaved_index(Tensor* repeats, std::optional<int64_t> output_size) {
   if (repeats->ndim() > 1) fail("repeat_interleave only accept 1D vector as repeat; got ", to_string(repeats->sizes()));
-  if (repeats->dtype != DType::Int64 && repeats->dtype != DType::Int32) fail_not_implemented("repeat_interleave_cpu", repeats->dtype);
+  if (repeats->dtype != DType::Int64 && repeats->dtype != DType::Int32)
+    fail_not_implemented("repeat_interleave_cpu", repeats->dtype);
   TensorPtr counts = cast(contiguous(repeats).get(), DType::Int64);
   const int64_t* count = counts->as<int64_t>();
   int64_t total = 0;
   for (int64_t i = 0; i < counts->numel(); ++i) {
     if (count[i] < 0) fail("repeats can not be negative; got ", count[i], " at ", i);
-    if (__builtin_add_overflow(total, count[i], &total)) fail("repeat_interleave: the repeats add up to more than can be addressed");
+    if (__builtin_add_overflow(total, count[i], &total))
+      fail("repeat_interleave: the repeats add up to more than can be addressed");
   }
   if (output_size && *output_size != total)
-    fail("allocated size does not match required size; the repeats add up to ", total, ", output_size is ", *output_size);
+    fail("allocated size does not match required size; the repeats add up to ", total, ", output_size is ",
+         *output_size);
   TensorPtr result = empty(std::array{total}, DType::Int64);
   int64_t* out = result->as<int64_t>();
   for (int64_t i = 0; i < counts->numel(); ++i) out = std::fill_n(out, count[i], i);

@@ -17,7 +17,8 @@ TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim);
 TensorPtr stack(std::vector<Tensor*> tensors, int64_t dim);
 
 TensorPtr flip(Tensor* input, Ints dims);
-/// Moves elements along dimensions, those that leave at one end coming back at the other; without `dims` over all elements.
+/// Moves elements along dimensions, those that leave at one end coming back at the other; without `dims` over all
+/// elements.
 TensorPtr roll(Tensor* input, Ints shifts, Ints dims);
 /// Turns the plane of two dimensions by k quarters.
 TensorPtr rot90(Tensor* input, int64_t k, Ints dims);

@@ -37,7 +37,8 @@ const char* legacy(const Tensor* tensor) { return info(tensor->dtype).legacy_nam
 
 void check_numeric(const char* torch_name, DType dtype) {
   if (dtype == DType::Bool)
-    fail(ErrorKind::NotImplemented, "\"", torch_name, "\" not implemented for 'Bool'; convert to numbers with .int() or .float()");
+    fail(ErrorKind::NotImplemented, "\"", torch_name,
+         "\" not implemented for 'Bool'; convert to numbers with .int() or .float()");
 }
 
 /// One operand as a batch of matrices over the tensor's memory, perhaps transposed. `batch` is 1 for a matrix.
@@ -48,13 +49,16 @@ struct Matrix {
   DType dtype;
 
   static Matrix of(const Tensor* t) {
-    if (t->ndim() == 3) return {{t->size(0), t->size(1), t->size(2)}, {t->stride(0), t->stride(1), t->stride(2)}, t->data, t->dtype};
+    if (t->ndim() == 3)
+      return {{t->size(0), t->size(1), t->size(2)}, {t->stride(0), t->stride(1), t->stride(2)}, t->data, t->dtype};
     return {{1, t->size(0), t->size(1)}, {0, t->stride(0), t->stride(1)}, t->data, t->dtype};
   }
   static Matrix column(const Tensor* t) { return {{1, t->size(0), 1}, {0, t->stride(0), 1}, t->data, t->dtype}; }
   static Matrix row(const Tensor* t) { return column(t).transposed(); }
 
-  Matrix transposed() const { return {{sizes[0], sizes[2], sizes[1]}, {strides[0], strides[2], strides[1]}, data, dtype}; }
+  Matrix transposed() const {
+    return {{sizes[0], sizes[2], sizes[1]}, {strides[0], strides[2], strides[1]}, data, dtype};
+  }
   Matrix entry(int64_t i) const {
     return {{1, sizes[1], sizes[2]}, {0, strides[1], strides[2]}, data + i * strides[0] * itemsize(dtype), dtype};
   }
@@ -65,9 +69,15 @@ struct Matrix {
   View batch_view() const { return {data, dtype, 3, sizes, strides}; }
 };
 
-int64_t work(const Matrix& a, const Matrix& c) { return c.batch() * c.rows() * c.cols() + c.batch() * c.rows() * a.cols() * (c.cols() > 8); }
+/// What a product costs, counted in elements of elementwise work.
+int64_t work(const Matrix& a, const Matrix& c) {
+  double products = static_cast<double>(c.batch()) * static_cast<double>(c.rows()) * static_cast<double>(c.cols()) *
+                    static_cast<double>(a.cols());
+  return static_cast<int64_t>(std::min(products / 16, 1e15));
+}
 
-void multiply(const Matrix& a, const Matrix& b, const Matrix& c, const Scalar& alpha = kOne, const Scalar& beta = kZero) {
+void multiply(const Matrix& a, const Matrix& b, const Matrix& c, const Scalar& alpha = kOne,
+              const Scalar& beta = kZero) {
   WithoutLock unlocked(work(a, c));
   if (c.batch() == 1) {
     kernels::gemm(a.matrix_view(), b.matrix_view(), c.matrix_view(), alpha, beta);
@@ -127,13 +137,14 @@ void check_batches(const char* first, const char* second, const Tensor* a, const
 
 void check_batch_sizes(const Matrix& a, const Matrix& b) {
   if (a.batch() != b.batch() || a.cols() != b.rows())
-    fail("Expected size for first two dimensions of batch2 tensor to be: [", a.batch(), ", ", a.cols(), "] but got: [", b.batch(), ", ",
-         b.rows(), "].");
+    fail("Expected size for first two dimensions of batch2 tensor to be: [", a.batch(), ", ", a.cols(), "] but got: [",
+         b.batch(), ", ", b.rows(), "].");
 }
 
 void check_bmm_types(const char* op, const Tensor* a, const Tensor* b) {
   check_numeric(op, a->dtype);
-  if (a->dtype != b->dtype) fail("expected scalar type ", legacy(a), " but found ", legacy(b), "; convert one of them with .to(dtype)");
+  if (a->dtype != b->dtype)
+    fail("expected scalar type ", legacy(a), " but found ", legacy(b), "; convert one of them with .to(dtype)");
 }
 
 void check_bmm(const Tensor* a, const Tensor* b) {
@@ -158,8 +169,8 @@ TensorPtr matrix_times_vector(const Matrix& a, const Tensor* vec) {
 
 void check_mv_types(const Tensor* input, const Tensor* mat, const Tensor* vec) {
   if (input->dtype != mat->dtype || vec->dtype != mat->dtype)
-    fail("addmv input tensors must have the same dtype, but got ", legacy(input), ", ", legacy(mat), ", and ", legacy(vec),
-         "; convert them with .to(dtype)");
+    fail("addmv input tensors must have the same dtype, but got ", legacy(input), ", ", legacy(mat), ", and ",
+         legacy(vec), "; convert them with .to(dtype)");
   check_numeric("addmv_impl_cpu", mat->dtype);
 }
 
@@ -173,9 +184,11 @@ void check_mv(int input_dims, const Tensor* mat, const Tensor* vec) {
 }
 
 TensorPtr dot_product(Tensor* a, Tensor* b) {
-  if (a->ndim() != 1 || b->ndim() != 1) fail("1D tensors expected, but got ", a->ndim(), "D and ", b->ndim(), "D tensors");
+  if (a->ndim() != 1 || b->ndim() != 1)
+    fail("1D tensors expected, but got ", a->ndim(), "D and ", b->ndim(), "D tensors");
   if (a->dtype != b->dtype)
-    fail("dot : expected both vectors to have same dtype, but found ", legacy(a), " and ", legacy(b), "; convert one of them with .to(dtype)");
+    fail("dot : expected both vectors to have same dtype, but found ", legacy(a), " and ", legacy(b),
+         "; convert one of them with .to(dtype)");
   if (a->numel() != b->numel())
     fail("inconsistent tensor size, expected tensor ", to_string(a->sizes()), " and src ", to_string(b->sizes()),
          " to have the same number of elements, but got ", a->numel(), " and ", b->numel(), " elements respectively");
@@ -187,7 +200,8 @@ TensorPtr dot_product(Tensor* a, Tensor* b) {
 
 void check_factor(DType dtype, const Scalar& factor) {
   if (is_complex(dtype) || factor.category != Category::Complex) return;
-  fail("value cannot be converted to type ", cpp_name(dtype), " without overflow; a real product needs real alpha and beta");
+  fail("value cannot be converted to type ", cpp_name(dtype),
+       " without overflow; a real product needs real alpha and beta");
 }
 
 bool is_zero(const Scalar& factor) { return factor.to<complex128>() == complex128(0); }
@@ -203,7 +217,8 @@ TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, cons
   for (int d = 0; d < input->ndim(); ++d)
     if (input->size(d) != 1 && input->size(d) != sizes[d + lead])
       fail("The expanded size of the tensor (", sizes[d + lead], ") must match the existing size (", input->size(d),
-           ") at non-singleton dimension ", d + lead, ".  Target sizes: ", to_string(sizes), ".  Tensor sizes: ", to_string(input->sizes()));
+           ") at non-singleton dimension ", d + lead, ".  Target sizes: ", to_string(sizes),
+           ".  Tensor sizes: ", to_string(input->sizes()));
   TensorPtr result = empty(sizes, input->dtype);
   if (is_zero(beta)) return result;
   int64_t strides[kMaxDims];
@@ -213,8 +228,10 @@ TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, cons
 }
 
 void check_addmm_types(const Tensor* input, const Tensor* mat1, const Tensor* mat2) {
-  if (input->dtype != mat2->dtype) fail("self and mat2 must have the same dtype, but got ", legacy(input), " and ", legacy(mat2));
-  if (mat1->dtype != mat2->dtype) fail("mat1 and mat2 must have the same dtype, but got ", legacy(mat1), " and ", legacy(mat2));
+  if (input->dtype != mat2->dtype)
+    fail("self and mat2 must have the same dtype, but got ", legacy(input), " and ", legacy(mat2));
+  if (mat1->dtype != mat2->dtype)
+    fail("mat1 and mat2 must have the same dtype, but got ", legacy(mat1), " and ", legacy(mat2));
   check_numeric("addmm_impl_cpu_", mat1->dtype);
 }
 
@@ -301,8 +318,8 @@ TensorPtr baddbmm(Tensor* input, Tensor* batch1, Tensor* batch2, const Scalar& b
   Matrix a = Matrix::of(batch1), b = Matrix::of(batch2);
   check_batch_sizes(a, b);
   if (input->dtype != batch1->dtype)
-    fail("Input dtypes must be the same, got: input ", cpp_name(input->dtype), ", batch1: ", cpp_name(batch1->dtype), ", batch2: ",
-         cpp_name(batch2->dtype));
+    fail("Input dtypes must be the same, got: input ", cpp_name(input->dtype), ", batch1: ", cpp_name(batch1->dtype),
+         ", batch2: ", cpp_name(batch2->dtype));
   check_bmm_types("baddbmm", batch1, batch2);
   const int64_t sizes[3] = {a.batch(), a.rows(), b.cols()};
   TensorPtr result = accumulator(input, sizes, beta, alpha);
@@ -356,7 +373,8 @@ TensorPtr mm_t_conj(Tensor* input, Tensor* mat2) {
 
 TensorPtr unsafe_view(Tensor* input, const Ints& size) {
   ShapePtr shape = make_shape(size);
-  if (shape->numel != input->numel()) fail("shape '", to_string(size), "' is invalid for input of size ", input->numel());
+  if (shape->numel != input->numel())
+    fail("shape '", to_string(size), "' is invalid for input of size ", input->numel());
   TensorPtr packed = contiguous(input);
   return alias(packed.get(), std::move(shape));
 }

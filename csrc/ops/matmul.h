@@ -1,5 +1,5 @@
-// Matrix products as ops. `_nt` takes the second operand conjugate-transposed, `_tn` the first: these are the shapes that
-// gradients of products have, and need no transposed view.
+// Matrix products as ops. `_nt` takes the second operand conjugate-transposed, `_tn` the first: these are the shapes
+// that gradients of products have, and need no transposed view.
 #pragma once
 
 #include "core/scalar.h"

@@ -127,16 +127,19 @@ void check_no_empty_dim(const char* op, const Tensor* input, uint64_t mask) {
 
 void check_not_empty(const char* op, const Tensor* input, ErrorKind kind = ErrorKind::Runtime) {
   if (input->numel() == 0)
-    fail(kind, op, "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+    fail(kind, op,
+         "(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+         "argument.");
 }
 
 void check_ordered(const char* op, const char* torch_name, const Tensor* input) {
   if (is_complex(input->dtype))
-    fail(ErrorKind::NotImplemented, "\"", torch_name, "\" not implemented for '", info(input->dtype).legacy_name, "'; ", op,
-         " needs an order; take .abs() or .real first");
+    fail(ErrorKind::NotImplemented, "\"", torch_name, "\" not implemented for '", info(input->dtype).legacy_name, "'; ",
+         op, " needs an order; take .abs() or .real first");
 }
 
-TensorPtr extreme(const char* op, const char* torch_name, Tensor* input, const OptionalInts& dim, bool keepdim, Kernel kernel) {
+TensorPtr extreme(const char* op, const char* torch_name, Tensor* input, const OptionalInts& dim, bool keepdim,
+                  Kernel kernel) {
   uint64_t mask = reduced_dims(dim, input->ndim());
   if (!dim || dim->empty()) {
     check_not_empty(op, input);
@@ -159,7 +162,8 @@ void check_not_complex(const char* op, const Tensor* input) {
 
 using LocatingKernel = void (*)(const View& in, const View& values, const View& indices, int dim);
 
-std::pair<TensorPtr, TensorPtr> extreme_along(const char* op, Tensor* input, int64_t dim, bool keepdim, LocatingKernel kernel) {
+std::pair<TensorPtr, TensorPtr> extreme_along(const char* op, Tensor* input, int64_t dim, bool keepdim,
+                                              LocatingKernel kernel) {
   int along = wrap_dim(dim, input->ndim());
   check_not_complex(op, input);
   check_no_empty_dim(op, input, uint64_t{1} << along);
@@ -201,14 +205,16 @@ TensorPtr logical(Tensor* input, const OptionalInts& dim, bool keepdim, Kernel k
 }
 
 /// Variance and, if asked for, mean. Half types stay wide, for a square root to come before rounding.
-std::pair<TensorPtr, TensorPtr> spread_of(const char* op, Tensor* input, const OptionalInts& dim, std::optional<double> correction,
-                                          bool keepdim, bool with_mean) {
+std::pair<TensorPtr, TensorPtr> spread_of(const char* op, Tensor* input, const OptionalInts& dim,
+                                          std::optional<double> correction, bool keepdim, bool with_mean) {
   if (!is_differentiable(input->dtype))
-    fail(with_mean ? op : "std and var", " only support floating point and complex dtypes; got ", info(input->dtype).name, "; convert the input with .float()");
+    fail(with_mean ? op : "std and var", " only support floating point and complex dtypes; got ",
+         info(input->dtype).name, "; convert the input with .float()");
   Plan plan(input, reduced_dims(dim, input->ndim()), keepdim);
   double taken_off = correction.value_or(1);
   if (static_cast<double>(plan.count()) <= taken_off) {
-    std::string warning = std::string(op) + "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+    std::string warning = std::string(op) +
+                          "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
                           "factor (input numel divided by output numel).";
     python::check(PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) == 0);
   }
@@ -229,7 +235,8 @@ void take_roots(Tensor* tensor) {
 int restored_sizes(const Tensor* input, uint64_t mask, int ndim, int64_t* sizes, int64_t* strides) {
   bool kept = input->ndim() == ndim;
   if (!kept && input->ndim() + std::popcount(mask) != ndim)
-    fail("spread: expected a tensor with or without the reduced dimensions of ", ndim, "; got ", input->ndim(), " dimensions");
+    fail("spread: expected a tensor with or without the reduced dimensions of ", ndim, "; got ", input->ndim(),
+         " dimensions");
   for (int d = 0, from = 0; d < ndim; ++d) {
     bool put_back = !kept && (mask >> d & 1);
     sizes[d] = put_back ? 1 : input->size(from);
@@ -299,7 +306,8 @@ TensorPtr spread(Tensor* input, const Ints& size, const OptionalInts& dim) {
 TensorPtr keep_dims(Tensor* input, const OptionalInts& dim, int64_t ndim) {
   if (ndim < 0 || ndim > kMaxDims) fail("keep_dims: expected a number of dimensions up to ", kMaxDims, "; got ", ndim);
   int64_t sizes[kMaxDims], strides[kMaxDims];
-  auto n = static_cast<size_t>(restored_sizes(input, reduced_dims(dim, static_cast<int>(ndim)), static_cast<int>(ndim), sizes, strides));
+  auto n = static_cast<size_t>(
+      restored_sizes(input, reduced_dims(dim, static_cast<int>(ndim)), static_cast<int>(ndim), sizes, strides));
   if (input->ndim() == ndim) return TensorPtr::borrow(input);
   return alias(input, make_shape({sizes, n}, {strides, n}));
 }
@@ -307,7 +315,9 @@ TensorPtr keep_dims(Tensor* input, const OptionalInts& dim, int64_t ndim) {
 TensorPtr mean(Tensor* input, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype) {
   return mean_of(input, reduced_dims(dim, input->ndim()), keepdim, dtype);
 }
-TensorPtr mean_all(Tensor* input, std::optional<DType> dtype) { return mean_of(input, all_dims(input->ndim()), false, dtype); }
+TensorPtr mean_all(Tensor* input, std::optional<DType> dtype) {
+  return mean_of(input, all_dims(input->ndim()), false, dtype);
+}
 
 TensorPtr prod(Tensor* input, int64_t dim, bool keepdim, std::optional<DType> dtype) {
   Plan plan(input, uint64_t{1} << wrap_dim(dim, input->ndim()), keepdim);
@@ -337,8 +347,12 @@ TensorPtr argmax(Tensor* input, std::optional<int64_t> dim, bool keepdim) {
 TensorPtr argmin(Tensor* input, std::optional<int64_t> dim, bool keepdim) {
   return arg_extreme("argmin", input, dim, keepdim, kernels::argmin);
 }
-TensorPtr any(Tensor* input, const OptionalInts& dim, bool keepdim) { return logical(input, dim, keepdim, kernels::any); }
-TensorPtr all(Tensor* input, const OptionalInts& dim, bool keepdim) { return logical(input, dim, keepdim, kernels::all); }
+TensorPtr any(Tensor* input, const OptionalInts& dim, bool keepdim) {
+  return logical(input, dim, keepdim, kernels::any);
+}
+TensorPtr all(Tensor* input, const OptionalInts& dim, bool keepdim) {
+  return logical(input, dim, keepdim, kernels::all);
+}
 
 TensorPtr var(Tensor* input, const OptionalInts& dim, std::optional<double> correction, bool keepdim) {
   TensorPtr variance = spread_of("var", input, dim, correction, keepdim, false).first;
@@ -349,11 +363,13 @@ TensorPtr standard_deviation(Tensor* input, const OptionalInts& dim, std::option
   take_roots(deviation.get());
   return cast(deviation.get(), real_type(input->dtype));
 }
-std::pair<TensorPtr, TensorPtr> var_mean(Tensor* input, const OptionalInts& dim, std::optional<double> correction, bool keepdim) {
+std::pair<TensorPtr, TensorPtr> var_mean(Tensor* input, const OptionalInts& dim, std::optional<double> correction,
+                                         bool keepdim) {
   auto [variance, mean] = spread_of("var_mean", input, dim, correction, keepdim, true);
   return {cast(variance.get(), real_type(input->dtype)), std::move(mean)};
 }
-std::pair<TensorPtr, TensorPtr> std_mean(Tensor* input, const OptionalInts& dim, std::optional<double> correction, bool keepdim) {
+std::pair<TensorPtr, TensorPtr> std_mean(Tensor* input, const OptionalInts& dim, std::optional<double> correction,
+                                         bool keepdim) {
   auto [deviation, mean] = spread_of("std_mean", input, dim, correction, keepdim, true);
   take_roots(deviation.get());
   return {cast(deviation.get(), real_type(input->dtype)), std::move(mean)};
@@ -361,13 +377,13 @@ std::pair<TensorPtr, TensorPtr> std_mean(Tensor* input, const OptionalInts& dim,
 
 TensorPtr vector_norm(Tensor* input, double ord, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype) {
   if (!is_differentiable(input->dtype))
-    fail("linalg.vector_norm: Expected a floating point or complex tensor as input. Got ", info(input->dtype).legacy_name,
-         "; convert it with .float()");
+    fail("linalg.vector_norm: Expected a floating point or complex tensor as input. Got ",
+         info(input->dtype).legacy_name, "; convert it with .float()");
   if (dtype) {
     bool complex = is_complex(input->dtype);
     if (is_complex(*dtype) != complex || !is_differentiable(*dtype))
-      fail("linalg.vector_norm: dtype should be ", complex ? "complex for complex" : "real for real", " inputs, but got ",
-           info(*dtype).legacy_name);
+      fail("linalg.vector_norm: dtype should be ", complex ? "complex for complex" : "real for real",
+           " inputs, but got ", info(*dtype).legacy_name);
     if (promote(input->dtype, *dtype) != *dtype)
       fail("linalg.vector_norm: the dtype of the input (", info(input->dtype).legacy_name,
            ") should be convertible without narrowing to the specified dtype (", info(*dtype).legacy_name, ")");
@@ -375,7 +391,8 @@ TensorPtr vector_norm(Tensor* input, double ord, const OptionalInts& dim, bool k
   uint64_t mask = reduced_dims(dim, input->ndim());
   if (ord < 0 || ord == std::numeric_limits<double>::infinity()) {
     if ((!dim || dim->empty()) && input->numel() == 0)
-      fail("linalg.vector_norm cannot compute the ", ord, " norm on an empty tensor because the operation does not have an identity");
+      fail("linalg.vector_norm cannot compute the ", ord,
+           " norm on an empty tensor because the operation does not have an identity");
     for (int d = 0; d < input->ndim(); ++d)
       if ((mask >> d & 1) && input->size(d) == 0)
         fail("linalg.vector_norm cannot compute the ", ord, " norm on the dimension ", d,

@@ -36,7 +36,8 @@ DType accumulated_type(const char* op, const Tensor* input, std::optional<DType>
 
 using LocatingKernel = void (*)(const View& in, const View& values, const View& indices, int dim);
 
-std::pair<TensorPtr, TensorPtr> locate_along(const char* torch_name, const Tensor* input, int64_t dim, LocatingKernel kernel) {
+std::pair<TensorPtr, TensorPtr> locate_along(const char* torch_name, const Tensor* input, int64_t dim,
+                                             LocatingKernel kernel) {
   int axis = wrap_dim(dim, input->ndim());
   if (is_complex(input->dtype))
     fail(ErrorKind::NotImplemented, "\"", torch_name, "\" not implemented for '", info(input->dtype).legacy_name,
@@ -70,7 +71,8 @@ using Backward = void (*)(const View& g, const View& out, const View& gin, int d
 TensorPtr softmax_gradient(Tensor* grad, Tensor* output, int64_t dim, Backward kernel) {
   int axis = wrap_dim(dim, output->ndim());
   if (!same_sizes(grad->shape, output->shape))
-    fail("softmax backward: expected a gradient of shape ", to_string(output->sizes()), "; got ", to_string(grad->sizes()));
+    fail("softmax backward: expected a gradient of shape ", to_string(output->sizes()), "; got ",
+         to_string(grad->sizes()));
   TensorPtr result = empty(packed_shape(output), output->dtype);
   TensorPtr same_type = cast(grad, output->dtype);
   WithoutLock unlocked(output->numel());
@@ -134,13 +136,18 @@ TensorPtr logcumsumexp(Tensor* input, int64_t dim) {
   return along(input, dim, input->dtype, kernels::logcumsumexp);
 }
 
-std::pair<TensorPtr, TensorPtr> cummax(Tensor* input, int64_t dim) { return locate_along("cummax_cpu", input, dim, kernels::cummax); }
-std::pair<TensorPtr, TensorPtr> cummin(Tensor* input, int64_t dim) { return locate_along("cummin_cpu", input, dim, kernels::cummin); }
+std::pair<TensorPtr, TensorPtr> cummax(Tensor* input, int64_t dim) {
+  return locate_along("cummax_cpu", input, dim, kernels::cummax);
+}
+std::pair<TensorPtr, TensorPtr> cummin(Tensor* input, int64_t dim) {
+  return locate_along("cummin_cpu", input, dim, kernels::cummin);
+}
 
 TensorPtr linear_recurrence(Tensor* input, Tensor* weight, int64_t dim, bool reverse) {
   int axis = wrap_dim(dim, input->ndim());
   if (!same_sizes(input->shape, weight->shape))
-    fail("linear_recurrence: expected input and weight of one shape; got ", to_string(input->sizes()), " and ", to_string(weight->sizes()));
+    fail("linear_recurrence: expected input and weight of one shape; got ", to_string(input->sizes()), " and ",
+         to_string(weight->sizes()));
   DType type = promote(input->dtype, weight->dtype);
   if (!is_differentiable(type)) fail_not_implemented("linear_recurrence", type);
   DType compute = type == DType::Float16 || type == DType::BFloat16 ? DType::Float32 : type;
@@ -156,10 +163,11 @@ TensorPtr linear_recurrence(Tensor* input, Tensor* weight, int64_t dim, bool rev
       using T = decltype(tag);
       if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) {
         int64_t slice = n * inner;
-        parallel_for(x->numel() / slice, std::max<int64_t>(1, kParallelElements / slice), [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin * slice; i < end * slice; i += slice)
-            recur(x->as<T>() + i, w->as<T>() + i, result->as<T>() + i, n, inner, reverse);
-        });
+        parallel_for(x->numel() / slice, std::max<int64_t>(1, kParallelElements / slice),
+                     [&](int64_t begin, int64_t end) {
+                       for (int64_t i = begin * slice; i < end * slice; i += slice)
+                         recur(x->as<T>() + i, w->as<T>() + i, result->as<T>() + i, n, inner, reverse);
+                     });
       }
     });
   }

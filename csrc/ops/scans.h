@@ -20,7 +20,8 @@ std::pair<TensorPtr, TensorPtr> cummin(Tensor* input, int64_t dim);
 /// the two are each other's transpose.
 TensorPtr linear_recurrence(Tensor* input, Tensor* weight, int64_t dim, bool reverse);
 
-/// Without `dim` the one that old code means is taken, with a warning. The stack level is there for the signature's sake.
+/// Without `dim` the one that old code means is taken, with a warning. The stack level is there for the signature's
+/// sake.
 TensorPtr softmax(Tensor* input, std::optional<int64_t> dim, std::optional<DType> dtype, int64_t stack_level);
 TensorPtr log_softmax(Tensor* input, std::optional<int64_t> dim, std::optional<DType> dtype, int64_t stack_level);
 TensorPtr softmax_backward(Tensor* grad, Tensor* output, int64_t dim);

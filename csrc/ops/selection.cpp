@@ -226,11 +226,13 @@ TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlen
   return sums;
 }
 
-TensorPtr sorted_places(Tensor* sorted, Tensor* values, bool right) {
+TensorPtr sorted_places(Tensor* sorted, Tensor* values, bool right, bool narrow) {
   TensorPtr result = empty(values->sizes(), DType::Int64);
-  WithoutLock unlocked(values->numel());
-  kernels::searchsorted(sorted->view(), values->view(), result->view(), right);
-  return result;
+  {
+    WithoutLock unlocked(values->numel());
+    kernels::searchsorted(sorted->view(), values->view(), result->view(), right);
+  }
+  return narrow ? cast(result.get(), DType::Int32) : result;
 }
 
 TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {

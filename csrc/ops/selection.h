@@ -24,8 +24,8 @@ TensorPtr masked_scatter_backward(Tensor* grad, const python::Ints& size, Tensor
 /// The coordinates of the elements that are not zero: rows of one tensor, or one tensor for each dimension.
 Object nonzero(Tensor* input, bool as_tuple);
 TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlength);
-/// Places in the last dimension of `sorted`, which has one dimension or those of `values`.
-TensorPtr sorted_places(Tensor* sorted, Tensor* values, bool right);
+/// Places in the last dimension of `sorted`, which has one dimension or those of `values`; int32 where `narrow`.
+TensorPtr sorted_places(Tensor* sorted, Tensor* values, bool right, bool narrow);
 
 /// `pad` holds pairs (before, after), the last dimension's first; negative ones cut off.
 TensorPtr constant_pad_nd(Tensor* input, const python::Ints& pad, const Scalar& value);

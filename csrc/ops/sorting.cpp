@@ -17,8 +17,7 @@ class Restored {
  public:
   Restored(const Tensor* tensor, int ndim, int axis) : view_(tensor->view()) {
     if (tensor->ndim() == ndim) return;
-    if (tensor->ndim() != ndim - 1)
-      fail("put_back: expected ", ndim, " dimensions, or one less; got ", tensor->ndim());
+    if (tensor->ndim() != ndim - 1) fail("put_back: expected ", ndim, " dimensions, or one less; got ", tensor->ndim());
     for (int d = 0, from = 0; d < ndim; ++d) {
       sizes_[d] = d == axis ? 1 : tensor->size(from);
       strides_[d] = d == axis ? 0 : tensor->stride(from);

@@ -23,7 +23,8 @@ struct Geometry {
     std::copy_n(tensor->shape->strides(), ndim, strides);
   }
   void push(int64_t size, int64_t stride) {
-    if (ndim == kMaxDims) fail("a tensor has at most ", kMaxDims, " dimensions; the view would have more; merge some of them");
+    if (ndim == kMaxDims)
+      fail("a tensor has at most ", kMaxDims, " dimensions; the view would have more; merge some of them");
     sizes[ndim] = size;
     strides[ndim++] = stride;
   }
@@ -77,7 +78,8 @@ TensorPtr written_zeros(const Tensor* g, Sizes sizes, F&& part_of) {
   TensorPtr result = zeros(sizes, g->dtype);
   TensorPtr part = part_of(result.get());
   if (!same_sizes(part->shape, g->shape))
-    fail("backward of a view: expected a gradient of shape ", to_string(part->sizes()), "; got ", to_string(g->sizes()));
+    fail("backward of a view: expected a gradient of shape ", to_string(part->sizes()), "; got ",
+         to_string(g->sizes()));
   kernels::copy(g->view(), part->view());
   return result;
 }
@@ -112,14 +114,14 @@ TensorPtr zeros(Sizes sizes, DType dtype) {
 View expanded_view(const Tensor* tensor, Sizes sizes, int64_t* strides) {
   int lead = static_cast<int>(sizes.size()) - tensor->ndim();
   if (lead < 0)
-    fail("expand(torch.", info(tensor->dtype).legacy_name, "Tensor{", to_string(tensor->sizes()), "}, size=", to_string(sizes),
-         "): the number of sizes provided (", sizes.size(), ") must be greater or equal to the number of dimensions in the tensor (",
-         tensor->ndim(), ")");
+    fail("expand(torch.", info(tensor->dtype).legacy_name, "Tensor{", to_string(tensor->sizes()),
+         "}, size=", to_string(sizes), "): the number of sizes provided (", sizes.size(),
+         ") must be greater or equal to the number of dimensions in the tensor (", tensor->ndim(), ")");
   for (int d = 0; d < tensor->ndim(); ++d) {
     if (tensor->size(d) != sizes[d + lead] && (tensor->size(d) != 1 || sizes[d + lead] < 0))
       fail("The expanded size of the tensor (", sizes[d + lead], ") must match the existing size (", tensor->size(d),
-           ") at non-singleton dimension ", d + lead, ".  Target sizes: ", to_string(sizes), ".  Tensor sizes: ",
-           to_string(tensor->sizes()));
+           ") at non-singleton dimension ", d + lead, ".  Target sizes: ", to_string(sizes),
+           ".  Tensor sizes: ", to_string(tensor->sizes()));
   }
   broadcast_strides(tensor->shape, sizes, strides);
   return {tensor->data, tensor->dtype, static_cast<int>(sizes.size()), sizes.data(), strides};
@@ -146,7 +148,8 @@ Ints inferred_sizes(Sizes wanted, int64_t numel) {
   if (unknown < 0 ? known != numel : known == 0 || numel % known != 0)
     fail("shape '", to_string(wanted), "' is invalid for input of size ", numel);
   Ints sizes;
-  for (size_t i = 0; i < wanted.size(); ++i) sizes.push(static_cast<int>(i) == unknown ? numel / known : wanted[i], "view");
+  for (size_t i = 0; i < wanted.size(); ++i)
+    sizes.push(static_cast<int>(i) == unknown ? numel / known : wanted[i], "view");
   return sizes;
 }
 
@@ -154,9 +157,11 @@ TensorPtr view_sizes(Tensor* input, Ints size) {
   Ints sizes = inferred_sizes(size, input->numel());
   ShapePtr shape = regrouped(input->shape, sizes);
   if (!shape)
-    fail("view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
-         "subspaces). Use .reshape(...) instead. (The input has sizes ", to_string(input->sizes()), " and strides ",
-         to_string(input->strides()), ", the view ", to_string(sizes), ".)");
+    fail(
+        "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+        "contiguous "
+        "subspaces). Use .reshape(...) instead. (The input has sizes ",
+        to_string(input->sizes()), " and strides ", to_string(input->strides()), ", the view ", to_string(sizes), ".)");
   return alias(input, std::move(shape));
 }
 
@@ -172,14 +177,18 @@ TensorPtr transpose(Tensor* input, int64_t dim0, int64_t dim1) {
 }
 
 TensorPtr t(Tensor* input) {
-  if (input->ndim() > 2) fail("t() expects a tensor with <= 2 dimensions, but self is ", input->ndim(), "D; use mT or transpose()");
+  if (input->ndim() > 2)
+    fail("t() expects a tensor with <= 2 dimensions, but self is ", input->ndim(), "D; use mT or transpose()");
   return transpose(input, 0, input->ndim() < 2 ? 0 : 1);
 }
 
 TensorPtr permute(Tensor* input, Ints dims) {
   if (static_cast<int>(dims.size()) != input->ndim())
-    fail("permute: number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. "
-         "input.dim() = ", input->ndim(), " is not equal to len(dims) = ", dims.size());
+    fail(
+        "permute: number of dimensions in the tensor input does not match the length of the desired ordering of "
+        "dimensions i.e. "
+        "input.dim() = ",
+        input->ndim(), " is not equal to len(dims) = ", dims.size());
   Geometry geometry;
   uint64_t seen = 0;
   for (int64_t dim : dims) {
@@ -196,7 +205,8 @@ TensorPtr expand(Tensor* input, Ints size) {
   Ints sizes;
   for (int d = 0; d < static_cast<int>(size.size()); ++d) {
     if (size[d] == -1 && d < lead)
-      fail("The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ", d, "; name its size");
+      fail("The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension ", d,
+           "; name its size");
     sizes.push(size[d] == -1 && lead >= 0 ? input->size(d - lead) : size[d], "expand");
   }
   int64_t strides[kMaxDims];
@@ -208,7 +218,8 @@ TensorPtr select(Tensor* input, int64_t dim, int64_t index) {
   int d = checked_dim(input, dim, "select");
   int64_t size = input->size(d);
   if (index < -size || index >= size)
-    fail(ErrorKind::Index, "select(): index ", index, " out of range for tensor of size ", to_string(input->sizes()), " at dimension ", d);
+    fail(ErrorKind::Index, "select(): index ", index, " out of range for tensor of size ", to_string(input->sizes()),
+         " at dimension ", d);
   Geometry geometry(input);
   int64_t offset = (index < 0 ? index + size : index) * input->stride(d);
   geometry.erase(d);
@@ -286,10 +297,12 @@ TensorPtr unfold(Tensor* input, int64_t dimension, int64_t size, int64_t step) {
 }
 
 TensorPtr as_strided(Tensor* input, Ints size, Ints stride, std::optional<int64_t> storage_offset) {
-  if (size.size() != stride.size()) fail("mismatch in length of strides and shape; got ", to_string(stride), " for ", to_string(size));
+  if (size.size() != stride.size())
+    fail("mismatch in length of strides and shape; got ", to_string(stride), " for ", to_string(size));
   for (int64_t step : stride)
     if (step < 0)
-      fail("as_strided: Negative strides are not supported at the moment, got strides: ", to_string(stride), "; use flip()");
+      fail("as_strided: Negative strides are not supported at the moment, got strides: ", to_string(stride),
+           "; use flip()");
   int64_t offset = storage_offset.value_or(input->offset());
   if (offset < 0) fail("Tensor: invalid storage offset ", offset);
   int64_t numel = checked_numel(size);
@@ -301,13 +314,19 @@ TensorPtr as_strided(Tensor* input, Ints size, Ints stride, std::optional<int64_
     inside &= !__builtin_mul_overflow(size[d] - 1, stride[d], &reach) && !__builtin_add_overflow(last, reach, &last);
   }
   if (numel > 0 && (!inside || last >= room))
-    fail("setStorage: sizes ", to_string(size), ", strides ", to_string(stride), ", storage offset ", offset, ", and itemsize ",
-         itemsize(input->dtype), " requiring a storage size that is out of bounds for storage of size ", input->storage->nbytes);
+    fail("setStorage: sizes ", to_string(size), ", strides ", to_string(stride), ", storage offset ", offset,
+         ", and itemsize ", itemsize(input->dtype),
+         " requiring a storage size that is out of bounds for storage of size ", input->storage->nbytes);
   return alias(input, make_shape(size, stride), numel > 0 ? offset - input->offset() : 0);
 }
 
+TensorPtr as_strided_within(Tensor* input, Ints size, Ints stride, int64_t offset) {
+  return as_strided(input, size, stride, input->offset() + offset);
+}
+
 TensorPtr view_as_real(Tensor* input) {
-  if (!is_complex(input->dtype)) fail("view_as_real is only supported for complex tensors; got ", info(input->dtype).name);
+  if (!is_complex(input->dtype))
+    fail("view_as_real is only supported for complex tensors; got ", info(input->dtype).name);
   Geometry geometry(input);
   for (int d = 0; d < geometry.ndim; ++d) geometry.strides[d] *= 2;
   geometry.push(2, 1);
@@ -323,11 +342,13 @@ TensorPtr view_as_complex(Tensor* input) {
   int last = input->ndim() - 1;
   if (last < 0) fail("Input tensor must have one or more dimensions");
   if (input->size(last) != 2) fail("Tensor must have a last dimension of size 2; got ", to_string(input->sizes()));
-  if (input->stride(last) != 1) fail("Tensor must have a last dimension with stride 1; got ", input->stride(last), "; call contiguous()");
+  if (input->stride(last) != 1)
+    fail("Tensor must have a last dimension with stride 1; got ", input->stride(last), "; call contiguous()");
   Geometry geometry(input);
   geometry.erase(last);
   for (int d = 0; d < last; ++d) {
-    if (geometry.strides[d] % 2) fail("Tensor must have a stride divisible by 2 for all but last dimension; call contiguous()");
+    if (geometry.strides[d] % 2)
+      fail("Tensor must have a stride divisible by 2 for all but last dimension; call contiguous()");
     geometry.strides[d] /= 2;
   }
   if (input->offset() % 2) fail("Tensor must have a storage_offset divisible by 2; call clone()");
@@ -342,7 +363,8 @@ TensorPtr view_dtype(Tensor* input, DType dtype) {
   int last = geometry.ndim - 1;
   if (from != to) {
     auto refuse = [&](const auto&... parts) {
-      fail(parts..., " to view ", info(input->dtype).legacy_name, " as ", info(dtype).legacy_name, " (different element sizes)");
+      fail(parts..., " to view ", info(input->dtype).legacy_name, " as ", info(dtype).legacy_name,
+           " (different element sizes)");
     };
     if (last < 0) refuse("self.dim() cannot be 0");
     if (to > from && geometry.sizes[last] % (to / from))
@@ -354,7 +376,8 @@ TensorPtr view_dtype(Tensor* input, DType dtype) {
     if ((input->data - input->storage->data) % to) refuse("self.storage_offset() must be divisible by ", to / from);
     geometry.sizes[last] = geometry.sizes[last] * from / to;
     for (int d = 0; d < last; ++d) {
-      if (to > from && geometry.strides[d] % (to / from)) refuse("self.stride(", d, ") must be divisible by ", to / from);
+      if (to > from && geometry.strides[d] % (to / from))
+        refuse("self.stride(", d, ") must be divisible by ", to / from);
       geometry.strides[d] = geometry.strides[d] * from / to;
     }
   }
@@ -369,8 +392,8 @@ TensorPtr select_backward(Tensor* input, Ints size, int64_t dim, int64_t index) 
   return written_zeros(input, size, [&](Tensor* whole) { return select(whole, dim, index); });
 }
 
-TensorPtr slice_backward(Tensor* input, Ints size, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
-                         int64_t step) {
+TensorPtr slice_backward(Tensor* input, Ints size, int64_t dim, std::optional<int64_t> start,
+                         std::optional<int64_t> end, int64_t step) {
   return written_zeros(input, size, [&](Tensor* whole) { return slice(whole, dim, start, end, step); });
 }
 
@@ -385,7 +408,8 @@ TensorPtr unfold_backward(Tensor* input, Ints size, int64_t dimension, int64_t w
   TensorPtr result = zeros(size, input->dtype);
   TensorPtr whole = windows(result.get());
   if (!same_sizes(whole->shape, input->shape))
-    fail("unfold_backward: expected a gradient of shape ", to_string(whole->sizes()), "; got ", to_string(input->sizes()));
+    fail("unfold_backward: expected a gradient of shape ", to_string(whole->sizes()), "; got ",
+         to_string(input->sizes()));
   for (int64_t place = 0; place < window; ++place)
     add_in_place(select(whole.get(), -1, place).get(), select(input, -1, place).get());
   return result;

@@ -12,7 +12,8 @@ using python::Ints;
 
 /// Zero-filled memory for a dense shape.
 TensorPtr zeros(Sizes sizes, DType dtype);
-/// A raw view of `tensor` repeated to `sizes`; the strides go to `strides`. Throws torch's message when it does not fit.
+/// A raw view of `tensor` repeated to `sizes`; the strides go to `strides`. Throws torch's message when it does not
+/// fit.
 View expanded_view(const Tensor* tensor, Sizes sizes, int64_t* strides);
 
 // ---- Geometry. Each returns an alias of its input.
@@ -38,6 +39,8 @@ TensorPtr diagonal(Tensor* input, int64_t offset, int64_t dim1, int64_t dim2);
 TensorPtr unfold(Tensor* input, int64_t dimension, int64_t size, int64_t step);
 /// Any geometry within the storage; the offset counts from the storage's start.
 TensorPtr as_strided(Tensor* input, Ints size, Ints stride, std::optional<int64_t> storage_offset);
+/// The same with an offset that counts from the input's first element.
+TensorPtr as_strided_within(Tensor* input, Ints size, Ints stride, int64_t offset);
 TensorPtr view_as_real(Tensor* input);
 TensorPtr view_as_complex(Tensor* input);
 inline TensorPtr alias_of(Tensor* input) { return alias(input); }
@@ -47,8 +50,8 @@ TensorPtr view_dtype(Tensor* input, DType dtype);
 // ---- Backward of the views: zeros of the input's size with the gradient written (or summed) where the view looked.
 
 TensorPtr select_backward(Tensor* input, Ints size, int64_t dim, int64_t index);
-TensorPtr slice_backward(Tensor* input, Ints size, int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end,
-                         int64_t step);
+TensorPtr slice_backward(Tensor* input, Ints size, int64_t dim, std::optional<int64_t> start,
+                         std::optional<int64_t> end, int64_t step);
 TensorPtr diagonal_backward(Tensor* input, Ints size, int64_t offset, int64_t dim1, int64_t dim2);
 TensorPtr unfold_backward(Tensor* input, Ints size, int64_t dimension, int64_t window, int64_t step);
 /// A flat buffer of `extent` elements into which the gradient of an as_strided view is summed.
@@ -65,6 +68,7 @@ Object squeeze(PyObject* input, PyObject* dim);
 /// The tensor itself when it lies in memory as asked, else a clone that does.
 Object contiguous_as(PyObject* input, PyObject* memory_format);
 TensorPtr clone_as(Tensor* input, PyObject* memory_format);
+Object as_strided_in_storage(PyObject* input, PyObject* size, PyObject* stride, std::optional<int64_t> storage_offset);
 /// x.T and x.mT: all dimensions reversed; the last two swapped.
 Object numpy_T(PyObject* input);
 Object mT(PyObject* input);

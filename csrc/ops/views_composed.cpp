@@ -1,13 +1,13 @@
 // Shape ops that choose among the views and copies of the table, and those that make several views with one node.
 #include <algorithm>
 
+#include "core/mode.h"
 #include "kernels/copy.h"
 #include "ops/views.h"
 #include "python/creation.h"
 #include "python/op_object.h"
 #include "python/types.h"
 #include "tape/history.h"
-#include "core/mode.h"
 
 namespace adjoint::ops {
 namespace {
@@ -119,10 +119,12 @@ Object reshaped(PyObject* input, Sizes sizes) { return reshape(input, make_tuple
 }  // namespace
 
 Object view(PyObject* input, PyObject* size, PyObject* dtype) {
-  if (dtype == Py_None && PyTuple_Check(size) && PyTuple_GET_SIZE(size) == 1 && python::is_dtype(PyTuple_GET_ITEM(size, 0)))
+  if (dtype == Py_None && PyTuple_Check(size) && PyTuple_GET_SIZE(size) == 1 &&
+      python::is_dtype(PyTuple_GET_ITEM(size, 0)))
     dtype = PyTuple_GET_ITEM(size, 0);
   if (dtype != Py_None) return python::wrap(view_dtype(Arg{input, "view", "input"}, Arg{dtype, "view", "dtype"}));
-  if (size == Py_None) fail(ErrorKind::Type, "view() received an invalid combination of arguments: expected sizes or a dtype; got none");
+  if (size == Py_None)
+    fail(ErrorKind::Type, "view() received an invalid combination of arguments: expected sizes or a dtype; got none");
   static Op& op = require_op("view_sizes");
   return call_op(op, {input, size});
 }
@@ -140,7 +142,8 @@ Object reshape(PyObject* input, PyObject* shape) {
 Object flatten(PyObject* input, int64_t start_dim, int64_t end_dim) {
   Tensor* tensor = Arg{input, "flatten", "input"};
   int start = wrap_dim(start_dim, tensor->ndim()), end = wrap_dim(end_dim, tensor->ndim());
-  if (start > end) fail("flatten() has invalid args: start_dim cannot come after end_dim; got ", start_dim, " and ", end_dim);
+  if (start > end)
+    fail("flatten() has invalid args: start_dim cannot come after end_dim; got ", start_dim, " and ", end_dim);
   if (tensor->ndim() == 0) {
     const int64_t one[] = {1};
     return reshaped(input, one);
@@ -164,7 +167,8 @@ Object squeeze(PyObject* input, PyObject* dim) {
 Object contiguous_as(PyObject* input, PyObject* memory_format) {
   Tensor* tensor = Arg{input, "contiguous", "input"};
   MemoryFormat format = to_format(memory_format, "contiguous").value_or(MemoryFormat::Contiguous);
-  if (format == MemoryFormat::Preserve) fail("preserve memory format is unsupported by the contiguous operator; use clone()");
+  if (format == MemoryFormat::Preserve)
+    fail("preserve memory format is unsupported by the contiguous operator; use clone()");
   if (lies_as(tensor, format)) return Object::borrow(input);
   static Op& op = require_op("clone");
   static PyObject* plain = PyUnicode_InternFromString("torch.contiguous_format");
@@ -179,15 +183,25 @@ TensorPtr clone_as(Tensor* input, PyObject* memory_format) {
   return result;
 }
 
+Object as_strided_in_storage(PyObject* input, PyObject* size, PyObject* stride, std::optional<int64_t> storage_offset) {
+  static Op& op = require_op("as_strided_within");
+  Tensor* tensor = Arg{input, "as_strided", "input"};
+  if (storage_offset && *storage_offset < 0) fail("Tensor: invalid storage offset ", *storage_offset);
+  int64_t offset = storage_offset ? *storage_offset - tensor->offset() : 0;
+  return call_op(op, {input, size, stride, as_int(offset).get()});
+}
+
 Object numpy_T(PyObject* input) {
   Tensor* tensor = Arg{input, "T", "input"};
   static bool warned = false;
   if (tensor->ndim() == 0)
     python::warn_once(warned, "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.");
   else if (tensor->ndim() > 2)
-    python::warn_once(warned, "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
-                              "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-                              "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.");
+    python::warn_once(
+        warned,
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+        "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+        "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.");
   Ints dims;
   for (int d = tensor->ndim() - 1; d >= 0; --d) dims.push(d, "T");
   static Op& op = require_op("permute");
@@ -208,7 +222,8 @@ Object narrow(PyObject* input, PyObject* dim, int64_t start, int64_t length) {
   if (length < 0) fail("narrow(): length must be non-negative. Got ", length);
   int64_t size = tensor->size(wrap_dim(Arg{dim, "narrow", "dim"}, tensor->ndim()));
   if (start < -size || start > size)
-    fail(ErrorKind::Index, "start out of range (expected to be in range of [", -size, ", ", size, "], but got ", start, ")");
+    fail(ErrorKind::Index, "start out of range (expected to be in range of [", -size, ", ", size, "], but got ", start,
+         ")");
   if (start < 0) start += size;
   if (length > size - start) fail("start (", start, ") + length (", length, ") exceeds dimension size (", size, ").");
   static Op& op = require_op("slice");
@@ -236,13 +251,14 @@ Object split_with_sizes(PyObject* input, Ints split_sizes, int64_t dim) {
   int64_t total = 0;
   for (int64_t size : split_sizes) {
     if (size < 0)
-      fail("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=", to_string(split_sizes));
+      fail("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
+           to_string(split_sizes));
     if (__builtin_add_overflow(total, size, &total)) total = -1;
     if (total < 0) break;
   }
   if (total != tensor->size(d))
-    fail("split_with_sizes expects split_sizes to sum exactly to ", tensor->size(d), " (input tensor's size at dimension ", d,
-         "), but got split_sizes=", to_string(split_sizes));
+    fail("split_with_sizes expects split_sizes to sum exactly to ", tensor->size(d),
+         " (input tensor's size at dimension ", d, "), but got split_sizes=", to_string(split_sizes));
   return split_at(tensor, split_sizes, d, kind);
 }
 

@@ -6,6 +6,7 @@
 #include "python/types.h"
 #include "tape/engine.h"
 #include "tape/history.h"
+#include "tape/source_line.h"
 #include "core/mode.h"
 
 namespace adjoint::python {
@@ -123,11 +124,19 @@ PyObject* py_set_mode_flags(PyObject*, PyObject* value) {
   Py_RETURN_NONE;
 }
 
+PyObject* py_set_package_path(PyObject*, PyObject* path) {
+  const char* text = PyUnicode_AsUTF8(path);
+  if (!text) return nullptr;
+  adjoint_set_package_path(text);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
     {"run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_run_backward)), METH_FASTCALL,
      "run_backward(roots, gradients, retain_graph, create_graph, inputs, accumulate, allow_unused)"},
     {"is_grad_enabled", py_is_grad_enabled, METH_NOARGS, "Whether operations are recorded in this thread."},
     {"_set_grad_enabled", py_set_grad_enabled, METH_O, "Sets whether operations are recorded in this thread."},
+    {"_set_package_path", py_set_package_path, METH_O, "Code in files under this path is not the user's."},
     {"_mode_flags", py_mode_flags, METH_NOARGS, "The thread's mode flags as one number."},
     {"_set_mode_flags", py_set_mode_flags, METH_O, "Sets the thread's mode flags."},
     {nullptr, nullptr, 0, nullptr},

@@ -240,8 +240,8 @@ class NestedData {
   bool fill_from_array(PyObject* array, int depth, char* out, Tensor* whole) {
     if (promote(numpy_type(array), whole->dtype) != whole->dtype) return false;
     Object flags = checked(PyObject_GetAttrString(array, "flags"));
-    Object packed = checked(PyObject_GetAttrString(flags.get(), "carray"));  // packed, aligned, writable, native
-    if (packed.get() != Py_True) return false;
+    Object packed = checked(PyObject_GetAttrString(flags.get(), "carray"));
+    if (packed.get() != Py_True || !is_native(array)) return false;
     TensorPtr part = from_numpy(array, ArrayUse::Source);
     if (part->ndim() != ndim_ - depth || !std::equal(part->sizes().begin(), part->sizes().end(), sizes_ + depth)) return false;
     kernels::copy(part->view(), {out, whole->dtype, part->ndim(), part->shape->sizes(), whole->shape->strides() + depth});
@@ -394,7 +394,7 @@ TensorPtr legacy_new(PyObject* args, std::optional<DType> dtype) {
   }
   static const Signature signature("new", {"*size"}, 1);
   bool is_size = PyTuple_Check(first) && std::string_view(Py_TYPE(first)->tp_name) == "torch.Size";
-  bool is_int = PyLong_Check(first) && !PyBool_Check(first);
+  bool is_int = PyIndex_Check(first) && !PyBool_Check(first) && !PySequence_Check(first);
   if (count == 1 && !is_size && !is_int) {
     if (is_text(first)) fail_data_type(first);
     if (!PySequence_Check(first)) fail(ErrorKind::Type, "new(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");

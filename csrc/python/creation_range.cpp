@@ -70,6 +70,8 @@ PyObject* arange(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* k
     call.require(1);
     Options options = call.options();
     Tensor* out = read_out(call, 3, options);
+    for (int slot : {0, 1, 2})
+      if (call[slot]) call.check_number(slot);
     Scalar start = call[0] ? call.number(0) : Scalar::of(int64_t{0});
     Scalar end = call.number(1);
     Scalar step = call[2] ? call.number(2) : Scalar::of(int64_t{1});
@@ -102,13 +104,9 @@ using Work = std::conditional_t<std::is_same_v<T, double> || is_complex_v<T>, T,
 template <class T, class Map>
 void fill_spaced(T* data, int64_t steps, const Scalar& start, const Scalar& end, Map map) {
   using W = Work<T>;
-  W first = start.to<W>(), last = end.to<W>();
+  // Through T first: that is where -1 becomes 255 and 3.5 becomes 3.
+  W first = convert<W>(start.to<T>()), last = convert<W>(end.to<T>());
   W step = steps > 1 ? (last - first) / static_cast<W>(steps - 1) : W(0);
-  if constexpr (std::is_integral_v<T>) {
-    first = static_cast<W>(start.to<int64_t>());
-    last = static_cast<W>(end.to<int64_t>());
-    step = steps > 1 ? static_cast<W>(static_cast<double>(end.to<int64_t>() - start.to<int64_t>()) / static_cast<double>(steps - 1)) : W(0);
-  }
   int64_t half = steps / 2;
   parallel_for(steps, kGrain, [=](int64_t begin, int64_t stop) {
     for (int64_t i = begin; i < stop; ++i) {
@@ -135,6 +133,9 @@ struct Spacing {
 
 Spacing read_spacing(const Call& call, const Options& options, const char* kernel) {
   check_bounds(call);
+  call.check_number(0);
+  call.check_number(1);
+  call.integer(2);
   Spacing spacing{call.number(0), call.number(1), call.integer(2), DType::Float32};
   bool complex = spacing.start.category == Category::Complex || spacing.end.category == Category::Complex;
   DType natural = complex ? complex_type(default_dtype()) : default_dtype();
@@ -142,8 +143,8 @@ Spacing read_spacing(const Call& call, const Options& options, const char* kerne
   if (complex && !is_complex(spacing.dtype))
     fail("torch.", call.name(), "(): inferred dtype ", info(natural).name, " can't be safely cast to passed dtype ", info(spacing.dtype).name);
   if (spacing.steps < 0) fail("number of steps must be non-negative; got ", spacing.steps);
-  if (spacing.dtype == DType::Bool) fail_not_implemented(kernel, DType::Bool);
   if (spacing.steps > 0) {
+    if (spacing.dtype == DType::Bool) fail_not_implemented(kernel, DType::Bool);
     check_fits(spacing.start, spacing.dtype);
     check_fits(spacing.end, spacing.dtype);
   }

@@ -23,15 +23,17 @@ Object as_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
 
 [[noreturn]] void fail_out_of_bounds(PyObject* index, int dim, int64_t size) {
   Object text = checked(PyObject_Str(index));
-  fail(ErrorKind::Index, "index ", PyUnicode_AsUTF8(text.get()), " is out of bounds for dimension ", dim, " with size ", size);
+  fail(ErrorKind::Index, "index ", PyUnicode_AsUTF8(text.get()), " is out of bounds for dimension ", dim, " with size ",
+       size);
 }
 
 /// `index` is an exact int (or what to_index_object made of it).
 Object select_at(Tensor* tensor, int dim, PyObject* index) {
   static Op& op = require_op("select");
   if (tensor->ndim() == 0)
-    fail(ErrorKind::Index, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
-                           "0-dim tensor to a number");
+    fail(ErrorKind::Index,
+         "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+         "0-dim tensor to a number");
   int overflow = 0;
   int64_t place = PyLong_AsLongLongAndOverflow(index, &overflow);
   if (overflow) fail(ErrorKind::Value, "Overflow when unpacking long long");
@@ -60,7 +62,8 @@ struct Bounds {
 
   explicit Bounds(PyObject* slice) {
     check(PySlice_Unpack(slice, &start, &stop, &step) == 0);
-    if (step < 1) fail(ErrorKind::Value, "step must be greater than zero; got ", step, "; use flip() to reverse a dimension");
+    if (step < 1)
+      fail(ErrorKind::Value, "step must be greater than zero; got ", step, "; use flip() to reverse a dimension");
   }
   bool takes_all(int64_t size) const { return step == 1 && start == 0 && stop >= size; }
 };
@@ -80,7 +83,8 @@ bool is_full_slice(PyObject* key) {
   return slice->start == Py_None && slice->stop == Py_None && slice->step == Py_None;
 }
 
-/// NumPy's old rule, which torch keeps: a short list that holds sequences, slices, None, ... or tensors is meant as a tuple.
+/// NumPy's old rule, which torch keeps: a short list that holds sequences, slices, None, ... or tensors is meant as a
+/// tuple.
 bool means_tuple(PyObject* key) {
   if (PyTuple_Check(key)) return true;
   if (is_tensor(key) || is_numpy_array(key) || !PySequence_Check(key)) return false;
@@ -96,10 +100,12 @@ bool means_tuple(PyObject* key) {
       PyErr_Clear();
       return false;
     }
-    if (is_tensor(item.get()) || PySequence_Check(item.get()) || PySlice_Check(item.get()) || item.get() == Py_Ellipsis ||
-        item.get() == Py_None) {
-      warn("Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of x[seq], or "
-           "x[torch.tensor(seq)] for a single index tensor.");
+    if (is_tensor(item.get()) || PySequence_Check(item.get()) || PySlice_Check(item.get()) ||
+        item.get() == Py_Ellipsis || item.get() == Py_None) {
+      warn(
+          "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
+          "x[seq], or "
+          "x[torch.tensor(seq)] for a single index tensor.");
       return true;
     }
   }
@@ -109,7 +115,8 @@ bool means_tuple(PyObject* key) {
 /// A list, array or other sequence of numbers as an index: masks keep their type, other numbers become int64.
 TensorPtr index_from_sequence(PyObject* sequence) {
   if (PyUnicode_Check(sequence) || PyBytes_Check(sequence))
-    fail(ErrorKind::Type, "new(): invalid data type '", Py_TYPE(sequence)->tp_name, "'; a tensor is indexed by numbers");
+    fail(ErrorKind::Type, "new(): invalid data type '", Py_TYPE(sequence)->tp_name,
+         "'; a tensor is indexed by numbers");
   TensorPtr tensor = tensor_from_data(sequence, std::nullopt);
   if (is_complex(tensor->dtype)) fail(ErrorKind::Type, "'complex' object cannot be interpreted as an integer");
   return tensor->dtype == DType::Bool || tensor->dtype == DType::UInt8 ? tensor : cast(tensor.get(), DType::Int64);
@@ -154,7 +161,8 @@ class Resolved {
  private:
   /// What an entry of the key comes down to: an int, a slice, None, Ellipsis, a bool or a tensor.
   static Object part_of(PyObject* item) {
-    if (PyLong_Check(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis) return Object::borrow(item);
+    if (PyLong_Check(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis)
+      return Object::borrow(item);
     TensorPtr tensor;
     if (is_tensor(item)) {
       tensor = TensorPtr::borrow(as_tensor(item));
@@ -163,7 +171,8 @@ class Resolved {
     } else if (PySequence_Check(item)) {
       tensor = index_from_sequence(item);
     } else {
-      fail(ErrorKind::Index, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
+      fail(ErrorKind::Index,
+           "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
            Py_TYPE(item)->tp_name, ")");
     }
     if (tensor->dtype == DType::UInt8 && tensor->ndim() > 0)
@@ -206,7 +215,8 @@ class Resolved {
 
   void apply_tensor(Tensor* tensor) {
     if (!is_integral(tensor->dtype))
-      fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ", info(tensor->dtype).name);
+      fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ",
+           info(tensor->dtype).name);
     if (tensor->ndim() == 0 && !is_mask(tensor)) {
       result_ = select_at(result(), checked_dim(), as_int(to_int(as_object(tensor), "index", "index")).get());
     } else if (tensor->ndim() == 0) {
@@ -233,8 +243,8 @@ class Resolved {
 
   int checked_dim() const {
     if (dim_ >= result()->ndim())
-      fail(ErrorKind::Index, "Dimension out of range (expected to be in range of [", -result()->ndim(), ", ", result()->ndim() - 1,
-           "], but got ", dim_, ")");
+      fail(ErrorKind::Index, "Dimension out of range (expected to be in range of [", -result()->ndim(), ", ",
+           result()->ndim() - 1, "], but got ", dim_, ")");
     return dim_;
   }
 

@@ -353,6 +353,12 @@ DType numpy_type(PyObject* object) {
   return *type;
 }
 
+bool is_native(PyObject* array) {
+  Object descriptor = checked(PyObject_GetAttrString(array, "dtype"));
+  Object native = checked(PyObject_GetAttrString(descriptor.get(), "isnative"));
+  return native.get() == Py_True;
+}
+
 void warn_read_only(bool& warned, const char* source) {
   if (std::exchange(warned, true)) return;
   std::string text = "The given " + std::string(source) +
@@ -391,9 +397,7 @@ TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory 
 
 TensorPtr from_numpy(PyObject* array, ArrayUse use) {
   DType dtype = numpy_type(array);
-  Object descriptor = checked(PyObject_GetAttrString(array, "dtype"));
-  Object native = checked(PyObject_GetAttrString(descriptor.get(), "isnative"));
-  if (native.get() != Py_True)
+  if (!is_native(array))
     fail(ErrorKind::Value, "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
                            "currently not supported; use array.astype(array.dtype.newbyteorder('='))");
   Buffer buffer(array, PyBUF_STRIDES);
@@ -461,9 +465,10 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
         const char* format = buffer_format(tensor->dtype);
         if (!format) refuse("Got unsupported ScalarType BFloat16: the buffer protocol has no such type, use tensor.float()");
         bool strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
-        if (!strided && !tensor->contiguous()) refuse("the tensor is not contiguous, use tensor.contiguous()");
-        if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !tensor->contiguous()) refuse("the tensor is not contiguous, use tensor.contiguous()");
-        if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && tensor->ndim() > 1) refuse("the tensor is not Fortran contiguous");
+        auto asks = [&](int request) { return (flags & request) == request; };
+        bool packed = !strided || asks(PyBUF_C_CONTIGUOUS) || asks(PyBUF_F_CONTIGUOUS) || asks(PyBUF_ANY_CONTIGUOUS);
+        if (packed && !tensor->contiguous()) refuse("the tensor is not contiguous, use tensor.contiguous()");
+        if (asks(PyBUF_F_CONTIGUOUS) && tensor->ndim() > 1) refuse("the tensor is not Fortran contiguous");
         int ndim = tensor->ndim();
         auto owner = Object::steal(reinterpret_cast<PyObject*>(PyObject_NewVar(Export, export_type, ndim)));
         check(static_cast<bool>(owner));

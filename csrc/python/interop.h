@@ -26,6 +26,8 @@ bool is_numpy_array(PyObject* object);
 bool is_numpy_scalar(PyObject* object);
 /// The type of the elements of an array or scalar of NumPy; throws torch's TypeError for types that tensors do not have.
 DType numpy_type(PyObject* array_or_scalar);
+/// Whether the elements of a NumPy array have this machine's byte order.
+bool is_native(PyObject* array);
 /// What becomes of a tensor on foreign memory: it is kept, or only read from. Warnings are for those that are kept.
 enum class ArrayUse { Shared, Source };
 /// A tensor on the memory of a NumPy array.

@@ -111,7 +111,11 @@ Tensor* Call::tensor(int slot) const {
 
 int64_t Call::integer(int slot) const {
   if (!is_integer_like(slots_[slot])) wrong_type(slot, "int");
-  Object index = checked(PyNumber_Index(slots_[slot]));
+  Object index = Object::steal(PyNumber_Index(slots_[slot]));
+  if (!index) {
+    PyErr_Clear();
+    wrong_type(slot, "int");
+  }
   int overflow = 0;
   int64_t value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
   if (overflow) fail(ErrorKind::Value, "Overflow when unpacking long long: ", describe(slot), " must fit in 64 bits");
@@ -119,7 +123,7 @@ int64_t Call::integer(int slot) const {
 }
 
 bool Call::flag(int slot, bool fallback) const {
-  if (!slots_[slot]) return fallback;
+  if (!has(slot)) return fallback;
   if (!PyBool_Check(slots_[slot])) wrong_type(slot, "bool");
   return slots_[slot] == Py_True;
 }
@@ -127,20 +131,31 @@ bool Call::flag(int slot, bool fallback) const {
 double Call::real(int slot, double fallback) const {
   if (!slots_[slot]) return fallback;
   if (is_tensor(slots_[slot]) && as_tensor(slots_[slot])->ndim() > 0) wrong_type(slot, "float");
+  if (PyLong_Check(slots_[slot])) {
+    double value = PyLong_AsDouble(slots_[slot]);
+    check(value != -1.0 || !PyErr_Occurred());
+    return value;
+  }
   Scalar scalar = number(slot);
   if (scalar.category == Category::Complex) wrong_type(slot, "float");
   return scalar.to<double>();
 }
 
-Scalar Call::number(int slot) const {
+void Call::check_number(int slot) const {
   PyObject* object = slots_[slot];
   Scalar scalar;
-  if (is_tensor(object)) {
-    Tensor* tensor = as_tensor(object);
-    if (tensor->ndim() != 0 || requires_grad(tensor)) wrong_type(slot, "Number");
-    return scalar_of(tensor);
-  }
-  if (!to_scalar(object, &scalar)) wrong_type(slot, "Number");
+  if (PyLong_Check(object)) return;
+  bool ok = is_tensor(object) ? as_tensor(object)->ndim() == 0 && !requires_grad(as_tensor(object))
+                              : !is_numpy_array(object) && to_scalar(object, &scalar);
+  if (!ok) wrong_type(slot, "Number");
+}
+
+Scalar Call::number(int slot) const {
+  check_number(slot);
+  PyObject* object = slots_[slot];
+  if (is_tensor(object)) return scalar_of(as_tensor(object));
+  Scalar scalar;
+  to_scalar(object, &scalar);
   if (PyLong_Check(object) && scalar.category == Category::Float) {
     if (scalar.real < 0) fail(ErrorKind::Overflow, "can't convert negative int to unsigned: ", describe(slot), " is below -2**63");
     if (scalar.real >= 0x1p64) fail(ErrorKind::Overflow, "int too big to convert: ", describe(slot), " must be less than 2**64");
@@ -152,7 +167,8 @@ Ints Call::read_sizes(int slot, PyObject* const* items, Py_ssize_t count) const 
   Ints sizes;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* item = items[i];
-    if (!is_integer_like(item)) {
+    // torch looks at the first type only: (2, True) is (2, 1).
+    if (!is_integer_like(item) && !(i > 0 && PyBool_Check(item))) {
       if (n_rest_ == 1) wrong_type(slot, "tuple of ints", item);
       fail(ErrorKind::Type, describe(slot), " must be tuple of ints, but found element of type ", Py_TYPE(item)->tp_name, " at pos ", i);
     }
@@ -203,6 +219,7 @@ Options Call::options() const {
   }
   int device = first + kDeviceSlot;
   if (has(device)) {
+    if (PyBool_Check(slots_[device])) wrong_type(device, "torch.device");
     if (PyLong_Check(slots_[device])) fail("Cannot access accelerator device when none is available; use device='cpu'");
     options.device = to_device(slots_[device]);
   }

@@ -65,6 +65,8 @@ class Call {
   double real(int slot, double fallback) const;
   /// Numbers, NumPy scalars and 0-d tensors that do not require grad. Integers beyond 64 bits raise.
   Scalar number(int slot) const;
+  /// Throws unless `number` would take the argument, whatever its size.
+  void check_number(int slot) const;
   Ints sizes(int slot) const;
   std::optional<DType> dtype(int slot) const;
   std::optional<MemoryFormat> memory_format(int slot) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/lock.h"
 #include "kernels/copy.h"
 #include "python/types.h"
 #include "tape/history.h"
@@ -196,6 +197,9 @@ Object Op::call_plain(PyObject* const* slots) {
   auto n = static_cast<uint32_t>(several ? PyTuple_GET_SIZE(result.get()) : 1);
   // An op that had nothing to do gives its argument back: there is nothing to record.
   if (!several && single == slots[0]) return result;
+  if (forward) {
+    for (uint32_t i = 0; i < n; ++i) forget_base(as_tensor(items[i]));
+  }
   bool recorded = must_record(slots);
   if (kind == Kind::View && is_tensor(slots[0])) {
     ViewOrigin origin = several ? ViewOrigin::MultiOutput : ViewOrigin::Recorded;
@@ -227,6 +231,7 @@ Object Op::call_plain(PyObject* const* slots) {
 
 /// Refuses to write through a tensor whose elements share memory with each other.
 static void check_no_internal_overlap(const Tensor* tensor) {
+  if (tensor->numel() == 0) return;
   for (int d = 0; d < tensor->ndim(); ++d)
     if (tensor->size(d) > 1 && tensor->stride(d) == 0)
       fail("unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
@@ -490,6 +495,8 @@ Object Op::unpack_item(Node& node, uint32_t index) const {
 
 TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const {
   ops::Operand operands[kernels::kMaxInputs];
+  // Long work releases the interpreter lock: another thread may then free what this node has saved.
+  std::vector<StoragePtr> alive;
   int n = 0;
   Scalar params[kMaxArguments];
   int n_params = static_cast<int>(arguments.size()) - n_operands;
@@ -504,6 +511,7 @@ TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients
     const SavedItem& item = items[parameter.index];
     if (value.is_tensor()) {
       operands[n++].set(value.shape(), value.checked_data(node), value.dtype());
+      if (WithoutLock::worthwhile(value.shape()->numel)) alive.push_back(StoragePtr::borrow(value.storage()));
       continue;
     }
     Scalar scalar;

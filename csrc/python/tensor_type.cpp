@@ -232,6 +232,7 @@ PyGetSetDef getset[] = {
     {"is_quantized", get_false, nullptr, nullptr, nullptr},
     {"is_cuda", get_false, nullptr, nullptr, nullptr},
     {"is_cpu", get_true, nullptr, nullptr, nullptr},
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_hook_dict", get_hooks, nullptr, nullptr, nullptr},
     {"_post_hook_dict", get_post_hooks, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -412,8 +413,10 @@ void init_tensor_type(PyObject* module) {
   };
   add_operator_slots(slots);
   slots.push_back({0, nullptr});
-  PyType_Spec spec = {"torch.Tensor", sizeof(Tensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots.data()};
+  PyType_Spec spec = {"adjoint.Tensor", sizeof(Tensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).take());
+  // Messages of the interpreter ("'Tensor' object has no attribute ...") use this name; the type's module stays adjoint.
+  tensor_type->tp_name = "Tensor";
   add_methods(creation_methods);
   add_methods(random_methods);
   check(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0);

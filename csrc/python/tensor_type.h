@@ -6,7 +6,7 @@
 
 namespace adjoint::python {
 
-/// Makes the type and adds it to the module as TensorBase's public name, `Tensor`.
+/// Makes the type and adds it to the module as `Tensor`.
 void init_tensor_type(PyObject* module);
 
 /// An instance of a subclass of Tensor on the memory of `data`; no history.

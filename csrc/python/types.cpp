@@ -64,7 +64,7 @@ PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
                              {Py_tp_getset, dtype_getset},
                              {Py_tp_doc, const_cast<char*>("The type of a tensor's elements.")},
                              {0, nullptr}};
-PyType_Spec dtype_spec = {"torch.dtype", sizeof(DTypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
+PyType_Spec dtype_spec = {"adjoint.dtype", sizeof(DTypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
 PyObject* size_repr(PyObject* self) {
   std::string text = "torch.Size([";
@@ -108,7 +108,7 @@ PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
                             {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
                             {Py_tp_doc, const_cast<char*>("The sizes of a tensor: a tuple of ints.")},
                             {0, nullptr}};
-PyType_Spec size_spec = {"torch.Size", 0, 0, Py_TPFLAGS_DEFAULT, size_slots};
+PyType_Spec size_spec = {"adjoint.Size", 0, 0, Py_TPFLAGS_DEFAULT, size_slots};
 
 const char* device_name(DeviceType type) { return type == DeviceType::Cpu ? "cpu" : "meta"; }
 
@@ -209,7 +209,7 @@ PyType_Slot device_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(device_repr)}
                               {Py_tp_getset, device_getset},
                               {Py_tp_doc, const_cast<char*>("Where a tensor's memory lies: torch.device('cpu').")},
                               {0, nullptr}};
-PyType_Spec device_spec = {"torch.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, device_slots};
+PyType_Spec device_spec = {"adjoint.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
 PyTypeObject* make_type(PyObject* module, PyType_Spec* spec, const char* name, PyObject* base = nullptr) {
   Object bases = base ? checked(PyTuple_Pack(1, base)) : Object();

@@ -83,6 +83,11 @@ bool view_is_stale(const Tensor* tensor) {
 
 Tensor* view_base(const Tensor* tensor) { return tensor->extra ? tensor->extra->base : nullptr; }
 
+void forget_base(Tensor* tensor) {
+  if (!tensor->extra) return;
+  if (Tensor* base = std::exchange(tensor->extra->base, nullptr)) release(base);
+}
+
 void mark_view(Tensor* result, Tensor* source, ViewOrigin origin) {
   Tensor* base = view_base(source);
   TensorExtra& extra = extra_of(result);

@@ -8,6 +8,8 @@ namespace adjoint {
 /// Makes `result` a view of `source` (of its base, when it is a view itself).
 void mark_view(Tensor* result, Tensor* source, ViewOrigin origin);
 Tensor* view_base(const Tensor* tensor);
+/// The tensor is a result of its own from now on, on memory that it happens to share.
+void forget_base(Tensor* tensor);
 
 /// Throws torch's error when `tensor` may not be changed in place while recording. `recorded`: would the change be recorded?
 void check_inplace(Tensor* tensor, const char* op, bool recorded);

@@ -2,23 +2,65 @@
 #define Py_BUILD_CORE 1
 #include "tape/source_line.h"
 
+#include <stdint.h>
+#include <string.h>
+
 #include "internal/pycore_frame.h"
 
-PyCodeObject* adjoint_current_code(int* instruction) {
-  PyThreadState* state = PyThreadState_Get();
-#if PY_VERSION_HEX >= 0x030D0000
-  struct _PyInterpreterFrame* frame = state->current_frame;
-#else
-  struct _PyInterpreterFrame* frame = state->cframe->current_frame;
-#endif
-  if (!frame) return NULL;
+typedef struct _PyInterpreterFrame Frame;
+
+static char package_path[4096];
+
+void adjoint_set_package_path(const char* prefix) {
+  strncpy(package_path, prefix, sizeof(package_path) - 1);
+  package_path[sizeof(package_path) - 1] = 0;
+}
+
+// Whether code belongs to the package, by code object. A stale entry of a freed code object can only mistake new code of
+// the package for the user's, and the package's code is loaded once and stays.
+#define CACHE_SIZE 512
+static struct {
+  PyCodeObject* code;
+  int internal;
+} cache[CACHE_SIZE];
+
+static int is_internal(PyCodeObject* code) {
+  size_t place = ((uintptr_t)code >> 5) % CACHE_SIZE;
+  if (cache[place].code != code) {
+    const char* file = PyUnicode_AsUTF8(code->co_filename);
+    if (!file) PyErr_Clear();
+    cache[place].internal = file && package_path[0] && strncmp(file, package_path, strlen(package_path)) == 0;
+    cache[place].code = code;
+  }
+  return cache[place].internal;
+}
+
+static PyCodeObject* code_of(Frame* frame, int* instruction) {
 #if PY_VERSION_HEX >= 0x030C0000
   PyObject* code = PyUnstable_InterpreterFrame_GetCode(frame);
+  if (!code || !PyCode_Check(code)) {
+    Py_XDECREF(code);
+    return NULL;
+  }
   *instruction = PyUnstable_InterpreterFrame_GetLasti(frame);
-  Py_XDECREF(code); /* the frame keeps it alive */
+  Py_DECREF(code); /* the frame keeps it alive */
   return (PyCodeObject*)code;
 #else
   *instruction = _PyInterpreterFrame_LASTI(frame) * (int)sizeof(_Py_CODEUNIT);
   return frame->f_code;
 #endif
+}
+
+PyCodeObject* adjoint_current_code(int* instruction) {
+  PyThreadState* state = PyThreadState_Get();
+#if PY_VERSION_HEX >= 0x030D0000
+  Frame* frame = state->current_frame;
+#else
+  Frame* frame = state->cframe->current_frame;
+#endif
+  for (; frame; frame = frame->previous) {
+    PyCodeObject* code = code_of(frame, instruction);
+    if (code && !is_internal(code)) return code;
+  }
+  return NULL;
 }

@@ -1,9 +1,10 @@
 """Puts what the native core and the op table offer where people look for it: functions in modules, methods on Tensor."""
 
 import importlib
+import os
 import sys
 
-from . import _C, _printing, _tensor_methods
+from . import _blas, _C, _printing, _tensor_methods
 from .ops import language
 
 # Other spellings of the element types.
@@ -21,6 +22,8 @@ DTYPE_ALIASES = {
 
 def install():
     """Fills the package's namespaces; called once, at the end of its import."""
+    _blas.configure()
+    _C._set_package_path(os.path.join(os.path.dirname(__file__), ""))
     package = sys.modules[__package__]
     for name, value in vars(_C).items():
         if not name.startswith("_") and name not in _INTERNAL:

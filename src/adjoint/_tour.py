@@ -215,5 +215,5 @@ def main():
                 file=sys.stderr,
             )
             return 1
-    print(f"\nThe tour took {time.perf_counter() - start:.1f} s. README.md says where to go from here.")
+    print(f"\nThe tour took {time.perf_counter() - start:.1f} s.")
     return 0

@@ -116,6 +116,7 @@ class Sample:
     gradcheck   False: not compared with finite differences (kinks, randomness)
     layouts     False: only contiguous tensors
     inplace     False: the in-place form is not tried
+    out         False: the out= form is not tried
     edits       False: nothing is edited between forward and backward
     node        False: the name of grad_fn may differ from torch's
     tolerance   (rtol, atol) instead of those of the type
@@ -131,6 +132,7 @@ class Sample:
             "gradcheck": True,
             "layouts": True,
             "inplace": True,
+            "out": True,
             "edits": True,
             "node": True,
             "tolerance": None,

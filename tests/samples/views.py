@@ -2,6 +2,11 @@
 
 from . import Sample, T, ref
 
+
+def _copied(torch, x, src):
+    return x.clone().copy_(src)
+
+
 ALL = ("float64", "float32", "int64", "bool", "complex128")
 
 SAMPLES = {
@@ -47,6 +52,10 @@ SAMPLES = {
     "Tensor.expand_as": [Sample(T(3), T(2, 3))],
     "broadcast_to": [Sample(T(3, 1), (2, 3, 4))],
     "broadcast_tensors": [Sample(T(3), T(2, 1), T(2, 3)), Sample(T(), T(2))],
+    "broadcast_shapes": [
+        Sample((3,), (2, 1), 3).options(compare=lambda library, result: library.zeros(result)),
+        Sample().options(compare=lambda library, result: library.zeros(result)),
+    ],
     "select": [
         Sample(T(2, 3), 0, 1).options(dtypes=ALL),
         Sample(T(2, 3, 4), -2, -1),
@@ -117,6 +126,10 @@ SAMPLES = {
     "view_as_complex": [Sample(T(3, 2)).options(dtypes=("float64", "float32"), layouts=False)],
     "detach": [Sample(T(2, 3))],
     "clone": [Sample(T(2, 3)).options(dtypes=ALL), Sample(T(2, 3), memory_format=ref("contiguous_format"))],
+    "copy": [
+        Sample(T(2, 3), T(3)).options(torch=_copied, node=False, edits=False),
+        Sample(T(2, 3), T()).options(torch=_copied, node=False, edits=False),
+    ],
     "Tensor.contiguous": [Sample(T(2, 3)).options(node=False)],
     "atleast_1d": [Sample(T()), Sample(T(2)), Sample((T(), T(2)))],
     "atleast_2d": [Sample(T()), Sample(T(2)), Sample(T(2, 3), T(4))],
@@ -148,6 +161,7 @@ ERRORS = {
     "movedim": [Sample(T(2, 3), 0, 5), Sample(T(2, 3), (0, 1), (0,)), Sample(T(2, 3), (0, 0), (0, 1))],
     "Tensor.expand": [Sample(T(2, 3), 3), Sample(T(2, 3), 2, 4), Sample(T(2, 3), -1, 2, 3), Sample(T(2, 3), 2, -2)],
     "broadcast_tensors": [Sample(T(2), T(3))],
+    "broadcast_shapes": [Sample((2,), (3,)), Sample((-1,))],
     "select": [Sample(T(2, 3), 0, 2), Sample(T(2, 3), 2, 0), Sample(T(), 0, 0)],
     "narrow": [Sample(T(3), 0, 2, 2), Sample(T(3), 0, 4, 0), Sample(T(3), 0, 0, -1), Sample(T(), 0, 0, 0)],
     "unbind": [Sample(T()), Sample(T(2), 1)],

@@ -10,7 +10,6 @@ import warnings
 
 from .. import _C
 
-
 # Ops are found by name when they are called: this module is imported before they are declared.
 stack = _C.op_object("stack")
 

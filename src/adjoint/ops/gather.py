@@ -34,10 +34,11 @@ op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear=
    grad=lambda g, dim, index: g.gather(dim, index),
    doc="Zeros with the gradient of gather() added where it read.")  # fmt: skip
 
-op("_scatter_src(input, dim, index, src)", kernel="scatter_src", node="ScatterBackward0", inplace=True, **_INTERNAL,
+op("_scatter_src(input, dim, index, src)", kernel="scatter_src", node="ScatterBackward0", inplace=True, out=True,
+   **_INTERNAL,
    input=lambda g, dim, index: g.scatter(dim, index, 0),
    src=lambda g, dim, index: g.gather(dim, index))  # fmt: skip
-op("_scatter_value(input, dim, index, value)", kernel="scatter_value", node="ScatterBackward1", inplace=True,
+op("_scatter_value(input, dim, index, value)", kernel="scatter_value", node="ScatterBackward1", inplace=True, out=True,
    **_INTERNAL,
    input=lambda g, dim, index: g.scatter(dim, index, 0))  # fmt: skip
 op("scatter_add(input, dim, index, src)", kernel="scatter_add", linear=True, inplace=True, out=True,
@@ -50,7 +51,7 @@ op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", kerne
        _REDUCED[reduce](g, input, dim, index, src, include_self, out)[0],
    src=lambda g, input, dim, index, src, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, index, src, include_self, out)[1],
-   doc="Joins the elements of `src` with those at the places that `index` names, by one of five reductions.")  # fmt: skip
+   doc="Joins the elements of `src` with those at the places that `index` names.")  # fmt: skip
 
 
 def _kept(g, dim, index, include_self):
@@ -106,7 +107,7 @@ _REDUCED = {
 }
 
 
-def _scatter_form(input, dim, index, src, value, reduce, forms):
+def _scatter_form(input, dim, index, src, value, reduce, forms, **out):
     """Calls the form of scatter that the arguments mean: `forms` are those for a tensor, a number and a reduction."""
     of_tensor, of_number, of_reduction = forms
     if (src is None) == (value is None):
@@ -114,12 +115,12 @@ def _scatter_form(input, dim, index, src, value, reduce, forms):
     if value is None and not isinstance(src, _C.Tensor):
         src, value = None, src
     if reduce is None:
-        return of_number(input, dim, index, value) if src is None else of_tensor(input, dim, index, src)
+        return of_number(input, dim, index, value, **out) if src is None else of_tensor(input, dim, index, src, **out)
     if reduce not in ("add", "multiply"):
         raise RuntimeError(f"reduce argument must be either add or multiply. Got {reduce!r}.")
     if src is None:
         src = full(index.shape, value, dtype=input.dtype)
-    return of_reduction(input, dim, index, src, "sum" if reduce == "add" else "prod")
+    return of_reduction(input, dim, index, src, "sum" if reduce == "add" else "prod", **out)
 
 
 @composite
@@ -130,8 +131,8 @@ def scatter(input, dim, index, src=None, value=None, *, reduce=None, out=None):
     >>> torch.zeros(3).scatter(0, torch.tensor([0, 2]), torch.tensor([5.0, 6.0]))
     tensor([5., 0., 6.])
     """
-    result = _scatter_form(input, dim, index, src, value, reduce, (_scatter_src, _scatter_value, scatter_reduce))
-    return result if out is None else out.copy_(result)
+    forms = (_scatter_src, _scatter_value, scatter_reduce)
+    return _scatter_form(input, dim, index, src, value, reduce, forms, out=out)
 
 
 def scatter_(input, dim, index, src=None, value=None, *, reduce=None):
@@ -194,7 +195,7 @@ op("index_copy(input, dim, index, source)", kernel="index_copy", inplace=True, o
 op("index_fill(input, dim, index, value)", kernel="index_fill", inplace=True, node="IndexFillBackward1",
    number_nodes={"value": "IndexFillBackward0"},
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
-   value=lambda g, dim, index: g.index_select(dim, index),
+   value=lambda g, dim, index: where(zeros_like(g, dtype=_C.bool).index_fill(dim, index, True), g, 0),
    doc="Fills the slices that a vector of indices names.")  # fmt: skip
 
 # ---- Elements of the flattened tensor

@@ -1,7 +1,8 @@
-"""Indexing by tensors: x[mask], x[[0, 2]], x[i, :, j] and their assignment. Basic indexing makes views; see views.py."""
+"""Indexing by tensors: x[mask], x[[0, 2]], x[i, :, j], and assignment to them. (Basic indexing: views.py.)"""
 
 from .language import index, index_backward, index_put, op, zeros
 
+# fmt: off
 op("index(input, indices)", kernel="index", linear=True, method=False, function=False,
    input=lambda g, input_meta, indices: index_backward(g, input_meta.shape, indices))
 op("index_backward(input, size, indices)", kernel="index_backward", linear=True, method=False, function=False,

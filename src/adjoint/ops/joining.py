@@ -1,6 +1,9 @@
 """Ops that rearrange elements into new memory: joining, repeating, reversing, shifting, triangles."""
 
 from .language import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
     cat,
     composite,
     flip,
@@ -9,7 +12,6 @@ from .language import (
     op,
     roll,
     rot90,
-    stack,
     tril,
     triu,
 )
@@ -30,6 +32,7 @@ def _cat_rule(g, tensors_meta, dim):
     return parts
 
 
+# fmt: off
 op("cat(tensors, dim=0)", kernel="cat", method=False, out=True, linear=True,
    alias=("concat", "concatenate"),
    doc="Tensors one after the other along a dimension that they have.",
@@ -38,17 +41,15 @@ op("stack(tensors, dim=0)", kernel="stack", method=False, out=True, linear=True,
    doc="Tensors of equal size side by side along a new dimension.",
    tensors=lambda g, dim: g.unbind(dim))
 
+# fmt: on
+
 
 def _several(name, tensors):
+    if not isinstance(tensors, tuple | list):
+        raise TypeError(f"{name}(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}")
     if not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     return tensors
-
-
-def _atleast(rank, tensors):
-    from . import views
-
-    return getattr(views, f"atleast_{rank}d")(list(tensors))
 
 
 @composite(method=False)
@@ -60,7 +61,7 @@ def hstack(tensors):
     tensor([[0., 1.],
             [0., 1.]])
     """
-    tensors = _atleast(1, _several("hstack", tensors))
+    tensors = atleast_1d(_several("hstack", tensors))
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
@@ -73,7 +74,7 @@ def vstack(tensors):
     tensor([[0., 0.],
             [1., 1.]])
     """
-    return cat(_atleast(2, _several("vstack", tensors)), 0)
+    return cat(atleast_2d(_several("vstack", tensors)), 0)
 
 
 @composite(method=False)
@@ -84,7 +85,7 @@ def dstack(tensors):
     >>> torch.dstack([torch.zeros(2), torch.ones(2)]).shape
     torch.Size([1, 2, 2])
     """
-    return cat(_atleast(3, _several("dstack", tensors)), 2)
+    return cat(atleast_3d(_several("dstack", tensors)), 2)
 
 
 @composite(method=False)
@@ -100,6 +101,7 @@ def column_stack(tensors):
     return cat(columns, 1)
 
 
+# fmt: off
 # ---- Reversing, shifting, turning
 
 op("flip(input, dims)", kernel="flip", varargs="dims", linear=True,
@@ -111,6 +113,8 @@ op("roll(input, shifts, dims=())", kernel="roll", linear=True,
 op("rot90(input, k=1, dims=(0, 1))", kernel="rot90", linear=True,
    doc="The plane of two dimensions turned by k quarters.",
    input=lambda g, k, dims: rot90(g, -k, dims))
+
+# fmt: on
 
 
 def _negated(shifts):
@@ -143,6 +147,7 @@ def flipud(input):
     return flip(input, (0,))
 
 
+# fmt: off
 op("tril(input, diagonal=0)", kernel="tril", inplace=True, out=True, linear=True,
    doc="The lower triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: tril(g, diagonal))
@@ -151,6 +156,7 @@ op("triu(input, diagonal=0)", kernel="triu", inplace=True, out=True, linear=True
    input=lambda g, diagonal: triu(g, diagonal))
 
 # ---- Repeating
+# fmt: on
 
 
 def _repeat_rule(g, input_meta, repeats):
@@ -160,9 +166,11 @@ def _repeat_rule(g, input_meta, repeats):
     return g.reshape(finer).sum(tuple(range(0, len(finer), 2))) if finer else g
 
 
+# fmt: off
 op("repeat(input, repeats)", kernel="repeat", varargs="repeats", function=False, linear=True,
    doc="The tensor repeated along each dimension; further repeats make new dimensions in front.",
    input=_repeat_rule)
+# fmt: on
 
 
 @composite

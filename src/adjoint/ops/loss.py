@@ -15,7 +15,6 @@ from .language import (
     abs,
     binary_elements,
     composite,
-    conj,
     elementwise,
     exp,
     huber_elements,
@@ -44,14 +43,13 @@ _LOSS = {"namespace": "nn.functional"}
 
 # fmt: off
 elementwise("mse_elements(input, target)", lambda input, target: (input - target) * (input - target),
-            types="complex integer", **_ELEMENTS,
-            input=lambda g, input, target: g * conj(2 * (input - target)),
-            target=lambda g, input, target: -g * conj(2 * (input - target)))
+            **_ELEMENTS,
+            input=None, target=None)
 elementwise("mse_slope(scale, input, target)", lambda scale, input, target: scale * (2 * (input - target)),
-            types="complex", **_ELEMENTS,
-            scale=lambda g, input, target: g * conj(2 * (input - target)),
-            input=lambda g, scale: g * conj(2 * scale),
-            target=lambda g, scale: -g * conj(2 * scale))
+            **_ELEMENTS,
+            scale=lambda g, input, target: g * (2 * (input - target)),
+            input=lambda g, scale: g * (2 * scale),
+            target=lambda g, scale: -g * (2 * scale))
 elementwise("smooth_l1_elements(input, target, beta=1.0)",
             lambda input, target, beta: where(
                 abs(input - target) < beta, 0.5 * (input - target) * (input - target) / beta,
@@ -343,7 +341,7 @@ def _picked_weights(target, weight, ignore_index, dtype):
 
 def _scale(g, picked, reduction):
     """What the negated log-probability of each target is multiplied by."""
-    return g * picked / picked.sum() if reduction == "mean" else g * picked
+    return where(picked == 0, 0, g * picked / picked.sum()) if reduction == "mean" else g * picked
 
 
 def _nll_forward(input, target, weight, ignore_index, reduction):

@@ -115,7 +115,7 @@ def _addr(input, vec1, vec2, beta, alpha):
     return product + input.expand(product.shape) * beta if beta != 0 else product
 
 
-op("addr(input, vec1, vec2, *, beta=1, alpha=1)", forward=_addr, out=True,
+op("addr(input, vec1, vec2, *, beta=1, alpha=1)", forward=_addr, inplace=True, out=True,
    input=lambda g, beta: _times(g, beta),
    vec1=lambda g, vec2, alpha: _times(mv(g, conj(vec2)), alpha),
    vec2=lambda g, vec1, alpha: _times(conj(mv_t(g, vec1)), alpha),
@@ -123,13 +123,6 @@ op("addr(input, vec1, vec2, *, beta=1, alpha=1)", forward=_addr, out=True,
 
 
 # ---- Any number of dimensions
-
-
-def _check_tensor(name, argument, position, value):
-    if not isinstance(value, Tensor):
-        raise TypeError(
-            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
-        )
 
 
 def _batched(input, other):
@@ -191,8 +184,10 @@ def matmul(input, other, *, out=None):
     >>> torch.matmul(torch.ones(2, 3), torch.ones(3))
     tensor([3., 3.])
     """
-    _check_tensor("matmul", "input", 1, input)
-    _check_tensor("matmul", "other", 2, other)
+    if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
+        name, position, value = ("other", 2, other) if isinstance(input, Tensor) else ("input", 1, input)
+        kind = type(value).__name__
+        raise TypeError(f"matmul(): argument '{name}' (position {position}) must be Tensor, not {kind}")
     return _multiply(input, other) if out is None else _matmul_out(input, other, out=out)
 
 

@@ -11,7 +11,7 @@ op("native_layer_norm(input, normalized_shape, weight, bias, eps)", kernel="laye
    weight=lambda g, input, normalized_shape, mean, rstd, eps:
        layer_norm_weight_grad(g, input, mean.detach(), rstd.detach(), normalized_shape, eps),
    bias=lambda g: g,
-   doc="(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions; the mean; 1 / sqrt(var + eps).")  # fmt: skip
+   doc="(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions, and the statistics.")  # fmt: skip
 
 # mean and rstd are functions of the input: the rules below give the whole derivative with respect to it.
 # With n = (x - mean) rstd and b = g weight:  dx = rstd (b - mean(b) - n mean(b n)), which is symmetric as a map of b.

@@ -126,15 +126,14 @@ def sum_to_size(input, *size):
     return sum_to(input, size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
 
 
-def _nansum(input, dim=None, keepdim=False, *, dtype=None):
+def _nansum(input, dim, keepdim, dtype):
     if input.is_complex():
         raise RuntimeError("nansum on CPU does not support complex inputs; sum the real and imaginary parts apart")
     numbers = where(isnan(input), 0, input) if input.is_floating_point() else input
     return sum_dim(numbers, dim, keepdim, dtype=dtype)
 
 
-op("nansum(input, dim=None, keepdim=False, dtype=None)",
-   forward=lambda input, dim, keepdim, dtype: _nansum(input, dim, keepdim, dtype=dtype), out=True,
+op("nansum(input, dim=None, keepdim=False, *, dtype=None)", forward=_nansum, out=True,
    input=lambda g, input, dim: where(isnan(input), 0, spread(g, input.shape, dim)),
    doc="The sum of the elements that are not nan.")  # fmt: skip
 

@@ -48,18 +48,18 @@ for _n in (1, 2, 3):
     _drop_channels(f"dropout{_n}d", _n + 2)
 
 
-def gelu_function(input, approximate="none"):
+def gelu_function(input, *, approximate="none", out=None):
     """x times the probability that a normal number is below x; `approximate="tanh"` for the faster formula.
 
     >>> import adjoint as torch
     >>> torch.nn.functional.gelu(torch.tensor([1.0]))
     tensor([0.8413])
     """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
     if approximate == "none":
-        return gelu(input)
-    if approximate == "tanh":
-        return gelu_tanh(input)
-    raise RuntimeError("approximate argument must be either none or tanh.")
+        return gelu(input, out=out)
+    return gelu_tanh(input) if out is None else out.copy_(gelu_tanh(input))
 
 
 # The public name takes one argument more than the op.

@@ -85,7 +85,7 @@ def argwhere(input):
 
 op("bincount(input, weights=None, minlength=0)", kernel="bincount", weights=None,
    doc="How often each value occurs, or the sums of the weights of its occurrences.")  # fmt: skip
-op("_sorted_places(sorted, values, right)", kernel="sorted_places", **_INTERNAL,
+op("_sorted_places(sorted, values, right, narrow)", kernel="sorted_places", out=True, **_INTERNAL,
    doc="Where values would be inserted in sorted rows.")  # fmt: skip
 
 
@@ -94,10 +94,7 @@ def _places(sorted_sequence, input, right, out_int32, out):
     common = result_type(sorted_sequence, input)
     if not isinstance(input, _C.Tensor):
         input = scalar_tensor(input, dtype=common)
-    places = _sorted_places(sorted_sequence.detach().to(common), input.detach().to(common), right)
-    if out_int32:
-        places = places.int()
-    return places if out is None else out.copy_(places)
+    return _sorted_places(sorted_sequence.detach().to(common), input.detach().to(common), right, out_int32, out=out)
 
 
 @composite(method=False)
@@ -184,19 +181,19 @@ def one_hot(input, num_classes=-1):
 # ---- Bounds
 
 
-def _clamp_form(input, min, max, between, above, below):
+def _clamp_form(input, min, max, between, above, below, **out):
     """Calls the op that the bounds mean."""
     if min is None:
         if max is None:
             raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-        return below(input, max)
+        return below(input, max, **out)
     if max is None:
-        return above(input, min)
+        return above(input, min, **out)
     if isinstance(min, _C.Tensor) != isinstance(max, _C.Tensor):
         raise TypeError(
             "clamp() received an invalid combination of arguments: both bounds must be tensors, or both numbers"
         )
-    return between(input, min, max)
+    return between(input, min, max, **out)
 
 
 @composite(alias=("clip",))
@@ -207,8 +204,7 @@ def clamp(input, min=None, max=None, *, out=None):
     >>> torch.tensor([-2.0, 0.5, 3.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    result = _clamp_form(input, min, max, clamp_between, clamp_above, clamp_below)
-    return result if out is None else out.copy_(result)
+    return _clamp_form(input, min, max, clamp_between, clamp_above, clamp_below, out=out)
 
 
 def clamp_(input, min=None, max=None):

@@ -1,0 +1,70 @@
+"""The tour, `python -m adjoint`: runs to its end, shows what it should, and says so when something breaks."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from adjoint import _tour
+
+
+@pytest.fixture(scope="module")
+def output():
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "adjoint"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # no progress bar where there is no terminal
+    return done.stdout
+
+
+def test_every_section_is_shown(output):
+    for title, words, _, _ in _tour.SECTIONS:
+        assert f"== {title} ==\n{words}\n" in output
+
+
+def test_gradients(output):
+    assert ">>> x.grad  # dy/dx = 2x + 3\ntensor(7.)\n" in output
+    assert ">>> w.grad  # 2w\ntensor([2., 4., 6.])\n" in output
+    assert ">>> w.grad  # 2w + 1\ntensor([3., 5., 7.])\n" in output
+    assert "(tensor([2., 2., 2.], grad_fn=<DivBackward0>), tensor([4., 4., 4.], grad_fn=<DivBackward0>))" in output
+
+
+def test_graph_names_nodes_and_lines(output):
+    assert re.search(r"^MulBackward0 +line 5: y = torch\.sigmoid\(h - b\) \* h$", output, re.MULTILINE)
+    assert re.search(r"─ MmBackward0 +line 4: h = torch\.tanh\(x @ w \+ b\)$", output, re.MULTILINE)
+    assert re.search(r"─ AccumulateGrad +leaf of shape \(3, 2\)$", output, re.MULTILINE)
+    assert "TanhBackward0  (shown above)" in output
+
+
+def test_network_learns(output):
+    losses = [float(loss) for loss in re.findall(r"^step +\d+: loss (\S+)$", output, re.MULTILINE)]
+    assert len(losses) == 5
+    assert losses == sorted(losses, reverse=True)
+    accuracy = float(re.search(r"^accuracy ([\d.]+)%$", output, re.MULTILINE).group(1))
+    assert accuracy > 95
+    assert re.search(r"^#+·+#+·+$", output, re.MULTILINE)  # the picture of the plane: one arm inside the other
+
+
+@pytest.mark.parametrize(
+    ("code", "check", "message"),
+    [
+        ("torch.ones(2) @ torch.ones(3)", "True", r"The tour stopped at 'Broken': RuntimeError: "),
+        ("x = 1", "x == 2", r"AssertionError: the code ran, but this is not true of its results: x == 2"),
+    ],
+)
+def test_failure_is_explained(monkeypatch, capsys, code, check, message):
+    monkeypatch.setattr(_tour, "SECTIONS", [("Broken", "This fails.", code, check)])
+    assert _tour.main() == 1
+    explained = capsys.readouterr().err
+    assert re.search(message, explained)
+    assert "please report it" in explained
+
+
+def test_progress_draws_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert list(_tour.progress(range(4), "training", width=4)) == [0, 1, 2, 3]
+    drawn = capsys.readouterr().err
+    assert "training [██··] 2/4" in drawn
+    assert drawn.endswith("\r\033[K")
