@@ -8,7 +8,8 @@ import torch
 import adjoint
 
 LIBRARIES = (torch, adjoint)
-DTYPES = "float32 float64 float16 bfloat16 complex64 complex128 int64 int32 int16 int8 uint8 bool".split()
+DTYPES = ["float32", "float64", "float16", "bfloat16", "complex64", "complex128"]
+DTYPES += ["int64", "int32", "int16", "int8", "uint8", "bool"]
 
 
 def as_array(tensor):
@@ -29,7 +30,7 @@ def describe(value):
 
 
 def outcome(call, library):
-    """("value", description) or ("error", name of the exception, its text) of a call of the library; warnings are ignored."""
+    """("value", description) or ("error", name of the exception, its text); warnings are ignored."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -562,6 +562,26 @@ def assignment_into_zeros(L):
 
 
 @program
+def stale_view_of_a_base_with_an_offset(L):
+    w = L.ones(2, 3).requires_grad_()
+    c = L.arange(12.0).reshape(4, 3)[2:].detach()
+    d = c[1]
+    c.mul_(w)
+    (d * L.tensor([1.0, 2.0, 3.0])).sum().backward()
+    return w.grad, d.grad_fn.name()
+
+
+@program
+def list_argument_changed_after_the_call(L):
+    x = L.ones(2, 3).requires_grad_()
+    dims = [1, 0]
+    y = x.permute(dims)
+    dims[0] = 5
+    (y * L.arange(6.0).reshape(3, 2)).sum().backward()
+    return x.grad
+
+
+@program
 def numpy_like_updates(L):
     x = leaf(L, 1.0, 2.0, 3.0)
     y = x.clone()

@@ -16,10 +16,7 @@ import adjoint
 
 from .outcomes import DTYPES, check, equal, outcome
 
-settings.register_profile(
-    "bad_input", deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=300
-)
-settings.load_profile("bad_input")
+fuzz = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=300)
 
 
 class Raises:
@@ -64,44 +61,35 @@ scalars = st.one_of(
     st.complex_numbers(allow_nan=False, allow_infinity=False, max_magnitude=1e6),
     st.sampled_from([np.float32(1.5), np.float64(2.5), np.int8(3), np.bool_(True), np.complex64(1j), np.float16(0.5)]),
 )
-oddities = st.sampled_from(
-    [
-        None,
-        "",
-        "a",
-        "text",
-        b"",
-        b"ab",
-        ...,
-        object(),
-        int,
-        {},
-        {1: 2},
-        set(),
-        {3},
-        Raises(),
-        WrongIndex(),
-        math,
-        range(2),
-        range(0),
-    ]
-    + [
-        decimal.Decimal("1.5"),
-        fractions.Fraction(1, 2),
-        datetime.date(2000, 1, 1),
-        bytearray(b"ab"),
-        memoryview(b"ab"),
-        slice(1),
-    ]
-    + [
-        array.array("d", [1, 2]),
-        array.array("b", []),
-        collections.deque([1, 2]),
-        np.array(3),
-        np.array([1.0, 2]),
-        np.str_("a"),
-    ]
-)
+plain = [
+    None,
+    "",
+    "a",
+    "text",
+    b"",
+    b"ab",
+    ...,
+    object(),
+    int,
+    {},
+    {1: 2},
+    set(),
+    {3},
+    math,
+    range(2),
+    range(0),
+    slice(1),
+]
+library = [
+    decimal.Decimal("1.5"),
+    fractions.Fraction(1, 2),
+    datetime.date(2000, 1, 1),
+    bytearray(b"ab"),
+    memoryview(b"ab"),
+]
+sequences = [array.array("d", [1, 2]), array.array("b", []), collections.deque([1, 2])]
+arrays_and_texts = [np.array(3), np.array([1.0, 2]), np.str_("a")]
+oddities = st.sampled_from([*plain, *library, *sequences, *arrays_and_texts, Raises(), WrongIndex()])
 leaves = st.one_of(scalars, scalars, oddities)
 nested = st.recursive(
     leaves,
@@ -140,12 +128,13 @@ def keywords(library, dtype):
 
 
 @given(st.one_of(nested, regular()), optional_dtypes)
-@settings(max_examples=2000)
+@settings(fuzz, max_examples=2000)
 def test_tensor(data, dtype):
     check(lambda t: t.tensor(data, **keywords(t, dtype)))
 
 
 @given(nested)
+@fuzz
 def test_other_functions_of_data(data):
     check(lambda t: t.as_tensor(data))
     check(lambda t: t.tensor(data, requires_grad=True))
@@ -153,6 +142,7 @@ def test_other_functions_of_data(data):
 
 
 @given(st.lists(leaves, max_size=3))
+@fuzz
 def test_legacy_constructor(args):
     if any(isinstance(arg, int) and abs(arg) > 300 for arg in args):
         return
@@ -180,7 +170,7 @@ def allocates_too_much(size):
 
 
 @given(sizes, optional_dtypes)
-@settings(max_examples=1000)
+@settings(fuzz, max_examples=1000)
 def test_sizes(size, dtype):
     if allocates_too_much(size):
         return
@@ -192,7 +182,7 @@ def test_sizes(size, dtype):
 
 
 @given(sizes, leaves, optional_dtypes)
-@settings(max_examples=1000)
+@settings(fuzz, max_examples=1000)
 def test_full(size, value, dtype):
     half = dtype in ("float16", "bfloat16")
     if isinstance(value, np.bool_ | np.complexfloating):
@@ -203,7 +193,7 @@ def test_full(size, value, dtype):
 
 
 @given(leaves, leaves, st.one_of(st.none(), leaves), optional_dtypes)
-@settings(max_examples=1000)
+@settings(fuzz, max_examples=1000)
 def test_arange(start, end, step, dtype):
     bounds = [start, end] if step is None else [start, end, step]
     if any(isinstance(bound, complex | np.complexfloating) for bound in bounds):
@@ -219,6 +209,7 @@ def test_arange(start, end, step, dtype):
 
 
 @given(leaves, leaves, leaves, optional_dtypes)
+@fuzz
 def test_linspace(start, end, steps, dtype):
     if allocates_too_much([steps]):
         return
@@ -226,6 +217,7 @@ def test_linspace(start, end, steps, dtype):
 
 
 @given(leaves, leaves)
+@fuzz
 def test_eye(n, m):
     if allocates_too_much([n, m]):
         return
@@ -234,6 +226,7 @@ def test_eye(n, m):
 
 
 @given(leaves, leaves, sizes)
+@fuzz
 def test_random_arguments(low, high, size):
     if allocates_too_much(size) or any(isinstance(bound, np.complexfloating) for bound in (low, high)):
         return
@@ -256,9 +249,10 @@ def test_random_arguments(low, high, size):
         max_size=2,
     )
 )
+@fuzz
 def test_keywords(options):
     check(lambda t: t.zeros(2, **options), any_error=True)
-    if None not in options.values():
+    if not any(value is None for value in options.values()):
         check(lambda t: t.tensor([1.0], **options), any_error=True)
     check(lambda t: t.rand(2, **options).shape, any_error=True)
 
@@ -301,7 +295,7 @@ def has_type(values):
 
 
 @given(arrays(), optional_dtypes)
-@settings(max_examples=1000)
+@settings(fuzz, max_examples=1000)
 def test_arrays(values, dtype):
     if not isinstance(values, np.ndarray) or not has_type(values):
         return
@@ -317,6 +311,7 @@ def test_arrays(values, dtype):
 
 
 @given(arrays())
+@fuzz
 def test_dlpack_of_arrays(values):
     if not isinstance(values, np.ndarray) or not has_type(values):
         return
@@ -328,6 +323,7 @@ def test_dlpack_of_arrays(values):
 
 
 @given(st.binary(max_size=40), st.sampled_from(DTYPES), st.integers(-3, 9), st.integers(-3, 20))
+@fuzz
 def test_frombuffer(data, dtype, count, offset):
     def make(t):
         result = t.frombuffer(bytearray(data), dtype=getattr(t, dtype), count=count, offset=offset)
@@ -340,6 +336,7 @@ def test_frombuffer(data, dtype, count, offset):
 
 
 @given(leaves)
+@fuzz
 def test_from_anything(value):
     check(lambda t: t.from_dlpack(value) if not isinstance(value, np.ndarray) else 0)
     check(lambda t: t.from_numpy(value))

@@ -19,6 +19,15 @@ from .outcomes import DTYPES, check, check_text, lines
 NUMPY_TYPES = [name for name in DTYPES if name != "bfloat16"]
 
 
+LAYOUTS = [
+    lambda t: t.ones(2, 3),
+    lambda t: t.ones(3, 2).t(),
+    lambda t: t.ones(4, 6)[::2, ::2],
+    lambda t: t.ones(()),
+    lambda t: t.ones(0, 3),
+]
+
+
 def numbers(dtype, shape=(3, 4)):
     values = np.empty(shape, dtype)
     values[...] = np.arange(values.size).reshape(shape) % 2
@@ -268,13 +277,7 @@ def test_frombuffer_shares():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dlpack_with_torch(dtype):
-    for make in (
-        lambda t: t.ones(2, 3),
-        lambda t: t.ones(3, 2).t(),
-        lambda t: t.ones(4, 6)[::2, ::2],
-        lambda t: t.ones(()),
-        lambda t: t.ones(0, 3),
-    ):
+    for make in LAYOUTS:
         ours = make(adjoint).to(getattr(adjoint, dtype))
         theirs = torch.from_dlpack(ours)
         assert str(theirs.dtype) == f"torch.{dtype}"
@@ -398,13 +401,7 @@ def test_read_only_dlpack_warns():
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_pickle(dtype, protocol):
-    for make in (
-        lambda t: t.ones(2, 3),
-        lambda t: t.ones(3, 2).t(),
-        lambda t: t.ones(4, 6)[::2, ::2],
-        lambda t: t.ones(()),
-        lambda t: t.ones(0, 3),
-    ):
+    for make in LAYOUTS:
         tensor = make(adjoint).to(getattr(adjoint, dtype))
         back = pickle.loads(pickle.dumps(tensor, protocol))
         assert back.dtype == tensor.dtype

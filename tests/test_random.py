@@ -294,8 +294,18 @@ def test_errors_draw_nothing():
 
 @pytest.mark.parametrize(
     ("name", "args"),
-    [("uniform_", ()), ("normal_", ()), ("random_", ()), ("random_", (3,)), ("random_", (1, 3)), ("bernoulli_", ())]
-    + [("exponential_", ()), ("geometric_", (0.5,)), ("log_normal_", ()), ("cauchy_", ())],
+    [
+        ("uniform_", ()),
+        ("normal_", ()),
+        ("random_", ()),
+        ("random_", (3,)),
+        ("random_", (1, 3)),
+        ("bernoulli_", ()),
+        ("exponential_", ()),
+        ("geometric_", (0.5,)),
+        ("log_normal_", ()),
+        ("cauchy_", ()),
+    ],
 )
 def test_history(name, args):
     """A random fill of a computed tensor is recorded: its former values get a gradient of zero."""

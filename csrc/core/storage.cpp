@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstdlib>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -76,7 +77,8 @@ Storage* allocate_small(size_t cls) {
     --list.count;
     return reinterpret_cast<Storage*>(block);
   }
-  void* memory = std::malloc(sizeof(Storage) + cls * kSmallStep);
+  // CPython's allocator has no overhead per block at these sizes, and returns its arenas.
+  void* memory = PyObject_Malloc(sizeof(Storage) + cls * kSmallStep);
   if (!memory) throw std::bad_alloc();
   return static_cast<Storage*>(memory);
 }
@@ -84,7 +86,7 @@ Storage* allocate_small(size_t cls) {
 void free_small(Storage* storage, size_t cls) {
   SmallClass& list = small_classes[cls];
   if (list.count >= kKeptPerSmallClass) {
-    std::free(storage);
+    PyObject_Free(storage);
     return;
   }
   auto* block = reinterpret_cast<FreeBlock*>(storage);
@@ -107,8 +109,7 @@ Storage* allocate_storage(size_t nbytes) {
     storage->version = 0;
     storage->data = reinterpret_cast<char*>(storage + 1);
     storage->nbytes = nbytes;
-    storage->free_memory = nullptr;
-    storage->context = nullptr;
+    storage->owner = nullptr;
     count_bytes(static_cast<int64_t>(nbytes));
     return storage;
   }
@@ -126,20 +127,22 @@ Storage* allocate_storage(size_t nbytes) {
     data = allocate_block(size);
   }
   Storage* storage = allocate_small(0);
-  *storage = Storage{1, 0, data, nbytes, nullptr, nullptr};
+  *storage = Storage{1, 0, data, nbytes, nullptr};
   count_bytes(static_cast<int64_t>(nbytes));
   return storage;
 }
 
 Storage* adopt_memory(void* data, size_t nbytes, FreeMemory free_memory, void* context) {
+  auto owner = std::make_unique<ForeignOwner>(free_memory, context);
   Storage* storage = allocate_small(0);
-  *storage = Storage{1, 0, static_cast<char*>(data), nbytes, free_memory, context};
+  *storage = Storage{1, 0, static_cast<char*>(data), nbytes, owner.release()};
   return storage;
 }
 
 void destroy_storage(Storage* storage) {
-  if (storage->free_memory) {
-    storage->free_memory(storage->context);
+  if (ForeignOwner* owner = storage->owner) {
+    owner->free_memory(owner->context);
+    delete owner;
     free_small(storage, 0);
     return;
   }
@@ -172,7 +175,7 @@ void empty_cache() {
     while (list.head) {
       FreeBlock* block = list.head;
       list.head = block->next;
-      std::free(block);
+      PyObject_Free(block);
     }
     list.count = 0;
   }

@@ -11,14 +11,19 @@ namespace adjoint {
 /// Called when a storage made by `adopt_memory` dies.
 using FreeMemory = void (*)(void* context);
 
+/// Who frees memory that does not come from our allocator.
+struct ForeignOwner {
+  FreeMemory free_memory;
+  void* context;
+};
+
 /// A block of memory with a reference count and the version counter of the tensors on it.
 struct Storage {
   uint32_t refs;
-  uint32_t version;    ///< bumped by every in-place change; see Note [Versions] in tape/saved_value.h
+  uint32_t version;     ///< bumped by every in-place change; see Note [Versions] in tape/saved_value.h
   char* data;
   size_t nbytes;
-  FreeMemory free_memory;  ///< null: the block belongs to the allocator
-  void* context;
+  ForeignOwner* owner;  ///< null: the block belongs to the allocator
 };
 
 /// Uninitialised memory; small blocks lie right behind the Storage itself.

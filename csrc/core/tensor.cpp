@@ -46,6 +46,7 @@ void destroy_extra(Tensor* tensor) {
   TensorExtra* extra = std::exchange(tensor->extra, nullptr);
   if (!extra) return;
   if (extra->version) release_version(extra->version);
+  Tensor* grad = extra->grad;
   Tensor* base = extra->base;
   PyObject* hooks = extra->hooks;
   PyObject* post_hooks = extra->post_hooks;
@@ -56,6 +57,7 @@ void destroy_extra(Tensor* tensor) {
     delete extra;
   }
   Py_XDECREF(parked);
+  Py_XDECREF(as_object(grad));
   Py_XDECREF(as_object(base));
   Py_XDECREF(hooks);
   Py_XDECREF(post_hooks);
@@ -79,7 +81,6 @@ TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtyp
   tensor->flags = 0;
   tensor->output_nr = 0;
   tensor->grad_fn = nullptr;
-  tensor->grad = nullptr;
   tensor->extra = nullptr;
   PyObject_GC_Track(tensor);
   return TensorPtr::steal(tensor);
@@ -144,6 +145,12 @@ TensorExtra& extra_of(Tensor* tensor) {
     *tensor->extra = TensorExtra{};
   }
   return *tensor->extra;
+}
+
+void set_grad(Tensor* tensor, TensorPtr grad) {
+  if (!grad && !tensor->extra) return;
+  Tensor* before = std::exchange(extra_of(tensor).grad, grad.take());
+  if (before) release(before);
 }
 
 void detach_version(Tensor* tensor) {

@@ -24,6 +24,7 @@ enum class ViewOrigin : uint8_t { Recorded, NoGrad, MultiOutput, Inference };
 
 /// What few tensors need: allocated when first used.
 struct TensorExtra {
+  Tensor* grad;            ///< .grad (owned), or null
   Tensor* base;            ///< the tensor that this one is a view of (owned), or null
   Node* accumulator;       ///< the leaf's AccumulateGrad node; see Note [Parked accumulators] in tape/history.cpp
   bool accumulator_parked; ///< the leaf owns the node, for lack of a graph that does
@@ -53,7 +54,6 @@ struct Tensor {
   uint8_t flags;
   uint32_t output_nr;    ///< which output of grad_fn this tensor is
   Node* grad_fn;
-  Tensor* grad;
   TensorExtra* extra;
 
   int ndim() const { return shape->ndim; }
@@ -105,6 +105,10 @@ TensorPtr scalar_tensor(T value, DType dtype = DTypeOf<T>::value) {
 }
 
 TensorExtra& extra_of(Tensor* tensor);
+/// .grad, or null (borrowed).
+inline Tensor* grad_of(const Tensor* tensor) { return tensor->extra ? tensor->extra->grad : nullptr; }
+/// Sets .grad; an empty pointer removes it.
+void set_grad(Tensor* tensor, TensorPtr grad);
 inline uint32_t& version_of(const Tensor* tensor) {
   return tensor->extra && tensor->extra->version ? tensor->extra->version->value : tensor->storage->version;
 }

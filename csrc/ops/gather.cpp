@@ -60,6 +60,50 @@ void check_long(const char* op, const Tensor* index) {
     fail(op, "(): Expected a long tensor for index, but got ", info(index->dtype).legacy_name, "; convert it with .long()");
 }
 
+/// Class indices laid over scores (N, C, ...) packed in memory.
+class Targets {
+ public:
+  Targets(Tensor* target, Sizes scores, std::optional<Tensor*> weight, int64_t ignore_index)
+      : target_(flat(target)), classes_(scores[1]), ignore_index_(ignore_index) {
+    if (target->dtype != DType::Int64) fail("expected scalar type Long but found ", info(target->dtype).legacy_name);
+    if (weight) weight_ = flat(cast(*weight, DType::Float64).get());
+    for (size_t d = 2; d < scores.size(); ++d) inner_ *= scores[d];
+    if (target_->numel() != scores[0] * inner_ || (weight_ && weight_->numel() != classes_))
+      fail("nll_loss: target or weight do not fit an input of shape ", to_string(scores));
+    for (int64_t i = 0; i < target_->numel(); ++i) {
+      int64_t t = target_->as<int64_t>()[i];
+      if (t != ignore_index_ && (t < 0 || t >= classes_)) fail(ErrorKind::Index, "Target ", t, " is out of bounds.");
+    }
+  }
+  /// Calls f(number of the target, place in the scores, weight) for each target that counts.
+  template <class F>
+  void each(F&& f) const {
+    const int64_t* classes = target_->as<int64_t>();
+    const double* weights = weight_ ? weight_->as<double>() : nullptr;
+    for (int64_t i = 0; i < target_->numel(); ++i) {
+      int64_t t = classes[i];
+      if (t != ignore_index_) f(i, (i / inner_ * classes_ + t) * inner_ + i % inner_, weights ? weights[t] : 1.0);
+    }
+  }
+
+ private:
+  TensorPtr target_, weight_;
+  int64_t classes_, ignore_index_, inner_ = 1;
+};
+
+/// Calls f(T{}) with a real floating type.
+template <class F>
+void dispatch_float(const char* op, DType dtype, F&& f) {
+  dispatch(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_floating_point_v<T> || is_half_v<T>) {
+      f(tag);
+    } else {
+      fail_not_implemented(op, dtype);
+    }
+  });
+}
+
 template <class T>
 const char* type_name() {
   if constexpr (std::is_same_v<T, float>) return "float";
@@ -284,6 +328,50 @@ TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_
   TensorPtr matrix = alias(dense.get(), make_shape(Sizes(grad_sizes, 2)));
   WithoutLock unlocked(grad->numel());
   kernels::embedding_backward(matrix->view(), places->view(), padding_idx, result->view());
+  return result;
+}
+
+std::pair<TensorPtr, TensorPtr> nll_loss(Tensor* input, Tensor* target, std::optional<Tensor*> weight,
+                                         int64_t ignore_index, const std::string& reduction) {
+  Targets targets(target, input->sizes(), weight, ignore_index);
+  TensorPtr scores = contiguous(input);
+  bool each = reduction == "none";
+  TensorPtr loss = each ? zeros(target->sizes(), input->dtype) : empty(scalar_shape(), input->dtype);
+  TensorPtr total = empty(scalar_shape(), input->dtype);
+  dispatch_float("nll_loss_out_frame", input->dtype, [&](auto tag) {
+    using T = decltype(tag);
+    using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const T* from = scores->as<T>();
+    T* to = loss->as<T>();
+    double sum = 0, weights = 0;
+    targets.each([&](int64_t i, int64_t place, double w) {
+      double term = -static_cast<double>(static_cast<Wide>(from[place])) * w;
+      if (each) to[i] = convert<T>(term);
+      sum += term;
+      weights += w;
+    });
+    if (!each) *to = convert<T>(reduction == "mean" ? sum / weights : sum);
+    *total->as<T>() = convert<T>(weights);
+  });
+  return {std::move(loss), std::move(total)};
+}
+
+TensorPtr nll_loss_backward(Tensor* grad, const Ints& size, Tensor* target, std::optional<Tensor*> weight,
+                            int64_t ignore_index, const std::string& reduction, Tensor* total_weight) {
+  Targets targets(target, size, weight, ignore_index);
+  TensorPtr result = zeros(size, grad->dtype);
+  TensorPtr g = contiguous(grad);
+  dispatch_float("nll_loss_backward", grad->dtype, [&](auto tag) {
+    using T = decltype(tag);
+    using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    bool each = reduction == "none";
+    double share = reduction == "mean" ? 1.0 / static_cast<Wide>(*total_weight->as<T>()) : 1.0;
+    const T* from = g->as<T>();
+    T* to = result->as<T>();
+    targets.each([&](int64_t i, int64_t place, double w) {
+      to[place] = convert<T>(-static_cast<double>(static_cast<Wide>(from[each ? i : 0])) * w * share);
+    });
+  });
   return result;
 }
 

@@ -2,7 +2,9 @@
 // Each writing op returns a changed copy of its input. Indices are int64 or int32 where torch takes both.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "core/scalar.h"
 #include "core/tensor.h"
@@ -46,5 +48,13 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate);
 TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse);
 /// `rows` rows of zeros with those of `grad` added at `indices`, but for `padding_idx`.
 TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_t padding_idx);
+
+/// The negated elements of `input` (N, C, ...) at the classes that `target` (N, ...) names, weighted by class and reduced
+/// ("none", "sum", "mean"), and the sum of the weights. Targets equal to `ignore_index` do not count.
+std::pair<TensorPtr, TensorPtr> nll_loss(Tensor* input, Tensor* target, std::optional<Tensor*> weight,
+                                         int64_t ignore_index, const std::string& reduction);
+/// Its gradient in an input of these sizes.
+TensorPtr nll_loss_backward(Tensor* grad, const python::Ints& size, Tensor* target, std::optional<Tensor*> weight,
+                            int64_t ignore_index, const std::string& reduction, Tensor* total_weight);
 
 }  // namespace adjoint::ops

@@ -133,8 +133,8 @@ TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value) {
   check_mask("masked_fill", mask);
   Element element("masked_fill", value, input->dtype);
   CommonSizes sizes;
-  sizes.add(input->sizes());
   sizes.add(mask->sizes());
+  sizes.add(input->sizes());
   TensorPtr result = empty(sizes, input->dtype);
   Expanded shown(mask, sizes), fill(element, input->dtype, sizes), rest(input, sizes);
   WithoutLock unlocked(result->numel());
@@ -146,8 +146,8 @@ TensorPtr masked_select(Tensor* input, Tensor* mask) {
   if (mask->dtype != DType::Bool)
     fail("masked_select: expected BoolTensor for mask; got ", info(mask->dtype).name, "; convert it with .bool()");
   CommonSizes sizes;
-  sizes.add(input->sizes());
   sizes.add(mask->sizes());
+  sizes.add(input->sizes());
   Expanded source(input, sizes), shown(mask, sizes);
   int64_t count = kernels::count_true(*shown);
   TensorPtr result = empty(Sizes(&count, 1), input->dtype);
@@ -173,8 +173,8 @@ TensorPtr masked_scatter(Tensor* input, Tensor* mask, Tensor* source) {
     fail("masked_scatter: expected self and source to have same dtypes but got ", info(input->dtype).legacy_name, " and ",
          info(source->dtype).legacy_name);
   CommonSizes sizes;
-  sizes.add(input->sizes());
   sizes.add(mask->sizes());
+  sizes.add(input->sizes());
   Expanded before(input, sizes), shown(mask, sizes);
   TensorPtr dense = contiguous(source);
   int64_t count = dense->numel();
@@ -240,8 +240,8 @@ TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {
   auto ndim = static_cast<size_t>(input->ndim());
   if (pad.size() % 2 != 0) fail("Length of pad must be even but instead it equals ", pad.size());
   if (pairs > ndim)
-    fail("Length of pad should be no more than twice the number of dimensions of the input. Pad length is ", pad.size(),
-         " while the input has ", ndim, " dimensions.");
+    fail("Padding length should be less than or equal to two times the input dimension but got padding length ", pad.size(),
+         " and input of dimension ", ndim);
   Element element(value, input->dtype);
   // What is kept of the input, and where it goes in the result.
   int64_t sizes[kMaxDims], kept[kMaxDims], from = 0, to = 0, inside = 1;

@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "core/lock.h"
+#include "core/mode.h"
 #include "kernels/copy.h"
 #include "python/interop.h"
 #include "tape/history.h"
-#include "core/mode.h"
 
 namespace adjoint::python {
 namespace {
@@ -29,7 +29,8 @@ void fill_content(Tensor* tensor, Content content) {
 }
 
 /// zeros, ones, empty: slots size, out, and memory_format for empty.
-PyObject* make_sized(const Signature& signature, Content content, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+PyObject* make_sized(const Signature& signature, Content content, PyObject* const* args, Py_ssize_t nargs,
+                     PyObject* kwnames) {
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     Options options = call.options();
@@ -60,14 +61,10 @@ PyObject* make_empty(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
 DType natural_type(PyObject* object, const Scalar& scalar) {
   if (PyLong_Check(object) && !PyBool_Check(object)) return DType::Int64;
   switch (scalar.category) {
-    case Category::Bool:
-      return DType::Bool;
-    case Category::Integer:
-      return DType::Int64;
-    case Category::Float:
-      return default_dtype();
-    case Category::Complex:
-      return complex_type(default_dtype());
+    case Category::Bool: return DType::Bool;
+    case Category::Integer: return DType::Int64;
+    case Category::Float: return default_dtype();
+    case Category::Complex: return complex_type(default_dtype());
   }
   return default_dtype();
 }
@@ -104,7 +101,8 @@ PyObject* make_scalar(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObje
 // ---- As another tensor
 
 /// Slots: input, memory_format.
-PyObject* make_like(const Signature& signature, Content content, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+PyObject* make_like(const Signature& signature, Content content, PyObject* const* args, Py_ssize_t nargs,
+                    PyObject* kwnames) {
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     Tensor* input = call.tensor(0);
@@ -147,7 +145,8 @@ PyObject* make_full_like(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyO
 
 // ---- Methods: of the type and device of self
 
-PyObject* new_sized(const Signature& signature, Content content, PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+PyObject* new_sized(const Signature& signature, Content content, PyObject* self, PyObject* const* args,
+                    Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     Options options = call.options();
@@ -191,13 +190,16 @@ PyObject* new_full(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
 TensorPtr strided(Sizes sizes, Sizes strides, DType dtype, DeviceType device) {
   if (sizes.size() != strides.size())
     fail("dimensionality of sizes (", sizes.size(), ") must match dimensionality of strides (", strides.size(), ")");
-  auto overflow = [&] { fail("Storage size calculation overflowed with sizes=", to_string(sizes), " and strides=", to_string(strides)); };
+  auto overflow = [&] {
+    fail("Storage size calculation overflowed with sizes=", to_string(sizes), " and strides=", to_string(strides));
+  };
   int64_t elements = checked_numel(sizes) == 0 ? 0 : 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t reach;
     if (strides[i] < 0) overflow();
     if (elements == 0) continue;
-    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(elements, reach, &elements)) overflow();
+    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(elements, reach, &elements))
+      overflow();
   }
   if (elements > (INT64_MAX >> 4)) overflow();
   ShapePtr shape = make_shape(sizes, strides);
@@ -207,7 +209,8 @@ TensorPtr strided(Sizes sizes, Sizes strides, DType dtype, DeviceType device) {
   return make_tensor(std::move(storage), data, std::move(shape), dtype);
 }
 
-PyObject* empty_strided(const Signature& signature, DType fallback, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+PyObject* empty_strided(const Signature& signature, DType fallback, PyObject* const* args, Py_ssize_t nargs,
+                        PyObject* kwnames) {
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     Options options = call.options();
@@ -268,7 +271,8 @@ ShapePtr shape_in_format(Sizes sizes, MemoryFormat format) {
   if (format == MemoryFormat::Preserve) fail("unsupported memory format Preserve");
   bool volume = format == MemoryFormat::ChannelsLast3d;
   size_t rank = volume ? 5 : 4;
-  if (sizes.size() != rank) fail("required rank ", rank, " tensor to use channels_last", volume ? "_3d" : "", " format");
+  if (sizes.size() != rank)
+    fail("required rank ", rank, " tensor to use channels_last", volume ? "_3d" : "", " format");
   checked_numel(sizes);
   // Channels are innermost, then the spatial dimensions from the last to the first, then the batch.
   int64_t strides[5];
@@ -309,10 +313,13 @@ Tensor* read_out(const Call& call, int slot, Options& options) {
   if (!call.has(slot)) return nullptr;
   Tensor* out = call.tensor(slot);
   if (options.dtype && *options.dtype != out->dtype)
-    fail("dtype ", info(*options.dtype).legacy_name, " does not match dtype of out parameter (", info(out->dtype).legacy_name, ")");
+    fail("dtype ", info(*options.dtype).legacy_name, " does not match dtype of out parameter (",
+         info(out->dtype).legacy_name, ")");
   if (out->device == DeviceType::Meta) fail(call.name(), "(): out= is on the meta device, which holds no values");
   if (grad_enabled() && requires_grad(out))
-    fail(call.name(), "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+    fail(call.name(),
+         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+         "requires grad.");
   options.dtype = out->dtype;
   return out;
 }
@@ -323,7 +330,8 @@ Object write_out(const char* op, Tensor* out, Tensor* result) {
     kernels::copy(result->view(), out->view());
   } else {
     if (view_base(out))
-      fail(op, "(): out= has shape ", to_string(out->sizes()), " but ", to_string(result->sizes()), " is needed, and a view cannot be resized");
+      fail(op, "(): out= has shape ", to_string(out->sizes()), " but ", to_string(result->sizes()),
+           " is needed, and a view cannot be resized");
     retain(result->storage);
     retain(result->shape);
     release(std::exchange(out->storage, result->storage));
@@ -351,7 +359,10 @@ void check_fits(const Scalar& value, DType dtype) {
     } else {
       constexpr bool half = std::is_same_v<T, Half>;
       constexpr bool single = std::is_same_v<T, float> || std::is_same_v<T, complex64>;
-      constexpr double high = half ? 65504.0 : single ? std::numeric_limits<float>::max() : std::is_same_v<T, BFloat16> ? 0x1.fep127 : INFINITY;
+      constexpr double high = half                          ? 65504.0
+                              : single                      ? std::numeric_limits<float>::max()
+                              : std::is_same_v<T, BFloat16> ? 0x1.fep127
+                                                            : INFINITY;
       auto too_big = [](double part) { return std::isfinite(part) && std::abs(part) > high; };
       fits = fits && !too_big(real) && !(is_complex_v<T> && too_big(value.imaginary));
     }
@@ -370,33 +381,46 @@ void fill_value(Tensor* tensor, const Scalar& value) {
 }
 
 PyMethodDef size_functions[] = {
-    {"zeros", keyword_function(make_zeros), kKeywordCall, "zeros(*size, dtype=None, requires_grad=False): a tensor of zeros."},
-    {"ones", keyword_function(make_ones), kKeywordCall, "ones(*size, dtype=None, requires_grad=False): a tensor of ones."},
-    {"empty", keyword_function(make_empty), kKeywordCall, "empty(*size, dtype=None, requires_grad=False): a tensor of whatever its memory held."},
+    {"zeros", keyword_function(make_zeros), kKeywordCall,
+     "zeros(*size, dtype=None, requires_grad=False): a tensor of zeros."},
+    {"ones", keyword_function(make_ones), kKeywordCall,
+     "ones(*size, dtype=None, requires_grad=False): a tensor of ones."},
+    {"empty", keyword_function(make_empty), kKeywordCall,
+     "empty(*size, dtype=None, requires_grad=False): a tensor of whatever its memory held."},
     {"full", keyword_function(make_full), kKeywordCall, "full(size, fill_value, dtype=None): a tensor of one value."},
-    {"scalar_tensor", keyword_function(make_scalar), kKeywordCall, "scalar_tensor(s, dtype=None): a number as a 0-d tensor."},
-    {"zeros_like", keyword_function(make_zeros_like), kKeywordCall, "zeros_like(input): zeros of the input's shape and type."},
-    {"ones_like", keyword_function(make_ones_like), kKeywordCall, "ones_like(input): ones of the input's shape and type."},
-    {"empty_like", keyword_function(make_empty_like), kKeywordCall, "empty_like(input): new memory of the input's shape and type."},
-    {"full_like", keyword_function(make_full_like), kKeywordCall, "full_like(input, fill_value): one value in the input's shape and type."},
-    {"empty_strided", keyword_function(make_empty_strided), kKeywordCall, "empty_strided(size, stride): new memory with these strides."},
+    {"scalar_tensor", keyword_function(make_scalar), kKeywordCall,
+     "scalar_tensor(s, dtype=None): a number as a 0-d tensor."},
+    {"zeros_like", keyword_function(make_zeros_like), kKeywordCall,
+     "zeros_like(input): zeros of the input's shape and type."},
+    {"ones_like", keyword_function(make_ones_like), kKeywordCall,
+     "ones_like(input): ones of the input's shape and type."},
+    {"empty_like", keyword_function(make_empty_like), kKeywordCall,
+     "empty_like(input): new memory of the input's shape and type."},
+    {"full_like", keyword_function(make_full_like), kKeywordCall,
+     "full_like(input, fill_value): one value in the input's shape and type."},
+    {"empty_strided", keyword_function(make_empty_strided), kKeywordCall,
+     "empty_strided(size, stride): new memory with these strides."},
     {"eye", keyword_function(make_eye), kKeywordCall, "eye(n, m=None): ones on the diagonal, zeros elsewhere."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyMethodDef creation_methods[] = {
-    {"new_tensor", keyword_function(new_tensor), kKeywordCall, "new_tensor(data): torch.tensor(data) in this tensor's type."},
+    {"new_tensor", keyword_function(new_tensor), kKeywordCall,
+     "new_tensor(data): torch.tensor(data) in this tensor's type."},
     {"new_zeros", keyword_function(new_zeros), kKeywordCall, "new_zeros(*size): zeros in this tensor's type."},
     {"new_ones", keyword_function(new_ones), kKeywordCall, "new_ones(*size): ones in this tensor's type."},
     {"new_empty", keyword_function(new_empty), kKeywordCall, "new_empty(*size): new memory in this tensor's type."},
-    {"new_full", keyword_function(new_full), kKeywordCall, "new_full(size, fill_value): one value in this tensor's type."},
-    {"new_empty_strided", keyword_function(new_empty_strided), kKeywordCall, "new_empty_strided(size, stride): new memory with these strides."},
+    {"new_full", keyword_function(new_full), kKeywordCall,
+     "new_full(size, fill_value): one value in this tensor's type."},
+    {"new_empty_strided", keyword_function(new_empty_strided), kKeywordCall,
+     "new_empty_strided(size, stride): new memory with these strides."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 void init_creation(PyObject* module) {
   init_formats(module);
-  for (PyMethodDef* table : {size_functions, range_functions, data_functions}) check(PyModule_AddFunctions(module, table) == 0);
+  for (PyMethodDef* table : {size_functions, range_functions, data_functions})
+    check(PyModule_AddFunctions(module, table) == 0);
 }
 
 }  // namespace adjoint::python

@@ -24,8 +24,9 @@ bool is_nested(PyObject* object) { return !is_tensor(object) && PySequence_Check
 void warn_scalar_of_grad(Tensor* tensor) {
   static bool warned = false;
   if (requires_grad(tensor))
-    warn_once(warned, "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                      "Consider using tensor.detach() first.");
+    warn_once(warned,
+              "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+              "Consider using tensor.detach() first.");
 }
 
 // ---- One element
@@ -36,7 +37,8 @@ double real_element(PyObject* object) {
     if (tensor->numel() != 1 || tensor->device == DeviceType::Meta) fail(ErrorKind::Value, kNotScalar);
     warn_scalar_of_grad(tensor);
     Scalar value = scalar_of(tensor);
-    if (value.category == Category::Complex && value.imaginary != 0) fail("value cannot be converted to type double without overflow");
+    if (value.category == Category::Complex && value.imaginary != 0)
+      fail("value cannot be converted to type double without overflow");
     return value.to<double>();
   }
   double value = PyFloat_AsDouble(object);
@@ -96,10 +98,14 @@ bool truth_element(PyObject* object) {
 
 template <class T>
 T element(PyObject* object) {
-  if constexpr (std::is_same_v<T, bool>) return truth_element(object);
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(integer_element(object, DTypeOf<T>::value));
-  else if constexpr (is_complex_v<T>) return convert<T>(complex_element(object));
-  else return convert<T>(PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : real_element(object));
+  if constexpr (std::is_same_v<T, bool>)
+    return truth_element(object);
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(integer_element(object, DTypeOf<T>::value));
+  else if constexpr (is_complex_v<T>)
+    return convert<T>(complex_element(object));
+  else
+    return convert<T>(PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : real_element(object));
 }
 
 // ---- Nested data
@@ -164,8 +170,10 @@ class NestedData {
   void infer_array(PyObject* array, int depth) {
     static bool warned = false;
     if (depth > 0)
-      warn_once(warned, "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
-                        "numpy.ndarray with numpy.array() before converting to a tensor.");
+      warn_once(warned,
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the "
+                "list to a single "
+                "numpy.ndarray with numpy.array() before converting to a tensor.");
     note(numpy_type(array));
   }
 
@@ -188,6 +196,7 @@ class NestedData {
         if (item == object) fail(ErrorKind::Type, "new(): self-referential lists are incompatible");
         Object kept = Object::borrow(item);
         infer_item(item, depth + 1);
+        if (type_ == DType::Complex128) return;  // nothing can change it any more
       }
     }
     if (floats) note(default_dtype());
@@ -201,7 +210,8 @@ class NestedData {
     int64_t size = sizes_[depth];
     auto check_size = [&] {
       Py_ssize_t found = PySequence_Fast_GET_SIZE(items.get());
-      if (found != size) fail(ErrorKind::Value, "expected sequence of length ", size, " at dim ", depth, " (got ", found, ")");
+      if (found != size)
+        fail(ErrorKind::Value, "expected sequence of length ", size, " at dim ", depth, " (got ", found, ")");
     };
     check_size();
     int64_t step = whole->stride(depth);
@@ -243,8 +253,10 @@ class NestedData {
     Object packed = checked(PyObject_GetAttrString(flags.get(), "carray"));
     if (packed.get() != Py_True || !is_native(array)) return false;
     TensorPtr part = from_numpy(array, ArrayUse::Source);
-    if (part->ndim() != ndim_ - depth || !std::equal(part->sizes().begin(), part->sizes().end(), sizes_ + depth)) return false;
-    kernels::copy(part->view(), {out, whole->dtype, part->ndim(), part->shape->sizes(), whole->shape->strides() + depth});
+    if (part->ndim() != ndim_ - depth || !std::equal(part->sizes().begin(), part->sizes().end(), sizes_ + depth))
+      return false;
+    kernels::copy(part->view(),
+                  {out, whole->dtype, part->ndim(), part->shape->sizes(), whole->shape->strides() + depth});
     return true;
   }
 
@@ -257,7 +269,8 @@ class NestedData {
 
 /// A new tensor with the values of a tensor, without its history.
 TensorPtr copy_values(Tensor* tensor, std::optional<DType> dtype) {
-  if (tensor->device == DeviceType::Meta) return empty_on(DeviceType::Meta, ShapePtr::borrow(tensor->shape), dtype.value_or(tensor->dtype));
+  if (tensor->device == DeviceType::Meta)
+    return empty_on(DeviceType::Meta, ShapePtr::borrow(tensor->shape), dtype.value_or(tensor->dtype));
   return dtype && *dtype != tensor->dtype ? cast(tensor, *dtype) : clone(tensor);
 }
 
@@ -269,8 +282,8 @@ Object finish_data(TensorPtr tensor, const Options& options) {
   return finish(std::move(tensor), options);
 }
 
-PyObject* make_tensor_from(const Signature& signature, const char* warning, std::optional<DType> fallback, PyObject* const* args,
-                           Py_ssize_t nargs, PyObject* kwnames) {
+PyObject* make_tensor_from(const Signature& signature, const char* warning, std::optional<DType> fallback,
+                           PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     Options options = call.options();
@@ -337,7 +350,8 @@ PyObject* py_asarray(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
     }
     if (dtype && result->dtype != *dtype) {
       if (must_alias)
-        fail(ErrorKind::Value, "can't alias tensor with dtype '", info(result->dtype).legacy_name, "' into dtype '", info(*dtype).legacy_name, "'.");
+        fail(ErrorKind::Value, "can't alias tensor with dtype '", info(result->dtype).legacy_name, "' into dtype '",
+             info(*dtype).legacy_name, "'.");
       result = cast_recorded(result.get(), *dtype);
     } else if (must_copy) {
       result = clone_recorded(result.get());
@@ -372,10 +386,11 @@ TensorPtr tensor_from_data(PyObject* data, std::optional<DType> dtype) {
 
 PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   static const Signature signature("new_tensor", {"data"}, 1, {}, kDataOptions);
-  return make_tensor_from(signature,
-                          "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-                          "sourceTensor.detach().clone().requires_grad_(True), rather than tensor.new_tensor(sourceTensor).",
-                          as_tensor(self)->dtype, args, nargs, kwnames);
+  return make_tensor_from(
+      signature,
+      "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+      "sourceTensor.detach().clone().requires_grad_(True), rather than tensor.new_tensor(sourceTensor).",
+      as_tensor(self)->dtype, args, nargs, kwnames);
 }
 
 TensorPtr legacy_new(PyObject* args, std::optional<DType> dtype) {
@@ -389,15 +404,18 @@ TensorPtr legacy_new(PyObject* args, std::optional<DType> dtype) {
   if (count == 1 && is_tensor(first)) {
     Tensor* tensor = as_tensor(first);
     if (dtype && tensor->dtype != *dtype)
-      fail(ErrorKind::Type, "expected ", info(*dtype).legacy_name, " (got ", info(tensor->dtype).legacy_name, "); use tensor.to(dtype)");
+      fail(ErrorKind::Type, "expected ", info(*dtype).legacy_name, " (got ", info(tensor->dtype).legacy_name,
+           "); use tensor.to(dtype)");
     return alias(tensor);
   }
   static const Signature signature("new", {"*size"}, 1);
-  bool is_size = PyTuple_Check(first) && std::string_view(Py_TYPE(first)->tp_name) == "torch.Size";
+  static PyTypeObject* const size_type = Py_TYPE(make_size({}).get());
+  bool is_size = Py_TYPE(first) == size_type;
   bool is_int = PyIndex_Check(first) && !PyBool_Check(first) && !PySequence_Check(first);
   if (count == 1 && !is_size && !is_int) {
     if (is_text(first)) fail_data_type(first);
-    if (!PySequence_Check(first)) fail(ErrorKind::Type, "new(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");
+    if (!PySequence_Check(first))
+      fail(ErrorKind::Type, "new(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");
     return tensor_from_data(first, type);
   }
   Call call(signature, &PyTuple_GET_ITEM(args, 0), count, nullptr);
@@ -405,9 +423,12 @@ TensorPtr legacy_new(PyObject* args, std::optional<DType> dtype) {
 }
 
 PyMethodDef data_functions[] = {
-    {"tensor", keyword_function(py_tensor), kKeywordCall, "tensor(data, *, dtype=None, requires_grad=False): a new tensor with the values of data."},
-    {"as_tensor", keyword_function(py_as_tensor), kKeywordCall, "as_tensor(data, dtype=None): data as a tensor, sharing memory where it can."},
-    {"asarray", keyword_function(py_asarray), kKeywordCall, "asarray(obj, *, dtype=None, copy=None, requires_grad=False): obj as a tensor, sharing memory where it can."},
+    {"tensor", keyword_function(py_tensor), kKeywordCall,
+     "tensor(data, *, dtype=None, requires_grad=False): a new tensor with the values of data."},
+    {"as_tensor", keyword_function(py_as_tensor), kKeywordCall,
+     "as_tensor(data, dtype=None): data as a tensor, sharing memory where it can."},
+    {"asarray", keyword_function(py_asarray), kKeywordCall,
+     "asarray(obj, *, dtype=None, copy=None, requires_grad=False): obj as a tensor, sharing memory where it can."},
     {nullptr, nullptr, 0, nullptr},
 };
 

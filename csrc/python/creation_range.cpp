@@ -23,7 +23,8 @@ bool is_whole(const Call& call, int slot, const Scalar& value) {
 int64_t count_integers(int64_t start, int64_t end, int64_t step) {
   __int128 distance = static_cast<__int128>(end) - start;
   __int128 count = (distance + step - (step > 0 ? 1 : -1)) / step;
-  if (count > (INT64_MAX >> 4)) fail("invalid size, possible overflow? arange would have more elements than can be addressed");
+  if (count > (INT64_MAX >> 4))
+    fail("invalid size, possible overflow? arange would have more elements than can be addressed");
   return static_cast<int64_t>(count);
 }
 
@@ -76,13 +77,15 @@ PyObject* arange(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* k
     Scalar end = call.number(1);
     Scalar step = call[2] ? call.number(2) : Scalar::of(int64_t{1});
     for (const Scalar* value : {&start, &end, &step}) check_real(*value);
-    bool whole = (!call[0] || is_whole(call, 0, start)) && is_whole(call, 1, end) && (!call[2] || is_whole(call, 2, step));
+    bool whole =
+        (!call[0] || is_whole(call, 0, start)) && is_whole(call, 1, end) && (!call[2] || is_whole(call, 2, step));
     DType dtype = options.dtype.value_or(whole ? DType::Int64 : default_dtype());
     if (dtype == DType::Bool || is_complex(dtype)) fail_not_implemented("arange_cpu", dtype);
     double first = start.to<double>(), last = end.to<double>(), stride = step.to<double>();
     if (!(stride > 0 || stride < 0)) fail("step must be nonzero");
     if (!std::isfinite(first) || !std::isfinite(last)) fail("unsupported range: ", first, " -> ", last);
-    if ((stride > 0 && last < first) || (stride < 0 && last > first)) fail("upper bound and lower bound inconsistent with step sign");
+    if ((stride > 0 && last < first) || (stride < 0 && last > first))
+      fail("upper bound and lower bound inconsistent with step sign");
     int64_t count;
     if (dtype == DType::Int64) {
       for (const Scalar* value : {&start, &end, &step}) check_fits(*value, dtype);
@@ -92,7 +95,8 @@ PyObject* arange(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* k
     } else {
       count = count_reals(first, last, stride);
     }
-    return make_range(call, out, options, count, dtype, [&](Tensor* result) { fill_arange(result, start, step); }).take();
+    return make_range(call, out, options, count, dtype, [&](Tensor* result) { fill_arange(result, start, step); })
+        .take();
   });
 }
 
@@ -121,8 +125,8 @@ void fill_spaced(T* data, int64_t steps, const Scalar& start, const Scalar& end,
 void check_bounds(const Call& call) {
   auto dims = [&](int slot) { return is_tensor(call[slot]) ? as_tensor(call[slot])->ndim() : 0; };
   if (dims(0) || dims(1))
-    fail(call.name(), " only supports 0-dimensional start and end tensors, but got start with ", dims(0), " dimension(s) and end with ",
-         dims(1), " dimension(s).");
+    fail(call.name(), " only supports 0-dimensional start and end tensors, but got start with ", dims(0),
+         " dimension(s) and end with ", dims(1), " dimension(s).");
 }
 
 struct Spacing {
@@ -141,7 +145,8 @@ Spacing read_spacing(const Call& call, const Options& options, const char* kerne
   DType natural = complex ? complex_type(default_dtype()) : default_dtype();
   spacing.dtype = options.dtype.value_or(natural);
   if (complex && !is_complex(spacing.dtype))
-    fail("torch.", call.name(), "(): inferred dtype ", info(natural).name, " can't be safely cast to passed dtype ", info(spacing.dtype).name);
+    fail("torch.", call.name(), "(): inferred dtype ", info(natural).name, " can't be safely cast to passed dtype ",
+         info(spacing.dtype).name);
   if (spacing.steps < 0) fail("number of steps must be non-negative; got ", spacing.steps);
   if (spacing.steps > 0) {
     if (spacing.dtype == DType::Bool) fail_not_implemented(kernel, DType::Bool);
@@ -194,9 +199,12 @@ PyObject* logspace(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
 }  // namespace
 
 PyMethodDef range_functions[] = {
-    {"arange", keyword_function(arange), kKeywordCall, "arange(start=0, end, step=1): start, start + step, ... below end."},
-    {"linspace", keyword_function(linspace), kKeywordCall, "linspace(start, end, steps): evenly spaced numbers, both ends included."},
-    {"logspace", keyword_function(logspace), kKeywordCall, "logspace(start, end, steps, base=10): powers of base, evenly spaced exponents."},
+    {"arange", keyword_function(arange), kKeywordCall,
+     "arange(start=0, end, step=1): start, start + step, ... below end."},
+    {"linspace", keyword_function(linspace), kKeywordCall,
+     "linspace(start, end, steps): evenly spaced numbers, both ends included."},
+    {"logspace", keyword_function(logspace), kKeywordCall,
+     "logspace(start, end, steps, base=10): powers of base, evenly spaced exponents."},
     {nullptr, nullptr, 0, nullptr},
 };
 

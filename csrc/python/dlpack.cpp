@@ -30,14 +30,10 @@ inline constexpr const char* kUsedName<VersionedTensor> = "used_dltensor_version
 DataType type_code(DType dtype) {
   auto bits = static_cast<uint8_t>(itemsize(dtype) * 8);
   switch (dtype) {
-    case DType::Bool:
-      return {kBool, 8, 1};
-    case DType::UInt8:
-      return {kUInt, 8, 1};
-    case DType::BFloat16:
-      return {kBfloat, 16, 1};
-    default:
-      return {static_cast<uint8_t>(is_complex(dtype) ? kComplex : is_float(dtype) ? kFloat : kInt), bits, 1};
+    case DType::Bool: return {kBool, 8, 1};
+    case DType::UInt8: return {kUInt, 8, 1};
+    case DType::BFloat16: return {kBfloat, 16, 1};
+    default: return {static_cast<uint8_t>(is_complex(dtype) ? kComplex : is_float(dtype) ? kFloat : kInt), bits, 1};
   }
 }
 
@@ -72,7 +68,8 @@ Object export_tensor(Tensor* tensor, bool copied) {
   std::copy(tensor->shape->sizes(), tensor->shape->sizes() + ndim, content->geometry);
   std::copy(tensor->shape->strides(), tensor->shape->strides() + ndim, content->geometry + ndim);
   content->storage = StoragePtr::borrow(tensor->storage);
-  content->managed.tensor = {tensor->data, {kCpu, 0}, ndim, type_code(tensor->dtype), content->geometry, content->geometry + ndim, 0};
+  content->managed.tensor = {
+      tensor->data, {kCpu, 0}, ndim, type_code(tensor->dtype), content->geometry, content->geometry + ndim, 0};
   content->managed.context = content.get();
   content->managed.deleter = delete_exported<Managed>;
   if constexpr (std::is_same_v<Managed, VersionedTensor>) {
@@ -103,14 +100,17 @@ TensorPtr import_capsule(PyObject* capsule) {
   const DLTensor& tensor = managed->tensor;
   if constexpr (std::is_same_v<Managed, VersionedTensor>) {
     if (managed->version.major != kVersion.major)
-      fail(ErrorKind::Buffer, "from_dlpack: version ", kVersion.major, " of DLPack is supported; got ", managed->version.major);
+      fail(ErrorKind::Buffer, "from_dlpack: version ", kVersion.major, " of DLPack is supported; got ",
+           managed->version.major);
     static bool warned = false;
     if (managed->flags & kReadOnly) warn_read_only(warned, "DLPack capsule");
   }
-  if (tensor.device.type != kCpu) fail(ErrorKind::Buffer, "from_dlpack: expected memory of the CPU; got device type ", tensor.device.type);
+  if (tensor.device.type != kCpu)
+    fail(ErrorKind::Buffer, "from_dlpack: expected memory of the CPU; got device type ", tensor.device.type);
   std::optional<DType> dtype = read_type(tensor.dtype);
   if (!dtype)
-    fail(ErrorKind::Buffer, "from_dlpack: unsupported data type; got code ", int{tensor.dtype.code}, " with ", int{tensor.dtype.bits}, " bits");
+    fail(ErrorKind::Buffer, "from_dlpack: unsupported data type; got code ", int{tensor.dtype.code}, " with ",
+         int{tensor.dtype.bits}, " bits");
   if (tensor.ndim < 0 || tensor.ndim > kMaxDims)
     fail(ErrorKind::Buffer, "from_dlpack: at most ", kMaxDims, " dimensions are supported; got ", tensor.ndim);
   auto ndim = static_cast<size_t>(tensor.ndim);
@@ -119,7 +119,8 @@ TensorPtr import_capsule(PyObject* capsule) {
   Sizes strides = tensor.strides ? Sizes(tensor.strides, ndim) : dense->stride_span();
   for (size_t i = 0; i < ndim; ++i)
     if (strides[i] < 0)
-      fail(ErrorKind::Value, "from_dlpack: negative strides are not supported; got ", to_string(strides), "; copy the array first");
+      fail(ErrorKind::Value, "from_dlpack: negative strides are not supported; got ", to_string(strides),
+           "; copy the array first");
   if (!tensor.data && dense->numel > 0) fail(ErrorKind::Buffer, "from_dlpack: the capsule holds no memory");
   check(PyCapsule_SetName(capsule, kUsedName<Managed>) == 0);
   auto free_memory = [](void* context) {
@@ -133,7 +134,8 @@ TensorPtr import_capsule(PyObject* capsule) {
 Object call_dlpack(PyObject* source, PyObject* copy) {
   Object method = checked(PyObject_GetAttrString(source, "__dlpack__"));
   Object nothing = checked(PyTuple_New(0));
-  Object keywords = checked(Py_BuildValue("{s(ii)}", "max_version", static_cast<int>(kVersion.major), static_cast<int>(kVersion.minor)));
+  Object keywords = checked(
+      Py_BuildValue("{s(ii)}", "max_version", static_cast<int>(kVersion.major), static_cast<int>(kVersion.minor)));
   if (copy != Py_None) check(PyDict_SetItemString(keywords.get(), "copy", copy) == 0);
   Object capsule = Object::steal(PyObject_Call(method.get(), nothing.get(), keywords.get()));
   if (capsule) return capsule;
@@ -151,7 +153,8 @@ PyObject* py_from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyO
     PyObject* copy = call.has(2) ? call[2] : Py_None;
     if (copy != Py_None) call.flag(2, false);
     Object capsule = Object::borrow(source);
-    if (!PyCapsule_CheckExact(source) && PyObject_HasAttrString(source, "__dlpack__")) capsule = call_dlpack(source, copy);
+    if (!PyCapsule_CheckExact(source) && PyObject_HasAttrString(source, "__dlpack__"))
+      capsule = call_dlpack(source, copy);
     return as_object(from_dlpack_capsule(capsule.get()).take());
   });
 }
@@ -192,7 +195,8 @@ Object to_dlpack(Tensor* tensor, PyObject* max_version, bool copy) {
     Object major = checked(PySequence_GetItem(max_version, 0));
     versioned = to_int(major.get(), "__dlpack__", "max_version") >= kVersion.major;
   }
-  return versioned ? export_tensor<VersionedTensor>(source.get(), copy) : export_tensor<ManagedTensor>(source.get(), copy);
+  return versioned ? export_tensor<VersionedTensor>(source.get(), copy)
+                   : export_tensor<ManagedTensor>(source.get(), copy);
 }
 
 bool is_dlpack_capsule(PyObject* object) {
@@ -202,19 +206,24 @@ bool is_dlpack_capsule(PyObject* object) {
 
 TensorPtr from_dlpack_capsule(PyObject* capsule) {
   if (!is_dlpack_capsule(capsule))
-    fail("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already "
-         "constructed a tensor from it once.");
-  return PyCapsule_IsValid(capsule, kName<VersionedTensor>) ? import_capsule<VersionedTensor>(capsule) : import_capsule<ManagedTensor>(capsule);
+    fail(
+        "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might "
+        "have already "
+        "constructed a tensor from it once.");
+  return PyCapsule_IsValid(capsule, kName<VersionedTensor>) ? import_capsule<VersionedTensor>(capsule)
+                                                            : import_capsule<ManagedTensor>(capsule);
 }
 
 PyMethodDef dlpack_methods[] = {
-    {"__dlpack__", keyword_function(method_dlpack), kKeywordCall, "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None): a DLPack capsule."},
+    {"__dlpack__", keyword_function(method_dlpack), kKeywordCall,
+     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None): a DLPack capsule."},
     {"__dlpack_device__", method_dlpack_device, METH_NOARGS, "__dlpack_device__(): (1, 0), the CPU."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyMethodDef dlpack_functions[] = {
-    {"from_dlpack", keyword_function(py_from_dlpack), kKeywordCall, "from_dlpack(ext_tensor, *, device=None, copy=None): a tensor on the memory of another library's."},
+    {"from_dlpack", keyword_function(py_from_dlpack), kKeywordCall,
+     "from_dlpack(ext_tensor, *, device=None, copy=None): a tensor on the memory of another library's."},
     {nullptr, nullptr, 0, nullptr},
 };
 

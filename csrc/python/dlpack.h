@@ -26,7 +26,7 @@ struct DLTensor {
   int32_t ndim;
   DataType dtype;
   int64_t* shape;
-  int64_t* strides;       ///< in elements; null: row-major
+  int64_t* strides;  ///< in elements; null: row-major
   uint64_t byte_offset;
 };
 

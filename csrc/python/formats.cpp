@@ -48,7 +48,8 @@ bool is_layout(PyObject* object) { return Py_TYPE(object) == layout_type; }
 bool is_strided(PyObject* layout) { return named(layout)->value == 0; }
 
 void init_formats(PyObject* module) {
-  format_type = add_type(module, "torch.memory_format", {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"});
+  format_type = add_type(module, "torch.memory_format",
+                         {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"});
   layout_type = add_type(module, "torch.layout", {"strided", "sparse_coo", "sparse_csr"});
 }
 

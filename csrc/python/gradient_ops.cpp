@@ -58,16 +58,16 @@ void zero_recorded(Tensor* target) {
 
 TensorPtr as_strided_recorded(Tensor* tensor, Sizes sizes, Sizes strides, int64_t offset) {
   Object size = make_tuple(sizes), stride = make_tuple(strides);
-  Object start = python::checked(PyLong_FromLongLong(tensor->offset() + offset));
-  return as_result(call_op(cached_op("as_strided", [] {}), {as_object(tensor), size.get(), stride.get(), start.get()}));
+  Object start = python::checked(PyLong_FromLongLong(offset));
+  return as_result(call_op(cached_op("as_strided_within", [] {}), {as_object(tensor), size.get(), stride.get(), start.get()}));
 }
 
 NodePtr as_strided_node(Tensor* base, const Tensor* view) {
   Object size = make_tuple(view->sizes()), stride = make_tuple(view->strides());
-  Object start = python::checked(PyLong_FromLongLong(view->offset()));
+  Object start = python::checked(PyLong_FromLongLong((view->data - base->data) / itemsize(base->dtype)));
   PyObject* slots[] = {as_object(base), size.get(), stride.get(), start.get()};
   GradModeGuard recording(true);
-  NodePtr node = cached_op("as_strided", [] {}).record(slots, 1);
+  NodePtr node = cached_op("as_strided_within", [] {}).record(slots, 1);
   set_output_meta(*node, 0, view);
   return node;
 }

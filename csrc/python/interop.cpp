@@ -68,30 +68,18 @@ PyTypeObject* numpy_class(PyTypeObject*& cache, const char* name) {
 
 const char* buffer_format(DType dtype) {
   switch (dtype) {
-    case DType::Float32:
-      return "f";
-    case DType::Float64:
-      return "d";
-    case DType::Float16:
-      return "e";
-    case DType::Complex64:
-      return "Zf";
-    case DType::Complex128:
-      return "Zd";
-    case DType::Int64:
-      return sizeof(long) == 8 ? "l" : "q";
-    case DType::Int32:
-      return "i";
-    case DType::Int16:
-      return "h";
-    case DType::Int8:
-      return "b";
-    case DType::UInt8:
-      return "B";
-    case DType::Bool:
-      return "?";
-    case DType::BFloat16:
-      break;
+    case DType::Float32: return "f";
+    case DType::Float64: return "d";
+    case DType::Float16: return "e";
+    case DType::Complex64: return "Zf";
+    case DType::Complex128: return "Zd";
+    case DType::Int64: return sizeof(long) == 8 ? "l" : "q";
+    case DType::Int32: return "i";
+    case DType::Int16: return "h";
+    case DType::Int8: return "b";
+    case DType::UInt8: return "B";
+    case DType::Bool: return "?";
+    case DType::BFloat16: break;
   }
   return nullptr;
 }
@@ -106,32 +94,19 @@ std::string attribute_text(PyObject* object, const char* name) {
 
 std::optional<DType> type_of_char(char code) {
   switch (code) {
-    case 'f':
-      return DType::Float32;
-    case 'd':
-      return DType::Float64;
-    case 'e':
-      return DType::Float16;
-    case 'F':
-      return DType::Complex64;
-    case 'D':
-      return DType::Complex128;
-    case 'l':
-      return sizeof(long) == 8 ? DType::Int64 : DType::Int32;
-    case 'q':
-      return DType::Int64;
-    case 'i':
-      return DType::Int32;
-    case 'h':
-      return DType::Int16;
-    case 'b':
-      return DType::Int8;
-    case 'B':
-      return DType::UInt8;
-    case '?':
-      return DType::Bool;
-    default:
-      return std::nullopt;
+    case 'f': return DType::Float32;
+    case 'd': return DType::Float64;
+    case 'e': return DType::Float16;
+    case 'F': return DType::Complex64;
+    case 'D': return DType::Complex128;
+    case 'l': return sizeof(long) == 8 ? DType::Int64 : DType::Int32;
+    case 'q': return DType::Int64;
+    case 'i': return DType::Int32;
+    case 'h': return DType::Int16;
+    case 'b': return DType::Int8;
+    case 'B': return DType::UInt8;
+    case '?': return DType::Bool;
+    default: return std::nullopt;
   }
 }
 
@@ -166,7 +141,8 @@ class Buffer {
 
 void refuse_grad(Tensor* tensor, bool force) {
   if (tensor->device == DeviceType::Meta)
-    fail(ErrorKind::Type, "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+    fail(ErrorKind::Type,
+         "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
   if (!force && requires_grad(tensor))
     fail("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
 }
@@ -190,7 +166,8 @@ PyObject* method_array(PyObject* self, PyObject* const* args, Py_ssize_t nargs, 
       Object keywords = checked(Py_BuildValue("{sO}", "copy", Py_False));
       Object converted = checked(PyObject_Call(astype.get(), arguments.get(), keywords.get()));
       if (call[1] == Py_False && converted.get() != array.get())
-        fail(ErrorKind::Value, "Unable to avoid copy while creating an array as requested: the type has to be changed.");
+        fail(ErrorKind::Value,
+             "Unable to avoid copy while creating an array as requested: the type has to be changed.");
       if (converted.get() != array.get()) return converted.take();
     }
     if (call[1] == Py_True) return checked(PyObject_CallMethod(array.get(), "copy", nullptr)).take();
@@ -215,7 +192,8 @@ PyObject* py_frombuffer(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyOb
     int64_t count = call[2] ? call.integer(2) : -1;
     int64_t offset = call[3] ? call.integer(3) : 0;
     bool requires_grad = call.flag(4, false);
-    if (requires_grad && !is_differentiable(*dtype)) fail("Only Tensors of floating point and complex dtype can require gradients");
+    if (requires_grad && !is_differentiable(*dtype))
+      fail("Only Tensors of floating point and complex dtype can require gradients");
     TensorPtr result = from_buffer(call[0], *dtype, count, offset);
     if (requires_grad) result->flags |= kRequiresGrad;
     return as_object(result.take());
@@ -230,13 +208,15 @@ PyObject* py_rebuild(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     std::string name = Arg{call[0], "_rebuild", "dtype"};
-    const DTypeInfo* found = std::find_if(kDTypes, kDTypes + kDTypeCount, [&](const DTypeInfo& entry) { return name == entry.name; });
+    const DTypeInfo* found =
+        std::find_if(kDTypes, kDTypes + kDTypeCount, [&](const DTypeInfo& entry) { return name == entry.name; });
     if (found == kDTypes + kDTypeCount) fail("_rebuild(): expected the name of a dtype; got '", name, "'");
     Ints sizes = call.sizes(1);
     ShapePtr shape = make_shape(sizes);
     if (call.has(2)) {
       Ints strides = call.sizes(2);
-      if (strides.size() != sizes.size()) fail("_rebuild(): expected as many strides as sizes; got ", strides.size(), " and ", sizes.size());
+      if (strides.size() != sizes.size())
+        fail("_rebuild(): expected as many strides as sizes; got ", strides.size(), " and ", sizes.size());
       shape = make_shape(sizes, strides);
       if (!is_dense(shape.get())) fail("_rebuild(): expected strides without gaps; got ", to_string(strides));
     }
@@ -246,7 +226,8 @@ PyObject* py_rebuild(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
     int64_t nbytes = shape->numel * itemsize(dtype);
     if (buffer->len != nbytes) fail("_rebuild(): expected ", nbytes, " bytes of data; got ", buffer->len);
     bool grad = call.flag(4, false);
-    if (grad && !is_differentiable(dtype)) fail("Only Tensors of floating point and complex dtype can require gradients");
+    if (grad && !is_differentiable(dtype))
+      fail("Only Tensors of floating point and complex dtype can require gradients");
     TensorPtr result = empty(std::move(shape), dtype);
     std::memcpy(result->data, buffer->buf, static_cast<size_t>(nbytes));
     if (dtype == DType::Bool)  // other bytes than 0 and 1 are not values of bool
@@ -261,7 +242,8 @@ PyObject* py_rebuild(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
 }
 
 PyObject* method_reduce(PyObject* self, PyObject* protocol) {
-  return guarded([&] { return reduce(as_tensor(self), static_cast<int>(to_int(protocol, "__reduce_ex__", "protocol"))).take(); });
+  return guarded(
+      [&] { return reduce(as_tensor(self), static_cast<int>(to_int(protocol, "__reduce_ex__", "protocol"))).take(); });
 }
 
 PyObject* py_deepcopy(PyObject*, PyObject* object) {
@@ -270,16 +252,18 @@ PyObject* py_deepcopy(PyObject*, PyObject* object) {
 
 PyMethodDef functions[] = {
     {"from_numpy", py_from_numpy, METH_O, "from_numpy(ndarray): a tensor on the memory of a NumPy array."},
-    {"frombuffer", keyword_function(py_frombuffer), kKeywordCall, "frombuffer(buffer, *, dtype, count=-1, offset=0): a 1-d tensor on the memory of an object."},
-    {"_rebuild", keyword_function(py_rebuild), kKeywordCall, "_rebuild(dtype, size, stride, data, requires_grad): used by pickle."},
+    {"frombuffer", keyword_function(py_frombuffer), kKeywordCall,
+     "frombuffer(buffer, *, dtype, count=-1, offset=0): a 1-d tensor on the memory of an object."},
+    {"_rebuild", keyword_function(py_rebuild), kKeywordCall,
+     "_rebuild(dtype, size, stride, data, requires_grad): used by pickle."},
     {"_deepcopy", py_deepcopy, METH_O, "_deepcopy(input): the values on memory of their own, without history."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyObject* rebuild_function;
 
-/// The owner of an exported buffer. It holds the memory by a tensor of its own, because the exporting tensor may be given
-/// other memory meanwhile (out=); and it exports the buffer again to those who ask.
+/// The owner of an exported buffer. It holds the memory by a tensor of its own, because the exporting tensor may be
+/// given other memory meanwhile (out=); and it exports the buffer again to those who ask.
 struct Export {
   PyObject_VAR_HEAD
   Tensor* tensor;
@@ -301,8 +285,8 @@ PyType_Slot export_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(export_dea
                               {Py_bf_getbuffer, reinterpret_cast<void*>(export_getbuffer)},
                               {Py_tp_doc, const_cast<char*>("The memory behind a buffer of a tensor.")},
                               {0, nullptr}};
-PyType_Spec export_spec = {"torch._Export", sizeof(Export), sizeof(Py_ssize_t), Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                           export_slots};
+PyType_Spec export_spec = {"torch._Export", sizeof(Export), sizeof(Py_ssize_t),
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, export_slots};
 
 }  // namespace
 
@@ -312,10 +296,14 @@ Scalar scalar_of(const Tensor* tensor) {
   return dispatch(tensor->dtype, [&](auto tag) {
     using T = decltype(tag);
     T value = *tensor->as<T>();
-    if constexpr (std::is_same_v<T, bool>) return Scalar::of(value);
-    else if constexpr (std::is_integral_v<T>) return Scalar::of(static_cast<int64_t>(value));
-    else if constexpr (is_complex_v<T>) return Scalar::of(convert<complex128>(value));
-    else return Scalar::of(convert<double>(value));
+    if constexpr (std::is_same_v<T, bool>)
+      return Scalar::of(value);
+    else if constexpr (std::is_integral_v<T>)
+      return Scalar::of(static_cast<int64_t>(value));
+    else if constexpr (is_complex_v<T>)
+      return Scalar::of(convert<complex128>(value));
+    else
+      return Scalar::of(convert<double>(value));
   });
 }
 
@@ -347,8 +335,10 @@ DType numpy_type(PyObject* object) {
   std::optional<DType> type = code.size() == 1 ? type_of_char(code[0]) : std::nullopt;
   if (!type) {
     Object scalar = checked(PyObject_GetAttrString(dtype.get(), "type"));
-    fail(ErrorKind::Type, "can't convert np.ndarray of type ", PyType_Check(scalar.get()) ? reinterpret_cast<PyTypeObject*>(scalar.get())->tp_name : "?",
-         ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.");
+    fail(ErrorKind::Type, "can't convert np.ndarray of type ",
+         PyType_Check(scalar.get()) ? reinterpret_cast<PyTypeObject*>(scalar.get())->tp_name : "?",
+         ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
+         "uint8, and bool.");
   }
   return *type;
 }
@@ -361,13 +351,15 @@ bool is_native(PyObject* array) {
 
 void warn_read_only(bool& warned, const char* source) {
   if (std::exchange(warned, true)) return;
-  std::string text = "The given " + std::string(source) +
-                     " is not writable, and tensors are always writable: writing to this tensor writes to memory that should not "
-                     "change. You may want to copy it to protect its data. This warning is shown once.";
+  std::string text =
+      "The given " + std::string(source) +
+      " is not writable, and tensors are always writable: writing to this tensor writes to memory that should not "
+      "change. You may want to copy it to protect its data. This warning is shown once.";
   warn(text.c_str());
 }
 
-TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory free_memory, void* context, ArrayUse use) {
+TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory free_memory, void* context,
+                ArrayUse use) {
   int64_t reach = 0;
   ShapePtr shape = make_shape(sizes, strides);
   for (size_t i = 0; shape->numel > 0 && i < sizes.size(); ++i) reach += (sizes[i] - 1) * strides[i];
@@ -378,7 +370,9 @@ TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory 
   if (shape->numel == 0 || reinterpret_cast<uintptr_t>(data) % alignment == 0)
     return make_tensor(std::move(storage), static_cast<char*>(data), std::move(shape), dtype);
   if (use == ArrayUse::Shared)
-    warn("the elements are not aligned in memory: the tensor gets a copy of them and does not share memory with its source");
+    warn(
+        "the elements are not aligned in memory: the tensor gets a copy of them and does not share memory with its "
+        "source");
   // Whole bytes may be copied from anywhere; rows of them, as the strides say.
   TensorPtr result = empty(sizes, dtype);
   int64_t byte_sizes[kMaxDims + 1], from[kMaxDims + 1], to[kMaxDims + 1];
@@ -391,26 +385,33 @@ TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory 
   if (ndim == kMaxDims) fail("unaligned memory of ", ndim, " dimensions is not supported; copy it first");
   byte_sizes[ndim] = size;
   from[ndim] = to[ndim] = 1;
-  kernels::copy({static_cast<char*>(data), DType::UInt8, ndim + 1, byte_sizes, from}, {result->data, DType::UInt8, ndim + 1, byte_sizes, to});
+  kernels::copy({static_cast<char*>(data), DType::UInt8, ndim + 1, byte_sizes, from},
+                {result->data, DType::UInt8, ndim + 1, byte_sizes, to});
   return result;
 }
 
 TensorPtr from_numpy(PyObject* array, ArrayUse use) {
   DType dtype = numpy_type(array);
   if (!is_native(array))
-    fail(ErrorKind::Value, "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-                           "currently not supported; use array.astype(array.dtype.newbyteorder('='))");
+    fail(ErrorKind::Value,
+         "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+         "currently not supported; use array.astype(array.dtype.newbyteorder('='))");
   Buffer buffer(array, PyBUF_STRIDES);
   check(static_cast<bool>(buffer));
   int64_t size = itemsize(dtype);
   int64_t strides[kMaxDims];
-  if (buffer->ndim > kMaxDims) fail(ErrorKind::Value, "from_numpy: at most ", kMaxDims, " dimensions are supported; got ", buffer->ndim);
+  if (buffer->ndim > kMaxDims)
+    fail(ErrorKind::Value, "from_numpy: at most ", kMaxDims, " dimensions are supported; got ", buffer->ndim);
   for (int i = 0; i < buffer->ndim; ++i) {
     if (buffer->strides[i] % size != 0)
-      fail(ErrorKind::Value, "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.");
+      fail(ErrorKind::Value,
+           "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+           "memory.");
     if (buffer->strides[i] < 0)
-      fail(ErrorKind::Value, "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                             "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) ");
+      fail(ErrorKind::Value,
+           "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+           "currently supported. (You can probably work around this by making a copy of your array  with "
+           "array.copy().) ");
     strides[i] = buffer->strides[i] / size;
   }
   static bool warned = false;
@@ -437,15 +438,17 @@ TensorPtr from_buffer(PyObject* object, DType dtype, int64_t count, int64_t offs
     fail("could not retrieve buffer from object: a contiguous one is needed");
   }
   int64_t size = itemsize(dtype), length = view->len;
-  if (length == 0 || count == 0) fail(ErrorKind::Value, "both buffer length (", length, ") and count (", count, ") must not be 0");
+  if (length == 0 || count == 0)
+    fail(ErrorKind::Value, "both buffer length (", length, ") and count (", count, ") must not be 0");
   if (offset < 0 || offset >= length)
-    fail(ErrorKind::Value, "offset (", offset, " bytes) must be non-negative and no greater than buffer length (", length, " bytes) minus 1");
+    fail(ErrorKind::Value, "offset (", offset, " bytes) must be non-negative and no greater than buffer length (",
+         length, " bytes) minus 1");
   if (count > 0 && count > (length - offset) / size)
     fail(ErrorKind::Value, "requested buffer length (", count, " * ", size, " bytes) after offset (", offset,
          " bytes) must not be greater than actual buffer length (", length, " bytes)");
   if (count < 0 && (length - offset) % size != 0)
-    fail(ErrorKind::Value, "buffer length (", length - offset, " bytes) after offset (", offset, " bytes) must be a multiple of element size (",
-         size, ")");
+    fail(ErrorKind::Value, "buffer length (", length - offset, " bytes) after offset (", offset,
+         " bytes) must be a multiple of element size (", size, ")");
   if (count < 0) count = (length - offset) / size;
   static bool warned = false;
   if (!writable) warn_read_only(warned, "buffer");
@@ -463,7 +466,8 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
         if (tensor->device == DeviceType::Meta) refuse("a tensor on the meta device has no memory to export");
         if (requires_grad(tensor)) refuse("Can't export tensors that require gradient, use tensor.detach()");
         const char* format = buffer_format(tensor->dtype);
-        if (!format) refuse("Got unsupported ScalarType BFloat16: the buffer protocol has no such type, use tensor.float()");
+        if (!format)
+          refuse("Got unsupported ScalarType BFloat16: the buffer protocol has no such type, use tensor.float()");
         bool strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
         auto asks = [&](int request) { return (flags & request) == request; };
         bool packed = !strided || asks(PyBUF_C_CONTIGUOUS) || asks(PyBUF_F_CONTIGUOUS) || asks(PyBUF_ANY_CONTIGUOUS);
@@ -494,7 +498,8 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
 
 Object to_numpy(Tensor* tensor, bool force) {
   refuse_grad(tensor, force);
-  if (tensor->dtype == DType::BFloat16) fail(ErrorKind::Type, "Got unsupported ScalarType BFloat16; use tensor.float().numpy()");
+  if (tensor->dtype == DType::BFloat16)
+    fail(ErrorKind::Type, "Got unsupported ScalarType BFloat16; use tensor.float().numpy()");
   static Object as_array = [] {
     Object numpy = checked(PyImport_ImportModule("numpy"));
     return checked(PyObject_GetAttrString(numpy.get(), "asarray"));
@@ -506,19 +511,19 @@ Object to_numpy(Tensor* tensor, bool force) {
 
 // ---- Copies and pickles
 
-TensorPtr deepcopy(Tensor* tensor) {
-  return clone(tensor);
-}
+TensorPtr deepcopy(Tensor* tensor) { return clone(tensor); }
 
 Object reduce(Tensor* tensor, int protocol) {
-  if (tensor->device == DeviceType::Meta) fail("pickle: a tensor on the meta device holds no values; make it anew with torch.empty");
+  if (tensor->device == DeviceType::Meta)
+    fail("pickle: a tensor on the meta device holds no values; make it anew with torch.empty");
   bool dense = is_dense(tensor->shape);
   TensorPtr packed = dense ? TensorPtr::borrow(tensor) : contiguous(tensor);
   int64_t nbytes = packed->numel() * itemsize(packed->dtype);
   Object data;
   if (protocol >= 5) {
     // The bytes themselves, which a pickler may keep out of the stream.
-    TensorPtr bytes = make_tensor(StoragePtr::borrow(packed->storage), packed->data, make_shape({&nbytes, 1}), DType::UInt8);
+    TensorPtr bytes =
+        make_tensor(StoragePtr::borrow(packed->storage), packed->data, make_shape({&nbytes, 1}), DType::UInt8);
     data = checked(PyPickleBuffer_FromObject(as_object(bytes.get())));
   } else {
     data = checked(PyBytes_FromStringAndSize(packed->data, nbytes));
@@ -528,7 +533,8 @@ Object reduce(Tensor* tensor, int protocol) {
   PyObject* grad = requires_grad(tensor) ? Py_True : Py_False;
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(as_object(tensor)));
   PyObject* derived = type == reinterpret_cast<PyObject*>(tensor_type) ? Py_None : type;
-  Object arguments = checked(Py_BuildValue("(sOOOOO)", info(tensor->dtype).name, sizes.get(), strides.get(), data.get(), grad, derived));
+  Object arguments = checked(
+      Py_BuildValue("(sOOOOO)", info(tensor->dtype).name, sizes.get(), strides.get(), data.get(), grad, derived));
   if (tensor->dict && PyDict_Size(tensor->dict) > 0)
     return checked(PyTuple_Pack(3, rebuild_function, arguments.get(), tensor->dict));
   return checked(PyTuple_Pack(2, rebuild_function, arguments.get()));
@@ -536,7 +542,8 @@ Object reduce(Tensor* tensor, int protocol) {
 
 static PyMethodDef interop_methods[] = {
     {"numpy", keyword_function(method_numpy), kKeywordCall, "numpy(*, force=False): a NumPy array on the same memory."},
-    {"__array__", keyword_function(method_array), kKeywordCall, "__array__(dtype=None, copy=None): what NumPy asks for."},
+    {"__array__", keyword_function(method_array), kKeywordCall,
+     "__array__(dtype=None, copy=None): what NumPy asks for."},
     {"__reduce_ex__", method_reduce, METH_O, "__reduce_ex__(protocol): what pickle asks for."},
     {nullptr, nullptr, 0, nullptr},
 };

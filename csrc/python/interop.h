@@ -24,7 +24,8 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags);
 /// NumPy is never imported by these: while nobody has imported it there are no arrays.
 bool is_numpy_array(PyObject* object);
 bool is_numpy_scalar(PyObject* object);
-/// The type of the elements of an array or scalar of NumPy; throws torch's TypeError for types that tensors do not have.
+/// The type of the elements of an array or scalar of NumPy; throws torch's TypeError for types that tensors do not
+/// have.
 DType numpy_type(PyObject* array_or_scalar);
 /// Whether the elements of a NumPy array have this machine's byte order.
 bool is_native(PyObject* array);
@@ -38,8 +39,8 @@ TensorPtr from_buffer(PyObject* object, DType dtype, int64_t count, int64_t offs
 /// Memory that belongs to somebody else, as a tensor; it is copied (with a warning) where the elements are not aligned.
 TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory free_memory, void* context,
                 ArrayUse use = ArrayUse::Shared);
-/// Tells, once for each source ("NumPy array", "buffer"), that writing to the tensor writes to memory that should not be
-/// written.
+/// Tells, once for each source ("NumPy array", "buffer"), that writing to the tensor writes to memory that should not
+/// be written.
 void warn_read_only(bool& warned, const char* source);
 
 /// The values on memory of their own, without history.

@@ -73,15 +73,16 @@ Call::Call(const Signature& signature, PyObject* const* args, Py_ssize_t nargs, 
     }
   }
   if (taken > signature.positional_)
-    fail(ErrorKind::Type, name(), "() takes ", signature.positional_, " positional argument", signature.positional_ == 1 ? "" : "s",
-         " but ", nargs, nargs == 1 ? " was" : " were", " given");
+    fail(ErrorKind::Type, name(), "() takes ", signature.positional_, " positional argument",
+         signature.positional_ == 1 ? "" : "s", " but ", nargs, nargs == 1 ? " was" : " were", " given");
   std::copy(args, args + taken, slots_);
   if (keywords_) {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
       PyObject* key = PyTuple_GET_ITEM(kwnames, k);
       int slot = signature.find(key);
       if (slot < 0) fail(ErrorKind::Type, name(), "() got an unexpected keyword argument '", text_of(key), "'");
-      if (slots_[slot]) fail(ErrorKind::Type, name(), "() got multiple values for argument '", signature.texts_[slot], "'");
+      if (slots_[slot])
+        fail(ErrorKind::Type, name(), "() got multiple values for argument '", signature.texts_[slot], "'");
       slots_[slot] = args[nargs + k];
     }
   }
@@ -157,8 +158,10 @@ Scalar Call::number(int slot) const {
   Scalar scalar;
   to_scalar(object, &scalar);
   if (PyLong_Check(object) && scalar.category == Category::Float) {
-    if (scalar.real < 0) fail(ErrorKind::Overflow, "can't convert negative int to unsigned: ", describe(slot), " is below -2**63");
-    if (scalar.real >= 0x1p64) fail(ErrorKind::Overflow, "int too big to convert: ", describe(slot), " must be less than 2**64");
+    if (scalar.real < 0)
+      fail(ErrorKind::Overflow, "can't convert negative int to unsigned: ", describe(slot), " is below -2**63");
+    if (scalar.real >= 0x1p64)
+      fail(ErrorKind::Overflow, "int too big to convert: ", describe(slot), " must be less than 2**64");
   }
   return scalar;
 }
@@ -170,13 +173,15 @@ Ints Call::read_sizes(int slot, PyObject* const* items, Py_ssize_t count) const 
     // torch looks at the first type only: (2, True) is (2, 1).
     if (!is_integer_like(item) && !(i > 0 && PyBool_Check(item))) {
       if (n_rest_ == 1) wrong_type(slot, "tuple of ints", item);
-      fail(ErrorKind::Type, describe(slot), " must be tuple of ints, but found element of type ", Py_TYPE(item)->tp_name, " at pos ", i);
+      fail(ErrorKind::Type, describe(slot), " must be tuple of ints, but found element of type ",
+           Py_TYPE(item)->tp_name, " at pos ", i);
     }
     Object index = checked(PyNumber_Index(item));
     int overflow = 0;
     int64_t value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
     if (overflow)
-      fail(ErrorKind::Type, describe(slot), " failed to unpack the object at pos ", i + 1, ": Overflow when unpacking long long");
+      fail(ErrorKind::Type, describe(slot), " failed to unpack the object at pos ", i + 1,
+           ": Overflow when unpacking long long");
     sizes.push(value, name());
   }
   return sizes;
@@ -193,8 +198,9 @@ Ints Call::sizes(int slot) const {
 std::optional<DType> Call::dtype(int slot) const {
   if (!has(slot)) return std::nullopt;
   PyObject* object = slots_[slot];
-  bool python_type = object == reinterpret_cast<PyObject*>(&PyFloat_Type) || object == reinterpret_cast<PyObject*>(&PyLong_Type) ||
-                     object == reinterpret_cast<PyObject*>(&PyBool_Type) || object == reinterpret_cast<PyObject*>(&PyComplex_Type);
+  bool python_type =
+      object == reinterpret_cast<PyObject*>(&PyFloat_Type) || object == reinterpret_cast<PyObject*>(&PyLong_Type) ||
+      object == reinterpret_cast<PyObject*>(&PyBool_Type) || object == reinterpret_cast<PyObject*>(&PyComplex_Type);
   if (!python_type && !is_dtype(object)) wrong_type(slot, "torch.dtype");
   return to_dtype(object);
 }
@@ -215,7 +221,8 @@ Options Call::options() const {
   if (has(layout)) {
     if (!is_layout(slots_[layout])) wrong_type(layout, "torch.layout");
     if (!is_strided(slots_[layout]))
-      fail(name(), "(): only the layout torch.strided is supported; got ", text_of(slots_[layout]), "; leave layout out");
+      fail(name(), "(): only the layout torch.strided is supported; got ", text_of(slots_[layout]),
+           "; leave layout out");
   }
   int device = first + kDeviceSlot;
   if (has(device)) {

@@ -41,7 +41,7 @@ class Signature {
   int slots_ = 0;
   int positional_;
   int required_;
-  int options_;                     ///< the first option's slot
+  int options_;  ///< the first option's slot
   int varargs_ = -1;
 };
 

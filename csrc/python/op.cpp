@@ -207,15 +207,11 @@ Object Op::call_plain(PyObject* const* slots) {
     for (uint32_t i = 0; i < n; ++i) mark_view(as_tensor(items[i]), as_tensor(slots[0]), origin);
   }
   if (recorded) {
-    std::vector<Tensor*> outputs(n);
-    bool any = false;
-    for (uint32_t i = 0; i < n; ++i) {
-      outputs[i] = as_tensor(items[i]);
-      any |= is_differentiable(outputs[i]->dtype);
-    }
-    if (any) {
+    // The items are tensors, and a Tensor* is a PyObject*.
+    auto* outputs = reinterpret_cast<Tensor**>(items);
+    if (std::any_of(outputs, outputs + n, [](Tensor* output) { return is_differentiable(output->dtype); })) {
       NodePtr node = record(slots, n);
-      save_outputs(*node, slots, outputs.data());
+      save_outputs(*node, slots, outputs);
       for (uint32_t i = 0; i < n; ++i) {
         set_output_meta(*node, i, outputs[i]);
         bool differentiable = output_is_differentiable.empty() || (i < output_is_differentiable.size() && output_is_differentiable[i]);
@@ -399,6 +395,8 @@ NodePtr Op::record(PyObject* const* slots, uint32_t n_outputs) const {
                                                     PySequence_Fast_ITEMS(object) + PySequence_Fast_GET_SIZE(object), is_tensor)) {
         Object tuple = checked(PySequence_Tuple(object));
         node->saved()[i].save_list(tuple.get());
+      } else if (PyList_Check(object)) {
+        node->saved()[i].save_object(checked(PyList_AsTuple(object)).get());  // the caller may change the list later
       } else {
         node->saved()[i].save_object(object);
       }

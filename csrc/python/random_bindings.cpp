@@ -1,7 +1,7 @@
+// Random tensors: the functions that make them and the fills in place.
 #include "python/random_bindings.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "core/lock.h"
 #include "core/mode.h"
@@ -14,143 +14,6 @@
 
 namespace adjoint::python {
 namespace {
-
-// ---- The Generator type
-
-struct GeneratorObject {
-  PyObject_HEAD
-  Generator* generator;
-  bool owned;
-};
-
-PyTypeObject* generator_type;
-PyObject* default_object;
-
-Generator& generator_in(PyObject* self) { return *reinterpret_cast<GeneratorObject*>(self)->generator; }
-
-PyObject* wrap_generator(Generator* generator, bool owned) {
-  auto* self = PyObject_New(GeneratorObject, generator_type);
-  if (!self) return nullptr;
-  self->generator = generator;
-  self->owned = owned;
-  return reinterpret_cast<PyObject*>(self);
-}
-
-PyObject* generator_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
-  return guarded([&] {
-    static const char* names[] = {"device", nullptr};
-    PyObject* device = Py_None;
-    check(PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device));
-    if (PyLong_Check(device)) fail("Cannot access accelerator device when none is available; use device='cpu'");
-    if (device != Py_None && to_device(device) != DeviceType::Cpu) fail("Generator: only device='cpu' is supported");
-    auto generator = std::make_unique<Generator>();
-    Object self = checked(wrap_generator(generator.get(), true));
-    generator.release();
-    return self.take();
-  });
-}
-
-void generator_dealloc(PyObject* self) {
-  auto* object = reinterpret_cast<GeneratorObject*>(self);
-  if (object->owned) delete object->generator;
-  PyTypeObject* type = Py_TYPE(self);
-  PyObject_Free(self);
-  Py_DECREF(type);
-}
-
-/// Seeds are 64 bits, written as a signed or as an unsigned number.
-uint64_t to_seed(PyObject* object) {
-  int overflow = 0;
-  int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  if (overflow == 0) return static_cast<uint64_t>(value);
-  uint64_t wide = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
-  if (overflow < 0 || PyErr_Occurred()) {
-    PyErr_Clear();
-    fail(ErrorKind::Value, "Overflow when unpacking long long: a seed is a number from -2**63 to 2**64 - 1");
-  }
-  return wide;
-}
-
-PyObject* generator_manual_seed(PyObject* self, PyObject* seed) {
-  return guarded([&] {
-    if (!PyLong_Check(seed) || PyBool_Check(seed)) fail("manual_seed expected a long, but got ", Py_TYPE(seed)->tp_name);
-    generator_in(self).manual_seed(to_seed(seed));
-    return Py_NewRef(self);
-  });
-}
-PyObject* generator_seed(PyObject* self, PyObject*) {
-  return guarded([&] {
-    uint64_t seed = nondeterministic_seed();
-    generator_in(self).manual_seed(seed);
-    return PyLong_FromUnsignedLongLong(seed);
-  });
-}
-PyObject* generator_initial_seed(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(generator_in(self).initial_seed()); }
-PyObject* generator_get_state(PyObject* self, PyObject*) {
-  return guarded([&] {
-    std::vector<uint8_t> state = generator_in(self).get_state();
-    auto size = static_cast<int64_t>(state.size());
-    TensorPtr result = empty({&size, 1}, DType::UInt8);
-    std::copy(state.begin(), state.end(), result->as<uint8_t>());
-    return as_object(result.take());
-  });
-}
-PyObject* generator_set_state(PyObject* self, PyObject* state) {
-  return guarded([&] {
-    if (!is_tensor(state)) fail(ErrorKind::Type, "expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
-    Tensor* bytes = as_tensor(state);
-    if (bytes->dtype != DType::UInt8 || bytes->device != DeviceType::Cpu) fail(ErrorKind::Type, "RNG state must be a torch.ByteTensor");
-    TensorPtr packed = contiguous(bytes);
-    generator_in(self).set_state(packed->as<uint8_t>(), static_cast<size_t>(packed->numel()));
-    return Py_NewRef(self);
-  });
-}
-PyObject* generator_clone_state(PyObject* self, PyObject*) {
-  return guarded([&] {
-    auto copy = std::make_unique<Generator>();
-    std::vector<uint8_t> state = generator_in(self).get_state();
-    copy->set_state(state.data(), state.size());
-    Object result = checked(wrap_generator(copy.get(), true));
-    copy.release();
-    return result.take();
-  });
-}
-PyObject* generator_device(PyObject*, void*) { return Py_NewRef(device_object(DeviceType::Cpu)); }
-
-PyMethodDef generator_methods[] = {
-    {"manual_seed", generator_manual_seed, METH_O, "manual_seed(seed): starts the stream of this seed; returns self."},
-    {"seed", generator_seed, METH_NOARGS, "seed(): starts an unpredictable stream and returns its seed."},
-    {"initial_seed", generator_initial_seed, METH_NOARGS, "initial_seed(): the seed the stream was started with."},
-    {"get_state", generator_get_state, METH_NOARGS, "get_state(): the state as a uint8 tensor."},
-    {"set_state", generator_set_state, METH_O, "set_state(state): goes on from a state; returns self."},
-    {"clone_state", generator_clone_state, METH_NOARGS, "clone_state(): a second generator in the same state."},
-    {nullptr, nullptr, 0, nullptr},
-};
-PyGetSetDef generator_getset[] = {{"device", generator_device, nullptr, "The device of the generator: the CPU.", nullptr},
-                                  {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot generator_slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_new)},
-                                 {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
-                                 {Py_tp_methods, generator_methods},
-                                 {Py_tp_getset, generator_getset},
-                                 {Py_tp_doc, const_cast<char*>("Generator(device='cpu'): a stream of random numbers.")},
-                                 {0, nullptr}};
-PyType_Spec generator_spec = {"torch.Generator", sizeof(GeneratorObject), 0, Py_TPFLAGS_DEFAULT, generator_slots};
-
-/// manual_seed(seed) of the default generator takes whatever int() takes.
-PyObject* py_manual_seed(PyObject*, PyObject* seed) {
-  return guarded([&] {
-    Object number = checked(PyNumber_Long(seed));
-    default_generator().manual_seed(to_seed(number.get()));
-    return Py_NewRef(default_object);
-  });
-}
-PyObject* py_seed(PyObject*, PyObject*) { return generator_seed(default_object, nullptr); }
-PyObject* py_initial_seed(PyObject*, PyObject*) { return generator_initial_seed(default_object, nullptr); }
-PyObject* py_get_rng_state(PyObject*, PyObject*) { return generator_get_state(default_object, nullptr); }
-PyObject* py_set_rng_state(PyObject*, PyObject* state) {
-  Object result = Object::steal(generator_set_state(default_object, state));
-  return result ? Py_NewRef(Py_None) : nullptr;
-}
 
 // ---- History
 
@@ -172,7 +35,8 @@ class ForgetKind final : public NodeKind {
 
 /// The node of a result that depends on its operands only in form; null when nothing is to be recorded.
 NodePtr forget(const ForgetKind& kind, std::initializer_list<Tensor*> operands) {
-  bool any = std::any_of(operands.begin(), operands.end(), [](Tensor* operand) { return operand && requires_grad(operand); });
+  bool any =
+      std::any_of(operands.begin(), operands.end(), [](Tensor* operand) { return operand && requires_grad(operand); });
   if (!any || !grad_enabled() || (mode_flags & kInferenceMode)) return {};
   NodePtr node = make_node(kind, 1, static_cast<uint32_t>(operands.size()), 0);
   uint32_t i = 0;
@@ -210,8 +74,10 @@ void check_writable(const Tensor* tensor) {
   if (tensor->device == DeviceType::Meta) return;
   for (int d = 0; d < tensor->ndim(); ++d)
     if (tensor->size(d) > 1 && tensor->stride(d) == 0)
-      fail("unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-           "clone() the tensor before performing the operation.");
+      fail(
+          "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+          "Please "
+          "clone() the tensor before performing the operation.");
 }
 
 /// Runs fill(data, n) on memory in the order of the tensor's elements in memory.
@@ -229,10 +95,13 @@ void fill_in_order(Tensor* tensor, Fill fill) {
   ShapePtr shape = make_shape({order.sizes, static_cast<size_t>(order.ndim)});
   WithoutLock unlocked(n);
   fill(packed->data, n);
-  kernels::copy({packed->data, tensor->dtype, order.ndim, shape->sizes(), shape->strides()}, order.view(tensor->data, tensor->dtype));
+  kernels::copy({packed->data, tensor->dtype, order.ndim, shape->sizes(), shape->strides()},
+                order.view(tensor->data, tensor->dtype));
 }
 
-NormalStream normal_stream(const Tensor* tensor) { return tensor->contiguous() ? NormalStream::Blocks : NormalStream::Elementwise; }
+NormalStream normal_stream(const Tensor* tensor) {
+  return tensor->contiguous() ? NormalStream::Blocks : NormalStream::Elementwise;
+}
 
 void fill_normal(Tensor* tensor, Generator& generator, double mean, double std) {
   if (tensor->numel() == 0 && std >= 0) return;  // torch does not look at the type then
@@ -242,7 +111,8 @@ void fill_normal(Tensor* tensor, Generator& generator, double mean, double std) 
 }
 
 void fill_uniform(Tensor* tensor, Generator& generator, double low, double high) {
-  fill_in_order(tensor, [&](void* data, int64_t n) { adjoint::fill_uniform(generator, tensor->dtype, data, n, low, high); });
+  fill_in_order(tensor,
+                [&](void* data, int64_t n) { adjoint::fill_uniform(generator, tensor->dtype, data, n, low, high); });
 }
 
 void fill_whole(Tensor* tensor, Generator& generator, int64_t low, int64_t high) {
@@ -267,7 +137,9 @@ void fill_bernoulli_tensor(Tensor* tensor, Generator& generator, Tensor* p) {
   for (int i = 0; i < order.ndim; ++i) ordered[i] = strides[order.dims[i]];
   TensorPtr packed = empty(make_shape({order.sizes, static_cast<size_t>(order.ndim)}), p->dtype);
   kernels::copy({p->data, p->dtype, order.ndim, order.sizes, ordered}, packed->view());
-  fill_in_order(tensor, [&](void* data, int64_t n) { fill_bernoulli(generator, tensor->dtype, data, n, p->dtype, packed->data); });
+  fill_in_order(tensor, [&](void* data, int64_t n) {
+    fill_bernoulli(generator, tensor->dtype, data, n, p->dtype, packed->data);
+  });
 }
 
 /// target *= other, broadcast; `add_in_place` of the tape is its sister.
@@ -338,7 +210,8 @@ PyObject* method_random(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
         fill_in_order(tensor, [&](void* data, int64_t n) { fill_random_from(generator, tensor->dtype, data, n, low); });
       });
     int64_t high = call.integer(1);
-    return change(self, "random_", call[0] ? ranged : bounded, [&](Tensor* tensor) { fill_whole(tensor, generator, low, high); });
+    return change(self, "random_", call[0] ? ranged : bounded,
+                  [&](Tensor* tensor) { fill_whole(tensor, generator, low, high); });
   });
 }
 
@@ -349,7 +222,8 @@ PyObject* method_bernoulli(PyObject* self, PyObject* const* args, Py_ssize_t nar
     Call call(signature, args, nargs, kwnames);
     Generator& generator = to_generator(call[1]);
     if (call[0] && is_tensor(call[0]))
-      return change(self, "bernoulli_", of_tensor, [&](Tensor* tensor) { fill_bernoulli_tensor(tensor, generator, call.tensor(0)); });
+      return change(self, "bernoulli_", of_tensor,
+                    [&](Tensor* tensor) { fill_bernoulli_tensor(tensor, generator, call.tensor(0)); });
     double p = call.real(0, 0.5);
     return change(self, "bernoulli_", of_number, [&](Tensor* tensor) {
       fill_in_order(tensor, [&](void* data, int64_t n) { fill_bernoulli(generator, tensor->dtype, data, n, p); });
@@ -365,7 +239,8 @@ PyObject* method_exponential(PyObject* self, PyObject* const* args, Py_ssize_t n
     Generator& generator = to_generator(call[1]);
     double lambda = call.real(0, 1);
     return change(self, "exponential_", kind, [&](Tensor* tensor) {
-      fill_in_order(tensor, [&](void* data, int64_t n) { fill_exponential(generator, tensor->dtype, data, n, lambda); });
+      fill_in_order(tensor,
+                    [&](void* data, int64_t n) { fill_exponential(generator, tensor->dtype, data, n, lambda); });
     });
   });
 }
@@ -391,7 +266,8 @@ PyObject* method_log_normal(PyObject* self, PyObject* const* args, Py_ssize_t na
     Generator& generator = to_generator(call[2]);
     double mean = call.real(0, 1), std = call.real(1, 2);
     return change(self, "log_normal_", kind, [&](Tensor* tensor) {
-      fill_in_order(tensor, [&](void* data, int64_t n) { fill_log_normal(generator, tensor->dtype, data, n, mean, std); });
+      fill_in_order(tensor,
+                    [&](void* data, int64_t n) { fill_log_normal(generator, tensor->dtype, data, n, mean, std); });
     });
   });
 }
@@ -404,7 +280,8 @@ PyObject* method_cauchy(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     Generator& generator = to_generator(call[2]);
     double median = call.real(0, 0), sigma = call.real(1, 1);
     return change(self, "cauchy_", kind, [&](Tensor* tensor) {
-      fill_in_order(tensor, [&](void* data, int64_t n) { fill_cauchy(generator, tensor->dtype, data, n, median, sigma); });
+      fill_in_order(tensor,
+                    [&](void* data, int64_t n) { fill_cauchy(generator, tensor->dtype, data, n, median, sigma); });
     });
   });
 }
@@ -429,7 +306,9 @@ PyObject* py_rand(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* 
     Options options = call.options();
     Tensor* out = read_out(call, 2, options);
     Generator& generator = to_generator(call[1]);
-    return make_random(call, out, options, make_shape(call.sizes(0)), default_dtype(), [&](Tensor* t) { fill_uniform(t, generator, 0, 1); }).take();
+    return make_random(call, out, options, make_shape(call.sizes(0)), default_dtype(),
+                       [&](Tensor* t) { fill_uniform(t, generator, 0, 1); })
+        .take();
   });
 }
 
@@ -440,7 +319,9 @@ PyObject* py_randn(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
     Options options = call.options();
     Tensor* out = read_out(call, 2, options);
     Generator& generator = to_generator(call[1]);
-    return make_random(call, out, options, make_shape(call.sizes(0)), default_dtype(), [&](Tensor* t) { fill_normal(t, generator, 0, 1); }).take();
+    return make_random(call, out, options, make_shape(call.sizes(0)), default_dtype(),
+                       [&](Tensor* t) { fill_normal(t, generator, 0, 1); })
+        .take();
   });
 }
 
@@ -461,7 +342,9 @@ PyObject* py_randint(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
     Tensor* out = read_out(call, 4, options);
     Generator& generator = to_generator(call[3]);
     int64_t low = call[0] ? call.integer(0) : 0, high = call.integer(1);
-    return make_random(call, out, options, make_shape(call.sizes(2)), DType::Int64, [&](Tensor* t) { fill_whole(t, generator, low, high); }).take();
+    return make_random(call, out, options, make_shape(call.sizes(2)), DType::Int64,
+                       [&](Tensor* t) { fill_whole(t, generator, low, high); })
+        .take();
   });
 }
 
@@ -471,7 +354,8 @@ PyObject* random_like(const Call& call, int memory_format, Fill fill) {
   Tensor* input = call.tensor(0);
   Options options = call.options();
   if (input->device == DeviceType::Meta) options.device = DeviceType::Meta;
-  return make_random(call, nullptr, options, shape_like(input, call.memory_format(memory_format)), input->dtype, fill).take();
+  return make_random(call, nullptr, options, shape_like(input, call.memory_format(memory_format)), input->dtype, fill)
+      .take();
 }
 
 PyObject* py_rand_like(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -492,7 +376,8 @@ PyObject* py_randn_like(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyOb
 }
 /// randint_like(input, high) and randint_like(input, low, high).
 PyObject* py_randint_like(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  static const Signature signature("randint_like", {"input", "low", "high"}, 1, {"generator", "memory_format"}, kAllOptions);
+  static const Signature signature("randint_like", {"input", "low", "high"}, 1, {"generator", "memory_format"},
+                                   kAllOptions);
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     if (nargs == 2 && !call[2]) call.move(1, 2);
@@ -535,15 +420,18 @@ void check_deviations(const Tensor* std) {
   TensorPtr values = cast(const_cast<Tensor*>(std), DType::Float64);
   TensorPtr packed = contiguous(values.get());
   const double* data = packed->as<double>();
-  if (std::any_of(data, data + packed->numel(), [](double value) { return value < 0; })) fail("normal expects all elements of std >= 0.0");
+  if (std::any_of(data, data + packed->numel(), [](double value) { return value < 0; }))
+    fail("normal expects all elements of std >= 0.0");
 }
 
 /// Normal numbers whose mean or deviation (or both) are tensors.
-TensorPtr normal_of(const Call& call, Generator& generator, Tensor* mean, Tensor* std, double mean_value, double std_value) {
+TensorPtr normal_of(const Call& call, Generator& generator, Tensor* mean, Tensor* std, double mean_value,
+                    double std_value) {
   int64_t sizes[kMaxDims];
   Sizes of_mean = mean ? mean->sizes() : Sizes(), of_std = std ? std->sizes() : Sizes();
   for (Tensor* tensor : {mean, std})
-    if (tensor && tensor->device == DeviceType::Meta) fail(call.name(), "(): a tensor on the meta device holds no values");
+    if (tensor && tensor->device == DeviceType::Meta)
+      fail(call.name(), "(): a tensor on the meta device holds no values");
   auto ndim = static_cast<size_t>(broadcast_sizes(of_mean, of_std, sizes));
   if (std) check_deviations(std);
   DType dtype = mean && std ? promote(mean->dtype, std->dtype) : (mean ? mean : std)->dtype;
@@ -577,10 +465,13 @@ PyObject* py_normal(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
       auto fill = [&](Tensor* t) { fill_normal(t, generator, mean_value, std_value); };
       return make_random(call, out, options, make_shape(call.sizes(2)), default_dtype(), fill).take();
     }
-    if (call[2]) fail(ErrorKind::Type, "normal(): size= is taken only where mean and std are numbers; their tensors give the sizes here");
+    if (call[2])
+      fail(ErrorKind::Type,
+           "normal(): size= is taken only where mean and std are numbers; their tensors give the sizes here");
     TensorPtr result = normal_of(call, generator, mean, std, mean_value, std_value);
     if (out) return write_out(call.name(), out, cast(result.get(), out->dtype).get()).take();
-    if (NodePtr node = forget(mean && std ? of_both : mean ? of_mean : of_std, {mean, std})) set_history(result.get(), node.get(), 0);
+    if (NodePtr node = forget(mean && std ? of_both : mean ? of_mean : of_std, {mean, std}))
+      set_history(result.get(), node.get(), 0);
     return finish(std::move(result), Options()).take();
   });
 }
@@ -616,50 +507,44 @@ PyObject* method_bernoulli_copy(PyObject* self, PyObject* const* args, Py_ssize_
 }
 
 PyMethodDef functions[] = {
-    {"manual_seed", py_manual_seed, METH_O, "manual_seed(seed): starts the default generator's stream of this seed."},
-    {"seed", py_seed, METH_NOARGS, "seed(): starts an unpredictable stream and returns its seed."},
-    {"initial_seed", py_initial_seed, METH_NOARGS, "initial_seed(): the seed of the default generator."},
-    {"get_rng_state", py_get_rng_state, METH_NOARGS, "get_rng_state(): the default generator's state as a uint8 tensor."},
-    {"set_rng_state", py_set_rng_state, METH_O, "set_rng_state(state): goes on from a state."},
     {"rand", keyword_function(py_rand), kKeywordCall, "rand(*size): uniform numbers from [0, 1)."},
     {"randn", keyword_function(py_randn), kKeywordCall, "randn(*size): standard normal numbers."},
-    {"randint", keyword_function(py_randint), kKeywordCall, "randint(low=0, high, size): whole numbers from [low, high)."},
+    {"randint", keyword_function(py_randint), kKeywordCall,
+     "randint(low=0, high, size): whole numbers from [low, high)."},
     {"randperm", keyword_function(py_randperm), kKeywordCall, "randperm(n): a random permutation of 0 ... n - 1."},
-    {"rand_like", keyword_function(py_rand_like), kKeywordCall, "rand_like(input): rand of the input's shape and type."},
-    {"randn_like", keyword_function(py_randn_like), kKeywordCall, "randn_like(input): randn of the input's shape and type."},
-    {"randint_like", keyword_function(py_randint_like), kKeywordCall, "randint_like(input, low=0, high): randint of the input's shape and type."},
+    {"rand_like", keyword_function(py_rand_like), kKeywordCall,
+     "rand_like(input): rand of the input's shape and type."},
+    {"randn_like", keyword_function(py_randn_like), kKeywordCall,
+     "randn_like(input): randn of the input's shape and type."},
+    {"randint_like", keyword_function(py_randint_like), kKeywordCall,
+     "randint_like(input, low=0, high): randint of the input's shape and type."},
     {"normal", keyword_function(py_normal), kKeywordCall, "normal(mean, std, size=None): normal numbers."},
-    {"bernoulli", keyword_function(py_bernoulli), kKeywordCall, "bernoulli(input, p=None): ones with the probabilities of input, or with probability p."},
+    {"bernoulli", keyword_function(py_bernoulli), kKeywordCall,
+     "bernoulli(input, p=None): ones with the probabilities of input, or with probability p."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 }  // namespace
 
-Generator& to_generator(PyObject* object) {
-  if (!object || object == Py_None) return default_generator();
-  if (Py_TYPE(object) != generator_type)
-    fail(ErrorKind::Type, "argument 'generator' must be torch.Generator, not ", Py_TYPE(object)->tp_name);
-  return generator_in(object);
-}
-
 PyMethodDef random_methods[] = {
     {"uniform_", keyword_function(method_uniform), kKeywordCall, "uniform_(from=0, to=1): uniform numbers in place."},
     {"normal_", keyword_function(method_normal), kKeywordCall, "normal_(mean=0, std=1): normal numbers in place."},
     {"random_", keyword_function(method_random), kKeywordCall, "random_(from=0, to=None): whole numbers in place."},
-    {"bernoulli_", keyword_function(method_bernoulli), kKeywordCall, "bernoulli_(p=0.5): ones with probability p, else zeros, in place."},
-    {"exponential_", keyword_function(method_exponential), kKeywordCall, "exponential_(lambd=1): exponential numbers in place."},
+    {"bernoulli_", keyword_function(method_bernoulli), kKeywordCall,
+     "bernoulli_(p=0.5): ones with probability p, else zeros, in place."},
+    {"exponential_", keyword_function(method_exponential), kKeywordCall,
+     "exponential_(lambd=1): exponential numbers in place."},
     {"geometric_", keyword_function(method_geometric), kKeywordCall, "geometric_(p): geometric numbers in place."},
-    {"log_normal_", keyword_function(method_log_normal), kKeywordCall, "log_normal_(mean=1, std=2): log-normal numbers in place."},
+    {"log_normal_", keyword_function(method_log_normal), kKeywordCall,
+     "log_normal_(mean=1, std=2): log-normal numbers in place."},
     {"cauchy_", keyword_function(method_cauchy), kKeywordCall, "cauchy_(median=0, sigma=1): Cauchy numbers in place."},
-    {"bernoulli", keyword_function(method_bernoulli_copy), kKeywordCall, "bernoulli(p=None): ones with the probabilities of self, or with probability p."},
+    {"bernoulli", keyword_function(method_bernoulli_copy), kKeywordCall,
+     "bernoulli(p=None): ones with the probabilities of self, or with probability p."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 void init_random(PyObject* module) {
-  generator_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&generator_spec)).take());
-  check(PyModule_AddObjectRef(module, "Generator", reinterpret_cast<PyObject*>(generator_type)) == 0);
-  default_object = checked(wrap_generator(&default_generator(), false)).take();
-  check(PyModule_AddObjectRef(module, "default_generator", default_object) == 0);
+  init_generator(module);
   check(PyModule_AddFunctions(module, functions) == 0);
 }
 

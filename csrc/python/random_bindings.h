@@ -12,6 +12,8 @@ Generator& to_generator(PyObject* object);
 
 /// uniform_, normal_, random_, ..., to be methods of Tensor.
 extern PyMethodDef random_methods[];
+/// Adds everything to the module; calls init_generator, which adds the Generator type and the functions of seeds.
 void init_random(PyObject* module);
+void init_generator(PyObject* module);
 
 }  // namespace adjoint::python

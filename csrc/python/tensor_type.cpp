@@ -25,7 +25,6 @@ Tensor* tensor_of(PyObject* self) { return as_tensor(self); }
 void drop_references(Tensor* tensor) {
   destroy_extra(tensor);
   if (Node* node = std::exchange(tensor->grad_fn, nullptr)) release(node);
-  if (Tensor* grad = std::exchange(tensor->grad, nullptr)) release(grad);
   Py_CLEAR(tensor->dict);
 }
 
@@ -45,9 +44,9 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   Tensor* tensor = tensor_of(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(tensor->dict);
-  Py_VISIT(as_object(tensor->grad));
   if (tensor->grad_fn) Py_VISIT(as_object(tensor->grad_fn));
   if (tensor->extra) {
+    Py_VISIT(as_object(tensor->extra->grad));
     Py_VISIT(as_object(tensor->extra->base));
     if (tensor->extra->accumulator_parked) Py_VISIT(as_object(tensor->extra->accumulator));
     Py_VISIT(tensor->extra->hooks);
@@ -115,7 +114,7 @@ PyObject* get_retains_grad(PyObject* self, void*) {
 PyObject* get_grad(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Tensor* tensor = tensor_of(self);
-    if (tensor->grad) return Py_NewRef(as_object(tensor->grad));
+    if (Tensor* grad = grad_of(tensor)) return Py_NewRef(as_object(grad));
     if (tensor->grad_fn && !(tensor->flags & kRetainsGrad)) {
       int failed = PyErr_WarnEx(PyExc_UserWarning,
                                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
@@ -133,7 +132,7 @@ int put_grad(PyObject* self, PyObject* value, void*) {
       [&] {
         Tensor* tensor = tensor_of(self);
         if (!value || value == Py_None) {
-          if (Tensor* old = std::exchange(tensor->grad, nullptr)) release(old);
+          set_grad(tensor, {});
           return 0;
         }
         if (!is_tensor(value))
@@ -146,8 +145,7 @@ int put_grad(PyObject* self, PyObject* value, void*) {
         if (!same_sizes(grad->shape, tensor->shape))
           fail("attempting to assign a gradient of size '", to_string(grad->sizes()), "' to a tensor of size '", to_string(tensor->sizes()),
                "'. Please ensure that the gradient and the tensor are the same size");
-        retain(grad);
-        if (Tensor* old = std::exchange(tensor->grad, grad)) release(old);
+        set_grad(tensor, TensorPtr::borrow(grad));
         return 0;
       },
       -1);

@@ -208,7 +208,7 @@ class Run {
       return;
     }
     bool in_place = !request_.create_graph && as_object(pending)->ob_refcnt == 1 && pending->storage->refs == 1 &&
-                    !pending->storage->free_memory && is_dense(pending->shape) && !pending->grad_fn;
+                    !pending->storage->owner && is_dense(pending->shape) && !pending->grad_fn;
     if (in_place) {
       add_in_place(pending, grad.get());
     } else {

@@ -196,27 +196,27 @@ static bool grad_layout_fits(const Shape* grad, const Shape* leaf) {
 
 void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
   if (!grad) return;
-  if (!leaf->grad) {
+  Tensor* before = grad_of(leaf);
+  if (!before) {
     bool layout_fits = grad_layout_fits(grad->shape, leaf->shape);
-    bool sole_owner = as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && grad->storage->free_memory == nullptr;
+    bool sole_owner = as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && grad->storage->owner == nullptr;
     if (create_graph) {
-      leaf->grad = (sole_owner && layout_fits ? std::move(grad) : clone_recorded(grad.get())).take();
+      set_grad(leaf, sole_owner && layout_fits ? std::move(grad) : clone_recorded(grad.get()));
     } else if (sole_owner && layout_fits) {
-      leaf->grad = grad.take();
+      set_grad(leaf, std::move(grad));
     } else {
       TensorPtr copy = empty(is_dense(leaf->shape) ? make_shape(leaf->sizes(), leaf->strides()) : make_shape(leaf->sizes()), grad->dtype);
       kernels::copy(grad->view(), copy->view());
-      leaf->grad = copy.take();
+      set_grad(leaf, std::move(copy));
     }
     return;
   }
   if (create_graph) {
-    TensorPtr total = add_tensors(leaf->grad, grad.get());
-    release(std::exchange(leaf->grad, total.take()));
+    set_grad(leaf, add_tensors(before, grad.get()));
     return;
   }
-  add_in_place(leaf->grad, grad.get());
-  bump_version(leaf->grad);
+  add_in_place(before, grad.get());
+  bump_version(before);
 }
 
 void detach_in_place(Tensor* tensor) {

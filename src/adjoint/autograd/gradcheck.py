@@ -169,8 +169,6 @@ def _check_inputs(inputs):
         raise ValueError(
             "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
         )
-    for i in checked:
-        inputs[i].retain_grad()
     return checked
 
 

@@ -32,7 +32,8 @@ def _register(item):
     TABLE[item.name] = item
     target = _C.declare_op(item)
     method = item.method and not item.namespace
-    _publish(item.name, target, item.namespace, method, item.function, item.alias)
+    if item.inplace != "only":
+        _publish(item.name, target, item.namespace, method, item.function, item.alias)
     if item.inplace:
         names = [f"{alias}_" for alias in item.alias]
         in_place = _C.op_object(f"{item.name}_")

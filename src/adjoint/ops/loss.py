@@ -11,6 +11,7 @@ from .language import (
     _mse_loss,
     _nll_loss,
     _nll_loss_2d,
+    _nll_loss_backward,
     _smooth_l1_loss,
     abs,
     binary_elements,
@@ -332,40 +333,20 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 # ---- Classes
 
-
-def _picked_weights(target, weight, ignore_index, dtype):
-    """The weight of each target: 0 for those to be ignored."""
-    kept = target != ignore_index
-    return kept.to(dtype) if weight is None else where(kept, weight.take(where(kept, target, 0)), 0)
-
-
-def _scale(g, picked, reduction):
-    """What the negated log-probability of each target is multiplied by."""
-    return where(picked == 0, 0, g * picked / picked.sum()) if reduction == "mean" else g * picked
-
-
-def _nll_forward(input, target, weight, ignore_index, reduction):
-    places = where(target == ignore_index, 0, target)
-    picked = _picked_weights(target, weight, ignore_index, input.dtype)
-    losses = -input.gather(1, places.unsqueeze(1)).squeeze(1) * picked
-    losses = where(target == ignore_index, 0, losses)
-    return losses.sum() / picked.sum() if reduction == "mean" else _reduced(losses, reduction)
-
-
-def _nll_gradient(g, input_meta, target, weight, ignore_index, reduction):
-    scale = _scale(g, _picked_weights(target, weight, ignore_index, g.dtype), reduction)
-    places = where(target == ignore_index, 0, target).unsqueeze(1)
-    return g.new_zeros(input_meta.shape).scatter_add(1, places, -scale.unsqueeze(1))
-
-
+# The loss is linear in the scores, and so is its gradient in g: each is the other's rule.
 for _name, _node in {"_nll_loss": "NllLossBackward0", "_nll_loss_2d": "NllLoss2DBackward0"}.items():
-    op(f"{_name}(input, target, weight, ignore_index, reduction)", forward=_nll_forward, node=_node, **_INTERNAL,
+    op(f"{_name}(input, target, weight, ignore_index, reduction)", kernel="nll_loss", outputs=("loss", "total_weight"),
+       node=_node, **_INTERNAL,
        weight=None,
-       input=lambda g, input_meta, target, weight, ignore_index, reduction:
-           _nll_gradient(g, input_meta, target, weight, ignore_index, reduction))  # fmt: skip
+       input=lambda g, input_meta, target, weight, ignore_index, reduction, total_weight: _nll_loss_backward(
+           g, input_meta.shape, target, weight, ignore_index, reduction, total_weight))  # fmt: skip
+op("_nll_loss_backward(grad, size, target, weight, ignore_index, reduction, total_weight)", kernel="nll_loss_backward",
+   **_INTERNAL,
+   grad=lambda g, target, weight, ignore_index, reduction:
+       _nll_loss(g, target, weight, ignore_index, reduction)[0])  # fmt: skip
 
 
-def _check_classes(input, target, weight, ignore_index):
+def _check_classes(input, target, weight):
     """Torch's errors for class indices that do not fit the input."""
     if input.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
@@ -388,20 +369,17 @@ def _check_classes(input, target, weight, ignore_index):
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
             f"shape: {list(weight.shape)}"
         )
-    outside = ((target < 0) | (target >= classes)) & (target != ignore_index)
-    if target.numel() and bool(outside.any()):
-        raise IndexError(f"Target {int(target.masked_select(outside)[0])} is out of bounds.")
 
 
 def _class_loss(input, target, weight, ignore_index, reduction):
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    _check_classes(input, target, weight, ignore_index)
+    _check_classes(input, target, weight)
     target = target.long()
     if input.ndim == 1:
-        loss = _nll_loss(input.unsqueeze(0), target.reshape(1), weight, ignore_index, reduction)
+        loss = _nll_loss(input.unsqueeze(0), target.reshape(1), weight, ignore_index, reduction)[0]
         return loss.reshape(()) if reduction == "none" else loss
-    return (_nll_loss if input.ndim == 2 else _nll_loss_2d)(input, target, weight, ignore_index, reduction)
+    return (_nll_loss if input.ndim == 2 else _nll_loss_2d)(input, target, weight, ignore_index, reduction)[0]
 
 
 @composite(**_LOSS)
@@ -457,7 +435,9 @@ def _smooth_loss(scores, target, weight, ignore_index, reduction, dim):
     losses = losses.masked_fill(target == ignore_index, 0)
     if reduction != "mean":
         return _reduced(losses, reduction)
-    return losses.sum() / _picked_weights(target.long(), weight, ignore_index, scores.dtype).sum()
+    kept = target != ignore_index
+    counts = kept if weight is None else where(kept, weight.take(where(kept, target, 0)), 0)
+    return losses.sum() / counts.sum()
 
 
 def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):

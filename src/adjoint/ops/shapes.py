@@ -237,7 +237,7 @@ def broadcast_shapes(*shapes):
     for shape in shapes:
         for place, size in enumerate(shape, len(common) - len(shape)):
             if size < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
+                raise ValueError(f"Attempting to broadcast a dimension with negative length! (Got {shape}.)")
             if size != 1 and common[place] not in (1, size):
                 raise RuntimeError(
                     f"The size of tensor a ({common[place]}) must match the size of tensor b ({size}) at "

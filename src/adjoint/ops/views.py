@@ -144,9 +144,6 @@ view("as_strided_within(input, size, stride, offset)", kernel="as_strided_within
      linear=True, **HIDDEN,
      input=_as_strided_rule)
 # For tensors that begin at the start of their storage.
-view("as_strided(input, size, stride, storage_offset=None)", kernel="as_strided", linear=True, **HIDDEN,
-     input=lambda g, input_meta, size, stride, storage_offset: _as_strided_rule(
-         g, input_meta, size, stride, storage_offset or 0))
 composite(op("as_strided_in_storage(input, size, stride, storage_offset=None)", kernel="as_strided_in_storage",
              doc="Any sizes and strides within the tensor's storage.", **HIDDEN),
           name="as_strided")
@@ -200,7 +197,7 @@ op("clone(input, *, memory_format=None)", kernel="clone_as", linear=True, doc="A
    input=lambda g: g)
 op("contiguous(input, *, memory_format=None)", kernel="contiguous_as", function=False,
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
-op("copy(input, src, non_blocking=False)", kernel="copy_source", node="CopyBackwards", inplace=True, function=False,
+op("copy(input, src, non_blocking=False)", kernel="copy_source", node="CopyBackwards", inplace="only",
    doc="`src` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
    input=lambda g: zeros_like(g),
    src=lambda g: g)

@@ -1,0 +1,178 @@
+// The Generator type, the default generator and its seeds.
+#include <memory>
+
+#include "core/tensor.h"
+#include "python/random_bindings.h"
+#include "python/types.h"
+
+namespace adjoint::python {
+namespace {
+
+struct GeneratorObject {
+  PyObject_HEAD
+  Generator* generator;
+  bool owned;
+};
+
+PyTypeObject* generator_type;
+PyObject* default_object;
+
+Generator& generator_in(PyObject* self) { return *reinterpret_cast<GeneratorObject*>(self)->generator; }
+
+PyObject* wrap_generator(Generator* generator, bool owned) {
+  auto* self = PyObject_New(GeneratorObject, generator_type);
+  if (!self) return nullptr;
+  self->generator = generator;
+  self->owned = owned;
+  return reinterpret_cast<PyObject*>(self);
+}
+
+PyObject* generator_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&] {
+    static const char* names[] = {"device", nullptr};
+    PyObject* device = Py_None;
+    check(PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device));
+    if (PyLong_Check(device)) fail("Cannot access accelerator device when none is available; use device='cpu'");
+    if (device != Py_None && to_device(device) != DeviceType::Cpu) fail("Generator: only device='cpu' is supported");
+    auto generator = std::make_unique<Generator>();
+    Object self = checked(wrap_generator(generator.get(), true));
+    generator.release();
+    return self.take();
+  });
+}
+
+void generator_dealloc(PyObject* self) {
+  auto* object = reinterpret_cast<GeneratorObject*>(self);
+  if (object->owned) delete object->generator;
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+/// Seeds are 64 bits, written as a signed or as an unsigned number.
+uint64_t to_seed(PyObject* object) {
+  int overflow = 0;
+  int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow == 0) return static_cast<uint64_t>(value);
+  uint64_t wide = overflow > 0 ? PyLong_AsUnsignedLongLong(object) : 0;
+  if (overflow < 0 || PyErr_Occurred()) {
+    PyErr_Clear();
+    fail(ErrorKind::Value, "Overflow when unpacking long long: a seed is a number from -2**63 to 2**64 - 1");
+  }
+  return wide;
+}
+
+PyObject* generator_manual_seed(PyObject* self, PyObject* seed) {
+  return guarded([&] {
+    if (!PyLong_Check(seed) || PyBool_Check(seed))
+      fail("manual_seed expected a long, but got ", Py_TYPE(seed)->tp_name);
+    generator_in(self).manual_seed(to_seed(seed));
+    return Py_NewRef(self);
+  });
+}
+PyObject* generator_seed(PyObject* self, PyObject*) {
+  return guarded([&] {
+    uint64_t seed = nondeterministic_seed();
+    generator_in(self).manual_seed(seed);
+    return PyLong_FromUnsignedLongLong(seed);
+  });
+}
+PyObject* generator_initial_seed(PyObject* self, PyObject*) {
+  return PyLong_FromUnsignedLongLong(generator_in(self).initial_seed());
+}
+PyObject* generator_get_state(PyObject* self, PyObject*) {
+  return guarded([&] {
+    std::vector<uint8_t> state = generator_in(self).get_state();
+    auto size = static_cast<int64_t>(state.size());
+    TensorPtr result = empty({&size, 1}, DType::UInt8);
+    std::copy(state.begin(), state.end(), result->as<uint8_t>());
+    return as_object(result.take());
+  });
+}
+PyObject* generator_set_state(PyObject* self, PyObject* state) {
+  return guarded([&] {
+    if (!is_tensor(state)) fail(ErrorKind::Type, "expected a torch.ByteTensor, but got ", Py_TYPE(state)->tp_name);
+    Tensor* bytes = as_tensor(state);
+    if (bytes->dtype != DType::UInt8 || bytes->device != DeviceType::Cpu)
+      fail(ErrorKind::Type, "RNG state must be a torch.ByteTensor");
+    TensorPtr packed = contiguous(bytes);
+    generator_in(self).set_state(packed->as<uint8_t>(), static_cast<size_t>(packed->numel()));
+    return Py_NewRef(self);
+  });
+}
+PyObject* generator_clone_state(PyObject* self, PyObject*) {
+  return guarded([&] {
+    auto copy = std::make_unique<Generator>();
+    std::vector<uint8_t> state = generator_in(self).get_state();
+    copy->set_state(state.data(), state.size());
+    Object result = checked(wrap_generator(copy.get(), true));
+    copy.release();
+    return result.take();
+  });
+}
+PyObject* generator_device(PyObject*, void*) { return Py_NewRef(device_object(DeviceType::Cpu)); }
+
+PyMethodDef generator_methods[] = {
+    {"manual_seed", generator_manual_seed, METH_O, "manual_seed(seed): starts the stream of this seed; returns self."},
+    {"seed", generator_seed, METH_NOARGS, "seed(): starts an unpredictable stream and returns its seed."},
+    {"initial_seed", generator_initial_seed, METH_NOARGS, "initial_seed(): the seed the stream was started with."},
+    {"get_state", generator_get_state, METH_NOARGS, "get_state(): the state as a uint8 tensor."},
+    {"set_state", generator_set_state, METH_O, "set_state(state): goes on from a state; returns self."},
+    {"clone_state", generator_clone_state, METH_NOARGS, "clone_state(): a second generator in the same state."},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyGetSetDef generator_getset[] = {
+    {"device", generator_device, nullptr, "The device of the generator: the CPU.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot generator_slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_new)},
+                                 {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
+                                 {Py_tp_methods, generator_methods},
+                                 {Py_tp_getset, generator_getset},
+                                 {Py_tp_doc, const_cast<char*>("Generator(device='cpu'): a stream of random numbers.")},
+                                 {0, nullptr}};
+PyType_Spec generator_spec = {"torch.Generator", sizeof(GeneratorObject), 0, Py_TPFLAGS_DEFAULT, generator_slots};
+
+/// manual_seed(seed) of the default generator takes whatever int() takes.
+PyObject* py_manual_seed(PyObject*, PyObject* seed) {
+  return guarded([&] {
+    Object number = checked(PyNumber_Long(seed));
+    default_generator().manual_seed(to_seed(number.get()));
+    return Py_NewRef(default_object);
+  });
+}
+PyObject* py_seed(PyObject*, PyObject*) { return generator_seed(default_object, nullptr); }
+PyObject* py_initial_seed(PyObject*, PyObject*) { return generator_initial_seed(default_object, nullptr); }
+PyObject* py_get_rng_state(PyObject*, PyObject*) { return generator_get_state(default_object, nullptr); }
+PyObject* py_set_rng_state(PyObject*, PyObject* state) {
+  Object result = Object::steal(generator_set_state(default_object, state));
+  return result ? Py_NewRef(Py_None) : nullptr;
+}
+
+PyMethodDef functions[] = {
+    {"manual_seed", py_manual_seed, METH_O, "manual_seed(seed): starts the default generator's stream of this seed."},
+    {"seed", py_seed, METH_NOARGS, "seed(): starts an unpredictable stream and returns its seed."},
+    {"initial_seed", py_initial_seed, METH_NOARGS, "initial_seed(): the seed of the default generator."},
+    {"get_rng_state", py_get_rng_state, METH_NOARGS,
+     "get_rng_state(): the default generator's state as a uint8 tensor."},
+    {"set_rng_state", py_set_rng_state, METH_O, "set_rng_state(state): goes on from a state."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+Generator& to_generator(PyObject* object) {
+  if (!object || object == Py_None) return default_generator();
+  if (Py_TYPE(object) != generator_type)
+    fail(ErrorKind::Type, "argument 'generator' must be torch.Generator, not ", Py_TYPE(object)->tp_name);
+  return generator_in(object);
+}
+
+void init_generator(PyObject* module) {
+  generator_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&generator_spec)).take());
+  check(PyModule_AddObjectRef(module, "Generator", reinterpret_cast<PyObject*>(generator_type)) == 0);
+  default_object = checked(wrap_generator(&default_generator(), false)).take();
+  check(PyModule_AddObjectRef(module, "default_generator", default_object) == 0);
+  check(PyModule_AddFunctions(module, functions) == 0);
+}
+
+}  // namespace adjoint::python
