@@ -270,7 +270,8 @@ def test_glue_is_keyed_by_op_name(load):
         names="composite, op, spread, view",
     )
     text = generate.generate(table)["glue.cpp"]
-    assert 'ops::sum_dims(Arg{slots[0], "sum", "input"}, Arg{slots[1], "sum", "dim"}' in text
+    assert 'names[] = {"input", "dim", "keepdim"};' in text
+    assert 'call_kernel(ops::sum_dims, "sum", names, slots)' in text
     assert '{"sum", glue_sum},' in text
     assert '{"t", glue_t},' in text
     assert "loss" not in text

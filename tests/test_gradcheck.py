@@ -70,9 +70,7 @@ def checked(library, check, function, makers, **options):
 
 
 def both(name, function, makers, **options):
-    return [
-        checked(library, getattr(library.autograd, name), function, makers, **options) for library in LIBRARIES
-    ]
+    return [checked(library, getattr(library.autograd, name), function, makers, **options) for library in LIBRARIES]
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])

@@ -175,7 +175,8 @@ TensorPtr fast_path(const Kernel& kernel, IntegerCheck check, const Operand* ope
       arrays[i + 1] = operands[i].data;
       continue;
     }
-    if (operands[i].number.category > category(first->dtype) || numel > kInlineFill || numbers == 2) return {};
+    Category kind = operands[i].number.category;
+    if (kind > category(first->dtype) || kind == Category::Bool || numel > kInlineFill || numbers == 2) return {};
     char* place = spread[numbers++];
     arrays[i + 1] = place;
     if (first->dtype == DType::Float32) {

@@ -57,14 +57,16 @@ TensorPtr flat(Tensor* tensor) {
 
 void check_long(const char* op, const Tensor* index) {
   if (index->dtype != DType::Int64)
-    fail(op, "(): Expected a long tensor for index, but got ", info(index->dtype).legacy_name, "; convert it with .long()");
+    fail(op, "(): Expected a long tensor for index, but got ", info(index->dtype).legacy_name,
+         "; convert it with .long()");
 }
 
 /// Class indices laid over scores (N, C, ...) packed in memory.
 class Targets {
  public:
   Targets(Tensor* target, Sizes scores, std::optional<Tensor*> weight, int64_t ignore_index)
-      : target_(flat(target)), classes_(scores[1]), ignore_index_(ignore_index) {
+      : target_(flat(target)), classes_(scores.size() > 1 ? scores[1] : 0), ignore_index_(ignore_index) {
+    if (scores.size() < 2) fail("nll_loss: expected an input with a dimension of classes; got ", to_string(scores));
     if (target->dtype != DType::Int64) fail("expected scalar type Long but found ", info(target->dtype).legacy_name);
     if (weight) weight_ = flat(cast(*weight, DType::Float64).get());
     for (size_t d = 2; d < scores.size(); ++d) inner_ *= scores[d];
@@ -108,57 +110,69 @@ template <class T>
 const char* type_name() {
   if constexpr (std::is_same_v<T, float>) return "float";
   if constexpr (std::is_same_v<T, double>) return "double";
-  if constexpr (std::is_same_v<T, Half>) return "at::Half";
-  if constexpr (std::is_same_v<T, BFloat16>) return "at::BFloat16";
+  if constexpr (std::is_same_v<T, Half>) return "c10::Half";
+  if constexpr (std::is_same_v<T, BFloat16>) return "c10::BFloat16";
   if constexpr (std::is_same_v<T, int64_t>) return "int64_t";
   if constexpr (std::is_same_v<T, int32_t>) return "int";
   if constexpr (std::is_same_v<T, int16_t>) return "int16_t";
   if constexpr (std::is_same_v<T, int8_t>) return "int8_t";
   if constexpr (std::is_same_v<T, uint8_t>) return "uint8_t";
-  return "complex";
+  if constexpr (std::is_same_v<T, bool>) return "bool";
+  return std::is_same_v<T, complex64> ? "c10::complex<float>" : "c10::complex<double>";
 }
 
-/// Whether a real number lies in the range of T. Infinities belong to the floating types only.
+/// Whether a number lies in the range of T. Infinities belong to the floating types only.
 template <class T>
 bool fits(double value) {
-  if constexpr (is_complex_v<T> || std::is_same_v<T, bool>) {
+  if constexpr (std::is_same_v<T, bool>) {
     return true;
   } else if constexpr (std::is_integral_v<T>) {
-    // uint8 also takes negative numbers, which wrap.
-    double low = std::is_unsigned_v<T> ? -static_cast<double>(std::numeric_limits<T>::max())
-                                       : static_cast<double>(std::numeric_limits<T>::min());
-    return value >= low && value <= static_cast<double>(std::numeric_limits<T>::max());
+    // uint8 also takes negative numbers, which wrap. One more than the greatest is exact as a double, int64's too.
+    double end = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
+    return value > (std::is_unsigned_v<T> ? -end : -end - 1) && value < end;
   } else {
-    double most = std::is_same_v<T, Half> ? 65504.0
+    double most = std::is_same_v<T, Half>     ? 65504.0
                   : std::is_same_v<T, double> ? std::numeric_limits<double>::max()
-                  : static_cast<double>(std::numeric_limits<float>::max());
+                                              : static_cast<double>(std::numeric_limits<float>::max());
     return !std::isfinite(value) || std::fabs(value) <= most;
+  }
+}
+
+template <class T>
+bool fits(const Scalar& value) {
+  double imaginary = value.category == Category::Complex ? value.imaginary : 0;
+  if constexpr (is_complex_v<T>) {
+    using Part = typename T::value_type;
+    return fits<Part>(value.to<double>()) && fits<Part>(imaginary);
+  } else {
+    return imaginary == 0 && fits<T>(value.to<double>());
   }
 }
 
 }  // namespace
 
-Element::Element(const Scalar& value, DType dtype) { assign(value, dtype); }
+Element::Element(const Scalar& value, DType dtype, DType range) { assign(value, dtype, range); }
 
 Element::Element(const char* op, PyObject* value, DType dtype) {
+  Scalar number;
   if (is_tensor(value)) {
     Tensor* tensor = as_tensor(value);
     if (tensor->ndim() != 0)
       fail(op, "_ only supports a 0-dimensional value tensor, but got tensor with ", tensor->ndim(), " dimension(s).");
-    assign(python::Arg{value, op, "value"}, dtype);
-    return;
+    number = python::Arg{value, op, "value"};
+  } else if (!python::to_scalar(value, &number)) {
+    python::Arg{value, op, "value"}.wrong_type("Number or Tensor");
   }
-  Scalar number;
-  if (!python::to_scalar(value, &number)) python::Arg{value, op, "value"}.wrong_type("Number or Tensor");
-  assign(number, dtype);
+  assign(number, dtype, dtype);
 }
 
-void Element::assign(const Scalar& value, DType dtype) {
+void Element::assign(const Scalar& value, DType dtype, DType range) {
+  dispatch(range, [&](auto tag) {
+    using T = decltype(tag);
+    if (!fits<T>(value)) fail("value cannot be converted to type ", type_name<T>(), " without overflow");
+  });
   dispatch(dtype, [&](auto tag) {
     using T = decltype(tag);
-    bool loses_part = value.category == Category::Complex && value.imaginary != 0 && !is_complex_v<T>;
-    if (loses_part || !fits<T>(value.to<double>()))
-      fail("value cannot be converted to type ", type_name<T>(), " without overflow");
     *reinterpret_cast<T*>(bytes_) = value.to<T>();
   });
 }
@@ -190,8 +204,9 @@ TensorPtr scatter_src(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
 
 TensorPtr scatter_value(Tensor* input, int64_t dim, Tensor* index, const Scalar& value) {
   Element element(value, input->dtype);
-  return written("scatter", input, dim, index,
-                 [&](const View& to, int axis, const View& at) { kernels::scatter_value(to, axis, at, element.get()); });
+  return written("scatter", input, dim, index, [&](const View& to, int axis, const View& at) {
+    kernels::scatter_value(to, axis, at, element.get());
+  });
 }
 
 TensorPtr scatter_add(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
@@ -242,8 +257,8 @@ TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, c
 TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source) {
   check_long("index_copy_", index);
   if (input->dtype != source->dtype)
-    fail("index_copy_(): self and source expected to have the same dtype, but got (self) ", info(input->dtype).legacy_name,
-         " and (source) ", info(source->dtype).legacy_name);
+    fail("index_copy_(): self and source expected to have the same dtype, but got (self) ",
+         info(input->dtype).legacy_name, " and (source) ", info(source->dtype).legacy_name);
   int axis = wrap_dim(dim, input->ndim());
   if (source->ndim() == input->ndim() && source->ndim() > 0 && index->ndim() <= 1) {
     for (int d = 0; d < input->ndim(); ++d)
@@ -258,8 +273,7 @@ TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source) 
 }
 
 TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value) {
-  if (index->dtype != DType::Int64)
-    fail(ErrorKind::Index, "index_fill_(): Expected dtype int64 for index.");
+  if (index->dtype != DType::Int64) fail(ErrorKind::Index, "index_fill_(): Expected dtype int64 for index.");
   if (index->ndim() > 1) fail("Index has to be a vector/scalar; got shape ", to_string(index->sizes()));
   Element element("index_fill", value, input->dtype);
   int axis = wrap_dim(dim, input->ndim());
@@ -281,12 +295,14 @@ TensorPtr take(Tensor* input, Tensor* index) {
 TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
   check_long("put_", index);
   if (input->dtype != source->dtype)
-    fail("put_(): self and source expected to have the same dtype, but got self.dtype = ", info(input->dtype).legacy_name,
-         " and source.dtype = ", info(source->dtype).legacy_name);
+    fail("put_(): self and source expected to have the same dtype, but got self.dtype = ",
+         info(input->dtype).legacy_name, " and source.dtype = ", info(source->dtype).legacy_name);
   if (source->numel() != index->numel())
-    fail(ErrorKind::Index, "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
+    fail(ErrorKind::Index,
+         "put_(): Expected source and index to have the same number of elements, but got source.numel() = ",
          source->numel(), ", index.numel() = ", index->numel());
-  if (input->numel() == 0 && index->numel() > 0) fail(ErrorKind::Index, "put_(): tried to put elements into an empty tensor");
+  if (input->numel() == 0 && index->numel() > 0)
+    fail(ErrorKind::Index, "put_(): tried to put elements into an empty tensor");
   TensorPtr result = empty(input->sizes(), input->dtype);
   kernels::copy(input->view(), result->view());
   if (index->numel() == 0) return result;
@@ -304,8 +320,10 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
 TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t, bool, bool) {
   if (weight->ndim() != 2) fail("'weight' must be 2-D; got shape ", to_string(weight->sizes()));
   if (indices->dtype != DType::Int64 && indices->dtype != DType::Int32)
-    fail("Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.",
-         info(indices->dtype).legacy_name, "Tensor instead (while checking arguments for embedding)");
+    fail(
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+        "torch.",
+        info(indices->dtype).legacy_name, "Tensor instead (while checking arguments for embedding)");
   TensorPtr whole = cast(indices, DType::Int64);
   TensorPtr places = flat(whole.get());
   int64_t sizes[kMaxDims + 1];
@@ -322,7 +340,10 @@ TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t, bool, bool) {
 TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_t padding_idx) {
   TensorPtr whole = cast(indices, DType::Int64);
   TensorPtr places = flat(whole.get()), dense = contiguous(grad);
-  int64_t columns = grad->size(grad->ndim() - 1);
+  int64_t columns = grad->ndim() > 0 ? grad->size(grad->ndim() - 1) : 0;
+  if (grad->numel() != columns * places->numel())
+    fail("embedding_backward: the gradient ", to_string(grad->sizes()), " does not fit indices of shape ",
+         to_string(indices->sizes()));
   int64_t result_sizes[] = {rows, columns}, grad_sizes[] = {places->numel(), columns};
   TensorPtr result = zeros(Sizes(result_sizes, 2), grad->dtype);
   TensorPtr matrix = alias(dense.get(), make_shape(Sizes(grad_sizes, 2)));
@@ -359,6 +380,8 @@ std::pair<TensorPtr, TensorPtr> nll_loss(Tensor* input, Tensor* target, std::opt
 TensorPtr nll_loss_backward(Tensor* grad, const Ints& size, Tensor* target, std::optional<Tensor*> weight,
                             int64_t ignore_index, const std::string& reduction, Tensor* total_weight) {
   Targets targets(target, size, weight, ignore_index);
+  if (grad->numel() != (reduction == "none" ? target->numel() : 1) || total_weight->dtype != grad->dtype)
+    fail("nll_loss_backward: the gradient does not fit a target of shape ", to_string(target->sizes()));
   TensorPtr result = zeros(size, grad->dtype);
   TensorPtr g = contiguous(grad);
   dispatch_float("nll_loss_backward", grad->dtype, [&](auto tag) {

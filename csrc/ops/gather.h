@@ -15,13 +15,15 @@ namespace adjoint::ops {
 /// One element of a given type made from a number or a 0-d tensor; throws torch's error when the value does not fit.
 class Element {
  public:
-  Element(const Scalar& value, DType dtype);
+  Element(const Scalar& value, DType dtype) : Element(value, dtype, dtype) {}
+  /// The value must fit in the type `range`, which may be wider.
+  Element(const Scalar& value, DType dtype, DType range);
   /// `op` names the op in the error for a tensor that has dimensions.
   Element(const char* op, PyObject* value, DType dtype);
   const void* get() const { return bytes_; }
 
  private:
-  void assign(const Scalar& value, DType dtype);
+  void assign(const Scalar& value, DType dtype, DType range);
   alignas(16) char bytes_[16];
 };
 
@@ -49,7 +51,8 @@ TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t padding_idx, bool s
 /// `rows` rows of zeros with those of `grad` added at `indices`, but for `padding_idx`.
 TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_t padding_idx);
 
-/// The negated elements of `input` (N, C, ...) at the classes that `target` (N, ...) names, weighted by class and reduced
+/// The negated elements of `input` (N, C, ...) at the classes that `target` (N, ...) names, weighted by class and
+/// reduced
 /// ("none", "sum", "mean"), and the sum of the weights. Targets equal to `ignore_index` do not count.
 std::pair<TensorPtr, TensorPtr> nll_loss(Tensor* input, Tensor* target, std::optional<Tensor*> weight,
                                          int64_t ignore_index, const std::string& reduction);

@@ -19,6 +19,8 @@ struct Rows {
     for (int d = 0; d < lead; ++d) rows *= input->size(d);
   }
   TensorPtr matrix(Tensor* tensor) const {
+    if (tensor->numel() != rows * columns)
+      fail("layer_norm: expected ", rows, " rows of ", columns, " elements; got shape ", to_string(tensor->sizes()));
     int64_t sizes[] = {rows, columns};
     return alias(contiguous(tensor).get(), make_shape(Sizes(sizes, 2)));
   }
@@ -46,8 +48,9 @@ class OptionalVector {
 void check_normalized(const Tensor* input, const Ints& normalized_shape) {
   Sizes wanted = normalized_shape;
   if (wanted.empty())
-    fail("Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-         "normalized_shape = []");
+    fail(
+        "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+        "normalized_shape = []");
   bool fits = static_cast<size_t>(input->ndim()) >= wanted.size() &&
               std::equal(wanted.begin(), wanted.end(), input->sizes().end() - static_cast<int64_t>(wanted.size()));
   if (!fits)
@@ -56,7 +59,9 @@ void check_normalized(const Tensor* input, const Ints& normalized_shape) {
 }
 
 void check_parameter(const char* name, const std::optional<Tensor*>& parameter, Sizes wanted) {
-  if (!parameter || std::equal((*parameter)->sizes().begin(), (*parameter)->sizes().end(), wanted.begin(), wanted.end())) return;
+  if (!parameter ||
+      std::equal((*parameter)->sizes().begin(), (*parameter)->sizes().end(), wanted.begin(), wanted.end()))
+    return;
   fail("Expected ", name, " to be of same shape as normalized_shape, but got ", name, " of shape ",
        to_string((*parameter)->sizes()), " and normalized_shape = ", to_string(wanted));
 }
@@ -64,7 +69,8 @@ void check_parameter(const char* name, const std::optional<Tensor*>& parameter, 
 }  // namespace
 
 std::tuple<TensorPtr, TensorPtr, TensorPtr> layer_norm(Tensor* input, const Ints& normalized_shape,
-                                                       std::optional<Tensor*> weight, std::optional<Tensor*> bias, double eps) {
+                                                       std::optional<Tensor*> weight, std::optional<Tensor*> bias,
+                                                       double eps) {
   check_normalized(input, normalized_shape);
   check_parameter("weight", weight, normalized_shape);
   check_parameter("bias", bias, normalized_shape);
@@ -76,7 +82,8 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> layer_norm(Tensor* input, const Ints
   std::fill_n(sizes + lead, normalized_shape.size(), 1);
   ShapePtr shape = make_shape(Sizes(sizes, static_cast<size_t>(input->ndim())));
   DType statistic = itemsize(input->dtype) == 2 ? DType::Float32 : input->dtype;
-  TensorPtr result = empty(input->sizes(), input->dtype), mean = empty(shape, statistic), rstd = empty(shape, statistic);
+  TensorPtr result = empty(input->sizes(), input->dtype), mean = empty(shape, statistic),
+            rstd = empty(shape, statistic);
   TensorPtr source = rows.matrix(input), target = rows.matrix(result.get());
   TensorPtr means = Rows::vector(mean.get()), rstds = Rows::vector(rstd.get());
   OptionalVector w(weight), b(bias);
@@ -96,7 +103,8 @@ TensorPtr layer_norm_input_grad(Tensor* grad, Tensor* input, Tensor* mean, Tenso
   OptionalVector w(weight);
   View gin = target->view();
   WithoutLock unlocked(input->numel());
-  kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, nullptr, nullptr);
+  kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, nullptr,
+                               nullptr);
   return result;
 }
 
@@ -108,7 +116,8 @@ TensorPtr layer_norm_weight_grad(Tensor* grad, Tensor* input, Tensor* mean, Tens
   TensorPtr target = Rows::vector(result.get());
   View gweight = target->view();
   WithoutLock unlocked(input->numel());
-  kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), nullptr, nullptr, &gweight, nullptr);
+  kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), nullptr, nullptr, &gweight,
+                               nullptr);
   return result;
 }
 

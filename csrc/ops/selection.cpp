@@ -52,7 +52,9 @@ class Source {
  public:
   Source(PyObject* object, DType dtype)
       : tensor_(is_tensor(object) ? cast(as_tensor(object), dtype) : TensorPtr()),
-        element_(tensor_ ? Scalar() : python::Arg{object, "where", "input"}, dtype),
+        // A number meets half types as a float32: what is too large for them becomes infinite.
+        element_(tensor_ ? Scalar() : python::Arg{object, "where", "input"}, dtype,
+                 is_float(dtype) && itemsize(dtype) == 2 ? DType::Float32 : dtype),
         dtype_(dtype) {}
   Expanded expanded(Sizes sizes) const {
     return tensor_ ? Expanded(tensor_.get(), sizes) : Expanded(element_, dtype_, sizes);
@@ -94,7 +96,8 @@ TensorPtr coordinates(Tensor* input) {
 std::vector<TensorPtr> coordinate_columns(Tensor* input) {
   int64_t one = 1, step = 1;
   // A number counts as one element in one dimension.
-  TensorPtr line = input->ndim() == 0 ? alias(input, make_shape(Sizes(&one, 1), Sizes(&step, 1))) : TensorPtr::borrow(input);
+  TensorPtr line =
+      input->ndim() == 0 ? alias(input, make_shape(Sizes(&one, 1), Sizes(&step, 1))) : TensorPtr::borrow(input);
   TensorPtr rows = coordinates(line.get());
   int64_t count = rows->size(0), stride = line->ndim();
   std::vector<TensorPtr> columns;
@@ -108,8 +111,9 @@ std::vector<TensorPtr> coordinate_columns(Tensor* input) {
 Object where(Tensor* condition, PyObject* input, PyObject* other) {
   if (input == Py_None && other == Py_None) return python::wrap(coordinate_columns(condition));
   if (input == Py_None || other == Py_None)
-    fail(ErrorKind::Type, "where() received an invalid combination of arguments: give a condition alone, or a condition "
-                          "and both sources");
+    fail(ErrorKind::Type,
+         "where() received an invalid combination of arguments: give a condition alone, or a condition "
+         "and both sources");
   if (condition->dtype != DType::Bool && condition->dtype != DType::UInt8)
     fail("where expected condition to be a boolean tensor, but got a tensor with dtype ",
          info(condition->dtype).legacy_name, "; convert it with .bool()");
@@ -170,8 +174,8 @@ TensorPtr masked_select_backward(Tensor* grad, const Ints& size, Tensor* mask) {
 TensorPtr masked_scatter(Tensor* input, Tensor* mask, Tensor* source) {
   check_mask("masked_scatter", mask);
   if (input->dtype != source->dtype)
-    fail("masked_scatter: expected self and source to have same dtypes but got ", info(input->dtype).legacy_name, " and ",
-         info(source->dtype).legacy_name);
+    fail("masked_scatter: expected self and source to have same dtypes but got ", info(input->dtype).legacy_name,
+         " and ", info(source->dtype).legacy_name);
   CommonSizes sizes;
   sizes.add(mask->sizes());
   sizes.add(input->sizes());
@@ -240,8 +244,8 @@ TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {
   auto ndim = static_cast<size_t>(input->ndim());
   if (pad.size() % 2 != 0) fail("Length of pad must be even but instead it equals ", pad.size());
   if (pairs > ndim)
-    fail("Padding length should be less than or equal to two times the input dimension but got padding length ", pad.size(),
-         " and input of dimension ", ndim);
+    fail("Padding length should be less than or equal to two times the input dimension but got padding length ",
+         pad.size(), " and input of dimension ", ndim);
   Element element(value, input->dtype);
   // What is kept of the input, and where it goes in the result.
   int64_t sizes[kMaxDims], kept[kMaxDims], from = 0, to = 0, inside = 1;
@@ -249,7 +253,8 @@ TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {
     size_t pair = ndim - 1 - d;
     int64_t before = pair < pairs ? pad[2 * pair] : 0, after = pair < pairs ? pad[2 * pair + 1] : 0;
     int64_t size = input->size(static_cast<int>(d));
-    if (__builtin_add_overflow(size, before, &sizes[d]) || __builtin_add_overflow(sizes[d], after, &sizes[d]) || sizes[d] < 0)
+    if (__builtin_add_overflow(size, before, &sizes[d]) || __builtin_add_overflow(sizes[d], after, &sizes[d]) ||
+        sizes[d] < 0)
       fail("The input size ", size, ", plus negative padding ", before, " and ", after,
            " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
     kept[d] = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));

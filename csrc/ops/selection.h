@@ -9,13 +9,14 @@
 
 namespace adjoint::ops {
 
-/// Elements of `input` where the condition holds, else of `other`; both may be numbers. With neither, the coordinates of
-/// the true elements, one tensor for each dimension.
+/// Elements of `input` where the condition holds, else of `other`; both may be numbers. With neither, the coordinates
+/// of the true elements, one tensor for each dimension.
 Object where(Tensor* condition, PyObject* input, PyObject* other);
 
 TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value);
 TensorPtr masked_select(Tensor* input, Tensor* mask);
-/// The transpose of masked_select: zeros of `size` (broadcast with the mask), with the elements of `grad` under the mask.
+/// The transpose of masked_select: zeros of `size` (broadcast with the mask), with the elements of `grad` under the
+/// mask.
 TensorPtr masked_select_backward(Tensor* grad, const python::Ints& size, Tensor* mask);
 TensorPtr masked_scatter(Tensor* input, Tensor* mask, Tensor* source);
 /// What masked_scatter took from a source of `size`: the elements of `grad` under the mask, then zeros.

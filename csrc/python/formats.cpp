@@ -1,3 +1,4 @@
+// torch.memory_format and torch.layout as Python types.
 #include "python/formats.h"
 
 #include <cstring>

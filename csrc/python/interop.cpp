@@ -1,3 +1,4 @@
+// Numbers and lists, NumPy arrays, buffers and pickles of tensors.
 #include "python/interop.h"
 
 #include <algorithm>

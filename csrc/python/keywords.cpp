@@ -1,3 +1,4 @@
+// Binding and reading of arguments, with the messages that torch gives.
 #include "python/keywords.h"
 
 #include "python/interop.h"
@@ -62,7 +63,7 @@ int Signature::find(PyObject* keyword) const {
 }
 
 Call::Call(const Signature& signature, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames)
-    : signature_(signature), positional_(nargs), keywords_(kwnames && PyTuple_GET_SIZE(kwnames) > 0) {
+    : signature_(signature), keywords_(kwnames && PyTuple_GET_SIZE(kwnames) > 0) {
   Py_ssize_t taken = nargs;
   if (signature.varargs_ >= 0 && nargs > signature.varargs_) {
     int slot = signature.varargs_;

@@ -51,7 +51,6 @@ class Call {
   Call(const Signature& signature, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 
   const char* name() const { return signature_.name_; }
-  Py_ssize_t positional() const { return positional_; }
   PyObject* operator[](int slot) const { return slots_[slot]; }
   /// Given, and not None.
   bool has(int slot) const { return slots_[slot] && slots_[slot] != Py_None; }
@@ -83,7 +82,6 @@ class Call {
   PyObject* slots_[Signature::kMaxSlots] = {};
   PyObject* const* rest_ = nullptr;  ///< what a "*" parameter collected
   Py_ssize_t n_rest_ = 0;
-  Py_ssize_t positional_;
   bool keywords_;
 };
 

@@ -5,6 +5,7 @@
 #include "python/arg.h"
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
+#include "python/function.h"
 #include "python/interop.h"
 #include "python/op_object.h"
 #include "python/random_bindings.h"
@@ -108,6 +109,7 @@ static PyObject* make_module() {
     init_autograd(module.get());
     init_tensor_type(module.get());
     init_ops(module.get());
+    init_functions(module.get());
     init_creation(module.get());
     init_random(module.get());
     init_interop(module.get());

@@ -91,14 +91,18 @@ PyGetSetDef node_getset[] = {
 };
 
 PyObject* node_getattro(PyObject* self, PyObject* name) {
+  PyObject* value = PyObject_GenericGetAttr(self, name);
+  if (value || !PyErr_ExceptionMatches(PyExc_AttributeError)) return value;
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
   return guarded([&]() -> PyObject* {
+    Object owned_type = Object::steal(type), owned_error = Object::steal(error), owned_traceback = Object::steal(traceback);
     const char* text = PyUnicode_AsUTF8(name);
     check(text != nullptr);
-    if (text[0] == '_' || text[0] == 'v') {
-      Node& node = node_of(self);
-      if (Object value = node.kind->attribute(node, text)) return value.take();
-    }
-    return PyObject_GenericGetAttr(self, name);
+    Node& node = node_of(self);
+    if (Object found = node.kind->attribute(node, text)) return found.take();
+    PyErr_Restore(owned_type.take(), owned_error.take(), owned_traceback.take());
+    return nullptr;
   });
 }
 

@@ -30,6 +30,12 @@ TensorPtr meta_tensor(Shape* shape, DType dtype) {
   return meta;
 }
 
+TensorPtr zeros_of(const OutputMeta& meta) {
+  TensorPtr zeros = empty(make_shape(meta.shape->size_span()), meta.dtype);
+  std::memset(zeros->data, 0, zeros->storage->nbytes);
+  return zeros;
+}
+
 Object meta_of(PyObject* object) {
   if (!is_sequence(object))
     return is_tensor(object) ? wrap(meta_tensor(as_tensor(object)->shape, as_tensor(object)->dtype)) : Object::borrow(object);
@@ -158,7 +164,16 @@ bool Op::must_record(PyObject* const* slots) const {
   return false;
 }
 
+/// x ** 2 and x ** 2.0, for a float or complex x: a product, and a simpler derivative, than a power.
+static bool is_square(PyObject* const* slots) {
+  PyObject* exponent = slots[1];
+  if (!is_tensor(slots[0]) || !is_differentiable(as_tensor(slots[0])->dtype)) return false;
+  if (PyFloat_CheckExact(exponent)) return PyFloat_AS_DOUBLE(exponent) == 2.0;
+  return PyLong_CheckExact(exponent) && PyLong_AsLong(exponent) == 2;
+}
+
 Object Op::call(PyObject* const* slots) {
+  if (square && is_square(slots)) return square->call(slots);
   for (uint8_t slot : edge_slots)
     if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call(slots);
   return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots);
@@ -435,26 +450,6 @@ uint32_t Op::edge_of_slot(const Node& node, uint8_t slot) const {
   return UINT32_MAX;
 }
 
-[[noreturn]] static void fail_released(const Node& node) {
-  std::string where = source_line(node);
-  fail("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-       "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
-       "you need to backward through the graph a second time or if you need to access saved tensors after calling backward. (The "
-       "freed node is ", node.kind->name(), where.empty() ? "" : ", made at " + where, ".)");
-}
-
-/// The saved tensor tied to the graph again through the edge that its argument had.
-static TensorPtr unpack_with_edge(const SavedValue& value, const Node& node, const Edge* edge) {
-  TensorPtr tensor = value.unpack(node);
-  if (!edge || !edge->node) return tensor;
-  Tensor* leaf = accumulated_leaf(*edge->node);
-  if (leaf && leaf->data == tensor->data && leaf->shape == tensor->shape) return TensorPtr::borrow(leaf);
-  retain(edge->node);
-  tensor->grad_fn = edge->node;
-  tensor->output_nr = edge->index;
-  return tensor;
-}
-
 Object Op::unpack_item(Node& node, uint32_t index) const {
   const SavedItem& item = items[index];
   SavedValue& value = node.saved()[index];
@@ -473,7 +468,7 @@ Object Op::unpack_item(Node& node, uint32_t index) const {
       for (size_t i = 0; i < value.list_size(); ++i) {
         const SavedValue& entry = value.list_item(i);
         Object unpacked = entry.is_tensor()
-                              ? wrap(unpack_with_edge(entry, node, edge == UINT32_MAX ? nullptr : &node.edges()[edge + i]))
+                              ? wrap(entry.unpack_with_edge(node, edge == UINT32_MAX ? nullptr : &node.edges()[edge + i]))
                               : Object::borrow(entry.object());
         PyTuple_SET_ITEM(tuple.get(), i, unpacked.take());
       }
@@ -485,10 +480,10 @@ Object Op::unpack_item(Node& node, uint32_t index) const {
   }
   if (item.what == SavedItem::What::Output) {
     Edge self{&node, item.index};
-    return wrap(unpack_with_edge(value, node, &self));
+    return wrap(value.unpack_with_edge(node, &self));
   }
   uint32_t edge = edge_of_slot(node, item.index);
-  return wrap(unpack_with_edge(value, node, edge == UINT32_MAX ? nullptr : &node.edges()[edge]));
+  return wrap(value.unpack_with_edge(node, edge == UINT32_MAX ? nullptr : &node.edges()[edge]));
 }
 
 TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const {
@@ -534,10 +529,7 @@ Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients) c
       owned[n] = Object::borrow(as_object(gradients[parameter.index].get()));
     } else {
       // An undefined gradient counts as zero.
-      const OutputMeta& meta = node.outputs()[parameter.index];
-      TensorPtr zeros = empty(make_shape(meta.shape->size_span()), meta.dtype);
-      std::memset(zeros->data, 0, zeros->storage->nbytes);
-      owned[n] = wrap(std::move(zeros));
+      owned[n] = wrap(zeros_of(node.outputs()[parameter.index]));
     }
     args[n + 1] = owned[n].get();
     ++n;
@@ -570,6 +562,8 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
     if (context.wanted[edge]) {
       if (rule.identity) {
         edges[edge] = outputs[0];
+      } else if (rule.zero) {
+        edges[edge] = zeros_of(node.outputs()[0]);
       } else if (rule.fused && !context.create_graph && outputs[0]) {
         edges[edge] = run_fused(rule, node, outputs);
       } else {

@@ -46,6 +46,7 @@ struct RuleParameter {
 struct Rule {
   bool differentiable = false;
   bool identity = false;           ///< `lambda g: g`
+  bool zero = false;               ///< a comparison written in place: no gradient passes
   Object callable;
   const Kernel* fused = nullptr;   ///< elementwise first order
   uint32_t items = 0;              ///< bit set of the items that it uses
@@ -78,6 +79,7 @@ class Op final : public NodeKind {
   std::vector<uint8_t> edge_slots; ///< slots that have a rule
   std::vector<SavedItem> items;
   std::vector<uint8_t> output_is_differentiable;
+  Op* square = nullptr;                    ///< pow: used instead for floats when the exponent is 2
   Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
 
   /// Calls the op with bound arguments (borrowed).

@@ -173,6 +173,8 @@ void read_rule(Op& op, const std::vector<std::string>& outputs, const std::strin
   if (slot < 0) fail(ErrorKind::Value, op.name, ": a rule is given for '", argument, "', which is no argument");
   Rule& rule = op.rules[slot];
   op.edge_slots.push_back(static_cast<uint8_t>(slot));
+  rule.zero = op.kernel && op.kernel->result == ResultKind::Bool;
+  rule.differentiable = rule.zero;
   if (callable == Py_None) return;
   rule.differentiable = true;
   rule.callable = Object::borrow(callable);
@@ -266,6 +268,7 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
       });
       op->number_variant[slot] = variant.release();
     }
+    if (name == "pow") op->square = &require_op("squared");
     OpObject* object = op_object(name);
     object->op = op.get();
     Py_XSETREF(object->doc, get(declaration, "documentation").take());

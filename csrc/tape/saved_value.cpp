@@ -114,6 +114,25 @@ TensorPtr SavedValue::unpack(const Node& node) const {
   return make_tensor(StoragePtr::borrow(static_cast<Storage*>(owner_)), data_, ShapePtr::borrow(shape_), dtype_, device_);
 }
 
+TensorPtr SavedValue::unpack_with_edge(const Node& node, const Edge* edge) const {
+  TensorPtr tensor = unpack(node);
+  if (!edge || !edge->node) return tensor;
+  Tensor* leaf = accumulated_leaf(*edge->node);
+  if (leaf && leaf->data == tensor->data && leaf->shape == tensor->shape) return TensorPtr::borrow(leaf);
+  retain(edge->node);
+  tensor->grad_fn = edge->node;
+  tensor->output_nr = edge->index;
+  return tensor;
+}
+
+void fail_released(const Node& node) {
+  std::string where = source_line(node);
+  fail("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+       "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
+       "you need to backward through the graph a second time or if you need to access saved tensors after calling backward. (The "
+       "freed node is ", node.kind->name(), where.empty() ? "" : ", made at " + where, ".)");
+}
+
 size_t SavedValue::list_size() const { return static_cast<SavedList*>(owner_)->count; }
 const SavedValue& SavedValue::list_item(size_t i) const { return static_cast<SavedList*>(owner_)->items[i]; }
 

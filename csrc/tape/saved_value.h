@@ -5,6 +5,11 @@
 
 namespace adjoint {
 
+struct Edge;
+
+/// Throws torch's error about a second backward through a graph that was freed.
+[[noreturn]] void fail_released(const Node& node);
+
 /// Note [Versions]: a tensor, its views and its detach()es share one counter, which every in-place change bumps. A saved
 /// value remembers the count it saw; a different count at unpacking means that the rule would see wrong numbers.
 /// A saved tensor is kept as its pieces (storage, shape, first element), not as the tensor object: the object would hold
@@ -41,6 +46,8 @@ class SavedValue {
   Storage* storage() const;
   /// A new tensor object on the saved memory, after the version check; without history.
   TensorPtr unpack(const Node& node) const;
+  /// The same, tied to the graph again through the edge that its tensor had (null: none).
+  TensorPtr unpack_with_edge(const Node& node, const Edge* edge) const;
   /// For Object: the object (borrowed).
   PyObject* object() const { return static_cast<PyObject*>(owner_); }
   size_t list_size() const;

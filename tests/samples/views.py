@@ -126,10 +126,6 @@ SAMPLES = {
     "view_as_complex": [Sample(T(3, 2)).options(dtypes=("float64", "float32"), layouts=False)],
     "detach": [Sample(T(2, 3))],
     "clone": [Sample(T(2, 3)).options(dtypes=ALL), Sample(T(2, 3), memory_format=ref("contiguous_format"))],
-    "copy": [
-        Sample(T(2, 3), T(3)).options(torch=_copied, node=False, edits=False),
-        Sample(T(2, 3), T()).options(torch=_copied, node=False, edits=False),
-    ],
     "Tensor.contiguous": [Sample(T(2, 3)).options(node=False)],
     "atleast_1d": [Sample(T()), Sample(T(2)), Sample((T(), T(2)))],
     "atleast_2d": [Sample(T()), Sample(T(2)), Sample(T(2, 3), T(4))],

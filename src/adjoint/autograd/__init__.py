@@ -4,6 +4,8 @@ import warnings
 
 from .. import _C
 from .._C import Node as Node
+from . import function as function
+from .function import Function as Function
 from .grad_mode import enable_grad as enable_grad
 from .grad_mode import inference_mode as inference_mode
 from .grad_mode import is_inference_mode_enabled as is_inference_mode_enabled

@@ -1,6 +1,6 @@
 """Elementwise activation functions of neural networks."""
 
-from .language import abs, elementwise, erf, exp, expm1, log1p, maximum, minimum, sigmoid, softplus, tanh, where
+from .language import abs, composite, elementwise, erf, exp, expm1, log1p, maximum, minimum, sigmoid, softplus, tanh, where
 
 # fmt: off
 
@@ -78,12 +78,6 @@ elementwise("hardsigmoid(input)", lambda input: minimum(maximum(input + 3, 0), 6
 elementwise("hardswish(input)", lambda input: input * minimum(maximum(input + 3, 0), 6) / 6,
             namespace="nn.functional", method=False,
             input=lambda g, input: where(input <= -3, 0, where(input >= 3, g, g * (input / 3 + 0.5))))
-elementwise("softsign(input)", lambda input: input / (1 + abs(input)),
-            promote="float", namespace="nn.functional", node="DivBackward0", method=False,
-            input=lambda g, input: g / ((1 + abs(input)) * (1 + abs(input))))
-elementwise("tanhshrink(input)", lambda input: input - tanh(input),
-            promote="float", namespace="nn.functional", node="SubBackward0", method=False,
-            input=lambda g, input: g * (tanh(input) * tanh(input)))
 elementwise("hardshrink(input, lambd=0.5)",
             lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
             input=lambda g, input, lambd: where((input > lambd) | (input < -lambd), g, 0))
@@ -92,3 +86,25 @@ elementwise("softshrink(input, lambd=0.5)",
                 input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)),
             namespace="nn.functional", method=False,
             input=lambda g, input, lambd: where((input > lambd) | (input < -lambd), g, 0))
+
+
+@composite(namespace="nn.functional")
+def softsign(input):
+    """x / (1 + |x|).
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.softsign(torch.tensor([1.0, -3.0]))
+    tensor([ 0.5000, -0.7500])
+    """
+    return input / (abs(input) + 1)
+
+
+@composite(namespace="nn.functional")
+def tanhshrink(input):
+    """x - tanh(x).
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.tanhshrink(torch.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.2384])
+    """
+    return input - tanh(input)

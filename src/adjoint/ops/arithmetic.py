@@ -48,8 +48,9 @@ elementwise("neg(input)", lambda input: -input,
 elementwise("reciprocal(input)", lambda input: 1 / input,
             types="complex", promote="float",
             input=lambda g, out: -g * conj(out * out))
-elementwise("square(input)", lambda input: input * input,
-            types="complex integer", node="PowBackward0",
+# pow(x, 2), which is what most powers are.
+elementwise("squared(input)", lambda input: input * input,
+            types="complex", node="PowBackward0", function=False, method=False, inplace=False, out=False,
             input=lambda g, input: g * conj(2 * input))
 
 # Quotients rounded to integers are constant between their steps.

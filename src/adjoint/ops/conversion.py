@@ -3,7 +3,7 @@
 from .. import _C
 from .language import composite, op, to_dtype
 
-op("to_dtype(input, dtype)", kernel="to_dtype", node="ToCopyBackward0", linear=True, method=False, function=False,
+op("to_dtype(input, dtype, copy=False)", kernel="to_dtype", node="ToCopyBackward0", linear=True, method=False, function=False,
    input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
 
 
@@ -51,9 +51,8 @@ def to(input, *args, **kwargs):
     tensor([1., 2.])
     """
     dtype, copy, _ = _parse_to(args, kwargs)
-    if dtype is not None and dtype != input.dtype:
-        return to_dtype(input, dtype)
-    return input.clone() if copy else input
+    dtype = input.dtype if dtype is None else dtype
+    return to_dtype(input, dtype, copy) if copy or dtype != input.dtype else input
 
 
 @composite(function_=False)

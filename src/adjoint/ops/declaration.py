@@ -41,8 +41,12 @@ def parse_signature(signature):
 
 
 def node_name(name):
-    """The name torch gives to the node of an op: logical_not -> LogicalNotBackward0."""
-    return "".join(word[:1].upper() + word[1:] for word in name.split("_")) + "Backward0"
+    """The name torch gives to the node of an op: logical_not -> LogicalNotBackward0, log1p -> Log1PBackward0."""
+    letters, capital = [], True
+    for letter in name:
+        letters.append(letter.upper() if capital else letter)
+        capital = letter == "_" or letter.isdigit()
+    return "".join(letters).replace("_", "") + "Backward0"
 
 
 _return_types = {}

@@ -9,10 +9,11 @@ from .language import (
     expm1,
     isnan,
     log,
+    log10,
     log1p,
     log2,
-    log10,
     maximum,
+    real,
     sigmoid,
     sqrt,
     where,
@@ -55,10 +56,11 @@ elementwise("rsqrt(input)", lambda input: 1 / sqrt(input),
 # log(e^a + e^b) from the larger of the two; two equal infinities have no difference to speak of.
 elementwise("logaddexp(input, other)",
             lambda input, other: where(
-                input == other, input + LN2, maximum(input, other) + log1p(exp(-abs(input - other)))),
-            inplace=False,
-            input=lambda g, input, other: g * sigmoid(input - other),
-            other=lambda g, input, other: g * sigmoid(other - input))
+                input == other, input + LN2, where(
+                    real(input) < real(other), other + log1p(exp(input - other)), input + log1p(exp(other - input)))),
+            types="complex", inplace=False,
+            input=lambda g, input, other: g * conj(sigmoid(input - other)),
+            other=lambda g, input, other: g * conj(sigmoid(other - input)))
 elementwise("logaddexp2(input, other)",
             lambda input, other: where(
                 input == other, input + 1, maximum(input, other) + log1p(exp2(-abs(input - other))) / LN2),
