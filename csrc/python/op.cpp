@@ -282,7 +282,7 @@ void Op::call_in_place(PyObject* const* slots) {
   if (!is_tensor(slots[0])) Arg{slots[0], name.c_str(), "input"}.wrong_type("Tensor");
   Tensor* target = as_tensor(slots[0]);
   std::string shown = name + "_";
-  bool recorded = must_record(slots);
+  bool recorded = is_differentiable(target->dtype) && must_record(slots);
   check_inplace(target, shown.c_str(), recorded || requires_grad(target));
   check_no_internal_overlap(target);
   NodePtr node = recorded ? record(slots, 1) : NodePtr();
