@@ -269,7 +269,7 @@ Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject
   static Op& op = require_op("index_put");
   Tensor* target = Arg{input, "index_put_", "input"};
   PyObject* slots[] = {input, indices, values, accumulate};
-  bool recorded = op.must_record(slots);
+  uint32_t recorded = op.recorded_slots(slots);
   check_inplace(target, "index_put_", recorded || requires_grad(target));
   for (int d = 0; d < target->ndim(); ++d)
     if (target->size(d) > 1 && target->stride(d) == 0)
@@ -277,7 +277,7 @@ Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject
           "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
           "Please "
           "clone() the tensor before performing the operation.");
-  NodePtr node = recorded ? op.record(slots, 1) : NodePtr();
+  NodePtr node = recorded ? op.record(slots, recorded, 1) : NodePtr();
   write_indexed(target, indices, Arg{values, "index_put_", "values"}, Arg{accumulate, "index_put_", "accumulate"});
   bump_version(target);
   if (node) {

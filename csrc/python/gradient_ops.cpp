@@ -67,7 +67,7 @@ NodePtr as_strided_node(Tensor* base, const Tensor* view) {
   Object start = python::checked(PyLong_FromLongLong((view->data - base->data) / itemsize(base->dtype)));
   PyObject* slots[] = {as_object(base), size.get(), stride.get(), start.get()};
   GradModeGuard recording(true);
-  NodePtr node = cached_op("as_strided_within", [] {}).record(slots, 1);
+  NodePtr node = cached_op("as_strided_within", [] {}).record(slots, 1, 1);
   set_output_meta(*node, 0, view);
   return node;
 }

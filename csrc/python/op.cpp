@@ -157,11 +157,12 @@ void Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* p
   }
 }
 
-bool Op::must_record(PyObject* const* slots) const {
-  if (mode_flags & kGradDisabled) return false;
+uint32_t Op::recorded_slots(PyObject* const* slots) const {
+  if (mode_flags & kGradDisabled) return 0;
+  uint32_t recorded = 0;
   for (uint8_t slot : edge_slots)
-    if (object_requires_grad(slots[slot])) return true;
-  return false;
+    if (object_requires_grad(slots[slot])) recorded |= 1u << slot;
+  return recorded;
 }
 
 /// x ** 2 and x ** 2.0, for a float or complex x: a product, and a simpler derivative, than a power.
@@ -174,8 +175,10 @@ static bool is_square(PyObject* const* slots) {
 
 Object Op::call(PyObject* const* slots) {
   if (square && is_square(slots)) return square->call(slots);
-  for (uint8_t slot : edge_slots)
-    if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call(slots);
+  if (has_variants) {
+    for (uint8_t slot : edge_slots)
+      if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call(slots);
+  }
   return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots);
 }
 
@@ -184,10 +187,11 @@ Object Op::call_elementwise(PyObject* const* slots) {
   Scalar params[kMaxArguments];
   read_operands(slots, operands, params);
   TensorPtr result = ops::elementwise(*kernel, options, operands, n_operands, params);
-  if (must_record(slots) && is_differentiable(result->dtype)) {
-    NodePtr node = record(slots, 1);
+  uint32_t recorded = recorded_slots(slots);
+  if (recorded && is_differentiable(result->dtype)) {
+    NodePtr node = record(slots, recorded, 1);
     Tensor* output = result.get();
-    save_outputs(*node, slots, &output);
+    save_outputs(*node, recorded, &output);
     set_output_meta(*node, 0, output);
     output->grad_fn = node.take();
   }
@@ -215,7 +219,7 @@ Object Op::call_plain(PyObject* const* slots) {
   if (forward) {
     for (uint32_t i = 0; i < n; ++i) forget_base(as_tensor(items[i]));
   }
-  bool recorded = must_record(slots);
+  uint32_t recorded = recorded_slots(slots);
   if (kind == Kind::View && is_tensor(slots[0])) {
     ViewOrigin origin = several ? ViewOrigin::MultiOutput : ViewOrigin::Recorded;
     if (mode_flags & kGradDisabled) origin = ViewOrigin::NoGrad;
@@ -225,8 +229,8 @@ Object Op::call_plain(PyObject* const* slots) {
     // The items are tensors, and a Tensor* is a PyObject*.
     auto* outputs = reinterpret_cast<Tensor**>(items);
     if (std::any_of(outputs, outputs + n, [](Tensor* output) { return is_differentiable(output->dtype); })) {
-      NodePtr node = record(slots, n);
-      save_outputs(*node, slots, outputs);
+      NodePtr node = record(slots, recorded, n);
+      save_outputs(*node, recorded, outputs);
       for (uint32_t i = 0; i < n; ++i) {
         set_output_meta(*node, i, outputs[i]);
         bool differentiable = output_is_differentiable.empty() || (i < output_is_differentiable.size() && output_is_differentiable[i]);
@@ -282,10 +286,10 @@ void Op::call_in_place(PyObject* const* slots) {
   if (!is_tensor(slots[0])) Arg{slots[0], name.c_str(), "input"}.wrong_type("Tensor");
   Tensor* target = as_tensor(slots[0]);
   std::string shown = name + "_";
-  bool recorded = is_differentiable(target->dtype) && must_record(slots);
+  uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
   check_inplace(target, shown.c_str(), recorded || requires_grad(target));
   check_no_internal_overlap(target);
-  NodePtr node = recorded ? record(slots, 1) : NodePtr();
+  NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
   if (node) save_overwritten(*node, target);
   if (kind == Kind::Elementwise) {
     ops::Operand operands[kernels::kMaxInputs];
@@ -310,7 +314,7 @@ void Op::call_in_place(PyObject* const* slots) {
   }
   bump_version(target);
   if (node) {
-    save_outputs(*node, slots, &target);
+    save_outputs(*node, recorded, &target);
     set_output_meta(*node, 0, target);
     rebase_history(target, node.get());
   }
@@ -363,75 +367,70 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
 
 // ---- Recording
 
-uint32_t Op::used_items(PyObject* const* slots) const {
+uint32_t Op::used_items(uint32_t recorded) const {
   uint32_t used = 0;
   for (uint8_t slot : edge_slots)
-    if (object_requires_grad(slots[slot])) used |= rules[slot].items;
+    if (recorded >> slot & 1) used |= rules[slot].items;
   return used;
 }
 
-NodePtr Op::record(PyObject* const* slots, uint32_t n_outputs) const {
+void Op::save_argument(SavedValue& value, PyObject* argument) const {
+  if (is_tensor(argument)) {
+    value.save_tensor(as_tensor(argument));
+  } else if (is_sequence(argument)) {
+    // As a tuple: the caller may change a list later.
+    Object tuple = checked(PySequence_Tuple(argument));
+    PyObject** items_of = PySequence_Fast_ITEMS(tuple.get());
+    if (std::any_of(items_of, items_of + PyTuple_GET_SIZE(tuple.get()), is_tensor)) {
+      value.save_list(tuple.get());
+    } else {
+      value.save_object(tuple.get());
+    }
+  } else {
+    value.save_object(argument);
+  }
+}
+
+NodePtr Op::record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs) const {
   auto n_edges = static_cast<uint32_t>(edge_slots.size());
   if (list_slot >= 0) n_edges += static_cast<uint32_t>(PySequence_Fast_GET_SIZE(slots[list_slot])) - 1;
   NodePtr node = make_node(*this, n_outputs, n_edges, static_cast<uint32_t>(items.size()));
-  uint32_t edge = 0;
-  uint32_t used = 0;
+  Edge* edge = node->edges();
   for (uint8_t slot : edge_slots) {
     PyObject* object = slots[slot];
-    const Rule& rule = rules[slot];
-    if (is_tensor(object)) {
-      Tensor* tensor = as_tensor(object);
-      if (requires_grad(tensor)) {
-        if (!rule.differentiable)
-          fail("the derivative of '", name, "' with respect to '", PyUnicode_AsUTF8(arguments[slot].name.get()),
-               "' is not implemented; detach() that argument if no gradient is wanted");
-        node->edges()[edge] = gradient_edge(tensor);
-        used |= rule.items;
-      }
-      ++edge;
-    } else if (slot == list_slot) {
+    if (slot == list_slot) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i, ++edge) {
         PyObject* item = PySequence_Fast_GET_ITEM(object, i);
-        if (is_tensor(item)) set_edge(*node, edge, as_tensor(item));
+        if (is_tensor(item) && requires_grad(as_tensor(item))) *edge = gradient_edge(as_tensor(item));
       }
-      used |= rule.items;
-    } else {
-      ++edge;
+      continue;
     }
+    if (recorded >> slot & 1) {
+      if (!rules[slot].differentiable)
+        fail("the derivative of '", name, "' with respect to '", PyUnicode_AsUTF8(arguments[slot].name.get()),
+             "' is not implemented; detach() that argument if no gradient is wanted");
+      *edge = gradient_edge(as_tensor(object));
+    }
+    ++edge;
   }
+  uint32_t used = used_items(recorded) & ~output_items;
   for (uint32_t i = 0; used >> i; ++i) {
     if (!(used >> i & 1)) continue;
-    const SavedItem& item = items[i];
-    if (item.what == SavedItem::What::Argument) {
-      PyObject* object = slots[item.index];
-      if (is_tensor(object)) {
-        node->saved()[i].save_tensor(as_tensor(object));
-      } else if (is_sequence(object) && std::any_of(PySequence_Fast_ITEMS(object),
-                                                    PySequence_Fast_ITEMS(object) + PySequence_Fast_GET_SIZE(object), is_tensor)) {
-        Object tuple = checked(PySequence_Tuple(object));
-        node->saved()[i].save_list(tuple.get());
-      } else if (PyList_Check(object)) {
-        node->saved()[i].save_object(checked(PyList_AsTuple(object)).get());  // the caller may change the list later
-      } else {
-        node->saved()[i].save_object(object);
-      }
-    } else if (item.what == SavedItem::What::ArgumentMeta) {
-      PyObject* object = slots[item.index];
-      if (is_tensor(object)) {
-        node->saved()[i].save_meta(as_tensor(object));
-      } else {
-        node->saved()[i].save_object(meta_of(object).get());
-      }
+    PyObject* argument = slots[items[i].index];
+    if (items[i].what == SavedItem::What::Argument) {
+      save_argument(node->saved()[i], argument);
+    } else if (is_tensor(argument)) {
+      node->saved()[i].save_meta(as_tensor(argument));
+    } else {
+      node->saved()[i].save_object(meta_of(argument).get());
     }
   }
   return node;
 }
 
-void Op::save_outputs(Node& node, PyObject* const* slots, Tensor* const* outputs) const {
-  bool any = false;
-  for (const SavedItem& item : items) any |= item.what >= SavedItem::What::Output;
-  if (!any) return;
-  uint32_t used = used_items(slots);
+void Op::save_outputs(Node& node, uint32_t recorded, Tensor* const* outputs) const {
+  if (!output_items) return;
+  uint32_t used = used_items(recorded) & output_items;
   for (uint32_t i = 0; used >> i; ++i) {
     if (!(used >> i & 1)) continue;
     if (items[i].what == SavedItem::What::Output) node.saved()[i].save_tensor(outputs[items[i].index]);

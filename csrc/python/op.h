@@ -78,8 +78,10 @@ class Op final : public NodeKind {
   std::vector<Rule> rules;         ///< by slot; empty rule: no gradient
   std::vector<uint8_t> edge_slots; ///< slots that have a rule
   std::vector<SavedItem> items;
+  uint32_t output_items = 0;       ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
   Op* square = nullptr;                    ///< pow: used instead for floats when the exponent is 2
+  bool has_variants = false;
   Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
 
   /// Calls the op with bound arguments (borrowed).
@@ -92,12 +94,12 @@ class Op final : public NodeKind {
   /// Fills slots from a vectorcall; returns the out= argument (borrowed) or null. `owned` keeps collected varargs alive.
   PyObject* bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObject** slots, Object& owned) const;
 
-  /// True when the op must be recorded for these arguments.
-  bool must_record(PyObject* const* slots) const;
-  /// Makes the node of a call with these arguments, keeping the arguments that rules need; results are attached by
-  /// `save_outputs` and set_history.
-  NodePtr record(PyObject* const* slots, uint32_t n_outputs) const;
-  void save_outputs(Node& node, PyObject* const* slots, Tensor* const* outputs) const;
+  /// Bit set of the slots whose arguments require grad; 0 when the call need not be recorded.
+  uint32_t recorded_slots(PyObject* const* slots) const;
+  /// Makes the node of a call with these arguments, keeping the arguments that the rules of `recorded` slots need;
+  /// results are attached by `save_outputs` and set_history.
+  NodePtr record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs) const;
+  void save_outputs(Node& node, uint32_t recorded, Tensor* const* outputs) const;
 
   void apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const override;
   Object attribute(Node& node, const char* name) const override;
@@ -110,8 +112,9 @@ class Op final : public NodeKind {
   void save_overwritten(Node& node, const Tensor* target) const;
   Object run_forward(PyObject* const* slots) const;
   void read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const;
-  /// Bit set of the items that the rules of the arguments that require grad use.
-  uint32_t used_items(PyObject* const* slots) const;
+  /// Bit set of the items that the rules of these slots use.
+  uint32_t used_items(uint32_t recorded) const;
+  void save_argument(SavedValue& value, PyObject* argument) const;
   void apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t count) const;
   TensorPtr run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const;
   Object call_rule(const Rule& rule, Node& node, const TensorPtr* gradients) const;

@@ -165,7 +165,9 @@ uint8_t item_number(Op& op, const std::vector<std::string>& outputs, const std::
     if (op.items[i].name == name) return static_cast<uint8_t>(i);
   if (op.items.size() == 32) fail(ErrorKind::Value, op.name, ": rules use more than 32 different names");
   op.items.push_back(resolve_item(op, outputs, name));
-  return static_cast<uint8_t>(op.items.size() - 1);
+  auto number = static_cast<uint8_t>(op.items.size() - 1);
+  if (op.items.back().what >= SavedItem::What::Output) op.output_items |= 1u << number;
+  return number;
 }
 
 void read_rule(Op& op, const std::vector<std::string>& outputs, const std::string& argument, PyObject* callable, PyObject* uses) {
@@ -267,6 +269,7 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
         return its_node && PyUnicode_Compare(its_node, node) == 0;
       });
       op->number_variant[slot] = variant.release();
+      op->has_variants = true;
     }
     if (name == "pow") op->square = &require_op("squared");
     OpObject* object = op_object(name);

@@ -176,15 +176,6 @@ PyTypeObject* NodeKind::python_type() const {
 
 bool is_node(PyObject* object) { return PyType_IsSubtype(Py_TYPE(object), node_base_type); }
 
-void set_output_meta(Node& node, uint32_t index, const Tensor* tensor) {
-  OutputMeta& meta = node.outputs()[index];
-  if (meta.shape) release(meta.shape);
-  retain(tensor->shape);
-  meta.shape = tensor->shape;
-  meta.dtype = tensor->dtype;
-  meta.device = tensor->device;
-}
-
 void set_edge(Node& node, uint32_t i, Tensor* tensor) {
   if (requires_grad(tensor)) node.edges()[i] = gradient_edge(tensor);
 }

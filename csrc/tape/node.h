@@ -120,7 +120,15 @@ PyObject* node_repr(PyObject* self);
 /// Makes the base type of all nodes; called once at import.
 PyTypeObject* init_node_type();
 
-void set_output_meta(Node& node, uint32_t index, const Tensor* tensor);
+/// Notes what output `index` looks like.
+inline void set_output_meta(Node& node, uint32_t index, const Tensor* tensor) {
+  OutputMeta& meta = node.outputs()[index];
+  retain(tensor->shape);
+  if (meta.shape) release(meta.shape);
+  meta.shape = tensor->shape;
+  meta.dtype = tensor->dtype;
+  meta.device = tensor->device;
+}
 /// Sets edge i to where the gradient of `tensor` goes (nothing when it does not require one).
 void set_edge(Node& node, uint32_t i, Tensor* tensor);
 NodeExtra& extra_of(Node& node);
