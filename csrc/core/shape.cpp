@@ -130,7 +130,17 @@ void dense_strides_like(Sizes sizes, Sizes like, int64_t* strides) {
   int order[kMaxDims];
   int ndim = static_cast<int>(sizes.size());
   for (int i = 0; i < ndim; ++i) order[i] = ndim - 1 - i;  // innermost first
-  std::stable_sort(order, order + ndim, [&](int a, int b) { return like[a] < like[b]; });
+  // By insertion: a broadcast dimension (stride 0) says nothing about the order and moves nobody.
+  for (int i = 1; i < ndim; ++i) {
+    int at = i;
+    for (int j = i - 1; j >= 0; --j) {
+      int64_t inner = like[order[j]], outer = like[order[at]];
+      if (inner == 0 || outer == 0) continue;
+      if (inner < outer || (inner == outer && sizes[order[j]] <= sizes[order[at]])) break;
+      std::swap(order[j], order[at]);
+      at = j;
+    }
+  }
   int64_t stride = 1;
   for (int i = 0; i < ndim; ++i) {
     strides[order[i]] = stride;

@@ -108,18 +108,17 @@ TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor
   return result;
 }
 
+/// A dense shape whose dimensions are ordered in memory as those of `tensor`.
+static ShapePtr dense_shape_like(const Tensor* tensor) {
+  if (tensor->contiguous()) return make_shape(tensor->sizes());
+  if (is_dense(tensor->shape)) return ShapePtr::borrow(tensor->shape);
+  int64_t strides[kMaxDims];
+  dense_strides_like(tensor->sizes(), tensor->strides(), strides);
+  return make_shape(tensor->sizes(), {strides, tensor->sizes().size()});
+}
+
 TensorPtr clone(const Tensor* tensor) {
-  ShapePtr shape;
-  if (tensor->contiguous()) {
-    shape = make_shape(tensor->sizes());
-  } else if (is_dense(tensor->shape)) {
-    shape = ShapePtr::borrow(tensor->shape);
-  } else {
-    int64_t strides[kMaxDims];
-    dense_strides_like(tensor->sizes(), tensor->strides(), strides);
-    shape = make_shape(tensor->sizes(), {strides, tensor->sizes().size()});
-  }
-  TensorPtr result = empty(std::move(shape), tensor->dtype);
+  TensorPtr result = empty(dense_shape_like(tensor), tensor->dtype);
   kernels::copy(tensor->view(), result->view());
   return result;
 }
@@ -133,8 +132,7 @@ TensorPtr contiguous(Tensor* tensor) {
 
 TensorPtr cast(Tensor* tensor, DType dtype) {
   if (tensor->dtype == dtype) return TensorPtr::borrow(tensor);
-  ShapePtr shape = is_dense(tensor->shape) ? ShapePtr::borrow(tensor->shape) : make_shape(tensor->sizes());
-  TensorPtr result = empty(std::move(shape), dtype);
+  TensorPtr result = empty(dense_shape_like(tensor), dtype);
   kernels::copy(tensor->view(), result->view());
   return result;
 }

@@ -271,12 +271,7 @@ Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject
   PyObject* slots[] = {input, indices, values, accumulate};
   uint32_t recorded = op.recorded_slots(slots);
   check_inplace(target, "index_put_", recorded || requires_grad(target));
-  for (int d = 0; d < target->ndim(); ++d)
-    if (target->size(d) > 1 && target->stride(d) == 0)
-      fail(
-          "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-          "Please "
-          "clone() the tensor before performing the operation.");
+  check_writable(target);
   NodePtr node = recorded ? op.record(slots, recorded, 1) : NodePtr();
   write_indexed(target, indices, Arg{values, "index_put_", "values"}, Arg{accumulate, "index_put_", "accumulate"});
   bump_version(target);

@@ -26,17 +26,12 @@ Object as_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
 
 // ---- Memory formats
 
-std::optional<MemoryFormat> to_format(PyObject* object, const char* op) {
-  if (object == Py_None) return std::nullopt;
-  Object text = checked(PyObject_Str(object));
-  const char* utf8 = PyUnicode_AsUTF8(text.get());
-  check(utf8 != nullptr);
-  std::string_view name = utf8;
-  if (name == "torch.contiguous_format") return MemoryFormat::Contiguous;
-  if (name == "torch.preserve_format") return MemoryFormat::Preserve;
-  if (name == "torch.channels_last") return MemoryFormat::ChannelsLast;
-  if (name == "torch.channels_last_3d") return MemoryFormat::ChannelsLast3d;
-  Arg{object, op, "memory_format"}.wrong_type("torch.memory_format");
+/// The format asked for, or `preset` for None.
+MemoryFormat to_format(PyObject* object, const char* op, MemoryFormat preset) {
+  if (object == Py_None) return preset;
+  std::optional<MemoryFormat> format = python::to_memory_format(object);
+  if (!format) Arg{object, op, "memory_format"}.wrong_type("torch.memory_format");
+  return *format;
 }
 
 bool lies_as(const Tensor* tensor, MemoryFormat format) {
@@ -166,17 +161,16 @@ Object squeeze(PyObject* input, PyObject* dim) {
 
 Object contiguous_as(PyObject* input, PyObject* memory_format) {
   Tensor* tensor = Arg{input, "contiguous", "input"};
-  MemoryFormat format = to_format(memory_format, "contiguous").value_or(MemoryFormat::Contiguous);
+  MemoryFormat format = to_format(memory_format, "contiguous", MemoryFormat::Contiguous);
   if (format == MemoryFormat::Preserve)
     fail("preserve memory format is unsupported by the contiguous operator; use clone()");
   if (lies_as(tensor, format)) return Object::borrow(input);
   static Op& op = require_op("clone");
-  static PyObject* plain = PyUnicode_InternFromString("torch.contiguous_format");
-  return call_op(op, {input, memory_format == Py_None ? plain : memory_format});
+  return call_op(op, {input, memory_format == Py_None ? python::contiguous_format() : memory_format});
 }
 
 TensorPtr clone_as(Tensor* input, PyObject* memory_format) {
-  MemoryFormat format = to_format(memory_format, "clone").value_or(MemoryFormat::Preserve);
+  MemoryFormat format = to_format(memory_format, "clone", MemoryFormat::Preserve);
   if (format == MemoryFormat::Preserve) return clone(input);
   TensorPtr result = empty(shape_in_format(input->sizes(), format), input->dtype);
   kernels::copy(input->view(), result->view());

@@ -40,7 +40,7 @@ PyObject* make_sized(const Signature& signature, Content content, PyObject* cons
     ShapePtr shape = shape_in_format(call.sizes(0), call.memory_format(2).value_or(MemoryFormat::Contiguous));
     TensorPtr result = empty_on(options.device, std::move(shape), dtype);
     fill_content(result.get(), content);
-    return (out ? write_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
+    return (out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
   });
 }
 
@@ -81,7 +81,7 @@ PyObject* make_full(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
     check_requires_grad(dtype, options.requires_grad);
     TensorPtr result = empty_on(options.device, make_shape(sizes), dtype);
     fill_value(result.get(), value);
-    return (out ? write_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
+    return (out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
   });
 }
 
@@ -251,7 +251,7 @@ PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
         kernels::fill({result->data, dtype, 1, &length, &step}, &one);
       });
     }
-    return (out ? write_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
+    return (out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
   });
 }
 
@@ -324,21 +324,8 @@ Tensor* read_out(const Call& call, int slot, Options& options) {
   return out;
 }
 
-Object write_out(const char* op, Tensor* out, Tensor* result) {
-  check_inplace(out, op, false);
-  if (same_sizes(out->shape, result->shape)) {
-    kernels::copy(result->view(), out->view());
-  } else {
-    if (view_base(out))
-      fail(op, "(): out= has shape ", to_string(out->sizes()), " but ", to_string(result->sizes()),
-           " is needed, and a view cannot be resized");
-    retain(result->storage);
-    retain(result->shape);
-    release(std::exchange(out->storage, result->storage));
-    release(std::exchange(out->shape, result->shape));
-    out->data = result->data;
-  }
-  bump_version(out);
+Object into_out(const char* op, Tensor* out, Tensor* result) {
+  write_out(op, out, result);
   return Object::borrow(as_object(out));
 }
 

@@ -60,7 +60,7 @@ Object make_range(const Call& call, Tensor* out, const Options& options, int64_t
   check_requires_grad(dtype, options.requires_grad);
   TensorPtr result = empty_on(options.device, make_shape({&count, 1}), dtype);
   if (result->device == DeviceType::Cpu) fill(result.get());
-  return out ? write_out(call.name(), out, result.get()) : finish(std::move(result), options);
+  return out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options);
 }
 
 PyObject* arange(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

@@ -15,6 +15,7 @@ struct NamedObject {
 
 PyTypeObject* format_type;
 PyTypeObject* layout_type;
+PyObject* contiguous_format_object;
 
 const NamedObject* named(PyObject* self) { return reinterpret_cast<NamedObject*>(self); }
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("torch.%s", named(self)->name); }
@@ -45,13 +46,15 @@ std::optional<MemoryFormat> to_memory_format(PyObject* object) {
   if (Py_TYPE(object) != format_type) return std::nullopt;
   return static_cast<MemoryFormat>(named(object)->value);
 }
+PyObject* contiguous_format() { return contiguous_format_object; }
 bool is_layout(PyObject* object) { return Py_TYPE(object) == layout_type; }
 bool is_strided(PyObject* layout) { return named(layout)->value == 0; }
 
 void init_formats(PyObject* module) {
-  format_type = add_type(module, "torch.memory_format",
+  format_type = add_type(module, "adjoint.memory_format",
                          {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"});
-  layout_type = add_type(module, "torch.layout", {"strided", "sparse_coo", "sparse_csr"});
+  contiguous_format_object = checked(PyObject_GetAttrString(module, "contiguous_format")).take();
+  layout_type = add_type(module, "adjoint.layout", {"strided", "sparse_coo", "sparse_csr"});
 }
 
 }  // namespace adjoint::python

@@ -11,6 +11,8 @@ enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, Channels
 
 /// The format that an object of torch.memory_format stands for; nothing for other objects.
 std::optional<MemoryFormat> to_memory_format(PyObject* object);
+/// The object torch.contiguous_format (borrowed).
+PyObject* contiguous_format();
 bool is_layout(PyObject* object);
 /// The only layout whose tensors can be made.
 bool is_strided(PyObject* layout);

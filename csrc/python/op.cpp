@@ -244,15 +244,6 @@ Object Op::call_plain(PyObject* const* slots) {
 
 // ---- In place, and out=
 
-/// Refuses to write through a tensor whose elements share memory with each other.
-static void check_no_internal_overlap(const Tensor* tensor) {
-  if (tensor->numel() == 0) return;
-  for (int d = 0; d < tensor->ndim(); ++d)
-    if (tensor->size(d) > 1 && tensor->stride(d) == 0)
-      fail("unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-           "clone() the tensor before performing the operation.");
-}
-
 /// Operands that overlap the target without being it are read while they are overwritten: torch refuses them when it can
 /// tell (dense tensors); here the others are copied first.
 static bool overlaps(const Tensor* target, const Tensor* operand) {
@@ -288,7 +279,7 @@ void Op::call_in_place(PyObject* const* slots) {
   std::string shown = name + "_";
   uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
   check_inplace(target, shown.c_str(), recorded || requires_grad(target));
-  check_no_internal_overlap(target);
+  check_writable(target);
   NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
   if (node) save_overwritten(*node, target);
   if (kind == Kind::Elementwise) {
@@ -318,25 +309,6 @@ void Op::call_in_place(PyObject* const* slots) {
     set_output_meta(*node, 0, target);
     rebase_history(target, node.get());
   }
-}
-
-/// Gives `out` the values of `result`; takes over its memory when the sizes differ.
-static void write_out(const char* op, Tensor* out, Tensor* result) {
-  if (category(result->dtype) > category(out->dtype))
-    fail("result type ", info(result->dtype).legacy_name, " can't be cast to the desired output type ", info(out->dtype).legacy_name);
-  if (!same_sizes(out->shape, result->shape)) {
-    if (view_base(out)) fail(op, "(): out= has shape ", to_string(out->sizes()), " but ", to_string(result->sizes()), " is needed, and a view cannot be resized");
-    TensorPtr fitting = cast(result, out->dtype);
-    retain(fitting->storage);
-    retain(fitting->shape);
-    release(std::exchange(out->storage, fitting->storage));
-    release(std::exchange(out->shape, fitting->shape));
-    out->data = fitting->data;
-  } else {
-    check_no_internal_overlap(out);
-    kernels::copy(result->view(), out->view());
-  }
-  bump_version(out);
 }
 
 Object Op::call_out(PyObject* const* slots, PyObject* out) {

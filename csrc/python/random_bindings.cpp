@@ -70,16 +70,6 @@ struct MemoryOrder {
   int64_t strides[kMaxDims];
 };
 
-void check_writable(const Tensor* tensor) {
-  if (tensor->device == DeviceType::Meta) return;
-  for (int d = 0; d < tensor->ndim(); ++d)
-    if (tensor->size(d) > 1 && tensor->stride(d) == 0)
-      fail(
-          "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-          "Please "
-          "clone() the tensor before performing the operation.");
-}
-
 /// Runs fill(data, n) on memory in the order of the tensor's elements in memory.
 template <class Fill>
 void fill_in_order(Tensor* tensor, Fill fill) {
@@ -296,7 +286,7 @@ Object make_random(const Call& call, Tensor* out, const Options& options, ShapeP
   if (out) check_writable(out);
   TensorPtr result = empty_on(options.device, std::move(shape), dtype);
   fill(result.get());
-  return out ? write_out(call.name(), out, result.get()) : finish(std::move(result), options);
+  return out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options);
 }
 
 PyObject* py_rand(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -469,7 +459,7 @@ PyObject* py_normal(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
       fail(ErrorKind::Type,
            "normal(): size= is taken only where mean and std are numbers; their tensors give the sizes here");
     TensorPtr result = normal_of(call, generator, mean, std, mean_value, std_value);
-    if (out) return write_out(call.name(), out, cast(result.get(), out->dtype).get()).take();
+    if (out) return into_out(call.name(), out, cast(result.get(), out->dtype).get()).take();
     if (NodePtr node = forget(mean && std ? of_both : mean ? of_mean : of_std, {mean, std}))
       set_history(result.get(), node.get(), 0);
     return finish(std::move(result), Options()).take();

@@ -259,6 +259,35 @@ void check_inplace(Tensor* tensor, const char* op, bool recorded) {
          "); wrap the update in no_grad(), or use the out-of-place form");
 }
 
+void check_writable(const Tensor* tensor) {
+  if (tensor->numel() == 0 || tensor->device == DeviceType::Meta) return;
+  for (int d = 0; d < tensor->ndim(); ++d)
+    if (tensor->size(d) > 1 && tensor->stride(d) == 0)
+      fail("unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+           "clone() the tensor before performing the operation.");
+}
+
+void write_out(const char* op, Tensor* out, Tensor* result) {
+  check_inplace(out, op, false);
+  if (category(result->dtype) > category(out->dtype))
+    fail("result type ", info(result->dtype).legacy_name, " can't be cast to the desired output type ", info(out->dtype).legacy_name);
+  if (same_sizes(out->shape, result->shape)) {
+    check_writable(out);
+    kernels::copy(result->view(), out->view());
+  } else {
+    if (view_base(out))
+      fail(op, "(): out= has shape ", to_string(out->sizes()), " but ", to_string(result->sizes()),
+           " is needed, and a view cannot be resized");
+    TensorPtr fitting = cast(result, out->dtype);
+    retain(fitting->storage);
+    retain(fitting->shape);
+    release(std::exchange(out->storage, fitting->storage));
+    release(std::exchange(out->shape, fitting->shape));
+    out->data = fitting->data;
+  }
+  bump_version(out);
+}
+
 void rebase_history(Tensor* tensor, Node* node) {
   Tensor* base = view_base(tensor);
   if (!base) {

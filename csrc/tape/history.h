@@ -13,6 +13,10 @@ void forget_base(Tensor* tensor);
 
 /// Throws torch's error when `tensor` may not be changed in place while recording. `recorded`: would the change be recorded?
 void check_inplace(Tensor* tensor, const char* op, bool recorded);
+/// Refuses to write through a tensor whose elements share memory with each other.
+void check_writable(const Tensor* tensor);
+/// Gives `out` the values of `result`; takes over its memory when the sizes differ. For out= arguments.
+void write_out(const char* op, Tensor* out, Tensor* result);
 /// Notes an in-place change of the values.
 inline void bump_version(Tensor* tensor) { ++version_of(tensor); }
 /// After an in-place op recorded as `node`: `tensor`, and its base when it is a view, become results of it.

@@ -8,6 +8,7 @@ from .language import (
     as_strided_backward,
     as_strided_within,
     composite,
+    contiguous_format,
     diagonal_backward,
     ones,
     op,
@@ -155,7 +156,7 @@ op("as_strided_backward(input, extent, size, stride, offset)", kernel="as_stride
 # The gradient is packed first: pairs must lie together, and begin at an even place.
 view("view_as_real(input)", kernel="view_as_real", linear=True, method=False,
      doc="A complex tensor as pairs (real, imaginary) in a new last dimension.",
-     input=lambda g: view_as_complex(g.clone(memory_format="torch.contiguous_format")))
+     input=lambda g: view_as_complex(g.clone(memory_format=contiguous_format)))
 view("view_as_complex(input)", kernel="view_as_complex", linear=True, method=False,
      doc="Pairs in the last dimension as complex numbers.",
      input=lambda g: view_as_real(g))
