@@ -132,6 +132,8 @@ def apply(name, *args):
         for one, other in (args, args[::-1]):
             if one.kind == "const" and type(one.payload) in (int, float) and one.payload == 1:
                 return other
+    if name == "pow" and args[1].kind == "const" and args[1].payload == 1:
+        return args[0]
     if name in ("neg", "conj") and args[0].kind == name:
         return args[0].args[0]
     return Value(name, args)

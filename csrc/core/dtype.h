@@ -79,12 +79,18 @@ struct DTypeInfo {
 };
 
 inline constexpr DTypeInfo kDTypes[kDTypeCount] = {
-    {"float32", "Float", 4, Category::Float},          {"float64", "Double", 8, Category::Float},
-    {"float16", "Half", 2, Category::Float},           {"bfloat16", "BFloat16", 2, Category::Float},
-    {"complex64", "ComplexFloat", 8, Category::Complex}, {"complex128", "ComplexDouble", 16, Category::Complex},
-    {"int64", "Long", 8, Category::Integer},           {"int32", "Int", 4, Category::Integer},
-    {"int16", "Short", 2, Category::Integer},          {"int8", "Char", 1, Category::Integer},
-    {"uint8", "Byte", 1, Category::Integer},           {"bool", "Bool", 1, Category::Bool},
+    {"float32", "Float", 4, Category::Float},
+    {"float64", "Double", 8, Category::Float},
+    {"float16", "Half", 2, Category::Float},
+    {"bfloat16", "BFloat16", 2, Category::Float},
+    {"complex64", "ComplexFloat", 8, Category::Complex},
+    {"complex128", "ComplexDouble", 16, Category::Complex},
+    {"int64", "Long", 8, Category::Integer},
+    {"int32", "Int", 4, Category::Integer},
+    {"int16", "Short", 2, Category::Integer},
+    {"int8", "Char", 1, Category::Integer},
+    {"uint8", "Byte", 1, Category::Integer},
+    {"bool", "Bool", 1, Category::Bool},
 };
 
 inline const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<int>(dtype)]; }
@@ -111,9 +117,9 @@ struct DTypeOf;
   X(Complex128, complex128) X(Int64, int64_t) X(Int32, int32_t) X(Int16, int16_t) X(Int8, int8_t)     \
   X(UInt8, uint8_t) X(Bool, bool)
 // clang-format on
-#define ADJOINT_DTYPE_OF(name, type) \
-  template <>                        \
-  struct DTypeOf<type> {             \
+#define ADJOINT_DTYPE_OF(name, type)            \
+  template <>                                   \
+  struct DTypeOf<type> {                        \
     static constexpr DType value = DType::name; \
   };
 ADJOINT_EACH_DTYPE(ADJOINT_DTYPE_OF)
@@ -129,8 +135,7 @@ template <class F>
 auto dispatch(DType dtype, F&& f) {
   switch (dtype) {
 #define ADJOINT_CASE(name, type) \
-  case DType::name:              \
-    return f(type{});
+  case DType::name: return f(type{});
     ADJOINT_EACH_DTYPE(ADJOINT_CASE)
 #undef ADJOINT_CASE
   }

@@ -7,8 +7,8 @@
 
 namespace adjoint {
 
-/// Releases the interpreter lock while it lives, when the work is worth it. The code inside must not touch Python, count
-/// references or allocate tensors.
+/// Releases the interpreter lock while it lives, when the work is worth it. The code inside must not touch Python,
+/// count references or allocate tensors.
 class WithoutLock {
  public:
   static bool worthwhile(int64_t elements) { return elements >= int64_t{1} << 17; }

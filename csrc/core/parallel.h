@@ -26,8 +26,8 @@ inline void parallel_for(int64_t n, int64_t grain, const Body& body) {
   if (n <= 0) return;
   if (n <= grain) return static_cast<void>(body(int64_t{0}, n));
   detail::run_chunks(
-      n, grain,
-      [](const void* erased, int64_t begin, int64_t end) { (*static_cast<const Body*>(erased))(begin, end); }, &body);
+      n, grain, [](const void* erased, int64_t begin, int64_t end) { (*static_cast<const Body*>(erased))(begin, end); },
+      &body);
 }
 
 }  // namespace adjoint

@@ -100,14 +100,10 @@ inline void mark_below(const uint64_t* __restrict bits, uint64_t threshold, Bits
 ADJOINT_CLONES void mark_below_any(const uint64_t* bits, uint64_t threshold, uint64_t one, int64_t size, void* out,
                                    int64_t n) {
   switch (size) {
-    case 1:
-      return mark_below(bits, threshold, static_cast<uint8_t>(one), static_cast<uint8_t*>(out), n);
-    case 2:
-      return mark_below(bits, threshold, static_cast<uint16_t>(one), static_cast<uint16_t*>(out), n);
-    case 4:
-      return mark_below(bits, threshold, static_cast<uint32_t>(one), static_cast<uint32_t*>(out), n);
-    default:
-      return mark_below(bits, threshold, one, static_cast<uint64_t*>(out), n);
+    case 1: return mark_below(bits, threshold, static_cast<uint8_t>(one), static_cast<uint8_t*>(out), n);
+    case 2: return mark_below(bits, threshold, static_cast<uint16_t>(one), static_cast<uint16_t*>(out), n);
+    case 4: return mark_below(bits, threshold, static_cast<uint32_t>(one), static_cast<uint32_t*>(out), n);
+    default: return mark_below(bits, threshold, one, static_cast<uint64_t*>(out), n);
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace adjoint {
 
-/// Whether freed memory is kept for the next object of its size. Not under the address sanitizer: it sees a stray access
-/// only where every block has its exact size and is really freed.
+/// Whether freed memory is kept for the next object of its size. Not under the address sanitizer: it sees a stray
+/// access only where every block has its exact size and is really freed.
 #ifdef __SANITIZE_ADDRESS__
 inline constexpr bool kReuseMemory = false;
 #else
@@ -18,7 +18,8 @@ inline constexpr bool kReuseMemory = true;
 inline void retain(PyObject* object) { Py_INCREF(object); }
 inline void release(PyObject* object) { Py_DECREF(object); }
 
-/// Counts through `retain(T*)` and `release(T*)`, found by argument-dependent lookup. The interpreter lock must be held.
+/// Counts through `retain(T*)` and `release(T*)`, found by argument-dependent lookup. The interpreter lock must be
+/// held.
 template <class T>
 class Ref {
  public:

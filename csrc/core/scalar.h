@@ -12,7 +12,7 @@ struct Scalar {
     int64_t integer;  ///< for Bool and Integer
     double real;      ///< for Float and Complex
   };
-  double imaginary;   ///< for Complex
+  double imaginary;  ///< for Complex
 
   static Scalar of(bool v) {
     Scalar s;

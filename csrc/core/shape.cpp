@@ -54,13 +54,15 @@ int64_t checked_numel(Sizes sizes) {
   bool empty = false;
   for (int64_t size : sizes) {
     if (size < 0)
-      fail("Trying to create tensor with negative dimension ", size, ": ", to_string(sizes), "; sizes must be 0 or more");
+      fail("Trying to create tensor with negative dimension ", size, ": ", to_string(sizes),
+           "; sizes must be 0 or more");
     if (size == 0) empty = true;
   }
   if (empty) return 0;
   for (int64_t size : sizes) {
     if (__builtin_mul_overflow(numel, size, &numel) || numel > (INT64_MAX >> 4))
-      fail("numel: integer multiplication overflow; the sizes ", to_string(sizes), " ask for more elements than can be addressed");
+      fail("numel: integer multiplication overflow; the sizes ", to_string(sizes),
+           " ask for more elements than can be addressed");
   }
   return numel;
 }
@@ -72,7 +74,8 @@ ShapePtr make_shape(Sizes sizes) {
   for (int i = shape->ndim - 1; i >= 0; --i) {
     strides[i] = stride;
     // An empty tensor can have sizes whose product overflows; its strides are never used to reach memory.
-    stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(std::max<int64_t>(sizes[i], 1)));
+    stride =
+        static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(std::max<int64_t>(sizes[i], 1)));
   }
   shape->contiguous = true;
   return shape;
@@ -174,7 +177,8 @@ void broadcast_strides(const Shape* shape, Sizes sizes, int64_t* strides) {
 int wrap_dim(int64_t dim, int ndim) {
   int64_t range = std::max(ndim, 1);
   if (dim < -range || dim >= range)
-    fail(ErrorKind::Index, "Dimension out of range (expected to be in range of [", -range, ", ", range - 1, "], but got ", dim, ")");
+    fail(ErrorKind::Index, "Dimension out of range (expected to be in range of [", -range, ", ", range - 1,
+         "], but got ", dim, ")");
   return static_cast<int>(dim < 0 ? dim + range : dim);
 }
 

@@ -10,14 +10,14 @@
 
 namespace adjoint {
 
-/// Note [Shared shapes]: an elementwise result shares its input's Shape, so that "same shape, contiguous" is one pointer
-/// comparison on the fast path and a tensor needs 8 bytes for its geometry whatever its number of dimensions.
+/// Note [Shared shapes]: an elementwise result shares its input's Shape, so that "same shape, contiguous" is one
+/// pointer comparison on the fast path and a tensor needs 8 bytes for its geometry whatever its number of dimensions.
 struct Shape {
   uint32_t refs;
   uint8_t ndim;
-  bool contiguous;     ///< row-major without gaps (dimensions of size 1 do not matter)
+  bool contiguous;  ///< row-major without gaps (dimensions of size 1 do not matter)
   int64_t numel;
-  int64_t values[];    ///< ndim sizes, then ndim strides (in elements)
+  int64_t values[];  ///< ndim sizes, then ndim strides (in elements)
 
   const int64_t* sizes() const { return values; }
   const int64_t* strides() const { return values + ndim; }

@@ -1,4 +1,5 @@
-// Blocks are kept by size class when freed: fresh pages cost more than most arithmetic. All calls hold the interpreter lock.
+// Blocks are kept by size class when freed: fresh pages cost more than most arithmetic. All calls hold the interpreter
+// lock.
 #include "core/storage.h"
 
 #include <unistd.h>
@@ -18,7 +19,7 @@
 namespace adjoint {
 namespace {
 
-constexpr size_t kSmallLimit = 1024;   // data up to this size lies inline behind the Storage
+constexpr size_t kSmallLimit = 1024;  // data up to this size lies inline behind the Storage
 constexpr size_t kSmallStep = kReuseMemory ? 16 : 1;
 constexpr size_t kSmallClasses = kSmallLimit / kSmallStep + 1;
 constexpr size_t kKeptPerSmallClass = kReuseMemory ? 4096 : 0;
@@ -44,7 +45,7 @@ size_t small_class(size_t nbytes) { return (nbytes + kSmallStep - 1) / kSmallSte
 size_t round_large(size_t nbytes, int* index) {
   int power = std::bit_width(nbytes - 1) - 1;  // 2^power < nbytes <= 2^(power+1)
   size_t step = size_t{1} << (power - 2);
-  size_t steps = (nbytes + step - 1) / step;   // 5..8
+  size_t steps = (nbytes + step - 1) / step;  // 5..8
   *index = power * 4 + static_cast<int>(steps - 5);
   return kReuseMemory ? steps * step : nbytes;
 }

@@ -20,7 +20,7 @@ struct ForeignOwner {
 /// A block of memory with a reference count and the version counter of the tensors on it.
 struct Storage {
   uint32_t refs;
-  uint32_t version;     ///< bumped by every in-place change; see Note [Versions] in tape/saved_value.h
+  uint32_t version;  ///< bumped by every in-place change; see Note [Versions] in tape/saved_value.h
   char* data;
   size_t nbytes;
   ForeignOwner* owner;  ///< null: the block belongs to the allocator

@@ -97,8 +97,9 @@ TensorPtr empty(ShapePtr shape, DType dtype) {
 TensorPtr empty(Sizes sizes, DType dtype) { return empty(make_shape(sizes), dtype); }
 
 TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor) {
-  TensorPtr result = make_tensor(StoragePtr::borrow(tensor->storage), tensor->data + offset_from_tensor * itemsize(tensor->dtype),
-                                 std::move(shape), tensor->dtype, tensor->device);
+  TensorPtr result =
+      make_tensor(StoragePtr::borrow(tensor->storage), tensor->data + offset_from_tensor * itemsize(tensor->dtype),
+                  std::move(shape), tensor->dtype, tensor->device);
   if (tensor->extra && tensor->extra->version) {
     OwnVersion* version = tensor->extra->version;
     ++version->refs;

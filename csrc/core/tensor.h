@@ -24,21 +24,21 @@ enum class ViewOrigin : uint8_t { Recorded, NoGrad, MultiOutput, Inference };
 
 /// What few tensors need: allocated when first used.
 struct TensorExtra {
-  Tensor* grad;            ///< .grad (owned), or null
-  Tensor* base;            ///< the tensor that this one is a view of (owned), or null
-  Node* accumulator;       ///< the leaf's AccumulateGrad node; see Note [Parked accumulators] in tape/history.cpp
-  bool accumulator_parked; ///< the leaf owns the node, for lack of a graph that does
-  OwnVersion* version;     ///< null: the storage's counter
-  PyObject* hooks;         ///< dict id -> callable, run on the gradient; owned
-  PyObject* post_hooks;    ///< dict id -> callable, run after accumulation; owned
-  uint32_t seen_version;   ///< the version of the base for which a view's grad_fn holds
+  Tensor* grad;             ///< .grad (owned), or null
+  Tensor* base;             ///< the tensor that this one is a view of (owned), or null
+  Node* accumulator;        ///< the leaf's AccumulateGrad node; see Note [Parked accumulators] in tape/history.cpp
+  bool accumulator_parked;  ///< the leaf owns the node, for lack of a graph that does
+  OwnVersion* version;      ///< null: the storage's counter
+  PyObject* hooks;          ///< dict id -> callable, run on the gradient; owned
+  PyObject* post_hooks;     ///< dict id -> callable, run after accumulation; owned
+  uint32_t seen_version;    ///< the version of the base for which a view's grad_fn holds
   ViewOrigin origin;
 };
 
 enum TensorFlags : uint8_t {
-  kRequiresGrad = 1,   ///< set by the user on a leaf
-  kRetainsGrad = 2,    ///< retain_grad() on a non-leaf
-  kSpecial = 4,        ///< ops go to a Python handler (transforms, recording)
+  kRequiresGrad = 1,  ///< set by the user on a leaf
+  kRetainsGrad = 2,   ///< retain_grad() on a non-leaf
+  kSpecial = 4,       ///< ops go to a Python handler (transforms, recording)
   kInferenceTensor = 8,
 };
 
@@ -47,12 +47,12 @@ struct Tensor {
   PyObject* dict;
   PyObject* weakrefs;
   Storage* storage;
-  char* data;            ///< the first element
+  char* data;  ///< the first element
   Shape* shape;
   DType dtype;
   DeviceType device;
   uint8_t flags;
-  uint32_t output_nr;    ///< which output of grad_fn this tensor is
+  uint32_t output_nr;  ///< which output of grad_fn this tensor is
   Node* grad_fn;
   TensorExtra* extra;
 

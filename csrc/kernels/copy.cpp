@@ -35,8 +35,8 @@ void convert_portable(const void* src, void* dst, int64_t n) {
 #if defined(__x86_64__)
 /// AVX-512 is the first to convert between 64-bit integers and floats in vectors.
 template <class From, class To>
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=256")))
-void convert_avx512(const void* src, void* dst, int64_t n) {
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=256"))) void convert_avx512(
+    const void* src, void* dst, int64_t n) {
   convert_loop<From, To>(src, dst, n);
 }
 
@@ -316,16 +316,11 @@ void copy_walk_sized(const Walk& walk) {
 
 void copy_walk(const Walk& walk, int64_t item) {
   switch (item) {
-    case 1:
-      return copy_walk_sized<uint8_t>(walk);
-    case 2:
-      return copy_walk_sized<uint16_t>(walk);
-    case 4:
-      return copy_walk_sized<uint32_t>(walk);
-    case 8:
-      return copy_walk_sized<uint64_t>(walk);
-    default:
-      return copy_walk_sized<Pair64>(walk);
+    case 1: return copy_walk_sized<uint8_t>(walk);
+    case 2: return copy_walk_sized<uint16_t>(walk);
+    case 4: return copy_walk_sized<uint32_t>(walk);
+    case 8: return copy_walk_sized<uint64_t>(walk);
+    default: return copy_walk_sized<Pair64>(walk);
   }
 }
 

@@ -228,8 +228,8 @@ void run_range(Loop loop, const Scalar* params, const Geometry& g, const Operand
     for (int i = 1; i <= count; ++i) {
       if (!ready[i]) arrays[i] = fetch(g, at, operands[i], begin, n, buffers.chunk[i], buffers.raw);
     }
-    const bool direct = out.dtype == out.computed &&
-                        (out.packed || (out.strides[g.ndim - 1] == 1 && n <= at.left_in_row(g)));
+    const bool direct =
+        out.dtype == out.computed && (out.packed || (out.strides[g.ndim - 1] == 1 && n <= at.left_in_row(g)));
     arrays[0] = !direct ? buffers.chunk[0] : out.packed ? out.data + begin * out_size : at.address(out, g.ndim);
     loop(arrays, n, params);
     if (!direct) store(g, at, out, begin, n, buffers.chunk[0], buffers.raw);
@@ -288,7 +288,7 @@ void elementwise(const Kernel& kernel, DType compute, const View& out, const Vie
   const int64_t n = out.numel();
   if (n == 0) return;
   const int count = kernel.inputs;
-  const DType result = kernel.result == ResultKind::Bool ? DType::Bool
+  const DType result = kernel.result == ResultKind::Bool   ? DType::Bool
                        : kernel.result == ResultKind::Real ? real_type(type)
                                                            : type;
   Operand operands[kMaxInputs + 1];
@@ -320,9 +320,8 @@ void elementwise(const Kernel& kernel, DType compute, const View& out, const Vie
     }
   }
   for (int i = 0; i <= count; ++i) operands[i].strides = geometry.strides[i];
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-    run_range(loop, params, geometry, operands, count, begin, end);
-  });
+  parallel_for(n, kGrain,
+               [&](int64_t begin, int64_t end) { run_range(loop, params, geometry, operands, count, begin, end); });
 }
 
 }  // namespace adjoint::kernels

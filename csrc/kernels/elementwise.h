@@ -15,12 +15,13 @@ enum class ResultKind : uint8_t { Same, Bool, Real };
 /// One generated loop over contiguous arrays of the compute type: `arrays` is the output, then the inputs.
 using Loop = void (*)(char* const* arrays, int64_t n, const Scalar* params);
 
-/// A generated elementwise computation. "mul" is the forward of mul, "mul.other" the fused rule of its argument `other`.
+/// A generated elementwise computation. "mul" is the forward of mul, "mul.other" the fused rule of its argument
+/// `other`.
 struct Kernel {
   const char* name;
   ResultKind result;
-  uint8_t inputs;              ///< array inputs
-  uint8_t params;              ///< Scalar parameters
+  uint8_t inputs;                ///< array inputs
+  uint8_t params;                ///< Scalar parameters
   Loop loops[kDTypeCount] = {};  ///< by compute type; null where the op is not defined
 };
 
@@ -38,8 +39,9 @@ namespace kernels {
 /// The most inputs an elementwise kernel may have.
 inline constexpr int kMaxInputs = 8;
 
-/// out = kernel(inputs...). All views have `out`'s sizes (stride 0 where broadcast). Each input is converted to `compute`
-/// in cache-sized chunks; the output is converted from the kernel's result type. float16 and bfloat16 compute in float32.
+/// out = kernel(inputs...). All views have `out`'s sizes (stride 0 where broadcast). Each input is converted to
+/// `compute` in cache-sized chunks; the output is converted from the kernel's result type. float16 and bfloat16 compute
+/// in float32.
 void elementwise(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params);
 
 }  // namespace kernels

@@ -29,8 +29,7 @@ __attribute__((target("avx,f16c"))) void narrow_f16c(const float* in, Half* out,
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), narrow);
   }
   for (; i < n; ++i) {
-    out[i].bits = static_cast<uint16_t>(
-        _mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(in[i]), _MM_FROUND_TO_NEAREST_INT)));
+    out[i].bits = static_cast<uint16_t>(_mm_cvtsi128_si32(_mm_cvtps_ph(_mm_set_ss(in[i]), _MM_FROUND_TO_NEAREST_INT)));
   }
 }
 #endif

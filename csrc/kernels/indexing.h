@@ -82,16 +82,11 @@ struct [[gnu::may_alias]] DoubleWord {
 template <class F>
 auto dispatch_size(DType dtype, F&& f) {
   switch (itemsize(dtype)) {
-    case 1:
-      return f(Word<uint8_t>{});
-    case 2:
-      return f(Word<uint16_t>{});
-    case 4:
-      return f(Word<uint32_t>{});
-    case 8:
-      return f(Word<uint64_t>{});
-    default:
-      return f(DoubleWord{});
+    case 1: return f(Word<uint8_t>{});
+    case 2: return f(Word<uint16_t>{});
+    case 4: return f(Word<uint32_t>{});
+    case 8: return f(Word<uint64_t>{});
+    default: return f(DoubleWord{});
   }
 }
 

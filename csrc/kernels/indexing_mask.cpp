@@ -24,14 +24,9 @@ struct NonZero {
   explicit NonZero(DType dtype) {
     if (!is_differentiable(dtype)) return;
     switch (itemsize(real_part(dtype))) {
-      case 2:
-        significant = 0x7fff;
-        break;
-      case 4:
-        significant = 0x7fffffff7fffffff;
-        break;
-      default:
-        significant = 0x7fffffffffffffff;
+      case 2: significant = 0x7fff; break;
+      case 4: significant = 0x7fffffff7fffffff; break;
+      default: significant = 0x7fffffffffffffff;
     }
   }
   template <class U>

@@ -259,14 +259,10 @@ T identity(Reduction reduction) {
 
 JobRunner reducing(Reduction reduction, DType dtype) {
   switch (reduction) {
-    case Reduction::Prod:
-      return combining<Multiply>(dtype);
-    case Reduction::AMax:
-      return comparing<Greatest>("amax", dtype);
-    case Reduction::AMin:
-      return comparing<Least>("amin", dtype);
-    default:
-      return combining<Add>(dtype);
+    case Reduction::Prod: return combining<Multiply>(dtype);
+    case Reduction::AMax: return comparing<Greatest>("amax", dtype);
+    case Reduction::AMin: return comparing<Least>("amin", dtype);
+    default: return combining<Add>(dtype);
   }
 }
 

@@ -482,14 +482,14 @@ ADJOINT_ROUNDING(round, rint)
 
 // ---- exponentials, trigonometry
 
-#define ADJOINT_REAL_MATH(name)                        \
-  inline float name(float x) { return ::name##f(x); }  \
+#define ADJOINT_REAL_MATH(name)                       \
+  inline float name(float x) { return ::name##f(x); } \
   inline double name(double x) { return ::name(x); }
-#define ADJOINT_MATH(name)     \
-  ADJOINT_REAL_MATH(name)      \
-  template <Complex T>         \
-  inline T name(T x) {         \
-    return std::name(x);       \
+#define ADJOINT_MATH(name) \
+  ADJOINT_REAL_MATH(name)  \
+  template <Complex T>     \
+  inline T name(T x) {     \
+    return std::name(x);   \
   }
 ADJOINT_MATH(exp)
 ADJOINT_MATH(log)
@@ -577,11 +577,11 @@ inline T lgamma(T x) {
 
 // ---- mixed operands: a condition counts as 0 or 1, a real number as complex
 
-#define ADJOINT_MIXED(name)                                  \
-  template <class A, class B>                                \
-    requires(!std::is_same_v<A, B>)                          \
-  inline auto name(A a, B b) {                               \
-    return name(Common<A, B>(a), Common<A, B>(b));           \
+#define ADJOINT_MIXED(name)                        \
+  template <class A, class B>                      \
+    requires(!std::is_same_v<A, B>)                \
+  inline auto name(A a, B b) {                     \
+    return name(Common<A, B>(a), Common<A, B>(b)); \
   }
 ADJOINT_MIXED(add)
 ADJOINT_MIXED(sub)

@@ -198,9 +198,9 @@ template <class T>
 void blas_gemm(const blas::Library& library, const Product<T>& p) {
   auto trans = [](const auto& x) { return x.col == 1 ? blas::kNoTrans : blas::kTrans; };
   auto leading = [](const auto& x) { return x.col == 1 ? x.row : x.col; };
-  routines(library, T{}).gemm(blas::kRowMajor, trans(p.a), trans(p.b), p.m, p.n, p.k, factor(p.alpha), p.a.data,
-                              leading(p.a), p.b.data, leading(p.b), factor(p.beta), p.c.data,
-                              std::max(p.c.row, p.n));
+  routines(library, T{})
+      .gemm(blas::kRowMajor, trans(p.a), trans(p.b), p.m, p.n, p.k, factor(p.alpha), p.a.data, leading(p.a), p.b.data,
+            leading(p.b), factor(p.beta), p.c.data, std::max(p.c.row, p.n));
 }
 
 /// One row times a matrix, c = b' a'.
@@ -212,9 +212,9 @@ void blas_gemv(const blas::Library& library, const Product<T>& p) {
   if (overwrite) std::fill_n(p.c.data, p.n, T(0));
   const T& beta = overwrite ? one : p.beta;
   const bool by_rows = p.b.col == 1;
-  routines(library, T{}).gemv(blas::kRowMajor, by_rows ? blas::kTrans : blas::kNoTrans, by_rows ? p.k : p.n,
-                              by_rows ? p.n : p.k, factor(p.alpha), p.b.data, by_rows ? p.b.row : p.b.col, p.a.data,
-                              p.a.col, factor(beta), p.c.data, 1);
+  routines(library, T{})
+      .gemv(blas::kRowMajor, by_rows ? blas::kTrans : blas::kNoTrans, by_rows ? p.k : p.n, by_rows ? p.n : p.k,
+            factor(p.alpha), p.b.data, by_rows ? p.b.row : p.b.col, p.a.data, p.a.col, factor(beta), p.c.data, 1);
 }
 
 template <class T>
@@ -380,8 +380,9 @@ void solve(Problem& p) {
 
 void check_types(const char* op, const char* torch_name, const View& a, const View& b, const View& c) {
   if (a.dtype != b.dtype || a.dtype != c.dtype) {
-    fail("expected m1 and m2 to have the same dtype, but got: ", info(a.dtype).name, " != ",
-         info(a.dtype == b.dtype ? c.dtype : b.dtype).name, "; ", op, " does not promote; convert one with .to(dtype)");
+    fail("expected m1 and m2 to have the same dtype, but got: ", info(a.dtype).name,
+         " != ", info(a.dtype == b.dtype ? c.dtype : b.dtype).name, "; ", op,
+         " does not promote; convert one with .to(dtype)");
   }
   if (a.dtype == DType::Bool) {
     fail(ErrorKind::NotImplemented, "\"", torch_name, "\" not implemented for 'Bool'; ", op,

@@ -10,16 +10,12 @@ template <class F>
 void dispatch_ordered(const char* op, DType dtype, F f) {
   check_ordered(op, dtype);
   switch (dtype) {
-    case DType::Float64:
-      return f(double{});
+    case DType::Float64: return f(double{});
     case DType::Float32:
     case DType::Float16:
-    case DType::BFloat16:
-      return f(float{});
-    case DType::Int64:
-      return f(int64_t{});
-    default:
-      return f(int32_t{});
+    case DType::BFloat16: return f(float{});
+    case DType::Int64: return f(int64_t{});
+    default: return f(int32_t{});
   }
 }
 

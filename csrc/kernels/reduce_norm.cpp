@@ -17,12 +17,9 @@ void load_complex_abs(const char* source, int64_t stride, int64_t n, double* tar
 /// Complex elements are read as their absolute values; signs of real ones are left to the map.
 Reader<double> abs_reader(DType dtype) {
   switch (dtype) {
-    case DType::Complex64:
-      return Reader<double>(dtype, load_complex_abs<float>);
-    case DType::Complex128:
-      return Reader<double>(dtype, load_complex_abs<double>);
-    default:
-      return Reader<double>(dtype);
+    case DType::Complex64: return Reader<double>(dtype, load_complex_abs<float>);
+    case DType::Complex128: return Reader<double>(dtype, load_complex_abs<double>);
+    default: return Reader<double>(dtype);
   }
 }
 

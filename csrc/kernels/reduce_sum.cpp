@@ -23,18 +23,13 @@ void run(const View& in, const View& out, A identity, Join join) {
 template <class Join, class JoinInteger>
 void accumulate(const View& in, const View& out, int identity, Join join, JoinInteger join_integer) {
   switch (out.dtype) {
-    case DType::Float64:
-      return run<double>(in, out, identity, join);
-    case DType::Complex64:
-      return run<complex64>(in, out, complex64(static_cast<float>(identity)), join);
-    case DType::Complex128:
-      return run<complex128>(in, out, complex128(identity), join);
+    case DType::Float64: return run<double>(in, out, identity, join);
+    case DType::Complex64: return run<complex64>(in, out, complex64(static_cast<float>(identity)), join);
+    case DType::Complex128: return run<complex128>(in, out, complex128(identity), join);
     case DType::Float32:
     case DType::Float16:
-    case DType::BFloat16:
-      return run<float>(in, out, static_cast<float>(identity), join);
-    default:
-      return run<int64_t>(in, out, identity, join_integer);
+    case DType::BFloat16: return run<float>(in, out, static_cast<float>(identity), join);
+    default: return run<int64_t>(in, out, identity, join_integer);
   }
 }
 

@@ -103,12 +103,9 @@ template <class Step>
 void accumulate(const char* op, const View& in, const View& out, int dim, Step step) {
   check_same_shape(op, in, out, dim);
   switch (category(out.dtype)) {
-    case Category::Complex:
-      return scan_values<complex128>(in, out, dim, step);
-    case Category::Float:
-      return scan_values<double>(in, out, dim, step);
-    default:
-      return scan_values<int64_t>(in, out, dim, step);
+    case Category::Complex: return scan_values<complex128>(in, out, dim, step);
+    case Category::Float: return scan_values<double>(in, out, dim, step);
+    default: return scan_values<int64_t>(in, out, dim, step);
   }
 }
 

@@ -39,9 +39,7 @@ inline void exp_steps_of(const A* x, Shift shift, A* y, int64_t n) {
 // y[i] = exp(x[i] - shift) for n a multiple of kStep; y may be x. Not templates: those cannot be cloned.
 ADJOINT_CLONES void exp_steps(const float* x, float shift, float* y, int64_t n) { exp_steps_of(x, shift, y, n); }
 ADJOINT_CLONES void exp_steps(const double* x, double shift, double* y, int64_t n) { exp_steps_of(x, shift, y, n); }
-ADJOINT_CLONES void exp_steps(const float* x, const float* shift, float* y, int64_t n) {
-  exp_steps_of(x, shift, y, n);
-}
+ADJOINT_CLONES void exp_steps(const float* x, const float* shift, float* y, int64_t n) { exp_steps_of(x, shift, y, n); }
 ADJOINT_CLONES void exp_steps(const double* x, const double* shift, double* y, int64_t n) {
   exp_steps_of(x, shift, y, n);
 }

@@ -149,14 +149,10 @@ void copy_chosen(const E* entries, int64_t k, int64_t size, const char* from, in
     for (int64_t i = 0; i < k; ++i) target[i * to_step] = source[static_cast<int64_t>(entries[i].index) * from_step];
   };
   switch (size) {
-    case 1:
-      return copy(uint8_t{});
-    case 2:
-      return copy(uint16_t{});
-    case 4:
-      return copy(uint32_t{});
-    default:
-      return copy(uint64_t{});
+    case 1: return copy(uint8_t{});
+    case 2: return copy(uint16_t{});
+    case 4: return copy(uint32_t{});
+    default: return copy(uint64_t{});
   }
 }
 

@@ -11,8 +11,8 @@ constexpr double kPi = 3.14159265358979323846;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// B(2j), the Bernoulli numbers, for the asymptotic series.
-constexpr double kBernoulli[] = {1.0 / 6,      -1.0 / 30,     1.0 / 42,      -1.0 / 30,          5.0 / 66,
-                                 -691.0 / 2730, 7.0 / 6, -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
+constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,     5.0 / 66,
+                                 -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
 /// From here the series reach double precision.
 constexpr double kFar = 12;
 /// Below this the sum for polygamma would take too long.

@@ -11,7 +11,7 @@
 #define ADJOINT_VECTOR_UNARY(name) \
   ADJOINT_VECTOR_FLOAT(name)       \
   ADJOINT_VECTOR double name(double) noexcept;
-#define ADJOINT_VECTOR_BINARY(name)                     \
+#define ADJOINT_VECTOR_BINARY(name)                    \
   ADJOINT_VECTOR float name##f(float, float) noexcept; \
   ADJOINT_VECTOR double name(double, double) noexcept;
 #else

@@ -165,16 +165,20 @@ uint32_t Op::recorded_slots(PyObject* const* slots) const {
   return recorded;
 }
 
-/// x ** 2 and x ** 2.0, for a float or complex x: a product, and a simpler derivative, than a power.
-static bool is_square(PyObject* const* slots) {
+Op* Op::simpler_power(PyObject* const* slots) const {
   PyObject* exponent = slots[1];
-  if (!is_tensor(slots[0]) || !is_differentiable(as_tensor(slots[0])->dtype)) return false;
-  if (PyFloat_CheckExact(exponent)) return PyFloat_AS_DOUBLE(exponent) == 2.0;
-  return PyLong_CheckExact(exponent) && PyLong_AsLong(exponent) == 2;
+  if (!is_tensor(slots[0]) || !is_differentiable(as_tensor(slots[0])->dtype)) return nullptr;
+  bool real = PyFloat_CheckExact(exponent);
+  if (!real && !PyLong_CheckExact(exponent)) return nullptr;
+  double value = real ? PyFloat_AS_DOUBLE(exponent) : PyLong_AsDouble(exponent);
+  if (value == -1.0 && PyErr_Occurred()) fail_python();
+  return value == 2.0 ? square : value != 0.0 ? power : nullptr;
 }
 
 Object Op::call(PyObject* const* slots) {
-  if (square && is_square(slots)) return square->call(slots);
+  if (power) {
+    if (Op* simpler = simpler_power(slots)) return simpler->call(slots);
+  }
   if (has_variants) {
     for (uint8_t slot : edge_slots)
       if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call(slots);

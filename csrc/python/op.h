@@ -80,7 +80,8 @@ class Op final : public NodeKind {
   std::vector<SavedItem> items;
   uint32_t output_items = 0;       ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
-  Op* square = nullptr;                    ///< pow: used instead for floats when the exponent is 2
+  Op* square = nullptr;                    ///< pow: used instead for floats when the exponent is 2 ...
+  Op* power = nullptr;                     ///< ... and when it is another number but 0
   bool has_variants = false;
   Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
 
@@ -106,6 +107,8 @@ class Op final : public NodeKind {
   std::vector<std::string> attribute_names() const override;
 
  private:
+  /// The simpler op that stands for pow with this exponent, or null.
+  Op* simpler_power(PyObject* const* slots) const;
   Object call_elementwise(PyObject* const* slots);
   Object call_plain(PyObject* const* slots);
   /// Before an in-place call: rules that use the first argument get a copy of the values about to be lost.

@@ -271,7 +271,10 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
       op->number_variant[slot] = variant.release();
       op->has_variants = true;
     }
-    if (name == "pow") op->square = &require_op("squared");
+    if (name == "pow") {
+      op->square = &require_op("squared");
+      op->power = &require_op("power");
+    }
     OpObject* object = op_object(name);
     object->op = op.get();
     Py_XSETREF(object->doc, get(declaration, "documentation").take());

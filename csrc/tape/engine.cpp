@@ -4,9 +4,9 @@
 #include <memory>
 #include <unordered_map>
 
+#include "core/mode.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
-#include "core/mode.h"
 
 namespace adjoint {
 namespace {
@@ -111,8 +111,8 @@ TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, const Node& from,
       }
     }
     if (!expandable)
-      fail("Function ", from.kind->name(), " returned an invalid gradient at index ", index, " - got ", to_string(grad->sizes()),
-           " but expected shape compatible with ", to_string(meta.shape->size_span()));
+      fail("Function ", from.kind->name(), " returned an invalid gradient at index ", index, " - got ",
+           to_string(grad->sizes()), " but expected shape compatible with ", to_string(meta.shape->size_span()));
     grad = sum_to(grad.get(), meta.shape);
   }
   if (grad->dtype != meta.dtype) grad = cast_recorded(grad.get(), meta.dtype);
@@ -266,7 +266,8 @@ class Run {
   /// backward(inputs=[non-leaf]): the non-leaf's .grad is filled as a leaf's would be.
   void accumulate_captured(Node& node, TensorPtr* outputs) {
     for (const auto& [edge, tensor] : request_.captured_tensors)
-      if (edge.node == &node && outputs[edge.index]) accumulate_grad(tensor, outputs[edge.index], request_.create_graph);
+      if (edge.node == &node && outputs[edge.index])
+        accumulate_grad(tensor, outputs[edge.index], request_.create_graph);
   }
 
   BackwardRequest& request_;

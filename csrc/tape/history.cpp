@@ -1,8 +1,8 @@
 #include "tape/history.h"
 
+#include "core/mode.h"
 #include "kernels/copy.h"
 #include "kernels/elementwise.h"
-#include "core/mode.h"
 
 namespace adjoint {
 
@@ -199,13 +199,15 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
   Tensor* before = grad_of(leaf);
   if (!before) {
     bool layout_fits = grad_layout_fits(grad->shape, leaf->shape);
-    bool sole_owner = as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && grad->storage->owner == nullptr;
+    bool sole_owner =
+        as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && grad->storage->owner == nullptr;
     if (create_graph) {
       set_grad(leaf, sole_owner && layout_fits ? std::move(grad) : clone_recorded(grad.get()));
     } else if (sole_owner && layout_fits) {
       set_grad(leaf, std::move(grad));
     } else {
-      TensorPtr copy = empty(is_dense(leaf->shape) ? make_shape(leaf->sizes(), leaf->strides()) : make_shape(leaf->sizes()), grad->dtype);
+      TensorPtr copy = empty(
+          is_dense(leaf->shape) ? make_shape(leaf->sizes(), leaf->strides()) : make_shape(leaf->sizes()), grad->dtype);
       kernels::copy(grad->view(), copy->view());
       set_grad(leaf, std::move(copy));
     }
@@ -227,8 +229,11 @@ void detach_in_place(Tensor* tensor) {
 
 void check_inplace(Tensor* tensor, const char* op, bool recorded) {
   if ((tensor->flags & kInferenceTensor) && !(mode_flags & kInferenceMode))
-    fail("Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor "
-         "before doing inplace update (", op, ").");
+    fail(
+        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+        "tensor "
+        "before doing inplace update (",
+        op, ").");
   if (!recorded || !grad_enabled()) return;
   Tensor* base = view_base(tensor);
   bool needs = requires_grad(tensor);
@@ -237,18 +242,21 @@ void check_inplace(Tensor* tensor, const char* op, bool recorded) {
       case ViewOrigin::NoGrad:
         if (needs || requires_grad(base))
           fail("A view was created in no_grad mode and is being modified inplace with grad mode enabled (", op,
-               "). Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
-               "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+               "). Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code "
+               "by moving both "
+               "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
+               "tracked) or both "
                "outside (if you want the inplace to be tracked).");
         break;
       case ViewOrigin::MultiOutput:
-        fail("Output ", tensor->output_nr, " of ", tensor->grad_fn ? tensor->grad_fn->kind->name() : "a multi-output view op",
+        fail("Output ", tensor->output_nr, " of ",
+             tensor->grad_fn ? tensor->grad_fn->kind->name() : "a multi-output view op",
              " is a view and is being modified inplace (", op,
-             "). This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+             "). This view is the output of a function that returns multiple views. Such functions do not allow the "
+             "output views "
              "to be modified inplace. You should replace the inplace operation by an out-of-place one.");
       case ViewOrigin::Recorded:
-      case ViewOrigin::Inference:
-        break;
+      case ViewOrigin::Inference: break;
     }
   }
   if (needs && is_leaf(tensor))
@@ -263,14 +271,17 @@ void check_writable(const Tensor* tensor) {
   if (tensor->numel() == 0 || tensor->device == DeviceType::Meta) return;
   for (int d = 0; d < tensor->ndim(); ++d)
     if (tensor->size(d) > 1 && tensor->stride(d) == 0)
-      fail("unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-           "clone() the tensor before performing the operation.");
+      fail(
+          "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+          "Please "
+          "clone() the tensor before performing the operation.");
 }
 
 void write_out(const char* op, Tensor* out, Tensor* result) {
   check_inplace(out, op, false);
   if (category(result->dtype) > category(out->dtype))
-    fail("result type ", info(result->dtype).legacy_name, " can't be cast to the desired output type ", info(out->dtype).legacy_name);
+    fail("result type ", info(result->dtype).legacy_name, " can't be cast to the desired output type ",
+         info(out->dtype).legacy_name);
   if (same_sizes(out->shape, result->shape)) {
     check_writable(out);
     kernels::copy(result->view(), out->view());
@@ -295,8 +306,8 @@ void rebase_history(Tensor* tensor, Node* node) {
     return;
   }
   if (base->dtype != tensor->dtype)
-    fail("an in-place change of a view with another dtype than its base cannot be recorded; got ", info(tensor->dtype).name,
-         " on ", info(base->dtype).name, "; use the out-of-place form");
+    fail("an in-place change of a view with another dtype than its base cannot be recorded; got ",
+         info(tensor->dtype).name, " on ", info(base->dtype).name, "; use the out-of-place form");
   set_output_meta(*node, 0, tensor);
   NodePtr slices = make_node(copy_slices_kind, 1, node->n_edges, CopySlicesKind::kCount);
   slices->saved()[CopySlicesKind::kInner].save_object(as_object(node));

@@ -11,7 +11,8 @@ Tensor* view_base(const Tensor* tensor);
 /// The tensor is a result of its own from now on, on memory that it happens to share.
 void forget_base(Tensor* tensor);
 
-/// Throws torch's error when `tensor` may not be changed in place while recording. `recorded`: would the change be recorded?
+/// Throws torch's error when `tensor` may not be changed in place while recording. `recorded`: would the change be
+/// recorded?
 void check_inplace(Tensor* tensor, const char* op, bool recorded);
 /// Refuses to write through a tensor whose elements share memory with each other.
 void check_writable(const Tensor* tensor);

@@ -36,7 +36,8 @@ std::string hook_name(PyObject* hook) {
 void replace_gradient(TensorPtr& gradient, PyObject* answer, PyObject* hook) {
   if (answer == Py_None) return;
   if (!is_tensor(answer))
-    fail(ErrorKind::Type, "expected Variable, but hook returned '", Py_TYPE(answer)->tp_name, "'; return a tensor or None");
+    fail(ErrorKind::Type, "expected Variable, but hook returned '", Py_TYPE(answer)->tp_name,
+         "'; return a tensor or None");
   Tensor* fresh = as_tensor(answer);
   if (gradient && !same_sizes(fresh->shape, gradient->shape))
     fail("hook '", hook_name(hook), "' has changed the size of value: from ", to_string(gradient->sizes()), " to ",
@@ -54,7 +55,8 @@ void replace_gradients(TensorPtr* gradients, uint32_t n, PyObject* answer, PyObj
   Object items = Object::steal(PySequence_Fast(answer, "a node's hook must return None or a tuple of tensors"));
   if (!items) fail_python();
   if (PySequence_Fast_GET_SIZE(items.get()) != static_cast<Py_ssize_t>(n))
-    fail("hook '", hook_name(hook), "' has returned an incorrect number of values (got ", PySequence_Fast_GET_SIZE(items.get()), ", but expected ", n, ")");
+    fail("hook '", hook_name(hook), "' has returned an incorrect number of values (got ",
+         PySequence_Fast_GET_SIZE(items.get()), ", but expected ", n, ")");
   for (uint32_t i = 0; i < n; ++i) replace_gradient(gradients[i], PySequence_Fast_GET_ITEM(items.get(), i), hook);
 }
 

@@ -5,7 +5,8 @@
 
 namespace adjoint {
 
-/// Runs the hooks of the tensors that are outputs of `node` on their gradients, then fills .grad of those that retain it.
+/// Runs the hooks of the tensors that are outputs of `node` on their gradients, then fills .grad of those that retain
+/// it.
 void run_tensor_hooks(Node& node, TensorPtr* outputs, bool create_graph);
 /// Node pre-hooks, apply, node post-hooks, and a leaf's post-accumulation hooks.
 void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context);

@@ -58,7 +58,7 @@ void destroy_node(Node* node) {
   Py_XDECREF(reinterpret_cast<PyObject*>(node->code));
   PyTypeObject* type = Py_TYPE(as_object(node));
   auto words = static_cast<size_t>(Py_SIZE(node));
-  if (words < kFreeSizes && free_nodes[words].count < kFreePerSize) {
+  if (kReuseMemory && words < kFreeSizes && free_nodes[words].count < kFreePerSize) {
     free_nodes[words].items[free_nodes[words].count++] = node;
   } else {
     PyObject_GC_Del(node);
@@ -199,7 +199,6 @@ std::string source_line(PyCodeObject* code, int instruction) {
 
 std::string source_line(const Node& node) { return source_line(node.code, node.instruction); }
 
-
 PyTypeObject* init_node_type() {
   static PyType_Slot slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
@@ -212,9 +211,9 @@ PyTypeObject* init_node_type() {
       {Py_tp_doc, const_cast<char*>("A node of the graph that backward walks.")},
       {0, nullptr},
   };
-  static PyType_Spec spec = {"adjoint.autograd.Node", sizeof(Node), 8,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                             slots};
+  static PyType_Spec spec = {
+      "adjoint.autograd.Node", sizeof(Node), 8,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   node_base_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return node_base_type;
 }

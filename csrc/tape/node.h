@@ -35,11 +35,12 @@ struct OutputMeta {
 /// What to compute in one application of a node.
 struct ApplyContext {
   bool create_graph;
-  bool keep_saved;                    ///< retain_graph
-  const bool* wanted;                 ///< per edge: is a gradient needed?
+  bool keep_saved;     ///< retain_graph
+  const bool* wanted;  ///< per edge: is a gradient needed?
 };
 
-/// The behaviour shared by all nodes of a kind: one object per op, plus AccumulateGrad, CopySlices and custom Functions.
+/// The behaviour shared by all nodes of a kind: one object per op, plus AccumulateGrad, CopySlices and custom
+/// Functions.
 class NodeKind {
  public:
   virtual ~NodeKind() = default;
@@ -66,9 +67,9 @@ class NodeKind {
 
 /// What few nodes need.
 struct NodeExtra {
-  PyObject* metadata = nullptr;       ///< dict, owned
-  PyObject* pre_hooks = nullptr;      ///< dict id -> callable(grad_outputs), owned
-  PyObject* post_hooks = nullptr;     ///< dict id -> callable(grad_inputs, grad_outputs), owned
+  PyObject* metadata = nullptr;    ///< dict, owned
+  PyObject* pre_hooks = nullptr;   ///< dict id -> callable(grad_outputs), owned
+  PyObject* post_hooks = nullptr;  ///< dict id -> callable(grad_inputs, grad_outputs), owned
   /// Hooks of the tensors that are outputs of this node: (output, dict), dict owned.
   std::vector<std::pair<uint32_t, PyObject*>> tensor_hooks;
   /// Non-leaf tensors that want their gradient kept (retain_grad): weak references, by output.
@@ -77,24 +78,24 @@ struct NodeExtra {
 };
 
 enum NodeFlags : uint16_t {
-  kReleased = 1,   ///< saved values were freed by a backward
-  kNeeded = 2,     ///< the running engine must execute it (valid with the current stamp)
-  kCaptured = 4,   ///< its incoming gradient is asked for (valid with the current stamp)
+  kReleased = 1,  ///< saved values were freed by a backward
+  kNeeded = 2,    ///< the running engine must execute it (valid with the current stamp)
+  kCaptured = 4,  ///< its incoming gradient is asked for (valid with the current stamp)
 };
 
 struct Node {
   PyObject_VAR_HEAD
   const NodeKind* kind;
-  uint64_t sequence;       ///< newer nodes have larger numbers; AccumulateGrad has the largest
+  uint64_t sequence;  ///< newer nodes have larger numbers; AccumulateGrad has the largest
   NodeExtra* extra;
-  PyCodeObject* code;      ///< the Python code that made the node (owned), or null
-  int32_t instruction;     ///< byte offset in it
+  PyCodeObject* code;   ///< the Python code that made the node (owned), or null
+  int32_t instruction;  ///< byte offset in it
   uint32_t n_outputs;
   uint32_t n_edges;
   uint16_t n_saved;
   uint16_t flags;
-  uint32_t dependencies;   ///< engine state: edges into this node not yet processed
-  uint32_t stamp;          ///< engine state: the run in which it was visited
+  uint32_t dependencies;  ///< engine state: edges into this node not yet processed
+  uint32_t stamp;         ///< engine state: the run in which it was visited
   /// OutputMeta[n_outputs], Edge[n_edges], SavedValue[n_saved] follow.
 
   OutputMeta* outputs() { return reinterpret_cast<OutputMeta*>(this + 1); }

@@ -18,8 +18,10 @@ struct SavedList {
 void SavedValue::save_tensor(Tensor* tensor) {
   clear();
   if (tensor->flags & kInferenceTensor)
-    fail("Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in "
-         "autograd.");
+    fail(
+        "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor "
+        "and use it in "
+        "autograd.");
   version_ = version_of(tensor);
   dtype_ = tensor->dtype;
   device_ = tensor->device;
@@ -75,21 +77,12 @@ void SavedValue::drop() {
   void* owner = std::exchange(owner_, nullptr);
   Shape* shape = std::exchange(shape_, nullptr);
   switch (std::exchange(kind_, Kind::Empty)) {
-    case Kind::Pieces:
-      release(static_cast<Storage*>(owner));
-      break;
-    case Kind::Whole:
-      release(static_cast<Tensor*>(owner));
-      break;
-    case Kind::Object:
-      Py_DECREF(static_cast<PyObject*>(owner));
-      break;
-    case Kind::List:
-      delete static_cast<SavedList*>(owner);
-      break;
+    case Kind::Pieces: release(static_cast<Storage*>(owner)); break;
+    case Kind::Whole: release(static_cast<Tensor*>(owner)); break;
+    case Kind::Object: Py_DECREF(static_cast<PyObject*>(owner)); break;
+    case Kind::List: delete static_cast<SavedList*>(owner); break;
     case Kind::Meta:
-    case Kind::Empty:
-      break;
+    case Kind::Empty: break;
   }
   if (shape) release(shape);
 }
@@ -105,13 +98,15 @@ void SavedValue::fail_changed(const Node& node, uint32_t now) const {
   fail("one of the variables needed for gradient computation has been modified by an inplace operation: [torch.",
        info(dtype_).legacy_name, "Tensor ", to_string(shape_->size_span()), "], saved by ", node.kind->name(),
        where.empty() ? "" : " (made at " + where + ")", ", is at version ", now, "; expected version ", version_,
-       " instead. Hint: use the out-of-place form of the operation that changed it, or clone() the tensor before changing it.");
+       " instead. Hint: use the out-of-place form of the operation that changed it, or clone() the tensor before "
+       "changing it.");
 }
 
 TensorPtr SavedValue::unpack(const Node& node) const {
   check_version(node);
   if (kind_ == Kind::Whole) return alias(static_cast<Tensor*>(owner_));
-  return make_tensor(StoragePtr::borrow(static_cast<Storage*>(owner_)), data_, ShapePtr::borrow(shape_), dtype_, device_);
+  return make_tensor(StoragePtr::borrow(static_cast<Storage*>(owner_)), data_, ShapePtr::borrow(shape_), dtype_,
+                     device_);
 }
 
 TensorPtr SavedValue::unpack_with_edge(const Node& node, const Edge* edge) const {
@@ -127,10 +122,15 @@ TensorPtr SavedValue::unpack_with_edge(const Node& node, const Edge* edge) const
 
 void fail_released(const Node& node) {
   std::string where = source_line(node);
-  fail("Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-       "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
-       "you need to backward through the graph a second time or if you need to access saved tensors after calling backward. (The "
-       "freed node is ", node.kind->name(), where.empty() ? "" : ", made at " + where, ".)");
+  fail(
+      "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+      "been freed). "
+      "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+      "retain_graph=True if "
+      "you need to backward through the graph a second time or if you need to access saved tensors after calling "
+      "backward. (The "
+      "freed node is ",
+      node.kind->name(), where.empty() ? "" : ", made at " + where, ".)");
 }
 
 size_t SavedValue::list_size() const { return static_cast<SavedList*>(owner_)->count; }

@@ -10,10 +10,10 @@ struct Edge;
 /// Throws torch's error about a second backward through a graph that was freed.
 [[noreturn]] void fail_released(const Node& node);
 
-/// Note [Versions]: a tensor, its views and its detach()es share one counter, which every in-place change bumps. A saved
-/// value remembers the count it saw; a different count at unpacking means that the rule would see wrong numbers.
-/// A saved tensor is kept as its pieces (storage, shape, first element), not as the tensor object: the object would hold
-/// its own grad_fn, which for a saved result is the node itself.
+/// Note [Versions]: a tensor, its views and its detach()es share one counter, which every in-place change bumps. A
+/// saved value remembers the count it saw; a different count at unpacking means that the rule would see wrong numbers.
+/// A saved tensor is kept as its pieces (storage, shape, first element), not as the tensor object: the object would
+/// hold its own grad_fn, which for a saved result is the node itself.
 class SavedValue {
  public:
   enum class Kind : uint8_t { Empty, Pieces, Whole, Object, Meta, List };
@@ -59,7 +59,8 @@ class SavedValue {
  private:
   void drop();
   void check_version(const Node& node) const {
-    uint32_t now = kind_ == Kind::Pieces ? static_cast<Storage*>(owner_)->version : version_of(static_cast<Tensor*>(owner_));
+    uint32_t now =
+        kind_ == Kind::Pieces ? static_cast<Storage*>(owner_)->version : version_of(static_cast<Tensor*>(owner_));
     if (now != version_) fail_changed(node, now);
   }
   [[noreturn]] void fail_changed(const Node& node, uint32_t version) const;

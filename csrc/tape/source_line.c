@@ -16,8 +16,8 @@ void adjoint_set_package_path(const char* prefix) {
   package_path[sizeof(package_path) - 1] = 0;
 }
 
-// Whether code belongs to the package, by code object. A stale entry of a freed code object can only mistake new code of
-// the package for the user's, and the package's code is loaded once and stays.
+// Whether code belongs to the package, by code object. A stale entry of a freed code object can only mistake new code
+// of the package for the user's, and the package's code is loaded once and stays.
 #define CACHE_SIZE 512
 static struct {
   PyCodeObject* code;

@@ -1,4 +1,5 @@
-// Which line of the user's Python is running now: (code object, instruction offset), cheap enough to record for every node.
+// Which line of the user's Python is running now: (code object, instruction offset), cheap enough to record for every
+// node.
 #pragma once
 
 #include <Python.h>

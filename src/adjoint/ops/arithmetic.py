@@ -48,10 +48,13 @@ elementwise("neg(input)", lambda input: -input,
 elementwise("reciprocal(input)", lambda input: 1 / input,
             types="complex", promote="float",
             input=lambda g, out: -g * conj(out * out))
-# pow(x, 2), which is what most powers are.
+# What pow() of a float tensor and a number comes to, unless the number is 0; and pow(x, 2), which most powers are.
+elementwise("power(input, exponent=1)", lambda input, exponent: input**exponent,
+            types="complex", node="PowBackward0", function=False, method=False, inplace=False, out=False,
+            input=lambda g, input, exponent: g * conj(exponent * input ** (exponent - 1)))
 elementwise("squared(input)", lambda input: input * input,
             types="complex", node="PowBackward0", function=False, method=False, inplace=False, out=False,
-            input=lambda g, input: g * conj(2 * input))
+            input=lambda g, input: g * conj(2 * input**1))
 
 # Quotients rounded to integers are constant between their steps.
 elementwise("floor_divide(input, other)", lambda input, other: floor_divide(input, other),
