@@ -110,7 +110,7 @@ def create(w, a, b, c, d):
 
 
 UNARY = ["{x} * 2", "{x}.sin()", "{x} * {x}", "{x}.exp()", "{x} + 1", "-{x}", "{x}.sigmoid()", "{x}.clone()", "{x}.tanh()",
-         "{x}.abs()", "{x}.sum()", "{x}.relu()", "{x} ** 2", "{x}.mean()", "{x}.conj()", "{x}.contiguous()",
+         "{x}.abs()", "{x}.sum()", "{x}.relu()", "{x} ** 2", "{x}.mean()", "{x}.contiguous()",
          "{x}.sum(-1)", "{x}.cumsum(0)", "{x}.double()", "1 / {x}", "{x} > 0", "{x}.long()", "{x}.sign()"]
 
 
@@ -236,7 +236,8 @@ def grad(w, a, b, c, d):
         return None
     options = [", create_graph=True", "", ", retain_graph=True", ", allow_unused=True"][c % 4]
     loss = f"({x} * {x}).abs().sum()" if d % 2 else f"{x}.abs().sum()"
-    return f"{w.fresh()}, = torch.autograd.grad({loss}, {y}{options})"
+    # Copied: the names and layouts of gradients depend on how rules are written.
+    return f"{w.fresh()} = torch.autograd.grad({loss}, {y}{options})[0].clone()"
 
 
 @step()
@@ -280,30 +281,38 @@ def write(steps):
 
 def describe(tensor, names):
     """Everything compared of a tensor; `names` are the names of tensors by identity."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        node = tensor.grad_fn
-        grad = tensor.grad
-    found = {
-        "dtype": str(tensor.dtype),
-        "shape": tuple(tensor.shape),
-        "stride": tuple(tensor.stride()),
-        "requires_grad": tensor.requires_grad,
-        "is_leaf": tensor.is_leaf,
-        "grad_fn": node and node.name(),
-        "edges": node and [(n and n.name(), i) for n, i in node.next_functions],
-        "output_nr": tensor.output_nr,
-        "version": None if tensor.is_inference() else tensor._version,
-        "is_inference": tensor.is_inference(),
-        "retains_grad": tensor.retains_grad,
-        "is_view": tensor._is_view(),
-        "base": tensor._base is not None and names.get(id(tensor._base), "unnamed"),
-        "value": tensor.detach().tolist(),
-    }
-    if grad is not None:
-        found["grad"] = (str(grad.dtype), tuple(grad.shape), grad.requires_grad, grad.grad_fn and grad.grad_fn.name())
-        found["grad_value"] = grad.detach().tolist()
+    found = {}
+    for key, read in PROPERTIES.items():
+        try:
+            found[key] = read(tensor)
+        except RuntimeError as error:
+            found[key] = words(error)
+    found["base"] = tensor._base is not None and names.get(id(tensor._base), "unnamed")
     return found
+
+
+def grad_of(tensor):
+    """What is compared of .grad beside its values: names of its nodes depend on how rules are written."""
+    return tensor.grad is not None and (str(tensor.grad.dtype), tuple(tensor.grad.shape), tensor.grad.requires_grad)
+
+
+PROPERTIES = {
+    "dtype": lambda t: str(t.dtype),
+    "shape": lambda t: tuple(t.shape),
+    "stride": lambda t: tuple(t.stride()),
+    "requires_grad": lambda t: t.requires_grad,
+    "is_leaf": lambda t: t.is_leaf,
+    "grad_fn": lambda t: t.grad_fn and t.grad_fn.name(),
+    "edges": lambda t: t.grad_fn and [(node and node.name(), index) for node, index in t.grad_fn.next_functions],
+    "output_nr": lambda t: t.output_nr,
+    "version": lambda t: None if t.is_inference() else t._version,
+    "is_inference": lambda t: t.is_inference(),
+    "retains_grad": lambda t: t.retains_grad,
+    "is_view": lambda t: t._is_view(),
+    "value": lambda t: t.detach().tolist(),
+    "grad": grad_of,
+    "grad_value": lambda t: t.grad.detach().tolist() if t.grad is not None else 0,
+}
 
 
 def close(a, b):

@@ -8,9 +8,11 @@ namespace adjoint {
 enum ModeFlags : uint32_t {
   kGradDisabled = 1,
   kInferenceMode = 2,
-  kAnomaly = 4,
-  kAnomalyCheckNan = 8,
-  kSavedTensorHooks = 16,
+  kAnomaly = 4,               ///< nodes record the traceback of their making, and failures in backward are explained
+  kAnomalySkipNan = 8,        ///< with kAnomaly: nan in gradients is no failure
+  kSavedTensorHooks = 16,     ///< what is saved goes through a pack hook; see tape/saved_value.h
+  kAnomalyCheckInf = 32,      ///< with kAnomaly: inf in gradients is a failure
+  kAnomalyCheckForward = 64,  ///< ops that make nan or inf fail
 };
 
 /// Initial-exec: read by every op, so it must not cost a function call.

@@ -73,8 +73,7 @@ class PiecesKind final : public NodeKind {
 /// Ties aliases of `input` to it as the outputs of one node.
 Object as_pieces(Tensor* input, int dim, std::vector<TensorPtr> pieces, const NodeKind& kind) {
   bool recorded = !(mode_flags & (kGradDisabled | kInferenceMode)) && !pieces.empty() && requires_grad(input);
-  ViewOrigin origin = mode_flags & kGradDisabled ? ViewOrigin::NoGrad : ViewOrigin::MultiOutput;
-  for (TensorPtr& piece : pieces) mark_view(piece.get(), input, origin);
+  for (TensorPtr& piece : pieces) mark_view(piece.get(), input, ViewOrigin::MultiOutput);
   if (recorded) {
     NodePtr node = make_node(kind, static_cast<uint32_t>(pieces.size()), 1, 1);
     set_edge(*node, 0, input);

@@ -6,6 +6,7 @@
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
 #include "python/function.h"
+#include "python/inspect_bindings.h"
 #include "python/interop.h"
 #include "python/op_object.h"
 #include "python/random_bindings.h"
@@ -113,6 +114,7 @@ static PyObject* make_module() {
     init_creation(module.get());
     init_random(module.get());
     init_interop(module.get());
+    init_inspect(module.get());
     return module.take();
   });
 }

@@ -226,7 +226,6 @@ Object Op::call_plain(PyObject* const* slots) {
   uint32_t recorded = recorded_slots(slots);
   if (kind == Kind::View && is_tensor(slots[0])) {
     ViewOrigin origin = several ? ViewOrigin::MultiOutput : ViewOrigin::Recorded;
-    if (mode_flags & kGradDisabled) origin = ViewOrigin::NoGrad;
     for (uint32_t i = 0; i < n; ++i) mark_view(as_tensor(items[i]), as_tensor(slots[0]), origin);
   }
   if (recorded) {
@@ -377,7 +376,7 @@ NodePtr Op::record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs
     if (slot == list_slot) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i, ++edge) {
         PyObject* item = PySequence_Fast_GET_ITEM(object, i);
-        if (is_tensor(item) && requires_grad(as_tensor(item))) *edge = gradient_edge(as_tensor(item));
+        if (is_tensor(item)) *edge = input_edge(as_tensor(item));
       }
       continue;
     }
@@ -385,7 +384,7 @@ NodePtr Op::record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs
       if (!rules[slot].differentiable)
         fail("the derivative of '", name, "' with respect to '", PyUnicode_AsUTF8(arguments[slot].name.get()),
              "' is not implemented; detach() that argument if no gradient is wanted");
-      *edge = gradient_edge(as_tensor(object));
+      *edge = input_edge(as_tensor(object));
     }
     ++edge;
   }
@@ -451,6 +450,7 @@ Object Op::unpack_item(Node& node, uint32_t index) const {
     }
     case SavedValue::Kind::Pieces:
     case SavedValue::Kind::Whole:
+    case SavedValue::Kind::Packed:
       break;
   }
   if (item.what == SavedItem::What::Output) {
@@ -465,6 +465,7 @@ TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients
   ops::Operand operands[kernels::kMaxInputs];
   // Long work releases the interpreter lock: another thread may then free what this node has saved.
   std::vector<StoragePtr> alive;
+  std::vector<TensorPtr> unpacked;
   int n = 0;
   Scalar params[kMaxArguments];
   int n_params = static_cast<int>(arguments.size()) - n_operands;
@@ -477,7 +478,10 @@ TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients
     const SavedValue& value = node.saved()[parameter.index];
     if (value.kind() == SavedValue::Kind::Empty) fail_released(node);
     const SavedItem& item = items[parameter.index];
-    if (value.is_tensor()) {
+    if (value.kind() == SavedValue::Kind::Packed) {
+      unpacked.push_back(value.unpack(node));
+      operands[n++].set(unpacked.back().get());
+    } else if (value.is_tensor()) {
       operands[n++].set(value.shape(), value.checked_data(node), value.dtype());
       if (WithoutLock::worthwhile(value.shape()->numel)) alive.push_back(StoragePtr::borrow(value.storage()));
       continue;

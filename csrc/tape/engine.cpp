@@ -281,7 +281,15 @@ class Run {
 std::vector<TensorPtr> run_backward(BackwardRequest& request) {
   // The graph must outlive the run even if a hook drops the last tensor of it.
   std::vector<NodePtr> alive;
-  for (const Edge& root : request.roots) alive.push_back(NodePtr::borrow(root.node));
+  for (size_t i = 0; i < request.roots.size(); ++i) {
+    Node* root = request.roots[i].node;
+    Tensor* leaf = accumulated_leaf(*root);
+    // See Note [Views that require grad] in tape/history.cpp.
+    if (leaf && !(leaf->flags & kRequiresGrad))
+      fail("element ", i, " of tensors does not require grad and does not have a grad_fn: it is a view that was made "
+           "without recording, under no_grad() or before its base required grad");
+    alive.push_back(NodePtr::borrow(root));
+  }
   for (const Edge& input : request.inputs) alive.push_back(NodePtr::borrow(input.node));
   if (InlineState::available()) return Run<InlineState>(request)();
   return Run<TableState>(request)();

@@ -1,5 +1,8 @@
 #include "tape/history.h"
 
+#include <algorithm>
+#include <array>
+
 #include "core/mode.h"
 #include "kernels/copy.h"
 #include "kernels/elementwise.h"
@@ -34,42 +37,55 @@ class CopySlicesKind final : public NodeKind {
   enum Saved { kInner, kGeometry, kOffset, kBase, kCount };
 
   void apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const override {
-    auto& inner = *reinterpret_cast<Node*>(node.saved()[kInner].object());
-    const Shape* slice = node.saved()[kGeometry].shape();
+    if (node.saved()[kInner].kind() != SavedValue::Kind::Object) fail_released(node);
+    // A hook of the inner node's kind may run a backward of its own that frees this node's values.
+    NodePtr inner = NodePtr::borrow(reinterpret_cast<Node*>(node.saved()[kInner].object()));
+    const SavedValue& slice = node.saved()[kGeometry];
     const Shape* base = node.saved()[kBase].shape();
     int64_t offset = PyLong_AsLongLong(node.saved()[kOffset].object());
 
-    TensorPtr result = clone_with_strides(outputs[0].get(), base);
-    TensorPtr part = as_strided_recorded(result.get(), slice->size_span(), slice->stride_span(), offset);
-    std::vector<TensorPtr> inner_edges(inner.n_edges);
-    auto wanted = std::make_unique<bool[]>(inner.n_edges);
-    wanted[0] = true;
-    for (uint32_t i = 1; i < inner.n_edges; ++i) wanted[i] = context.wanted[i];
+    TensorPtr result = gradient_in_layout(std::move(outputs[0]), base);
+    TensorPtr part = view_recorded(result.get(), slice.dtype(), slice.shape(), offset);
+    std::vector<TensorPtr> inner_edges(inner->n_edges);
+    auto wanted = std::make_unique<bool[]>(inner->n_edges);
+    wanted[0] = context.wanted[0];
+    for (uint32_t i = 1; i < inner->n_edges; ++i) wanted[i] = context.wanted[i];
     TensorPtr incoming = clone_recorded(part.get());
-    inner.kind->apply(inner, &incoming, inner_edges.data(), {context.create_graph, context.keep_saved, wanted.get()});
-    if (!context.keep_saved) inner.kind->release_saved(inner);
+    inner->kind->apply(*inner, &incoming, inner_edges.data(), {context.create_graph, context.keep_saved, wanted.get()});
+    for (uint32_t i = 1; i < inner->n_edges; ++i) edges[i] = std::move(inner_edges[i]);
+    if (!context.wanted[0]) return;
     if (inner_edges[0]) {
-      copy_recorded(part.get(), sum_to(inner_edges[0].get(), slice).get());
+      copy_recorded(part.get(), sum_to(inner_edges[0].get(), slice.shape()).get());
     } else {
       zero_recorded(part.get());
     }
-    for (uint32_t i = 1; i < inner.n_edges; ++i) edges[i] = std::move(inner_edges[i]);
-    if (context.wanted[0]) edges[0] = std::move(result);
+    edges[0] = std::move(result);
   }
-  void release_saved(Node&) const override {}
+  void release_saved(Node& node) const override {
+    if (node.saved()[kInner].kind() != SavedValue::Kind::Object) return;
+    auto& inner = *reinterpret_cast<Node*>(node.saved()[kInner].object());
+    inner.kind->release_saved(inner);
+    node.saved()[kInner].clear();
+    node.flags |= kReleased;
+  }
 
  private:
-  static TensorPtr clone_with_strides(Tensor* grad, const Shape* base) {
-    if (grad_enabled()) return clone_recorded(contiguous_if_needed(grad, base).get());
-    TensorPtr result = empty(make_shape(base->size_span(), base->stride_span()), grad->dtype);
+  /// A gradient of the base that may be changed, in the base's layout: the slice's strides are meant for that.
+  static TensorPtr gradient_in_layout(TensorPtr grad, const Shape* base) {
+    if (grad_enabled()) {
+      if (base->contiguous) return clone_recorded(contiguous_recorded(grad.get()).get());
+      return spread_recorded(grad.get(), base);
+    }
+    bool laid_out = std::equal(base->strides(), base->strides() + base->ndim, grad->shape->strides());
+    // Nobody else has it: no copy, so that many changes of small slices do not copy the whole base each time.
+    bool sole_owner = as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && !grad->storage->owner;
+    if (laid_out && sole_owner && !grad->extra && is_dense(grad->shape)) return grad;
+    int64_t reach = 0;
+    for (int d = 0; d < base->ndim; ++d) reach += std::max<int64_t>(0, base->sizes()[d] - 1) * base->strides()[d];
+    TensorPtr memory = empty(std::array<int64_t, 1>{reach + 1}, grad->dtype);
+    TensorPtr result = alias(memory.get(), make_shape(base->size_span(), base->stride_span()));
     kernels::copy(grad->view(), result->view());
     return result;
-  }
-  static TensorPtr contiguous_if_needed(Tensor* grad, const Shape* base) {
-    if (!base->contiguous)
-      fail("CopySlices: a second derivative through an in-place change of a view needs a contiguous base; got strides ",
-           to_string(base->stride_span()), "; call contiguous() on the base first");
-    return grad->contiguous() ? TensorPtr::borrow(grad) : contiguous_recorded(grad);
   }
 };
 
@@ -89,33 +105,73 @@ void forget_base(Tensor* tensor) {
 }
 
 void mark_view(Tensor* result, Tensor* source, ViewOrigin origin) {
+  if (source->flags & kInferenceTensor) return;
   Tensor* base = view_base(source);
+  if (mode_flags & kInferenceMode) {
+    origin = ViewOrigin::Inference;
+  } else if (mode_flags & kGradDisabled) {
+    origin = ViewOrigin::NoGrad;
+  } else if (base && origin == ViewOrigin::Recorded) {
+    origin = source->extra->origin;
+  }
   TensorExtra& extra = extra_of(result);
-  if (base && extra_of(source).origin != ViewOrigin::Recorded) origin = extra_of(source).origin;
   extra.base = base ? base : source;
   retain(extra.base);
   extra.origin = origin;
   extra.seen_version = version_of(source);
 }
 
+/// Note [Views that require grad]: as in torch, a view requires grad when its base does, even if it was made without
+/// recording and has no history. Ops on such a view are recorded, but no gradient comes back through it.
 bool requires_grad(Tensor* tensor) {
   if ((tensor->flags & kRequiresGrad) || tensor->grad_fn) return true;
-  return view_is_stale(tensor) && current_grad_fn(tensor) != nullptr;
+  Tensor* base = view_base(tensor);
+  return base && ((base->flags & kRequiresGrad) || base->grad_fn) && is_differentiable(tensor->dtype);
 }
 
-bool is_leaf(Tensor* tensor) { return !requires_grad(tensor) || current_grad_fn(tensor) == nullptr; }
+bool is_leaf(Tensor* tensor) { return current_grad_fn(tensor) == nullptr; }
+
+/// Refuses a recorded change of a view, or of what it looks at, that its origin makes ambiguous. `change`: torch's words.
+static void check_origin(const Tensor* view, const std::string& change) {
+  const char* both =
+      " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+      "both the view and the inplace either both inside the ";
+  switch (view->extra->origin) {
+    case ViewOrigin::Recorded: return;
+    case ViewOrigin::NoGrad:
+      fail("A view was created in no_grad mode and ", change, " with grad mode enabled.", both,
+           "no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+           "tracked).");
+    case ViewOrigin::Inference:
+      fail("A view was created in inference mode and ", change, " in normal mode.", both,
+           "inference_mode block (if you don't want the inplace to be tracked) or both outside (if you want the "
+           "inplace to be tracked).");
+    case ViewOrigin::MultiOutput:
+      fail("Output ", view->output_nr, " of ", view->grad_fn ? view->grad_fn->kind->name() : "an op", " is a view and ",
+           change,
+           ". This view is the output of a function that returns multiple views. Such functions do not allow the output "
+           "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
+  }
+}
+
+/// Gives a view whose base has changed since a history that begins at the base.
+static void renew_history(Tensor* view) {
+  Tensor* base = view->extra->base;
+  if (!view->grad_fn && !requires_grad(base)) return;
+  check_origin(view, "its base or another view of its base has been modified inplace");
+  NodePtr node = view_node(base, view);
+  if (node) set_history(view, node.get(), 0);
+  view->extra->seen_version = version_of(view);
+}
 
 Node* current_grad_fn(Tensor* tensor) {
-  if (view_is_stale(tensor)) {
-    TensorExtra& extra = *tensor->extra;
-    Tensor* base = extra.base;
-    if (requires_grad(base) && base->dtype == tensor->dtype && !(tensor->flags & kRequiresGrad)) {
-      NodePtr node = as_strided_node(base, tensor);
-      set_history(tensor, node.get(), 0);
-    }
-    extra.seen_version = version_of(tensor);
-  }
+  if (view_is_stale(tensor)) renew_history(tensor);
   return tensor->grad_fn;
+}
+
+Edge input_edge(Tensor* tensor) {
+  if (!requires_grad(tensor) || (is_leaf(tensor) && !(tensor->flags & kRequiresGrad))) return {nullptr, 0};
+  return gradient_edge(tensor);
 }
 
 Edge gradient_edge(Tensor* tensor) {
@@ -238,32 +294,13 @@ void check_inplace(Tensor* tensor, const char* op, bool recorded) {
   Tensor* base = view_base(tensor);
   bool needs = requires_grad(tensor);
   if (base) {
-    switch (tensor->extra->origin) {
-      case ViewOrigin::NoGrad:
-        if (needs || requires_grad(base))
-          fail("A view was created in no_grad mode and is being modified inplace with grad mode enabled (", op,
-               "). Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code "
-               "by moving both "
-               "the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
-               "tracked) or both "
-               "outside (if you want the inplace to be tracked).");
-        break;
-      case ViewOrigin::MultiOutput:
-        fail("Output ", tensor->output_nr, " of ",
-             tensor->grad_fn ? tensor->grad_fn->kind->name() : "a multi-output view op",
-             " is a view and is being modified inplace (", op,
-             "). This view is the output of a function that returns multiple views. Such functions do not allow the "
-             "output views "
-             "to be modified inplace. You should replace the inplace operation by an out-of-place one.");
-      case ViewOrigin::Recorded:
-      case ViewOrigin::Inference: break;
-    }
+    check_origin(tensor, std::string("is being modified inplace (") + op + ")");
+    if (needs && is_leaf(base))
+      fail("a view of a leaf Variable that requires grad is being used in an in-place operation (", op,
+           "); wrap the update in no_grad(), or use the out-of-place form");
   }
   if (needs && is_leaf(tensor))
     fail("a leaf Variable that requires grad is being used in an in-place operation (", op,
-         "); wrap the update in no_grad(), or use the out-of-place form");
-  if (base && requires_grad(base) && is_leaf(base))
-    fail("a view of a leaf Variable that requires grad is being used in an in-place operation (", op,
          "); wrap the update in no_grad(), or use the out-of-place form");
 }
 
@@ -305,18 +342,16 @@ void rebase_history(Tensor* tensor, Node* node) {
     set_history(tensor, node, 0);
     return;
   }
-  if (base->dtype != tensor->dtype)
-    fail("an in-place change of a view with another dtype than its base cannot be recorded; got ",
-         info(tensor->dtype).name, " on ", info(base->dtype).name, "; use the out-of-place form");
   set_output_meta(*node, 0, tensor);
   NodePtr slices = make_node(copy_slices_kind, 1, node->n_edges, CopySlicesKind::kCount);
   slices->saved()[CopySlicesKind::kInner].save_object(as_object(node));
   slices->saved()[CopySlicesKind::kGeometry].save_meta(tensor);
   slices->saved()[CopySlicesKind::kBase].save_meta(base);
-  Object offset = Object::steal(PyLong_FromLongLong((tensor->data - base->data) / itemsize(base->dtype)));
+  Object offset = Object::steal(PyLong_FromLongLong((tensor->data - base->data) / itemsize(tensor->dtype)));
   if (!offset) throw Error(ErrorKind::Python, "");
   slices->saved()[CopySlicesKind::kOffset].save_object(offset.get());
   set_edge(*slices, 0, base);
+  // Shared with the inner node, whose rules unpack saved values through its own edges.
   for (uint32_t i = 1; i < node->n_edges; ++i) {
     Edge edge = node->edges()[i];
     if (edge.node) retain(edge.node);

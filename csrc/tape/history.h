@@ -5,7 +5,8 @@
 
 namespace adjoint {
 
-/// Makes `result` a view of `source` (of its base, when it is a view itself).
+/// Makes `result` a view of `source` (of its base, when it is a view itself). `origin`: Recorded or MultiOutput; the
+/// thread's modes and the origin of `source` may say more.
 void mark_view(Tensor* result, Tensor* source, ViewOrigin origin);
 Tensor* view_base(const Tensor* tensor);
 /// The tensor is a result of its own from now on, on memory that it happens to share.
@@ -18,6 +19,9 @@ void check_inplace(Tensor* tensor, const char* op, bool recorded);
 void check_writable(const Tensor* tensor);
 /// Gives `out` the values of `result`; takes over its memory when the sizes differ. For out= arguments.
 void write_out(const char* op, Tensor* out, Tensor* result);
+/// Where the gradient of an op's input goes; nowhere for one that does not require grad, and for views without history.
+/// See Note [Views that require grad].
+Edge input_edge(Tensor* tensor);
 /// Notes an in-place change of the values.
 inline void bump_version(Tensor* tensor) { ++version_of(tensor); }
 /// After an in-place op recorded as `node`: `tensor`, and its base when it is a view, become results of it.
@@ -46,8 +50,12 @@ TensorPtr clone_recorded(Tensor* tensor);
 TensorPtr contiguous_recorded(Tensor* tensor);
 void copy_recorded(Tensor* target, Tensor* source);
 void zero_recorded(Tensor* target);
-TensorPtr as_strided_recorded(Tensor* tensor, Sizes sizes, Sizes strides, int64_t offset);
-/// The node of a regenerated view: as_strided of the base.
-NodePtr as_strided_node(Tensor* base, const Tensor* view);
+/// The view of `base` that has this geometry, `offset` elements of `dtype` behind its start. Where types differ, one is
+/// the complex type of the other.
+TensorPtr view_recorded(Tensor* base, DType dtype, const Shape* shape, int64_t offset);
+/// The node of a regenerated view: view_recorded of the base. Null when there is nothing to record.
+NodePtr view_node(Tensor* base, const Tensor* view);
+/// The values in the strides of `layout`, on memory of their own.
+TensorPtr spread_recorded(Tensor* tensor, const Shape* layout);
 
 }  // namespace adjoint

@@ -177,7 +177,7 @@ PyTypeObject* NodeKind::python_type() const {
 bool is_node(PyObject* object) { return PyType_IsSubtype(Py_TYPE(object), node_base_type); }
 
 void set_edge(Node& node, uint32_t i, Tensor* tensor) {
-  if (requires_grad(tensor)) node.edges()[i] = gradient_edge(tensor);
+  node.edges()[i] = input_edge(tensor);
 }
 
 NodeExtra& extra_of(Node& node) {

@@ -1,11 +1,37 @@
 #include "tape/saved_value.h"
 
 #include <memory>
+#include <vector>
 
+#include "core/mode.h"
 #include "tape/node.h"
 
 namespace adjoint {
 namespace {
+
+[[noreturn]] void fail_python() { throw Error(ErrorKind::Python, ""); }
+
+struct Hooks {
+  Object pack, unpack;
+};
+
+/// A thread's hooks, innermost last, and why none may be pushed. On the heap and never freed by the end of a thread:
+/// dropping Python objects then would need the interpreter lock.
+struct ThreadHooks {
+  std::vector<Hooks> stack;
+  Object message;
+};
+thread_local ThreadHooks* thread_hooks = nullptr;
+
+ThreadHooks& hooks_of_thread() {
+  if (!thread_hooks) thread_hooks = new ThreadHooks;
+  return *thread_hooks;
+}
+
+/// What a pack hook made of a tensor, and how to undo it.
+struct PackedTensor {
+  Object object, unpack;
+};
 
 /// The entries of a saved sequence of tensors.
 struct SavedList {
@@ -22,6 +48,10 @@ void SavedValue::save_tensor(Tensor* tensor) {
         "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor "
         "and use it in "
         "autograd.");
+  if ((mode_flags & kSavedTensorHooks) && thread_hooks && !thread_hooks->stack.empty()) [[unlikely]] {
+    Hooks hooks = thread_hooks->stack.back();
+    return save_packed(tensor, hooks.pack.get(), hooks.unpack.get());
+  }
   version_ = version_of(tensor);
   dtype_ = tensor->dtype;
   device_ = tensor->device;
@@ -39,6 +69,46 @@ void SavedValue::save_tensor(Tensor* tensor) {
   owner_ = tensor->storage;
   data_ = tensor->data;
 }
+
+void SavedValue::save_packed(Tensor* tensor, PyObject* pack, PyObject* unpack) {
+  uint32_t before = version_of(tensor);
+  Object packed;
+  {
+    GradModeGuard no_grad(false);
+    packed = Object::steal(PyObject_CallOneArg(pack, as_object(tensor)));
+  }
+  if (!packed) fail_python();
+  if (version_of(tensor) != before)
+    fail(
+        "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+        "modified by in-place operations as this can lead to unexpected side-effects; change a clone() of it.");
+  clear();
+  kind_ = Kind::Packed;
+  owner_ = new PackedTensor{std::move(packed), Object::borrow(unpack)};
+  dtype_ = tensor->dtype;
+  device_ = tensor->device;
+  shape_ = tensor->shape;
+  retain(shape_);
+}
+
+void SavedValue::pack(const Node& node, PyObject* pack, PyObject* unpack) {
+  TensorPtr tensor = this->unpack(node);
+  save_packed(tensor.get(), pack, unpack);
+}
+
+TensorPtr SavedValue::call_unpack() const {
+  // Owned here: the hook may free the node that this value belongs to.
+  PackedTensor packed = *static_cast<PackedTensor*>(owner_);
+  Object answer = Object::steal(PyObject_CallOneArg(packed.unpack.get(), packed.object.get()));
+  if (!answer) fail_python();
+  if (!adjoint::is_tensor(answer.get()))
+    fail(ErrorKind::Type, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
+         Py_TYPE(answer.get())->tp_name);
+  return alias(as_tensor(answer.get()));
+}
+
+PyObject* SavedValue::packed_object() const { return static_cast<PackedTensor*>(owner_)->object.get(); }
+PyObject* SavedValue::unpack_hook() const { return static_cast<PackedTensor*>(owner_)->unpack.get(); }
 
 void SavedValue::save_meta(const Tensor* tensor) {
   clear();
@@ -79,6 +149,7 @@ void SavedValue::drop() {
   switch (std::exchange(kind_, Kind::Empty)) {
     case Kind::Pieces: release(static_cast<Storage*>(owner)); break;
     case Kind::Whole: release(static_cast<Tensor*>(owner)); break;
+    case Kind::Packed: delete static_cast<PackedTensor*>(owner); break;
     case Kind::Object: Py_DECREF(static_cast<PyObject*>(owner)); break;
     case Kind::List: delete static_cast<SavedList*>(owner); break;
     case Kind::Meta:
@@ -103,6 +174,7 @@ void SavedValue::fail_changed(const Node& node, uint32_t now) const {
 }
 
 TensorPtr SavedValue::unpack(const Node& node) const {
+  if (kind_ == Kind::Packed) return call_unpack();
   check_version(node);
   if (kind_ == Kind::Whole) return alias(static_cast<Tensor*>(owner_));
   return make_tensor(StoragePtr::borrow(static_cast<Storage*>(owner_)), data_, ShapePtr::borrow(shape_), dtype_,
@@ -134,15 +206,48 @@ void fail_released(const Node& node) {
 }
 
 size_t SavedValue::list_size() const { return static_cast<SavedList*>(owner_)->count; }
-const SavedValue& SavedValue::list_item(size_t i) const { return static_cast<SavedList*>(owner_)->items[i]; }
+SavedValue& SavedValue::list_item(size_t i) const { return static_cast<SavedList*>(owner_)->items[i]; }
 
 int SavedValue::traverse(visitproc visit, void* arg) const {
   if (kind_ == Kind::Object || kind_ == Kind::Whole) Py_VISIT(static_cast<PyObject*>(owner_));
+  if (kind_ == Kind::Packed) {
+    Py_VISIT(packed_object());
+    Py_VISIT(unpack_hook());
+  }
   if (kind_ == Kind::List) {
     for (size_t i = 0; i < list_size(); ++i)
       if (int result = list_item(i).traverse(visit, arg)) return result;
   }
   return 0;
+}
+
+void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack) {
+  ThreadHooks& hooks = hooks_of_thread();
+  if (hooks.message) {
+    const char* text = PyUnicode_AsUTF8(hooks.message.get());
+    if (!text) fail_python();
+    fail(text);
+  }
+  hooks.stack.push_back({Object::borrow(pack), Object::borrow(unpack)});
+  mode_flags |= kSavedTensorHooks;
+}
+
+void pop_saved_tensor_hooks() {
+  ThreadHooks& hooks = hooks_of_thread();
+  if (hooks.stack.empty()) fail("saved_tensors_hooks: there are no hooks to take away in this thread");
+  Hooks last = std::move(hooks.stack.back());
+  hooks.stack.pop_back();
+  if (hooks.stack.empty()) mode_flags &= ~kSavedTensorHooks;
+}
+
+Object set_saved_tensor_hooks_message(Object message) {
+  ThreadHooks& hooks = hooks_of_thread();
+  if (message && !hooks.stack.empty()) {
+    const char* text = PyUnicode_AsUTF8(message.get());
+    if (!text) fail_python();
+    fail(text);
+  }
+  return std::exchange(hooks.message, std::move(message));
 }
 
 }  // namespace adjoint

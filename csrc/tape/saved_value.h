@@ -16,7 +16,7 @@ struct Edge;
 /// hold its own grad_fn, which for a saved result is the node itself.
 class SavedValue {
  public:
-  enum class Kind : uint8_t { Empty, Pieces, Whole, Object, Meta, List };
+  enum class Kind : uint8_t { Empty, Pieces, Whole, Packed, Object, Meta, List };
 
   SavedValue() = default;
   ~SavedValue() { clear(); }
@@ -33,11 +33,11 @@ class SavedValue {
   }
 
   Kind kind() const { return kind_; }
-  bool is_tensor() const { return kind_ == Kind::Pieces || kind_ == Kind::Whole; }
+  bool is_tensor() const { return kind_ == Kind::Pieces || kind_ == Kind::Whole || kind_ == Kind::Packed; }
   DType dtype() const { return dtype_; }
   Shape* shape() const { return shape_; }
 
-  /// The first element, after the version check. Only for tensors.
+  /// The first element, after the version check. Only for tensors that are not packed.
   char* checked_data(const Node& node) const {
     check_version(node);
     return data_;
@@ -48,24 +48,33 @@ class SavedValue {
   TensorPtr unpack(const Node& node) const;
   /// The same, tied to the graph again through the edge that its tensor had (null: none).
   TensorPtr unpack_with_edge(const Node& node, const Edge* edge) const;
+  /// Gives a saved tensor to a pack hook and keeps what it returns instead; `unpack` gets the tensor back.
+  void pack(const Node& node, PyObject* pack, PyObject* unpack);
+  /// For Packed: what the pack hook returned, and the unpack hook (borrowed).
+  PyObject* packed_object() const;
+  PyObject* unpack_hook() const;
   /// For Object: the object (borrowed).
   PyObject* object() const { return static_cast<PyObject*>(owner_); }
   size_t list_size() const;
   /// Entry i of a List: a SavedValue of its own.
-  const SavedValue& list_item(size_t i) const;
+  SavedValue& list_item(size_t i) const;
 
   int traverse(visitproc visit, void* arg) const;
 
  private:
   void drop();
+  /// Becomes Packed with what pack(tensor) returns.
+  void save_packed(Tensor* tensor, PyObject* pack, PyObject* unpack);
+  TensorPtr call_unpack() const;
   void check_version(const Node& node) const {
+    if (kind_ == Kind::Packed) return;  // the hooks answer for the values
     uint32_t now =
         kind_ == Kind::Pieces ? static_cast<Storage*>(owner_)->version : version_of(static_cast<Tensor*>(owner_));
     if (now != version_) fail_changed(node, now);
   }
   [[noreturn]] void fail_changed(const Node& node, uint32_t version) const;
 
-  void* owner_ = nullptr;  ///< Storage (Pieces), Tensor (Whole), PyObject (Object) or SavedList (List)
+  void* owner_ = nullptr;  ///< Storage (Pieces), Tensor (Whole), PackedTensor (Packed), PyObject (Object), SavedList (List)
   Shape* shape_ = nullptr;
   char* data_ = nullptr;
   uint32_t version_ = 0;
@@ -73,5 +82,12 @@ class SavedValue {
   DType dtype_ = DType::Float32;
   DeviceType device_ = DeviceType::Cpu;
 };
+
+/// Note [Saved tensor hooks]: while a pair of hooks is pushed in a thread, each tensor that a node saves is given to
+/// `pack`, the node keeps what it returns, and `unpack` makes a tensor of it when a rule asks. The innermost pair counts.
+void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack);
+void pop_saved_tensor_hooks();
+/// While a message is set in a thread, hooks may not be pushed (null: they may). Returns the message before.
+Object set_saved_tensor_hooks_message(Object message);
 
 }  // namespace adjoint

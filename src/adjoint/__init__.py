@@ -32,3 +32,12 @@ __version__ = "0.1.0"
 newaxis = None
 
 _install.install()
+
+
+def __getattr__(name):
+    # Imported when first used: few programs look into the graph, and all of them import the package.
+    if name == "inspect":
+        import importlib
+
+        return importlib.import_module(".inspect", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

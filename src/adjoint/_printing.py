@@ -7,19 +7,11 @@ cheap as printing a small one.
 import math
 import operator
 import sys
+from collections import namedtuple
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 
 
-@dataclass(frozen=True)
-class _Options:
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: float = 80
-    sci_mode: bool | None = None
-
-
+_Options = namedtuple("_Options", "precision threshold edgeitems linewidth sci_mode", defaults=(4, 1000, 3, 80, None))
 _PROFILES = {
     "default": _Options(),
     "short": _Options(precision=2, edgeitems=2),
@@ -69,12 +61,12 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
         chosen["edgeitems"] = _count("edgeitems", edgeitems)
     if linewidth is not None:
         chosen["linewidth"] = _limit("linewidth", linewidth)
-    _options = replace(_options if profile is None else _PROFILES[profile], **chosen)
+    _options = (_options if profile is None else _PROFILES[profile])._replace(**chosen)
 
 
 def get_printoptions():
     """The current print options, as a dict that `set_printoptions(**options)` accepts."""
-    return asdict(_options)
+    return _options._asdict()
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Custom Functions: a forward and a backward written by the user."""
 
 import functools
-import inspect
 import warnings
 
 from .. import _C
@@ -175,6 +174,8 @@ class Function(FunctionCtx):
 
 def _bind(forward, args, kwargs, separate):
     """Arguments by position, keywords and defaults included."""
+    import inspect  # not at the top: it would double the time to import this package
+
     signature = inspect.signature(forward)
     if not separate:  # forward takes ctx first
         bound = signature.bind(None, *args, **kwargs)

@@ -1,21 +1,25 @@
 """Whether operations are recorded: no_grad, enable_grad, set_grad_enabled, inference_mode."""
 
 import functools
-import inspect
 
 from .. import _C
+
+
+# Flags of code objects, as in the module inspect, whose import would take longer than that of this package.
+_GENERATOR, _COROUTINE = 0x20, 0x80
 
 
 class _Mode:
     """A context manager that also decorates functions, generators, coroutines and classes."""
 
     def __call__(self, target):
-        if inspect.isclass(target):
+        if isinstance(target, type):
             target.__init__ = self(target.__init__)
             return target
-        if inspect.isgeneratorfunction(target):
+        kind = getattr(getattr(target, "__code__", None), "co_flags", 0)
+        if kind & _GENERATOR:
             return self._wrap_generator(target)
-        if inspect.iscoroutinefunction(target):
+        if kind & _COROUTINE:
 
             @functools.wraps(target)
             async def wrapped_coroutine(*args, **kwargs):

@@ -5,7 +5,6 @@ which is what backward gives for a real result; a complex output is checked as i
 """
 
 import itertools
-import random
 import warnings
 
 from .. import _C
@@ -16,6 +15,13 @@ stack = _C.op_object("stack")
 
 class GradcheckError(RuntimeError):
     """A gradient that is not what finite differences say."""
+
+
+def _chance(seed):
+    """A source of random numbers that disturbs nobody's."""
+    import random  # here, because most programs never check a gradient
+
+    return random.Random(seed)
 
 
 def gradcheck(
@@ -89,7 +95,7 @@ def gradgradcheck(
         return True
     inputs = _tupled(inputs)
     if grad_outputs is None:
-        chance = random.Random(0)
+        chance = _chance(0)
         grad_outputs = tuple(
             _random_like(output, chance, -1.0, gen_non_contig_grad_outputs).requires_grad_()
             for output in _differentiable(func(*inputs))
@@ -318,7 +324,7 @@ def _direction(x, chance):
 
 def _compare_fast(func, inputs, checked, output, number, opening, part, eps, atol, rtol):
     """Compares v' J u for one random v and one random u for each input: a single number instead of a Jacobian."""
-    chance = random.Random(0)
+    chance = _chance(0)
     real_output = part(output)
     v, _ = _direction(real_output.detach(), chance)
     gradients = _gradients(real_output, [inputs[i] for i in checked], v)
@@ -376,7 +382,7 @@ def _check_constant(func, inputs, checked, number, part, eps, atol):
 
 def _check_repeated(output, wanted, nondet_tol):
     """Backward must give the same again."""
-    cotangent = _random_like(output, random.Random(1), 0.0)
+    cotangent = _random_like(output, _chance(1), 0.0)
     first, second = (_gradients(output, wanted, cotangent) for _ in range(2))
     for a, b in zip(first, second, strict=True):
         if a.numel() and not _is_close(a, b, 0, nondet_tol) and not bool((a != a).any()):

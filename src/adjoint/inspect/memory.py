@@ -1,0 +1,111 @@
+"""The memory that a graph holds through its saved values, by op and line."""
+
+from typing import NamedTuple
+
+from .. import _C
+from . import nodes as describe
+
+
+class SavedRow(NamedTuple):
+    """What the nodes of one op, made on one line, hold.
+
+    `bytes` go when the graph goes; `shared` bytes are saved too, but tensors outside of the graph hold them anyway:
+    parameters, inputs, results that are still in use.
+    """
+
+    op: str
+    place: describe.Place
+    storages: int
+    bytes: int
+    shared: int
+
+    @property
+    def line(self):
+        """ "file.py:12 in f" """
+        return str(self.place)
+
+
+class SavedTensors:
+    """A table of the memory that saved values hold; iterate over it, or read `rows`, `total` and `shared`."""
+
+    def __init__(self, rows):
+        self.rows = tuple(rows)
+
+    @property
+    def total(self):
+        """Bytes that only the graph holds: what is given back when it goes."""
+        return sum(row.bytes for row in self.rows)
+
+    @property
+    def shared(self):
+        """Bytes that were saved without a cost: tensors elsewhere hold them too."""
+        return sum(row.shared for row in self.rows)
+
+    def by(self, what):
+        """{key: bytes}, largest first, for "op", "line", "function" or "file".
+
+        >>> import adjoint as torch
+        >>> x = torch.ones(10, requires_grad=True)
+        >>> torch.inspect.saved_tensors(x.exp().sin().sum()).by("op")
+        {'ExpBackward0': 40}
+        """
+        keys = {
+            "op": lambda row: row.op,
+            "line": lambda row: row.line,
+            "function": lambda row: row.place.function,
+            "file": lambda row: row.place.file,
+        }
+        if what not in keys:
+            raise ValueError(f"by: expected one of {', '.join(keys)}; got {what!r}")
+        sums = {}
+        for row in self.rows:
+            key = keys[what](row)
+            sums[key] = sums.get(key, 0) + row.bytes
+        return dict(sorted(sums.items(), key=lambda item: -item[1]))
+
+    def __iter__(self):
+        return iter(self.rows)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __str__(self):
+        if not self.rows:
+            return "saved tensors: none"
+        cells = [("bytes", "shared", "storages", "op", "line", "")]
+        cells += [
+            (f"{r.bytes:,}", f"{r.shared:,}", str(r.storages), r.op, r.place.short, r.place.code) for r in self.rows
+        ]
+        storages = sum(row.storages for row in self.rows)
+        cells.append((f"{self.total:,}", f"{self.shared:,}", str(storages), "total", "", ""))
+        return "\n".join(describe.columns(cells, right=(0, 1, 2)))
+
+    __repr__ = __str__
+
+
+def saved_tensors(y):
+    """A table of the bytes that the graph of `y` holds through saved values, by op and line, largest first.
+
+    A storage is counted once, for the oldest node that saved it. The total is what the graph alone keeps alive: it is
+    given back when `y` goes, or when backward frees the graph. `y` is a tensor, a node, or a sequence of them.
+
+    >>> import adjoint as torch
+    >>> x = torch.ones(10, requires_grad=True)
+    >>> y = x.exp().sin().sum()
+    >>> table = torch.inspect.saved_tensors(y)
+    >>> table.total
+    40
+    >>> [(row.op, row.bytes) for row in table]
+    [('ExpBackward0', 40)]
+    """
+    found = _C._reached_nodes(describe.roots_of(y, "saved_tensors"))
+    groups = {}
+    for index, _, _, _, count, alone in _C._saved_memory(found):
+        key = describe.op_name(found[index]), describe.place_of(found[index])
+        sums = groups.setdefault(key, [0, 0, 0])
+        sums[0] += 1
+        sums[1 if alone else 2] += count
+    rows = [SavedRow(*key, *sums) for key, sums in groups.items()]
+    # A leaf that lives elsewhere is no saved value.
+    rows = [row for row in rows if row.bytes or row.op != describe.LEAF]
+    return SavedTensors(sorted(rows, key=lambda row: (-row.bytes, -row.shared)))
