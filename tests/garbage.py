@@ -51,7 +51,10 @@ def targets():
     for name in sorted(dir(adjoint.Tensor)):
         value = getattr(adjoint.Tensor, name)
         if callable(value) and name not in SKIPPED and not inspect.isclass(value):
-            yield f"Tensor.{name}", lambda *args, name=name, **kwargs: getattr(adjoint.rand(2, 3), name)(*args, **kwargs)
+            yield (
+                f"Tensor.{name}",
+                lambda *args, name=name, **kwargs: getattr(adjoint.rand(2, 3), name)(*args, **kwargs),
+            )
 
 
 # These change the process rather than compute.

@@ -109,9 +109,30 @@ def create(w, a, b, c, d):
     return f"{w.fresh()} = {text}"
 
 
-UNARY = ["{x} * 2", "{x}.sin()", "{x} * {x}", "{x}.exp()", "{x} + 1", "-{x}", "{x}.sigmoid()", "{x}.clone()", "{x}.tanh()",
-         "{x}.abs()", "{x}.sum()", "{x}.relu()", "{x} ** 2", "{x}.mean()", "{x}.contiguous()",
-         "{x}.sum(-1)", "{x}.cumsum(0)", "{x}.double()", "1 / {x}", "{x} > 0", "{x}.long()", "{x}.sign()"]
+UNARY = [
+    "{x} * 2",
+    "{x}.sin()",
+    "{x} * {x}",
+    "{x}.exp()",
+    "{x} + 1",
+    "-{x}",
+    "{x}.sigmoid()",
+    "{x}.clone()",
+    "{x}.tanh()",
+    "{x}.abs()",
+    "{x}.sum()",
+    "{x}.relu()",
+    "{x} ** 2",
+    "{x}.mean()",
+    "{x}.contiguous()",
+    "{x}.sum(-1)",
+    "{x}.cumsum(0)",
+    "{x}.double()",
+    "1 / {x}",
+    "{x} > 0",
+    "{x}.long()",
+    "{x}.sign()",
+]
 
 
 @step(3)
@@ -123,21 +144,61 @@ def unary(w, a, b, c, d):
 @step(4)
 def binary(w, a, b, c, d):
     x = w.pick(a)
-    return x and f"{w.fresh()} = " + ["{x} * {y}", "{x} + {y}", "{x} - {y}", "{x} / {y}", "torch.where({x} > 0, {x}, {y})",
-                                      "torch.stack([{x}, {x}])", "torch.cat([{x}.flatten(), {x}.flatten()])",
-                                      "torch.maximum({x}, {x})"][c % 8].format(x=x, y=w.operand(b, x))
+    return x and f"{w.fresh()} = " + [
+        "{x} * {y}",
+        "{x} + {y}",
+        "{x} - {y}",
+        "{x} / {y}",
+        "torch.where({x} > 0, {x}, {y})",
+        "torch.stack([{x}, {x}])",
+        "torch.cat([{x}.flatten(), {x}.flatten()])",
+        "torch.maximum({x}, {x})",
+    ][c % 8].format(x=x, y=w.operand(b, x))
 
 
 def dims(tensor):
     return max(1, tensor.ndim)
 
 
-VIEWS = ["{x}[0]", "{x}[1:]", "{x}[:2]", "{x}.unsqueeze({d})", "{x}.view(-1)", "{x}.reshape(-1)", "{x}[..., 1]", "{x}[::2]",
-         "{x}.flatten()", "{x}.squeeze()", "{x}[None]", "{x}.detach()", "{x}.data", "{x}[:]", "{x}.view_as({x})",
-         "{x}.expand(2, *{x}.shape)", "{x}.narrow(0, 0, 1)", "{x}.split(1)[0]", "{x}.chunk(2)[-1]", "{x}.unbind({d})[0]",
-         "{x}.squeeze(0)", "{x}.T", "{x}.as_strided((2,), (1,))", "{x}.unfold(0, 2, 1)"]
-MATRIX_VIEWS = ["{x}.t()", "{x}.transpose(0, 1)", "{x}.diagonal()", "{x}[:, 1]", "{x}[:, 1:]", "{x}.permute(1, 0)",
-                "{x}[1:, :2]", "{x}.unbind(1)[1]", "{x}.split(2, 1)[0]", "{x}[0, 1]", "{x}.select(1, -1)"]
+VIEWS = [
+    "{x}[0]",
+    "{x}[1:]",
+    "{x}[:2]",
+    "{x}.unsqueeze({d})",
+    "{x}.view(-1)",
+    "{x}.reshape(-1)",
+    "{x}[..., 1]",
+    "{x}[::2]",
+    "{x}.flatten()",
+    "{x}.squeeze()",
+    "{x}[None]",
+    "{x}.detach()",
+    "{x}.data",
+    "{x}[:]",
+    "{x}.view_as({x})",
+    "{x}.expand(2, *{x}.shape)",
+    "{x}.narrow(0, 0, 1)",
+    "{x}.split(1)[0]",
+    "{x}.chunk(2)[-1]",
+    "{x}.unbind({d})[0]",
+    "{x}.squeeze(0)",
+    "{x}.T",
+    "{x}.as_strided((2,), (1,))",
+    "{x}.unfold(0, 2, 1)",
+]
+MATRIX_VIEWS = [
+    "{x}.t()",
+    "{x}.transpose(0, 1)",
+    "{x}.diagonal()",
+    "{x}[:, 1]",
+    "{x}[:, 1:]",
+    "{x}.permute(1, 0)",
+    "{x}[1:, :2]",
+    "{x}.unbind(1)[1]",
+    "{x}.split(2, 1)[0]",
+    "{x}[0, 1]",
+    "{x}.select(1, -1)",
+]
 COMPLEX_VIEWS = ["{x}.real", "{x}.imag", "torch.view_as_real({x})"]
 
 
@@ -162,13 +223,32 @@ def several_views(w, a, b, c, d):
     x = w.pick(a, lambda t: t.ndim > 0 and t.shape[0] > 1)
     if x is None:
         return None
-    kind = ["{x}.unbind(0)[:2]", "{x}.split([1, {x}.shape[0] - 1])", "{x}.chunk(2)", "torch.tensor_split({x}, 2)"][b % 4]
+    kind = ["{x}.unbind(0)[:2]", "{x}.split([1, {x}.shape[0] - 1])", "{x}.chunk(2)", "torch.tensor_split({x}, 2)"][
+        b % 4
+    ]
     return f"{w.fresh()}, {w.fresh()} = " + kind.format(x=x)
 
 
-IN_PLACE = ["{x}.add_({y})", "{x}.mul_({y})", "{x}.copy_({y})", "{x}.zero_()", "{x}.fill_({y0})", "{x}.exp_()",
-            "{x}.masked_fill_({x} > 0, {y0})", "{x}.sub_({y})", "{x}.sigmoid_()", "{x}.neg_()", "{x}.tanh_()",
-            "{x}.mul_({x})", "{x}.add_({x})", "{x}.div_({y})", "{x}.clamp_(-1, 1)", "{x}.pow_(2)", "{x}.relu_()", "{x}.sin_()"]
+IN_PLACE = [
+    "{x}.add_({y})",
+    "{x}.mul_({y})",
+    "{x}.copy_({y})",
+    "{x}.zero_()",
+    "{x}.fill_({y0})",
+    "{x}.exp_()",
+    "{x}.masked_fill_({x} > 0, {y0})",
+    "{x}.sub_({y})",
+    "{x}.sigmoid_()",
+    "{x}.neg_()",
+    "{x}.tanh_()",
+    "{x}.mul_({x})",
+    "{x}.add_({x})",
+    "{x}.div_({y})",
+    "{x}.clamp_(-1, 1)",
+    "{x}.pow_(2)",
+    "{x}.relu_()",
+    "{x}.sin_()",
+]
 
 
 @step(7)
@@ -180,8 +260,21 @@ def in_place(w, a, b, c, d):
     return IN_PLACE[c % len(IN_PLACE)].format(x=x, y=w.operand(b, x), y0=scalar or "3.0")
 
 
-ASSIGN = ["{x}[0] = {y}", "{x}[1:] = {y}", "{x}[1:] += {y}", "{x}[{x} > 0] *= 2", "{x}[{x} > 0] = {y0}", "{x}[...] = {y}",
-          "{x}[:2] *= {y}", "{x}[[0, 1]] = {y0}", "{x}[-1] -= {y}", "{x}[:] = {y}", "{x}[..., 0] = {y0}", "{x} *= {y}", "{x} += {y}"]
+ASSIGN = [
+    "{x}[0] = {y}",
+    "{x}[1:] = {y}",
+    "{x}[1:] += {y}",
+    "{x}[{x} > 0] *= 2",
+    "{x}[{x} > 0] = {y0}",
+    "{x}[...] = {y}",
+    "{x}[:2] *= {y}",
+    "{x}[[0, 1]] = {y0}",
+    "{x}[-1] -= {y}",
+    "{x}[:] = {y}",
+    "{x}[..., 0] = {y0}",
+    "{x} *= {y}",
+    "{x} += {y}",
+]
 
 
 @step(4)
@@ -198,19 +291,33 @@ def assign(w, a, b, c, d):
 @step(2)
 def state(w, a, b, c, d):
     x = w.pick(a)
-    line = ["{x}.requires_grad_()", "{x}.requires_grad_(False)", "{x}.detach_()", "{x}.retain_grad()", "{x}.grad = None",
-            "{x}.grad_fn", "{x}.data.mul_(2)", "{x}.detach().add_(1)", "{x}.requires_grad = True", "{x}.is_leaf",
-            "{x}.grad.zero_()", "{x}.data = {x}.detach().clone()"]
+    line = [
+        "{x}.requires_grad_()",
+        "{x}.requires_grad_(False)",
+        "{x}.detach_()",
+        "{x}.retain_grad()",
+        "{x}.grad = None",
+        "{x}.grad_fn",
+        "{x}.data.mul_(2)",
+        "{x}.detach().add_(1)",
+        "{x}.requires_grad = True",
+        "{x}.is_leaf",
+        "{x}.grad.zero_()",
+        "{x}.data = {x}.detach().clone()",
+    ]
     return x and line[b % len(line)].format(x=x)
 
 
 @step(2)
 def hook(w, a, b, c, d):
     x = w.pick(a)
-    line = ["{x}.register_hook(lambda g: g * 2)", "{x}.register_hook(lambda g: seen.append(g.detach().clone()))",
-            "{x}.register_hook(lambda g: None)",
-            "{x}.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.detach().clone()))",
-            "{x}.retain_grad()"]
+    line = [
+        "{x}.register_hook(lambda g: g * 2)",
+        "{x}.register_hook(lambda g: seen.append(g.detach().clone()))",
+        "{x}.register_hook(lambda g: None)",
+        "{x}.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.detach().clone()))",
+        "{x}.retain_grad()",
+    ]
     return x and line[b % len(line)].format(x=x)
 
 
@@ -222,7 +329,7 @@ def backward(w, a, b, c, d):
     options = ["", "", ", retain_graph=True", ", create_graph=True"][b % 4]
     loss = "{x}.sum()" if w.space[x].dtype.is_floating_point else "{x}.abs().sum()"
     if c % 4 == 3:
-        return "{x}.backward(torch.ones_like({x}){o})".format(x=x, o=options)
+        return f"{x}.backward(torch.ones_like({x}){options})"
     if c % 8 == 2 and w.pick(d):
         options += f", inputs=[{w.pick(d)}]"
     return (loss + ".backward({o})").format(x=x, o=options.removeprefix(", "))

@@ -34,7 +34,9 @@ def outcome(program, library):
         except Exception as error:
             result = ("raised", type(error).__name__, str(error)[:40])
     # torch warns that create_graph=True leaks; here the cycle is collected, and there is nothing to warn of.
-    messages = [str(w.message) for w in caught if "with create_graph=True will create a reference cycle" not in str(w.message)]
+    messages = [
+        str(w.message) for w in caught if "with create_graph=True will create a reference cycle" not in str(w.message)
+    ]
     return result, [message[:60] for message in messages]
 
 
@@ -191,7 +193,7 @@ def decorators(L):
 
     with L.no_grad():
         inside = g(x)
-    return f(x), inside, [n for n in numbers(x)], L.is_grad_enabled(), h(x), f.__name__
+    return f(x), inside, list(numbers(x)), L.is_grad_enabled(), h(x), f.__name__
 
 
 @program
@@ -419,7 +421,9 @@ def real_times_complex(L):
     x = leaf(L, 1.0, 2.0)
     z = L.tensor([1 + 2j, 3 - 1j], requires_grad=True)
     (x * z).abs().sum().backward()
-    return [round(v, 5) for v in x.grad.tolist()], [complex(round(v.real, 5), round(v.imag, 5)) for v in z.grad.tolist()]
+    return [round(v, 5) for v in x.grad.tolist()], [
+        complex(round(v.real, 5), round(v.imag, 5)) for v in z.grad.tolist()
+    ]
 
 
 @program
@@ -604,7 +608,7 @@ def saved_values_after_backward(L):
     x = leaf(L, 1.0, 2.0)
     z = x * x
     z.sum().backward()
-    z.grad_fn._saved_self
+    return z.grad_fn._saved_self
 
 
 @program

@@ -1,4 +1,4 @@
-"""Binary operators against torch on random operands: shapes, dtypes, layouts, numbers; the same value or the same error."""
+"""Binary operators against torch on random operands (shapes, dtypes, layouts, numbers): the same value or error."""
 
 import operator
 
@@ -45,8 +45,11 @@ def build(library, recipe):
     array = np.array(values, dtype=np.float64).reshape(shape)
     dtype = getattr(library, dtype)
     if layout == "transposed" and len(shape) > 1:
-        return library.tensor(np.swapaxes(array, 0, -1).tolist(), dtype=dtype).reshape(shape[::-1] if len(shape) == 2 else
-                                                                                      (shape[2], shape[1], shape[0])).transpose(0, -1)
+        return (
+            library.tensor(np.swapaxes(array, 0, -1).tolist(), dtype=dtype)
+            .reshape(shape[::-1] if len(shape) == 2 else (shape[2], shape[1], shape[0]))
+            .transpose(0, -1)
+        )
     tensor = library.tensor(array.tolist(), dtype=dtype).reshape(shape)
     if layout == "strided" and shape:
         doubled = library.stack([tensor, tensor], -1)

@@ -340,5 +340,3 @@ def test_gradcheck_of_a_function():
     x = adjoint.tensor([0.3, -0.7], dtype=adjoint.float64, requires_grad=True)
     assert adjoint.autograd.gradcheck(square(adjoint).apply, (x,))
     assert adjoint.autograd.gradgradcheck(square(adjoint).apply, (x,))
-
-

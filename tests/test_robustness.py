@@ -9,7 +9,11 @@ import pytest
 @pytest.mark.parametrize("seed", range(3))
 def test_garbage_arguments_do_not_crash(seed):
     run = subprocess.run(
-        [sys.executable, "-m", "tests.garbage", str(seed), "6"], capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-m", "tests.garbage", str(seed), "6"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert run.returncode == 0, "\n".join(run.stderr.splitlines()[-30:])
     assert "calls survived" in run.stdout

@@ -479,9 +479,15 @@ TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients
     if (value.kind() == SavedValue::Kind::Empty) fail_released(node);
     const SavedItem& item = items[parameter.index];
     if (value.kind() == SavedValue::Kind::Packed) {
+      // The hook may free what this node has saved, too.
+      for (const RuleParameter& other : rule.parameters)
+        if (other.source == RuleParameter::Source::Item)
+          if (Storage* storage = node.saved()[other.index].storage()) alive.push_back(StoragePtr::borrow(storage));
       unpacked.push_back(value.unpack(node));
       operands[n++].set(unpacked.back().get());
-    } else if (value.is_tensor()) {
+      continue;
+    }
+    if (value.is_tensor()) {
       operands[n++].set(value.shape(), value.checked_data(node), value.dtype());
       if (WithoutLock::worthwhile(value.shape()->numel)) alive.push_back(StoragePtr::borrow(value.storage()));
       continue;

@@ -120,9 +120,10 @@ TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, const Node& from,
 }
 
 template <class State>
-class Run {
+class Run final : public RunningBackward {
  public:
   explicit Run(BackwardRequest& request) : request_(request) {}
+  bool executes(Node* node) override { return state_.visited(node) && wanted(node); }
 
   std::vector<TensorPtr> operator()() {
     GradModeGuard mode(request_.create_graph);
@@ -225,7 +226,7 @@ class Run {
       outputs[i] = TensorPtr::steal(std::exchange(state_.pending(node, i), nullptr));
       any |= static_cast<bool>(outputs[i]);
     }
-    if (node->extra && any) run_tensor_hooks(*node, outputs.get(), request_.create_graph);
+    if (node->extra) run_tensor_hooks(*node, outputs.get(), request_.create_graph);
     bool run = true;
     if (!request_.inputs.empty()) {
       if (state_.flags(node) & kCaptured) capture(node, outputs.get());
@@ -234,11 +235,11 @@ class Run {
     }
     uint32_t n_edges = node->n_edges;
     SmallArray<TensorPtr> edges(n_edges);
-    if (run && (any || node->kind->runs_on_undefined())) {
+    if (run && (any || node->extra || node->kind->runs_on_undefined())) {
       SmallArray<bool> wanted_edges(n_edges);
       for (uint32_t i = 0; i < n_edges; ++i) wanted_edges[i] = wanted(node->edges()[i].node);
       ApplyContext context{request_.create_graph, request_.retain_graph, wanted_edges.get()};
-      if (node->extra) {
+      if (node->extra || (mode_flags & kAnomaly)) {
         apply_with_hooks(*node, outputs.get(), edges.get(), context);
       } else {
         node->kind->apply(*node, outputs.get(), edges.get(), context);

@@ -6,6 +6,7 @@
 #include "core/mode.h"
 #include "kernels/copy.h"
 #include "kernels/elementwise.h"
+#include "tape/hooks.h"
 
 namespace adjoint {
 
@@ -188,6 +189,8 @@ void set_history(Tensor* tensor, Node* node, uint32_t index) {
   tensor->output_nr = index;
   tensor->flags &= ~kRequiresGrad;
   if (!node->outputs()[index].shape) set_output_meta(*node, index, tensor);
+  if (tensor->flags & kRetainsGrad) [[unlikely]]
+    move_retained_grad(tensor, before);
   if (before) release(before);
 }
 
@@ -359,7 +362,10 @@ void rebase_history(Tensor* tensor, Node* node) {
   }
   set_history(base, slices.get(), 0);
   // The view's own grad_fn is made anew from the base when it is asked for.
-  if (Node* before = std::exchange(tensor->grad_fn, nullptr)) release(before);
+  if (Node* before = std::exchange(tensor->grad_fn, nullptr)) {
+    if (tensor->flags & kRetainsGrad) move_retained_grad(tensor, before);
+    release(before);
+  }
   tensor->flags &= ~kRequiresGrad;
   extra_of(tensor).seen_version = version_of(tensor) - 1;
 }

@@ -1,5 +1,9 @@
 #include "tape/hooks.h"
 
+#include <algorithm>
+
+#include "core/mode.h"
+#include "tape/anomaly.h"
 #include "tape/history.h"
 
 namespace adjoint {
@@ -38,90 +42,146 @@ void replace_gradient(TensorPtr& gradient, PyObject* answer, PyObject* hook) {
   if (!is_tensor(answer))
     fail(ErrorKind::Type, "expected Variable, but hook returned '", Py_TYPE(answer)->tp_name,
          "'; return a tensor or None");
+  if (!gradient) fail("can't replace a None gradient with a non-None value");
   Tensor* fresh = as_tensor(answer);
-  if (gradient && !same_sizes(fresh->shape, gradient->shape))
+  if (!same_sizes(fresh->shape, gradient->shape))
     fail("hook '", hook_name(hook), "' has changed the size of value: from ", to_string(gradient->sizes()), " to ",
          to_string(fresh->sizes()));
-  if (gradient && fresh->dtype != gradient->dtype)
+  if (fresh->dtype != gradient->dtype)
     fail("hook '", hook_name(hook), "' has changed the type of value (was torch.", info(gradient->dtype).legacy_name,
          "Tensor got torch.", info(fresh->dtype).legacy_name, "Tensor)");
   gradient = TensorPtr::borrow(fresh);
 }
 
-/// Takes a node hook's tuple in place of the gradients.
+/// Takes a node hook's tuple in place of the gradients; None in it makes a gradient undefined.
 void replace_gradients(TensorPtr* gradients, uint32_t n, PyObject* answer, PyObject* hook) {
   if (answer == Py_None) return;
-  if (n == 1 && is_tensor(answer)) return replace_gradient(gradients[0], answer, hook);
-  Object items = Object::steal(PySequence_Fast(answer, "a node's hook must return None or a tuple of tensors"));
-  if (!items) fail_python();
-  if (PySequence_Fast_GET_SIZE(items.get()) != static_cast<Py_ssize_t>(n))
-    fail("hook '", hook_name(hook), "' has returned an incorrect number of values (got ",
-         PySequence_Fast_GET_SIZE(items.get()), ", but expected ", n, ")");
-  for (uint32_t i = 0; i < n; ++i) replace_gradient(gradients[i], PySequence_Fast_GET_ITEM(items.get(), i), hook);
+  if (!PyTuple_Check(answer))
+    fail(ErrorKind::Type, "expected tuple, but hook returned '", Py_TYPE(answer)->tp_name,
+         "'; return a tuple of gradients or None");
+  if (PyTuple_GET_SIZE(answer) != static_cast<Py_ssize_t>(n))
+    fail("hook '", hook_name(hook), "' has returned an incorrect number of values (got ", PyTuple_GET_SIZE(answer),
+         ", but expected ", n, ")");
+  for (uint32_t i = 0; i < n; ++i) {
+    PyObject* item = PyTuple_GET_ITEM(answer, i);
+    if (item == Py_None) {
+      gradients[i].reset();
+    } else {
+      replace_gradient(gradients[i], item, hook);
+    }
+  }
+}
+
+/// Runs f; in anomaly mode an exception is explained by where `node` was made.
+template <class F>
+void explained(Node& node, F&& f) {
+  if (!(mode_flags & kAnomaly)) return f();
+  ApplyingNode applying(node);
+  try {
+    f();
+  } catch (...) {
+    explain_failure(node);
+    throw;
+  }
+}
+
+thread_local RunningBackward* running = nullptr;
+uint64_t last_run = 0;
+
+void apply_node(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) {
+  bool any = std::any_of(outputs, outputs + node.n_outputs, [](const TensorPtr& g) { return static_cast<bool>(g); });
+  if (any || node.kind->runs_on_undefined()) node.kind->apply(node, outputs, edges, context);
+  Tensor* leaf = accumulated_leaf(node);
+  if (!leaf || !leaf->extra) return;
+  each_hook(leaf->extra->post_hooks, [&](PyObject* hook) {
+    Object answer = Object::steal(PyObject_CallOneArg(hook, as_object(leaf)));
+    if (!answer) fail_python();
+  });
 }
 
 }  // namespace
 
+RunningBackward::RunningBackward() : id_(++last_run), outer_(std::exchange(running, this)) {}
+RunningBackward::~RunningBackward() { running = outer_; }
+RunningBackward* RunningBackward::current() { return running; }
+
 void run_tensor_hooks(Node& node, TensorPtr* outputs, bool create_graph) {
-  for (size_t k = 0; k < node.extra->tensor_hooks.size(); ++k) {
-    auto [index, dict] = node.extra->tensor_hooks[k];
-    if (!outputs[index]) continue;
-    each_hook(dict, [&](PyObject* hook) {
-      Object answer = Object::steal(PyObject_CallOneArg(hook, as_object(outputs[index].get())));
-      if (!answer) fail_python();
-      replace_gradient(outputs[index], answer.get(), hook);
-    });
-  }
-  for (auto& [index, reference] : node.extra->retained) {
-    PyObject* tensor = PyWeakref_GetObject(reference);
-    if (tensor && tensor != Py_None && outputs[index]) accumulate_grad(as_tensor(tensor), outputs[index], create_graph);
-  }
+  explained(node, [&] {
+    for (size_t k = 0; k < node.extra->tensor_hooks.size(); ++k) {
+      auto [index, dict] = node.extra->tensor_hooks[k];
+      each_hook(dict, [&](PyObject* hook) {
+        Object answer = Object::steal(PyObject_CallOneArg(hook, as_argument(outputs[index]).get()));
+        if (!answer) fail_python();
+        replace_gradient(outputs[index], answer.get(), hook);
+      });
+    }
+    for (size_t k = 0; k < node.extra->retained.size(); ++k) {
+      auto [index, reference] = node.extra->retained[k];
+      PyObject* tensor = PyWeakref_GetObject(reference);
+      if (tensor && tensor != Py_None && outputs[index])
+        accumulate_grad(as_tensor(tensor), outputs[index], create_graph);
+    }
+  });
 }
 
 void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) {
-  each_hook(node.extra->pre_hooks, [&](PyObject* hook) {
-    Object answer = Object::steal(PyObject_CallOneArg(hook, as_tuple(outputs, node.n_outputs).get()));
-    if (!answer) fail_python();
-    replace_gradients(outputs, node.n_outputs, answer.get(), hook);
-  });
-  Object incoming = node.extra->post_hooks ? as_tuple(outputs, node.n_outputs) : Object();
-  node.kind->apply(node, outputs, edges, context);
-  each_hook(node.extra->post_hooks, [&](PyObject* hook) {
-    Object outgoing = as_tuple(edges, node.n_edges);
-    Object answer = Object::steal(PyObject_CallFunctionObjArgs(hook, outgoing.get(), incoming.get(), nullptr));
-    if (!answer) fail_python();
-    replace_gradients(edges, node.n_edges, answer.get(), hook);
-  });
-  Tensor* leaf = accumulated_leaf(node);
-  if (leaf && leaf->extra && leaf->extra->post_hooks) {
-    each_hook(leaf->extra->post_hooks, [&](PyObject* hook) {
-      Object answer = Object::steal(PyObject_CallOneArg(hook, as_object(leaf)));
+  explained(node, [&] {
+    PyObject* pre_hooks = node.extra ? node.extra->pre_hooks : nullptr;
+    each_hook(pre_hooks, [&](PyObject* hook) {
+      Object answer = Object::steal(PyObject_CallOneArg(hook, as_tuple(outputs, node.n_outputs).get()));
       if (!answer) fail_python();
+      replace_gradients(outputs, node.n_outputs, answer.get(), hook);
     });
-  }
+    PyObject* post_hooks = node.extra ? node.extra->post_hooks : nullptr;
+    Object incoming = post_hooks ? as_tuple(outputs, node.n_outputs) : Object();
+    apply_node(node, outputs, edges, context);
+    each_hook(post_hooks, [&](PyObject* hook) {
+      Object outgoing = as_tuple(edges, node.n_edges);
+      Object answer = Object::steal(PyObject_CallFunctionObjArgs(hook, outgoing.get(), incoming.get(), nullptr));
+      if (!answer) fail_python();
+      replace_gradients(edges, node.n_edges, answer.get(), hook);
+    });
+    if (mode_flags & kAnomaly) check_gradients(node, edges);
+  });
 }
 
 PyObject* tensor_hook_dict(Tensor* tensor) {
-  TensorExtra& extra = extra_of(tensor);
-  if (extra.hooks) return extra.hooks;
-  Object dict = Object::steal(PyDict_New());
-  if (!dict) fail_python();
   Edge edge = gradient_edge(tensor);
   NodePtr node = NodePtr::steal(edge.node);
-  Py_INCREF(dict.get());
-  extra_of(*node).tensor_hooks.emplace_back(edge.index, dict.get());
-  extra.hooks = dict.take();
+  TensorExtra& extra = extra_of(tensor);
+  auto& registered = extra_of(*node).tensor_hooks;
+  if (extra.hooks && std::find(registered.begin(), registered.end(), std::pair(edge.index, extra.hooks)) != registered.end())
+    return extra.hooks;
+  Object dict = Object::steal(PyDict_New());
+  if (!dict) fail_python();
+  registered.emplace_back(edge.index, Py_NewRef(dict.get()));
+  Object before = Object::steal(std::exchange(extra.hooks, dict.take()));
   return extra.hooks;
+}
+
+/// Asks output `output_nr` of the tensor's grad_fn for its gradient.
+static void retain_at_node(Tensor* tensor) {
+  Object reference = Object::steal(PyWeakref_NewRef(as_object(tensor), nullptr));
+  if (!reference) fail_python();
+  extra_of(*tensor->grad_fn).retained.emplace_back(tensor->output_nr, reference.take());
 }
 
 void retain_grad(Tensor* tensor) {
   if (!requires_grad(tensor)) fail("can't retain_grad on Tensor that has requires_grad=False");
   if (is_leaf(tensor) || (tensor->flags & kRetainsGrad)) return;
-  Object reference = Object::steal(PyWeakref_NewRef(as_object(tensor), nullptr));
-  if (!reference) fail_python();
-  Node* node = current_grad_fn(tensor);
-  extra_of(*node).retained.emplace_back(tensor->output_nr, reference.take());
+  retain_at_node(tensor);
   tensor->flags |= kRetainsGrad;
+}
+
+void move_retained_grad(Tensor* tensor, Node* before) {
+  if (before && before->extra) {
+    std::erase_if(before->extra->retained, [&](const auto& entry) {
+      if (PyWeakref_GetObject(entry.second) != as_object(tensor)) return false;
+      Py_DECREF(entry.second);
+      return true;
+    });
+  }
+  if (tensor->grad_fn) retain_at_node(tensor);
 }
 
 }  // namespace adjoint

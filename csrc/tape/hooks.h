@@ -5,15 +5,41 @@
 
 namespace adjoint {
 
+/// What hooks may ask about the backward that runs in this thread; the engine's run is one while it lives.
+class RunningBackward {
+ public:
+  RunningBackward();
+  RunningBackward(const RunningBackward&) = delete;
+  RunningBackward& operator=(const RunningBackward&) = delete;
+  /// Will this run apply the node, or hand its gradient out?
+  virtual bool executes(Node* node) = 0;
+
+  /// The innermost run, or null.
+  static RunningBackward* current();
+  uint64_t id() const { return id_; }
+  RunningBackward* outer() const { return outer_; }
+
+ protected:
+  ~RunningBackward();
+
+ private:
+  uint64_t id_;
+  RunningBackward* outer_;
+};
+
 /// Runs the hooks of the tensors that are outputs of `node` on their gradients, then fills .grad of those that retain
-/// it.
+/// it. Needs node.extra.
 void run_tensor_hooks(Node& node, TensorPtr* outputs, bool create_graph);
-/// Node pre-hooks, apply, node post-hooks, and a leaf's post-accumulation hooks.
+/// Node pre-hooks, apply (unless no gradient is defined and the node does not want to run then), a leaf's
+/// post-accumulation hooks, node post-hooks; with the checks of anomaly mode.
 void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context);
 
-/// Adds a hook to the gradient of `tensor`; returns the dict that holds it (borrowed).
+/// The dict of the hooks on the gradient of `tensor` as it is now (borrowed): hooks registered before an in-place change
+/// stay with the gradient of the former value.
 PyObject* tensor_hook_dict(Tensor* tensor);
 /// Asks for .grad of a non-leaf.
 void retain_grad(Tensor* tensor);
+/// A tensor that retains its gradient got a new grad_fn in place of `before` (may be null): the wish moves along.
+void move_retained_grad(Tensor* tensor, Node* before);
 
 }  // namespace adjoint

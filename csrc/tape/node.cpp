@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include "core/mode.h"
+#include "tape/anomaly.h"
 #include "tape/history.h"
 #include "tape/source_line.h"
 
@@ -154,7 +156,10 @@ NodePtr make_node(const NodeKind& kind, uint32_t n_outputs, uint32_t n_edges, ui
   node->code = adjoint_current_code(&node->instruction);
   Py_XINCREF(reinterpret_cast<PyObject*>(node->code));
   PyObject_GC_Track(node);
-  return NodePtr::steal(node);
+  NodePtr made = NodePtr::steal(node);
+  if (mode_flags & kAnomaly) [[unlikely]]
+    record_making(*node);
+  return made;
 }
 
 PyTypeObject* NodeKind::python_type() const {

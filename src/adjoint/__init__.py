@@ -12,7 +12,7 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 
-from . import _C
+from . import _C as _C
 from . import _install
 from . import autograd as autograd
 from . import linalg as linalg

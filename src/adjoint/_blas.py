@@ -13,7 +13,9 @@ def _library_path():
         library_folder = os.path.join(folder, "scipy_openblas64", "lib")
         if os.path.isdir(library_folder):
             names = sorted(os.listdir(library_folder))
-            return next((os.path.join(library_folder, n) for n in names if n.startswith("lib") and n.endswith(suffix)), "")
+            return next(
+                (os.path.join(library_folder, n) for n in names if n.startswith("lib") and n.endswith(suffix)), ""
+            )
     return ""
 
 

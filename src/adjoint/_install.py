@@ -1,10 +1,10 @@
-"""Puts what the native core and the op table offer where people look for it: functions in modules, methods on Tensor."""
+"""Puts what the native core and the op table offer where people look for it: in modules, and on Tensor."""
 
 import importlib
 import os
 import sys
 
-from . import _blas, _C, _printing, _tensor_methods
+from . import _C, _blas, _printing, _tensor_methods
 from .ops import language
 
 # Other spellings of the element types.

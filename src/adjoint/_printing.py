@@ -10,7 +10,6 @@ import sys
 from collections import namedtuple
 from contextlib import contextmanager
 
-
 _Options = namedtuple("_Options", "precision threshold edgeitems linewidth sci_mode", defaults=(4, 1000, 3, 80, None))
 _PROFILES = {
     "default": _Options(),

@@ -108,9 +108,7 @@ def __contains__(self, element):
     """
     if isinstance(element, _C.Tensor | int | float | complex):
         return bool((self == element).any().item())
-    raise RuntimeError(
-        f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-    )
+    raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
 @_method

@@ -33,9 +33,7 @@ def _gradients_for(outputs, gradients):
     return gradients
 
 
-def backward(
-    tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
-):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulates the gradients of `tensors` in the .grad of the leaves (or of `inputs` only).
 
     >>> import adjoint as torch
@@ -58,9 +56,7 @@ def backward(
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     retain = bool(create_graph if retain_graph is None else retain_graph)
-    _C.run_backward(
-        tensors, _gradients_for(tensors, grad_tensors), retain, bool(create_graph), inputs, True, True
-    )
+    _C.run_backward(tensors, _gradients_for(tensors, grad_tensors), retain, bool(create_graph), inputs, True, True)
 
 
 def grad(
@@ -82,7 +78,9 @@ def grad(
     (tensor(12.),)
     """
     if is_grads_batched:
-        raise NotImplementedError("grad(): is_grads_batched=True needs vmap, which is not available; loop over the rows")
+        raise NotImplementedError(
+            "grad(): is_grads_batched=True needs vmap, which is not available; loop over the rows"
+        )
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
@@ -91,7 +89,9 @@ def grad(
             stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if allow_unused is None:
         allow_unused = materialize_grads
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)

@@ -93,7 +93,8 @@ class Function(FunctionCtx):
     def __init__(self, *args, **kwargs):
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
-            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future version.",
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version.",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -134,7 +135,9 @@ class Function(FunctionCtx):
     @staticmethod
     def jvp(ctx, *grad_inputs):
         """Computes the tangents of the outputs from those of the inputs."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @staticmethod
     def vmap(info, in_dims, *args):

@@ -4,7 +4,6 @@ import functools
 
 from .. import _C
 
-
 # Flags of code objects, as in the module inspect, whose import would take longer than that of this package.
 _GENERATOR, _COROUTINE = 0x20, 0x80
 

@@ -1,3 +1,4 @@
 """x"""
+
 from .drawing import graph
 from .memory import saved_tensors

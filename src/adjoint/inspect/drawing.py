@@ -79,7 +79,15 @@ class Graph:
             node = self.nodes[i]
             place = describe.place_of(node) if not describe.is_leaf(node) else describe.Place("", 0, "")
             targets = ", ".join(map(str, self.inputs(i)[:6])) + (", ..." if len(self.inputs(i)) > 6 else "")
-            cells = (str(i), self.label(i), describe.outputs_text(node), self.saved(i), targets, place.short, place.code)
+            cells = (
+                str(i),
+                self.label(i),
+                describe.outputs_text(node),
+                self.saved(i),
+                targets,
+                place.short,
+                place.code,
+            )
             rows.append(cells)
         lines = [self.summary(), *describe.columns(rows, right=(0,))]
         if shown < len(self.nodes):

@@ -72,7 +72,7 @@ class Layout:
             upward = sweep % 2 == 0
             neighbours = self.below if upward else self.above
             for row in rows if upward else reversed(rows):
-                row.sort(key=lambda v: _mean([position[n] for n in neighbours[v]], position[v]))  # noqa: B023
+                row.sort(key=lambda v: _mean([position[n] for n in neighbours[v]], position[v]))
                 for i, v in enumerate(row):
                     position[v] = float(i)
         return rows

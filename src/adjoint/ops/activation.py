@@ -1,6 +1,20 @@
 """Elementwise activation functions of neural networks."""
 
-from .language import abs, composite, elementwise, erf, exp, expm1, log1p, maximum, minimum, sigmoid, softplus, tanh, where
+from .language import (
+    abs,
+    composite,
+    elementwise,
+    erf,
+    exp,
+    expm1,
+    log1p,
+    maximum,
+    minimum,
+    sigmoid,
+    softplus,
+    tanh,
+    where,
+)
 
 # fmt: off
 

@@ -66,7 +66,8 @@ elementwise("trunc_divide(input, other)", lambda input, other: trunc_divide(inpu
             input=lambda g: zeros_like(g),
             other=lambda g: zeros_like(g))
 elementwise("remainder(input, other)", lambda input, other: remainder(input, other),
-            types="integer", integers="divisor", node="RemainderBackward1", number_nodes={"other": "RemainderBackward0"},
+            types="integer", integers="divisor",
+            node="RemainderBackward1", number_nodes={"other": "RemainderBackward0"},
             input=lambda g: g,
             other=lambda g, input, other: -g * floor_divide(input, other))
 elementwise("fmod(input, other)", lambda input, other: fmod(input, other),

@@ -3,7 +3,8 @@
 from .. import _C
 from .language import composite, op, to_dtype
 
-op("to_dtype(input, dtype, copy=False)", kernel="to_dtype", node="ToCopyBackward0", linear=True, method=False, function=False,
+op("to_dtype(input, dtype, copy=False)", kernel="to_dtype", node="ToCopyBackward0", linear=True,
+   method=False, function=False,
    input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
 
 

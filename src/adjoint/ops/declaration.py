@@ -91,7 +91,7 @@ class Declaration:
 
     Options that need a word: `inplace` adds the form with a trailing underscore ("only": nothing but that form);
     `varargs` names the argument that takes all further positional arguments as a tuple;
-    `number_nodes` gives the node's name when an argument is a number rather than a tensor: {"exponent": "PowBackward0"};
+    `number_nodes` gives the node's name when an argument is a number, not a tensor: {"exponent": "PowBackward0"};
     `integers` says that, among integers, the last operand is a "divisor" (not zero) or an "exponent" (not negative).
     """
 
