@@ -1,7 +1,9 @@
 """What all tests share: known seeds, one thread for torch, and warnings that are errors (pyproject.toml)."""
 
+import os
 import random
 
+import hypothesis
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,11 @@ import torch
 import adjoint
 
 torch.set_num_threads(1)
+
+# Random inputs are fresh on a developer's machine; where a result is judged by this run, they are the same every time.
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+hypothesis.settings.register_profile("fresh", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "fresh")
 
 
 @pytest.fixture(autouse=True)

@@ -285,7 +285,7 @@ ODD_KEYS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("key", ODD_KEYS, ids=lambda key: str(type(key).__name__) + repr(key)[:30])
+@pytest.mark.parametrize("key", ODD_KEYS, ids=[f"{type(key).__name__}{i}" for i, key in enumerate(ODD_KEYS)])
 def test_odd_keys(key):
     results = []
     for library in LIBRARIES:

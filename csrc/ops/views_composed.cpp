@@ -125,11 +125,12 @@ Object view(PyObject* input, PyObject* size, PyObject* dtype) {
 
 Object reshape(PyObject* input, PyObject* shape) {
   static Op& as_view = require_op("view_sizes");
+  static Op& as_alias = require_op("reshape_alias");
   static Op& as_copy = require_op("_unsafe_view");
   Tensor* tensor = Arg{input, "reshape", "input"};
   if (tensor->contiguous()) return call_op(as_view, {input, shape});
   Ints sizes = inferred_sizes(Ints(Arg{shape, "reshape", "shape"}), tensor->numel());
-  if (fits_view(tensor, sizes)) return call_op(as_view, {input, shape});
+  if (fits_view(tensor, sizes)) return call_op(as_alias, {input, shape});
   return call_op(as_copy, {contiguous_as(input, Py_None).get(), make_tuple(sizes).get()});
 }
 

@@ -1,11 +1,13 @@
 #include "python/autograd_bindings.h"
 
-#include <cstring>
+#include <algorithm>
+#include <optional>
 
 #include "python/arg.h"
 #include "python/types.h"
 #include "tape/engine.h"
 #include "tape/history.h"
+#include "tape/hooks.h"
 #include "tape/source_line.h"
 #include "core/mode.h"
 
@@ -26,42 +28,89 @@ class OwnedEdges {
   std::vector<Edge> edges_;
 };
 
-TensorPtr ones_like(Tensor* tensor) {
-  TensorPtr ones = empty(ShapePtr::borrow(tensor->contiguous() ? tensor->shape : make_shape(tensor->sizes()).get()), tensor->dtype);
-  dispatch(tensor->dtype, [&](auto tag) { std::fill_n(ones->as<decltype(tag)>(), ones->numel(), convert<decltype(tag)>(1)); });
+/// A root or an input of backward: a tensor, or a GradientEdge.
+struct Place {
+  Edge edge;       ///< the node is owned
+  Tensor* tensor;  ///< null for a GradientEdge
+  const OutputMeta& meta() const { return edge.node->outputs()[edge.index]; }
+};
+
+/// GradientEdge(node, output_nr, ownership_token) as a place; nothing for other objects.
+std::optional<Place> edge_place(PyObject* object) {
+  if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) < 2 || !is_node(PyTuple_GET_ITEM(object, 0))) return {};
+  auto* node = reinterpret_cast<Node*>(PyTuple_GET_ITEM(object, 0));
+  int64_t index = to_int(PyTuple_GET_ITEM(object, 1), "GradientEdge", "output_nr");
+  if (index < 0 || index >= node->n_outputs || !node->outputs()[index].shape)
+    fail(ErrorKind::Index, "GradientEdge: ", node->kind->name(), " has no output ", index, "; it has ", node->n_outputs);
+  retain(node);
+  return Place{{node, static_cast<uint32_t>(index)}, nullptr};
+}
+
+TensorPtr ones_of(Shape* shape, DType dtype) {
+  TensorPtr ones = empty(shape->contiguous ? ShapePtr::borrow(shape) : make_shape(shape->size_span()), dtype);
+  dispatch(dtype, [&](auto tag) { std::fill_n(ones->as<decltype(tag)>(), ones->numel(), convert<decltype(tag)>(1)); });
   return ones;
 }
 
-std::string size_text(Tensor* tensor) { return "torch.Size(" + to_string(tensor->sizes()) + ")"; }
+std::string size_text(const Shape* shape) { return "torch.Size(" + to_string(shape->size_span()) + ")"; }
 
 /// The gradient to start from: given, or 1 for a scalar.
-TensorPtr root_gradient(Tensor* root, PyObject* given, Py_ssize_t index) {
+TensorPtr root_gradient(Shape* shape, DType dtype, PyObject* given, Py_ssize_t index) {
   if (given == Py_None) {
-    if (root->numel() != 1) fail("grad can be implicitly created only for scalar outputs; got shape ", to_string(root->sizes()),
-                                 ": reduce the output with sum() or mean(), or pass gradient=");
-    if (is_complex(root->dtype))
-      fail("grad can be implicitly created only for real scalar outputs but got torch.", info(root->dtype).name);
-    return ones_like(root);
+    if (shape->numel != 1)
+      fail("grad can be implicitly created only for scalar outputs; got shape ", to_string(shape->size_span()),
+           ": reduce the output with sum() or mean(), or pass gradient=");
+    if (is_complex(dtype))
+      fail("grad can be implicitly created only for real scalar outputs but got torch.", info(dtype).name);
+    return ones_of(shape, dtype);
   }
-  if (!is_tensor(given)) fail(ErrorKind::Type, "gradients can be either Tensors or None, but got ", Py_TYPE(given)->tp_name);
+  if (!is_tensor(given))
+    fail(ErrorKind::Type, "gradients can be either Tensors or None, but got ", Py_TYPE(given)->tp_name);
   Tensor* grad = as_tensor(given);
-  if (!same_sizes(grad->shape, root->shape))
-    fail("Mismatch in shape: grad_output[", index, "] has a shape of ", size_text(grad), " and output[", index, "] has a shape of ",
-         size_text(root), ".");
-  if (is_complex(root->dtype) != is_complex(grad->dtype))
-    fail("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[",
-         index, "] has a dtype of torch.", info(grad->dtype).name, " and output[", index, "] has a dtype of torch.",
-         info(root->dtype).name, ".");
-  return grad->dtype == root->dtype ? TensorPtr::borrow(grad) : cast_recorded(grad, root->dtype);
+  if (!same_sizes(grad->shape, shape))
+    fail("Mismatch in shape: grad_output[", index, "] has a shape of ", size_text(grad->shape), " and output[", index,
+         "] has a shape of ", size_text(shape), ".");
+  if (is_complex(dtype) != is_complex(grad->dtype))
+    fail(
+        "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+        "grad_output[",
+        index, "] has a dtype of torch.", info(grad->dtype).name, " and output[", index, "] has a dtype of torch.",
+        info(dtype).name, ".");
+  return grad->dtype == dtype ? TensorPtr::borrow(grad) : cast_recorded(grad, dtype);
 }
 
-/// run_backward(roots, gradients, retain_graph, create_graph, inputs, accumulate, allow_unused): tuples in; the gradients of
-/// `inputs` out when not accumulating.
+Place root_place(PyObject* object, Py_ssize_t i) {
+  if (std::optional<Place> edge = edge_place(object)) return *edge;
+  if (!is_tensor(object))
+    fail(ErrorKind::Type, "expected Tensor or GradientEdge as element ", i, " of the outputs, but got ",
+         Py_TYPE(object)->tp_name);
+  Tensor* root = as_tensor(object);
+  if (!requires_grad(root))
+    fail("element ", i,
+         " of tensors does not require grad and does not have a grad_fn: nothing that it was computed from has "
+         "requires_grad=True, or it was computed under no_grad() or detached");
+  return {gradient_edge(root), root};
+}
+
+Place input_place(PyObject* object, Py_ssize_t i) {
+  if (std::optional<Place> edge = edge_place(object)) return *edge;
+  if (!is_tensor(object))
+    fail("all inputs have to be Tensors or GradientEdges, but got ", Py_TYPE(object)->tp_name, " as element ", i);
+  Tensor* input = as_tensor(object);
+  if (!requires_grad(input))
+    fail("One of the differentiated Tensors does not require grad: input ", i,
+         " has requires_grad=False; call requires_grad_() on it before computing the output");
+  return {gradient_edge(input), input};
+}
+
+/// run_backward(roots, gradients, retain_graph, create_graph, inputs, accumulate, allow_unused): tuples in; the gradients
+/// of `inputs` out when not accumulating.
 PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 7) fail(ErrorKind::Type, "run_backward() takes 7 arguments");
   PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];
   if (!PyTuple_Check(roots) || !PyTuple_Check(gradients) || PyTuple_GET_SIZE(roots) != PyTuple_GET_SIZE(gradients))
     fail(ErrorKind::Type, "run_backward(): roots and gradients must be tuples of one length");
+  if (inputs != Py_None && !PyTuple_Check(inputs)) fail(ErrorKind::Type, "run_backward(): inputs must be a tuple");
   BackwardRequest request;
   request.retain_graph = args[2] == Py_True;
   request.create_graph = args[3] == Py_True;
@@ -70,28 +119,21 @@ PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
 
   OwnedEdges owned;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {
-    if (!is_tensor(PyTuple_GET_ITEM(roots, i)))
-      fail(ErrorKind::Type, "expected Tensor as element ", i, " of the outputs, but got ", Py_TYPE(PyTuple_GET_ITEM(roots, i))->tp_name);
-    Tensor* root = as_tensor(PyTuple_GET_ITEM(roots, i));
-    if (!requires_grad(root))
-      fail("element ", i, " of tensors does not require grad and does not have a grad_fn: nothing that it was computed from has "
-           "requires_grad=True, or it was computed under no_grad() or detached");
-    request.gradients.push_back(root_gradient(root, PyTuple_GET_ITEM(gradients, i), i));
-    Edge edge = gradient_edge(root);
-    owned.add(edge);
-    request.roots.push_back(edge);
+    Place root = root_place(PyTuple_GET_ITEM(roots, i), i);
+    owned.add(root.edge);
+    Shape* shape = root.tensor ? root.tensor->shape : root.meta().shape;
+    DType dtype = root.tensor ? root.tensor->dtype : root.meta().dtype;
+    request.gradients.push_back(root_gradient(shape, dtype, PyTuple_GET_ITEM(gradients, i), i));
+    request.roots.push_back(root.edge);
   }
   if (inputs != Py_None) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); ++i) {
-      if (!is_tensor(PyTuple_GET_ITEM(inputs, i)))
-        fail(ErrorKind::Type, "expected Tensor as element ", i, " of the inputs, but got ", Py_TYPE(PyTuple_GET_ITEM(inputs, i))->tp_name);
-      Tensor* input = as_tensor(PyTuple_GET_ITEM(inputs, i));
-      if (!requires_grad(input)) fail("One of the differentiated Tensors does not require grad: input ", i,
-                                      " has requires_grad=False; call requires_grad_() on it before computing the output");
-      Edge edge = gradient_edge(input);
-      owned.add(edge);
-      request.inputs.push_back(edge);
-      if (request.accumulate && !is_leaf(input)) request.captured_tensors.emplace_back(edge, input);
+      PyObject* item = PyTuple_GET_ITEM(inputs, i);
+      // As in torch, a non-leaf that is asked for keeps its gradient from now on.
+      if (request.accumulate && is_tensor(item)) retain_grad(as_tensor(item));
+      Place input = input_place(item, i);
+      owned.add(input.edge);
+      request.inputs.push_back(input.edge);
     }
   }
   std::vector<TensorPtr> results = run_backward(request);

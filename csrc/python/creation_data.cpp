@@ -26,7 +26,8 @@ void warn_scalar_of_grad(Tensor* tensor) {
   if (requires_grad(tensor))
     warn_once(warned,
               "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-              "Consider using tensor.detach() first.");
+              "Consider using tensor.detach() first. The value is copied, which cuts the graph: no gradient flows back "
+              "through the new tensor. To keep it, put tensors together with torch.stack() or torch.cat().");
 }
 
 // ---- One element
@@ -164,7 +165,10 @@ class NestedData {
     if (PyComplex_Check(object)) return note(complex_type(default_dtype()));
     if (is_numpy_array(object)) return infer_array(object, depth);
     if (!PySequence_Check(object)) fail("Could not infer dtype of ", Py_TYPE(object)->tp_name);
+    // Each sequence has a type of its own first: what stands beside it does not cut its reading short.
+    std::optional<DType> beside = std::exchange(type_, std::nullopt);
     infer_sequence(object, depth);
+    if (beside) note(*beside);
   }
 
   void infer_array(PyObject* array, int depth) {

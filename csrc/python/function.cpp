@@ -272,6 +272,10 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
+uint32_t function_tensors(const Node& node) {
+  return dynamic_cast<const FunctionKind*>(node.kind) ? FunctionKind::kTensors : 0;
+}
+
 void init_functions(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
 }  // namespace adjoint::python

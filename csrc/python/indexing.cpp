@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "core/mode.h"
 #include "ops/indexing_advanced.h"
 #include "python/creation.h"
 #include "python/interop.h"
@@ -295,6 +296,18 @@ TensorPtr without_leading_ones(TensorPtr value, int ndim) {
 void copy_into(Tensor* target, TensorPtr value) {
   static Op& op = require_op("copy");
   value = without_leading_ones(std::move(value), target->ndim());
+  // One value everywhere is recorded as fill_, as in torch.
+  if (value->ndim() == 0 && grad_enabled() && category(value->dtype) <= category(target->dtype) &&
+      (requires_grad(target) || requires_grad(value.get()))) {
+    static Op& overwrite = require_op("overwrite");
+    PyObject* slots[] = {as_object(target), as_object(value.get())};
+    return overwrite.call_in_place(slots);
+  }
+  if (!same_sizes(value->shape, target->shape) && value->ndim() > 0) {
+    static Op& expand = require_op("expand");
+    Object expanded = call_op(expand, {as_object(value.get()), make_tuple(target->sizes()).get()});
+    value = TensorPtr::borrow(as_tensor(expanded.get()));
+  }
   PyObject* slots[] = {as_object(target), as_object(value.get()), Py_False};
   op.call_in_place(slots);
 }

@@ -147,17 +147,17 @@ class SavedMemory {
         visit_object(value, name, sole, depth + 1);
     } else if (is_node(object)) {
       visit_saved(*reinterpret_cast<Node*>(object), sole);
-    } else if (depth == 0) {
+    } else if (depth == 0 && !PyLong_Check(object) && object != Py_None) {
       visit_context(object, sole);
     }
   }
 
   /// The attributes of a custom Function's ctx.
   void visit_context(PyObject* context, bool sole) {
-    PyObject** dict = _PyObject_GetDictPtr(context);
-    if (!dict || !*dict) return;
+    Object dict = Object::steal(PyObject_GenericGetDict(context, nullptr));
+    if (!dict) return PyErr_Clear();
     PyObject *key, *value;
-    for (Py_ssize_t position = 0; PyDict_Next(*dict, &position, &key, &value);) {
+    for (Py_ssize_t position = 0; PyDict_Next(dict.get(), &position, &key, &value);) {
       const char* text = PyUnicode_AsUTF8(key);
       check(text != nullptr);
       visit_object(value, std::string("ctx.") + text, sole, 1);

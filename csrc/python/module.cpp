@@ -6,6 +6,7 @@
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
 #include "python/function.h"
+#include "python/graph_bindings.h"
 #include "python/inspect_bindings.h"
 #include "python/interop.h"
 #include "python/op_object.h"
@@ -111,6 +112,7 @@ static PyObject* make_module() {
     init_tensor_type(module.get());
     init_ops(module.get());
     init_functions(module.get());
+    init_graph(module.get());
     init_creation(module.get());
     init_random(module.get());
     init_interop(module.get());

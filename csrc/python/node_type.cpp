@@ -1,5 +1,6 @@
 // What Python sees of a node: name(), next_functions, metadata, hooks, saved values.
 
+#include "python/graph_bindings.h"
 #include "python/guard.h"
 #include "tape/node.h"
 
@@ -16,7 +17,7 @@ Node& node_of(PyObject* self) { return *reinterpret_cast<Node*>(self); }
 PyObject* node_name(PyObject* self, PyObject*) {
   const std::string& name = node_of(self).kind->name();
   // torch's C++ classes show their namespace here.
-  if (name == "AccumulateGrad" || name == "CopySlices") return PyUnicode_FromFormat("torch::autograd::%s", name.c_str());
+  if (name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards") return PyUnicode_FromFormat("torch::autograd::%s", name.c_str());
   return PyUnicode_FromString(name.c_str());
 }
 
@@ -43,6 +44,8 @@ PyObject* metadata(PyObject* self, void*) {
   });
 }
 
+PyObject* node_requires_grad(PyObject*, void*) { Py_RETURN_TRUE; }
+
 PyObject* source(PyObject* self, void*) { return PyUnicode_FromString(source_line(node_of(self)).c_str()); }
 
 /// The dict that holds a node's hooks of one kind, made if need be.
@@ -60,10 +63,12 @@ PyObject* post_hooks(PyObject* self, void*) {
 PyObject* node_dir(PyObject* self, PyObject*) {
   return guarded([&] {
     Object names = checked(PyObject_Dir(reinterpret_cast<PyObject*>(Py_TYPE(self))));
-    for (const std::string& name : node_of(self).kind->attribute_names()) {
-      Object text = checked(PyUnicode_FromString(name.c_str()));
-      check(PyList_Append(names.get(), text.get()) == 0);
-    }
+    auto add = [&](const std::vector<std::string>& more) {
+      for (const std::string& name : more)
+        check(PyList_Append(names.get(), checked(PyUnicode_FromString(name.c_str())).get()) == 0);
+    };
+    add(node_of(self).kind->attribute_names());
+    add(python::raw_saved_names(node_of(self)));
     return names.take();
   });
 }
@@ -84,6 +89,7 @@ PyMethodDef node_methods[] = {
 PyGetSetDef node_getset[] = {
     {"next_functions", next_functions, nullptr, "Where the gradients go: pairs of node (or None) and output number.", nullptr},
     {"metadata", metadata, nullptr, "A dict for the user's own notes.", nullptr},
+    {"requires_grad", node_requires_grad, nullptr, "True: what does not require grad has no node.", nullptr},
     {"source_line", source, nullptr, "The line of Python that made the node.", nullptr},
     {"_pre_hooks", pre_hooks, nullptr, nullptr, nullptr},
     {"_post_hooks", post_hooks, nullptr, nullptr, nullptr},
@@ -101,6 +107,9 @@ PyObject* node_getattro(PyObject* self, PyObject* name) {
     check(text != nullptr);
     Node& node = node_of(self);
     if (Object found = node.kind->attribute(node, text)) return found.take();
+    if (std::string_view(text).starts_with("_raw_saved_")) {
+      if (Object found = python::raw_saved(node, text + std::string_view("_raw_saved_").size())) return found.take();
+    }
     PyErr_Restore(owned_type.take(), owned_error.take(), owned_traceback.take());
     return nullptr;
   });

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "core/lock.h"
 #include "kernels/copy.h"
 #include "python/types.h"
+#include "tape/anomaly.h"
 #include "tape/history.h"
 #include "core/mode.h"
 
@@ -183,6 +185,12 @@ Object Op::call(PyObject* const* slots) {
     for (uint8_t slot : edge_slots)
       if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call(slots);
   }
+  if (mode_flags & kAnomalyCheckForward) [[unlikely]] {
+    ForwardCheck watch(name.c_str(), slots, arguments.size(), false);
+    Object result = kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots);
+    watch.finish(result.get());
+    return result;
+  }
   return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots);
 }
 
@@ -280,6 +288,8 @@ void Op::call_in_place(PyObject* const* slots) {
   if (!is_tensor(slots[0])) Arg{slots[0], name.c_str(), "input"}.wrong_type("Tensor");
   Tensor* target = as_tensor(slots[0]);
   std::string shown = name + "_";
+  std::optional<ForwardCheck> watch;
+  if (mode_flags & kAnomalyCheckForward) watch.emplace(shown.c_str(), slots, arguments.size(), true);
   uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
   check_inplace(target, shown.c_str(), recorded || requires_grad(target));
   check_writable(target);
@@ -297,6 +307,8 @@ void Op::call_in_place(PyObject* const* slots) {
     }
     ops::elementwise_into(*kernel, options, operands, n_operands, params, target);
   } else {
+    for (size_t i = 1; i < arguments.size(); ++i)
+      if (is_tensor(slots[i]) && as_tensor(slots[i])->ndim() > 0) overlaps(target, as_tensor(slots[i]));
     Object result = run_forward(slots);
     if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
     Tensor* value = as_tensor(result.get());
@@ -312,6 +324,7 @@ void Op::call_in_place(PyObject* const* slots) {
     set_output_meta(*node, 0, target);
     rebase_history(target, node.get());
   }
+  if (watch) watch->finish(slots[0]);
 }
 
 Object Op::call_out(PyObject* const* slots, PyObject* out) {
@@ -557,6 +570,18 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
       }
     }
     ++edge;
+  }
+}
+
+void Op::release_saved(Node& node) const {
+  NodeKind::release_saved(node);
+  // A number in a tensor's place goes like a tensor: x * 2 refuses a second backward as x * y does.
+  for (uint32_t i = 0; kind == Kind::Elementwise && i < items.size(); ++i) {
+    SavedValue& value = node.saved()[i];
+    if (items[i].what != SavedItem::What::Argument || items[i].index >= n_operands) continue;
+    if (value.kind() != SavedValue::Kind::Object) continue;
+    value.clear();
+    node.flags |= kReleased;
   }
 }
 

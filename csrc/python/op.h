@@ -103,6 +103,7 @@ class Op final : public NodeKind {
   void save_outputs(Node& node, uint32_t recorded, Tensor* const* outputs) const;
 
   void apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const override;
+  void release_saved(Node& node) const override;
   Object attribute(Node& node, const char* name) const override;
   std::vector<std::string> attribute_names() const override;
 

@@ -92,6 +92,8 @@ int put_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded(
       [&] {
         if (!value || !PyBool_Check(value)) fail(ErrorKind::Type, "requires_grad must be a bool");
+        if (!is_leaf(tensor_of(self)) && value == Py_True)
+          fail("you can only change requires_grad flags of leaf variables.");
         set_requires_grad(tensor_of(self), value == Py_True);
         return 0;
       },
@@ -107,9 +109,7 @@ PyObject* get_grad_fn(PyObject* self, void*) {
   });
 }
 PyObject* get_output_nr(PyObject* self, void*) { return PyLong_FromUnsignedLong(tensor_of(self)->output_nr); }
-PyObject* get_retains_grad(PyObject* self, void*) {
-  return guarded([&] { return PyBool_FromLong((tensor_of(self)->flags & kRetainsGrad) && !is_leaf(tensor_of(self))); });
-}
+PyObject* get_retains_grad(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self)->flags & kRetainsGrad); }
 
 PyObject* get_grad(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
@@ -166,12 +166,16 @@ int put_data(PyObject* self, PyObject* value, void*) {
         Tensor* source = as_tensor(value);
         if (requires_grad(tensor) && !is_differentiable(source->dtype))
           fail("data set to a tensor that requires gradients must be floating point or complex dtype");
+        uint32_t version = version_of(tensor);
         retain(source->storage);
         retain(source->shape);
         release(std::exchange(tensor->storage, source->storage));
         release(std::exchange(tensor->shape, source->shape));
         tensor->data = source->data;
         tensor->dtype = source->dtype;
+        // The tensor counts its own changes on, whoever else has the memory.
+        detach_version(tensor);
+        tensor->extra->version->value = version;
         if (tensor->extra && tensor->extra->accumulator) set_output_meta(*tensor->extra->accumulator, 0, tensor);
         return 0;
       },
@@ -292,7 +296,9 @@ PyObject* method_detach(PyObject* self, PyObject*) {
 }
 PyObject* method_detach_in_place(PyObject* self, PyObject*) {
   return guarded([&] {
-    if (view_base(tensor_of(self)) && requires_grad(tensor_of(self)))
+    // As in torch, inference mode leaves the histories of its inputs alone.
+    if (mode_flags & kInferenceMode) return Py_NewRef(self);
+    if (view_base(tensor_of(self)))
       fail("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
            "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
            "gradients.");
@@ -372,11 +378,12 @@ void add_methods(PyMethodDef* table) {
 
 void set_requires_grad(Tensor* tensor, bool value) {
   if (value && !is_differentiable(tensor->dtype)) fail("only Tensors of floating point dtype can require gradients");
-  if (!is_leaf(tensor)) {
-    if (value) return;
+  if (value && (tensor->flags & kInferenceTensor) && !(mode_flags & kInferenceMode))
+    fail("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; clone() it first");
+  if (value && tensor->grad_fn) return;
+  if (tensor->grad_fn)
     fail("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
          "doesn't require differentiation use var_no_grad = var.detach().");
-  }
   tensor->flags = value ? tensor->flags | kRequiresGrad : tensor->flags & ~kRequiresGrad;
 }
 

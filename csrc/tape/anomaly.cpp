@@ -131,8 +131,7 @@ void ForwardCheck::check(const Tensor* result, size_t index) const {
     Object values = Object::steal(PyTuple_New(static_cast<Py_ssize_t>(arguments_.size())));
     for (size_t i = 0; values && i < arguments_.size(); ++i)
       PyTuple_SET_ITEM(values.get(), i, Object(arguments_[i]).take());
-    Object text = Object::steal(
-        values ? PyObject_CallFunction(anomaly_handlers.describe, "sO", op_, values.get()) : nullptr);
+    Object text = Object::steal(values ? PyObject_CallOneArg(anomaly_handlers.describe, values.get()) : nullptr);
     mode_flags = before;
     const char* shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
     if (!shown) throw Error(ErrorKind::Python, "");

@@ -7,7 +7,7 @@
 namespace adjoint {
 
 /// The Python side (autograd/anomaly_mode.py): record(node, parent) notes a traceback in a new node's metadata;
-/// explain(node) warns where a failing node was made; describe(name, values) tells the statistics of arguments.
+/// explain(node) warns where a failing node was made; describe(values) tells the statistics of arguments.
 struct AnomalyHandlers {
   PyObject* record = nullptr;
   PyObject* explain = nullptr;

@@ -226,7 +226,7 @@ class Run final : public RunningBackward {
       outputs[i] = TensorPtr::steal(std::exchange(state_.pending(node, i), nullptr));
       any |= static_cast<bool>(outputs[i]);
     }
-    if (node->extra) run_tensor_hooks(*node, outputs.get(), request_.create_graph);
+    if (node->extra && wanted(node)) run_tensor_hooks(*node, outputs.get(), request_.create_graph);
     bool run = true;
     if (!request_.inputs.empty()) {
       if (state_.flags(node) & kCaptured) capture(node, outputs.get());
@@ -261,14 +261,6 @@ class Run final : public RunningBackward {
       if (input.node != node) continue;
       if (!request_.accumulate) captured_[k] = outputs[input.index];
     }
-    if (request_.accumulate && !accumulated_leaf(*node)) accumulate_captured(*node, outputs);
-  }
-
-  /// backward(inputs=[non-leaf]): the non-leaf's .grad is filled as a leaf's would be.
-  void accumulate_captured(Node& node, TensorPtr* outputs) {
-    for (const auto& [edge, tensor] : request_.captured_tensors)
-      if (edge.node == &node && outputs[edge.index])
-        accumulate_grad(tensor, outputs[edge.index], request_.create_graph);
   }
 
   BackwardRequest& request_;

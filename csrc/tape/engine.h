@@ -11,8 +11,6 @@ struct BackwardRequest {
   std::vector<Edge> roots;           ///< where backward starts; the caller keeps the nodes alive
   std::vector<TensorPtr> gradients;  ///< one per root, of the root's shape
   std::vector<Edge> inputs;          ///< where gradients are wanted; empty: at all leaves
-  /// With `accumulate`: the non-leaf tensors among the inputs, whose .grad is filled.
-  std::vector<std::pair<Edge, Tensor*>> captured_tensors;
   bool accumulate = true;  ///< add to .grad; else return the gradients of `inputs`
   bool retain_graph = false;
   bool create_graph = false;

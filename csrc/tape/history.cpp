@@ -18,7 +18,12 @@ class AccumulateGradKind final : public NodeKind {
   AccumulateGradKind() : NodeKind("AccumulateGrad") {}
 
   void apply(Node& node, TensorPtr* outputs, TensorPtr*, const ApplyContext& context) const override {
-    accumulate_grad(leaf(node), std::move(outputs[0]), context.create_graph);
+    Tensor* target = leaf(node);
+    if (current_grad_fn(target))
+      fail("leaf variable has been moved into the graph interior: an in-place op made it the result of ",
+           target->grad_fn->kind->name(), " after it was used as a leaf; use the out-of-place form");
+    // It may have been told since that it requires no grad.
+    if (target->flags & kRequiresGrad) accumulate_grad(target, std::move(outputs[0]), context.create_graph);
   }
   void release_saved(Node&) const override {}
   Object attribute(Node& node, const char* name) const override {
@@ -100,6 +105,13 @@ bool view_is_stale(const Tensor* tensor) {
 
 Tensor* view_base(const Tensor* tensor) { return tensor->extra ? tensor->extra->base : nullptr; }
 
+int64_t offset_in_base(const Tensor* view) {
+  const Tensor* base = view->extra->base;
+  if (view->storage == base->storage) return (view->data - base->data) / itemsize(view->dtype);
+  // `.data =` gave one of them other memory: the places in the storages must do.
+  return ((view->data - view->storage->data) - (base->data - base->storage->data)) / itemsize(view->dtype);
+}
+
 void forget_base(Tensor* tensor) {
   if (!tensor->extra) return;
   if (Tensor* base = std::exchange(tensor->extra->base, nullptr)) release(base);
@@ -134,25 +146,24 @@ bool is_leaf(Tensor* tensor) { return current_grad_fn(tensor) == nullptr; }
 
 /// Refuses a recorded change of a view, or of what it looks at, that its origin makes ambiguous. `change`: torch's words.
 static void check_origin(const Tensor* view, const std::string& change) {
-  const char* both =
+  ViewOrigin origin = view->extra->origin;
+  if (origin == ViewOrigin::Recorded) return;
+  std::string name = view->grad_fn ? view->grad_fn->kind->name() : "";
+  if (size_t end = name.rfind("Backward"); end != std::string::npos) name.resize(end);
+  std::string output = name.empty() ? "" : "Output " + std::to_string(view->output_nr) + " of " + name + " is a view ";
+  const char* ambiguous =
       " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
       "both the view and the inplace either both inside the ";
-  switch (view->extra->origin) {
-    case ViewOrigin::Recorded: return;
-    case ViewOrigin::NoGrad:
-      fail("A view was created in no_grad mode and ", change, " with grad mode enabled.", both,
-           "no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
-           "tracked).");
-    case ViewOrigin::Inference:
-      fail("A view was created in inference mode and ", change, " in normal mode.", both,
-           "inference_mode block (if you don't want the inplace to be tracked) or both outside (if you want the "
-           "inplace to be tracked).");
-    case ViewOrigin::MultiOutput:
-      fail("Output ", view->output_nr, " of ", view->grad_fn ? view->grad_fn->kind->name() : "an op", " is a view and ",
-           change,
-           ". This view is the output of a function that returns multiple views. Such functions do not allow the output "
-           "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
-  }
+  const char* tracked =
+      " block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be tracked).";
+  std::string made = output.empty() ? "A view was created in " : output + "of a view which was created in ";
+  if (origin == ViewOrigin::NoGrad)
+    fail(made, "no_grad mode and ", change, " with grad mode enabled.", ambiguous, "no_grad", tracked);
+  if (origin == ViewOrigin::Inference)
+    fail(made, "inference mode and ", change, " in normal mode.", ambiguous, "inference_mode", tracked);
+  fail(output.empty() ? made + "no_grad mode and " + change + " with grad mode enabled" : output + "and " + change,
+       ". This view is the output of a function that returns multiple views. Such functions do not allow the output "
+       "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
 }
 
 /// Gives a view whose base has changed since a history that begins at the base.
@@ -160,8 +171,11 @@ static void renew_history(Tensor* view) {
   Tensor* base = view->extra->base;
   if (!view->grad_fn && !requires_grad(base)) return;
   check_origin(view, "its base or another view of its base has been modified inplace");
-  NodePtr node = view_node(base, view);
-  if (node) set_history(view, node.get(), 0);
+  if (NodePtr node = view_node(base, view)) {
+    set_history(view, node.get(), 0);
+  } else if (Node* before = std::exchange(view->grad_fn, nullptr)) {
+    release(before);
+  }
   view->extra->seen_version = version_of(view);
 }
 
@@ -350,7 +364,7 @@ void rebase_history(Tensor* tensor, Node* node) {
   slices->saved()[CopySlicesKind::kInner].save_object(as_object(node));
   slices->saved()[CopySlicesKind::kGeometry].save_meta(tensor);
   slices->saved()[CopySlicesKind::kBase].save_meta(base);
-  Object offset = Object::steal(PyLong_FromLongLong((tensor->data - base->data) / itemsize(tensor->dtype)));
+  Object offset = Object::steal(PyLong_FromLongLong(offset_in_base(tensor)));
   if (!offset) throw Error(ErrorKind::Python, "");
   slices->saved()[CopySlicesKind::kOffset].save_object(offset.get());
   set_edge(*slices, 0, base);

@@ -9,6 +9,8 @@ namespace adjoint {
 /// thread's modes and the origin of `source` may say more.
 void mark_view(Tensor* result, Tensor* source, ViewOrigin origin);
 Tensor* view_base(const Tensor* tensor);
+/// Where a view begins in its base, in elements of the view.
+int64_t offset_in_base(const Tensor* view);
 /// The tensor is a result of its own from now on, on memory that it happens to share.
 void forget_base(Tensor* tensor);
 

@@ -4,6 +4,7 @@ import copy as _copy
 
 from . import _C
 from .autograd import backward as _backward
+from .autograd.graph import register
 
 # Names of this module that are also functions of the package.
 FUNCTIONS = ("is_tensor", "is_floating_point", "is_complex", "is_nonzero", "numel", "is_storage", "typename")
@@ -27,39 +28,6 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
     _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook out; also a context manager.
-
-    >>> import adjoint as torch
-    >>> x = torch.tensor(1.0, requires_grad=True)
-    >>> handle = x.register_hook(lambda g: 2 * g)
-    >>> handle.remove()
-    """
-
-    _next_id = 0
-
-    def __init__(self, hooks):
-        self._hooks = hooks
-        self.id = RemovableHandle._next_id
-        RemovableHandle._next_id += 1
-
-    def remove(self):
-        """Takes the hook out; a second call does nothing."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.remove()
-
-
-def _register(hooks, hook):
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
-    return handle
-
-
 @_method
 def register_hook(self, hook):
     """Calls hook(grad) whenever this tensor's gradient is computed; what it returns, if anything, takes its place.
@@ -71,7 +39,7 @@ def register_hook(self, hook):
     >>> x.grad
     tensor(20.)
     """
-    return _register(self._hook_dict, hook)
+    return register(self._hook_dict, hook)
 
 
 @_method
@@ -84,7 +52,7 @@ def register_post_accumulate_grad_hook(self, hook):
     >>> (2 * x).backward()
     tensor(2.)
     """
-    return _register(self._post_hook_dict, hook)
+    return register(self._post_hook_dict, hook)
 
 
 @_method

@@ -4,7 +4,11 @@ import warnings
 
 from .. import _C
 from .._C import Node as Node
+from . import anomaly_mode as anomaly_mode
 from . import function as function
+from . import graph as graph
+from .anomaly_mode import detect_anomaly as detect_anomaly
+from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function
 from .grad_mode import enable_grad as enable_grad
 from .grad_mode import inference_mode as inference_mode
@@ -15,9 +19,11 @@ from .gradcheck import GradcheckError as GradcheckError
 from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
 
+SavedTensor = _C._SavedTensor
+
 
 def _as_tuple(value):
-    return (value,) if isinstance(value, _C.Tensor) else tuple(value)
+    return (value,) if isinstance(value, _C.Tensor | graph.GradientEdge) else tuple(value)
 
 
 def _gradients_for(outputs, gradients):
@@ -102,6 +108,8 @@ def grad(
         outputs, _gradients_for(outputs, grad_outputs), retain, bool(create_graph), inputs, False, bool(allow_unused)
     )
     if materialize_grads:
+        if any(isinstance(x, graph.GradientEdge) for x in inputs):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         results = tuple(
             _C.zeros_like(x) if result is None else result for x, result in zip(inputs, results, strict=True)
         )

@@ -1,4 +1,16 @@
-"""x"""
+"""Looking into the graph: what was recorded, what memory it holds, and why a gradient is missing.
 
-from .drawing import graph
-from .memory import saved_tensors
+>>> import adjoint as torch
+>>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+>>> y = (x.detach() * 2).sum()
+>>> torch.inspect.explain_grad(y, x).reason
+'loss_requires_no_grad'
+"""
+
+from .drawing import Graph as Graph
+from .drawing import graph as graph
+from .explain import Explanation as Explanation
+from .explain import explain_grad as explain_grad
+from .memory import SavedRow as SavedRow
+from .memory import SavedTensors as SavedTensors
+from .memory import saved_tensors as saved_tensors

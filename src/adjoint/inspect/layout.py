@@ -12,7 +12,8 @@ GAP = 18.0
 class Layout:
     """`widths[v]` is the width of box v; `edges` are pairs (v, w), v drawn above w; every v > w in the numbering.
 
-    Afterwards: `layer[v]` (0 is the lowest), `x[v]` (centres, from 0), `total_width`, and where edges run: `chain`, `branch`.
+    Afterwards: `layer[v]` (0 is the lowest), `x[v]` (centres, from 0), `total_width`; `chain` and `branch` say where
+    edges run.
     """
 
     def __init__(self, widths, edges):

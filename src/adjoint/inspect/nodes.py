@@ -1,5 +1,6 @@
 """The nodes of a graph in words: where they were made, what they give, and what they saved."""
 
+import gc
 import linecache
 import os
 from typing import NamedTuple
@@ -48,8 +49,8 @@ def roots_of(tensors, caller):
             )
         elif not item.requires_grad:
             raise ValueError(
-                f"{caller}: expected a tensor that requires grad; got one without a graph; it was computed from nothing "
-                "that has requires_grad=True, or under no_grad(), or was detached"
+                f"{caller}: expected a tensor that requires grad; got one without a graph; it was computed from "
+                "nothing that has requires_grad=True, or under no_grad(), or was detached"
             )
         else:
             roots.append(_C._gradient_edge(item)[0])
@@ -137,6 +138,12 @@ def saved_values(node):
     return found
 
 
+def living_results():
+    """The tensors that have a history, wherever they are held."""
+    # Not isinstance(): proxies would answer it by running code.
+    return [item for item in gc.get_objects() if issubclass(type(item), _C.Tensor) and item.grad_fn is not None]
+
+
 def statistics(tensor):
     """A tensor's values in one line: type and shape, range, and how many are zero, infinite or nan."""
     text = type_text(tensor.dtype, tensor.shape)
@@ -152,5 +159,6 @@ def statistics(tensor):
     if rest.numel():
         low, high = float(rest.min()), float(rest.max())
         text += f", all {low:.4g}" if low == high else f", from {low:.4g} to {high:.4g}"
+        zero = zero if low != high else 0
     notes = [f"{n} {what}" for n, what in ((zero, "zero"), (inf, "infinite"), (nan, "nan")) if n]
     return f"{text}, of {count} values {', '.join(notes)}" if notes else text

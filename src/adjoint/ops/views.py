@@ -31,6 +31,9 @@ HIDDEN = {"method": False, "function": False}
 
 view("view_sizes(input, size)", kernel="view_sizes", node="ViewBackward0", linear=True, **HIDDEN,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
+# What reshape makes of an input that is not contiguous.
+view("reshape_alias(input, size)", kernel="view_sizes", node="ReshapeAliasBackward0", linear=True, **HIDDEN,
+     input=lambda g, input_meta: reshape(g, input_meta.shape))
 op("view(input, size=None, dtype=None)", kernel="view", varargs="size", function=False,
    doc="The same memory in other sizes (one may be -1), or read as another dtype.")
 op("reshape(input, shape)", kernel="reshape", varargs="shape",

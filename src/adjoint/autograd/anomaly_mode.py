@@ -1,0 +1,184 @@
+"""Anomaly mode: where a failing node was made, and which op first made nan or inf."""
+
+import os
+import sys
+import warnings
+
+from .. import _C
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+_ALL = _C._ANOMALY | _C._ANOMALY_SKIP_NAN | _C._ANOMALY_CHECK_INF | _C._ANOMALY_CHECK_FORWARD
+
+
+def _flags(mode, check_nan, check_inf, check_forward):
+    return (
+        (_C._ANOMALY if mode else 0)
+        | (0 if check_nan else _C._ANOMALY_SKIP_NAN)
+        | (_C._ANOMALY_CHECK_INF if mode and check_inf else 0)
+        | (_C._ANOMALY_CHECK_FORWARD if mode and check_forward else 0)
+    )
+
+
+class set_detect_anomaly:
+    """Switches anomaly mode on or off: at once, and back at the end when used as a context manager.
+
+    While it is on, nodes note the traceback of the call that made them; an error in backward, or a gradient with nan
+    (`check_nan`) or inf (`check_inf`), comes with a warning that shows it. With `check_forward`, the first operation
+    whose result holds nan or inf although its arguments do not raises an error with its line and their statistics.
+    The mode is that of the current thread.
+
+    >>> import adjoint as torch
+    >>> with torch.autograd.set_detect_anomaly(True, check_forward=True):
+    ...     torch.tensor([1.0, -1.0]).log()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Function 'log' returned nan values in its 0th output in forward, and none of its inputs held any...
+    """
+
+    def __init__(self, mode, check_nan=True, check_inf=False, check_forward=False):
+        self._before = _C._mode_flags() & _ALL
+        self._change(_flags(mode, check_nan, check_inf, check_forward))
+
+    @staticmethod
+    def _change(flags):
+        _C._set_mode_flags(_C._mode_flags() & ~_ALL | flags)
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exception):
+        self._change(self._before)
+
+
+class detect_anomaly(set_detect_anomaly):
+    """A context in which anomaly mode is on; see set_detect_anomaly for the options. It warns that it is slow.
+
+    >>> import adjoint as torch
+    >>> import warnings
+    >>> x = torch.tensor(0.0, requires_grad=True)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     with torch.autograd.detect_anomaly():
+    ...         (x.sqrt() * 0).backward()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output...
+    """
+
+    def __init__(self, check_nan=True, check_inf=False, check_forward=False):
+        self._wanted = _flags(True, check_nan, check_inf, check_forward)
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self):
+        self._before = _C._mode_flags() & _ALL
+        self._change(self._wanted)
+
+
+def is_anomaly_enabled():
+    """Whether anomaly mode is on in this thread.
+
+    >>> import adjoint as torch
+    >>> torch.is_anomaly_enabled()
+    False
+    """
+    return bool(_C._mode_flags() & _C._ANOMALY)
+
+
+def is_anomaly_check_nan_enabled():
+    """Whether anomaly mode, where it is on, looks for nan in gradients.
+
+    >>> import adjoint as torch
+    >>> torch.is_anomaly_check_nan_enabled()
+    True
+    """
+    return not _C._mode_flags() & _C._ANOMALY_SKIP_NAN
+
+
+# ---- Called by the core
+
+
+def _record(node, parent):
+    """Notes in a new node's metadata where it is made, and during the application of which node."""
+    import traceback  # only here: importing the package stays light
+
+    frames = traceback.extract_stack()
+    while frames and frames[-1].filename.startswith(_PACKAGE):
+        frames.pop()
+    node.metadata["traceback_"] = traceback.format_list(frames)
+    if parent is not None:
+        node.metadata["parent_"] = parent
+
+
+def _explain(node):
+    """Warns where a failing node was made, and the nodes in whose application it and its parents were made."""
+    frames = node.metadata.get("traceback_")
+    if frames is None:
+        line = f" The node was made at {node.source_line}." if node.source_line else ""
+        _warn(
+            f"Error detected in {_name(node)}. No forward pass information available. Enable detect anomaly during "
+            f"forward pass for more information.{line}"
+        )
+    else:
+        _warn(f"Error detected in {_name(node)}. Traceback of forward call that caused the error:\n{''.join(frames)}")
+    parent = node.metadata.get("parent_")
+    while parent is not None:
+        frames = parent.metadata.get("traceback_")
+        where = (
+            f"Traceback of forward call that induced the previous calculation:\n{''.join(frames)}"
+            if frames is not None
+            else "No forward pass information available."
+        )
+        _warn(f"\n\nPrevious calculation was induced by {_name(parent)}. {where}")
+        parent = parent.metadata.get("parent_")
+
+
+def _name(node):
+    return node.name().rpartition("::")[2]
+
+
+def _warn(message):
+    """A warning at the line of the user's that runs backward; as a warning even where warnings are errors."""
+    level = 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    try:
+        warnings.warn(message, UserWarning, stacklevel=level)
+    except UserWarning:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn(message, UserWarning, stacklevel=level + 1)
+
+
+def _describe(values):
+    """The statistics of an op's arguments, one a line."""
+    return "".join(f"\n  input {i}: {_statistics(value)}" for i, value in enumerate(values))
+
+
+def _statistics(value):
+    if isinstance(value, tuple | list):
+        return "[" + "; ".join(_statistics(item) for item in value) + "]"
+    if not isinstance(value, _C.Tensor):
+        return repr(value)
+    text = f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    if value.numel() == 0:
+        return text
+    if value.is_complex():
+        return f"{text}, abs: {_statistics(value.abs())}"
+    if not value.is_floating_point():
+        return f"{text}, min {value.min().item()}, max {value.max().item()}" if value.dtype != _C.bool else text
+    real = value.double()
+    finite = real[real.isfinite()]
+    if finite.numel():
+        text += f", min {finite.min().item():g}, max {finite.max().item():g}, mean {finite.mean().item():g}"
+    nans = real.isnan().sum().item()
+    infs = real.numel() - finite.numel() - nans
+    return f"{text}, {(real == 0).sum().item()} zero, {nans} nan, {infs} inf, of {value.numel()}"
+
+
+_C._set_anomaly_handlers(_record, _explain, _describe)

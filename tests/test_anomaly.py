@@ -1,0 +1,283 @@
+"""Anomaly mode against torch: what it raises and warns of; and, beyond torch, inf and the forward."""
+
+import threading
+import warnings
+
+import pytest
+
+import adjoint
+
+from .test_autograd import same
+
+PROGRAMS = {}
+
+
+def program(function):
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name):
+    same(PROGRAMS[name])
+
+
+def leaf(L, *values):
+    return L.tensor(list(values), requires_grad=True)
+
+
+@program
+def nan_in_a_gradient(L):
+    x = leaf(L, 0.0, 1.0)
+    with L.autograd.detect_anomaly():
+        (x.sqrt() * 0).sum().backward()
+
+
+@program
+def the_forward_was_not_watched(L):
+    y = leaf(L, 0.0, 1.0).sqrt() * 0
+    with L.autograd.detect_anomaly():
+        y.sum().backward()
+
+
+@program
+def nan_is_allowed(L):
+    x = leaf(L, 0.0, 1.0)
+    with L.autograd.detect_anomaly(check_nan=False):
+        (x.sqrt() * 0).sum().backward()
+    return x.grad
+
+
+@program
+def nan_is_given(L):
+    x = leaf(L, 0.0, 1.0)
+    with L.autograd.detect_anomaly():
+        (x * 1).backward(L.tensor([float("nan"), 1.0]))
+
+
+@program
+def nan_made_by_a_hook(L):
+    x = leaf(L, 0.0, 1.0)
+    with L.autograd.detect_anomaly():
+        y = x * 1
+        y.grad_fn.register_hook(lambda gi, go: (gi[0] * float("nan"), None))
+        y.sum().backward()
+
+
+@program
+def hook_raises(L):
+    x = leaf(L, 0.0, 1.0)
+
+    def fail(g):
+        raise KeyError("mine")
+
+    with L.autograd.detect_anomaly():
+        y = x * 1
+        y.register_hook(fail)
+        y.sum().backward()
+
+
+@program
+def custom_backward_raises(L):
+    class Failing(L.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            raise KeyError("mine")
+
+    with L.autograd.detect_anomaly():
+        Failing.apply(leaf(L, 1.0)).backward()
+
+
+@program
+def saved_value_was_changed(L):
+    with L.autograd.detect_anomaly():
+        y = (leaf(L, 1.0) * 1).exp()
+        y.add_(1)
+        y.backward()
+
+
+@program
+def the_modes(L):
+    def state():
+        return L.is_anomaly_enabled(), L.is_anomaly_check_nan_enabled()
+
+    seen = [state()]
+    with L.autograd.set_detect_anomaly(True):
+        seen.append(state())
+        with L.autograd.detect_anomaly(check_nan=False):
+            seen.append(state())
+        seen.append(state())
+    seen.append(state())
+    with L.autograd.set_detect_anomaly(False, check_nan=False):
+        seen.append(state())
+    L.autograd.set_detect_anomaly(True)
+    seen.append(state())
+    L.autograd.set_detect_anomaly(False)
+    return [*seen, state()]
+
+
+@program
+def metadata_of_nodes(L):
+    x = leaf(L, 2.0)
+    with L.autograd.set_detect_anomaly(True):
+        y = x * x
+        (g,) = L.autograd.grad(y, x, create_graph=True)
+        (last,) = y.grad_fn.metadata["traceback_"][-1:]
+        parent = g.grad_fn.metadata["parent_"]
+    return last.split(", in ")[1], list(y.grad_fn.metadata), parent is y.grad_fn, (x * x).grad_fn.metadata
+
+
+def caught(body):
+    """The exception that `body` raises, and the texts of its warnings."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with pytest.raises(Exception) as raised:  # noqa: PT011
+            body()
+    return raised.value, [str(w.message) for w in seen]
+
+
+def test_the_warning_shows_the_forward():
+    def program(L):
+        def body():
+            with L.autograd.set_detect_anomaly(True):
+                y = leaf(L, 0.0).sqrt()  # the line to be shown
+                (y * 0).backward()
+
+        _, messages = caught(body)
+        return len(messages), "the line to be shown" in messages[0], messages[0][:80]
+
+    same(program)
+
+
+def test_the_warning_shows_what_induced_the_failing_node():
+    def program(L):
+        class Inner(L.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                raise KeyError("mine")
+
+        class Outer(L.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return Inner.apply(g)
+
+        def body():
+            with L.autograd.set_detect_anomaly(True):
+                x, w = leaf(L, 1.0), leaf(L, 1.0)
+                (g,) = L.autograd.grad(Outer.apply(x) * w, x, create_graph=True)
+                g.backward()
+
+        error, messages = caught(body)
+        return type(error), [message[:100] for message in messages]
+
+    same(program)
+
+
+def test_the_line_is_known_without_anomaly_mode_in_forward():
+    y = leaf(adjoint, 0.0).sqrt() * 0
+
+    def body():
+        with adjoint.autograd.set_detect_anomaly(True):
+            y.backward()
+
+    error, messages = caught(body)
+    assert "test_anomaly.py:" in str(error)
+    assert "test_anomaly.py:" in messages[0]
+
+
+def test_warnings_as_errors_do_not_hide_the_failure():
+    with adjoint.autograd.set_detect_anomaly(True), pytest.raises(RuntimeError, match="^Function 'SqrtBackward0'"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            (leaf(adjoint, 0.0).sqrt() * 0).backward()
+
+
+def test_inf_in_a_gradient():
+    def body(**options):
+        x = leaf(adjoint, 0.0)
+        with adjoint.autograd.set_detect_anomaly(True, **options):
+            x.sqrt().backward()
+        return x.grad.item()
+
+    assert body() == float("inf")
+    error, _ = caught(lambda: body(check_inf=True))
+    assert str(error).startswith("Function 'SqrtBackward0' returned inf values in its 0th output.")
+
+
+# ---- Forward
+
+
+def watched(body, **options):
+    with adjoint.autograd.set_detect_anomaly(True, check_forward=True, **options):
+        return body()
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_first_bad_op_in_forward(grad):
+    x = adjoint.tensor([2.0, -1.0, 0.0], requires_grad=grad)
+    error, _ = caught(lambda: watched(lambda: (x * 2).sqrt().sum()))
+    text = str(error)
+    assert text.startswith("Function 'sqrt' returned nan values in its 0th output in forward")
+    assert "test_anomaly.py:" in text
+    assert "float32[3], min -2, max 4, mean 0.666667, 1 zero, 0 nan, 0 inf, of 3" in text
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (lambda: adjoint.tensor([1.0, 0.0]).log(), "Function 'log' returned inf"),
+        (lambda: adjoint.tensor([0.0]) / 0, "Function 'div' returned nan"),
+        (lambda: adjoint.tensor([1e30]) * adjoint.tensor([1e30]), "Function 'mul' returned inf"),
+        (lambda: adjoint.tensor([-1.0]).log_(), "Function 'log_' returned nan"),
+        (lambda: adjoint.tensor([3e38, 3e38]).sum(), "Function 'sum' returned inf"),
+        (lambda: adjoint.tensor([-1.0], dtype=adjoint.float16).sqrt(), "Function 'sqrt' returned nan"),
+        (lambda: adjoint.tensor([1e300 + 0j]) * 1e300, "Function 'mul' returned"),
+        (lambda: adjoint.tensor(float("inf")) - float("inf"), "Function 'sub' returned nan"),
+    ],
+)
+def test_bad_values_made_in_forward(body, words):
+    error, _ = caught(lambda: watched(body))
+    assert str(error).startswith(words)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda: adjoint.tensor([1.0, 2.0]).masked_fill(adjoint.tensor([True, False]), float("-inf")).softmax(0),
+        lambda: adjoint.tensor([float("nan"), 1.0]) * 2,
+        lambda: adjoint.tensor([float("nan"), 1.0]).add_(2),
+        lambda: adjoint.tensor([float("inf"), 1.0]).exp(),
+        lambda: adjoint.tensor([1, 0]) * 2,
+        lambda: adjoint.zeros(0).log(),
+    ],
+)
+def test_bad_values_that_were_there_before(body):
+    watched(body)
+
+
+def test_gradients_are_not_forward_results():
+    x = leaf(adjoint, 0.0)
+    watched(lambda: x.sqrt().backward())
+    assert x.grad.item() == float("inf")
+
+
+def test_the_mode_is_of_a_thread_and_ends_with_its_context():
+    seen = []
+    with adjoint.autograd.set_detect_anomaly(True, check_forward=True):
+        thread = threading.Thread(target=lambda: seen.append(adjoint.is_anomaly_enabled()))
+        thread.start()
+        thread.join()
+    assert seen == [False]
+    assert adjoint.tensor([-1.0]).sqrt().isnan().item()

@@ -1,0 +1,756 @@
+"""adjoint.inspect: graphs as text, DOT and SVG; memory held by saved values; why a gradient is missing."""
+
+import gc
+import subprocess
+import sys
+import warnings
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import adjoint as torch
+from adjoint.inspect import explain_grad, graph, saved_tensors
+
+from .test_autograd import same
+
+HERE = Path(__file__).name
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def leaf(*values):
+    return torch.tensor(values or (1.5, 2.5, 3.5), requires_grad=True)
+
+
+def test_imported_when_first_used():
+    code = "import sys, adjoint; a = 'adjoint.inspect' in sys.modules; adjoint.inspect.graph; print(a)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = torch.nonsense
+
+
+# ---- graph
+
+
+def diamond():
+    x = leaf()
+    a = x * 2
+    return x, (a.sin() + a).sum()
+
+
+def test_graph_lists_each_node_once_with_its_facts():
+    x, y = diamond()
+    g = graph(y, names={"x": x})
+    labels = [g.label(i) for i in range(len(g))]
+    assert labels == ["SumBackward0", "AddBackward0", "SinBackward0", "MulBackward0", "leaf x"]
+    assert [g.inputs(i) for i in range(5)] == [[1], [2, 3], [3], [4], []]
+    assert len(g.leaves) == 1
+    assert g.leaves[0] is x
+    lines = str(g).splitlines()
+    assert lines[0] == "graph: 5 nodes, 1 leaf, 12 B saved"
+    sine = next(line for line in lines if "SinBackward0" in line)
+    assert "float32 [3]" in sine
+    assert "12 B" in sine
+    assert f"{HERE}:{diamond.__code__.co_firstlineno + 3}" in sine
+    assert "(a.sin() + a).sum()" in sine
+    assert repr(g) == str(g)
+
+
+def test_graph_of_a_leaf_a_node_and_several():
+    x, y = diamond()
+    assert [graph(x).label(i) for i in range(1)] == ["leaf"]
+    assert len(graph(y.grad_fn)) == 5
+    both = graph([y, (x * x).sum()])
+    assert len(both) == 7
+    assert sum(both.is_root(i) for i in range(7)) == 2
+
+
+@pytest.mark.parametrize("function", [graph, saved_tensors])
+def test_graph_needs_a_graph(function):
+    with pytest.raises(ValueError, match="expected a tensor that requires grad; got one without a graph"):
+        function(torch.ones(2))
+    with pytest.raises(TypeError, match="expected a tensor, a node or a sequence of them; got int"):
+        function(3)
+
+
+def test_graph_says_what_was_freed_and_shared():
+    x = leaf()
+    y = (x * x).sum()
+    assert "12 B shared" in str(graph(y))
+    y.backward()
+    assert "freed" in str(graph(y))
+
+
+def test_graph_of_several_outputs_views_and_functions():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            return g * 2 + h * 3
+
+    x = leaf(1.0, 2.0, 3.0, 4.0)
+    a, b = Twice.apply(x)
+    y = a.clone()
+    y[:2] = b[2:]
+    text = str(graph(y.unbind()[0]))
+    assert "TwiceBackward" in text
+    assert "float32 [4], float32 [4]" in text
+    assert "CopySlices" in text
+    assert "float32 [], float32 [] and 2 more" in text
+
+
+def test_long_chain_is_cut_with_a_note():
+    x = y = leaf()
+    for _ in range(1_000_000):
+        y = y + 1
+    g = graph(y)
+    assert len(g) == 1_000_001
+    lines = str(g).splitlines()
+    assert len(lines) < 120
+    assert lines[-1].startswith("... and 999,901 older nodes")
+    assert "nearest to the result" in g.svg(limit=50)
+    assert saved_tensors(y).total == 0
+    del g, y, x
+
+
+def test_dot_names_every_node_and_edge():
+    x, y = diamond()
+    text = graph(y, names={'quote " \\': x}).dot()
+    assert text.startswith("digraph {")
+    assert text.count("->") == 5
+    assert "n3 -> n1;" in text
+    assert 'leaf quote \\" \\\\' in text
+
+
+def boxes(document):
+    """[(left, top, right, bottom)] of the drawn nodes."""
+    found = []
+    for rect in ET.fromstring(document).iter(f"{SVG}rect"):
+        if rect.get("class") == "node":
+            x, y, w, h = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
+            found.append((x, y, x + w, y + h))
+    return found
+
+
+def network(depth):
+    x, w, b = torch.randn(4, 8), torch.randn(8, 8, requires_grad=True), torch.zeros(8, requires_grad=True)
+    h = x
+    for _ in range(depth):
+        h = torch.tanh(h @ w + b) + (h * b).sin()
+    return (h * w[:1]).sum()
+
+
+@pytest.mark.parametrize("depth", [1, 5, 40])
+def test_svg_is_well_formed_and_nothing_overlaps(depth):
+    g = graph(network(depth))
+    document = g.svg()
+    root = ET.fromstring(document)
+    width, height = float(root.get("width")), float(root.get("height"))
+    found = boxes(document)
+    assert len(found) == len(g)
+    for left, top, right, bottom in found:
+        assert left >= 0
+        assert top >= 0
+        assert right <= width
+        assert bottom <= height
+    for i, a in enumerate(found):
+        for b in found[:i]:
+            assert a[2] <= b[0] + 0.2 or b[2] <= a[0] + 0.2 or a[3] <= b[1] or b[3] <= a[1]
+    arrows = [path for path in root.iter(f"{SVG}path") if path.get("marker-end")]
+    assert len(arrows) == sum(len(set(g.inputs(i))) for i in range(len(g)))
+    assert g._repr_svg_() == document
+
+
+def test_svg_escapes_text():
+    x = leaf()
+    document = graph(x * 2, names={'<b>&"\x01': x}).svg()
+    texts = [text.text for text in ET.fromstring(document).iter(f"{SVG}text")]
+    assert 'leaf <b>&"?' in texts
+
+
+def test_svg_draws_the_nearest_nodes_of_a_large_graph_and_says_so():
+    g = graph(network(100))
+    assert len(g) > 400
+    document = g.svg()
+    assert 300 < len(boxes(document)) <= 400
+    assert "nodes nearest to the result" in document
+    assert len(boxes(g.svg(limit=1))) == 1
+    with pytest.raises(ValueError, match="limit of at least 1"):
+        g.svg(limit=0)
+
+
+def test_svg_of_many_leaves_and_of_one():
+    many = torch.stack([leaf(float(i)) for i in range(600)])
+    assert len(boxes(graph(many).svg())) <= 400
+    assert len(boxes(graph(leaf()).svg())) == 1
+
+
+# ---- saved_tensors
+
+
+def plain_network():
+    x, w = torch.randn(20, 30), torch.randn(30, 10, requires_grad=True)
+    return lambda: torch.softmax(torch.relu(x @ w).tanh(), -1).log().sum()
+
+
+def saved_twice_and_views():
+    x = torch.randn(50, requires_grad=True)
+
+    def run():
+        h = x.exp()
+        return (h.sin() * h[10:20].sum() * h.reshape(5, 10).t().reshape(-1)).sum()
+
+    return run
+
+
+def in_place_and_slices():
+    x = torch.randn(40, requires_grad=True)
+
+    def run():
+        h = x * 2
+        h[:10].mul_(x[:10].exp())
+        h[3] = 1.0
+        return h.sigmoid().sum()
+
+    return run
+
+
+def lists_and_indices():
+    x = torch.randn(6, 4, requires_grad=True)
+    index = torch.tensor([1, 2])
+    return lambda: (torch.cat([x.exp(), x.sin()])[index] * x[[0, 1]]).std()
+
+
+def functions():
+    class Keeps(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.kept = x.exp()
+            ctx.several = [x.sin(), x.cos()]
+            out = x.tanh()
+            ctx.save_for_backward(x, out)
+            return out
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.kept
+
+    x = torch.randn(30, requires_grad=True)
+    return lambda: Keeps.apply(x * 2).sum()
+
+
+def own_leaves():
+    def run():
+        made_here = torch.randn(17, requires_grad=True)
+        return (made_here * made_here.exp()).sum()
+
+    return run
+
+
+def foreign_memory():
+    array = np.ones(25, dtype=np.float32)
+    x = torch.randn(25, requires_grad=True)
+    return lambda: (torch.from_numpy(array) * x).sum()
+
+
+def data_with_its_own_version():
+    x = torch.randn(25, requires_grad=True)
+    return lambda: ((x.exp().data + 0).data * x).sum()
+
+
+def nothing_saved():
+    x = torch.randn(25, requires_grad=True)
+    return lambda: (x + 1).sum()
+
+
+def custom_second_derivative():
+    x = torch.randn(25, requires_grad=True)
+    return lambda: torch.autograd.grad((x.exp() * x).sum(), x, create_graph=True)[0].sum()
+
+
+MEMORY = [plain_network, saved_twice_and_views, in_place_and_slices, lists_and_indices, functions, own_leaves]
+MEMORY += [foreign_memory, data_with_its_own_version, nothing_saved, custom_second_derivative]
+
+
+def current():
+    return torch._C._memory_stats()["current"]
+
+
+@pytest.mark.parametrize("make", MEMORY, ids=lambda make: make.__name__)
+def test_total_is_the_allocators_difference(make):
+    run = make()
+    run()  # what is made once and kept
+    gc.collect()
+    before = current()
+    y = run()
+    gc.collect()
+    table = saved_tensors(y)
+    assert table.total == current() - before - y.nbytes
+    assert table.total == sum(row.bytes for row in table) == sum(table.by("op").values())
+    held = current()
+    y = y.detach()
+    gc.collect()
+    assert held - current() == table.total
+    assert (table.total == 0) == (make in (foreign_memory, nothing_saved))
+
+
+def test_backward_gives_back_the_total():
+    run = plain_network()
+    y = run()
+    total, before = saved_tensors(y).total, current()
+    grads = torch.autograd.grad(y, graph(y).leaves)
+    assert before - current() == total - sum(g.nbytes for g in grads)
+    assert saved_tensors(y).total == 0
+
+
+def test_rows_name_op_and_line():
+    x = torch.randn(100, requires_grad=True)
+    h = x.exp()
+    y = (h.sin() + x.tanh()).sum()
+    table = saved_tensors(y)
+    assert [(row.op, row.bytes, row.shared) for row in table] == [("TanhBackward0", 400, 0), ("ExpBackward0", 0, 400)]
+    line = sys._getframe().f_lineno - 3
+    assert table.rows[0].line == f"{HERE}:{line} in test_rows_name_op_and_line"
+    assert table.shared == h.nbytes
+    text = str(table).splitlines()
+    assert text[0].split() == ["bytes", "shared", "storages", "op", "line"]
+    assert text[-1].split() == ["400", "400", "2", "total"]
+    assert "y = (h.sin() + x.tanh()).sum()" in text[1]
+    assert list(table.by("file")) == [__file__]
+    with pytest.raises(ValueError, match="expected one of op, line, function, file; got 'colour'"):
+        table.by("colour")
+    assert len(table) == 2
+    assert str(saved_tensors(x + 1)) == "saved tensors: none"
+
+
+def test_inspecting_keeps_nothing_alive():
+    run = plain_network()
+    y = run()
+    table, text, why = saved_tensors(y), str(graph(y)), explain_grad(y, graph(y).leaves[0])
+    held = current()
+    total, size = table.total, y.nbytes
+    del y
+    gc.collect()
+    assert text
+    assert why
+    assert current() <= held - total - size
+
+
+# ---- explain_grad
+
+
+def here(offset):
+    """The place, in the words of an explanation, some lines above its caller."""
+    frame = sys._getframe(1)
+    return f"{HERE}:{frame.f_lineno + offset} in {frame.f_code.co_name}"
+
+
+def test_fine():
+    w = leaf()
+    loss = (w * w).sum()
+    why = explain_grad(loss, w)
+    assert why.reason == "ok"
+    assert str(why).startswith("The gradient of w is fine: finite, and not zero. w.grad is None because backward()")
+    loss.backward(retain_graph=True)
+    assert "None" not in str(explain_grad(loss, w))
+    assert w.grad.tolist() == [3.0, 5.0, 7.0]
+    loss.backward()
+
+
+def test_does_not_require_grad():
+    w, q = torch.ones(3), leaf()
+    why = explain_grad((w * q).sum(), w)
+    assert why.reason == "requires_no_grad"
+    assert "w.requires_grad_()" in str(why)
+    assert not why.details
+    assert "detach() or .data of it" in str(explain_grad((q * q).sum(), q.detach()))
+
+
+def test_integers_have_no_gradient():
+    w, q = torch.ones(3, dtype=torch.int64), leaf()
+    why = explain_grad((w * q).sum(), w)
+    assert why.reason == "integer"
+    assert "torch.int64" in str(why)
+
+
+def test_loss_does_not_require_grad():
+    w = leaf()
+    with torch.no_grad():
+        loss = (w * 2).sum()
+    why = explain_grad(loss, w)
+    assert why.reason == "loss_requires_no_grad"
+    assert why.line == here(-4)
+    assert "`with torch.no_grad():` records nothing" in str(why)
+
+
+def test_loss_is_computed_in_a_no_grad_block():
+    w = leaf()
+    with torch.no_grad():
+        why = explain_grad((w * 2).sum(), w)
+    assert "Recording is off here" in str(why)
+
+
+def test_integer_loss():
+    w = leaf()
+    loss = w.argmax()
+    why = explain_grad(loss, w)
+    assert why.reason == "loss_requires_no_grad"
+    assert "it is a tensor of torch.int64" in str(why)
+    assert why.line == here(-4)
+
+
+def test_detached_parameter():
+    w, q = leaf(), leaf(3.0, 4.0, 5.0)
+    loss = (w.detach() * q).sum()
+    why = explain_grad(loss, w)
+    assert why.reason == "detached"
+    assert why.line == here(-3)
+    assert why.op == "MulBackward0"
+
+
+def test_data_of_a_parameter():
+    w, q = leaf(), leaf(3.0, 4.0, 5.0)
+    plain = w.data
+    loss = (plain * q).sum()
+    why = explain_grad(loss, w)
+    assert (why.reason, why.line) == ("detached", here(-3))
+    assert "`plain = w.data` gives the values without their history" in str(why)
+
+
+def test_detached_result():
+    w, q = leaf(), leaf(3.0, 4.0, 5.0)
+    h = w.exp()
+    k = h.detach()
+    loss = (k * q).sum()
+    why = explain_grad(loss, w)
+    assert (why.reason, why.line) == ("detached", here(-3))
+    assert f"a result of w (made at {here(-5)}: `h = w.exp()`) is used at {here(-3)}" in str(why)
+
+
+def test_numpy_round_trip():
+    w, q = leaf(), leaf(3.0, 4.0, 5.0)
+    k = torch.from_numpy(w.detach().numpy())
+    loss = (k * q).sum()
+    why = explain_grad(loss, w)
+    assert (why.reason, why.op) == ("detached", "MulBackward0")
+    assert here(-4) in str(why)
+
+
+def test_required_grad_too_late():
+    w, q = torch.tensor([2.0, 5.0]), leaf(3.0, 4.0)
+    loss = (w * q).sum()
+    w.requires_grad_()
+    why = explain_grad(loss, w)
+    assert (why.reason, why.line) == ("detached", here(-3))
+    assert "w did not require grad yet" in str(why)
+
+
+def test_detached_and_dropped():
+    w, q = leaf(), leaf()
+    loss = ((w * 2).detach() + q).sum()
+    why = explain_grad(loss, w)
+    assert (why.reason, why.line) == ("not_reached", here(-2))
+    assert "It has 1 leaf: float32 [3]" in str(why)
+
+
+def test_copied_values():
+    a, b, q = torch.tensor(1.25, requires_grad=True), torch.tensor(2.0, requires_grad=True), leaf(3.0, 4.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        k = torch.tensor([a, b])
+    why = explain_grad((k * q).sum(), a)
+    assert (why.reason, why.line) == ("copied", here(-2))
+    assert "Use stack() or cat()" in str(why)
+
+
+def test_integer_cast_on_the_way():
+    w, q = leaf(), leaf()
+    steps = w.to(torch.int64)
+    loss = (steps * q).sum()
+    why = explain_grad(loss, w)
+    assert (why.reason, why.line) == ("not_reached", here(-3))
+    assert "gives integers, which have no gradient" in str(why)
+
+
+def stop(x):
+    return x.sigmoid().detach()
+
+
+def test_clue_in_a_called_function():
+    w, q = leaf(), leaf()
+    loss = (stop(w) + q).sum()
+    why = explain_grad(loss, w)
+    assert why.line == f"{HERE}:{stop.__code__.co_firstlineno + 1} in stop"
+
+
+def test_not_reached_without_any_clue():
+    w, q = leaf(), leaf()
+    assert explain_grad(q.exp().sum(), w).reason == "not_reached"
+
+
+def test_other_output_of_a_node_is_not_reached():
+    a, b = leaf(1.0, 2.0).unbind()
+    assert explain_grad(b * 2, a).reason == "not_reached"
+    assert explain_grad(a * 2, a).reason == "not_leaf"
+
+
+def test_not_a_leaf():
+    h = leaf() * 2
+    why = explain_grad(h.sum(), h)
+    assert (why.reason, why.line) == ("not_leaf", here(-2))
+    assert "h.retain_grad()" in str(why)
+    h.retain_grad()
+    assert explain_grad(h.sum(), h).reason == "ok"
+    assert h.grad is None
+
+
+def test_retained_gradients_are_left_alone():
+    w = leaf()
+    h = w * 2
+    h.retain_grad()
+    loss = h.sum()
+    loss.backward(retain_graph=True)
+    explain_grad(loss, w)
+    assert h.grad.tolist() == [1.0, 1.0, 1.0]
+    assert w.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_loss_itself_and_vectors():
+    w = torch.tensor(2.0, requires_grad=True)
+    assert explain_grad(w, w).reason == "ok"
+    v = leaf()
+    assert explain_grad(v * 2, v).reason == "ok"
+    empty = torch.zeros(0, requires_grad=True)
+    assert explain_grad((empty * 2).sum(), empty).reason == "ok"
+
+
+ZEROS = {
+    "ReluBackward0": (lambda w: torch.relu(-w), "at or below zero"),
+    "ClampBackward1": (lambda w: w.clamp(0, 1), "outside of the limits"),
+    "WhereBackward0": (lambda w: torch.where(w < 0, w, torch.zeros(3)), "condition picks the other values"),
+    "MulBackward0": (lambda w: w * torch.zeros(3), "the other factor is zero everywhere"),
+    "MmBackward0": (lambda w: w.reshape(1, 3) @ torch.zeros(3, 2), "the other matrix is zero"),
+    "RoundBackward0": (lambda w: w.round(), "a step function"),
+    "TanhBackward0": (lambda w: (w * 100).tanh(), "tanh is flat"),
+    "ExpBackward0": (lambda w: (w * -1000).exp(), "exp of its inputs is zero"),
+    "SoftmaxBackward0": (lambda w: torch.softmax(w * 1000, 0), "saturated"),
+    "MaximumBackward0": (lambda w: torch.maximum(w, torch.full((3,), 9.0)), "the other argument is larger"),
+}
+
+
+@pytest.mark.parametrize("op", ZEROS)
+def test_zero(op):
+    w = leaf()
+    make, words = ZEROS[op]
+    why = explain_grad((make(w + 0) * 2).sum(), w)
+    assert (why.reason, why.op) == ("zero", op)
+    assert words in str(why)
+    assert why.place.line == make.__code__.co_firstlineno
+
+
+def overwrite_slice(y):
+    y[:] = torch.ones(3)
+
+
+@pytest.mark.parametrize("change", [lambda y: y.zero_(), lambda y: y.fill_(2.0), overwrite_slice])
+def test_overwritten(change):
+    w = leaf()
+    y = w * 2
+    change(y)
+    why = explain_grad(y.sum(), w)
+    assert why.reason == "overwritten"
+    assert why.place.function == change.__name__
+
+
+def test_zero_on_two_ways():
+    w = leaf()
+    why = explain_grad((torch.relu(-w) + w * 0).sum(), w)
+    assert why.reason == "zero"
+    assert any(detail.startswith("on other ways it ends in ") for detail in why.details)
+
+
+def test_cancelled_and_hooks():
+    w = leaf()
+    assert explain_grad((w - w).sum(), w).reason == "cancelled"
+    w.register_hook(lambda g: g * 0)
+    why = explain_grad((w * 2).sum(), w)
+    assert (why.reason, why.line) == ("hook", f"{HERE}:{sys._getframe().f_lineno - 2} in <lambda>")
+
+
+def test_function_without_gradient():
+    class Stop(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    w = leaf()
+    loss = Stop.apply(w).sum()
+    why = explain_grad(loss, w)
+    assert (why.reason, why.op, why.line) == ("no_rule", "StopBackward", here(-2))
+
+
+def test_nan():
+    w = leaf(0.0, 1.0)
+    h = w.sqrt()
+    loss = (h * torch.tensor([0.0, 1.0])).sum()
+    why = explain_grad(loss, w)
+    assert (why.reason, why.op, why.line) == ("nan", "SqrtBackward0", here(-3))
+    assert "result: float32 [2], from 0 to 1, of 2 values 1 zero" in str(why)
+    assert "received finite gradients and sent on nan" in str(why)
+
+
+def test_nan_from_forward():
+    w = leaf(-1.0, 1.0)
+    h = w.sqrt()
+    loss = h.exp().sum()
+    why = explain_grad(loss, w)
+    assert why.reason == "nan"
+    assert "values were nan or infinite in forward already" in str(why)
+    assert f"SqrtBackward0 (result), made at {here(-5)}" in str(why)
+
+
+def test_inf():
+    w = leaf(0.0, 1.0)
+    why = explain_grad(w.sqrt().sum(), w)
+    assert (why.reason, why.op) == ("inf", "SqrtBackward0")
+
+
+def test_loss_is_nan_and_the_gradient_is_not():
+    w = leaf(-1.0, 1.0)
+    why = explain_grad(w.log().sum(), w)
+    assert why.reason == "ok"
+    assert "the loss is not finite" in str(why)
+
+
+def test_freed():
+    w = leaf()
+    loss = (w * w).sum()
+    loss.backward()
+    why = explain_grad(loss, w)
+    assert why.reason == "freed"
+    assert "w.grad: float32 [3], from 3 to 7" in str(why)
+
+
+def test_changed_in_place():
+    w = leaf()
+    h = w.exp()
+    loss = (h * h).sum()
+    h.add_(1)
+    why = explain_grad(loss, w)
+    assert why.reason == "error"
+    assert "modified by an inplace operation" in str(why)
+
+
+def test_explain_leaves_no_hooks_and_frees_nothing():
+    w = leaf(-1.0, -2.0)
+    loss = torch.relu(w).sum()
+    explain_grad(loss, w)
+    assert not any(node._post_hooks for node in graph(loss).nodes)
+    loss.backward()
+    assert w.grad.tolist() == [0.0, 0.0]
+
+
+def test_explain_cleans_up_after_a_failing_hook():
+    w = leaf(-1.0, -2.0)
+    h = w * 2
+    loss = torch.relu(h).sum()
+    seen = []
+
+    def fail_later(g):
+        seen.append(g)
+        if len(seen) > 1:
+            raise ZeroDivisionError
+
+    handle = h.register_hook(fail_later)
+    with pytest.raises(ZeroDivisionError):
+        explain_grad(loss, w)
+    handle.remove()
+    assert not any(node._post_hooks for node in graph(loss).nodes)
+
+
+def test_names_are_those_of_the_call():
+    class Holder:
+        weight = leaf()
+
+    loss = (Holder.weight * 2).sum()
+    assert "The gradient of Holder.weight is fine" in str(explain_grad(loss, Holder.weight))
+    assert "The gradient of Holder.weight is fine" in str(
+        explain_grad(
+            p=Holder.weight,
+            loss=loss,
+        )
+    )
+    assert "The gradient of p is fine" in str(explain_grad(*(loss, Holder.weight)))
+    assert "The gradient of p is fine" in str(eval("explain_grad(loss, Holder.weight)", {**globals(), **locals()}))
+
+
+def test_explain_takes_tensors():
+    with pytest.raises(TypeError, match="explain_grad: expected a tensor for p; got list"):
+        explain_grad(leaf().sum(), [1])
+
+
+# ---- tensor([a, b])
+
+
+def test_making_a_tensor_of_tensors_warns_that_it_cuts_the_graph():
+    code = "import adjoint as torch\na = torch.tensor(1.0, requires_grad=True)\nb = torch.tensor([a, a])\n"
+    ours = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
+    theirs = subprocess.run(
+        [sys.executable, "-c", code.replace("adjoint as torch", "torch")], capture_output=True, text=True, check=True
+    ).stderr
+    opening = "<string>:3: UserWarning: Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
+    assert ours.startswith(opening)
+    assert theirs.startswith(opening)
+    assert "cuts the graph" in ours
+    assert "torch.stack()" in ours
+
+
+def test_stack_keeps_the_graph_where_tensor_cuts_it():
+    def program(L):
+        a, b = L.tensor(1.0, requires_grad=True), L.tensor(2.0, requires_grad=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return L.tensor([a, b]), L.stack([a, b])
+
+    same(program)
+
+
+# ---- the native functions below
+
+
+@pytest.mark.parametrize("name", ["_gradient_edge", "_reached_nodes", "_describe_node", "_saved_memory"])
+@pytest.mark.parametrize("value", [None, 3, (1,), [1], [None]])
+def test_native_functions_refuse_other_things(name, value):
+    with pytest.raises(TypeError):
+        getattr(torch._C, name)(value)
+
+
+def test_native_functions_leak_nothing():
+    x, y = diamond()
+    z = functions()()
+
+    def look():
+        for result in (y, z):
+            str(graph(result))
+            str(saved_tensors(result))
+        str(explain_grad(y, x))
+        explain_grad((y * 0).sum(), x)
+
+    look()
+    gc.collect()
+    before, references = current(), sys.getrefcount(y.grad_fn)
+    objects = len(gc.get_objects())
+    for _ in range(50):
+        look()
+    gc.collect()
+    assert current() == before
+    assert sys.getrefcount(y.grad_fn) == references
+    assert len(gc.get_objects()) < objects + 50
