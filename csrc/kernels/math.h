@@ -245,6 +245,9 @@ inline T floor_divide(T a, T b) {
   return quotient - below > T(0.5) ? below + 1 : below;
 }
 
+/// Among truth values only False ** True is False.
+inline bool pow(bool base, bool exponent) { return base || !exponent; }
+
 template <Integer T>
 inline T pow(T base, T exponent) {
   if constexpr (std::is_signed_v<T>) {

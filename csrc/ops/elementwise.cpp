@@ -82,14 +82,13 @@ void check_bool_minus(std::string_view op, const Operand* operands, int n) {
          "`logical_not()` operator instead.");
 }
 
-/// Refuses what the op is not defined for. An empty result computes nothing, so nothing can be wrong with it.
+/// Refuses what the op is not defined for.
 void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const Operand* operands, int n,
                     int64_t numel) {
   check_bool_minus(options.name, operands, n);
-  if (numel == 0) return;
   bool half = compute == DType::Float16 || compute == DType::BFloat16;
   if (!kernel.loops[static_cast<int>(half ? DType::Float32 : compute)]) fail_not_implemented(options.name, compute);
-  check_integers(options.check, compute, operands[n - 1]);
+  if (numel > 0 || options.check != IntegerCheck::Divisor) check_integers(options.check, compute, operands[n - 1]);
 }
 
 /// Runs the kernel over operands broadcast to `out`. Numbers become 0-d arrays of the compute type.

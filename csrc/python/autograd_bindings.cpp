@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/mode.h"
 #include "python/arg.h"
 #include "python/types.h"
 #include "tape/engine.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
 #include "tape/source_line.h"
-#include "core/mode.h"
 
 namespace adjoint::python {
 namespace {
@@ -41,7 +41,8 @@ std::optional<Place> edge_place(PyObject* object) {
   auto* node = reinterpret_cast<Node*>(PyTuple_GET_ITEM(object, 0));
   int64_t index = to_int(PyTuple_GET_ITEM(object, 1), "GradientEdge", "output_nr");
   if (index < 0 || index >= node->n_outputs || !node->outputs()[index].shape)
-    fail(ErrorKind::Index, "GradientEdge: ", node->kind->name(), " has no output ", index, "; it has ", node->n_outputs);
+    fail(ErrorKind::Index, "GradientEdge: ", node->kind->name(), " has no output ", index, "; it has ",
+         node->n_outputs);
   retain(node);
   return Place{{node, static_cast<uint32_t>(index)}, nullptr};
 }
@@ -103,8 +104,8 @@ Place input_place(PyObject* object, Py_ssize_t i) {
   return {gradient_edge(input), input};
 }
 
-/// run_backward(roots, gradients, retain_graph, create_graph, inputs, accumulate, allow_unused): tuples in; the gradients
-/// of `inputs` out when not accumulating.
+/// run_backward(roots, gradients, retain_graph, create_graph, inputs, accumulate, allow_unused): tuples in; the
+/// gradients of `inputs` out when not accumulating.
 PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
   if (nargs != 7) fail(ErrorKind::Type, "run_backward() takes 7 arguments");
   PyObject *roots = args[0], *gradients = args[1], *inputs = args[4];

@@ -109,7 +109,8 @@ PyObject* saved_register_hooks(PyObject* self, PyObject* const* args, Py_ssize_t
     SavedValue* value = value_of(self);
     if (!value && node.released())
       fail(
-          "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+          "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph "
+          "are "
           "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
           "through the graph a second time or if you need to access saved variables after calling backward.");
     if (!value) fail("Calling register_hooks on a saved tensor with value None is forbidden");
@@ -148,8 +149,8 @@ PyType_Slot saved_slots[] = {
     {Py_tp_doc, const_cast<char*>("A tensor that a node keeps for backward.")},
     {0, nullptr},
 };
-PyType_Spec saved_spec = {"adjoint.autograd.SavedTensor", sizeof(SavedTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-                          saved_slots};
+PyType_Spec saved_spec = {"adjoint.autograd.SavedTensor", sizeof(SavedTensor), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, saved_slots};
 
 /// The item of an op's node that torch calls `name`, or null.
 const SavedItem* find_item(const Op& op, std::string_view name, uint32_t* index) {
@@ -189,7 +190,8 @@ PyObject* py_pop_hooks(PyObject*, PyObject*) {
 PyObject* py_set_hooks_message(PyObject*, PyObject* message) {
   return guarded([&]() -> PyObject* {
     if (message != Py_None && !PyUnicode_Check(message))
-      fail(ErrorKind::Type, "disable_saved_tensors_hooks(): error_message must be a str; got ", Py_TYPE(message)->tp_name);
+      fail(ErrorKind::Type, "disable_saved_tensors_hooks(): error_message must be a str; got ",
+           Py_TYPE(message)->tp_name);
     Object before = set_saved_tensor_hooks_message(message == Py_None ? Object() : Object::borrow(message));
     return before ? before.take() : Py_NewRef(Py_None);
   });
@@ -235,7 +237,8 @@ PyMethodDef functions[] = {
     {"_set_saved_tensors_hooks_message", py_set_hooks_message, METH_O,
      "Forbids hooks with this message, or allows them with None; returns what was set before."},
     {"_increment_version", py_increment_version, METH_O, "Counts one more change of a tensor's values."},
-    {"_backward_runs", py_backward_runs, METH_NOARGS, "The numbers of this thread's running backwards, innermost first."},
+    {"_backward_runs", py_backward_runs, METH_NOARGS,
+     "The numbers of this thread's running backwards, innermost first."},
     {"_backward_executes", py_backward_executes, METH_O, "Whether the running backward computes this node's gradient."},
     {"_set_anomaly_handlers", fast(py_set_anomaly_handlers), METH_FASTCALL,
      "_set_anomaly_handlers(record, explain, describe)"},

@@ -1,4 +1,5 @@
-// What adjoint.autograd.graph and anomaly_mode need of the core: saved tensors and their hooks, runs of backward, edges.
+// What adjoint.autograd.graph and anomaly_mode need of the core: saved tensors and their hooks, runs of backward,
+// edges.
 #pragma once
 
 #include "tape/node.h"

@@ -118,6 +118,8 @@ class SavedMemory {
         visit_value(value.list_item(i), name + "[" + std::to_string(i) + "]", sole);
     } else if (value.kind() == SavedValue::Kind::Object) {
       visit_object(value.object(), name, sole, 0);
+    } else if (value.kind() == SavedValue::Kind::Packed) {
+      visit_object(value.packed_object(), name, sole, 1);
     } else if (Storage* storage = value.storage()) {
       hold(storage, name, value.dtype(), value.shape()).refs += sole;
     }

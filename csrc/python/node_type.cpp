@@ -17,7 +17,8 @@ Node& node_of(PyObject* self) { return *reinterpret_cast<Node*>(self); }
 PyObject* node_name(PyObject* self, PyObject*) {
   const std::string& name = node_of(self).kind->name();
   // torch's C++ classes show their namespace here.
-  if (name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards") return PyUnicode_FromFormat("torch::autograd::%s", name.c_str());
+  if (name == "AccumulateGrad" || name == "CopySlices" || name == "CopyBackwards")
+    return PyUnicode_FromFormat("torch::autograd::%s", name.c_str());
   return PyUnicode_FromString(name.c_str());
 }
 
@@ -87,7 +88,8 @@ PyMethodDef node_methods[] = {
 };
 
 PyGetSetDef node_getset[] = {
-    {"next_functions", next_functions, nullptr, "Where the gradients go: pairs of node (or None) and output number.", nullptr},
+    {"next_functions", next_functions, nullptr, "Where the gradients go: pairs of node (or None) and output number.",
+     nullptr},
     {"metadata", metadata, nullptr, "A dict for the user's own notes.", nullptr},
     {"requires_grad", node_requires_grad, nullptr, "True: what does not require grad has no node.", nullptr},
     {"source_line", source, nullptr, "The line of Python that made the node.", nullptr},
@@ -102,7 +104,8 @@ PyObject* node_getattro(PyObject* self, PyObject* name) {
   PyObject *type, *error, *traceback;
   PyErr_Fetch(&type, &error, &traceback);
   return guarded([&]() -> PyObject* {
-    Object owned_type = Object::steal(type), owned_error = Object::steal(error), owned_traceback = Object::steal(traceback);
+    Object owned_type = Object::steal(type), owned_error = Object::steal(error),
+           owned_traceback = Object::steal(traceback);
     const char* text = PyUnicode_AsUTF8(name);
     check(text != nullptr);
     Node& node = node_of(self);

@@ -259,9 +259,10 @@ Object Op::call_plain(PyObject* const* slots) {
 /// tell (dense tensors); here the others are copied first.
 static bool overlaps(const Tensor* target, const Tensor* operand) {
   if (operand == target || operand->storage != target->storage || operand->numel() == 0 || target->numel() == 0) return false;
-  if (operand->data == target->data && same_sizes(operand->shape, target->shape) &&
-      std::equal(operand->strides().begin(), operand->strides().end(), target->strides().begin()))
-    return false;
+  bool same = operand->data == target->data && same_sizes(operand->shape, target->shape);
+  for (int d = 0; same && d < target->ndim(); ++d)
+    same = target->size(d) == 1 || operand->stride(d) == target->stride(d);
+  if (same) return false;
   auto last = [](const Tensor* t) {
     int64_t reach = 0;
     for (int d = 0; d < t->ndim(); ++d) reach += (t->size(d) - 1) * t->stride(d);

@@ -92,7 +92,7 @@ int put_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded(
       [&] {
         if (!value || !PyBool_Check(value)) fail(ErrorKind::Type, "requires_grad must be a bool");
-        if (!is_leaf(tensor_of(self)) && value == Py_True)
+        if (value == Py_True && tensor_of(self)->grad_fn)
           fail("you can only change requires_grad flags of leaf variables.");
         set_requires_grad(tensor_of(self), value == Py_True);
         return 0;

@@ -124,7 +124,8 @@ void ForwardCheck::check(const Tensor* result, size_t index) const {
   // inf out of nan is not news, and inf out of inf is not either.
   if (!nan && !(made.inf && !given.inf && !given.nan)) return;
   int instruction = 0;
-  std::string where = source_line(adjoint_current_code(&instruction), instruction);
+  PyCodeObject* code = adjoint_current_code(&instruction);
+  std::string where = source_line(code, instruction);
   std::string statistics;
   if (anomaly_handlers.describe) {
     uint32_t before = std::exchange(mode_flags, kGradDisabled);

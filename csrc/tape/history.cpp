@@ -286,7 +286,8 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
     }
     return;
   }
-  if (create_graph) {
+  // The gradient that a non-leaf retains is replaced; a leaf's is added to in place.
+  if (create_graph || leaf->grad_fn) {
     set_grad(leaf, add_tensors(before, grad.get()));
     return;
   }
@@ -375,13 +376,15 @@ void rebase_history(Tensor* tensor, Node* node) {
     slices->edges()[i] = edge;
   }
   set_history(base, slices.get(), 0);
-  // The view's own grad_fn is made anew from the base when it is asked for.
+  // The view's own grad_fn is made anew from the base.
+  tensor->flags &= ~kRequiresGrad;
+  extra_of(tensor).seen_version = version_of(tensor) - 1;
+  if (as_object(tensor)->ob_refcnt > 1) return renew_history(tensor);
+  // It is about to die, as in x[i] = y: only if somebody asks.
   if (Node* before = std::exchange(tensor->grad_fn, nullptr)) {
     if (tensor->flags & kRetainsGrad) move_retained_grad(tensor, before);
     release(before);
   }
-  tensor->flags &= ~kRequiresGrad;
-  extra_of(tensor).seen_version = version_of(tensor) - 1;
 }
 
 }  // namespace adjoint

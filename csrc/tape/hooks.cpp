@@ -150,7 +150,8 @@ PyObject* tensor_hook_dict(Tensor* tensor) {
   NodePtr node = NodePtr::steal(edge.node);
   TensorExtra& extra = extra_of(tensor);
   auto& registered = extra_of(*node).tensor_hooks;
-  if (extra.hooks && std::find(registered.begin(), registered.end(), std::pair(edge.index, extra.hooks)) != registered.end())
+  if (extra.hooks &&
+      std::find(registered.begin(), registered.end(), std::pair(edge.index, extra.hooks)) != registered.end())
     return extra.hooks;
   Object dict = Object::steal(PyDict_New());
   if (!dict) fail_python();

@@ -34,8 +34,8 @@ void run_tensor_hooks(Node& node, TensorPtr* outputs, bool create_graph);
 /// post-accumulation hooks, node post-hooks; with the checks of anomaly mode.
 void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context);
 
-/// The dict of the hooks on the gradient of `tensor` as it is now (borrowed): hooks registered before an in-place change
-/// stay with the gradient of the former value.
+/// The dict of the hooks on the gradient of `tensor` as it is now (borrowed): hooks registered before an in-place
+/// change stay with the gradient of the former value.
 PyObject* tensor_hook_dict(Tensor* tensor);
 /// Asks for .grad of a non-leaf.
 void retain_grad(Tensor* tensor);

@@ -74,7 +74,8 @@ class SavedValue {
   }
   [[noreturn]] void fail_changed(const Node& node, uint32_t version) const;
 
-  void* owner_ = nullptr;  ///< Storage (Pieces), Tensor (Whole), PackedTensor (Packed), PyObject (Object), SavedList (List)
+  void* owner_ =
+      nullptr;  ///< Storage (Pieces), Tensor (Whole), PackedTensor (Packed), PyObject (Object), SavedList (List)
   Shape* shape_ = nullptr;
   char* data_ = nullptr;
   uint32_t version_ = 0;
@@ -84,7 +85,8 @@ class SavedValue {
 };
 
 /// Note [Saved tensor hooks]: while a pair of hooks is pushed in a thread, each tensor that a node saves is given to
-/// `pack`, the node keeps what it returns, and `unpack` makes a tensor of it when a rule asks. The innermost pair counts.
+/// `pack`, the node keeps what it returns, and `unpack` makes a tensor of it when a rule asks. The innermost pair
+/// counts.
 void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack);
 void pop_saved_tensor_hooks();
 /// While a message is set in a thread, hooks may not be pushed (null: they may). Returns the message before.

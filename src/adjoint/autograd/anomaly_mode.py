@@ -157,7 +157,7 @@ def _warn(message):
 
 def _describe(values):
     """The statistics of an op's arguments, one a line."""
-    return "".join(f"\n  input {i}: {_statistics(value)}" for i, value in enumerate(values))
+    return "".join(f"\n  input {i}: {_statistics(x)}" for i, x in enumerate(values) if x is not None)
 
 
 def _statistics(value):

@@ -59,7 +59,8 @@ class Explanation(NamedTuple):
     def __str__(self):
         return "\n".join([self.text, *(f"  - {detail}" for detail in self.details)])
 
-    __repr__ = __str__
+    def __repr__(self):
+        return str(self)
 
 
 def explain_grad(loss, p):

@@ -5,8 +5,6 @@ from typing import NamedTuple
 from .. import _C
 from . import nodes as describe
 
-_HOOK = "adjoint.inspect"
-
 
 def gradient_kind(gradient):
     """One word about a gradient: "none", "nan", "inf", "zero" (all of it) or "finite"."""
@@ -72,16 +70,14 @@ class Way:
                 kinds = [gradient_kind(gradient) for gradient, is_on_way in zip(sent, on_way, strict=True) if is_on_way]
                 found.append(Passage(node, [gradient_kind(gradient) for gradient in received], kinds))
 
-            node._post_hooks[_HOOK] = hook
+            return node.register_hook(hook)
 
-        watched = [node for node in self.nodes if id(node) in self._leads]
+        handles = [watch(node) for node in self.nodes if id(node) in self._leads]
         try:
-            for node in watched:
-                watch(node)
             self.gradient()
         finally:
-            for node in watched:
-                node._post_hooks.pop(_HOOK, None)
+            for handle in handles:
+                handle.remove()
         return found
 
 

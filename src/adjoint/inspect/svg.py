@@ -6,7 +6,7 @@ import re
 from . import nodes as describe
 from .layout import Layout
 
-CHARACTER = 6.7  # width of a monospace character at FONT
+CHARACTER = 6.9  # width of a monospace character at FONT
 FONT = 11
 LINE = 14
 PADDING = 8
@@ -60,10 +60,8 @@ class Drawing:
         self.layout = Layout(widths, self.edges)
         self.notes = [graph.summary()]
         if len(self.numbers) < len(graph):
-            self.notes.append(
-                f"Drawn: the {len(self.numbers):,} nodes nearest to the result. svg(limit=...) draws more, "
-                "though not readably; text() and dot() have all."
-            )
+            self.notes.append(f"Drawn: the {len(self.numbers):,} nodes nearest to the result.")
+            self.notes.append("All: text(limit=None), dot(), or svg(limit=...), which gets hard to read.")
         self._stack_layers()
 
     def _stack_layers(self):

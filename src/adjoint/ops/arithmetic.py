@@ -77,7 +77,7 @@ elementwise("fmod(input, other)", lambda input, other: fmod(input, other),
 
 # d(a^b) = b a^(b-1) da + a^b log(a) db; a zero exponent and a zero base get the limits that keep gradients finite.
 elementwise("pow(input, exponent)", lambda input, exponent: input**exponent,
-            types="complex integer", integers="exponent",
+            types="complex integer bool", integers="exponent",
             node="PowBackward1", number_nodes={"exponent": "PowBackward0", "input": "PowBackward2"},
             input=lambda g, input, exponent: where(exponent == 0, 0, g * conj(exponent * input ** (exponent - 1))),
             exponent=lambda g, input, exponent, out: where(
