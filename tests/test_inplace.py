@@ -88,7 +88,7 @@ def outputs_of_multi_output_views(L):
 @program
 def base_of_multi_output_views(L):
     y = matrix(L) * 2
-    first, second = y.unbind(0)
+    first, _ = y.unbind(0)
     y.mul_(2)
     return message(lambda: first.grad_fn), message(lambda: first * 2), y
 
@@ -96,7 +96,7 @@ def base_of_multi_output_views(L):
 @program
 def multi_output_views_without_grad(L):
     base = L.zeros(2, 3)
-    first, second = base.unbind(0)
+    first, _ = base.unbind(0)
     first.add_(1)
     return base, message(lambda: first.mul_(leaf(L, 1.0, 2.0, 3.0))), base
 
@@ -104,7 +104,7 @@ def multi_output_views_without_grad(L):
 @program
 def multi_output_views_under_no_grad(L):
     y = matrix(L) * 2
-    first, second = y.unbind(0)
+    first, _ = y.unbind(0)
     with L.no_grad():
         first.add_(1)
     return y.detach(), message(lambda: first.grad_fn)
@@ -578,3 +578,24 @@ def test_many_slices_of_one_base():
     y.sum().backward()
     assert x.grad.tolist() == [float(i) for i in range(1000)]
     assert plain(y)[3] == [float(i) for i in range(1000)]
+
+
+def test_view_of_a_leaf_that_is_a_view_keeps_its_history():
+    # In torch the gradient is lost here without a word.
+    x = adjoint.arange(6.0).reshape(2, 3).requires_grad_()
+    row = x[0]
+    with adjoint.no_grad():
+        x.add_(1)
+    row.sum().backward()
+    assert x.grad.tolist() == [[1.0] * 3, [0.0] * 3]
+
+
+def test_stale_view_may_be_changed_at_once():
+    # In torch only after somebody has looked at its grad_fn.
+    x = leaf(adjoint, 1.0, 2.0)
+    base = adjoint.zeros(2)
+    view = base[:1]
+    base.add_(x)
+    view.mul_(3)
+    base.sum().backward()
+    assert x.grad.tolist() == [3.0, 1.0]

@@ -19,7 +19,7 @@ steps = st.tuples(
 first = st.tuples(st.just(0), numbers, numbers, numbers, st.just(1), st.just(0))
 
 
-@settings(max_examples=1000, deadline=None, print_blob=False, database=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2000, deadline=None, print_blob=False, database=None, suppress_health_check=list(HealthCheck))
 @given(first, st.lists(steps, min_size=4, max_size=14))
 def test_hypothesis_finds_no_difference(beginning, rest):
     programs.check([beginning, *rest])

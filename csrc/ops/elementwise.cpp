@@ -13,14 +13,10 @@ constexpr int64_t kInlineFill = 32;  // elements of a number that are spread on 
 
 DType number_type(const Scalar& number) {
   switch (number.category) {
-    case Category::Bool:
-      return DType::Bool;
-    case Category::Integer:
-      return DType::Int64;
-    case Category::Float:
-      return default_dtype();
-    case Category::Complex:
-      return complex_type(default_dtype());
+    case Category::Bool: return DType::Bool;
+    case Category::Integer: return DType::Int64;
+    case Category::Float: return default_dtype();
+    case Category::Complex: return complex_type(default_dtype());
   }
   return DType::Float32;
 }
@@ -66,7 +62,8 @@ void check_integers(IntegerCheck check, DType compute, const Operand& last) {
     return;
   }
   View view{last.data, last.dtype, last.shape->ndim, last.shape->sizes(), last.shape->strides()};
-  if (kernels::count_nonzero(view) != last.shape->numel) fail("ZeroDivisionError: an integer tensor is divided by a tensor with zeros");
+  if (kernels::count_nonzero(view) != last.shape->numel)
+    fail("ZeroDivisionError: an integer tensor is divided by a tensor with zeros");
 }
 
 /// torch has no `-` for bool tensors.
@@ -75,16 +72,20 @@ void check_bool_minus(std::string_view op, const Operand* operands, int n) {
     return operand.is_number() ? operand.number.category == Category::Bool : operand.dtype == DType::Bool;
   };
   if (op == "neg" && is_bool(operands[0]))
-    fail("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-         "`logical_not()` operator instead.");
+    fail(
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+        "`~` or "
+        "`logical_not()` operator instead.");
   if ((op == "sub" || op == "rsub") && std::any_of(operands, operands + n, is_bool))
-    fail("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-         "`logical_not()` operator instead.");
+    fail(
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+        "the `~` or "
+        "`logical_not()` operator instead.");
 }
 
 /// Refuses what the op is not defined for.
-void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const Operand* operands, int n,
-                    int64_t numel) {
+void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const Operand* operands,
+                    int n, int64_t numel) {
   check_bool_minus(options.name, operands, n);
   bool half = compute == DType::Float16 || compute == DType::BFloat16;
   if (!kernel.loops[static_cast<int>(half ? DType::Float32 : compute)]) fail_not_implemented(options.name, compute);
@@ -158,7 +159,8 @@ TensorPtr fast_path(const Kernel& kernel, IntegerCheck check, const Operand* ope
       first = &operand;
       if (!operand.shape->contiguous) return {};
     } else if (operand.dtype != first->dtype ||
-               (operand.shape != first->shape && !(operand.shape->contiguous && same_sizes(operand.shape, first->shape)))) {
+               (operand.shape != first->shape &&
+                !(operand.shape->contiguous && same_sizes(operand.shape, first->shape)))) {
       return {};
     }
   }
@@ -213,7 +215,8 @@ DType result_type(const Operand* operands, int n) {
   return combine(tensors, numbers);
 }
 
-TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n, const Scalar* params) {
+TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
+                      const Scalar* params) {
   if (TensorPtr result = fast_path(kernel, options.check, operands, n, params)) return result;
   DType compute = compute_type(operands, n, options);
   ShapePtr shape = result_shape(operands, n);
@@ -229,9 +232,11 @@ void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, c
   ShapePtr shape = result_shape(operands, n);
   DType produced = kernel_result(kernel, compute);
   if (category(produced) > category(out->dtype))
-    fail("result type ", info(produced).legacy_name, " can't be cast to the desired output type ", info(out->dtype).legacy_name);
+    fail("result type ", info(produced).legacy_name, " can't be cast to the desired output type ",
+         info(out->dtype).legacy_name);
   if (!same_sizes(shape.get(), out->shape))
-    fail("output with shape ", to_string(out->sizes()), " doesn't match the broadcast shape ", to_string(shape->size_span()));
+    fail("output with shape ", to_string(out->sizes()), " doesn't match the broadcast shape ",
+         to_string(shape->size_span()));
   check_operands(kernel, options, compute, operands, n, shape->numel);
   run(kernel, compute, out->view(), operands, n, params);
 }

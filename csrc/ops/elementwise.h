@@ -9,10 +9,10 @@ namespace adjoint::ops {
 
 /// A tensor or a Python number, as an elementwise op sees it. Points into memory that the caller keeps alive.
 struct Operand {
-  Shape* shape;    ///< null for a number
+  Shape* shape;  ///< null for a number
   char* data;
   DType dtype;
-  Scalar number;   ///< valid when shape is null
+  Scalar number;  ///< valid when shape is null
 
   void set(const Tensor* tensor) { set(tensor->shape, tensor->data, tensor->dtype); }
   void set(Shape* its_shape, char* its_data, DType its_dtype) {
@@ -35,13 +35,14 @@ DType result_type(const Operand* operands, int n);
 enum class IntegerCheck : uint8_t { None, Divisor, Exponent };
 
 struct ElementwiseOptions {
-  const char* name;      ///< for messages
-  bool promote_float;    ///< integers compute in the default float type
+  const char* name;    ///< for messages
+  bool promote_float;  ///< integers compute in the default float type
   IntegerCheck check = IntegerCheck::None;
 };
 
 /// kernel(operands...) in a fresh tensor.
-TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n, const Scalar* params);
+TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
+                      const Scalar* params);
 /// The same into `out`, whose sizes must be those of the result; its type may differ if the result can be cast to it.
 void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params, Tensor* out);

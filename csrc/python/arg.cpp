@@ -35,7 +35,8 @@ bool to_scalar(PyObject* object, Scalar* scalar) {
     *scalar = Scalar::of(complex128(value.real, value.imag));
     return true;
   }
-  if (is_tensor(object) || !PyObject_HasAttrString(object, "dtype") || !PyObject_HasAttrString(object, "item")) return false;
+  if (is_tensor(object) || !PyObject_HasAttrString(object, "dtype") || !PyObject_HasAttrString(object, "item"))
+    return false;
   // A NumPy scalar (or a 0-d array): its item() is a Python number.
   Object shape = Object::steal(PyObject_GetAttrString(object, "shape"));
   if (!shape) {
@@ -50,14 +51,10 @@ bool to_scalar(PyObject* object, Scalar* scalar) {
 
 Object from_scalar(const Scalar& scalar) {
   switch (scalar.category) {
-    case Category::Bool:
-      return checked(PyBool_FromLong(scalar.integer != 0));
-    case Category::Integer:
-      return checked(PyLong_FromLongLong(scalar.integer));
-    case Category::Float:
-      return checked(PyFloat_FromDouble(scalar.real));
-    case Category::Complex:
-      return checked(PyComplex_FromDoubles(scalar.real, scalar.imaginary));
+    case Category::Bool: return checked(PyBool_FromLong(scalar.integer != 0));
+    case Category::Integer: return checked(PyLong_FromLongLong(scalar.integer));
+    case Category::Float: return checked(PyFloat_FromDouble(scalar.real));
+    case Category::Complex: return checked(PyComplex_FromDoubles(scalar.real, scalar.imaginary));
   }
   return {};
 }
@@ -65,14 +62,12 @@ Object from_scalar(const Scalar& scalar) {
 TensorPtr to_tensor(PyObject* object) {
   if (is_tensor(object)) return TensorPtr::borrow(as_tensor(object));
   Scalar scalar;
-  if (!to_scalar(object, &scalar)) fail(ErrorKind::Type, "expected a Tensor or a number, not ", Py_TYPE(object)->tp_name);
+  if (!to_scalar(object, &scalar))
+    fail(ErrorKind::Type, "expected a Tensor or a number, not ", Py_TYPE(object)->tp_name);
   switch (scalar.category) {
-    case Category::Bool:
-      return scalar_tensor(scalar.integer != 0);
-    case Category::Integer:
-      return scalar_tensor(scalar.integer);
-    case Category::Float:
-      return scalar_tensor(scalar.real, default_dtype());
+    case Category::Bool: return scalar_tensor(scalar.integer != 0);
+    case Category::Integer: return scalar_tensor(scalar.integer);
+    case Category::Float: return scalar_tensor(scalar.real, default_dtype());
     case Category::Complex:
       return scalar_tensor(complex128(scalar.real, scalar.imaginary), complex_type(default_dtype()));
   }
@@ -101,7 +96,8 @@ void Arg::wrong_type(const char* expected) const {
 Arg::operator Tensor*() const {
   if (!is_tensor(object)) wrong_type("Tensor");
   Tensor* tensor = as_tensor(object);
-  if (tensor->device == DeviceType::Meta) fail(op, "(): argument '", name, "' is on the meta device, which holds no values");
+  if (tensor->device == DeviceType::Meta)
+    fail(op, "(): argument '", name, "' is on the meta device, which holds no values");
   return tensor;
 }
 Arg::operator std::optional<Tensor*>() const {
@@ -188,7 +184,8 @@ Arg::operator std::vector<Tensor*>() const {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
     if (!is_tensor(item))
-      fail(ErrorKind::Type, op, "(): expected Tensor as element ", i, " in argument '", name, "', but got ", Py_TYPE(item)->tp_name);
+      fail(ErrorKind::Type, op, "(): expected Tensor as element ", i, " in argument '", name, "', but got ",
+           Py_TYPE(item)->tp_name);
     tensors.push_back(as_tensor(item));
   }
   return tensors;

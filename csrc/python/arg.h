@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <tuple>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/scalar.h"
@@ -31,7 +31,7 @@ class Ints {
 
 /// Converts on demand: `ops::sum(Arg{...}, Arg{...})` lets the parameter types of `sum` say what is expected.
 struct Arg {
-  PyObject* object;        ///< borrowed
+  PyObject* object;  ///< borrowed
   const char* op;
   const char* name;
 

@@ -27,8 +27,8 @@ bool contains(PyObject* tuple, PyObject* item) {
   return std::find(items, items + PyTuple_GET_SIZE(tuple), item) != items + PyTuple_GET_SIZE(tuple);
 }
 
-/// The nodes of one Function class. Saved values: the ctx, the argument positions of the edges, the origins of the saved
-/// tensors, then the saved tensors.
+/// The nodes of one Function class. Saved values: the ctx, the argument positions of the edges, the origins of the
+/// saved tensors, then the saved tensors.
 class FunctionKind final : public NodeKind {
  public:
   explicit FunctionKind(std::string name) : NodeKind(std::move(name)) {}
@@ -47,7 +47,8 @@ class FunctionKind final : public NodeKind {
       owned.push_back(incoming(node, i, outputs[i], materialize.get() == Py_True));
       args.push_back(owned.back().get());
     }
-    Object backward = checked(PyObject_GetAttrString(checked(PyObject_GetAttrString(context, "_function")).get(), "_backward"));
+    Object backward =
+        checked(PyObject_GetAttrString(checked(PyObject_GetAttrString(context, "_function")).get(), "_backward"));
     Object answer;
     {
       // For ctx.saved_tensors; not kept, since the node owns the ctx.
@@ -146,7 +147,10 @@ PyObject* py_function_kind(PyObject*, PyObject* name) {
 class Outputs {
  public:
   Outputs(Node& node, PyObject* ctx, PyObject* args)
-      : node_(node), args_(args), dirty_(attribute_or_none(ctx, "dirty_tensors")), plain_(attribute_or_none(ctx, "non_differentiable")) {}
+      : node_(node),
+        args_(args),
+        dirty_(attribute_or_none(ctx, "dirty_tensors")),
+        plain_(attribute_or_none(ctx, "non_differentiable")) {}
 
   /// The object that the user gets for output i.
   Object attach(uint32_t i, PyObject* output) {
@@ -155,7 +159,9 @@ class Outputs {
     bool is_input = contains(args_, output);
     if (contains(dirty_.get(), output)) {
       if (!is_input)
-        fail("a tensor that was not an input of the Function is marked as dirty; mark_dirty() takes inputs that forward changed");
+        fail(
+            "a tensor that was not an input of the Function is marked as dirty; mark_dirty() takes inputs that forward "
+            "changed");
       ++returned_dirty_;
       if (requires_grad(tensor) && is_leaf(tensor))
         fail("a leaf Variable that requires grad has been used in an in-place operation.");
@@ -177,8 +183,10 @@ class Outputs {
 
   void check_dirty() const {
     if (PyTuple_Check(dirty_.get()) && returned_dirty_ != PyTuple_GET_SIZE(dirty_.get()))
-      fail("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
-           "inplace must all be outputs of the Function.");
+      fail(
+          "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+          "modified "
+          "inplace must all be outputs of the Function.");
   }
 
  private:
@@ -236,7 +244,8 @@ PyObject* py_function_record(PyObject*, PyObject* const* call, Py_ssize_t nargs)
     NodePtr node = make_node(*kind, n_outputs, n_edges, static_cast<uint32_t>(FunctionKind::kTensors + n_saved));
     node->saved()[FunctionKind::kCtx].save_object(ctx);
     Object kept = checked(PyTuple_New(static_cast<Py_ssize_t>(positions.size())));
-    for (size_t i = 0; i < positions.size(); ++i) PyTuple_SET_ITEM(kept.get(), i, checked(PyLong_FromLong(positions[i])).take());
+    for (size_t i = 0; i < positions.size(); ++i)
+      PyTuple_SET_ITEM(kept.get(), i, checked(PyLong_FromLong(positions[i])).take());
     node->saved()[FunctionKind::kPositions].save_object(kept.get());
     for (uint32_t e = 0; e < n_edges; ++e) set_edge(*node, e, as_tensor(PyTuple_GET_ITEM(args, positions[e + 1])));
 

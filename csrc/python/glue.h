@@ -19,8 +19,10 @@ Object call_kernel(Result (*kernel)(Parameters...), const char* op, const char* 
 
 /// The parameter types of `kernel` say what each argument is converted to.
 template <size_t N, class Result, class... Parameters>
-Object call_kernel(Result (*kernel)(Parameters...), const char* op, const char* const (&names)[N], PyObject* const* slots) {
-  static_assert(N == sizeof...(Parameters), "the op's signature and its C++ function differ in their number of arguments");
+Object call_kernel(Result (*kernel)(Parameters...), const char* op, const char* const (&names)[N],
+                   PyObject* const* slots) {
+  static_assert(N == sizeof...(Parameters),
+                "the op's signature and its C++ function differ in their number of arguments");
   return call_kernel(kernel, op, names, slots, std::make_index_sequence<N>());
 }
 

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/mode.h"
 #include "python/op_object.h"
 #include "python/types.h"
 #include "tape/history.h"
-#include "core/mode.h"
 
 namespace adjoint {
 
@@ -48,8 +48,12 @@ TensorPtr cast_recorded(Tensor* tensor, DType dtype) {
   return as_result(call_op(cached_op("to_dtype", [] {}), {as_object(tensor), python::dtype_object(dtype)}));
 }
 
-TensorPtr clone_recorded(Tensor* tensor) { return as_result(call_op(cached_op("clone", [] {}), {as_object(tensor)})); }
-TensorPtr contiguous_recorded(Tensor* tensor) { return as_result(call_op(cached_op("contiguous", [] {}), {as_object(tensor)})); }
+TensorPtr clone_recorded(Tensor* tensor) {
+  return as_result(call_op(cached_op("clone", [] {}), {as_object(tensor)}));
+}
+TensorPtr contiguous_recorded(Tensor* tensor) {
+  return as_result(call_op(cached_op("contiguous", [] {}), {as_object(tensor)}));
+}
 
 void copy_recorded(Tensor* target, Tensor* source) {
   call_in_place(cached_op("copy", [] {}), {as_object(target), as_object(source)});
@@ -93,7 +97,8 @@ TensorPtr view_recorded(Tensor* base, DType dtype, const Shape* shape, int64_t o
     fail("an in-place change of a view with another dtype than its base cannot be recorded; got ", info(dtype).name,
          " on ", info(base->dtype).name, "; use the out-of-place form");
   int last = base->ndim() - 1;
-  if (last >= 0 && base->size(last) == 2 && base->stride(last) == 1) return part_of(as_complex(base).get(), shape, offset);
+  if (last >= 0 && base->size(last) == 2 && base->stride(last) == 1)
+    return part_of(as_complex(base).get(), shape, offset);
   std::vector<int64_t> sizes(shape->sizes(), shape->sizes() + shape->ndim), strides;
   for (int d = 0; d < shape->ndim; ++d) strides.push_back(2 * shape->strides()[d]);
   sizes.push_back(2);
@@ -106,7 +111,7 @@ NodePtr view_node(Tensor* base, const Tensor* view) {
   GradModeGuard recording(true);
   if (base->dtype != view->dtype) {
     TensorPtr fresh = view_recorded(base, view->dtype, view->shape, offset);
-    return fresh->grad_fn ? NodePtr::borrow(fresh->grad_fn) : NodePtr();
+    return NodePtr::borrow(fresh->grad_fn);
   }
   Object size = make_tuple(view->sizes()), stride = make_tuple(view->strides());
   Object start = python::checked(PyLong_FromLongLong(offset));

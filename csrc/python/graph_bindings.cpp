@@ -39,20 +39,16 @@ Object make_saved_tensor(Node& node, uint32_t index, int64_t entry = -1) {
 
 void saved_dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
-  if (Node* node = std::exchange(as_saved(self)->node, nullptr)) release(node);
+  release(as_saved(self)->node);
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
+/// There is no clear: the node always breaks a cycle, and a SavedTensor without its node could not be asked anything.
 int saved_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(as_object(as_saved(self)->node));
-  return 0;
-}
-
-int saved_clear(PyObject* self) {
-  if (Node* node = std::exchange(as_saved(self)->node, nullptr)) release(node);
   return 0;
 }
 
@@ -142,7 +138,6 @@ PyGetSetDef saved_getset[] = {
 PyType_Slot saved_slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(saved_dealloc)},
     {Py_tp_traverse, reinterpret_cast<void*>(saved_traverse)},
-    {Py_tp_clear, reinterpret_cast<void*>(saved_clear)},
     {Py_tp_new, reinterpret_cast<void*>(saved_new)},
     {Py_tp_methods, saved_methods},
     {Py_tp_getset, saved_getset},

@@ -45,8 +45,8 @@ PyObject* py_set_blas_path(PyObject*, PyObject* value) {
 }
 PyObject* py_memory_stats(PyObject*, PyObject*) {
   MemoryStats stats = memory_stats();
-  return Py_BuildValue("{s:L,s:L,s:L}", "current", static_cast<long long>(stats.current), "peak", static_cast<long long>(stats.peak),
-                       "cached", static_cast<long long>(stats.cached));
+  return Py_BuildValue("{s:L,s:L,s:L}", "current", static_cast<long long>(stats.current), "peak",
+                       static_cast<long long>(stats.peak), "cached", static_cast<long long>(stats.cached));
 }
 PyObject* py_reset_peak(PyObject*, PyObject*) {
   reset_peak_memory();
@@ -76,7 +76,8 @@ PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 PyObject* py_promote_types(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
     if (nargs != 2) fail(ErrorKind::Type, "promote_types() takes 2 arguments");
-    return Py_NewRef(dtype_object(promote(Arg{args[0], "promote_types", "type1"}, Arg{args[1], "promote_types", "type2"})));
+    return Py_NewRef(
+        dtype_object(promote(Arg{args[0], "promote_types", "type1"}, Arg{args[1], "promote_types", "type2"})));
   });
 }
 
@@ -100,7 +101,15 @@ PyMethodDef functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "adjoint._C", "The native core of adjoint.", -1, functions, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                          "adjoint._C",
+                          "The native core of adjoint.",
+                          -1,
+                          functions,
+                          nullptr,
+                          nullptr,
+                          nullptr,
+                          nullptr};
 
 }  // namespace
 

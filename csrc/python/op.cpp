@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "core/lock.h"
+#include "core/mode.h"
 #include "kernels/copy.h"
 #include "python/types.h"
 #include "tape/anomaly.h"
 #include "tape/history.h"
-#include "core/mode.h"
 
 namespace adjoint::python {
 namespace {
@@ -27,7 +27,8 @@ bool object_requires_grad(PyObject* object) {
 /// A tensor that has a shape and a type but no memory: what a rule gets for `input_meta`.
 TensorPtr meta_tensor(Shape* shape, DType dtype) {
   static Storage* nothing = allocate_storage(0);
-  TensorPtr meta = make_tensor(StoragePtr::borrow(nothing), nothing->data, ShapePtr::borrow(shape), dtype, DeviceType::Meta);
+  TensorPtr meta =
+      make_tensor(StoragePtr::borrow(nothing), nothing->data, ShapePtr::borrow(shape), dtype, DeviceType::Meta);
   meta->flags |= kSpecial;
   return meta;
 }
@@ -40,10 +41,12 @@ TensorPtr zeros_of(const OutputMeta& meta) {
 
 Object meta_of(PyObject* object) {
   if (!is_sequence(object))
-    return is_tensor(object) ? wrap(meta_tensor(as_tensor(object)->shape, as_tensor(object)->dtype)) : Object::borrow(object);
+    return is_tensor(object) ? wrap(meta_tensor(as_tensor(object)->shape, as_tensor(object)->dtype))
+                             : Object::borrow(object);
   Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
   Object metas = checked(PyTuple_New(n));
-  for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(metas.get(), i, meta_of(PySequence_Fast_GET_ITEM(object, i)).take());
+  for (Py_ssize_t i = 0; i < n; ++i)
+    PyTuple_SET_ITEM(metas.get(), i, meta_of(PySequence_Fast_GET_ITEM(object, i)).take());
   return metas;
 }
 
@@ -52,21 +55,18 @@ TensorPtr number_tensor(PyObject* number) {
   Scalar scalar;
   to_scalar(number, &scalar);
   switch (scalar.category) {
-    case Category::Bool:
-      return scalar_tensor(scalar.integer != 0);
-    case Category::Integer:
-      return scalar_tensor(scalar.integer);
-    case Category::Float:
-      return scalar_tensor(scalar.real);
-    case Category::Complex:
-      return scalar_tensor(complex128(scalar.real, scalar.imaginary));
+    case Category::Bool: return scalar_tensor(scalar.integer != 0);
+    case Category::Integer: return scalar_tensor(scalar.integer);
+    case Category::Float: return scalar_tensor(scalar.real);
+    case Category::Complex: return scalar_tensor(complex128(scalar.real, scalar.imaginary));
   }
   return {};
 }
 
 }  // namespace
 
-Op::Op(std::string op_name, std::string node, Kind op_kind) : NodeKind(std::move(node)), name(std::move(op_name)), kind(op_kind) {}
+Op::Op(std::string op_name, std::string node, Kind op_kind)
+    : NodeKind(std::move(node)), name(std::move(op_name)), kind(op_kind) {}
 
 // ---- Binding arguments
 
@@ -88,8 +88,8 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
     std::copy(args, args + taken, slots);
   } else {
     if (nargs > static_cast<size_t>(positional))
-      fail(ErrorKind::Type, name, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ", nargs,
-           nargs == 1 ? " was" : " were", " given");
+      fail(ErrorKind::Type, name, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ",
+           nargs, nargs == 1 ? " was" : " were", " given");
     std::copy(args, args + nargs, slots);
     for (size_t i = nargs; i < n; ++i) slots[i] = nullptr;
   }
@@ -116,14 +116,16 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
         if (slot == n) fail(ErrorKind::Type, name, "() got an unexpected keyword argument '", text, "'");
       }
       if (slots[slot])
-        fail(ErrorKind::Type, name, "() got multiple values for argument '", PyUnicode_AsUTF8(arguments[slot].name.get()), "'");
+        fail(ErrorKind::Type, name, "() got multiple values for argument '",
+             PyUnicode_AsUTF8(arguments[slot].name.get()), "'");
       slots[slot] = value;
     }
   }
   for (size_t i = 0; i < n; ++i) {
     if (slots[i]) continue;
     if (!arguments[i].default_value)
-      fail(ErrorKind::Type, name, "() missing 1 required positional arguments: \"", PyUnicode_AsUTF8(arguments[i].name.get()), "\"");
+      fail(ErrorKind::Type, name, "() missing 1 required positional arguments: \"",
+           PyUnicode_AsUTF8(arguments[i].name.get()), "\"");
     slots[i] = arguments[i].default_value.get();
   }
   return out;
@@ -149,13 +151,14 @@ void Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* p
     }
   }
   if (!any_tensor && n_operands < 2)
-    fail(ErrorKind::Type, name, "(): argument '", PyUnicode_AsUTF8(arguments[0].name.get()), "' (position 1) must be Tensor, not ",
-         Py_TYPE(slots[0])->tp_name);
+    fail(ErrorKind::Type, name, "(): argument '", PyUnicode_AsUTF8(arguments[0].name.get()),
+         "' (position 1) must be Tensor, not ", Py_TYPE(slots[0])->tp_name);
   for (size_t i = n_operands; i < arguments.size(); ++i) {
     const Argument& argument = arguments[i];
     Scalar& param = params[i - n_operands];
-    param = slots[i] == argument.default_value.get() ? argument.default_scalar
-                                                     : Scalar(Arg{slots[i], name.c_str(), PyUnicode_AsUTF8(argument.name.get())});
+    param = slots[i] == argument.default_value.get()
+                ? argument.default_scalar
+                : Scalar(Arg{slots[i], name.c_str(), PyUnicode_AsUTF8(argument.name.get())});
   }
 }
 
@@ -244,7 +247,8 @@ Object Op::call_plain(PyObject* const* slots) {
       save_outputs(*node, recorded, outputs);
       for (uint32_t i = 0; i < n; ++i) {
         set_output_meta(*node, i, outputs[i]);
-        bool differentiable = output_is_differentiable.empty() || (i < output_is_differentiable.size() && output_is_differentiable[i]);
+        bool differentiable =
+            output_is_differentiable.empty() || (i < output_is_differentiable.size() && output_is_differentiable[i]);
         if (differentiable && is_differentiable(outputs[i]->dtype)) set_history(outputs[i], node.get(), i);
       }
     }
@@ -255,10 +259,11 @@ Object Op::call_plain(PyObject* const* slots) {
 
 // ---- In place, and out=
 
-/// Operands that overlap the target without being it are read while they are overwritten: torch refuses them when it can
-/// tell (dense tensors); here the others are copied first.
+/// Operands that overlap the target without being it are read while they are overwritten: torch refuses them when it
+/// can tell (dense tensors); here the others are copied first.
 static bool overlaps(const Tensor* target, const Tensor* operand) {
-  if (operand == target || operand->storage != target->storage || operand->numel() == 0 || target->numel() == 0) return false;
+  if (operand == target || operand->storage != target->storage || operand->numel() == 0 || target->numel() == 0)
+    return false;
   bool same = operand->data == target->data && same_sizes(operand->shape, target->shape);
   for (int d = 0; same && d < target->ndim(); ++d)
     same = target->size(d) == 1 || operand->stride(d) == target->stride(d);
@@ -270,8 +275,10 @@ static bool overlaps(const Tensor* target, const Tensor* operand) {
   };
   if (last(operand) <= target->data || last(target) <= operand->data) return false;
   if (is_dense(operand->shape) && is_dense(target->shape))
-    fail("unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-         "Please clone() the tensor before performing the operation.");
+    fail(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+        "location. "
+        "Please clone() the tensor before performing the operation.");
   return true;
 }
 
@@ -314,9 +321,11 @@ void Op::call_in_place(PyObject* const* slots) {
     if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
     Tensor* value = as_tensor(result.get());
     if (!same_sizes(value->shape, target->shape))
-      fail("output with shape ", to_string(target->sizes()), " doesn't match the broadcast shape ", to_string(value->sizes()));
+      fail("output with shape ", to_string(target->sizes()), " doesn't match the broadcast shape ",
+           to_string(value->sizes()));
     if (category(value->dtype) > category(target->dtype))
-      fail("result type ", info(value->dtype).legacy_name, " can't be cast to the desired output type ", info(target->dtype).legacy_name);
+      fail("result type ", info(value->dtype).legacy_name, " can't be cast to the desired output type ",
+           info(target->dtype).legacy_name);
     if (value != target) kernels::copy(value->view(), target->view());
   }
   bump_version(target);
@@ -332,7 +341,9 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
   bool several = is_sequence(out);
   auto refuse = [&](PyObject* object) {
     if (grad_enabled() && object_requires_grad(object))
-      fail(name, "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
+      fail(name,
+           "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+           "requires grad.");
   };
   for (uint8_t slot : edge_slots) refuse(slots[slot]);
   refuse(out);
@@ -340,7 +351,8 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
   GradModeGuard no_grad(false);
   Object result = call(slots);
   if (!several) {
-    if (!is_tensor(result.get())) fail(ErrorKind::Type, name, "(): out= must be a tuple of tensors for several results");
+    if (!is_tensor(result.get()))
+      fail(ErrorKind::Type, name, "(): out= must be a tuple of tensors for several results");
     write_out(name.c_str(), as_tensor(out), as_tensor(result.get()));
     return Object::borrow(out);
   }
@@ -442,30 +454,28 @@ Object Op::unpack_item(Node& node, uint32_t index) const {
   const SavedItem& item = items[index];
   SavedValue& value = node.saved()[index];
   switch (value.kind()) {
-    case SavedValue::Kind::Empty:
-      fail_released(node);
+    case SavedValue::Kind::Empty: fail_released(node);
     case SavedValue::Kind::Object:
       // A rule of an elementwise op is written for tensors: a number operand comes as one, in full precision.
       if (kind == Kind::Elementwise && item.index < n_operands) return wrap(number_tensor(value.object()));
       return Object::borrow(value.object());
-    case SavedValue::Kind::Meta:
-      return wrap(meta_tensor(value.shape(), value.dtype()));
+    case SavedValue::Kind::Meta: return wrap(meta_tensor(value.shape(), value.dtype()));
     case SavedValue::Kind::List: {
       uint32_t edge = edge_of_slot(node, item.index);
       Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.list_size())));
       for (size_t i = 0; i < value.list_size(); ++i) {
         const SavedValue& entry = value.list_item(i);
-        Object unpacked = entry.is_tensor()
-                              ? wrap(entry.unpack_with_edge(node, edge == UINT32_MAX ? nullptr : &node.edges()[edge + i]))
-                              : Object::borrow(entry.object());
+        Object unpacked =
+            entry.is_tensor()
+                ? wrap(entry.unpack_with_edge(node, edge == UINT32_MAX ? nullptr : &node.edges()[edge + i]))
+                : Object::borrow(entry.object());
         PyTuple_SET_ITEM(tuple.get(), i, unpacked.take());
       }
       return tuple;
     }
     case SavedValue::Kind::Pieces:
     case SavedValue::Kind::Whole:
-    case SavedValue::Kind::Packed:
-      break;
+    case SavedValue::Kind::Packed: break;
   }
   if (item.what == SavedItem::What::Output) {
     Edge self{&node, item.index};
@@ -536,7 +546,8 @@ Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients) c
   return checked(PyObject_Vectorcall(rule.callable.get(), args + 1, n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
 }
 
-void Op::apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t count) const {
+void Op::apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges,
+                         uint32_t count) const {
   Object answer = call_rule(rule, node, gradients);
   Object sequence = checked(PySequence_Fast(answer.get(), "the rule of a list of tensors must return a sequence"));
   if (PySequence_Fast_GET_SIZE(sequence.get()) != static_cast<Py_ssize_t>(count))

@@ -23,33 +23,33 @@ extern const GlueEntry kGlue[];
 inline constexpr int kMaxArguments = 16;
 
 struct Argument {
-  Object name;              ///< interned
-  Object default_value;     ///< null: required
-  Scalar default_scalar;    ///< elementwise params: the default, parsed
+  Object name;            ///< interned
+  Object default_value;   ///< null: required
+  Scalar default_scalar;  ///< elementwise params: the default, parsed
 };
 
 /// Something that rules ask for, kept in a node: the value or the metadata of an argument, or a result.
 struct SavedItem {
   enum class What : uint8_t { Argument, ArgumentMeta, Output, OutputMeta };
   What what;
-  uint8_t index;            ///< argument slot or output number
-  std::string name;         ///< as rules call it
+  uint8_t index;     ///< argument slot or output number
+  std::string name;  ///< as rules call it
 };
 
 struct RuleParameter {
   enum class Source : uint8_t { Gradient, Item };
   Source source;
-  uint8_t index;            ///< output number, or item number
+  uint8_t index;  ///< output number, or item number
 };
 
 /// The derivative with respect to one argument.
 struct Rule {
   bool differentiable = false;
-  bool identity = false;           ///< `lambda g: g`
-  bool zero = false;               ///< a comparison written in place: no gradient passes
+  bool identity = false;  ///< `lambda g: g`
+  bool zero = false;      ///< a comparison written in place: no gradient passes
   Object callable;
-  const Kernel* fused = nullptr;   ///< elementwise first order
-  uint32_t items = 0;              ///< bit set of the items that it uses
+  const Kernel* fused = nullptr;  ///< elementwise first order
+  uint32_t items = 0;             ///< bit set of the items that it uses
   std::vector<RuleParameter> parameters;
 };
 
@@ -62,26 +62,26 @@ class Op final : public NodeKind {
   std::string name;
   Kind kind;
   std::vector<Argument> arguments;
-  int positional = 0;              ///< arguments that may be given by position
-  int varargs = -1;                ///< the slot that takes all further positional arguments as a tuple
-  bool has_out = false;            ///< accepts out=
+  int positional = 0;    ///< arguments that may be given by position
+  int varargs = -1;      ///< the slot that takes all further positional arguments as a tuple
+  bool has_out = false;  ///< accepts out=
   // Elementwise
   const Kernel* kernel = nullptr;
   ops::ElementwiseOptions options{};
   int n_operands = 0;
   // Others
   Glue glue = nullptr;
-  Object forward;                  ///< a Python callable
-  Object result_type;              ///< named tuple of several results
-  int list_slot = -1;              ///< the argument that is a sequence of tensors
+  Object forward;      ///< a Python callable
+  Object result_type;  ///< named tuple of several results
+  int list_slot = -1;  ///< the argument that is a sequence of tensors
   // Gradients
-  std::vector<Rule> rules;         ///< by slot; empty rule: no gradient
-  std::vector<uint8_t> edge_slots; ///< slots that have a rule
+  std::vector<Rule> rules;          ///< by slot; empty rule: no gradient
+  std::vector<uint8_t> edge_slots;  ///< slots that have a rule
   std::vector<SavedItem> items;
-  uint32_t output_items = 0;       ///< bit set of the items that are results or their metadata
+  uint32_t output_items = 0;  ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
-  Op* square = nullptr;                    ///< pow: used instead for floats when the exponent is 2 ...
-  Op* power = nullptr;                     ///< ... and when it is another number but 0
+  Op* square = nullptr;  ///< pow: used instead for floats when the exponent is 2 ...
+  Op* power = nullptr;   ///< ... and when it is another number but 0
   bool has_variants = false;
   Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
 
@@ -92,7 +92,8 @@ class Op final : public NodeKind {
   /// Computes into `out` (a tensor, or a tuple of them), which is resized to fit; nothing is recorded.
   Object call_out(PyObject* const* slots, PyObject* out);
 
-  /// Fills slots from a vectorcall; returns the out= argument (borrowed) or null. `owned` keeps collected varargs alive.
+  /// Fills slots from a vectorcall; returns the out= argument (borrowed) or null. `owned` keeps collected varargs
+  /// alive.
   PyObject* bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObject** slots, Object& owned) const;
 
   /// Bit set of the slots whose arguments require grad; 0 when the call need not be recorded.
@@ -119,7 +120,8 @@ class Op final : public NodeKind {
   /// Bit set of the items that the rules of these slots use.
   uint32_t used_items(uint32_t recorded) const;
   void save_argument(SavedValue& value, PyObject* argument) const;
-  void apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t count) const;
+  void apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges,
+                       uint32_t count) const;
   TensorPtr run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const;
   Object call_rule(const Rule& rule, Node& node, const TensorPtr* gradients) const;
   /// What a rule receives for an item: a tensor with its history, a meta tensor, or the argument as it was.

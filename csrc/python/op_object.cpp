@@ -13,8 +13,8 @@ namespace {
 struct OpObject {
   PyObject_HEAD
   vectorcallfunc vectorcall;
-  Op* op;              ///< null until declared
-  PyObject* composite; ///< a Python function instead of an op, owned
+  Op* op;               ///< null until declared
+  PyObject* composite;  ///< a Python function instead of an op, owned
   bool in_place;
   PyObject* name;
   PyObject* doc;
@@ -81,8 +81,8 @@ PyType_Slot op_slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call
                           {Py_tp_methods, op_methods},
                           {0, nullptr}};
 PyType_Spec op_spec = {"adjoint._C.Op", sizeof(OpObject), 0,
-                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
-                           Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                           Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                        op_slots};
 
 OpObject* op_object(std::string_view name) {
@@ -170,7 +170,8 @@ uint8_t item_number(Op& op, const std::vector<std::string>& outputs, const std::
   return number;
 }
 
-void read_rule(Op& op, const std::vector<std::string>& outputs, const std::string& argument, PyObject* callable, PyObject* uses) {
+void read_rule(Op& op, const std::vector<std::string>& outputs, const std::string& argument, PyObject* callable,
+               PyObject* uses) {
   int slot = slot_of(op, argument);
   if (slot < 0) fail(ErrorKind::Value, op.name, ": a rule is given for '", argument, "', which is no argument");
   Rule& rule = op.rules[slot];
@@ -198,7 +199,8 @@ void read_rules(Op& op, PyObject* declaration) {
   std::vector<std::string> outputs;
   Object names = get(declaration, "outputs");
   if (names.get() != Py_None) {
-    for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i) outputs.push_back(text(PyTuple_GET_ITEM(names.get(), i)));
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i)
+      outputs.push_back(text(PyTuple_GET_ITEM(names.get(), i)));
   }
   op.rules.resize(op.arguments.size());
   Object rules = get(declaration, "rules");
@@ -207,7 +209,8 @@ void read_rules(Op& op, PyObject* declaration) {
   for (const Argument& argument : op.arguments) {  // in signature order, whatever the order of the rules
     PyObject* callable = PyDict_GetItemWithError(rules.get(), argument.name.get());
     if (!callable) continue;
-    read_rule(op, outputs, text(argument.name.get()), callable, PyDict_GetItemWithError(uses.get(), argument.name.get()));
+    read_rule(op, outputs, text(argument.name.get()), callable,
+              PyDict_GetItemWithError(uses.get(), argument.name.get()));
     op.rules[op.edge_slots.back()].identity = PySequence_Contains(identity.get(), argument.name.get()) == 1;
   }
   for (const std::string& output : outputs) {
@@ -231,7 +234,7 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
     op->kernel = find_kernel(op->name.c_str());
     if (!op->kernel) fail(op->name, ": no kernel of this name was generated; rebuild the package");
     Object check = get(declaration, "integers");
-    auto integers = check.get() == Py_None          ? ops::IntegerCheck::None
+    auto integers = check.get() == Py_None           ? ops::IntegerCheck::None
                     : text(check.get()) == "divisor" ? ops::IntegerCheck::Divisor
                                                      : ops::IntegerCheck::Exponent;
     op->options = {op->name.c_str(), text(get(declaration, "promote").get()) == "float", integers};
@@ -351,7 +354,8 @@ static Object as_operand(PyObject* object) {
   if (is_operand(object, &scratch)) return Object::borrow(object);
   if (!PyObject_HasAttrString(object, "__array_interface__")) return {};
   Object array = checked(PyObject_CallMethod(object, "__array__", nullptr));
-  static PyObject* as_tensor = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("adjoint._C")).get(), "as_tensor")).take();
+  static PyObject* as_tensor =
+      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("adjoint._C")).get(), "as_tensor")).take();
   return checked(PyObject_CallOneArg(as_tensor, array.get()));
 }
 

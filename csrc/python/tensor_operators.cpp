@@ -36,7 +36,8 @@ PyObject* in_place(PyObject* a, PyObject* b) {
 
 /// number - tensor is one node, as in torch.
 PyObject* subtract(PyObject* a, PyObject* b) {
-  return guarded([&] { return is_tensor(a) ? call_binary(named_op<"sub">(), a, b) : call_binary(named_op<"rsub">(), b, a); });
+  return guarded(
+      [&] { return is_tensor(a) ? call_binary(named_op<"sub">(), a, b) : call_binary(named_op<"rsub">(), b, a); });
 }
 /// number / tensor is number * reciprocal, as in torch.
 PyObject* divide(PyObject* a, PyObject* b) {
@@ -60,7 +61,8 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
     if (as_tensor(a)->ndim() == 2 && as_tensor(b)->ndim() == 2) return call_op(named_op<"mm">(), {a, b}).take();
-    static PyObject* matmul = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "matmul")).take();
+    static PyObject* matmul =
+        checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "matmul")).take();
     return PyObject_CallFunctionObjArgs(matmul, a, b, nullptr);
   });
 }
@@ -75,18 +77,12 @@ PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
-    case Py_EQ:
-      return binary<"eq">(a, b);
-    case Py_NE:
-      return binary<"ne">(a, b);
-    case Py_LT:
-      return binary<"lt">(a, b);
-    case Py_LE:
-      return binary<"le">(a, b);
-    case Py_GT:
-      return binary<"gt">(a, b);
-    default:
-      return binary<"ge">(a, b);
+    case Py_EQ: return binary<"eq">(a, b);
+    case Py_NE: return binary<"ne">(a, b);
+    case Py_LT: return binary<"lt">(a, b);
+    case Py_LE: return binary<"le">(a, b);
+    case Py_GT: return binary<"gt">(a, b);
+    default: return binary<"ge">(a, b);
   }
 }
 
@@ -102,7 +98,8 @@ int truth(PyObject* self) {
 }
 /// The only element, for int() and float().
 Object only_element(PyObject* self) {
-  if (as_tensor(self)->numel() != 1) fail(ErrorKind::Value, "only one element tensors can be converted to Python scalars");
+  if (as_tensor(self)->numel() != 1)
+    fail(ErrorKind::Value, "only one element tensors can be converted to Python scalars");
   if (is_complex(as_tensor(self)->dtype)) fail("value cannot be converted to type double without overflow");
   return item(as_tensor(self));
 }

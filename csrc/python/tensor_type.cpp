@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include "core/mode.h"
 #include "kernels/copy.h"
 #include "python/creation.h"
 #include "python/indexing.h"
@@ -13,7 +14,6 @@
 #include "python/types.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
-#include "core/mode.h"
 
 namespace adjoint::python {
 namespace {
@@ -65,7 +65,8 @@ PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     if (kwargs && PyDict_Size(kwargs)) {
       PyObject* device = PyDict_GetItemString(kwargs, "device");
       if (!device || PyDict_Size(kwargs) != 1)
-        fail(ErrorKind::Type, "Tensor() takes sizes or data only; use torch.tensor(data, dtype=..., requires_grad=...)");
+        fail(ErrorKind::Type,
+             "Tensor() takes sizes or data only; use torch.tensor(data, dtype=..., requires_grad=...)");
       to_device(device);
     }
     TensorPtr tensor = legacy_new(args);
@@ -116,12 +117,13 @@ PyObject* get_grad(PyObject* self, void*) {
     Tensor* tensor = tensor_of(self);
     if (Tensor* grad = grad_of(tensor)) return Py_NewRef(as_object(grad));
     if (tensor->grad_fn && !(tensor->flags & kRetainsGrad)) {
-      int failed = PyErr_WarnEx(PyExc_UserWarning,
-                                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
-                                "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
-                                "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
-                                "mistake, make sure you access the leaf Tensor instead.",
-                                1);
+      int failed = PyErr_WarnEx(
+          PyExc_UserWarning,
+          "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
+          "be populated during autograd.backward(). If you indeed want the .grad field to be populated for a "
+          "non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by "
+          "mistake, make sure you access the leaf Tensor instead.",
+          1);
       check(failed == 0);
     }
     Py_RETURN_NONE;
@@ -136,15 +138,17 @@ int put_grad(PyObject* self, PyObject* value, void*) {
           return 0;
         }
         if (!is_tensor(value))
-          fail(ErrorKind::Type, "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
+          fail(ErrorKind::Type, "assigned grad expected to be a Tensor or None but got grad of type ",
+               Py_TYPE(value)->tp_name);
         Tensor* grad = as_tensor(value);
         if (grad == tensor) fail("can't assign Variable as its own grad");
         if (grad->dtype != tensor->dtype)
-          fail("attempting to assign a gradient with dtype '", info(grad->dtype).legacy_name, "' to a tensor with grad_dtype '",
-               info(tensor->dtype).legacy_name, "'. The gradient must match the tensor's dtype: convert it with to().");
+          fail("attempting to assign a gradient with dtype '", info(grad->dtype).legacy_name,
+               "' to a tensor with grad_dtype '", info(tensor->dtype).legacy_name,
+               "'. The gradient must match the tensor's dtype: convert it with to().");
         if (!same_sizes(grad->shape, tensor->shape))
-          fail("attempting to assign a gradient of size '", to_string(grad->sizes()), "' to a tensor of size '", to_string(tensor->sizes()),
-               "'. Please ensure that the gradient and the tensor are the same size");
+          fail("attempting to assign a gradient of size '", to_string(grad->sizes()), "' to a tensor of size '",
+               to_string(tensor->sizes()), "'. Please ensure that the gradient and the tensor are the same size");
         set_grad(tensor, TensorPtr::borrow(grad));
         return 0;
       },
@@ -162,7 +166,8 @@ int put_data(PyObject* self, PyObject* value, void*) {
   return guarded(
       [&] {
         Tensor* tensor = tensor_of(self);
-        if (!value || !is_tensor(value)) fail(ErrorKind::Type, "data must be set to a tensor, not ", value ? Py_TYPE(value)->tp_name : "nothing");
+        if (!value || !is_tensor(value))
+          fail(ErrorKind::Type, "data must be set to a tensor, not ", value ? Py_TYPE(value)->tp_name : "nothing");
         Tensor* source = as_tensor(value);
         if (requires_grad(tensor) && !is_differentiable(source->dtype))
           fail("data set to a tensor that requires gradients must be floating point or complex dtype");
@@ -244,28 +249,38 @@ PyGetSetDef getset[] = {
 
 PyObject* method_dim(PyObject* self, PyObject*) { return PyLong_FromLong(tensor_of(self)->ndim()); }
 PyObject* method_numel(PyObject* self, PyObject*) { return PyLong_FromLongLong(tensor_of(self)->numel()); }
-PyObject* method_element_size(PyObject* self, PyObject*) { return PyLong_FromLongLong(itemsize(tensor_of(self)->dtype)); }
+PyObject* method_element_size(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(itemsize(tensor_of(self)->dtype));
+}
 PyObject* method_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(tensor_of(self)->offset()); }
 PyObject* method_data_ptr(PyObject* self, PyObject*) {
   return PyLong_FromVoidPtr(tensor_of(self)->numel() ? tensor_of(self)->data : nullptr);
 }
 PyObject* method_storage_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(tensor_of(self)->storage); }
-PyObject* method_storage_bytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(tensor_of(self)->storage->nbytes); }
+PyObject* method_storage_bytes(PyObject* self, PyObject*) {
+  return PyLong_FromSize_t(tensor_of(self)->storage->nbytes);
+}
 PyObject* method_is_view(PyObject* self, PyObject*) { return PyBool_FromLong(view_base(tensor_of(self)) != nullptr); }
-PyObject* method_is_floating_point(PyObject* self, PyObject*) { return PyBool_FromLong(is_float(tensor_of(self)->dtype)); }
+PyObject* method_is_floating_point(PyObject* self, PyObject*) {
+  return PyBool_FromLong(is_float(tensor_of(self)->dtype));
+}
 PyObject* method_is_complex(PyObject* self, PyObject*) { return PyBool_FromLong(is_complex(tensor_of(self)->dtype)); }
 PyObject* method_is_signed(PyObject* self, PyObject*) {
   DType dtype = tensor_of(self)->dtype;
   return PyBool_FromLong(dtype != DType::UInt8 && dtype != DType::Bool);
 }
-PyObject* method_is_inference(PyObject* self, PyObject*) { return PyBool_FromLong(tensor_of(self)->flags & kInferenceTensor); }
+PyObject* method_is_inference(PyObject* self, PyObject*) {
+  return PyBool_FromLong(tensor_of(self)->flags & kInferenceTensor);
+}
 
 /// size(), size(dim) and stride(), stride(dim).
-PyObject* one_or_all(Tensor* tensor, const char* name, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Sizes values, bool as_size) {
+PyObject* one_or_all(Tensor* tensor, const char* name, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                     Sizes values, bool as_size) {
   return guarded([&]() -> PyObject* {
     Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     if (total == 0 || args[0] == Py_None) return (as_size ? make_size(values) : make_tuple(values)).take();
-    if (total != 1 || (kwnames && PyTuple_GET_SIZE(kwnames) && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0))
+    if (total != 1 || (kwnames && PyTuple_GET_SIZE(kwnames) &&
+                       PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), "dim") != 0))
       fail(ErrorKind::Type, name, "() takes one argument, dim");
     int64_t dim = to_int(args[0], name, "dim");
     if (tensor->ndim() == 0) fail(ErrorKind::Index, "Dimension specified as ", dim, " but tensor has no dimensions");
@@ -290,18 +305,19 @@ PyObject* method_tolist(PyObject* self, PyObject*) {
 }
 
 PyObject* method_detach(PyObject* self, PyObject*) {
-  return guarded([&] {
-    return as_object(alias(tensor_of(self)).take());
-  });
+  return guarded([&] { return as_object(alias(tensor_of(self)).take()); });
 }
 PyObject* method_detach_in_place(PyObject* self, PyObject*) {
   return guarded([&] {
     // As in torch, inference mode leaves the histories of its inputs alone.
     if (mode_flags & kInferenceMode) return Py_NewRef(self);
     if (view_base(tensor_of(self)))
-      fail("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
-           "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
-           "gradients.");
+      fail(
+          "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+          "training, and "
+          "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+          "called on these "
+          "gradients.");
     detach_in_place(tensor_of(self));
     return Py_NewRef(self);
   });
@@ -322,7 +338,8 @@ PyObject* method_retain_grad(PyObject* self, PyObject*) {
 }
 PyObject* method_make_subclass(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
-    if (nargs < 2 || !PyType_Check(args[0]) || !is_tensor(args[1])) fail(ErrorKind::Type, "_make_subclass(cls, data, require_grad=False)");
+    if (nargs < 2 || !PyType_Check(args[0]) || !is_tensor(args[1]))
+      fail(ErrorKind::Type, "_make_subclass(cls, data, require_grad=False)");
     bool grad = nargs > 2 && PyObject_IsTrue(args[2]) == 1;
     return make_subclass(reinterpret_cast<PyTypeObject*>(args[0]), as_tensor(args[1]), grad).take();
   });
@@ -350,14 +367,17 @@ PyMethodDef methods[] = {
     {"is_inference", method_is_inference, METH_NOARGS, "Whether the tensor was made in inference mode."},
     {"size", fast(method_size), METH_FASTCALL | METH_KEYWORDS, "size(dim=None): the sizes, or one of them."},
     {"stride", fast(method_stride), METH_FASTCALL | METH_KEYWORDS, "stride(dim=None): the strides, or one of them."},
-    {"is_contiguous", fast(method_is_contiguous), METH_FASTCALL | METH_KEYWORDS, "Whether the elements lie in row-major order."},
+    {"is_contiguous", fast(method_is_contiguous), METH_FASTCALL | METH_KEYWORDS,
+     "Whether the elements lie in row-major order."},
     {"item", method_item, METH_NOARGS, "The only element, as a Python number."},
     {"tolist", method_tolist, METH_NOARGS, "The elements as nested lists of Python numbers."},
     {"detach", method_detach, METH_NOARGS, "The same memory without history."},
     {"detach_", method_detach_in_place, METH_NOARGS, "Drops the history of this tensor."},
-    {"requires_grad_", fast(method_requires_grad), METH_FASTCALL | METH_KEYWORDS, "requires_grad_(requires_grad=True): sets the flag, returns self."},
+    {"requires_grad_", fast(method_requires_grad), METH_FASTCALL | METH_KEYWORDS,
+     "requires_grad_(requires_grad=True): sets the flag, returns self."},
     {"retain_grad", method_retain_grad, METH_NOARGS, "Asks for .grad of a non-leaf."},
-    {"_make_subclass", fast(method_make_subclass), METH_FASTCALL | METH_STATIC, "_make_subclass(cls, data, require_grad=False)"},
+    {"_make_subclass", fast(method_make_subclass), METH_FASTCALL | METH_STATIC,
+     "_make_subclass(cls, data, require_grad=False)"},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -382,8 +402,10 @@ void set_requires_grad(Tensor* tensor, bool value) {
     fail("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; clone() it first");
   if (value && tensor->grad_fn) return;
   if (tensor->grad_fn)
-    fail("you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
-         "doesn't require differentiation use var_no_grad = var.detach().");
+    fail(
+        "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+        "subgraph that "
+        "doesn't require differentiation use var_no_grad = var.detach().");
   tensor->flags = value ? tensor->flags | kRequiresGrad : tensor->flags & ~kRequiresGrad;
 }
 
@@ -418,9 +440,11 @@ void init_tensor_type(PyObject* module) {
   };
   add_operator_slots(slots);
   slots.push_back({0, nullptr});
-  PyType_Spec spec = {"adjoint.Tensor", sizeof(Tensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots.data()};
+  PyType_Spec spec = {"adjoint.Tensor", sizeof(Tensor), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots.data()};
   tensor_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&spec)).take());
-  // Messages of the interpreter ("'Tensor' object has no attribute ...") use this name; the type's module stays adjoint.
+  // Messages of the interpreter ("'Tensor' object has no attribute ...") use this name; the type's module stays
+  // adjoint.
   tensor_type->tp_name = "Tensor";
   add_methods(creation_methods);
   add_methods(random_methods);

@@ -64,7 +64,8 @@ PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
                              {Py_tp_getset, dtype_getset},
                              {Py_tp_doc, const_cast<char*>("The type of a tensor's elements.")},
                              {0, nullptr}};
-PyType_Spec dtype_spec = {"adjoint.dtype", sizeof(DTypeObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
+PyType_Spec dtype_spec = {"adjoint.dtype", sizeof(DTypeObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
 
 PyObject* size_repr(PyObject* self) {
   std::string text = "torch.Size([";
@@ -92,7 +93,9 @@ PyObject* as_size(PyObject* tuple) {
   for (Py_ssize_t i = 0; size && i < n; ++i) PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(tuple, i)));
   return size;
 }
-PyObject* size_subscript(PyObject* self, PyObject* key) { return as_size(PyTuple_Type.tp_as_mapping->mp_subscript(self, key)); }
+PyObject* size_subscript(PyObject* self, PyObject* key) {
+  return as_size(PyTuple_Type.tp_as_mapping->mp_subscript(self, key));
+}
 PyObject* size_concat(PyObject* a, PyObject* b) { return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b)); }
 PyObject* size_reduce(PyObject* self, PyObject*) {
   Object plain = Object::steal(PySequence_List(self));
@@ -122,7 +125,8 @@ PyObject* new_device(DeviceType type, int index) {
 
 PyObject* device_repr(PyObject* self) {
   auto* device = reinterpret_cast<DeviceObject*>(self);
-  if (device->index >= 0) return PyUnicode_FromFormat("device(type='%s', index=%d)", device_name(device->type), device->index);
+  if (device->index >= 0)
+    return PyUnicode_FromFormat("device(type='%s', index=%d)", device_name(device->type), device->index);
   return PyUnicode_FromFormat("device(type='%s')", device_name(device->type));
 }
 PyObject* device_str(PyObject* self) {
@@ -130,7 +134,9 @@ PyObject* device_str(PyObject* self) {
   if (device->index >= 0) return PyUnicode_FromFormat("%s:%d", device_name(device->type), device->index);
   return PyUnicode_FromString(device_name(device->type));
 }
-PyObject* device_get_type(PyObject* self, void*) { return PyUnicode_FromString(device_name(reinterpret_cast<DeviceObject*>(self)->type)); }
+PyObject* device_get_type(PyObject* self, void*) {
+  return PyUnicode_FromString(device_name(reinterpret_cast<DeviceObject*>(self)->type));
+}
 PyObject* device_get_index(PyObject* self, void*) {
   int index = reinterpret_cast<DeviceObject*>(self)->index;
   if (index < 0) Py_RETURN_NONE;
@@ -234,13 +240,15 @@ DType to_dtype(PyObject* object) {
 
 Object make_size(Sizes sizes) {
   Object size = checked(size_type->tp_alloc(size_type, static_cast<Py_ssize_t>(sizes.size())));
-  for (size_t i = 0; i < sizes.size(); ++i) PyTuple_SET_ITEM(size.get(), i, checked(PyLong_FromLongLong(sizes[i])).take());
+  for (size_t i = 0; i < sizes.size(); ++i)
+    PyTuple_SET_ITEM(size.get(), i, checked(PyLong_FromLongLong(sizes[i])).take());
   return size;
 }
 
 Object make_tuple(Sizes values) {
   Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
-  for (size_t i = 0; i < values.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLongLong(values[i])).take());
+  for (size_t i = 0; i < values.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLongLong(values[i])).take());
   return tuple;
 }
 
@@ -248,7 +256,8 @@ PyObject* device_object(DeviceType device) { return device == DeviceType::Cpu ? 
 
 DeviceType to_device(PyObject* object) {
   if (PyObject_TypeCheck(object, device_type)) return reinterpret_cast<DeviceObject*>(object)->type;
-  if (!PyUnicode_Check(object)) fail(ErrorKind::Type, "device must be a torch.device or str, not ", Py_TYPE(object)->tp_name);
+  if (!PyUnicode_Check(object))
+    fail(ErrorKind::Type, "device must be a torch.device or str, not ", Py_TYPE(object)->tp_name);
   const char* text = PyUnicode_AsUTF8(object);
   check(text != nullptr);
   DeviceType type;

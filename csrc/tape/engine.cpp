@@ -279,7 +279,8 @@ std::vector<TensorPtr> run_backward(BackwardRequest& request) {
     Tensor* leaf = accumulated_leaf(*root);
     // See Note [Views that require grad] in tape/history.cpp.
     if (leaf && !(leaf->flags & kRequiresGrad))
-      fail("element ", i, " of tensors does not require grad and does not have a grad_fn: it is a view that was made "
+      fail("element ", i,
+           " of tensors does not require grad and does not have a grad_fn: it is a view that was made "
            "without recording, under no_grad() or before its base required grad");
     alive.push_back(NodePtr::borrow(root));
   }

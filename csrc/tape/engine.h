@@ -11,7 +11,7 @@ struct BackwardRequest {
   std::vector<Edge> roots;           ///< where backward starts; the caller keeps the nodes alive
   std::vector<TensorPtr> gradients;  ///< one per root, of the root's shape
   std::vector<Edge> inputs;          ///< where gradients are wanted; empty: at all leaves
-  bool accumulate = true;  ///< add to .grad; else return the gradients of `inputs`
+  bool accumulate = true;            ///< add to .grad; else return the gradients of `inputs`
   bool retain_graph = false;
   bool create_graph = false;
 };

@@ -144,7 +144,8 @@ bool requires_grad(Tensor* tensor) {
 
 bool is_leaf(Tensor* tensor) { return current_grad_fn(tensor) == nullptr; }
 
-/// Refuses a recorded change of a view, or of what it looks at, that its origin makes ambiguous. `change`: torch's words.
+/// Refuses a recorded change of a view, or of what it looks at, that its origin makes ambiguous. `change`: torch's
+/// words.
 static void check_origin(const Tensor* view, const std::string& change) {
   ViewOrigin origin = view->extra->origin;
   if (origin == ViewOrigin::Recorded) return;
@@ -166,16 +167,13 @@ static void check_origin(const Tensor* view, const std::string& change) {
        "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
 }
 
-/// Gives a view whose base has changed since a history that begins at the base.
+/// Gives a view whose base has changed since a history that begins at the base. A base without one changes nothing:
+/// the view may be of a leaf that is itself a view, and keeps leading there.
 static void renew_history(Tensor* view) {
   Tensor* base = view->extra->base;
-  if (!view->grad_fn && !requires_grad(base)) return;
+  if (!requires_grad(base)) return;
   check_origin(view, "its base or another view of its base has been modified inplace");
-  if (NodePtr node = view_node(base, view)) {
-    set_history(view, node.get(), 0);
-  } else if (Node* before = std::exchange(view->grad_fn, nullptr)) {
-    release(before);
-  }
+  set_history(view, view_node(base, view).get(), 0);
   view->extra->seen_version = version_of(view);
 }
 

@@ -55,7 +55,7 @@ void zero_recorded(Tensor* target);
 /// The view of `base` that has this geometry, `offset` elements of `dtype` behind its start. Where types differ, one is
 /// the complex type of the other.
 TensorPtr view_recorded(Tensor* base, DType dtype, const Shape* shape, int64_t offset);
-/// The node of a regenerated view: view_recorded of the base. Null when there is nothing to record.
+/// The node of a regenerated view: view_recorded of the base, which requires grad.
 NodePtr view_node(Tensor* base, const Tensor* view);
 /// The values in the strides of `layout`, on memory of their own.
 TensorPtr spread_recorded(Tensor* tensor, const Shape* layout);

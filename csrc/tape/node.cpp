@@ -181,9 +181,7 @@ PyTypeObject* NodeKind::python_type() const {
 
 bool is_node(PyObject* object) { return PyType_IsSubtype(Py_TYPE(object), node_base_type); }
 
-void set_edge(Node& node, uint32_t i, Tensor* tensor) {
-  node.edges()[i] = input_edge(tensor);
-}
+void set_edge(Node& node, uint32_t i, Tensor* tensor) { node.edges()[i] = input_edge(tensor); }
 
 NodeExtra& extra_of(Node& node) {
   if (!node.extra) node.extra = new NodeExtra;

@@ -57,7 +57,7 @@ def register(hooks, hook):
 # ---- Nodes
 
 
-def _register_hook(self, fn):
+def register_hook(self, fn):
     """Calls fn(grad_inputs, grad_outputs) after the node was applied; a tuple that it returns replaces grad_inputs.
 
     >>> import adjoint as torch
@@ -70,7 +70,7 @@ def _register_hook(self, fn):
     return register(self._post_hooks, fn)
 
 
-def _register_prehook(self, fn):
+def register_prehook(self, fn):
     """Calls fn(grad_outputs) before the node is applied; a tuple that it returns replaces grad_outputs.
 
     >>> import adjoint as torch
@@ -84,8 +84,8 @@ def _register_prehook(self, fn):
     return register(self._pre_hooks, fn)
 
 
-Node.register_hook = _register_hook
-Node.register_prehook = _register_prehook
+for _method in (register_hook, register_prehook):
+    setattr(Node, _method.__name__, _method)
 
 
 class GradientEdge(collections.namedtuple("GradientEdge", "node output_nr ownership_token", defaults=(None,))):
