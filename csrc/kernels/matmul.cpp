@@ -132,11 +132,12 @@ Product<T> part_of(const Product<T>& p, int64_t row, int64_t rows, int64_t colum
   return part;
 }
 
-/// Cuts c into a grid of blocks, two or so for each thread, and runs run(part) on them.
+/// Cuts c into a grid of blocks, one for each thread (BLAS packs its operands anew for each), and runs run(part) on
+/// them.
 template <class T, class Run>
 void run_in_blocks(const Product<T>& p, int64_t least_work, Run run) {
   const int64_t work = p.m * p.n * p.k;
-  const int64_t wanted = std::min<int64_t>(2 * num_threads(), work / least_work);
+  const int64_t wanted = std::min<int64_t>(num_threads(), work / least_work);
   if (wanted <= 1 || num_threads() == 1 || in_parallel()) return run(p);
   // Borders at whole vectors; the longer side is cut first, so that the blocks stay near square.
   constexpr int64_t unit = 16;
