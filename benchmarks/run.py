@@ -35,7 +35,7 @@ class Worker:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.library = library
+        self.package = library
 
     def ask(self, **request):
         """Sends one request and waits for its answer."""
@@ -46,7 +46,7 @@ class Worker:
         except BrokenPipeError:
             line = ""
         if not line:
-            raise SystemExit(f"the {self.library} process died while asked for {request}; its error is above")
+            raise SystemExit(f"the {self.package} process died while asked for {request}; its error is above")
         return json.loads(line)
 
     def close(self):

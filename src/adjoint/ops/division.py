@@ -1,0 +1,45 @@
+"""Division with a choice of rounding: div() by name, over the ops that `/` and `//` call."""
+
+from .language import _publish, floor_divide, trunc_divide
+from .language import div as true_divide
+from .language import div_ as true_divide_
+
+ROUNDED = {"floor": floor_divide, "trunc": trunc_divide}
+
+
+def _rounded(input, other, rounding_mode):
+    if rounding_mode not in ROUNDED:
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    return ROUNDED[rounding_mode](input, other)
+
+
+def div(input, other, *, rounding_mode=None, out=None):
+    """The quotient, rounded towards zero ("trunc") or down ("floor") if asked for.
+
+    >>> import adjoint as torch
+    >>> torch.div(torch.tensor([7.0, -7.0]), 2, rounding_mode="floor")
+    tensor([ 3., -4.])
+    """
+    if rounding_mode is None:
+        return true_divide(input, other) if out is None else true_divide(input, other, out=out)
+    result = _rounded(input, other, rounding_mode)
+    return result if out is None else out.copy_(result)
+
+
+def div_(input, other, *, rounding_mode=None):
+    """In-place version of div().
+
+    >>> import adjoint as torch
+    >>> torch.tensor([7.0, -7.0]).div_(2, rounding_mode="trunc")
+    tensor([ 3., -3.])
+    """
+    if rounding_mode is None:
+        return true_divide_(input, other)
+    return input.copy_(_rounded(input, other, rounding_mode))
+
+
+# Published over the plain op, which rules and operators go on calling.
+_publish("div", div, "", True, True, ("divide",))
+_publish("div_", div_, "", True, True, ("divide_",))
