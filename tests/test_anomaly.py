@@ -135,6 +135,7 @@ def caught(body):
     """The exception that `body` raises, and the texts of its warnings."""
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
+        # Any exception: the callers look at its type and text.
         with pytest.raises(Exception) as raised:  # noqa: PT011
             body()
     return raised.value, [str(w.message) for w in seen]

@@ -540,6 +540,7 @@ def test_same_range(call):
 
 @pytest.mark.parametrize("call", BAD_DATA + BAD_SIZES + BAD_RANGES)
 def test_same_error(call):
+    # Any exception: that it is of the same type as torch's is checked next.
     with pytest.raises(Exception):  # noqa: B017, PT011
         eval(call, {"torch": adjoint, "np": np, **NAMES})
     check_text(call, **NAMES)
@@ -680,6 +681,7 @@ def test_infinite_nesting_ends():
     ],
 )
 def test_messages(call, message):
+    # Any exception: its text is what is tested.
     with pytest.raises(Exception) as caught:  # noqa: PT011
         eval(f"torch.{call}", {"torch": adjoint})
     assert str(caught.value).startswith(message)

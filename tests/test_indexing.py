@@ -146,6 +146,7 @@ def test_get_gives_what_torch_gives(case):
     results = []
     for library in LIBRARIES:
         x = leaf(library, shape)
+        # The lambda is called at once, inside this turn of the loop.
         y = outcome(lambda: x[make_key(library, key)])  # noqa: B023
         if isinstance(y, type):
             results.append((y, None, None))
@@ -166,6 +167,7 @@ def test_second_gradients_through_get(case):
     results = []
     for library in LIBRARIES:
         x = leaf(library, shape)
+        # The lambda is called at once, inside this turn of the loop.
         y = outcome(lambda: (x * x)[make_key(library, key)])  # noqa: B023
         if isinstance(y, type):
             return
@@ -290,6 +292,7 @@ def test_odd_keys(key):
     results = []
     for library in LIBRARIES:
         x = library.arange(24).reshape(2, 3, 4)
+        # The lambda is called at once, inside this turn of the loop.
         results.append(outcome(lambda: plain(x[key])))  # noqa: B023
     assert_same(*results)
 
@@ -300,6 +303,7 @@ def test_types_of_index_tensors(dtype, values):
     results = []
     for library in LIBRARIES:
         x = library.arange(24).reshape(2, 3, 4)
+        # The lambda is called at once, inside this turn of the loop.
         results.append(outcome(lambda: plain(x[library.tensor(values, dtype=getattr(library, dtype))])))  # noqa: B023
     assert_same(*results)
 

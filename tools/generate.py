@@ -14,6 +14,7 @@ from pathlib import Path
 SOURCES = Path(__file__).resolve().parent.parent / "src"
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+# After the path is set, because they lie beside this file and not in a package.
 import emit  # noqa: E402
 import symbolic  # noqa: E402
 from symbolic import TraceError, Value, apply, lift  # noqa: E402

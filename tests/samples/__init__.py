@@ -71,6 +71,7 @@ class T(Placeholder):
         return numbers
 
 
+# One letter, beside T and B: samples are tables, and read better so.
 class I(Placeholder):  # noqa: E742
     """A tensor of integers in [low, high), int64 unless told."""
 
