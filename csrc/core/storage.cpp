@@ -110,6 +110,7 @@ Storage* allocate_storage(size_t nbytes) {
     storage->version = 0;
     storage->data = reinterpret_cast<char*>(storage + 1);
     storage->nbytes = nbytes;
+    storage->saved = storage->changed = false;
     storage->owner = nullptr;
     count_bytes(static_cast<int64_t>(nbytes));
     return storage;
@@ -128,7 +129,7 @@ Storage* allocate_storage(size_t nbytes) {
     data = allocate_block(size);
   }
   Storage* storage = allocate_small(0);
-  *storage = Storage{1, 0, data, nbytes, nullptr};
+  *storage = Storage{1, 0, data, nbytes, false, false, nullptr};
   count_bytes(static_cast<int64_t>(nbytes));
   return storage;
 }
@@ -136,11 +137,13 @@ Storage* allocate_storage(size_t nbytes) {
 Storage* adopt_memory(void* data, size_t nbytes, FreeMemory free_memory, void* context) {
   auto owner = std::make_unique<ForeignOwner>(free_memory, context);
   Storage* storage = allocate_small(0);
-  *storage = Storage{1, 0, static_cast<char*>(data), nbytes, owner.release()};
+  *storage = Storage{1, 0, static_cast<char*>(data), nbytes, false, false, owner.release()};
   return storage;
 }
 
 void destroy_storage(Storage* storage) {
+  if (storage->changed) [[unlikely]]
+    forget_change(storage);
   if (ForeignOwner* owner = storage->owner) {
     owner->free_memory(owner->context);
     delete owner;

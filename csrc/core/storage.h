@@ -22,9 +22,14 @@ struct Storage {
   uint32_t refs;
   uint32_t version;  ///< bumped by every in-place change; see Note [Versions] in tape/saved_value.h
   char* data;
-  size_t nbytes;
+  size_t nbytes : 62;
+  size_t saved : 1;    ///< some node has saved a tensor on it: changes are noted (tape/change.h)
+  size_t changed : 1;  ///< a change is noted
   ForeignOwner* owner;  ///< null: the block belongs to the allocator
 };
+
+/// Drops the note of a dying storage's last change. Defined in tape/change.cpp.
+void forget_change(const Storage* storage);
 
 /// Uninitialised memory; small blocks lie right behind the Storage itself.
 Storage* allocate_storage(size_t nbytes);

@@ -274,7 +274,7 @@ Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject
   check_writable(target);
   NodePtr node = recorded ? op.record(slots, recorded, 1) : NodePtr();
   write_indexed(target, indices, Arg{values, "index_put_", "values"}, Arg{accumulate, "index_put_", "accumulate"});
-  bump_version(target);
+  bump_version(target, "index_put_");
   if (node) {
     set_output_meta(*node, 0, target);
     rebase_history(target, node.get());

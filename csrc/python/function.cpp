@@ -165,7 +165,7 @@ class Outputs {
       ++returned_dirty_;
       if (requires_grad(tensor) && is_leaf(tensor))
         fail("a leaf Variable that requires grad has been used in an in-place operation.");
-      bump_version(tensor);
+      bump_version(tensor, node_.kind->name().c_str());
       set_output_meta(node_, i, tensor);
       set_history(tensor, &node_, i);
       return Object::borrow(output);

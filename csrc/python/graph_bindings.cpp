@@ -195,7 +195,7 @@ PyObject* py_set_hooks_message(PyObject*, PyObject* message) {
 PyObject* py_increment_version(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(tensor)) fail("increment_version expects each element of the iterable to be a tensor");
-    bump_version(as_tensor(tensor));
+    bump_version(as_tensor(tensor), "increment_version");
     Py_RETURN_NONE;
   });
 }

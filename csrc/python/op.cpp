@@ -163,7 +163,7 @@ void Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* p
 }
 
 uint32_t Op::recorded_slots(PyObject* const* slots) const {
-  if (mode_flags & kGradDisabled) return 0;
+  if (!recording()) return 0;
   uint32_t recorded = 0;
   for (uint8_t slot : edge_slots)
     if (object_requires_grad(slots[slot])) recorded |= 1u << slot;
@@ -328,7 +328,7 @@ void Op::call_in_place(PyObject* const* slots) {
            info(target->dtype).legacy_name);
     if (value != target) kernels::copy(value->view(), target->view());
   }
-  bump_version(target);
+  bump_version(target, shown.c_str());
   if (node) {
     save_outputs(*node, recorded, &target);
     set_output_meta(*node, 0, target);
@@ -340,7 +340,7 @@ void Op::call_in_place(PyObject* const* slots) {
 Object Op::call_out(PyObject* const* slots, PyObject* out) {
   bool several = is_sequence(out);
   auto refuse = [&](PyObject* object) {
-    if (grad_enabled() && object_requires_grad(object))
+    if (recording() && object_requires_grad(object))
       fail(name,
            "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
            "requires grad.");

@@ -37,7 +37,7 @@ class ForgetKind final : public NodeKind {
 NodePtr forget(const ForgetKind& kind, std::initializer_list<Tensor*> operands) {
   bool any =
       std::any_of(operands.begin(), operands.end(), [](Tensor* operand) { return operand && requires_grad(operand); });
-  if (!any || !grad_enabled() || (mode_flags & kInferenceMode)) return {};
+  if (!any || !recording()) return {};
   NodePtr node = make_node(kind, 1, static_cast<uint32_t>(operands.size()), 0);
   uint32_t i = 0;
   for (Tensor* operand : operands) {
@@ -151,7 +151,7 @@ PyObject* change(PyObject* self, const char* name, const ForgetKind& kind, Fill 
   check_writable(tensor);
   NodePtr node = forget(kind, {tensor});
   fill(tensor);
-  bump_version(tensor);
+  bump_version(tensor, name);
   if (node) {
     set_output_meta(*node, 0, tensor);
     rebase_history(tensor, node.get());

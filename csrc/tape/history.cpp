@@ -290,7 +290,7 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
     return;
   }
   add_in_place(before, grad.get());
-  bump_version(before);
+  bump_version(before, "the accumulation of a gradient");
 }
 
 void detach_in_place(Tensor* tensor) {
@@ -306,7 +306,7 @@ void check_inplace(Tensor* tensor, const char* op, bool recorded) {
         "tensor "
         "before doing inplace update (",
         op, ").");
-  if (!recorded || !grad_enabled()) return;
+  if (!recorded || !recording()) return;
   Tensor* base = view_base(tensor);
   bool needs = requires_grad(tensor);
   if (base) {
@@ -349,7 +349,7 @@ void write_out(const char* op, Tensor* out, Tensor* result) {
     release(std::exchange(out->shape, fitting->shape));
     out->data = fitting->data;
   }
-  bump_version(out);
+  bump_version(out, op);
 }
 
 void rebase_history(Tensor* tensor, Node* node) {

@@ -1,6 +1,7 @@
 // What ties tensors to the tape: leaves and their accumulators, views, and the rewriting of history by in-place ops.
 #pragma once
 
+#include "tape/change.h"
 #include "tape/node.h"
 
 namespace adjoint {
@@ -24,8 +25,6 @@ void write_out(const char* op, Tensor* out, Tensor* result);
 /// Where the gradient of an op's input goes; nowhere for one that does not require grad, and for views without history.
 /// See Note [Views that require grad].
 Edge input_edge(Tensor* tensor);
-/// Notes an in-place change of the values.
-inline void bump_version(Tensor* tensor) { ++version_of(tensor); }
 /// After an in-place op recorded as `node`: `tensor`, and its base when it is a view, become results of it.
 void rebase_history(Tensor* tensor, Node* node);
 

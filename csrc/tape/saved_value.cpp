@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/mode.h"
+#include "tape/change.h"
 #include "tape/node.h"
 
 namespace adjoint {
@@ -52,6 +53,7 @@ void SavedValue::save_tensor(Tensor* tensor) {
     Hooks hooks = thread_hooks->stack.back();
     return save_packed(tensor, hooks.pack.get(), hooks.unpack.get());
   }
+  tensor->storage->saved = true;
   version_ = version_of(tensor);
   dtype_ = tensor->dtype;
   device_ = tensor->device;
@@ -164,13 +166,47 @@ Storage* SavedValue::storage() const {
   return nullptr;
 }
 
+/// The leaf on this storage that a node got, as it is or through views; null when there is none.
+static Tensor* leaf_on(const Storage* storage, const Node& node) {
+  for (uint32_t i = 0; i < node.n_edges; ++i) {
+    const Node* next = node.edges()[i].node;
+    while (next && !accumulated_leaf(*next) && next->n_edges == 1) next = next->edges()[0].node;
+    Tensor* leaf = next ? accumulated_leaf(*next) : nullptr;
+    if (leaf && leaf->storage == storage) return leaf;
+  }
+  return nullptr;
+}
+
+/// What the running Python code calls a tensor, or "".
+static std::string name_in_python(Tensor* tensor) {
+  Object module = Object::steal(PyImport_ImportModule("adjoint.inspect.names"));
+  Object name;
+  if (module) name = Object::steal(PyObject_CallMethod(module.get(), "name_of", "O", as_object(tensor)));
+  const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  if (!text) PyErr_Clear();
+  return text ? text : "";
+}
+
 void SavedValue::fail_changed(const Node& node, uint32_t now) const {
   std::string where = source_line(node);
-  fail("one of the variables needed for gradient computation has been modified by an inplace operation: [torch.",
-       info(dtype_).legacy_name, "Tensor ", to_string(shape_->size_span()), "], saved by ", node.kind->name(),
-       where.empty() ? "" : " (made at " + where + ")", ", is at version ", now, "; expected version ", version_,
-       " instead. Hint: use the out-of-place form of the operation that changed it, or clone() the tensor before "
-       "changing it.");
+  // Calls into Python may free this value: what is needed of it is read before.
+  StoragePtr storage = StoragePtr::borrow(this->storage());
+  std::string what = std::string("[torch.") + info(dtype_).legacy_name + "Tensor " + to_string(shape_->size_span()) + "]";
+  std::string change = last_change(storage.get());
+  uint32_t expected = version_;
+  std::string saved = "saved by " + node.kind->name() + (where.empty() ? "" : " (made at " + where + ")");
+  const char* hint =
+      "use the out-of-place form of the operation that changed it, or clone() the tensor before changing it.";
+  if (Tensor* leaf = leaf_on(storage.get(), node)) {
+    std::string name = name_in_python(leaf);
+    what += name.empty() ? ", a leaf" : ", the leaf `" + name + "`";
+    hint =
+        "a leaf such as a parameter may be updated before the forward or after the last backward that uses its value, "
+        "not between; run the forward again after the update.";
+  }
+  fail("one of the variables needed for gradient computation has been modified by an inplace operation: ", what, ", ",
+       saved, ", is at version ", now, "; expected version ", expected, " instead. ",
+       change.empty() ? "" : "It was last changed by " + change + ". ", "Hint: ", hint);
 }
 
 TensorPtr SavedValue::unpack(const Node& node) const {
