@@ -25,6 +25,8 @@ SHARED = "unsupported operation: more than one element"
 # - Inference tensors are refused before anything else is looked at, and nothing is changed. torch first writes, and may
 #   find another reason to raise.
 RAISED_FIRST = "Inplace update to inference tensor"
+# - masked_select, take and gather save their input in torch, and check it: here they need its shape only. They are not
+#   in the programs either.
 # - What is computed from inference tensors in normal mode has other versions and bases in torch.
 OPEN_FOR_INFERENCE = {"version", "base", "is_view", "grad_fn"}
 # - A view whose base has got a history since: torch refuses to change it unless somebody has looked at its grad_fn.
@@ -45,6 +47,9 @@ DETACHED = "Trying to use a saved tensor that has been detached in-place"
 #   The programs do not change the flags of tensors that share memory.
 # - With create_graph=True, the gradient of an op on such a view requires grad in torch.
 OPEN_FOR_ORPHANS = {"requires_grad", "is_leaf", "grad_fn", "grad"}
+# - A Function that marks its input as dirty: torch forgets the gradient that the input has retained, and counts a
+#   change more when it then refuses the input.
+OPEN_FOR_DIRTY = {"grad", "grad_value", "version"}
 # - Whether the gradient of nothing, with create_graph=True, requires grad: depends on how rules are written.
 # - The real parts of a complex base: as_strided of view_as_real or the other way round, where both are possible.
 SAME_VIEWS = {"ViewAsRealBackward0": "AsStridedBackward0"}
@@ -71,9 +76,41 @@ KNOWN_WORDS = (
     "the derivative for",
 )
 
-PRELUDE = ["seen = []"]
+PRELUDE = [
+    "seen = []",
+    """class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 3 * (x * x).conj()""",
+    """class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2""",
+    """class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        ctx.set_materialize_grads(False)
+        return x + y, x * y
+    @staticmethod
+    def backward(ctx, g, h):
+        x, y = ctx.saved_tensors
+        g, h = [0 if part is None else part for part in (g, h)]
+        return g + h * y.conj(), g + h * x.conj()""",
+]
 SHAPES = [(3,), (2, 3), (), (3, 3), (1,), (2, 1, 3), (4,)]
-WRAPPERS = [None] * 12 + ["torch.no_grad()", "torch.no_grad()", "torch.inference_mode()", "torch.enable_grad()"]
+WRAPPERS = [None] * 12 + ["torch.no_grad()", "torch.set_grad_enabled(False)", "torch.inference_mode()"]
+WRAPPERS += ["torch.enable_grad()"]
+UNRECORDED = ("no_grad", "inference_mode", "set_grad_enabled(False)")
 
 
 class Writer:
@@ -178,7 +215,8 @@ def choices(text):
 
 UNARY = choices("""{x} * 2 | {x}.sin() | {x} * {x} | {x}.exp() | {x} + 1 | -{x} | {x}.sigmoid() | {x}.clone()
     | {x}.tanh() | {x}.cos() | {x}.sum() | {x} ** 2 | {x}.mean() | {x}.contiguous() | {x}.sum(-1)
-    | {x}.cumsum(0) | {x}.double() | 1 / {x} | {x} > 0""")
+    | {x}.cumsum(0) | {x}.double() | 1 / {x} | {x} > 0 | {x}.relu() | {x}.abs() | {x}.conj() * 2 | {x}.clamp(min=0)
+    | {x}.masked_fill({x} > 0, 0.5) | {x}.tril() if {x}.ndim > 1 else {x} * 3 | {x}.flip(0) if {x}.ndim else {x} * 3""")
 
 
 @step(3)
@@ -188,19 +226,55 @@ def unary(w, a, b, c, d):
 
 
 BINARY = choices("""{x} * {y} | {x} + {y} | {x} - {y} | {x} / {y} | torch.stack([{x}, {x}])
-    | torch.addcmul({x}, {x}, {x})""")
+    | torch.addcmul({x}, {x}, {x}) | torch.where({x} > 0, {x}, {y}) | torch.stack([{x}, {z}]) | torch.cat([{x}, {z}])
+    | torch.where({x} > 0, {z}, {x}) | {x}.masked_fill({x} < 0, 0) * {z}""")
 
 
 @step(4)
 def binary(w, a, b, c, d):
-    x = w.pick(a, lambda t: not (t.is_inference() and "stack" in BINARY[c % len(BINARY)]))
-    return x and f"{w.fresh()} = " + BINARY[c % len(BINARY)].format(x=x, y=w.operand(b, x))
+    line = BINARY[c % len(BINARY)]
+    x = w.pick(a, lambda t: not (t.is_inference() and ("stack" in line or "cat" in line)))
+    if x is None:
+        return None
+    z = w.pick(d // 2, lambda t: alike(t, w.space[x]))
+    return f"{w.fresh()} = " + line.format(x=x, y=w.operand(b, x), z=z)
+
+
+def alike(a, b):
+    return a.shape == b.shape and a.dtype == b.dtype and a.is_inference() == b.is_inference()
+
+
+INDEXED = choices("""{x}[[0, -1]] | {x}[{x} > 0] | {x}.index_select(0, torch.tensor([0, 0]))
+    | {x}[torch.tensor([0])]""")
+
+
+@step(2)
+def indexed(w, a, b, c, d):
+    # torch gives the result of a permuted tensor permuted strides.
+    x = w.pick(a, lambda t: t.ndim > 0 and t.shape[0] and not t.is_complex() and t.is_contiguous())
+    return x and f"{w.fresh()} = " + INDEXED[b % len(INDEXED)].format(x=x)
+
+
+@step(2)
+def function(w, a, b, c, d):
+    if c % 4 == 3:
+        x = w.pick(a, writable)
+        return x and f"{w.fresh()} = Twice.apply({x})"
+    x = w.pick(a)
+    if x is None or c % 2 == 0:
+        return x and f"{w.fresh()} = Cube.apply({x})"
+    return f"{w.fresh()}, {w.fresh()} = Both.apply({x}, {w.pick(b, lambda t: alike(t, w.space[x]))})"
+
+
+@step()
+def mode(w, a, b, c, d):
+    return f"torch.set_grad_enabled({bool(a % 3)})"
 
 
 VIEWS = choices("""{x}[0] | {x}[1:] | {x}[:2] | {x}.unsqueeze({d}) | {x}.view(-1) | {x}.reshape(-1) | {x}[..., 1]
     | {x}[::2] | {x}.flatten() | {x}.squeeze() | {x}[None] | {x}.detach() | {x}.data | {x}[:] | {x}.view_as({x})
     | {x}.expand(2, *{x}.shape) | {x}.narrow(0, 0, 1) | {x}.split(1)[0] | {x}.chunk(2)[-1] | {x}.unbind({d})[0]
-    | {x}.squeeze(0) | {x}.T""")
+    | {x}.squeeze(0) | {x}.T | {x}.unfold(0, 1, 2) | {x}.unfold(-1, 2, 2) | {x}.movedim(0, -1)""")
 SCALAR_VIEWS = choices(
     "{x}.detach() | {x}.unsqueeze(0) | {x}.data | {x}.view(1) | {x}.expand(3) | {x}.view_as({x}) | {x}[None]"
 )
@@ -238,7 +312,8 @@ def several_views(w, a, b, c, d):
 
 IN_PLACE = choices("""{x}.add_({y}) | {x}.mul_({y}) | {x}.copy_({z}) | {x}.zero_() | {x}.fill_({y0}) | {x}.exp_()
     | {x}.masked_fill_({x} > 0, {y0}) | {x}.sub_({y}) | {x}.sigmoid_() | {x}.neg_() | {x}.tanh_() | {x}.mul_({x})
-    | {x}.add_({x}) | {x}.div_({y}) | {x}.clamp_(-1, 1) | {x}.pow_(2) | {x}.sin_()""")
+    | {x}.add_({x}) | {x}.div_({y}) | {x}.clamp_(-1, 1) | {x}.pow_(2) | {x}.sin_() | {x}.relu_() | {x}.abs_()
+    | {x}.addcmul_({x}, {x})""")
 
 
 @step(7)
@@ -255,7 +330,10 @@ def in_place(w, a, b, c, d):
 
 ASSIGN = choices("""{x}[0] = {y} | {x}[1:] = {y} | {x}[1:] += {y} | {x}[{x} > 0] *= 2 | {x}[{x} > 0] = {y0}
     | {x}[...] = {y} | {x}[:2] *= {y} | {x}[[0, -1]] = {y0} | {x}[-1] -= {y} | {x}[:] = {y} | {x}[..., 0] = {y0}
-    | {x} *= {y} | {x} += {y}""")
+    | {x} *= {y} | {x} += {y} | {x}.index_fill_(0, torch.tensor([0]), {y0}) | {x}[torch.tensor([0])] *= 2
+    | {x}.index_copy_(0, torch.tensor([0]), {x}[:1].detach() * 2) | {x}[[0]] += {x}[[-1]]
+    | {x}.index_add_(0, torch.tensor([0]), {x}[:1].clone()) | {x}.masked_fill_({x} < 0, {y0})
+    | {x}.masked_scatter_({x} > 0, {x}.detach() * 2)""")
 
 
 @step(4)
@@ -285,7 +363,9 @@ def state(w, a, b, c, d):
 
 HOOKS = choices("""{x}.register_hook(lambda g: g * 2) | {x}.register_hook(lambda g: seen.append(g.detach().clone()))
     | {x}.register_hook(lambda g: None) | {x}.grad_fn, {x}.retain_grad()
-    | {x}.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.detach().clone()))""")
+    | {x}.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.detach().clone())) | {x}.retain_grad()
+    | {x}.grad_fn.register_hook(lambda outgoing, incoming: seen.append(incoming[0].detach().clone()))
+    | {x}.grad_fn.register_prehook(lambda incoming: tuple(g if g is None else g * 2 for g in incoming))""")
 
 
 def takes_hooks(tensor):
@@ -312,6 +392,12 @@ def backward(w, a, b, c, d):
         return f"{x}.backward(torch.ones_like({x}), {options})"
     if c % 8 == 2:
         options = f"retain_graph=True, inputs=[{w.pick(d)}]"
+    if c % 8 == 4:
+        options = f"retain_graph=True, inputs=[{w.pick(d)}, {w.pick(a)}]"
+    if c % 8 == 5:
+        return f"for _ in range(2): {w.loss(x, c)}.backward({options})"
+    if c % 8 == 6:
+        return f"torch.autograd.backward([{w.loss(x, c)}, {w.loss(w.pick(d), b)}], {options})"
     return f"{w.loss(x, c)}.backward({options})"
 
 
@@ -321,10 +407,10 @@ def grad(w, a, b, c, d):
     y = w.pick(b // 2, lambda t: t.requires_grad) if b % 4 else w.pick(b)
     if x is None or y is None:
         return None
-    options = [", create_graph=True", "", ", retain_graph=True", ", allow_unused=True"][c % 4]
+    options = ["create_graph=True", "", "retain_graph=True", "allow_unused=True", "materialize_grads=True"][c % 5]
     # Copied: the names and layouts of gradients depend on how rules are written.
     copied = "[0].clone(memory_format=torch.contiguous_format)"
-    return f"{w.fresh()} = torch.autograd.grad({w.loss(x, d)}, {y}{options}){copied}"
+    return f"{w.fresh()} = torch.autograd.grad({w.loss(x, d)}, {y}, {options}){copied}"
 
 
 @step()
@@ -351,6 +437,7 @@ def write(steps):
     """The lines of a program, torch's namespace after it, and what each line raised there."""
     writer = Writer()
     lines, raised = list(PRELUDE), []
+    torch.set_grad_enabled(True)
     for line in PRELUDE:
         exec(line, writer.space)
     for template, a, b, c, d, mode in steps:
@@ -360,7 +447,7 @@ def write(steps):
         wrapper = WRAPPERS[mode % len(WRAPPERS)]
         if (
             wrapper
-            and STEPS[template % len(STEPS)] not in (backward, grad, hook, state)
+            and STEPS[template % len(STEPS)] not in (backward, grad, hook, state, mode)
             and "requires_grad" not in line
         ):
             line = f"with {wrapper}: {line}"
@@ -448,6 +535,11 @@ def left_open(expected, got, line, before, writer):
     """Whether two outcomes of a line may differ; see the list at the top."""
     if (expected is not None and str(got).startswith((RAISED_FIRST, SHARED))) or str(got).startswith(SAVED_FOR_NOTHING):
         return True
+    # Which of several reasons to refuse a dirty input is said; what its .grad is afterwards.
+    if "Twice" in line and expected is not None and got is not None:
+        return True
+    if ".grad." in line and any("Twice" in earlier for earlier in before[len(PRELUDE) :]):
+        return True
     if (got is None and str(expected).startswith(DETACHED)) or "INTERNAL ASSERT" in str(expected):
         return True
     if str(expected).startswith(REFUSED_UNLESS_SEEN):
@@ -455,7 +547,7 @@ def left_open(expected, got, line, before, writer):
         return is_tensor(target) and target._is_view()
     if isinstance(got, RuntimeError) and str(expected).startswith(CHECKED_FOR_NOTHING):
         return True
-    orphans = "inputs=" in line or any(mode in earlier for earlier in before for mode in ("no_grad", "inference_mode"))
+    orphans = "inputs=" in line or any(mode in earlier for earlier in before for mode in UNRECORDED)
     return got is None and orphans and str(expected).startswith(CHECKED_FOR_NOTHING)
 
 
@@ -464,9 +556,12 @@ def replay(lines, writer, raised):
     space = {"torch": adjoint}
 
     def fail(number, text):
-        program = "\n".join(["import adjoint as torch", *lines[: number + 1]])
+        used = "\n".join(lines[len(PRELUDE) : number + 1])
+        prelude = [text for text in PRELUDE if text.split("(")[0].removeprefix("class ") in used or "seen" in text]
+        program = "\n".join(["import adjoint as torch", *prelude, used])
         raise AssertionError(f"{text}\n\n{program}")
 
+    adjoint.set_grad_enabled(True)
     for line in PRELUDE:
         exec(line, space)
     for number, (line, expected) in enumerate(zip(lines[len(PRELUDE) :], raised, strict=True), len(PRELUDE)):
@@ -481,7 +576,9 @@ def replay(lines, writer, raised):
     theirs = {id(value): name for name, value in writer.space.items() if is_tensor(value)}
     text = "\n".join(lines)
     left = OPEN_FOR_INFERENCE if "inference_mode" in text else set()
-    if ("no_grad" in text or left) and "create_graph" in text:
+    if "Twice.apply" in text:
+        left = left | OPEN_FOR_DIRTY
+    if any(mode in text for mode in UNRECORDED) and "create_graph" in text:
         left = left | OPEN_FOR_ORPHANS
     if any(tensor.numel() == 0 for tensor in writer.tensors()):
         left = left | {"grad"}
@@ -503,7 +600,11 @@ def check(steps):
     """Writes a program, runs it on both libraries, and compares."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        replay(*write(steps))
+        try:
+            replay(*write(steps))
+        finally:
+            torch.set_grad_enabled(True)
+            adjoint.set_grad_enabled(True)
 
 
 def random_steps(seed):

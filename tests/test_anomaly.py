@@ -7,23 +7,9 @@ import pytest
 
 import adjoint
 
-from .test_autograd import same
+from .both import leaf, programs, same
 
-PROGRAMS = {}
-
-
-def program(function):
-    PROGRAMS[function.__name__] = function
-    return function
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program(name):
-    same(PROGRAMS[name])
-
-
-def leaf(L, *values):
-    return L.tensor(list(values), requires_grad=True)
+program, test_program = programs()
 
 
 @program
@@ -281,11 +267,91 @@ def test_gradients_are_not_forward_results():
     assert x.grad.item() == float("inf")
 
 
-def test_the_mode_is_of_a_thread_and_ends_with_its_context():
+@program
+def the_mode_is_of_all_threads(L):
+    def state():
+        return L.is_anomaly_enabled(), L.is_anomaly_check_nan_enabled()
+
+    seen = []
+
+    def look():
+        seen.append(state())
+
+    with L.autograd.set_detect_anomaly(True, check_nan=False):
+        in_thread(look)
+    in_thread(lambda: L.autograd.set_detect_anomaly(True))
+    look()
+    in_thread(lambda: L.autograd.set_detect_anomaly(False))
+    look()
+    with L.autograd.detect_anomaly():
+        in_thread(lambda: seen.append(caught((leaf(L, 0.0).sqrt() * 0).backward)[1][0][:31]))
+    return seen
+
+
+def in_thread(body):
+    thread = threading.Thread(target=body)
+    thread.start()
+    thread.join()
+
+
+@program
+def switched_by_the_plain_function(L):
+    L.set_anomaly_enabled(True, check_nan=False)
+    seen = L.is_anomaly_enabled(), L.is_anomaly_check_nan_enabled()
+    L.set_anomaly_enabled(False)
+    return seen, L.is_anomaly_enabled(), L.is_anomaly_check_nan_enabled()
+
+
+@pytest.mark.parametrize("arguments", ['"a"', "1", "None", "True, 3", ""])
+def test_switched_by_something_else(arguments):
+    same(lambda L: eval(f"L.autograd.set_detect_anomaly({arguments})", {"L": L}))
+
+
+@program
+def contexts_nest_and_are_used_again(L):
+    state = L.is_anomaly_enabled
+    context = L.autograd.detect_anomaly()
+    seen = []
+    for _ in range(2):
+        with context:
+            seen.append(state())
+            with L.autograd.set_detect_anomaly(False):
+                seen.append(state())
+            seen.append(state())
+        seen.append(state())
+    return seen
+
+
+@program
+def errors_before_and_behind_a_node(L):
+    class Wrong(L.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return L.ones(5)
+
+    texts = []
+    x = leaf(L, 1.0, 2.0)
+    with L.autograd.set_detect_anomaly(True):
+        texts.append(caught(Wrong.apply(x).sum().backward)[1])
+        y = x.exp()
+        y.sum().backward()
+        texts.append(caught(y.sum().backward)[1])
+        x.register_hook(lambda g: 1 / 0)
+        texts.append(caught((x * 2).sum().backward)[1])
+        v = (x * 2)[:1]
+        v.mul_(2)
+        v._base.grad_fn.register_hook(lambda gi, go: 1 / 0)
+        texts.append(caught(v._base.sum().backward)[1])
+    return [[message[:60] for message in messages] for messages in texts]
+
+
+def test_the_forward_check_is_of_a_thread_and_ends_with_its_context():
     seen = []
     with adjoint.autograd.set_detect_anomaly(True, check_forward=True):
-        thread = threading.Thread(target=lambda: seen.append(adjoint.is_anomaly_enabled()))
-        thread.start()
-        thread.join()
-    assert seen == [False]
+        in_thread(lambda: seen.append(adjoint.tensor([-1.0]).sqrt().isnan().item()))
+    assert seen == [True]
     assert adjoint.tensor([-1.0]).sqrt().isnan().item()

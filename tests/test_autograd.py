@@ -2,66 +2,16 @@
 
 import gc
 import threading
-import warnings
 import weakref
 
 import numpy as np
 import pytest
-import torch
 
 import adjoint
 
+from .both import leaf, programs
 
-def plain(value):
-    """Results as plain Python data, tensors with their dtype and autograd state."""
-    if isinstance(value, adjoint.Tensor | torch.Tensor):
-        name = value.grad_fn.name() if value.grad_fn is not None else None
-        data = value.detach().tolist()
-        return ("tensor", str(value.dtype), tuple(value.shape), data, value.requires_grad, value.is_leaf, name)
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    return value
-
-
-def outcome(program, library):
-    """What a program gives: its result, or the type and the opening words of what it raises; and its warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = ("value", plain(program(library)))
-        except Exception as error:
-            result = ("raised", type(error).__name__, str(error)[:40])
-    # torch warns that create_graph=True leaks; here the cycle is collected, and there is nothing to warn of.
-    messages = [
-        str(w.message) for w in caught if "with create_graph=True will create a reference cycle" not in str(w.message)
-    ]
-    return result, [message[:60] for message in messages]
-
-
-def same(program):
-    """Asserts that both libraries give the same."""
-    ours, theirs = outcome(program, adjoint), outcome(program, torch)
-    assert repr(ours) == repr(theirs)
-    return ours
-
-
-PROGRAMS = {}
-
-
-def program(function):
-    PROGRAMS[function.__name__] = function
-    return function
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program(name):
-    same(PROGRAMS[name])
-
-
-def leaf(L, *values):
-    return L.tensor(list(values), requires_grad=True)
+program, test_program = programs()
 
 
 @program

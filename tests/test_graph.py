@@ -5,10 +5,11 @@ import threading
 import weakref
 
 import pytest
+import torch
 
 import adjoint
 
-from .test_autograd import same
+from .both import outcome, same
 
 PROGRAMS = {}
 
@@ -200,6 +201,47 @@ def gradient_of_an_edge_of_wrong_shape(L):
 @program
 def edge_of_what_does_not_require_grad(L):
     L.autograd.graph.get_gradient_edge(L.ones(1))
+
+
+@pytest.mark.parametrize("value", [3, None, "a", ()])
+def test_edges_of_other_things(value):
+    same(lambda L: L.autograd.graph.get_gradient_edge(value))
+
+
+@program
+def edge_of_a_view_without_history(L):
+    x = leaf(L, 1.0)
+    with L.no_grad():
+        view = x.view(1)
+    L.autograd.graph.get_gradient_edge(view)
+
+
+@program
+def edges_of_a_leaf_are_equal(L):
+    x = leaf(L, 1.0)
+    first, second = L.autograd.graph.get_gradient_edge(x), L.autograd.graph.get_gradient_edge(x)
+    L.autograd.backward(first, L.ones(1) * 4)
+    return first == second, first.node is second.node, type(first).__name__, x.grad
+
+
+@program
+def nodes_are_objects_with_identity(L):
+    y = leaf(L, 1.0) * 2
+    node = y.grad_fn
+    other = (leaf(L, 1.0) * 2).grad_fn
+    kept = {node: 1, other: 2}
+    node.metadata["a"] = 1
+    del y
+    return node == node, node == other, kept[node], node.next_functions == node.next_functions, node.metadata
+
+
+@pytest.mark.parametrize("statement", ["node.foo", "node.foo = 3", "node.metadata = {}", "del node.next_functions"])
+def test_attributes_that_nodes_do_not_have(statement):
+    def program(L):
+        exec(statement, {"node": (leaf(L, 1.0) * 2).grad_fn})
+
+    (ours, _), (theirs, _) = outcome(program, adjoint), outcome(program, torch)
+    assert ours[:2] == theirs[:2]
 
 
 @program

@@ -7,23 +7,9 @@ import pytest
 
 import adjoint
 
-from .test_autograd import same
+from .both import leaf, programs, same
 
-PROGRAMS = {}
-
-
-def program(function):
-    PROGRAMS[function.__name__] = function
-    return function
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program(name):
-    same(PROGRAMS[name])
-
-
-def leaf(L, *values):
-    return L.tensor(list(values), requires_grad=True)
+program, test_program = programs()
 
 
 # ---- Order
@@ -187,6 +173,93 @@ def hooks_remove_themselves_and_each_other(L):
     return log
 
 
+@pytest.mark.parametrize(
+    "answer", [lambda p: 3, lambda p: (p.grad,), lambda p: p.grad * 2, lambda p: setattr(p, "grad", None)]
+)
+def test_answers_of_hooks_after_accumulation(answer):
+    def program(L):
+        x = leaf(L, 1.0)
+        x.register_post_accumulate_grad_hook(answer)
+        (x * 2).backward()
+        return x.grad
+
+    same(program)
+
+
+@program
+def hooks_after_accumulation_run_where_it_happens(L):
+    log = []
+    x, w = leaf(L, 1.0), leaf(L, 2.0)
+    for name, tensor in (("x", x), ("w", w)):
+        tensor.register_post_accumulate_grad_hook(lambda p, name=name: log.append((name, p.grad.clone())))
+    y = x * w
+    L.autograd.grad(y, (x, w), retain_graph=True)
+    y.backward(inputs=[w], retain_graph=True)
+    y.backward()
+    return log
+
+
+@program
+def hooks_that_add_and_remove_hooks(L):
+    log = []
+    x = leaf(L, 1.0)
+    y = x * 2
+    first = y.register_hook(lambda g: (log.append("first"), second.remove())[0])
+    second = y.register_hook(lambda g: log.append("second"))
+    before = y.grad_fn.register_prehook(lambda gs: (log.append("before"), after.remove())[0])
+    after = y.grad_fn.register_hook(lambda gi, go: log.append("after"))
+    x.register_hook(lambda g: (log.append("x"), x.register_hook(lambda g: log.append("later")))[0])
+    for _ in range(2):
+        y.backward(retain_graph=True)
+        log.append("-")
+    first.remove(), before.remove()
+    y.backward()
+    return log
+
+
+@program
+def hooks_that_change_a_gradient_in_place(L):
+    x = leaf(L, 1.0)
+    y = x * 2
+    y.register_hook(lambda g: g.mul_(10))
+    y.backward(L.ones(1))
+    return x.grad
+
+
+@program
+def hooks_with_and_without_a_graph(L):
+    log = []
+    x, w = leaf(L, 1.0), leaf(L, 5.0)
+    y = x * 2
+    y.register_hook(lambda g: log.append(L.is_grad_enabled()))
+    y.grad_fn.register_hook(lambda gi, go: log.append(L.is_grad_enabled()))
+    x.register_hook(lambda g: g * w)
+    with L.no_grad():
+        y.backward(retain_graph=True)
+        first = x.grad
+        x.grad = None
+        y.backward(create_graph=True)
+    return log, first, x.grad * 1
+
+
+@program
+def hooks_of_a_leaf_that_is_asked_for(L):
+    log = []
+    x = leaf(L, 1.0)
+    x.register_hook(lambda g: g * 5)
+    L.autograd.graph.get_gradient_edge(x).node.register_prehook(lambda gs: log.append(gs))
+    return L.autograd.grad(x * 2, x), log
+
+
+@pytest.mark.parametrize("method", ["register_hook", "register_post_accumulate_grad_hook", "retain_grad"])
+@pytest.mark.parametrize("made", [lambda L: L.ones(1), lambda L: leaf(L, 1.0) * 2])
+def test_hooks_where_they_cannot_be(made, method):
+    def program(L):
+        getattr(made(L), method)(*([] if method == "retain_grad" else [print]))
+
+    same(program)
+
+
 # ---- In-place changes
 
 
@@ -321,6 +394,79 @@ def multi_hook_that_raises(L):
         except KeyError as error:
             log.append(str(error))
     return log
+
+
+@program
+def multi_hook_on_one_tensor_twice(L):
+    log = []
+    x = leaf(L, 1.0)
+    L.autograd.graph.register_multi_grad_hook((x, x), lambda gs: log.append(list(gs)))
+    L.autograd.graph.register_multi_grad_hook((), lambda gs: log.append("never"))
+    (x * 2).backward()
+    return log
+
+
+@pytest.mark.parametrize("mode", ["all", "any"])
+def test_multi_hooks_and_undefined_gradients(mode):
+    def program(L):
+        class Cut(L.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return None
+
+        log = []
+        x, w = leaf(L, 1.0), leaf(L, 2.0)
+        h = x * 1
+        L.autograd.graph.register_multi_grad_hook((h, w), lambda g: log.append(g), mode=mode)
+        (Cut.apply(h) * w).backward()
+        return log
+
+    same(program)
+
+
+@pytest.mark.parametrize("mode", ["all", "any"])
+def test_multi_hooks_after_a_failure_and_inside_of_each_other(mode):
+    def program(L):
+        log = []
+        x, w = leaf(L, 1.0), leaf(L, 2.0)
+        h, k = x * 2, w * 3
+
+        def again(g):
+            log.append(g)
+            if len(log) < 4:
+                (h * k).backward(retain_graph=True)
+
+        L.autograd.graph.register_multi_grad_hook((h, k), again, mode=mode)
+        failing = h.register_hook(lambda g: 1 / 0)
+        try:
+            (h * k).backward(retain_graph=True)
+        except ZeroDivisionError:
+            log.append("failed")
+        failing.remove()
+        (h * k).backward(retain_graph=True)
+        (h * k).backward()
+        return log, x.grad, w.grad
+
+    same(program)
+
+
+@program
+def multi_hook_where_nothing_requires_grad(L):
+    L.autograd.graph.register_multi_grad_hook((leaf(L, 1.0), L.ones(1)), print)
+
+
+@program
+def multi_hook_returns_something(L):
+    x = leaf(L, 1.0)
+    handle = L.autograd.graph.register_multi_grad_hook((x,), lambda gs: [gs[0] * 2])
+    (x * 2).backward()
+    handle.remove()
+    handle.remove()
+    return x.grad
 
 
 @program

@@ -4,7 +4,7 @@ import pytest
 
 import adjoint
 
-from .test_autograd import leaf, plain, same
+from .both import leaf, plain, same
 
 PROGRAMS = {}
 

@@ -13,7 +13,7 @@ import pytest
 import adjoint as torch
 from adjoint.inspect import explain_grad, graph, saved_tensors
 
-from .test_autograd import same
+from .both import same
 
 HERE = Path(__file__).name
 SVG = "{http://www.w3.org/2000/svg}"
@@ -331,10 +331,22 @@ def test_rows_name_op_and_line():
     assert text[-1].split() == ["400", "400", "2", "total"]
     assert "y = (h.sin() + x.tanh()).sum()" in text[1]
     assert list(table.by("file")) == [__file__]
-    with pytest.raises(ValueError, match="expected one of op, line, function, file; got 'colour'"):
+    with pytest.raises(ValueError, match="expected one of op, line, module, function, file; got 'colour'"):
         table.by("colour")
     assert len(table) == 2
     assert str(saved_tensors(x + 1)) == "saved tensors: none"
+
+
+def test_rows_name_the_module_that_a_node_says():
+    x = torch.randn(100, requires_grad=True)
+    h = x.exp()
+    h.grad_fn.metadata["module"] = "model.0"
+    table = saved_tensors(h.tanh().sum())
+    del h
+    assert [(row.op, row.module) for row in table] == [("TanhBackward0", ""), ("ExpBackward0", "model.0")]
+    assert str(table).splitlines()[0].split() == ["bytes", "shared", "storages", "op", "module", "line"]
+    y = x.exp().sum()
+    assert saved_tensors(y).by("module") == {"": 400}
 
 
 def test_inspecting_keeps_nothing_alive():

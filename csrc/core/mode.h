@@ -8,11 +8,8 @@ namespace adjoint {
 enum ModeFlags : uint32_t {
   kGradDisabled = 1,
   kInferenceMode = 2,
-  kAnomaly = 4,               ///< nodes record the traceback of their making, and failures in backward are explained
-  kAnomalySkipNan = 8,        ///< with kAnomaly: nan in gradients is no failure
   kSavedTensorHooks = 16,     ///< what is saved goes through a pack hook; see tape/saved_value.h
-  kAnomalyCheckInf = 32,      ///< with kAnomaly: inf in gradients is a failure
-  kAnomalyCheckForward = 64,  ///< ops that make nan or inf fail
+  kAnomalyCheckForward = 64,  ///< ops that make nan or inf fail; see tape/anomaly.h
 };
 
 /// Initial-exec: read by every op, so it must not cost a function call.
@@ -24,8 +21,10 @@ enum ModeFlags : uint32_t {
 extern thread_local ADJOINT_FAST_TLS constinit uint32_t mode_flags;
 
 inline bool grad_enabled() { return !(mode_flags & kGradDisabled); }
+/// Inference mode records nothing, even where enable_grad() is inside of it.
+inline bool recording() { return !(mode_flags & (kGradDisabled | kInferenceMode)); }
 
-/// Turns recording off (or on) while it lives.
+/// Turns grad mode off (or on) while it lives.
 class GradModeGuard {
  public:
   explicit GradModeGuard(bool enabled) : before_(mode_flags) {
@@ -34,6 +33,18 @@ class GradModeGuard {
   ~GradModeGuard() { mode_flags = before_; }
   GradModeGuard(const GradModeGuard&) = delete;
   GradModeGuard& operator=(const GradModeGuard&) = delete;
+
+ private:
+  uint32_t before_;
+};
+
+/// Normal mode while it lives, whatever is around it.
+class RecordingGuard {
+ public:
+  RecordingGuard() : before_(mode_flags) { mode_flags &= ~(kGradDisabled | kInferenceMode); }
+  ~RecordingGuard() { mode_flags = before_; }
+  RecordingGuard(const RecordingGuard&) = delete;
+  RecordingGuard& operator=(const RecordingGuard&) = delete;
 
  private:
   uint32_t before_;

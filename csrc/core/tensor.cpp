@@ -50,6 +50,7 @@ void destroy_extra(Tensor* tensor) {
   Tensor* base = extra->base;
   PyObject* hooks = extra->hooks;
   PyObject* post_hooks = extra->post_hooks;
+  auto* changed_by = reinterpret_cast<PyObject*>(extra->changed_by);
   auto* parked = reinterpret_cast<PyObject*>(extra->accumulator_parked ? extra->accumulator : nullptr);
   if (kReuseMemory && free_extra_count < kFreeExtras) {
     free_extras[free_extra_count++] = extra;
@@ -57,6 +58,7 @@ void destroy_extra(Tensor* tensor) {
     delete extra;
   }
   Py_XDECREF(parked);
+  Py_XDECREF(changed_by);
   Py_XDECREF(as_object(grad));
   Py_XDECREF(as_object(base));
   Py_XDECREF(hooks);
@@ -109,17 +111,8 @@ TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor
   return result;
 }
 
-/// A dense shape whose dimensions are ordered in memory as those of `tensor`.
-static ShapePtr dense_shape_like(const Tensor* tensor) {
-  if (tensor->contiguous()) return make_shape(tensor->sizes());
-  if (is_dense(tensor->shape)) return ShapePtr::borrow(tensor->shape);
-  int64_t strides[kMaxDims];
-  dense_strides_like(tensor->sizes(), tensor->strides(), strides);
-  return make_shape(tensor->sizes(), {strides, tensor->sizes().size()});
-}
-
 TensorPtr clone(const Tensor* tensor) {
-  TensorPtr result = empty(dense_shape_like(tensor), tensor->dtype);
+  TensorPtr result = empty(dense_shape(tensor->shape), tensor->dtype);
   kernels::copy(tensor->view(), result->view());
   return result;
 }
@@ -133,7 +126,7 @@ TensorPtr contiguous(Tensor* tensor) {
 
 TensorPtr cast(Tensor* tensor, DType dtype) {
   if (tensor->dtype == dtype) return TensorPtr::borrow(tensor);
-  TensorPtr result = empty(dense_shape_like(tensor), dtype);
+  TensorPtr result = empty(dense_shape(tensor->shape), dtype);
   kernels::copy(tensor->view(), result->view());
   return result;
 }

@@ -12,6 +12,7 @@ struct Node;
 struct Tensor;
 
 enum class DeviceType : uint8_t { Cpu, Meta };
+inline const char* device_name(DeviceType type) { return type == DeviceType::Cpu ? "cpu" : "meta"; }
 
 /// A version counter apart from the storage's: `.data` has one, so that changes through it go unseen by saved values.
 struct OwnVersion {
@@ -20,7 +21,7 @@ struct OwnVersion {
 };
 
 /// How a view came to be; decides whether changing it in place can be recorded.
-enum class ViewOrigin : uint8_t { Recorded, NoGrad, MultiOutput, Inference };
+enum class ViewOrigin : uint8_t { Recorded, NoGrad, MultiOutput, Inference, Function };
 
 /// What few tensors need: allocated when first used.
 struct TensorExtra {
@@ -31,6 +32,7 @@ struct TensorExtra {
   OwnVersion* version;      ///< null: the storage's counter
   PyObject* hooks;          ///< dict id -> callable, run on the gradient; owned
   PyObject* post_hooks;     ///< dict id -> callable, run after accumulation; owned
+  Node* changed_by;         ///< the record of a view's last change, until its grad_fn is asked for; owned
   uint32_t seen_version;    ///< the version of the base for which a view's grad_fn holds
   ViewOrigin origin;
 };
@@ -114,6 +116,10 @@ inline uint32_t& version_of(const Tensor* tensor) {
 }
 /// Gives `tensor` a version counter of its own (`.data`).
 void detach_version(Tensor* tensor);
+/// Inference tensors count no changes, but for those that detach() has taken out of inference mode.
+inline bool tracks_version(const Tensor* tensor) {
+  return !(tensor->flags & kInferenceTensor) || (tensor->extra && tensor->extra->version);
+}
 
 /// Keeps a dead tensor object for reuse; false when it must be freed instead.
 bool recycle_tensor(Tensor* tensor);

@@ -56,27 +56,32 @@ TensorPtr ones_of(Shape* shape, DType dtype) {
 std::string size_text(const Shape* shape) { return "torch.Size(" + to_string(shape->size_span()) + ")"; }
 
 /// The gradient to start from: given, or 1 for a scalar.
-TensorPtr root_gradient(Shape* shape, DType dtype, PyObject* given, Py_ssize_t index) {
+TensorPtr root_gradient(Shape* shape, DType dtype, DeviceType device, PyObject* given, Py_ssize_t index) {
   if (given == Py_None) {
     if (shape->numel != 1)
       fail("grad can be implicitly created only for scalar outputs; got shape ", to_string(shape->size_span()),
            ": reduce the output with sum() or mean(), or pass gradient=");
     if (is_complex(dtype))
-      fail("grad can be implicitly created only for real scalar outputs but got torch.", info(dtype).name);
+      fail("grad can be implicitly created only for real scalar outputs but got torch.", info(dtype).name,
+           ": take its real part or abs(), or pass gradient=");
     return ones_of(shape, dtype);
   }
   if (!is_tensor(given))
-    fail(ErrorKind::Type, "gradients can be either Tensors or None, but got ", Py_TYPE(given)->tp_name);
+    fail(ErrorKind::Type, "gradients can be either Tensors or None, but got ", Py_TYPE(given)->tp_name,
+         "; wrap numbers in torch.tensor()");
   Tensor* grad = as_tensor(given);
+  if (grad->device != device)
+    fail("invalid gradient at index ", index, " - expected device ", device_name(device), " but got ",
+         device_name(grad->device), "; make it with device=output.device");
   if (!same_sizes(grad->shape, shape))
     fail("Mismatch in shape: grad_output[", index, "] has a shape of ", size_text(grad->shape), " and output[", index,
-         "] has a shape of ", size_text(shape), ".");
+         "] has a shape of ", size_text(shape), ". Give a gradient of the output's shape.");
   if (is_complex(dtype) != is_complex(grad->dtype))
     fail(
         "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
         "grad_output[",
         index, "] has a dtype of torch.", info(grad->dtype).name, " and output[", index, "] has a dtype of torch.",
-        info(dtype).name, ".");
+        info(dtype).name, ". Convert the gradient with to().");
   return grad->dtype == dtype ? TensorPtr::borrow(grad) : cast_recorded(grad, dtype);
 }
 
@@ -124,7 +129,8 @@ PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
     owned.add(root.edge);
     Shape* shape = root.tensor ? root.tensor->shape : root.meta().shape;
     DType dtype = root.tensor ? root.tensor->dtype : root.meta().dtype;
-    request.gradients.push_back(root_gradient(shape, dtype, PyTuple_GET_ITEM(gradients, i), i));
+    DeviceType device = root.tensor ? root.tensor->device : root.meta().device;
+    request.gradients.push_back(root_gradient(shape, dtype, device, PyTuple_GET_ITEM(gradients, i), i));
     request.roots.push_back(root.edge);
   }
   if (inputs != Py_None) {
@@ -143,7 +149,8 @@ PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (!results[i] && !allow_unused)
       fail("The differentiated Tensor at index ", i,
-           " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.");
+           " appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior: its "
+           "gradient is then None.");
     PyTuple_SET_ITEM(tuple.get(), i, results[i] ? as_object(results[i].take()) : Py_NewRef(Py_None));
   }
   return tuple.take();
@@ -155,6 +162,9 @@ PyObject* py_run_backward(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 
 PyObject* py_is_grad_enabled(PyObject*, PyObject*) { return PyBool_FromLong(grad_enabled()); }
 PyObject* py_set_grad_enabled(PyObject*, PyObject* value) {
+  if (!PyBool_Check(value))
+    return PyErr_Format(PyExc_TypeError, "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s",
+                        Py_TYPE(value)->tp_name);
   mode_flags = value == Py_True ? mode_flags & ~kGradDisabled : mode_flags | kGradDisabled;
   Py_RETURN_NONE;
 }

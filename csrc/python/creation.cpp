@@ -8,7 +8,9 @@
 #include "core/lock.h"
 #include "core/mode.h"
 #include "kernels/copy.h"
+#include "ops/gather.h"
 #include "python/interop.h"
+#include "tape/geometry.h"
 #include "tape/history.h"
 
 namespace adjoint::python {
@@ -184,6 +186,15 @@ PyObject* new_full(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
   });
 }
 
+PyObject* new_legacy(PyObject* self, PyObject* args, PyObject* keywords) {
+  return guarded([&] {
+    PyObject* device = keywords ? PyDict_GetItemString(keywords, "device") : nullptr;
+    if (keywords && PyDict_GET_SIZE(keywords) > (device ? 1 : 0))
+      fail(ErrorKind::Type, "new() received an invalid combination of arguments: expected sizes or data, and device=");
+    return wrap(legacy_new(args, as_tensor(self)->dtype)).take();
+  });
+}
+
 // ---- Strided, and the identity
 
 /// Memory for sizes and strides given by the caller; the strides may overlap but not go backwards.
@@ -226,6 +237,35 @@ PyObject* make_empty_strided(PyObject*, PyObject* const* args, Py_ssize_t nargs,
 PyObject* new_empty_strided(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   static const Signature signature("new_empty_strided", {"size", "stride"}, 2, {}, kAllOptions);
   return empty_strided(signature, as_tensor(self)->dtype, args, nargs, kwnames);
+}
+
+PyObject* make_empty_permuted(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("empty_permuted", {"size", "physical_layout"}, 2, {}, kAllOptions);
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Options options = call.options();
+    DType dtype = options.dtype.value_or(default_dtype());
+    check_requires_grad(dtype, options.requires_grad);
+    Ints sizes = call.sizes(0), layout = call.sizes(1);
+    if (sizes.size() != layout.size())
+      fail("Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = ",
+           sizes.size(), " is not equal to len(physical_layout) = ", layout.size());
+    checked_numel(sizes);
+    // The layout names the dimensions from the outermost to the innermost.
+    int64_t strides[kMaxDims], stride = 1;
+    uint64_t seen = 0;
+    for (size_t i = layout.size(); i-- > 0;) {
+      int64_t dim = layout[i];
+      if (dim < 0 || dim >= static_cast<int64_t>(sizes.size()))
+        fail("Dimension out of range (expected to be between 0 and ", sizes.size() - 1, ", but got ", dim, " at index ",
+             i, ").  NB: negative dims not currently supported; count from the front.");
+      if (seen >> dim & 1) fail("Duplicate dim not allowed");
+      seen |= uint64_t{1} << dim;
+      strides[dim] = stride;
+      stride *= std::max<int64_t>(sizes[dim], 1);
+    }
+    return finish(strided(sizes, {strides, sizes.size()}, dtype, options.device), options).take();
+  });
 }
 
 PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -289,15 +329,13 @@ ShapePtr shape_in_format(Sizes sizes, MemoryFormat format) {
 
 ShapePtr shape_like(const Tensor* tensor, std::optional<MemoryFormat> format) {
   if (format && *format != MemoryFormat::Preserve) return shape_in_format(tensor->sizes(), *format);
-  if (is_dense(tensor->shape)) return ShapePtr::borrow(tensor->shape);
-  int64_t strides[kMaxDims];
-  dense_strides_like(tensor->sizes(), tensor->strides(), strides);
-  return make_shape(tensor->sizes(), {strides, tensor->sizes().size()});
+  return dense_shape(tensor->shape);
 }
 
 void check_requires_grad(DType dtype, bool requires_grad) {
   if (requires_grad && !is_differentiable(dtype))
-    fail("Only Tensors of floating point and complex dtype can require gradients; got ", info(dtype).name);
+    fail("Only Tensors of floating point and complex dtype can require gradients; got ", info(dtype).name,
+         ": write the values as floats (1. for 1), or pass dtype=");
 }
 
 Object finish(TensorPtr tensor, const Options& options) {
@@ -316,7 +354,7 @@ Tensor* read_out(const Call& call, int slot, Options& options) {
     fail("dtype ", info(*options.dtype).legacy_name, " does not match dtype of out parameter (",
          info(out->dtype).legacy_name, ")");
   if (out->device == DeviceType::Meta) fail(call.name(), "(): out= is on the meta device, which holds no values");
-  if (grad_enabled() && requires_grad(out))
+  if (recording() && requires_grad(out))
     fail(call.name(),
          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
          "requires grad.");
@@ -329,7 +367,7 @@ Object into_out(const char* op, Tensor* out, Tensor* result) {
   return Object::borrow(as_object(out));
 }
 
-void check_fits(const Scalar& value, DType dtype) {
+void check_fits(const Scalar& value, DType dtype, const char* type_name) {
   if (dtype == DType::Bool) return;
   bool fits = true;
   double real = value.category <= Category::Integer ? static_cast<double>(value.integer) : value.real;
@@ -354,11 +392,17 @@ void check_fits(const Scalar& value, DType dtype) {
       fits = fits && !too_big(real) && !(is_complex_v<T> && too_big(value.imaginary));
     }
   });
-  if (!fits) fail("value cannot be converted to type ", info(dtype).name, " without overflow");
+  if (!fits)
+    fail("value cannot be converted to type ", type_name ? type_name : ops::cpp_name(dtype), " without overflow");
+}
+
+void check_fill(const Scalar& value, DType dtype) {
+  bool half = is_float(dtype) && itemsize(dtype) == 2;
+  check_fits(value, half ? DType::Float64 : dtype);
 }
 
 void fill_value(Tensor* tensor, const Scalar& value) {
-  check_fits(value, tensor->dtype);
+  check_fill(value, tensor->dtype);
   if (tensor->device == DeviceType::Meta) return;
   dispatch(tensor->dtype, [&](auto tag) {
     auto element = value.to<decltype(tag)>();
@@ -387,11 +431,15 @@ PyMethodDef size_functions[] = {
      "full_like(input, fill_value): one value in the input's shape and type."},
     {"empty_strided", keyword_function(make_empty_strided), kKeywordCall,
      "empty_strided(size, stride): new memory with these strides."},
+    {"empty_permuted", keyword_function(make_empty_permuted), kKeywordCall,
+     "empty_permuted(size, physical_layout): new memory with the dimensions in this order."},
     {"eye", keyword_function(make_eye), kKeywordCall, "eye(n, m=None): ones on the diagonal, zeros elsewhere."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyMethodDef creation_methods[] = {
+    {"new", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(new_legacy)), METH_VARARGS | METH_KEYWORDS,
+     "new(*size) or new(data): torch.Tensor(...) in this tensor's type."},
     {"new_tensor", keyword_function(new_tensor), kKeywordCall,
      "new_tensor(data): torch.tensor(data) in this tensor's type."},
     {"new_zeros", keyword_function(new_zeros), kKeywordCall, "new_zeros(*size): zeros in this tensor's type."},

@@ -21,8 +21,10 @@ Object into_out(const char* op, Tensor* out, Tensor* result);
 /// The out= tensor of a call, checked against dtype=, which it replaces; null when none was given.
 Tensor* read_out(const Call& call, int slot, Options& options);
 
-/// Throws torch's error where a value does not fit in `dtype`.
-void check_fits(const Scalar& value, DType dtype);
+/// Throws torch's error where a value does not fit in `dtype`; `type_name` as the error calls it.
+void check_fits(const Scalar& value, DType dtype, const char* type_name = nullptr);
+/// The same for a value that is written everywhere: what is too large for a half type becomes infinite.
+void check_fill(const Scalar& value, DType dtype);
 void fill_value(Tensor* tensor, const Scalar& value);
 
 /// torch.tensor(data): a new tensor with the values of numbers, nested sequences, arrays or a tensor.

@@ -79,7 +79,7 @@ int64_t integer_element(PyObject* object, DType dtype) {
     value = Scalar::of(static_cast<int64_t>(PyLong_AsLongLongAndOverflow(index.get(), &overflow)));
     if (overflow) fail(ErrorKind::Value, "Overflow when unpacking long long: an integer must fit in 64 bits");
   }
-  check_fits(value, dtype);
+  check_fits(value, dtype, info(dtype).name);
   return value.to<int64_t>();
 }
 

@@ -15,8 +15,9 @@ void check_real(const Scalar& value) {
     fail("value cannot be converted to type double without overflow: arange takes real numbers only");
 }
 
+/// Whether torch takes an argument for an integer; NumPy's bools are none.
 bool is_whole(const Call& call, int slot, const Scalar& value) {
-  return value.category <= Category::Integer || PyLong_Check(call[slot]);
+  return value.category == Category::Integer || PyLong_Check(call[slot]);
 }
 
 /// The number of elements in exact arithmetic: for int64 results.

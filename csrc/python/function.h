@@ -1,13 +1,20 @@
 // Custom Functions: nodes whose backward is written in Python by the user.
 #pragma once
 
+#include <optional>
+
 #include "tape/node.h"
 
 namespace adjoint::python {
 
 /// Adds what autograd/function.py needs to the module.
 void init_functions(PyObject* module);
-/// The first of the node's saved values that save_for_backward kept, for nodes of custom Functions; else 0.
-uint32_t function_tensors(const Node& node);
+/// What save_for_backward kept: a list in one of the node's saved values, and its length also after it was freed.
+struct FunctionTensors {
+  uint32_t index;
+  Py_ssize_t count;
+};
+/// Nothing for nodes that are not of a custom Function.
+std::optional<FunctionTensors> function_tensors(const Node& node);
 
 }  // namespace adjoint::python

@@ -108,7 +108,7 @@ TensorPtr view_recorded(Tensor* base, DType dtype, const Shape* shape, int64_t o
 
 NodePtr view_node(Tensor* base, const Tensor* view) {
   int64_t offset = offset_in_base(view);
-  GradModeGuard recording(true);
+  RecordingGuard recording;
   if (base->dtype != view->dtype) {
     TensorPtr fresh = view_recorded(base, view->dtype, view->shape, offset);
     return NodePtr::borrow(fresh->grad_fn);

@@ -194,7 +194,8 @@ PyObject* py_set_hooks_message(PyObject*, PyObject* message) {
 
 PyObject* py_increment_version(PyObject*, PyObject* tensor) {
   return guarded([&]() -> PyObject* {
-    if (!is_tensor(tensor)) fail("increment_version expects each element of the iterable to be a tensor");
+    if (!is_tensor(tensor))
+      fail("increment_version expects each element of the iterable to be a tensor; got ", Py_TYPE(tensor)->tp_name);
     bump_version(as_tensor(tensor), "increment_version");
     Py_RETURN_NONE;
   });
@@ -226,7 +227,18 @@ PyObject* py_set_anomaly_handlers(PyObject*, PyObject* const* args, Py_ssize_t n
   });
 }
 
+PyObject* py_anomaly_flags(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(anomaly_flags); }
+
+PyObject* py_set_anomaly_flags(PyObject*, PyObject* value) {
+  unsigned long flags = PyLong_AsUnsignedLong(value);
+  if (PyErr_Occurred()) return nullptr;
+  anomaly_flags = static_cast<uint32_t>(flags);
+  Py_RETURN_NONE;
+}
+
 PyMethodDef functions[] = {
+    {"_anomaly_flags", py_anomaly_flags, METH_NOARGS, "The process's flags of anomaly mode as one number."},
+    {"_set_anomaly_flags", py_set_anomaly_flags, METH_O, "Sets the flags of anomaly mode."},
     {"_push_saved_tensors_hooks", fast(py_push_hooks), METH_FASTCALL, "_push_saved_tensors_hooks(pack, unpack)"},
     {"_pop_saved_tensors_hooks", py_pop_hooks, METH_NOARGS, "Takes away the innermost hooks."},
     {"_set_saved_tensors_hooks_message", py_set_hooks_message, METH_O,
@@ -243,10 +255,10 @@ PyMethodDef functions[] = {
 }  // namespace
 
 Object raw_saved(Node& node, const char* name) {
-  if (uint32_t first = function_tensors(node); first && !std::strcmp(name, "tensors")) {
-    Object tuple = checked(PyTuple_New(node.n_saved - first));
-    for (uint32_t i = first; i < node.n_saved; ++i)
-      PyTuple_SET_ITEM(tuple.get(), i - first, make_saved_tensor(node, i).take());
+  if (std::optional<FunctionTensors> kept = function_tensors(node); kept && !std::strcmp(name, "tensors")) {
+    Object tuple = checked(PyTuple_New(kept->count));
+    for (Py_ssize_t i = 0; i < kept->count; ++i)
+      PyTuple_SET_ITEM(tuple.get(), i, make_saved_tensor(node, kept->index, i).take());
     return tuple;
   }
   auto* op = dynamic_cast<const Op*>(node.kind);
@@ -281,7 +293,7 @@ void init_graph(PyObject* module) {
   check(PyModule_AddIntConstant(module, "_ANOMALY", kAnomaly) == 0);
   check(PyModule_AddIntConstant(module, "_ANOMALY_SKIP_NAN", kAnomalySkipNan) == 0);
   check(PyModule_AddIntConstant(module, "_ANOMALY_CHECK_INF", kAnomalyCheckInf) == 0);
-  check(PyModule_AddIntConstant(module, "_ANOMALY_CHECK_FORWARD", kAnomalyCheckForward) == 0);
+  check(PyModule_AddIntConstant(module, "_CHECK_FORWARD", kAnomalyCheckForward) == 0);
 }
 
 }  // namespace adjoint::python

@@ -260,9 +260,7 @@ class Resolved {
 
 /// A number as a 0-d tensor of the type of the tensor that it is assigned to.
 TensorPtr number_like(const Tensor* self, const Scalar& number) {
-  // Half types take what is too large for them as infinity.
-  bool half = itemsize(self->dtype) == 2 && is_float(self->dtype);
-  if (!half || number.category == Category::Complex) check_fits(number, self->dtype);
+  check_fill(number, self->dtype);
   return dispatch(self->dtype, [&](auto tag) { return scalar_tensor(number.to<decltype(tag)>(), self->dtype); });
 }
 
@@ -297,7 +295,7 @@ void copy_into(Tensor* target, TensorPtr value) {
   static Op& op = require_op("copy");
   value = without_leading_ones(std::move(value), target->ndim());
   // One value everywhere is recorded as fill_, as in torch.
-  if (value->ndim() == 0 && grad_enabled() && category(value->dtype) <= category(target->dtype) &&
+  if (value->ndim() == 0 && recording() && category(value->dtype) <= category(target->dtype) &&
       (requires_grad(target) || requires_grad(value.get()))) {
     static Op& overwrite = require_op("overwrite");
     PyObject* slots[] = {as_object(target), as_object(value.get())};

@@ -110,6 +110,8 @@ class SavedMemory {
     auto* op = dynamic_cast<const Op*>(node.kind);
     for (uint32_t i = 0; i < node.n_saved; ++i)
       visit_value(node.saved()[i], op && i < op->items.size() ? op->items[i].name : "", sole);
+    PyObject** attributes = _PyObject_GetDictPtr(as_object(const_cast<Node*>(&node)));
+    if (attributes && *attributes) visit_attributes(*attributes, sole);
   }
 
   void visit_value(const SavedValue& value, const std::string& name, bool sole) {
@@ -149,17 +151,13 @@ class SavedMemory {
         visit_object(value, name, sole, depth + 1);
     } else if (is_node(object)) {
       visit_saved(*reinterpret_cast<Node*>(object), sole);
-    } else if (depth == 0 && !PyLong_Check(object) && object != Py_None) {
-      visit_context(object, sole);
     }
   }
 
   /// The attributes of a custom Function's ctx.
-  void visit_context(PyObject* context, bool sole) {
-    Object dict = Object::steal(PyObject_GenericGetDict(context, nullptr));
-    if (!dict) return PyErr_Clear();
+  void visit_attributes(PyObject* dict, bool sole) {
     PyObject *key, *value;
-    for (Py_ssize_t position = 0; PyDict_Next(dict.get(), &position, &key, &value);) {
+    for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &key, &value);) {
       const char* text = PyUnicode_AsUTF8(key);
       check(text != nullptr);
       visit_object(value, std::string("ctx.") + text, sole, 1);

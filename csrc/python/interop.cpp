@@ -6,8 +6,10 @@
 #include <string>
 
 #include "core/lock.h"
+#include "core/mode.h"
 #include "kernels/copy.h"
 #include "python/arg.h"
+#include "python/creation.h"
 #include "python/keywords.h"
 #include "python/tensor_type.h"
 #include "python/types.h"
@@ -193,8 +195,7 @@ PyObject* py_frombuffer(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyOb
     int64_t count = call[2] ? call.integer(2) : -1;
     int64_t offset = call[3] ? call.integer(3) : 0;
     bool requires_grad = call.flag(4, false);
-    if (requires_grad && !is_differentiable(*dtype))
-      fail("Only Tensors of floating point and complex dtype can require gradients");
+    check_requires_grad(*dtype, requires_grad);
     TensorPtr result = from_buffer(call[0], *dtype, count, offset);
     if (requires_grad) result->flags |= kRequiresGrad;
     return as_object(result.take());
@@ -227,8 +228,7 @@ PyObject* py_rebuild(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
     int64_t nbytes = shape->numel * itemsize(dtype);
     if (buffer->len != nbytes) fail("_rebuild(): expected ", nbytes, " bytes of data; got ", buffer->len);
     bool grad = call.flag(4, false);
-    if (grad && !is_differentiable(dtype))
-      fail("Only Tensors of floating point and complex dtype can require gradients");
+    check_requires_grad(dtype, grad);
     TensorPtr result = empty(std::move(shape), dtype);
     std::memcpy(result->data, buffer->buf, static_cast<size_t>(nbytes));
     if (dtype == DType::Bool)  // other bytes than 0 and 1 are not values of bool
@@ -368,8 +368,11 @@ TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory 
   auto nbytes = static_cast<size_t>(shape->numel > 0 ? (reach + 1) * size : 0);
   auto storage = StoragePtr::steal(adopt_memory(data, nbytes, free_memory, context));
   int64_t alignment = is_complex(dtype) ? size / 2 : size;
-  if (shape->numel == 0 || reinterpret_cast<uintptr_t>(data) % alignment == 0)
-    return make_tensor(std::move(storage), static_cast<char*>(data), std::move(shape), dtype);
+  if (shape->numel == 0 || reinterpret_cast<uintptr_t>(data) % alignment == 0) {
+    TensorPtr tensor = make_tensor(std::move(storage), static_cast<char*>(data), std::move(shape), dtype);
+    if (mode_flags & kInferenceMode) tensor->flags |= kInferenceTensor;
+    return tensor;
+  }
   if (use == ArrayUse::Shared)
     warn(
         "the elements are not aligned in memory: the tensor gets a copy of them and does not share memory with its "

@@ -5,6 +5,7 @@
 #include "python/arg.h"
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
+#include "python/error_node.h"
 #include "python/function.h"
 #include "python/graph_bindings.h"
 #include "python/inspect_bindings.h"
@@ -81,6 +82,14 @@ PyObject* py_promote_types(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+PyObject* py_can_cast(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2) fail(ErrorKind::Type, "can_cast() takes 2 arguments");
+    DType from = Arg{args[0], "can_cast", "from_"}, to = Arg{args[1], "can_cast", "to"};
+    return Py_NewRef(category(from) <= category(to) ? Py_True : Py_False);
+  });
+}
+
 template <class F>
 PyCFunction fast(F f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
@@ -98,6 +107,7 @@ PyMethodDef functions[] = {
     {"_instruction_set", py_instruction_set, METH_NOARGS, "The instruction set of the kernels in use."},
     {"result_type", fast(py_result_type), METH_FASTCALL, "The type in which two tensors or numbers meet."},
     {"promote_types", fast(py_promote_types), METH_FASTCALL, "The smallest type that holds both."},
+    {"can_cast", fast(py_can_cast), METH_FASTCALL, "Whether an in-place op may write the first type into the second."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -121,6 +131,7 @@ static PyObject* make_module() {
     init_tensor_type(module.get());
     init_ops(module.get());
     init_functions(module.get());
+    init_error_node(module.get());
     init_graph(module.get());
     init_creation(module.get());
     init_random(module.get());

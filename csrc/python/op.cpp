@@ -9,6 +9,7 @@
 #include "kernels/copy.h"
 #include "python/types.h"
 #include "tape/anomaly.h"
+#include "tape/geometry.h"
 #include "tape/history.h"
 
 namespace adjoint::python {
@@ -107,6 +108,8 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
         // NumPy's spellings are accepted, as in torch.
         if (spelled == "axis") spelled = "dim";
         if (spelled == "keepdims") spelled = "keepdim";
+        if (spelled == "axis0") spelled = "dim0";
+        if (spelled == "axis1") spelled = "dim1";
         if (spelled == "x" || spelled == "self") spelled = "input";
         for (slot = 0; slot < n && spelled != PyUnicode_AsUTF8(arguments[slot].name.get());) ++slot;
         if (slot == n && spelled == "out" && has_out) {
@@ -133,6 +136,22 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
 
 // ---- Forward
 
+void Op::refuse_operands(PyObject* const* slots, int place) const {
+  auto kind = [&](int i) { return is_tensor(slots[i]) ? "Tensor" : Py_TYPE(slots[i])->tp_name; };
+  if (!number_slots || n_operands == 1)
+    fail(ErrorKind::Type, name, "(): argument '", PyUnicode_AsUTF8(arguments[place].name.get()), "' (position ",
+         place + 1, ") must be Tensor, not ", kind(place));
+  std::string came, expected;
+  for (int i = 0; i < n_operands; ++i) {
+    const char* separator = i ? ", " : "";
+    came += std::string(separator) + kind(i);
+    expected += std::string(separator) + (number_slots >> i & 1 ? "Tensor or Number " : "Tensor ");
+    expected += PyUnicode_AsUTF8(arguments[i].name.get());
+  }
+  fail(ErrorKind::Type, name, "() received an invalid combination of arguments - got (", came, "), but expected (",
+       expected, "), at least one of them a Tensor");
+}
+
 void Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const {
   bool any_tensor = false;
   for (int i = 0; i < n_operands; ++i) {
@@ -143,16 +162,13 @@ void Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* p
       if (tensor->flags & kSpecial) fail(name, "(): a tensor on the meta device holds no values to compute with");
       operands[i].set(tensor);
       any_tensor = true;
-    } else if (to_scalar(object, &scalar)) {
+    } else if ((number_slots >> i & 1) && to_scalar(object, &scalar)) {
       operands[i].set(scalar);
     } else {
-      fail(ErrorKind::Type, name, "(): argument '", PyUnicode_AsUTF8(arguments[i].name.get()), "' (position ", i + 1,
-           ") must be Tensor, not ", Py_TYPE(object)->tp_name);
+      refuse_operands(slots, i);
     }
   }
-  if (!any_tensor && n_operands < 2)
-    fail(ErrorKind::Type, name, "(): argument '", PyUnicode_AsUTF8(arguments[0].name.get()),
-         "' (position 1) must be Tensor, not ", Py_TYPE(slots[0])->tp_name);
+  if (!any_tensor && !numbers_suffice) refuse_operands(slots, 0);
   for (size_t i = n_operands; i < arguments.size(); ++i) {
     const Argument& argument = arguments[i];
     Scalar& param = params[i - n_operands];
@@ -259,26 +275,44 @@ Object Op::call_plain(PyObject* const* slots) {
 
 // ---- In place, and out=
 
-/// Operands that overlap the target without being it are read while they are overwritten: torch refuses them when it
-/// can tell (dense tensors); here the others are copied first.
-static bool overlaps(const Tensor* target, const Tensor* operand) {
-  if (operand == target || operand->storage != target->storage || operand->numel() == 0 || target->numel() == 0)
-    return false;
-  bool same = operand->data == target->data && same_sizes(operand->shape, target->shape);
-  for (int d = 0; same && d < target->ndim(); ++d)
-    same = target->size(d) == 1 || operand->stride(d) == target->stride(d);
-  if (same) return false;
+[[noreturn]] static void fail_shared_memory() {
+  fail(
+      "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+      "location. Please clone() the tensor before performing the operation.");
+}
+
+/// Whether the memory between the first and the last element of each has bytes in common.
+static bool meets(const Tensor* a, const Tensor* b) {
+  if (a->storage != b->storage || a->numel() == 0 || b->numel() == 0) return false;
   auto last = [](const Tensor* t) {
     int64_t reach = 0;
     for (int d = 0; d < t->ndim(); ++d) reach += (t->size(d) - 1) * t->stride(d);
     return t->data + (reach + 1) * itemsize(t->dtype);
   };
-  if (last(operand) <= target->data || last(target) <= operand->data) return false;
-  if (is_dense(operand->shape) && is_dense(target->shape))
-    fail(
-        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-        "location. "
-        "Please clone() the tensor before performing the operation.");
+  return last(a) > b->data && last(b) > a->data;
+}
+
+/// For ops that torch refuses to let write into what they read.
+static void check_apart(PyObject* out, const Tensor* argument) {
+  if (is_tensor(out)) {
+    if (meets(as_tensor(out), argument)) fail_shared_memory();
+    return;
+  }
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) {
+    PyObject* target = PySequence_Fast_GET_ITEM(out, i);
+    if (is_tensor(target) && meets(as_tensor(target), argument)) fail_shared_memory();
+  }
+}
+
+/// Operands that overlap the target without being it are read while they are overwritten: torch refuses them when it
+/// can tell (dense tensors); here the others are copied first.
+static bool overlaps(const Tensor* target, const Tensor* operand) {
+  if (operand == target || !meets(operand, target)) return false;
+  bool same = operand->data == target->data && same_sizes(operand->shape, target->shape);
+  for (int d = 0; same && d < target->ndim(); ++d)
+    same = target->size(d) == 1 || operand->stride(d) == target->stride(d);
+  if (same) return false;
+  if (is_dense(operand->shape) && is_dense(target->shape)) fail_shared_memory();
   return true;
 }
 
@@ -295,12 +329,17 @@ void Op::call_in_place(PyObject* const* slots) {
     if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call_in_place(slots);
   if (!is_tensor(slots[0])) Arg{slots[0], name.c_str(), "input"}.wrong_type("Tensor");
   Tensor* target = as_tensor(slots[0]);
-  std::string shown = name + "_";
+  std::string shown = name == "overwrite" ? "fill_" : name + "_";
   std::optional<ForwardCheck> watch;
   if (mode_flags & kAnomalyCheckForward) watch.emplace(shown.c_str(), slots, arguments.size(), true);
   uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
   check_inplace(target, shown.c_str(), recorded || requires_grad(target));
-  check_writable(target);
+  if (kind == Kind::View) {
+    Object view = run_forward(slots);
+    NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
+    return take_geometry(target, as_tensor(view.get()), shown.c_str(), node.get());
+  }
+  if (!writes_one_value) check_writable(target);
   NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
   if (node) save_overwritten(*node, target);
   if (kind == Kind::Elementwise) {
@@ -320,12 +359,7 @@ void Op::call_in_place(PyObject* const* slots) {
     Object result = run_forward(slots);
     if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
     Tensor* value = as_tensor(result.get());
-    if (!same_sizes(value->shape, target->shape))
-      fail("output with shape ", to_string(target->sizes()), " doesn't match the broadcast shape ",
-           to_string(value->sizes()));
-    if (category(value->dtype) > category(target->dtype))
-      fail("result type ", info(value->dtype).legacy_name, " can't be cast to the desired output type ",
-           info(target->dtype).legacy_name);
+    ops::check_in_place_result(target, value->sizes(), value->dtype);
     if (value != target) kernels::copy(value->view(), target->view());
   }
   bump_version(target, shown.c_str());
@@ -337,33 +371,50 @@ void Op::call_in_place(PyObject* const* slots) {
   if (watch) watch->finish(slots[0]);
 }
 
-Object Op::call_out(PyObject* const* slots, PyObject* out) {
-  bool several = is_sequence(out);
-  auto refuse = [&](PyObject* object) {
-    if (recording() && object_requires_grad(object))
-      fail(name,
-           "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-           "requires grad.");
-  };
-  for (uint8_t slot : edge_slots) refuse(slots[slot]);
-  refuse(out);
-  if (!several && !is_tensor(out)) Arg{out, name.c_str(), "out"}.wrong_type("Tensor");
-  GradModeGuard no_grad(false);
-  Object result = call(slots);
-  if (!several) {
-    if (!is_tensor(result.get()))
-      fail(ErrorKind::Type, name, "(): out= must be a tuple of tensors for several results");
-    write_out(name.c_str(), as_tensor(out), as_tensor(result.get()));
+void refuse_out(const char* op, PyObject* object) {
+  if (recording() && object_requires_grad(object))
+    fail(op,
+         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+         "requires grad. Assign the result instead, or detach() the arguments.");
+}
+
+static void check_exact_type(const Tensor* out, const Tensor* result) {
+  if (out->dtype != result->dtype)
+    fail("Expected out tensor to have dtype ", info(result->dtype).c_name, ", but got ", info(out->dtype).c_name,
+         " instead");
+}
+
+Object write_results(const char* op, PyObject* out, PyObject* result, bool exact) {
+  if (!is_sequence(out)) {
+    if (!is_tensor(out)) Arg{out, op, "out"}.wrong_type("Tensor");
+    if (!is_tensor(result)) fail(ErrorKind::Type, op, "(): out= must be a tuple of tensors for several results");
+    if (exact) check_exact_type(as_tensor(out), as_tensor(result));
+    write_out(op, as_tensor(out), as_tensor(result));
     return Object::borrow(out);
   }
-  if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != PySequence_Fast_GET_SIZE(out))
-    fail(ErrorKind::Type, name, "(): expected out= with as many tensors as there are results");
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.get()); ++i) {
+  if (!PyTuple_Check(result) || PyTuple_GET_SIZE(result) != PySequence_Fast_GET_SIZE(out))
+    fail(ErrorKind::Type, op, "(): expected out= with as many tensors as there are results");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
     PyObject* target = PySequence_Fast_GET_ITEM(out, i);
-    if (!is_tensor(target)) Arg{target, name.c_str(), "out"}.wrong_type("tuple of Tensors");
-    write_out(name.c_str(), as_tensor(target), as_tensor(PyTuple_GET_ITEM(result.get(), i)));
+    if (!is_tensor(target)) Arg{target, op, "out"}.wrong_type("tuple of Tensors");
+    if (exact) check_exact_type(as_tensor(target), as_tensor(PyTuple_GET_ITEM(result, i)));
+    write_out(op, as_tensor(target), as_tensor(PyTuple_GET_ITEM(result, i)));
   }
-  return Object::borrow(out);
+  // The targets under the names of the results.
+  if (PyTuple_CheckExact(result)) return Object::borrow(out);
+  return checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(result)), out));
+}
+
+Object Op::call_out(PyObject* const* slots, PyObject* out) {
+  for (uint8_t slot : edge_slots) refuse_out(name.c_str(), slots[slot]);
+  refuse_out(name.c_str(), out);
+  if (!is_sequence(out) && !is_tensor(out)) Arg{out, name.c_str(), "out"}.wrong_type("Tensor");
+  for (int i = 0; is_tensor(out) && i < n_operands; ++i)
+    if (is_tensor(slots[i])) overlaps(as_tensor(out), as_tensor(slots[i]));
+  for (size_t i = 0; apart_out && i < arguments.size(); ++i)
+    if (is_tensor(slots[i])) check_apart(out, as_tensor(slots[i]));
+  GradModeGuard no_grad(false);
+  return write_results(name.c_str(), out, call(slots).get(), exact_out);
 }
 
 // ---- Recording
@@ -407,9 +458,12 @@ NodePtr Op::record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs
       continue;
     }
     if (recorded >> slot & 1) {
-      if (!rules[slot].differentiable)
-        fail("the derivative of '", name, "' with respect to '", PyUnicode_AsUTF8(arguments[slot].name.get()),
-             "' is not implemented; detach() that argument if no gradient is wanted");
+      // An op without any rule says so when the gradient is asked for, as in torch.
+      auto has_rule = [&](uint8_t other) { return rules[other].differentiable; };
+      if (!rules[slot].differentiable && rules[slot].refusal.empty() && std::ranges::any_of(edge_slots, has_rule))
+        fail("The function '", name.c_str() + name.starts_with('_'),
+             "' is not differentiable with respect to argument '", PyUnicode_AsUTF8(arguments[slot].name.get()),
+             "'. This input cannot have requires_grad True; detach() it if no gradient is wanted");
       *edge = input_edge(as_tensor(object));
     }
     ++edge;
@@ -569,7 +623,12 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
       edge += count;
       continue;
     }
-    if (context.wanted[edge]) {
+    if (context.wanted[edge] && !edges[edge]) {
+      if (!rule.refusal.empty())
+        fail(ErrorKind::NotImplemented, rule.refusal, " detach() the argument if no gradient is wanted");
+      if (!rule.differentiable)
+        fail("derivative for aten::", name, " is not implemented; detach() its argument '",
+             PyUnicode_AsUTF8(arguments[slot].name.get()), "' if no gradient is wanted");
       if (rule.identity) {
         edges[edge] = outputs[0];
       } else if (rule.zero) {
@@ -578,7 +637,15 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
         edges[edge] = run_fused(rule, node, outputs);
       } else {
         Object answer = call_rule(rule, node, outputs);
-        if (answer.get() != Py_None) edges[edge] = TensorPtr::borrow(Arg{answer.get(), name.c_str(), "rule"});
+        if (PyTuple_Check(answer.get())) {
+          // The gradients of this argument and of those after it, whose own rules are not asked.
+          auto count = std::min<uint32_t>(static_cast<uint32_t>(PyTuple_GET_SIZE(answer.get())), node.n_edges - edge);
+          for (uint32_t i = 0; i < count; ++i)
+            if (context.wanted[edge + i])
+              edges[edge + i] = TensorPtr::borrow(Arg{PyTuple_GET_ITEM(answer.get(), i), name.c_str(), "rule"});
+        } else if (answer.get() != Py_None) {
+          edges[edge] = TensorPtr::borrow(Arg{answer.get(), name.c_str(), "rule"});
+        }
       }
     }
     ++edge;

@@ -47,6 +47,7 @@ struct Rule {
   bool differentiable = false;
   bool identity = false;  ///< `lambda g: g`
   bool zero = false;      ///< a comparison written in place: no gradient passes
+  std::string refusal;    ///< the error of a backward that asks for it, where torch waits until then
   Object callable;
   const Kernel* fused = nullptr;  ///< elementwise first order
   uint32_t items = 0;             ///< bit set of the items that it uses
@@ -62,13 +63,17 @@ class Op final : public NodeKind {
   std::string name;
   Kind kind;
   std::vector<Argument> arguments;
-  int positional = 0;    ///< arguments that may be given by position
-  int varargs = -1;      ///< the slot that takes all further positional arguments as a tuple
-  bool has_out = false;  ///< accepts out=
+  int positional = 0;      ///< arguments that may be given by position
+  int varargs = -1;        ///< the slot that takes all further positional arguments as a tuple
+  bool has_out = false;    ///< accepts out=
+  bool exact_out = false;  ///< out= must have the result's type
+  bool apart_out = false;  ///< out= must not share memory with an argument
   // Elementwise
   const Kernel* kernel = nullptr;
   ops::ElementwiseOptions options{};
   int n_operands = 0;
+  uint32_t number_slots = 0;     ///< bit set of the operands that may be numbers
+  bool numbers_suffice = false;  ///< no operand need be a tensor
   // Others
   Glue glue = nullptr;
   Object forward;      ///< a Python callable
@@ -80,14 +85,15 @@ class Op final : public NodeKind {
   std::vector<SavedItem> items;
   uint32_t output_items = 0;  ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
-  Op* square = nullptr;  ///< pow: used instead for floats when the exponent is 2 ...
-  Op* power = nullptr;   ///< ... and when it is another number but 0
+  bool writes_one_value = false;  ///< in place, elements may share memory
+  Op* square = nullptr;           ///< pow: used instead for floats when the exponent is 2 ...
+  Op* power = nullptr;            ///< ... and when it is another number but 0
   bool has_variants = false;
   Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
 
   /// Calls the op with bound arguments (borrowed).
   Object call(PyObject* const* slots);
-  /// Computes into the first argument, recording it as changed in place.
+  /// Computes into the first argument, recording it as changed in place; a view changes its geometry.
   void call_in_place(PyObject* const* slots);
   /// Computes into `out` (a tensor, or a tuple of them), which is resized to fit; nothing is recorded.
   Object call_out(PyObject* const* slots, PyObject* out);
@@ -117,6 +123,8 @@ class Op final : public NodeKind {
   void save_overwritten(Node& node, const Tensor* target) const;
   Object run_forward(PyObject* const* slots) const;
   void read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const;
+  /// Says which operands must be tensors.
+  [[noreturn]] void refuse_operands(PyObject* const* slots, int place) const;
   /// Bit set of the items that the rules of these slots use.
   uint32_t used_items(uint32_t recorded) const;
   void save_argument(SavedValue& value, PyObject* argument) const;
@@ -133,6 +141,11 @@ class Op final : public NodeKind {
 Op* find_op(const char* name);
 /// As find_op, but a missing op is an internal error.
 Op& require_op(const char* name);
+
+/// Refuses an argument, or out= itself, that requires grad while gradients are recorded.
+void refuse_out(const char* op, PyObject* object);
+/// Writes a result (or a tuple of results) into out=, a tensor (or a sequence of them), which is resized to fit.
+Object write_results(const char* op, PyObject* out, PyObject* result, bool exact);
 
 /// Adds `declare_op` and the type of op objects to the module.
 void init_ops(PyObject* module);

@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 
+#include "core/mode.h"
+
 namespace adjoint::python {
 namespace {
 
@@ -206,11 +208,14 @@ void read_rules(Op& op, PyObject* declaration) {
   Object rules = get(declaration, "rules");
   Object uses = get(declaration, "uses");
   Object identity = get(declaration, "identity_rules");
+  Object refusals = get(declaration, "refusals");
   for (const Argument& argument : op.arguments) {  // in signature order, whatever the order of the rules
     PyObject* callable = PyDict_GetItemWithError(rules.get(), argument.name.get());
     if (!callable) continue;
     read_rule(op, outputs, text(argument.name.get()), callable,
               PyDict_GetItemWithError(uses.get(), argument.name.get()));
+    if (PyObject* refusal = PyDict_GetItemWithError(refusals.get(), argument.name.get()))
+      op.rules[op.edge_slots.back()].refusal = text(refusal);
     op.rules[op.edge_slots.back()].identity = PySequence_Contains(identity.get(), argument.name.get()) == 1;
   }
   for (const std::string& output : outputs) {
@@ -229,7 +234,12 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
   auto op_kind = kind == "elementwise" ? Op::Kind::Elementwise : kind == "view" ? Op::Kind::View : Op::Kind::Plain;
   auto op = std::make_unique<Op>(text(get(declaration, "name").get()), node, op_kind);
   read_arguments(*op, declaration);
-  op->has_out = truth(get(declaration, "out"));
+  Object out = get(declaration, "out");
+  op->has_out = truth(out);
+  std::string demands = PyUnicode_Check(out.get()) ? text(out.get()) : "";
+  op->exact_out = demands.find("exact") != std::string::npos;
+  op->apart_out = demands.find("apart") != std::string::npos;
+  op->writes_one_value = truth(get(declaration, "uniform"));
   if (op_kind == Op::Kind::Elementwise) {
     op->kernel = find_kernel(op->name.c_str());
     if (!op->kernel) fail(op->name, ": no kernel of this name was generated; rebuild the package");
@@ -239,6 +249,12 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
                                                      : ops::IntegerCheck::Exponent;
     op->options = {op->name.c_str(), text(get(declaration, "promote").get()) == "float", integers};
     op->n_operands = static_cast<int>(PyTuple_Size(get(declaration, "operands").get()));
+    Object numbers = get(declaration, "numbers");
+    for (Py_ssize_t i = 0; i < PyTuple_Size(numbers.get()); ++i) {
+      std::string name = text(PyTuple_GET_ITEM(numbers.get(), i));
+      op->numbers_suffice |= name == "all";
+      op->number_slots |= name == "all" ? ~0u : 1u << slot_of(*op, name);
+    }
   } else {
     op->forward = get(declaration, "forward");
     if (op->forward.get() == Py_None) {
@@ -273,6 +289,7 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
       });
       op->number_variant[slot] = variant.release();
       op->has_variants = true;
+      op->writes_one_value = false;  // torch lets a number be written everywhere, not a tensor
     }
     if (name == "pow") {
       op->square = &require_op("squared");
@@ -283,7 +300,9 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
     Py_XSETREF(object->doc, get(declaration, "documentation").take());
     if (truth(get(declaration, "inplace"))) {
       OpObject* in_place = op_object(name + "_");
-      in_place->op = op.get();
+      Object its_node = get(declaration, "inplace_node");
+      // Lives as long as the process, like the ops in the table.
+      in_place->op = its_node.get() == Py_None ? op.get() : build_op(declaration, text(its_node.get())).release();
       in_place->in_place = true;
       Py_XSETREF(in_place->doc, PyUnicode_FromFormat("In-place version of %s().", name.c_str()));
     }
@@ -306,6 +325,23 @@ PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+/// call_out(name, function, args, kwargs, out, exact): writes what a composite returns into `out`; exact: only into one
+/// of the result's type.
+PyObject* py_call_out(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 6 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3]))
+      fail(ErrorKind::Type, "call_out() takes a name, a function, a tuple, a dict, out and exact");
+    std::string name = text(args[0]);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[2]); ++i) refuse_out(name.c_str(), PyTuple_GET_ITEM(args[2], i));
+    Py_ssize_t place = 0;
+    for (PyObject* value; PyDict_Next(args[3], &place, nullptr, &value);) refuse_out(name.c_str(), value);
+    refuse_out(name.c_str(), args[4]);
+    GradModeGuard no_grad(false);
+    Object result = checked(PyObject_Call(args[1], args[2], args[3]));
+    return write_results(name.c_str(), args[4], result.get(), args[5] == Py_True).take();
+  });
+}
+
 /// undeclared_ops(): names that were mentioned but never declared.
 PyObject* py_undeclared_ops(PyObject*, PyObject*) {
   return guarded([&] {
@@ -323,6 +359,8 @@ PyMethodDef functions[] = {
     {"op_object", py_op_object, METH_O, "The callable of this name, declared or not."},
     {"set_composite", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_set_composite)), METH_FASTCALL,
      "Lets the callable of this name call a Python function."},
+    {"_call_out", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_call_out)), METH_FASTCALL,
+     "Calls a composite and writes its result into out=."},
     {"undeclared_ops", py_undeclared_ops, METH_NOARGS, "Names that are mentioned but not declared."},
     {nullptr, nullptr, 0, nullptr},
 };

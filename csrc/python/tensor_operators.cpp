@@ -90,8 +90,11 @@ int truth(PyObject* self) {
   return guarded(
       [&] {
         Tensor* tensor = as_tensor(self);
-        if (tensor->numel() == 0) fail("Boolean value of Tensor with no values is ambiguous");
-        if (tensor->numel() > 1) fail("Boolean value of Tensor with more than one value is ambiguous");
+        if (tensor->numel() == 0) fail("Boolean value of Tensor with no values is ambiguous; test its numel()");
+        if (tensor->numel() > 1)
+          fail(
+              "Boolean value of Tensor with more than one value is ambiguous; use any() or all(), or where() to choose "
+              "by element");
         return PyObject_IsTrue(item(tensor).get());
       },
       -1);

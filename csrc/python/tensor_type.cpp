@@ -12,6 +12,7 @@
 #include "python/random_bindings.h"
 #include "python/tensor_operators.h"
 #include "python/types.h"
+#include "tape/geometry.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
 
@@ -19,6 +20,9 @@ namespace adjoint::python {
 namespace {
 
 Tensor* tensor_of(PyObject* self) { return as_tensor(self); }
+
+/// Has the tensor a history? Asked without making one for a view whose base has changed, which may be refused.
+bool is_computed(const Tensor* tensor) { return tensor->grad_fn || (tensor->extra && tensor->extra->changed_by); }
 
 // ---- Life and death
 
@@ -49,6 +53,7 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
     Py_VISIT(as_object(tensor->extra->grad));
     Py_VISIT(as_object(tensor->extra->base));
     if (tensor->extra->accumulator_parked) Py_VISIT(as_object(tensor->extra->accumulator));
+    if (tensor->extra->changed_by) Py_VISIT(as_object(tensor->extra->changed_by));
     Py_VISIT(tensor->extra->hooks);
     Py_VISIT(tensor->extra->post_hooks);
   }
@@ -92,9 +97,15 @@ PyObject* get_requires_grad(PyObject* self, void*) {
 int put_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded(
       [&] {
-        if (!value || !PyBool_Check(value)) fail(ErrorKind::Type, "requires_grad must be a bool");
-        if (value == Py_True && tensor_of(self)->grad_fn)
-          fail("you can only change requires_grad flags of leaf variables.");
+        if (!value || !PyBool_Check(value))
+          fail("requires_grad must be a bool, not ", value ? Py_TYPE(value)->tp_name : "deleted");
+        if (value == Py_True && is_computed(tensor_of(self)))
+          fail(
+              "you can only change requires_grad flags of leaf variables. This one was computed and requires grad "
+              "already.");
+        if (value == Py_True && !is_differentiable(tensor_of(self)->dtype))
+          fail("only Tensors of floating point and complex dtype can require gradients; got ",
+               info(tensor_of(self)->dtype).name, ": convert it first, for example with float()");
         set_requires_grad(tensor_of(self), value == Py_True);
         return 0;
       },
@@ -116,7 +127,7 @@ PyObject* get_grad(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Tensor* tensor = tensor_of(self);
     if (Tensor* grad = grad_of(tensor)) return Py_NewRef(as_object(grad));
-    if (tensor->grad_fn && !(tensor->flags & kRetainsGrad)) {
+    if (is_computed(tensor) && !(tensor->flags & kRetainsGrad)) {
       int failed = PyErr_WarnEx(
           PyExc_UserWarning,
           "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't "
@@ -141,11 +152,15 @@ int put_grad(PyObject* self, PyObject* value, void*) {
           fail(ErrorKind::Type, "assigned grad expected to be a Tensor or None but got grad of type ",
                Py_TYPE(value)->tp_name);
         Tensor* grad = as_tensor(value);
-        if (grad == tensor) fail("can't assign Variable as its own grad");
+        if (grad == tensor) fail("can't assign Variable as its own grad; assign a clone() of its values");
         if (grad->dtype != tensor->dtype)
-          fail("attempting to assign a gradient with dtype '", info(grad->dtype).legacy_name,
+          fail("attempting to assign a gradient with dtype '", info(grad->dtype).c_name,
                "' to a tensor with grad_dtype '", info(tensor->dtype).legacy_name,
                "'. The gradient must match the tensor's dtype: convert it with to().");
+        if (grad->device != tensor->device)
+          fail("attempting to assign a gradient with device type '", grad->device == DeviceType::Cpu ? "cpu" : "meta",
+               "' to a tensor with device type '", tensor->device == DeviceType::Cpu ? "cpu" : "meta",
+               "'. Please ensure that the gradient and the tensor are on the same device");
         if (!same_sizes(grad->shape, tensor->shape))
           fail("attempting to assign a gradient of size '", to_string(grad->sizes()), "' to a tensor of size '",
                to_string(tensor->sizes()), "'. Please ensure that the gradient and the tensor are the same size");
@@ -158,7 +173,7 @@ int put_grad(PyObject* self, PyObject* value, void*) {
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&] {
     TensorPtr data = alias(tensor_of(self));
-    detach_version(data.get());
+    if (!(data->flags & kInferenceTensor) || !(mode_flags & kInferenceMode)) detach_version(data.get());
     return as_object(data.take());
   });
 }
@@ -166,27 +181,28 @@ int put_data(PyObject* self, PyObject* value, void*) {
   return guarded(
       [&] {
         Tensor* tensor = tensor_of(self);
-        if (!value || !is_tensor(value))
-          fail(ErrorKind::Type, "data must be set to a tensor, not ", value ? Py_TYPE(value)->tp_name : "nothing");
+        if (!value) fail("Deleting tensor data is not allowed. Delete tensor instead!");
+        if (!is_tensor(value))
+          fail(ErrorKind::Type, "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
         Tensor* source = as_tensor(value);
         if (requires_grad(tensor) && !is_differentiable(source->dtype))
-          fail("data set to a tensor that requires gradients must be floating point or complex dtype");
-        uint32_t version = version_of(tensor);
-        retain(source->storage);
-        retain(source->shape);
-        release(std::exchange(tensor->storage, source->storage));
-        release(std::exchange(tensor->shape, source->shape));
-        tensor->data = source->data;
+          fail("data set to a tensor that requires gradients must be floating point or complex dtype; got ",
+               info(source->dtype).name);
+        bool same_meta = tensor->dtype == source->dtype && same_sizes(tensor->shape, source->shape);
+        take_memory(tensor, source);
         tensor->dtype = source->dtype;
-        // The tensor counts its own changes on, whoever else has the memory.
-        detach_version(tensor);
-        tensor->extra->version->value = version;
-        if (tensor->extra && tensor->extra->accumulator) set_output_meta(*tensor->extra->accumulator, 0, tensor);
+        tensor->flags = static_cast<uint8_t>((tensor->flags & ~kInferenceTensor) | (source->flags & kInferenceTensor));
+        if (!same_meta) renew_accumulator(tensor);
         return 0;
       },
       -1);
 }
-PyObject* get_version(PyObject* self, void*) { return PyLong_FromUnsignedLong(version_of(tensor_of(self))); }
+PyObject* get_version(PyObject* self, void*) {
+  return guarded([&] {
+    if (!tracks_version(tensor_of(self))) fail("Inference tensors do not track version counter.");
+    return PyLong_FromUnsignedLong(version_of(tensor_of(self)));
+  });
+}
 PyObject* get_base(PyObject* self, void*) {
   Tensor* base = view_base(tensor_of(self));
   return Py_NewRef(base ? as_object(base) : Py_None);
@@ -200,15 +216,18 @@ PyObject* get_true(PyObject*, void*) { Py_RETURN_TRUE; }
 PyObject* get_hooks(PyObject* self, void*) {
   return guarded([&] {
     Tensor* tensor = tensor_of(self);
-    if (!requires_grad(tensor)) fail("cannot register a hook on a tensor that doesn't require gradient");
+    if (!requires_grad(tensor))
+      fail("cannot register a hook on a tensor that doesn't require gradient; call requires_grad_() first");
     return Py_NewRef(tensor_hook_dict(tensor));
   });
 }
 PyObject* get_post_hooks(PyObject* self, void*) {
   return guarded([&] {
     Tensor* tensor = tensor_of(self);
-    if (!requires_grad(tensor)) fail("cannot register a hook on a tensor that doesn't require gradient");
-    if (!is_leaf(tensor)) fail("post accumulate grad hooks cannot be registered on non-leaf tensors");
+    if (!requires_grad(tensor))
+      fail("cannot register a hook on a tensor that doesn't require gradient; call requires_grad_() first");
+    if (!is_leaf(tensor))
+      fail("post accumulate grad hooks cannot be registered on non-leaf tensors; use register_hook()");
     TensorExtra& extra = extra_of(tensor);
     if (!extra.post_hooks) {
       extra.post_hooks = checked(PyDict_New()).take();
@@ -217,6 +236,29 @@ PyObject* get_post_hooks(PyObject* self, void*) {
     }
     return Py_NewRef(extra.post_hooks);
   });
+}
+
+/// The hooks as they are, without asking for any: null counts as None.
+PyObject* get_backward_hooks(PyObject* self, void*) {
+  return guarded([&] {
+    Tensor* tensor = tensor_of(self);
+    current_grad_fn(tensor);
+    return Py_NewRef(tensor->extra && tensor->extra->hooks ? tensor->extra->hooks : Py_None);
+  });
+}
+int put_backward_hooks(PyObject* self, PyObject* value, void*) {
+  return guarded(
+      [&] {
+        if (value && value != Py_None && !PyDict_Check(value))
+          fail(ErrorKind::Type, "_backward_hooks must be a dict or None, not ", Py_TYPE(value)->tp_name);
+        set_tensor_hooks(tensor_of(self), value == Py_None ? nullptr : value);
+        return 0;
+      },
+      -1);
+}
+PyObject* get_post_accumulate_hooks(PyObject* self, void*) {
+  TensorExtra* extra = tensor_of(self)->extra;
+  return Py_NewRef(extra && extra->post_hooks ? extra->post_hooks : Py_None);
 }
 
 PyGetSetDef getset[] = {
@@ -240,6 +282,10 @@ PyGetSetDef getset[] = {
     {"is_cuda", get_false, nullptr, nullptr, nullptr},
     {"is_cpu", get_true, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"_backward_hooks", get_backward_hooks, put_backward_hooks, "The hooks on the gradient, by number, or None.",
+     nullptr},
+    {"_post_accumulate_grad_hooks", get_post_accumulate_hooks, nullptr, "The hooks after accumulation, or None.",
+     nullptr},
     {"_hook_dict", get_hooks, nullptr, nullptr, nullptr},
     {"_post_hook_dict", get_post_hooks, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -304,20 +350,12 @@ PyObject* method_tolist(PyObject* self, PyObject*) {
   return guarded([&] { return to_list(tensor_of(self)).take(); });
 }
 
-PyObject* method_detach(PyObject* self, PyObject*) {
-  return guarded([&] { return as_object(alias(tensor_of(self)).take()); });
-}
 PyObject* method_detach_in_place(PyObject* self, PyObject*) {
   return guarded([&] {
     // As in torch, inference mode leaves the histories of its inputs alone.
     if (mode_flags & kInferenceMode) return Py_NewRef(self);
     if (view_base(tensor_of(self)))
-      fail(
-          "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
-          "training, and "
-          "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-          "called on these "
-          "gradients.");
+      fail("Can't detach views in-place. Use detach() instead: the history of a view belongs to its base too.");
     detach_in_place(tensor_of(self));
     return Py_NewRef(self);
   });
@@ -325,8 +363,12 @@ PyObject* method_detach_in_place(PyObject* self, PyObject*) {
 PyObject* method_requires_grad(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&] {
     Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    bool value = total == 0 || Arg{args[0], "requires_grad_", "requires_grad"};
-    set_requires_grad(tensor_of(self), value);
+    if (total > 1)
+      fail(ErrorKind::Type, "requires_grad_() takes from 0 to 1 positional arguments but ", total, " were given");
+    if (total == 1 && !PyBool_Check(args[0]))
+      fail(ErrorKind::Type, "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not ",
+           Py_TYPE(args[0])->tp_name);
+    set_requires_grad(tensor_of(self), total == 0 || args[0] == Py_True);
     return Py_NewRef(self);
   });
 }
@@ -371,7 +413,6 @@ PyMethodDef methods[] = {
      "Whether the elements lie in row-major order."},
     {"item", method_item, METH_NOARGS, "The only element, as a Python number."},
     {"tolist", method_tolist, METH_NOARGS, "The elements as nested lists of Python numbers."},
-    {"detach", method_detach, METH_NOARGS, "The same memory without history."},
     {"detach_", method_detach_in_place, METH_NOARGS, "Drops the history of this tensor."},
     {"requires_grad_", fast(method_requires_grad), METH_FASTCALL | METH_KEYWORDS,
      "requires_grad_(requires_grad=True): sets the flag, returns self."},
@@ -397,11 +438,13 @@ void add_methods(PyMethodDef* table) {
 }  // namespace
 
 void set_requires_grad(Tensor* tensor, bool value) {
-  if (value && !is_differentiable(tensor->dtype)) fail("only Tensors of floating point dtype can require gradients");
+  if (value && !is_differentiable(tensor->dtype))
+    fail("only Tensors of floating point dtype can require gradients; got ", info(tensor->dtype).name,
+         ": convert it first, for example with float()");
   if (value && (tensor->flags & kInferenceTensor) && !(mode_flags & kInferenceMode))
     fail("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed; clone() it first");
-  if (value && tensor->grad_fn) return;
-  if (tensor->grad_fn)
+  if (value && is_computed(tensor)) return;
+  if (is_computed(tensor))
     fail(
         "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
         "subgraph that "
@@ -420,7 +463,10 @@ Object make_subclass(PyTypeObject* type, Tensor* data, bool grad) {
   tensor->shape = data->shape;
   tensor->dtype = data->dtype;
   tensor->device = data->device;
-  if (grad) set_requires_grad(tensor, true);
+  if (grad) {
+    check_requires_grad(tensor->dtype, true);
+    set_requires_grad(tensor, true);
+  }
   return object;
 }
 

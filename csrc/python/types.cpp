@@ -113,8 +113,6 @@ PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
                             {0, nullptr}};
 PyType_Spec size_spec = {"adjoint.Size", 0, 0, Py_TPFLAGS_DEFAULT, size_slots};
 
-const char* device_name(DeviceType type) { return type == DeviceType::Cpu ? "cpu" : "meta"; }
-
 PyObject* new_device(DeviceType type, int index) {
   auto* device = PyObject_New(DeviceObject, device_type);
   if (!device) return nullptr;

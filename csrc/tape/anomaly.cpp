@@ -89,7 +89,7 @@ void explain_failure(Node& node) noexcept {
 }
 
 void check_gradients(const Node& node, const TensorPtr* gradients) {
-  bool check_nan = !(mode_flags & kAnomalySkipNan), check_inf = mode_flags & kAnomalyCheckInf;
+  bool check_nan = !(anomaly_flags & kAnomalySkipNan), check_inf = anomaly_flags & kAnomalyCheckInf;
   if (!check_nan && !check_inf) return;
   for (uint32_t i = 0; i < node.n_edges; ++i) {
     if (!gradients[i] || !node.edges()[i].node) continue;

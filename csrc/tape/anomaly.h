@@ -6,6 +6,14 @@
 
 namespace adjoint {
 
+/// Of the whole process, as in torch; only the check of forward results (kAnomalyCheckForward) is of a thread.
+enum AnomalyFlags : uint32_t {
+  kAnomaly = 1,          ///< nodes record the traceback of their making, and failures in backward are explained
+  kAnomalySkipNan = 2,   ///< nan in gradients is no failure
+  kAnomalyCheckInf = 4,  ///< inf in gradients is a failure
+};
+inline constinit uint32_t anomaly_flags = 0;
+
 /// The Python side (autograd/anomaly_mode.py): record(node, parent) notes a traceback in a new node's metadata;
 /// explain(node) warns where a failing node was made; describe(values) tells the statistics of arguments.
 struct AnomalyHandlers {

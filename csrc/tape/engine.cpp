@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <memory>
+#include <system_error>
+#include <thread>
 #include <unordered_map>
 
 #include "core/mode.h"
+#include "tape/anomaly.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
 
 namespace adjoint {
 namespace {
 
-/// Engine state kept in the nodes themselves: no hashing. One run at a time can use it.
+/// Engine state kept in the nodes themselves: no hashing. One run at a time can use it. A child process that was forked
+/// during such a run never sees its end, and uses tables for good: the nodes may hold gradients of that run.
 class InlineState {
  public:
   InlineState() : stamp_(++last_stamp) { busy = true; }
@@ -98,7 +102,10 @@ class SmallArray {
 };
 
 /// A gradient in the shape and type of the output it belongs to.
-TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, const Node& from, uint32_t index) {
+TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, Node& from, uint32_t index) {
+  if (grad->device != meta.device) [[unlikely]]
+    fail("Function ", from.kind->name(), " returned an invalid gradient at index ", index, " - expected device ",
+         device_name(meta.device), " but got ", device_name(grad->device));
   if (grad->shape != meta.shape && !same_sizes(grad->shape, meta.shape)) {
     int64_t sizes[kMaxDims];
     bool expandable = grad->ndim() >= meta.shape->ndim;
@@ -110,9 +117,11 @@ TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, const Node& from,
         expandable = false;
       }
     }
-    if (!expandable)
+    if (!expandable) {
+      if (anomaly_flags & kAnomaly) explain_failure(from);
       fail("Function ", from.kind->name(), " returned an invalid gradient at index ", index, " - got ",
            to_string(grad->sizes()), " but expected shape compatible with ", to_string(meta.shape->size_span()));
+    }
     grad = sum_to(grad.get(), meta.shape);
   }
   if (grad->dtype != meta.dtype) grad = cast_recorded(grad.get(), meta.dtype);
@@ -230,8 +239,8 @@ class Run final : public RunningBackward {
     bool run = true;
     if (!request_.inputs.empty()) {
       if (state_.flags(node) & kCaptured) capture(node, outputs.get());
-      run = state_.flags(node) & kNeeded;
-      if (request_.accumulate && accumulated_leaf(*node)) run = state_.flags(node) & kCaptured;
+      // As in torch, backward(inputs=...) runs the node of a non-leaf that is asked for, and grad() does not.
+      run = state_.flags(node) & (request_.accumulate ? kNeeded | kCaptured : kNeeded);
     }
     uint32_t n_edges = node->n_edges;
     SmallArray<TensorPtr> edges(n_edges);
@@ -239,7 +248,7 @@ class Run final : public RunningBackward {
       SmallArray<bool> wanted_edges(n_edges);
       for (uint32_t i = 0; i < n_edges; ++i) wanted_edges[i] = wanted(node->edges()[i].node);
       ApplyContext context{request_.create_graph, request_.retain_graph, wanted_edges.get()};
-      if (node->extra || (mode_flags & kAnomaly)) {
+      if (node->extra || (anomaly_flags & kAnomaly)) {
         apply_with_hooks(*node, outputs.get(), edges.get(), context);
       } else {
         node->kind->apply(*node, outputs.get(), edges.get(), context);
@@ -269,6 +278,60 @@ class Run final : public RunningBackward {
   std::vector<TensorPtr> captured_;
 };
 
+std::vector<TensorPtr> run_here(BackwardRequest& request) {
+  if (InlineState::available()) return Run<InlineState>(request)();
+  return Run<TableState>(request)();
+}
+
+/// Note [Deep re-entrance]: a backward inside a backward lives on the stack, and within the recursion limit, of its
+/// thread. Each kMaxDepth of them go on in a thread of their own while the caller waits, as in torch; so that
+/// checkpoints in checkpoints, thousands deep, do not end in a RecursionError.
+constexpr int kMaxDepth = 60;
+thread_local int depth = 0;
+
+std::vector<TensorPtr> run_in_own_thread(BackwardRequest& request) {
+  std::vector<TensorPtr> result;
+  std::exception_ptr failure;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  const uint32_t flags = mode_flags;
+  RunningBackward* outer = RunningBackward::current();
+  void* saved_hooks = saved_tensor_hooks();
+  auto body = [&] {
+    PyGILState_STATE lock = PyGILState_Ensure();
+    mode_flags = flags;
+    RunningBackward::set_current(outer);
+    set_saved_tensor_hooks(saved_hooks);
+    depth = 1;
+    try {
+      result = run_here(request);
+    } catch (...) {
+      failure = std::current_exception();
+      PyErr_Fetch(&type, &value, &traceback);
+    }
+    PyGILState_Release(lock);
+  };
+  PyThreadState* waiting = PyEval_SaveThread();
+  bool started = true;
+  try {
+    std::thread(body).join();
+  } catch (const std::system_error&) {
+    started = false;
+  }
+  PyEval_RestoreThread(waiting);
+  if (!started) return run_here(request);  // the system gives no more threads
+  if (failure) {
+    PyErr_Restore(type, value, traceback);
+    std::rethrow_exception(failure);
+  }
+  return result;
+}
+
+/// Counts how deep this thread is in backwards.
+struct Depth {
+  Depth() { ++depth; }
+  ~Depth() { --depth; }
+};
+
 }  // namespace
 
 std::vector<TensorPtr> run_backward(BackwardRequest& request) {
@@ -285,8 +348,9 @@ std::vector<TensorPtr> run_backward(BackwardRequest& request) {
     alive.push_back(NodePtr::borrow(root));
   }
   for (const Edge& input : request.inputs) alive.push_back(NodePtr::borrow(input.node));
-  if (InlineState::available()) return Run<InlineState>(request)();
-  return Run<TableState>(request)();
+  if (depth >= kMaxDepth) return run_in_own_thread(request);
+  Depth deeper;
+  return run_here(request);
 }
 
 }  // namespace adjoint

@@ -139,6 +139,7 @@ void mark_view(Tensor* result, Tensor* source, ViewOrigin origin) {
 bool requires_grad(Tensor* tensor) {
   if ((tensor->flags & kRequiresGrad) || tensor->grad_fn) return true;
   Tensor* base = view_base(tensor);
+  if (base && tensor->extra->changed_by) return true;
   return base && ((base->flags & kRequiresGrad) || base->grad_fn) && is_differentiable(tensor->dtype);
 }
 
@@ -162,18 +163,43 @@ static void check_origin(const Tensor* view, const std::string& change) {
     fail(made, "no_grad mode and ", change, " with grad mode enabled.", ambiguous, "no_grad", tracked);
   if (origin == ViewOrigin::Inference)
     fail(made, "inference mode and ", change, " in normal mode.", ambiguous, "inference_mode", tracked);
+  if (origin == ViewOrigin::Function)
+    fail(output, "and ", change,
+         ". This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+         "logic to handle view+inplace would override the custom backward associated with the custom Function, "
+         "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the "
+         "custom Function.");
   fail(output.empty() ? made + "no_grad mode and " + change + " with grad mode enabled" : output + "and " + change,
        ". This view is the output of a function that returns multiple views. Such functions do not allow the output "
        "views to be modified inplace. You should replace the inplace operation by an out-of-place one.");
 }
 
-/// Gives a view whose base has changed since a history that begins at the base. A base without one changes nothing:
-/// the view may be of a leaf that is itself a view, and keeps leading there.
+/// Does a view get its gradient from a leaf that is itself a view, and not the base? Only views lie between.
+static bool leads_to_another_leaf(const Tensor* view) {
+  const Node* node = view->grad_fn;
+  while (node->n_edges == 1 && node->edges()[0].node) node = node->edges()[0].node;
+  Tensor* leaf = accumulated_leaf(*node);
+  return leaf && view_base(leaf) == view->extra->base;
+}
+
+/// Gives a view whose base has changed since a history that begins at the base. As in torch, the base may have lost
+/// its own by detach_(): then no gradient goes further.
 static void renew_history(Tensor* view) {
   Tensor* base = view->extra->base;
-  if (!requires_grad(base)) return;
+  NodePtr changed_by = NodePtr::steal(std::exchange(view->extra->changed_by, nullptr));
+  bool own_change = changed_by && version_of(view) == view->extra->seen_version + 1;
+  if (!own_change && !requires_grad(base)) {
+    if (!(view->grad_fn || changed_by) || view->dtype != base->dtype) return;
+    if (view->grad_fn && leads_to_another_leaf(view)) return;
+  }
   check_origin(view, "its base or another view of its base has been modified inplace");
-  set_history(view, view_node(base, view).get(), 0);
+  NodePtr node = view_node(base, view);
+  if (own_change && view->dtype == base->dtype) {
+    // What the view is a part of is the base as this change left it.
+    if (Node* before = std::exchange(node->edges()[0].node, changed_by.take())) release(before);
+    node->edges()[0].index = 0;
+  }
+  set_history(view, node.get(), 0);
   view->extra->seen_version = version_of(view);
 }
 
@@ -200,6 +226,8 @@ void set_history(Tensor* tensor, Node* node, uint32_t index) {
   Node* before = std::exchange(tensor->grad_fn, node);
   tensor->output_nr = index;
   tensor->flags &= ~kRequiresGrad;
+  // Hooks stay with the gradient of the former value.
+  if (tensor->extra && tensor->extra->hooks) Py_CLEAR(tensor->extra->hooks);
   if (!node->outputs()[index].shape) set_output_meta(*node, index, tensor);
   if (tensor->flags & kRetainsGrad) [[unlikely]]
     move_retained_grad(tensor, before);
@@ -222,7 +250,20 @@ NodePtr grad_accumulator(Tensor* leaf) {
   node->saved()[0].save_object(as_object(leaf));
   set_output_meta(*node, 0, leaf);
   extra.accumulator = node.get();
+  // Hooks that the tensor had before it became a leaf, or under another geometry.
+  if (extra.hooks) extra_of(*node).tensor_hooks.emplace_back(0, Py_NewRef(extra.hooks));
+  if (extra.post_hooks) extra_of(*node);
   return node;
+}
+
+void forget_parked_accumulator(Tensor* leaf) {
+  if (leaf->extra && leaf->extra->accumulator_parked) renew_accumulator(leaf);
+}
+
+void renew_accumulator(Tensor* leaf) {
+  if (!leaf->extra) return;
+  Node* node = std::exchange(leaf->extra->accumulator, nullptr);
+  if (std::exchange(leaf->extra->accumulator_parked, false)) release(node);
 }
 
 /// The leaf that this node owns, if it is an AccumulateGrad in use.
@@ -258,11 +299,29 @@ void add_in_place(Tensor* target, const Tensor* other) {
   kernels::elementwise(*add, target->dtype, target->view(), inputs, &one);
 }
 
-/// A .grad has the strides of its leaf when these are dense, and is contiguous otherwise.
+/// A .grad has the strides of its leaf when these are dense, and is contiguous otherwise. The leaf may have got other
+/// sizes since the gradient's graph was made.
 static bool grad_layout_fits(const Shape* grad, const Shape* leaf) {
-  if (grad == leaf || (grad->contiguous && leaf->contiguous)) return true;
+  if (grad == leaf || (grad->contiguous && leaf->contiguous && same_sizes(grad, leaf))) return true;
   if (!is_dense(leaf)) return grad->contiguous;
-  return std::equal(leaf->strides(), leaf->strides() + leaf->ndim, grad->strides());
+  return std::equal(leaf->strides(), leaf->strides() + std::min(leaf->ndim, grad->ndim), grad->strides());
+}
+
+/// Tensors of inference mode may be changed in there only.
+static void check_inference(const Tensor* tensor, const char* op) {
+  if (!tracks_version(tensor) && !(mode_flags & kInferenceMode)) [[unlikely]]
+    fail(
+        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
+        "tensor before doing inplace update (",
+        op, ").");
+}
+
+static void check_broadcast_into(const Tensor* target, Sizes sizes) {
+  int64_t common[kMaxDims];
+  int ndim = broadcast_sizes(target->sizes(), sizes, common);
+  if (!std::ranges::equal(target->sizes(), Sizes(common, ndim)))
+    fail("output with shape ", to_string(target->sizes()), " doesn't match the broadcast shape ",
+         to_string({common, static_cast<size_t>(ndim)}));
 }
 
 void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
@@ -277,9 +336,12 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
     } else if (sole_owner && layout_fits) {
       set_grad(leaf, std::move(grad));
     } else {
-      TensorPtr copy = empty(
-          is_dense(leaf->shape) ? make_shape(leaf->sizes(), leaf->strides()) : make_shape(leaf->sizes()), grad->dtype);
-      kernels::copy(grad->view(), copy->view());
+      if (!same_sizes(leaf->shape, grad->shape)) check_broadcast_into(leaf, grad->sizes());
+      ShapePtr shape = is_dense(leaf->shape) ? ShapePtr::borrow(leaf->shape) : make_shape(leaf->sizes());
+      TensorPtr copy = empty(std::move(shape), grad->dtype);
+      int64_t strides[kMaxDims];
+      broadcast_strides(grad->shape, copy->sizes(), strides);
+      kernels::copy({grad->data, grad->dtype, copy->ndim(), copy->shape->sizes(), strides}, copy->view());
       set_grad(leaf, std::move(copy));
     }
     return;
@@ -289,6 +351,9 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
     set_grad(leaf, add_tensors(before, grad.get()));
     return;
   }
+  check_inference(before, "the accumulation of a gradient");
+  if (!before->contiguous()) check_writable(before);
+  if (!same_sizes(before->shape, grad->shape)) check_broadcast_into(before, grad->sizes());
   add_in_place(before, grad.get());
   bump_version(before, "the accumulation of a gradient");
 }
@@ -300,12 +365,7 @@ void detach_in_place(Tensor* tensor) {
 }
 
 void check_inplace(Tensor* tensor, const char* op, bool recorded) {
-  if ((tensor->flags & kInferenceTensor) && !(mode_flags & kInferenceMode))
-    fail(
-        "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal "
-        "tensor "
-        "before doing inplace update (",
-        op, ").");
+  check_inference(tensor, op);
   if (!recorded || !recording()) return;
   Tensor* base = view_base(tensor);
   bool needs = requires_grad(tensor);
@@ -328,28 +388,6 @@ void check_writable(const Tensor* tensor) {
           "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
           "Please "
           "clone() the tensor before performing the operation.");
-}
-
-void write_out(const char* op, Tensor* out, Tensor* result) {
-  check_inplace(out, op, false);
-  if (category(result->dtype) > category(out->dtype))
-    fail("result type ", info(result->dtype).legacy_name, " can't be cast to the desired output type ",
-         info(out->dtype).legacy_name);
-  if (same_sizes(out->shape, result->shape)) {
-    check_writable(out);
-    kernels::copy(result->view(), out->view());
-  } else {
-    if (view_base(out))
-      fail(op, "(): out= has shape ", to_string(out->sizes()), " but ", to_string(result->sizes()),
-           " is needed, and a view cannot be resized");
-    TensorPtr fitting = cast(result, out->dtype);
-    retain(fitting->storage);
-    retain(fitting->shape);
-    release(std::exchange(out->storage, fitting->storage));
-    release(std::exchange(out->shape, fitting->shape));
-    out->data = fitting->data;
-  }
-  bump_version(out, op);
 }
 
 void rebase_history(Tensor* tensor, Node* node) {
@@ -377,8 +415,9 @@ void rebase_history(Tensor* tensor, Node* node) {
   // The view's own grad_fn is made anew from the base.
   tensor->flags &= ~kRequiresGrad;
   extra_of(tensor).seen_version = version_of(tensor) - 1;
-  if (as_object(tensor)->ob_refcnt > 1) return renew_history(tensor);
-  // It is about to die, as in x[i] = y: only if somebody asks.
+  if (as_object(tensor)->ob_refcnt > 1 || tensor->dtype != base->dtype) return renew_history(tensor);
+  // It is usually about to die, as in x[i] = y: only if somebody asks.
+  NodePtr earlier = NodePtr::steal(std::exchange(tensor->extra->changed_by, slices.take()));
   if (Node* before = std::exchange(tensor->grad_fn, nullptr)) {
     if (tensor->flags & kRetainsGrad) move_retained_grad(tensor, before);
     release(before);

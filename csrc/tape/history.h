@@ -20,8 +20,6 @@ void forget_base(Tensor* tensor);
 void check_inplace(Tensor* tensor, const char* op, bool recorded);
 /// Refuses to write through a tensor whose elements share memory with each other.
 void check_writable(const Tensor* tensor);
-/// Gives `out` the values of `result`; takes over its memory when the sizes differ. For out= arguments.
-void write_out(const char* op, Tensor* out, Tensor* result);
 /// Where the gradient of an op's input goes; nowhere for one that does not require grad, and for views without history.
 /// See Note [Views that require grad].
 Edge input_edge(Tensor* tensor);
@@ -37,6 +35,10 @@ void detach_in_place(Tensor* tensor);
 
 /// Lets the leaf keep its dying AccumulateGrad node for the next graph; false for other nodes and dying leaves.
 bool park_accumulator(Node& node);
+/// A leaf has got another geometry: its next graph needs a new accumulator. One that a graph holds stays in it.
+void forget_parked_accumulator(Tensor* leaf);
+/// The same, also when a graph holds it: that graph goes on accumulating what fits the leaf as it was.
+void renew_accumulator(Tensor* leaf);
 /// Forgets the leaf's pointer to its dying AccumulateGrad node (other nodes: nothing).
 void forget_accumulator(Node& node);
 /// target += other (broadcast), without recording or bumping the version.

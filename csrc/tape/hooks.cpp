@@ -42,14 +42,17 @@ void replace_gradient(TensorPtr& gradient, PyObject* answer, PyObject* hook) {
   if (!is_tensor(answer))
     fail(ErrorKind::Type, "expected Variable, but hook returned '", Py_TYPE(answer)->tp_name,
          "'; return a tensor or None");
-  if (!gradient) fail("can't replace a None gradient with a non-None value");
+  if (!gradient) fail("can't replace a None gradient with a non-None value; return None in its place");
   Tensor* fresh = as_tensor(answer);
   if (!same_sizes(fresh->shape, gradient->shape))
     fail("hook '", hook_name(hook), "' has changed the size of value: from ", to_string(gradient->sizes()), " to ",
-         to_string(fresh->sizes()));
+         to_string(fresh->sizes()), "; return a gradient of the size that came in");
+  if (fresh->device != gradient->device)
+    fail("hook '", hook_name(hook), "' has changed the type of value: from device ", device_name(gradient->device),
+         " to ", device_name(fresh->device), "; return a gradient on the device that came in");
   if (fresh->dtype != gradient->dtype)
     fail("hook '", hook_name(hook), "' has changed the type of value (was torch.", info(gradient->dtype).legacy_name,
-         "Tensor got torch.", info(fresh->dtype).legacy_name, "Tensor)");
+         "Tensor got torch.", info(fresh->dtype).legacy_name, "Tensor); convert it back with to()");
   gradient = TensorPtr::borrow(fresh);
 }
 
@@ -61,7 +64,7 @@ void replace_gradients(TensorPtr* gradients, uint32_t n, PyObject* answer, PyObj
          "'; return a tuple of gradients or None");
   if (PyTuple_GET_SIZE(answer) != static_cast<Py_ssize_t>(n))
     fail("hook '", hook_name(hook), "' has returned an incorrect number of values (got ", PyTuple_GET_SIZE(answer),
-         ", but expected ", n, ")");
+         ", but expected ", n, "); return one for each gradient that came in");
   for (uint32_t i = 0; i < n; ++i) {
     PyObject* item = PyTuple_GET_ITEM(answer, i);
     if (item == Py_None) {
@@ -75,7 +78,7 @@ void replace_gradients(TensorPtr* gradients, uint32_t n, PyObject* answer, PyObj
 /// Runs f; in anomaly mode an exception is explained by where `node` was made.
 template <class F>
 void explained(Node& node, F&& f) {
-  if (!(mode_flags & kAnomaly)) return f();
+  if (!(anomaly_flags & kAnomaly)) return f();
   ApplyingNode applying(node);
   try {
     f();
@@ -96,6 +99,10 @@ void apply_node(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCon
   each_hook(leaf->extra->post_hooks, [&](PyObject* hook) {
     Object answer = Object::steal(PyObject_CallOneArg(hook, as_object(leaf)));
     if (!answer) fail_python();
+    if (answer.get() != Py_None && !is_tensor(answer.get()))
+      fail(ErrorKind::Type, "expected Variable, but hook returned '", Py_TYPE(answer.get())->tp_name,
+           "'; a post accumulate grad hook returns None");
+    if (answer.get() != Py_None) fail("Tensor post accumulate grad hooks should return None; change .grad itself");
   });
 }
 
@@ -104,6 +111,7 @@ void apply_node(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCon
 RunningBackward::RunningBackward() : id_(++last_run), outer_(std::exchange(running, this)) {}
 RunningBackward::~RunningBackward() { running = outer_; }
 RunningBackward* RunningBackward::current() { return running; }
+void RunningBackward::set_current(RunningBackward* run) { running = run; }
 
 void run_tensor_hooks(Node& node, TensorPtr* outputs, bool create_graph) {
   explained(node, [&] {
@@ -141,7 +149,7 @@ void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const Ap
       if (!answer) fail_python();
       replace_gradients(edges, node.n_edges, answer.get(), hook);
     });
-    if (mode_flags & kAnomaly) check_gradients(node, edges);
+    if (anomaly_flags & kAnomaly) check_gradients(node, edges);
   });
 }
 
@@ -149,15 +157,27 @@ PyObject* tensor_hook_dict(Tensor* tensor) {
   Edge edge = gradient_edge(tensor);
   NodePtr node = NodePtr::steal(edge.node);
   TensorExtra& extra = extra_of(tensor);
-  auto& registered = extra_of(*node).tensor_hooks;
-  if (extra.hooks &&
-      std::find(registered.begin(), registered.end(), std::pair(edge.index, extra.hooks)) != registered.end())
-    return extra.hooks;
-  Object dict = Object::steal(PyDict_New());
-  if (!dict) fail_python();
-  registered.emplace_back(edge.index, Py_NewRef(dict.get()));
-  Object before = Object::steal(std::exchange(extra.hooks, dict.take()));
+  if (!extra.hooks) {
+    extra.hooks = PyDict_New();
+    if (!extra.hooks) fail_python();
+    extra_of(*node).tensor_hooks.emplace_back(edge.index, Py_NewRef(extra.hooks));
+  }
   return extra.hooks;
+}
+
+void set_tensor_hooks(Tensor* tensor, PyObject* dict) {
+  TensorExtra& extra = extra_of(tensor);
+  Edge edge = requires_grad(tensor) ? gradient_edge(tensor) : Edge{nullptr, 0};
+  NodePtr node = NodePtr::steal(edge.node);
+  if (node && extra.hooks) {
+    std::erase_if(extra_of(*node).tensor_hooks, [&](const auto& entry) {
+      if (entry.second != extra.hooks) return false;
+      Py_DECREF(entry.second);
+      return true;
+    });
+  }
+  Object before = Object::steal(std::exchange(extra.hooks, Py_XNewRef(dict)));
+  if (node && dict) extra_of(*node).tensor_hooks.emplace_back(edge.index, Py_NewRef(dict));
 }
 
 /// Asks output `output_nr` of the tensor's grad_fn for its gradient.
@@ -168,7 +188,8 @@ static void retain_at_node(Tensor* tensor) {
 }
 
 void retain_grad(Tensor* tensor) {
-  if (!requires_grad(tensor)) fail("can't retain_grad on Tensor that has requires_grad=False");
+  if (!requires_grad(tensor))
+    fail("can't retain_grad on Tensor that has requires_grad=False; no gradient will reach it");
   if (is_leaf(tensor) || (tensor->flags & kRetainsGrad)) return;
   retain_at_node(tensor);
   tensor->flags |= kRetainsGrad;

@@ -16,6 +16,8 @@ class RunningBackward {
 
   /// The innermost run, or null.
   static RunningBackward* current();
+  /// For a thread that goes on with the work of another one.
+  static void set_current(RunningBackward* run);
   uint64_t id() const { return id_; }
   RunningBackward* outer() const { return outer_; }
 
@@ -37,6 +39,8 @@ void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const Ap
 /// The dict of the hooks on the gradient of `tensor` as it is now (borrowed): hooks registered before an in-place
 /// change stay with the gradient of the former value.
 PyObject* tensor_hook_dict(Tensor* tensor);
+/// Puts another dict (null: none) in its place.
+void set_tensor_hooks(Tensor* tensor, PyObject* dict);
 /// Asks for .grad of a non-leaf.
 void retain_grad(Tensor* tensor);
 /// A tensor that retains its gradient got a new grad_fn in place of `before` (may be null): the wish moves along.

@@ -17,7 +17,7 @@ namespace {
 uint64_t next_sequence = 0;
 
 // Nodes of a size, kept for reuse; the size is counted in words of 8 bytes behind the fixed part.
-constexpr int kFreeSizes = 32;
+constexpr int kFreeSizes = 64;
 constexpr int kFreePerSize = 1024;
 struct FreeNodes {
   Node* items[kFreePerSize];
@@ -39,8 +39,15 @@ Node* allocate_node(PyTypeObject* type, size_t words) {
   return node;
 }
 
+/// Where a node of a type with instance attributes keeps them: in its last word. Null for other nodes.
+PyObject** attributes_of(Node* node) {
+  if (!Py_TYPE(as_object(node))->tp_dictoffset) return nullptr;
+  return reinterpret_cast<PyObject**>(node + 1) + Py_SIZE(node) - 1;
+}
+
 void drop_references(Node* node) {
   forget_accumulator(*node);
+  if (PyObject** attributes = attributes_of(node)) Py_CLEAR(*attributes);
   for (uint32_t i = 0; i < node->n_saved; ++i) node->saved()[i].clear();
   for (uint32_t i = 0; i < node->n_edges; ++i) {
     Node* next = std::exchange(node->edges()[i].node, nullptr);
@@ -97,6 +104,7 @@ void node_dealloc(PyObject* self) {
 int node_traverse(PyObject* self, visitproc visit, void* arg) {
   auto* node = reinterpret_cast<Node*>(self);
   Py_VISIT(Py_TYPE(self));
+  if (PyObject** attributes = attributes_of(node)) Py_VISIT(*attributes);
   for (uint32_t i = 0; i < node->n_edges; ++i) Py_VISIT(as_object(node->edges()[i].node));
   for (uint32_t i = 0; i < node->n_outputs; ++i) Py_VISIT(as_object(node->outputs()[i].pending));
   for (uint32_t i = 0; i < node->n_saved; ++i)
@@ -139,8 +147,9 @@ void NodeKind::release_saved(Node& node) const {
   if (released) node.flags |= kReleased;
 }
 
-NodePtr make_node(const NodeKind& kind, uint32_t n_outputs, uint32_t n_edges, uint32_t n_saved) {
+NodePtr make_node(const NodeKind& kind, uint32_t n_outputs, uint32_t n_edges, uint32_t n_saved, bool with_dict) {
   size_t words = (n_outputs * sizeof(OutputMeta) + n_edges * sizeof(Edge) + n_saved * sizeof(SavedValue)) / 8;
+  words += with_dict;
   Node* node = allocate_node(kind.python_type(), words);
   node->kind = &kind;
   node->sequence = next_sequence++;
@@ -157,25 +166,29 @@ NodePtr make_node(const NodeKind& kind, uint32_t n_outputs, uint32_t n_edges, ui
   Py_XINCREF(reinterpret_cast<PyObject*>(node->code));
   PyObject_GC_Track(node);
   NodePtr made = NodePtr::steal(node);
-  if (mode_flags & kAnomaly) [[unlikely]]
+  if (anomaly_flags & kAnomaly) [[unlikely]]
     record_making(*node);
   return made;
 }
 
+PyTypeObject* make_node_type(NodeKind& kind, PyObject* base, const char* module) {
+  // Given again, so that CPython does not put its slower subtype_dealloc in between.
+  PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
+                         {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
+                         {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
+                         {0, nullptr}};
+  std::string qualified = std::string(module) + "." + kind.name();
+  PyType_Spec spec = {qualified.c_str(), 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+  Object bases = Object::steal(PyTuple_Pack(1, base));
+  auto* type = reinterpret_cast<PyTypeObject*>(bases ? PyType_FromSpecWithBases(&spec, bases.get()) : nullptr);
+  if (!type) throw Error(ErrorKind::Python, "");
+  type->tp_name = kind.name().c_str();  // as torch names it in messages; __module__ has been set
+  return kind.python_type_ = type;
+}
+
 PyTypeObject* NodeKind::python_type() const {
-  if (!python_type_) {
-    // Given again, so that CPython does not put its slower subtype_dealloc in between.
-    PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
-                           {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
-                           {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
-                           {0, nullptr}};
-    std::string qualified = "adjoint.autograd." + name_;
-    PyType_Spec spec = {qualified.c_str(), 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
-    Object bases = Object::steal(PyTuple_Pack(1, node_base_type));
-    PyObject* type = bases ? PyType_FromSpecWithBases(&spec, bases.get()) : nullptr;
-    if (!type) throw Error(ErrorKind::Python, "");
-    python_type_ = reinterpret_cast<PyTypeObject*>(type);
-  }
+  if (!python_type_)
+    make_node_type(const_cast<NodeKind&>(*this), reinterpret_cast<PyObject*>(node_base_type), "adjoint.autograd");
   return python_type_;
 }
 
@@ -211,6 +224,7 @@ PyTypeObject* init_node_type() {
       {Py_tp_getset, node_getset},
       {Py_tp_getattro, reinterpret_cast<void*>(node_getattro)},
       {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
+      {Py_tp_call, reinterpret_cast<void*>(node_call)},
       {Py_tp_doc, const_cast<char*>("A node of the graph that backward walks.")},
       {0, nullptr},
   };

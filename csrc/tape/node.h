@@ -61,9 +61,13 @@ class NodeKind {
   explicit NodeKind(std::string name) : name_(std::move(name)) {}
 
  private:
+  friend PyTypeObject* make_node_type(NodeKind& kind, PyObject* base, const char* module);
   std::string name_;
   mutable PyTypeObject* python_type_ = nullptr;
 };
+
+/// Makes the Python type of the nodes of one kind, derived from `base`, and tells the kind, which does not own it.
+PyTypeObject* make_node_type(NodeKind& kind, PyObject* base, const char* module);
 
 /// What few nodes need.
 struct NodeExtra {
@@ -78,9 +82,11 @@ struct NodeExtra {
 };
 
 enum NodeFlags : uint16_t {
-  kReleased = 1,  ///< saved values were freed by a backward
-  kNeeded = 2,    ///< the running engine must execute it (valid with the current stamp)
-  kCaptured = 4,  ///< its incoming gradient is asked for (valid with the current stamp)
+  kReleased = 1,           ///< saved values were freed by a backward
+  kNeeded = 2,             ///< the running engine must execute it (valid with the current stamp)
+  kCaptured = 4,           ///< its incoming gradient is asked for (valid with the current stamp)
+  kBareGradients = 8,      ///< a custom Function that gets None, not zeros, for undefined gradients
+  kRecordedBackward = 16,  ///< a custom Function whose backward is running and recorded
 };
 
 struct Node {
@@ -109,15 +115,19 @@ struct Node {
 
 inline constexpr uint64_t kAccumulateSequence = UINT64_MAX;
 
-/// A node with empty outputs, edges and saved values, carrying the current line of Python.
-NodePtr make_node(const NodeKind& kind, uint32_t n_outputs, uint32_t n_edges, uint32_t n_saved);
+/// A node with empty outputs, edges and saved values, carrying the current line of Python. With `with_dict` there is
+/// room behind them for the attributes of an instance, for kinds whose type says so (see python/function.cpp).
+NodePtr make_node(const NodeKind& kind, uint32_t n_outputs, uint32_t n_edges, uint32_t n_saved, bool with_dict = false);
 
+/// The type of all nodes.
+extern PyTypeObject* node_base_type;
 bool is_node(PyObject* object);
 /// What Python sees of a node (python/node_type.cpp).
 extern PyMethodDef node_methods[];
 extern PyGetSetDef node_getset[];
 PyObject* node_getattro(PyObject* self, PyObject* name);
 PyObject* node_repr(PyObject* self);
+PyObject* node_call(PyObject* self, PyObject* args, PyObject* keywords);
 /// Makes the base type of all nodes; called once at import.
 PyTypeObject* init_node_type();
 

@@ -191,7 +191,8 @@ void SavedValue::fail_changed(const Node& node, uint32_t now) const {
   std::string where = source_line(node);
   // Calls into Python may free this value: what is needed of it is read before.
   StoragePtr storage = StoragePtr::borrow(this->storage());
-  std::string what = std::string("[torch.") + info(dtype_).legacy_name + "Tensor " + to_string(shape_->size_span()) + "]";
+  std::string what =
+      std::string("[torch.") + info(dtype_).legacy_name + "Tensor " + to_string(shape_->size_span()) + "]";
   std::string change = last_change(storage.get());
   uint32_t expected = version_;
   std::string saved = "saved by " + node.kind->name() + (where.empty() ? "" : " (made at " + where + ")");
@@ -267,6 +268,9 @@ void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack) {
   hooks.stack.push_back({Object::borrow(pack), Object::borrow(unpack)});
   mode_flags |= kSavedTensorHooks;
 }
+
+void* saved_tensor_hooks() { return thread_hooks; }
+void set_saved_tensor_hooks(void* hooks) { thread_hooks = static_cast<ThreadHooks*>(hooks); }
 
 void pop_saved_tensor_hooks() {
   ThreadHooks& hooks = hooks_of_thread();

@@ -89,6 +89,9 @@ class SavedValue {
 /// counts.
 void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack);
 void pop_saved_tensor_hooks();
+/// The hooks of this thread, for another one that goes on with its work while it waits.
+void* saved_tensor_hooks();
+void set_saved_tensor_hooks(void* hooks);
 /// While a message is set in a thread, hooks may not be pushed (null: they may). Returns the message before.
 Object set_saved_tensor_hooks_message(Object message);
 

@@ -15,13 +15,18 @@ from math import pi as pi
 from . import _C as _C
 from . import _install
 from . import autograd as autograd
+from . import fft as fft
 from . import linalg as linalg
+from . import masked as masked
 from . import nn as nn
 from . import ops as ops
+from . import signal as signal
 from . import special as special
 from ._printing import get_printoptions as get_printoptions
 from ._printing import printoptions as printoptions
 from ._printing import set_printoptions as set_printoptions
+from ._type_info import finfo as finfo
+from ._type_info import iinfo as iinfo
 from .autograd import enable_grad as enable_grad
 from .autograd import inference_mode as inference_mode
 from .autograd import is_inference_mode_enabled as is_inference_mode_enabled
@@ -29,6 +34,7 @@ from .autograd import no_grad as no_grad
 from .autograd import set_grad_enabled as set_grad_enabled
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 
 __version__ = "0.1.0"
 newaxis = None

@@ -7,7 +7,16 @@ from .autograd import backward as _backward
 from .autograd.graph import register
 
 # Names of this module that are also functions of the package.
-FUNCTIONS = ("is_tensor", "is_floating_point", "is_complex", "is_nonzero", "numel", "is_storage", "typename")
+FUNCTIONS = (
+    "is_tensor",
+    "is_floating_point",
+    "is_complex",
+    "is_inference",
+    "is_nonzero",
+    "is_storage",
+    "numel",
+    "typename",
+)
 
 
 def _method(function):
@@ -118,6 +127,19 @@ def __deepcopy__(self, memo):
 
 
 @_method
+def is_set_to(self, tensor):
+    """Whether another tensor shows the same memory in the same way.
+
+    >>> import adjoint as torch
+    >>> x = torch.zeros(2)
+    >>> x.is_set_to(x.detach()), x.is_set_to(x[:1])
+    (True, False)
+    """
+    same_place = self._storage_id() == tensor._storage_id() and self.storage_offset() == tensor.storage_offset()
+    return same_place and self.shape == tensor.shape and self.stride() == tensor.stride()
+
+
+@_method
 def __setstate__(self, state):
     """Restores what pickling kept beside the values."""
     self.__dict__.update(state)
@@ -182,6 +204,16 @@ def is_complex(input):
     False
     """
     return input.is_complex()
+
+
+def is_inference(input):
+    """Whether the tensor was made in inference mode.
+
+    >>> import adjoint as torch
+    >>> torch.is_inference(torch.zeros(2))
+    False
+    """
+    return input.is_inference()
 
 
 @_method

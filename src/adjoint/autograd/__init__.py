@@ -18,6 +18,7 @@ from .grad_mode import set_grad_enabled as set_grad_enabled
 from .gradcheck import GradcheckError as GradcheckError
 from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
+from .variable import Variable as Variable
 
 SavedTensor = _C._SavedTensor
 
@@ -33,10 +34,16 @@ def _gradients_for(outputs, gradients):
     gradients = _as_tuple(gradients)
     for gradient in gradients:
         if gradient is not None and not isinstance(gradient, _C.Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
-    if len(gradients) != len(outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
-    return gradients
+            raise TypeError(
+                f"gradients can be either Tensors or None, but got {type(gradient).__name__}; wrap numbers in "
+                "torch.tensor()"
+            )
+    # As in torch, more than enough is not refused.
+    if len(gradients) < len(outputs):
+        raise RuntimeError(
+            f"got {len(outputs)} tensors and {len(gradients)} gradients; give one for each tensor, or None"
+        )
+    return gradients[: len(outputs)]
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
@@ -60,7 +67,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if inputs is not None:
         inputs = _as_tuple(inputs)
         if not inputs:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty. Leave it out to reach every leaf.")
     retain = bool(create_graph if retain_graph is None else retain_graph)
     _C.run_backward(tensors, _gradients_for(tensors, grad_tensors), retain, bool(create_graph), inputs, True, True)
 
@@ -102,15 +109,18 @@ def grad(
         allow_unused = materialize_grads
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     if not inputs:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty. Name the tensors to differentiate by.")
     retain = bool(create_graph if retain_graph is None else retain_graph)
     results = _C.run_backward(
         outputs, _gradients_for(outputs, grad_outputs), retain, bool(create_graph), inputs, False, bool(allow_unused)
     )
     if materialize_grads:
-        if any(isinstance(x, graph.GradientEdge) for x in inputs):
-            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+        if any(g is None and isinstance(x, graph.GradientEdge) for x, g in zip(inputs, results, strict=True)):
+            raise RuntimeError(
+                "materialize_grads cannot be used when the given input is a GradientEdge; pass the tensor itself"
+            )
         results = tuple(
-            _C.zeros_like(x) if result is None else result for x, result in zip(inputs, results, strict=True)
+            _C.zeros_like(x, requires_grad=create_graph) if result is None else result
+            for x, result in zip(inputs, results, strict=True)
         )
     return results

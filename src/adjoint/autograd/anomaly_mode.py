@@ -7,16 +7,38 @@ import warnings
 from .. import _C
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
-_ALL = _C._ANOMALY | _C._ANOMALY_SKIP_NAN | _C._ANOMALY_CHECK_INF | _C._ANOMALY_CHECK_FORWARD
 
 
-def _flags(mode, check_nan, check_inf, check_forward):
-    return (
-        (_C._ANOMALY if mode else 0)
-        | (0 if check_nan else _C._ANOMALY_SKIP_NAN)
-        | (_C._ANOMALY_CHECK_INF if mode and check_inf else 0)
-        | (_C._ANOMALY_CHECK_FORWARD if mode and check_forward else 0)
-    )
+def _read():
+    return _C._anomaly_flags(), _C._mode_flags() & _C._CHECK_FORWARD
+
+
+def _write(state):
+    flags, check_forward = state
+    _C._set_anomaly_flags(flags)
+    _C._set_mode_flags(_C._mode_flags() & ~_C._CHECK_FORWARD | check_forward)
+
+
+def _state(mode, check_nan, check_inf, check_forward):
+    for position, (name, value) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"set_anomaly_enabled(): argument '{name}' (position {position}) must be bool, not "
+                f"{type(value).__name__}"
+            )
+    flags = (_C._ANOMALY if mode else 0) | (0 if check_nan else _C._ANOMALY_SKIP_NAN)
+    if mode and check_inf:
+        flags |= _C._ANOMALY_CHECK_INF
+    return flags, _C._CHECK_FORWARD if mode and check_forward else 0
+
+
+def set_anomaly_enabled(enabled, check_nan=True):
+    """Switches anomaly mode on or off.
+
+    >>> import adjoint as torch
+    >>> torch.set_anomaly_enabled(False)
+    """
+    _write(_state(enabled, check_nan, False, False))
 
 
 class set_detect_anomaly:
@@ -25,7 +47,7 @@ class set_detect_anomaly:
     While it is on, nodes note the traceback of the call that made them; an error in backward, or a gradient with nan
     (`check_nan`) or inf (`check_inf`), comes with a warning that shows it. With `check_forward`, the first operation
     whose result holds nan or inf although its arguments do not raises an error with its line and their statistics.
-    The mode is that of the current thread.
+    The mode is that of all threads, but for `check_forward`, which is that of the current one.
 
     >>> import adjoint as torch
     >>> with torch.autograd.set_detect_anomaly(True, check_forward=True):
@@ -36,21 +58,17 @@ class set_detect_anomaly:
     """
 
     def __init__(self, mode, check_nan=True, check_inf=False, check_forward=False):
-        self._before = _C._mode_flags() & _ALL
-        self._change(_flags(mode, check_nan, check_inf, check_forward))
-
-    @staticmethod
-    def _change(flags):
-        _C._set_mode_flags(_C._mode_flags() & ~_ALL | flags)
+        self._before = _read()
+        _write(_state(mode, check_nan, check_inf, check_forward))
 
     def __enter__(self):
         pass
 
     def __exit__(self, *exception):
-        self._change(self._before)
+        _write(self._before)
 
 
-class detect_anomaly(set_detect_anomaly):
+class detect_anomaly:
     """A context in which anomaly mode is on; see set_detect_anomaly for the options. It warns that it is slow.
 
     >>> import adjoint as torch
@@ -66,7 +84,8 @@ class detect_anomaly(set_detect_anomaly):
     """
 
     def __init__(self, check_nan=True, check_inf=False, check_forward=False):
-        self._wanted = _flags(True, check_nan, check_inf, check_forward)
+        self._before = _read()
+        self._wanted = _state(True, check_nan, check_inf, check_forward)
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging.",
@@ -74,18 +93,21 @@ class detect_anomaly(set_detect_anomaly):
         )
 
     def __enter__(self):
-        self._before = _C._mode_flags() & _ALL
-        self._change(self._wanted)
+        self._before = _read()
+        _write(self._wanted)
+
+    def __exit__(self, *exception):
+        _write(self._before)
 
 
 def is_anomaly_enabled():
-    """Whether anomaly mode is on in this thread.
+    """Whether anomaly mode is on.
 
     >>> import adjoint as torch
     >>> torch.is_anomaly_enabled()
     False
     """
-    return bool(_C._mode_flags() & _C._ANOMALY)
+    return bool(_C._anomaly_flags() & _C._ANOMALY)
 
 
 def is_anomaly_check_nan_enabled():
@@ -95,7 +117,7 @@ def is_anomaly_check_nan_enabled():
     >>> torch.is_anomaly_check_nan_enabled()
     True
     """
-    return not _C._mode_flags() & _C._ANOMALY_SKIP_NAN
+    return not _C._anomaly_flags() & _C._ANOMALY_SKIP_NAN
 
 
 # ---- Called by the core
@@ -119,11 +141,11 @@ def _explain(node):
     if frames is None:
         line = f" The node was made at {node.source_line}." if node.source_line else ""
         _warn(
-            f"Error detected in {_name(node)}. No forward pass information available. Enable detect anomaly during "
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
             f"forward pass for more information.{line}"
         )
     else:
-        _warn(f"Error detected in {_name(node)}. Traceback of forward call that caused the error:\n{''.join(frames)}")
+        _warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(frames)}")
     parent = node.metadata.get("parent_")
     while parent is not None:
         frames = parent.metadata.get("traceback_")
@@ -132,12 +154,8 @@ def _explain(node):
             if frames is not None
             else "No forward pass information available."
         )
-        _warn(f"\n\nPrevious calculation was induced by {_name(parent)}. {where}")
+        _warn(f"\n\nPrevious calculation was induced by {parent.name()}. {where}")
         parent = parent.metadata.get("parent_")
-
-
-def _name(node):
-    return node.name().rpartition("::")[2]
 
 
 def _warn(message):

@@ -5,13 +5,20 @@ import warnings
 
 from .. import _C
 
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
+
 
 class FunctionCtx:
-    """What a Function's forward leaves for its backward. Any attribute may be set on it."""
+    """What a Function's forward leaves for its backward. Any attribute may be set on it.
 
-    materialize_grads = True
-    needs_input_grad = ()
-    _node = None  # the node, while backward runs
+    The ctx of a call is its node in the graph, a BackwardCFunction; a FunctionCtx of one's own serves to call forward
+    and backward by hand.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, *args, **kwargs):
+        return object.__new__(_PlainCtx if cls is FunctionCtx else cls)
 
     def save_for_backward(self, *tensors):
         """Keeps tensors for backward, where `ctx.saved_tensors` gives them back; changes in between are noticed.
@@ -31,21 +38,30 @@ class FunctionCtx:
         >>> x.grad
         tensor(6.)
         """
-        for position, tensor in enumerate(tensors):
-            if tensor is not None and not isinstance(tensor, _C.Tensor):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument {position} is of type "
-                    f"{type(tensor).__name__}; set other values as attributes of ctx"
-                )
         self.to_save = tensors
 
     def save_for_forward(self, *tensors):
         """Keeps tensors for `jvp`."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, _C.Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
+                    "on ctx."
+                )
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args):
         """Says that forward changed these inputs in place; forward must return them."""
         self.dirty_tensors = args
+
+    def mark_shared_storage(self, *pairs):
+        """Does nothing: tensors on shared memory are noticed."""
+        warnings.warn(
+            "`mark_shared_storage` is deprecated. Tensors with shared storages are automatically tracked. Note that "
+            "calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
 
     def mark_non_differentiable(self, *args):
         """Says that no gradient flows through these outputs."""
@@ -55,24 +71,79 @@ class FunctionCtx:
         """With False, backward gets None for a gradient that is not there, instead of zeros."""
         self.materialize_grads = value
 
-    @property
-    def saved_tensors(self):
-        """The tensors given to save_for_backward."""
-        if self._node is None:
-            raise RuntimeError("ctx.saved_tensors is there in backward only; in forward use the tensors themselves")
-        return _C._function_saved(self._node)
 
-    saved_variables = saved_tensors
+_PlainCtx = type("FunctionCtx", (FunctionCtx,), {"__module__": __name__})  # with a place for attributes
 
 
-def _not_implemented(cls, ctx, *gradients):
+class FunctionMeta(type):
+    """Gives each Function class the type of its nodes."""
+
+    def __init__(cls, name, bases, members):
+        super().__init__(name, bases, members)
+        cls._kind, cls._backward_cls = _C._function_kind(cls, f"{name}Backward")
+
+
+def _bind(forward, args, kwargs, separate):
+    """Arguments by position, keywords included; with setup_context (`separate`) also the defaults."""
+    if separate:
+        if not kwargs and _takes_exactly(forward, len(args)):
+            return args
+        import inspect  # not at the top: it would double the time to import this package
+
+        bound = inspect.signature(forward).bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name in bound.kwargs:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        return bound.args
+    names = forward.__code__.co_varnames[1 : forward.__code__.co_argcount]  # but for ctx
+    bound = list(args)
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"forward() got an unexpected keyword argument '{name}'")
+        if name in names[: len(args)]:
+            raise TypeError(f"forward() got multiple values for argument '{name}'")
+    for position in range(len(args), 1 + max(names.index(name) for name in kwargs)):
+        if names[position] not in kwargs:
+            raise TypeError(f"forward() missing required argument: '{names[position]}' (position {position})")
+        bound.append(kwargs[names[position]])
+    return tuple(bound)
+
+
+def _takes_exactly(function, count):
+    code = getattr(function, "__code__", None)
+    variadic = 0x04 | 0x08  # *args, **kwargs
+    return (
+        code is not None and code.co_argcount == count and not code.co_kwonlyargcount and not code.co_flags & variadic
+    )
+
+
+def _forward(*args, **kwargs):
+    """Computes the outputs: forward(ctx, *args), or forward(*args) where setup_context is defined too."""
+    raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+
+def _setup_context(ctx, inputs, output):
+    """Fills ctx from the inputs and outputs of a forward that does not take it."""
+    raise NotImplementedError("setup_context is not implemented.")
+
+
+def _backward(ctx, *grad_outputs):
+    """Computes the gradients of the inputs from those of the outputs: one for each argument of forward."""
     raise NotImplementedError(
         "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
         "backward mode AD."
     )
 
 
-class Function(FunctionCtx):
+def _vjp(ctx, *grad_outputs):
+    """Another name of backward."""
+    _backward(ctx)
+
+
+BackwardCFunction = _C._function_base(FunctionCtx, _bind, _setup_context, _backward, _vjp)
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
     """Base class of operations whose derivative is given by hand: static methods forward and backward, called by apply.
 
     >>> import adjoint as torch
@@ -89,48 +160,26 @@ class Function(FunctionCtx):
     """
 
     generate_vmap_rule = False
+    forward = staticmethod(_forward)
+    setup_context = staticmethod(_setup_context)
+    backward = staticmethod(_backward)
+    vjp = staticmethod(_vjp)
+    apply = classmethod(_C._function_apply)
 
     def __init__(self, *args, **kwargs):
         warnings.warn(
             f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
             "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
-            "version.",
+            "version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
         )
 
-    def __init_subclass__(cls, **kwargs):
-        super().__init_subclass__(**kwargs)
-        cls._kind = _C._function_kind(f"{cls.__name__}Backward")
-        cls._backward = cls._find_backward()
-
-    @classmethod
-    def _find_backward(cls):
-        """The user's backward (or vjp), as backward calls it."""
-        given = [name for name in ("backward", "vjp") if getattr(cls, name) is not getattr(Function, name)]
-        if len(given) == 2:
-            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed.")
-        return staticmethod(getattr(cls, given[0]) if given else functools.partial(_not_implemented, cls))
-
-    @staticmethod
-    def forward(*args, **kwargs):
-        """Computes the outputs: forward(ctx, *args), or forward(*args) where setup_context is defined too."""
-        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        """Fills ctx from the inputs and outputs of a forward that does not take it."""
-        raise NotImplementedError("setup_context is not implemented.")
-
-    @staticmethod
-    def backward(ctx, *grad_outputs):
-        """Computes the gradients of the inputs from those of the outputs: one for each argument of forward."""
-        _not_implemented(None, ctx)
-
-    @staticmethod
-    def vjp(ctx, *grad_outputs):
-        """Another name of backward."""
-        _not_implemented(None, ctx)
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method."
+        )
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
@@ -142,51 +191,10 @@ class Function(FunctionCtx):
     @staticmethod
     def vmap(info, in_dims, *args):
         """Computes the Function on a batch."""
-        raise NotImplementedError("To use autograd.Function with vmap, you must override the vmap staticmethod.")
-
-    @classmethod
-    def apply(cls, *args, **kwargs):
-        """Runs forward and records the call."""
-        separate = cls.setup_context is not Function.setup_context
-        if separate or kwargs:
-            args = _bind(cls.forward, args, kwargs, separate)
-        ctx = FunctionCtx()
-        ctx._function = cls
-        tensor = _C.Tensor
-        needs = tuple([isinstance(a, tensor) and a.requires_grad for a in args])
-        ctx.needs_input_grad = needs
-        enabled = _C.is_grad_enabled()
-        recorded = enabled and True in needs
-        _C._set_grad_enabled(False)
-        try:
-            if separate:
-                output = cls.forward(*args)
-                cls.setup_context(ctx, args, output)
-            else:
-                output = cls.forward(ctx, *args)
-        finally:
-            _C._set_grad_enabled(enabled)
-        if not recorded:
-            return output
-        if isinstance(output, tuple):
-            return _C._function_record(cls._kind, ctx, args, output)
-        if isinstance(output, list):
-            return tuple(_C._function_record(cls._kind, ctx, args, tuple(output)))
-        return _C._function_record(cls._kind, ctx, args, (output,))[0]
-
-
-def _bind(forward, args, kwargs, separate):
-    """Arguments by position, keywords and defaults included."""
-    import inspect  # not at the top: it would double the time to import this package
-
-    signature = inspect.signature(forward)
-    if not separate:  # forward takes ctx first
-        bound = signature.bind(None, *args, **kwargs)
-        bound.apply_defaults()
-        return bound.args[1:]
-    bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.args
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
 
 
 class InplaceFunction(Function):
@@ -227,19 +235,9 @@ def once_differentiable(backward):
         if not enabled or not any(isinstance(g, _C.Tensor) and g.requires_grad for g in gradients):
             return outputs
         many = outputs if isinstance(outputs, tuple) else (outputs,)
-        sealed = tuple(_Sealed.apply(*gradients, out) if isinstance(out, _C.Tensor) else out for out in many)
+        sealed = _C._delayed_error(
+            "trying to differentiate twice a function that was marked with @once_differentiable", many
+        )
         return sealed if isinstance(outputs, tuple) else sealed[0]
 
     return wrapper
-
-
-class _Sealed(Function):
-    """The last argument, tied to the others by a derivative that may not be asked for."""
-
-    @staticmethod
-    def forward(ctx, *tensors):
-        return tensors[-1].detach()
-
-    @staticmethod
-    def backward(ctx, *gradients):
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")

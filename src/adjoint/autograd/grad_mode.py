@@ -1,64 +1,110 @@
 """Whether operations are recorded: no_grad, enable_grad, set_grad_enabled, inference_mode."""
 
 import functools
+import types
+import warnings
 
 from .. import _C
 
 # Flags of code objects, as in the module inspect, whose import would take longer than that of this package.
-_GENERATOR, _COROUTINE = 0x20, 0x80
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 
 class _Mode:
-    """A context manager that also decorates functions, generators, coroutines and classes."""
+    """A context manager that also decorates functions, generators, coroutines and asynchronous generators.
+
+    The mode holds while what it decorates runs, not while that is suspended: another task may run then.
+    """
 
     def __call__(self, target):
+        return self._decorate(target)
+
+    def _decorate(self, target):
         if isinstance(target, type):
-            target.__init__ = self(target.__init__)
-            return target
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly "
+                "decorate the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=3,
+            )
+            return self._wrap_function(lambda *args, **kwargs: target(*args, **kwargs))
         kind = getattr(getattr(target, "__code__", None), "co_flags", 0)
         if kind & _GENERATOR:
             return self._wrap_generator(target)
         if kind & _COROUTINE:
+            return self._wrap_coroutine(target)
+        if kind & _ASYNC_GENERATOR:
+            return self._wrap_async_generator(target)
+        return self._wrap_function(target)
 
-            @functools.wraps(target)
-            async def wrapped_coroutine(*args, **kwargs):
-                with self.clone():
-                    return await target(*args, **kwargs)
-
-            return wrapped_coroutine
-
-        @functools.wraps(target)
+    def _wrap_function(self, target):
         def wrapped(*args, **kwargs):
             with self.clone():
                 return target(*args, **kwargs)
 
-        return wrapped
+        # Not as a decorator: an object that is called may have none of the names.
+        return functools.wraps(target)(wrapped)
 
     def _wrap_generator(self, target):
-        """The mode holds while the generator runs, not while it is suspended."""
-
         @functools.wraps(target)
         def wrapped(*args, **kwargs):
+            return (yield from self._run(target(*args, **kwargs)))
+
+        return wrapped
+
+    def _wrap_coroutine(self, target):
+        @functools.wraps(target)
+        async def wrapped(*args, **kwargs):
+            return await self._await(target(*args, **kwargs))
+
+        return wrapped
+
+    def _wrap_async_generator(self, target):
+        @functools.wraps(target)
+        async def wrapped(*args, **kwargs):
             generator = target(*args, **kwargs)
-            resume = functools.partial(next, generator)
+            step = generator.__anext__()
             while True:
                 try:
-                    with self.clone():
-                        value = resume()
-                except StopIteration as stop:
-                    return stop.value
+                    value = await self._await(step)
+                except StopAsyncIteration:
+                    return
                 try:
                     sent = yield value
                 except GeneratorExit:
-                    with self.clone():
-                        generator.close()
+                    await self._await(generator.aclose())
                     raise
                 except BaseException as error:
-                    resume = functools.partial(generator.throw, error)
+                    step = generator.athrow(error)
                 else:
-                    resume = functools.partial(generator.send, sent)
+                    step = generator.asend(sent)
 
         return wrapped
+
+    @types.coroutine
+    def _await(self, awaitable):
+        return (yield from self._run(awaitable.__await__()))
+
+    def _run(self, generator):
+        """Runs a generator, or what awaits something, each step of it in the mode."""
+        resume = functools.partial(next, generator)
+        while True:
+            try:
+                with self.clone():
+                    value = resume()
+            except StopIteration as stop:
+                return stop.value
+            try:
+                sent = yield value
+            except GeneratorExit:
+                with self.clone():
+                    generator.close()
+                raise
+            except BaseException as error:
+                resume = functools.partial(generator.throw, error)
+            else:
+                resume = functools.partial(next, generator) if sent is None else functools.partial(generator.send, sent)
 
     def clone(self):
         """A fresh context manager of the same meaning, for one call of a decorated function."""
@@ -69,14 +115,14 @@ class _GradMode(_Mode):
     _enabled = False
 
     def __init__(self):
-        self._before = True
+        self.prev = False
 
     def __enter__(self):
-        self._before = _C.is_grad_enabled()
+        self.prev = _C.is_grad_enabled()
         _C._set_grad_enabled(self._enabled)
 
     def __exit__(self, *exception):
-        _C._set_grad_enabled(self._before)
+        _C._set_grad_enabled(self.prev)
 
 
 def _decorator_without_call(cls, target=None):
@@ -85,7 +131,7 @@ def _decorator_without_call(cls, target=None):
     if target is None:
         return instance
     instance.__init__()
-    return instance(target)
+    return instance._decorate(target)
 
 
 class no_grad(_GradMode):
@@ -129,20 +175,23 @@ class set_grad_enabled(_Mode):
     """
 
     def __init__(self, mode):
-        self.mode = bool(mode)
-        self._before = _C.is_grad_enabled()
-        _C._set_grad_enabled(self.mode)
+        self.prev = _C.is_grad_enabled()
+        self.mode = mode
+        _C._set_grad_enabled(mode)
 
     def __call__(self, target):
         # As a decorator it acts on the function's calls only.
-        _C._set_grad_enabled(self._before)
-        return super().__call__(target)
+        _C._set_grad_enabled(self.prev)
+        return self._decorate(target)
 
     def __enter__(self):
         _C._set_grad_enabled(self.mode)
 
     def __exit__(self, *exception):
-        _C._set_grad_enabled(self._before)
+        _C._set_grad_enabled(self.prev)
+
+    def __repr__(self):
+        return f"{type(self).__module__}.{type(self).__name__}(mode={self.mode})"
 
     def clone(self):
         return type(self)(self.mode)
@@ -162,19 +211,21 @@ class inference_mode(_Mode):
     def __new__(cls, mode=True):
         if isinstance(mode, bool):
             return object.__new__(cls)
-        return cls()(mode)
+        return cls()._decorate(mode)
+
+    _BOTH = _C._GRAD_DISABLED | _C._INFERENCE_MODE
 
     def __init__(self, mode=True):
         self.mode = mode
         self._before = 0
 
     def __enter__(self):
-        both = _C._GRAD_DISABLED | _C._INFERENCE_MODE
-        self._before = _C._mode_flags()
-        _C._set_mode_flags(self._before | both if self.mode else self._before & ~both)
+        flags = _C._mode_flags()
+        self._before = flags & self._BOTH
+        _C._set_mode_flags(flags | self._BOTH if self.mode else flags & ~self._BOTH)
 
     def __exit__(self, *exception):
-        _C._set_mode_flags(self._before)
+        _C._set_mode_flags(_C._mode_flags() & ~self._BOTH | self._before)
 
     def clone(self):
         return type(self)(self.mode)

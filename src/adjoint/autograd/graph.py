@@ -114,6 +114,9 @@ def get_gradient_edge(tensor):
         return tensor
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    # A view that was made under no_grad requires grad as its base does, and has no place of its own in the graph.
+    if tensor.is_leaf and tensor._is_view() and tensor._base.requires_grad:
+        raise AssertionError("Expected gradient function to be set")
     return GradientEdge(*_C._gradient_edge(tensor))
 
 
@@ -193,6 +196,8 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
         return _MultiHandle([tensor.register_hook(first) for tensor in tensors if tensor.requires_grad])
 
+    if not all(tensor.requires_grad for tensor in tensors):
+        raise AssertionError("Expected gradient function to be set: every tensor must require grad")
     edges = [get_gradient_edge(tensor) for tensor in tensors]
 
     def start():

@@ -1,4 +1,4 @@
-"""The memory that a graph holds through its saved values, by op and line."""
+"""The memory that a graph holds through its saved values, by op, line and module."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from . import nodes as describe
 
 
 class SavedRow(NamedTuple):
-    """What the nodes of one op, made on one line, hold.
+    """What the nodes of one op, made on one line in one module, hold.
 
     `bytes` go when the graph goes; `shared` bytes are saved too, but tensors outside of the graph hold them anyway:
     parameters, inputs, results that are still in use.
@@ -18,6 +18,7 @@ class SavedRow(NamedTuple):
     storages: int
     bytes: int
     shared: int
+    module: str = ""
 
     @property
     def line(self):
@@ -42,7 +43,7 @@ class SavedTensors:
         return sum(row.shared for row in self.rows)
 
     def by(self, what):
-        """{key: bytes}, largest first, for "op", "line", "function" or "file".
+        """{key: bytes}, largest first, for "op", "line", "module", "function" or "file".
 
         >>> import adjoint as torch
         >>> x = torch.ones(10, requires_grad=True)
@@ -52,6 +53,7 @@ class SavedTensors:
         keys = {
             "op": lambda row: row.op,
             "line": lambda row: row.line,
+            "module": lambda row: row.module,
             "function": lambda row: row.place.function,
             "file": lambda row: row.place.file,
         }
@@ -72,19 +74,21 @@ class SavedTensors:
     def __str__(self):
         if not self.rows:
             return "saved tensors: none"
-        cells = [("bytes", "shared", "storages", "op", "line", "")]
-        cells += [
-            (f"{r.bytes:,}", f"{r.shared:,}", str(r.storages), r.op, r.place.short, r.place.code) for r in self.rows
-        ]
+        named = any(row.module for row in self.rows)
+        cells = [("bytes", "shared", "storages", "op", *(["module"] if named else []), "line", "")]
+        for row in self.rows:
+            numbers = f"{row.bytes:,}", f"{row.shared:,}", str(row.storages)
+            cells.append((*numbers, row.op, *([row.module] if named else []), row.place.short, row.place.code))
         storages = sum(row.storages for row in self.rows)
-        cells.append((f"{self.total:,}", f"{self.shared:,}", str(storages), "total", "", ""))
+        total = (f"{self.total:,}", f"{self.shared:,}", str(storages), "total")
+        cells.append((*total, *[""] * (len(cells[0]) - len(total))))
         return "\n".join(describe.columns(cells, right=(0, 1, 2)))
 
     __repr__ = __str__
 
 
 def saved_tensors(y):
-    """A table of the bytes that the graph of `y` holds through saved values, by op and line, largest first.
+    """A table of the bytes that the graph of `y` holds through saved values, by op, line and module, largest first.
 
     A storage is counted once, for the oldest node that saved it. The total is what the graph alone keeps alive: it is
     given back when `y` goes, or when backward frees the graph. `y` is a tensor, a node, or a sequence of them.
@@ -101,11 +105,11 @@ def saved_tensors(y):
     found = _C._reached_nodes(describe.roots_of(y, "saved_tensors"))
     groups = {}
     for index, _, _, _, count, alone in _C._saved_memory(found):
-        key = describe.op_name(found[index]), describe.place_of(found[index])
+        key = describe.op_name(found[index]), describe.place_of(found[index]), describe.module_of(found[index])
         sums = groups.setdefault(key, [0, 0, 0])
         sums[0] += 1
         sums[1 if alone else 2] += count
-    rows = [SavedRow(*key, *sums) for key, sums in groups.items()]
+    rows = [SavedRow(op, place, *sums, module) for (op, place, module), sums in groups.items()]
     # A leaf that lives elsewhere is no saved value.
     rows = [row for row in rows if row.bytes or row.op != describe.LEAF]
     return SavedTensors(sorted(rows, key=lambda row: (-row.bytes, -row.shared)))

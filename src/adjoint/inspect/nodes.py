@@ -63,6 +63,14 @@ def place_of(node):
     return Place(file or "", line, function or "")
 
 
+def module_of(node):
+    """The name of the module whose forward made a node, where one has left it in the node's metadata; else "".
+
+    Nothing sets it so far: it is where a module can say that the nodes are its own.
+    """
+    return node.metadata.get("module", "")
+
+
 def outputs_of(node):
     """[(dtype, shape) or None] of the outputs of the forward that made a node."""
     return _C._describe_node(node)[0]

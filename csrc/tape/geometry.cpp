@@ -1,0 +1,125 @@
+#include "tape/geometry.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/mode.h"
+#include "kernels/copy.h"
+#include "tape/change.h"
+#include "tape/history.h"
+
+namespace adjoint {
+
+namespace {
+
+/// Stands for an op that has no derivative, until somebody asks for one.
+class NotImplementedKind final : public NodeKind {
+ public:
+  NotImplementedKind() : NodeKind("NotImplemented") {}
+  void apply(Node&, TensorPtr*, TensorPtr*, const ApplyContext&) const override {
+    fail("derivative for set_ is not implemented; detach() the tensor before it gets other memory");
+  }
+};
+
+const NotImplementedKind not_implemented_kind;
+
+void set_shape(Tensor* tensor, Shape* shape) {
+  retain(shape);
+  release(std::exchange(tensor->shape, shape));
+}
+
+/// As if `tensor` had always had this memory: its versions go on.
+void replace_storage(Tensor* tensor, StoragePtr storage, int64_t bytes_before) {
+  storage->version = tensor->storage->version;
+  tensor->data = storage->data + bytes_before;
+  release(std::exchange(tensor->storage, storage.take()));
+}
+
+void warn_of_resizing(const Tensor* out, const Tensor* result) {
+  if (out->numel() == 0) return;
+  std::string text = "An output with one or more elements was resized since it had shape " + to_string(out->sizes()) +
+                     ", which does not match the required output shape " + to_string(result->sizes()) +
+                     ". This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
+                     "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, "
+                     "inplace, to zero elements with t.resize_(0).";
+  if (PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0) throw Error(ErrorKind::Python, "");
+}
+
+}  // namespace
+
+void take_geometry(Tensor* tensor, const Tensor* shown, const char* op, Node* node) {
+  set_shape(tensor, shown->shape);
+  tensor->data = shown->data;
+  forget_parked_accumulator(tensor);
+  bump_version(tensor, op);
+  if (!node) return;
+  set_history(tensor, node, 0);
+  if (view_base(tensor)) tensor->extra->seen_version = version_of(tensor);
+}
+
+void take_memory(Tensor* tensor, const Tensor* source) {
+  if (source->storage != tensor->storage && !(tensor->extra && tensor->extra->version)) {
+    uint32_t version = version_of(tensor);
+    detach_version(tensor);
+    tensor->extra->version->value = version;
+  }
+  retain(source->storage);
+  release(std::exchange(tensor->storage, source->storage));
+  set_shape(tensor, source->shape);
+  tensor->data = source->data;
+}
+
+void resize(Tensor* tensor, ShapePtr shape) {
+  auto before = tensor->data - tensor->storage->data;
+  size_t needed = before + static_cast<size_t>(shape->numel) * itemsize(tensor->dtype);
+  if (shape->numel > 0 && needed > tensor->storage->nbytes) {
+    if (tensor->storage->refs > 1 || tensor->storage->owner)
+      fail("Trying to resize storage that is not resizable: ", needed, " bytes are needed, there are ",
+           tensor->storage->nbytes, ", and the memory is not this tensor's alone; clone() it first");
+    auto larger = StoragePtr::steal(allocate_storage(needed));
+    std::memcpy(larger->data, tensor->storage->data, tensor->storage->nbytes);
+    replace_storage(tensor, std::move(larger), before);
+  }
+  set_shape(tensor, shape.get());
+}
+
+void set_source(Tensor* tensor, Tensor* source, Tensor* geometry) {
+  bool recorded = recording() && is_differentiable(tensor->dtype) && (requires_grad(tensor) || requires_grad(source));
+  check_inplace(tensor, "set_", recorded || requires_grad(tensor));
+  NodePtr node;
+  if (recorded) {
+    node = make_node(not_implemented_kind, 1, 2, 0);
+    set_edge(*node, 0, tensor);
+    set_edge(*node, 1, source);
+  }
+  // Those who saved the tensor must see that it is not what it was.
+  bump_version(tensor, "set_");
+  take_memory(tensor, geometry);
+  forget_parked_accumulator(tensor);
+  if (node) rebase_history(tensor, node.get());
+}
+
+void write_out(const char* op, Tensor* out, Tensor* result) {
+  check_inplace(out, op, false);
+  if (category(result->dtype) > category(out->dtype))
+    fail("result type ", info(result->dtype).legacy_name, " can't be cast to the desired output type ",
+         info(out->dtype).legacy_name, "; give an out= of the result's type");
+  check_writable(out);
+  if (same_sizes(out->shape, result->shape)) {
+    kernels::copy(result->view(), out->view());
+  } else {
+    warn_of_resizing(out, result);
+    if (view_base(out)) {
+      resize(out, make_shape(result->sizes()));
+      kernels::copy(result->view(), out->view());
+    } else {
+      TensorPtr fitting = cast(result, out->dtype);
+      set_shape(out, fitting->shape);
+      replace_storage(out, StoragePtr::borrow(fitting->storage), fitting->data - fitting->storage->data);
+    }
+    forget_parked_accumulator(out);
+  }
+  bump_version(out, op);
+}
+
+}  // namespace adjoint

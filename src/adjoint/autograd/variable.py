@@ -1,0 +1,24 @@
+"""Variable(tensor, requires_grad), as programs wrote it before tensors could require grad by themselves."""
+
+from .. import _C
+
+
+class _VariableType(type):
+    def __instancecheck__(cls, value):
+        return isinstance(value, _C.Tensor)
+
+
+class Variable(metaclass=_VariableType):
+    """A tensor on the same memory without history, which may require grad. Use requires_grad_() in new programs.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(cls, data=None, requires_grad=False):
+        if data is None:
+            data = _C.empty(0)
+        if not isinstance(data, _C.Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}; use torch.tensor()")
+        return data.detach().requires_grad_(requires_grad)

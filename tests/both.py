@@ -1,0 +1,73 @@
+"""Programs that run on both libraries: each is a function of the library and must give the same in torch and here."""
+
+import warnings
+
+import pytest
+import torch
+
+import adjoint
+
+
+def plain(value):
+    """Results as plain Python data, tensors with their dtype and autograd state."""
+    if isinstance(value, adjoint.Tensor | torch.Tensor):
+        name = value.grad_fn.name() if value.grad_fn is not None else None
+        data = value.detach().tolist()
+        return ("tensor", str(value.dtype), tuple(value.shape), data, value.requires_grad, value.is_leaf, name)
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def outcome(program, library):
+    """What a program gives: its result, or the type and the opening words of what it raises; and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = ("value", plain(program(library)))
+        except Exception as error:
+            result = ("raised", type(error).__name__, str(error)[:40])
+    # torch warns that create_graph=True leaks; here the cycle is collected, and there is nothing to warn of.
+    messages = [
+        str(w.message) for w in caught if "with create_graph=True will create a reference cycle" not in str(w.message)
+    ]
+    return result, [message[:60] for message in messages]
+
+
+def same(program):
+    """Asserts that both libraries give the same; a message here may go on where torch's ends."""
+    (ours, our_warnings), (theirs, their_warnings) = outcome(program, adjoint), outcome(program, torch)
+    if ours[0] == theirs[0] == "raised":
+        ours = (*ours[:2], ours[2][: len(theirs[2])])
+    assert repr(ours) == repr(theirs)
+    assert our_warnings == their_warnings
+    return ours, our_warnings
+
+
+def programs():
+    """`program, test_program = programs()`: a decorator that collects programs, and the test that runs each of them."""
+    collected = {}
+
+    def program(function):
+        assert collected.setdefault(function.__name__, function) is function, f"two programs {function.__name__}"
+        return function
+
+    @pytest.mark.parametrize("name", collected)
+    def test_program(name):
+        same(collected[name])
+
+    return program, test_program
+
+
+def raised(call):
+    """The type and the first words of what a call raises, or its result."""
+    try:
+        return call()
+    except Exception as error:
+        return type(error).__name__, str(error)[:24]
+
+
+def leaf(L, *values):
+    return L.tensor(list(values), requires_grad=True)
