@@ -117,6 +117,53 @@ def mlp_step(torch):
     return step
 
 
+def square_function(torch):
+    """The custom Function that everybody writes first."""
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return 2 * g * x
+
+    x = torch.rand(4, requires_grad=True)
+    gradient = torch.ones(4)
+
+    def step():
+        Square.apply(x).backward(gradient)
+        x.grad = None
+
+    return step
+
+
+BASE = 64
+
+
+def slices_in_place(number):
+    """A case of so many in-place operations on slices of one tensor: each rewrites the history of the whole."""
+
+    def make(torch):
+        x = torch.ones(BASE, requires_grad=True)
+        gradient = torch.ones(BASE)
+
+        def step():
+            base = x * 1.0
+            for i in range(number):
+                start = i % (BASE - 8)
+                base[start : start + 8].mul_(0.999)
+            base.backward(gradient)
+            x.grad = None
+
+        return step
+
+    return make
+
+
 # ---- large tensors: what is left is arithmetic and memory
 
 
@@ -230,6 +277,19 @@ CASES = [
     Case("scalars", "small", "pendulum of 0-d tensors and numbers, 20 steps, fwd + bwd", pendulum, "10"),
     Case("layers_20", "small", "20 layers of `tanh(h @ w)`, 8x8, fwd + bwd", tanh_layers, "10", LAYERS, "layer"),
     Case("mlp_step", "small", "training step of a 2-16-16-2 network, 32 points", mlp_step, ""),
+    Case("square_function", "small", "custom Function `Square`, 4 elements, fwd + bwd", square_function, "5"),
+    *(
+        Case(
+            f"slices_{n}",
+            "small",
+            f"{n} in-place ops on slices of one base, fwd + bwd",
+            slices_in_place(n),
+            "",
+            n,
+            "op",
+        )
+        for n in (1000, 2000, 4000)
+    ),
     Case("add_10m", "large", "10 M `x + y`, fwd + bwd", with_backward(lambda t, x, y: x + y, (N,), (N,)), "2"),
     Case("mul_10m", "large", "10 M `x * y`, fwd + bwd", with_backward(lambda t, x, y: x * y, (N,), (N,)), "2"),
     Case("exp_10m", "large", "10 M `exp(x)`, fwd + bwd", with_backward(lambda t, x: t.exp(x), (N,)), "2"),

@@ -89,7 +89,9 @@ def row(name, group, title, unit, aim, values):
 def measure_case(case, workers, repetitions, progress):
     progress.begin(case.name)
     for worker in workers.values():
-        worker.ask(do="prepare", name=case.name, seconds=SECONDS)
+        answer = worker.ask(do="prepare", name=case.name, seconds=SECONDS)
+        if "error" in answer:
+            raise SystemExit(f"{case.name} fails in {worker.package}: {answer['error']}")
     values = {library: [] for library in workers}
     for repetition in range(repetitions):
         progress.say(f"{repetition + 1} of {repetitions}")
@@ -295,6 +297,25 @@ def markdown_table(rows, machine):
     return "\n".join([*lines, "", CAPTION, *(f"{line}." for line in machine_lines(machine))])
 
 
+PAGE_HEADER = ["| torch / adjoint | before | now | aim |", "|---|---:|---:|---|"]
+PAGE_TABLE = re.compile(r"(<!-- ratios -->\n).*?(<!-- end of ratios -->\n)", re.DOTALL)
+
+
+def update_page(path, rows, machine):
+    """Writes the ratios into the column `now` of the table in docs/performance.md; what was not measured stays."""
+    text = path.read_text()
+    if not (found := PAGE_TABLE.search(text)):
+        raise SystemExit(f"{path}: expected a table between <!-- ratios --> and <!-- end of ratios -->")
+    lines = [line.strip("|").split("|") for line in found.group().splitlines() if line.startswith("| ")]
+    table = {line[0].strip(): [cell.strip() for cell in line] for line in lines[1:]}
+    for item in rows:
+        title, *_, ratio, aim = cells(item)
+        table[title] = [title, table[title][1] if title in table else "-", ratio, aim]
+    lines = [*PAGE_HEADER, *("| " + " | ".join(line) + " |" for line in table.values()), ""]
+    lines += [f"{line}." for line in machine_lines(machine)]
+    path.write_text(PAGE_TABLE.sub(lambda match: match[1] + "\n".join(lines) + "\n" + match[2], text))
+
+
 def main():
     names = [*(case.name for case in CASES), *(probe.name for probe in PROBES), "import", "size"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -302,6 +323,7 @@ def main():
     parser.add_argument("--repetitions", type=int, default=10, help="how often each case is timed (10)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measured value to FILE")
     parser.add_argument("--markdown", action="store_true", help="print the table as README.md holds it")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="also write the ratios into docs/performance.md")
     options = parser.parse_args()
     if options.repetitions < 1:
         parser.error("--repetitions: expected at least 1")
@@ -334,6 +356,8 @@ def main():
         print(markdown_table(rows, machine))
     else:
         print("\n".join(machine_lines(machine)), CAPTION, "", text_table(rows), sep="\n")
+    if options.page:
+        update_page(options.page, rows, machine)
     if options.json:
         for item in rows:
             item["ratio"] = ratio_of(item)

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 
+import sweep_cases
 from cases import CASES, PROBES
 
 
@@ -34,7 +35,7 @@ def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     threads = library.get_num_threads()
-    cases = {case.name: case for case in CASES}
+    cases = {case.name: case for case in CASES + sweep_cases.CASES}
     probes = {probe.name: probe for probe in PROBES}
     prepared = {}
     for line in sys.stdin:
@@ -48,10 +49,13 @@ def main():
             library.manual_seed(0)
             library.set_num_threads(1 if cases[name].group == "small" else threads)
             prepared.clear()
-            step = cases[name].make(library)
-            step()
-            prepared[name] = step, calibrate(step, request["seconds"])
-            answer = {"calls": prepared[name][1]}
+            try:
+                step = cases[name].make(library)
+                step()
+                prepared[name] = step, calibrate(step, request["seconds"])
+                answer = {"calls": prepared[name][1]}
+            except Exception as error:
+                answer = {"error": f"{type(error).__name__}: {error}"}
         elif request["do"] == "time":
             step, calls = prepared[name]
             answer = {"seconds": run(step, calls) / calls / cases[name].per}

@@ -82,9 +82,11 @@ def test_examples_run(path):
 
 def test_benchmarks_run(tmp_path):
     """The small cases once, in both libraries: that they run and are reported, not how fast they are."""
-    names = ["mul_small", "chain_100", "scalars", "layers_20", "mlp_step"]
+    names = ["mul_small", "chain_100", "scalars", "layers_20", "mlp_step", "square_function", "slices_1000"]
     only = [option for name in names for option in ("--only", name)]
-    options = ["--repetitions", "1", "--markdown", "--json", str(tmp_path / "figures.json")]
+    page = Path(shutil.copy(ROOT / "docs" / "performance.md", tmp_path))
+    before = table_rows(page)
+    options = ["--repetitions", "1", "--markdown", "--json", str(tmp_path / "figures.json"), "--page", str(page)]
     done = subprocess.run(
         [sys.executable, str(ROOT / "benchmarks" / "run.py"), *only, *options],
         capture_output=True,
@@ -97,6 +99,19 @@ def test_benchmarks_run(tmp_path):
     assert [row["name"] for row in rows] == names
     assert all(row["ratio"] > 0 for row in rows)
     assert sum(line.startswith("| ") for line in done.stdout.splitlines()) == len(rows) + 1
+    # The page has the new ratios; all else in its table is as it was.
+    ratios = {row["title"]: row["ratio"] for row in rows}
+    after = table_rows(page)
+    assert [row[0] for row in after] == [row[0] for row in before]
+    for (title, old, now, aim), previous in zip(after, before, strict=True):
+        assert [title, old, aim] == [previous[0], previous[1], previous[3]]
+        assert abs(float(now.strip("x")) - ratios[title]) < 0.5 if title in ratios else now == previous[2]
+
+
+def table_rows(path):
+    """The rows of the table of ratios, without its head."""
+    lines = [line for line in path.read_text().splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
 
 
 # ---- docstrings
@@ -277,7 +292,10 @@ def added(tmp_path_factory):
     python(GENERATE, folder, folder, *names, tools=str(ROOT / "tools"))
     (folder / "shim.cpp").write_text(SHIM)
     sources = [str(folder / name) for name in ("kernels.cpp", "shim.cpp")]
-    command = [*compiler.split(), "-std=c++20", "-O1", "-shared", "-fPIC", f"-I{ROOT / 'csrc'}", *sources]
+    with open(folder / "special_tables.h", "w") as header:
+        subprocess.run([sys.executable, ROOT / "tools" / "special_tables.py"], stdout=header, check=True)
+    paths = [f"-I{ROOT / 'csrc'}", f"-I{folder}"]
+    command = [*compiler.split(), "-std=c++20", "-O1", "-shared", "-fPIC", *paths, *sources]
     done = subprocess.run([*command, "-o", str(folder / "kernels.so")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -32,10 +33,44 @@ def test_gradients(output):
 
 
 def test_graph_names_nodes_and_lines(output):
-    assert re.search(r"^MulBackward0 +line 5: y = torch\.sigmoid\(h - b\) \* h$", output, re.MULTILINE)
-    assert re.search(r"─ MmBackward0 +line 4: h = torch\.tanh\(x @ w \+ b\)$", output, re.MULTILINE)
-    assert re.search(r"─ AccumulateGrad +leaf of shape \(3, 2\)$", output, re.MULTILINE)
-    assert "TanhBackward0  (shown above)" in output
+    assert "graph: 8 nodes, 2 leaves, " in output
+    place = r"<tour: The graph>:(\d)"
+    assert re.search(rf"^0 +MulBackward0 .* {place} +y = torch\.sigmoid\(h - b\) \* h$", output, re.MULTILINE)
+    assert re.search(rf"^\d +MmBackward0 .* {place} +h = torch\.tanh\(x @ w \+ b\)$", output, re.MULTILINE)
+    assert re.search(r"^\d +leaf w +float32 \[3, 2\]$", output, re.MULTILINE)
+
+
+def test_mistake_names_both_lines(output):
+    said = " ".join(output.partition("== A mistake, explained ==")[2].partition("==")[0].split())
+    assert "one of the variables needed for gradient computation has been modified by an inplace operation" in said
+    assert "ExpBackward0 (made at <tour: A mistake, explained>:2 " in said
+    assert "add_ (at <tour: A mistake, explained>:3 " in said
+    assert ">>> x.grad tensor([1.0000, 2.7183])" in said
+
+
+def test_lost_gradients_are_explained(output):
+    said = " ".join(output.partition("== Where did the gradient go? ==")[2].partition("==")[0].split())
+    assert "The gradient of w is zero: it ends in ReluBackward0;" in said
+    assert "c.detach()" in said
+
+
+def test_custom_function(output):
+    assert "tensor([1., 8.], dtype=torch.float64, grad_fn=<CubeBackward>)" in output
+    assert "(tensor([ 3., 12.], dtype=torch.float64),)" in output
+    assert ">>> torch.autograd.gradcheck(Cube.apply, x)\nTrue\n" in output
+
+
+def test_svg_is_written_when_asked_for(monkeypatch, capsys, tmp_path):
+    graph = [section for section in _tour.SECTIONS if section[0] == "The graph"]
+    monkeypatch.setattr(_tour, "SECTIONS", graph)
+    assert _tour.main() == 0
+    assert "--svg FILE" in capsys.readouterr().out
+    file = tmp_path / "graph.svg"
+    assert _tour.main(["--svg", str(file)]) == 0
+    assert f"The drawing is in {file}." in capsys.readouterr().out
+    svg = ElementTree.fromstring(file.read_text())
+    assert svg.tag.endswith("svg")
+    assert "MmBackward0" in file.read_text()
 
 
 def test_network_learns(output):

@@ -4,4 +4,4 @@ import sys
 
 from ._tour import main
 
-sys.exit(main())
+sys.exit(main(sys.argv[1:]))

@@ -1,9 +1,11 @@
 """The tour behind `python -m adjoint`: short pieces of code, run as they are shown, with what they really print."""
 
+import argparse
 import ast
 import linecache
 import os
 import sys
+import textwrap
 import time
 import traceback
 
@@ -29,32 +31,10 @@ def progress(items, label="", width=40):
         stream.flush()
 
 
-def print_graph(tensor):
-    """Prints the nodes behind a tensor as a tree: each node's name and the line of Python that made it."""
-    seen = set()
-    # Depth first with a stack of our own: graphs may be deeper than Python's.
-    stack = [(tensor.grad_fn, "", "")]
-    while stack:
-        node, lead, branch = stack.pop()
-        head = f"{lead}{branch}{type(node).__name__}"
-        if node in seen:
-            print(f"{head}  (shown above)")
-            continue
-        seen.add(node)
-        print(f"{head:<34} {source_of(node)}".rstrip())
-        below = lead + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
-        children = [child for child, _ in node.next_functions if child is not None]
-        for number, child in reversed(list(enumerate(children))):
-            stack.append((child, below, "└─ " if number == len(children) - 1 else "├─ "))
-
-
-def source_of(node):
-    """The text of the line that made a node; for a leaf, the shape of what is accumulated."""
-    if type(node).__name__ == "AccumulateGrad":
-        return f"leaf of shape {tuple(node.variable.shape)}"
-    file, _, place = node.source_line.rpartition(":")
-    line = linecache.getline(file, int(place.split()[0])).strip()
-    return f"line {place.split()[0]}: {line}"
+def print_wrapped(text, width=100):
+    """Prints a long text in lines of a bearable length."""
+    for line in str(text).splitlines():
+        print(textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False))
 
 
 def draw(classify, rows=17, columns=51, reach=1.1):
@@ -107,9 +87,10 @@ w = torch.rand(3, 2, requires_grad=True)
 b = torch.zeros(2, requires_grad=True)
 h = torch.tanh(x @ w + b)
 y = torch.sigmoid(h - b) * h
-print_graph(y)
+drawing = torch.inspect.graph(y, names={"w": w, "b": b})
+print(drawing)
 """,
-        "type(y.grad_fn).__name__ == 'MulBackward0'",
+        "drawing.label(0) == 'MulBackward0'",
     ),
     (
         "The derivative of a derivative",
@@ -122,6 +103,62 @@ second, = torch.autograd.grad(first.sum(), x)
 first / y, second / y
 """,
         "bool(((second - 4 * y).abs() < 1e-4).all())",
+    ),
+    (
+        "A mistake, explained",
+        "exp needs its result for the gradient, and += overwrites it: the error names both lines.",
+        """
+x = torch.tensor([0.0, 1.0], requires_grad=True)
+y = torch.exp(x)
+y += 1
+try:
+    y.sum().backward()
+except RuntimeError as error:
+    print_wrapped(error)
+
+y = torch.exp(x) + 1
+y.sum().backward()
+x.grad
+""",
+        "bool((x.grad == torch.exp(x)).all())",
+    ),
+    (
+        "Where did the gradient go?",
+        "A gradient that is None, zero or nan raises no error; explain_grad says why it is so, and where.",
+        """
+w = torch.tensor([-1.0, -2.0], requires_grad=True)
+c = torch.tensor([3.0, 4.0], requires_grad=True)
+h = torch.relu(w)
+loss = (h * c.detach()).sum()
+why_zero = torch.inspect.explain_grad(loss, w)
+print_wrapped(why_zero)
+why_none = torch.inspect.explain_grad(loss, c)
+print_wrapped(why_none)
+""",
+        "(why_zero.reason, why_none.reason) == ('zero', 'detached')",
+    ),
+    (
+        "Your own operation",
+        "A Function has a forward and a backward; gradcheck compares it with finite differences.",
+        """
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * g
+
+x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+y = Cube.apply(x)
+y
+torch.autograd.grad(y.sum(), x)
+torch.autograd.gradcheck(Cube.apply, x)
+""",
+        "torch.autograd.gradgradcheck(Cube.apply, x)",
     ),
     (
         "A network",
@@ -172,13 +209,13 @@ print(f"accuracy {accuracy:.1%}")
 
 
 def run_section(title, words, code, check, bold):
-    """Shows and runs one section statement by statement, as an interactive session would."""
+    """Shows and runs one section statement by statement, as an interactive session would; returns its names."""
     code = code.strip("\n") + "\n"
     lines = code.splitlines(keepends=True)
     file = f"<tour: {title}>"
-    linecache.cache[file] = (len(code), None, lines, file)  # for tracebacks and print_graph
+    linecache.cache[file] = (len(code), None, lines, file)  # for tracebacks and drawings
     print(f"\n{bold(title)}\n{words}\n")
-    names = {"torch": torch, "progress": progress, "print_graph": print_graph, "draw": draw}
+    names = {"torch": torch, "progress": progress, "print_wrapped": print_wrapped, "draw": draw}
     shown = 0
     for statement in ast.parse(code).body:
         for line in lines[shown : statement.end_lineno]:
@@ -192,17 +229,25 @@ def run_section(title, words, code, check, bold):
             exec(compile(ast.Module([statement], []), file, "exec"), names)
     if not eval(check, names):
         raise AssertionError(f"the code ran, but this is not true of its results: {check}")
+    return names
 
 
-def main():
+def main(arguments=()):
     """Runs the tour; the exit status is 0 when all went well."""
+    parser = argparse.ArgumentParser(prog="python -m adjoint", description="A tour of adjoint in a few seconds.")
+    parser.add_argument("--svg", metavar="FILE", help="also write the graph of the tour to FILE as a drawing")
+    options = parser.parse_args(arguments)
     color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     bold = (lambda text: f"\033[1m{text}\033[0m") if color else lambda text: f"== {text} =="
     start = time.perf_counter()
     print(f"adjoint {torch.__version__}: import adjoint as torch")
     for title, words, code, check in SECTIONS:
         try:
-            run_section(title, words, code, check, bold)
+            names = run_section(title, words, code, check, bold)
+            if options.svg and "drawing" in names:
+                with open(options.svg, "w", encoding="utf-8") as file:
+                    file.write(names["drawing"].svg())
+                print(f"\nThe drawing is in {options.svg}.")
         except BrokenPipeError:  # whoever reads the output has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
@@ -216,4 +261,6 @@ def main():
             )
             return 1
     print(f"\nThe tour took {time.perf_counter() - start:.1f} s.")
+    if not options.svg:
+        print("With --svg FILE it writes the graph above to a file, as a drawing.")
     return 0
