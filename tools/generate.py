@@ -114,6 +114,7 @@ def trace(table, item, argument, function, leaves):
 def language_module(table):
     """The module that stands in for adjoint.ops.language while the op table is read."""
     module = types.ModuleType("adjoint.ops.language")
+    module.TABLE = table.ops
     for kind in ("elementwise", "op", "view"):
         make = getattr(declaration, kind)
         setattr(module, kind, lambda *args, make=make, **options: table.add(make(*args, **options)))

@@ -30,7 +30,7 @@ RESULTS |= {"__complex__": "_complex", "__contains__": "_bool", "__iter__": "_It
 RESULTS |= {"get_default_dtype": "_dtype", "get_num_threads": "_int", "is_grad_enabled": "_bool"}
 RESULTS |= {"__setitem__": "None", "__delitem__": "None", "__getitem__": "Tensor"}
 MAKERS = "arange as_tensor asarray empty eye from_numpy from_dlpack frombuffer full linspace logspace normal ones"
-MAKERS += " rand randint randn randperm scalar_tensor tensor zeros empty_strided bernoulli detach"
+MAKERS += " rand randint randn randperm scalar_tensor tensor zeros empty_strided empty_permuted bernoulli detach"
 BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
 OPERATORS = {f"__{side}{name}__" for name in BINARY for side in ("", "r", "i")}
 OPERATORS |= {f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert")}
@@ -118,6 +118,8 @@ def of_function(function, name):
         annotation = "_Any" if variadic else default_type(parameter.name, parameter.default)
         kind = kinds.POSITIONAL_OR_KEYWORD if parameter.kind == kinds.POSITIONAL_ONLY else parameter.kind
         parameters.append((parameter.name, kind, annotation, parameter.default))
+    if getattr(function, "has_out", False):
+        parameters.append(("out", kinds.KEYWORD_ONLY, "Tensor | None", None))
     return parameters[:2] if name in OPERATORS else parameters, result
 
 

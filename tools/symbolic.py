@@ -10,11 +10,17 @@ import math
 PRIMITIVES = {
     name: arity
     for arity, names in (
-        (1, "exp exp2 expm1 log log2 log10 log1p sqrt erf erfc erfinv lgamma digamma"),
+        (1, "exp exp2 expm1 log log2 log10 log1p sqrt erf erfc erfinv erfcx ndtri log_ndtr lgamma digamma trigamma"),
+        (1, "i0 i0e i1 i1e bessel_j0 bessel_j1 bessel_y0 bessel_y1 spherical_bessel_j0 airy_ai"),
+        (1, "modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1"),
+        (1, "mantissa exponent"),
         (1, "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh"),
         (1, "floor ceil trunc round neg abs sign sgn conj real imag angle"),
         (1, "isnan isinf isfinite isposinf isneginf signbit logical_not bitwise_not"),
         (2, "add sub mul div floor_divide trunc_divide remainder fmod pow polygamma atan2 hypot copysign"),
+        (2, "zeta igamma igammac nextafter ldexp gcd lcm"),
+        (2, "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w"),
+        (2, "hermite_polynomial_h hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p"),
         (2, "minimum maximum fmin fmax eq ne lt le gt ge logical_and logical_or logical_xor"),
         (2, "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift"),
         (3, "where"),

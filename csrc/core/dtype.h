@@ -74,23 +74,24 @@ enum class Category : uint8_t { Bool, Integer, Float, Complex };
 struct DTypeInfo {
   const char* name;         ///< torch's name: "float32"
   const char* legacy_name;  ///< as torch's kernels call it in errors: "Float"
+  const char* c_name;       ///< as some other messages of torch call it: "float"
   uint8_t size;             ///< bytes an element
   Category category;
 };
 
 inline constexpr DTypeInfo kDTypes[kDTypeCount] = {
-    {"float32", "Float", 4, Category::Float},
-    {"float64", "Double", 8, Category::Float},
-    {"float16", "Half", 2, Category::Float},
-    {"bfloat16", "BFloat16", 2, Category::Float},
-    {"complex64", "ComplexFloat", 8, Category::Complex},
-    {"complex128", "ComplexDouble", 16, Category::Complex},
-    {"int64", "Long", 8, Category::Integer},
-    {"int32", "Int", 4, Category::Integer},
-    {"int16", "Short", 2, Category::Integer},
-    {"int8", "Char", 1, Category::Integer},
-    {"uint8", "Byte", 1, Category::Integer},
-    {"bool", "Bool", 1, Category::Bool},
+    {"float32", "Float", "float", 4, Category::Float},
+    {"float64", "Double", "double", 8, Category::Float},
+    {"float16", "Half", "c10::Half", 2, Category::Float},
+    {"bfloat16", "BFloat16", "c10::BFloat16", 2, Category::Float},
+    {"complex64", "ComplexFloat", "c10::complex<float>", 8, Category::Complex},
+    {"complex128", "ComplexDouble", "c10::complex<double>", 16, Category::Complex},
+    {"int64", "Long", "long int", 8, Category::Integer},
+    {"int32", "Int", "int", 4, Category::Integer},
+    {"int16", "Short", "short int", 2, Category::Integer},
+    {"int8", "Char", "signed char", 1, Category::Integer},
+    {"uint8", "Byte", "unsigned char", 1, Category::Integer},
+    {"bool", "Bool", "bool", 1, Category::Bool},
 };
 
 inline const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<int>(dtype)]; }

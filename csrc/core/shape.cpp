@@ -67,17 +67,22 @@ int64_t checked_numel(Sizes sizes) {
   return numel;
 }
 
+/// The stride of the dimension outside of one of this size and stride. An empty tensor can have sizes whose product
+/// overflows; its strides are never used to reach memory.
+static int64_t outer_stride(int64_t size, int64_t stride) {
+  return static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(std::max<int64_t>(size, 1)));
+}
+
 ShapePtr make_shape(Sizes sizes) {
   ShapePtr shape = start_shape(sizes);
   int64_t* strides = shape->values + shape->ndim;
   int64_t stride = 1;
   for (int i = shape->ndim - 1; i >= 0; --i) {
     strides[i] = stride;
-    // An empty tensor can have sizes whose product overflows; its strides are never used to reach memory.
-    stride =
-        static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(std::max<int64_t>(sizes[i], 1)));
+    stride = outer_stride(sizes[i], stride);
   }
   shape->contiguous = true;
+  shape->standard = true;
   return shape;
 }
 
@@ -85,13 +90,15 @@ ShapePtr make_shape(Sizes sizes, Sizes strides) {
   ShapePtr shape = start_shape(sizes);
   std::copy(strides.begin(), strides.end(), shape->values + shape->ndim);
   int64_t expected = 1;
-  bool contiguous = true;
-  for (int i = shape->ndim - 1; i >= 0 && contiguous; --i) {
-    if (sizes[i] == 1) continue;
-    contiguous = strides[i] == expected;
-    expected *= sizes[i];
+  bool contiguous = true, standard = true;
+  for (int i = shape->ndim - 1; i >= 0 && (contiguous || shape->numel == 0); --i) {
+    bool fits = strides[i] == expected;
+    standard &= fits;
+    contiguous &= fits || sizes[i] == 1;
+    expected = outer_stride(sizes[i], expected);
   }
   shape->contiguous = contiguous || shape->numel == 0;
+  shape->standard = standard && shape->contiguous;
   return shape;
 }
 
@@ -129,17 +136,26 @@ bool is_dense(const Shape* shape) {
   return true;
 }
 
-void dense_strides_like(Sizes sizes, Sizes like, int64_t* strides) {
+void dense_strides_like(Sizes sizes, std::span<const int64_t* const> like, int64_t* strides) {
   int order[kMaxDims];
   int ndim = static_cast<int>(sizes.size());
   for (int i = 0; i < ndim; ++i) order[i] = ndim - 1 - i;  // innermost first
-  // By insertion: a broadcast dimension (stride 0) says nothing about the order and moves nobody.
+  // -1: dimension `inner` lies inside `outer` in memory; 1: outside. A broadcast dimension (stride 0) says nothing
+  // about the order, nor do equal strides unless the sizes tell which dimension is the longer.
+  auto compare = [&](int inner, int outer) {
+    for (const int64_t* its : like) {
+      if (its[inner] == 0 || its[outer] == 0) continue;
+      if (its[inner] != its[outer]) return its[inner] < its[outer] ? -1 : 1;
+      if (sizes[inner] > sizes[outer]) return 1;
+    }
+    return 0;
+  };
   for (int i = 1; i < ndim; ++i) {
     int at = i;
     for (int j = i - 1; j >= 0; --j) {
-      int64_t inner = like[order[j]], outer = like[order[at]];
-      if (inner == 0 || outer == 0) continue;
-      if (inner < outer || (inner == outer && sizes[order[j]] <= sizes[order[at]])) break;
+      int place = compare(order[j], order[at]);
+      if (place < 0) break;
+      if (place == 0) continue;
       std::swap(order[j], order[at]);
       at = j;
     }
@@ -147,8 +163,15 @@ void dense_strides_like(Sizes sizes, Sizes like, int64_t* strides) {
   int64_t stride = 1;
   for (int i = 0; i < ndim; ++i) {
     strides[order[i]] = stride;
-    stride *= std::max<int64_t>(sizes[order[i]], 1);
+    stride = outer_stride(sizes[order[i]], stride);
   }
+}
+
+ShapePtr dense_shape(Shape* shape) {
+  if (is_dense(shape)) return ShapePtr::borrow(shape);
+  int64_t strides[kMaxDims];
+  dense_strides_like(shape->size_span(), shape->stride_span(), strides);
+  return make_shape(shape->size_span(), {strides, shape->ndim});
 }
 
 int broadcast_sizes(Sizes a, Sizes b, int64_t* out) {

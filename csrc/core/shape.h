@@ -16,6 +16,7 @@ struct Shape {
   uint32_t refs;
   uint8_t ndim;
   bool contiguous;  ///< row-major without gaps (dimensions of size 1 do not matter)
+  bool standard;    ///< contiguous, and dimensions of size 1 have the strides that make_shape(sizes) gives them
   int64_t numel;
   int64_t values[];  ///< ndim sizes, then ndim strides (in elements)
 
@@ -48,8 +49,15 @@ int64_t checked_numel(Sizes sizes);
 
 /// True when every element has its own place and the places fill one block (any order of dimensions).
 bool is_dense(const Shape* shape);
-/// Strides of a dense tensor of `sizes` whose dimensions are ordered in memory as those of `like`.
-void dense_strides_like(Sizes sizes, Sizes like, int64_t* strides);
+/// Strides of a dense tensor of `sizes` whose dimensions are ordered in memory as in `like`, the strides of one or
+/// more tensors of these sizes: the first decides, where it leaves the order open the next.
+void dense_strides_like(Sizes sizes, std::span<const int64_t* const> like, int64_t* strides);
+inline void dense_strides_like(Sizes sizes, Sizes like, int64_t* strides) {
+  const int64_t* one[] = {like.data()};
+  dense_strides_like(sizes, one, strides);
+}
+/// The shape of a copy that keeps the order of dimensions in memory: the shape itself when it is dense.
+ShapePtr dense_shape(Shape* shape);
 
 /// Sizes after broadcasting; writes at most kMaxDims entries to `out` and returns the count. Throws torch's message.
 int broadcast_sizes(Sizes a, Sizes b, int64_t* out);

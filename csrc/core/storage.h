@@ -23,8 +23,8 @@ struct Storage {
   uint32_t version;  ///< bumped by every in-place change; see Note [Versions] in tape/saved_value.h
   char* data;
   size_t nbytes : 62;
-  size_t saved : 1;    ///< some node has saved a tensor on it: changes are noted (tape/change.h)
-  size_t changed : 1;  ///< a change is noted
+  size_t saved : 1;     ///< some node has saved a tensor on it: changes are noted (tape/change.h)
+  size_t changed : 1;   ///< a change is noted
   ForeignOwner* owner;  ///< null: the block belongs to the allocator
 };
 

@@ -185,20 +185,38 @@ inline void move_one(const char* src, char* dst) {
   std::memcpy(dst, src, sizeof(T));
 }
 
+/// dst[i] = src[-i], both packed; a vector at a time.
+template <class T>
+void reverse_row(const char* __restrict src, char* __restrict dst, int64_t n) {
+  constexpr int64_t item = sizeof(T);
+  int64_t i = 0;
+  if constexpr (item <= 8) {
+    constexpr int64_t lanes = 16 / item;
+    typedef T Lanes __attribute__((vector_size(16)));
+    Lanes backwards = {};
+    for (int64_t lane = 0; lane < lanes; ++lane) backwards[lane] = static_cast<T>(lanes - 1 - lane);
+    for (; i + lanes <= n; i += lanes) {
+      Lanes block;
+      std::memcpy(&block, src - (i + lanes - 1) * item, 16);
+      block = __builtin_shuffle(block, backwards);
+      std::memcpy(dst + i * item, &block, 16);
+    }
+  }
+  for (; i < n; ++i) move_one<T>(src - i * item, dst + i * item);
+}
+
 template <class T>
 void copy_row(const char* __restrict src, int64_t from, char* __restrict dst, int64_t to, int64_t n) {
   constexpr int64_t item = sizeof(T);
   if (to == item) {
-    if (from == item && n * item >= 64) {
-      std::memcpy(dst, src, n * item);
-      return;
-    }
+    if (from == item && n * item >= 64) return copy_bytes(src, dst, n * item);
     if (from == 0) {
       T value;
       std::memcpy(&value, src, item);
       for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * item, &value, item);
       return;
     }
+    if (from == -item) return reverse_row<T>(src, dst, n);
     for (int64_t i = 0; i < n; ++i) move_one<T>(src + i * from, dst + i * item);
     return;
   }
@@ -277,13 +295,13 @@ void transpose(const char* src, int64_t from, char* dst, int64_t to, int64_t row
   }
 }
 
-/// The dimension other than the innermost along which the source is packed while the destination is packed along
-/// the innermost; -1 when the copy is not a transposition.
+/// The dimension other than the innermost along which the source is packed, forwards or backwards, while the
+/// destination is packed along the innermost; -1 when the copy is not a transposition.
 int transposed_dim(const Walk& walk, int64_t src_item, int64_t dst_item) {
   const int inner = walk.ndim - 1;
   if (inner < 1 || walk.to[inner] != dst_item || walk.from[inner] == src_item || walk.from[inner] == 0) return -1;
   for (int i = 0; i < inner; ++i) {
-    if (walk.from[i] == src_item && walk.size[i] > 2) return i;
+    if (std::abs(walk.from[i]) == src_item && walk.size[i] > 2) return i;
   }
   return -1;
 }
@@ -305,8 +323,14 @@ void copy_walk_sized(const Walk& walk) {
       outer.from[outer.ndim] = walk.from[i];
       outer.to[outer.ndim++] = walk.to[i];
     }
+    int64_t to = walk.to[across];
+    if (walk.from[across] < 0) {  // read forwards, written backwards
+      outer.src += walk.from[across] * (walk.size[across] - 1);
+      outer.dst += to * (walk.size[across] - 1);
+      to = -to;
+    }
     return for_each_outer(outer, outer.ndim, [&](const char* src, char* dst) {
-      transpose<T>(src, walk.from[inner], dst, walk.to[across], walk.size[across], walk.size[inner]);
+      transpose<T>(src, walk.from[inner], dst, to, walk.size[across], walk.size[inner]);
     });
   }
   for_each_outer(walk, inner, [&](const char* src, char* dst) {
@@ -426,6 +450,17 @@ bool same_view(const View& a, const View& b) {
 }
 
 }  // namespace
+
+void copy_bytes(const char* src, char* dst, int64_t n) {
+  // Where source and destination lie close together modulo a page, but not at the same place of it, what memcpy does
+  // for long copies waits for its own stores, up to 20 times slower; what it does for short ones does not.
+  constexpr int64_t kShort = 256;
+  const uint64_t apart = (reinterpret_cast<uintptr_t>(dst) - reinterpret_cast<uintptr_t>(src)) % 4096;
+  if (apart != 0 && (apart <= kShort || apart >= 4096 - kShort)) {
+    for (; n > kShort; n -= kShort, src += kShort, dst += kShort) std::memcpy(dst, src, kShort);
+  }
+  std::memcpy(dst, src, n);
+}
 
 void convert_contiguous(DType from, const void* src, DType to, void* dst, int64_t n) {
   if (n <= 0) return;

@@ -10,6 +10,8 @@ namespace adjoint::kernels {
 /// dst[...] = convert(src[...]). The sizes must be equal. Views that overlap give an unspecified result, except that
 /// copying a view onto itself does nothing.
 void copy(const View& src, const View& dst);
+/// memcpy at full speed wherever the two lie.
+void copy_bytes(const char* src, char* dst, int64_t n);
 
 /// Writes the same element everywhere; `value` points at one element of the type of `dst`.
 void fill(const View& dst, const void* value);

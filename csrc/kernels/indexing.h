@@ -1,6 +1,7 @@
 // Indexing kernels: gather, scatter, advanced indexing and masks over raw views.
 //
-// Index views are Int64. Every index is checked before anything is written, so a call that throws has changed nothing.
+// Index views are Int64. Every index is checked before anything is written, so a call that throws has changed nothing
+// (but for gather and take, which check as they go: their output is then of no use).
 // Inputs may share memory with what is written: they are then read as they were before the call. The written view must
 // not overlap itself. 0-d views count as one element in one dimension; `dim` is not negative.
 #pragma once
@@ -33,6 +34,7 @@ void scatter_reduce(const View& dst, int dim, const View& index, const View& src
 /// Whole slices along `dim` by a 1-D index. No negative indices, but in index_fill.
 void index_select(const View& in, int dim, const View& index, const View& out);
 void index_add(const View& dst, int dim, const View& index, const View& src, const Scalar& alpha);
+void index_reduce(const View& dst, int dim, const View& index, const View& src, Reduction reduction, bool include_self);
 void index_copy(const View& dst, int dim, const View& index, const View& src);
 void index_fill(const View& dst, int dim, const View& index, const void* value);
 

@@ -70,7 +70,9 @@ struct Extreme {
   explicit Extreme(const Scalar*) {}
   T operator()(T a, T b) const {
     const Compute<T> old = static_cast<Compute<T>>(a), fresh = static_cast<Compute<T>>(b);
-    return (kGreater ? fresh > old : fresh < old) || fresh != fresh ? b : a;
+    // Written as one comparison and a choice, which needs no branch: it could not be foretold.
+    const Compute<T> extreme = kGreater ? (old > fresh ? old : fresh) : (old < fresh ? old : fresh);
+    return old != old ? a : T(extreme);
   }
 };
 template <class T>
@@ -94,12 +96,20 @@ using JobRunner = void (*)(const Walk<3>&, const Job&);
 template <class T, class Op>
 inline void scatter_row(const int64_t* index, int64_t index_step, T* dst, int64_t dst_step, const T* src,
                         int64_t src_step, int64_t step, uint64_t low, uint64_t span, Op op, int64_t n) {
-  if (index_step != 0) {
+  if (index_step == 1 && src_step == 1 && dst_step == 0 && step == 1) {
+#pragma GCC unroll 4
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t place = index[i * index_step];
+      const int64_t place = index[i];
+      if (static_cast<uint64_t>(place) - low < span) dst[place] = op(dst[place], src[i]);
+    }
+    return;
+  }
+  if (index_step != 0) {
+    for (; n > 0; --n, index += index_step, dst += dst_step, src += src_step) {
+      const int64_t place = *index;
       if (static_cast<uint64_t>(place) - low >= span) continue;
-      T& slot = dst[i * dst_step + place * step];
-      slot = op(slot, src[i * src_step]);
+      T& slot = dst[place * step];
+      slot = op(slot, *src);
     }
     return;
   }
@@ -376,6 +386,31 @@ void index_add(const View& dst_view, int dim, const View& index_view, const View
   scatter_slices(plain ? combining<Add>(dst.dtype) : combining<AddScaled>(dst.dtype), dst, dim, *index, src, &alpha);
 }
 
+void index_reduce(const View& dst_view, int dim, const View& index_view, const View& src_view, Reduction reduction,
+                  bool include_self) {
+  const View dst = at_least_1d(dst_view);
+  const Snapshot index(check_slices("index_reduce", index_view), dst), src(at_least_1d(src_view), dst);
+  check_dim(dim, dst.ndim);
+  check_slices_fit("index_reduce", ErrorKind::Runtime, dst, dim, *index, *src);
+  const JobRunner runner = reducing(reduction, dst.dtype);
+  if (src->numel() == 0) return;
+  check_index(ErrorKind::Index, "index out of range in self; ", "index_reduce", *index, dst, dim);
+  if (!include_self) {
+    dispatch(dst.dtype, [&](auto tag) {
+      const auto start = identity<decltype(tag)>(reduction);
+      scatter_slices(assigning(dst.dtype), dst, dim, *index, Constant(&start, *src).view);
+    });
+  }
+  scatter_slices(runner, dst, dim, *index, *src);
+  if (reduction != Reduction::Mean) return;
+  const auto counts = std::make_unique_for_overwrite<int64_t[]>(dst.sizes[dim]);
+  std::fill_n(counts.get(), dst.sizes[dim], include_self ? 1 : 0);
+  for (int64_t i = 0; i < index->sizes[0]; ++i) ++counts[index->as<const int64_t>()[i * index->strides[0]]];
+  int64_t strides[kMaxDims] = {};
+  strides[dim] = 1;
+  divide_by_counts(dst, counts.get(), strides);
+}
+
 void index_copy(const View& dst_view, int dim, const View& index_view, const View& src_view) {
   const View dst = at_least_1d(dst_view), src = at_least_1d(src_view);
   const Snapshot index(check_slices("index_copy", index_view), dst);
@@ -392,17 +427,18 @@ void index_fill(const View& dst_view, int dim, const View& index_view, const voi
   check_dim(dim, dst.ndim);
   if (dst.numel() == 0) return;
   check_index(ErrorKind::Index, "", "index_fill", *index, dst, dim, true);
-  // index_put reads negative indices; it wants the indexed dimension first.
-  int64_t sizes[kMaxDims], strides[kMaxDims], filled[kMaxDims];
-  for (int d = 0; d < dst.ndim; ++d) {
-    const int from = d == 0 ? dim : d - (d <= dim);
-    sizes[d] = filled[d] = dst.sizes[from];
-    strides[d] = dst.strides[from];
+  const int64_t n = index->sizes[0], packed[1] = {1};
+  const auto places = std::make_unique_for_overwrite<int64_t[]>(n);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t place = index->as<const int64_t>()[i * index->strides[0]];
+    places[i] = place < 0 ? place + dst.sizes[dim] : place;
   }
-  filled[0] = index->sizes[0];
-  const View* indices[] = {&*index};
+  int64_t filled[kMaxDims];
+  std::copy_n(dst.sizes, dst.ndim, filled);
+  filled[dim] = n;
   const Constant constant(value, {nullptr, dst.dtype, dst.ndim, filled, filled});
-  index_put({dst.data, dst.dtype, dst.ndim, sizes, strides}, 1, indices, constant.view, false);
+  scatter_slices(assigning(dst.dtype), dst, dim,
+                 {reinterpret_cast<char*>(places.get()), DType::Int64, 1, index->sizes, packed}, constant.view);
 }
 
 void index_put(const View& dst, int count, const View* const* indices, const View& src_view, bool accumulate) {

@@ -2,15 +2,19 @@
 // and the compiler vectorises them: over the C library's vector math where ADJOINT_VECTOR_MATH is defined.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "core/dtype.h"
 #include "core/scalar.h"
+#include "kernels/special.h"
 #include "kernels/vector_math.h"
+#include "special_tables.h"
 
 /// The instruction set this file is compiled for. It is part of the name of everything here, so that the linker never
 /// replaces a function of one instruction set by another's.
@@ -172,15 +176,15 @@ inline T div(T a, T b) {
 }
 template <Complex T>
 inline T div(T a, T b) {
-  // Scaled by the larger part of b, so that |b|^2 neither overflows nor underflows.
-  const auto scale = std::fmax(std::fabs(b.real()), std::fabs(b.imag()));
-  if (scale == 0 || std::isinf(scale)) {
-    if (scale == 0) return T(a.real() / scale, a.imag() / scale);
-    if (std::isfinite(a.real()) && std::isfinite(a.imag())) return T(0, 0);
+  // Smith's algorithm: scaled by the larger part of b, so that |b|^2 neither overflows nor underflows.
+  if (std::fabs(b.real()) >= std::fabs(b.imag())) {
+    const auto size = std::fabs(b.real());
+    if (size == 0 && b.imag() == 0) return T(a.real() / size, a.imag() / size);
+    const auto ratio = b.imag() / b.real(), scale = b.real() + b.imag() * ratio;
+    return T((a.real() + a.imag() * ratio) / scale, (a.imag() - a.real() * ratio) / scale);
   }
-  const T c(b.real() / scale, b.imag() / scale);
-  const auto norm = (c.real() * c.real() + c.imag() * c.imag()) * scale;
-  return T((a.real() * c.real() + a.imag() * c.imag()) / norm, (a.imag() * c.real() - a.real() * c.imag()) / norm);
+  const auto ratio = b.real() / b.imag(), scale = b.real() * ratio + b.imag();
+  return T((a.real() * ratio + a.imag()) / scale, (a.imag() * ratio - a.real()) / scale);
 }
 
 template <class T>
@@ -233,16 +237,22 @@ inline T remainder(T a, T b) {
   const T rest = std::fmod(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
+/// As Python's: an infinite divisor leaves -1 where the signs differ, an infinite dividend has no quotient.
 template <Floating T>
 inline T floor_divide(T a, T b) {
-  // As Python's: the exact quotient of what fmod leaves, rounded to the integer it must be.
-  if (b == 0) return a / b;
-  const T rest = std::fmod(a, b);
-  T quotient = (a - rest) / b;
-  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
-  if (quotient == 0) return std::copysign(T(0), a / b);
-  const T below = std::floor(quotient);
-  return quotient - below > T(0.5) ? below + 1 : below;
+  T quotient;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    quotient = static_cast<T>(std::floor(static_cast<double>(a) / b));
+  } else {
+    // A quotient that was rounded up to an integer leaves a rest of the wrong sign.
+    const T whole = std::floor(a / b), rest = __builtin_fma(-whole, b, a);
+    const bool beyond = ((rest > 0) & (b < 0)) | ((rest < 0) & (b > 0));
+    quotient = whole - (beyond & (std::fabs(whole) < T(4503599627370496.0)));
+  }
+  const T far = ((a > 0) & (b < 0)) | ((a < 0) & (b > 0)) ? T(-1) : quotient;
+  const T finite = std::fabs(b) == std::numeric_limits<T>::infinity() ? far : quotient;
+  const bool none = (std::fabs(a) == std::numeric_limits<T>::infinity()) & (b != 0);
+  return none ? std::numeric_limits<T>::quiet_NaN() : finite;
 }
 
 /// Among truth values only False ** True is False.
@@ -265,7 +275,7 @@ inline float pow(float a, float b) { return ::powf(a, b); }
 inline double pow(double a, double b) { return ::pow(a, b); }
 template <Complex T>
 inline T pow(T a, T b) {
-  if (b == T(0)) return T(1);
+  if (a == T(0) && b == T(0)) return T(1);
   if (a == T(0) && b.real() > 0) return T(0);
   return std::pow(a, b);
 }
@@ -276,16 +286,17 @@ template <class T>
 inline T where(bool condition, T a, T b) {
   return condition ? a : b;
 }
-/// maximum and minimum let nan through; fmax and fmin prefer the number.
+/// maximum and minimum let nan through; fmax and fmin prefer the number. Where b is a constant, its test for nan falls
+/// away, and the rest is one instruction.
 template <class T>
 inline T maximum(T a, T b) {
-  const T larger = a > b ? a : b;
-  return a != a ? a : larger;
+  const T larger = b > a ? b : a;
+  return b != b ? b : larger;
 }
 template <class T>
 inline T minimum(T a, T b) {
-  const T smaller = a < b ? a : b;
-  return a != a ? a : smaller;
+  const T smaller = b < a ? b : a;
+  return b != b ? b : smaller;
 }
 template <class T>
 inline T fmax(T a, T b) {
@@ -550,32 +561,118 @@ inline T copysign(T a, T b) {
   return std::copysign(a, b);
 }
 
-// ---- special functions, in double precision: plain calls to kernels/special.cpp
+// ---- special functions: inlined, or plain calls to kernels/special_*.cpp in double precision
 
-}  // namespace ADJOINT_ISA
+/// The integer type of the bits of T, and how many of them are behind the exponent.
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+template <class T>
+inline constexpr int kMantissaBits = std::numeric_limits<T>::digits - 1;
 
-double digamma_double(double x);
-double polygamma_double(double order, double x);
-double erfinv_double(double y);
-double lgamma_double(double x);
+#include "kernels/special_inline.h"
 
-inline namespace ADJOINT_ISA {
+#define ADJOINT_SPECIAL_UNARY(name)          \
+  template <Floating T>                      \
+  inline T name(T x) {                       \
+    return static_cast<T>(name##_double(x)); \
+  }
+#define ADJOINT_SPECIAL_BINARY(name)            \
+  template <Floating T>                         \
+  inline T name(T a, T x) {                     \
+    return static_cast<T>(name##_double(a, x)); \
+  }
+ADJOINT_SPECIAL_UNARY(airy_ai)
+ADJOINT_SPECIAL_BINARY(zeta)
+#undef ADJOINT_SPECIAL_UNARY
+#undef ADJOINT_SPECIAL_BINARY
 
 template <Floating T>
-inline T digamma(T x) {
-  return static_cast<T>(digamma_double(x));
+inline T igamma(T a, T x) {
+  return static_cast<T>(igamma_double(a, x, std::numeric_limits<T>::epsilon() / 4));
+}
+template <Floating T>
+inline T igammac(T a, T x) {
+  return static_cast<T>(igammac_double(a, x, std::numeric_limits<T>::epsilon() / 4));
+}
+inline double lgamma(double x) {
+#ifdef __GLIBC__
+  int sign;  // the plain lgamma writes its sign into a global: a race between threads
+  return ::lgamma_r(x, &sign);
+#else
+  return std::lgamma(x);
+#endif
 }
 template <Floating T>
 inline T polygamma(T order, T x) {
+  if (order == 0) return digamma(x);
+  if (order == 1) return trigamma(x);
   return static_cast<T>(polygamma_double(order, x));
 }
+
+// ---- numbers as they are represented
+
 template <Floating T>
-inline T erfinv(T y) {
-  return static_cast<T>(erfinv_double(y));
+inline T nextafter(T a, T b) {
+  const BitsOf<T> step = (b > a) == (a > 0) ? 1 : -1;  // the bits grow with the size
+  const T next = std::bit_cast<T>(static_cast<BitsOf<T>>(std::bit_cast<BitsOf<T>>(a) + step));
+  const T least = std::copysign(std::numeric_limits<T>::denorm_min(), b);
+  const T moved = a == 0 ? least : next;
+  return (a != a) | (b != b) ? a + b : a == b ? b : moved;
+}
+/// Numbers too small for a full mantissa are scaled by 2^kMantissaBits first.
+template <Floating T>
+inline bool is_small(T a) {
+  return std::fabs(a) < std::numeric_limits<T>::min();
 }
 template <Floating T>
-inline T lgamma(T x) {
-  return static_cast<T>(lgamma_double(x));
+inline T scaled_up(T a) {
+  constexpr T scale = static_cast<T>(int64_t{1} << kMantissaBits<T>);
+  return is_small(a) ? a * scale : a;
+}
+/// a = mantissa * 2^exponent with the mantissa in [1/2, 1).
+template <Floating T>
+inline T mantissa(T a) {
+  constexpr BitsOf<T> bias = std::numeric_limits<T>::max_exponent - 2;
+  constexpr BitsOf<T> field = (BitsOf<T>(2) * std::numeric_limits<T>::max_exponent - 1) << kMantissaBits<T>;
+  const BitsOf<T> bits = (std::bit_cast<BitsOf<T>>(scaled_up(a)) & ~field) | (bias << kMantissaBits<T>);
+  return (a == 0) | !isfinite(a) ? a : std::bit_cast<T>(bits);
+}
+template <Floating T>
+inline T exponent(T a) {
+  constexpr BitsOf<T> bias = std::numeric_limits<T>::max_exponent - 2;
+  constexpr BitsOf<T> mask = BitsOf<T>(2) * std::numeric_limits<T>::max_exponent - 1;
+  const BitsOf<T> field = (std::bit_cast<BitsOf<T>>(scaled_up(a)) >> kMantissaBits<T>)&mask;
+  const BitsOf<T> value = field - bias - (is_small(a) ? kMantissaBits<T> : 0);
+  return (a == 0) | !isfinite(a) ? T(0) : static_cast<T>(value);
+}
+/// a * 2^b; in one step where b is whole, so that neither factor overflows.
+template <Floating T>
+inline T ldexp(T a, T b) {
+  constexpr T most = 10000;
+  return b == std::floor(b) && std::fabs(b) < most ? std::ldexp(a, static_cast<int>(b)) : a * exp2(b);
+}
+template <Complex T>
+inline T ldexp(T a, T b) {
+  return mul(a, exp2(b));
+}
+
+// ---- divisors
+
+template <Integer T>
+inline T gcd(T a, T b) {
+  using Wide = std::make_unsigned_t<T>;
+  Wide x = static_cast<Wide>(abs(a)), y = static_cast<Wide>(abs(b));
+  while (y != 0) {
+    const Wide rest = static_cast<Wide>(x % y);
+    x = y;
+    y = rest;
+  }
+  return static_cast<T>(x);
+}
+template <Integer T>
+inline T lcm(T a, T b) {
+  const T divisor = gcd(a, b);
+  return divisor == 0 ? T(0) : abs(mul(trunc_divide(a, divisor), b));
 }
 
 // ---- mixed operands: a condition counts as 0 or 1, a real number as complex

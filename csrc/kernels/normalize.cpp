@@ -74,7 +74,7 @@ void store_vector_view(const View& view, const A* values) {
 
 template <class A>
 void forward(const View& in, const View* weight, const View* bias, double eps, const View& out, const View& mean,
-             const View& rstd) {
+             const View& rstd, bool centered) {
   int64_t rows = in.sizes[0], cols = in.sizes[1];
   auto w = load_vector_view<A>(weight, cols, A(1));
   auto b = load_vector_view<A>(bias, cols, A(0));
@@ -91,11 +91,14 @@ void forward(const View& in, const View* weight, const View* bias, double eps, c
         A* buffer = reinterpret_cast<A*>(scratch);
         const A* x = source.row(r, buffer);
         A* y = target.row_to_write(r, buffer);
-        A first = fold_long(x, cols, kIdentityMap, kAdd) / static_cast<A>(cols);
-        // A second pass removes the rounding error of the mean, which rstd would magnify in rows of nearly equal
-        // values.
-        A center =
-            first + fold_long(x, cols, [first](auto value) { return value - first; }, kAdd) / static_cast<A>(cols);
+        A center = 0;
+        if (centered) {
+          A first = fold_long(x, cols, kIdentityMap, kAdd) / static_cast<A>(cols);
+          // A second pass removes the rounding error of the mean, which rstd would magnify in rows of nearly equal
+          // values.
+          center =
+              first + fold_long(x, cols, [first](auto value) { return value - first; }, kAdd) / static_cast<A>(cols);
+        }
         auto square = [center](auto value) {
           auto distance = value - center;
           return distance * distance;
@@ -115,7 +118,7 @@ void forward(const View& in, const View* weight, const View* bias, double eps, c
 
 template <class A>
 void backward(const View& g, const View& in, const View& mean, const View& rstd, const View* weight, const View* gin,
-              const View* gweight, const View* gbias) {
+              const View* gweight, const View* gbias, bool centered) {
   int64_t rows = in.sizes[0], cols = in.sizes[1];
   auto w = load_vector_view<A>(weight, cols, A(1));
   auto means = load_vector_view<A>(&mean, rows, A(0));
@@ -127,14 +130,22 @@ void backward(const View& g, const View& in, const View& mean, const View& rstd,
   int64_t bands = cols == 0 ? 0 : (rows + band - 1) / band;
   int64_t sums = (gweight != nullptr ? 1 : 0) + (gbias != nullptr ? 1 : 0);
   auto partials = std::make_unique<double[]>(static_cast<size_t>(std::max<int64_t>(1, bands) * sums * cols));
-  int64_t bytes = 3 * cols * static_cast<int64_t>(sizeof(A));
+  constexpr int64_t kRowsAtOnce = 32;  // whose gradients of the parameters are summed in A
+  int64_t bytes = 5 * cols * static_cast<int64_t>(sizeof(A));
   share_out_scratch(bands, band * cols * 3, bytes, [&](int64_t unit, char* scratch) {
     A* g_buffer = reinterpret_cast<A*>(scratch);
     A* x_buffer = g_buffer + cols;
     A* normal = x_buffer + cols;
-    double* weight_sum = partials.get() + unit * sums * cols;
-    double* bias_sum = gweight != nullptr ? weight_sum + cols : weight_sum;
+    A* __restrict weight_sum = normal + cols;
+    A* __restrict bias_sum = gweight != nullptr ? weight_sum + cols : weight_sum;
+    double* total = partials.get() + unit * sums * cols;
+    std::fill_n(weight_sum, sums * cols, A(0));
+    auto flush = [&] {
+      for (int64_t c = 0; c < sums * cols; ++c) total[c] += weight_sum[c];
+      std::fill_n(weight_sum, sums * cols, A(0));
+    };
     for (int64_t r = unit * band; r < std::min(rows, (unit + 1) * band); ++r) {
+      if (r % kRowsAtOnce == 0) flush();
       const A* gy = gradients.row(r, g_buffer);
       const A* x = source.row(r, x_buffer);
       A center = means[r], scale = rstds[r];
@@ -150,13 +161,14 @@ void backward(const View& g, const View& in, const View& mean, const View& rstd,
       const A* factor = w.get();
       A* weighted = g_buffer;
       for (int64_t c = 0; c < cols; ++c) weighted[c] = gy[c] * factor[c];
-      A average = fold_long(weighted, cols, kIdentityMap, kAdd) / static_cast<A>(cols);
+      A average = centered ? fold_long(weighted, cols, kIdentityMap, kAdd) / static_cast<A>(cols) : A(0);
       for (int64_t c = 0; c < cols; ++c) x_buffer[c] = weighted[c] * normal[c];
       A slope = fold_long(x_buffer, cols, kIdentityMap, kAdd) / static_cast<A>(cols);
       A* y = target.row_to_write(r, x_buffer);
       for (int64_t c = 0; c < cols; ++c) y[c] = scale * (weighted[c] - average - normal[c] * slope);
       put_row(*gin, writer, y, r);
     }
+    flush();
   });
   for (int64_t unit = 1; unit < bands; ++unit) {
     const double* part = partials.get() + unit * sums * cols;
@@ -173,7 +185,7 @@ void backward(const View& g, const View& in, const View& mean, const View& rstd,
 }  // namespace
 
 void layer_norm(const View& in, const View* weight, const View* bias, double eps, const View& out, const View& mean,
-                const View& rstd) {
+                const View& rstd, bool centered) {
   const char* op = "layer_norm";
   if (in.ndim != 2)
     fail(op, ": expected a matrix of rows to normalise; got ", in.ndim, " dimensions; reshape it first");
@@ -185,14 +197,14 @@ void layer_norm(const View& in, const View* weight, const View* bias, double eps
   check_vector(op, "rstd", &rstd, rows);
   check_real_floats(op, {&in, weight, bias, &out, &mean, &rstd});
   if (in.dtype == DType::Float64) {
-    forward<double>(in, weight, bias, eps, out, mean, rstd);
+    forward<double>(in, weight, bias, eps, out, mean, rstd, centered);
   } else {
-    forward<float>(in, weight, bias, eps, out, mean, rstd);
+    forward<float>(in, weight, bias, eps, out, mean, rstd, centered);
   }
 }
 
 void layer_norm_backward(const View& g, const View& in, const View& mean, const View& rstd, const View* weight,
-                         const View* gin, const View* gweight, const View* gbias) {
+                         const View* gin, const View* gweight, const View* gbias, bool centered) {
   const char* op = "layer_norm_backward";
   if (in.ndim != 2) fail(op, ": expected a matrix of rows; got ", in.ndim, " dimensions; reshape it first");
   int64_t rows = in.sizes[0], cols = in.sizes[1];
@@ -205,9 +217,9 @@ void layer_norm_backward(const View& g, const View& in, const View& mean, const 
   check_vector(op, "gbias", gbias, cols);
   check_real_floats(op, {&g, &in, &mean, &rstd, weight, gin, gweight, gbias});
   if (in.dtype == DType::Float64) {
-    backward<double>(g, in, mean, rstd, weight, gin, gweight, gbias);
+    backward<double>(g, in, mean, rstd, weight, gin, gweight, gbias, centered);
   } else {
-    backward<float>(g, in, mean, rstd, weight, gin, gweight, gbias);
+    backward<float>(g, in, mean, rstd, weight, gin, gweight, gbias, centered);
   }
 }
 

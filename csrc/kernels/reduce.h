@@ -7,10 +7,14 @@
 namespace adjoint::kernels {
 
 void sum(const View& in, const View& out);
+/// The sum of the elements that are not NaN, of floats.
+void nansum(const View& in, const View& out);
 void prod(const View& in, const View& out);
 /// The greatest and the least element; a NaN wins over everything.
 void amax(const View& in, const View& out);
 void amin(const View& in, const View& out);
+/// Both at once, into outputs of one dtype.
+void aminmax(const View& in, const View& low, const View& high);
 /// `out` is Bool or UInt8.
 void any(const View& in, const View& out);
 void all(const View& in, const View& out);

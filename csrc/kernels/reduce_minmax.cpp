@@ -1,6 +1,7 @@
 // Greatest and least elements, and where they are.
 #include "kernels/reduce.h"
 #include "kernels/reduce_monoid.h"
+#include "kernels/reduce_runs.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -26,13 +27,94 @@ void check_has_elements(const char* op, const View& in, const View& out) {
   }
 }
 
-template <class Join>
-void extreme(const char* op, const View& in, const View& out, Join join) {
-  check_reduced_shape(op, in, out);
-  check_has_elements(op, in, out);
+template <bool kMax, class A>
+A extreme_of(const A* x, int64_t n) {
+  if constexpr (std::is_floating_point_v<A>) {
+    return kMax ? greatest_of_run(x, n) : least_of_run(x, n);
+  } else if constexpr (kMax) {
+    return fold_run(x, n, kIdentityMap, kGreater);
+  } else {
+    return fold_run(x, n, kIdentityMap, kLess);
+  }
+}
+
+template <bool kMax, class A>
+void extreme_of_columns(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) {
+  if constexpr (std::is_floating_point_v<A>) {
+    kMax ? greatest_of_rows(x, step, n, lanes, out) : least_of_rows(x, step, n, lanes, out);
+  } else {
+    std::copy(x, x + lanes, out);
+    for (int64_t k = 1; k < n; ++k) {
+      const A* y = x + k * step;
+      for (int64_t w = 0; w < lanes; ++w) out[w] = kMax ? std::max(out[w], y[w]) : std::min(out[w], y[w]);
+    }
+  }
+}
+
+template <class A>
+struct Extent {
+  A low;
+  A high;
+};
+
+/// The Op for ReducerOf: the least and the greatest element, for one output each; `kLow` and `kHigh` say which are
+/// wanted.
+template <class A, bool kLow, bool kHigh>
+struct Extremes {
+  using Element = A;
+  using State = Extent<A>;
+  static constexpr bool kOrdered = false;
+
+  Reader<A> reader;
+  Writer<A> writer;
+  int64_t out_itemsize;
+  char* low;
+  char* high;
+
+  State row(const A* x, int64_t n, int64_t) const {
+    State state{};
+    if constexpr (kLow) state.low = extreme_of<false>(x, n);
+    if constexpr (kHigh) state.high = extreme_of<true>(x, n);
+    return state;
+  }
+
+  void panel(const A* x, int64_t step, int64_t n, int64_t lanes, int64_t, State* states) const {
+    A least[kMaxLanes], greatest[kMaxLanes];
+    if constexpr (kLow) extreme_of_columns<false>(x, step, n, lanes, least);
+    if constexpr (kHigh) extreme_of_columns<true>(x, step, n, lanes, greatest);
+    for (int64_t w = 0; w < lanes; ++w) states[w] = {kLow ? least[w] : A{}, kHigh ? greatest[w] : A{}};
+  }
+
+  void join(State& left, const State& right) const {
+    if constexpr (kLow) left.low = kLess(left.low, right.low);
+    if constexpr (kHigh) left.high = kGreater(left.high, right.high);
+  }
+  State identity() const { return {}; }
+
+  void emit(const State* states, const Target& target) const {
+    A results[kMaxLanes];
+    if constexpr (kLow) {
+      for (int64_t w = 0; w < target.lanes; ++w) results[w] = states[w].low;
+      writer.store(results, target.lanes, low + target.offset[0] * out_itemsize, target.step[0]);
+    }
+    if constexpr (kHigh) {
+      for (int64_t w = 0; w < target.lanes; ++w) results[w] = states[w].high;
+      writer.store(results, target.lanes, high + target.offset[1] * out_itemsize, target.step[1]);
+    }
+  }
+};
+
+template <bool kLow, bool kHigh>
+void extremes(const char* op, const View& in, const View& low, const View& high) {
+  check_reduced_shape(op, in, low);
+  check_reduced_shape(op, in, high);
+  check_dtype(op, "the greatest elements", high, low.dtype);
+  check_has_elements(op, in, low);
   dispatch_ordered(op, in.dtype, [&](auto tag) {
-    using A = decltype(tag);
-    run_monoid<A>(in, out, Reader<A>(in.dtype), A{}, kIdentityMap, join, kIdentityMap);
+    using Op = Extremes<decltype(tag), kLow, kHigh>;
+    Op both{Reader<decltype(tag)>(in.dtype), Writer<decltype(tag)>(low.dtype), itemsize(low.dtype), low.data,
+            high.data};
+    run_reduction(ReducerOf<Op>(both, in.dtype), in, low, high);
   });
 }
 
@@ -58,12 +140,7 @@ struct ArgExtreme {
   static bool beats(A a, A b) { return (kMax ? a > b : a < b) | ((a != a) & (b == b)); }
 
   State row(const A* x, int64_t n, int64_t first) const {
-    A best;
-    if constexpr (kMax) {
-      best = fold_run(x, n, kIdentityMap, kGreater);
-    } else {
-      best = fold_run(x, n, kIdentityMap, kLess);
-    }
+    A best = extreme_of<kMax>(x, n);
     int64_t i = 0;
     if (best == best) {
       while (!(x[i] == best)) ++i;
@@ -135,8 +212,9 @@ void arg_extreme(const char* op, const View& in, const View* values, const View&
 
 }  // namespace
 
-void amax(const View& in, const View& out) { extreme("amax", in, out, kGreater); }
-void amin(const View& in, const View& out) { extreme("amin", in, out, kLess); }
+void amax(const View& in, const View& out) { extremes<false, true>("amax", in, out, out); }
+void amin(const View& in, const View& out) { extremes<true, false>("amin", in, out, out); }
+void aminmax(const View& in, const View& low, const View& high) { extremes<true, true>("aminmax", in, low, high); }
 
 void argmax(const View& in, const View& out, int dim) { arg_extreme<true>("argmax", in, nullptr, out, dim); }
 void argmin(const View& in, const View& out, int dim) { arg_extreme<false>("argmin", in, nullptr, out, dim); }

@@ -4,6 +4,7 @@
 
 #include "kernels/reduce.h"
 #include "kernels/reduce_monoid.h"
+#include "kernels/reduce_runs.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -26,6 +27,35 @@ Reader<double> abs_reader(DType dtype) {
 inline constexpr auto kAbs = [](auto x) { return x < 0 ? -x : x; };
 inline constexpr auto kSquare = [](auto x) { return x * x; };
 
+/// The Op for ReducerOf: the root of the sum of squares of floats, which are widened as they are added.
+struct Length {
+  using Element = float;
+  using State = double;
+  static constexpr bool kOrdered = false;
+
+  Reader<float> reader;
+  Writer<double> writer;
+  char* out;
+  int64_t out_itemsize;
+
+  double row(const float* x, int64_t n, int64_t) const { return squares_of_run(x, n); }
+  void panel(const float* x, int64_t step, int64_t n, int64_t lanes, int64_t, double* states) const {
+    std::fill(states, states + lanes, 0.0);
+    for (int64_t k = 0; k < n; ++k)
+      for (int64_t w = 0; w < lanes; ++w) {
+        double value = x[k * step + w];
+        states[w] += value * value;
+      }
+  }
+  void join(double& left, const double& right) const { left += right; }
+  double identity() const { return 0; }
+  void emit(const double* states, const Target& target) const {
+    double results[kMaxLanes];
+    for (int64_t w = 0; w < target.lanes; ++w) results[w] = std::sqrt(states[w]);
+    writer.store(results, target.lanes, out + target.offset[0] * out_itemsize, target.step[0]);
+  }
+};
+
 }  // namespace
 
 void norm(const View& in, const View& out, double p) {
@@ -45,6 +75,10 @@ void norm(const View& in, const View& out, double p) {
   if (p == kInfinity) return run(0, kAbs, kGreater, kIdentityMap);
   if (p == -kInfinity) return run(kInfinity, kAbs, kLess, kIdentityMap);
   if (p == 1) return run(0, kAbs, kAdd, kIdentityMap);
+  if (p == 2 && is_float(in.dtype) && in.dtype != DType::Float64) {
+    Length length{Reader<float>(in.dtype), Writer<double>(out.dtype), out.data, itemsize(out.dtype)};
+    return run_reduction(ReducerOf<Length>(length, in.dtype), in, out, out);
+  }
   if (p == 2) return run(0, kSquare, kAdd, [](double total) { return std::sqrt(total); });
   if (p == 0) {
     auto count = [](auto x) {

@@ -13,9 +13,9 @@ void load_run(const char* source, int64_t stride, int64_t n, A* target) {
     for (int64_t i = 0; i < n; ++i) target[i] = convert<A>(from[i * stride]);
     return;
   }
-  if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, float>) {
+  if constexpr (is_half_v<T> && std::is_same_v<A, float>) {
     widen_row(from, target, n);
-  } else if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, double>) {
+  } else if constexpr (is_half_v<T> && std::is_same_v<A, double>) {
     float buffer[256];
     for (int64_t i = 0; i < n; i += 256) {
       int64_t m = std::min<int64_t>(256, n - i);
@@ -34,7 +34,7 @@ void store_run(const A* source, int64_t n, char* target, int64_t stride) {
     for (int64_t i = 0; i < n; ++i) to[i * stride] = convert<T>(source[i]);
     return;
   }
-  if constexpr (std::is_same_v<T, Half> && std::is_same_v<A, float>) {
+  if constexpr (is_half_v<T> && std::is_same_v<A, float>) {
     narrow_row(source, to, n);
   } else {
     for (int64_t i = 0; i < n; ++i) to[i] = convert<T>(source[i]);

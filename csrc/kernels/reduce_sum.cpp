@@ -59,6 +59,17 @@ void sum(const View& in, const View& out) {
   accumulate(in, out, 0, kAdd, kAddWrapping);
 }
 
+void nansum(const View& in, const View& out) {
+  check_reduced_shape("nansum", in, out);
+  if (!is_float(in.dtype) || !is_float(out.dtype)) fail("nansum: expected floats; got ", info(in.dtype).name);
+  auto number = [](auto x) { return x != x ? decltype(x){} : x; };
+  auto run = [&](auto zero) {
+    using A = decltype(zero);
+    run_monoid<A>(in, out, Reader<A>(in.dtype), zero, number, kAdd, kIdentityMap);
+  };
+  out.dtype == DType::Float64 ? run(0.0) : run(0.0f);
+}
+
 void prod(const View& in, const View& out) {
   check_reduced_shape("prod", in, out);
   if (out.dtype == DType::Bool) return run_all(in, out);

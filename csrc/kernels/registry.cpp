@@ -10,6 +10,8 @@ namespace adjoint {
 
 /// Generated: registers every loop, with the real ones compiled for `isa`.
 void register_all_loops(const char* isa);
+/// kernels/remainder_loops.cpp: in the place of generated ones.
+void register_remainder_loops();
 
 namespace {
 
@@ -54,7 +56,7 @@ void register_loop(const char* name, ResultKind result, int inputs, int params, 
 }
 
 const Kernel* find_kernel(const char* name) {
-  static const bool filled = (register_all_loops(instruction_set()), true);
+  static const bool filled = (register_all_loops(instruction_set()), register_remainder_loops(), true);
   (void)filled;
   auto entry = registry().find(name);
   return entry == registry().end() ? nullptr : &entry->second;

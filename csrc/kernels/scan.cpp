@@ -2,6 +2,7 @@
 #include "kernels/scan.h"
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/reduce_rows.h"
 
@@ -12,6 +13,44 @@ namespace {
 constexpr int64_t kLanes = 64;
 /// Elements of a single slice converted together.
 constexpr int64_t kBlock = 512;
+
+struct Add {
+  static constexpr bool kRegroups = true;
+  template <class A>
+  void operator()(A& total, A x) const {
+    total += x;
+  }
+  void operator()(int64_t& total, int64_t x) const {
+    total = static_cast<int64_t>(static_cast<uint64_t>(total) + static_cast<uint64_t>(x));
+  }
+};
+
+/// Joins the elements of a run into `total`, which is stored after each; y may be x.
+template <class A, class Step>
+void scan_run(const A* x, int64_t n, A& total, A* y, Step step, bool regroup) {
+  int64_t i = 0;
+  A running = total;
+  if constexpr (Step::kRegroups && std::is_same_v<A, double>) {
+    // Four at a time: each waits for one step only.
+    auto joined = [step](double a, double b) {
+      step(a, b);
+      return a;
+    };
+    for (; regroup && i + 4 <= n; i += 4) {
+      double one = x[i], two = joined(one, x[i + 1]), three = joined(two, x[i + 2]);
+      double four = joined(two, joined(x[i + 2], x[i + 3]));
+      y[i] = joined(running, one);
+      y[i + 1] = joined(running, two);
+      y[i + 2] = joined(running, three);
+      y[i + 3] = running = joined(running, four);
+    }
+  }
+  for (; i < n; ++i) {
+    step(running, x[i]);
+    y[i] = running;
+  }
+  total = running;
+}
 
 /// `step(total, x)` joins x into total; it is called in order, the first total being the first element.
 template <class A, class Step>
@@ -25,6 +64,8 @@ void scan_values(const View& in, const View& out, int dim, Step step) {
   bool side_by_side = slices.lanes >= 8 && std::abs(slices.lane_step[0]) <= std::abs(slices.step[0]);
   int64_t width = side_by_side ? std::min(slices.lanes, kLanes) : 1;
   int64_t groups = (slices.lanes + width - 1) / width;
+  // Sums and products of a few narrow floats, taken in double, are as good in any order: none of them overflows.
+  bool regroup = itemsize(in.dtype) <= 4 && itemsize(out.dtype) <= 4;
   share_out(slices.outer.total * groups, width * slices.n, [&](int64_t begin, int64_t end) {
     A buffer[kBlock];
     A total[kLanes];
@@ -47,36 +88,23 @@ void scan_values(const View& in, const View& out, int dim, Step step) {
         }
         continue;
       }
+      bool in_place = reader.direct(slices.step[0]) && writer.direct(slices.step[1]);
       for (int64_t k = 0; k < slices.n; k += kBlock) {
         int64_t m = std::min(kBlock, slices.n - k);
-        reader.load(source + k * slices.step[0] * in_item, slices.step[0], m, buffer);
-        if (k > 0) {
-          step(total[0], buffer[0]);
-          buffer[0] = total[0];
-        }
-        A running = buffer[0];
-        for (int64_t i = 1; i < m; ++i) {
-          step(running, buffer[i]);
-          buffer[i] = running;
-        }
-        total[0] = running;
+        const A* x = reader.run(source + k * slices.step[0] * in_item, slices.step[0], m, buffer);
+        A* y = in_place ? reinterpret_cast<A*>(target) + k : buffer;
+        int64_t done = k == 0 ? 1 : 0;
+        if (k == 0) y[0] = total[0] = x[0];
+        scan_run(x + done, m - done, total[0], y + done, step, regroup);
+        if (in_place) continue;
         writer.store(buffer, m, target + k * slices.step[1] * out_item, slices.step[1]);
       }
     }
   });
 }
 
-struct Add {
-  template <class A>
-  void operator()(A& total, A x) const {
-    total += x;
-  }
-  void operator()(int64_t& total, int64_t x) const {
-    total = static_cast<int64_t>(static_cast<uint64_t>(total) + static_cast<uint64_t>(x));
-  }
-};
-
 struct Multiply {
+  static constexpr bool kRegroups = true;
   template <class A>
   void operator()(A& total, A x) const {
     total *= x;
@@ -87,6 +115,7 @@ struct Multiply {
 };
 
 struct LogAddExp {
+  static constexpr bool kRegroups = false;
   void operator()(double& total, double x) const {
     double high = total > x || total != total ? total : x;
     double low = total > x || total != total ? x : total;
@@ -95,6 +124,21 @@ struct LogAddExp {
       total = high;
     } else {
       total = high + std::log1p(std::exp(low - high));
+    }
+  }
+  void operator()(complex128& total, complex128 x) const {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    complex128 high = total.real() < x.real() ? x : total;
+    complex128 low = total.real() < x.real() ? total : x;
+    if (std::isnan(total.real()) || std::isnan(x.real())) {
+      total = complex128(kNan, kNan);
+    } else if (high.real() == kInfinity) {
+      total = complex128(kInfinity, low.real() == kInfinity ? kNan : high.imag());
+    } else if (low.real() == -kInfinity) {
+      total = high.real() == -kInfinity ? complex128(-kInfinity, 0) : high;  // exp(-inf) is 0 at every angle
+    } else {
+      total = high + std::log(1.0 + std::exp(low - high));
     }
   }
 };
@@ -109,7 +153,7 @@ void accumulate(const char* op, const View& in, const View& out, int dim, Step s
   }
 }
 
-/// A is wide enough to hold every value exactly: double or int64.
+/// A is wide enough to hold every value exactly: float, double or int64. Nothing but NaN is as great as NaN.
 template <class A, bool kMax>
 void scan_extremes(const View& in, const View& values, const View& indices, int dim) {
   Slices<3> slices({&in, &values, &indices}, dim);
@@ -131,11 +175,9 @@ void scan_extremes(const View& in, const View& values, const View& indices, int 
         reader.load(in.data + (offset[0] + k * slices.step[0]) * in_item, slices.step[0], m, buffer);
         for (int64_t i = 0; i < m; ++i) {
           A x = buffer[i];
-          bool better = x != x || (best == best && (kMax ? x >= best : x <= best));
-          if (better || k + i == 0) {
-            best = x;
-            where = k + i;
-          }
+          bool better = (kMax ? x >= best : x <= best) | (x != x) | (k + i == 0);
+          best = better ? x : best;
+          where = better ? k + i : where;
           buffer[i] = best;
           index[(k + i) * slices.step[2]] = where;
         }
@@ -151,8 +193,10 @@ void extremes(const char* op, const View& in, const View& values, const View& in
   check_same_shape(op, in, indices, dim);
   check_dtype(op, "indices", indices, DType::Int64);
   check_ordered(op, in.dtype);
-  if (is_float(in.dtype)) {
+  if (in.dtype == DType::Float64) {
     scan_extremes<double, kMax>(in, values, indices, dim);
+  } else if (is_float(in.dtype)) {
+    scan_extremes<float, kMax>(in, values, indices, dim);
   } else {
     scan_extremes<int64_t, kMax>(in, values, indices, dim);
   }
@@ -165,8 +209,12 @@ void cumprod(const View& in, const View& out, int dim) { accumulate("cumprod", i
 
 void logcumsumexp(const View& in, const View& out, int dim) {
   check_same_shape("logcumsumexp", in, out, dim);
-  check_ordered("logcumsumexp", in.dtype);
-  scan_values<double>(in, out, dim, LogAddExp{});
+  if (is_complex(out.dtype)) {
+    scan_values<complex128>(in, out, dim, LogAddExp{});
+  } else {
+    check_ordered("logcumsumexp", in.dtype);
+    scan_values<double>(in, out, dim, LogAddExp{});
+  }
 }
 
 void cummax(const View& in, const View& values, const View& indices, int dim) {

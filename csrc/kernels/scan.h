@@ -8,7 +8,7 @@ namespace adjoint::kernels {
 /// Accumulate in double (complex128, wrapping int64) and round each result to the output's type.
 void cumsum(const View& in, const View& out, int dim);
 void cumprod(const View& in, const View& out, int dim);
-/// log(cumsum(exp(x))) without overflow; real inputs only.
+/// log(cumsum(exp(x))) without overflow; the angle of a complex sum goes on from that of its greatest element.
 void logcumsumexp(const View& in, const View& out, int dim);
 /// The greatest (least) element so far and its last index; a NaN wins. `indices` is Int64.
 void cummax(const View& in, const View& values, const View& indices, int dim);

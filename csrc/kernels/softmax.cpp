@@ -27,11 +27,20 @@ inline A shift_of(const A* shift, int64_t i) {
   return shift[i];
 }
 
+/// Exponentials of less count as 0, which they are but for subnormal numbers: vector functions are slow there, and
+/// masks are made of -inf.
+template <class A>
+constexpr A kLeastExponent = std::is_same_v<A, float> ? A(-87.33) : A(-708.39);
+
 template <class A, class Shift>
 inline void exp_steps_of(const A* x, Shift shift, A* y, int64_t n) {
   for (int64_t i = 0; i < n; i += kStep) {
-    A block[kStep];
-    for (int k = 0; k < kStep; ++k) block[k] = std::exp(x[i + k] - shift_of<A>(shift, i + k));
+    A block[kStep], exponent[kStep];
+    for (int k = 0; k < kStep; ++k) exponent[k] = x[i + k] - shift_of<A>(shift, i + k);
+    // A loop of its own, or the compiler would give up the vector function for a branch.
+    for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastExponent<A> ? kLeastExponent<A> : exponent[k];
+    for (int k = 0; k < kStep; ++k) block[k] = std::exp(block[k]);
+    for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastExponent<A> ? A(0) : block[k];
     for (int k = 0; k < kStep; ++k) y[i + k] = block[k];
   }
 }

@@ -34,9 +34,10 @@ Key key_of(T value) {
   } else if constexpr (std::is_floating_point_v<T>) {
     using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
     constexpr Bits kSign = Bits{1} << (sizeof(T) * 8 - 1);
-    if (value != value) return static_cast<Key>(~Key{0});
     Bits bits = std::bit_cast<Bits>(value + T(0));
-    return static_cast<Key>(bits & kSign ? ~bits : bits | kSign);
+    // Without branches: signs are as good as random. All bits of a negative number change, else the sign only.
+    Bits change = static_cast<Bits>(-(bits >> (sizeof(T) * 8 - 1))) | kSign;
+    return value != value ? static_cast<Key>(~Key{0}) : static_cast<Key>(bits ^ change);
   } else if constexpr (is_complex_v<T>) {
     return 0;  // Refused before it comes to this.
   } else if constexpr (sizeof(T) == 8) {
@@ -60,6 +61,12 @@ void make_entries(const char* source, int64_t stride, int64_t n, bool flip, E* e
     entries[i].key = static_cast<Key>(key_of<Key>(from[i * stride]) ^ mask);
     entries[i].index = static_cast<Index>(i);
   }
+}
+
+/// Of the entries of floats: no number has all bits set.
+template <class E>
+bool is_nan(const E& entry) {
+  return entry.key == static_cast<decltype(E::key)>(~decltype(E::key){0});
 }
 
 /// Sorts by key, least significant byte first; a byte that all keys share costs no pass. The result is in `entries`.
@@ -231,13 +238,30 @@ void median(const View& in, const View& values, const View& indices, int dim, bo
     using E = std::remove_pointer_t<decltype(entries)>;
     int64_t numbers = count;
     if (has_nan) {
-      auto is_nan = [](const E& entry) { return entry.key == static_cast<decltype(E::key)>(~decltype(E::key){0}); };
-      numbers -= std::count_if(entries, entries + count, is_nan);
-      if (numbers == 0 || (numbers < count && !ignore_nan)) return std::find_if(entries, entries + count, is_nan);
+      numbers -= std::count_if(entries, entries + count, is_nan<E>);
+      if (numbers == 0 || (numbers < count && !ignore_nan)) return std::find_if(entries, entries + count, is_nan<E>);
     }
     E* middle = entries + (numbers - 1) / 2;
     std::nth_element(entries, middle, entries + count);
     return middle;
+  });
+}
+
+void mode(const View& in, const View& values, const View& indices, int dim) {
+  bool has_nan = is_float(in.dtype);
+  select("mode", in, values, indices, dim, 1, false, [has_nan](auto* entries, int64_t count) {
+    using E = std::remove_pointer_t<decltype(entries)>;
+    sort_entries(entries, count);
+    E* best = entries;
+    int64_t most = 0;
+    for (int64_t i = 0, run = 0; i < count; ++i) {
+      bool again = i > 0 && entries[i].key == entries[i - 1].key && !(has_nan && is_nan(entries[i]));
+      run = again ? run + 1 : 1;
+      if (run < most || (run == most && entries[i].key != best->key)) continue;
+      most = run;
+      best = entries + i;
+    }
+    return best;
   });
 }
 

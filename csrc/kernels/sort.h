@@ -14,5 +14,7 @@ void topk(const View& in, const View& values, const View& indices, int64_t k, in
 void kthvalue(const View& in, const View& values, const View& indices, int64_t k, int dim);
 /// The lower median. The first NaN wins unless `ignore_nan`; then NaNs count only if there is nothing else.
 void median(const View& in, const View& values, const View& indices, int dim, bool ignore_nan);
+/// The least of the most frequent elements, and its last index. Every NaN counts for itself, after all numbers.
+void mode(const View& in, const View& values, const View& indices, int dim);
 
 }  // namespace adjoint::kernels

@@ -1,6 +1,7 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "core/lock.h"
@@ -76,6 +77,11 @@ void check_bool_minus(std::string_view op, const Operand* operands, int n) {
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
         "`~` or "
         "`logical_not()` operator instead.");
+  if ((op == "sub" || op == "rsub") && std::all_of(operands, operands + n, is_bool))
+    fail(
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+        "operator "
+        "instead.");
   if ((op == "sub" || op == "rsub") && std::any_of(operands, operands + n, is_bool))
     fail(
         "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
@@ -83,12 +89,22 @@ void check_bool_minus(std::string_view op, const Operand* operands, int n) {
         "`logical_not()` operator instead.");
 }
 
+/// A type for which the op has no loop, in torch's words where these are special.
+[[noreturn]] void fail_type(std::string_view op, DType dtype) {
+  if (op == "relu" && dtype == DType::Bool) fail("Boolean inputs not supported for relu; convert them first");
+  if (is_complex(dtype) && (op == "maximum" || op == "minimum"))
+    fail(op, " not implemented for complex tensors. They have no order; compare abs(), real or imag.");
+  if (is_complex(dtype) && (op == "relu" || op.starts_with("clamp")))
+    fail(ErrorKind::NotImplemented, "clamp is not supported for complex types: they have no order (", op, ")");
+  fail_not_implemented(op.data(), dtype);
+}
+
 /// Refuses what the op is not defined for.
 void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const Operand* operands,
                     int n, int64_t numel) {
   check_bool_minus(options.name, operands, n);
   bool half = compute == DType::Float16 || compute == DType::BFloat16;
-  if (!kernel.loops[static_cast<int>(half ? DType::Float32 : compute)]) fail_not_implemented(options.name, compute);
+  if (!kernel.loops[static_cast<int>(half ? DType::Float32 : compute)]) fail_type(options.name, compute);
   if (numel > 0 || options.check != IntegerCheck::Divisor) check_integers(options.check, compute, operands[n - 1]);
 }
 
@@ -118,35 +134,32 @@ void run(const Kernel& kernel, DType compute, const View& out, const Operand* op
   kernels::elementwise(kernel, compute, out, inputs, params);
 }
 
-/// Shape of the result: sizes by broadcasting; memory order that of the first operand of full size, as torch keeps it.
-ShapePtr result_shape(const Operand* operands, int n) {
-  Shape* first = nullptr;
-  bool same = true;
-  for (int i = 0; i < n; ++i) {
-    if (operands[i].is_number()) continue;
-    if (!first) first = operands[i].shape;
-    same = same && same_sizes(operands[i].shape, first);
+/// Images that lie in memory with their channels innermost.
+bool is_channels_last(const Shape* shape) {
+  if (shape->ndim != 4) return false;
+  int64_t expected = 1;
+  for (int d : {1, 3, 2, 0}) {
+    if (shape->sizes()[d] != 1 && shape->strides()[d] != expected) return false;
+    expected *= shape->sizes()[d];
   }
-  if (!first) return scalar_shape();
-  int64_t sizes[kMaxDims];
-  int ndim = first->ndim;
-  std::copy(first->sizes(), first->sizes() + ndim, sizes);
-  if (!same) {
-    for (int i = 0; i < n; ++i)
-      if (!operands[i].is_number())
-        ndim = broadcast_sizes(std::span<const int64_t>(sizes, ndim), operands[i].shape->size_span(), sizes);
-  }
-  Sizes result(sizes, ndim);
-  Shape* leader = nullptr;  // the operand whose memory order the result takes
-  for (int i = 0; i < n && !leader; ++i) {
-    Shape* shape = operands[i].shape;
-    if (shape && shape->ndim == ndim && std::equal(sizes, sizes + ndim, shape->sizes())) leader = shape;
-  }
-  if (!leader) return make_shape(result);
-  if (is_dense(leader)) return ShapePtr::borrow(leader);
-  int64_t strides[kMaxDims];
-  dense_strides_like(result, leader->stride_span(), strides);
-  return make_shape(result, {strides, static_cast<size_t>(ndim)});
+  return true;
+}
+
+ShapePtr channels_last_shape(Sizes sizes) {
+  int64_t channels = sizes[1], row = channels * sizes[3];
+  return make_shape(sizes, std::array<int64_t, 4>{row * sizes[2], 1, row, channels});
+}
+
+/// The shape of a result whose operands all have the same sizes, if that alone tells its memory order.
+ShapePtr common_shape(std::span<Shape* const> shapes) {
+  Shape* first = shapes[0];
+  bool alike = true;
+  for (Shape* shape : shapes)
+    alike &= shape == first || std::equal(first->strides(), first->strides() + first->ndim, shape->strides());
+  if (std::ranges::all_of(shapes, &Shape::contiguous))
+    return first->standard ? ShapePtr::borrow(first) : make_shape(first->size_span());
+  if (std::ranges::all_of(shapes, is_channels_last)) return channels_last_shape(first->size_span());
+  return alike && is_dense(first) ? ShapePtr::borrow(first) : ShapePtr();
 }
 
 /// Same shape, same type, contiguous, numbers among them: no promotion, no broadcasting, straight into the loop.
@@ -190,7 +203,9 @@ TensorPtr fast_path(const Kernel& kernel, IntegerCheck check, const Operand* ope
     }
   }
   if (numel > 4096) return {};  // the driver splits long work over threads
-  TensorPtr result = empty(ShapePtr::borrow(first->shape), kernel_result(kernel, first->dtype));
+  TensorPtr result =
+      empty(first->shape->standard ? ShapePtr::borrow(first->shape) : result_shape(operands, n, first->dtype),
+            kernel_result(kernel, first->dtype));
   arrays[0] = result->data;
   loop(arrays, numel, params);
   return result;
@@ -215,28 +230,74 @@ DType result_type(const Operand* operands, int n) {
   return combine(tensors, numbers);
 }
 
+ShapePtr result_shape(const Operand* operands, int n, DType compute) {
+  Shape* shapes[kernels::kMaxInputs];
+  ShapePtr copies[kernels::kMaxInputs];
+  size_t tensors = 0;
+  bool same = true;
+  for (int i = 0; i < n; ++i) {
+    if (operands[i].is_number()) continue;
+    Shape*& shape = shapes[tensors];
+    shape = operands[i].shape;
+    // torch copies an operand of another type first.
+    if (operands[i].dtype != compute && !is_dense(shape)) {
+      copies[tensors] = dense_shape(shape);
+      shape = copies[tensors].get();
+    }
+    same = same && same_sizes(shape, shapes[0]);
+    ++tensors;
+  }
+  if (tensors == 0) return scalar_shape();
+  Shape* first = shapes[0];
+  if (same && tensors == static_cast<size_t>(n)) {
+    if (ShapePtr shape = common_shape({shapes, tensors})) return shape;
+  }
+  int64_t sizes[kMaxDims];
+  int ndim = first->ndim;
+  std::copy(first->sizes(), first->sizes() + ndim, sizes);
+  for (size_t i = 1; i < tensors && !same; ++i)
+    ndim = broadcast_sizes(std::span<const int64_t>(sizes, ndim), shapes[i]->size_span(), sizes);
+  Sizes result(sizes, ndim);
+  // The usual case, a bias or a number: the first operand has all sizes, and its strides leave nothing open.
+  bool decides = first->standard && first->ndim == ndim && std::equal(sizes, sizes + ndim, first->sizes());
+  if (decides && std::find(sizes, sizes + ndim, 1) == sizes + ndim) return ShapePtr::borrow(first);
+  int64_t strides[kernels::kMaxInputs][kMaxDims], dense[kMaxDims];
+  const int64_t* like[kernels::kMaxInputs];
+  for (size_t i = 0; i < tensors; ++i) {
+    broadcast_strides(shapes[i], result, strides[i]);
+    like[i] = strides[i];
+  }
+  dense_strides_like(result, {like, tensors}, dense);
+  return make_shape(result, {dense, static_cast<size_t>(ndim)});
+}
+
 TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params) {
   if (TensorPtr result = fast_path(kernel, options.check, operands, n, params)) return result;
   DType compute = compute_type(operands, n, options);
-  ShapePtr shape = result_shape(operands, n);
+  ShapePtr shape = result_shape(operands, n, compute);
   check_operands(kernel, options, compute, operands, n, shape->numel);
   TensorPtr result = empty(std::move(shape), kernel_result(kernel, compute));
   run(kernel, compute, result->view(), operands, n, params);
   return result;
 }
 
+void check_in_place_result(const Tensor* out, Sizes sizes, DType dtype) {
+  const char* cure = "; use the out-of-place form of the operation";
+  if (!std::ranges::equal(sizes, out->sizes()))
+    fail("output with shape ", to_string(out->sizes()), " doesn't match the broadcast shape ", to_string(sizes), cure);
+  if (category(dtype) > category(out->dtype))
+    fail("result type ", info(dtype).legacy_name, " can't be cast to the desired output type ",
+         info(out->dtype).legacy_name, cure);
+}
+
 void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params, Tensor* out) {
   DType compute = compute_type(operands, n, options);
-  ShapePtr shape = result_shape(operands, n);
-  DType produced = kernel_result(kernel, compute);
-  if (category(produced) > category(out->dtype))
-    fail("result type ", info(produced).legacy_name, " can't be cast to the desired output type ",
-         info(out->dtype).legacy_name);
-  if (!same_sizes(shape.get(), out->shape))
-    fail("output with shape ", to_string(out->sizes()), " doesn't match the broadcast shape ",
-         to_string(shape->size_span()));
+  ShapePtr shape = result_shape(operands, n, compute);
+  if (kernel.result == ResultKind::Real && is_complex(out->dtype))
+    fail("In-place ", options.name, " is not supported for complex tensors; use the out-of-place form");
+  check_in_place_result(out, shape->size_span(), kernel_result(kernel, compute));
   check_operands(kernel, options, compute, operands, n, shape->numel);
   run(kernel, compute, out->view(), operands, n, params);
 }

@@ -31,6 +31,10 @@ struct Operand {
 /// lesser is of a higher category.
 DType result_type(const Operand* operands, int n);
 
+/// Shape of the result: sizes by broadcasting; the order of dimensions in memory that of the operands, as torch has it.
+/// `compute`: the type in which they meet.
+ShapePtr result_shape(const Operand* operands, int n, DType compute);
+
 /// What the last operand must not be when integers are computed with.
 enum class IntegerCheck : uint8_t { None, Divisor, Exponent };
 
@@ -43,6 +47,8 @@ struct ElementwiseOptions {
 /// kernel(operands...) in a fresh tensor.
 TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params);
+/// Refuses an in-place operation whose result has other sizes than `out`, or a type that cannot be cast to its type.
+void check_in_place_result(const Tensor* out, Sizes sizes, DType dtype);
 /// The same into `out`, whose sizes must be those of the result; its type may differ if the result can be cast to it.
 void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params, Tensor* out);

@@ -8,6 +8,7 @@
 #include "kernels/copy.h"
 #include "kernels/indexing.h"
 #include "ops/views.h"
+#include "python/keywords.h"
 
 namespace adjoint::ops {
 namespace {
@@ -106,21 +107,6 @@ void dispatch_float(const char* op, DType dtype, F&& f) {
   });
 }
 
-template <class T>
-const char* type_name() {
-  if constexpr (std::is_same_v<T, float>) return "float";
-  if constexpr (std::is_same_v<T, double>) return "double";
-  if constexpr (std::is_same_v<T, Half>) return "c10::Half";
-  if constexpr (std::is_same_v<T, BFloat16>) return "c10::BFloat16";
-  if constexpr (std::is_same_v<T, int64_t>) return "int64_t";
-  if constexpr (std::is_same_v<T, int32_t>) return "int";
-  if constexpr (std::is_same_v<T, int16_t>) return "int16_t";
-  if constexpr (std::is_same_v<T, int8_t>) return "int8_t";
-  if constexpr (std::is_same_v<T, uint8_t>) return "uint8_t";
-  if constexpr (std::is_same_v<T, bool>) return "bool";
-  return std::is_same_v<T, complex64> ? "c10::complex<float>" : "c10::complex<double>";
-}
-
 /// Whether a number lies in the range of T. Infinities belong to the floating types only.
 template <class T>
 bool fits(double value) {
@@ -140,6 +126,8 @@ bool fits(double value) {
 
 template <class T>
 bool fits(const Scalar& value) {
+  // Not by way of a double, which cannot tell the greatest int64 from one more.
+  if (std::is_same_v<T, int64_t> && value.category <= Category::Integer) return true;
   double imaginary = value.category == Category::Complex ? value.imaginary : 0;
   if constexpr (is_complex_v<T>) {
     using Part = typename T::value_type;
@@ -150,6 +138,16 @@ bool fits(const Scalar& value) {
 }
 
 }  // namespace
+
+const char* cpp_name(DType dtype) {
+  switch (dtype) {
+    case DType::Int64: return "int64_t";
+    case DType::Int16: return "int16_t";
+    case DType::Int8: return "int8_t";
+    case DType::UInt8: return "uint8_t";
+    default: return info(dtype).c_name;
+  }
+}
 
 Element::Element(const Scalar& value, DType dtype, DType range) { assign(value, dtype, range); }
 
@@ -169,7 +167,7 @@ Element::Element(const char* op, PyObject* value, DType dtype) {
 void Element::assign(const Scalar& value, DType dtype, DType range) {
   dispatch(range, [&](auto tag) {
     using T = decltype(tag);
-    if (!fits<T>(value)) fail("value cannot be converted to type ", type_name<T>(), " without overflow");
+    if (!fits<T>(value)) fail("value cannot be converted to type ", cpp_name(range), " without overflow");
   });
   dispatch(dtype, [&](auto tag) {
     using T = decltype(tag);
@@ -179,9 +177,10 @@ void Element::assign(const Scalar& value, DType dtype, DType range) {
 
 TensorPtr gather(Tensor* input, int64_t dim, Tensor* index, bool) {
   int axis = wrap_dim(dim, input->ndim());
+  // Without indices their type does not matter.
+  if (index->numel() == 0) return empty(index->sizes(), input->dtype);
   TensorPtr places = as_index("gather", index, "dtype int32/int64");
   TensorPtr result = empty(places->sizes(), input->dtype);
-  if (places->numel() == 0) return result;
   WithoutLock unlocked(places->numel());
   kernels::gather(input->view(), axis, places->view(), result->view());
   return result;
@@ -251,6 +250,28 @@ TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, c
   TensorPtr result = clone(input);
   WithoutLock unlocked(std::max(input->numel(), source->numel()));
   kernels::index_add(result->view(), axis, places->view(), source->view(), alpha);
+  return result;
+}
+
+TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const std::string& reduce,
+                       bool include_self) {
+  static bool warned = false;
+  python::warn_once(warned, "index_reduce() is in beta and the API may change at any time.");
+  if (reduce != "prod" && reduce != "mean" && reduce != "amax" && reduce != "amin")
+    fail("index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", reduce, ".");
+  if (index->ndim() > 1)
+    fail(ErrorKind::Index, "index_reduce_(): Index is supposed to be a vector, but got dim: ", index->ndim(),
+         " with type: ", info(index->dtype).legacy_name, " and size: ", to_string(index->sizes()));
+  if (input->dtype != source->dtype)
+    fail("index_reduce_(): self (", info(input->dtype).legacy_name, ") and source (", info(source->dtype).legacy_name,
+         ") must have the same scalar type");
+  if (category(input->dtype) != Category::Integer && !is_float(input->dtype))
+    fail_not_implemented("index_func_", input->dtype);
+  int axis = wrap_dim(dim, input->ndim());
+  TensorPtr places = as_index("index_reduce_", index, "dtype int32/int64");
+  TensorPtr result = clone(input);
+  WithoutLock unlocked(std::max(input->numel(), source->numel()));
+  kernels::index_reduce(result->view(), axis, places->view(), source->view(), parse_reduction(reduce), include_self);
   return result;
 }
 

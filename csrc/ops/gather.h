@@ -12,6 +12,9 @@
 
 namespace adjoint::ops {
 
+/// The name of an element type in torch's errors about values that do not fit: "int64_t", "c10::Half".
+const char* cpp_name(DType dtype);
+
 /// One element of a given type made from a number or a 0-d tensor; throws torch's error when the value does not fit.
 class Element {
  public:
@@ -39,6 +42,9 @@ TensorPtr scatter_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* src,
 
 TensorPtr index_select(Tensor* input, int64_t dim, Tensor* index);
 TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const Scalar& alpha);
+/// `reduce` is "prod", "mean", "amax" or "amin".
+TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const std::string& reduce,
+                       bool include_self);
 TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source);
 TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value);
 

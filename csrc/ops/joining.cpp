@@ -4,9 +4,13 @@
 #include <array>
 
 #include "core/lock.h"
+#include "core/parallel.h"
 #include "kernels/copy.h"
 #include "kernels/structure.h"
+#include "ops/elementwise.h"
 #include "ops/views.h"
+#include "ops/views_copied.h"
+#include "python/keywords.h"
 
 namespace adjoint::ops {
 namespace {
@@ -49,9 +53,26 @@ TensorPtr rolled(Tensor* input, int64_t shift, int dim) {
   int64_t size = input->size(dim);
   if (size == 0) return clone(input);
   TensorPtr result = empty(input->sizes(), input->dtype);
+  if (result->numel() == 0) return result;
   int64_t start = size - ((shift % size) + size) % size;  // the element that comes first
-  TensorPtr tail = slice(input, dim, start, size, 1), head = slice(input, dim, 0, start, 1);
-  write_pieces({tail->view(), head->view()}, dim, result.get());
+  if (!input->contiguous()) {
+    TensorPtr tail = slice(input, dim, start, size, 1), head = slice(input, dim, 0, start, 1);
+    write_pieces({tail->view(), head->view()}, dim, result.get());
+    return result;
+  }
+  // Block by block, so that memory is written once from front to back.
+  int64_t step = input->stride(dim) * itemsize(input->dtype), block = size * step, first = (size - start) * step;
+  WithoutLock unlocked(input->numel());
+  const char* from = input->data;
+  char* to = result->data;
+  constexpr int64_t kGrainBytes = 1 << 17;
+  parallel_for(result->numel() * itemsize(input->dtype) / block, kGrainBytes / block + 1,
+               [=](int64_t begin, int64_t end) {
+                 for (int64_t i = begin * block; i < end * block; i += block) {
+                   kernels::copy_bytes(from + i + block - first, to + i, first);
+                   kernels::copy_bytes(from + i, to + i + first, block - first);
+                 }
+               });
   return result;
 }
 
@@ -161,19 +182,13 @@ TensorPtr rot90(Tensor* input, int64_t k, Ints dims) {
   int a = wrap_dim(dims[0], input->ndim()), b = wrap_dim(dims[1], input->ndim());
   if (a == b) fail("expected rotation dims to be different, but got dim0 = ", dims[0], " and dim1 = ", dims[1]);
   int64_t turns = ((k % 4) + 4) % 4;
-  Reversed reversed(input);
-  if (turns == 1 || turns == 2) reversed.reverse(b);
-  if (turns == 2 || turns == 3) reversed.reverse(a);
-  int64_t sizes[kMaxDims];
-  std::copy_n(input->shape->sizes(), input->ndim(), sizes);
-  if (turns % 2) {
-    std::swap(sizes[a], sizes[b]);
-    std::swap(reversed.strides[a], reversed.strides[b]);
-  }
-  TensorPtr result = empty({sizes, input->sizes().size()}, input->dtype);
-  WithoutLock unlocked(input->numel());
-  kernels::copy(reversed.view(sizes), result->view());
-  return result;
+  if (turns == 0) return packed(input);
+  // One or both dimensions reversed, then swapped without moving anything.
+  Ints reversed;
+  if (turns != 3) reversed.push(b, "rot90");
+  if (turns != 1) reversed.push(a, "rot90");
+  TensorPtr result = flip(input, reversed);
+  return turns == 2 ? result : transpose(result.get(), a, b);
 }
 
 TensorPtr repeat(Tensor* input, Ints repeats) {
@@ -232,11 +247,19 @@ TensorPtr interleaved_index(Tensor* repeats, std::optional<int64_t> output_size)
 TensorPtr tril(Tensor* input, int64_t diagonal) { return triangle(input, diagonal, "tril", kernels::tril); }
 TensorPtr triu(Tensor* input, int64_t diagonal) { return triangle(input, diagonal, "triu", kernels::triu); }
 
-TensorPtr copy_source(Tensor* input, Tensor* src, bool) {
-  int64_t strides[kMaxDims];
-  expanded_view(src, input->sizes(), strides);
+TensorPtr copy_source(Tensor* input, PyObject* other, bool) {
+  if (Scalar number; !is_tensor(other) && !python::to_scalar(other, &number))
+    fail(ErrorKind::Type, "copy_(): argument 'other' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
+  TensorPtr given = python::to_tensor(other);
+  Tensor* src = given.get();
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  auto ndim = static_cast<size_t>(broadcast_sizes(input->sizes(), src->sizes(), sizes));
+  check_in_place_result(input, {sizes, ndim}, input->dtype);
   bool same_place = src->data == input->data && src->shape == input->shape;
   TensorPtr source = TensorPtr::borrow(src);
+  static bool warned = false;
+  if (is_complex(src->dtype) && !is_complex(input->dtype))
+    python::warn_once(warned, "Casting complex values to real discards the imaginary part");
   if (category(src->dtype) > category(input->dtype)) {
     source = cast(src, input->dtype);
   } else if (src->storage == input->storage && !same_place) {

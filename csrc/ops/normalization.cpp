@@ -1,6 +1,7 @@
 #include "ops/normalization.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/lock.h"
 #include "kernels/normalize.h"
@@ -68,9 +69,11 @@ void check_parameter(const char* name, const std::optional<Tensor*>& parameter, 
 
 }  // namespace
 
-std::tuple<TensorPtr, TensorPtr, TensorPtr> layer_norm(Tensor* input, const Ints& normalized_shape,
+namespace {
+
+std::tuple<TensorPtr, TensorPtr, TensorPtr> normalized(Tensor* input, const Ints& normalized_shape,
                                                        std::optional<Tensor*> weight, std::optional<Tensor*> bias,
-                                                       double eps) {
+                                                       double eps, bool centered) {
   check_normalized(input, normalized_shape);
   check_parameter("weight", weight, normalized_shape);
   check_parameter("bias", bias, normalized_shape);
@@ -89,9 +92,43 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> layer_norm(Tensor* input, const Ints
   OptionalVector w(weight), b(bias);
   {
     WithoutLock unlocked(input->numel());
-    kernels::layer_norm(source->view(), w.get(), b.get(), eps, target->view(), means->view(), rstds->view());
+    kernels::layer_norm(source->view(), w.get(), b.get(), eps, target->view(), means->view(), rstds->view(), centered);
   }
   return {std::move(result), std::move(mean), std::move(rstd)};
+}
+
+/// `mean` is null for rms norm, which has no bias either.
+std::tuple<TensorPtr, TensorPtr, TensorPtr> gradients(Tensor* grad, Tensor* input, Tensor* mean, Tensor* rstd,
+                                                      std::optional<Tensor*> weight, const Ints& normalized_shape) {
+  Rows rows(input, normalized_shape);
+  DType dtype = weight ? (*weight)->dtype : grad->dtype;
+  TensorPtr result = empty(input->sizes(), input->dtype), for_weight = empty(normalized_shape, dtype), for_bias;
+  TensorPtr g = rows.matrix(grad), source = rows.matrix(input), target = rows.matrix(result.get());
+  TensorPtr rstds = Rows::vector(rstd), means, first = Rows::vector(for_weight.get()), second;
+  if (mean) {
+    for_bias = empty(normalized_shape, dtype);
+    second = Rows::vector(for_bias.get());
+    means = Rows::vector(mean);
+  } else {
+    means = empty(rstds->sizes(), rstds->dtype);
+    std::memset(means->data, 0, static_cast<size_t>(means->numel() * itemsize(means->dtype)));
+  }
+  OptionalVector w(weight);
+  View gin = target->view(), gweight = first->view(), gbias = mean ? second->view() : gweight;
+  {
+    WithoutLock unlocked(input->numel());
+    kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, &gweight,
+                                 mean ? &gbias : nullptr, mean != nullptr);
+  }
+  return {std::move(result), std::move(for_weight), std::move(for_bias)};
+}
+
+}  // namespace
+
+std::tuple<TensorPtr, TensorPtr, TensorPtr> layer_norm(Tensor* input, const Ints& normalized_shape,
+                                                       std::optional<Tensor*> weight, std::optional<Tensor*> bias,
+                                                       double eps) {
+  return normalized(input, normalized_shape, weight, bias, eps, true);
 }
 
 TensorPtr layer_norm_input_grad(Tensor* grad, Tensor* input, Tensor* mean, Tensor* rstd, std::optional<Tensor*> weight,
@@ -119,6 +156,24 @@ TensorPtr layer_norm_weight_grad(Tensor* grad, Tensor* input, Tensor* mean, Tens
   kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), nullptr, nullptr, &gweight,
                                nullptr);
   return result;
+}
+
+std::tuple<TensorPtr, TensorPtr, TensorPtr> layer_norm_gradients(Tensor* grad, Tensor* input, Tensor* mean,
+                                                                 Tensor* rstd, std::optional<Tensor*> weight,
+                                                                 const Ints& normalized_shape) {
+  return gradients(grad, input, mean, rstd, weight, normalized_shape);
+}
+
+std::pair<TensorPtr, TensorPtr> rms_norm(Tensor* input, const Ints& normalized_shape, std::optional<Tensor*> weight,
+                                         double eps) {
+  auto [result, mean, rstd] = normalized(input, normalized_shape, weight, std::nullopt, eps, false);
+  return {std::move(result), std::move(rstd)};
+}
+
+std::pair<TensorPtr, TensorPtr> rms_norm_gradients(Tensor* grad, Tensor* input, Tensor* rstd,
+                                                   std::optional<Tensor*> weight, const Ints& normalized_shape) {
+  auto [first, second, none] = gradients(grad, input, nullptr, rstd, weight, normalized_shape);
+  return {std::move(first), std::move(second)};
 }
 
 }  // namespace adjoint::ops

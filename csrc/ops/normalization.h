@@ -1,4 +1,4 @@
-// Layer normalisation over the last dimensions of a tensor, and the fused gradients of its input and weight.
+// Layer and rms normalisation over the last dimensions of a tensor, and their fused gradients.
 #pragma once
 
 #include <optional>
@@ -18,5 +18,15 @@ TensorPtr layer_norm_input_grad(Tensor* grad, Tensor* input, Tensor* mean, Tenso
                                 const python::Ints& normalized_shape, double eps);
 TensorPtr layer_norm_weight_grad(Tensor* grad, Tensor* input, Tensor* mean, Tensor* rstd,
                                  const python::Ints& normalized_shape, double eps);
+/// The gradients of the input, the weight and the bias at once.
+std::tuple<TensorPtr, TensorPtr, TensorPtr> layer_norm_gradients(Tensor* grad, Tensor* input, Tensor* mean,
+                                                                 Tensor* rstd, std::optional<Tensor*> weight,
+                                                                 const python::Ints& normalized_shape);
+
+/// (the input over the root of its mean square, 1 / that root)
+std::pair<TensorPtr, TensorPtr> rms_norm(Tensor* input, const python::Ints& normalized_shape,
+                                         std::optional<Tensor*> weight, double eps);
+std::pair<TensorPtr, TensorPtr> rms_norm_gradients(Tensor* grad, Tensor* input, Tensor* rstd,
+                                                   std::optional<Tensor*> weight, const python::Ints& normalized_shape);
 
 }  // namespace adjoint::ops

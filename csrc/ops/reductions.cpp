@@ -253,6 +253,21 @@ TensorPtr sum(Tensor* input, const OptionalInts& dim, bool keepdim, std::optiona
   return reduce(input, plan, accumulated_type(input, dtype), kernels::sum);
 }
 
+TensorPtr nansum(Tensor* input, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype) {
+  if (is_complex(input->dtype))
+    fail("nansum on CPU does not support complex inputs; sum the real and imaginary parts apart");
+  Plan plan(input, reduced_dims(dim, input->ndim()), keepdim);
+  DType type = accumulated_type(input, dtype);
+  if (!is_float(input->dtype) || is_float(type))
+    return reduce(input, plan, type, is_float(input->dtype) ? kernels::nansum : kernels::sum);
+  if (is_complex(type)) fail_not_implemented("nansum_cpu", type);
+  // Floats as integers: a NaN would not be told from a number.
+  TensorPtr wide = cast(input, DType::Float64);
+  TensorPtr numbers = wide.get() == input ? clone(input) : contiguous(wide.get());
+  update(numbers.get(), [](auto x) { return x == x ? x : decltype(x){}; });
+  return reduce(numbers.get(), plan, type, kernels::sum);
+}
+
 TensorPtr sum_all(Tensor* input, std::optional<DType> dtype) {
   return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), kernels::sum);
 }
@@ -340,6 +355,22 @@ std::pair<TensorPtr, TensorPtr> max_dim(Tensor* input, int64_t dim, bool keepdim
 }
 std::pair<TensorPtr, TensorPtr> min_dim(Tensor* input, int64_t dim, bool keepdim) {
   return extreme_along("min", input, dim, keepdim, kernels::min_with_index);
+}
+std::pair<TensorPtr, TensorPtr> aminmax(Tensor* input, std::optional<int64_t> dim, bool keepdim) {
+  uint64_t mask = all_dims(input->ndim());
+  if (dim) {
+    mask = uint64_t{1} << wrap_dim(*dim, input->ndim());
+    check_no_empty_dim("aminmax", input, mask);
+  } else if (input->numel() == 0) {
+    fail("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
+  }
+  check_ordered("aminmax", "aminmax_cpu", input);
+  Plan plan(input, mask, keepdim);
+  TensorPtr least = plan.result(input->dtype), greatest = plan.result(input->dtype);
+  View low = plan.view(least), high = plan.view(greatest);
+  WithoutLock unlocked(input->numel());
+  kernels::aminmax(input->view(), low, high);
+  return {std::move(least), std::move(greatest)};
 }
 TensorPtr argmax(Tensor* input, std::optional<int64_t> dim, bool keepdim) {
   return arg_extreme("argmax", input, dim, keepdim, kernels::argmax);

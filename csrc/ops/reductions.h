@@ -15,6 +15,8 @@ namespace adjoint::ops {
 using OptionalInts = std::optional<python::Ints>;
 
 TensorPtr sum(Tensor* input, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype);
+/// The sum of the elements that are not NaN.
+TensorPtr nansum(Tensor* input, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype);
 TensorPtr sum_all(Tensor* input, std::optional<DType> dtype);
 /// Sums to sizes that broadcast to the input's; the input itself when there is nothing to do.
 TensorPtr sum_to(Tensor* input, const python::Ints& size);
@@ -34,6 +36,8 @@ TensorPtr max_all(Tensor* input);
 TensorPtr min_all(Tensor* input);
 std::pair<TensorPtr, TensorPtr> max_dim(Tensor* input, int64_t dim, bool keepdim);
 std::pair<TensorPtr, TensorPtr> min_dim(Tensor* input, int64_t dim, bool keepdim);
+/// Least and greatest at once.
+std::pair<TensorPtr, TensorPtr> aminmax(Tensor* input, std::optional<int64_t> dim, bool keepdim);
 TensorPtr argmax(Tensor* input, std::optional<int64_t> dim, bool keepdim);
 TensorPtr argmin(Tensor* input, std::optional<int64_t> dim, bool keepdim);
 TensorPtr any(Tensor* input, const OptionalInts& dim, bool keepdim);

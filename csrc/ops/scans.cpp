@@ -130,9 +130,9 @@ TensorPtr cumprod(Tensor* input, int64_t dim, std::optional<DType> dtype) {
 }
 
 TensorPtr logcumsumexp(Tensor* input, int64_t dim) {
-  if (!is_float(input->dtype))
+  if (!is_differentiable(input->dtype))
     fail(ErrorKind::NotImplemented, "\"logcumsumexp_out_cpu\" not implemented for '", info(input->dtype).legacy_name,
-         "'; convert the input to a real floating type");
+         "'; convert the input to a floating type");
   return along(input, dim, input->dtype, kernels::logcumsumexp);
 }
 

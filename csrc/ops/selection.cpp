@@ -52,9 +52,9 @@ class Source {
  public:
   Source(PyObject* object, DType dtype)
       : tensor_(is_tensor(object) ? cast(as_tensor(object), dtype) : TensorPtr()),
-        // A number meets half types as a float32: what is too large for them becomes infinite.
+        // What is too large for half types becomes infinite.
         element_(tensor_ ? Scalar() : python::Arg{object, "where", "input"}, dtype,
-                 is_float(dtype) && itemsize(dtype) == 2 ? DType::Float32 : dtype),
+                 is_float(dtype) && itemsize(dtype) == 2 ? DType::Float64 : dtype),
         dtype_(dtype) {}
   Expanded expanded(Sizes sizes) const {
     return tensor_ ? Expanded(tensor_.get(), sizes) : Expanded(element_, dtype_, sizes);
@@ -76,8 +76,6 @@ Operand operand_of(PyObject* object, const char* name) {
   }
   return operand;
 }
-
-Sizes sizes_of(const Operand& operand) { return operand.is_number() ? Sizes() : operand.shape->size_span(); }
 
 void check_mask(const char* op, const Tensor* mask) {
   if (mask->dtype != DType::Bool)
@@ -118,13 +116,12 @@ Object where(Tensor* condition, PyObject* input, PyObject* other) {
     fail("where expected condition to be a boolean tensor, but got a tensor with dtype ",
          info(condition->dtype).legacy_name, "; convert it with .bool()");
   TensorPtr test = cast(condition, DType::Bool);
-  Operand operands[] = {operand_of(input, "input"), operand_of(other, "other")};
-  DType dtype = result_type(operands, 2);
-  CommonSizes sizes;
-  sizes.add(test->sizes());
-  for (const Operand& operand : operands) sizes.add(sizes_of(operand));
+  Operand operands[] = {{}, operand_of(input, "input"), operand_of(other, "other")};
+  DType dtype = result_type(operands + 1, 2);
+  operands[0].set(test->shape, test->data, dtype);  // not of another type: it is not converted to the result's
+  TensorPtr result = empty(result_shape(operands, 3, dtype), dtype);
+  Sizes sizes = result->sizes();
   Source first(input, dtype), second(other, dtype);
-  TensorPtr result = empty(sizes, dtype);
   Expanded shown(test.get(), sizes), a = first.expanded(sizes), b = second.expanded(sizes);
   {
     WithoutLock unlocked(result->numel());
@@ -203,6 +200,18 @@ TensorPtr masked_scatter_backward(Tensor* grad, const Ints& size, Tensor* mask) 
 Object nonzero(Tensor* input, bool as_tuple) {
   if (as_tuple) return python::wrap(coordinate_columns(input));
   return python::wrap(coordinates(input));
+}
+
+TensorPtr nonzero_static(Tensor* input, int64_t size, int64_t fill_value) {
+  if (size < 0) fail("nonzero_static: 'size' must be an non-negative integer; got ", size);
+  TensorPtr rows = coordinates(input);
+  int64_t sizes[] = {size, input->ndim()}, taken[] = {std::min(size, rows->size(0)), input->ndim()};
+  TensorPtr result = empty(sizes, DType::Int64);
+  View source = rows->view(), target = result->view();
+  kernels::fill(target, &fill_value);
+  source.sizes = target.sizes = taken;
+  kernels::copy(source, target);
+  return result;
 }
 
 TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlength) {

@@ -24,6 +24,8 @@ TensorPtr masked_scatter_backward(Tensor* grad, const python::Ints& size, Tensor
 
 /// The coordinates of the elements that are not zero: rows of one tensor, or one tensor for each dimension.
 Object nonzero(Tensor* input, bool as_tuple);
+/// The first `size` rows of nonzero(), filled up with `fill_value`.
+TensorPtr nonzero_static(Tensor* input, int64_t size, int64_t fill_value);
 TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlength);
 /// Places in the last dimension of `sorted`, which has one dimension or those of `values`; int32 where `narrow`.
 TensorPtr sorted_places(Tensor* sorted, Tensor* values, bool right, bool narrow);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "core/lock.h"
 #include "kernels/indexing.h"
@@ -34,6 +35,58 @@ class Restored {
   int64_t strides_[kMaxDims];
 };
 
+void check_countable(const char* torch_name, const Tensor* input, bool bool_too) {
+  if (is_complex(input->dtype) || (input->dtype == DType::Bool && !bool_too))
+    fail(ErrorKind::NotImplemented, "\"", torch_name, "\" not implemented for '", info(input->dtype).legacy_name,
+         "'; convert the input to a type with an order");
+}
+
+/// Runs kernel(in, values, indices, axis), which chooses one element of each slice along `dim`.
+template <class Kernel>
+std::pair<TensorPtr, TensorPtr> choose_one(const char* op, Tensor* input, int64_t dim, bool keepdim, Kernel kernel) {
+  int axis = wrap_dim(dim, input->ndim()), ndim = input->ndim();
+  if (ndim > 0 && input->size(axis) == 0)
+    fail(ErrorKind::Index, op, "(): Expected reduction dim ", axis,
+         " to have non-zero size; of no elements none can be chosen");
+  int64_t kept[kMaxDims], rest[kMaxDims];
+  int n = 0;
+  for (int d = 0; d < ndim; ++d) {
+    kept[d] = d == axis ? 1 : input->size(d);
+    if (d != axis) rest[n++] = input->size(d);
+  }
+  ShapePtr shape = make_shape({kept, static_cast<size_t>(ndim)});
+  ShapePtr shown = keepdim ? shape : make_shape({rest, static_cast<size_t>(n)});
+  TensorPtr values = empty(shown, input->dtype), indices = empty(shown, DType::Int64);
+  View value_view{values->data, values->dtype, ndim, shape->sizes(), shape->strides()};
+  View index_view{indices->data, DType::Int64, ndim, shape->sizes(), shape->strides()};
+  WithoutLock unlocked(input->numel());
+  kernel(input->view(), value_view, index_view, axis);
+  return {std::move(values), std::move(indices)};
+}
+
+std::pair<TensorPtr, TensorPtr> middle_along(const char* op, Tensor* input, int64_t dim, bool keepdim,
+                                             bool ignore_nan) {
+  check_countable("median_out", input, false);
+  return choose_one(op, input, dim, keepdim,
+                    [ignore_nan](const View& in, const View& values, const View& indices, int axis) {
+                      kernels::median(in, values, indices, axis, ignore_nan);
+                    });
+}
+
+TensorPtr middle_of_all(Tensor* input, bool ignore_nan) {
+  check_countable("median_cpu", input, false);
+  if (input->numel() == 0) return scalar_tensor(std::numeric_limits<double>::quiet_NaN(), input->dtype);
+  TensorPtr packed = contiguous(input);
+  const int64_t sizes[2] = {packed->numel(), 1}, stride = 1;
+  int64_t index;
+  TensorPtr result = empty(scalar_shape(), input->dtype);
+  WithoutLock unlocked(packed->numel());
+  kernels::median({packed->data, packed->dtype, 1, sizes, &stride},
+                  {result->data, result->dtype, 1, sizes + 1, &stride},
+                  {reinterpret_cast<char*>(&index), DType::Int64, 1, sizes + 1, &stride}, 0, ignore_nan);
+  return result;
+}
+
 }  // namespace
 
 std::pair<TensorPtr, TensorPtr> sort(Tensor* input, int64_t dim, bool descending, bool stable) {
@@ -65,6 +118,28 @@ std::pair<TensorPtr, TensorPtr> topk(Tensor* input, int64_t k, int64_t dim, bool
   WithoutLock unlocked(input->numel());
   kernels::topk(input->view(), values->view(), indices->view(), k, axis, largest, sorted);
   return {std::move(values), std::move(indices)};
+}
+
+std::pair<TensorPtr, TensorPtr> kthvalue(Tensor* input, int64_t k, int64_t dim, bool keepdim) {
+  check_countable("kthvalue_cpu", input, false);
+  return choose_one("kthvalue", input, dim, keepdim,
+                    [k](const View& in, const View& values, const View& indices, int axis) {
+                      kernels::kthvalue(in, values, indices, k, axis);
+                    });
+}
+
+std::pair<TensorPtr, TensorPtr> median(Tensor* input, int64_t dim, bool keepdim) {
+  return middle_along("median", input, dim, keepdim, false);
+}
+std::pair<TensorPtr, TensorPtr> nanmedian(Tensor* input, int64_t dim, bool keepdim) {
+  return middle_along("nanmedian", input, dim, keepdim, true);
+}
+TensorPtr median_all(Tensor* input) { return middle_of_all(input, false); }
+TensorPtr nanmedian_all(Tensor* input) { return middle_of_all(input, true); }
+
+std::pair<TensorPtr, TensorPtr> mode(Tensor* input, int64_t dim, bool keepdim) {
+  check_countable("mode_cpu", input, true);
+  return choose_one("mode", input, dim, keepdim, kernels::mode);
 }
 
 TensorPtr put_back(Tensor* input, Tensor* indices, const Ints& size, int64_t dim) {

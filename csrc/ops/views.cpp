@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/lock.h"
+#include "core/mode.h"
 #include "kernels/copy.h"
 #include "kernels/indexing.h"
 #include "tape/history.h"
@@ -185,7 +186,8 @@ TensorPtr t(Tensor* input) {
 TensorPtr permute(Tensor* input, Ints dims) {
   if (static_cast<int>(dims.size()) != input->ndim())
     fail(
-        "permute: number of dimensions in the tensor input does not match the length of the desired ordering of "
+        "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+        "ordering of "
         "dimensions i.e. "
         "input.dim() = ",
         input->ndim(), " is not equal to len(dims) = ", dims.size());
@@ -237,7 +239,7 @@ TensorPtr slice(Tensor* input, int64_t dim, std::optional<int64_t> start, std::o
   geometry.sizes[d] = (last - first) / step + ((last - first) % step != 0);
   // The stride of a dimension with one element is never used to reach memory: an overflowing one need not be kept.
   if (__builtin_mul_overflow(geometry.strides[d], step, &geometry.strides[d])) geometry.strides[d] = input->stride(d);
-  return alias(input, geometry.shape(), first == size ? 0 : first * input->stride(d));
+  return alias(input, geometry.shape(), first * input->stride(d));
 }
 
 TensorPtr squeeze_dims(Tensor* input, std::optional<Ints> dim) {
@@ -332,6 +334,12 @@ TensorPtr view_as_real(Tensor* input) {
   geometry.push(2, 1);
   TensorPtr result = alias(input, geometry.shape());
   result->dtype = real_type(input->dtype);
+  return result;
+}
+
+TensorPtr detached(Tensor* input) {
+  TensorPtr result = alias(input);
+  if ((result->flags & kInferenceTensor) && !(mode_flags & kInferenceMode)) detach_version(result.get());
   return result;
 }
 

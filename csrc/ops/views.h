@@ -44,6 +44,8 @@ TensorPtr as_strided_within(Tensor* input, Ints size, Ints stride, int64_t offse
 TensorPtr view_as_real(Tensor* input);
 TensorPtr view_as_complex(Tensor* input);
 inline TensorPtr alias_of(Tensor* input) { return alias(input); }
+/// The memory without history; out of inference mode, with a version counter.
+TensorPtr detached(Tensor* input);
 /// The memory read as another type, the last dimension scaled to fit.
 TensorPtr view_dtype(Tensor* input, DType dtype);
 
@@ -69,14 +71,27 @@ Object squeeze(PyObject* input, PyObject* dim);
 Object contiguous_as(PyObject* input, PyObject* memory_format);
 TensorPtr clone_as(Tensor* input, PyObject* memory_format);
 Object as_strided_in_storage(PyObject* input, PyObject* size, PyObject* stride, std::optional<int64_t> storage_offset);
+// ---- In place: the tensor itself gets another geometry, or other memory. Each returns its first argument.
+
+/// x.set_(): no elements; x.set_(tensor): its memory and geometry; the rest: any geometry in the tensor's storage.
+Object set_(PyObject* input, PyObject* source, PyObject* storage_offset, PyObject* size, PyObject* stride);
+Object resize_(PyObject* input, Ints size, PyObject* memory_format);
+Object resize_as_(PyObject* input, Tensor* the_template, PyObject* memory_format);
+
 /// x.T and x.mT: all dimensions reversed; the last two swapped.
 Object numpy_T(PyObject* input);
 Object mT(PyObject* input);
-Object narrow(PyObject* input, PyObject* dim, int64_t start, int64_t length);
-/// Several views at once, which share one node.
-Object unbind(PyObject* input, int64_t dim);
-Object split(PyObject* input, PyObject* split_size, int64_t dim);
-Object split_with_sizes(PyObject* input, Ints split_sizes, int64_t dim);
-Object chunk(PyObject* input, int64_t chunks, int64_t dim);
+Object narrow(PyObject* input, PyObject* dim, PyObject* first, int64_t length);
+/// Several views at once, which share one node; copies of them; and the same memory without being called views.
+Object unbind(Tensor* input, int64_t dim);
+Object unbind_copy(Tensor* input, int64_t dim);
+Object split(Tensor* input, PyObject* split_size, int64_t dim);
+Object split_copy(Tensor* input, int64_t split_size, int64_t dim);
+Object unsafe_split(Tensor* input, int64_t split_size, int64_t dim);
+Object split_with_sizes(Tensor* input, Ints split_sizes, int64_t dim);
+Object split_with_sizes_copy(Tensor* input, Ints split_sizes, int64_t dim);
+Object unsafe_split_with_sizes(Tensor* input, Ints split_sizes, int64_t dim);
+Object chunk(Tensor* input, int64_t chunks, int64_t dim);
+Object unsafe_chunk(Tensor* input, int64_t chunks, int64_t dim);
 
 }  // namespace adjoint::ops

@@ -4,6 +4,7 @@
 #include "core/mode.h"
 #include "kernels/copy.h"
 #include "ops/views.h"
+#include "ops/views_copied.h"
 #include "python/creation.h"
 #include "python/op_object.h"
 #include "python/types.h"
@@ -44,10 +45,16 @@ bool lies_as(const Tensor* tensor, MemoryFormat format) {
 
 // ---- Several views with one node
 
-/// The node of views that together show the whole: their gradients are joined again.
+/// Views of the input, copies of what these show, or the same memory without being called views (unsafe_split).
+enum class Piece : uint8_t { View, Copy, Unsafe };
+
+/// The node of pieces that together make the whole: their gradients are joined again.
 class PiecesKind final : public NodeKind {
  public:
-  PiecesKind(const char* name, const char* joining) : NodeKind(name), joining_(joining) {}
+  PiecesKind(const char* name, const char* joining, Piece piece = Piece::View)
+      : NodeKind(name), piece(piece), joining_(joining) {}
+
+  const Piece piece;
 
   void apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext&) const override {
     Object pieces = checked(PyTuple_New(node.n_outputs));
@@ -71,9 +78,15 @@ class PiecesKind final : public NodeKind {
 };
 
 /// Ties aliases of `input` to it as the outputs of one node.
-Object as_pieces(Tensor* input, int dim, std::vector<TensorPtr> pieces, const NodeKind& kind) {
-  bool recorded = !(mode_flags & (kGradDisabled | kInferenceMode)) && !pieces.empty() && requires_grad(input);
-  for (TensorPtr& piece : pieces) mark_view(piece.get(), input, ViewOrigin::MultiOutput);
+Object as_pieces(Tensor* input, int dim, std::vector<TensorPtr> pieces, const PiecesKind& kind) {
+  bool recorded = recording() && !pieces.empty() && requires_grad(input);
+  for (TensorPtr& piece : pieces) {
+    switch (kind.piece) {
+      case Piece::View: mark_view(piece.get(), input, ViewOrigin::MultiOutput); break;
+      case Piece::Copy: piece = packed(piece.get()); break;
+      case Piece::Unsafe: detach_version(piece.get()); break;
+    }
+  }
   if (recorded) {
     NodePtr node = make_node(kind, static_cast<uint32_t>(pieces.size()), 1, 1);
     set_edge(*node, 0, input);
@@ -83,7 +96,7 @@ Object as_pieces(Tensor* input, int dim, std::vector<TensorPtr> pieces, const No
   return python::wrap(std::move(pieces));
 }
 
-Object split_at(Tensor* input, Sizes lengths, int dim, const NodeKind& kind) {
+Object split_at(Tensor* input, Sizes lengths, int dim, const PiecesKind& kind) {
   std::vector<TensorPtr> pieces;
   pieces.reserve(lengths.size());
   int64_t start = 0;
@@ -94,8 +107,16 @@ Object split_at(Tensor* input, Sizes lengths, int dim, const NodeKind& kind) {
   return as_pieces(input, dim, std::move(pieces), kind);
 }
 
-Object split_evenly(Tensor* input, int64_t size, int dim) {
-  static const PiecesKind kind("SplitBackward0", "cat");
+const PiecesKind split_node("SplitBackward0", "cat");
+const PiecesKind split_with_sizes_node("SplitWithSizesBackward0", "cat");
+const PiecesKind unbind_node("UnbindBackward0", "stack");
+const PiecesKind split_copy_node("SplitBackward0_copy", "cat", Piece::Copy);
+const PiecesKind split_with_sizes_copy_node("SplitWithSizesBackward0_copy", "cat", Piece::Copy);
+const PiecesKind unbind_copy_node("UnbindBackward0_copy", "stack", Piece::Copy);
+const PiecesKind unsafe_split_node("UnsafeSplitBackward0", "cat", Piece::Unsafe);
+const PiecesKind unsafe_split_with_sizes_node("UnsafeSplitWithSizesBackward0", "cat", Piece::Unsafe);
+
+Object split_evenly(Tensor* input, int64_t size, int dim, const PiecesKind& kind) {
   int64_t whole = input->size(dim);
   std::vector<int64_t> lengths;
   for (int64_t start = 0; start < whole; start += lengths.back()) lengths.push_back(std::min(size, whole - start));
@@ -106,6 +127,51 @@ Object split_evenly(Tensor* input, int64_t size, int dim) {
 int dim_to_split(const Tensor* input, int64_t dim, const char* op) {
   if (input->ndim() == 0) fail(op, " expects at least a 1-dimensional tensor");
   return wrap_dim(dim, input->ndim());
+}
+
+Object unbind_as(Tensor* input, int64_t dim, const PiecesKind& kind) {
+  if (input->ndim() == 0) fail(ErrorKind::Index, "Dimension specified as ", dim, " but tensor has no dimensions");
+  int d = wrap_dim(dim, input->ndim());
+  std::vector<TensorPtr> pieces;
+  pieces.reserve(input->size(d));
+  if (input->size(d) > 0) pieces.push_back(select(input, d, 0));
+  // The pieces have one shape, which they share.
+  for (int64_t i = 1; i < input->size(d); ++i)
+    pieces.push_back(alias(input, ShapePtr::borrow(pieces[0]->shape), i * input->stride(d)));
+  return as_pieces(input, d, std::move(pieces), kind);
+}
+
+Object split_with_sizes_as(Tensor* input, Sizes split_sizes, int64_t dim, const PiecesKind& kind) {
+  int d = dim_to_split(input, dim, "split_with_sizes");
+  int64_t total = 0;
+  for (int64_t size : split_sizes) {
+    if (size < 0)
+      fail("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
+           to_string(split_sizes));
+    if (__builtin_add_overflow(total, size, &total)) total = -1;
+    if (total < 0) break;
+  }
+  if (total != input->size(d))
+    fail("split_with_sizes expects split_sizes to sum exactly to ", input->size(d),
+         " (input tensor's size at dimension ", d, "), but got split_sizes=", to_string(split_sizes));
+  return split_at(input, split_sizes, d, kind);
+}
+
+Object split_as(Tensor* input, int64_t size, int64_t dim, const PiecesKind& kind) {
+  int d = dim_to_split(input, dim, "split");
+  if (size < 0) fail("split expects split_size be non-negative, but got split_size=", size);
+  if (size == 0 && input->size(d) != 0)
+    fail("split_size can only be 0 if dimension size is 0, but got dimension size of ", input->size(d));
+  return split_evenly(input, size, d, kind);
+}
+
+/// Without elements along the dimension there are as many empty pieces as were asked for; `empty_kind` is their node.
+Object chunk_as(Tensor* input, int64_t chunks, int64_t dim, const PiecesKind& kind, const PiecesKind& empty_kind) {
+  int d = dim_to_split(input, dim, "chunk");
+  if (chunks <= 0) fail("chunk expects `chunks` to be greater than 0, got: ", chunks);
+  int64_t size = input->size(d);
+  if (size > 0) return split_evenly(input, size / chunks + (size % chunks != 0), d, kind);
+  return split_at(input, std::vector<int64_t>(chunks), d, empty_kind);
 }
 
 Object reshaped(PyObject* input, Sizes sizes) { return reshape(input, make_tuple(sizes).get()); }
@@ -162,9 +228,9 @@ Object squeeze(PyObject* input, PyObject* dim) {
 Object contiguous_as(PyObject* input, PyObject* memory_format) {
   Tensor* tensor = Arg{input, "contiguous", "input"};
   MemoryFormat format = to_format(memory_format, "contiguous", MemoryFormat::Contiguous);
-  if (format == MemoryFormat::Preserve)
+  if (format == MemoryFormat::Preserve && !tensor->contiguous())
     fail("preserve memory format is unsupported by the contiguous operator; use clone()");
-  if (lies_as(tensor, format)) return Object::borrow(input);
+  if (format == MemoryFormat::Preserve || lies_as(tensor, format)) return Object::borrow(input);
   static Op& op = require_op("clone");
   return call_op(op, {input, memory_format == Py_None ? python::contiguous_format() : memory_format});
 }
@@ -210,8 +276,11 @@ Object mT(PyObject* input) {
   return call_op(op, {input, as_int(-2).get(), as_int(-1).get()});
 }
 
-Object narrow(PyObject* input, PyObject* dim, int64_t start, int64_t length) {
+Object narrow(PyObject* input, PyObject* dim, PyObject* first, int64_t length) {
   Tensor* tensor = Arg{input, "narrow", "input"};
+  if (is_tensor(first) && (as_tensor(first)->ndim() || category(as_tensor(first)->dtype) != Category::Integer))
+    fail("start must be an 0-dim integral Tensor.");
+  int64_t start = Arg{first, "narrow", "start"};
   if (tensor->ndim() == 0) fail("narrow() cannot be applied to a 0-dim tensor.");
   if (length < 0) fail("narrow(): length must be non-negative. Got ", length);
   int64_t size = tensor->size(wrap_dim(Arg{dim, "narrow", "dim"}, tensor->ndim()));
@@ -224,59 +293,36 @@ Object narrow(PyObject* input, PyObject* dim, int64_t start, int64_t length) {
   return call_op(op, {input, dim, as_int(start).get(), as_int(start + length).get()});
 }
 
-Object unbind(PyObject* input, int64_t dim) {
-  static const PiecesKind kind("UnbindBackward0", "stack");
-  Tensor* tensor = Arg{input, "unbind", "input"};
-  if (tensor->ndim() == 0) fail(ErrorKind::Index, "Dimension specified as ", dim, " but tensor has no dimensions");
-  int d = wrap_dim(dim, tensor->ndim());
-  std::vector<TensorPtr> pieces;
-  pieces.reserve(tensor->size(d));
-  if (tensor->size(d) > 0) pieces.push_back(select(tensor, d, 0));
-  // The pieces have one shape, which they share.
-  for (int64_t i = 1; i < tensor->size(d); ++i)
-    pieces.push_back(alias(tensor, ShapePtr::borrow(pieces[0]->shape), i * tensor->stride(d)));
-  return as_pieces(tensor, d, std::move(pieces), kind);
+Object unbind(Tensor* input, int64_t dim) { return unbind_as(input, dim, unbind_node); }
+Object unbind_copy(Tensor* input, int64_t dim) { return unbind_as(input, dim, unbind_copy_node); }
+
+Object split_with_sizes(Tensor* input, Ints split_sizes, int64_t dim) {
+  return split_with_sizes_as(input, split_sizes, dim, split_with_sizes_node);
+}
+Object split_with_sizes_copy(Tensor* input, Ints split_sizes, int64_t dim) {
+  return split_with_sizes_as(input, split_sizes, dim, split_with_sizes_copy_node);
+}
+Object unsafe_split_with_sizes(Tensor* input, Ints split_sizes, int64_t dim) {
+  return split_with_sizes_as(input, split_sizes, dim, unsafe_split_with_sizes_node);
 }
 
-Object split_with_sizes(PyObject* input, Ints split_sizes, int64_t dim) {
-  static const PiecesKind kind("SplitWithSizesBackward0", "cat");
-  Tensor* tensor = Arg{input, "split_with_sizes", "input"};
-  int d = dim_to_split(tensor, dim, "split_with_sizes");
-  int64_t total = 0;
-  for (int64_t size : split_sizes) {
-    if (size < 0)
-      fail("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
-           to_string(split_sizes));
-    if (__builtin_add_overflow(total, size, &total)) total = -1;
-    if (total < 0) break;
-  }
-  if (total != tensor->size(d))
-    fail("split_with_sizes expects split_sizes to sum exactly to ", tensor->size(d),
-         " (input tensor's size at dimension ", d, "), but got split_sizes=", to_string(split_sizes));
-  return split_at(tensor, split_sizes, d, kind);
-}
-
-Object split(PyObject* input, PyObject* split_size, int64_t dim) {
+Object split(Tensor* input, PyObject* split_size, int64_t dim) {
   if (PyTuple_Check(split_size) || PyList_Check(split_size))
     return split_with_sizes(input, Arg{split_size, "split_with_sizes", "split_sizes"}, dim);
-  Tensor* tensor = Arg{input, "split", "input"};
-  int64_t size = Arg{split_size, "split", "split_size"};
-  int d = dim_to_split(tensor, dim, "split");
-  if (size < 0) fail("split expects split_size be non-negative, but got split_size=", size);
-  if (size == 0 && tensor->size(d) != 0)
-    fail("split_size can only be 0 if dimension size is 0, but got dimension size of ", tensor->size(d));
-  return split_evenly(tensor, size, d);
+  return split_as(input, Arg{split_size, "split", "split_size"}, dim, split_node);
+}
+Object split_copy(Tensor* input, int64_t split_size, int64_t dim) {
+  return split_as(input, split_size, dim, split_copy_node);
+}
+Object unsafe_split(Tensor* input, int64_t split_size, int64_t dim) {
+  return split_as(input, split_size, dim, unsafe_split_node);
 }
 
-Object chunk(PyObject* input, int64_t chunks, int64_t dim) {
-  Tensor* tensor = Arg{input, "chunk", "input"};
-  int d = dim_to_split(tensor, dim, "chunk");
-  if (chunks <= 0) fail("chunk expects `chunks` to be greater than 0, got: ", chunks);
-  int64_t size = tensor->size(d);
-  if (size > 0) return split_evenly(tensor, size / chunks + (size % chunks != 0), d);
-  // Nothing to share out: as many empty pieces as were asked for.
-  static const PiecesKind kind("SplitWithSizesBackward0", "cat");
-  return split_at(tensor, std::vector<int64_t>(chunks), d, kind);
+Object chunk(Tensor* input, int64_t chunks, int64_t dim) {
+  return chunk_as(input, chunks, dim, split_node, split_with_sizes_node);
+}
+Object unsafe_chunk(Tensor* input, int64_t chunks, int64_t dim) {
+  return chunk_as(input, chunks, dim, unsafe_split_node, unsafe_split_with_sizes_node);
 }
 
 }  // namespace adjoint::ops

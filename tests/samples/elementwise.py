@@ -32,6 +32,9 @@ DOMAINS = {
     "asin": (-0.9, 0.9),
     "atanh": (-0.9, 0.9),
     "addcdiv": [(-2.0, 2.0), (-2.0, 2.0), (0.5, 2.0)],
+    "entr": (0.2, 2.0),
+    "ndtri": (0.1, 0.9),
+    "xlog1py": [(-2.0, 2.0), (-0.7, 3.0)],
     "bitwise_left_shift": [(-3.0, 3.0), (0.0, 3.0)],
     "bitwise_right_shift": [(-9.0, 9.0), (0.0, 3.0)],
     "digamma": (0.3, 4.0),
@@ -89,6 +92,17 @@ ONLY = {
         Sample(T(2, 3), T(3), T(2, 1, low=0.5), value=2),
         Sample(T(), T(), T(low=0.5)),
     ],
+    # torch's own half computes in halves at each step; its Airy function is good to six digits.
+    "ndtr": [
+        Sample(T(2, 3)).options(edits=False),
+        Sample(T(0, 3)).options(edits=False),
+        Sample(T(values=SPECIAL, grad=False)),
+    ],
+    "airy_ai": [Sample(T(2, 3, low=-1.0, high=1.0, grad=False)).options(dtypes=("float64", "float32", "int64"))],
+    # No derivative by the first argument.
+    "igamma": [Sample(T(2, 3, low=0.3, high=4.0, grad=False), T(2, 3, low=0.3, high=4.0))],
+    "igammac": [Sample(T(2, 3, low=0.3, high=4.0, grad=False), T(2, 3, low=0.3, high=4.0))],
+    "zeta": [Sample(T(2, 3, low=1.3, high=4.0, grad=False), T(2, 3, low=0.3, high=4.0))],
     "heaviside": [
         Sample(T(2, 3, grad=False), T(2, 3, grad=False)).options(dtypes=ALL),
         Sample(T(values=SPECIAL, grad=False), T(1, grad=False)),

@@ -113,6 +113,11 @@ SAMPLES = {
         Sample(T(3), 0, 0, 1),
         Sample(T(), 0, 1, 1),
     ],
+    "Tensor.set_": [
+        Sample(T(3, dtype="int64"), T(2, 2, dtype="int64")),
+        Sample(T(3, dtype="int64"), T(6, dtype="int64"), 1, (2, 2), (2, 1)),
+        Sample(T(3, dtype="int64")),
+    ],
     "as_strided": [
         Sample(T(3, 4), (2, 2), (4, 1)).options(layouts=False),
         Sample(T(3, 4), (2, 2), (1, 2), 3).options(layouts=False),

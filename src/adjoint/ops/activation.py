@@ -2,6 +2,7 @@
 
 from .language import (
     abs,
+    clamp_max,
     composite,
     elementwise,
     erf,
@@ -26,7 +27,8 @@ SELU_SCALE = 1.0507009873554805
 
 elementwise("relu(input)", lambda input: maximum(input, 0),
             types="integer",
-            input=lambda g, out: where(out <= 0, 0, g))
+            # 0 as a multiple of the result: the gradient requires grad again, as in torch.
+            input=lambda g, out: where(out <= 0, out * 0, g))
 elementwise("relu6(input)", lambda input: minimum(maximum(input, 0), 6),
             types="integer", namespace="nn.functional", node="HardtanhBackward0", method=False,
             input=lambda g, input: where((input > 0) & (input < 6), g, 0))
@@ -38,26 +40,25 @@ elementwise("hardtanh(input, min_val=-1.0, max_val=1.0)",
             lambda input, min_val, max_val: minimum(maximum(input, min_val), max_val),
             types="integer", namespace="nn.functional", method=False,
             input=lambda g, input, min_val, max_val: where((input > min_val) & (input < max_val), g, 0))
-elementwise("threshold(input, threshold, value)",
+# threshold() itself, whose numbers have no defaults, is in activation_choice.py.
+elementwise("threshold_at(input, threshold=0.0, value=0.0)",
             lambda input, threshold, value: where(input <= threshold, value, input),
-            types="integer", namespace="nn.functional", method=False,
-            input=lambda g, input, threshold: where(input <= threshold, 0, g),
-            threshold=None,
-            value=None)
+            types="integer", node="ThresholdBackward0", function=False, method=False,
+            input=lambda g, input, threshold: where(input <= threshold, 0, g))
 
 # Below zero the exponent is clamped so that gradients of the gradient never meet inf * 0.
 elementwise("elu(input, alpha=1.0)",
             lambda input, alpha: where(input > 0, input, alpha * expm1(input)),
             namespace="nn.functional", method=False,
-            input=lambda g, input, alpha: where(input > 0, g, g * alpha * exp(minimum(input, 0))))
+            input=lambda g, input, alpha: where(input > 0, g, g * alpha * exp(clamp_max(input, 0))))
 elementwise("selu(input)",
             lambda input: SELU_SCALE * where(input > 0, input, SELU_ALPHA * expm1(input)),
             node="EluBackward0", method=False,
-            input=lambda g, input: SELU_SCALE * where(input > 0, g, g * SELU_ALPHA * exp(minimum(input, 0))))
+            input=lambda g, input: SELU_SCALE * where(input > 0, g, g * SELU_ALPHA * exp(clamp_max(input, 0))))
 elementwise("celu(input, alpha=1.0)",
             lambda input, alpha: where(input > 0, input, alpha * expm1(input / alpha)),
             method=False,
-            input=lambda g, input, alpha: where(input > 0, g, g * exp(minimum(input, 0) / alpha)))
+            input=lambda g, input, alpha: where(input > 0, g, g * exp(clamp_max(input, 0) / alpha)))
 
 elementwise("logsigmoid(input)", lambda input: minimum(input, 0) - log1p(exp(-abs(input))),
             namespace="nn.functional", node="LogSigmoidBackward0", method=False,
@@ -69,6 +70,17 @@ elementwise("softplus(input, beta=1.0, threshold=20.0)",
 elementwise("silu(input)", lambda input: input / (1 + exp(-input)),
             types="complex", namespace="nn.functional", method=False,
             input=lambda g, input: g * (sigmoid(input) * (1 + input * (1 - sigmoid(input)))).conj())
+
+
+elementwise("prelu_kernel(input, weight)", lambda input, weight: where(input > 0, input, weight * input),
+            numbers="", inplace=False, out=False, function=False, method=False,
+            input=lambda g, input, weight: where(input > 0, g, weight * g),
+            weight=lambda g, input: where(input > 0, 0, input * g))
+# Noise is the slope below zero, one for each element.
+elementwise("rrelu_with_noise(input, noise)", lambda input, noise: where(input > 0, input, input * noise),
+            numbers="", out=False, function=False, method=False,
+            input=lambda g, input, noise: where(input > 0, g, g * noise),
+            noise=None)
 
 
 def mish_slope(input):

@@ -1,7 +1,9 @@
 """Arithmetic: sums, products, quotients, remainders, powers and absolute values."""
 
+from .. import _C
 from .language import (
     abs,
+    composite,
     conj,
     copysign,
     elementwise,
@@ -23,11 +25,11 @@ from .language import (
 # fmt: off
 
 elementwise("add(input, other, *, alpha=1)", lambda input, other, alpha: input + alpha * other,
-            types="complex integer bool",
+            types="complex integer bool", numbers="all",
             input=lambda g: g,
             other=lambda g, alpha: g * conj(alpha))
 elementwise("sub(input, other, *, alpha=1)", lambda input, other, alpha: input - alpha * other,
-            types="complex integer", alias=("subtract",),
+            types="complex integer", numbers="all", alias=("subtract",),
             input=lambda g: g,
             other=lambda g, alpha: -g * conj(alpha))
 elementwise("rsub(input, other, *, alpha=1)", lambda input, other, alpha: other - alpha * input,
@@ -35,11 +37,11 @@ elementwise("rsub(input, other, *, alpha=1)", lambda input, other, alpha: other 
             input=lambda g, alpha: -g * conj(alpha),
             other=lambda g: g)
 elementwise("mul(input, other)", lambda input, other: input * other,
-            types="complex integer bool", alias=("multiply",),
+            types="complex integer bool", numbers="all", alias=("multiply",),
             input=lambda g, other: g * conj(other),
             other=lambda g, input: g * conj(input))
 elementwise("div(input, other)", lambda input, other: input / other,
-            types="complex", promote="float", alias=("divide", "true_divide"),
+            types="complex", promote="float", numbers="all", alias=("divide", "true_divide"),
             input=lambda g, other: g / conj(other),
             other=lambda g, input, other: -g * conj(input / other / other))
 elementwise("neg(input)", lambda input: -input,
@@ -58,15 +60,15 @@ elementwise("squared(input)", lambda input: input * input,
 
 # Quotients rounded to integers are constant between their steps.
 elementwise("floor_divide(input, other)", lambda input, other: floor_divide(input, other),
-            types="integer", integers="divisor",
+            types="integer", integers="divisor", numbers="all",
             input=lambda g: zeros_like(g),
             other=lambda g: zeros_like(g))
 elementwise("trunc_divide(input, other)", lambda input, other: trunc_divide(input, other),
-            types="integer", integers="divisor", function=False, method=False, inplace=False, out=False,
+            types="integer", integers="divisor", numbers="all", function=False, method=False, inplace=False, out=False,
             input=lambda g: zeros_like(g),
             other=lambda g: zeros_like(g))
 elementwise("remainder(input, other)", lambda input, other: remainder(input, other),
-            types="integer", integers="divisor",
+            types="integer", integers="divisor", numbers="input other",
             node="RemainderBackward1", number_nodes={"other": "RemainderBackward0"},
             input=lambda g: g,
             other=lambda g, input, other: -g * floor_divide(input, other))
@@ -77,7 +79,7 @@ elementwise("fmod(input, other)", lambda input, other: fmod(input, other),
 
 # d(a^b) = b a^(b-1) da + a^b log(a) db; a zero exponent and a zero base get the limits that keep gradients finite.
 elementwise("pow(input, exponent)", lambda input, exponent: input**exponent,
-            types="complex integer bool", integers="exponent",
+            types="complex integer bool", integers="exponent", numbers="input exponent",
             node="PowBackward1", number_nodes={"exponent": "PowBackward0", "input": "PowBackward2"},
             input=lambda g, input, exponent: where(exponent == 0, 0, g * conj(exponent * input ** (exponent - 1))),
             exponent=lambda g, input, exponent, out: where(
@@ -98,6 +100,7 @@ elementwise("copysign(input, other)", lambda input, other: copysign(input, other
             input=lambda g, input, other: where(input == 0, 0, where(signbit(input) == signbit(other), g, -g)),
             other=lambda g: zeros_like(g))
 elementwise("hypot(input, other)", lambda input, other: hypot(input, other),
+            numbers="",
             input=lambda g, input, out: g * (input / out),
             other=lambda g, other, out: g * (other / out))
 
@@ -105,19 +108,34 @@ elementwise("hypot(input, other)", lambda input, other: hypot(input, other),
 elementwise("lerp(input, end, weight)",
             lambda input, end, weight: where(
                 abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
-            types="complex", node="LerpBackward1", number_nodes={"weight": "LerpBackward0"},
+            types="complex", node="LerpBackward1", number_nodes={"weight": "LerpBackward0"}, numbers="weight",
             input=lambda g, weight: g * conj(1 - weight),
             end=lambda g, weight: g * conj(weight),
             weight=lambda g, input, end: g * conj(end - input))
 elementwise("addcmul(input, tensor1, tensor2, *, value=1)",
             lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
-            types="complex integer",
+            types="complex integer", numbers="",
             input=lambda g: g,
             tensor1=lambda g, tensor2, value: g * conj(value * tensor2),
             tensor2=lambda g, tensor1, value: g * conj(value * tensor1))
 elementwise("addcdiv(input, tensor1, tensor2, *, value=1)",
             lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
-            types="complex",
+            types="complex", numbers="",
             input=lambda g: g,
             tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
             tensor2=lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / tensor2 / tensor2))
+
+# fmt: on
+
+
+@composite
+def positive(input):
+    """The tensor itself.
+
+    >>> import adjoint as torch
+    >>> torch.positive(torch.tensor([-1.0]))
+    tensor([-1.])
+    """
+    if input.dtype == _C.bool:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input

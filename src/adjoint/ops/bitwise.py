@@ -4,9 +4,14 @@ from .language import elementwise
 
 # fmt: off
 
-elementwise("bitwise_and(input, other)", lambda input, other: input & other, types="only integer bool")
-elementwise("bitwise_or(input, other)", lambda input, other: input | other, types="only integer bool")
-elementwise("bitwise_xor(input, other)", lambda input, other: input ^ other, types="only integer bool")
+elementwise("bitwise_and(input, other)", lambda input, other: input & other, types="only integer bool",
+            numbers="input other")
+elementwise("bitwise_or(input, other)", lambda input, other: input | other, types="only integer bool",
+            numbers="input other")
+elementwise("bitwise_xor(input, other)", lambda input, other: input ^ other, types="only integer bool",
+            numbers="input other")
 elementwise("bitwise_not(input)", lambda input: ~input, types="only integer bool")
-elementwise("bitwise_left_shift(input, other)", lambda input, other: input << other, types="only integer")
-elementwise("bitwise_right_shift(input, other)", lambda input, other: input >> other, types="only integer")
+elementwise("bitwise_left_shift(input, other)", lambda input, other: input << other, types="only integer",
+            numbers="input other")
+elementwise("bitwise_right_shift(input, other)", lambda input, other: input >> other, types="only integer",
+            numbers="input other")

@@ -1,6 +1,61 @@
-"""Complex numbers: conjugates. (real, imag and view_as_real are views; abs, angle and sgn are elementwise.)"""
+"""Complex numbers from their parts, and conjugates. (real, imag and view_as_real are views; abs, angle and sgn are
+elementwise.)"""
 
-from .language import composite, conj_physical
+from .. import _C
+from .language import complex_parts, composite, conj_physical, cos, imag, op, real, sin
+
+# fmt: off
+
+op("complex_parts(real, imag)", kernel="complex", node="ComplexBackward0", function=False, method=False, out=True,
+   real=lambda g: real(g),
+   imag=lambda g: imag(g))
+
+
+def _polar(abs, angle):
+    for place, (name, value) in enumerate((("abs", abs), ("angle", angle))):
+        if not isinstance(value, _C.Tensor):
+            kind = type(value).__name__
+            raise TypeError(f"polar(): argument '{name}' (position {place + 1}) must be Tensor, not {kind}")
+    return complex_parts(abs * cos(angle), abs * sin(angle))
+
+
+def _unit(angle):
+    return complex_parts(cos(angle), sin(angle))
+
+
+op("polar(abs, angle)", forward=_polar, method=False, out=True,
+   abs=lambda g, angle: real(g * conj_physical(_unit(angle))),
+   angle=lambda g, out: imag(g * conj_physical(out)),
+   doc="The complex tensor with these absolute values and angles.")
+
+# fmt: on
+
+
+@composite(method=False, name="complex")
+def complex_function(real, imag, *, out=None):
+    """The complex tensor with these real and imaginary parts.
+
+    >>> import adjoint as torch
+    >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
+    tensor([1.+2.j])
+    """
+    wanted = _C.complex128 if getattr(real, "dtype", None) == _C.float64 else _C.complex64
+    if out is not None and out.dtype != wanted:
+        raise RuntimeError(
+            f"Expected object of scalar type {wanted} but got scalar type {out.dtype} for argument 'out'"
+        )
+    return complex_parts(real, imag, out=out)
+
+
+@composite
+def isreal(input):
+    """Whether the imaginary part is zero.
+
+    >>> import adjoint as torch
+    >>> torch.isreal(torch.tensor([1.0, 1j]))
+    tensor([ True, False])
+    """
+    return imag(input) == 0 if input.is_complex() else input.new_ones(input.shape, dtype=_C.bool)
 
 
 @composite

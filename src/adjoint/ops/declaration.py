@@ -86,12 +86,21 @@ class Declaration:
     operands    elementwise: the arguments without default, each a tensor or a number
     params      elementwise: the arguments with a numeric default, passed to kernels as scalars
     rules       rule (or None: not differentiable) by argument name
+    refusals    the error of a backward that asks for the gradient, given in a rule's place, by argument name
     uses        names that each rule's parameters ask for, by argument name
     derived     elementwise: True when the rules are to be derived from the expression
 
     Options that need a word: `inplace` adds the form with a trailing underscore ("only": nothing but that form);
+    `inplace_node` is the node's name in that form, where it differs; `uniform`: the results are all equal, so that
+    in-place targets may have elements that share memory;
+    `out` adds the keyword out= ("exact": of the result's type only; "apart": not in the memory of an argument;
+    "exact apart": both);
     `varargs` names the argument that takes all further positional arguments as a tuple;
     `number_nodes` gives the node's name when an argument is a number, not a tensor: {"exponent": "PowBackward0"};
+    `numbers` names the operands that may be numbers, by default all but the first; "all" is for the operators of
+    arithmetic, which take numbers only, too;
+    a rule that returns a tuple gives the gradients of its argument and of those after it, whose rules are not asked;
+    `gradient=False` is for what torch does not differentiate: the result never requires grad;
     `integers` says that, among integers, the last operand is a "divisor" (not zero) or an "exponent" (not negative).
     """
 
@@ -104,7 +113,9 @@ class Declaration:
         "expression",
         "forward",
         "function",
+        "gradient",
         "inplace",
+        "inplace_node",
         "integers",
         "jvp",
         "kernel",
@@ -115,16 +126,19 @@ class Declaration:
         "namespace",
         "node",
         "number_nodes",
+        "numbers",
         "operands",
         "out",
         "outputs",
         "params",
         "positional",
         "promote",
+        "refusals",
         "result",
         "rules",
         "signature",
         "types",
+        "uniform",
         "uses",
         "varargs",
     )
@@ -143,11 +157,15 @@ class Declaration:
         types="",
         node=None,
         number_nodes=None,
+        numbers=None,
+        gradient=True,
         integers=None,
         varargs=None,
         linear=False,
         jvp=None,
         inplace=None,
+        inplace_node=None,
+        uniform=False,
         out=None,
         method=True,
         function=True,
@@ -168,11 +186,15 @@ class Declaration:
         self.types = resolve_types(types)
         self.node = node or node_name(self.name)
         self.number_nodes = number_nodes or {}
+        self.numbers = numbers
+        self.gradient = gradient
         self.integers = integers
         self.varargs = varargs
         self.linear = linear
         self.jvp = jvp
         self.inplace = kind == "elementwise" and result != "real" if inplace is None else inplace
+        self.inplace_node = inplace_node
+        self.uniform = uniform
         self.out = kind == "elementwise" if out is None else out
         self.method = method
         self.function = function
@@ -190,8 +212,9 @@ class Declaration:
 
     def set_rules(self, rules):
         """Takes the rules by argument name, and notes what each of them asks for."""
-        self.rules = rules
-        self.uses = {argument: parameter_names(rule) for argument, rule in rules.items() if rule is not None}
+        self.refusals = {argument: rule for argument, rule in rules.items() if isinstance(rule, str)}
+        self.rules = {argument: None if argument in self.refusals else rule for argument, rule in rules.items()}
+        self.uses = {argument: parameter_names(rule) for argument, rule in self.rules.items() if rule is not None}
 
     @property
     def result_type(self):
@@ -224,7 +247,7 @@ class Declaration:
     @property
     def differentiable(self):
         """Whether results can carry a gradient at all."""
-        return self.result != "bool" and bool(self.types & {"float", "complex"})
+        return self.gradient and self.result != "bool" and bool(self.types & {"float", "complex"})
 
     def fail(self, problem):
         """Raises a DeclarationError about this declaration."""
@@ -254,6 +277,10 @@ class Declaration:
     def _check_elementwise(self):
         self.operands = tuple(name for name in self.arguments if name not in self.defaults)
         self.params = tuple(name for name in self.arguments if name in self.defaults)
+        self.numbers = self.operands[1:] if self.numbers is None else tuple(self.numbers.split())
+        for name in self.numbers:
+            if name not in (*self.operands, "all"):
+                self.fail(f"numbers names {name!r}; operands are {', '.join(self.operands)}")
         for name in self.params:
             if not isinstance(self.defaults[name], int | float | complex):
                 self.fail(f"the default of {name!r} must be a number; came {self.defaults[name]!r}")
@@ -272,7 +299,7 @@ class Declaration:
             for name, rule in self.rules.items():
                 if rule is not None:
                     self.fail(f"a rule for {name!r} is given, but the results can carry no gradient; remove it")
-            self.rules = dict.fromkeys(self.operands)
+            self.rules = dict.fromkeys(self.operands) if self.gradient else {}
         elif not self.rules:
             self.derived = True
         else:

@@ -1,6 +1,7 @@
 """Division with a choice of rounding: div() by name, over the ops that `/` and `//` call."""
 
-from .language import _publish, floor_divide, trunc_divide
+from .. import _C
+from .language import _publish, floor_divide, reciprocal, result_type, trunc, trunc_divide
 from .language import div as true_divide
 from .language import div_ as true_divide_
 
@@ -12,6 +13,9 @@ def _rounded(input, other, rounding_mode):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
+    # torch rounds the quotient of halves before it cuts it.
+    if rounding_mode == "trunc" and result_type(input, other) in (_C.float16, _C.bfloat16):
+        return trunc(true_divide(input, other))
     return ROUNDED[rounding_mode](input, other)
 
 
@@ -43,3 +47,11 @@ def div_(input, other, *, rounding_mode=None):
 # Published over the plain op, which rules and operators go on calling.
 _publish("div", div, "", True, True, ("divide",))
 _publish("div_", div_, "", True, True, ("divide_",))
+
+
+def __rdiv__(input, other):
+    """The quotient other / input."""
+    return reciprocal(input) * other
+
+
+_publish("__rdiv__", __rdiv__, "", True, False, ())

@@ -58,19 +58,20 @@ elementwise("logaddexp(input, other)",
             lambda input, other: where(
                 input == other, input + LN2, where(
                     real(input) < real(other), other + log1p(exp(input - other)), input + log1p(exp(other - input)))),
-            types="complex", inplace=False,
+            types="complex", numbers="", inplace=False,
             input=lambda g, input, other: g * conj(sigmoid(input - other)),
             other=lambda g, input, other: g * conj(sigmoid(other - input)))
 elementwise("logaddexp2(input, other)",
             lambda input, other: where(
                 input == other, input + 1, maximum(input, other) + log1p(exp2(-abs(input - other))) / LN2),
-            inplace=False,
+            numbers="", inplace=False,
             input=lambda g, input, other: g * sigmoid((input - other) * LN2),
             other=lambda g, input, other: g * sigmoid((other - input) * LN2))
 
 # x log y, where 0 log y is 0 for every y but nan.
 elementwise("xlogy(input, other)",
             lambda input, other: where(isnan(other), NAN, where(input == 0, 0, input * log(other))),
-            promote="float", number_nodes={"input": "XlogyBackward1", "other": "XlogyBackward2"},
+            promote="float", numbers="input other",
+            number_nodes={"input": "XlogyBackward1", "other": "XlogyBackward2"},
             input=lambda g, input, other: where((input == 0) & (other <= 0), 0, g * log(other)),
             other=lambda g, input, other: g * (input / other))

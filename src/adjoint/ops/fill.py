@@ -9,11 +9,11 @@ op("fill(input, value)", kernel="filled", node="FillBackward1", number_nodes={"v
    value=lambda g: sum(g),
    doc="A tensor of the input's shape with the same value everywhere.")
 # fill_() under the names of torch's nodes.
-op("overwrite(input, value)", kernel="filled", inplace="only", method=False, function=False,
+op("overwrite(input, value)", kernel="filled", inplace="only", uniform=True, method=False, function=False,
    node="FillBackward3", number_nodes={"value": "FillBackward2"},
    input=lambda g: zeros_like(g),
    value=lambda g: sum(g))
 composite(overwrite_, name="fill_")
-op("zero(input)", kernel="zeroed", inplace="only", node="ZeroBackward0",
+op("zero(input)", kernel="zeroed", inplace="only", uniform=True, node="ZeroBackward0",
    input=lambda g: zeros_like(g),
    doc="A tensor of the input's shape with zeros everywhere.")

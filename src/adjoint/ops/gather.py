@@ -27,7 +27,7 @@ _INTERNAL = {"function": False, "method": False}
 
 # ---- Elements along a dimension
 
-op("gather(input, dim, index, *, sparse_grad=False)", kernel="gather", linear=True, out=True,
+op("gather(input, dim, index, *, sparse_grad=False)", kernel="gather", linear=True, out="exact apart",
    input=lambda g, input_meta, dim, index: _gather_backward(g, input_meta.shape, dim, index),
    doc="The elements that `index` names along a dimension.")  # fmt: skip
 op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear=True, **_INTERNAL,
@@ -81,21 +81,22 @@ def _extreme_gradients(g, input, dim, index, src, include_self, out):
 
 
 def _product_gradients(g, input, dim, index, src, include_self, out):
-    """The product of all the others: of the nonzero ones, unless another factor is zero too."""
+    """The product of all the others: by division, or where a factor is zero without that factor.
+
+    Of several zeros of `src` in one place each has gradient zero, of any order.
+    """
+
+    def at(reduced):
+        return reduced.gather(dim, index)
+
+    def product(input, src):
+        return scatter_reduce(input, dim, index, src, "prod", include_self=include_self)
+
     first, second = input == 0, src == 0
-    zeros = _added(first.to(g.dtype), dim, index, second.to(g.dtype), include_self)
-    rest = scatter_reduce(
-        input.masked_fill(first, 1), dim, index, src.masked_fill(second, 1), "prod", include_self=include_self
-    )
-
-    def gradient(g, factor, is_zero, zeros, rest):
-        others = where(is_zero, rest, rest / factor.masked_fill(is_zero, 1))
-        return where(zeros == is_zero, g * conj(others), 0)
-
-    return (
-        _kept(gradient(g, input, first, zeros, rest), dim, index, include_self),
-        gradient(g.gather(dim, index), src, second, zeros.gather(dim, index), rest.gather(dim, index)),
-    )
+    alone = second & (at(zeros_like(input).scatter_add(dim, index, second.to(input.dtype))) == 1)
+    by_input = where(first, product(input.masked_fill(first, 1), src), out / input.masked_fill(first, 1))
+    by_src = where(second, at(product(input, src.masked_fill(alone, 1))), at(out) / src.masked_fill(second, 1))
+    return _kept(g * conj(by_input), dim, index, include_self), at(g) * conj(by_src)
 
 
 _REDUCED = {
@@ -173,6 +174,8 @@ def take_along_dim(input, indices, dim=None, *, out=None):
             f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})"
         )
     dim %= input.ndim
+    if input.shape[dim]:
+        indices = indices.remainder(input.shape[dim])
     common = [max(a, b) if min(a, b) else 0 for a, b in zip(input.shape, indices.shape, strict=True)]
     input = input.expand([input.shape[d] if d == dim else size for d, size in enumerate(common)])
     indices = indices.expand([indices.shape[d] if d == dim else size for d, size in enumerate(common)])
@@ -198,9 +201,24 @@ op("index_fill(input, dim, index, value)", kernel="index_fill", inplace=True, no
    value=lambda g, dim, index: where(zeros_like(g, dtype=_C.bool).index_fill(dim, index, True), g, 0),
    doc="Fills the slices that a vector of indices names.")  # fmt: skip
 
+
+def _as_elements(index, dim, source):
+    """The index of slices as one of their elements, for scatter_reduce's rules."""
+    shape = [-1 if d == dim % source.ndim else 1 for d in range(source.ndim)]
+    return index.long().reshape(shape).expand(source.shape)
+
+
+op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", kernel="index_reduce", inplace=True,
+   out=True,
+   input=lambda g, input, dim, index, source, reduce, include_self, out:
+       _REDUCED[reduce](g, input, dim, _as_elements(index, dim, source), source, include_self, out)[0],
+   source=lambda g, input, dim, index, source, reduce, include_self, out:
+       _REDUCED[reduce](g, input, dim, _as_elements(index, dim, source), source, include_self, out)[1],
+   doc="Joins the slices of `source` with those that a vector of indices names.")  # fmt: skip
+
 # ---- Elements of the flattened tensor
 
-op("take(input, index)", kernel="take", linear=True, out=True,
+op("take(input, index)", kernel="take", linear=True, out="exact apart",
    input=lambda g, input_meta, index: g.new_zeros(input_meta.shape).put(index, g, True),
    doc="The elements at these places of the flattened tensor.")  # fmt: skip
 op("put(input, index, source, accumulate=False)", kernel="put", inplace=True,

@@ -20,11 +20,11 @@ from .language import (
 
 
 def _cat_rule(g, tensors_meta, dim):
-    """Each tensor's stretch of the gradient; tensors of size [0] took no part."""
+    """Each tensor's stretch of the gradient; tensors of size [0] gave nothing."""
     parts, start = [], 0
     for meta in tensors_meta:
         if meta.shape == (0,) and g.ndim != 1:
-            parts.append(None)
+            parts.append(g.new_zeros(0))
             continue
         length = meta.shape[dim]
         parts.append(g.narrow(dim, start, length))
@@ -52,7 +52,7 @@ def _several(name, tensors):
     return tensors
 
 
-@composite(method=False)
+@composite(method=False, out=True)
 def hstack(tensors):
     """Tensors side by side: along the second dimension (vectors: the first).
 
@@ -65,7 +65,7 @@ def hstack(tensors):
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-@composite(method=False, alias=("row_stack",))
+@composite(method=False, out=True, alias=("row_stack",))
 def vstack(tensors):
     """Tensors one below the other; vectors count as rows.
 
@@ -77,7 +77,7 @@ def vstack(tensors):
     return cat(atleast_2d(_several("vstack", tensors)), 0)
 
 
-@composite(method=False)
+@composite(method=False, out=True)
 def dstack(tensors):
     """Tensors one behind the other, along the third dimension.
 
@@ -88,7 +88,7 @@ def dstack(tensors):
     return cat(atleast_3d(_several("dstack", tensors)), 2)
 
 
-@composite(method=False)
+@composite(method=False, out=True)
 def column_stack(tensors):
     """Tensors side by side, vectors as columns.
 

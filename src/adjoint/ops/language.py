@@ -5,6 +5,8 @@ other ops. Every other name imported from here is an op, composite or creation f
 declared later. (When the package is built, tools/generate.py puts a symbolic twin in this module's place.)
 """
 
+import functools as _functools
+
 from .. import _C
 from . import declaration as _declaration
 
@@ -15,7 +17,8 @@ METHODS = []  # (name, callable): methods of Tensor
 
 
 def _publish(name, target, namespace, method, function, alias):
-    for spelled in (name, *alias):
+    # linalg_norm is torch.linalg.norm: the prefix tells it from torch.norm.
+    for spelled in (name.removeprefix(f"{namespace}_") if namespace else name, *alias):
         if function:
             PUBLIC.append((namespace, spelled, target))
         if method:
@@ -37,7 +40,8 @@ def _register(item):
     if item.inplace:
         names = [f"{alias}_" for alias in item.alias]
         in_place = _C.op_object(f"{item.name}_")
-        _publish(f"{item.name}_", in_place, item.namespace, method, item.function, names)
+        function = item.function and item.kind != "view"
+        _publish(f"{item.name}_", in_place, item.namespace, method, function, names)
     return target
 
 
@@ -56,17 +60,59 @@ def view(signature, **options):
     return _register(_declaration.view(signature, **options))
 
 
-def composite(function=None, *, method=True, function_=True, namespace="", alias=(), name=None):
-    """Publishes a Python function of other ops under its own name, as a function and a method."""
+def composite(function=None, *, out=False, inplace=False, name=None, **where):
+    """Publishes a Python function of other ops under its own name, as a function and a method.
+
+    `out` adds the keyword out= ("exact": of the result's type only), `inplace` the form with a trailing underscore;
+    `where` is as for _publish_composite.
+    """
     if function is None:
-        return lambda function: composite(
-            function, method=method, function_=function_, namespace=namespace, alias=alias, name=name
-        )
+        return lambda function: composite(function, out=out, inplace=inplace, name=name, **where)
     public = name or function.__name__.rstrip("_")
-    COMPOSITES[public] = function
-    _C.set_composite(public, function)
-    _publish(public, function, namespace, method and not namespace, function_, alias)
+    if inplace:
+        names = [f"{alias}_" for alias in where.get("alias", ())]
+        _publish_composite(f"{public}_", _in_place(public, function), **{**where, "alias": names})
+    if out:
+        function = _with_out(public, function, out == "exact")
+    _publish_composite(public, function, **where)
     return function
+
+
+def _publish_composite(name, function, *, method=True, function_=True, namespace="", alias=()):
+    COMPOSITES[name] = function
+    _C.set_composite(name, function)
+    _publish(name, function, namespace, method and not namespace, function_, alias)
+
+
+def _with_out(name, function, exact):
+    """The function with the keyword out=."""
+
+    @_functools.wraps(function)
+    def call(*args, out=None, **kwargs):
+        return function(*args, **kwargs) if out is None else _C._call_out(name, function, args, kwargs, out, exact)
+
+    call.has_out = True
+    return call
+
+
+def _in_place(name, function):
+    """The form of a function that writes its result into its first argument."""
+
+    def call(input, *args, **kwargs):
+        result = function(input, *args, **kwargs)
+        if result.shape != input.shape:
+            raise RuntimeError(
+                f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
+        if not _C.can_cast(result.dtype, input.dtype):
+            raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {input.dtype}")
+        return input.copy_(result)
+
+    call.__name__ = call.__qualname__ = f"{name}_"
+    call.__module__ = function.__module__
+    call.__doc__ = f"In-place version of {name}()."
+    call.__wrapped__ = function
+    return call
 
 
 def conj(value):

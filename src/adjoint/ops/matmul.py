@@ -2,12 +2,14 @@
 
 from math import prod
 
+from .. import _C
 from .language import (
     Tensor,
     _folded_back,
     _matmul_out,
     _squeezed_row,
     _unsafe_view,
+    addmm,
     bmm,
     bmm_nt,
     bmm_tn,
@@ -25,6 +27,7 @@ from .language import (
     mv_t,
     op,
 )
+from .language import bool as bool_type
 
 _INTERNAL = {"function": False, "method": False}
 
@@ -111,7 +114,16 @@ def _for_each(g, batch):
 
 
 def _addr(input, vec1, vec2, beta, alpha):
-    product = outer(vec1, vec2) * alpha
+    for label, factor in (("beta", beta), ("alpha", alpha)):
+        if isinstance(factor, float) and not (input.is_floating_point() or input.is_complex()):
+            raise RuntimeError(f"For integral input tensors, argument {label} must not be a floating point number.")
+    if input.dtype == vec1.dtype == vec2.dtype and vec1.ndim == vec2.ndim == 1 and input.dtype != bool_type:
+        return addmm(input, vec1.unsqueeze(1), vec2.unsqueeze(0), beta=beta, alpha=alpha)
+    product = outer(vec1, vec2)
+    if product.dtype == input.dtype == bool_type:
+        product = product & bool(alpha)
+        return product | input.expand(product.shape) if beta else product
+    product = product * alpha
     return product + input.expand(product.shape) * beta if beta != 0 else product
 
 
@@ -194,7 +206,7 @@ def matmul(input, other, *, out=None):
 composite(matmul, namespace="linalg")
 
 
-@composite(alias=("ger",))
+@composite(out=True, alias=("ger",))
 def outer(input, vec2):
     """The products of each element of one vector with each of another.
 
@@ -209,7 +221,7 @@ def outer(input, vec2):
     return input.unsqueeze(1) * vec2
 
 
-@composite
+@composite(out=True)
 def inner(input, other):
     """The dot products of the rows of one tensor with the rows of another.
 
@@ -248,13 +260,15 @@ op("mm_t_conj(input, mat2)", kernel="mm_t_conj", node="MmBackward0", **_INTERNAL
 
 
 @composite(namespace="nn.functional")
-def linear(input, weight, bias=None):
+def linear(input, weight, bias=None, *, out=None):
     """input @ weight.T + bias, over the last dimension of the input.
 
     >>> import adjoint as torch
     >>> torch.nn.functional.linear(torch.ones(1, 2), torch.eye(2), torch.tensor([0.0, 1.0]))
     tensor([[1., 2.]])
     """
+    if out is not None:
+        return _C._call_out("linear", linear, (input, weight, bias), {}, out, False)
     ndim = input.ndim
     if ndim == 2 and weight.ndim == 2:
         return linear_plain(input, weight) if bias is None else linear_biased(bias, input, weight)
@@ -299,7 +313,10 @@ def bilinear(input1, input2, weight, bias=None):
     return result if bias is None else result + bias
 
 
-@composite
+composite(bilinear, method=False)
+
+
+@composite(out=True)
 def kron(input, other):
     """The Kronecker product: each element of the input times all of the other tensor.
 
@@ -320,8 +337,8 @@ def kron(input, other):
 # ---- Contractions
 
 
-@composite(method=False)
-def tensordot(a, b, dims=2, out=None):
+@composite(out=True, method=False)
+def tensordot(a, b, dims=2):
     """The sums of products over several dimensions of two tensors: the last and first `dims`, or lists of them.
 
     >>> import adjoint as torch
@@ -345,7 +362,14 @@ def tensordot(a, b, dims=2, out=None):
     summed_a, kept_a = _split_dims(a, dims_a)
     summed_b, kept_b = _split_dims(b, dims_b)
     for dim_a, dim_b, x, y in zip(dims_a, dims_b, summed_a, summed_b, strict=True):
-        if a.shape[x] != b.shape[y]:
+        if a.shape[x] == b.shape[y]:
+            continue
+        # A dimension of one element counts as repeated.
+        if a.shape[x] == 1:
+            b = b.sum(y, keepdim=True, dtype=b.dtype)
+        elif b.shape[y] == 1:
+            a = a.sum(x, keepdim=True, dtype=a.dtype)
+        else:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[x]} in dim {dim_a} and second has "
                 f"size {b.shape[y]} in dim {dim_b}"
@@ -354,7 +378,7 @@ def tensordot(a, b, dims=2, out=None):
     depth = prod(a.shape[d] for d in summed_a)
     left = a.permute(kept_a + summed_a).reshape(prod(size_a), depth)
     right = b.permute(summed_b + kept_b).reshape(depth, prod(size_b))
-    return mm(left, right, out=out).reshape(size_a + size_b)
+    return mm(left, right).reshape(size_a + size_b)
 
 
 def _split_dims(tensor, dims):

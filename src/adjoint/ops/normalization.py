@@ -1,17 +1,33 @@
-"""Normalising: layer norm with its fused gradients, vectors of length one, angles between vectors."""
+"""Normalising over the last dimensions: layer norm with its fused gradients, rms norm; vectors of length one."""
 
-from .language import composite, layer_norm_input_grad, layer_norm_weight_grad, native_layer_norm, op, sum
+from .. import _C
+from .language import (
+    _layer_norm,
+    _layer_norm_gradients,
+    _publish,
+    _rms_norm,
+    _rms_norm_gradients,
+    composite,
+    layer_norm_input_grad,
+    layer_norm_weight_grad,
+    op,
+    rsqrt,
+)
 
 _INTERNAL = {"function": False, "method": False}
 
-op("native_layer_norm(input, normalized_shape, weight, bias, eps)", kernel="layer_norm",
-   outputs=("out", "mean", "rstd"), method=False,
+op("_layer_norm(input, normalized_shape, weight, bias, eps)", kernel="layer_norm",
+   outputs=("out", "mean", "rstd"), node="NativeLayerNormBackward0", **_INTERNAL,
    input=lambda g, input, normalized_shape, weight, mean, rstd, eps:
-       layer_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, normalized_shape, eps),
+       layer_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, normalized_shape, eps)
+       if _C.is_grad_enabled() else _layer_norm_gradients(g, input, mean, rstd, weight, normalized_shape),
    weight=lambda g, input, normalized_shape, mean, rstd, eps:
        layer_norm_weight_grad(g, input, mean.detach(), rstd.detach(), normalized_shape, eps),
-   bias=lambda g: g,
-   doc="(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions, and the statistics.")  # fmt: skip
+   bias=lambda g: g)  # fmt: skip
+
+# What a backward without a graph of its own takes, in one pass over the data.
+op("_layer_norm_gradients(grad, input, mean, rstd, weight, normalized_shape)", kernel="layer_norm_gradients",
+   gradient=False, **_INTERNAL)  # fmt: skip
 
 # mean and rstd are functions of the input: the rules below give the whole derivative with respect to it.
 # With n = (x - mean) rstd and b = g weight:  dx = rstd (b - mean(b) - n mean(b n)), which is symmetric as a map of b.
@@ -31,12 +47,44 @@ op("layer_norm_weight_grad(grad, input, mean, rstd, normalized_shape, eps)", ker
        layer_norm_input_grad(g * grad, input, mean, rstd, None, normalized_shape, eps))  # fmt: skip
 
 
+op("_rms_norm(input, normalized_shape, weight, eps)", kernel="rms_norm", outputs=("out", "rstd"),
+   node="FusedRmsNormBackward0", **_INTERNAL,
+   input=lambda g, input, normalized_shape, weight, rstd, eps:
+       _rms_input_grad(_weighted(g, weight), input, normalized_shape, eps)
+       if _C.is_grad_enabled() else _rms_norm_gradients(g, input, rstd, weight, normalized_shape),
+   weight=lambda g, input, normalized_shape, eps: g * _rms_normal(input, normalized_shape, eps)[0])  # fmt: skip
+op("_rms_norm_gradients(grad, input, rstd, weight, normalized_shape)", kernel="rms_norm_gradients", gradient=False,
+   **_INTERNAL)  # fmt: skip
+
+
+def _rms_normal(input, normalized_shape, eps):
+    """The input over the root of its mean square, and 1 / that root."""
+    rstd = rsqrt((input * input).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True) + eps)
+    return input * rstd, rstd
+
+
+def _rms_input_grad(b, input, normalized_shape, eps):
+    n, rstd = _rms_normal(input, normalized_shape, eps)
+    return rstd * (b - n * (b * n).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True))
+
+
+def torch_level(name):
+    """Publishes a function as torch.<name> where nn.functional has another of that name."""
+
+    def publish(function):
+        function.__name__ = function.__qualname__ = name
+        _publish(name, function, "", False, True, ())
+        return function
+
+    return publish
+
+
 def _weighted(value, weight):
     return value if weight is None else value * weight
 
 
 def _normal(input, normalized_shape, eps):
-    return native_layer_norm(input, normalized_shape, None, None, eps)[0]
+    return _layer_norm(input, normalized_shape, None, None, eps)[0]
 
 
 def _curvature(a, b, input, normalized_shape, eps):
@@ -55,7 +103,6 @@ def _curvature(a, b, input, normalized_shape, eps):
     return -bend / (input.var(dims, correction=0, keepdim=True) + eps)
 
 
-@composite(namespace="nn.functional")
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     """Shifts and scales each slice over the last dimensions to mean 0 and variance 1, then by weight and bias.
 
@@ -63,8 +110,70 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
     tensor([[-1.0000,  1.0000]])
     """
-    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-    return native_layer_norm(input, shape, weight, bias, eps)[0]
+    return _layer_norm(input, _sizes(normalized_shape), weight, bias, eps)[0]
+
+
+def _sizes(normalized_shape):
+    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+
+
+composite(layer_norm, namespace="nn.functional")
+
+
+@torch_level("layer_norm")
+def torch_layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
+    """nn.functional.layer_norm()"""
+    return layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+@composite(method=False)
+def native_layer_norm(input, normalized_shape, weight, bias, eps):
+    """Layer norm, and the mean and 1 / standard deviation of each slice.
+
+    >>> import adjoint as torch
+    >>> torch.native_layer_norm(torch.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1:]
+    (tensor([[2.]]), tensor([[1.]]))
+    """
+    result, mean, rstd = _layer_norm(input, _sizes(normalized_shape), weight, bias, eps)
+    if input.dtype.itemsize == 2 and (weight is None or weight.dtype == input.dtype):
+        mean, rstd = mean.to(input.dtype), rstd.to(input.dtype)
+    return result, mean.detach(), rstd.detach()
+
+
+@composite(method=False)
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """Divides each slice over the last dimensions by the root of its mean square, then multiplies by weight.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.rms_norm(torch.tensor([[1.0, 7.0]]), (2,))
+    tensor([[0.2000, 1.4000]])
+    """
+    shape = _sizes(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    if weight is not None and tuple(weight.shape) != shape:
+        raise RuntimeError(
+            "Expected weight to be of same shape as normalized_shape, but got weight of shape "
+            f"{list(weight.shape)} and normalized_shape = {list(shape)}"
+        )
+    if tuple(input.shape[-len(shape) :]) != shape:
+        sizes = ", ".join(map(str, shape))
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*{sizes}], but got input of "
+            f"size{list(input.shape)}"
+        )
+    if eps is None:
+        eps = 2.0**-52 if input.dtype in (_C.float64, _C.complex128) else 2.0**-23
+    if input.is_floating_point() and (weight is None or weight.dtype == input.dtype):
+        return _rms_norm(input, shape, weight, eps)[0]
+    result = _rms_normal(input, shape, eps)[0]
+    return result if weight is None else result * weight
+
+
+composite(rms_norm, namespace="nn.functional")
 
 
 @composite(namespace="nn.functional")
@@ -79,21 +188,19 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     return result if out is None else out.copy_(result)
 
 
-def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    """The cosine of the angle between vectors along a dimension.
+@composite(method=False)
+def norm_except_dim(v, pow=2, dim=0):
+    """The norms of the slices along one dimension, laid along it; of everything where `dim` is -1.
 
     >>> import adjoint as torch
-    >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
-    tensor([0.7071])
+    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [6.0, 8.0]]))
+    tensor([[ 5.],
+            [10.]])
     """
-
-    def unit(x):
-        return x / x.norm(2, dim, keepdim=True).clamp_min(eps)
-
-    if not (x1 + x2).is_floating_point():
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {(x1 + x2).dtype}")
-    return sum(unit(x1) * unit(x2), dim)
-
-
-for _namespace in ("", "nn.functional"):
-    composite(cosine_similarity, namespace=_namespace, method=False)
+    if dim == -1:
+        return v.norm(pow)
+    if dim == 0:
+        return v.contiguous().view(v.shape[0], -1).norm(pow, 1).view(v.shape[0], *[1] * (v.ndim - 1))
+    if dim == v.ndim - 1:
+        return v.contiguous().view(-1, v.shape[-1]).norm(pow, 0).view(*[1] * dim, v.shape[-1])
+    return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)

@@ -1,16 +1,21 @@
-"""Reductions: sums, products, extremes, means, variances and norms over some or all dimensions."""
+"""Reductions: sums, products, extremes, means and norms over some or all dimensions. (Variances: variance.py.)"""
 
 from .language import (
     Tensor,
     _logsumexp,
     abs,
+    amax,
+    amin,
     composite,
     conj,
     cumprod,
     exp,
     flip,
+    int64,
+    is_grad_enabled,
     isnan,
     keep_dims,
+    linalg_matrix_norm,
     log,
     max_all,
     max_dim,
@@ -29,13 +34,9 @@ from .language import (
     sgn,
     spread,
     squeeze,
-    std_dim,
-    std_mean_dim,
     sum_all,
     sum_dim,
     sum_to,
-    var_dim,
-    var_mean_dim,
     vector_norm,
     view,
     where,
@@ -46,7 +47,7 @@ _INTERNAL = {"function": False, "method": False}
 INF = float("inf")
 
 
-def _numpy_names(name, given, dim, keepdim):
+def numpy_names(name, given, dim, keepdim):
     """`dim` and `keepdim` out of NumPy's spellings axis= and keepdims=."""
     dim, keepdim = given.pop("axis", dim), given.pop("keepdims", keepdim)
     if given:
@@ -54,7 +55,7 @@ def _numpy_names(name, given, dim, keepdim):
     return dim, keepdim
 
 
-def _reduced_count(input_meta, g):
+def reduced_count(input_meta, g):
     """How many elements were joined into each element of the result."""
     return input_meta.numel() // (g.numel() or 1)
 
@@ -82,7 +83,7 @@ op("mean_all(input, *, dtype=None)", kernel="mean_all", node="MeanBackward0", li
    input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape))  # fmt: skip
 op("mean_dim(input, dim, keepdim=False, *, dtype=None)", kernel="mean", node="MeanBackward1", linear=True, out=True,
    **_INTERNAL,
-   input=lambda g, input_meta, dim: spread(g / _reduced_count(input_meta, g), input_meta.shape, dim))  # fmt: skip
+   input=lambda g, input_meta, dim: spread(g / reduced_count(input_meta, g), input_meta.shape, dim))  # fmt: skip
 
 
 @composite
@@ -94,7 +95,7 @@ def sum(input, dim=..., keepdim=False, *, dtype=None, out=None, **numpy):
     tensor([4., 6.])
     """
     if numpy:
-        dim, keepdim = _numpy_names("sum", numpy, dim, keepdim)
+        dim, keepdim = numpy_names("sum", numpy, dim, keepdim)
     if dim is ...:
         return sum_all(input, dtype=dtype, out=out)
     return sum_dim(input, dim, keepdim, dtype=dtype, out=out)
@@ -109,7 +110,7 @@ def mean(input, dim=..., keepdim=False, *, dtype=None, out=None, **numpy):
     tensor(3.)
     """
     if numpy:
-        dim, keepdim = _numpy_names("mean", numpy, dim, keepdim)
+        dim, keepdim = numpy_names("mean", numpy, dim, keepdim)
     if dim is ...:
         return mean_all(input, dtype=dtype, out=out)
     return mean_dim(input, dim, keepdim, dtype=dtype, out=out)
@@ -123,22 +124,18 @@ def sum_to_size(input, *size):
     >>> torch.ones(3, 4).sum_to_size(1, 4)
     tensor([[3., 3., 3., 3.]])
     """
-    return sum_to(input, size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+    size = tuple(size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+    if (size != input.shape or not size) and not (input.is_floating_point() or input.is_complex()):
+        input = input.to(int64)  # the type in which sum() adds integers
+    return sum_to(input, size)
 
 
-def _nansum(input, dim, keepdim, dtype):
-    if input.is_complex():
-        raise RuntimeError("nansum on CPU does not support complex inputs; sum the real and imaginary parts apart")
-    numbers = where(isnan(input), 0, input) if input.is_floating_point() else input
-    return sum_dim(numbers, dim, keepdim, dtype=dtype)
-
-
-op("nansum(input, dim=None, keepdim=False, *, dtype=None)", forward=_nansum, out=True,
+op("nansum(input, dim=None, keepdim=False, *, dtype=None)", kernel="nansum", out=True,
    input=lambda g, input, dim: where(isnan(input), 0, spread(g, input.shape, dim)),
    doc="The sum of the elements that are not nan.")  # fmt: skip
 
 
-@composite
+@composite(out=True)
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of the elements that are not nan.
 
@@ -170,10 +167,17 @@ def _products_of_others(x, dim):
     return before * flip(after, (dim,))
 
 
+def _prod_gradient(g, input, out, dim):
+    if not is_grad_enabled() and not bool((input == 0).any()):
+        return g * conj(out / input)
+    return g * conj(_products_of_others(input, dim))
+
+
 op("prod_all(input, *, dtype=None)", kernel="prod_all", node="ProdBackward0", out=True, **_INTERNAL,
-   input=lambda g, input: g * conj(_products_of_others(input.reshape(-1), 0)).reshape(input.shape))  # fmt: skip
+   input=lambda g, input, out: _prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape))  # fmt: skip
 op("prod_dim(input, dim, keepdim=False, *, dtype=None)", kernel="prod", node="ProdBackward1", out=True, **_INTERNAL,
-   input=lambda g, input, dim: keep_dims(g, dim, input.ndim) * conj(_products_of_others(input, dim)))  # fmt: skip
+   input=lambda g, input, out, dim:
+       _prod_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), dim))  # fmt: skip
 
 
 @composite
@@ -185,7 +189,7 @@ def prod(input, dim=..., keepdim=False, *, dtype=None, out=None, **numpy):
     tensor(24.)
     """
     if numpy:
-        dim, keepdim = _numpy_names("prod", numpy, dim, keepdim)
+        dim, keepdim = numpy_names("prod", numpy, dim, keepdim)
     if dim is ...:
         return prod_all(input, dtype=dtype, out=out)
     return prod_dim(input, dim, keepdim, dtype=dtype, out=out)
@@ -210,6 +214,11 @@ op("amin(input, dim=(), keepdim=False)", kernel="amin", out=True,
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
    doc="The least element over the given dimensions.")  # fmt: skip
 
+op("aminmax(input, *, dim=None, keepdim=False)", kernel="aminmax", outputs=("min", "max"), out="exact",
+   input=lambda g_min, g_max, min, max, input, dim:
+       _shared(g_min, _hits(input, min, dim), dim) + _shared(g_max, _hits(input, max, dim), dim),
+   doc="The least and the greatest element, of all or along a dimension.")  # fmt: skip
+
 # If there is a nan, it is the extreme.
 op("max_all(input)", kernel="max_all", node="MaxBackward1", out=True, **_INTERNAL,
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
@@ -232,7 +241,7 @@ op("pick(input, indices, dim)", kernel="pick", node="GatherBackward0", linear=Tr
 def _extreme(name, input, dim, keepdim, other, out, numpy, forms):
     over_all, along_dim, of_two = forms
     if numpy:
-        dim, keepdim = _numpy_names(name, numpy, dim, keepdim)
+        dim, keepdim = numpy_names(name, numpy, dim, keepdim)
     other = dim if isinstance(dim, Tensor) else other
     if other is not None:
         return of_two(input, other, out=out)
@@ -271,121 +280,39 @@ op("any(input, dim=None, keepdim=False)", kernel="any", out=True, doc="Whether a
 op("all(input, dim=None, keepdim=False)", kernel="all", out=True, doc="Whether no element is zero.")
 
 
-# ---- Variances
-
-
-def _var_gradient(g, input, dim, correction):
-    """d var = 2 (x - mean) / (n - correction)"""
-    freedom = _reduced_count(input, g) - (1 if correction is None else correction)
-    g = keep_dims(g, dim, input.ndim)
-    centred = input - mean_dim(input, dim, True)
-    if freedom <= 0:
-        return g * where(centred == 0, float("nan"), INF)
-    return g * (2 / freedom) * centred
-
-
-def _std_gradient(g, input, out, dim, correction):
-    # The root's slope is infinite at 0; there, as for the norm, the subgradient 0 is taken.
-    return _var_gradient(where(out == 0, 0, g / (2 * out)), input, dim, correction)
-
-
-def _mean_gradient(g, input, dim):
-    return spread(g / _reduced_count(input, g), input.shape, dim)
-
-
-op("var_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="var", node="VarBackward0", out=True,
-   **_INTERNAL,
-   input=lambda g, input, dim, correction: _var_gradient(g, input, dim, correction))  # fmt: skip
-op("std_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="standard_deviation", node="StdBackward0",
-   out=True, **_INTERNAL,
-   input=lambda g, input, out, dim, correction: _std_gradient(g, input, out, dim, correction))  # fmt: skip
-op("var_mean_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="var_mean", outputs=("var", "mean"),
-   node="VarMeanBackward0", **_INTERNAL,
-   input=lambda g_var, g_mean, input, dim, correction:
-       _var_gradient(g_var, input, dim, correction) + _mean_gradient(g_mean, input, dim))  # fmt: skip
-op("std_mean_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="std_mean", outputs=("std", "mean"),
-   node="StdMeanBackward0", **_INTERNAL,
-   input=lambda g_std, g_mean, std, input, dim, correction:
-       _std_gradient(g_std, input, std, dim, correction) + _mean_gradient(g_mean, input, dim))  # fmt: skip
-
-
-def _var_arguments(name, dim, unbiased, keepdim, correction, numpy):
-    """(dim, correction, keepdim) of the call forms var(unbiased), var(dim, unbiased, keepdim), var(correction=)."""
-    if numpy:
-        dim, keepdim = _numpy_names(name, numpy, dim, keepdim)
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    return dim, correction if unbiased is None else int(unbiased), keepdim
-
-
-@composite
-def var(input, dim=None, unbiased=None, keepdim=False, *, correction=1, out=None, **numpy):
-    """The variance: squared distances from the mean, summed, over the count less `correction`.
-
-    >>> import adjoint as torch
-    >>> torch.tensor([1.0, 2.0, 3.0]).var()
-    tensor(1.)
-    """
-    dim, correction, keepdim = _var_arguments("var", dim, unbiased, keepdim, correction, numpy)
-    return var_dim(input, dim, correction=correction, keepdim=keepdim, out=out)
-
-
-@composite
-def std(input, dim=None, unbiased=None, keepdim=False, *, correction=1, out=None, **numpy):
-    """The standard deviation: the square root of the variance.
-
-    >>> import adjoint as torch
-    >>> torch.tensor([1.0, 2.0, 3.0]).std()
-    tensor(1.)
-    """
-    dim, correction, keepdim = _var_arguments("std", dim, unbiased, keepdim, correction, numpy)
-    return std_dim(input, dim, correction=correction, keepdim=keepdim, out=out)
-
-
-@composite(method=False)
-def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1, **numpy):
-    """The variance and the mean.
-
-    >>> import adjoint as torch
-    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
-    (tensor(1.), tensor(2.))
-    """
-    dim, correction, keepdim = _var_arguments("var_mean", dim, unbiased, keepdim, correction, numpy)
-    return tuple(var_mean_dim(input, dim, correction=correction, keepdim=keepdim))
-
-
-@composite(method=False)
-def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1, **numpy):
-    """The standard deviation and the mean.
-
-    >>> import adjoint as torch
-    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
-    (tensor(1.), tensor(2.))
-    """
-    dim, correction, keepdim = _var_arguments("std_mean", dim, unbiased, keepdim, correction, numpy)
-    return tuple(std_mean_dim(input, dim, correction=correction, keepdim=keepdim))
-
-
 # ---- Norms
 
 
-def _norm_gradient(g, input, out, ord, dim):
+def norm_gradient(g, input, out, ord, dim):
     """d |x|_p = (|x| / |x|_p)^(p - 1) sgn(x), the subgradient 0 where that is not defined."""
     if ord == 0:
         return None
     if ord == 1:
         return keep_dims(g, dim, input.ndim) * sgn(input)
     if ord in (INF, -INF):
-        return _shared(g, _hits(abs(input), out, dim), dim) * sgn(input)
+        sizes = abs(input)
+        if input.is_complex():
+            # As this library rounds them, not as the kernel does, or none may be equal.
+            out = amax(sizes, dim) if ord > 0 else amin(sizes, dim)
+        return _shared(g, _hits(sizes, out, dim), dim) * sgn(input)
+    if is_grad_enabled() and ord >= 2:
+        return _recorded_norm_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), ord)
     if ord == 2:
         return keep_dims(where(out == 0, 0, g / out), dim, input.ndim) * input
     outer = where(out == 0, 0, g * out ** (1 - ord))
     return keep_dims(outer, dim, input.ndim) * where(input == 0, 0, sgn(input) * abs(input) ** (ord - 1))
 
 
+def _recorded_norm_gradient(g, input, out, ord):
+    """The same, written so that its own derivative is nan where torch's is: at zeros."""
+    if ord == 2:
+        return g * where(out == 0, 0, input / out)
+    return input * abs(input) ** (ord - 2) * where(out == 0, 0, g / out ** (ord - 1))
+
+
 op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", kernel="vector_norm", namespace="linalg",
    node="LinalgVectorNormBackward0", out=True,
-   input=lambda g, input, out, ord, dim: _norm_gradient(g, input, out, ord, dim),
+   input=lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim),
    doc="The p-norm of the elements over the given dimensions.")  # fmt: skip
 
 
@@ -397,20 +324,32 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     >>> torch.tensor([3.0, 4.0]).norm()
     tensor(5.)
     """
+    several = isinstance(dim, tuple | list) and len(dim) > 2
+    if isinstance(p, str) and (p != "fro" or several):
+        dims = tuple(range(input.ndim)) if dim is None else dim
+        return linalg_matrix_norm(input, p, dims, keepdim, dtype=dtype, out=out)
     if p is None or p == "fro":
         p = 2
-    elif isinstance(p, str):
-        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported. norm() takes a number or 'fro'")
     return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
-op("_logsumexp(input, dim, keepdim=False)", kernel="logsumexp", node="LogsumexpBackward0", out=True, **_INTERNAL,
+def _distance_gradient(g, input, other, out, p):
+    return norm_gradient(g, input - other, out, p, None)
+
+
+op("dist(input, other, p=2)", forward=lambda input, other, p: vector_norm(input - other, p),
+   input=lambda g, input, other, out, p: _distance_gradient(g, input, other, out, p),
+   other=lambda g, input, other, out, p: _distance_gradient(-g, input, other, out, p),
+   doc="The p-norm of the difference of two tensors.")  # fmt: skip
+
+
+op("_logsumexp(input, dim, keepdim=False)", kernel="logsumexp", node="LogsumexpBackward0", **_INTERNAL,
    input=lambda g, input, out, dim:
        keep_dims(g, dim, input.ndim) * exp(input - keep_dims(out, dim, input.ndim)))  # fmt: skip
 
 
-@composite
-def logsumexp(input, dim, keepdim=False, *, out=None):
+@composite(out=True)
+def logsumexp(input, dim, keepdim=False):
     """The logarithm of the sum of exponentials, without overflow.
 
     >>> import adjoint as torch
@@ -418,7 +357,8 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
     tensor(1000.6932)
     """
     if not input.is_complex():
-        return _logsumexp(input, dim, keepdim, out=out)
+        return _logsumexp(input, dim, keepdim)
     peak = input.real.detach().amax(dim, True)
+    peak = where(abs(peak) == INF, 0, peak)
     total = log(sum_dim(exp(input - peak), dim, True)) + peak
     return total if keepdim else squeeze(total, dim)

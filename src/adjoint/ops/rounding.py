@@ -1,6 +1,21 @@
 """Rounding and clamping."""
 
-from .language import ceil, elementwise, floor, maximum, minimum, round, trunc, where, zeros_like
+from .language import (
+    ceil,
+    composite,
+    elementwise,
+    floor,
+    maximum,
+    minimum,
+    round,
+    round_decimals,
+    round_decimals_,
+    round_whole,
+    round_whole_,
+    trunc,
+    where,
+    zeros_like,
+)
 
 # fmt: off
 
@@ -8,7 +23,14 @@ elementwise("floor(input)", lambda input: floor(input), types="integer", input=l
 elementwise("ceil(input)", lambda input: ceil(input), types="integer", input=lambda g: zeros_like(g))
 elementwise("trunc(input)", lambda input: trunc(input), types="integer", alias=("fix",),
             input=lambda g: zeros_like(g))
-elementwise("round(input)", lambda input: round(input), types="integer", input=lambda g: zeros_like(g))
+elementwise("round_whole(input)", lambda input: round(input),
+            types="integer", node="RoundBackward0", function=False, method=False,
+            input=lambda g: zeros_like(g))
+# One of the two is 1: 10^decimals, or 10^-decimals.
+elementwise("round_decimals(input, factor=1.0, divisor=1.0)",
+            lambda input, factor, divisor: round(input * factor / divisor) / factor * divisor,
+            node="RoundBackward1", function=False, method=False,
+            input=lambda g: zeros_like(g))
 elementwise("frac(input)", lambda input: input - trunc(input), input=lambda g: g)
 
 # The upper bound wins where the bounds are the wrong way round; nan passes through from everywhere.
@@ -35,3 +57,28 @@ elementwise("clamp_max(input, max)", lambda input, max: minimum(input, max),
             types="integer bool", node="ClampMaxBackward1", number_nodes={"max": "ClampMaxBackward0"},
             input=lambda g, input, max: where(input <= max, g, 0),
             max=lambda g, input, max: where(input > max, g, 0))
+
+# fmt: on
+
+
+def _powers_of_ten(decimals):
+    return 10.0 ** max(decimals, 0), 10.0 ** max(-decimals, 0)
+
+
+@composite(name="round")
+def round_function(input, *, decimals=None, out=None):
+    """The nearest integer, or the nearest number with so many decimals; ties go to the even one.
+
+    >>> import adjoint as torch
+    >>> torch.round(torch.tensor([0.5, 1.5, 2.344])), torch.round(torch.tensor([2.344]), decimals=2)
+    (tensor([0., 2., 2.]), tensor([2.3400]))
+    """
+    if decimals is None:
+        return round_whole(input, out=out)
+    return round_decimals(input, *_powers_of_ten(decimals), out=out)
+
+
+@composite(name="round_")
+def round_in_place(input, *, decimals=None):
+    """In-place version of round()."""
+    return round_whole_(input) if decimals is None else round_decimals_(input, *_powers_of_ten(decimals))

@@ -41,11 +41,11 @@ op("cumprod(input, dim, *, dtype=None)", kernel="cumprod", inplace=True, out=Tru
    input=lambda g, input, out, dim: conj(delayed(out, dim, 1)) * linear_recurrence(g, conj(input), dim, True),
    doc="The products of all elements up to each place.")  # fmt: skip
 
-# dL/dx[i] = exp(x[i] - y[i]) s[i] with s[i] = sum over k >= i of g[k] exp(y[i] - y[k]); y never falls, so that no
-# exponential exceeds 1.
+# dL/dx[i] = exp(x[i] - y[i]) s[i] with s[i] = sum over k >= i of g[k] exp(y[i] - y[k]); of real numbers y never falls,
+# so that no exponential exceeds 1.
 op("logcumsumexp(input, dim)", kernel="logcumsumexp", out=True,
    input=lambda g, input, out, dim:
-       exp(input - out) * linear_recurrence(g, exp(delayed(out, dim, -INF) - out), dim, True),
+       conj(exp(input - out)) * linear_recurrence(g, conj(exp(delayed(out, dim, -INF) - out)), dim, True),
    doc="The logarithm of the sums of exponentials up to each place.")  # fmt: skip
 
 op("cummax(input, dim)", kernel="cummax", outputs=("values", "indices"), out=True,

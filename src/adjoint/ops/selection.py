@@ -49,7 +49,7 @@ op("masked_fill(input, mask, value)", kernel="masked_fill", inplace=True, node="
    input=lambda g, mask: g.masked_fill(mask, 0),
    value=lambda g, mask: where(mask, g, 0),
    doc="Fills the elements under the mask.")  # fmt: skip
-op("masked_select(input, mask)", kernel="masked_select", linear=True, out=True,
+op("masked_select(input, mask)", kernel="masked_select", linear=True, out="apart",
    input=lambda g, input_meta, mask: _masked_select_backward(g, input_meta.shape, mask),
    doc="The elements under the mask, in one row.")  # fmt: skip
 _masked_select_backward = op(
@@ -69,6 +69,8 @@ _masked_scatter_backward = op(
 
 op("nonzero(input, *, as_tuple=False)", kernel="nonzero", out=True,
    doc="The coordinates of the elements that are not zero.")  # fmt: skip
+op("nonzero_static(input, *, size, fill_value=-1)", kernel="nonzero_static", out=True,
+   doc="The coordinates of the first `size` elements that are not zero, then `fill_value`.")  # fmt: skip
 
 
 @composite
@@ -81,6 +83,31 @@ def argwhere(input):
             [3]])
     """
     return nonzero(input)
+
+
+@composite(method=False)
+def unravel_index(indices, shape):
+    """The coordinates, in a tensor of this shape, of places counted over its flattened elements.
+
+    >>> import adjoint as torch
+    >>> torch.unravel_index(torch.tensor([4, 5]), (2, 3))
+    (tensor([1, 1]), tensor([1, 2]))
+    """
+    if indices.is_floating_point() or indices.is_complex() or indices.dtype == _C.bool:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, int | tuple | list | str):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    coordinates, step = [], 1
+    for size in reversed(sizes):
+        coordinates.append((indices.long() // max(step, 1)) % size if indices.numel() else indices.long())
+        step *= size
+    return tuple(reversed(coordinates))
 
 
 op("bincount(input, weights=None, minlength=0)", kernel="bincount", weights=None,

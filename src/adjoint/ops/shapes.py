@@ -128,6 +128,9 @@ def _parts(input, bounds, dim):
     return tuple(slice(input, dim, start, end) for start, end in pairwise(edges))
 
 
+_MOST_PARTS = 1 << 24  # more parts than this would fill the memory with empty tensors
+
+
 def _even_bounds(size, sections):
     """Where the first of `sections` parts end whose sizes differ by 1 at most, the greater ones first."""
     length, longer = divmod(size, sections)
@@ -153,6 +156,8 @@ def tensor_split(input, indices_or_sections=None, dim=0, *, sections=None, indic
     if isinstance(where, int):
         if where <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+        if where > _MOST_PARTS:
+            raise RuntimeError(f"tensor_split(): at most {_MOST_PARTS} sections are possible, got {where}")
         where = _even_bounds(input.shape[dim], where)
     return _parts(input, where, dim)
 
@@ -220,7 +225,7 @@ def broadcast_tensors(*tensors):
     (torch.Size([2, 3]), torch.Size([2, 3]))
     """
     tensors = _tensors(tensors)
-    shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
+    shape = _common_shape([tensor.shape for tensor in tensors], _refused_tensor)
     return tuple(tensor if tensor.shape == shape else tensor.expand(shape) for tensor in tensors)
 
 
@@ -232,19 +237,35 @@ def broadcast_shapes(*shapes):
     >>> torch.broadcast_shapes((3,), (2, 1))
     torch.Size([2, 3])
     """
-    shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    return _common_shape([(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes], _refused_shape)
+
+
+def _common_shape(shapes, refused):
+    """The size to which shapes broadcast; `refused` words the error for one that does not fit those before it."""
     common = [1] * max(map(len, shapes), default=0)
-    for shape in shapes:
+    for number, shape in enumerate(shapes):
         for place, size in enumerate(shape, len(common) - len(shape)):
             if size < 0:
                 raise ValueError(f"Attempting to broadcast a dimension with negative length! (Got {shape}.)")
             if size != 1 and common[place] not in (1, size):
-                raise RuntimeError(
-                    f"The size of tensor a ({common[place]}) must match the size of tensor b ({size}) at "
-                    f"non-singleton dimension {place}"
-                )
+                raise RuntimeError(refused(number, shape, place, common))
             common[place] = size if size != 1 else common[place]
     return Size(common)
+
+
+def _refused_shape(number, shape, place, common):
+    size = shape[place - len(common)]
+    return (
+        f"Attempting to broadcast a dimension of length {size} at {place - len(common)}! Mismatching argument at "
+        f"index {number} had {shape}; but expected shape should be broadcastable to {common}"
+    )
+
+
+def _refused_tensor(number, shape, place, common):
+    return (
+        f"The size of tensor a ({common[place]}) must match the size of tensor b ({shape[place - len(common)]}) at "
+        f"non-singleton dimension {place}"
+    )
 
 
 def _for_each(function, tensors):

@@ -1,6 +1,18 @@
 """Sorting and selection along a dimension. Sorting is always stable."""
 
-from .language import composite, op, put_back
+from .language import (
+    composite,
+    isnan,
+    median_all,
+    median_dim,
+    nanmedian_all,
+    nanmedian_dim,
+    op,
+    put_back,
+    sum_all,
+)
+
+_INTERNAL = {"function": False, "method": False}
 
 op("sort(input, dim=-1, descending=False, *, stable=False)", kernel="sort", outputs=("values", "indices"), out=True,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
@@ -12,7 +24,63 @@ op("topk(input, k, dim=-1, largest=True, sorted=True)", kernel="topk", outputs=(
    doc="The k greatest (or least) elements along a dimension, in order, and where they were.")  # fmt: skip
 
 
+op("kthvalue(input, k, dim=-1, keepdim=False)", kernel="kthvalue", outputs=("values", "indices"), out="apart",
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
+   doc="The k-th least element along a dimension, counted from 1, and where it is.")  # fmt: skip
+op("mode(input, dim=-1, keepdim=False)", kernel="mode", outputs=("values", "indices"), out=True,
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
+   doc="The most frequent element along a dimension, the least of several, and where it is.")  # fmt: skip
+
+
+def _among_equals(g, input, out):
+    """The elements that are the median share the gradient evenly; if that is nan, the nans do."""
+    hits = (input == out) | (isnan(input) & isnan(out))
+    return g * hits / sum_all(hits)
+
+
+op("median_all(input)", kernel="median_all", node="MedianBackward0", **_INTERNAL,
+   input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
+op("nanmedian_all(input)", kernel="nanmedian_all", node="NanmedianBackward0", **_INTERNAL,
+   input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
+op("median_dim(input, dim, keepdim=False)", kernel="median", outputs=("values", "indices"), node="MedianBackward1",
+   out=True, **_INTERNAL,
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
+op("nanmedian_dim(input, dim, keepdim=False)", kernel="nanmedian", outputs=("values", "indices"),
+   node="NanmedianBackward1", out=True, **_INTERNAL,
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
+
+
+def _median_form(name, input, dim, keepdim, out, over_all, along_dim):
+    if dim is not None:
+        return along_dim(input, dim, keepdim, out=out)
+    if out is not None or keepdim:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
+    return over_all(input)
+
+
 @composite
+def median(input, dim=None, keepdim=False, *, out=None):
+    """The middle element, the lower of two; with `dim` also where it is.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([4.0, 1.0, 3.0, 2.0]).median()
+    tensor(2.)
+    """
+    return _median_form("median", input, dim, keepdim, out, median_all, median_dim)
+
+
+@composite
+def nanmedian(input, dim=None, keepdim=False, *, out=None):
+    """The middle one of the elements that are not nan; with `dim` also where it is.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([4.0, float("nan"), 3.0]).nanmedian()
+    tensor(3.)
+    """
+    return _median_form("nanmedian", input, dim, keepdim, out, nanmedian_all, nanmedian_dim)
+
+
+@composite(out=True)
 def msort(input):
     """The elements in order along the first dimension.
 

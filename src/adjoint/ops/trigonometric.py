@@ -74,7 +74,7 @@ def over_square(g, part, input, other):
 
 
 elementwise("atan2(input, other)", lambda input, other: atan2(input, other),
-            promote="float", alias=("arctan2",),
+            promote="float", numbers="", alias=("arctan2",),
             input=lambda g, input, other: over_square(g, other, input, other),
             other=lambda g, input, other: over_square(g, -input, input, other))
 elementwise("sinc(input)", lambda input: where(input == 0, 1, sin(PI * input) / (PI * input)),

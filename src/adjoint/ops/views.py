@@ -7,6 +7,7 @@ the view looked. The shape functions made of them are in shapes.py.
 from .language import (
     as_strided_backward,
     as_strided_within,
+    as_strided_within_,
     composite,
     contiguous_format,
     diagonal_backward,
@@ -16,6 +17,9 @@ from .language import (
     select_backward,
     slice,
     slice_backward,
+    squeeze_all_,
+    squeeze_dim_,
+    squeeze_dims_,
     unfold_backward,
     view,
     view_as_complex,
@@ -40,15 +44,18 @@ op("reshape(input, shape)", kernel="reshape", varargs="shape",
    doc="The elements in other sizes (one may be -1): a view where possible, else a copy.")
 op("flatten(input, start_dim=0, end_dim=-1)", kernel="flatten",
    doc="The dimensions from start_dim to end_dim merged into one.")
-view("squeeze_all(input)", kernel="squeeze_all", node="SqueezeBackward0", linear=True, **HIDDEN,
+view("squeeze_all(input)", kernel="squeeze_all", node="SqueezeBackward0", inplace_node="SqueezeBackward3",
+     inplace=True, linear=True, **HIDDEN,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
-view("squeeze_dim(input, dim)", kernel="squeeze_dims", node="SqueezeBackward1", linear=True, **HIDDEN,
+view("squeeze_dim(input, dim)", kernel="squeeze_dims", node="SqueezeBackward1", inplace_node="SqueezeBackward4",
+     inplace=True, linear=True, **HIDDEN,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
-view("squeeze_dims(input, dim)", kernel="squeeze_dims", node="SqueezeBackward2", linear=True, **HIDDEN,
+view("squeeze_dims(input, dim)", kernel="squeeze_dims", node="SqueezeBackward2", inplace_node="SqueezeBackward5",
+     inplace=True, linear=True, **HIDDEN,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 op("squeeze(input, dim=None)", kernel="squeeze",
    doc="Without the dimensions of size 1: all, or those among `dim`.")
-view("unsqueeze(input, dim)", kernel="unsqueeze", linear=True,
+view("unsqueeze(input, dim)", kernel="unsqueeze", inplace=True, inplace_node="UnsqueezeBackward1", linear=True,
      doc="With a new dimension of size 1 at `dim`.",
      input=lambda g, dim: g.squeeze(dim))
 # The engine sums the gradient to the input's shape.
@@ -59,9 +66,10 @@ view("expand(input, size)", kernel="expand", varargs="size", function=False, lin
 # ---- Order of dimensions
 
 view("transpose(input, dim0, dim1)", kernel="transpose", alias=("swapaxes", "swapdims"), linear=True,
+     inplace=True, inplace_node="TransposeBackward1",
      doc="Two dimensions swapped.",
      input=lambda g, dim0, dim1: g.transpose(dim0, dim1))
-view("t(input)", kernel="t", linear=True,
+view("t(input)", kernel="t", inplace=True, inplace_node="TBackward1", linear=True,
      doc="A matrix transposed; vectors and 0-d tensors as they are.",
      input=lambda g: g.t())
 
@@ -145,7 +153,7 @@ def _as_strided_rule(g, input_meta, size, stride, offset):
 # fmt: off
 # What rules can tell is the place in the input, not in its storage.
 view("as_strided_within(input, size, stride, offset)", kernel="as_strided_within", node="AsStridedBackward0",
-     linear=True, **HIDDEN,
+     inplace=True, inplace_node="AsStridedBackward1", linear=True, **HIDDEN,
      input=_as_strided_rule)
 # For tensors that begin at the start of their storage.
 composite(op("as_strided_in_storage(input, size, stride, storage_offset=None)", kernel="as_strided_in_storage",
@@ -196,15 +204,55 @@ def imag(input):
 
 view("alias(input)", kernel="alias_of", linear=True, **HIDDEN,
      input=lambda g: g)
-op("detach(input)", kernel="alias_of", doc="The same memory without history.")
+op("detach(input)", kernel="detached", doc="The same memory without history.")
 op("clone(input, *, memory_format=None)", kernel="clone_as", linear=True, doc="A copy.",
    input=lambda g: g)
 op("contiguous(input, *, memory_format=None)", kernel="contiguous_as", function=False,
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
-op("copy(input, src, non_blocking=False)", kernel="copy_source", node="CopyBackwards", inplace="only",
-   doc="`src` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
+op("copy(input, other, non_blocking=False)", kernel="copy_source", node="CopyBackwards", inplace="only",
+   doc="`other` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
    input=lambda g: zeros_like(g),
-   src=lambda g: g)
+   other=lambda g: g)
+
+# ---- In place: other sizes, or other memory
+
+op("set_(input, source=None, storage_offset=None, size=None, stride=None)", kernel="set_", function=False,
+   doc="Gives the tensor the memory of another one, and its geometry or the one that is said.")
+op("resize_(input, size, *, memory_format=None)", kernel="resize_", varargs="size", function=False,
+   doc="Gives the tensor other sizes; its elements stay in memory where they are.")
+op("resize_as_(input, the_template, *, memory_format=None)", kernel="resize_as_",
+   doc="Gives the tensor the sizes of another one.")
+
+# fmt: on
+
+
+@composite(function_=False, name="squeeze_")
+def squeeze_(input, dim=None):
+    """In-place version of squeeze().
+
+    >>> import adjoint as torch
+    >>> torch.zeros(1, 2).squeeze_()
+    tensor([0., 0.])
+    """
+    if dim is None:
+        return squeeze_all_(input)
+    return squeeze_dims_(input, dim) if isinstance(dim, tuple | list) else squeeze_dim_(input, dim)
+
+
+@composite(name="as_strided_")
+def as_strided_(input, size, stride, storage_offset=None):
+    """In-place version of as_strided().
+
+    >>> import adjoint as torch
+    >>> torch.arange(4).as_strided_((2, 2), (1, 1))
+    tensor([[0, 1],
+            [1, 2]])
+    """
+    offset = 0 if storage_offset is None else storage_offset - input.storage_offset()
+    return as_strided_within_(input, size, stride, offset)
+
+
+# fmt: off
 
 # ---- Transposes by attribute (x.T, x.mT, x.H, x.mH)
 

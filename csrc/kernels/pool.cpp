@@ -1,0 +1,238 @@
+#include "kernels/pool.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <type_traits>
+
+#include "core/error.h"
+#include "core/parallel.h"
+
+namespace adjoint::kernels {
+namespace {
+
+/// Elements of work that are worth a thread's waking up.
+constexpr int64_t kWork = 32768;
+
+template <class Body>
+void each_plane(int64_t planes, int64_t work, const Body& body) {
+  parallel_for(planes, std::max<int64_t>(1, kWork / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) body(plane);
+  });
+}
+
+/// Elements that all windows of a plane read.
+int64_t plane_work(const PoolShape& shape) {
+  int64_t work = 1;
+  for (const PoolAxis& axis : shape.axes) {
+    int64_t elements = 0;
+    for (size_t i = 0; i < axis.begin.size(); ++i)
+      elements += (axis.end[i] - axis.begin[i] + axis.step - 1) / axis.step;
+    work *= elements;
+  }
+  return work;
+}
+
+/// f(output, z, y, x) for all outputs of a plane, in order; z, y, x number them along the axes.
+template <class F>
+inline void each_output(const PoolAxis (&axes)[3], F f) {
+  int64_t i = 0;
+  for (size_t z = 0; z < axes[0].begin.size(); ++z) {
+    for (size_t y = 0; y < axes[1].begin.size(); ++y) {
+      for (size_t x = 0; x < axes[2].begin.size(); ++x) f(i++, z, y, x);
+    }
+  }
+}
+
+/// condition ? a : b without a jump, which could not be foreseen.
+template <class T>
+inline T chosen(bool condition, T a, T b) {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  const Bits x = std::bit_cast<Bits>(a), y = std::bit_cast<Bits>(b);
+  return std::bit_cast<T>(y ^ ((x ^ y) & (Bits{0} - Bits{condition})));
+}
+
+template <class T>
+inline constexpr T kLeast =
+    std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+
+/// The first element of window x, in the row that begins at `row`; 0 when there is none but padding.
+inline int64_t first_place(const PoolAxis& axis, size_t x, int64_t row) {
+  return axis.begin[x] < axis.end[x] ? row + axis.begin[x] : 0;
+}
+
+/// Takes elements first, first + stride, ... of a row as rivals of outputs [begin, end).
+template <bool kPlaces, class T>
+inline void compete(const T* row, int64_t place, int64_t stride, int64_t begin, int64_t end, T* best,
+                    int64_t* indices) {
+  for (int64_t x = begin; x < end; ++x) {
+    const T value = row[x * stride];
+    const bool better = (value > best[x]) | (value != value);
+    best[x] = chosen(better, value, best[x]);
+    if constexpr (kPlaces) indices[x] = chosen(better, place + x * stride, indices[x]);
+  }
+}
+
+/// One row of outputs and one row of the input.
+template <bool kPlaces, class T>
+inline void compete_in_row(const PoolAxis& axis, const T* in, int64_t row, T* best, int64_t* indices) {
+  const int64_t stride = axis.stride;
+  if (stride == 0) {
+    for (size_t x = 0; x < axis.begin.size(); ++x) {
+      for (int64_t c = axis.begin[x]; c < axis.end[x]; c += axis.step)
+        compete<kPlaces>(in + row + c, row + c, 0, 0, 1, best + x, indices + (kPlaces ? x : 0));
+    }
+    return;
+  }
+  for (int64_t k = 0; k < axis.taps; ++k) {
+    // Output x takes element first + k * step + x * stride, if that is inside.
+    const int64_t start = axis.first + k * axis.step;
+    const int64_t begin = start >= 0 ? 0 : (stride - 1 - start) / stride;
+    const int64_t end = start >= axis.in ? 0 : std::min(axis.out(), (axis.in - start + stride - 1) / stride);
+    compete<kPlaces>(in + row + start, row + start, stride, begin, end, best, indices);
+  }
+}
+
+template <bool kPlaces, class T>
+inline void greatest(const PoolAxis (&axes)[3], const T* in, T* out, int64_t* indices) {
+  const PoolAxis &za = axes[0], &ya = axes[1], &xa = axes[2];
+  for (size_t z = 0; z < za.begin.size(); ++z) {
+    for (size_t y = 0; y < ya.begin.size(); ++y, out += xa.out(), indices += kPlaces ? xa.out() : 0) {
+      const int64_t first = (za.begin[z] * ya.in + ya.begin[y]) * xa.in;
+      const bool none = za.begin[z] >= za.end[z] || ya.begin[y] >= ya.end[y];
+      for (size_t x = 0; x < xa.begin.size(); ++x) {
+        out[x] = kLeast<T>;
+        if constexpr (kPlaces) indices[x] = none ? 0 : first_place(xa, x, first);
+      }
+      for (int64_t a = za.begin[z]; a < za.end[z]; a += za.step) {
+        for (int64_t b = ya.begin[y]; b < ya.end[y]; b += ya.step)
+          compete_in_row<kPlaces>(xa, in, (a * ya.in + b) * xa.in, out, indices);
+      }
+    }
+  }
+}
+
+int64_t divisor_of(const PoolShape& shape, int64_t divisor, size_t z, size_t y, size_t x) {
+  return divisor != 0 ? divisor : shape.axes[0].weight[z] * shape.axes[1].weight[y] * shape.axes[2].weight[x];
+}
+
+}  // namespace
+
+template <class T>
+void max_pool(const PoolShape& shape, const T* in, T* out, int64_t* indices) {
+  each_plane(shape.planes, plane_work(shape), [&](int64_t plane) {
+    const T* from = in + plane * shape.in();
+    T* to = out + plane * shape.out();
+    if (indices) {
+      greatest<true>(shape.axes, from, to, indices + plane * shape.out());
+    } else {
+      greatest<false>(shape.axes, from, to, nullptr);
+    }
+  });
+}
+
+template <class T>
+void mean_pool(const PoolShape& shape, int64_t divisor, const T* in_data, T* out_data) {
+  const PoolAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
+  each_plane(shape.planes, plane_work(shape), [&](int64_t plane) {
+    const T* in = in_data + plane * shape.in();
+    T* out = out_data + plane * shape.out();
+    each_output(shape.axes, [&](int64_t i, size_t z, size_t y, size_t x) {
+      T sum = 0;
+      const int64_t x_begin = xa.begin[x], x_end = xa.end[x];
+      for (int64_t a = za.begin[z]; a < za.end[z]; ++a) {
+        for (int64_t b = ya.begin[y]; b < ya.end[y]; ++b) {
+          const T* row = in + (a * ya.in + b) * xa.in;
+          for (int64_t c = x_begin; c < x_end; ++c) sum += row[c];
+        }
+      }
+      out[i] = sum / static_cast<T>(divisor_of(shape, divisor, z, y, x));
+    });
+  });
+}
+
+template <class T>
+void mean_pool_backward(const PoolShape& shape, int64_t divisor, const T* grad, T* out_data) {
+  const PoolAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
+  each_plane(shape.planes, plane_work(shape), [&](int64_t plane) {
+    const T* g = grad + plane * shape.out();
+    T* out = out_data + plane * shape.in();
+    std::fill_n(out, shape.in(), T(0));
+    each_output(shape.axes, [&](int64_t i, size_t z, size_t y, size_t x) {
+      const T part = g[i] / static_cast<T>(divisor_of(shape, divisor, z, y, x));
+      const int64_t x_begin = xa.begin[x], x_end = xa.end[x];
+      for (int64_t a = za.begin[z]; a < za.end[z]; ++a) {
+        for (int64_t b = ya.begin[y]; b < ya.end[y]; ++b) {
+          T* row = out + (a * ya.in + b) * xa.in;
+          for (int64_t c = x_begin; c < x_end; ++c) row[c] += part;
+        }
+      }
+    });
+  });
+}
+
+template <class T>
+void fractional_max_pool(int64_t planes, const int64_t (&in)[3], const int64_t (&kernel)[3],
+                         const int64_t (&out_sizes)[3], const T* samples, const T* in_data, T* out, int64_t* indices) {
+  const int64_t in_size = in[0] * in[1] * in[2], out_size = out_sizes[0] * out_sizes[1] * out_sizes[2];
+  // The windows are worked out beforehand: threads must not run out of memory.
+  std::vector<PoolAxis> axes(static_cast<size_t>(planes) * 3);
+  for (int64_t plane = 0; plane < planes; ++plane) {
+    for (int d = 0; d < 3; ++d) {
+      PoolAxis& axis = axes[static_cast<size_t>(plane * 3 + d)];
+      axis.in = in[d];
+      const T sample = samples[plane * 3 + d];
+      const T alpha = out_sizes[d] > 1 ? static_cast<T>(in[d] - kernel[d]) / static_cast<T>(out_sizes[d] - 1) : T(0);
+      for (int64_t i = 0; i < out_sizes[d]; ++i) {
+        int64_t start =
+            static_cast<int64_t>((static_cast<T>(i) + sample) * alpha) - static_cast<int64_t>(sample * alpha);
+        if (i == out_sizes[d] - 1) start = in[d] - kernel[d];
+        start = std::clamp<int64_t>(start, 0, in[d] - kernel[d]);
+        axis.add(start, start + kernel[d], 1);
+      }
+    }
+  }
+  each_plane(planes, out_size * kernel[0] * kernel[1] * kernel[2], [&](int64_t plane) {
+    const auto& mine = *reinterpret_cast<const PoolAxis(*)[3]>(&axes[static_cast<size_t>(plane * 3)]);
+    greatest<true>(mine, in_data + plane * in_size, out + plane * out_size, indices + plane * out_size);
+  });
+}
+
+template <class T>
+void scatter_planes(int64_t planes, int64_t count, int64_t size, const T* in, const int64_t* indices, bool add,
+                    const char* text, T* out) {
+  const int64_t total = planes * count;
+  const int64_t* wrong =
+      std::find_if(indices, indices + total, [size](int64_t index) { return index < 0 || index >= size; });
+  if (wrong != indices + total)
+    fail("Found an invalid max index: ", *wrong, " (output volumes are of size ", text, ")");
+  each_plane(planes, count + size, [&](int64_t plane) {
+    T* target = out + plane * size;
+    std::fill_n(target, size, T(0));
+    for (int64_t i = plane * count; i < (plane + 1) * count; ++i) {
+      if (add) {
+        target[indices[i]] += in[i];
+      } else {
+        target[indices[i]] = in[i];
+      }
+    }
+  });
+}
+
+#define ADJOINT_INSTANCES(T)                                           \
+  template void max_pool<T>(const PoolShape&, const T*, T*, int64_t*); \
+  template void mean_pool<T>(const PoolShape&, int64_t, const T*, T*); \
+  template void scatter_planes<T>(int64_t, int64_t, int64_t, const T*, const int64_t*, bool, const char*, T*);
+ADJOINT_INSTANCES(float)
+ADJOINT_INSTANCES(double)
+ADJOINT_INSTANCES(int64_t)
+#undef ADJOINT_INSTANCES
+#define ADJOINT_INSTANCES(T)                                                                                      \
+  template void mean_pool_backward<T>(const PoolShape&, int64_t, const T*, T*);                                   \
+  template void fractional_max_pool<T>(int64_t, const int64_t (&)[3], const int64_t (&)[3], const int64_t (&)[3], \
+                                       const T*, const T*, T*, int64_t*);
+ADJOINT_INSTANCES(float)
+ADJOINT_INSTANCES(double)
+#undef ADJOINT_INSTANCES
+
+}  // namespace adjoint::kernels

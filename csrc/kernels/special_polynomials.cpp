@@ -1,0 +1,124 @@
+// Orthogonal polynomials of any degree: by their recurrences, or in closed form where torch prefers that.
+// The degree is cut to an integer; a negative one gives 0.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/special.h"
+
+namespace adjoint::fn {
+namespace {
+
+/// Beyond this degree a closed form is used inside [-1, 1].
+constexpr int64_t kLongRecurrence = 6;
+
+/// What no integer of 64 bits can hold counts as negative.
+int64_t degree(double n) { return n > -1 && n < 9.2e18 ? static_cast<int64_t>(n) : -1; }
+
+/// p(n) from p(0) = 1 and p(1) = `first`, where p(k + 1) = step(k, p(k), p(k - 1)). An overflow ends it.
+template <class T, class Step>
+T recur(int64_t n, T first, Step step) {
+  if (n <= 0) return n < 0 ? T(0) : T(1);
+  T before = 1, value = first;
+  for (int64_t k = 1; k < n && !std::isnan(value); ++k) {
+    const T next = step(static_cast<T>(k), value, before);
+    before = value;
+    value = next;
+  }
+  return value;
+}
+
+template <class T>
+T chebyshev_recurrence(int64_t n, T x, T first) {
+  return recur<T>(n, first, [x](T, T value, T before) { return (x + x) * value - before; });
+}
+
+bool inside(double x, int64_t n) { return n > kLongRecurrence && std::fabs(x) < 1; }
+
+template <class T>
+T sign_of_power(T x, int64_t n) {
+  return x > 0 || n % 2 == 0 ? T(1) : T(-1);
+}
+
+template <class T>
+T first_kind(T x, T degree_of) {
+  const int64_t n = degree(degree_of);
+  if (n > 1 && std::fabs(x) == 1) return sign_of_power(x, n);
+  if (inside(x, n)) return std::cos(static_cast<T>(n) * std::acos(x));
+  return chebyshev_recurrence<T>(n, x, x);
+}
+
+template <class T>
+T second_kind(T x, T degree_of) {
+  const int64_t n = degree(degree_of);
+  if (n > 1 && std::fabs(x) == 1) return sign_of_power(x, n) * static_cast<T>(n + 1);
+  if (inside(x, n)) {
+    const T angle = std::acos(x), sine = std::sin(angle), m = static_cast<T>(n + 1);
+    return sine != 0 ? std::sin(m * angle) / sine : m * std::cos(m * angle) / x;
+  }
+  return chebyshev_recurrence<T>(n, x, x + x);
+}
+
+template <class T>
+T third_kind(T x, T degree_of) {
+  const int64_t n = degree(degree_of);
+  if (n > 1 && std::fabs(x) == 1) return x > 0 ? T(1) : sign_of_power(x, n) * static_cast<T>(n + n + 1);
+  if (inside(x, n)) {
+    const T half = std::acos(x) / 2;
+    return std::cos(static_cast<T>(n + n + 1) * half) / std::cos(half);
+  }
+  return chebyshev_recurrence<T>(n, x, x + x - 1);
+}
+
+template <class T>
+T fourth_kind(T x, T degree_of) {
+  const int64_t n = degree(degree_of);
+  if (n > 1 && std::fabs(x) == 1) return x > 0 ? static_cast<T>(n + n + 1) : sign_of_power(x, n);
+  if (inside(x, n)) {
+    const T half = std::acos(x) / 2;
+    return std::sin(static_cast<T>(n + n + 1) * half) / std::sin(half);
+  }
+  return chebyshev_recurrence<T>(n, x, x + x + 1);
+}
+
+/// Hermite polynomials overflow beyond this degree.
+template <class T>
+constexpr int64_t kHermiteLimit = sizeof(T) == 4 ? 128 : 512;
+
+template <class T>
+T hermite(T x, T degree_of, T scale) {
+  const int64_t n = degree(degree_of);
+  if (n > kHermiteLimit<T>) return std::numeric_limits<T>::quiet_NaN();
+  return recur<T>(n, scale * x, [x, scale](T k, T value, T before) { return scale * (x * value - k * before); });
+}
+
+template <class T>
+T laguerre(T x, T degree_of) {
+  const int64_t n = degree(degree_of);
+  if (n > 0 && x == 0) return 1;
+  return recur<T>(n, 1 - x, [x](T k, T value, T before) { return ((k + k + (1 - x)) * value - k * before) / (k + 1); });
+}
+
+template <class T>
+T legendre(T x, T degree_of) {
+  const int64_t n = degree(degree_of);
+  if (n > 1 && std::fabs(x) == 1) return sign_of_power(x, n);
+  return recur<T>(n, x, [x](T k, T value, T before) { return ((k + k + 1) * x * value - k * before) / (k + 1); });
+}
+
+}  // namespace
+
+#define ADJOINT_POLYNOMIAL(name, call)          \
+  float name(float x, float n) { return call; } \
+  double name(double x, double n) { return call; }
+ADJOINT_POLYNOMIAL(chebyshev_polynomial_t, first_kind(x, n))
+ADJOINT_POLYNOMIAL(chebyshev_polynomial_u, second_kind(x, n))
+ADJOINT_POLYNOMIAL(chebyshev_polynomial_v, third_kind(x, n))
+ADJOINT_POLYNOMIAL(chebyshev_polynomial_w, fourth_kind(x, n))
+ADJOINT_POLYNOMIAL(hermite_polynomial_h, hermite(x, n, decltype(x)(2)))
+ADJOINT_POLYNOMIAL(hermite_polynomial_he, hermite(x, n, decltype(x)(1)))
+ADJOINT_POLYNOMIAL(laguerre_polynomial_l, laguerre(x, n))
+ADJOINT_POLYNOMIAL(legendre_polynomial_p, legendre(x, n))
+#undef ADJOINT_POLYNOMIAL
+
+}  // namespace adjoint::fn

@@ -1,0 +1,402 @@
+#include "ops/convolution.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/lock.h"
+#include "kernels/conv.h"
+#include "kernels/copy.h"
+
+namespace adjoint::ops {
+namespace {
+
+using kernels::ConvShape;
+using kernels::Correlation;
+using python::Ints;
+
+// ---- Checks
+
+Ints for_dimensions(const Ints& given, const char* name, int dims) {
+  if (given.size() != 1 && given.size() != static_cast<size_t>(dims))
+    fail("expected ", name, " to be a single integer value or a list of ", dims,
+         " values to match the convolution dimensions, but got ", name, "=", to_string(given));
+  Ints all;
+  for (int d = 0; d < dims; ++d) all.push(given[given.size() == 1 ? 0 : static_cast<size_t>(d)], name);
+  return all;
+}
+
+struct Options {
+  Ints stride, padding, dilation;
+  int64_t groups;
+
+  Options(const Ints& s, const Ints& p, const Ints& d, int64_t g, int dims)
+      : stride(for_dimensions(s, "stride", dims)),
+        padding(for_dimensions(p, "padding", dims)),
+        dilation(for_dimensions(d, "dilation", dims)),
+        groups(g) {
+    auto any_below = [](const Ints& values, int64_t least) {
+      return std::any_of(values.begin(), values.end(), [least](int64_t value) { return value < least; });
+    };
+    constexpr int64_t most = int64_t{1} << 31;
+    for (const Ints* values : {&stride, &padding, &dilation})
+      if (std::any_of(values->begin(), values->end(), [](int64_t value) { return value > most; }))
+        fail("convolution: expected strides, paddings and dilations below 2^31; got ", to_string(*values));
+    if (any_below(padding, 0)) fail("negative padding is not supported");
+    if (any_below(stride, 1)) fail("non-positive stride is not supported");
+    if (any_below(dilation, 1)) fail("non-positive dilation is not supported");
+    if (groups <= 0) fail("non-positive groups is not supported");
+  }
+};
+
+void check_types(const Tensor* input, const Tensor* weight, const std::optional<Tensor*>& bias) {
+  if (input->dtype != weight->dtype)
+    fail("Input type (", info(input->dtype).name, ") and weight type (", info(weight->dtype).name,
+         ") should be the same; convert one with .to(dtype)");
+  if (bias && (*bias)->dtype != input->dtype)
+    fail("Input type (", info(input->dtype).name, ") and bias type (", info((*bias)->dtype).name,
+         ") should be the same; convert one with .to(dtype)");
+  if (input->dtype == DType::Bool) fail_not_implemented("convolution", input->dtype);
+}
+
+void check_channels(const Tensor* input, const Tensor* weight, const std::optional<Tensor*>& bias, int64_t groups,
+                    bool transposed) {
+  if (weight->size(0) < groups)
+    fail("Given groups=", groups, ", expected weight to be at least ", groups,
+         " at dimension 0, but got weight of size ", to_string(weight->sizes()), " instead");
+  if (weight->size(0) % groups != 0)
+    fail("Given groups=", groups, ", expected weight to be divisible by ", groups,
+         " at dimension 0, but got weight of size ", to_string(weight->sizes()), " instead");
+  const int64_t wanted = transposed ? weight->size(0) : weight->size(1) * groups;
+  if (input->size(1) != wanted) {
+    const std::string given = transposed ? "transposed=1" : "groups=" + std::to_string(groups);
+    fail("Given ", given, ", weight of size ", to_string(weight->sizes()), ", expected input",
+         to_string(input->sizes()), " to have ", wanted, " channels, but got ", input->size(1), " channels instead");
+  }
+  const int64_t out = transposed ? weight->size(1) * groups : weight->size(0);
+  if (bias && ((*bias)->ndim() != 1 || (*bias)->size(0) != out))
+    fail("Given ", transposed ? "transposed=1, " : "", "weight of size ", to_string(weight->sizes()),
+         ", expected bias to be 1-dimensional with ", out, " elements, but got bias of size ",
+         to_string((*bias)->sizes()), " instead");
+}
+
+std::string times(const int64_t* sizes, int dims) {
+  std::string text = "(";
+  for (int d = 0; d < dims; ++d) text += (d ? " x " : "") + std::to_string(sizes[d]);
+  return text + ")";
+}
+
+// ---- Sizes
+
+/// The shape of a convolution between a wide and a narrow tensor, of which one or both are known.
+ConvShape make_conv_shape(int64_t batch, int64_t wide_channels, int64_t narrow_channels, Sizes kernel,
+                          const Options& options) {
+  ConvShape shape{batch,     options.groups, wide_channels, narrow_channels, {1, 1, 1},
+                  {1, 1, 1}, {1, 1, 1},      {1, 1, 1},     {0, 0, 0},       {1, 1, 1}};
+  const size_t lead = 3 - kernel.size();
+  for (size_t d = 0; d < kernel.size(); ++d) {
+    shape.kernel[lead + d] = kernel[d];
+    shape.stride[lead + d] = options.stride[d];
+    shape.padding[lead + d] = options.padding[d];
+    shape.dilation[lead + d] = options.dilation[d];
+  }
+  return shape;
+}
+
+/// Sizes of the result of a convolution.
+void fill_narrow(ConvShape& shape, int dims) {
+  int64_t padded[3];
+  bool fits = true;
+  for (int d = 0; d < 3; ++d) {
+    padded[d] = shape.wide[d] + 2 * shape.padding[d];
+    const int64_t reach = shape.dilation[d] * (shape.kernel[d] - 1) + 1;
+    fits &= padded[d] >= reach;
+    shape.narrow[d] = (padded[d] - reach) / shape.stride[d] + 1;
+  }
+  if (fits) return;
+  int64_t reach[3];
+  for (int d = 0; d < 3; ++d) reach[d] = shape.dilation[d] * (shape.kernel[d] - 1) + 1;
+  fail("Calculated padded input size per channel: ", times(padded + 3 - dims, dims),
+       ". Kernel size: ", times(reach + 3 - dims, dims), ". Kernel size can't be greater than actual input size");
+}
+
+/// Sizes of the result of a transposed convolution; torch's float32 kernel takes empty ones.
+void fill_wide(ConvShape& shape, const Ints& output_padding, bool allow_empty) {
+  bool too_small = false;
+  const size_t lead = 3 - output_padding.size();
+  for (size_t d = 0; d < output_padding.size(); ++d) {
+    const size_t i = lead + d;
+    if (output_padding[d] < 0 || output_padding[d] >= std::max(shape.stride[i], shape.dilation[i]))
+      fail("output padding must be smaller than either stride or dilation, but got output_padding: ",
+           to_string(output_padding), " stride: ", to_string({shape.stride + lead, output_padding.size()}),
+           " dilation: ", to_string({shape.dilation + lead, output_padding.size()}));
+    shape.wide[i] = (shape.narrow[i] - 1) * shape.stride[i] - 2 * shape.padding[i] +
+                    shape.dilation[i] * (shape.kernel[i] - 1) + output_padding[d] + 1;
+    too_small |= shape.wide[i] < (allow_empty ? 0 : 1);
+  }
+  if (too_small)
+    fail("Given input size per channel: ", times(shape.narrow + lead, static_cast<int>(3 - lead)),
+         ". Calculated output size per channel: ", times(shape.wide + lead, static_cast<int>(3 - lead)),
+         ". Output size is too small");
+}
+
+/// A kernel of one element that moves by one: a matrix product, for which all positions are alike.
+void merge_positions(ConvShape& shape) {
+  for (int d = 0; d < 3; ++d)
+    if (shape.kernel[d] != 1 || shape.stride[d] != 1 || shape.padding[d] != 0 || shape.wide[d] != shape.narrow[d])
+      return;
+  for (int64_t* sizes : {shape.wide, shape.narrow}) {
+    sizes[2] *= sizes[0] * sizes[1];
+    sizes[0] = sizes[1] = 1;
+  }
+}
+
+// ---- Complex numbers, as real ones of twice the channels
+
+DType compute_type(DType dtype) {
+  if (itemsize(dtype) == 2 && is_float(dtype)) return DType::Float32;
+  return is_integral(dtype) ? DType::Int64 : dtype;
+}
+
+/// A view of [lead, groups, part, channels, rest] over complex elements or over real ones that lie so.
+struct Parts {
+  int64_t sizes[5], strides[5];
+  View view;
+
+  /// `tensor` is contiguous, complex and not empty: [lead, groups * channels, rest...], or one channel per element.
+  Parts(const Tensor* tensor, int64_t groups) {
+    const bool vector = tensor->ndim() == 1;
+    const int64_t lead = vector ? 1 : tensor->size(0), channels = tensor->size(vector ? 0 : 1) / groups;
+    const int64_t all[] = {lead, groups, 2, channels, tensor->numel() / (lead * groups * channels)};
+    std::copy_n(all, 5, sizes);
+    const int64_t steps[] = {2 * groups * channels * sizes[4], 2 * channels * sizes[4], 1, 2 * sizes[4], 2};
+    std::copy_n(steps, 5, strides);
+    view = {tensor->data, real_type(tensor->dtype), 5, sizes, strides};
+  }
+  /// `real` has room for the parts one after the other.
+  Parts(const Parts& model, const Tensor* real) {
+    std::copy_n(model.sizes, 5, sizes);
+    int64_t step = 1;
+    for (int d = 4; d >= 0; --d) {
+      strides[d] = step;
+      step *= sizes[d];
+    }
+    view = {real->data, real->dtype, 5, sizes, strides};
+  }
+};
+
+/// [n, groups * channels, ...] complex -> [n, groups * 2 * channels, ...] real: the real parts of a group, then the
+/// imaginary ones.
+TensorPtr split(Tensor* tensor, int64_t groups) {
+  Parts from(tensor, groups);
+  int64_t sizes[kMaxDims];
+  std::copy_n(tensor->sizes().begin(), tensor->ndim(), sizes);
+  sizes[tensor->ndim() == 1 ? 0 : 1] *= 2;
+  TensorPtr result = empty({sizes, tensor->sizes().size()}, real_type(tensor->dtype));
+  kernels::copy(from.view, Parts(from, result.get()).view);
+  return result;
+}
+
+void join(const Tensor* real, Tensor* out, int64_t groups) {
+  Parts to(out, groups);
+  kernels::copy(Parts(to, real).view, to.view);
+}
+
+/// The four products of the parts of weights, [groups, 2, first, 2, second, taps], and the complex weight.
+template <class R>
+struct WeightParts {
+  int64_t groups, first, second, taps;
+
+  WeightParts(const Tensor* weight, int64_t count)
+      : groups(count), first(weight->size(0) / count), second(weight->size(1)) {
+    taps = 1;
+    for (int d = 2; d < weight->ndim(); ++d) taps *= weight->size(d);
+  }
+  /// f(element, {re re, re im, im re, im im}) for all weights, by (first, second) part.
+  template <class F>
+  void each(std::complex<R>* complex, R* real, F f) const {
+    for (int64_t g = 0; g < groups; ++g) {
+      for (int64_t a = 0; a < first; ++a) {
+        for (int64_t b = 0; b < second * taps; ++b) {
+          auto place = [&](int64_t i, int64_t j) {
+            return real + (((g * 2 + i) * first + a) * 2 + j) * second * taps + b;
+          };
+          f(complex[(g * first + a) * second * taps + b], place(0, 0), place(0, 1), place(1, 0), place(1, 1));
+        }
+      }
+    }
+  }
+};
+
+template <class F>
+auto with_real(DType dtype, F f) {
+  return dtype == DType::Complex64 ? f(float{}) : f(double{});
+}
+
+TensorPtr split_weight(Tensor* weight, int64_t groups, bool transposed) {
+  int64_t sizes[kMaxDims];
+  std::copy_n(weight->sizes().begin(), weight->ndim(), sizes);
+  sizes[0] *= 2;
+  sizes[1] *= 2;
+  TensorPtr result = empty({sizes, weight->sizes().size()}, real_type(weight->dtype));
+  with_real(weight->dtype, [&](auto tag) {
+    using R = decltype(tag);
+    // An imaginary input makes -w.imag of a real output.
+    WeightParts<R>(weight, groups)
+        .each(weight->as<std::complex<R>>(), result->as<R>(), [&](std::complex<R>& w, R* rr, R* ri, R* ir, R* ii) {
+          *rr = *ii = w.real();
+          *ri = transposed ? w.imag() : -w.imag();
+          *ir = transposed ? -w.imag() : w.imag();
+        });
+  });
+  return result;
+}
+
+// ---- Running
+
+TensorPtr scratch(int64_t elements, DType dtype) { return empty(Sizes(&elements, 1), dtype); }
+
+/// All tensors are contiguous and of one computing type; `out` is written.
+void run(const ConvShape& shape, bool transposed, Tensor* input, Tensor* weight, Tensor* bias, Tensor* out) {
+  Correlation plan(shape, transposed);
+  if (is_integral(out->dtype)) {
+    WithoutLock unlocked(out->numel());
+    kernels::correlate_integers(plan, input->as<int64_t>(), weight->as<int64_t>(), bias ? bias->as<int64_t>() : nullptr,
+                                out->as<int64_t>());
+    return;
+  }
+  auto real = [&](auto tag) {
+    using T = decltype(tag);
+    TensorPtr memory = scratch(kernels::correlate_scratch<T>(plan), out->dtype);
+    WithoutLock unlocked(plan.work() >> 4);
+    kernels::correlate<T>(plan, input->as<T>(), weight->as<T>(), bias ? bias->as<T>() : nullptr, out->as<T>(),
+                          memory->as<T>());
+  };
+  out->dtype == DType::Float32 ? real(float{}) : real(double{});
+}
+
+void run_weight(const ConvShape& shape, Tensor* grad, Tensor* input, Tensor* out) {
+  Correlation plan(shape, false);
+  auto real = [&](auto tag) {
+    using T = decltype(tag);
+    TensorPtr memory = scratch(kernels::conv_weight_scratch<T>(plan), out->dtype);
+    WithoutLock unlocked(plan.work() >> 4);
+    kernels::conv_weight<T>(plan, grad->as<T>(), input->as<T>(), out->as<T>(), memory->as<T>());
+  };
+  out->dtype == DType::Float32 ? real(float{}) : real(double{});
+}
+
+TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
+
+}  // namespace
+
+TensorPtr convolution(Tensor* input, Tensor* weight, std::optional<Tensor*> bias, const Ints& stride,
+                      const Ints& padding, const Ints& dilation, bool transposed, const Ints& output_padding,
+                      int64_t groups) {
+  const int dims = weight->ndim() - 2;
+  if (dims < 1 || dims > 3 || input->ndim() != weight->ndim())
+    fail("convolution: expected an input and a weight of 3, 4 or 5 dimensions each, but got input of size ",
+         to_string(input->sizes()), " and weight of size ", to_string(weight->sizes()));
+  Options options(stride, padding, dilation, groups, dims);
+  check_types(input, weight, bias);
+  check_channels(input, weight, bias, groups, transposed);
+  const DType dtype = input->dtype;
+  if (transposed && is_integral(dtype) && dtype != DType::Int64)
+    fail_not_implemented("slow_conv_transpose2d_out_cpu", dtype);
+  Sizes kernel = weight->sizes().subspan(2), sizes = input->sizes().subspan(2);
+  if (std::any_of(kernel.begin(), kernel.end(), [](int64_t size) { return size == 0; }))
+    fail("convolution: expected a kernel of at least one element; got weight of size ", to_string(weight->sizes()));
+  if (std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size == 0; }))
+    fail("Only zero batch or zero channel inputs are supported, but got input shape: ", to_string(input->sizes()));
+  const int64_t first = weight->size(0) / groups;
+  ConvShape shape = make_conv_shape(input->size(0), weight->size(1), first, kernel, options);
+  std::copy(sizes.begin(), sizes.end(), (transposed ? shape.narrow : shape.wide) + 3 - dims);
+  transposed ? fill_wide(shape, for_dimensions(output_padding, "output_padding", dims), dtype == DType::Float32)
+             : fill_narrow(shape, dims);
+  int64_t result_sizes[5] = {input->size(0), transposed ? weight->size(1) * groups : weight->size(0)};
+  // Without input channels there are no output channels either, as in torch.
+  if (input->size(1) == 0) result_sizes[1] = 0;
+  std::copy_n((transposed ? shape.wide : shape.narrow) + 3 - dims, dims, result_sizes + 2);
+  TensorPtr result = empty({result_sizes, static_cast<size_t>(dims) + 2}, dtype);
+  if (result->numel() == 0) return result;
+  merge_positions(shape);
+  const DType compute = compute_type(dtype);
+  TensorPtr x = ready(input, compute), w = ready(weight, compute), b = bias ? ready(*bias, compute) : TensorPtr();
+  TensorPtr out = result;
+  if (is_complex(dtype)) {
+    x = split(x.get(), groups);
+    w = split_weight(w.get(), groups, transposed);
+    if (b) b = split(b.get(), groups);
+    shape.wide_channels *= 2;
+    shape.narrow_channels *= 2;
+    result_sizes[1] *= 2;
+    out = empty({result_sizes, static_cast<size_t>(dims) + 2}, w->dtype);
+  } else if (compute != dtype) {
+    out = empty(ShapePtr::borrow(result->shape), compute);
+  }
+  run(shape, transposed, x.get(), w.get(), b.get(), out.get());
+  if (is_complex(dtype)) {
+    join(out.get(), result.get(), groups);
+  } else if (compute != dtype) {
+    kernels::copy(out->view(), result->view());
+  }
+  return result;
+}
+
+TensorPtr convolution_weight(Tensor* grad, Tensor* input, const Ints& kernel, const Ints& stride, const Ints& padding,
+                             const Ints& dilation, int64_t groups) {
+  const int dims = static_cast<int>(kernel.size());
+  if (dims < 1 || dims > 3 || input->ndim() != dims + 2 || grad->ndim() != dims + 2)
+    fail("convolution_weight: expected a gradient and an input of ", dims + 2, " dimensions; got sizes ",
+         to_string(grad->sizes()), " and ", to_string(input->sizes()));
+  Options options(stride, padding, dilation, groups, dims);
+  check_types(input, grad, std::nullopt);
+  if (!is_differentiable(input->dtype)) fail_not_implemented("convolution_weight", input->dtype);
+  if (grad->size(0) != input->size(0) || grad->size(1) % groups || input->size(1) % groups)
+    fail("convolution_weight: expected equal batches, and channels in ", groups, " groups; got sizes ",
+         to_string(grad->sizes()), " and ", to_string(input->sizes()));
+  ConvShape shape = make_conv_shape(input->size(0), input->size(1) / groups, grad->size(1) / groups, kernel, options);
+  std::copy_n(input->sizes().begin() + 2, dims, shape.wide + 3 - dims);
+  fill_narrow(shape, dims);
+  // Smaller where a transposed convolution had an output_padding as large as its stride.
+  for (int d = 0; d < dims; ++d) {
+    if (grad->size(d + 2) > shape.narrow[3 - dims + d])
+      fail("convolution_weight: expected a gradient of the result's size; got ", to_string(grad->sizes()));
+    shape.narrow[3 - dims + d] = grad->size(d + 2);
+  }
+  int64_t sizes[5] = {grad->size(1), input->size(1) / groups};
+  std::copy(kernel.begin(), kernel.end(), sizes + 2);
+  TensorPtr result = empty({sizes, kernel.size() + 2}, grad->dtype);
+  if (result->numel() == 0) return result;
+  if (grad->numel() == 0 || input->numel() == 0) {
+    std::memset(result->data, 0, result->storage->nbytes);
+    return result;
+  }
+  merge_positions(shape);
+  const DType dtype = grad->dtype, compute = compute_type(dtype);
+  TensorPtr g = ready(grad, compute), x = ready(input, compute), out = result;
+  if (is_complex(dtype)) {
+    g = split(g.get(), groups);
+    x = split(x.get(), groups);
+    shape.wide_channels *= 2;
+    shape.narrow_channels *= 2;
+    sizes[0] *= 2;
+    sizes[1] *= 2;
+    out = empty({sizes, kernel.size() + 2}, g->dtype);
+  } else if (compute != dtype) {
+    out = empty(ShapePtr::borrow(result->shape), compute);
+  }
+  run_weight(shape, g.get(), x.get(), out.get());
+  if (is_complex(dtype)) {
+    with_real(dtype, [&](auto tag) {
+      using R = decltype(tag);
+      WeightParts<R>(result.get(), groups)
+          .each(result->as<std::complex<R>>(), out->as<R>(),
+                [](std::complex<R>& w, R* rr, R* ri, R* ir, R* ii) { w = {*rr - *ii, *ri + *ir}; });
+    });
+  } else if (compute != dtype) {
+    kernels::copy(out->view(), result->view());
+  }
+  return result;
+}
+
+}  // namespace adjoint::ops

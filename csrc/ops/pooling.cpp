@@ -1,0 +1,420 @@
+#include "ops/pooling.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "core/lock.h"
+#include "kernels/copy.h"
+#include "kernels/pool.h"
+
+namespace adjoint::ops {
+namespace {
+
+using kernels::PoolAxis;
+using kernels::PoolShape;
+using python::Ints;
+
+std::string named(const char* kind, size_t dims) { return std::string(kind) + std::to_string(dims) + "d"; }
+
+/// One number for each dimension; an empty list means `otherwise`.
+Ints for_dimensions(const std::string& op, const char* name, const Ints& given, size_t dims, const Ints& otherwise) {
+  if (given.empty() && !otherwise.empty()) return otherwise;
+  if (given.size() != 1 && given.size() != dims)
+    fail(op, ": ", name, " must either be ", otherwise.empty() ? "" : "omitted, ", "a single int, or a tuple of ",
+         dims == 1   ? "one int"
+         : dims == 2 ? "two ints"
+                     : "three ints");
+  Ints all;
+  for (size_t d = 0; d < dims; ++d) all.push(given[given.size() == 1 ? 0 : d], name);
+  return all;
+}
+
+struct Windows {
+  Ints kernel, stride, padding, dilation;
+  bool ceil_mode;
+
+  Windows(const std::string& op, const Ints& kernel_size, const Ints& strides, const Ints& paddings,
+          const Ints& dilations, bool ceil)
+      : ceil_mode(ceil) {
+    const size_t dims = kernel_size.size();
+    kernel = kernel_size;
+    stride = for_dimensions(op, "stride", strides, dims, kernel);
+    padding = for_dimensions(op, "padding", paddings, dims, {});
+    dilation = for_dimensions(op, "dilation", dilations, dims, {});
+    auto least = [](const Ints& values) { return *std::min_element(values.begin(), values.end()); };
+    constexpr int64_t most = int64_t{1} << 31;
+    for (const Ints* values : {&kernel, &stride, &padding, &dilation})
+      if (*std::max_element(values->begin(), values->end()) > most)
+        fail(op, ": expected sizes below 2^31; got ", to_string(*values));
+    if (least(stride) == 0) fail("stride should not be zero");
+    if (least(kernel) <= 0) fail("kernel size should be greater than zero, but got kernel size ", to_string(kernel));
+    if (least(stride) < 0) fail("stride should be greater than zero, but got stride ", to_string(stride));
+    if (least(dilation) <= 0) fail("dilation should be greater than zero, but got dilation ", to_string(dilation));
+    for (size_t d = 0; d < dims; ++d) {
+      if (padding[d] < 0) fail("pad must be non-negative, but got pad: ", padding[d]);
+      const int64_t effective = (kernel[d] - 1) * dilation[d] + 1;
+      if (padding[d] > effective / 2)
+        fail("pad should be at most half of effective kernel size, but got pad=", padding[d],
+             ", kernel_size=", kernel[d], " and dilation=", dilation[d]);
+    }
+  }
+
+  int64_t out(size_t d, int64_t in) const {
+    const int64_t reach = dilation[d] * (kernel[d] - 1) + 1;
+    const int64_t room = in + 2 * padding[d] - reach + (ceil_mode ? stride[d] - 1 : 0);
+    int64_t count = (room < 0 ? (room - stride[d] + 1) / stride[d] : room / stride[d]) + 1;
+    // The last window must begin inside the input or its padding at the front.
+    if (ceil_mode && (count - 1) * stride[d] >= in + padding[d]) --count;
+    return count;
+  }
+
+  PoolAxis axis(size_t d, int64_t in, int64_t count, bool count_padding) const {
+    PoolAxis axis;
+    axis.in = in;
+    axis.step = dilation[d];
+    axis.stride = stride[d];
+    axis.first = -padding[d];
+    axis.taps = kernel[d];
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t from = i * stride[d] - padding[d];
+      const int64_t reach = dilation[d] * (kernel[d] - 1) + 1;
+      const int64_t to = std::min(from + reach, in), padded = std::min(from + reach, in + padding[d]) - from;
+      if (from < 0) from += (-from + dilation[d] - 1) / dilation[d] * dilation[d];
+      axis.add(from, to, count_padding ? padded : to - from);
+    }
+    return axis;
+  }
+};
+
+/// The windows i * in / out to (i + 1) * in / out, rounded outwards.
+PoolAxis adaptive_axis(int64_t in, int64_t out) {
+  PoolAxis axis;
+  axis.in = in;
+  for (int64_t i = 0; i < out; ++i) {
+    const int64_t from = i * in / out, to = ((i + 1) * in + out - 1) / out;
+    axis.add(from, to, to - from);
+  }
+  return axis;
+}
+
+void check_input(const std::string& op, const Tensor* input, size_t dims) {
+  const auto n = static_cast<int>(dims);
+  const bool right = input->ndim() == n + 1 || input->ndim() == n + 2;
+  bool empty_sizes = false;
+  for (int d = std::max(0, input->ndim() - n - 1); d < input->ndim(); ++d) empty_sizes |= input->size(d) == 0;
+  if (right && !empty_sizes) return;
+  fail(op, ": Expected ", n + 1, "D or ", n + 2,
+       "D (batch mode) tensor with optional 0 dim batch size for input, but got:", to_string(input->sizes()));
+}
+
+/// The sizes of `input` with other last dimensions.
+TensorPtr result_like(const Tensor* input, const int64_t* sizes, size_t dims, DType dtype) {
+  int64_t all[kMaxDims];
+  const size_t lead = static_cast<size_t>(input->ndim()) - dims;
+  std::copy_n(input->sizes().begin(), lead, all);
+  std::copy_n(sizes, dims, all + lead);
+  return empty({all, lead + dims}, dtype);
+}
+
+int64_t planes_of(const Tensor* input, size_t dims) {
+  int64_t planes = 1;
+  for (int d = 0; d < input->ndim() - static_cast<int>(dims); ++d) planes *= input->size(d);
+  return planes;
+}
+
+/// float32 for the half types, int64 for the other integers.
+DType compute_type(DType dtype) {
+  if (is_float(dtype)) return dtype == DType::Float64 ? dtype : DType::Float32;
+  return DType::Int64;
+}
+
+/// Calls f(T{}) for float, double or int64.
+template <class F>
+void with_type(DType compute, F f) {
+  compute == DType::Float32 ? f(float{}) : compute == DType::Float64 ? f(double{}) : f(int64_t{});
+}
+
+TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
+
+TensorPtr finished(TensorPtr value, DType dtype) { return cast(value.get(), dtype); }
+
+struct Plan {
+  PoolShape shape{1, {}};
+  int64_t sizes[3];
+  size_t dims;
+
+  Plan(const Tensor* like, size_t n) : dims(n) {
+    shape.planes = planes_of(like, n);
+    for (size_t d = 0; d < 3 - n; ++d) shape.axes[d].add(0, 1, 1);
+  }
+  void set(size_t d, PoolAxis axis) {
+    sizes[d] = axis.out();
+    shape.axes[3 - dims + d] = std::move(axis);
+  }
+};
+
+std::string by(const int64_t* sizes, size_t n) {
+  std::string text;
+  for (size_t d = 0; d < n; ++d) text += (d ? "x" : "") + std::to_string(sizes[d]);
+  return text;
+}
+
+Plan window_plan(const std::string& op, const Tensor* like, const int64_t* in, const Windows& windows,
+                 bool count_padding) {
+  const size_t dims = windows.kernel.size();
+  Plan plan(like, dims);
+  int64_t out[3];
+  for (size_t d = 0; d < dims; ++d) out[d] = windows.out(d, in[d]);
+  if (std::any_of(out, out + dims, [](int64_t size) { return size < 1; })) {
+    const std::string channels = std::to_string(like->size(like->ndim() - static_cast<int>(dims) - 1)) + "x";
+    fail(op, ": Given input size: (", channels, by(in, dims), "). Calculated output size: (", channels, by(out, dims),
+         "). Output size is too small");
+  }
+  for (size_t d = 0; d < dims; ++d) plan.set(d, windows.axis(d, in[d], out[d], count_padding));
+  return plan;
+}
+
+Plan adaptive_plan(const std::string& op, const Tensor* like, const int64_t* in, const int64_t* out, size_t dims) {
+  Plan plan(like, dims);
+  for (size_t d = 0; d < dims; ++d) {
+    if (out[d] < 0)
+      fail(op, ": elements of output_size must be greater than or equal to 0 but received {", by(out, dims), "}");
+    plan.set(d, adaptive_axis(in[d], out[d]));
+  }
+  return plan;
+}
+
+std::pair<TensorPtr, TensorPtr> run_max(const Plan& plan, Tensor* input, bool want_indices = true) {
+  const DType compute = compute_type(input->dtype);
+  TensorPtr source = ready(input, compute);
+  TensorPtr values = result_like(input, plan.sizes, plan.dims, compute);
+  TensorPtr indices = want_indices ? empty(ShapePtr::borrow(values->shape), DType::Int64) : TensorPtr();
+  if (values->numel() > 0) {
+    with_type(compute, [&](auto tag) {
+      using T = decltype(tag);
+      WithoutLock unlocked(input->numel());
+      kernels::max_pool<T>(plan.shape, source->as<T>(), values->as<T>(), indices ? indices->as<int64_t>() : nullptr);
+    });
+  }
+  return {finished(std::move(values), input->dtype), std::move(indices)};
+}
+
+TensorPtr run_mean(const Plan& plan, int64_t divisor, Tensor* input) {
+  const DType compute = compute_type(input->dtype);
+  TensorPtr source = ready(input, compute), values = result_like(input, plan.sizes, plan.dims, compute);
+  if (values->numel() > 0) {
+    with_type(compute, [&](auto tag) {
+      using T = decltype(tag);
+      WithoutLock unlocked(input->numel());
+      kernels::mean_pool<T>(plan.shape, divisor, source->as<T>(), values->as<T>());
+    });
+  }
+  return finished(std::move(values), input->dtype);
+}
+
+TensorPtr run_mean_backward(const std::string& op, const Plan& plan, int64_t divisor, Tensor* grad,
+                            const int64_t* size) {
+  if (!is_float(grad->dtype)) fail_not_implemented(op.c_str(), grad->dtype);
+  if (!std::equal(plan.sizes, plan.sizes + plan.dims, grad->sizes().end() - static_cast<int64_t>(plan.dims)))
+    fail(op, ": expected a gradient of the result's size; got ", to_string(grad->sizes()));
+  const DType compute = compute_type(grad->dtype);
+  TensorPtr source = ready(grad, compute), values = result_like(grad, size, plan.dims, compute);
+  with_type(compute, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (!std::is_same_v<T, int64_t>) {
+      WithoutLock unlocked(values->numel());
+      kernels::mean_pool_backward<T>(plan.shape, divisor, source->as<T>(), values->as<T>());
+    }
+  });
+  return finished(std::move(values), grad->dtype);
+}
+
+void check_real(const char* op, DType dtype, bool integers) {
+  if (!is_float(dtype) && !(integers && category(dtype) == Category::Integer)) fail_not_implemented(op, dtype);
+}
+
+/// The last dimensions of a tensor, as a pointer.
+const int64_t* last_sizes(const Tensor* tensor, size_t dims) { return tensor->sizes().data() + tensor->ndim() - dims; }
+
+void check_dims(const char* kind, const Ints& list) {
+  if (list.empty() || list.size() > 3) fail(kind, ": expected one to three dimensions; got ", list.size());
+}
+
+int64_t checked_divisor(std::optional<int64_t> divisor) {
+  if (divisor && *divisor == 0) fail("divisor must be not zero");
+  return divisor.value_or(0);
+}
+
+Ints one() {
+  Ints ones;
+  ones.push(1, "dilation");
+  return ones;
+}
+
+}  // namespace
+
+static Plan max_plan(const Tensor* input, const Ints& kernel_size, const Ints& stride, const Ints& padding,
+                     const Ints& dilation, bool ceil_mode) {
+  check_dims("max_pool", kernel_size);
+  const std::string op = named("max_pool", kernel_size.size());
+  Windows windows(op, kernel_size, stride, padding, dilation, ceil_mode);
+  for (size_t d = 0; d < kernel_size.size(); ++d)
+    if (windows.padding[d] > windows.kernel[d] / 2)
+      fail("pad should be smaller than or equal to half of kernel size, but got pad ", to_string(windows.padding),
+           " and kernel size ", to_string(windows.kernel));
+  check_input(op, input, kernel_size.size());
+  check_real(op.c_str(), input->dtype, true);
+  return window_plan(op, input, last_sizes(input, kernel_size.size()), windows, false);
+}
+
+std::pair<TensorPtr, TensorPtr> max_pool(Tensor* input, const Ints& kernel_size, const Ints& stride,
+                                         const Ints& padding, const Ints& dilation, bool ceil_mode) {
+  return run_max(max_plan(input, kernel_size, stride, padding, dilation, ceil_mode), input);
+}
+
+TensorPtr max_pool_values(Tensor* input, const Ints& kernel_size, const Ints& stride, const Ints& padding,
+                          const Ints& dilation, bool ceil_mode) {
+  return run_max(max_plan(input, kernel_size, stride, padding, dilation, ceil_mode), input, false).first;
+}
+
+std::pair<TensorPtr, TensorPtr> adaptive_max_pool(Tensor* input, const Ints& output_size) {
+  check_dims("adaptive_max_pool", output_size);
+  const std::string op = named("adaptive_max_pool", output_size.size());
+  check_input(op, input, output_size.size());
+  check_real(op.c_str(), input->dtype, false);
+  return run_max(
+      adaptive_plan(op, input, last_sizes(input, output_size.size()), output_size.begin(), output_size.size()), input);
+}
+
+std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& kernel_size, const Ints& output_size,
+                                                    Tensor* random_samples) {
+  check_dims("fractional_max_pool", kernel_size);
+  const size_t dims = kernel_size.size();
+  const std::string op = named("fractional_max_pool", dims);
+  check_input(op, input, dims);
+  check_real(op.c_str(), input->dtype, false);
+  if (output_size.size() != dims) fail(op, ": output_size must either be a single int, or a tuple of ", dims, " ints");
+  const int64_t planes = planes_of(input, dims);
+  if (random_samples->ndim() != 3 || random_samples->size(0) * random_samples->size(1) != planes ||
+      random_samples->size(2) != static_cast<int64_t>(dims))
+    fail("Expect _random_samples to have a number for each of ", planes, " channels and ", dims,
+         " dimensions; got size ", to_string(random_samples->sizes()));
+  if (random_samples->dtype != input->dtype)
+    fail("Expect _random_samples to have the same dtype as input; got ", info(random_samples->dtype).name);
+  int64_t in[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, out[3] = {1, 1, 1};
+  for (size_t d = 0; d < dims; ++d) {
+    const size_t i = 3 - dims + d;
+    in[i] = last_sizes(input, dims)[d];
+    kernel[i] = kernel_size[d];
+    out[i] = output_size[d];
+    // In three dimensions a window must have room to move, as in torch.
+    if (kernel[i] < 1 || out[i] < 1 || out[i] + kernel[i] - 1 > in[i] - (dims == 3))
+      fail(op, "(): pool size ", kernel[i], " too large relative to input size ", in[i], " for output size ", out[i]);
+  }
+  const DType compute = compute_type(input->dtype);
+  TensorPtr source = ready(input, compute), values = result_like(input, output_size.begin(), dims, compute);
+  TensorPtr indices = empty(ShapePtr::borrow(values->shape), DType::Int64);
+  // The samples are ordered by width, height, time.
+  const int64_t columns = planes * 3;
+  TensorPtr samples = ready(random_samples, compute), ordered = empty(Sizes(&columns, 1), compute);
+  with_type(compute, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (!std::is_same_v<T, int64_t>) {
+      for (int64_t p = 0; p < planes; ++p) {
+        for (size_t d = 0; d < 3; ++d) {
+          const size_t from = dims == 3 ? d : 2 - d;
+          ordered->as<T>()[p * 3 + static_cast<int64_t>(d)] =
+              d < 3 - dims ? T(0) : samples->as<T>()[p * static_cast<int64_t>(dims) + static_cast<int64_t>(from)];
+        }
+      }
+      WithoutLock unlocked(input->numel());
+      kernels::fractional_max_pool<T>(planes, in, kernel, out, ordered->as<T>(), source->as<T>(), values->as<T>(),
+                                      indices->as<int64_t>());
+    }
+  });
+  return {finished(std::move(values), input->dtype), std::move(indices)};
+}
+
+/// Elements of `input` to the places in planes of `size` that `indices` name.
+static TensorPtr scattered(Tensor* input, Tensor* indices, const Ints& size, bool add) {
+  check_dims("max_unpool", size);
+  const size_t dims = size.size();
+  if (indices->dtype != DType::Int64)
+    fail("elements in indices should be type int64 but got: ", info(indices->dtype).legacy_name);
+  if (!same_sizes(input->shape, indices->shape))
+    fail("Expected shape of indices to be same as that of the input tensor (", to_string(input->sizes()),
+         ") but got indices tensor with shape: ", to_string(indices->sizes()));
+  if (input->ndim() < static_cast<int>(dims))
+    fail("max_unpool: expected at least ", dims, " dimensions; got size ", to_string(input->sizes()));
+  const DType compute = compute_type(input->dtype);
+  TensorPtr source = ready(input, compute), places = contiguous(indices);
+  TensorPtr values = result_like(input, size.begin(), dims, compute);
+  const int64_t planes = planes_of(input, dims), count = checked_numel({last_sizes(input, dims), dims});
+  if (values->numel() == 0) return finished(std::move(values), input->dtype);
+  const std::string text = by(size.begin(), dims);
+  with_type(compute, [&](auto tag) {
+    using T = decltype(tag);
+    kernels::scatter_planes<T>(planes, count, checked_numel(size), source->as<T>(), places->as<int64_t>(), add,
+                               text.c_str(), values->as<T>());
+  });
+  return finished(std::move(values), input->dtype);
+}
+
+TensorPtr max_pool_backward(Tensor* grad, Tensor* indices, const Ints& size) {
+  check_real("max_pool_backward", grad->dtype, true);
+  return scattered(grad, indices, size, true);
+}
+
+TensorPtr avg_pool(Tensor* input, const Ints& kernel_size, const Ints& stride, const Ints& padding, bool ceil_mode,
+                   bool count_include_pad, std::optional<int64_t> divisor_override) {
+  check_dims("avg_pool", kernel_size);
+  const std::string op = named("avg_pool", kernel_size.size());
+  const int64_t divisor = checked_divisor(divisor_override);
+  Windows windows(op, kernel_size, stride, padding, one(), ceil_mode);
+  check_input(op, input, kernel_size.size());
+  if (input->dtype != DType::Int64) check_real(op.c_str(), input->dtype, false);
+  const int64_t* sizes = last_sizes(input, kernel_size.size());
+  if (kernel_size.size() == 3 && !std::equal(kernel_size.begin(), kernel_size.end(), sizes, std::less_equal<>()))
+    fail("input image (T: ", sizes[0], " H: ", sizes[1], " W: ", sizes[2],
+         ") smaller than kernel size (kT: ", kernel_size[0], " kH: ", kernel_size[1], " kW: ", kernel_size[2], ")");
+  return run_mean(window_plan(op, input, last_sizes(input, kernel_size.size()), windows, count_include_pad), divisor,
+                  input);
+}
+
+TensorPtr avg_pool_backward(Tensor* grad, const Ints& size, const Ints& kernel_size, const Ints& stride,
+                            const Ints& padding, bool ceil_mode, bool count_include_pad,
+                            std::optional<int64_t> divisor_override) {
+  check_dims("avg_pool", kernel_size);
+  const std::string op = named("avg_pool", kernel_size.size()) + "_backward";
+  Windows windows(op, kernel_size, stride, padding, one(), ceil_mode);
+  if (size.size() != kernel_size.size()) fail(op, ": expected ", kernel_size.size(), " sizes; got ", size.size());
+  if (grad->ndim() <= static_cast<int>(size.size())) fail(op, ": expected a gradient of the result's size");
+  return run_mean_backward(op, window_plan(op, grad, size.begin(), windows, count_include_pad),
+                           checked_divisor(divisor_override), grad, size.begin());
+}
+
+TensorPtr adaptive_avg_pool(Tensor* input, const Ints& output_size) {
+  check_dims("adaptive_avg_pool", output_size);
+  const std::string op = named("adaptive_avg_pool", output_size.size());
+  check_input(op, input, output_size.size());
+  check_real(op.c_str(), input->dtype, false);
+  return run_mean(
+      adaptive_plan(op, input, last_sizes(input, output_size.size()), output_size.begin(), output_size.size()), 0,
+      input);
+}
+
+TensorPtr adaptive_avg_pool_backward(Tensor* grad, const Ints& size) {
+  check_dims("adaptive_avg_pool", size);
+  const std::string op = named("adaptive_avg_pool", size.size()) + "_backward";
+  if (grad->ndim() <= static_cast<int>(size.size())) fail(op, ": expected a gradient of the result's size");
+  return run_mean_backward(op, adaptive_plan(op, grad, size.begin(), last_sizes(grad, size.size()), size.size()), 0,
+                           grad, size.begin());
+}
+
+TensorPtr max_unpool(Tensor* input, Tensor* indices, const Ints& output_size) {
+  check_real("max_unpool", input->dtype, true);
+  return scattered(input, indices, output_size, false);
+}
+
+}  // namespace adjoint::ops

@@ -1,0 +1,313 @@
+#include "ops/searching.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "core/lock.h"
+#include "core/parallel.h"
+#include "kernels/reduce.h"
+#include "kernels/sort.h"
+
+namespace adjoint::ops {
+namespace {
+
+using Counted = std::tuple<TensorPtr, TensorPtr, TensorPtr>;
+
+TensorPtr row_of(int64_t n, DType dtype) { return empty(Sizes(&n, 1), dtype); }
+
+void check_distinguishable(const char* torch_name, const Tensor* input) {
+  if (is_complex(input->dtype))
+    fail(ErrorKind::NotImplemented, "\"", torch_name, "\" not implemented for '", info(input->dtype).legacy_name,
+         "'; complex numbers have no order: stack their parts and pass dim=");
+}
+
+/// Where groups of equal neighbours begin among n items, and the end; same(i) tells whether item i is as item i - 1.
+template <class Same>
+std::vector<int64_t> group_starts(int64_t n, const Same& same) {
+  std::vector<int64_t> starts;
+  for (int64_t i = 0; i < n; ++i)
+    if (i == 0 || !same(i)) starts.push_back(i);
+  starts.push_back(n);
+  return starts;
+}
+
+/// The group of each item; item i of the grouped order is item order[i] of the input (null: i itself).
+void number_items(const std::vector<int64_t>& starts, const int64_t* order, int64_t* inverse) {
+  for (size_t k = 0; k + 1 < starts.size(); ++k)
+    for (int64_t i = starts[k]; i < starts[k + 1]; ++i) inverse[order ? order[i] : i] = static_cast<int64_t>(k);
+}
+
+TensorPtr counts_of(const std::vector<int64_t>& starts) {
+  auto n = static_cast<int64_t>(starts.size()) - 1;
+  TensorPtr counts = row_of(n, DType::Int64);
+  for (int64_t k = 0; k < n; ++k) counts->as<int64_t>()[k] = starts[k + 1] - starts[k];
+  return counts;
+}
+
+/// NaN after all numbers.
+template <class T>
+bool comes_before(T a, T b) {
+  return a < b || (a == a && b != b);
+}
+
+/// The order of n rows of m elements, those that are equal in their own order.
+template <class T>
+void sort_rows(const T* data, int64_t m, std::vector<int64_t>& order) {
+  std::stable_sort(order.begin(), order.end(), [=](int64_t a, int64_t b) {
+    const T *x = data + a * m, *y = data + b * m;
+    for (int64_t i = 0; i < m; ++i) {
+      if (comes_before(x[i], y[i])) return true;
+      if (comes_before(y[i], x[i])) return false;
+    }
+    return false;
+  });
+}
+
+/// The bin at a position counted in bins; ranges so wide that positions are NaN fall into the first.
+template <class C>
+int64_t bin_at(C position, int64_t bins) {
+  if (!(position > 0)) return 0;
+  return position < static_cast<C>(bins) ? std::min(static_cast<int64_t>(position), bins - 1) : bins - 1;
+}
+
+/// Adds to counts[0 .. bins - 1].
+template <class T>
+void count_elements(const T* data, int64_t n, int64_t bins, double min, double max, int64_t* counts) {
+  using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  const C low = static_cast<C>(min), high = static_cast<C>(max), width = high - low;
+  for (int64_t i = 0; i < n; ++i) {
+    const C x = static_cast<C>(data[i]);
+    if (!(x >= low && x <= high)) continue;
+    ++counts[bin_at((x - low) * static_cast<C>(bins) / width, bins)];
+  }
+}
+
+constexpr int64_t kParallelElements = 1 << 16;
+
+/// The bins of one dimension.
+template <class T>
+struct Bins {
+  const T* edges;
+  int64_t count;
+  bool even;
+
+  /// The bin of a value, or -1 if it lies in none.
+  int64_t find(T value) const {
+    if (!(value >= edges[0] && value <= edges[count])) return -1;
+    if (!even) return std::min<int64_t>(std::upper_bound(edges, edges + count + 1, value) - edges - 1, count - 1);
+    T part = (value - edges[0]) / (edges[count] - edges[0]);
+    int64_t bin = bin_at(part * static_cast<T>(count), count);
+    // Rounding may have missed by one.
+    if (bin > 0 && value < edges[bin]) return bin - 1;
+    return bin + 1 < count && value >= edges[bin + 1] ? bin + 1 : bin;
+  }
+};
+
+/// Adds the weights of n points, by default 1, to cells.
+template <class T>
+void fill_cells(const T* points, const T* weights, int64_t n, const std::vector<Bins<T>>& bins, double* cells) {
+  for (int64_t i = 0; i < n; ++i, points += bins.size()) {
+    int64_t cell = 0;
+    for (size_t d = 0; d < bins.size() && cell >= 0; ++d) {
+      int64_t bin = bins[d].find(points[d]);
+      cell = bin < 0 ? -1 : cell * bins[d].count + bin;
+    }
+    if (cell >= 0) cells[cell] += weights ? weights[i] : 1;
+  }
+}
+
+/// The number of entries (i, j) of a row by col matrix with j <= i + offset.
+__int128 entries_below(int64_t row, int64_t col, int64_t offset) {
+  auto sum_to = [col](int64_t t) -> __int128 {
+    if (t <= 0) return 0;
+    __int128 ramp = std::min(t, col);
+    return ramp * (ramp + 1) / 2 + (t - ramp) * col;
+  };
+  return sum_to(row + offset) - sum_to(offset);
+}
+
+}  // namespace
+
+Counted unique(Tensor* input, bool return_inverse, bool return_counts, bool consecutive) {
+  check_distinguishable(consecutive ? "unique_consecutive" : "unique", input);
+  int64_t n = input->numel();
+  TensorPtr dense = contiguous(input);
+  TensorPtr items = alias(dense.get(), make_shape(Sizes(&n, 1)));
+  TensorPtr sorted, order;
+  if (!consecutive) {
+    sorted = row_of(n, input->dtype);
+    order = row_of(n, DType::Int64);
+    WithoutLock unlocked(n);
+    kernels::sort(items->view(), sorted->view(), order->view(), 0, false, true);
+  }
+  Tensor* grouped = consecutive ? items.get() : sorted.get();
+  return dispatch(input->dtype, [&](auto tag) -> Counted {
+    using T = decltype(tag);
+    const T* x = grouped->as<T>();
+    std::vector<int64_t> starts = group_starts(n, [x](int64_t i) { return x[i] == x[i - 1]; });
+    auto distinct = static_cast<int64_t>(starts.size()) - 1;
+    TensorPtr values = row_of(distinct, input->dtype);
+    for (int64_t k = 0; k < distinct; ++k) values->as<T>()[k] = x[starts[k]];
+    TensorPtr inverse = return_inverse ? empty(input->sizes(), DType::Int64) : row_of(0, DType::Int64);
+    if (return_inverse) number_items(starts, order ? order->as<int64_t>() : nullptr, inverse->as<int64_t>());
+    return {std::move(values), std::move(inverse), return_counts ? counts_of(starts) : row_of(0, DType::Int64)};
+  });
+}
+
+Counted unique_rows(Tensor* input, bool consecutive) {
+  if (input->ndim() != 2) fail("unique_rows: expected a matrix; got ", input->ndim(), " dimensions");
+  check_distinguishable("unique_dim", input);
+  int64_t n = input->size(0), m = input->size(1);
+  TensorPtr dense = contiguous(input);
+  return dispatch(input->dtype, [&](auto tag) -> Counted {
+    using T = decltype(tag);
+    if constexpr (is_complex_v<T>) {
+      fail("unique_rows: complex numbers have no order");
+    } else {
+      const T* data = dense->as<T>();
+      std::vector<int64_t> order(static_cast<size_t>(n));
+      std::iota(order.begin(), order.end(), 0);
+      if (!consecutive) sort_rows(data, m, order);
+      std::vector<int64_t> starts = group_starts(n, [&](int64_t i) {
+        const T* row = data + order[i] * m;
+        return std::equal(row, row + m, data + order[i - 1] * m);
+      });
+      auto distinct = static_cast<int64_t>(starts.size()) - 1;
+      TensorPtr first = row_of(distinct, DType::Int64), inverse = row_of(n, DType::Int64);
+      for (int64_t k = 0; k < distinct; ++k) first->as<int64_t>()[k] = order[starts[k]];
+      number_items(starts, order.data(), inverse->as<int64_t>());
+      return {std::move(first), std::move(inverse), counts_of(starts)};
+    }
+  });
+}
+
+TensorPtr histc(Tensor* input, int64_t bins, double min, double max) {
+  if (bins <= 0) fail("torch.histogram(): bins must be > 0, but got ", bins, " for dimension 0");
+  if (!is_float(input->dtype))
+    fail(ErrorKind::NotImplemented, "\"histogram_cpu\" not implemented for '", info(input->dtype).legacy_name,
+         "'; convert the input with .float()");
+  int64_t n = input->numel();
+  TensorPtr dense = contiguous(input);
+  if (min == max && n > 0) {
+    // The least and the greatest element, in double.
+    double bounds[2];
+    const int64_t size = 1, stride = 1;
+    View all{dense->data, dense->dtype, 1, &n, &stride};
+    kernels::amin(all, {reinterpret_cast<char*>(&bounds[0]), DType::Float64, 1, &size, &stride});
+    kernels::amax(all, {reinterpret_cast<char*>(&bounds[1]), DType::Float64, 1, &size, &stride});
+    min = bounds[0];
+    max = bounds[1];
+  }
+  if (min == max) {
+    min -= 1;
+    max += 1;
+  }
+  if (!std::isfinite(min) || !std::isfinite(max))
+    fail("torch.histc: range of [", min, ", ", max, "] is not finite; give min and max");
+  if (min > max) fail("torch.histc: max must be larger than min; got [", min, ", ", max, "]");
+  TensorPtr result = row_of(bins, input->dtype);
+  int64_t parts = n < kParallelElements || bins > n ? 1 : num_threads();
+  std::vector<int64_t> counts(static_cast<size_t>(bins * parts));
+  {
+    WithoutLock unlocked(n);
+    dispatch(input->dtype, [&](auto tag) {
+      using T = decltype(tag);
+      if constexpr (std::is_floating_point_v<T> || is_half_v<T>) {
+        parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+          for (int64_t p = begin; p < end; ++p) {
+            int64_t from = n * p / parts, to = n * (p + 1) / parts;
+            count_elements(dense->as<T>() + from, to - from, bins, min, max, counts.data() + p * bins);
+          }
+        });
+      }
+    });
+  }
+  dispatch(input->dtype, [&](auto tag) {
+    using T = decltype(tag);
+    for (int64_t b = 0; b < bins; ++b) {
+      int64_t total = 0;
+      for (int64_t p = 0; p < parts; ++p) total += counts[static_cast<size_t>(p * bins + b)];
+      result->as<T>()[b] = convert<T>(static_cast<double>(total));
+    }
+  });
+  return result;
+}
+
+TensorPtr histogram_cells(Tensor* input, const std::vector<Tensor*>& edges, bool even, std::optional<Tensor*> weight) {
+  DType type = input->dtype;
+  if (type != DType::Float32 && type != DType::Float64) fail_not_implemented("histogramdd", type);
+  auto dims = edges.size();
+  if (input->ndim() != 2 || input->size(1) != static_cast<int64_t>(dims) || dims == 0 || dims > kMaxDims)
+    fail("histogram: expected points with as many coordinates as there are edges");
+  int64_t n = input->size(0), sizes[kMaxDims];
+  std::vector<TensorPtr> packed;
+  for (size_t d = 0; d < dims; ++d) {
+    if (edges[d]->ndim() != 1 || edges[d]->dtype != type || edges[d]->numel() < 2)
+      fail("histogram: expected a row of two edges or more in the type of the points");
+    packed.push_back(contiguous(edges[d]));
+    sizes[d] = edges[d]->numel() - 1;
+  }
+  if (weight && ((*weight)->numel() != n || (*weight)->dtype != type))
+    fail("histogram: expected one weight for each point, in the type of the points");
+  TensorPtr points = contiguous(input), weights = weight ? contiguous(*weight) : TensorPtr();
+  TensorPtr result = empty(Sizes(sizes, dims), type);
+  int64_t total = result->numel(), parts = n < kParallelElements || total > n ? 1 : num_threads();
+  std::vector<double> cells(static_cast<size_t>(total * parts));
+  dispatch(type, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_floating_point_v<T>) {
+      std::vector<Bins<T>> bins;
+      for (size_t d = 0; d < dims; ++d) bins.push_back({packed[d]->as<T>(), sizes[d], even});
+      WithoutLock unlocked(n);
+      parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          int64_t from = n * p / parts, to = n * (p + 1) / parts;
+          fill_cells(points->as<T>() + from * static_cast<int64_t>(dims), weights ? weights->as<T>() + from : nullptr,
+                     to - from, bins, cells.data() + p * total);
+        }
+      });
+      for (int64_t c = 0; c < total; ++c) {
+        double sum = 0;
+        for (int64_t p = 0; p < parts; ++p) sum += cells[static_cast<size_t>(p * total + c)];
+        result->as<T>()[c] = static_cast<T>(sum);
+      }
+    }
+  });
+  return result;
+}
+
+TensorPtr triangle_indices(int64_t row, int64_t col, int64_t offset, bool lower, std::optional<DType> dtype) {
+  if (row < 0) fail("row must be non-negative, got", row);
+  if (col < 0) fail("col must be non-negative, got", col);
+  DType type = dtype.value_or(DType::Int64);
+  if (type != DType::Int64 && type != DType::Int32)
+    fail(ErrorKind::NotImplemented, "\"", lower ? "tril" : "triu", "_indices\" not implemented for '",
+         info(type).legacy_name, "'; choose int64 or int32");
+  offset = std::clamp(offset, -row - 1, col + 1);
+  // Of row i the columns from first(i) up to last(i); other rows than those from `begin` to `end` have none.
+  auto first = [&](int64_t i) { return lower ? 0 : std::clamp<int64_t>(i + offset, 0, col); };
+  auto last = [&](int64_t i) { return lower ? std::clamp<int64_t>(i + offset + 1, 0, col) : col; };
+  int64_t begin = lower ? std::max<int64_t>(0, -offset) : 0, end = lower ? row : std::min(row, col - offset);
+  __int128 entries = entries_below(row, col, lower ? offset : offset - 1);
+  if (!lower) entries = static_cast<__int128>(row) * col - entries;
+  if (entries > INT64_MAX) fail("a triangle of ", row, " by ", col, " has too many entries");
+  int64_t sizes[2] = {2, static_cast<int64_t>(entries)};
+  TensorPtr result = empty(Sizes(sizes, 2), type);
+  if (entries == 0) return result;
+  auto fill = [&](auto* rows) {
+    using Index = std::remove_reference_t<decltype(*rows)>;
+    Index* columns = rows + sizes[1];
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t j = first(i); j < last(i); ++j) {
+        *rows++ = static_cast<Index>(i);
+        *columns++ = static_cast<Index>(j);
+      }
+  };
+  type == DType::Int64 ? fill(result->as<int64_t>()) : fill(result->as<int32_t>());
+  return result;
+}
+
+}  // namespace adjoint::ops

@@ -1,0 +1,1 @@
+"""Fourier transforms; filled from the op table when the package is imported."""

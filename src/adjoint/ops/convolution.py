@@ -1,0 +1,169 @@
+"""Convolutions and transposed convolutions in one to three dimensions."""
+
+import warnings
+
+from .language import _convolution_weight, composite, conj, constant_pad_nd, convolution, op, zeros
+
+_INTERNAL = {"function": False, "method": False}
+
+
+def _cut(value, meta):
+    """To the size that went into a transposed convolution: output_padding may have added a window behind it."""
+    for dim in range(2, value.ndim):
+        if value.shape[dim] != meta.shape[dim]:
+            value = value.narrow(dim, 0, meta.shape[dim])
+    return value
+
+
+def _conv_input(g, input_meta, weight, stride, padding, dilation, transposed, groups):
+    """The gradient of a convolution's input is a transposed convolution, and the other way round."""
+    if not g.numel():
+        return zeros(input_meta.shape, dtype=g.dtype)
+    if transposed:
+        return _cut(convolution(g, conj(weight), None, stride, padding, dilation, False, 0, groups), input_meta)
+    sizes = zip(input_meta.shape[2:], g.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
+    left_over = [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in sizes]
+    return convolution(g, conj(weight), None, stride, padding, dilation, True, left_over, groups)
+
+
+def _conv_weight(g, input, weight_meta, stride, padding, dilation, transposed, groups):
+    if not g.numel():
+        return zeros(weight_meta.shape, dtype=g.dtype)
+    narrow, wide = (conj(input), g) if transposed else (g, conj(input))
+    return _convolution_weight(narrow, wide, weight_meta.shape[2:], stride, padding, dilation, groups)
+
+
+op("convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)",
+   kernel="convolution", method=False,
+   input=_conv_input,
+   weight=_conv_weight,
+   bias=lambda g: g.sum((0, *range(2, g.ndim))),
+   doc="A convolution or a transposed convolution; the lists have a number for each dimension.")  # fmt: skip
+# w[o, i, k] = sum of grad[n, o, q] x[n, i, q stride + k dilation - padding], which is a convolution of x by grad.
+op("_convolution_weight(grad, input, kernel, stride, padding, dilation, groups)", kernel="convolution_weight",
+   node="ConvolutionBackwardBackward0", **_INTERNAL,
+   grad=lambda g, input, grad_meta, stride, padding, dilation, groups:
+       _cut(convolution(conj(input), g, None, stride, padding, dilation, False, 0, groups), grad_meta),
+   input=lambda g, grad, input_meta, stride, padding, dilation, groups:
+       _conv_input(conj(grad), input_meta, conj(g), stride, padding, dilation, False, groups))  # fmt: skip
+
+
+def _listed(name, argument, value, dims):
+    """An int, or a list of one, for each dimension."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (value,) * dims
+    if not isinstance(value, tuple | list):
+        raise TypeError(f"{name}(): argument '{argument}' must be tuple of ints, not {type(value).__name__}")
+    return tuple(value) * dims if len(value) == 1 else tuple(value)
+
+
+def _batched(name, input, weight, bias, dims):
+    """The input with a dimension of images in front, and whether that is new; other types than tensors are refused."""
+    for argument, value in (("input", input), ("weight", weight), ("bias", bias)):
+        if not hasattr(value, "ndim") and not (argument == "bias" and value is None):
+            raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
+        )
+    if input.ndim == dims + 1:
+        return input.unsqueeze(0), True
+    return input, False
+
+
+def _pad_by_name(input, weight, stride, padding, dilation):
+    """padding="same" or "valid" as numbers, after padding one side more where "same" needs it."""
+    dims = len(stride)
+    if padding == "valid":
+        return input, (0,) * dims
+    if padding != "same":
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    total = [d * (k - 1) for d, k in zip(dilation, weight.shape[2:], strict=True)]
+    if any(t % 2 for t in total):
+        warnings.warn(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+            "input be created",
+            UserWarning,
+            stacklevel=4,
+        )
+        input = constant_pad_nd(input, [p for t in reversed(total) for p in (0, t % 2)])
+    return input, tuple(t // 2 for t in total)
+
+
+def _convolve(name, input, weight, bias, stride, padding, dilation, groups, dims):
+    input, alone = _batched(name, input, weight, bias, dims)
+    stride, dilation = _listed(name, "stride", stride, dims), _listed(name, "dilation", dilation, dims)
+    if isinstance(padding, str):
+        input, padding = _pad_by_name(input, weight, stride, padding, dilation)
+    else:
+        padding = _listed(name, "padding", padding, dims)
+    result = convolution(input, weight, bias, stride, padding, dilation, False, (0,) * dims, groups)
+    return result.squeeze(0) if alone else result
+
+
+def _convolve_transposed(name, input, weight, bias, stride, padding, output_padding, groups, dilation, dims):
+    input, alone = _batched(name, input, weight, bias, dims)
+    result = convolution(
+        input,
+        weight,
+        bias,
+        _listed(name, "stride", stride, dims),
+        _listed(name, "padding", padding, dims),
+        _listed(name, "dilation", dilation, dims),
+        True,
+        _listed(name, "output_padding", output_padding, dims),
+        groups,
+    )
+    return result.squeeze(0) if alone else result
+
+
+def _publish_functions(dims):
+    """conv{dims}d and conv_transpose{dims}d, in both places that torch has them."""
+
+    def conv(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+        return _convolve(forward, input, weight, bias, stride, padding, dilation, groups, dims)
+
+    def transposed(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+        return _convolve_transposed(
+            backward, input, weight, bias, stride, padding, output_padding, groups, dilation, dims
+        )
+
+    forward, backward = f"conv{dims}d", f"conv_transpose{dims}d"
+    conv.__doc__ = f"Sums over windows of `input` in {dims} dimensions, weighted by `weight`, plus `bias`."
+    transposed.__doc__ = f"The transpose of conv{dims}d, which spreads each element over a window."
+    for name, function in ((forward, conv), (backward, transposed)):
+        function.__name__ = function.__qualname__ = name
+        for namespace in ("", "nn.functional"):
+            composite(function, namespace=namespace, method=False)
+
+
+for _dims in (1, 2, 3):
+    _publish_functions(_dims)
+
+
+def conv_tbc(input, weight, bias, pad=0):
+    """A convolution over time of [time, batch, channels] by a weight [width, in channels, out channels].
+
+    >>> import adjoint as torch
+    >>> torch.conv_tbc(torch.ones(4, 1, 2), torch.ones(3, 2, 1), torch.zeros(1)).flatten()
+    tensor([6., 6.])
+    """
+    if input.ndim != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.ndim != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.ndim != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if input.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor.")
+    if weight.shape[2] != bias.shape[0]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    result = convolution(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, (1,), (pad,), (1,), False, (0,), 1)
+    return result.permute(2, 0, 1)
+
+
+for _namespace in ("", "nn.functional"):
+    composite(conv_tbc, namespace=_namespace, method=False)

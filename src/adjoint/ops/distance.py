@@ -1,0 +1,41 @@
+"""Distances and angles between pairs of vectors."""
+
+from .language import broadcast_tensors, composite, result_type
+
+
+@composite(method=False)
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The p-norm of the differences of vectors along the last dimension; `eps` is added to each difference.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.pairwise_distance(torch.tensor([[3.0, 0.0]]), torch.tensor([[0.0, 4.0]]))
+    tensor([5.])
+    """
+    return (x1 - x2 + eps).norm(p, -1 if x1.ndim or x2.ndim else None, keepdim)
+
+
+composite(pairwise_distance, namespace="nn.functional", method=False)
+
+
+def _unit(x, dim, eps):
+    """Vectors over their lengths, or over `eps` if that is more; gradients are those of the length in either case."""
+    length = x.norm(2, dim, keepdim=True)
+    return x / (length + (length.detach().clamp_min(eps) - length.detach()))
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """The cosine of the angle between vectors along a dimension.
+
+    >>> import adjoint as torch
+    >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
+    tensor([0.7071])
+    """
+    dtype = result_type(x1, x2)
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype}")
+    x1, x2 = broadcast_tensors(x1.to(dtype), x2.to(dtype))
+    return (_unit(x1, dim, eps) * _unit(x2, dim, eps)).sum(dim)
+
+
+for _namespace in ("", "nn.functional"):
+    composite(cosine_similarity, namespace=_namespace, method=False)

@@ -1,0 +1,161 @@
+"""Bags of rows of a table: sums, means and greatest elements, without the rows themselves."""
+
+from .. import _C
+from .ctc import no_second
+from .gather import _renormalise
+from .language import (
+    _embedding_bag,
+    _embedding_bag_sample_grad,
+    _embedding_bag_weight_grad,
+    arange,
+    composite,
+    op,
+    zeros,
+)
+
+_INTERNAL = {"function": False, "method": False}
+
+op("_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, "
+   "scale_grad_by_freq)", kernel="embedding_bag", outputs=("out", "bags", "details"), node="EmbeddingBagBackward0",
+   **_INTERNAL,
+   weight=lambda g, weight_meta, indices, mode, per_sample_weights, bags, details, padding_idx, scale_grad_by_freq:
+       _embedding_bag_weight_grad(g, weight_meta.shape[0], indices, mode, per_sample_weights, bags, details,
+                                  padding_idx, scale_grad_by_freq),
+   per_sample_weights=lambda g, weight, indices, bags, padding_idx:
+       _embedding_bag_sample_grad(g, weight, indices, bags, padding_idx))  # fmt: skip
+op("_embedding_bag_weight_grad(grad, rows, indices, mode, per_sample_weights, bags, details, padding_idx, "
+   "scale_grad_by_freq)", kernel="embedding_bag_weight_grad", node="NotImplemented", **_INTERNAL,
+   per_sample_weights=lambda g: no_second("_embedding_bag_dense_backward"),
+   grad=lambda g: no_second("_embedding_bag_dense_backward"))  # fmt: skip
+op("_embedding_bag_sample_grad(grad, weight, indices, bags, padding_idx)", kernel="embedding_bag_sample_grad",
+   node="NotImplemented", **_INTERNAL,
+   weight=lambda g: no_second("_embedding_bag_per_sample_weights_backward"),
+   grad=lambda g: no_second("_embedding_bag_per_sample_weights_backward"))  # fmt: skip
+
+
+def _padding(weight, padding_idx):
+    """The row of the padding, counted from the front; -1 for none."""
+    if padding_idx is None:
+        return -1
+    rows = weight.shape[0]
+    if not -rows <= padding_idx < rows:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
+        )
+    return padding_idx % rows
+
+
+def _flat_bags(input, offsets, weight):
+    """Indices and offsets as vectors: rows of indices are bags of one size."""
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
+        count, size = input.shape
+        if size == 0:
+            return input.reshape(-1), zeros(count, dtype=_C.int64)
+        return input.reshape(-1), arange(0, count * size, size)
+    if input.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    return input, offsets
+
+
+@composite(name="embedding_bag", namespace="nn.functional")
+def functional_embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """The sum, mean or greatest elements of the rows of `weight` in each bag of indices.
+
+    >>> import adjoint as torch
+    >>> weight = torch.tensor([[1.0], [2.0], [4.0]])
+    >>> torch.nn.functional.embedding_bag(torch.tensor([0, 1, 2]), weight, torch.tensor([0, 1]), mode="sum")
+    tensor([[1.],
+            [6.]])
+    """
+    if weight.dtype == _C.int64 and input.is_floating_point():
+        input, weight = weight, input
+    if per_sample_weights is not None and input.shape != per_sample_weights.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
+        )
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    input, offsets = _flat_bags(input, offsets, weight)
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise NotImplementedError(
+                "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+                f"(got mode='{mode}')."
+            )
+        per_sample_weights = per_sample_weights.reshape(-1)
+    padding = _padding(weight, padding_idx)
+    if max_norm is not None:
+        _renormalise(weight, input, max_norm, norm_type)
+    return _embedding_bag(
+        weight, input, offsets, mode, per_sample_weights, include_last_offset, padding, scale_grad_by_freq
+    )[0]
+
+
+@composite(name="embedding_renorm_", method=False)
+def embedding_renorm_(weight, indices, max_norm, norm_type):
+    """Scales the rows that the indices name down to a norm of `max_norm`, in place.
+
+    >>> import adjoint as torch
+    >>> torch.embedding_renorm_(torch.tensor([[3.0, 4.0], [6.0, 8.0]]), torch.tensor([1]), 5.0, 2.0)
+    tensor([[3., 4.],
+            [3., 4.]])
+    """
+    _renormalise(weight, indices, max_norm, norm_type)
+    return weight
+
+
+@composite(method=False)
+def embedding_bag(
+    weight,
+    indices,
+    offsets,
+    scale_grad_by_freq=False,
+    mode=0,
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """nn.functional.embedding_bag() with a number for the mode; also the bag of each index, sizes, and rows of maxima.
+
+    >>> import adjoint as torch
+    >>> weight = torch.tensor([[1.0], [2.0], [4.0]])
+    >>> torch.embedding_bag(weight, torch.tensor([0, 1, 2]), torch.tensor([0, 1]))[0]
+    tensor([[1.],
+            [6.]])
+    """
+    word = ("sum", "mean", "max")[mode]
+    padding = _padding(weight, padding_idx)
+    result, bags, details = _embedding_bag(
+        weight, indices, offsets, word, per_sample_weights, include_last_offset, padding, scale_grad_by_freq
+    )
+    sizes = zeros(result.shape[0], dtype=_C.int64).index_add(0, bags, (indices != padding).long())
+    return result, bags, sizes, details if word == "max" else zeros(result.shape[0], dtype=_C.int64)

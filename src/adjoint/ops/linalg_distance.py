@@ -1,0 +1,208 @@
+"""Cross products, traces, distances between vectors, and vectors cut to a length."""
+
+import warnings
+from math import prod
+
+from .language import (
+    _cdist,
+    _cdist_backward,
+    _euclidean_dist,
+    _pdist,
+    _pdist_backward,
+    cat,
+    clamp_min,
+    composite,
+    conj,
+    eye,
+    linalg_cross,
+    ones_like,
+    op,
+    sqrt,
+    vector_norm,
+    where,
+)
+from .language import bool as bool_type
+from .matmul import _broadcast
+from .reduction import norm_gradient
+
+_INTERNAL = {"function": False, "method": False}
+
+op("linalg_cross(input, other, *, dim=-1)", kernel="linalg_cross", namespace="linalg", out=True,
+   input=lambda g, other, dim: linalg_cross(conj(other), g, dim=dim),
+   other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim),
+   doc="The cross product of vectors of three elements along a dimension.")  # fmt: skip
+
+
+@composite(out=True)
+def cross(input, other, dim=None):
+    """The cross product along a dimension, by default the first that has three elements.
+
+    >>> import adjoint as torch
+    >>> torch.cross(torch.tensor([1.0, 0.0, 0.0]), torch.tensor([0.0, 1.0, 0.0]), dim=0)
+    tensor([0., 0., 1.])
+    """
+    if dim is None:
+        warnings.warn(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+            "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
+            "in a future release.",
+            UserWarning,
+            stacklevel=2,
+        )
+        dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return linalg_cross(input, other, dim=dim)
+
+
+def _trace(input):
+    if input.dtype == bool_type:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'; convert to numbers with .int()")
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    return input.diagonal().sum()
+
+
+op("trace(input)", forward=_trace,
+   input=lambda g, input_meta: g * eye(*input_meta.shape, dtype=g.dtype),
+   doc="The sum of the elements on the diagonal of a matrix.")  # fmt: skip
+
+
+def _renorm(input, p, dim, maxnorm):
+    if isinstance(p, complex) or p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if isinstance(maxnorm, complex):
+        raise RuntimeError("renorm: maxnorm must be real-valued")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    if not -input.ndim <= dim < input.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})"
+        )
+    return input * _scales(*_slice_norms(input, p, dim), maxnorm)
+
+
+def _slice_norms(input, p, dim):
+    """The norms of the slices along a dimension, and the other dimensions."""
+    others = [d for d in range(input.ndim) if d != dim % input.ndim]
+    return vector_norm(input, p, others, True), others
+
+
+def _scales(norms, others, maxnorm):
+    """What the slices are multiplied with."""
+    del others
+    return where(norms > maxnorm, maxnorm / (norms + 1e-7), ones_like(norms))
+
+
+def _renorm_gradient(g, input, p, dim, maxnorm):
+    """x f(|x|): g f(|x|) + f'(|x|) (x g) d|x|, with f = maxnorm / |x| beyond maxnorm and 1 before."""
+    norms, others = _slice_norms(input, p, dim)
+    scales = _scales(norms, others, maxnorm)
+    along = (conj(input) * g).sum(others, keepdim=True)
+    along = along.real if along.is_complex() else along
+    slope = where(norms > maxnorm, -along * scales / (norms + 1e-7), 0)
+    return g * scales + norm_gradient(slope, input, norms, p, others)
+
+
+op("renorm(input, p, dim, maxnorm)", forward=_renorm, inplace=True, out=True,
+   input=lambda g, input, p, dim, maxnorm: _renorm_gradient(g, input, p, dim, maxnorm),
+   doc="The slices along a dimension, those with a p-norm above maxnorm scaled down to it.")  # fmt: skip
+
+
+# ---- Distances
+
+
+def _refuse_second(g, name):
+    del g
+    raise RuntimeError(f"derivative for aten::{name} is not implemented")
+
+
+op("_cdist(x1, x2, p)", kernel="cdist_forward", node="CdistBackward0", **_INTERNAL,
+   x1=lambda g, x1, x2, p, out: _cdist_backward(g, x1, x2, p, out),
+   x2=lambda g, x1, x2, p, out: _cdist_backward(g.mT, x2, x1, p, out.mT))  # fmt: skip
+op("_cdist_backward(grad, x1, x2, p, out_)", kernel="cdist_backward", **_INTERNAL,
+   grad=lambda g: _refuse_second(g, "_cdist_backward"), x1=lambda g: _refuse_second(g, "_cdist_backward"),
+   x2=lambda g: _refuse_second(g, "_cdist_backward"), out_=lambda g: _refuse_second(g, "_cdist_backward"))  # fmt: skip
+
+_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": lambda n, m: n > 25 or m > 25,
+    "use_mm_for_euclid_dist": lambda n, m: True,
+    "donot_use_mm_for_euclid_dist": lambda n, m: False,
+}
+
+
+def _euclidean(x1, x2):
+    """|x - y|^2 = |x|^2 - 2 x y + |y|^2, as one matrix product."""
+    squares1, squares2 = (x1 * x1).sum(-1, keepdim=True), (x2 * x2).sum(-1, keepdim=True)
+    left = cat([-2 * x1, squares1, ones_like(squares1)], -1)
+    right = cat([x2, ones_like(squares2), squares2], -1)
+    return sqrt(clamp_min(left @ right.mT, 0))
+
+
+op("_euclidean_dist(x1, x2)", forward=_euclidean, node="CdistBackward0", **_INTERNAL,
+   x1=lambda g, x1, x2, out: _euclidean_gradient(g, x1, x2, out),
+   x2=lambda g, x1, x2, out: _euclidean_gradient(g.mT, x2, x1, out.mT))  # fmt: skip
+
+
+def _euclidean_gradient(g, x1, x2, out):
+    """The sum over y of g (x - y) / |x - y|."""
+    ratio = where(out == 0, 0, g / out)
+    return x1 * ratio.sum(-1, keepdim=True) - ratio @ x2
+
+
+@composite(method=False)
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """The p-norm distances of each row of x1 to each row of x2.
+
+    >>> import adjoint as torch
+    >>> torch.cdist(torch.zeros(1, 2), torch.tensor([[3.0, 4.0]]))
+    tensor([[5.]])
+    """
+    for label, tensor in (("X1", x1), ("X2", x2)):
+        if tensor.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {label} got: {tensor.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    for label, tensor in (("X1", x1), ("X2", x2)):
+        if not tensor.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {label} got: {tensor.dtype}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode not in _MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    n, m, d = x1.shape[-2], x2.shape[-2], x1.shape[-1]
+    if p == 2 and n and m and d and _MODES[compute_mode](n, m):
+        return _euclidean_dist(x1, x2)
+    batch = _broadcast(x1.shape[:-2], x2.shape[:-2])
+    left = x1.expand(*batch, n, d).reshape(prod(batch), n, d)
+    right = x2.expand(*batch, m, d).reshape(prod(batch), m, d)
+    return _cdist(left, right, float(p)).reshape(*batch, n, m)
+
+
+op("_pdist(input, p)", kernel="pdist_forward", node="PdistBackward0", **_INTERNAL,
+   input=lambda g, input, p, out: _pdist_backward(g, input, p, out))  # fmt: skip
+op("_pdist_backward(grad, input, p, out_)", kernel="pdist_backward", **_INTERNAL,
+   grad=lambda g: _refuse_second(g, "_pdist_backward"), input=lambda g: _refuse_second(g, "_pdist_backward"),
+   out_=lambda g: _refuse_second(g, "_pdist_backward"))  # fmt: skip
+
+
+@composite(method=False)
+def pdist(input, p=2.0):
+    """The p-norm distances of each pair of rows.
+
+    >>> import adjoint as torch
+    >>> torch.pdist(torch.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not input.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    return _pdist(input, float(p))
+
+
+composite(pdist, namespace="nn.functional", name="pdist")

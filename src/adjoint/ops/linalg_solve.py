@@ -1,0 +1,286 @@
+"""Linear equations, inverses and determinants. In the formulas ^H is the conjugate transpose, g the gradient of X."""
+
+from .declaration import return_type
+from .language import (
+    _linalg_det,
+    _linalg_lu_solve,
+    _linalg_slogdet,
+    _linalg_solve_ex,
+    _linalg_solve_triangular,
+    cholesky_solve,
+    composite,
+    conj,
+    eye,
+    is_grad_enabled,
+    linalg_inv_ex,
+    linalg_svd,
+    log,
+    lu_unpack,
+    op,
+    tril,
+    triu,
+    where,
+)
+
+_INTERNAL = {"function": False, "method": False}
+_LINALG = {"namespace": "linalg"}
+
+
+def identity_like(matrix):
+    """One identity matrix of the size and type of square matrices."""
+    return eye(matrix.shape[-1], dtype=matrix.dtype)
+
+
+def is_zero(g):
+    """Whether a gradient is that of a result that was not used."""
+    return not g.requires_grad and not g.any()
+
+
+# ---- A X = B. One rule for both arguments, so that the adjoint equation is solved once.
+
+
+def _solve_gradients(g, tensors, result, LU, pivots, left):
+    """A^H gB = g; gA = -gB X^H. From the right: gB A^H = g; gA = -X^H gB."""
+    A, B = tensors
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    if vector:
+        g, result = g.unsqueeze(-1), result.unsqueeze(-1)
+    # Through the factors only when nothing is recorded: they carry no history.
+    if is_grad_enabled():
+        gB = linalg_solve(A.mH, g, left=left)
+    else:
+        gB = linalg_lu_solve(LU, pivots, g, left=left, adjoint=True)
+    gA = None
+    if A.requires_grad:
+        gA = -(gB @ result.mH) if left else -(result.mH @ gB)
+    return gA, gB.squeeze(-1) if vector else gB
+
+
+op("_linalg_solve_ex(tensors, left, check_errors)", kernel="linalg_solve_ex", node="LinalgSolveExBackward0",
+   outputs=("result", "LU", "pivots", "info"), **_INTERNAL,
+   tensors=lambda g_result, tensors, result, LU, pivots, left:
+       _solve_gradients(g_result, tensors, result, LU, pivots, left))  # fmt: skip
+
+
+@composite(**_LINALG, out=True)
+def linalg_solve(A, B, *, left=True):
+    """The solution X of A X = B, or of X A = B.
+
+    >>> import adjoint as torch
+    >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 2.0]))
+    tensor([1.0000, 0.5000])
+    """
+    return _linalg_solve_ex((A, B), left, True)[0]
+
+
+@composite(**_LINALG, out=True)
+def linalg_solve_ex(A, B, *, left=True, check_errors=False):
+    """The solution of A X = B and LAPACK's info, which is not 0 for a singular matrix."""
+    result, _, _, info = _linalg_solve_ex((A, B), left, check_errors)
+    return return_type("linalg_solve_ex", ("result", "info"))((result, info))
+
+
+op("linalg_inv_ex(A, *, check_errors=False)", kernel="linalg_inv_ex", outputs=("inverse", "info"), out=True, **_LINALG,
+   A=lambda g_inverse, inverse: -(inverse.mH @ (g_inverse @ inverse.mH)),
+   doc="The inverse, and LAPACK's info, which is not 0 for a singular matrix.")  # fmt: skip
+
+
+@composite(**_LINALG, out=True)
+def linalg_inv(A):
+    """The inverse of a square matrix.
+
+    >>> import adjoint as torch
+    >>> torch.linalg.inv(torch.tensor([[2.0, 1.0], [1.0, 1.0]]))
+    tensor([[ 1., -1.],
+            [-1.,  2.]])
+    """
+    return linalg_inv_ex(A, check_errors=True)[0]
+
+
+@composite(out=True)
+def inverse(input):
+    """The inverse of a square matrix; see linalg.inv()."""
+    return linalg_inv_ex(input, check_errors=True)[0]
+
+
+# ---- By factors that are given
+
+
+def _lu_solve_factors_gradient(g, LU, pivots, B, out, left, adjoint):
+    """The gradient of A = P L U as in solve, then of its factors: gL = P^T gA U^H, gU = L^H P^T gA."""
+    gB = linalg_lu_solve(LU, pivots, g, left=left, adjoint=not adjoint)
+    # With adjoint, this is the gradient of A^H.
+    gA = gB @ out.mH if left else out.mH @ gB
+    P, L, U = lu_unpack(LU, pivots)
+    gA = -(P.mT @ (gA.mH if adjoint else gA))
+    return tril(gA @ U.mH, -1) + triu(L.mH @ gA)
+
+
+op("_linalg_lu_solve(LU, pivots, B, left=True, adjoint=False)", kernel="linalg_lu_solve", **_INTERNAL,
+   node="LinalgLuSolveBackward0",
+   LU=lambda g, LU, pivots, B, out, left, adjoint: _lu_solve_factors_gradient(g, LU, pivots, B, out, left, adjoint),
+   B=lambda g, LU, pivots, left, adjoint: linalg_lu_solve(LU, pivots, g, left=left, adjoint=not adjoint))  # fmt: skip
+
+
+@composite(**_LINALG, out=True)
+def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
+    """The solution of A X = B, with A given by linalg.lu_factor()."""
+    return _linalg_lu_solve(LU, pivots, B, left, adjoint)
+
+
+@composite(out=True)
+def lu_solve(b, LU_data, LU_pivots):
+    """The solution of A X = b, with A given by linalg.lu_factor()."""
+    return _linalg_lu_solve(LU_data, LU_pivots, b, True, False)
+
+
+def _triangular_gradients(g, tensors, out, upper, left, unitriangular):
+    """As for solve, with the part of gA that is read."""
+    A, _ = tensors
+    gB = linalg_solve_triangular(A.mH, g, upper=not upper, left=left, unitriangular=unitriangular)
+    if not A.requires_grad:
+        return None, gB
+    gA = -(gB @ out.mH) if left else -(out.mH @ gB)
+    return triu(gA, int(unitriangular)) if upper else tril(gA, -int(unitriangular)), gB
+
+
+op("_linalg_solve_triangular(tensors, upper, left, unitriangular)", kernel="linalg_solve_triangular", **_INTERNAL,
+   node="LinalgSolveTriangularBackward0",
+   tensors=lambda g, tensors, out, upper, left, unitriangular:
+       _triangular_gradients(g, tensors, out, upper, left, unitriangular))  # fmt: skip
+
+
+@composite(**_LINALG, out=True)
+def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    """The solution of A X = B for a triangular matrix, of which only that triangle is read."""
+    return _linalg_solve_triangular((A, B), upper, left, unitriangular)
+
+
+@composite(out=True)
+def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
+    """The solution of A X = b for a triangular matrix, and a copy of A; linalg.solve_triangular() is the newer form."""
+    for name, tensor in (("b", b), ("A", A)):
+        if tensor.ndim < 2:
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {tensor.ndim} "
+                "dimensions instead"
+            )
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+    if b.shape[-2] != A.shape[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for triangular_solve: each A matrix is {A.shape[-2]} by {A.shape[-1]} "
+            f"but each b matrix is {b.shape[-2]} by {b.shape[-1]}"
+        )
+    matrix, is_upper = (A.mH, not upper) if transpose else (A, upper)
+    solution = _linalg_solve_triangular((matrix, b), is_upper, True, unitriangular)
+    copied = A.expand(*solution.shape[:-2], *A.shape[-2:]).clone()
+    return return_type("triangular_solve", ("solution", "cloned_coefficient"))((solution, copied))
+
+
+def _cholesky_factor_gradient(gB, L, out, upper):
+    """K = L L^H: gK = -gB X^H, gL = (gK + gK^H) L."""
+    gK = gB @ out.mH
+    gK = -(gK + gK.mH)
+    return L @ gK if upper else gK @ L
+
+
+op("cholesky_solve(B, L, upper=False)", kernel="cholesky_solve", out=True,
+   B=lambda g, L, upper: cholesky_solve(g, L, upper),
+   L=lambda g, L, out, upper: _cholesky_factor_gradient(cholesky_solve(g, L, upper), L, out, upper),
+   doc="The solution of A X = B, with A given by its Cholesky factor.")  # fmt: skip
+
+
+def _cholesky_inverse_gradient(g, input, out, upper):
+    """X = (L L^H)^-1: gL = -X (g + g^H) X L."""
+    middle = -(out @ (g + g.mH) @ out)
+    return input @ middle if upper else middle @ input
+
+
+op("cholesky_inverse(input, upper=False)", kernel="cholesky_inverse", out=True,
+   input=lambda g, input, out, upper: _cholesky_inverse_gradient(g, input, out, upper),
+   doc="The inverse of a matrix given by its Cholesky factor.")  # fmt: skip
+
+
+# ---- Determinants
+
+
+def _scaled_inverse(factor, A, LU, pivots):
+    """factor A^-H, for one factor per matrix."""
+    scaled = identity_like(A) * factor.unsqueeze(-1).unsqueeze(-1)
+    if is_grad_enabled():
+        return linalg_solve(A.mH, scaled)
+    return linalg_lu_solve(LU, pivots, scaled, adjoint=True)
+
+
+def _det_gradient(g, A, result, LU, pivots):
+    """g conj(det) A^-H; for singular matrices the matrix of cofactors by way of the singular values."""
+    if A.numel() == 0 or LU.diagonal(0, -2, -1).all():
+        return _scaled_inverse(g * conj(result), A, LU, pivots)
+    U, S, Vh = linalg_svd(A)
+    others = where(eye(S.shape[-1], dtype=S.dtype) == 1, 1, S.unsqueeze(-2)).prod(-1)
+    phase = conj(_linalg_det(U)[0] * _linalg_det(Vh)[0])
+    return (U * (others * (g * phase).unsqueeze(-1)).unsqueeze(-2)) @ Vh
+
+
+op("_linalg_det(A)", kernel="linalg_det", outputs=("result", "LU", "pivots"), node="LinalgDetBackward0", **_INTERNAL,
+   A=lambda g_result, A, result, LU, pivots: _det_gradient(g_result, A, result, LU, pivots))  # fmt: skip
+
+
+@composite(**_LINALG, out=True)
+def linalg_det(A):
+    """The determinant.
+
+    >>> import adjoint as torch
+    >>> torch.linalg.det(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))
+    tensor(8.)
+    """
+    return _linalg_det(A)[0]
+
+
+@composite
+def det(input):
+    """The determinant; see linalg.det()."""
+    return _linalg_det(input)[0]
+
+
+def _slogdet_gradient(g_sign, g_log, A, sign, LU, pivots):
+    """d log|det| + i d arg = tr(A^-1 dA): both gradients are those of one complex number."""
+    if A.is_complex():
+        g_log = g_log + 1j * (conj(sign) * g_sign).imag
+    return _scaled_inverse(g_log, A, LU, pivots)
+
+
+op("_linalg_slogdet(A)", kernel="linalg_slogdet", outputs=("sign", "logabsdet", "LU", "pivots"), **_INTERNAL,
+   node="LinalgSlogdetBackward0",
+   A=lambda g_sign, g_logabsdet, A, sign, LU, pivots:
+       _slogdet_gradient(g_sign, g_logabsdet, A, sign, LU, pivots))  # fmt: skip
+
+
+@composite(**_LINALG, out=True)
+def linalg_slogdet(A):
+    """The sign of the determinant and the logarithm of its absolute value.
+
+    >>> import adjoint as torch
+    >>> sign, logarithm = torch.linalg.slogdet(torch.eye(2))
+    >>> sign, logarithm
+    (tensor(1.), tensor(0.))
+    """
+    return return_type("linalg_slogdet", ("sign", "logabsdet"))(_linalg_slogdet(A)[:2])
+
+
+@composite(out=True)
+def slogdet(input):
+    """The sign of the determinant and the logarithm of its absolute value; see linalg.slogdet()."""
+    return return_type("slogdet", ("sign", "logabsdet"))(_linalg_slogdet(input)[:2])
+
+
+@composite
+def logdet(input):
+    """The logarithm of the determinant: nan where that is negative, -inf where it is 0."""
+    sign, logarithm = _linalg_slogdet(input)[:2]
+    if input.is_complex():
+        return log(sign) + logarithm
+    return where(sign == -1, float("nan"), logarithm)

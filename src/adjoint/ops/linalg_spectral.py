@@ -1,0 +1,224 @@
+"""Singular values, eigenvalues and the exponential of matrices. In the formulas ^H is the conjugate transpose."""
+
+from .declaration import return_type
+from .language import (
+    _linalg_eig,
+    _linalg_eigh,
+    _linalg_svd,
+    cat,
+    composite,
+    conj,
+    eye,
+    is_grad_enabled,
+    linalg_matrix_exp,
+    linalg_solve,
+    op,
+    where,
+    zeros_like,
+)
+from .linalg_solve import is_zero
+
+_INTERNAL = {"function": False, "method": False}
+_LINALG = {"namespace": "linalg"}
+
+
+def _recorded(tensor):
+    return tensor.requires_grad and is_grad_enabled()
+
+
+def _differences(values):
+    """values[j] - values[i], with ones on the diagonal."""
+    return values.unsqueeze(-2) - values.unsqueeze(-1) + eye(values.shape[-1], dtype=values.dtype)
+
+
+def _check_phase(name, quantity, phase, size):
+    """A loss of complex vectors must not depend on their phases, which are arbitrary."""
+    largest = phase.detach().abs().max().item() if phase.numel() else 0.0
+    scale = size.detach().abs().max().item() if size.numel() else 0.0
+    tolerance = 1e-2
+    if largest > tolerance * max(1.0, scale):
+        vectors = "singular vectors" if name == "svd_backward" else "eigenvectors"
+        raise RuntimeError(
+            f"{name}: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. The "
+            f"specified loss function depends on this {quantity}"
+        )
+
+
+# ---- Singular values
+
+
+def _svd_gradient(gU, gS, gVh, U, S, Vh, shape):
+    """gA = U [(skew(U^H gU) / E) S + S (skew(V^H gV) / E) + gS] V^H + what leaves the spaces of U and V.
+
+    E[i, j] = S[j]^2 - S[i]^2, and skew(X) = X - X^H.
+    """
+    m, n = shape[-2:]
+    k = S.shape[-1]
+    if is_zero(gU) and is_zero(gVh):
+        return (U[..., :k] * gS.unsqueeze(-2)) @ Vh[..., :k, :]
+    U, Vh, gU, gVh = U[..., :k], Vh[..., :k, :], gU[..., :k], gVh[..., :k, :]
+    left, right = U.mH @ gU, Vh @ gVh.mH
+    if U.is_complex():
+        phase = (left.diagonal(0, -2, -1) + right.diagonal(0, -2, -1)).imag
+        _check_phase("svd_backward", "phase term, making it ill-defined.", phase, left)
+    E = _differences(S * S)
+    columns, rows = S.unsqueeze(-2), S.unsqueeze(-1)
+    inner = (left - left.mH) / E * columns + rows * ((right - right.mH) / E)
+    # On the diagonal the differences are 0: what stands there now is not wanted.
+    diagonal = gS
+    if U.is_complex():
+        diagonal = gS + 1j * (left.diagonal(0, -2, -1).imag / S)
+    ones = eye(k, dtype=S.dtype)
+    inner = where(ones == 1, diagonal.unsqueeze(-1) * ones, inner)
+    if m > k:
+        beyond = gU - U @ left
+        result = (U @ inner + beyond / columns) @ Vh
+    else:
+        result = U @ (inner @ Vh)
+    if n > k:
+        beyond = gVh - (right.mH @ Vh)
+        result = result + U @ (beyond / rows)
+    return result
+
+
+op("_linalg_svd(A, full_matrices, compute_uv)", kernel="linalg_svd", outputs=("U", "S", "Vh"), **_INTERNAL,
+   node="LinalgSvdBackward0",
+   A=lambda g_U, g_S, g_Vh, U, S, Vh, A_meta: _svd_gradient(g_U, g_S, g_Vh, U, S, Vh, A_meta.shape))  # fmt: skip
+
+
+@composite(**_LINALG, out=True)
+def linalg_svd(A, full_matrices=True, *, driver=None):
+    """The singular value decomposition A = U diag(S) Vh.
+
+    >>> import adjoint as torch
+    >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
+    tensor([3., 2.])
+    """
+    _check_driver("linalg.svd", driver)
+    return return_type("linalg_svd", ("U", "S", "Vh"))(_linalg_svd(A, full_matrices, True))
+
+
+@composite(**_LINALG, out=True)
+def linalg_svdvals(A, *, driver=None):
+    """The singular values, in descending order."""
+    _check_driver("linalg.svd", driver)
+    return _linalg_svd(A, False, _recorded(A))[1]
+
+
+def _check_driver(name, driver):
+    if driver is not None:
+        raise RuntimeError(
+            f"torch.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
+
+
+@composite(out=True)
+def svd(input, some=True, compute_uv=True):
+    """The singular value decomposition as U, S and V; linalg.svd() is the newer form."""
+    if input.ndim < 2:
+        raise RuntimeError(f"linalg.svd: input should have at least 2 dimensions, but has {input.ndim} dimensions")
+    if compute_uv:
+        U, S, Vh = _linalg_svd(input, not some, True)
+        V = Vh.mH
+    else:
+        m, n = input.shape[-2:]
+        S = linalg_svdvals(input)
+        U = input.new_zeros(*input.shape[:-2], m, m)
+        V = input.new_zeros(*input.shape[:-2], n, n)
+    return return_type("svd", ("U", "S", "V"))((U, S, V))
+
+
+# ---- Eigenvalues
+
+
+def _eigh_gradient(gL, gV, L, V):
+    """gA = V [skew(V^H gV) / 2 E + gL] V^H with E[i, j] = L[j] - L[i] and skew(X) = X - X^H."""
+    if is_zero(gV):
+        return (V * gL.unsqueeze(-2)) @ V.mH
+    inner = V.mH @ gV
+    if V.is_complex():
+        phase = inner.diagonal(0, -2, -1).imag
+        _check_phase("linalg_eigh_backward", "quantity, so it is ill-defined.", phase, inner)
+    ones = eye(L.shape[-1], dtype=L.dtype)
+    inner = where(ones == 1, gL.unsqueeze(-1) * ones, (inner - inner.mH) / (2 * _differences(L)))
+    return V @ (inner @ V.mH)
+
+
+op("_linalg_eigh(A, UPLO, compute_v)", kernel="linalg_eigh", outputs=("eigenvalues", "eigenvectors"), **_INTERNAL,
+   node="LinalgEighBackward0",
+   A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors:
+       _eigh_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip
+
+
+@composite(**_LINALG, out=True)
+def linalg_eigh(A, UPLO="L"):
+    """The eigenvalues, ascending, and eigenvectors of a Hermitian matrix, of which one triangle is read.
+
+    >>> import adjoint as torch
+    >>> torch.linalg.eigh(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).eigenvalues
+    tensor([2., 3.])
+    """
+    return return_type("linalg_eigh", ("eigenvalues", "eigenvectors"))(_linalg_eigh(A, UPLO, True))
+
+
+@composite(**_LINALG, out=True)
+def linalg_eigvalsh(A, UPLO="L"):
+    """The eigenvalues of a Hermitian matrix, ascending."""
+    return _linalg_eigh(A, UPLO, _recorded(A))[0]
+
+
+def _eig_gradient(gL, gV, L, V):
+    """gA = V^-H [gL + (V^H gV - V^H V Re diag(V^H gV)) / conj(E)] V^H with E[i, j] = L[j] - L[i]."""
+    if is_zero(gV):
+        return linalg_solve(V.mH, gL.unsqueeze(-1) * V.mH)
+    inner = V.mH @ gV
+    diagonal = inner.diagonal(0, -2, -1)
+    _check_phase("linalg_eig_backward", "quantity, so it is ill-defined.", diagonal.imag, inner)
+    inner = (inner - (V.mH @ V) * diagonal.real.unsqueeze(-2)) / conj(_differences(L))
+    ones = eye(L.shape[-1], dtype=L.dtype)
+    inner = where(ones == 1, gL.unsqueeze(-1) * ones, inner)
+    return linalg_solve(V.mH, inner @ V.mH)
+
+
+op("_linalg_eig(A, compute_v)", kernel="linalg_eig", outputs=("eigenvalues", "eigenvectors"), **_INTERNAL,
+   node="LinalgEigBackward0",
+   A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors:
+       _eig_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip
+
+
+@composite(**_LINALG, out=True)
+def linalg_eig(A):
+    """The eigenvalues and eigenvectors of a square matrix, always complex.
+
+    >>> import adjoint as torch
+    >>> torch.linalg.eig(torch.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
+    tensor([0.+1.j, 0.-1.j])
+    """
+    return return_type("linalg_eig", ("eigenvalues", "eigenvectors"))(_linalg_eig(A, True))
+
+
+@composite(**_LINALG, out=True)
+def linalg_eigvals(A):
+    """The eigenvalues of a square matrix, always complex."""
+    return _linalg_eig(A, _recorded(A))[0]
+
+
+# ---- The exponential
+
+
+def _exp_gradient(g, A):
+    """The upper right block of exp([[A^H, g], [0, A^H]])."""
+    n = A.shape[-1]
+    adjoint = A.mH
+    above, below = cat([adjoint, g], -1), cat([zeros_like(g), adjoint], -1)
+    return linalg_matrix_exp(cat([above, below], -2))[..., :n, n:]
+
+
+op("linalg_matrix_exp(A)", kernel="matrix_exp", **_LINALG, A=lambda g, A: _exp_gradient(g, A),
+   doc="The exponential of a square matrix.")  # fmt: skip
+
+
+@composite
+def matrix_exp(input):
+    """The exponential of a square matrix."""
+    return linalg_matrix_exp(input)

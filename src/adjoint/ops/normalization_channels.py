@@ -1,0 +1,358 @@
+"""Normalising by channels: batch, instance and group norm with fused gradients, and local response norm."""
+
+from math import prod
+
+from .. import _C
+from .language import (
+    _batch_norm_eval,
+    _batch_norm_eval_gradients,
+    _group_norm,
+    _plane_norm,
+    _plane_norm_gradients,
+    _plane_norm_input_grad,
+    _plane_norm_weight_grad,
+    avg_pool2d,
+    avg_pool3d,
+    composite,
+    op,
+    pad,
+    rsqrt,
+)
+from .normalization import torch_level
+
+_INTERNAL = {"function": False, "method": False}
+
+# `groups` is 0 where the statistics are those of a channel over the batch: see csrc/ops/normalization_planes.h.
+
+
+def _channel_sum(g):
+    return g.sum([d for d in range(g.ndim) if d != 1])
+
+
+def _by_channel(value, like):
+    """A vector with an element for each channel, laid along the second dimension."""
+    return value.reshape([-1 if d == 1 else 1 for d in range(like.ndim)])
+
+
+for _name, _node in {
+    "_plane_norm": "NativeBatchNormBackward0",
+    "_group_norm": "NativeGroupNormBackward0",
+}.items():
+    op(f"{_name}(input, weight, bias, running_mean, running_var, groups, momentum, eps)", kernel="plane_norm",
+       outputs=("out", "mean", "rstd"), node=_node, **_INTERNAL,
+       running_mean=None, running_var=None,
+       input=lambda g, input, weight, mean, rstd, groups, eps:
+           _plane_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, groups, eps)
+           if _C.is_grad_enabled() else _plane_norm_gradients(g, input, mean, rstd, weight, groups),
+       weight=lambda g, input, mean, rstd, groups, eps:
+           _plane_norm_weight_grad(g, input, mean.detach(), rstd.detach(), groups, eps),
+       bias=lambda g: _channel_sum(g))  # fmt: skip
+
+# What a backward without a graph of its own takes, in two passes over the data.
+op("_plane_norm_gradients(grad, input, mean, rstd, weight, groups)", kernel="plane_norm_gradients", gradient=False,
+   **_INTERNAL)  # fmt: skip
+op("_batch_norm_eval_gradients(grad, input, weight, mean, var, eps)", kernel="plane_norm_fixed_gradients",
+   gradient=False, **_INTERNAL)  # fmt: skip
+
+# mean and rstd are functions of the input: the rules below give the whole derivative with respect to it.
+# With n = (x - mean) rstd and b = g weight:  dx = rstd (b - mean(b) - n mean(b n)), which is symmetric as a map of b.
+op("_plane_norm_input_grad(grad, input, mean, rstd, weight, groups, eps)", kernel="plane_norm_input_grad",
+   node="NativeBatchNormBackwardBackward0", **_INTERNAL,
+   grad=lambda g, input, mean, rstd, weight, groups, eps: _weighted(
+       _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps), weight),
+   input=lambda g, grad, input, weight, groups, eps: _curvature(g, _weighted(grad, weight), input, groups, eps),
+   weight=lambda g, grad, input, mean, rstd, groups, eps: _channel_sum(
+       grad * _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps)))  # fmt: skip
+# dw = sum of g n over all but the channels.
+op("_plane_norm_weight_grad(grad, input, mean, rstd, groups, eps)", kernel="plane_norm_weight_grad",
+   node="NativeBatchNormBackwardBackward0", **_INTERNAL,
+   grad=lambda g, input, groups, eps: _by_channel(g, input) * _normal(input, groups, eps),
+   input=lambda g, grad, input, mean, rstd, groups, eps:
+       _plane_norm_input_grad(grad * _by_channel(g, input), input, mean, rstd, None, groups, eps))  # fmt: skip
+op("_batch_norm_eval(input, weight, bias, mean, var, eps)", kernel="plane_norm_fixed",
+   node="NativeBatchNormBackward0", **_INTERNAL,
+   mean=None, var=None,
+   input=lambda g, input, weight, mean, var, eps:
+       g * _by_channel(_weighted_vector(rsqrt(var + eps), weight), g)
+       if _C.is_grad_enabled() else _batch_norm_eval_gradients(g, input, weight, mean, var, eps),
+   weight=lambda g, input, mean, var, eps:
+       _channel_sum(g * (input - _by_channel(mean, input))) * rsqrt(var + eps),
+   bias=lambda g: _channel_sum(g))  # fmt: skip
+
+
+def _weighted(value, weight):
+    return value if weight is None else value * _by_channel(weight, value)
+
+
+def _weighted_vector(value, weight):
+    return value if weight is None else value * weight
+
+
+def _normal(input, groups, eps):
+    return _plane_norm(input, None, None, None, None, groups, 0.0, eps)[0]
+
+
+def _curvature(a, b, input, groups, eps):
+    """The derivative of <a, dx(b)> with respect to x; see _curvature in normalization.py."""
+
+    def by_group(value):
+        samples, channels = value.shape[:2]
+        count = groups or channels
+        return value.reshape(samples, count, channels // max(1, count) * prod(value.shape[2:]))
+
+    dims = (2,) if groups else (0, 2)
+
+    def mean(value):
+        return value.mean(dims, keepdim=True)
+
+    x, a, b, n = by_group(input), by_group(a), by_group(b), by_group(_normal(input, groups, eps))
+    an, bn = mean(a * n), mean(b * n)
+    bend = n * (mean(a * b) - mean(a) * mean(b) - 3 * an * bn) + bn * (a - mean(a)) + an * (b - mean(b))
+    return (-bend / (x.var(dims, correction=0, keepdim=True) + eps)).reshape(input.shape)
+
+
+# ---- Batch norm
+
+
+def _check_batch(input, weight, bias, running_mean, running_var, training):
+    """Torch's errors for arguments that do not fit."""
+    channels = input.shape[1] if input.ndim > 1 else 0
+    if not training:
+        for name, value in (("running_mean", running_mean), ("running_var", running_var)):
+            if value is None:
+                raise RuntimeError(f"{name} must be defined in evaluation mode")
+    named = (
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    )
+    for name, value in named:
+        if value is None:
+            continue
+        if value.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {value.numel()}")
+        if value.dtype != input.dtype and (input.dtype.itemsize > 2 or value.dtype.itemsize != 4):
+            raise RuntimeError(
+                f"mixed dtype (CPU): expect parameter to have scalar type of Float; {name} has {value.dtype}"
+            )
+        if name.startswith("running") and value.requires_grad:
+            raise RuntimeError(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. "
+                "This input cannot have requires_grad True."
+            )
+
+
+def _trained(input, weight, bias, running_mean, running_var, momentum, eps):
+    """Batch norm by the statistics of the batch; the running ones follow them."""
+    _check_batch(input, weight, bias, running_mean, running_var, True)
+    return _plane_norm(input, weight, bias, running_mean, running_var, 0, momentum, eps)
+
+
+def _evaluated(input, weight, bias, running_mean, running_var, eps):
+    _check_batch(input, weight, bias, running_mean, running_var, False)
+    return _batch_norm_eval(input, weight, bias, running_mean, running_var, eps)
+
+
+def _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+    if not input.numel():
+        # Nothing to learn from: the statistics stay, nothing is checked, and gradients are zero.
+        result = input.clone() if weight is None else input * weight[0]
+        return result if bias is None else result + bias[0]
+    input.size(1)
+    if training:
+        return _trained(input, weight, bias, running_mean, running_var, momentum or 0.0, eps)[0]
+    return _evaluated(input, weight, bias, running_mean, running_var, eps)
+
+
+@composite(namespace="nn.functional")
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    """Shifts and scales each channel to mean 0 and variance 1 over the batch, then by weight and bias.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
+    tensor([[-1.0000],
+            [ 1.0000]])
+    """
+    if training:
+        _check_several(input, "per channel", input.shape[:1] + input.shape[2:])
+    return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+def _check_several(input, what, shape):
+    if prod(shape) == 1:
+        raise ValueError(f"Expected more than 1 value {what} when training, got input size {input.shape}")
+
+
+@torch_level("batch_norm")
+def torch_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=False):
+    """nn.functional.batch_norm() with its arguments in another order."""
+    return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+@composite(method=False)
+def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out=None):
+    """Batch norm, and the mean and 1 / standard deviation of each channel where they were computed.
+
+    >>> import adjoint as torch
+    >>> torch.native_batch_norm(torch.tensor([[1.0], [3.0]]), None, None, None, None, True, 0.1, 0.0)[1:]
+    (tensor([2.]), tensor([1.]))
+    """
+    if training:
+        if not input.numel():
+            raise RuntimeError(
+                f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}"
+            )
+        results = _trained(input, weight, bias, running_mean, running_var, momentum, eps)
+        narrow = all(value is None or value.dtype == input.dtype for value in (weight, bias, running_mean, running_var))
+        if input.dtype.itemsize == 2 and narrow:
+            results = results[0], results[1].to(input.dtype), results[2].to(input.dtype)
+    else:
+        none = input.new_empty(0)
+        results = _evaluated(input, weight, bias, running_mean, running_var, eps), none, none.clone()
+    results = (results[0], results[1].detach(), results[2].detach())
+    if out is None:
+        return results
+    for target, result in zip(out, results, strict=True):
+        target.resize_(result.shape).copy_(result)
+    return tuple(out)
+
+
+# ---- Groups
+
+
+def _check_groups(input, weight, bias, num_groups):
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    channels = input.shape[1]
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if channels % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    for name, value in (("weight", weight), ("bias", bias)):
+        if value is not None and tuple(value.shape) != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of "
+                f"shape {list(value.shape)} and input of shape {list(input.shape)}"
+            )
+
+
+@composite(name="group_norm", namespace="nn.functional")
+def functional_group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """Shifts and scales each group of channels of each sample to mean 0 and variance 1, then by weight and bias.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.group_norm(torch.tensor([[1.0, 3.0, 5.0, 9.0]]), 2)
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    groups = (input.shape[0] * input.shape[1] // num_groups, *input.shape[2:])
+    if prod(groups) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
+    return group_norm(input, num_groups, weight, bias, eps)
+
+
+@composite(method=False)
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
+    """nn.functional.group_norm(), for single values too."""
+    _check_groups(input, weight, bias, num_groups)
+    return _group_norm(input, weight, bias, None, None, num_groups, 0.0, eps)[0]
+
+
+@composite(method=False)
+def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+    """Group norm of N samples of C channels of HxW elements, and the mean and 1 / standard deviation of the groups.
+
+    >>> import adjoint as torch
+    >>> torch.native_group_norm(torch.tensor([[1.0, 3.0]]), None, None, 1, 2, 1, 1, 0.0)[1:]
+    (tensor([[2.]]), tensor([[1.]]))
+    """
+    if input.numel() != N * C * HxW:
+        raise RuntimeError(f"Expected the input to have {N} x {C} x {HxW} elements; got shape {list(input.shape)}")
+    _check_groups(input.reshape(N, C, HxW), weight, bias, group)
+    values = input.reshape(N, C, HxW)
+    result, mean, rstd = _group_norm(values, weight, bias, None, None, group, 0.0, eps)
+    if result.requires_grad:
+        # Torch differentiates these two as well; few use them, so they are worked out apart.
+        grouped = values.reshape(N, group, C // group * HxW)
+        mean, rstd = grouped.mean(2), rsqrt(grouped.var(2, correction=0) + eps)
+    if input.dtype.itemsize == 2 and (weight is None or weight.dtype == input.dtype):
+        mean, rstd = mean.to(input.dtype), rstd.to(input.dtype)
+    return result.reshape(input.shape), mean, rstd
+
+
+# ---- Instances
+
+
+@composite(namespace="nn.functional")
+def instance_norm(
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.1,
+    eps=1e-5,
+):
+    """Shifts and scales each channel of each sample to mean 0 and variance 1, then by weight and bias.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.instance_norm(torch.tensor([[[1.0, 3.0]]]))
+    tensor([[[-1.0000,  1.0000]]])
+    """
+    if use_input_stats and prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    return torch_instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps)
+
+
+@torch_level("instance_norm")
+def torch_instance_norm(
+    input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled=False
+):
+    """nn.functional.instance_norm() with its arguments in another order."""
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if running_mean is None and not use_input_stats:
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    samples, channels = input.shape[:2]
+
+    def repeated(value):
+        return None if value is None else value.repeat(samples)
+
+    mean, var = repeated(running_mean), repeated(running_var)
+    values = input.reshape(1, samples * channels, *input.shape[2:])
+    result = _batch_norm(values, repeated(weight), repeated(bias), mean, var, use_input_stats, momentum, eps)
+    if running_mean is not None and use_input_stats:
+        running_mean.copy_(mean.view(samples, channels).mean(0))
+        running_var.copy_(var.view(samples, channels).mean(0))
+    return result.view(input.shape)
+
+
+@composite(namespace="nn.functional")
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """The input over (k + alpha m)^beta, where m is the mean of the squares of `size` neighbouring channels.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.local_response_norm(torch.ones(1, 1, 1), 1, alpha=3.0, beta=1.0)
+    tensor([[[0.2500]]])
+    """
+    if input.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"
+        )
+    if not input.numel():
+        return input
+    squares = input.mul(input)
+    ends = (size // 2, (size - 1) // 2)
+    if input.ndim == 3:
+        means = avg_pool2d(pad(squares.unsqueeze(1), (0, 0, *ends)), (size, 1), stride=1).squeeze(1)
+    else:
+        samples, channels, height, *_ = input.shape
+        planes = pad(squares.view(samples, 1, channels, height, -1), (0, 0, 0, 0, *ends))
+        means = avg_pool3d(planes, (size, 1, 1), stride=1).squeeze(1).view(input.shape)
+    return input / means.mul(alpha).add(k).pow(beta)

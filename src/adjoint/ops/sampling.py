@@ -1,0 +1,40 @@
+"""Drawing indices by weight."""
+
+from .language import composite, cumsum, empty_like, float64, rand, searchsorted
+
+
+@composite(out="exact")
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    """Draws `num_samples` indices per row, each with the probability that its weight has in the row.
+
+    >>> import adjoint as torch
+    >>> torch.multinomial(torch.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
+    tensor([1, 1])
+    """
+    weights = input.detach()
+    if not weights.is_floating_point():
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {weights.dtype}")
+    if weights.ndim not in (1, 2):
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim; got {weights.ndim}")
+    if isinstance(num_samples, float):
+        raise TypeError("multinomial(): argument 'num_samples' must be int, not float")
+    if num_samples <= 0:
+        raise RuntimeError(f"cannot sample n_sample <= 0 samples; got {num_samples}")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement; got "
+            f"n_sample={num_samples} for {weights.shape[-1]} weights"
+        )
+    if weights.numel() and not bool(((weights >= 0) & (weights < float("inf"))).all()):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    totals = weights.sum(-1, keepdim=True)
+    if weights.numel() and bool((totals == 0).any()):
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if not replacement or num_samples == 1:
+        # The largest of weights divided by exponential numbers are a draw without replacement.
+        scores = weights / empty_like(weights).exponential_(1, generator=generator)
+        return scores.topk(num_samples, -1).indices if num_samples > 1 else scores.argmax(-1, keepdim=True)
+    bounds = (cumsum(weights, -1) / totals).to(float64)
+    bounds[..., -1] = 1
+    draws = rand(*weights.shape[:-1], num_samples, dtype=float64, generator=generator)
+    return searchsorted(bounds, draws)

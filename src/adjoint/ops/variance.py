@@ -1,0 +1,110 @@
+"""Variances and standard deviations over some or all dimensions."""
+
+from .language import (
+    composite,
+    keep_dims,
+    mean_dim,
+    op,
+    spread,
+    std_dim,
+    std_mean_dim,
+    var_dim,
+    var_mean_dim,
+    where,
+)
+from .reduction import numpy_names, reduced_count
+
+_INTERNAL = {"function": False, "method": False}
+INF = float("inf")
+
+
+def _var_gradient(g, input, dim, correction):
+    """d var = 2 (x - mean) / (n - correction)"""
+    freedom = reduced_count(input, g) - (1 if correction is None else correction)
+    g = keep_dims(g, dim, input.ndim)
+    centred = input - mean_dim(input, dim, True)
+    if freedom <= 0:
+        return g * where(centred == 0, float("nan"), INF)
+    return g * (2 / freedom) * centred
+
+
+def _std_gradient(g, input, out, dim, correction):
+    # The root's slope is infinite at 0; there, as for the norm, the subgradient 0 is taken.
+    return _var_gradient(where(out == 0, 0, g / (2 * out)), input, dim, correction)
+
+
+def _mean_gradient(g, input, dim):
+    return spread(g / reduced_count(input, g), input.shape, dim)
+
+
+op("var_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="var", node="VarBackward0", out=True,
+   **_INTERNAL,
+   input=lambda g, input, dim, correction: _var_gradient(g, input, dim, correction))  # fmt: skip
+op("std_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="standard_deviation", node="StdBackward0",
+   out=True, **_INTERNAL,
+   input=lambda g, input, out, dim, correction: _std_gradient(g, input, out, dim, correction))  # fmt: skip
+op("var_mean_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="var_mean", outputs=("var", "mean"),
+   node="VarMeanBackward0", **_INTERNAL,
+   input=lambda g_var, g_mean, input, dim, correction:
+       _var_gradient(g_var, input, dim, correction) + _mean_gradient(g_mean, input, dim))  # fmt: skip
+op("std_mean_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="std_mean", outputs=("std", "mean"),
+   node="StdMeanBackward0", **_INTERNAL,
+   input=lambda g_std, g_mean, std, input, dim, correction:
+       _std_gradient(g_std, input, std, dim, correction) + _mean_gradient(g_mean, input, dim))  # fmt: skip
+
+
+def _var_arguments(name, dim, unbiased, keepdim, correction, numpy):
+    """(dim, correction, keepdim) of the call forms var(unbiased), var(dim, unbiased, keepdim), var(correction=)."""
+    if numpy:
+        dim, keepdim = numpy_names(name, numpy, dim, keepdim)
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    return dim, correction if unbiased is None else int(unbiased), keepdim
+
+
+@composite
+def var(input, dim=None, unbiased=None, keepdim=False, *, correction=1, out=None, **numpy):
+    """The variance: squared distances from the mean, summed, over the count less `correction`.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0, 2.0, 3.0]).var()
+    tensor(1.)
+    """
+    dim, correction, keepdim = _var_arguments("var", dim, unbiased, keepdim, correction, numpy)
+    return var_dim(input, dim, correction=correction, keepdim=keepdim, out=out)
+
+
+@composite
+def std(input, dim=None, unbiased=None, keepdim=False, *, correction=1, out=None, **numpy):
+    """The standard deviation: the square root of the variance.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0, 2.0, 3.0]).std()
+    tensor(1.)
+    """
+    dim, correction, keepdim = _var_arguments("std", dim, unbiased, keepdim, correction, numpy)
+    return std_dim(input, dim, correction=correction, keepdim=keepdim, out=out)
+
+
+@composite(method=False)
+def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1, **numpy):
+    """The variance and the mean.
+
+    >>> import adjoint as torch
+    >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    dim, correction, keepdim = _var_arguments("var_mean", dim, unbiased, keepdim, correction, numpy)
+    return tuple(var_mean_dim(input, dim, correction=correction, keepdim=keepdim))
+
+
+@composite(method=False)
+def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1, **numpy):
+    """The standard deviation and the mean.
+
+    >>> import adjoint as torch
+    >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(1.), tensor(2.))
+    """
+    dim, correction, keepdim = _var_arguments("std_mean", dim, unbiased, keepdim, correction, numpy)
+    return tuple(std_mean_dim(input, dim, correction=correction, keepdim=keepdim))

@@ -1,0 +1,202 @@
+"""What views show in memory of its own (permute_copy...), copies with a view's part replaced (select_scatter...), and
+matrices made around their diagonals.
+"""
+
+from . import views  # noqa: F401  (declares what is copied here)
+from .language import (
+    TABLE,
+    alias_copy,
+    as_strided_within_copy,
+    composite,
+    diag_embed,
+    diagonal,
+    diagonal_copy,
+    diagonal_scatter,
+    meshgrid,
+    op,
+    select_scatter,
+    slice,
+    slice_backward,
+    slice_scatter,
+    squeeze_all_copy,
+    squeeze_dim_copy,
+    squeeze_dims_copy,
+    stack,
+    view_sizes_copy,
+)
+
+# ---- Copies
+
+
+def _copy(name, **options):
+    """Declares name_copy: the view's arguments and rule, and a copy of what it shows."""
+    view = TABLE[name]
+    op(view.signature.replace("(", "_copy(", 1), kernel=f"copy_of<ops::{view.kernel}>", node=f"{view.node}_copy",
+       linear=True, method=False, out=True, doc=f"What {name}() shows, in memory of its own.", **view.rules,
+       **options)  # fmt: skip
+
+
+for _name in ("alias", "diagonal", "expand", "permute", "select", "slice", "t", "transpose", "unfold", "unsqueeze",
+              "view_as_real", "view_as_complex"):  # fmt: skip
+    _copy(_name)
+for _name in ("as_strided_within", "squeeze_all", "squeeze_dim", "squeeze_dims", "view_sizes"):
+    _copy(_name, function=False)
+
+
+@composite(method=False, out=True)
+def as_strided_copy(input, size, stride, storage_offset=None):
+    """What as_strided() shows, in memory of its own.
+
+    >>> import adjoint as torch
+    >>> torch.as_strided_copy(torch.arange(4), (2, 2), (1, 1))
+    tensor([[0, 1],
+            [1, 2]])
+    """
+    offset = 0 if storage_offset is None else storage_offset - input.storage_offset()
+    return as_strided_within_copy(input, size, stride, offset)
+
+
+@composite(method=False, out=True)
+def squeeze_copy(input, dim=None):
+    """What squeeze() shows, in memory of its own.
+
+    >>> import adjoint as torch
+    >>> torch.squeeze_copy(torch.zeros(1, 2))
+    tensor([0., 0.])
+    """
+    if dim is None:
+        return squeeze_all_copy(input)
+    return squeeze_dims_copy(input, dim) if isinstance(dim, tuple | list) else squeeze_dim_copy(input, dim)
+
+
+@composite(method=False, out=True)
+def view_copy(input, size=None, *, dtype=None):
+    """What view() shows, in memory of its own.
+
+    >>> import adjoint as torch
+    >>> torch.view_copy(torch.arange(4), (2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
+    if isinstance(size, tuple | list):
+        return view_sizes_copy(input, size)
+    if size is None and dtype is None:
+        raise TypeError("view_copy() received an invalid combination of arguments: expected sizes or a dtype")
+    return input.detach().view(size if dtype is None else dtype).clone()
+
+
+def _narrow_rule(g, input_meta, dim, start, length):
+    start = int(start)
+    start += input_meta.shape[dim] if start < 0 else 0
+    return slice_backward(g, input_meta.shape, dim, start, start + length, 1)
+
+
+op("narrow_copy(input, dim, start, length)", linear=True, out=True,
+   forward=lambda input, dim, start, length: alias_copy(input.narrow(dim, start, length)),
+   doc="What narrow() shows, in memory of its own.",
+   input=_narrow_rule)  # fmt: skip
+# fmt: off
+op("split_copy(input, split_size, dim=0)", kernel="split_copy", method=False, out=True,
+   doc="What split() shows, in memory of its own.")
+op("split_with_sizes_copy(input, split_sizes, dim=0)", kernel="split_with_sizes_copy", method=False, out=True,
+   doc="What split_with_sizes() shows, in memory of its own.")
+op("unbind_copy(input, dim=0)", kernel="unbind_copy", method=False, out=True,
+   doc="What unbind() shows, in memory of its own.")
+
+# The same memory, but nobody watches over changes of it.
+op("unsafe_split(input, split_size, dim=0)", kernel="unsafe_split",
+   doc="split() for parts that are changed in place one by one, and not looked at through the input again.")
+op("unsafe_split_with_sizes(input, split_sizes, dim=0)", kernel="unsafe_split_with_sizes",
+   doc="split_with_sizes() for parts that are changed in place, and not looked at through the input again.")
+op("unsafe_chunk(input, chunks, dim=0)", kernel="unsafe_chunk",
+   doc="chunk() for parts that are changed in place, and not looked at through the input again.")
+
+# ---- Copies with the part that a view shows replaced
+
+op("select_scatter(input, src, dim, index)", kernel="scatter_into<ops::select>",
+   doc="A copy with one slice along a dimension replaced by `src`.",
+   input=lambda g, src_meta, dim, index: select_scatter(g, g.new_zeros(src_meta.shape), dim, index),
+   src=lambda g, dim, index: g.select(dim, index))
+op("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", kernel="scatter_into<ops::slice>", out=True,
+   doc="A copy with the slices from `start` to `end` along a dimension replaced by `src`.",
+   input=lambda g, src_meta, dim, start, end, step:
+       slice_scatter(g, g.new_zeros(src_meta.shape), dim, start, end, step),
+   src=lambda g, dim, start, end, step: slice(g, dim, start, end, step))
+op("diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", kernel="scatter_into<ops::diagonal>",
+   doc="A copy with the diagonal of two dimensions replaced by `src`.",
+   input=lambda g, src_meta, offset, dim1, dim2:
+       diagonal_scatter(g, g.new_zeros(src_meta.shape), offset, dim1, dim2),
+   src=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+op("as_strided_scatter(input, src, size, stride, storage_offset=None)", kernel="as_strided_scatter",
+   doc="A copy with the elements that as_strided() shows replaced by `src`.",
+   input=lambda g, src_meta, size, stride, storage_offset:
+       g.contiguous().as_strided_scatter(g.new_zeros(src_meta.shape), size, stride, storage_offset),
+   src=lambda g, size, stride, storage_offset: g.contiguous().as_strided(size, stride, storage_offset))
+
+# ---- Around the diagonal
+
+op("diag_embed(input, offset=0, dim1=-2, dim2=-1)", kernel="diag_embed", linear=True,
+   doc="The last dimension laid along the diagonal of two new ones, zeros elsewhere.",
+   input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+# fmt: on
+
+
+@composite(out="exact")
+def diag(input, diagonal=0):
+    """The matrix with a vector as its diagonal, or the diagonal of a matrix.
+
+    >>> import adjoint as torch
+    >>> torch.diag(torch.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return diag_embed(input, diagonal) if input.ndim == 1 else diagonal_copy(input, diagonal)
+
+
+@composite
+def diagflat(input, offset=0):
+    """The matrix with all elements as its diagonal.
+
+    >>> import adjoint as torch
+    >>> torch.diagflat(torch.tensor([[1], [2]]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    return diag_embed(input.contiguous().view(-1), offset)
+
+
+def _block_rule(g, tensors_meta):
+    """Each tensor's block of the gradient."""
+    parts, row, column = [], 0, 0
+    for meta in tensors_meta:
+        height, width = (1, 1, *meta.shape)[-2:]
+        block = g.narrow(0, row, height).narrow(1, column, width)
+        parts.append(block.reshape(meta.shape))
+        row, column = row + height, column + width
+    return parts
+
+
+op("block_diag(tensors=())", kernel="block_diag", varargs="tensors", method=False, linear=True,
+   doc="Matrices along the diagonal of one matrix; vectors and numbers count as rows.",
+   tensors=_block_rule)  # fmt: skip
+
+
+@composite(method=False)
+def cartesian_prod(*tensors):
+    """All tuples of one element of each vector, as rows.
+
+    >>> import adjoint as torch
+    >>> torch.cartesian_prod(torch.tensor([1, 2]), torch.tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
+    for tensor in tensors:
+        if tensor.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([grid.reshape(-1) for grid in meshgrid(*tensors, indexing="ij")], dim=1)

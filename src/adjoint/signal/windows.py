@@ -1,0 +1,1 @@
+"""Window functions; filled from the op table when the package is imported."""
