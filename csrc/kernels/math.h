@@ -613,8 +613,9 @@ inline T polygamma(T order, T x) {
 
 template <Floating T>
 inline T nextafter(T a, T b) {
-  const BitsOf<T> step = (b > a) == (a > 0) ? 1 : -1;  // the bits grow with the size
-  const T next = std::bit_cast<T>(static_cast<BitsOf<T>>(std::bit_cast<BitsOf<T>>(a) + step));
+  using Bits = std::make_unsigned_t<BitsOf<T>>;         // of zeros they may wrap around
+  const Bits step = (b > a) == (a > 0) ? 1 : ~Bits(0);  // the bits grow with the size
+  const T next = std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(a) + step));
   const T least = std::copysign(std::numeric_limits<T>::denorm_min(), b);
   const T moved = a == 0 ? least : next;
   return (a != a) | (b != b) ? a + b : a == b ? b : moved;
