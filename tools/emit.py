@@ -20,9 +20,15 @@ DTYPES = {
         ("UInt8", "uint8_t"),
     ),
     "bool": (("Bool", "bool"),),
+    "bfloat16": (("BFloat16", "float, BFloat16"),),
 }
+# With these alone, a bfloat16 array would take longer to convert than to compute: loops of their own, in one pass.
+LIGHT_NAMES = """add sub mul div neg abs sqrt sign sgn minimum maximum where eq ne lt le gt ge logical_not logical_and
+logical_or bitwise_and bitwise_or bitwise_not conj real exp erf tanh"""
+LIGHT = frozenset(LIGHT_NAMES.split())
+OTHER = tuple(family for family in DTYPES if family != "float")
 RESULT_KINDS = {"same": "Same", "bool": "Bool", "real": "Real"}
-RESULT_TYPES = {"same": "T", "bool": "bool", "real": "fn::Real<T>"}
+RESULT_TYPES = {"same": "{0}", "bool": "bool", "real": "fn::Real<{0}>"}
 
 
 class Kernel:
@@ -47,10 +53,12 @@ class Kernel:
         families = self.item.types - {"half"}
         if self.argument or self.item.promote == "float":
             families = families & {"float", "complex"}
-        return families
+        light = all(value.kind in LIGHT for value in symbolic.topological([self.value]) if value.args)
+        return families | {"bfloat16"} if light and "half" in self.item.types else families
 
 
-def _cpp_constant(number):
+def cpp_constant(number):
+    """A number in an expression whose elements are of type T."""
     if isinstance(number, bool):
         return "true" if number else "false"
     if isinstance(number, int):
@@ -82,25 +90,25 @@ def _cpp_loop(kernel):
     params = symbolic.leaves(kernel.value, "param")
 
     def leaf(value):
-        return _cpp_constant(value.payload) if value.kind == "const" else f"{value.payload}_"
+        return cpp_constant(value.payload) if value.kind == "const" else f"{value.payload}_"
 
     statements, result = _statements(kernel.value, leaf, lambda value, args: f"fn::{value.kind}({', '.join(args)})")
-    out = RESULT_TYPES[kernel.result]
+    stored, out = (RESULT_TYPES[kernel.result].format(name) for name in ("Stored", "T"))
     lines = [
-        "template <class T>",
+        "template <class T, class Stored = T>",
         f"void {kernel.function}(char* const* arrays, int64_t n, [[maybe_unused]] const Scalar* params) {{",
-        f"  {out}* const result = reinterpret_cast<{out}*>(arrays[0]);",
+        f"  {stored}* const result = reinterpret_cast<{stored}*>(arrays[0]);",
     ]
     for i, name in enumerate(kernel.inputs):
         if name in used:
-            lines.append(f"  const T* const {name}_array = reinterpret_cast<const T*>(arrays[{i + 1}]);")
+            lines.append(f"  const Stored* const {name}_array = reinterpret_cast<const Stored*>(arrays[{i + 1}]);")
     for i, name in enumerate(item.params):
         if name in params:
             lines.append(f"  const T {name}_ = fn::param<T>(params[{i}]);")
     lines += ["  ADJOINT_INDEPENDENT", "  for (int64_t i = 0; i < n; ++i) {"]
-    lines += [f"    const T {name}_ = {name}_array[i];" for name in kernel.inputs if name in used]
+    lines += [f"    const T {name}_ = fn::load<T>({name}_array, i);" for name in kernel.inputs if name in used]
     lines += [f"    const auto {name} = {text};" for name, text in statements]
-    lines += [f"    result[i] = fn::cast<{out}>({result});", "  }", "}"]
+    lines += [f"    fn::store(result, i, fn::cast<{out}>({result}));", "  }", "}"]
     return lines
 
 
@@ -143,24 +151,22 @@ def kernel_file(file, kernels, families):
 
 def registration_file():
     """The function that registers every loop of one instruction set."""
-    real = [f"register_loops_real_{shard}" for shard in range(SHARDS)]
-    other = [f"register_loops_other_{shard}_baseline" for shard in range(SHARDS)]
+    names = [f"register_loops_{family}_{shard}" for family in ("real", "other") for shard in range(SHARDS)]
+    names.append("register_updates")
     lines = [f"// {BANNER}", "#include <cstring>", "", "namespace adjoint {", ""]
-    lines += [f"void {name}_baseline();" for name in real]
-    lines += [f"void {name}();" for name in other]
+    lines += [f"void {name}_baseline();" for name in names]
     lines += ["#ifdef ADJOINT_X86_DISPATCH"]
-    lines += [f"void {name}_{isa}();" for isa in VARIANTS for name in real]
+    lines += [f"void {name}_{isa}();" for isa in VARIANTS for name in names]
     lines += ["#endif", "", "void register_all_loops([[maybe_unused]] const char* isa) {"]
-    lines += [f"  {name}();" for name in other]
     lines += ["#ifdef ADJOINT_X86_DISPATCH"]
     for isa in VARIANTS:
         lines += [
             f'  if (!std::strcmp(isa, "{isa}")) {{',
-            *(f"    {name}_{isa}();" for name in real),
+            *(f"    {name}_{isa}();" for name in names),
             "    return;",
             "  }",
         ]
-    lines += ["#endif", *(f"  {name}_baseline();" for name in real), "}", "", "}  // namespace adjoint", ""]
+    lines += ["#endif", *(f"  {name}_baseline();" for name in names), "}", "", "}  // namespace adjoint", ""]
     return "\n".join(lines)
 
 

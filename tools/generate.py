@@ -1,4 +1,4 @@
-"""Build-time generator: op table -> C++ elementwise loops, kernel glue and derived rules.
+"""Build-time generator: op table -> C++ elementwise loops, kernel glue and derived rules; optimizers -> their loops.
 
 `python tools/generate.py --out DIR` imports the op table with a symbolic language, traces every elementwise expression
 and rule, and writes the files named in `generate`. A file is touched only when its text changes.
@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 # After the path is set, because they lie beside this file and not in a package.
 import emit  # noqa: E402
 import symbolic  # noqa: E402
+import updates  # noqa: E402
 from symbolic import TraceError, Value, apply, lift  # noqa: E402
 
 declaration = None  # adjoint.ops.declaration, once load_table has put the sources in reach
@@ -25,7 +26,8 @@ declaration = None  # adjoint.ops.declaration, once load_table has put the sourc
 class Table:
     """All declarations by op name, and what the trace in progress is about."""
 
-    def __init__(self):
+    def __init__(self, sources):
+        self.sources = sources
         self.ops = {}
         self.files = {}
         self.file = ""
@@ -141,12 +143,13 @@ def load_table(sources=SOURCES):
     global declaration
     for name in [name for name in sys.modules if name == "adjoint" or name.startswith("adjoint.")]:
         del sys.modules[name]
-    for name in ("adjoint", "adjoint.ops"):  # stand-ins, so that the package's own __init__ does not run
+    # Stand-ins, so that no __init__ of the package runs.
+    for name in ("adjoint", "adjoint.ops", "adjoint.optim", "adjoint.nn", "adjoint.nn.modules"):
         package = types.ModuleType(name)
         package.__path__ = [str(folder / name.replace(".", "/")) for folder in (sources, SOURCES)]
         sys.modules[name] = package
     declaration = importlib.import_module("adjoint.ops.declaration")
-    table = Table()
+    table = Table(sources)
     sys.modules["adjoint"].__getattr__ = name_resolver(table)  # for `from .. import _C`
     sys.modules["adjoint.ops.language"] = language_module(table)
     for path in sorted((sources / "adjoint" / "ops").glob("*.py")):
@@ -156,6 +159,22 @@ def load_table(sources=SOURCES):
     for item in table.ops.values():
         check_used(item)
     return table
+
+
+def load_updates(table):
+    """Every update rule in adjoint/optim, beside the op table, traced."""
+    for name in [name for name in sys.modules if name.startswith("adjoint.optim.")]:
+        del sys.modules[name]
+    rules = []
+    # What the classes beside the rules are made of is not needed here: any name will do.
+    stand_ins = [types.ModuleType(f"adjoint.optim.{name}") for name in ("elementwise", "optimizer")]
+    for module in (updates.language_module(rules), *stand_ins):
+        module.__getattr__ = name_resolver(table)
+        sys.modules[module.__name__] = module
+    for path in sorted((table.sources / "adjoint" / "optim").glob("*.py")):
+        if "\n@rule\n" in path.read_text():
+            importlib.import_module(f"adjoint.optim.{path.stem}")
+    return [update for rule in rules for update in updates.trace(table, rule)]
 
 
 def check_used(item):
@@ -230,7 +249,8 @@ def generate(table):
     for shard in range(emit.SHARDS):
         mine = [k for k in kernels if k.shard == shard]
         files[f"kernels_real_{shard}.cpp"] = emit.kernel_file(f"real_{shard}", mine, ("float",))
-        files[f"kernels_other_{shard}.cpp"] = emit.kernel_file(f"other_{shard}", mine, ("complex", "integer", "bool"))
+        files[f"kernels_other_{shard}.cpp"] = emit.kernel_file(f"other_{shard}", mine, emit.OTHER)
+    files["kernels_updates.cpp"] = updates.kernel_file(load_updates(table))
     files["kernels_registration.cpp"] = emit.registration_file()
     files["glue.cpp"] = emit.glue_file(table.unique("op", "view"))
     files["derived.py"] = emit.derived_file([k for k in kernels if k.derived])

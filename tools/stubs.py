@@ -141,6 +141,8 @@ class Stubs:
         if isinstance(function, self.core.Op) and name in self.declared:
             parameters, result = of_declaration(self.declared[name], name)
         else:
+            if isinstance(function, self.core.Op):
+                function = getattr(function, "__wrapped__", function)
             parameters, result = of_function(function, name)
         if method and not isinstance(function, staticmethod):
             skip = bool(parameters) and parameters[0][1] == inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -194,12 +196,16 @@ class Stubs:
         """The text of the stub of a module that the op table fills."""
         names = {n: v for n, v in vars(module).items() if not n.startswith("_") or n == "__version__"}
         imports, lines = [], []
+        if module is self.package:  # what it imports when first used
+            imports += [f"from . import {name} as {name}" for name in module._LAZY]
+            lazy = [(path, name) for path, names in module._LAZY_NAMES.items() for name in names]
+            imports += [f"from .{path} import {name} as {name}" for path, name in lazy]
         for name, value in sorted(names.items()):
             home = getattr(value, "__module__", None) or ""
             elsewhere = home.startswith(f"{self.package.__name__}.") and home != module.__name__
             composite = inspect.isfunction(value) and home.startswith(f"{self.package.__name__}.ops.")
             if inspect.ismodule(value):
-                if value.__name__ == f"{module.__name__}.{name}":
+                if name not in getattr(module, "_LAZY", ()) and value.__name__ == f"{module.__name__}.{name}":
                     imports.append(f"from . import {name} as {name}")
             elif name in vars(self.core) and getattr(self.core, name) is value:
                 imports.append(f"from {self.core.__name__} import {name} as {name}")

@@ -140,6 +140,10 @@ def apply(name, *args):
                 return other
     if name == "pow" and args[1].kind == "const" and args[1].payload == 1:
         return args[0]
+    if name == "where" and args[0].kind == "const":
+        return args[1] if args[0].payload else args[2]
+    if name == "pow" and args[1].kind == "const" and args[1].payload == 2:
+        return Value("mul", (args[0], args[0]))
     if name in ("neg", "conj") and args[0].kind == name:
         return args[0].args[0]
     return Value(name, args)

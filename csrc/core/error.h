@@ -7,7 +7,19 @@
 
 namespace adjoint {
 
-enum class ErrorKind { Runtime, Type, Value, Index, NotImplemented, Overflow, Memory, Buffer, Attribute, Python };
+enum class ErrorKind {
+  Runtime,
+  Type,
+  Value,
+  Index,
+  NotImplemented,
+  Overflow,
+  Memory,
+  Buffer,
+  Attribute,
+  Assertion,
+  Python
+};
 
 /// Thrown by the core and the kernels, turned into a Python exception by `guarded` (python/guard.h).
 /// `ErrorKind::Python` means that the Python error indicator is set already.

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 
+#include "core/dtype.h"
+
 namespace adjoint {
 
 enum ModeFlags : uint32_t {
   kGradDisabled = 1,
   kInferenceMode = 2,
+  kAutocast = 4,              ///< ops choose the type that they compute in; see python/autocast.h
   kSavedTensorHooks = 16,     ///< what is saved goes through a pack hook; see tape/saved_value.h
   kAnomalyCheckForward = 64,  ///< ops that make nan or inf fail; see tape/anomaly.h
 };
@@ -19,6 +22,14 @@ enum ModeFlags : uint32_t {
 #define ADJOINT_FAST_TLS
 #endif
 extern thread_local ADJOINT_FAST_TLS constinit uint32_t mode_flags;
+
+/// What goes with kAutocast.
+struct AutocastState {
+  DType dtype = DType::BFloat16;  ///< the lower type
+  bool cache_enabled = true;      ///< the casts of parameters are kept
+  int32_t nesting = 0;            ///< contexts that are open
+};
+extern thread_local constinit AutocastState autocast_state;
 
 inline bool grad_enabled() { return !(mode_flags & kGradDisabled); }
 /// Inference mode records nothing, even where enable_grad() is inside of it.
@@ -33,6 +44,18 @@ class GradModeGuard {
   ~GradModeGuard() { mode_flags = before_; }
   GradModeGuard(const GradModeGuard&) = delete;
   GradModeGuard& operator=(const GradModeGuard&) = delete;
+
+ private:
+  uint32_t before_;
+};
+
+/// No automatic casts while it lives: inside of an op that was cast as a whole, and for what is written in place.
+class AutocastOff {
+ public:
+  AutocastOff() : before_(mode_flags & kAutocast) { mode_flags &= ~kAutocast; }
+  ~AutocastOff() { mode_flags |= before_; }
+  AutocastOff(const AutocastOff&) = delete;
+  AutocastOff& operator=(const AutocastOff&) = delete;
 
  private:
   uint32_t before_;

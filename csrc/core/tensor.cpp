@@ -11,6 +11,7 @@ namespace adjoint {
 
 PyTypeObject* tensor_type = nullptr;
 thread_local ADJOINT_FAST_TLS constinit uint32_t mode_flags = 0;
+thread_local constinit AutocastState autocast_state;
 
 namespace {
 

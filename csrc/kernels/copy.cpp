@@ -9,6 +9,7 @@
 
 #include "core/parallel.h"
 #include "kernels/half_rows.h"
+#include "kernels/vector_math.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -205,16 +206,37 @@ void reverse_row(const char* __restrict src, char* __restrict dst, int64_t n) {
   for (; i < n; ++i) move_one<T>(src - i * item, dst + i * item);
 }
 
+/// Eight bytes, again and again.
+ADJOINT_CLONES void fill_words(char* dst, uint64_t word, int64_t words) {
+  for (int64_t i = 0; i < words; ++i) std::memcpy(dst + i * 8, &word, 8);
+}
+
+/// dst[i] = *src.
+template <class T>
+void fill_row(const char* src, char* dst, int64_t n) {
+  constexpr int64_t item = sizeof(T);
+  int64_t done = 0;
+  if constexpr (item <= 8) {
+    uint64_t word;
+    for (int64_t at = 0; at < 8; at += item) std::memcpy(reinterpret_cast<char*>(&word) + at, src, item);
+    const int64_t words = n * item / 8;
+    done = words * 8 / item;
+    if (word == 0) {
+      std::memset(dst, 0, words * 8);
+    } else {
+      fill_words(dst, word, words);
+    }
+  }
+  for (; done < n; ++done) std::memcpy(dst + done * item, src, item);
+}
+
 template <class T>
 void copy_row(const char* __restrict src, int64_t from, char* __restrict dst, int64_t to, int64_t n) {
   constexpr int64_t item = sizeof(T);
   if (to == item) {
     if (from == item && n * item >= 64) return copy_bytes(src, dst, n * item);
     if (from == 0) {
-      T value;
-      std::memcpy(&value, src, item);
-      for (int64_t i = 0; i < n; ++i) std::memcpy(dst + i * item, &value, item);
-      return;
+      return fill_row<T>(src, dst, n);
     }
     if (from == -item) return reverse_row<T>(src, dst, n);
     for (int64_t i = 0; i < n; ++i) move_one<T>(src + i * from, dst + i * item);

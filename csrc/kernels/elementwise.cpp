@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "kernels/copy.h"
+#include "kernels/vector_math.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -16,8 +17,10 @@ constexpr int64_t kMaxItemsize = 16;
 /// Elements worth a thread of their own.
 constexpr int64_t kGrain = 32768;
 /// Rows at least this long are run one by one, so that packed operands can be used where they lie.
-constexpr int64_t kLongRow = 256;
+constexpr int64_t kLongRow = 128;
 constexpr int64_t kShortRow = 32;
+/// The same where no operand needs a conversion or a gap closed.
+constexpr int64_t kDirectRow = 8;
 
 /// One array of the computation: array 0 is the output.
 struct Operand {
@@ -28,15 +31,6 @@ struct Operand {
   bool packed;     ///< element i of the result lies at data[i]
   bool constant;   ///< one element for all
 };
-
-bool is_packed(const View& view) {
-  int64_t expected = 1;
-  for (int d = view.ndim - 1; d >= 0; --d) {
-    if (view.sizes[d] != 1 && view.strides[d] != expected) return false;
-    expected *= view.sizes[d];
-  }
-  return true;
-}
 
 bool is_constant(const View& view) {
   for (int d = 0; d < view.ndim; ++d) {
@@ -242,6 +236,73 @@ void run_range(Loop loop, const Scalar* params, const Geometry& g, const Operand
   }
 }
 
+// Fill whole vectors, at least `bytes`, with one value.
+ADJOINT_CLONES void repeat(uint32_t value, char* to, int64_t bytes) {
+  typedef uint32_t Vector __attribute__((vector_size(64), may_alias));
+  for (int64_t at = 0; at < bytes; at += 64) *reinterpret_cast<Vector*>(to + at) = Vector{} + value;
+}
+ADJOINT_CLONES void repeat(uint64_t value, char* to, int64_t bytes) {
+  typedef uint64_t Vector __attribute__((vector_size(64), may_alias));
+  for (int64_t at = 0; at < bytes; at += 64) *reinterpret_cast<Vector*>(to + at) = Vector{} + value;
+}
+void repeat(uint8_t value, char* to, int64_t bytes) { repeat(value * 0x01010101u, to, bytes); }
+void repeat(uint16_t value, char* to, int64_t bytes) { repeat(value * 0x00010001u, to, bytes); }
+void repeat(complex128 value, char* to, int64_t bytes) {
+  std::fill_n(reinterpret_cast<complex128*>(to), bytes / sizeof(value), value);
+}
+
+/// Whether rows can be run where they lie: every operand packed along the row or, if an input, one element for it.
+bool runs_by_rows(const Geometry& g, const Operand* operands, int count) {
+  const int last = g.ndim - 1;
+  bool fits = last > 0 && g.sizes[last] >= kDirectRow, chunks_fit = g.sizes[last] < kLongRow;
+  for (int i = 0; fits && i <= count; ++i) {
+    const int64_t step = operands[i].strides[last];
+    fits = operands[i].dtype == operands[i].computed && (step == 1 || (step == 0 && i > 0));
+    chunks_fit = chunks_fit && (operands[i].packed || repeats_rows(g, operands[i]));
+  }
+  return fits && !chunks_fit;
+}
+
+/// Rows [begin, end) of such operands. What is one element for a row is spread over a chunk.
+void run_rows(Loop loop, const Scalar* params, const Geometry& g, const Operand* operands, int count, int64_t begin,
+              int64_t end) {
+  const int last = g.ndim - 1;
+  const int64_t row = g.sizes[last];
+  Buffers buffers;
+  char *first[kMaxInputs + 1], *rows[kMaxInputs + 1];
+  int64_t size[kMaxInputs + 1], step[kMaxInputs + 1];
+  bool spread[kMaxInputs + 1], any_spread = false;
+  for (int i = 0; i <= count; ++i) {
+    size[i] = itemsize(operands[i].dtype);
+    step[i] = operands[i].strides[last - 1] * size[i];
+    spread[i] = operands[i].strides[last] == 0;
+    any_spread |= spread[i];
+  }
+  const int64_t chunk = any_spread ? std::min(row, kChunk) : row;
+  for (Position at(g, begin * row); begin < end;) {
+    // The rows of one group are a fixed step apart.
+    const int64_t group = std::min(end - begin, g.sizes[last - 1] - at.index[last - 1]);
+    for (int i = 0; i <= count; ++i) first[i] = at.address(operands[i], last);
+    for (int64_t r = 0; r < group; ++r) {
+      for (int i = 0; i <= count; first[i] += step[i], ++i) {
+        rows[i] = spread[i] ? buffers.chunk[i] : first[i];
+        if (!spread[i]) continue;
+        with_element(size[i], [&](auto tag) {
+          std::memcpy(&tag, first[i], sizeof(tag));
+          repeat(tag, rows[i], chunk * size[i]);
+        });
+      }
+      for (int64_t done = 0;;) {
+        loop(rows, std::min(chunk, row - done), params);
+        if ((done += chunk) >= row) break;
+        for (int i = 0; i <= count; ++i) rows[i] += spread[i] ? 0 : chunk * size[i];
+      }
+    }
+    begin += group;
+    if (begin < end) at = Position(g, begin * row);
+  }
+}
+
 /// All operands packed and of the loop's type: nothing to prepare.
 void run_packed(Loop loop, const Scalar* params, const Operand* operands, int count, int64_t n) {
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
@@ -279,7 +340,10 @@ void run_small(Loop loop, const Scalar* params, const Operand* operands, int cou
 }  // namespace
 
 void elementwise(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params) {
-  const DType type = compute == DType::Float16 || compute == DType::BFloat16 ? DType::Float32 : compute;
+  const bool half = compute == DType::Float16 || compute == DType::BFloat16;
+  const bool own = half && kernel.loops[static_cast<int>(compute)] &&
+                   std::all_of(inputs, inputs + kernel.inputs, [&](const View& in) { return in.dtype == compute; });
+  const DType type = half && !own ? DType::Float32 : compute;
   const Loop loop = kernel.loops[static_cast<int>(type)];
   if (!loop) {
     fail(ErrorKind::NotImplemented, "\"", kernel.name, "\" not implemented for '", info(compute).legacy_name,
@@ -296,7 +360,7 @@ void elementwise(const Kernel& kernel, DType compute, const View& out, const Vie
   for (int i = 0; i <= count; ++i) {
     const View& view = i ? inputs[i - 1] : out;
     Operand& o = operands[i];
-    o = {view.data, view.strides, view.dtype, i ? type : result, is_packed(view), false};
+    o = {view.data, view.strides, view.dtype, i ? type : result, view.is_packed(), false};
     if (!o.packed && i) o.constant = is_constant(view);
     packed = packed && o.packed && o.dtype == o.computed;
     flat = flat && (o.packed || o.constant);
@@ -320,6 +384,12 @@ void elementwise(const Kernel& kernel, DType compute, const View& out, const Vie
     }
   }
   for (int i = 0; i <= count; ++i) operands[i].strides = geometry.strides[i];
+  if (runs_by_rows(geometry, operands, count)) {
+    const int64_t row = geometry.sizes[geometry.ndim - 1];
+    parallel_for(n / row, std::max<int64_t>(1, kGrain / row),
+                 [&](int64_t begin, int64_t end) { run_rows(loop, params, geometry, operands, count, begin, end); });
+    return;
+  }
   parallel_for(n, kGrain,
                [&](int64_t begin, int64_t end) { run_range(loop, params, geometry, operands, count, begin, end); });
 }

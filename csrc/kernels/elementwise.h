@@ -12,7 +12,7 @@ namespace adjoint {
 /// What a kernel writes, given its compute type.
 enum class ResultKind : uint8_t { Same, Bool, Real };
 
-/// One generated loop over contiguous arrays of the compute type: `arrays` is the output, then the inputs.
+/// One generated loop over contiguous arrays of one type: `arrays` is the output, then the inputs.
 using Loop = void (*)(char* const* arrays, int64_t n, const Scalar* params);
 
 /// A generated elementwise computation. "mul" is the forward of mul, "mul.other" the fused rule of its argument
@@ -38,10 +38,12 @@ namespace kernels {
 
 /// The most inputs an elementwise kernel may have.
 inline constexpr int kMaxInputs = 8;
+/// The most scalar parameters.
+inline constexpr int kMaxParams = 8;
 
 /// out = kernel(inputs...). All views have `out`'s sizes (stride 0 where broadcast). Each input is converted to
 /// `compute` in cache-sized chunks; the output is converted from the kernel's result type. float16 and bfloat16 compute
-/// in float32.
+/// in float32; a kernel may have a loop that converts as it goes.
 void elementwise(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params);
 
 }  // namespace kernels

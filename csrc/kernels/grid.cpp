@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "core/parallel.h"
+#include "kernels/vector_math.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -234,29 +235,58 @@ void each_block(const GridShape& shape, const F& f) {
   });
 }
 
+template <class T>
+using BitsOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+/// Taps outside the image count for nothing, even where the element in their stead is infinite.
+template <class T>
+[[gnu::always_inline]] inline T kept(T value, BitsOf<T> mask) {
+  return std::bit_cast<T>(std::bit_cast<BitsOf<T>>(value) & mask);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void sample_points_of(const T* __restrict plane, const int32_t* offset, const T* weight,
+                                                    const BitsOf<T>* mask, int taps, int64_t count, T* __restrict out) {
+  for (int64_t p = 0; p < count; ++p) out[p] = kept(weight[p] * plane[offset[p]], mask[p]);
+  for (int t = 1; t < taps; ++t) {
+    offset += kBlock;
+    weight += kBlock;
+    mask += kBlock;
+    for (int64_t p = 0; p < count; ++p) out[p] += kept(weight[p] * plane[offset[p]], mask[p]);
+  }
+}
+
+// Tap after tap of a block of points, gathered by vector instructions.
+ADJOINT_CLONES void sample_points(const float* plane, const int32_t* offset, const float* weight, const uint32_t* mask,
+                                  int taps, int64_t count, float* out) {
+  sample_points_of(plane, offset, weight, mask, taps, count, out);
+}
+ADJOINT_CLONES void sample_points(const double* plane, const int32_t* offset, const double* weight,
+                                  const uint64_t* mask, int taps, int64_t count, double* out) {
+  sample_points_of(plane, offset, weight, mask, taps, count, out);
+}
+
 /// The samples of a block of points, turned so that points lie side by side; `Taps` of them each.
 template <class T, int Taps>
 class BlockSampler {
  public:
   BlockSampler(const GridShape& shape, const T* grid, const T* direction, int64_t point, int64_t count)
       : count_(count) {
+    if constexpr (Taps == 4) {
+      if (!direction && surround(shape, grid + point * 2)) return;
+    }
     for (int64_t p = 0; p < count; ++p) {
       const Samples<T, 1> sample = values_at(shape, grid, direction, point + p);
       for (int t = 0; t < Taps; ++t) {
         const bool there = t < sample.count;
-        offset_[t][p] = there ? sample.offset[t] : 0;
+        offset_[t][p] = there ? static_cast<int32_t>(sample.offset[t]) : 0;
         weight_[t][p] = there ? sample.weight[0][t] : T(0);
-        mask_[t][p] = Bits{0} - Bits{there};
+        mask_[t][p] = BitsOf<T>{0} - BitsOf<T>{there};
       }
     }
   }
   void sample(const T* plane, T* out) const {
-    for (int64_t p = 0; p < count_; ++p) {
-      T sum = 0;
-#pragma GCC unroll 16
-      for (int t = 0; t < Taps; ++t) sum += kept(weight_[t][p] * plane[offset_[t][p]], mask_[t][p]);
-      out[p] = sum;
-    }
+    sample_points(plane, offset_[0], weight_[0], mask_[0], Taps, count_, out);
   }
   void spread(const T* grad, T* plane) const {
     for (int64_t p = 0; p < count_; ++p) {
@@ -266,15 +296,38 @@ class BlockSampler {
   }
 
  private:
-  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-
-  /// Taps outside the image count for nothing, even where the element in their stead is infinite.
-  static T kept(T value, Bits mask) { return std::bit_cast<T>(std::bit_cast<Bits>(value) & mask); }
+  /// The four elements around each point between them, without branches; false where a point is too far for that.
+  bool surround(const GridShape& shape, const T* grid) {
+    T at[2][kBlock];
+    bool near = true;
+    for (int d = 0; d < 2; ++d) {
+      for (int64_t p = 0; p < count_; ++p) {
+        at[d][p] = inside(in_elements(grid[2 * p + d], shape.size[d], shape.align_corners), shape.size[d], shape).at;
+        near &= std::fabs(at[d][p]) < T(1 << 30);
+      }
+    }
+    if (!near) return false;
+    const auto width = static_cast<uint32_t>(shape.size[0]), height = static_cast<uint32_t>(shape.size[1]);
+    for (int64_t p = 0; p < count_; ++p) {
+      const T floor_x = floor_of(at[0][p]), floor_y = floor_of(at[1][p]);
+      const T beyond_x = at[0][p] - floor_x, beyond_y = at[1][p] - floor_y;
+#pragma GCC unroll 4
+      for (int t = 0; t < 4; ++t) {
+        const uint32_t x = static_cast<uint32_t>(static_cast<int32_t>(floor_x)) + t % 2;
+        const uint32_t y = static_cast<uint32_t>(static_cast<int32_t>(floor_y)) + t / 2;
+        const BitsOf<T> mask = BitsOf<T>{0} - BitsOf<T>{x < width && y < height};
+        offset_[t][p] = static_cast<int32_t>((y * width + x) & static_cast<uint32_t>(mask));
+        weight_[t][p] = (t / 2 ? beyond_y : T(1) - beyond_y) * (t % 2 ? beyond_x : T(1) - beyond_x);
+        mask_[t][p] = mask;
+      }
+    }
+    return true;
+  }
 
   int64_t count_;
-  int64_t offset_[Taps][kBlock];
+  int32_t offset_[Taps][kBlock];
   T weight_[Taps][kBlock];
-  Bits mask_[Taps][kBlock];
+  BitsOf<T> mask_[Taps][kBlock];
 };
 
 template <class T, int Taps>
@@ -345,14 +398,15 @@ void grid_sample_grid(const GridShape& shape, const T* grad, const T* image, con
               for (int b = 0; along && b < shape.dims; ++b) weights[a] += along[b] * product(taps, t, shape.dims, a, b);
             }
           });
-      T sums[3] = {};
+      T totals[kMostTaps] = {};
       for (int64_t c = 0; c < shape.channels; ++c) {
         const T* from = image + (n * shape.channels + c) * plane;
         const T g = grad[(n * shape.channels + c) * shape.points + p];
-        for (int i = 0; i < sample.count; ++i) {
-          const T value = from[sample.offset[i]] * g;
-          for (int a = 0; a < 3; ++a) sums[a] += sample.weight[a][i] * value;
-        }
+        for (int i = 0; i < sample.count; ++i) totals[i] += from[sample.offset[i]] * g;
+      }
+      T sums[3] = {};
+      for (int i = 0; i < sample.count; ++i) {
+        for (int a = 0; a < 3; ++a) sums[a] += sample.weight[a][i] * totals[i];
       }
       std::copy_n(sums, shape.dims, out + point * shape.dims);
     }

@@ -9,7 +9,8 @@ enum class GridMode { Linear, Nearest, Cubic };
 enum class GridPadding { Zeros, Border, Reflection };
 
 /// Images [batch, channels, size...]; grids [batch, points, dims] of coordinates between -1 and 1, x first; samples
-/// [batch, channels, points]. All are contiguous. Images have no size of 0.
+/// [batch, channels, points]. All are contiguous. Images have no size of 0, and
+/// no more elements in a plane than an int32 counts.
 struct GridShape {
   int64_t batch, channels, points;
   int dims;

@@ -9,13 +9,6 @@
 /// `prefix` followed by the instruction set this file is compiled for.
 #define ADJOINT_ISA_NAME(prefix) ADJOINT_PASTE(prefix, ADJOINT_ISA)
 
-/// Before a loop: no element depends on another one, even where the output is one of the inputs.
-#if defined(__clang__)
-#define ADJOINT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define ADJOINT_INDEPENDENT _Pragma("GCC ivdep")
-#endif
-
 namespace adjoint {
 
 /// The arguments of register_loop, so that registration is a loop over a table.

@@ -103,6 +103,27 @@ concept Floating = std::is_floating_point_v<T>;
 template <class T>
 concept Complex = is_complex_v<T>;
 
+/// Element i of an array. Complex numbers are read and written by their parts, or the loop would not be vectorised.
+template <class T, class Stored>
+inline T load(const Stored* array, int64_t i) {
+  if constexpr (Complex<T>) {
+    const auto* parts = reinterpret_cast<const Real<T>*>(array);
+    return T(parts[2 * i], parts[2 * i + 1]);
+  } else {
+    return static_cast<T>(array[i]);
+  }
+}
+template <class Stored, class T>
+inline void store(Stored* array, int64_t i, T value) {
+  if constexpr (Complex<T>) {
+    auto* parts = reinterpret_cast<Real<T>*>(array);
+    parts[2 * i] = value.real();
+    parts[2 * i + 1] = value.imag();
+  } else {
+    array[i] = Stored(value);
+  }
+}
+
 template <class To, class From>
 inline To cast(From value) {
   if constexpr (std::is_same_v<To, bool> && !std::is_same_v<From, bool>) {
@@ -177,14 +198,16 @@ inline T div(T a, T b) {
 template <Complex T>
 inline T div(T a, T b) {
   // Smith's algorithm: scaled by the larger part of b, so that |b|^2 neither overflows nor underflows.
-  if (std::fabs(b.real()) >= std::fabs(b.imag())) {
-    const auto size = std::fabs(b.real());
-    if (size == 0 && b.imag() == 0) return T(a.real() / size, a.imag() / size);
-    const auto ratio = b.imag() / b.real(), scale = b.real() + b.imag() * ratio;
-    return T((a.real() + a.imag() * ratio) / scale, (a.imag() - a.real() * ratio) / scale);
-  }
-  const auto ratio = b.real() / b.imag(), scale = b.real() * ratio + b.imag();
-  return T((a.real() * ratio + a.imag()) / scale, (a.imag() * ratio - a.real()) / scale);
+  // Choices instead of branches, so that the loop can be vectorised.
+  using R = Real<T>;
+  const bool wide = std::fabs(b.real()) >= std::fabs(b.imag()), zero = (b.real() == 0) & (b.imag() == 0);
+  const R larger = wide ? b.real() : b.imag(), smaller = wide ? b.imag() : b.real();
+  const R quotient = smaller / larger, ratio = zero ? R(0) : quotient;
+  const R length = larger + smaller * ratio, scale = zero ? R(0) : length;
+  const R along = wide ? a.real() : a.imag(), across = wide ? a.imag() : a.real();
+  const R sum = along + across * ratio, left = across - along * ratio, right = along * ratio - across;
+  const R turned = wide ? left : right;
+  return T((zero ? along : sum) / scale, (zero ? across : turned) / scale);
 }
 
 template <class T>
@@ -423,7 +446,8 @@ template <class T>
 inline T sgn(T a) {
   if constexpr (Complex<T>) {
     const auto size = abs(a);
-    return size == 0 ? T(0) : T(a.real() / size, a.imag() / size);
+    const auto real = a.real() / size, imag = a.imag() / size;
+    return T(size == 0 ? 0 : real, size == 0 ? 0 : imag);
   } else {
     return sign(a);
   }

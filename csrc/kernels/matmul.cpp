@@ -10,6 +10,7 @@
 #include "core/parallel.h"
 #include "kernels/copy.h"
 #include "kernels/matmul_small.h"
+#include "kernels/vector_math.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -247,6 +248,18 @@ inline T multiply_add(T sum, T x, T y) {
   }
 }
 
+/// out[j] += x * in[j]
+template <class T>
+inline void add_multiple(T* __restrict out, T x, const T* __restrict in, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) out[j] = multiply_add(out[j], x, in[j]);
+}
+ADJOINT_CLONES void add_multiple(int64_t* __restrict out, int64_t x, const int64_t* __restrict in, int64_t n) {
+  add_multiple<int64_t>(out, x, in, n);
+}
+ADJOINT_CLONES void add_multiple(int32_t* __restrict out, int32_t x, const int32_t* __restrict in, int64_t n) {
+  add_multiple<int32_t>(out, x, in, n);
+}
+
 /// Adds multiples of rows of b to rows of c, in blocks of b that stay in the cache. Needs rows of b and c packed.
 template <class T>
 void plain_gemm(const Product<T>& p) {
@@ -261,11 +274,10 @@ void plain_gemm(const Product<T>& p) {
     for (int64_t start = 0; start < p.k; start += depth) {
       const int64_t stop = std::min(start + depth, p.k);
       for (int64_t i = 0; i < p.m; ++i) {
-        T* __restrict out = p.c.at(i, column);
+        T* out = p.c.at(i, column);
         for (int64_t l = start; l < stop; ++l) {
           const T x = multiply_add(T(0), p.alpha, *p.a.at(i, l));
-          const T* __restrict in = p.b.at(l, column);
-          for (int64_t j = 0; j < count; ++j) out[j] = multiply_add(out[j], x, in[j]);
+          add_multiple(out, x, p.b.at(l, column), count);
         }
       }
     }

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/parallel.h"
+#include "kernels/vector_math.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -61,55 +62,217 @@ inline int64_t first_place(const PoolAxis& axis, size_t x, int64_t row) {
   return axis.begin[x] < axis.end[x] ? row + axis.begin[x] : 0;
 }
 
-/// Takes elements first, first + stride, ... of a row as rivals of outputs [begin, end).
-template <bool kPlaces, class T>
-inline void compete(const T* row, int64_t place, int64_t stride, int64_t begin, int64_t end, T* best,
-                    int64_t* indices) {
+/// One element of all windows of a row that are alike: outputs [begin, end) take element start + output * stride.
+struct RowTap {
+  int64_t start, begin, end;
+};
+
+/// Of windows that are not alike there are none.
+std::vector<RowTap> row_taps(const PoolAxis& axis) {
+  std::vector<RowTap> taps;
+  const int64_t stride = axis.stride;
+  for (int64_t k = 0; stride != 0 && k < axis.taps; ++k) {
+    const int64_t start = axis.first + k * axis.step;
+    const int64_t begin = start >= 0 ? 0 : (stride - 1 - start) / stride;
+    const int64_t end = start >= axis.in ? 0 : std::min(axis.out(), (axis.in - start + stride - 1) / stride);
+    taps.push_back({start, begin, end});
+  }
+  return taps;
+}
+
+/// Takes elements of a row as rivals of outputs [begin, end). The stride is known when this is compiled, or 0.
+template <bool kPlaces, int kStride, class T, class Place>
+[[gnu::always_inline]] inline void compete(const T* __restrict row, Place place, int64_t any_stride, int64_t begin,
+                                           int64_t end, T* __restrict best, Place* __restrict places) {
+  const int64_t stride = kStride ? kStride : any_stride;
   for (int64_t x = begin; x < end; ++x) {
     const T value = row[x * stride];
     const bool better = (value > best[x]) | (value != value);
     best[x] = chosen(better, value, best[x]);
-    if constexpr (kPlaces) indices[x] = chosen(better, place + x * stride, indices[x]);
+    if constexpr (kPlaces) places[x] = chosen(better, static_cast<Place>(place + x * stride), places[x]);
   }
 }
 
-/// One row of outputs and one row of the input.
-template <bool kPlaces, class T>
-inline void compete_in_row(const PoolAxis& axis, const T* in, int64_t row, T* best, int64_t* indices) {
-  const int64_t stride = axis.stride;
-  if (stride == 0) {
-    for (size_t x = 0; x < axis.begin.size(); ++x) {
-      for (int64_t c = axis.begin[x]; c < axis.end[x]; c += axis.step)
-        compete<kPlaces>(in + row + c, row + c, 0, 0, 1, best + x, indices + (kPlaces ? x : 0));
+/// Outputs whose places are kept while they compete, before they are written out.
+inline constexpr int64_t kBlock = 128;
+
+inline constexpr int64_t kFewInRow = 16;
+
+/// Outputs [from, to) of a row, and one row of the input.
+template <bool kPlaces, int kStride, class T, class Place>
+[[gnu::always_inline]] inline void compete_in_row(const PoolAxis& axis, const std::vector<RowTap>& taps, const T* in,
+                                                  int64_t row, int64_t from, int64_t to, T* best, Place* places) {
+  if (axis.stride == 0) {
+    // Windows of adaptive pooling are mostly wide, where a new greatest is rare and a jump cheaper than a choice.
+    for (int64_t x = from; x < to; ++x) {
+      const size_t i = static_cast<size_t>(x);
+      T most = best[x - from];
+      int64_t place = -1;
+      for (int64_t c = axis.begin[i]; c < axis.end[i]; c += axis.step) {
+        const T value = in[row + c];
+        if ((value > most) | (value != value)) {
+          most = value;
+          place = row + c;
+        }
+      }
+      best[x - from] = most;
+      if constexpr (kPlaces) places[x - from] = place < 0 ? places[x - from] : static_cast<Place>(place);
     }
     return;
   }
-  for (int64_t k = 0; k < axis.taps; ++k) {
-    // Output x takes element first + k * step + x * stride, if that is inside.
-    const int64_t start = axis.first + k * axis.step;
-    const int64_t begin = start >= 0 ? 0 : (stride - 1 - start) / stride;
-    const int64_t end = start >= axis.in ? 0 : std::min(axis.out(), (axis.in - start + stride - 1) / stride);
-    compete<kPlaces>(in + row + start, row + start, stride, begin, end, best, indices);
+  for (const RowTap& tap : taps) {
+    const int64_t start = row + tap.start + from * axis.stride;
+    const int64_t begin = std::max<int64_t>(tap.begin - from, 0), end = std::min(tap.end, to) - from;
+    compete<kPlaces, kStride>(in + start, static_cast<Place>(start), axis.stride, begin, end, best, places);
   }
 }
 
-template <bool kPlaces, class T>
-inline void greatest(const PoolAxis (&axes)[3], const T* in, T* out, int64_t* indices) {
+template <bool kPlaces, int kStride, class Place, class T>
+[[gnu::always_inline]] inline void greatest(const PoolAxis (&axes)[3], const std::vector<RowTap>& taps, const T* in,
+                                            T* out, int64_t* indices) {
   const PoolAxis &za = axes[0], &ya = axes[1], &xa = axes[2];
+  Place places[kPlaces ? kBlock : 1];
   for (size_t z = 0; z < za.begin.size(); ++z) {
-    for (size_t y = 0; y < ya.begin.size(); ++y, out += xa.out(), indices += kPlaces ? xa.out() : 0) {
+    for (size_t y = 0; y < ya.begin.size(); ++y) {
       const int64_t first = (za.begin[z] * ya.in + ya.begin[y]) * xa.in;
       const bool none = za.begin[z] >= za.end[z] || ya.begin[y] >= ya.end[y];
-      for (size_t x = 0; x < xa.begin.size(); ++x) {
-        out[x] = kLeast<T>;
-        if constexpr (kPlaces) indices[x] = none ? 0 : first_place(xa, x, first);
-      }
-      for (int64_t a = za.begin[z]; a < za.end[z]; a += za.step) {
-        for (int64_t b = ya.begin[y]; b < ya.end[y]; b += ya.step)
-          compete_in_row<kPlaces>(xa, in, (a * ya.in + b) * xa.in, out, indices);
+      for (int64_t from = 0; from < xa.out(); from += kBlock) {
+        const int64_t count = std::min(kBlock, xa.out() - from);
+        for (int64_t x = 0; x < count; ++x) {
+          out[x] = kLeast<T>;
+          if constexpr (kPlaces)
+            places[x] = static_cast<Place>(none ? 0 : first_place(xa, static_cast<size_t>(from + x), first));
+        }
+        for (int64_t a = za.begin[z]; a < za.end[z]; a += za.step) {
+          for (int64_t b = ya.begin[y]; b < ya.end[y]; b += ya.step)
+            compete_in_row<kPlaces, kStride>(xa, taps, in, (a * ya.in + b) * xa.in, from, from + count, out, places);
+        }
+        if constexpr (kPlaces) {
+          for (int64_t x = 0; x < count; ++x) indices[x] = places[x];
+          indices += count;
+        }
+        out += count;
       }
     }
   }
+}
+
+template <int kStride, class Place, class T>
+[[gnu::always_inline]] inline void greatest_of(const PoolAxis (&axes)[3], const std::vector<RowTap>& taps, const T* in,
+                                               T* out, int64_t* indices) {
+  if (indices) {
+    greatest<true, kStride, Place>(axes, taps, in, out, indices);
+  } else {
+    greatest<false, kStride, Place>(axes, taps, in, out, indices);
+  }
+}
+
+/// Whether the windows lie side by side and all are whole.
+bool side_by_side(const PoolAxis& axis) {
+  return axis.stride != 0 && axis.taps == axis.stride && axis.step == 1 && axis.first == 0 &&
+         axis.out() * axis.stride <= axis.in;
+}
+
+/// Elements of a plane that is pooled by its rows as one.
+inline constexpr int64_t kTiles = 1024;
+
+/// Short rows of windows side by side, without a rest: all rows of the plane are one for the greatest of each window's
+/// rows, which then compete.
+template <bool kPlaces, int kStride, class Place, class T>
+[[gnu::always_inline]] inline void greatest_of_tiles(const PoolAxis (&axes)[3], const T* in, T* out, int64_t* indices) {
+  const PoolAxis &ya = axes[1], &xa = axes[2];
+  const int64_t stride = kStride ? kStride : xa.stride;
+  const int64_t width = xa.out(), count = ya.out() * ya.stride * width;
+  T best[kTiles];
+  Place places[kPlaces ? kTiles : 1];
+  for (int64_t i = 0; i < count; ++i) {
+    best[i] = in[i * stride];
+    if constexpr (kPlaces) places[i] = static_cast<Place>(i * stride);
+  }
+  for (int64_t k = 1; k < stride; ++k)
+    compete<kPlaces, kStride>(in + k, static_cast<Place>(k), stride, 0, count, best, places);
+  for (int64_t y = 0; y < ya.out(); ++y) {
+    T* mine = best + y * ya.stride * width;
+    Place* at = kPlaces ? places + y * ya.stride * width : places;
+    for (int64_t b = 1; b < ya.stride; ++b) {
+      for (int64_t x = 0; x < width; ++x) {
+        const T rival = mine[b * width + x];
+        const bool better = (rival > mine[x]) | (rival != rival);
+        mine[x] = chosen(better, rival, mine[x]);
+        if constexpr (kPlaces) at[x] = chosen(better, at[b * width + x], at[x]);
+      }
+    }
+    for (int64_t x = 0; x < width; ++x) out[x] = mine[x];
+    out += width;
+    if constexpr (kPlaces) {
+      for (int64_t x = 0; x < width; ++x) indices[x] = at[x];
+      indices += width;
+    }
+  }
+}
+
+/// Rows that are too short for vectors to pay: window by window.
+template <class T>
+[[gnu::noinline]] void greatest_of_few(const PoolAxis (&axes)[3], const T* in, T* out, int64_t* indices) {
+  const PoolAxis &za = axes[0], &ya = axes[1], &xa = axes[2];
+  each_output(axes, [&](int64_t i, size_t z, size_t y, size_t x) {
+    const int64_t x_begin = xa.begin[x], x_end = xa.end[x];
+    const bool none = za.begin[z] >= za.end[z] || ya.begin[y] >= ya.end[y] || x_begin >= x_end;
+    T best = kLeast<T>;
+    int64_t place = none ? 0 : (za.begin[z] * ya.in + ya.begin[y]) * xa.in + x_begin;
+    for (int64_t a = za.begin[z]; a < za.end[z]; a += za.step) {
+      for (int64_t b = ya.begin[y]; b < ya.end[y]; b += ya.step) {
+        const int64_t row = (a * ya.in + b) * xa.in;
+        for (int64_t c = row + x_begin; c < row + x_end; c += xa.step) {
+          const bool better = (in[c] > best) | (in[c] != in[c]);
+          best = chosen(better, in[c], best);
+          place = chosen(better, c, place);
+        }
+      }
+    }
+    out[i] = best;
+    if (indices) indices[i] = place;
+  });
+}
+
+template <class Place, class T>
+[[gnu::always_inline]] inline void greatest_by_stride(const PoolAxis (&axes)[3], const std::vector<RowTap>& taps,
+                                                      const T* in, T* out, int64_t* indices) {
+  if (axes[2].out() < kFewInRow) {
+    const bool tiles = axes[0].in == 1 && axes[0].out() == 1 && side_by_side(axes[1]) && side_by_side(axes[2]) &&
+                       axes[2].out() * axes[2].stride == axes[2].in && axes[1].in * axes[2].out() <= kTiles;
+    if (!tiles) return greatest_of_few<T>(axes, in, out, indices);
+    if (axes[2].stride == 2) {
+      return indices ? greatest_of_tiles<true, 2, Place>(axes, in, out, indices)
+                     : greatest_of_tiles<false, 2, Place>(axes, in, out, indices);
+    }
+    return indices ? greatest_of_tiles<true, 0, Place>(axes, in, out, indices)
+                   : greatest_of_tiles<false, 0, Place>(axes, in, out, indices);
+  }
+  switch (axes[2].stride) {
+    case 1: return greatest_of<1, Place>(axes, taps, in, out, indices);
+    case 2: return greatest_of<2, Place>(axes, taps, in, out, indices);
+    default: return greatest_of<0, Place>(axes, taps, in, out, indices);
+  }
+}
+
+// One plane. Not templates: those cannot be compiled for several instruction sets. Places that are as wide as the
+// elements are chosen among together with them.
+ADJOINT_CLONES void greatest_of_plane(const PoolAxis (&axes)[3], const std::vector<RowTap>& taps, const float* in,
+                                      float* out, int64_t* indices) {
+  if (axes[0].in * axes[1].in * axes[2].in <= std::numeric_limits<int32_t>::max()) {
+    greatest_by_stride<int32_t>(axes, taps, in, out, indices);
+  } else {
+    greatest_by_stride<int64_t>(axes, taps, in, out, indices);
+  }
+}
+ADJOINT_CLONES void greatest_of_plane(const PoolAxis (&axes)[3], const std::vector<RowTap>& taps, const double* in,
+                                      double* out, int64_t* indices) {
+  greatest_by_stride<int64_t>(axes, taps, in, out, indices);
+}
+ADJOINT_CLONES void greatest_of_plane(const PoolAxis (&axes)[3], const std::vector<RowTap>& taps, const int64_t* in,
+                                      int64_t* out, int64_t* indices) {
+  greatest_by_stride<int64_t>(axes, taps, in, out, indices);
 }
 
 int64_t divisor_of(const PoolShape& shape, int64_t divisor, size_t z, size_t y, size_t x) {
@@ -120,14 +283,10 @@ int64_t divisor_of(const PoolShape& shape, int64_t divisor, size_t z, size_t y, 
 
 template <class T>
 void max_pool(const PoolShape& shape, const T* in, T* out, int64_t* indices) {
+  const std::vector<RowTap> taps = row_taps(shape.axes[2]);
   each_plane(shape.planes, plane_work(shape), [&](int64_t plane) {
-    const T* from = in + plane * shape.in();
-    T* to = out + plane * shape.out();
-    if (indices) {
-      greatest<true>(shape.axes, from, to, indices + plane * shape.out());
-    } else {
-      greatest<false>(shape.axes, from, to, nullptr);
-    }
+    greatest_of_plane(shape.axes, taps, in + plane * shape.in(), out + plane * shape.out(),
+                      indices ? indices + plane * shape.out() : nullptr);
   });
 }
 
@@ -194,7 +353,7 @@ void fractional_max_pool(int64_t planes, const int64_t (&in)[3], const int64_t (
   }
   each_plane(planes, out_size * kernel[0] * kernel[1] * kernel[2], [&](int64_t plane) {
     const auto& mine = *reinterpret_cast<const PoolAxis(*)[3]>(&axes[static_cast<size_t>(plane * 3)]);
-    greatest<true>(mine, in_data + plane * in_size, out + plane * out_size, indices + plane * out_size);
+    greatest_of_plane(mine, {}, in_data + plane * in_size, out + plane * out_size, indices + plane * out_size);
   });
 }
 

@@ -29,26 +29,12 @@ void check_has_elements(const char* op, const View& in, const View& out) {
 
 template <bool kMax, class A>
 A extreme_of(const A* x, int64_t n) {
-  if constexpr (std::is_floating_point_v<A>) {
-    return kMax ? greatest_of_run(x, n) : least_of_run(x, n);
-  } else if constexpr (kMax) {
-    return fold_run(x, n, kIdentityMap, kGreater);
-  } else {
-    return fold_run(x, n, kIdentityMap, kLess);
-  }
+  return kMax ? greatest_of_run(x, n) : least_of_run(x, n);
 }
 
 template <bool kMax, class A>
 void extreme_of_columns(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) {
-  if constexpr (std::is_floating_point_v<A>) {
-    kMax ? greatest_of_rows(x, step, n, lanes, out) : least_of_rows(x, step, n, lanes, out);
-  } else {
-    std::copy(x, x + lanes, out);
-    for (int64_t k = 1; k < n; ++k) {
-      const A* y = x + k * step;
-      for (int64_t w = 0; w < lanes; ++w) out[w] = kMax ? std::max(out[w], y[w]) : std::min(out[w], y[w]);
-    }
-  }
+  kMax ? greatest_of_rows(x, step, n, lanes, out) : least_of_rows(x, step, n, lanes, out);
 }
 
 template <class A>

@@ -71,6 +71,12 @@ inline A fold_run(const A* x, int64_t n, Map map, Join join) {
       for (int k = 0; k < parts / 2; ++k) part[k] = join(part[k], part[k + (parts + 1) / 2]);
     }
     return part[0];
+  } else if constexpr (std::is_same_v<A, bool>) {
+    // As bytes: the compiler makes no vectors of truth values.
+    const uint8_t* byte = reinterpret_cast<const uint8_t*>(x);
+    uint8_t result = byte[0];
+    for (int64_t i = 1; i < n; ++i) result = static_cast<uint8_t>(join(result, byte[i]));
+    return result != 0;
   } else {
     A result = map(x[0]);
     for (int64_t i = 1; i < n; ++i) result = join(result, map(x[i]));

@@ -56,6 +56,40 @@ struct Length {
   }
 };
 
+/// The Op for ReducerOf: the root of the sum of powers.
+struct PowerSum {
+  using Element = double;
+  using State = double;
+  static constexpr bool kOrdered = false;
+
+  Reader<double> reader;
+  Writer<double> writer;
+  char* out;
+  int64_t out_itemsize;
+  double p;
+
+  double row(const double* x, int64_t n, int64_t) const {
+    double powers[kRun];
+    powers_of_run(x, n, p, powers);
+    return fold_run(powers, n, kIdentityMap, kAdd);
+  }
+  void panel(const double* x, int64_t step, int64_t n, int64_t lanes, int64_t, double* states) const {
+    std::fill(states, states + lanes, 0.0);
+    double powers[kMaxLanes];
+    for (int64_t k = 0; k < n; ++k) {
+      powers_of_run(x + k * step, lanes, p, powers);
+      for (int64_t w = 0; w < lanes; ++w) states[w] += powers[w];
+    }
+  }
+  void join(double& left, const double& right) const { left += right; }
+  double identity() const { return 0; }
+  void emit(const double* states, const Target& target) const {
+    double results[kMaxLanes];
+    for (int64_t w = 0; w < target.lanes; ++w) results[w] = std::pow(states[w], 1 / p);
+    writer.store(results, target.lanes, out + target.offset[0] * out_itemsize, target.step[0]);
+  }
+};
+
 }  // namespace
 
 void norm(const View& in, const View& out, double p) {
@@ -92,15 +126,8 @@ void norm(const View& in, const View& out, double p) {
     };
     return run(0, count, kAdd, kIdentityMap);
   }
-  auto power = [p](auto x) {
-    if constexpr (std::is_arithmetic_v<decltype(x)>) {
-      return std::pow(std::fabs(x), p);
-    } else {
-      decltype(x) result = {std::pow(std::fabs(x[0]), p), std::pow(std::fabs(x[1]), p)};
-      return result;
-    }
-  };
-  run(0, power, kAdd, [p](double total) { return std::pow(total, 1 / p); });
+  PowerSum powers{abs_reader(in.dtype), Writer<double>(out.dtype), out.data, itemsize(out.dtype), p};
+  run_reduction(ReducerOf<PowerSum>(powers, in.dtype), in, out, out);
 }
 
 }  // namespace adjoint::kernels

@@ -1,11 +1,15 @@
 // Loops over arrays of partial results, which the compiler turns into vectors for each instruction set.
 #include "kernels/reduce_runs.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
 #include "kernels/vector_math.h"
+
+ADJOINT_VECTOR_BINARY(pow)
 
 namespace adjoint::kernels {
 namespace {
@@ -80,23 +84,17 @@ template <class A, bool kMax>
 }  // namespace
 
 // Not templates: those cannot be compiled for several instruction sets.
-ADJOINT_CLONES float greatest_of_run(const float* x, int64_t n) { return extreme_of_run<float, true>(x, n); }
-ADJOINT_CLONES double greatest_of_run(const double* x, int64_t n) { return extreme_of_run<double, true>(x, n); }
-ADJOINT_CLONES float least_of_run(const float* x, int64_t n) { return extreme_of_run<float, false>(x, n); }
-ADJOINT_CLONES double least_of_run(const double* x, int64_t n) { return extreme_of_run<double, false>(x, n); }
-
-ADJOINT_CLONES void greatest_of_rows(const float* x, int64_t step, int64_t n, int64_t lanes, float* out) {
-  extreme_of_rows<float, true>(x, step, n, lanes, out);
-}
-ADJOINT_CLONES void greatest_of_rows(const double* x, int64_t step, int64_t n, int64_t lanes, double* out) {
-  extreme_of_rows<double, true>(x, step, n, lanes, out);
-}
-ADJOINT_CLONES void least_of_rows(const float* x, int64_t step, int64_t n, int64_t lanes, float* out) {
-  extreme_of_rows<float, false>(x, step, n, lanes, out);
-}
-ADJOINT_CLONES void least_of_rows(const double* x, int64_t step, int64_t n, int64_t lanes, double* out) {
-  extreme_of_rows<double, false>(x, step, n, lanes, out);
-}
+#define ADJOINT_DEFINE_EXTREMES(A)                                                                   \
+  ADJOINT_CLONES A greatest_of_run(const A* x, int64_t n) { return extreme_of_run<A, true>(x, n); }  \
+  ADJOINT_CLONES A least_of_run(const A* x, int64_t n) { return extreme_of_run<A, false>(x, n); }    \
+  ADJOINT_CLONES void greatest_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) { \
+    extreme_of_rows<A, true>(x, step, n, lanes, out);                                                \
+  }                                                                                                  \
+  ADJOINT_CLONES void least_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) {    \
+    extreme_of_rows<A, false>(x, step, n, lanes, out);                                               \
+  }
+ADJOINT_EACH_ORDERED(ADJOINT_DEFINE_EXTREMES)
+#undef ADJOINT_DEFINE_EXTREMES
 
 ADJOINT_CLONES double squares_of_run(const float* x, int64_t n) {
   typedef float Narrow __attribute__((vector_size(kVectorBytes / 2)));
@@ -118,6 +116,22 @@ ADJOINT_CLONES double squares_of_run(const float* x, int64_t n) {
   for (int64_t w = 0; w < kWidth; ++w) result += all[w];
   for (; i < n; ++i) result += static_cast<double>(x[i]) * x[i];
   return result;
+}
+
+ADJOINT_CLONES void powers_of_run(const double* __restrict x, int64_t n, double p, double* __restrict out) {
+  if (p == 3) {
+    for (int64_t i = 0; i < n; ++i) out[i] = std::fabs(x[i]) * (x[i] * x[i]);
+    return;
+  }
+  // Whole vectors only: the scalar function's last bit may differ.
+  constexpr int64_t kWidth = Wide<double>::kWidth;
+  const int64_t whole = n / kWidth * kWidth;
+  for (int64_t i = 0; i < whole; ++i) out[i] = std::pow(std::fabs(x[i]), p);
+  if (whole == n) return;
+  double rest[kWidth] = {};
+  std::copy(x + whole, x + n, rest);
+  for (int64_t w = 0; w < kWidth; ++w) rest[w] = std::pow(std::fabs(rest[w]), p);
+  std::copy(rest, rest + (n - whole), out + whole);
 }
 
 }  // namespace adjoint::kernels

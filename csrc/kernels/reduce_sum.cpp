@@ -1,4 +1,6 @@
 // Sum, product, any and all.
+#include <algorithm>
+
 #include "kernels/reduce.h"
 #include "kernels/reduce_monoid.h"
 
@@ -33,6 +35,39 @@ void accumulate(const View& in, const View& out, int identity, Join join, JoinIn
   }
 }
 
+/// The Op for ReducerOf: how many truth values are true, counted as bytes.
+struct Count {
+  using Element = bool;
+  using State = int64_t;
+  static constexpr bool kOrdered = false;
+
+  Reader<bool> reader;
+  Writer<int64_t> writer;
+  char* out;
+  int64_t out_itemsize;
+
+  int64_t row(const bool* x, int64_t n, int64_t) const {
+    static_assert(kRun <= INT32_MAX);
+    int32_t total = 0;
+    for (int64_t i = 0; i < n; ++i) total += reinterpret_cast<const uint8_t*>(x)[i];
+    return total;
+  }
+  void panel(const bool* x, int64_t step, int64_t n, int64_t lanes, int64_t, int64_t* states) const {
+    static_assert(kPanelRows <= UINT8_MAX);
+    uint8_t totals[kMaxLanes] = {};
+    for (int64_t k = 0; k < n; ++k) {
+      const uint8_t* row = reinterpret_cast<const uint8_t*>(x + k * step);
+      for (int64_t w = 0; w < lanes; ++w) totals[w] = static_cast<uint8_t>(totals[w] + row[w]);
+    }
+    std::copy(totals, totals + lanes, states);
+  }
+  void join(int64_t& left, const int64_t& right) const { left += right; }
+  int64_t identity() const { return 0; }
+  void emit(const int64_t* states, const Target& target) const {
+    writer.store(states, target.lanes, out + target.offset[0] * out_itemsize, target.step[0]);
+  }
+};
+
 void check_logical(const char* op, const View& in, const View& out) {
   check_reduced_shape(op, in, out);
   if (out.dtype != DType::UInt8) check_dtype(op, "out", out, DType::Bool);
@@ -44,11 +79,11 @@ void logical(const View& in, const View& out, bool identity, Join join) {
 }
 
 void run_any(const View& in, const View& out) {
-  logical(in, out, false, [](bool a, bool b) { return a | b; });
+  logical(in, out, false, [](auto a, auto b) { return a | b; });
 }
 
 void run_all(const View& in, const View& out) {
-  logical(in, out, true, [](bool a, bool b) { return a & b; });
+  logical(in, out, true, [](auto a, auto b) { return a & b; });
 }
 
 }  // namespace
@@ -56,6 +91,10 @@ void run_all(const View& in, const View& out) {
 void sum(const View& in, const View& out) {
   check_reduced_shape("sum", in, out);
   if (out.dtype == DType::Bool) return run_any(in, out);
+  if (in.dtype == DType::Bool && out.dtype == DType::Int64) {
+    Count count{Reader<bool>(in.dtype), Writer<int64_t>(out.dtype), out.data, itemsize(out.dtype)};
+    return run_reduction(ReducerOf<Count>(count, in.dtype), in, out, out);
+  }
   accumulate(in, out, 0, kAdd, kAddWrapping);
 }
 

@@ -1,14 +1,16 @@
-// The registry of elementwise kernels, filled once with the loops of the best instruction set of this machine.
+// The registries of elementwise kernels and of optimizer updates, filled once with the loops of the best instruction
+// set of this machine.
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <unordered_map>
 
 #include "kernels/elementwise.h"
+#include "kernels/update.h"
 
 namespace adjoint {
 
-/// Generated: registers every loop, with the real ones compiled for `isa`.
+/// Generated: registers every loop, as compiled for `isa`.
 void register_all_loops(const char* isa);
 /// kernels/remainder_loops.cpp: in the place of generated ones.
 void register_remainder_loops();
@@ -20,6 +22,16 @@ using Registry = std::unordered_map<std::string_view, Kernel>;
 Registry& registry() {
   static Registry kernels;
   return kernels;
+}
+
+std::unordered_map<std::string_view, const Update*>& updates() {
+  static std::unordered_map<std::string_view, const Update*> found;
+  return found;
+}
+
+void fill_once() {
+  static const bool filled = (register_all_loops(instruction_set()), register_remainder_loops(), true);
+  (void)filled;
 }
 
 const char* choose_instruction_set() {
@@ -56,10 +68,17 @@ void register_loop(const char* name, ResultKind result, int inputs, int params, 
 }
 
 const Kernel* find_kernel(const char* name) {
-  static const bool filled = (register_all_loops(instruction_set()), register_remainder_loops(), true);
-  (void)filled;
+  fill_once();
   auto entry = registry().find(name);
   return entry == registry().end() ? nullptr : &entry->second;
+}
+
+void register_update(const Update* update) { updates()[update->name] = update; }
+
+const Update* find_update(const char* name) {
+  fill_once();
+  auto entry = updates().find(name);
+  return entry == updates().end() ? nullptr : entry->second;
 }
 
 }  // namespace adjoint

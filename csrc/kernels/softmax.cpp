@@ -1,11 +1,17 @@
 // Softmax, log-softmax, their backward, and logsumexp: everything that rests on a fast vector exponential.
 #include "kernels/softmax.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <initializer_list>
 #include <limits>
+#include <type_traits>
 
+#include "core/parallel.h"
 #include "kernels/reduce.h"
 #include "kernels/reduce_monoid.h"
+#include "kernels/reduce_runs.h"
 #include "kernels/vector_math.h"
 
 ADJOINT_VECTOR_UNARY(exp)
@@ -32,8 +38,9 @@ inline A shift_of(const A* shift, int64_t i) {
 template <class A>
 constexpr A kLeastExponent = std::is_same_v<A, float> ? A(-87.33) : A(-708.39);
 
+// Always inline: a call would leave the instruction set of the caller.
 template <class A, class Shift>
-inline void exp_steps_of(const A* x, Shift shift, A* y, int64_t n) {
+[[gnu::always_inline]] inline void exp_steps_of(const A* x, Shift shift, A* y, int64_t n) {
   for (int64_t i = 0; i < n; i += kStep) {
     A block[kStep], exponent[kStep];
     for (int k = 0; k < kStep; ++k) exponent[k] = x[i + k] - shift_of<A>(shift, i + k);
@@ -51,6 +58,34 @@ ADJOINT_CLONES void exp_steps(const double* x, double shift, double* y, int64_t 
 ADJOINT_CLONES void exp_steps(const float* x, const float* shift, float* y, int64_t n) { exp_steps_of(x, shift, y, n); }
 ADJOINT_CLONES void exp_steps(const double* x, const double* shift, double* y, int64_t n) {
   exp_steps_of(x, shift, y, n);
+}
+
+template <class A, class Shift>
+inline void subtract_of(const A* x, Shift first, Shift second, A* y, int64_t n) {
+  ADJOINT_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - shift_of<A>(first, i) - shift_of<A>(second, i);
+}
+
+// y[i] = x[i] - first - second, of which there are one for all, or one for each; y may be x.
+ADJOINT_CLONES void subtract(const float* x, float first, float second, float* y, int64_t n) {
+  subtract_of(x, first, second, y, n);
+}
+ADJOINT_CLONES void subtract(const double* x, double first, double second, double* y, int64_t n) {
+  subtract_of(x, first, second, y, n);
+}
+ADJOINT_CLONES void subtract(const float* x, const float* first, const float* second, float* y, int64_t n) {
+  subtract_of(x, first, second, y, n);
+}
+ADJOINT_CLONES void subtract(const double* x, const double* first, const double* second, double* y, int64_t n) {
+  subtract_of(x, first, second, y, n);
+}
+
+// total[i] += x[i]
+ADJOINT_CLONES void accumulate(const float* x, double* total, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) total[i] += x[i];
+}
+ADJOINT_CLONES void accumulate(const double* x, double* total, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) total[i] += x[i];
 }
 
 /// y[i] = exp(x[i] - shift) for any n; y may be x. The tail goes through a padded block.
@@ -78,6 +113,131 @@ A exp_sum(const A* x, A shift, int64_t n) {
   if (n <= kRun) return exp_sum_run(x, shift, n);
   int64_t half = half_of(n, kRun);
   return exp_sum(x, shift, half) + exp_sum(x + half, shift, n - half);
+}
+
+// ---- Short rows, packed and of the type computed in: a block of whole steps each, and no calls
+
+constexpr int64_t kShort = 64;
+/// Elements worth a thread of their own.
+constexpr int64_t kShortGrain = 8192;
+
+/// One step in a vector, and the integers that number its lanes.
+template <class A>
+struct Step {
+  typedef A type __attribute__((vector_size(kStep * sizeof(A))));
+  using Lane = std::conditional_t<sizeof(A) == 4, int32_t, int64_t>;
+  typedef Lane Lanes __attribute__((vector_size(kStep * sizeof(A))));
+};
+
+/// Joins the lanes of a step by f(into, other): each with the one `apart` lanes away, then in pairs of pairs.
+template <class A, class F>
+[[gnu::always_inline]] inline A joined(typename Step<A>::type& v, F f) {
+  typename Step<A>::Lanes lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#pragma GCC unroll 4
+  for (int apart = kStep / 2; apart > 0; apart /= 2) f(v, __builtin_shuffle(v, lanes ^ apart));
+  return v[0];
+}
+
+/// The first n of a row in whole steps; the rest is as before.
+template <class A>
+[[gnu::always_inline]] inline void take_row(const A* row, int64_t n, A* block) {
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) std::memcpy(block + i, row + i, kStep * sizeof(A));
+  for (; i < n; ++i) block[i] = row[i];
+}
+
+template <class A>
+[[gnu::always_inline]] inline A sum_of(const A* block, int64_t steps) {
+  using V = typename Step<A>::type;
+  V total = {};
+  for (int64_t i = 0; i < steps; i += kStep) {
+    V step;
+    std::memcpy(&step, block + i, sizeof step);
+    total += step;
+  }
+  return joined<A>(total, [](V& a, const V& b) { a += b; });
+}
+
+template <class A>
+[[gnu::always_inline]] inline A greatest_of(const A* block, int64_t steps) {
+  using V = typename Step<A>::type;
+  auto raise = [](V& a, const V& b) { a = a > b ? a : b; };
+  V high;
+  std::memcpy(&high, block, sizeof high);
+  for (int64_t i = kStep; i < steps; i += kStep) {
+    V step;
+    std::memcpy(&step, block + i, sizeof step);
+    raise(high, step);
+  }
+  return joined<A>(high, raise);
+}
+
+template <class A>
+[[gnu::always_inline]] inline void short_forward_of(const A* x, A* y, int64_t rows, int64_t n, bool log) {
+  const int64_t steps = (n + kStep - 1) / kStep * kStep;
+  A block[kShort], powers[kShort];
+  std::fill(block, block + kShort, -std::numeric_limits<A>::infinity());
+  for (int64_t row = 0; row < rows; ++row, x += n, y += n) {
+    take_row(x, n, block);
+    const A high = greatest_of(block, steps);  // a NaN may lose here, but not in the sum
+    exp_steps_of(block, high, powers, steps);
+    const A total = sum_of(powers, steps);
+    if (log) {
+      const A log_total = std::log(total);
+      for (int64_t i = 0; i < n; ++i) y[i] = block[i] - high - log_total;
+    } else {
+      const A scale = 1 / total;
+      for (int64_t i = 0; i < n; ++i) y[i] = powers[i] * scale;
+    }
+  }
+}
+
+template <class A>
+[[gnu::always_inline]] inline void short_backward_of(const A* g, const A* result, A* y, int64_t rows, int64_t n,
+                                                     bool log) {
+  const int64_t steps = (n + kStep - 1) / kStep * kStep;
+  A block[kShort] = {}, other[kShort] = {};
+  for (int64_t row = 0; row < rows; ++row, g += n, result += n, y += n) {
+    take_row(g, n, block);
+    take_row(result, n, other);
+    if (log) {
+      const A total = sum_of(block, steps);
+      exp_steps_of(other, A(0), other, steps);
+      for (int64_t i = 0; i < n; ++i) y[i] = block[i] - other[i] * total;
+    } else {
+      A products[kShort];
+      for (int64_t i = 0; i < steps; ++i) products[i] = block[i] * other[i];
+      const A total = sum_of(products, steps);
+      for (int64_t i = 0; i < n; ++i) y[i] = other[i] * (block[i] - total);
+    }
+  }
+}
+
+ADJOINT_CLONES void short_forward(const float* x, float* y, int64_t rows, int64_t n, bool log) {
+  short_forward_of(x, y, rows, n, log);
+}
+ADJOINT_CLONES void short_forward(const double* x, double* y, int64_t rows, int64_t n, bool log) {
+  short_forward_of(x, y, rows, n, log);
+}
+ADJOINT_CLONES void short_backward(const float* g, const float* out, float* y, int64_t rows, int64_t n, bool log) {
+  short_backward_of(g, out, y, rows, n, log);
+}
+ADJOINT_CLONES void short_backward(const double* g, const double* out, double* y, int64_t rows, int64_t n, bool log) {
+  short_backward_of(g, out, y, rows, n, log);
+}
+
+/// Calls run(first row, rows, elements of a row) over all rows if they are short, packed and of type A in every view.
+template <class A, class Run>
+bool in_short_rows(std::initializer_list<const View*> views, int dim, Run run) {
+  const View& first = **views.begin();
+  if (first.ndim == 0 || dim != first.ndim - 1) return false;
+  const int64_t n = first.sizes[dim];
+  if (n == 0 || n > kShort) return false;
+  for (const View* view : views) {
+    if (view->dtype != DTypeOf<A>::value || !view->is_packed()) return false;
+  }
+  parallel_for(first.numel() / n, kShortGrain / n, [&](int64_t begin, int64_t end) { run(begin * n, end - begin, n); });
+  return true;
 }
 
 /// Slices taken side by side when they lie next to each other.
@@ -159,40 +319,45 @@ void run_tiles(const View* const (&views)[N + 1], int dim, Rows rows, PanelFn pa
   });
 }
 
+/// y = softmax(x); returns the logarithm of the sum of the exponentials.
+template <class A>
+A softmax_of_row(const A* x, A* y, int64_t n) {
+  const A high = greatest_of_run(x, n);
+  exp_shifted(x, high, y, n);
+  const A total = fold_long(y, n, kIdentityMap, kAdd), scale = 1 / total;
+  for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+  return high + std::log(total);
+}
+
 template <class A>
 void forward(const View& in, const View& out, int dim, bool log) {
+  const A* from = reinterpret_cast<const A*>(in.data);
+  A* to = reinterpret_cast<A*>(out.data);
+  const bool done = in_short_rows<A>({&in, &out}, dim, [&](int64_t first, int64_t rows, int64_t n) {
+    short_forward(from + first, to + first, rows, n, log);
+  });
+  if (done) return;
   auto rows = [log](const Tile<A>* x, A* y, int64_t n) {
     const A* from = x[0].data;
-    A high = fold_long(from, n, kIdentityMap, kGreater);
-    if (log) {
-      A log_total = std::log(exp_sum(from, high, n));
-      for (int64_t i = 0; i < n; ++i) y[i] = from[i] - high - log_total;
-      return;
-    }
-    exp_shifted(from, high, y, n);
-    A scale = 1 / fold_long(y, n, kIdentityMap, kAdd);
-    for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+    if (!log) return static_cast<void>(softmax_of_row(from, y, n));
+    const A high = greatest_of_run(from, n);
+    subtract(from, high, std::log(exp_sum(from, high, n)), y, n);
   };
   auto panel = [log](const Tile<A>* x, Tile<A> y, int64_t n, int64_t lanes) {
     A high[kTileLanes];
     A part[kTileLanes];
     double total[kTileLanes] = {};
-    std::copy(x[0].data, x[0].data + lanes, high);
-    for (int64_t k = 1; k < n; ++k) {
-      const A* from = x[0].row(k);
-      for (int64_t w = 0; w < lanes; ++w) high[w] = kGreater(high[w], from[w]);
-    }
+    greatest_of_rows(x[0].data, x[0].step, n, lanes, high);
     for (int64_t k = 0; k < n; ++k) {
       A* powers = log ? part : y.row(k);
       exp_shifted<A>(x[0].row(k), high, powers, lanes);
-      for (int64_t w = 0; w < lanes; ++w) total[w] += powers[w];
+      accumulate(powers, total, lanes);
     }
     for (int64_t w = 0; w < lanes; ++w) part[w] = static_cast<A>(log ? std::log(total[w]) : 1 / total[w]);
     for (int64_t k = 0; k < n; ++k) {
-      const A* from = x[0].row(k);
       A* to = y.row(k);
       if (log) {
-        for (int64_t w = 0; w < lanes; ++w) to[w] = from[w] - high[w] - part[w];
+        subtract(x[0].row(k), high, part, to, lanes);
       } else {
         for (int64_t w = 0; w < lanes; ++w) to[w] *= part[w];
       }
@@ -203,6 +368,12 @@ void forward(const View& in, const View& out, int dim, bool log) {
 
 template <class A>
 void backward(const View& g, const View& out, const View& gin, int dim, bool log) {
+  const A *from = reinterpret_cast<const A*>(g.data), *result = reinterpret_cast<const A*>(out.data);
+  A* to = reinterpret_cast<A*>(gin.data);
+  const bool done = in_short_rows<A>({&g, &out, &gin}, dim, [&](int64_t first, int64_t rows, int64_t n) {
+    short_backward(from + first, result + first, to + first, rows, n, log);
+  });
+  if (done) return;
   auto rows = [log](const Tile<A>* x, A* y, int64_t n) {
     const A* from = x[0].data;
     const A* result = x[1].data;
@@ -234,7 +405,7 @@ void backward(const View& g, const View& out, const View& gin, int dim, bool log
       const A* from = x[0].row(k);
       const A* result = x[1].row(k);
       if (log) {
-        for (int64_t w = 0; w < lanes; ++w) total[w] += from[w];
+        accumulate(from, total, lanes);
       } else {
         for (int64_t w = 0; w < lanes; ++w) total[w] += from[w] * result[w];
       }
@@ -346,6 +517,11 @@ void run_logsumexp(const View& in, const View& out) {
 }
 
 }  // namespace
+
+float softmax_row(float* x, int64_t n) { return softmax_of_row(x, x, n); }
+double softmax_row(double* x, int64_t n) { return softmax_of_row(x, x, n); }
+void exp_row(float* x, float shift, int64_t n) { exp_shifted(x, shift, x, n); }
+void exp_row(double* x, double shift, int64_t n) { exp_shifted(x, shift, x, n); }
 
 void softmax(const View& in, const View& out, int dim) { run_forward("softmax", in, out, dim, false); }
 void log_softmax(const View& in, const View& out, int dim) { run_forward("log_softmax", in, out, dim, true); }

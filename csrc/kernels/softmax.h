@@ -13,4 +13,11 @@ void softmax_backward(const View& g, const View& out, const View& gin, int dim);
 /// gin = g - exp(out) * sum(g), for the result `out` of log_softmax.
 void log_softmax_backward(const View& g, const View& out, const View& gin, int dim);
 
+/// One row of n > 0 elements in place; returns the logarithm of the sum of their exponentials.
+float softmax_row(float* x, int64_t n);
+double softmax_row(double* x, int64_t n);
+/// x = exp(x - shift)
+void exp_row(float* x, float shift, int64_t n);
+void exp_row(double* x, double shift, int64_t n);
+
 }  // namespace adjoint::kernels

@@ -7,6 +7,7 @@
 
 #include "core/parallel.h"
 #include "kernels/indexing.h"
+#include "kernels/vector_math.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -74,24 +75,18 @@ int64_t insertion_place(const T* sorted, int64_t step, int64_t n, C value, bool 
 void tril(const View& in, int64_t diagonal, const View& out) { triangle("tril", in, diagonal, out, true); }
 void triu(const View& in, int64_t diagonal, const View& out) { triangle("triu", in, diagonal, out, false); }
 
-void bincount(const View& in, const View& out) {
-  if (in.dtype != DType::Int64 || in.ndim != 1 || find_outside(in, 0, INT64_MAX)) {
-    fail("bincount only supports 1-d non-negative integral inputs. (got ", info(in.dtype).name, " ", sizes_text(in),
-         "; convert, flatten or shift it)");
+ADJOINT_CLONES std::pair<int64_t, int64_t> least_and_greatest(const int64_t* values, int64_t n) {
+  int64_t least = values[0], greatest = values[0];
+  for (int64_t i = 1; i < n; ++i) {
+    least = values[i] < least ? values[i] : least;
+    greatest = values[i] > greatest ? values[i] : greatest;
   }
-  if (out.dtype != DType::Int64 || out.ndim != 1) {
-    fail("bincount: expected a 1-d int64 output; got ", info(out.dtype).name, " ", sizes_text(out),
-         "; allocate it anew");
-  }
-  const Snapshot values(in, out);
-  if (const int64_t* bad = find_outside(*values, 0, out.sizes[0])) {
-    fail("bincount: expected values below the output's size ", out.sizes[0], "; got ", *bad, "; allocate more bins");
-  }
-  int64_t* bins = out.as<int64_t>();
-  const int64_t* value = values->as<const int64_t>();
-  const int64_t n = values->sizes[0], step = values->strides[0], bin_step = out.strides[0];
-  for (int64_t b = 0; b < out.sizes[0]; ++b) bins[b * bin_step] = 0;
-  for (int64_t i = 0; i < n; ++i) ++bins[value[i * step] * bin_step];
+  return {least, greatest};
+}
+
+void bincount(const int64_t* values, int64_t n, int64_t first, int64_t* counts, int64_t bins) {
+  std::fill_n(counts, bins, 0);
+  for (int64_t i = 0; i < n; ++i) ++counts[values[i] - first];
 }
 
 void searchsorted(const View& sorted, const View& values, const View& out, bool right) {

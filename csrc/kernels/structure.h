@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "kernels/view.h"
 
@@ -12,8 +13,10 @@ namespace adjoint::kernels {
 void tril(const View& in, int64_t diagonal, const View& out);
 void triu(const View& in, int64_t diagonal, const View& out);
 
-/// out[v] = how often v occurs in the 1-D Int64 `in`; `out` is 1-D Int64 with room for every value.
-void bincount(const View& in, const View& out);
+/// Of n > 0 values.
+std::pair<int64_t, int64_t> least_and_greatest(const int64_t* values, int64_t n);
+/// counts[b] = how often first + b occurs among the values, all of which have a bin.
+void bincount(const int64_t* values, int64_t n, int64_t first, int64_t* counts, int64_t bins);
 
 /// The places in `sorted` (1-D, or with the leading sizes of `values`) where `values` would be inserted to keep its
 /// last dimension sorted: before equal elements, or after them where `right`. `out` is Int64 with the sizes of

@@ -27,3 +27,10 @@
 #else
 #define ADJOINT_CLONES
 #endif
+
+/// Before a loop: no element depends on another one, even where the output is one of the inputs.
+#if defined(__clang__)
+#define ADJOINT_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define ADJOINT_INDEPENDENT _Pragma("GCC ivdep")
+#endif

@@ -20,6 +20,15 @@ struct View {
     for (int i = 0; i < ndim; ++i) n *= sizes[i];
     return n;
   }
+  /// Element i lies at data[i].
+  bool is_packed() const {
+    int64_t expected = 1;
+    for (int d = ndim - 1; d >= 0; --d) {
+      if (sizes[d] != 1 && strides[d] != expected) return false;
+      expected *= sizes[d];
+    }
+    return true;
+  }
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(data);

@@ -48,13 +48,24 @@ struct Options {
   }
 };
 
+/// A type as torch's messages about convolutions call it.
+std::string spoken(DType dtype) {
+  switch (dtype) {
+    case DType::Float32: return "float";
+    case DType::Float64: return "double";
+    case DType::Int64: return "long int";
+    case DType::Int32: return "int";
+    default: return info(dtype).name;
+  }
+}
+
 void check_types(const Tensor* input, const Tensor* weight, const std::optional<Tensor*>& bias) {
-  if (input->dtype != weight->dtype)
-    fail("Input type (", info(input->dtype).name, ") and weight type (", info(weight->dtype).name,
-         ") should be the same; convert one with .to(dtype)");
   if (bias && (*bias)->dtype != input->dtype)
-    fail("Input type (", info(input->dtype).name, ") and bias type (", info((*bias)->dtype).name,
+    fail("Input type (", spoken(input->dtype), ") and bias type (", spoken((*bias)->dtype),
          ") should be the same; convert one with .to(dtype)");
+  if (input->dtype != weight->dtype)
+    fail("expected scalar type ", info(input->dtype).legacy_name, " but found ", info(weight->dtype).legacy_name,
+         ": input and weight of a convolution have one type; convert one with .to(dtype)");
   if (input->dtype == DType::Bool) fail_not_implemented("convolution", input->dtype);
 }
 

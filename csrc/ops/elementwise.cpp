@@ -5,10 +5,14 @@
 #include <string_view>
 
 #include "core/lock.h"
+#include "kernels/copy.h"
 #include "kernels/indexing.h"
+#include "ops/gather.h"
 
 namespace adjoint::ops {
 namespace {
+
+bool is_half(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
 
 constexpr int64_t kInlineFill = 32;  // elements of a number that are spread on the stack for a small tensor
 
@@ -40,7 +44,27 @@ DType combine(const Rank& higher, const Rank& lower) {
   return lower.dtype;
 }
 
+/// The type of the first operand; others may be numbers or, but for the second, 0-d, and then of a higher category.
+DType only_type(const Operand* operands, int n, const ElementwiseOptions& options) {
+  DType dtype = operands[0].dtype;
+  bool numbers = false;
+  for (int i = 1; i < n; ++i) {
+    const Operand& operand = operands[i];
+    if (operand.is_number()) {
+      Element(operand.number, dtype);
+      numbers = true;
+    } else if (operand.dtype != dtype && (i == 1 || operand.shape->ndim > 0)) {
+      if (options.name == std::string_view("heaviside"))
+        fail("heaviside is not yet implemented for tensors with different dtypes; convert one with .to(dtype)");
+      fail("expected dtype ", info(dtype).c_name, " for `", i == 1 ? "end" : "weight", "` but got dtype ",
+           info(operand.dtype).c_name, "; convert one with .to(dtype)");
+    }
+  }
+  return numbers ? dtype : result_type(operands, n);
+}
+
 DType compute_type(const Operand* operands, int n, const ElementwiseOptions& options) {
+  if (options.one_type) return only_type(operands, n, options);
   DType dtype = result_type(operands, n);
   return options.promote_float && is_integral(dtype) ? default_dtype() : dtype;
 }
@@ -103,31 +127,60 @@ void check_bool_minus(std::string_view op, const Operand* operands, int n) {
 void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const Operand* operands,
                     int n, int64_t numel) {
   check_bool_minus(options.name, operands, n);
-  bool half = compute == DType::Float16 || compute == DType::BFloat16;
-  if (!kernel.loops[static_cast<int>(half ? DType::Float32 : compute)]) fail_type(options.name, compute);
+  if (options.name == std::string_view("addcdiv") && is_integral(operands[1].dtype) && is_integral(operands[2].dtype))
+    fail(
+        "Integer division with addcdiv is no longer supported; convert tensor1 or tensor2 with .float() for a true "
+        "division, or divide with rounding_mode first");
+  if (!kernel.loops[static_cast<int>(is_half(compute) ? DType::Float32 : compute)]) fail_type(options.name, compute);
   if (numel > 0 || options.check != IntegerCheck::Divisor) check_integers(options.check, compute, operands[n - 1]);
 }
 
-/// Runs the kernel over operands broadcast to `out`. Numbers become 0-d arrays of the compute type.
-void run(const Kernel& kernel, DType compute, const View& out, const Operand* operands, int n, const Scalar* params) {
+/// The parameters; where `compute` is a half type and rounds some of them, in `place`.
+const Scalar* round_params(const Kernel& kernel, const ElementwiseOptions& options, DType compute, int n,
+                           const Scalar* params, Scalar* place) {
+  uint32_t rounded = options.rounded >> n;
+  if (!rounded || !is_half(compute)) return params;
+  for (int i = 0; i < kernel.params; ++i) {
+    place[i] = params[i];
+    if (rounded >> i & 1) {
+      float value = compute == DType::Float16 ? float{params[i].to<Half>()} : float{params[i].to<BFloat16>()};
+      place[i] = Scalar::of(double{value});
+    }
+  }
+  return place;
+}
+
+/// Runs the kernel over operands broadcast to `out`. Numbers become 0-d arrays of the compute type; where that is a
+/// half type they are rounded only if they are among the `rounded`, because half types compute in float32. So are 0-d
+/// tensors of other types, and all of them where the operands are not promoted.
+void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const View& out,
+         const Operand* operands, int n, const Scalar* params) {
+  bool half = is_half(compute);
+  Scalar rounded[kernels::kMaxParams];
+  params = round_params(kernel, options, compute, n, params, rounded);
   View inputs[kernels::kMaxInputs];
   int64_t strides[kernels::kMaxInputs][kMaxDims];
   alignas(16) char numbers[kernels::kMaxInputs][16];
   for (int i = 0; i < n; ++i) {
     const Operand& operand = operands[i];
+    bool narrow = half && (options.rounded >> i & 1);
     inputs[i] = {operand.data, operand.dtype, out.ndim, out.sizes, strides[i]};
     if (operand.is_number()) {
       std::fill(strides[i], strides[i] + out.ndim, 0);
-      // Half types compute in float32: the number must not be rounded to half first.
-      DType dtype = compute == DType::Float16 || compute == DType::BFloat16 ? DType::Float32 : compute;
+      DType dtype = half && !narrow ? DType::Float32 : compute;
       dispatch(dtype, [&](auto tag) {
         using T = decltype(tag);
         *reinterpret_cast<T*>(numbers[i]) = operand.number.to<T>();
       });
       inputs[i].data = numbers[i];
       inputs[i].dtype = dtype;
-    } else {
-      broadcast_strides(operand.shape, {out.sizes, static_cast<size_t>(out.ndim)}, strides[i]);
+      continue;
+    }
+    broadcast_strides(operand.shape, {out.sizes, static_cast<size_t>(out.ndim)}, strides[i]);
+    if ((narrow || (half && options.one_type)) && operand.shape->ndim == 0 && operand.dtype != compute) {
+      kernels::copy({operand.data, operand.dtype, 0, nullptr, nullptr}, {numbers[i], compute, 0, nullptr, nullptr});
+      inputs[i].data = numbers[i];
+      inputs[i].dtype = compute;
     }
   }
   WithoutLock unlocked(out.numel());
@@ -163,11 +216,16 @@ ShapePtr common_shape(std::span<Shape* const> shapes) {
 }
 
 /// Same shape, same type, contiguous, numbers among them: no promotion, no broadcasting, straight into the loop.
-TensorPtr fast_path(const Kernel& kernel, IntegerCheck check, const Operand* operands, int n, const Scalar* params) {
+TensorPtr fast_path(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
+                    const Scalar* params) {
   const Operand* first = nullptr;
+  bool wide = false;  // a number that half types do not round
   for (int i = 0; i < n; ++i) {
     const Operand& operand = operands[i];
-    if (operand.is_number()) continue;
+    if (operand.is_number()) {
+      wide |= !(options.rounded >> i & 1);
+      continue;
+    }
     if (!first) {
       first = &operand;
       if (!operand.shape->contiguous) return {};
@@ -177,21 +235,22 @@ TensorPtr fast_path(const Kernel& kernel, IntegerCheck check, const Operand* ope
       return {};
     }
   }
-  if (!first || (check != IntegerCheck::None && is_integral(first->dtype))) return {};
+  if (!first || (options.check != IntegerCheck::None && is_integral(first->dtype))) return {};
+  if (wide && is_half(first->dtype)) return {};
   Loop loop = kernel.loops[static_cast<int>(first->dtype)];
   if (!loop) return {};
   int64_t numel = first->shape->numel;
   char* arrays[kernels::kMaxInputs + 1];
   alignas(16) char spread[2][kInlineFill * 16];
-  int numbers = 0;
+  int filled = 0;
   for (int i = 0; i < n; ++i) {
     if (!operands[i].is_number()) {
       arrays[i + 1] = operands[i].data;
       continue;
     }
     Category kind = operands[i].number.category;
-    if (kind > category(first->dtype) || kind == Category::Bool || numel > kInlineFill || numbers == 2) return {};
-    char* place = spread[numbers++];
+    if (kind > category(first->dtype) || kind == Category::Bool || numel > kInlineFill || filled == 2) return {};
+    char* place = spread[filled++];
     arrays[i + 1] = place;
     if (first->dtype == DType::Float32) {
       std::fill_n(reinterpret_cast<float*>(place), numel, operands[i].number.to<float>());
@@ -207,7 +266,8 @@ TensorPtr fast_path(const Kernel& kernel, IntegerCheck check, const Operand* ope
       empty(first->shape->standard ? ShapePtr::borrow(first->shape) : result_shape(operands, n, first->dtype),
             kernel_result(kernel, first->dtype));
   arrays[0] = result->data;
-  loop(arrays, numel, params);
+  Scalar rounded[kernels::kMaxParams];
+  loop(arrays, numel, round_params(kernel, options, first->dtype, n, params, rounded));
   return result;
 }
 
@@ -271,14 +331,32 @@ ShapePtr result_shape(const Operand* operands, int n, DType compute) {
   return make_shape(result, {dense, static_cast<size_t>(ndim)});
 }
 
+void check_params(const ElementwiseOptions& options, const Operand* operands, int n, const Scalar* params, int count) {
+  DType compute = compute_type(operands, n, options);
+  std::string_view op = options.name;
+  bool factor = op == "add" || op == "sub" || op == "rsub";  // alpha
+  for (const Scalar* param = params; param != params + count; ++param) {
+    if (!factor) {
+      Element(*param, is_half(compute) ? DType::Float32 : compute);
+      continue;
+    }
+    if (param->category == Category::Bool && compute != DType::Bool)
+      fail("Boolean alpha only supported for Boolean results.");
+    if (param->category == Category::Float && is_integral(compute))
+      fail("For integral input tensors, argument alpha must not be a floating point number.");
+    if (param->category == Category::Complex && !is_complex(compute))
+      fail("For non-complex input tensors, argument alpha must not be a complex number.");
+  }
+}
+
 TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params) {
-  if (TensorPtr result = fast_path(kernel, options.check, operands, n, params)) return result;
+  if (TensorPtr result = fast_path(kernel, options, operands, n, params)) return result;
   DType compute = compute_type(operands, n, options);
   ShapePtr shape = result_shape(operands, n, compute);
   check_operands(kernel, options, compute, operands, n, shape->numel);
   TensorPtr result = empty(std::move(shape), kernel_result(kernel, compute));
-  run(kernel, compute, result->view(), operands, n, params);
+  run(kernel, options, compute, result->view(), operands, n, params);
   return result;
 }
 
@@ -299,7 +377,7 @@ void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, c
     fail("In-place ", options.name, " is not supported for complex tensors; use the out-of-place form");
   check_in_place_result(out, shape->size_span(), kernel_result(kernel, compute));
   check_operands(kernel, options, compute, operands, n, shape->numel);
-  run(kernel, compute, out->view(), operands, n, params);
+  run(kernel, options, compute, out->view(), operands, n, params);
 }
 
 }  // namespace adjoint::ops

@@ -42,8 +42,12 @@ struct ElementwiseOptions {
   const char* name;    ///< for messages
   bool promote_float;  ///< integers compute in the default float type
   IntegerCheck check = IntegerCheck::None;
+  bool one_type = false;  ///< tensors that have dimensions must all have the type of the first operand
+  uint32_t rounded = 0;   ///< bit set of the operands, then the params, that half types round if they are numbers
 };
 
+/// Refuses parameters that do not fit in the type in which the op computes.
+void check_params(const ElementwiseOptions& options, const Operand* operands, int n, const Scalar* params, int count);
 /// kernel(operands...) in a fresh tensor.
 TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params);

@@ -6,20 +6,38 @@
 
 namespace adjoint::ops {
 
-TensorPtr filled(Tensor* input, PyObject* value) {
-  TensorPtr source = python::to_tensor(value);
+namespace {
+
+/// A number or a 0-d tensor as a 0-d tensor of a type. Numbers do not go by way of the default type, which would round.
+TensorPtr as_element(PyObject* value, DType dtype) {
+  if (!is_tensor(value)) {
+    TensorPtr element = empty(Sizes(), dtype);
+    python::fill_value(element.get(), python::Arg{value, "fill_", "value"});
+    return element;
+  }
+  Tensor* source = as_tensor(value);
   if (source->ndim() > 0)
     fail("fill_ only supports 0-dimension value tensor but got tensor with ", source->ndim(), " dimensions.");
-  if (!is_tensor(value)) python::check_fill(python::Arg{value, "fill_", "value"}, input->dtype);
-  source = cast(source.get(), input->dtype);
+  return cast(source, dtype);
+}
+
+}  // namespace
+
+TensorPtr spread_value(Tensor* input, PyObject* value) {
+  const int64_t strides[kMaxDims] = {};
+  ShapePtr shape = make_shape(input->sizes(), {strides, input->sizes().size()});
+  return alias(as_element(value, input->dtype).get(), std::move(shape));
+}
+
+TensorPtr filled(Tensor* input, PyObject* value) {
   TensorPtr result = empty(input->sizes(), input->dtype);
-  kernels::fill(result->view(), source->data);
+  kernels::fill(result->view(), as_element(value, input->dtype)->data);
   return result;
 }
 
 TensorPtr zeroed(Tensor* input) {
   TensorPtr zero = scalar_tensor(int64_t{0});
-  return filled(input, as_object(zero.get()));
+  return spread_value(input, as_object(zero.get()));
 }
 
 }  // namespace adjoint::ops

@@ -133,7 +133,13 @@ bool fits(const Scalar& value) {
     using Part = typename T::value_type;
     return fits<Part>(value.to<double>()) && fits<Part>(imaginary);
   } else {
-    return imaginary == 0 && fits<T>(value.to<double>());
+    double real = value.to<double>();
+    // Only integers wrap; of other numbers the part after the point counts, too.
+    if (std::is_integral_v<T> && !std::is_same_v<T, bool> && value.category >= Category::Float &&
+        (real < static_cast<double>(std::numeric_limits<T>::lowest()) ||
+         real > static_cast<double>(std::numeric_limits<T>::max())))
+      return false;
+    return imaginary == 0 && fits<T>(real);
   }
 }
 
@@ -245,6 +251,7 @@ TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, c
   if (input->dtype != source->dtype)
     fail("index_add_(): self (", info(input->dtype).legacy_name, ") and source (", info(source->dtype).legacy_name,
          ") must have the same scalar type");
+  Element(alpha, input->dtype);
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr places = as_index("index_add", index, "dtype int32/int64");
   TensorPtr result = clone(input);

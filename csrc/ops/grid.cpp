@@ -45,6 +45,9 @@ GridShape grid_shape(Sizes input, const Tensor* grid, const std::optional<Tensor
                   align_corners};
   for (int d = 1; d < n - 1; ++d) shape.points *= grid->size(d);
   for (int d = 0; d < n - 2; ++d) shape.size[d] = input[static_cast<size_t>(n - 1 - d)];
+  if (shape.plane() > INT32_MAX)
+    fail("grid_sampler(): expected at most ", INT32_MAX, " elements in a channel of an image; got input with sizes ",
+         to_string(input), "; cut it into parts");
   return shape;
 }
 

@@ -61,7 +61,8 @@ TensorPtr rolled(Tensor* input, int64_t shift, int dim) {
     return result;
   }
   // Block by block, so that memory is written once from front to back.
-  int64_t step = input->stride(dim) * itemsize(input->dtype), block = size * step, first = (size - start) * step;
+  // By the result's strides: those of dimensions of size 1 may be anything in the input.
+  int64_t step = result->stride(dim) * itemsize(input->dtype), block = size * step, first = (size - start) * step;
   WithoutLock unlocked(input->numel());
   const char* from = input->data;
   char* to = result->data;
@@ -160,7 +161,8 @@ TensorPtr flip(Tensor* input, Ints dims) {
   return result;
 }
 
-TensorPtr roll(Tensor* input, Ints shifts, Ints dims) {
+TensorPtr roll(Tensor* input, Ints shifts, std::optional<Ints> along) {
+  Ints dims = along.value_or(Ints());
   if (shifts.empty()) fail("`shifts` required");
   if (dims.empty() && shifts.size() == 1) {
     TensorPtr flat = alias(contiguous(input).get(), make_shape(std::array{input->numel()}));

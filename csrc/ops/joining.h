@@ -19,7 +19,7 @@ TensorPtr stack(std::vector<Tensor*> tensors, int64_t dim);
 TensorPtr flip(Tensor* input, Ints dims);
 /// Moves elements along dimensions, those that leave at one end coming back at the other; without `dims` over all
 /// elements.
-TensorPtr roll(Tensor* input, Ints shifts, Ints dims);
+TensorPtr roll(Tensor* input, Ints shifts, std::optional<Ints> along);
 /// Turns the plane of two dimensions by k quarters.
 TensorPtr rot90(Tensor* input, int64_t k, Ints dims);
 TensorPtr repeat(Tensor* input, Ints repeats);

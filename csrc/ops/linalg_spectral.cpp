@@ -281,6 +281,7 @@ class Exponential {
       std::fill(a, a + size, T(std::numeric_limits<R>::quiet_NaN()));
       return;
     }
+    doubled_ = is_doubled(a);
     const Pade* chosen = &kPade[0];
     while (chosen != std::end(kPade) - 1 && norm > chosen->limit) ++chosen;
     int squarings = norm > chosen->limit ? static_cast<int>(std::ceil(std::log2(norm / chosen->limit))) : 0;
@@ -315,15 +316,59 @@ class Exponential {
     return greatest;
   }
 
-  void multiply(const T* x, const T* y, T* result) const {
-    T one(1), zero(0);
-    if constexpr (is_complex_v<T>) {
-      gemm_routines<T>().gemm(kColumnMajor, blas::kNoTrans, blas::kNoTrans, n_, n_, n_, &one, x, n_, y, n_, &zero,
-                              result, n_);
-    } else {
-      gemm_routines<T>().gemm(kColumnMajor, blas::kNoTrans, blas::kNoTrans, n_, n_, n_, one, x, n_, y, n_, zero, result,
-                              n_);
+  /// Whether the matrix is [[X, 0], [Y, X]], the exponential of which has that of X and its derivative along Y.
+  bool is_doubled(const T* a) const {
+    const int64_t half = n_ / 2;
+    if (n_ % 2 != 0 || n_ < 16) return false;
+    for (int64_t j = 0; j < half; ++j) {
+      const T *left = a + j * n_, *right = a + (half + j) * n_;
+      const bool zero = std::all_of(right, right + half, [](T x) { return x == T(0); });
+      if (!zero || !std::equal(left, left + half, right + half)) return false;
     }
+    return true;
+  }
+
+  /// result = factor * x y + keep * result, for `size` by `size` blocks of n by n matrices.
+  void multiply_blocks(int64_t size, R factor, const T* x, const T* y, R keep, T* result) const {
+    T alpha(factor), beta(keep);
+    if constexpr (is_complex_v<T>) {
+      gemm_routines<T>().gemm(kColumnMajor, blas::kNoTrans, blas::kNoTrans, size, size, size, &alpha, x, n_, y, n_,
+                              &beta, result, n_);
+    } else {
+      gemm_routines<T>().gemm(kColumnMajor, blas::kNoTrans, blas::kNoTrans, size, size, size, alpha, x, n_, y, n_, beta,
+                              result, n_);
+    }
+  }
+
+  void multiply(const T* x, const T* y, T* result) const {
+    if (!doubled_) return multiply_blocks(n_, 1, x, y, 0, result);
+    const int64_t half = n_ / 2;
+    multiply_blocks(half, 1, x, y, 0, result);
+    multiply_blocks(half, 1, x + half, y, 0, result + half);
+    multiply_blocks(half, 1, x, y + half, 1, result + half);
+    complete(result);
+  }
+
+  /// The right half of a doubled matrix from its left one.
+  void complete(T* a) const {
+    const int64_t half = n_ / 2;
+    for (int64_t j = 0; j < half; ++j) {
+      T* right = a + (half + j) * n_;
+      std::fill(right, right + half, T(0));
+      std::copy(a + j * n_, a + j * n_ + half, right + half);
+    }
+  }
+
+  /// a = x^-1 a; x is overwritten.
+  void solve(T* x, T* a) const {
+    auto& lapack = lapack::routines<T>();
+    const int64_t size = doubled_ ? n_ / 2 : n_;
+    lapack.getrf(kColumnMajor, size, size, x, n_, pivots_);
+    lapack.getrs(kColumnMajor, 'N', size, size, x, n_, pivots_, a, n_);
+    if (!doubled_) return;
+    multiply_blocks(size, -1, x + size, a, 1, a + size);
+    lapack.getrs(kColumnMajor, 'N', size, size, x, n_, pivots_, a + size, n_);
+    complete(a);
   }
 
   /// target = the sum of c[2 k] A^(2 k), for k from `from` to `to`.
@@ -367,9 +412,7 @@ class Exponential {
       a[i] = even_[i] + odd_[i];
       even_[i] -= odd_[i];
     }
-    auto& lapack = lapack::routines<T>();
-    lapack.getrf(kColumnMajor, n_, n_, even_, n_, pivots_);
-    lapack.getrs(kColumnMajor, 'N', n_, n_, even_, n_, pivots_, a, n_);
+    solve(even_, a);
   }
 
   void add(T* target, const T* other) const {
@@ -377,6 +420,7 @@ class Exponential {
   }
 
   int64_t n_;
+  bool doubled_ = false;
   T* powers_[4];  ///< A^2, A^4, A^6, A^8
   T *odd_, *even_, *other_;
   Int* pivots_;

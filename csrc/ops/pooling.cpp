@@ -104,8 +104,9 @@ void check_input(const std::string& op, const Tensor* input, size_t dims) {
   bool empty_sizes = false;
   for (int d = std::max(0, input->ndim() - n - 1); d < input->ndim(); ++d) empty_sizes |= input->size(d) == 0;
   if (right && !empty_sizes) return;
-  fail(op, ": Expected ", n + 1, "D or ", n + 2,
-       "D (batch mode) tensor with optional 0 dim batch size for input, but got:", to_string(input->sizes()));
+  fail("Expected ", n + 1, "D or ", n + 2,
+       "D (batch mode) tensor with optional 0 dim batch size for input, but got:", to_string(input->sizes()), " (", op,
+       ")");
 }
 
 /// The sizes of `input` with other last dimensions.
@@ -168,8 +169,8 @@ Plan window_plan(const std::string& op, const Tensor* like, const int64_t* in, c
   for (size_t d = 0; d < dims; ++d) out[d] = windows.out(d, in[d]);
   if (std::any_of(out, out + dims, [](int64_t size) { return size < 1; })) {
     const std::string channels = std::to_string(like->size(like->ndim() - static_cast<int>(dims) - 1)) + "x";
-    fail(op, ": Given input size: (", channels, by(in, dims), "). Calculated output size: (", channels, by(out, dims),
-         "). Output size is too small");
+    fail("Given input size: (", channels, by(in, dims), "). Calculated output size: (", channels, by(out, dims),
+         "). Output size is too small for ", op);
   }
   for (size_t d = 0; d < dims; ++d) plan.set(d, windows.axis(d, in[d], out[d], count_padding));
   return plan;
@@ -309,8 +310,11 @@ std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& k
     kernel[i] = kernel_size[d];
     out[i] = output_size[d];
     // In three dimensions a window must have room to move, as in torch.
-    if (kernel[i] < 1 || out[i] < 1 || out[i] + kernel[i] - 1 > in[i] - (dims == 3))
-      fail(op, "(): pool size ", kernel[i], " too large relative to input size ", in[i], " for output size ", out[i]);
+    if (kernel[i] < 1 || out[i] < 1 || out[i] + kernel[i] - 1 > in[i] - (dims == 3)) {
+      const char* name = i == 0 ? "time" : i == 1 ? "height" : "width";
+      fail(op, dims == 3 ? "_out(): pool " : "(): pool ", name, " ", kernel[i], " too large relative to input ", name,
+           " ", in[i], " for output size ", out[i]);
+    }
   }
   const DType compute = compute_type(input->dtype);
   TensorPtr source = ready(input, compute), values = result_like(input, output_size.begin(), dims, compute);

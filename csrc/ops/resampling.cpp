@@ -186,7 +186,8 @@ ResampleShape pad_shape(Sizes sizes, const Ints& pad, const std::string& mode) {
     if (std::abs(before) > most || std::abs(after) > most)
       fail("pad: expected numbers below 2^40; got ", to_string(pad));
     if (mode == "reflect" && std::max(before, after) >= axis.in)
-      fail("Padding size should be less than the corresponding input dimension, but got: padding (", before, ", ",
+      fail("Argument #", 2 * d + 4,
+           ": Padding size should be less than the corresponding input dimension, but got: padding (", before, ", ",
            after, ") at dimension ", dimension, " of input ", to_string(sizes));
     if (mode == "circular" && std::max(before, after) > axis.in)
       fail("Padding value causes wrapping around more than once.");

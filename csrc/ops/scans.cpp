@@ -68,15 +68,22 @@ void recur(const T* in, const T* weight, T* out, int64_t n, int64_t inner, bool 
 
 using Backward = void (*)(const View& g, const View& out, const View& gin, int dim);
 
+/// The tensor itself, or a packed copy where its elements along the axis lie apart as those of the result do not.
+TensorPtr packed_along(Tensor* tensor, int axis) {
+  if (tensor->shape->contiguous || tensor->ndim() == 0) return TensorPtr::borrow(tensor);
+  const int64_t stride = tensor->shape->strides()[axis];
+  return stride == 0 || stride == 1 ? TensorPtr::borrow(tensor) : contiguous(tensor);
+}
+
 TensorPtr softmax_gradient(Tensor* grad, Tensor* output, int64_t dim, Backward kernel) {
   int axis = wrap_dim(dim, output->ndim());
   if (!same_sizes(grad->shape, output->shape))
     fail("softmax backward: expected a gradient of shape ", to_string(output->sizes()), "; got ",
          to_string(grad->sizes()));
   TensorPtr result = empty(packed_shape(output), output->dtype);
-  TensorPtr same_type = cast(grad, output->dtype);
+  TensorPtr g = packed_along(cast(grad, output->dtype).get(), axis), y = packed_along(output, axis);
   WithoutLock unlocked(output->numel());
-  kernel(same_type->view(), output->view(), result->view(), axis);
+  kernel(g->view(), y->view(), result->view(), axis);
   return result;
 }
 
@@ -89,13 +96,14 @@ TensorPtr normalised(const char* op, Tensor* input, std::optional<int64_t> dim, 
     dim = input->ndim() == 0 || input->ndim() == 1 || input->ndim() == 3 ? 0 : 1;
   }
   DType type = dtype.value_or(input->dtype);
-  bool last = wrap_dim(*dim, input->ndim()) == std::max(input->ndim() - 1, 0);
+  int axis = wrap_dim(*dim, input->ndim());
+  bool last = axis == std::max(input->ndim() - 1, 0);
   if (!is_float(type))
     fail(ErrorKind::NotImplemented, "\"", op, last ? "_lastdim" : "", "_kernel_impl\" not implemented for '",
          info(type).legacy_name, "'; convert the input with .float(), or pass dtype=");
   // The kernel converts real types as it reads; casting a complex input drops what is imaginary.
   TensorPtr real = is_complex(input->dtype) ? cast(input, type) : TensorPtr::borrow(input);
-  return along(real.get(), *dim, type, kernel);
+  return along(packed_along(real.get(), axis).get(), *dim, type, kernel);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "core/parallel.h"
 #include "kernels/reduce.h"
 #include "kernels/sort.h"
+#include "kernels/structure.h"
 
 namespace adjoint::ops {
 namespace {
@@ -45,6 +46,32 @@ TensorPtr counts_of(const std::vector<int64_t>& starts) {
   TensorPtr counts = row_of(n, DType::Int64);
   for (int64_t k = 0; k < n; ++k) counts->as<int64_t>()[k] = starts[k + 1] - starts[k];
   return counts;
+}
+
+/// The distinct ones of n > 0 integers that lie close together, counted instead of sorted; nothing where they do not.
+std::optional<Counted> count_distinct(Tensor* input, bool return_inverse, bool return_counts) {
+  TensorPtr dense = contiguous(input);
+  TensorPtr items = cast(dense.get(), DType::Int64);
+  const int64_t n = items->numel();
+  const int64_t* x = items->as<int64_t>();
+  const auto [least, greatest] = kernels::least_and_greatest(x, n);
+  const uint64_t span = static_cast<uint64_t>(greatest) - static_cast<uint64_t>(least);
+  if (span >= static_cast<uint64_t>(n)) return {};
+  std::vector<int64_t> bins(span + 1);
+  kernels::bincount(x, n, least, bins.data(), static_cast<int64_t>(bins.size()));
+  const auto distinct = static_cast<int64_t>(bins.size() - static_cast<size_t>(std::ranges::count(bins, 0)));
+  TensorPtr values = row_of(distinct, DType::Int64), counts = row_of(return_counts ? distinct : 0, DType::Int64);
+  int64_t k = 0;
+  for (size_t b = 0; b < bins.size(); ++b) {
+    if (bins[b] == 0) continue;
+    values->as<int64_t>()[k] = least + static_cast<int64_t>(b);
+    if (return_counts) counts->as<int64_t>()[k] = bins[b];
+    bins[b] = k++;
+  }
+  TensorPtr inverse = return_inverse ? empty(input->sizes(), DType::Int64) : row_of(0, DType::Int64);
+  if (return_inverse)
+    for (int64_t i = 0; i < n; ++i) inverse->as<int64_t>()[i] = bins[static_cast<size_t>(x[i] - least)];
+  return Counted{cast(values.get(), input->dtype), std::move(inverse), std::move(counts)};
 }
 
 /// NaN after all numbers.
@@ -134,6 +161,9 @@ __int128 entries_below(int64_t row, int64_t col, int64_t offset) {
 Counted unique(Tensor* input, bool return_inverse, bool return_counts, bool consecutive) {
   check_distinguishable(consecutive ? "unique_consecutive" : "unique", input);
   int64_t n = input->numel();
+  if (n > 0 && !consecutive && is_integral(input->dtype)) {
+    if (auto counted = count_distinct(input, return_inverse, return_counts)) return std::move(*counted);
+  }
   TensorPtr dense = contiguous(input);
   TensorPtr items = alias(dense.get(), make_shape(Sizes(&n, 1)));
   TensorPtr sorted, order;

@@ -224,13 +224,13 @@ TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlen
     fail("weights should be 1-d and have the same length as input");
   TensorPtr dense = contiguous(input);
   TensorPtr values = cast(dense.get(), DType::Int64);
-  auto [least, greatest] = std::minmax_element(values->as<int64_t>(), values->as<int64_t>() + values->numel());
-  if (*least < 0) fail("bincount only supports 1-d non-negative integral inputs.");
-  if (*greatest == INT64_MAX) fail("bincount: the value ", *greatest, " needs more bins than there can be");
-  int64_t bins = std::max(minlength, *greatest + 1);
+  const auto [least, greatest] = kernels::least_and_greatest(values->as<int64_t>(), values->numel());
+  if (least < 0) fail("bincount only supports 1-d non-negative integral inputs.");
+  if (greatest == INT64_MAX) fail("bincount: the value ", greatest, " needs more bins than there can be");
+  int64_t bins = std::max(minlength, greatest + 1);
   if (!weights) {
     TensorPtr counts = empty(Sizes(&bins, 1), DType::Int64);
-    kernels::bincount(values->view(), counts->view());
+    kernels::bincount(values->as<int64_t>(), values->numel(), 0, counts->as<int64_t>(), bins);
     return counts;
   }
   DType dtype = (*weights)->dtype == DType::Float32 ? DType::Float32 : DType::Float64;

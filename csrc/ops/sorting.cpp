@@ -89,13 +89,13 @@ TensorPtr middle_of_all(Tensor* input, bool ignore_nan) {
 
 }  // namespace
 
-std::pair<TensorPtr, TensorPtr> sort(Tensor* input, int64_t dim, bool descending, bool stable) {
+std::pair<TensorPtr, TensorPtr> sort(Tensor* input, int64_t dim, bool descending, std::optional<bool> stable) {
   int axis = wrap_dim(dim, input->ndim());
   if (is_complex(input->dtype)) fail(" Sort does not support complex dtypes on CPU; sort .abs() or .real instead");
   ShapePtr shape = make_shape(input->sizes());
   TensorPtr values = empty(shape, input->dtype), indices = empty(shape, DType::Int64);
   WithoutLock unlocked(input->numel());
-  kernels::sort(input->view(), values->view(), indices->view(), axis, descending, stable);
+  kernels::sort(input->view(), values->view(), indices->view(), axis, descending, stable.value_or(false));
   return {std::move(values), std::move(indices)};
 }
 

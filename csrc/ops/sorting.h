@@ -9,7 +9,7 @@
 namespace adjoint::ops {
 
 /// Sorting is always stable; `stable` is there for the signature's sake.
-std::pair<TensorPtr, TensorPtr> sort(Tensor* input, int64_t dim, bool descending, bool stable);
+std::pair<TensorPtr, TensorPtr> sort(Tensor* input, int64_t dim, bool descending, std::optional<bool> stable);
 TensorPtr argsort(Tensor* input, int64_t dim, bool descending, bool stable);
 std::pair<TensorPtr, TensorPtr> topk(Tensor* input, int64_t k, int64_t dim, bool largest, bool sorted);
 

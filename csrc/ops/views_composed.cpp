@@ -180,7 +180,7 @@ Object reshaped(PyObject* input, Sizes sizes) { return reshape(input, make_tuple
 
 Object view(PyObject* input, PyObject* size, PyObject* dtype) {
   if (dtype == Py_None && PyTuple_Check(size) && PyTuple_GET_SIZE(size) == 1 &&
-      python::is_dtype(PyTuple_GET_ITEM(size, 0)))
+      (python::is_dtype(PyTuple_GET_ITEM(size, 0)) || PyType_Check(PyTuple_GET_ITEM(size, 0))))
     dtype = PyTuple_GET_ITEM(size, 0);
   if (dtype != Py_None) return python::wrap(view_dtype(Arg{input, "view", "input"}, Arg{dtype, "view", "dtype"}));
   if (size == Py_None)
@@ -270,6 +270,7 @@ Object numpy_T(PyObject* input) {
 
 Object mT(PyObject* input) {
   Tensor* tensor = Arg{input, "mT", "input"};
+  if (tensor->ndim() == 0) return call_op(require_op("alias"), {input});
   if (tensor->ndim() < 2)
     fail("tensor.mT is only supported on matrices or batches of matrices. Got ", tensor->ndim(), "-D tensor.");
   static Op& op = require_op("transpose");

@@ -39,7 +39,7 @@ elementwise("leaky_relu(input, negative_slope=0.01)",
 elementwise("hardtanh(input, min_val=-1.0, max_val=1.0)",
             lambda input, min_val, max_val: minimum(maximum(input, min_val), max_val),
             types="integer", namespace="nn.functional", method=False,
-            input=lambda g, input, min_val, max_val: where((input > min_val) & (input < max_val), g, 0))
+            input=lambda g, input, min_val, max_val: where((input <= min_val) | (input >= max_val), 0, g))
 # threshold() itself, whose numbers have no defaults, is in activation_choice.py.
 elementwise("threshold_at(input, threshold=0.0, value=0.0)",
             lambda input, threshold, value: where(input <= threshold, value, input),
@@ -105,13 +105,13 @@ elementwise("hardswish(input)", lambda input: input * minimum(maximum(input + 3,
             namespace="nn.functional", method=False,
             input=lambda g, input: where(input <= -3, 0, where(input >= 3, g, g * (input / 3 + 0.5))))
 elementwise("hardshrink(input, lambd=0.5)",
-            lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input),
-            input=lambda g, input, lambd: where((input > lambd) | (input < -lambd), g, 0))
+            lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input), rounded="lambd",
+            input=lambda g, input, lambd: where((input >= -lambd) & (input <= lambd), 0, g))
 elementwise("softshrink(input, lambd=0.5)",
             lambda input, lambd: where(
                 input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)),
             namespace="nn.functional", method=False,
-            input=lambda g, input, lambd: where((input > lambd) | (input < -lambd), g, 0))
+            input=lambda g, input, lambd: where((input >= -lambd) & (input <= lambd), 0, g))
 
 
 @composite(namespace="nn.functional")

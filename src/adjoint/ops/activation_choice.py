@@ -1,15 +1,21 @@
 """Activation functions of nn.functional that choose among ops: in place or not, by their arguments, at random."""
 
 from .. import _C
+from .._type_info import finfo
+from .checks import boolean
+from .comparison import legacy_name
 from .language import (
     _publish,
     cat,
     celu,
     celu_,
     composite,
+    elementwise,
     elu,
     elu_,
     empty,
+    gate_slope,
+    gated,
     hardshrink,
     hardsigmoid,
     hardsigmoid_,
@@ -217,12 +223,15 @@ def softshrink_function(input, lambd=0.5, *, out=None):
     >>> torch.nn.functional.softshrink(torch.tensor([-2.0, 0.3]))
     tensor([-1.5000,  0.0000])
     """
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd}")
+    if not lambd >= 0:
+        raise RuntimeError(
+            f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {legacy_name(input)}, "
+            f"but found {lambd:g}"
+        )
     return softshrink(input, lambd, out=out)
 
 
-@composite
+@composite(autocast="lower")
 def prelu(input, weight):
     """x above zero, weight * x below, with one weight, or one for each channel.
 
@@ -255,8 +264,15 @@ _publish("prelu", prelu, "nn.functional", False, True, ())
 # ---- At random
 
 
+INF = float("inf")
+
+
 def _rrelu_noise(input, lower, upper, training):
     """The slope of each element: below zero drawn between the bounds in training, their mean otherwise."""
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not -INF < bound < INF:
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
+    boolean("rrelu", training=training)
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound; got {lower} and {upper}")
     values = input.detach()
@@ -310,18 +326,26 @@ def _halves(input, dim):
     return input.narrow(dim, 0, size // 2), input.narrow(dim, size // 2, size // 2)
 
 
-def _glu(input, dim):
-    values, gates = _halves(input, dim)
-    return values * sigmoid(gates)
+_GATE = {"function": False, "method": False, "inplace": False, "out": False}
+
+
+def _gate_slope(gate):
+    return sigmoid(gate) * (1 - sigmoid(gate))
+
+
+elementwise("gated(input, gate)", lambda input, gate: input * sigmoid(gate),
+            **_GATE,
+            input=lambda g, gate: g * sigmoid(gate),
+            gate=lambda g, input, gate: g * input * _gate_slope(gate))  # fmt: skip
+elementwise("gate_slope(scale, input, gate)", lambda scale, input, gate: scale * input * _gate_slope(gate), **_GATE)
 
 
 def _glu_backward(g, input, dim):
     values, gates = _halves(input, dim)
-    opened = sigmoid(gates)
-    return cat((g * opened, g * values * (opened * (1 - opened))), dim)
+    return cat((gated(g, gates), gate_slope(g, values, gates)), dim)
 
 
-op("glu(input, dim=-1)", forward=_glu, namespace="nn.functional",
+op("glu(input, dim=-1)", forward=lambda input, dim: gated(*_halves(input, dim)), namespace="nn.functional",
    input=_glu_backward,
    doc="The first half of the elements along a dimension times sigmoid() of the second.")  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Arithmetic: sums, products, quotients, remainders, powers and absolute values."""
 
 from .. import _C
+from .checks import tensor
 from .language import (
     abs,
     composite,
@@ -13,9 +14,11 @@ from .language import (
     log,
     real,
     remainder,
+    rsqrt,
     sgn,
     sign,
     signbit,
+    sqrt,
     trunc,
     trunc_divide,
     where,
@@ -25,46 +28,55 @@ from .language import (
 # fmt: off
 
 elementwise("add(input, other, *, alpha=1)", lambda input, other, alpha: input + alpha * other,
-            types="complex integer bool", numbers="all",
+            types="complex integer bool", numbers="all", rounded="input other alpha",
             input=lambda g: g,
             other=lambda g, alpha: g * conj(alpha))
 elementwise("sub(input, other, *, alpha=1)", lambda input, other, alpha: input - alpha * other,
-            types="complex integer", numbers="all", alias=("subtract",),
+            types="complex integer", numbers="all", rounded="input other alpha", alias=("subtract",),
             input=lambda g: g,
             other=lambda g, alpha: -g * conj(alpha))
 elementwise("rsub(input, other, *, alpha=1)", lambda input, other, alpha: other - alpha * input,
-            types="complex integer", number_nodes={"other": "RsubBackward1"}, inplace=False, out=False,
+            types="complex integer", number_nodes={"other": "RsubBackward1"}, rounded="input other alpha",
+            inplace=False, out=False,
             input=lambda g, alpha: -g * conj(alpha),
             other=lambda g: g)
 elementwise("mul(input, other)", lambda input, other: input * other,
-            types="complex integer bool", numbers="all", alias=("multiply",),
+            types="complex integer bool", numbers="all", rounded="input", alias=("multiply",),
             input=lambda g, other: g * conj(other),
             other=lambda g, input: g * conj(input))
 elementwise("div(input, other)", lambda input, other: input / other,
-            types="complex", promote="float", numbers="all", alias=("divide", "true_divide"),
+            types="complex", promote="float", numbers="all", rounded="input", alias=("divide", "true_divide"),
             input=lambda g, other: g / conj(other),
             other=lambda g, input, other: -g * conj(input / other / other))
 elementwise("neg(input)", lambda input: -input,
-            types="complex integer", alias=("negative",),
+            out="exact", types="complex integer", alias=("negative",),
             input=lambda g: -g)
 elementwise("reciprocal(input)", lambda input: 1 / input,
             types="complex", promote="float",
             input=lambda g, out: -g * conj(out * out))
-# What pow() of a float tensor and a number comes to, unless the number is 0; and pow(x, 2), which most powers are.
+# What pow() of a float tensor and a number comes to, unless the number is 0; and the commonest powers.
 elementwise("power(input, exponent=1)", lambda input, exponent: input**exponent,
-            types="complex", node="PowBackward0", function=False, method=False, inplace=False, out=False,
+            types="complex", node="PowBackward0", rounded="exponent",
+            function=False, method=False, inplace=False, out=False,
             input=lambda g, input, exponent: g * conj(exponent * input ** (exponent - 1)))
 elementwise("squared(input)", lambda input: input * input,
             types="complex", node="PowBackward0", function=False, method=False, inplace=False, out=False,
             input=lambda g, input: g * conj(2 * input**1))
+elementwise("cubed(input)", lambda input: input * input * input,
+            types="complex", node="PowBackward0", function=False, method=False, inplace=False, out=False,
+            input=lambda g, input: g * conj(3 * input**2))
+elementwise("rooted(input)", lambda input: sqrt(input),
+            types="complex", node="PowBackward0", function=False, method=False, inplace=False, out=False,
+            input=lambda g, input: g * conj(0.5 * rsqrt(input)))
 
 # Quotients rounded to integers are constant between their steps.
 elementwise("floor_divide(input, other)", lambda input, other: floor_divide(input, other),
-            types="integer", integers="divisor", numbers="all",
+            types="integer", integers="divisor", numbers="all", rounded="input",
             input=lambda g: zeros_like(g),
             other=lambda g: zeros_like(g))
 elementwise("trunc_divide(input, other)", lambda input, other: trunc_divide(input, other),
-            types="integer", integers="divisor", numbers="all", function=False, method=False, inplace=False, out=False,
+            types="integer", integers="divisor", numbers="all", rounded="input",
+            function=False, method=False, inplace=False, out=False,
             input=lambda g: zeros_like(g),
             other=lambda g: zeros_like(g))
 elementwise("remainder(input, other)", lambda input, other: remainder(input, other),
@@ -89,11 +101,11 @@ elementwise("abs(input)", lambda input: abs(input),
             types="complex integer", result="real", inplace=True, alias=("absolute",),
             input=lambda g, input: g * sgn(input))
 elementwise("sign(input)", lambda input: sign(input),
-            types="integer bool",
+            out="exact", types="integer bool",
             input=lambda g: zeros_like(g))
 # z/|z| moves only across z: the part of g along the result is taken off.
 elementwise("sgn(input)", lambda input: sgn(input),
-            types="complex integer bool",
+            out="exact", types="complex integer bool",
             input=lambda g, input, out: where(input == 0, 0, (g - out * real(g * conj(out))) / abs(input)))
 elementwise("copysign(input, other)", lambda input, other: copysign(input, other),
             promote="float", number_nodes={"other": "CopysignBackward1"},
@@ -108,7 +120,8 @@ elementwise("hypot(input, other)", lambda input, other: hypot(input, other),
 elementwise("lerp(input, end, weight)",
             lambda input, end, weight: where(
                 abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
-            types="complex", node="LerpBackward1", number_nodes={"weight": "LerpBackward0"}, numbers="weight",
+            types="complex", promote="never", numbers="weight", rounded="",
+            node="LerpBackward1", number_nodes={"weight": "LerpBackward0"},
             input=lambda g, weight: g * conj(1 - weight),
             end=lambda g, weight: g * conj(weight),
             weight=lambda g, input, end: g * conj(end - input))
@@ -136,6 +149,7 @@ def positive(input):
     >>> torch.positive(torch.tensor([-1.0]))
     tensor([-1.])
     """
+    tensor("positive", input=input)
     if input.dtype == _C.bool:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input

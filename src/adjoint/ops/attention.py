@@ -1,16 +1,23 @@
 """Attention: softmax(queries keys) values, alone and with the projections of several heads."""
 
 import math
+import warnings
 
 from .. import _C
+from .checks import boolean
 from .language import (
+    _attention,
+    _attention_gradients,
     _softmax,
+    baddbmm,
+    bmm,
     cat,
     composite,
     dropout,
     linear,
     matmul,
     ones,
+    op,
     softmax,
     where,
     zeros,
@@ -57,7 +64,47 @@ def _repeated_heads(query, value):
     return value.repeat_interleave(heads // mine, -3)
 
 
-@composite(**_FUNCTIONAL)
+def _causal(scores):
+    """The scores with -inf for keys that come after the query."""
+    return where(ones(scores.shape[-2:], dtype=_C.bool).tril(), scores, -math.inf)
+
+
+def _shares(query, key, scale, is_causal):
+    scores = matmul(query * scale, key.transpose(-2, -1))
+    return softmax(_causal(scores) if is_causal else scores, -1)
+
+
+def _score_grad(g, query, key, value, scale, is_causal):
+    """The gradient of the scores: with shares P, P (dP - sum(P dP)), dP = g value'."""
+    shares = _shares(query, key, scale, is_causal)
+    grad = matmul(g, value.transpose(-2, -1))
+    return shares * (grad - (shares * grad).sum(-1, keepdim=True)) * scale
+
+
+# Without the matrix of all scores in memory; a backward that wants a graph takes the plain formulas.
+op("_attention(query, key, value, scale, is_causal)", kernel="attention", outputs=("out", "logsumexp"),
+   node="ScaledDotProductFlashAttentionForCpuBackward0", function=False, method=False,
+   query=lambda g, query, key, value, out, logsumexp, scale, is_causal:
+       matmul(_score_grad(g, query, key, value, scale, is_causal), key)
+       if _C.is_grad_enabled()
+       else _attention_gradients(g, query, key, value, out, logsumexp, scale, is_causal),
+   key=lambda g, query, key, value, scale, is_causal:
+       matmul(_score_grad(g, query, key, value, scale, is_causal).transpose(-2, -1), query),
+   value=lambda g, query, key, scale, is_causal:
+       matmul(_shares(query, key, scale, is_causal).transpose(-2, -1), g))  # fmt: skip
+op("_attention_gradients(grad, query, key, value, out, logsumexp, scale, is_causal)", kernel="attention_gradients",
+   gradient=False, function=False, method=False)  # fmt: skip
+
+
+def _in_one_pass(query, key, value, attn_mask, dropout_p):
+    """Whether _attention takes these: (batch, heads, rows, size) of one batch and size, nothing masked or dropped."""
+    if attn_mask is not None or dropout_p > 0 or not query.ndim == key.ndim == value.ndim == 4 or not key.numel():
+        return False
+    batch, heads, rows, size = query.shape
+    return rows > 0 and (batch, heads, key.shape[2], size) == tuple(key.shape) == tuple(value.shape)
+
+
+@composite(**_FUNCTIONAL, autocast="lower")
 def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
@@ -68,6 +115,7 @@ def scaled_dot_product_attention(
     >>> torch.nn.functional.scaled_dot_product_attention(q, k, v)
     tensor([[2.]])
     """
+    boolean("scaled_dot_product_attention", is_causal=is_causal, enable_gqa=enable_gqa)
     _check_attention(query, key, value, attn_mask, dropout_p, is_causal)
     if enable_gqa:
         if min(query.ndim, key.ndim, value.ndim) < 3:
@@ -84,12 +132,12 @@ def scaled_dot_product_attention(
         query, key, value = query.float(), key.float(), value.float()
         if attn_mask is not None and attn_mask.dtype != _C.bool:
             attn_mask = attn_mask.float()
-    scores = matmul(query * scale, key.transpose(-2, -1))
-    if is_causal:
-        scores = where(ones(scores.shape[-2:], dtype=_C.bool).tril(), scores, -math.inf)
+    if _in_one_pass(query, key, value, attn_mask, dropout_p):
+        return _attention(query, key, value, scale, is_causal)[0].to(dtype)
     if attn_mask is None:
-        weights = softmax(scores, -1)
+        weights = _shares(query, key, scale, is_causal)
     else:
+        scores = matmul(query * scale, key.transpose(-2, -1))
         masked = attn_mask.dtype == _C.bool
         weights = _attention_weights(where(attn_mask, scores, -math.inf) if masked else scores + attn_mask)
     if dropout_p > 0:
@@ -137,12 +185,19 @@ def _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads):
     return query.ndim == 3
 
 
-def _as_added(mask, name, dtype):
-    """A mask whose True means "do not look" as one that is added to the scores."""
-    if mask is None or mask.is_floating_point():
-        return mask
-    if mask.dtype != _C.bool:
+def added_mask(mask, name, dtype, other=None, other_name=""):
+    """A mask whose True means "do not look" as one that is added to the scores; `other` is used along with it."""
+    if mask is None:
+        return None
+    if mask.dtype != _C.bool and not mask.is_floating_point():
         raise AssertionError(f"only bool and floating types of {name} are supported")
+    if other is not None and other.dtype != mask.dtype:
+        warnings.warn(
+            f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
+            stacklevel=3,
+        )
+    if mask.is_floating_point():
+        return mask
     return zeros_like(mask, dtype=dtype).masked_fill_(mask, -math.inf)
 
 
@@ -209,13 +264,16 @@ def multi_head_attention_forward(
             key_padding_mask = key_padding_mask.unsqueeze(0)
     length, batch, embedding = query.shape
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-    key_padding_mask = _as_added(key_padding_mask, "key_padding_mask", query.dtype)
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+    key_padding_mask = added_mask(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
     if is_causal and key_padding_mask is None and not need_weights:
         attn_mask = None
     else:
         is_causal = False
-        attn_mask = _as_added(attn_mask, "attn_mask", query.dtype)
+        attn_mask = added_mask(attn_mask, "attn_mask", query.dtype)
     if embedding != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {embedding}")
     size = embedding // num_heads
@@ -271,11 +329,11 @@ def multi_head_attention_forward(
         dropout_p = 0.0
 
     if need_weights:
-        scores = matmul(q * math.sqrt(1.0 / size), k.transpose(-2, -1))
-        shares = _softmax(scores if attn_mask is None else scores + attn_mask, -1)
+        pair = q * math.sqrt(1.0 / size), k.transpose(-2, -1)
+        shares = _softmax(bmm(*pair) if attn_mask is None else baddbmm(attn_mask, *pair), -1)
         if dropout_p > 0:
             shares = dropout(shares, dropout_p, True)
-        result = matmul(shares, v)
+        result = bmm(shares, v)
     else:
         if attn_mask is not None and attn_mask.shape[0] != 1:
             attn_mask = attn_mask.view(batch, num_heads, -1, keys)

@@ -10,7 +10,7 @@ elementwise("bitwise_or(input, other)", lambda input, other: input | other, type
             numbers="input other")
 elementwise("bitwise_xor(input, other)", lambda input, other: input ^ other, types="only integer bool",
             numbers="input other")
-elementwise("bitwise_not(input)", lambda input: ~input, types="only integer bool")
+elementwise("bitwise_not(input)", lambda input: ~input, out="exact", types="only integer bool")
 elementwise("bitwise_left_shift(input, other)", lambda input, other: input << other, types="only integer",
             numbers="input other")
 elementwise("bitwise_right_shift(input, other)", lambda input, other: input >> other, types="only integer",

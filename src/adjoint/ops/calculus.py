@@ -25,8 +25,6 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     size = input.size(dim)
-    if n == 0:
-        return empty_like(input).copy_(input)
     parts = [part for part in (prepend, input, append) if part is not None]
     for part in parts:
         if part.ndim != input.ndim:
@@ -37,6 +35,8 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
                     "diff expects the shape of tensor to prepend or append to match that of input except along the "
                     f"differencing dimension; input.size({d}) = {wanted}, but got tensor.size({d}) = {given}"
                 )
+    if n == 0:
+        return empty_like(input).copy_(input)
     if len(parts) > 1:
         input = cat(parts, dim)
         size = input.shape[dim]
@@ -53,6 +53,8 @@ def _check_samples(name, y, x, dx, dim):
     """Checks the arguments; returns `x` in a shape that meets that of `y`, or None."""
     if y.dtype is _C.bool:
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported; convert it with .int()")
+    if isinstance(dx, bool | complex):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number. Got {type(dx).__name__}")
     if x is None:
         return None
     if dx is not None:

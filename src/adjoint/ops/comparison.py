@@ -1,6 +1,7 @@
 """Comparisons, logic, tests of a number's kind, and the larger or smaller of two."""
 
 from .. import _C
+from .checks import boolean
 from .language import (
     abs,
     composite,
@@ -53,9 +54,12 @@ elementwise("isinf(input)", lambda input: isinf(input), result="bool", types="co
             inplace=False, out=False)
 elementwise("isfinite(input)", lambda input: isfinite(input), result="bool", types="complex integer bool",
             inplace=False, out=False)
-elementwise("isposinf(input)", lambda input: isposinf(input), result="bool", types="integer bool", inplace=False)
-elementwise("isneginf(input)", lambda input: isneginf(input), result="bool", types="integer bool", inplace=False)
-elementwise("signbit(input)", lambda input: signbit(input), result="bool", types="integer bool", inplace=False)
+elementwise("isposinf(input)", lambda input: isposinf(input), result="bool", types="integer bool",
+            inplace=False, out="exact")
+elementwise("isneginf(input)", lambda input: isneginf(input), result="bool", types="integer bool",
+            inplace=False, out="exact")
+elementwise("signbit(input)", lambda input: signbit(input), result="bool", types="integer bool",
+            inplace=False, out="exact")
 
 # Where the two are equal, each gets half of the gradient.
 elementwise("maximum(input, other)", lambda input, other: maximum(input, other),
@@ -76,7 +80,7 @@ elementwise("fmin(input, other)", lambda input, other: fmin(input, other),
             input=lambda g, input, other: where((input <= other) | isnan(other), g, 0),
             other=lambda g, input, other: where((input <= other) | isnan(other), 0, g))
 elementwise("heaviside(input, values)", lambda input, values: where(input == 0, values, input > 0),
-            types="integer bool", numbers="",
+            types="integer bool", promote="never", numbers="", out="exact",
             input=None,
             values=None)
 
@@ -101,16 +105,18 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
         if not isinstance(value, _C.Tensor):
             raise TypeError(f"isclose(): arguments must be Tensor, not {type(value).__name__}")
     if input.dtype != other.dtype:
-        raise RuntimeError(f"{_legacy_name(input)} did not match {_legacy_name(other)}")
+        raise RuntimeError(f"{legacy_name(input)} did not match {legacy_name(other)}")
     for name, value in (("rtol", rtol), ("atol", atol)):
-        if value < 0:
+        if not value >= 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
     if not input.is_floating_point() and not input.is_complex():
         input, other = input.to(_C.float64), other.to(_C.float64)
-    return is_close(input, other, rtol, atol, bool(equal_nan))
+    boolean("isclose", equal_nan=equal_nan)
+    return is_close(input, other, rtol, atol, equal_nan)
 
 
-def _legacy_name(tensor):
+def legacy_name(tensor):
+    """A tensor's type in the words of messages: "Float", "Long"."""
     return tensor.type().rpartition(".")[2].removesuffix("Tensor")
 
 

@@ -2,6 +2,7 @@
 elementwise.)"""
 
 from .. import _C
+from .checks import tensor
 from .language import complex_parts, composite, conj_physical, cos, imag, op, real, sin
 
 # fmt: off
@@ -16,6 +17,16 @@ def _polar(abs, angle):
         if not isinstance(value, _C.Tensor):
             kind = type(value).__name__
             raise TypeError(f"polar(): argument '{name}' (position {place + 1}) must be Tensor, not {kind}")
+    kinds = [str(value.dtype).removeprefix("torch.") for value in (abs, angle)]
+    if not set(kinds) <= {"float32", "float64"}:
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {kinds[0]} and {kinds[1]}; "
+            "convert them to float32 or float64"
+        )
+    if kinds[0] != kinds[1]:
+        raise RuntimeError(
+            f"Expected object of scalar type {kinds[0]} but got scalar type {kinds[1]} for second argument"
+        )
     return complex_parts(abs * cos(angle), abs * sin(angle))
 
 
@@ -23,7 +34,7 @@ def _unit(angle):
     return complex_parts(cos(angle), sin(angle))
 
 
-op("polar(abs, angle)", forward=_polar, method=False, out=True,
+op("polar(abs, angle)", forward=_polar, autocast="float32", method=False, out=True,
    abs=lambda g, angle: real(g * conj_physical(_unit(angle))),
    angle=lambda g, out: imag(g * conj_physical(out)),
    doc="The complex tensor with these absolute values and angles.")
@@ -77,6 +88,7 @@ def resolve_conj(input):
     >>> torch.tensor([1 + 2j]).conj().resolve_conj()
     tensor([1.-2.j])
     """
+    tensor("resolve_conj", input=input)
     return input
 
 
@@ -88,6 +100,7 @@ def resolve_neg(input):
     >>> (-torch.tensor([1.0])).resolve_neg()
     tensor([-1.])
     """
+    tensor("resolve_neg", input=input)
     return input
 
 

@@ -9,7 +9,7 @@ op("to_dtype(input, dtype, copy=False)", kernel="to_dtype", node="ToCopyBackward
 
 
 def _parse_to(args, kwargs):
-    """The target (dtype, copy) of the call forms to(dtype), to(device), to(device, dtype), to(other)."""
+    """The target (dtype, device, copy, memory format) of to(dtype), to(device), to(device, dtype), to(other)."""
     dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
     device, other = kwargs.pop("device", None), kwargs.pop("other", None)
     kwargs.pop("non_blocking", None)
@@ -30,17 +30,24 @@ def _parse_to(args, kwargs):
     if args:
         raise TypeError(f"to() received an invalid argument: {args[0]!r}; expected a dtype, a device or a tensor")
     if other is not None:
-        dtype = other.dtype
-    if device is not None:
-        _check_device(device)
-    return dtype, copy, memory_format
-
-
-def _check_device(device):
-    if not isinstance(device, str | _C.device):
+        dtype, device = other.dtype, other.device
+    if not isinstance(device, str | _C.device | None):
         raise TypeError(f"to(): argument 'device' must be str or torch.device, not {type(device).__name__}")
-    if _C.device(device).type != "cpu":
-        raise RuntimeError(f"to(): this build computes on the cpu only; got device {device}; use device='cpu'")
+    return dtype, device, copy, memory_format
+
+
+def _check_move(source, device):
+    """Refuses devices that are not there; values neither come from the meta device nor go to it."""
+    kind = _C.device(device).type
+    if kind == source:
+        return
+    if source == "meta" and kind == "cpu":
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! Make a new one by torch.empty_like(tensor, device='cpu'), or use "
+            "Module.to_empty() for a module"
+        )
+    _C.empty(0, device=kind)  # raises for devices that are not there
+    raise RuntimeError(f"to(): this build computes on the cpu only; got device {device}; use device='cpu'")
 
 
 @composite(function_=False)
@@ -51,9 +58,16 @@ def to(input, *args, **kwargs):
     >>> torch.tensor([1, 2]).to(torch.float32)
     tensor([1., 2.])
     """
-    dtype, copy, _ = _parse_to(args, kwargs)
+    dtype, device, copy, memory_format = _parse_to(args, kwargs)
+    if device is not None:
+        _check_move(input.device.type, device)
     dtype = input.dtype if dtype is None else dtype
-    return to_dtype(input, dtype, copy) if copy or dtype != input.dtype else input
+    if input.device.type == "meta":
+        return _C.empty_like(input, dtype=dtype) if copy or dtype != input.dtype else input
+    result = to_dtype(input, dtype, copy) if copy or dtype != input.dtype else input
+    if memory_format is None or memory_format is _C.preserve_format:
+        return result
+    return result.contiguous(memory_format=memory_format)
 
 
 @composite(function_=False)
@@ -67,7 +81,7 @@ def type_as(input, other):
     return input.to(other.dtype)
 
 
-_TYPE_NAMES = {
+TYPE_NAMES = {
     "FloatTensor": _C.float32,
     "DoubleTensor": _C.float64,
     "HalfTensor": _C.float16,
@@ -91,13 +105,28 @@ def type_(input, dtype=None, non_blocking=False):
     'torch.FloatTensor'
     """
     if dtype is None:
-        return "torch." + next(name for name, known in _TYPE_NAMES.items() if known == input.dtype)
+        return "torch." + next(name for name, known in TYPE_NAMES.items() if known == input.dtype)
     if isinstance(dtype, str):
-        short = dtype.removeprefix("torch.")
-        if short not in _TYPE_NAMES:
+        place, _, short = dtype.rpartition(".")
+        if short not in TYPE_NAMES or place not in ("torch", "torch.cuda"):
             raise ValueError(f"invalid type: '{dtype}'")
-        dtype = _TYPE_NAMES[short]
+        if place == "torch.cuda":
+            _C.empty(0, device="cuda")  # raises
+        dtype = TYPE_NAMES[short]
+    elif isinstance(dtype, type):
+        dtype = _dtype_of(dtype)
     return input.to(dtype)
+
+
+def _dtype_of(kind):
+    """The element type of torch.FloatTensor, of its relatives and of torch.Tensor."""
+    if kind is _C.Tensor:
+        return _C.get_default_dtype()
+    if not isinstance(getattr(kind, "dtype", None), _C.dtype):
+        raise ValueError(f"invalid type: '{kind.__name__}'; give a dtype or a tensor type")
+    if kind.is_cuda:
+        _C.empty(0, device="cuda")  # raises
+    return kind.dtype
 
 
 composite(type_, name="type", function_=False)
@@ -137,4 +166,39 @@ def cpu(input, memory_format=None):
     >>> torch.tensor(1.0).cpu()
     tensor(1.)
     """
-    return input
+    return to(input, device="cpu", memory_format=memory_format)
+
+
+@composite(function_=False)
+def cuda(input, device=None, non_blocking=False, memory_format=None):
+    """The tensor on a GPU, which raises: there is none.
+
+    >>> import adjoint as torch
+    >>> torch.tensor(1.0).cuda()
+    Traceback (most recent call last):
+    AssertionError: Torch not compiled with CUDA enabled; this build computes on the cpu only: use device='cpu'
+    """
+    return input.to("cuda")
+
+
+@composite(function_=False)
+def xpu(input, device=None, non_blocking=False, memory_format=None):
+    """The tensor on an Intel GPU, which raises: there is none.
+
+    >>> import adjoint as torch
+    >>> torch.tensor(1.0).xpu()
+    Traceback (most recent call last):
+    AssertionError: Torch not compiled with XPU enabled; this build computes on the cpu only: use device='cpu'
+    """
+    return input.to("xpu")
+
+
+@composite(function_=False)
+def to_dense(input, dtype=None, *, masked_grad=None):
+    """The tensor with all of its elements in memory: itself, as the others are not there.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0]).to_dense()
+    tensor([1.])
+    """
+    return input if dtype is None else input.to(dtype)

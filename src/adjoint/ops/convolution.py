@@ -2,8 +2,11 @@
 
 import warnings
 
+from .. import _C
+from .checks import integers
 from .language import _convolution_weight, composite, conj, constant_pad_nd, convolution, op, zeros
 
+Tensor = _C.Tensor
 _INTERNAL = {"function": False, "method": False}
 
 
@@ -34,7 +37,7 @@ def _conv_weight(g, input, weight_meta, stride, padding, dilation, transposed, g
 
 
 op("convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)",
-   kernel="convolution", method=False,
+   kernel="convolution", autocast="lower", method=False,
    input=_conv_input,
    weight=_conv_weight,
    bias=lambda g: g.sum((0, *range(2, g.ndim))),
@@ -50,26 +53,29 @@ op("_convolution_weight(grad, input, kernel, stride, padding, dilation, groups)"
 
 def _listed(name, argument, value, dims):
     """An int, or a list of one, for each dimension."""
+    if type(value) is tuple and len(value) == dims:
+        return value
     if isinstance(value, int) and not isinstance(value, bool):
         return (value,) * dims
-    if not isinstance(value, tuple | list):
-        raise TypeError(f"{name}(): argument '{argument}' must be tuple of ints, not {type(value).__name__}")
-    return tuple(value) * dims if len(value) == 1 else tuple(value)
+    value = integers(name, argument, value)
+    return value * dims if len(value) == 1 else value
 
 
 def _batched(name, input, weight, bias, dims):
     """The input with a dimension of images in front, and whether that is new; other types than tensors are refused."""
-    for argument, value in (("input", input), ("weight", weight), ("bias", bias)):
-        if not hasattr(value, "ndim") and not (argument == "bias" and value is None):
-            raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
-    if input.ndim not in (dims + 1, dims + 2):
+    if not (isinstance(input, Tensor) and isinstance(weight, Tensor) and (bias is None or isinstance(bias, Tensor))):
+        for argument, value in (("input", input), ("weight", weight), ("bias", bias)):
+            if not isinstance(value, Tensor):
+                raise TypeError(f"{name}(): argument '{argument}' must be Tensor, not {type(value).__name__}")
+    ndim = input.ndim
+    if ndim == dims + 2:
+        return input, False
+    if ndim != dims + 1:
         raise RuntimeError(
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
             f"{list(input.shape)}"
         )
-    if input.ndim == dims + 1:
-        return input.unsqueeze(0), True
-    return input, False
+    return input.unsqueeze(0), True
 
 
 def _pad_by_name(input, weight, stride, padding, dilation):

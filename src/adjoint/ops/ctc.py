@@ -28,7 +28,7 @@ def _lengths(value):
     return value.clone() if isinstance(value, _C.Tensor) else tensor(tuple(value), dtype=_C.int64)
 
 
-@composite(namespace="nn.functional")
+@composite(namespace="nn.functional", autocast="float32")
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """The negated log-likelihood of label sequences, summed over all ways to lay them along the time.
 

@@ -4,10 +4,11 @@ Shared by the running package and by the build-time generator, so it imports not
 letting Python parse it as a lambda's parameter list.
 """
 
+AUTOCASTS = (None, "lower", "float32", "promote", "off")
 INTEGER_CHECKS = (None, "divisor", "exponent")
 KINDS = ("elementwise", "op", "view", "composite")
 RESULTS = ("same", "bool", "real")
-PROMOTIONS = ("same", "float")
+PROMOTIONS = ("same", "float", "never")
 TYPES = ("float", "half", "complex", "integer", "bool")
 
 
@@ -94,19 +95,26 @@ class Declaration:
     `inplace_node` is the node's name in that form, where it differs; `uniform`: the results are all equal, so that
     in-place targets may have elements that share memory;
     `out` adds the keyword out= ("exact": of the result's type only; "apart": not in the memory of an argument;
-    "exact apart": both);
+    "typed": dtype= is by default the type of out=; several words: all of these);
     `varargs` names the argument that takes all further positional arguments as a tuple;
     `number_nodes` gives the node's name when an argument is a number, not a tensor: {"exponent": "PowBackward0"};
     `numbers` names the operands that may be numbers, by default all but the first; "all" is for the operators of
     arithmetic, which take numbers only, too;
+    `promote`: integers compute in the default "float" type; "none": the operands must be of one type;
+    `rounded` names the arguments whose numbers and 0-d tensors half types round to their own precision, before they
+    compute in float32: by default the operands;
     a rule that returns a tuple gives the gradients of its argument and of those after it, whose rules are not asked;
     `gradient=False` is for what torch does not differentiate: the result never requires grad;
+    `autocast` says what happens to floating point arguments while autocast is on: they become the "lower" type of the
+    mode, "float32", or the widest among them ("promote"); float64 is left alone. "off": nothing is cast, and nothing
+    inside of an op that is written in Python, as with the others;
     `integers` says that, among integers, the last operand is a "divisor" (not zero) or an "exponent" (not negative).
     """
 
     __slots__ = (
         "alias",
         "arguments",
+        "autocast",
         "defaults",
         "derived",
         "doc",
@@ -135,6 +143,7 @@ class Declaration:
         "promote",
         "refusals",
         "result",
+        "rounded",
         "rules",
         "signature",
         "types",
@@ -158,8 +167,10 @@ class Declaration:
         node=None,
         number_nodes=None,
         numbers=None,
+        rounded=None,
         gradient=True,
         integers=None,
+        autocast=None,
         varargs=None,
         linear=False,
         jvp=None,
@@ -187,8 +198,10 @@ class Declaration:
         self.node = node or node_name(self.name)
         self.number_nodes = number_nodes or {}
         self.numbers = numbers
+        self.rounded = rounded
         self.gradient = gradient
         self.integers = integers
+        self.autocast = autocast
         self.varargs = varargs
         self.linear = linear
         self.jvp = jvp
@@ -263,6 +276,8 @@ class Declaration:
             self.fail(f"promote={self.promote!r} is not one of {', '.join(PROMOTIONS)}")
         if self.integers not in INTEGER_CHECKS:
             self.fail(f"integers={self.integers!r} is not one of {', '.join(map(str, INTEGER_CHECKS))}")
+        if self.autocast not in AUTOCASTS:
+            self.fail(f"autocast={self.autocast!r} is not one of {', '.join(map(str, AUTOCASTS))}")
         unknown = self.types.difference(TYPES)
         if unknown:
             self.fail(f"types names {', '.join(sorted(unknown))}; expected words of {' '.join(TYPES)}")
@@ -281,6 +296,10 @@ class Declaration:
         for name in self.numbers:
             if name not in (*self.operands, "all"):
                 self.fail(f"numbers names {name!r}; operands are {', '.join(self.operands)}")
+        self.rounded = self.operands if self.rounded is None else tuple(self.rounded.split())
+        for name in self.rounded:
+            if name not in self.arguments:
+                self.fail(f"rounded names {name!r}; arguments are {', '.join(self.arguments)}")
         for name in self.params:
             if not isinstance(self.defaults[name], int | float | complex):
                 self.fail(f"the default of {name!r} must be a number; came {self.defaults[name]!r}")

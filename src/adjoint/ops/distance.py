@@ -1,5 +1,6 @@
 """Distances and angles between pairs of vectors."""
 
+from .checks import tensor
 from .language import broadcast_tensors, composite, result_type
 
 
@@ -11,7 +12,8 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     >>> torch.nn.functional.pairwise_distance(torch.tensor([[3.0, 0.0]]), torch.tensor([[0.0, 4.0]]))
     tensor([5.])
     """
-    return (x1 - x2 + eps).norm(p, -1 if x1.ndim or x2.ndim else None, keepdim)
+    tensor("pairwise_distance", x1=x1, x2=x2)
+    return (x1 - x2 + float(eps)).norm(p, -1 if x1.ndim or x2.ndim else None, keepdim)
 
 
 composite(pairwise_distance, namespace="nn.functional", method=False)
@@ -30,6 +32,9 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     >>> torch.cosine_similarity(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 1.0]]))
     tensor([0.7071])
     """
+    tensor("cosine_similarity", x1=x1, x2=x2)
+    if eps < 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps}")
     dtype = result_type(x1, x2)
     if not dtype.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype}")
@@ -38,4 +43,4 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 
 for _namespace in ("", "nn.functional"):
-    composite(cosine_similarity, namespace=_namespace, method=False)
+    composite(cosine_similarity, namespace=_namespace, method=False, numpy_names=True)

@@ -1,7 +1,7 @@
 """Division with a choice of rounding: div() by name, over the ops that `/` and `//` call."""
 
 from .. import _C
-from .language import _publish, floor_divide, reciprocal, result_type, trunc, trunc_divide
+from .language import _in_place, _publish, floor_divide, reciprocal, result_type, trunc, trunc_divide
 from .language import div as true_divide
 from .language import div_ as true_divide_
 
@@ -19,6 +19,9 @@ def _rounded(input, other, rounding_mode):
     return ROUNDED[rounding_mode](input, other)
 
 
+_rounded_ = _in_place("div", _rounded)
+
+
 def div(input, other, *, rounding_mode=None, out=None):
     """The quotient, rounded towards zero ("trunc") or down ("floor") if asked for.
 
@@ -28,8 +31,9 @@ def div(input, other, *, rounding_mode=None, out=None):
     """
     if rounding_mode is None:
         return true_divide(input, other) if out is None else true_divide(input, other, out=out)
-    result = _rounded(input, other, rounding_mode)
-    return result if out is None else out.copy_(result)
+    if out is None:
+        return _rounded(input, other, rounding_mode)
+    return _C._call_out("div", _rounded, (input, other, rounding_mode), {}, out, False)
 
 
 def div_(input, other, *, rounding_mode=None):
@@ -41,7 +45,7 @@ def div_(input, other, *, rounding_mode=None):
     """
     if rounding_mode is None:
         return true_divide_(input, other)
-    return input.copy_(_rounded(input, other, rounding_mode))
+    return _rounded_(input, other, rounding_mode)
 
 
 # Published over the plain op, which rules and operators go on calling.

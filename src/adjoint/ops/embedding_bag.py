@@ -97,6 +97,7 @@ def functional_embedding_bag(
         )
     if weight.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    include_last_offset = include_last_offset and input.ndim == 1
     input, offsets = _flat_bags(input, offsets, weight)
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")

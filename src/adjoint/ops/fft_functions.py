@@ -1,5 +1,6 @@
 """torch.fft: one function per kind of transform and number of dimensions."""
 
+from .checks import as_dtype, integers
 from .language import (
     _fft_c2c,
     _fft_c2r,
@@ -84,14 +85,14 @@ def _one(input, n, dim):
 
 def _several(input, s, dim):
     """(sizes, dimensions) that the arguments of an n-dimensional transform stand for; -1: the input's size."""
-    s = [s] if isinstance(s, int) else s
+    s = s if s is None else integers("fft", "s", s)
     if dim is None:
         if s is not None and len(s) > input.ndim:
             raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.ndim} dimensions.")
         count = input.ndim if s is None else len(s)
         dims = list(range(input.ndim - count, input.ndim))
     else:
-        dims = [_dimension(input, d) for d in ([dim] if isinstance(dim, int) else dim)]
+        dims = [_dimension(input, d) for d in integers("fft", "dim", dim)]
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
         if s is not None and len(s) != len(dims):
@@ -125,18 +126,18 @@ def _transform(input, n, dim, norm, forward):
     return result if forward else conj(result)
 
 
-@composite(**_function)
+@composite(**_function, autocast="float32")
 def fft(input, n=None, dim=-1, norm=None):
     """The discrete Fourier transform along one dimension.
 
     >>> import adjoint as torch
     >>> torch.fft.fft(torch.tensor([1.0, 0.0, 0.0, 0.0]))
-    tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    tensor([1.+0.j, 1.+0.j, 1.+0.j, 1.-0.j])
     """
     return _transform(input, n, dim, norm, True)
 
 
-@composite(**_function)
+@composite(**_function, autocast="float32")
 def ifft(input, n=None, dim=-1, norm=None):
     """The inverse of fft().
 
@@ -147,7 +148,7 @@ def ifft(input, n=None, dim=-1, norm=None):
     return _transform(input, n, dim, norm, False)
 
 
-@composite(**_function)
+@composite(**_function, autocast="float32")
 def rfft(input, n=None, dim=-1, norm=None):
     """The Fourier transform of real values, without its mirrored half.
 
@@ -160,7 +161,7 @@ def rfft(input, n=None, dim=-1, norm=None):
     return _fft_r2c(input, [dim], _scale(norm, True), True)
 
 
-@composite(**_function)
+@composite(**_function, autocast="float32")
 def irfft(input, n=None, dim=-1, norm=None):
     """The inverse of rfft(); `n` is the number of real values.
 
@@ -174,7 +175,7 @@ def irfft(input, n=None, dim=-1, norm=None):
     return _fft_c2r(_resized(input, [dim], sizes), [dim], _scale(norm, False), last)
 
 
-@composite(**_function)
+@composite(**_function, autocast="float32")
 def hfft(input, n=None, dim=-1, norm=None):
     """The Fourier transform of a signal that is Hermitian, given by its first half: real values.
 
@@ -188,7 +189,7 @@ def hfft(input, n=None, dim=-1, norm=None):
     return _fft_c2r(conj(_resized(input, [dim], sizes)), [dim], _scale(norm, True), last)
 
 
-@composite(**_function)
+@composite(**_function, autocast="float32")
 def ihfft(input, n=None, dim=-1, norm=None):
     """The inverse of hfft().
 
@@ -210,7 +211,7 @@ def _transform_n(input, s, dim, norm, forward):
     return _fft_c2c(_resized(input, dims, sizes), dims, _scale(norm, forward), forward)
 
 
-@composite(**_function)
+@composite(**_function, autocast="float32")
 def fftn(input, s=None, dim=None, norm=None):
     """The Fourier transform along several dimensions, all by default.
 
@@ -222,7 +223,7 @@ def fftn(input, s=None, dim=None, norm=None):
     return _transform_n(input, s, dim, norm, True)
 
 
-@composite(**_function)
+@composite(**_function, autocast="float32")
 def ifftn(input, s=None, dim=None, norm=None):
     """The inverse of fftn().
 
@@ -234,7 +235,7 @@ def ifftn(input, s=None, dim=None, norm=None):
     return _transform_n(input, s, dim, norm, False)
 
 
-@composite(**_function)
+@composite(**_function, autocast="float32")
 def rfftn(input, s=None, dim=None, norm=None):
     """The Fourier transform of real values along several dimensions, without the mirrored half of the last.
 
@@ -249,7 +250,7 @@ def rfftn(input, s=None, dim=None, norm=None):
     return _fft_r2c(_resized(input, dims, sizes), dims, _scale(norm, True), True)
 
 
-@composite(**_function)
+@composite(**_function, autocast="float32")
 def irfftn(input, s=None, dim=None, norm=None):
     """The inverse of rfftn().
 
@@ -305,7 +306,7 @@ def _flat(name, transform):
     """The form of a transform of several dimensions that takes the last two by default."""
 
     def call(input, s=None, dim=(-2, -1), norm=None):
-        return transform(input, s, dim, norm)
+        return transform(input, s, integers(f"fft_{name}", "dim", dim), norm)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"""{name[:-1]}n() along two dimensions, the last ones by default.
@@ -326,6 +327,20 @@ for _name, _function_n in (
 # ---- Frequencies
 
 
+def _frequency_type(name, dtype):
+    dtype = get_default_dtype() if dtype is None else as_dtype(dtype)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"{name} requires a floating point or complex dtype, not {dtype}")
+    return dtype
+
+
+def _spacing(name, n, d):
+    """The distance of neighbouring frequencies; infinite where samples are not apart."""
+    if isinstance(d, complex):
+        raise TypeError(f"fft_{name}(): argument 'd' must be float, not complex")
+    return 1.0 / (n * d) if n * d else float("inf")
+
+
 @composite(**_function)
 def fftfreq(n, d=1.0, *, dtype=None, device=None, layout=None, requires_grad=False):
     """The frequencies of the results of fft() on `n` values that are `d` apart.
@@ -334,9 +349,9 @@ def fftfreq(n, d=1.0, *, dtype=None, device=None, layout=None, requires_grad=Fal
     >>> torch.fft.fftfreq(5)
     tensor([ 0.0000,  0.2000,  0.4000, -0.4000, -0.2000])
     """
-    steps = arange(n, dtype=dtype or get_default_dtype(), device=device)
+    steps = arange(n, dtype=_frequency_type("fftfreq", dtype), device=device)
     steps[n - n // 2 :] -= n
-    return (steps * (1.0 / (n * d) if n else 1.0)).requires_grad_(requires_grad)
+    return (steps * _spacing("fftfreq", n, d)).requires_grad_(requires_grad)
 
 
 @composite(**_function)
@@ -347,14 +362,14 @@ def rfftfreq(n, d=1.0, *, dtype=None, device=None, layout=None, requires_grad=Fa
     >>> torch.fft.rfftfreq(4)
     tensor([0.0000, 0.2500, 0.5000])
     """
-    steps = arange(n // 2 + 1, dtype=dtype or get_default_dtype(), device=device)
-    return (steps * (1.0 / (n * d))).requires_grad_(requires_grad)
+    steps = arange(n // 2 + 1, dtype=_frequency_type("rfftfreq", dtype), device=device)
+    return (steps * _spacing("rfftfreq", n, d)).requires_grad_(requires_grad)
 
 
 def _shifted(input, dim, sign):
-    dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = list(range(input.ndim) if dim is None else integers("fft_fftshift", "dim", dim))
     if not dims:
-        return roll(input, 0)
+        raise RuntimeError("`shifts` required: there is no dimension to shift along")
     sizes = [input.shape[_dimension(input, d)] for d in dims]
     return roll(input, [size // 2 if sign > 0 else (size + 1) // 2 for size in sizes], dims)
 

@@ -160,10 +160,10 @@ def take_along_dim(input, indices, dim=None, *, out=None):
     tensor([[1., 3.],
             [2., 4.]])
     """
-    if indices.dtype != _C.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
+    if indices.dtype != _C.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
     if input.ndim != indices.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, "
@@ -184,14 +184,14 @@ def take_along_dim(input, indices, dim=None, *, out=None):
 
 # ---- Slices along a dimension
 
-op("index_select(input, dim, index)", kernel="index_select", linear=True, out=True,
+op("index_select(input, dim, index)", kernel="index_select", linear=True, out="exact",
    input=lambda g, input_meta, dim, index: g.new_zeros(input_meta.shape).index_add(dim, index, g),
    doc="The slices that a vector of indices names along a dimension.")  # fmt: skip
-op("index_add(input, dim, index, source, *, alpha=1)", kernel="index_add", inplace=True, out=True,
+op("index_add(input, dim, index, source, *, alpha=1)", kernel="index_add", inplace=True, out="exact",
    input=lambda g: g,
    source=lambda g, dim, index, alpha: g.index_select(dim, index) * conj(alpha),
    doc="Adds the slices of `source` to those that a vector of indices names.")  # fmt: skip
-op("index_copy(input, dim, index, source)", kernel="index_copy", inplace=True, out=True,
+op("index_copy(input, dim, index, source)", kernel="index_copy", autocast="promote", inplace=True, out="exact",
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
    source=lambda g, dim, index: g.index_select(dim, index),
    doc="Replaces the slices that a vector of indices names by those of `source`.")  # fmt: skip

@@ -3,6 +3,7 @@
 import warnings
 
 from . import language
+from .checks import boolean
 from .language import (
     _grid_sampler_grid,
     _grid_sampler_input,
@@ -22,7 +23,7 @@ _INTERNAL = {"function": False, "method": False}
 # cotangent of that is a direction.
 for _dims in (2, 3):
     op(f"_grid_sampler_{_dims}d(input, grid, direction, interpolation_mode, padding_mode, align_corners)",
-       kernel="grid_sampler", node=f"GridSampler{_dims}DBackward0", **_INTERNAL,
+       kernel="grid_sampler", autocast="float32", node=f"GridSampler{_dims}DBackward0", **_INTERNAL,
        input=lambda g, input_meta, grid, direction, interpolation_mode, padding_mode, align_corners:
            _grid_sampler_input(g, input_meta.shape, grid, direction, interpolation_mode, padding_mode, align_corners),
        grid=lambda g, input, grid, direction, interpolation_mode, padding_mode, align_corners:
@@ -115,7 +116,9 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
         )
     if align_corners is None:
         _warn_of_default("grid_sample")
-    return grid_sampler(input, grid, _MODES[mode], _PADDINGS[padding_mode], bool(align_corners))
+        align_corners = False
+    boolean("grid_sampler", align_corners=align_corners)
+    return grid_sampler(input, grid, _MODES[mode], _PADDINGS[padding_mode], align_corners)
 
 
 def _warn_of_default(name):

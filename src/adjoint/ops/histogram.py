@@ -8,7 +8,7 @@ from .language import composite, histogram_cells, linspace, op, zeros
 
 Tensor = _C.Tensor
 
-op("histc(input, bins=100, min=0, max=0)", kernel="histc", out=True, gradient=False,
+op("histc(input, bins=100, min=0, max=0)", kernel="histc", out="exact", gradient=False,
    doc="How many elements lie in each of equal parts of a range.")  # fmt: skip
 op("histogram_cells(input, edges, even, weight)", kernel="histogram_cells", gradient=False,
    function=False, method=False,
@@ -110,7 +110,7 @@ def _histogram(points, bins, range, weight, density):
     return hist, tuple(edges)
 
 
-@composite(out=True)
+@composite(out="exact")
 def histogram(input, bins, *, range=None, weight=None, density=False):
     """How many elements, or how much weight, lie in each bin: `bins` is their number, or a tensor of their edges.
 

@@ -1,5 +1,6 @@
 """Ops that rearrange elements into new memory: joining, repeating, reversing, shifting, triangles."""
 
+from .checks import tensor
 from .language import (
     atleast_1d,
     atleast_2d,
@@ -33,11 +34,11 @@ def _cat_rule(g, tensors_meta, dim):
 
 
 # fmt: off
-op("cat(tensors, dim=0)", kernel="cat", method=False, out=True, linear=True,
+op("cat(tensors, dim=0)", kernel="cat", autocast="promote", method=False, out=True, linear=True,
    alias=("concat", "concatenate"),
    doc="Tensors one after the other along a dimension that they have.",
    tensors=_cat_rule)
-op("stack(tensors, dim=0)", kernel="stack", method=False, out=True, linear=True,
+op("stack(tensors, dim=0)", kernel="stack", autocast="promote", method=False, out=True, linear=True,
    doc="Tensors of equal size side by side along a new dimension.",
    tensors=lambda g, dim: g.unbind(dim))
 
@@ -107,7 +108,7 @@ def column_stack(tensors):
 op("flip(input, dims)", kernel="flip", varargs="dims", linear=True,
    doc="The order of the elements reversed along dimensions.",
    input=lambda g, dims: flip(g, dims))
-op("roll(input, shifts, dims=())", kernel="roll", linear=True,
+op("roll(input, shifts, dims=None)", kernel="roll", linear=True,
    doc="Elements moved along dimensions, those that leave at one end coming back at the other.",
    input=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
 op("rot90(input, k=1, dims=(0, 1))", kernel="rot90", linear=True,
@@ -148,10 +149,10 @@ def flipud(input):
 
 
 # fmt: off
-op("tril(input, diagonal=0)", kernel="tril", inplace=True, out=True, linear=True,
+op("tril(input, diagonal=0)", kernel="tril", inplace=True, out="exact", linear=True,
    doc="The lower triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: tril(g, diagonal))
-op("triu(input, diagonal=0)", kernel="triu", inplace=True, out=True, linear=True,
+op("triu(input, diagonal=0)", kernel="triu", inplace=True, out="exact", linear=True,
    doc="The upper triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: triu(g, diagonal))
 
@@ -181,6 +182,7 @@ def tile(input, *repeats, dims=None):
     >>> torch.tile(torch.tensor([1, 2]), (2,))
     tensor([1, 2, 1, 2])
     """
+    tensor("tile", input=input)
     if dims is not None:
         repeats = (dims,)
     repeats = tuple(repeats[0]) if len(repeats) == 1 and isinstance(repeats[0], tuple | list) else repeats
@@ -204,6 +206,8 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         return interleaved_index(input, output_size)
     if dim is None:
         input, dim = input.reshape(-1), 0
+    elif input.ndim == 0:
+        raise IndexError(f"Dimension out of range: a tensor without dimensions has no dimension {dim} to repeat along")
     if isinstance(repeats, int):
         return _repeat_evenly(input, repeats, dim)
     if isinstance(repeats, tuple | list):

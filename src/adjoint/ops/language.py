@@ -64,24 +64,43 @@ def composite(function=None, *, out=False, inplace=False, name=None, **where):
     """Publishes a Python function of other ops under its own name, as a function and a method.
 
     `out` adds the keyword out= ("exact": of the result's type only), `inplace` the form with a trailing underscore;
-    `where` is as for _publish_composite.
+    `where` is as for _publish_composite: `autocast` casts the arguments of the whole, as in a Declaration, and none
+    of those of its parts, `numpy_names` lets axis= and keepdims= stand for dim= and keepdim= (as a rule where torch
+    has the function from C++).
     """
     if function is None:
         return lambda function: composite(function, out=out, inplace=inplace, name=name, **where)
     public = name or function.__name__.rstrip("_")
+    where.setdefault("numpy_names", where.get("namespace", "") in _NUMPY_NAMES and "dim" in _parameters(function))
     if inplace:
         names = [f"{alias}_" for alias in where.get("alias", ())]
-        _publish_composite(f"{public}_", _in_place(public, function), **{**where, "alias": names})
+        _publish_composite(f"{public}_", _in_place(public, function), **{**where, "alias": names, "autocast": None})
     if out:
         function = _with_out(public, function, out == "exact")
-    _publish_composite(public, function, **where)
-    return function
+    return _publish_composite(public, function, **where)
 
 
-def _publish_composite(name, function, *, method=True, function_=True, namespace="", alias=()):
-    COMPOSITES[name] = function
-    _C.set_composite(name, function)
-    _publish(name, function, namespace, method and not namespace, function_, alias)
+# Namespaces in which torch takes NumPy's names of arguments.
+_NUMPY_NAMES = ("", "fft", "linalg", "special")
+
+
+def _parameters(function):
+    """The names of a Python function's arguments; none of an op object, which goes to one more namespace."""
+    code = getattr(function, "__code__", None)
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] if code else ()
+
+
+def _publish_composite(
+    name, function, *, method=True, function_=True, namespace="", alias=(), autocast=None, numpy_names=False
+):
+    target = _C.op_object(name)
+    if function is not target:  # else it goes to one more namespace
+        COMPOSITES[name] = function
+        _C.set_composite(name, function, autocast, numpy_names)
+        if autocast is None and not numpy_names:
+            target = function
+    _publish(name, target, namespace, method and not namespace, function_, alias)
+    return target
 
 
 def _with_out(name, function, exact):

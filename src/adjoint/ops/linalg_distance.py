@@ -27,13 +27,13 @@ from .reduction import norm_gradient
 
 _INTERNAL = {"function": False, "method": False}
 
-op("linalg_cross(input, other, *, dim=-1)", kernel="linalg_cross", namespace="linalg", out=True,
+op("linalg_cross(input, other, *, dim=-1)", kernel="linalg_cross", namespace="linalg", out="exact",
    input=lambda g, other, dim: linalg_cross(conj(other), g, dim=dim),
    other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim),
    doc="The cross product of vectors of three elements along a dimension.")  # fmt: skip
 
 
-@composite(out=True)
+@composite(out="exact")
 def cross(input, other, dim=None):
     """The cross product along a dimension, by default the first that has three elements.
 
@@ -63,17 +63,17 @@ def _trace(input):
     return input.diagonal().sum()
 
 
-op("trace(input)", forward=_trace,
+op("trace(input)", forward=_trace, autocast="float32",
    input=lambda g, input_meta: g * eye(*input_meta.shape, dtype=g.dtype),
    doc="The sum of the elements on the diagonal of a matrix.")  # fmt: skip
 
 
 def _renorm(input, p, dim, maxnorm):
-    if isinstance(p, complex) or p <= 0:
+    if isinstance(p, complex) or not p > 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if isinstance(maxnorm, complex):
         raise RuntimeError("renorm: maxnorm must be real-valued")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
@@ -106,7 +106,7 @@ def _renorm_gradient(g, input, p, dim, maxnorm):
     return g * scales + norm_gradient(slope, input, norms, p, others)
 
 
-op("renorm(input, p, dim, maxnorm)", forward=_renorm, inplace=True, out=True,
+op("renorm(input, p, dim, maxnorm)", forward=_renorm, inplace=True, out="exact",
    input=lambda g, input, p, dim, maxnorm: _renorm_gradient(g, input, p, dim, maxnorm),
    doc="The slices along a dimension, those with a p-norm above maxnorm scaled down to it.")  # fmt: skip
 
@@ -152,7 +152,7 @@ def _euclidean_gradient(g, x1, x2, out):
     return x1 * ratio.sum(-1, keepdim=True) - ratio @ x2
 
 
-@composite(method=False)
+@composite(method=False, autocast="float32")
 def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     """The p-norm distances of each row of x1 to each row of x2.
 
@@ -168,7 +168,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     for label, tensor in (("X1", x1), ("X2", x2)):
         if not tensor.is_floating_point():
             raise RuntimeError(f"cdist only supports floating-point dtypes, {label} got: {tensor.dtype}")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode not in _MODES:
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
@@ -200,7 +200,7 @@ def pdist(input, p=2.0):
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if not input.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     return _pdist(input, float(p))
 

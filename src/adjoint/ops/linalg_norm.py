@@ -57,7 +57,7 @@ def _by_singular_values(A, ord, first, second, keepdim):
     return result
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact")
 def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """A norm of matrices: "fro", "nuc", inf, -inf, 1, -1, 2 or -2.
 
@@ -85,7 +85,7 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None)
     return _greatest(sums, chosen, keepdim) if ord > 0 else amin(sums, chosen, keepdim)
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact")
 def linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
     """A norm of vectors (one dimension) or matrices (two): see linalg.vector_norm() and linalg.matrix_norm().
 
@@ -108,7 +108,7 @@ def linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
     return vector_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out=True, autocast="float32")
 def linalg_cond(A, p=None):
     """The condition number: the norm of a matrix times that of its inverse; by singular values for p=None, 2 and -2.
 

@@ -3,6 +3,7 @@
 from itertools import pairwise
 from math import prod
 
+from .checks import integer
 from .language import (
     bfloat16,
     cat,
@@ -27,6 +28,7 @@ _LINALG = {"namespace": "linalg"}
 
 def _matrix_power(A, n):
     name = "linalg.matrix_power"
+    n = integer("linalg_matrix_power", "n", n)
     if A.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if A.shape[-1] != A.shape[-2]:
@@ -50,7 +52,7 @@ def _matrix_power(A, n):
     return result
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact")
 def linalg_matrix_power(A, n):
     """The n-th power of a square matrix; of its inverse for negative n.
 
@@ -62,7 +64,7 @@ def linalg_matrix_power(A, n):
     return _matrix_power(A, n)
 
 
-@composite(out=True)
+@composite(out="exact")
 def matrix_power(input, n):
     """The n-th power of a square matrix; see linalg.matrix_power()."""
     return _matrix_power(input, n)
@@ -97,7 +99,7 @@ def _chain_product(matrices):
     return product(0, len(matrices) - 1)
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact")
 def linalg_multi_dot(tensors):
     """The product of two or more matrices, in the order that needs the fewest multiplications.
 
@@ -150,7 +152,7 @@ def chain_matmul(*matrices, out=None):
 # ---- Vectors
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact", autocast="lower")
 def linalg_vecdot(x, y, *, dim=-1):
     """The sum of conj(x) y over a dimension.
 
@@ -198,7 +200,7 @@ def linalg_vander(x, N=None):
 # ---- Tensors as matrices
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out=True, autocast="float32")
 def linalg_tensorinv(A, ind=2):
     """The inverse of a tensor as a matrix from its last dimensions to its first `ind`."""
     if ind <= 0:
@@ -212,7 +214,7 @@ def linalg_tensorinv(A, ind=2):
     return linalg_inv(A.reshape(prod(columns), prod(rows))).reshape(*columns, *rows)
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out=True, autocast="float32")
 def linalg_tensorsolve(A, B, dims=None):
     """The X with tensordot(A, X, X.ndim) = B."""
     if dims is not None:

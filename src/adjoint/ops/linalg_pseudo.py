@@ -1,5 +1,6 @@
 """Rank, pseudoinverse, least squares, and approximations of low rank. In the formulas ^H is the conjugate transpose."""
 
+from .checks import boolean
 from .declaration import return_type
 from .language import (
     Tensor,
@@ -60,7 +61,7 @@ def _cut(largest, atol, rtol):
     return maximum(relative, relative.new_tensor(atol) if not isinstance(atol, Tensor) else atol.to(relative.dtype))
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out=True, autocast="float32")
 def linalg_matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
     """The number of singular values greater than max(atol, rtol * the greatest).
 
@@ -68,6 +69,7 @@ def linalg_matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
     >>> torch.linalg.matrix_rank(torch.ones(3, 2))
     tensor(1)
     """
+    boolean("linalg_matrix_rank", hermitian=hermitian)
     if A.ndim < 2:
         raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     _check_type(A)
@@ -116,6 +118,7 @@ def linalg_pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     tensor([[0.5000, 0.0000],
             [0.0000, 0.0000]])
     """
+    boolean("linalg_pinv", hermitian=hermitian)
     if A.ndim < 2 or A.dtype not in _EPSILON:
         raise RuntimeError(
             f"linalg.pinv({A.dtype}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
@@ -126,7 +129,7 @@ def linalg_pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     return _linalg_pinv(A, atol, rtol, hermitian)
 
 
-@composite
+@composite(autocast="float32")
 def pinverse(input, rcond=1e-15):
     """The pseudoinverse; see linalg.pinv()."""
     return linalg_pinv(input, rcond)
@@ -159,7 +162,7 @@ op("_linalg_lstsq(tensors, rcond, driver)", kernel="linalg_lstsq", node="LinalgL
        _lstsq_gradients(g_solution, g_residuals, tensors, solution, residuals))  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out=True, autocast="float32")
 def linalg_lstsq(A, B, rcond=None, *, driver=None):
     """The X with the least |A X - B|, the residuals, the rank and the singular values, as far as the driver finds them.
 

@@ -62,7 +62,7 @@ op("_linalg_solve_ex(tensors, left, check_errors)", kernel="linalg_solve_ex", no
        _solve_gradients(g_result, tensors, result, LU, pivots, left))  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact", autocast="float32")
 def linalg_solve(A, B, *, left=True):
     """The solution X of A X = B, or of X A = B.
 
@@ -73,19 +73,20 @@ def linalg_solve(A, B, *, left=True):
     return _linalg_solve_ex((A, B), left, True)[0]
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact")
 def linalg_solve_ex(A, B, *, left=True, check_errors=False):
     """The solution of A X = B and LAPACK's info, which is not 0 for a singular matrix."""
     result, _, _, info = _linalg_solve_ex((A, B), left, check_errors)
     return return_type("linalg_solve_ex", ("result", "info"))((result, info))
 
 
-op("linalg_inv_ex(A, *, check_errors=False)", kernel="linalg_inv_ex", outputs=("inverse", "info"), out=True, **_LINALG,
+op("linalg_inv_ex(A, *, check_errors=False)", kernel="linalg_inv_ex", autocast="float32",
+   outputs=("inverse", "info"), out="exact", **_LINALG,
    A=lambda g_inverse, inverse: -(inverse.mH @ (g_inverse @ inverse.mH)),
    doc="The inverse, and LAPACK's info, which is not 0 for a singular matrix.")  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact")
 def linalg_inv(A):
     """The inverse of a square matrix.
 
@@ -97,7 +98,7 @@ def linalg_inv(A):
     return linalg_inv_ex(A, check_errors=True)[0]
 
 
-@composite(out=True)
+@composite(out="exact", autocast="float32")
 def inverse(input):
     """The inverse of a square matrix; see linalg.inv()."""
     return linalg_inv_ex(input, check_errors=True)[0]
@@ -122,13 +123,13 @@ op("_linalg_lu_solve(LU, pivots, B, left=True, adjoint=False)", kernel="linalg_l
    B=lambda g, LU, pivots, left, adjoint: linalg_lu_solve(LU, pivots, g, left=left, adjoint=not adjoint))  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact")
 def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     """The solution of A X = B, with A given by linalg.lu_factor()."""
     return _linalg_lu_solve(LU, pivots, B, left, adjoint)
 
 
-@composite(out=True)
+@composite(out="exact", autocast="float32")
 def lu_solve(b, LU_data, LU_pivots):
     """The solution of A X = b, with A given by linalg.lu_factor()."""
     return _linalg_lu_solve(LU_data, LU_pivots, b, True, False)
@@ -150,13 +151,13 @@ op("_linalg_solve_triangular(tensors, upper, left, unitriangular)", kernel="lina
        _triangular_gradients(g, tensors, out, upper, left, unitriangular))  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact")
 def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
     """The solution of A X = B for a triangular matrix, of which only that triangle is read."""
     return _linalg_solve_triangular((A, B), upper, left, unitriangular)
 
 
-@composite(out=True)
+@composite(out="exact", autocast="float32")
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     """The solution of A X = b for a triangular matrix, and a copy of A; linalg.solve_triangular() is the newer form."""
     for name, tensor in (("b", b), ("A", A)):
@@ -187,7 +188,7 @@ def _cholesky_factor_gradient(gB, L, out, upper):
     return L @ gK if upper else gK @ L
 
 
-op("cholesky_solve(B, L, upper=False)", kernel="cholesky_solve", out=True,
+op("cholesky_solve(B, L, upper=False)", kernel="cholesky_solve", autocast="float32", out=True,
    B=lambda g, L, upper: cholesky_solve(g, L, upper),
    L=lambda g, L, out, upper: _cholesky_factor_gradient(cholesky_solve(g, L, upper), L, out, upper),
    doc="The solution of A X = B, with A given by its Cholesky factor.")  # fmt: skip
@@ -199,7 +200,7 @@ def _cholesky_inverse_gradient(g, input, out, upper):
     return input @ middle if upper else middle @ input
 
 
-op("cholesky_inverse(input, upper=False)", kernel="cholesky_inverse", out=True,
+op("cholesky_inverse(input, upper=False)", kernel="cholesky_inverse", autocast="float32", out=True,
    input=lambda g, input, out, upper: _cholesky_inverse_gradient(g, input, out, upper),
    doc="The inverse of a matrix given by its Cholesky factor.")  # fmt: skip
 
@@ -229,7 +230,7 @@ op("_linalg_det(A)", kernel="linalg_det", outputs=("result", "LU", "pivots"), no
    A=lambda g_result, A, result, LU, pivots: _det_gradient(g_result, A, result, LU, pivots))  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact")
 def linalg_det(A):
     """The determinant.
 
@@ -259,7 +260,7 @@ op("_linalg_slogdet(A)", kernel="linalg_slogdet", outputs=("sign", "logabsdet", 
        _slogdet_gradient(g_sign, g_logabsdet, A, sign, LU, pivots))  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact")
 def linalg_slogdet(A):
     """The sign of the determinant and the logarithm of its absolute value.
 
@@ -271,7 +272,7 @@ def linalg_slogdet(A):
     return return_type("linalg_slogdet", ("sign", "logabsdet"))(_linalg_slogdet(A)[:2])
 
 
-@composite(out=True)
+@composite(out="exact")
 def slogdet(input):
     """The sign of the determinant and the logarithm of its absolute value; see linalg.slogdet()."""
     return return_type("slogdet", ("sign", "logabsdet"))(_linalg_slogdet(input)[:2])

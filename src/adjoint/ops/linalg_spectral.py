@@ -86,7 +86,7 @@ op("_linalg_svd(A, full_matrices, compute_uv)", kernel="linalg_svd", outputs=("U
    A=lambda g_U, g_S, g_Vh, U, S, Vh, A_meta: _svd_gradient(g_U, g_S, g_Vh, U, S, Vh, A_meta.shape))  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact", autocast="float32")
 def linalg_svd(A, full_matrices=True, *, driver=None):
     """The singular value decomposition A = U diag(S) Vh.
 
@@ -98,7 +98,7 @@ def linalg_svd(A, full_matrices=True, *, driver=None):
     return return_type("linalg_svd", ("U", "S", "Vh"))(_linalg_svd(A, full_matrices, True))
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact", autocast="float32")
 def linalg_svdvals(A, *, driver=None):
     """The singular values, in descending order."""
     _check_driver("linalg.svd", driver)
@@ -112,7 +112,7 @@ def _check_driver(name, driver):
         )
 
 
-@composite(out=True)
+@composite(out="exact", autocast="float32")
 def svd(input, some=True, compute_uv=True):
     """The singular value decomposition as U, S and V; linalg.svd() is the newer form."""
     if input.ndim < 2:
@@ -150,7 +150,7 @@ op("_linalg_eigh(A, UPLO, compute_v)", kernel="linalg_eigh", outputs=("eigenvalu
        _eigh_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact", autocast="float32")
 def linalg_eigh(A, UPLO="L"):
     """The eigenvalues, ascending, and eigenvectors of a Hermitian matrix, of which one triangle is read.
 
@@ -161,7 +161,7 @@ def linalg_eigh(A, UPLO="L"):
     return return_type("linalg_eigh", ("eigenvalues", "eigenvectors"))(_linalg_eigh(A, UPLO, True))
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out="exact", autocast="float32")
 def linalg_eigvalsh(A, UPLO="L"):
     """The eigenvalues of a Hermitian matrix, ascending."""
     return _linalg_eigh(A, UPLO, _recorded(A))[0]
@@ -186,7 +186,7 @@ op("_linalg_eig(A, compute_v)", kernel="linalg_eig", outputs=("eigenvalues", "ei
        _eig_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out=True, autocast="float32")
 def linalg_eig(A):
     """The eigenvalues and eigenvectors of a square matrix, always complex.
 
@@ -197,7 +197,7 @@ def linalg_eig(A):
     return return_type("linalg_eig", ("eigenvalues", "eigenvectors"))(_linalg_eig(A, True))
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out=True, autocast="float32")
 def linalg_eigvals(A):
     """The eigenvalues of a square matrix, always complex."""
     return _linalg_eig(A, _recorded(A))[0]

@@ -3,6 +3,8 @@
 import warnings
 
 from .. import _C
+from .checks import boolean
+from .comparison import legacy_name
 from .language import (
     _binary_cross_entropy,
     _huber_loss,
@@ -15,6 +17,7 @@ from .language import (
     _smooth_l1_loss,
     abs,
     binary_elements,
+    bounded_slope,
     composite,
     elementwise,
     exp,
@@ -42,6 +45,10 @@ _LOSS = {"namespace": "nn.functional"}
 # ---- Losses by element
 
 
+def _bounded(difference, bound):
+    return where(abs(difference) < bound, difference / bound, sign(difference))
+
+
 # fmt: off
 elementwise("mse_elements(input, target)", lambda input, target: (input - target) * (input - target),
             **_ELEMENTS,
@@ -57,6 +64,13 @@ elementwise("smooth_l1_elements(input, target, beta=1.0)",
                 abs(input - target) - 0.5 * beta),
             **_ELEMENTS,
             input=None, target=None)
+# The difference within the bound, its sign beyond: the slope of both losses, in units of the bound.
+elementwise("bounded_slope(scale, input, target, bound=1.0)",
+            lambda scale, input, target, bound: scale * _bounded(input - target, bound),
+            **_ELEMENTS,
+            scale=lambda g, input, target, bound: g * _bounded(input - target, bound),
+            input=lambda g, scale, input, target, bound: where(abs(input - target) < bound, g * scale / bound, 0),
+            target=lambda g, scale, input, target, bound: where(abs(input - target) < bound, -g * scale / bound, 0))
 elementwise("huber_elements(input, target, delta=1.0)",
             lambda input, target, delta: where(
                 abs(input - target) <= delta, 0.5 * (input - target) * (input - target),
@@ -101,12 +115,15 @@ def _mse_forward(input, target, reduction):
 
 op("_mse_loss(input, target, reduction)", forward=_mse_forward, node="MseLossBackward0", **_INTERNAL,
    input=lambda g, input, target, reduction: _mse_gradient(g, input, target, reduction),
-   target=lambda g, input, target, reduction: -_mse_gradient(g, input, target, reduction))  # fmt: skip
+   target=lambda g, input, target, reduction: _mse_gradient(-g, input, target, reduction))  # fmt: skip
+
+
+def _count(input, target):
+    return (input + target if input.shape != target.shape else input).numel()
 
 
 def _mse_gradient(g, input, target, reduction):
-    count = (input + target if input.shape != target.shape else input).numel()
-    return mse_slope(g / count if reduction == "mean" else g, input, target)
+    return mse_slope(g / _count(input, target) if reduction == "mean" else g, input, target)
 
 
 def _smooth_l1_forward(input, target, reduction, beta):
@@ -117,20 +134,18 @@ def _huber_forward(input, target, reduction, delta):
     return _reduced(huber_elements(input, target, delta), reduction)
 
 
-def _bounded(g, difference, reduction, bound):
-    """The slope of both losses: the difference within the bound, its sign beyond; in units of the bound."""
-    slope = where(difference.abs() < bound, difference / bound, sign(difference))
-    return _shared(g, difference, reduction) * slope
+def _bounded_gradient(g, input, target, reduction, bound):
+    return bounded_slope(g / _count(input, target) if reduction == "mean" else g, input, target, bound)
 
 
 op("_smooth_l1_loss(input, target, reduction, beta)", forward=_smooth_l1_forward, node="SmoothL1LossBackward0",
    **_INTERNAL,
-   input=lambda g, input, target, reduction, beta: _bounded(g, input - target, reduction, beta),
-   target=lambda g, input, target, reduction, beta: -_bounded(g, input - target, reduction, beta))  # fmt: skip
+   input=lambda g, input, target, reduction, beta: _bounded_gradient(g, input, target, reduction, beta),
+   target=lambda g, input, target, reduction, beta: _bounded_gradient(-g, input, target, reduction, beta))  # fmt: skip
 op("_huber_loss(input, target, reduction, delta)", forward=_huber_forward, node="HuberLossBackward0", **_INTERNAL,
-   input=lambda g, input, target, reduction, delta: delta * _bounded(g, input - target, reduction, delta),
+   input=lambda g, input, target, reduction, delta: _bounded_gradient(delta * g, input, target, reduction, delta),
    target=lambda g, input, target, reduction, delta:
-       -delta * _bounded(g, input - target, reduction, delta))  # fmt: skip
+       _bounded_gradient(-delta * g, input, target, reduction, delta))  # fmt: skip
 
 
 def _binary_forward(input, target, weight, reduction):
@@ -146,7 +161,7 @@ op("_binary_cross_entropy(input, target, weight, reduction)", forward=_binary_fo
    input=lambda g, input, target, weight, reduction: _times(
        _shared(g, input, reduction) * (input - target) / ((1 - input) * input).clamp_min(1e-12), weight),
    target=lambda g, input, weight, reduction: _times(
-       _shared(g, input, reduction) * (log1p(-input).clamp_min(-100) - log(input).clamp_min(-100)),
+       _shared(g, input, reduction) * (log1p(-input) - log(input)),
        weight))  # fmt: skip
 
 
@@ -176,27 +191,41 @@ op("_logit_cross_entropy(input, target, weight, pos_weight, reduction)", forward
        _shared(g, input, reduction) * _logit_target_slope(input, pos_weight), weight))  # fmt: skip
 
 
-def _reduction(size_average, reduce, reduction):
-    """The reduction meant by the two arguments of old."""
-    if size_average is None and reduce is None:
-        return reduction
-    meant = "none" if reduce is False else "sum" if size_average is False else "mean"
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
-        UserWarning,
-        stacklevel=3,
-    )
+def legacy_reduction(size_average, reduce, emit_warning=True, stacklevel=3):
+    """The reduction that the two arguments of old mean."""
+    mean, whole = size_average is None or size_average, reduce is None or reduce
+    meant = "none" if not whole else "mean" if mean else "sum"
+    if emit_warning:
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{meant}' instead.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
     return meant
 
 
+def _reduction(size_average, reduce, reduction):
+    """The reduction, which the two arguments of old overrule."""
+    if size_average is None and reduce is None:
+        return reduction
+    return legacy_reduction(size_average, reduce, stacklevel=4)
+
+
 def _warn_of_sizes(input, target):
-    if input.shape != target.shape:
+    if input.size() != target.size():
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
             "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             UserWarning,
             stacklevel=3,
         )
+
+
+def _in_type_of(input, loss):
+    """The loss in the input's type, as torch writes it."""
+    if not _C.can_cast(loss.dtype, input.dtype):
+        raise RuntimeError(f"result type {loss.dtype} can't be cast to the desired output type {input.dtype}")
+    return loss.to(input.dtype)
 
 
 def _weighted(elements, weight, reduction):
@@ -207,7 +236,7 @@ def _weighted(elements, weight, reduction):
     return elements.sum() / weight.sum() if reduction == "mean" else _reduced(elements, reduction)
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The mean of the squared differences.
 
@@ -222,7 +251,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     return _mse_loss(input, target, reduction)
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The mean of the absolute differences.
 
@@ -237,7 +266,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     return _reduced((input - target).abs(), reduction)
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """Squared differences below `beta`, absolute ones above.
 
@@ -247,14 +276,14 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     """
     _warn_of_sizes(input, target)
     reduction = _reduction(size_average, reduce, reduction)
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return _reduced((input - target).abs(), reduction)
     return _smooth_l1_loss(input, target, reduction, beta)
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Half the squared differences up to `delta`, and a straight line beyond.
 
@@ -263,16 +292,16 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     tensor([0.5000, 2.5000])
     """
     _warn_of_sizes(input, target)
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
-        return _huber_loss(input, target, reduction, delta)
+        return _in_type_of(input, _huber_loss(input, target, reduction, delta))
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
     return _reduced(_huber_loss(input, target, "none", delta) * weight, reduction)
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """-(t log(x) + (1 - t) log(1 - x)) of probabilities x.
 
@@ -286,12 +315,16 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
+    if target.dtype != input.dtype:
+        raise RuntimeError(
+            f"Found dtype {legacy_name(target)} but expected {legacy_name(input)}; convert the target with .to(dtype)"
+        )
     if weight is not None:
         weight = weight.expand(input.shape)
     return _binary_cross_entropy(input, target, weight, reduction)
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
@@ -302,12 +335,16 @@ def binary_cross_entropy_with_logits(
     tensor(0.6931)
     """
     reduction = _reduction(size_average, reduce, reduction)
+    if pos_weight is not None and pos_weight.dtype is _C.bool:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. Convert pos_weight with .float()"
+        )
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     return _logit_cross_entropy(input, target, weight, pos_weight, reduction)
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """The Kullback-Leibler divergence of log-probabilities `input` from probabilities `target`.
 
@@ -325,6 +362,10 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
             UserWarning,
             stacklevel=2,
         )
+    boolean("kl_div", log_target=log_target)
+    if not (input.is_floating_point() and target.is_floating_point()):
+        kind = "Complex" if input.is_complex() or target.is_complex() else "Integral"
+        raise RuntimeError(f"kl_div: {kind} inputs not supported. Convert them to a floating point type")
     elements = target.exp() * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
         return elements.sum() / input.shape[0] if input.ndim else elements.sum()
@@ -355,7 +396,9 @@ def _check_classes(input, target, weight):
             f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
         )
     if target.dtype not in (_C.int64, _C.uint8):
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype}; convert the target with .long()")
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {legacy_name(target)}; convert the target with .long()"
+        )
     if input.ndim == 2 and target.ndim > 1:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if input.ndim > 2 and (target.ndim != input.ndim - 1 or target.shape[1:] != input.shape[2:]):
@@ -368,6 +411,10 @@ def _check_classes(input, target, weight):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
             f"shape: {list(weight.shape)}"
+        )
+    if weight is not None and weight.dtype != input.dtype:
+        raise RuntimeError(
+            f"expected scalar type {input.dtype} but found {weight.dtype}; convert the weight with .to(dtype)"
         )
 
 
@@ -382,7 +429,7 @@ def _class_loss(input, target, weight, ignore_index, reduction):
     return (_nll_loss if input.ndim == 2 else _nll_loss_2d)(input, target, weight, ignore_index, reduction)[0]
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """The mean of the negated log-probabilities of the targets.
 
@@ -393,7 +440,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     return _class_loss(input, target, weight, ignore_index, _reduction(size_average, reduce, reduction))
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def cross_entropy(
     input,
     target,
@@ -411,14 +458,14 @@ def cross_entropy(
     tensor(1.3863)
     """
     reduction = _reduction(size_average, reduce, reduction)
-    if not 0.0 <= label_smoothing <= 1.0:
+    if label_smoothing > 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = 0 if input.ndim == 1 else 1
     if target.is_floating_point() and target.shape == input.shape:
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim)
     scores = _log_softmax(input, dim)
     loss = _class_loss(scores, target, weight, ignore_index, reduction)
-    if label_smoothing == 0:
+    if not label_smoothing > 0:
         return loss
     smooth = _smooth_loss(scores, target, weight, ignore_index, reduction, dim)
     return (1 - label_smoothing) * loss + label_smoothing / input.shape[dim] * smooth
@@ -443,7 +490,7 @@ def _smooth_loss(scores, target, weight, ignore_index, reduction, dim):
 def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):
     classes = input.shape[dim]
     if label_smoothing > 0:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = target * (1 - label_smoothing) + label_smoothing / max(classes, 1)
     losses = _log_softmax(input, dim) * target
     if weight is not None:
         losses = losses * _by_class(weight, input, dim)

@@ -3,6 +3,7 @@
 import math
 
 from .. import _C
+from .checks import boolean, tensor
 from .language import composite, cross_entropy, linear, log, where
 from .loss import _reduced, _reduction, binary_cross_entropy_with_logits, kl_div
 from .loss_margin import _NAMES
@@ -11,7 +12,7 @@ from .normalization import torch_level
 _LOSS = {"namespace": "nn.functional"}
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def poisson_nll_loss(
     input,
     target,
@@ -31,10 +32,12 @@ def poisson_nll_loss(
     reduction = _reduction(size_average, reduce, reduction)
     if reduction not in _NAMES:
         raise ValueError(f"{reduction} is not a valid value for reduction")
+    boolean("poisson_nll_loss", log_input=log_input, full=full)
+    tensor("poisson_nll_loss", input=input, target=target)
     losses = input.exp() - target * input if log_input else input - target * log(input + eps)
     if full:
         stirling = target * log(target) - target + 0.5 * log(2 * math.pi * target)
-        losses = losses + where(target <= 1, 0, stirling)
+        losses = (losses + where(target <= 1, 0, stirling)).to(losses.dtype)
     return _reduced(losses, reduction)
 
 
@@ -87,6 +90,8 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     var = _variance(input, var)
     if reduction not in _NAMES:
         raise ValueError(f"{reduction} is not valid")
+    if not var.is_floating_point() and isinstance(eps, float):
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {var.dtype}; use a float var")
     # Gradients are those of the variance, however small.
     var = var + (var.detach().clamp_min(eps) - var.detach())
     losses = 0.5 * (log(var) + (input - target).square() / var)

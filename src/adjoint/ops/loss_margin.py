@@ -1,6 +1,8 @@
 """Losses by margins: of scores, of pairs and triplets of vectors, and of labels."""
 
 from .. import _C
+from .checks import boolean, tensor
+from .comparison import legacy_name
 from .language import (
     _multilabel_margin_backward,
     _multilabel_margin_loss,
@@ -19,7 +21,7 @@ from .language import (
     sqrt,
     where,
 )
-from .loss import _reduced, _reduction, _shared
+from .loss import _in_type_of, _reduced, _reduction, _shared
 from .normalization import torch_level
 
 _INTERNAL = {"function": False, "method": False}
@@ -29,7 +31,8 @@ _NAMES = ("none", "mean", "sum")
 
 def by_number(function, *names):
     """Publishes a loss also as torch.<name>, where the arguments `names` and a number for the reduction follow."""
-    count = function.__code__.co_varnames[: function.__code__.co_argcount].index(names[0])
+    code = getattr(function, "__wrapped__", function).__code__
+    count = code.co_varnames[: code.co_argcount].index(names[0])
 
     def loss(*args, reduction=0, **kwargs):
         if len(args) > count + len(names):
@@ -52,9 +55,15 @@ elementwise("soft_margin_elements(input, target)",
 
 
 def _soft_margin_forward(input, target, reduction):
-    # Torch's half types overflow in the exponential, step by step.
-    half = input.dtype in (_C.float16, _C.bfloat16)
-    return _reduced(log1p(exp(-target * input)) if half else soft_margin_elements(input, target), reduction)
+    # Torch's half types overflow in the exponential, step by step; the kernel is for real numbers.
+    plain = input.dtype in (_C.float16, _C.bfloat16) or input.is_complex() or target.is_complex()
+    elements = log1p(exp(-target * input)) if plain else soft_margin_elements(input, target)
+    if elements.shape != input.shape:
+        raise RuntimeError(
+            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(elements.shape)}; "
+            "give a target of the input's size"
+        )
+    return _reduced(elements, reduction)
 
 
 op("_soft_margin_loss(input, target, reduction)", forward=_soft_margin_forward, node="SoftMarginLossBackward0",
@@ -64,7 +73,7 @@ op("_soft_margin_loss(input, target, reduction)", forward=_soft_margin_forward, 
        -_shared(g, input, reduction) * target * sigmoid(-target * input))  # fmt: skip
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean", *, out=None):
     """log(1 + exp(-t x)) for signs t.
 
@@ -72,10 +81,12 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     >>> torch.nn.functional.soft_margin_loss(torch.tensor([0.0]), torch.tensor([1.0]))
     tensor(0.6931)
     """
-    return _soft_margin_loss(input, target, _reduction(size_average, reduce, reduction), out=out)
+    tensor("soft_margin_loss", input=input, target=target)
+    loss = _soft_margin_loss(input, target, _reduction(size_average, reduce, reduction), out=out)
+    return loss if out is not None else _in_type_of(input, loss)
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """x where the target is 1, max(0, margin - x) where it is -1.
 
@@ -85,11 +96,12 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     """
     reduction = _reduction(size_average, reduce, reduction)
     near = where(target == -1, 0, input)
-    far = where(target == 1, 0, (margin - input).clamp_min(0))
+    # The margin takes the input's type, as in torch.
+    far = where(target == 1, 0, (input.new_empty(()).fill_(margin) - input).clamp_min(0))
     return _reduced(near + far, reduction)
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, margin - t (x1 - x2)): t = 1 where the first should rank higher, -1 where the second should.
 
@@ -103,7 +115,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return _reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return _reduced((-target * (input1 - input2) + float(margin)).clamp_min(0), reduction)
 
 
 # ---- Classes and labels
@@ -118,10 +130,12 @@ def _check_vectors(input):
 
 def _check_long(target):
     if target.dtype != _C.int64:
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype}; convert the target with .long()")
+        raise RuntimeError(
+            f"expected scalar type Long but found {legacy_name(target)}; convert the target with .long()"
+        )
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The mean over the other classes of max(0, margin - x[target] + x[class]) to the power of p.
 
@@ -146,10 +160,16 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     _check_long(target)
+    if weight is not None and weight.dtype != input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype} but found {weight.dtype}; convert the weight")
+    if count and not input.is_floating_point():
+        raise NotImplementedError(
+            f"\"multi_margin_loss\" not implemented for '{input.dtype}'; convert it with .float()"
+        )
     places = target.reshape(-1, 1)
     if count and not bool(((places >= 0) & (places < classes)).all()):
         raise RuntimeError("target out of range")
-    distance = (margin - gather(rows, 1, places) + rows).relu().scatter(1, places, 0)
+    distance = (float(margin) - gather(rows, 1, places) + rows).relu().scatter(1, places, 0)
     if p == 2:
         distance = distance * distance
     losses = distance.sum(1) / classes
@@ -165,7 +185,7 @@ op("_multilabel_margin_backward(grad, input, target, is_target)", kernel="multil
    gradient=False, **_INTERNAL)  # fmt: skip
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """The mean of max(0, 1 - x[label] + x[other]) over the labels before the first -1 and all other classes.
 
@@ -176,7 +196,8 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     """
     reduction = _reduction(size_average, reduce, reduction)
     _check_vectors(input)
-    if target.shape != input.shape:
+    vectors = input.ndim < 2 and target.ndim < 2 and input.numel() == target.numel()
+    if target.shape != input.shape and not vectors:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     _check_long(target)
     width = input.shape[-1] if input.ndim else 1
@@ -198,7 +219,8 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         losses = losses * weight
-    losses = losses.sum(-1) / (input.shape[-1] if input.ndim else 1)
+    # The classes are the last dimension of the input, also where the target has more dimensions.
+    losses = losses.sum(input.ndim - 1) / input.size(-1)
     if reduction not in _NAMES:
         raise ValueError(f"{reduction} is not valid")
     return _reduced(losses, reduction)
@@ -207,7 +229,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 # ---- Pairs and triplets of vectors
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos of vectors that belong together (target 1), max(0, cos - margin) of those that do not (-1).
 
@@ -250,7 +272,7 @@ def _triplet(near, far, between, margin, swap, reduction):
     return _reduced((near - far + margin).clamp_min(0), reduction)
 
 
-@composite(**_LOSS)
+@composite(**_LOSS, autocast="float32")
 def triplet_margin_loss(
     anchor,
     positive,
@@ -272,6 +294,7 @@ def triplet_margin_loss(
     """
     reduction = _reduction(size_average, reduce, reduction)
     _check_triplet(anchor, positive, negative, margin)
+    boolean("triplet_margin_loss", swap=swap)
 
     def between():
         return pairwise_distance(positive, negative, p, eps)

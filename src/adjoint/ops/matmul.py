@@ -3,12 +3,14 @@
 from math import prod
 
 from .. import _C
+from . import checks
 from .language import (
     Tensor,
     _folded_back,
     _matmul_out,
     _squeezed_row,
     _unsafe_view,
+    addcmul,
     addmm,
     bmm,
     bmm_nt,
@@ -33,40 +35,40 @@ _INTERNAL = {"function": False, "method": False}
 
 # ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views.
 
-op("mm(input, mat2)", kernel="mm", out=True,
+op("mm(input, mat2)", kernel="mm", autocast="lower", out="exact",
    input=lambda g, mat2: mm_nt(g, mat2),
    mat2=lambda g, input: mm_tn(input, g),
    doc="The product of two matrices.")  # fmt: skip
-op("mm_nt(input, mat2)", kernel="mm_nt", node="MmBackward0", **_INTERNAL,
+op("mm_nt(input, mat2)", kernel="mm_nt", autocast="lower", node="MmBackward0", **_INTERNAL,
    input=lambda g, mat2: mm(g, mat2),
    mat2=lambda g, input: mm_tn(g, input))  # fmt: skip
-op("mm_tn(input, mat2)", kernel="mm_tn", node="MmBackward0", **_INTERNAL,
+op("mm_tn(input, mat2)", kernel="mm_tn", autocast="lower", node="MmBackward0", **_INTERNAL,
    input=lambda g, mat2: mm_nt(mat2, g),
    mat2=lambda g, input: mm(input, g))  # fmt: skip
 
-op("bmm(input, mat2)", kernel="bmm", out=True,
+op("bmm(input, mat2)", kernel="bmm", autocast="lower", out="exact",
    input=lambda g, mat2: bmm_nt(g, mat2),
    mat2=lambda g, input: bmm_tn(input, g),
    doc="The products of two batches of matrices.")  # fmt: skip
-op("bmm_nt(input, mat2)", kernel="bmm_nt", node="BmmBackward0", **_INTERNAL,
+op("bmm_nt(input, mat2)", kernel="bmm_nt", autocast="lower", node="BmmBackward0", **_INTERNAL,
    input=lambda g, mat2: bmm(g, mat2),
    mat2=lambda g, input: bmm_tn(g, input))  # fmt: skip
-op("bmm_tn(input, mat2)", kernel="bmm_tn", node="BmmBackward0", **_INTERNAL,
+op("bmm_tn(input, mat2)", kernel="bmm_tn", autocast="lower", node="BmmBackward0", **_INTERNAL,
    input=lambda g, mat2: bmm_nt(mat2, g),
    mat2=lambda g, input: bmm(input, g))  # fmt: skip
 
-op("mv(input, vec)", kernel="mv", out=True,
+op("mv(input, vec)", kernel="mv", out="exact",
    input=lambda g, vec: g.unsqueeze(1) * conj(vec),
    vec=lambda g, input: mv_t(input, g),
    doc="The product of a matrix and a vector.")  # fmt: skip
 op("mv_t(input, vec)", kernel="mv_t", node="MvBackward0", **_INTERNAL,
    input=lambda g, vec: vec.unsqueeze(1) * conj(g),
    vec=lambda g, input: mv(input, g))  # fmt: skip
-op("dot(input, tensor)", kernel="dot", out=True,
+op("dot(input, tensor)", kernel="dot", out="exact",
    input=lambda g, tensor: g * conj(tensor),
    tensor=lambda g, input: g * conj(input),
    doc="The sum of the products of two vectors' elements.")  # fmt: skip
-op("vdot(input, other)", kernel="vdot", out=True,
+op("vdot(input, other)", kernel="vdot", out="exact",
    input=lambda g, other: conj(g) * other,
    other=lambda g, input: g * input,
    doc="The dot product with the first vector conjugated.")  # fmt: skip
@@ -87,22 +89,22 @@ def _times(tensor, factor):
     return tensor if factor == 1 else tensor * factor.conjugate()
 
 
-op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", kernel="addmm", inplace=True, out=True,
+op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", kernel="addmm", autocast="lower", inplace=True, out="exact",
    input=lambda g, beta: _times(g, beta),
    mat1=lambda g, mat2, alpha: _times(mm_nt(g, mat2), alpha),
    mat2=lambda g, mat1, alpha: _times(mm_tn(mat1, g), alpha),
    doc="beta * input + alpha * (mat1 @ mat2)")  # fmt: skip
-op("addmv(input, mat, vec, *, beta=1, alpha=1)", kernel="addmv", inplace=True, out=True,
+op("addmv(input, mat, vec, *, beta=1, alpha=1)", kernel="addmv", inplace=True, out="exact",
    input=lambda g, beta: _times(g, beta),
    mat=lambda g, vec, alpha: _times(g.unsqueeze(1) * conj(vec), alpha),
    vec=lambda g, mat, alpha: _times(mv_t(mat, g), alpha),
    doc="beta * input + alpha * (mat @ vec)")  # fmt: skip
-op("baddbmm(input, batch1, batch2, *, beta=1, alpha=1)", kernel="baddbmm", inplace=True, out=True,
+op("baddbmm(input, batch1, batch2, *, beta=1, alpha=1)", kernel="baddbmm", autocast="lower", inplace=True, out="exact",
    input=lambda g, beta: _times(g, beta),
    batch1=lambda g, batch2, alpha: _times(bmm_nt(g, batch2), alpha),
    batch2=lambda g, batch1, alpha: _times(bmm_tn(batch1, g), alpha),
    doc="beta * input + alpha * (batch1 @ batch2)")  # fmt: skip
-op("addbmm(input, batch1, batch2, *, beta=1, alpha=1)", kernel="addbmm", inplace=True, out=True,
+op("addbmm(input, batch1, batch2, *, beta=1, alpha=1)", kernel="addbmm", autocast="lower", inplace=True, out="exact",
    input=lambda g, beta: _times(g, beta),
    batch1=lambda g, batch2, alpha: _times(bmm_nt(_for_each(g, batch2), batch2), alpha),
    batch2=lambda g, batch1, alpha: _times(bmm_tn(batch1, _for_each(g, batch1)), alpha),
@@ -118,6 +120,8 @@ def _addr(input, vec1, vec2, beta, alpha):
         if isinstance(factor, float) and not (input.is_floating_point() or input.is_complex()):
             raise RuntimeError(f"For integral input tensors, argument {label} must not be a floating point number.")
     if input.dtype == vec1.dtype == vec2.dtype and vec1.ndim == vec2.ndim == 1 and input.dtype != bool_type:
+        if beta == 1 and input.shape == (*vec1.shape, *vec2.shape):
+            return addcmul(input, vec1.unsqueeze(1), vec2, value=alpha)
         return addmm(input, vec1.unsqueeze(1), vec2.unsqueeze(0), beta=beta, alpha=alpha)
     product = outer(vec1, vec2)
     if product.dtype == input.dtype == bool_type:
@@ -127,7 +131,7 @@ def _addr(input, vec1, vec2, beta, alpha):
     return product + input.expand(product.shape) * beta if beta != 0 else product
 
 
-op("addr(input, vec1, vec2, *, beta=1, alpha=1)", forward=_addr, inplace=True, out=True,
+op("addr(input, vec1, vec2, *, beta=1, alpha=1)", forward=_addr, autocast="off", inplace=True, out=True,
    input=lambda g, beta: _times(g, beta),
    vec1=lambda g, vec2, alpha: _times(mv(g, conj(vec2)), alpha),
    vec2=lambda g, vec1, alpha: _times(conj(mv_t(g, vec1)), alpha),
@@ -185,10 +189,10 @@ def _multiply(input, other):
     return _batched(input, other)
 
 
-op("_matmul_out(input, other)", forward=_multiply, out=True, **_INTERNAL, input=None, other=None)
+op("_matmul_out(input, other)", forward=_multiply, out="exact", **_INTERNAL, input=None, other=None)
 
 
-@composite
+@composite(autocast="lower")
 def matmul(input, other, *, out=None):
     """The matrix product of two tensors: dot product, matrix times vector, or batches of matrices that broadcast.
 
@@ -221,7 +225,7 @@ def outer(input, vec2):
     return input.unsqueeze(1) * vec2
 
 
-@composite(out=True)
+@composite(out="exact")
 def inner(input, other):
     """The dot products of the rows of one tensor with the rows of another.
 
@@ -229,6 +233,7 @@ def inner(input, other):
     >>> torch.inner(torch.tensor([1, 2]), torch.tensor([3, 4]))
     tensor(11)
     """
+    checks.tensor("inner", input=input, other=other)
     if input.ndim == 0 or other.ndim == 0:
         return input * other
     if input.dtype != other.dtype:
@@ -243,18 +248,18 @@ def inner(input, other):
 
 # ---- Linear layers. One node each, although torch shows the weight's transpose as a second one.
 
-op("linear_plain(input, weight)", kernel="linear_plain", node="MmBackward0", **_INTERNAL,
+op("linear_plain(input, weight)", kernel="linear_plain", autocast="lower", node="MmBackward0", **_INTERNAL,
    input=lambda g, weight: mm_conj(g, weight),
    weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
-op("linear_biased(bias, input, weight)", kernel="linear_biased", node="AddmmBackward0", **_INTERNAL,
+op("linear_biased(bias, input, weight)", kernel="linear_biased", autocast="lower", node="AddmmBackward0", **_INTERNAL,
    bias=lambda g: g,
    input=lambda g, weight: mm_conj(g, weight),
    weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
 # a conj(b) and a^T conj(b), which close the circle of derivatives with a b^T.
-op("mm_conj(input, mat2)", kernel="mm_conj", node="MmBackward0", **_INTERNAL,
+op("mm_conj(input, mat2)", kernel="mm_conj", autocast="lower", node="MmBackward0", **_INTERNAL,
    input=lambda g, mat2: linear_plain(g, mat2),
    mat2=lambda g, input: mm_t_conj(input, g))  # fmt: skip
-op("mm_t_conj(input, mat2)", kernel="mm_t_conj", node="MmBackward0", **_INTERNAL,
+op("mm_t_conj(input, mat2)", kernel="mm_t_conj", autocast="lower", node="MmBackward0", **_INTERNAL,
    input=lambda g, mat2: linear_plain(mat2, g),
    mat2=lambda g, input: mm_conj(input, g))  # fmt: skip
 
@@ -279,7 +284,7 @@ def linear(input, weight, bias=None, *, out=None):
     if weight.ndim == 1:
         if bias is not None:
             raise RuntimeError("mat2 must be a matrix, got 1-D tensor; a vector as weight takes no bias")
-        return _multiply(input, weight)
+        return matmul(input, weight)
     rows = input.reshape(prod(input.shape[:-1]), input.shape[-1])
     size = (*input.shape[:-1], weight.shape[0])
     if bias is None:
@@ -288,7 +293,7 @@ def linear(input, weight, bias=None, *, out=None):
     return _folded_back(linear_biased(bias, rows, weight), size)
 
 
-@composite(namespace="nn.functional")
+@composite(namespace="nn.functional", autocast="off")
 def bilinear(input1, input2, weight, bias=None):
     """x1 @ weight[k] @ x2 for each k, plus bias, over the last dimensions of the two inputs.
 
@@ -337,7 +342,7 @@ def kron(input, other):
 # ---- Contractions
 
 
-@composite(out=True, method=False)
+@composite(out="exact", method=False)
 def tensordot(a, b, dims=2):
     """The sums of products over several dimensions of two tensors: the last and first `dims`, or lists of them.
 
@@ -378,6 +383,8 @@ def tensordot(a, b, dims=2):
     depth = prod(a.shape[d] for d in summed_a)
     left = a.permute(kept_a + summed_a).reshape(prod(size_a), depth)
     right = b.permute(summed_b + kept_b).reshape(depth, prod(size_b))
+    if prod(size_a) == prod(size_b) == 1:  # as in torch, which autocast tells from a product of matrices
+        return dot(left.view(depth), right.view(depth)).view(size_a + size_b)
     return mm(left, right).reshape(size_a + size_b)
 
 

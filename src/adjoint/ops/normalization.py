@@ -1,6 +1,7 @@
 """Normalising over the last dimensions: layer norm with its fused gradients, rms norm; vectors of length one."""
 
 from .. import _C
+from .checks import listed
 from .language import (
     _layer_norm,
     _layer_norm_gradients,
@@ -110,11 +111,29 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     >>> torch.nn.functional.layer_norm(torch.tensor([[1.0, 3.0]]), (2,))
     tensor([[-1.0000,  1.0000]])
     """
-    return _layer_norm(input, _sizes(normalized_shape), weight, bias, eps)[0]
+    check_mixed_types(input, weight, bias)
+    return _layer_norm(input, _sizes("layer_norm", normalized_shape), weight, bias, eps)[0]
 
 
-def _sizes(normalized_shape):
-    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+def check_mixed_types(input, *parameters):
+    """Parameters have the type of the input, or are float32 where that has 16 bits."""
+    for value in parameters:
+        if value is not None and value.dtype is not input.dtype:
+            if value.dtype != _C.float32:
+                raise RuntimeError(
+                    "mixed dtype (CPU): expect parameter to have scalar type of Float, or of the input; "
+                    f"got {value.dtype} for an input of {input.dtype}"
+                )
+            if input.dtype.itemsize != 2:
+                raise RuntimeError(
+                    f"mixed dtype (CPU): all inputs must share same datatype. Got {value.dtype} for an input of "
+                    f"{input.dtype}; convert one with .to(dtype)"
+                )
+
+
+def _sizes(name, normalized_shape):
+    listed(name, normalized_shape=normalized_shape)
+    return tuple(normalized_shape)
 
 
 composite(layer_norm, namespace="nn.functional")
@@ -134,7 +153,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     >>> torch.native_layer_norm(torch.tensor([[1.0, 3.0]]), (2,), None, None, 0.0)[1:]
     (tensor([[2.]]), tensor([[1.]]))
     """
-    result, mean, rstd = _layer_norm(input, _sizes(normalized_shape), weight, bias, eps)
+    result, mean, rstd = _layer_norm(input, _sizes("layer_norm", normalized_shape), weight, bias, eps)
     if input.dtype.itemsize == 2 and (weight is None or weight.dtype == input.dtype):
         mean, rstd = mean.to(input.dtype), rstd.to(input.dtype)
     return result, mean.detach(), rstd.detach()
@@ -148,7 +167,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     >>> torch.nn.functional.rms_norm(torch.tensor([[1.0, 7.0]]), (2,))
     tensor([[0.2000, 1.4000]])
     """
-    shape = _sizes(normalized_shape)
+    shape = _sizes("rms_norm", normalized_shape)
     if not shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
@@ -170,7 +189,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     if input.is_floating_point() and (weight is None or weight.dtype == input.dtype):
         return _rms_norm(input, shape, weight, eps)[0]
     result = _rms_normal(input, shape, eps)[0]
-    return result if weight is None else result * weight
+    return result if weight is None else (result * weight).to(result.dtype)
 
 
 composite(rms_norm, namespace="nn.functional")

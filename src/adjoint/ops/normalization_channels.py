@@ -3,6 +3,7 @@
 from math import prod
 
 from .. import _C
+from .checks import boolean
 from .language import (
     _batch_norm_eval,
     _batch_norm_eval_gradients,
@@ -18,7 +19,7 @@ from .language import (
     pad,
     rsqrt,
 )
-from .normalization import torch_level
+from .normalization import check_mixed_types, torch_level
 
 _INTERNAL = {"function": False, "method": False}
 
@@ -115,12 +116,27 @@ def _curvature(a, b, input, groups, eps):
 
 
 def _check_batch(input, weight, bias, running_mean, running_var, training):
+    channels, dtype = input.shape[1] if input.ndim > 1 else 0, input.dtype
+    for value in (weight, bias, running_mean, running_var):
+        if value is not None and (value.dtype is not dtype or value.numel() != channels):
+            break
+    else:
+        if running_mean is None or running_var is None:
+            if training and running_mean is running_var:
+                return
+        elif not (running_mean.requires_grad or running_var.requires_grad):
+            return
+    _refuse_batch(input, weight, bias, running_mean, running_var, training, channels)
+
+
+def _refuse_batch(input, weight, bias, running_mean, running_var, training, channels):
     """Torch's errors for arguments that do not fit."""
-    channels = input.shape[1] if input.ndim > 1 else 0
     if not training:
         for name, value in (("running_mean", running_mean), ("running_var", running_var)):
             if value is None:
                 raise RuntimeError(f"{name} must be defined in evaluation mode")
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     named = (
         ("running_mean", running_mean),
         ("running_var", running_var),
@@ -132,15 +148,13 @@ def _check_batch(input, weight, bias, running_mean, running_var, training):
             continue
         if value.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {value.numel()}")
-        if value.dtype != input.dtype and (input.dtype.itemsize > 2 or value.dtype.itemsize != 4):
-            raise RuntimeError(
-                f"mixed dtype (CPU): expect parameter to have scalar type of Float; {name} has {value.dtype}"
-            )
         if name.startswith("running") and value.requires_grad:
             raise RuntimeError(
                 f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. "
                 "This input cannot have requires_grad True."
             )
+    if input.is_floating_point():
+        check_mixed_types(input, running_mean, running_var, weight, bias)
 
 
 def _trained(input, weight, bias, running_mean, running_var, momentum, eps):
@@ -174,6 +188,13 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     tensor([[-1.0000],
             [ 1.0000]])
     """
+    boolean("batch_norm", training=training)
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if eps < 0 or (training and eps == 0):
+        raise ValueError(
+            f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, but got {eps}"
+        )
     if training:
         _check_several(input, "per channel", input.shape[:1] + input.shape[2:])
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
@@ -260,6 +281,7 @@ def functional_group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
     """nn.functional.group_norm(), for single values too."""
     _check_groups(input, weight, bias, num_groups)
+    check_mixed_types(input, weight, bias)
     return _group_norm(input, weight, bias, None, None, num_groups, 0.0, eps)[0]
 
 

@@ -1,6 +1,7 @@
 """Padding at the ends of the last dimensions: by a constant, or by repeating elements."""
 
 from . import language
+from .checks import listed
 from .language import _pad_circular1d, _pad_repeating_backward, composite, constant_pad_nd, op
 
 _INTERNAL = {"function": False, "method": False}
@@ -13,7 +14,7 @@ op("constant_pad_nd(input, pad, value=0)", kernel="constant_pad_nd", method=Fals
 for _mode, _node in _NODES.items():
     for _dims in (1, 2, 3):
         op(f"_pad_{_mode}{_dims}d(input, pad, mode)", kernel="pad_repeating", node=f"{_node}{_dims}DBackward0",
-           **_INTERNAL,
+           autocast="float32" if _mode == "replicate" or (_mode == "reflect" and _dims < 3) else None, **_INTERNAL,
            input=lambda g, input_meta, pad, mode:
                _pad_repeating_backward(g, input_meta.shape, pad, mode))  # fmt: skip
 op("_pad_repeating_backward(grad, size, pad, mode)", kernel="pad_repeating_backward",
@@ -31,6 +32,7 @@ def pad(input, pad, mode="constant", value=None):
     >>> torch.nn.functional.pad(torch.tensor([[1.0, 2.0, 3.0]]), (1, 2), mode="reflect")
     tensor([[2., 1., 2., 3., 2., 1.]])
     """
+    listed("pad", pad=pad)
     if len(pad) % 2:
         raise RuntimeError(f"Padding length must be divisible by 2; got {len(pad)} numbers")
     if len(pad) > 2 * input.ndim:

@@ -1,6 +1,7 @@
 """Pooling: greatest elements, means and norms over windows in one to three dimensions, and their inverses."""
 
 from . import language
+from .checks import integers
 from .language import (
     _adaptive_avg_pool2d,
     _adaptive_avg_pool_backward,
@@ -16,6 +17,7 @@ from .language import (
 )
 
 _INTERNAL = {"function": False, "method": False}
+_HIDDEN = {"function_": False, "method": False}
 _COUNTS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
@@ -31,16 +33,17 @@ def _declare(dims):
         return _max_pool_backward(g_values, indices, input_meta.shape[-dims:])
 
     greatest = {"outputs": ("values", "indices"), "input": send_back, **_INTERNAL}
+    in_space = "float32" if dims == 3 else None
     op(f"_max_pool{dims}d(input, kernel_size, stride, padding, dilation, ceil_mode)", kernel="max_pool",
        node=f"MaxPool{dims}DWithIndicesBackward0", **greatest)  # fmt: skip
-    op(f"_adaptive_max_pool{dims}d(input, output_size)", kernel="adaptive_max_pool",
+    op(f"_adaptive_max_pool{dims}d(input, output_size)", kernel="adaptive_max_pool", autocast=in_space,
        node=f"AdaptiveMaxPool{dims}DBackward0", **greatest)  # fmt: skip
     op(f"_fractional_max_pool{dims}d(input, kernel_size, output_size, random_samples)", kernel="fractional_max_pool",
-       node=f"FractionalMaxPool{dims}DBackward0", **greatest)  # fmt: skip
+       autocast="float32", node=f"FractionalMaxPool{dims}DBackward0", **greatest)  # fmt: skip
     op(f"_max_unpool{dims}d(input, indices, output_size)", kernel="max_unpool", node=f"MaxUnpool{dims}DBackward0",
-       input=lambda g, indices: _in_plane(g, indices, dims), **_INTERNAL)  # fmt: skip
+       autocast="float32", input=lambda g, indices: _in_plane(g, indices, dims), **_INTERNAL)  # fmt: skip
     op(f"_avg_pool{dims}d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
-       kernel="avg_pool", node=f"AvgPool{dims}DBackward0", out=True, **_INTERNAL,
+       kernel="avg_pool", autocast=in_space, node=f"AvgPool{dims}DBackward0", out=True, **_INTERNAL,
        input=lambda g, input_meta, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
            _avg_pool_backward(g, input_meta.shape[-dims:], kernel_size, stride, padding, ceil_mode, count_include_pad,
                               divisor_override))  # fmt: skip
@@ -69,11 +72,10 @@ op("_adaptive_avg_pool_backward(grad, size)", kernel="adaptive_avg_pool_backward
 # ---- The public functions
 
 
-def _publish(function, name, namespaces=("nn.functional",)):
+def _publish(function, name, namespaces=("nn.functional",), autocast=None):
     function.__name__ = function.__qualname__ = name
     for namespace in namespaces:
-        composite(function, namespace=namespace, method=False)
-    return function
+        composite(function, namespace=namespace, method=False, autocast=autocast)
 
 
 _BOTH = ("nn.functional", "")
@@ -81,29 +83,47 @@ _BOTH = ("nn.functional", "")
 
 def _tuple(name, argument, value, dims):
     """One number for each dimension."""
-    if isinstance(value, int) and not isinstance(value, bool):
+    if type(value) is int:
         return (value,) * dims
-    if not isinstance(value, tuple | list):
-        raise TypeError(f"{name}(): argument '{argument}' must be tuple of ints, not {type(value).__name__}")
+    if type(value) is tuple and len(value) == dims:
+        return value
+    value = integers(name, argument, value)
     if len(value) not in (1, dims):
         raise RuntimeError(
-            f"{name}: {argument} must either be a single int, or a tuple of {_COUNTS[dims]}; got {tuple(value)}"
+            f"{name}: {argument} must either be a single int, or a tuple of {_COUNTS[dims]}; got {value}"
         )
-    return tuple(value) * (dims // len(value))
+    return value * (dims // len(value))
 
 
 def _stride(name, stride, dims):
     """Nothing, or an empty list, means the size of the window."""
-    return () if stride is None or stride == () or stride == [] else _tuple(name, "stride", stride, dims)
+    if stride is None or (isinstance(stride, (tuple, list)) and not stride):
+        return ()
+    return _tuple(name, "stride", stride, dims)
 
 
 def _check_dims(name, input, dims):
     """Torch's error for a tensor that has neither channels nor batch and channels before the window's dimensions."""
     if input.ndim not in (dims + 1, dims + 2):
-        raise RuntimeError(
-            f"{name}(): Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with optional 0 dim batch size for "
-            f"input, but got:{list(input.shape)}"
+        raise RuntimeError(_wrong_dims(name, input, dims))
+
+
+def _wrong_dims(name, input, dims):
+    low, high, sizes = dims + 1, dims + 2, list(input.shape)
+    if name in ("max_pool2d", "max_pool3d", "avg_pool3d"):
+        return f"non-empty {low}D or {high}D (batch mode) tensor expected for input; {name} got {sizes}"
+    if name in ("avg_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d"):
+        return (
+            f"Expected {low} to {high} dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' "
+            f"(while checking arguments for {name})"
         )
+    if name.startswith("adaptive"):
+        return f"{name}(): Expected {low}D or {high}D tensor, but got{':' if 'max' in name else ''} {sizes}"
+    before = "" if name == "avg_pool2d" else f"{name}: " if name == "max_pool1d" else f"{name}(): "
+    return (
+        f"{before}Expected {low}D or {high}D (batch mode) tensor with optional 0 dim batch size for input, "
+        f"but got:{sizes}"
+    )
 
 
 def _along_one(function):
@@ -118,6 +138,7 @@ def _along_one(function):
 
 def _max_pools(dims):
     name = f"max_pool{dims}d"
+    places = getattr(language, f"_max_pool{dims}d", None)
 
     def results(input, kernel_size, stride, padding, dilation, ceil_mode, want_indices):
         kernel, strides = _tuple(name, "kernel_size", kernel_size, dims), _stride(name, stride, dims)
@@ -126,8 +147,7 @@ def _max_pools(dims):
         # The places are needed for a gradient too.
         plain = not want_indices and not (input.requires_grad and is_grad_enabled())
         if dims > 1:
-            pool = _max_pool_values if plain else getattr(language, f"_max_pool{dims}d")
-            return pool(input, kernel, strides, padding, dilation, ceil_mode)
+            return (_max_pool_values if plain else places)(input, kernel, strides, padding, dilation, ceil_mode)
         if kernel[0] <= 0:
             raise RuntimeError(f"max_pool1d() kernel_size must be greater than zero, but got {kernel[0]}")
         lists = (1, *kernel), (1, *(strides or kernel)), (0, *padding), (1, *dilation)
@@ -137,9 +157,15 @@ def _max_pools(dims):
     def with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         return tuple(results(input, kernel_size, stride, padding, dilation, ceil_mode, True))
 
+    def values(*args):
+        found = results(*args, False)
+        return found[0] if isinstance(found, tuple) else found
+
+    values = composite(values, name=f"_{name}_alone", **_HIDDEN, autocast="float32" if dims == 3 else None)
+
     def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
-        found = results(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-        return (tuple(found) if return_indices else found[0]) if isinstance(found, tuple) else found
+        pool = with_indices if return_indices else values
+        return pool(input, kernel_size, stride, padding, dilation, ceil_mode)
 
     with_indices.__doc__ = "The greatest element of each window, and its place."
     max_pool.__doc__ = "The greatest element of each window; with `return_indices`, its place too."
@@ -193,8 +219,9 @@ composite(avg_pool1d, method=False)
 
 def _sizes(name, output_size, input, dims):
     """One size for each dimension; None keeps the input's."""
-    given = output_size if isinstance(output_size, tuple | list) else (output_size,) * dims
-    if dims > 1 and input.ndim <= len(given):
+    listed = isinstance(output_size, (tuple, list))
+    given = output_size if listed else (output_size,) * dims
+    if listed and dims > 1 and input.ndim <= len(given):
         raise ValueError(f"Input dimension should be at least {len(given) + 1}")
     if len(given) != dims:
         raise RuntimeError(f"{name}: output_size must be {dims}; got {tuple(given)}")
@@ -202,8 +229,8 @@ def _sizes(name, output_size, input, dims):
     return tuple(input.shape[d - dims] if size is None else size for d, size in enumerate(given))
 
 
-def _check_sizes(name, input):
-    for d in range(1, input.ndim):
+def _check_sizes(name, input, first=1):
+    for d in range(first, input.ndim):
         if not input.shape[d]:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
@@ -216,7 +243,10 @@ def _adaptive_pools(dims):
 
     def avg_pool(input, output_size):
         sizes = _sizes(mean, output_size, input, dims)
-        _check_sizes(mean, input)
+        if sizes == (1,) * dims and input.is_complex():  # torch has no kernel but that of the mean
+            return input.mean(tuple(range(-dims, 0)), keepdim=True)
+        # A mean over no channels is no mean of nothing; in three dimensions torch refuses it all the same.
+        _check_sizes(mean, input, 1 if dims == 3 else input.ndim - dims)
         if dims == 1:
             return _along_one(lambda x: _adaptive_avg_pool2d(x, (1, *sizes)))(input)
         if sizes == (1,) * dims and input.is_floating_point():
@@ -237,7 +267,7 @@ def _adaptive_pools(dims):
     avg_pool.__doc__ = "Means over windows that are chosen so that `output_size` of them cover the input."
     max_pool.__doc__ = "Greatest elements of windows that are chosen so that `output_size` of them cover the input."
     with_indices.__doc__ = "Greatest elements of windows that cover the input, and their places."
-    _publish(avg_pool, mean, _BOTH if dims == 1 else ("nn.functional",))
+    _publish(avg_pool, mean, _BOTH if dims == 1 else ("nn.functional",), "float32" if dims == 3 else None)
     _publish(max_pool, most)
     _publish(with_indices, f"{most}_with_indices")
     if dims == 1:
@@ -253,7 +283,7 @@ def _fractional_pools(dims):
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         if output_size is None:
-            ratios = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * dims
+            ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,) * dims
             if not all(0 < ratio < 1 for ratio in ratios):
                 raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
             output_size = tuple(int(n * ratio) for n, ratio in zip(input.shape[-dims:], ratios, strict=True))
@@ -318,8 +348,9 @@ def _unpooled_size(input, kernel, stride, padding, output_size, dims):
         )
     low = [n - s for n, s in zip(least, stride, strict=True)]
     high = [n + s for n, s in zip(least, stride, strict=True)]
-    if not all(a < size < b for a, size, b in zip(low, output_size, high, strict=True)):
-        raise ValueError(f"invalid output_size {list(output_size)} (dim sizes must be between {low} and {high})")
+    for d, size in enumerate(output_size):
+        if not low[d] < size < high[d]:
+            raise ValueError(f'invalid output_size "{output_size}" (dim {d} must be between {low[d]} and {high[d]})')
     return tuple(output_size)
 
 
@@ -328,6 +359,8 @@ def _lp_pools(dims):
 
     def lp_pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):
         kernel = _tuple(name, "kernel_size", kernel_size, dims)
+        if norm_type == float("inf"):
+            return language.COMPOSITES[f"max_pool{dims}d"](input.abs(), kernel, stride, 0, 1, ceil_mode)
         size = 1
         for k in kernel:
             size *= k

@@ -1,5 +1,6 @@
 """Reductions: sums, products, extremes, means and norms over some or all dimensions. (Variances: variance.py.)"""
 
+from .checks import as_dtype, only_with_dim, tensor
 from .language import (
     Tensor,
     _logsumexp,
@@ -47,14 +48,6 @@ _INTERNAL = {"function": False, "method": False}
 INF = float("inf")
 
 
-def numpy_names(name, given, dim, keepdim):
-    """`dim` and `keepdim` out of NumPy's spellings axis= and keepdims=."""
-    dim, keepdim = given.pop("axis", dim), given.pop("keepdims", keepdim)
-    if given:
-        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(given))}'")
-    return dim, keepdim
-
-
 def reduced_count(input_meta, g):
     """How many elements were joined into each element of the result."""
     return input_meta.numel() // (g.numel() or 1)
@@ -74,44 +67,43 @@ op("sum_to(input, size)", kernel="sum_to", node="SumBackward1", linear=True, **_
 
 # ---- Sums and means
 
-op("sum_all(input, *, dtype=None)", kernel="sum_all", node="SumBackward0", linear=True, out=True, **_INTERNAL,
+op("sum_all(input, *, dtype=None)", kernel="sum_all", node="SumBackward0", linear=True, out="exact typed", **_INTERNAL,
    input=lambda g, input_meta: spread(g, input_meta.shape))  # fmt: skip
-op("sum_dim(input, dim, keepdim=False, *, dtype=None)", kernel="sum", node="SumBackward1", linear=True, out=True,
-   **_INTERNAL,
+op("sum_dim(input, dim, keepdim=False, *, dtype=None)", kernel="sum", node="SumBackward1", linear=True,
+   out="exact typed", **_INTERNAL,
    input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim))  # fmt: skip
-op("mean_all(input, *, dtype=None)", kernel="mean_all", node="MeanBackward0", linear=True, out=True, **_INTERNAL,
-   input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape))  # fmt: skip
-op("mean_dim(input, dim, keepdim=False, *, dtype=None)", kernel="mean", node="MeanBackward1", linear=True, out=True,
+op("mean_all(input, *, dtype=None)", kernel="mean_all", node="MeanBackward0", linear=True, out="exact typed",
    **_INTERNAL,
+   input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape))  # fmt: skip
+op("mean_dim(input, dim, keepdim=False, *, dtype=None)", kernel="mean", node="MeanBackward1", linear=True,
+   out="exact typed", **_INTERNAL,
    input=lambda g, input_meta, dim: spread(g / reduced_count(input_meta, g), input_meta.shape, dim))  # fmt: skip
 
 
 @composite
-def sum(input, dim=..., keepdim=False, *, dtype=None, out=None, **numpy):
+def sum(input, dim=..., keepdim=False, *, dtype=None, out=None):
     """The sum of all elements, or over the given dimensions.
 
     >>> import adjoint as torch
     >>> torch.tensor([[1.0, 2.0], [3.0, 4.0]]).sum(dim=0)
     tensor([4., 6.])
     """
-    if numpy:
-        dim, keepdim = numpy_names("sum", numpy, dim, keepdim)
     if dim is ...:
+        only_with_dim("sum", keepdim)
         return sum_all(input, dtype=dtype, out=out)
     return sum_dim(input, dim, keepdim, dtype=dtype, out=out)
 
 
 @composite
-def mean(input, dim=..., keepdim=False, *, dtype=None, out=None, **numpy):
+def mean(input, dim=..., keepdim=False, *, dtype=None, out=None):
     """The mean of all elements, or over the given dimensions.
 
     >>> import adjoint as torch
     >>> torch.tensor([1.0, 2.0, 6.0]).mean()
     tensor(3.)
     """
-    if numpy:
-        dim, keepdim = numpy_names("mean", numpy, dim, keepdim)
     if dim is ...:
+        only_with_dim("mean", keepdim)
         return mean_all(input, dtype=dtype, out=out)
     return mean_dim(input, dim, keepdim, dtype=dtype, out=out)
 
@@ -130,7 +122,7 @@ def sum_to_size(input, *size):
     return sum_to(input, size)
 
 
-op("nansum(input, dim=None, keepdim=False, *, dtype=None)", kernel="nansum", out=True,
+op("nansum(input, dim=None, keepdim=False, *, dtype=None)", kernel="nansum", out="exact typed",
    input=lambda g, input, dim: where(isnan(input), 0, spread(g, input.shape, dim)),
    doc="The sum of the elements that are not nan.")  # fmt: skip
 
@@ -143,6 +135,15 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     >>> torch.tensor([1.0, float("nan"), 3.0]).nanmean()
     tensor(2.)
     """
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype}; convert it first"
+        )
+    if dtype is not None and not (as_dtype(dtype).is_floating_point or as_dtype(dtype).is_complex):
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+            f"Got: {dtype}"
+        )
     return nansum(input, dim, keepdim, dtype=dtype) / (~isnan(input)).sum(dim, keepdim)
 
 
@@ -173,24 +174,25 @@ def _prod_gradient(g, input, out, dim):
     return g * conj(_products_of_others(input, dim))
 
 
-op("prod_all(input, *, dtype=None)", kernel="prod_all", node="ProdBackward0", out=True, **_INTERNAL,
+op("prod_all(input, *, dtype=None)", kernel="prod_all", autocast="float32", node="ProdBackward0",
+   out="exact typed", **_INTERNAL,
    input=lambda g, input, out: _prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape))  # fmt: skip
-op("prod_dim(input, dim, keepdim=False, *, dtype=None)", kernel="prod", node="ProdBackward1", out=True, **_INTERNAL,
+op("prod_dim(input, dim, keepdim=False, *, dtype=None)", kernel="prod", autocast="float32", node="ProdBackward1",
+   out="exact typed", **_INTERNAL,
    input=lambda g, input, out, dim:
        _prod_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), dim))  # fmt: skip
 
 
 @composite
-def prod(input, dim=..., keepdim=False, *, dtype=None, out=None, **numpy):
+def prod(input, dim=..., keepdim=False, *, dtype=None, out=None):
     """The product of all elements, or along a dimension.
 
     >>> import adjoint as torch
     >>> torch.tensor([2.0, 3.0, 4.0]).prod()
     tensor(24.)
     """
-    if numpy:
-        dim, keepdim = numpy_names("prod", numpy, dim, keepdim)
     if dim is ...:
+        only_with_dim("prod", keepdim)
         return prod_all(input, dtype=dtype, out=out)
     return prod_dim(input, dim, keepdim, dtype=dtype, out=out)
 
@@ -207,10 +209,10 @@ def _hits(input, out, dim):
     return input == keep_dims(out, dim, input.ndim)
 
 
-op("amax(input, dim=(), keepdim=False)", kernel="amax", out=True,
+op("amax(input, dim=(), keepdim=False)", kernel="amax", out="exact",
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
    doc="The greatest element over the given dimensions.")  # fmt: skip
-op("amin(input, dim=(), keepdim=False)", kernel="amin", out=True,
+op("amin(input, dim=(), keepdim=False)", kernel="amin", out="exact",
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
    doc="The least element over the given dimensions.")  # fmt: skip
 
@@ -225,10 +227,10 @@ op("max_all(input)", kernel="max_all", node="MaxBackward1", out=True, **_INTERNA
 op("min_all(input)", kernel="min_all", node="MinBackward1", out=True, **_INTERNAL,
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
 op("max_dim(input, dim, keepdim=False)", kernel="max_dim", outputs=("values", "indices"), node="MaxBackward0",
-   out=True, **_INTERNAL,
+   out="exact", **_INTERNAL,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 op("min_dim(input, dim, keepdim=False)", kernel="min_dim", outputs=("values", "indices"), node="MinBackward0",
-   out=True, **_INTERNAL,
+   out="exact", **_INTERNAL,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 
 # Picking elements by index along a dimension, which may have been reduced away, and its transpose.
@@ -238,46 +240,45 @@ op("pick(input, indices, dim)", kernel="pick", node="GatherBackward0", linear=Tr
    input=lambda g, indices, input_meta, dim: put_back(g, indices, input_meta.shape, dim))  # fmt: skip
 
 
-def _extreme(name, input, dim, keepdim, other, out, numpy, forms):
+def _extreme(name, input, dim, keepdim, other, out, forms):
     over_all, along_dim, of_two = forms
-    if numpy:
-        dim, keepdim = numpy_names(name, numpy, dim, keepdim)
     other = dim if isinstance(dim, Tensor) else other
     if other is not None:
         return of_two(input, other, out=out)
     if dim is None:
+        only_with_dim(name, keepdim)
         return over_all(input, out=out)
     return along_dim(input, dim, keepdim, out=out)
 
 
 @composite
-def max(input, dim=None, keepdim=False, *, other=None, out=None, **numpy):
+def max(input, dim=None, keepdim=False, *, other=None, out=None):
     """The greatest element; with `dim` also where it is; with a second tensor the greater of each two elements.
 
     >>> import adjoint as torch
     >>> torch.tensor([[1.0, 5.0], [7.0, 2.0]]).max(dim=1).indices
     tensor([1, 0])
     """
-    return _extreme("max", input, dim, keepdim, other, out, numpy, (max_all, max_dim, maximum))
+    return _extreme("max", input, dim, keepdim, other, out, (max_all, max_dim, maximum))
 
 
 @composite
-def min(input, dim=None, keepdim=False, *, other=None, out=None, **numpy):
+def min(input, dim=None, keepdim=False, *, other=None, out=None):
     """The least element; with `dim` also where it is; with a second tensor the lesser of each two elements.
 
     >>> import adjoint as torch
     >>> torch.tensor([4.0, 1.0, 3.0]).min()
     tensor(1.)
     """
-    return _extreme("min", input, dim, keepdim, other, out, numpy, (min_all, min_dim, minimum))
+    return _extreme("min", input, dim, keepdim, other, out, (min_all, min_dim, minimum))
 
 
-op("argmax(input, dim=None, keepdim=False)", kernel="argmax", out=True,
+op("argmax(input, dim=None, keepdim=False)", kernel="argmax", out="exact",
    doc="The index of the greatest element, the first of equal ones.")  # fmt: skip
-op("argmin(input, dim=None, keepdim=False)", kernel="argmin", out=True,
+op("argmin(input, dim=None, keepdim=False)", kernel="argmin", out="exact",
    doc="The index of the least element, the first of equal ones.")  # fmt: skip
-op("any(input, dim=None, keepdim=False)", kernel="any", out=True, doc="Whether any element is not zero.")
-op("all(input, dim=None, keepdim=False)", kernel="all", out=True, doc="Whether no element is zero.")
+op("any(input, dim=None, keepdim=False)", kernel="any", out="exact", doc="Whether any element is not zero.")
+op("all(input, dim=None, keepdim=False)", kernel="all", out="exact", doc="Whether no element is zero.")
 
 
 # ---- Norms
@@ -311,12 +312,12 @@ def _recorded_norm_gradient(g, input, out, ord):
 
 
 op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", kernel="vector_norm", namespace="linalg",
-   node="LinalgVectorNormBackward0", out=True,
+   node="LinalgVectorNormBackward0", out="exact",
    input=lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim),
    doc="The p-norm of the elements over the given dimensions.")  # fmt: skip
 
 
-@composite
+@composite(numpy_names=False)
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     """The p-norm of all elements, or over the given dimensions.
 
@@ -337,7 +338,12 @@ def _distance_gradient(g, input, other, out, p):
     return norm_gradient(g, input - other, out, p, None)
 
 
-op("dist(input, other, p=2)", forward=lambda input, other, p: vector_norm(input - other, p),
+def _distance(input, other, p):
+    tensor("dist", input=input, other=other)
+    return vector_norm(input - other, p)
+
+
+op("dist(input, other, p=2)", forward=_distance,
    input=lambda g, input, other, out, p: _distance_gradient(g, input, other, out, p),
    other=lambda g, input, other, out, p: _distance_gradient(-g, input, other, out, p),
    doc="The p-norm of the difference of two tensors.")  # fmt: skip
@@ -358,6 +364,7 @@ def logsumexp(input, dim, keepdim=False):
     """
     if not input.is_complex():
         return _logsumexp(input, dim, keepdim)
+    dim = dim if dim != () and dim != [] else tuple(range(input.ndim))
     peak = input.real.detach().amax(dim, True)
     peak = where(abs(peak) == INF, 0, peak)
     total = log(sum_dim(exp(input - peak), dim, True)) + peak

@@ -2,23 +2,33 @@
 
 import warnings
 
+from .checks import boolean, tensor
 from .language import _publish, composite, empty_like, gelu, gelu_tanh, zeros_like
 
 
-def _noise(input, shape, p):
-    """Zeros with probability `p`, else 1 / (1 - p)."""
-    if p == 1:
-        return zeros_like(input.detach())
-    noise = empty_like(input) if shape is None else input.new_empty(shape)
-    return noise.detach().bernoulli_(1 - p).div_(1 - p)
+def _kept(input, batch, p):
+    """Ones with probability 1 - `p`, else zeros: for each element, or for each channel behind a batch or none."""
+    if batch is None:
+        return empty_like(input).detach().bernoulli_(1 - p)
+    if input.ndim < 1 + batch:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    shape = (*input.shape[: 1 + batch], *(1,) * (input.ndim - 1 - batch))
+    return input.new_empty(shape).detach().bernoulli_(1 - p)
 
 
-def _drop(input, shape, p, training, inplace):
+def _idle(input, p, training):
+    """Whether there is nothing to drop."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0 or input.numel() == 0:
+    tensor("dropout", input=input)
+    boolean("dropout", train=training)
+    return not training or p == 0 or input.numel() == 0
+
+
+def _drop(input, batch, p, training, inplace):
+    if _idle(input, p, training):
         return input
-    noise = _noise(input, shape, p)
+    noise = zeros_like(input.detach()) if p == 1 else _kept(input, batch, p).div_(1 - p)
     return input.mul_(noise) if inplace else input * noise
 
 
@@ -33,24 +43,34 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return _drop(input, None, p, training, inplace)
 
 
-def _channel_shape(input, batch=True):
-    """One number per channel, which is the dimension behind the batch."""
-    return (*input.shape[: 1 + batch], *(1,) * (input.ndim - 1 - batch))
+def _drop_channels(name, spatial):
+    exists = (
+        f"Note that {name} exists to provide channel-wise dropout on inputs with {spatial} spatial "
+        f"dimension{'s' if spatial > 1 else ''}, a channel dimension, and an optional batch dimension "
+        f"(i.e. {spatial + 1}D or {spatial + 2}D inputs)."
+    )
 
-
-def _drop_channels(name, dimensions):
     def function(input, p=0.5, training=True, inplace=False):
-        if input.ndim not in (dimensions - 1, dimensions):
-            raise RuntimeError(f"{name}: expected {dimensions - 1} or {dimensions} dimensions; got {input.ndim}")
-        batch = input.ndim == dimensions
-        if name == "dropout2d" and not batch:
+        ndim = input.ndim
+        if ndim not in (spatial + 1, spatial + 2):
+            if spatial == 1:
+                raise RuntimeError(f"{name}: Expected 2D or 3D input, but received a {ndim}D input. {exists}")
             warnings.warn(
-                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-                "desired - input is interpreted as shape (N, C, L). Use dropout1d for that.",
+                f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in an error in a "
+                f"future release. To retain the behavior and silence this warning, please use dropout instead. "
+                + exists,
                 stacklevel=2,
             )
-            batch = True
-        return _drop(input, _channel_shape(input, batch), p, training, inplace)
+        elif spatial == 2 and ndim == 3:
+            warnings.warn(
+                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+                "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
+                "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
+                "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
+                "instead.",
+                stacklevel=2,
+            )
+        return _drop(input, spatial == 2 or ndim == spatial + 2, p, training, inplace)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "Zeroes whole channels with probability `p` and scales the others by 1 / (1 - p)."
@@ -58,21 +78,23 @@ def _drop_channels(name, dimensions):
 
 
 for _n in (1, 2, 3):
-    _drop_channels(f"dropout{_n}d", _n + 2)
+    _drop_channels(f"dropout{_n}d", _n)
 
 
 # The value at which selu() levels out, which dropped elements get.
 _ALPHA = 1.7580993408473766
 
 
-def _drop_alpha(input, shape, p, training, inplace):
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0 or input.numel() == 0:
+def _drop_alpha(input, batch, p, training, inplace):
+    if _idle(input, p, training):
         return input
     if p == 1:
         return input.mul_(zeros_like(input)) if inplace else input * zeros_like(input)
-    kept = (empty_like(input) if shape is None else input.new_empty(shape)).detach().bernoulli_(1 - p)
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {input.dtype}; convert it first"
+        )
+    kept = _kept(input, batch, p)
     scale = ((_ALPHA**2 * p + 1) * (1 - p)) ** -0.5
     shift = (kept - 1) * (_ALPHA * scale) + _ALPHA * scale * p
     return input.mul_(kept * scale).add_(shift) if inplace else input * (kept * scale) + shift
@@ -97,9 +119,7 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 2))
     tensor([[1., 1.]])
     """
-    if input.ndim < 2 and training:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return _drop_alpha(input, _channel_shape(input), p, training, inplace)
+    return _drop_alpha(input, True, p, training, inplace)
 
 
 def gelu_function(input, *, approximate="none", out=None):

@@ -50,8 +50,8 @@ def _frexp(input):
     return mantissa(input), exponent(input).to(_C.int32)
 
 
-op("frexp(input)", forward=_frexp, outputs=("mantissa", "exponent"), out=True,
-   input=lambda g_mantissa, exponent: g_mantissa / 2**exponent,
+op("frexp(input)", forward=_frexp, outputs=("mantissa", "exponent"), out="exact",
+   input=lambda g_mantissa, exponent: g_mantissa / 2.0 ** exponent.to(g_mantissa.dtype),
    doc="Mantissas in [1/2, 1) and exponents of 2 whose products are the elements.")
 
 elementwise("nextafter_real(input, other)", lambda input, other: nextafter(input, other),
@@ -102,7 +102,7 @@ def _replacements(input, nan, posinf, neginf):
     return 0.0 if nan is None else nan, largest if posinf is None else posinf, -largest if neginf is None else neginf
 
 
-@composite(out=True)
+@composite(out="exact")
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """The elements, with numbers in the places of nan and infinities.
 

@@ -85,6 +85,8 @@ def interpolate(
         size = _listed("size", size, input, dims, "(o1, o2, ...,oK)")
     else:
         scales = _listed("scale_factor", scale_factor, input, dims, "(s1, s2, ...,sK)")
+        if not all(math.isfinite(scale) for scale in scales):
+            raise RuntimeError(f"value cannot be converted to type int64_t without overflow: scale_factor {scales}")
         size = tuple(math.floor(float(n) * s) for n, s in zip(input.shape[2:], scales, strict=True))
         if recompute_scale_factor or mode == "area":
             scales = (None,) * dims
@@ -93,7 +95,7 @@ def interpolate(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
     if mode == "area" and dims in (1, 2, 3):
-        return language.COMPOSITES[f"adaptive_avg_pool{dims}d"](input, size)
+        return getattr(language, f"adaptive_avg_pool{dims}d")(input, size)
     kind, node = _kind(input, mode, antialias)
     scales = [None if s is None else float(s) for s in reversed(scales)] + [None] * (3 - dims)
     return getattr(language, f"_{node}")(input, size, kind, bool(align_corners), *scales)

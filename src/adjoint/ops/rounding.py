@@ -19,19 +19,19 @@ from .language import (
 
 # fmt: off
 
-elementwise("floor(input)", lambda input: floor(input), types="integer", input=lambda g: zeros_like(g))
-elementwise("ceil(input)", lambda input: ceil(input), types="integer", input=lambda g: zeros_like(g))
-elementwise("trunc(input)", lambda input: trunc(input), types="integer", alias=("fix",),
+elementwise("floor(input)", lambda input: floor(input), out="exact", types="integer", input=lambda g: zeros_like(g))
+elementwise("ceil(input)", lambda input: ceil(input), out="exact", types="integer", input=lambda g: zeros_like(g))
+elementwise("trunc(input)", lambda input: trunc(input), out="exact", types="integer", alias=("fix",),
             input=lambda g: zeros_like(g))
 elementwise("round_whole(input)", lambda input: round(input),
-            types="integer", node="RoundBackward0", function=False, method=False,
+            out="exact", types="integer", node="RoundBackward0", function=False, method=False,
             input=lambda g: zeros_like(g))
 # One of the two is 1: 10^decimals, or 10^-decimals.
 elementwise("round_decimals(input, factor=1.0, divisor=1.0)",
             lambda input, factor, divisor: round(input * factor / divisor) / factor * divisor,
-            node="RoundBackward1", function=False, method=False,
+            out="exact", node="RoundBackward1", function=False, method=False,
             input=lambda g: zeros_like(g))
-elementwise("frac(input)", lambda input: input - trunc(input), input=lambda g: g)
+elementwise("frac(input)", lambda input: input - trunc(input), out="exact", input=lambda g: g)
 
 # The upper bound wins where the bounds are the wrong way round; nan passes through from everywhere.
 # clamp() itself, which chooses among these by what it is given, is a composite in selection.py.
@@ -62,7 +62,8 @@ elementwise("clamp_max(input, max)", lambda input, max: minimum(input, max),
 
 
 def _powers_of_ten(decimals):
-    return 10.0 ** max(decimals, 0), 10.0 ** max(-decimals, 0)
+    # Read, not raised: what is too great is infinite and no error.
+    return float(f"1e{max(decimals, 0)}"), float(f"1e{max(-decimals, 0)}")
 
 
 @composite(name="round")

@@ -1,5 +1,6 @@
 """Drawing indices by weight."""
 
+from .checks import boolean
 from .language import composite, cumsum, empty_like, float64, rand, searchsorted
 
 
@@ -11,6 +12,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     >>> torch.multinomial(torch.tensor([0.0, 3.0, 0.0]), 2, replacement=True)
     tensor([1, 1])
     """
+    boolean("multinomial", replacement=replacement)
     weights = input.detach()
     if not weights.is_floating_point():
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {weights.dtype}")

@@ -3,6 +3,7 @@
 import itertools
 
 from .. import _C
+from .checks import boolean
 from .language import (
     _sorted_places,
     _unique_consecutive,
@@ -61,7 +62,7 @@ def _asked_for(results, return_inverse, return_counts):
     return (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
 
 
-@composite
+@composite(numpy_names=False)
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements, or slices along a dimension, in order; `sorted` is there for the signature's sake.
 
@@ -69,11 +70,12 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     >>> torch.tensor([3, 1, 3, 2]).unique(return_counts=True)
     (tensor([1, 2, 3]), tensor([1, 1, 2]))
     """
+    boolean("unique", sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)
     results = _unique_elements(input, return_inverse, return_counts) if dim is None else _unique_dim(input, dim)
     return _asked_for(results, return_inverse, return_counts)
 
 
-@composite
+@composite(numpy_names=False)
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """One of each run of equal elements, or of equal slices along a dimension.
 
@@ -81,6 +83,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     >>> torch.tensor([1, 1, 2, 2, 1]).unique_consecutive()
     tensor([1, 2, 1])
     """
+    boolean("unique_consecutive", return_inverse=return_inverse, return_counts=return_counts)
     if dim is None:
         results = _unique_consecutive(input, return_inverse, return_counts)
     else:
@@ -99,6 +102,7 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     >>> torch.isin(torch.tensor([1, 2, 3]), torch.tensor([2, 5]))
     tensor([False,  True, False])
     """
+    boolean("isin", assume_unique=assume_unique, invert=invert)
     elements = element if elements is None else elements
     tests = test_element if test_elements is None else test_elements
     if not (isinstance(elements, _C.Tensor) or isinstance(tests, _C.Tensor)) or elements is None or tests is None:
@@ -107,6 +111,8 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
             "may be a number, not both"
         )
     for given in (elements, tests):
+        if isinstance(given, bool):
+            raise RuntimeError("Unsupported input type encountered for isin(): Bool")
         if isinstance(given, _C.Tensor) and (given.dtype is _C.bool or given.is_complex()):
             kind = str(given.dtype).removeprefix("torch.")
             names = {"bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
@@ -172,6 +178,7 @@ def combinations(input, r=2, with_replacement=False):
             [1, 3],
             [2, 3]])
     """
+    boolean("combinations", with_replacement=with_replacement)
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:

@@ -24,7 +24,7 @@ _INTERNAL = {"function": False, "method": False}
 
 # ---- Conditions and masks
 
-op("where(condition, input=None, other=None)", kernel="where", method=False, out=True,
+op("where(condition, input=None, other=None)", kernel="where", method=False, out="exact",
    input=lambda g, condition: where(condition, g, 0),
    other=lambda g, condition: where(condition, 0, g),
    doc="Elements of `input` where the condition holds, of `other` elsewhere.")  # fmt: skip
@@ -49,7 +49,7 @@ op("masked_fill(input, mask, value)", kernel="masked_fill", inplace=True, node="
    input=lambda g, mask: g.masked_fill(mask, 0),
    value=lambda g, mask: where(mask, g, 0),
    doc="Fills the elements under the mask.")  # fmt: skip
-op("masked_select(input, mask)", kernel="masked_select", linear=True, out="apart",
+op("masked_select(input, mask)", kernel="masked_select", linear=True, out="exact apart",
    input=lambda g, input_meta, mask: _masked_select_backward(g, input_meta.shape, mask),
    doc="The elements under the mask, in one row.")  # fmt: skip
 _masked_select_backward = op(
@@ -67,7 +67,7 @@ _masked_scatter_backward = op(
 
 # ---- Nonzero elements, counts, places
 
-op("nonzero(input, *, as_tuple=False)", kernel="nonzero", out=True,
+op("nonzero(input, *, as_tuple=False)", kernel="nonzero", out="exact",
    doc="The coordinates of the elements that are not zero.")  # fmt: skip
 op("nonzero_static(input, *, size, fill_value=-1)", kernel="nonzero_static", out=True,
    doc="The coordinates of the first `size` elements that are not zero, then `fill_value`.")  # fmt: skip
@@ -112,7 +112,7 @@ def unravel_index(indices, shape):
 
 op("bincount(input, weights=None, minlength=0)", kernel="bincount", weights=None,
    doc="How often each value occurs, or the sums of the weights of its occurrences.")  # fmt: skip
-op("_sorted_places(sorted, values, right, narrow)", kernel="sorted_places", out=True, **_INTERNAL,
+op("_sorted_places(sorted, values, right, narrow)", kernel="sorted_places", out="exact", **_INTERNAL,
    doc="Where values would be inserted in sorted rows.")  # fmt: skip
 
 
@@ -217,9 +217,11 @@ def _clamp_form(input, min, max, between, above, below, **out):
     if max is None:
         return above(input, min, **out)
     if isinstance(min, _C.Tensor) != isinstance(max, _C.Tensor):
-        raise TypeError(
-            "clamp() received an invalid combination of arguments: both bounds must be tensors, or both numbers"
-        )
+        if any(isinstance(bound, _C.Tensor) and (bound.ndim or bound.requires_grad) for bound in (min, max)):
+            raise TypeError(
+                "clamp() received an invalid combination of arguments: both bounds must be tensors, or both numbers"
+            )
+        min, max = (bound.item() if isinstance(bound, _C.Tensor) else bound for bound in (min, max))
     return between(input, min, max, **out)
 
 

@@ -2,7 +2,8 @@
 
 from itertools import pairwise
 
-from .language import Size, alias, composite, slice
+from .checks import integer, listed
+from .language import Size, Tensor, alias, composite, int64, slice
 
 
 @composite(function_=False)
@@ -68,8 +69,7 @@ def unflatten(input, dim, sizes):
     >>> torch.unflatten(torch.zeros(2, 6), 1, (3, -1)).shape
     torch.Size([2, 3, 2])
     """
-    if not isinstance(sizes, tuple | list):
-        raise TypeError(f"unflatten(): argument 'sizes' must be tuple of ints, not {type(sizes).__name__}")
+    listed("unflatten", sizes=sizes)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     dim = _wrap(dim, input.ndim)
@@ -102,6 +102,10 @@ def movedim(input, source, destination):
     >>> torch.movedim(torch.zeros(2, 3, 4), 0, -1).shape
     torch.Size([3, 4, 2])
     """
+    if isinstance(source, int) != isinstance(destination, int):
+        raise TypeError(
+            "movedim() received an invalid combination of arguments: source and destination are ints, or both tuples"
+        )
     sources = [source] if isinstance(source, int) else list(source)
     destinations = [destination] if isinstance(destination, int) else list(destination)
     if len(sources) != len(destinations):
@@ -151,8 +155,16 @@ def tensor_split(input, indices_or_sections=None, dim=0, *, sections=None, indic
     if not input.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     dim = _wrap(dim, input.ndim)
-    if hasattr(where, "tolist"):
+    if isinstance(where, Tensor):
+        if where.dtype is not int64:
+            raise RuntimeError(
+                f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {where.dtype}"
+            )
         where = where.tolist()
+    elif isinstance(where, tuple | list):
+        where = [integer("tensor_split", "indices", place) for place in where]
+    else:
+        where = integer("tensor_split", "sections", where)
     if isinstance(where, int):
         if where <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {where}")
@@ -224,7 +236,9 @@ def broadcast_tensors(*tensors):
     >>> a.shape, b.shape
     (torch.Size([2, 3]), torch.Size([2, 3]))
     """
-    tensors = _tensors(tensors)
+    for place, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(tensor).__name__}")
     shape = _common_shape([tensor.shape for tensor in tensors], _refused_tensor)
     return tuple(tensor if tensor.shape == shape else tensor.expand(shape) for tensor in tensors)
 

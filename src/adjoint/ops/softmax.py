@@ -1,5 +1,7 @@
 """Softmax and its logarithm, with fused backwards."""
 
+import warnings
+
 from .language import _log_softmax_backward_data, _softmax, _softmax_backward_data, composite, exp, op
 
 _INTERNAL = {"function": False, "method": False}
@@ -46,4 +48,10 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
     >>> torch.nn.functional.softmin(torch.tensor([1.0, 1.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return _softmax(-input, dim, dtype)
+    if dim is None:
+        warnings.warn(
+            "Implicit dimension choice for softmin has been deprecated. "
+            "Change the call to include dim=X as an argument.",
+            stacklevel=_stacklevel,
+        )
+    return _softmax(-input, chosen_dim(dim, input), dtype)

@@ -14,20 +14,20 @@ from .language import (
 
 _INTERNAL = {"function": False, "method": False}
 
-op("sort(input, dim=-1, descending=False, *, stable=False)", kernel="sort", outputs=("values", "indices"), out=True,
+op("sort(input, dim=-1, descending=False, *, stable=False)", kernel="sort", outputs=("values", "indices"), out="exact",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The elements in order along a dimension, and where they were.")  # fmt: skip
 op("argsort(input, dim=-1, descending=False, *, stable=False)", kernel="argsort",
    doc="The indices that would sort along a dimension.")  # fmt: skip
-op("topk(input, k, dim=-1, largest=True, sorted=True)", kernel="topk", outputs=("values", "indices"), out=True,
+op("topk(input, k, dim=-1, largest=True, sorted=True)", kernel="topk", outputs=("values", "indices"), out="exact",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The k greatest (or least) elements along a dimension, in order, and where they were.")  # fmt: skip
 
 
-op("kthvalue(input, k, dim=-1, keepdim=False)", kernel="kthvalue", outputs=("values", "indices"), out="apart",
+op("kthvalue(input, k, dim=-1, keepdim=False)", kernel="kthvalue", outputs=("values", "indices"), out="exact apart",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The k-th least element along a dimension, counted from 1, and where it is.")  # fmt: skip
-op("mode(input, dim=-1, keepdim=False)", kernel="mode", outputs=("values", "indices"), out=True,
+op("mode(input, dim=-1, keepdim=False)", kernel="mode", outputs=("values", "indices"), out="exact",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The most frequent element along a dimension, the least of several, and where it is.")  # fmt: skip
 
@@ -43,17 +43,17 @@ op("median_all(input)", kernel="median_all", node="MedianBackward0", **_INTERNAL
 op("nanmedian_all(input)", kernel="nanmedian_all", node="NanmedianBackward0", **_INTERNAL,
    input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
 op("median_dim(input, dim, keepdim=False)", kernel="median", outputs=("values", "indices"), node="MedianBackward1",
-   out=True, **_INTERNAL,
+   out="exact", **_INTERNAL,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 op("nanmedian_dim(input, dim, keepdim=False)", kernel="nanmedian", outputs=("values", "indices"),
-   node="NanmedianBackward1", out=True, **_INTERNAL,
+   node="NanmedianBackward1", out="exact", **_INTERNAL,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 
 
 def _median_form(name, input, dim, keepdim, out, over_all, along_dim):
     if dim is not None:
         return along_dim(input, dim, keepdim, out=out)
-    if out is not None or keepdim:
+    if out is not None or keepdim is not False:
         raise TypeError(f'{name}() missing 1 required positional arguments: "dim"')
     return over_all(input)
 
@@ -80,7 +80,7 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
     return _median_form("nanmedian", input, dim, keepdim, out, nanmedian_all, nanmedian_dim)
 
 
-@composite(out=True)
+@composite(out="exact")
 def msort(input):
     """The elements in order along the first dimension.
 

@@ -1,5 +1,6 @@
 """Error functions, gamma functions, the logistic function and entropies; torch.special's names are special_names.py."""
 
+from .. import _C
 from .language import (
     _publish,
     abs,
@@ -26,8 +27,6 @@ from .language import (
     log_ndtr,
     logit_within,
     logit_within_,
-    maximum,
-    minimum,
     ndtri,
     op,
     polygamma,
@@ -153,7 +152,7 @@ def odds(x):
 
 
 elementwise("logit_within(input, low=-inf, high=inf)",
-            lambda input, low, high: log(odds(minimum(maximum(input, low), high))),
+            lambda input, low, high: log(odds(where(input < low, low, where(input > high, high, input)))),
             promote="float", node="LogitBackward0", **INTERNAL,
             input=lambda g, input, low, high: where(
                 (input < low) | (input > high), 0,
@@ -216,7 +215,7 @@ _publish("polygamma", _polygamma_method, "", True, False, ())
 
 def _inside(eps):
     """The bounds that logit() keeps its argument to; none for a negative eps either."""
-    return (-INF, INF) if eps is None or eps < 0 else (eps, 1 - eps)
+    return (-INF, INF) if eps is None or eps < 0 else (float(eps), 1 - float(eps))
 
 
 @composite
@@ -244,6 +243,10 @@ def _mvlgamma_arguments(input, p):
 def _mvlgamma(input, p):
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
+    if input.dtype is _C.bool:
+        raise RuntimeError("The input tensor may not be a boolean tensor; convert it with .float()")
+    if input.is_complex():
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{input.dtype}': the real numbers only")
     if not input.is_floating_point():
         input = input.to(get_default_dtype())
     return lgamma(_mvlgamma_arguments(input, p)).sum(-1) + p * (p - 1) / 4 * LOG_PI

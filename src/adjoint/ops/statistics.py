@@ -3,6 +3,7 @@
 import warnings
 
 from .. import _C
+from .checks import boolean
 from .language import any as any_
 from .language import complex as complex_
 from .language import composite, conj, isnan, lerp, scalar_tensor, where
@@ -49,6 +50,7 @@ def _ranks(rows, q, ignore_nan):
 
 
 def _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan):
+    boolean(name, keepdim=keepdim)
     q = _check_quantile(name, input, q, interpolation)
     if dim is None:
         rest = (1,) * input.ndim if keepdim else ()
@@ -72,7 +74,7 @@ def _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan):
     return result.T.reshape((q.numel(), *rest)) if q.ndim else result.reshape(rest)
 
 
-@composite(out="exact")
+@composite(out="exact", autocast="float32")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The value below which a part `q` of all elements lies, or of those along a dimension.
 
@@ -83,7 +85,7 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@composite(out="exact")
+@composite(out="exact", autocast="float32")
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The value below which a part `q` of the elements that are not nan lies; see quantile().
 

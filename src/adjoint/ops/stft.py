@@ -31,7 +31,7 @@ def _window(name, window, win_length, n_fft, dtype, hint):
     return window if win_length == n_fft else constant_pad_nd(window, (left, n_fft - win_length - left))
 
 
-@composite
+@composite(autocast="float32")
 def stft(
     input,
     n_fft,

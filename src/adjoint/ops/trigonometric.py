@@ -93,5 +93,5 @@ elementwise("angle(input)", lambda input: angle(input),
             types="complex", promote="float", result="real", inplace=False,
             input=lambda g, input: where(input == 0, 0, 1j * g * sgn(input) / abs(input)))
 elementwise("conj_physical(input)", lambda input: conj(input),
-            types="complex integer bool",
+            out="exact", types="complex integer bool",
             input=lambda g: conj(g))

@@ -1,5 +1,6 @@
 """Variances and standard deviations over some or all dimensions."""
 
+from .checks import only_with_dim
 from .language import (
     composite,
     keep_dims,
@@ -12,7 +13,7 @@ from .language import (
     var_mean_dim,
     where,
 )
-from .reduction import numpy_names, reduced_count
+from .reduction import reduced_count
 
 _INTERNAL = {"function": False, "method": False}
 INF = float("inf")
@@ -53,58 +54,58 @@ op("std_mean_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="std_
        _std_gradient(g_std, input, std, dim, correction) + _mean_gradient(g_mean, input, dim))  # fmt: skip
 
 
-def _var_arguments(name, dim, unbiased, keepdim, correction, numpy):
+def _var_arguments(name, dim, unbiased, keepdim, correction):
     """(dim, correction, keepdim) of the call forms var(unbiased), var(dim, unbiased, keepdim), var(correction=)."""
-    if numpy:
-        dim, keepdim = numpy_names(name, numpy, dim, keepdim)
     if isinstance(dim, bool):
         dim, unbiased = None, dim
+    if dim is None and unbiased is not None:
+        only_with_dim(name, keepdim)
     return dim, correction if unbiased is None else int(unbiased), keepdim
 
 
 @composite
-def var(input, dim=None, unbiased=None, keepdim=False, *, correction=1, out=None, **numpy):
+def var(input, dim=None, unbiased=None, keepdim=False, *, correction=1, out=None):
     """The variance: squared distances from the mean, summed, over the count less `correction`.
 
     >>> import adjoint as torch
     >>> torch.tensor([1.0, 2.0, 3.0]).var()
     tensor(1.)
     """
-    dim, correction, keepdim = _var_arguments("var", dim, unbiased, keepdim, correction, numpy)
+    dim, correction, keepdim = _var_arguments("var", dim, unbiased, keepdim, correction)
     return var_dim(input, dim, correction=correction, keepdim=keepdim, out=out)
 
 
 @composite
-def std(input, dim=None, unbiased=None, keepdim=False, *, correction=1, out=None, **numpy):
+def std(input, dim=None, unbiased=None, keepdim=False, *, correction=1, out=None):
     """The standard deviation: the square root of the variance.
 
     >>> import adjoint as torch
     >>> torch.tensor([1.0, 2.0, 3.0]).std()
     tensor(1.)
     """
-    dim, correction, keepdim = _var_arguments("std", dim, unbiased, keepdim, correction, numpy)
+    dim, correction, keepdim = _var_arguments("std", dim, unbiased, keepdim, correction)
     return std_dim(input, dim, correction=correction, keepdim=keepdim, out=out)
 
 
 @composite(method=False)
-def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1, **numpy):
+def var_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1):
     """The variance and the mean.
 
     >>> import adjoint as torch
     >>> torch.var_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    dim, correction, keepdim = _var_arguments("var_mean", dim, unbiased, keepdim, correction, numpy)
+    dim, correction, keepdim = _var_arguments("var_mean", dim, unbiased, keepdim, correction)
     return tuple(var_mean_dim(input, dim, correction=correction, keepdim=keepdim))
 
 
 @composite(method=False)
-def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1, **numpy):
+def std_mean(input, dim=None, unbiased=None, keepdim=False, *, correction=1):
     """The standard deviation and the mean.
 
     >>> import adjoint as torch
     >>> torch.std_mean(torch.tensor([1.0, 2.0, 3.0]))
     (tensor(1.), tensor(2.))
     """
-    dim, correction, keepdim = _var_arguments("std_mean", dim, unbiased, keepdim, correction, numpy)
+    dim, correction, keepdim = _var_arguments("std_mean", dim, unbiased, keepdim, correction)
     return tuple(std_mean_dim(input, dim, correction=correction, keepdim=keepdim))

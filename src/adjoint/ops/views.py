@@ -5,6 +5,7 @@ the view looked. The shape functions made of them are in shapes.py.
 """
 
 from .language import (
+    _publish,
     as_strided_backward,
     as_strided_within,
     as_strided_within_,
@@ -17,6 +18,7 @@ from .language import (
     select_backward,
     slice,
     slice_backward,
+    split,
     squeeze_all_,
     squeeze_dim_,
     squeeze_dims_,
@@ -114,7 +116,7 @@ op("unfold_backward(input, size, dimension, window, step)", kernel="unfold_backw
 
 # Several views with one node; their gradients are joined by stack and cat.
 op("unbind(input, dim=0)", kernel="unbind", doc="All slices along a dimension.")
-op("split(input, split_size, dim=0)", kernel="split",
+op("split(input, split_size, dim=0)", kernel="split", function=False,
    doc="Parts of `split_size` along a dimension (the last may be smaller), or of the sizes in a list.")
 op("split_with_sizes(input, split_sizes, dim=0)", kernel="split_with_sizes",
    doc="Parts of the given sizes along a dimension.")
@@ -168,7 +170,7 @@ op("as_strided_backward(input, extent, size, stride, offset)", kernel="as_stride
 view("view_as_real(input)", kernel="view_as_real", linear=True, method=False,
      doc="A complex tensor as pairs (real, imaginary) in a new last dimension.",
      input=lambda g: view_as_complex(g.clone(memory_format=contiguous_format)))
-view("view_as_complex(input)", kernel="view_as_complex", linear=True, method=False,
+view("view_as_complex(input)", kernel="view_as_complex", autocast="float32", linear=True, method=False,
      doc="Pairs in the last dimension as complex numbers.",
      input=lambda g: view_as_real(g))
 
@@ -262,6 +264,21 @@ composite(op("matrix_transpose(input)", kernel="mT", **HIDDEN), name="mT", metho
 # fmt: on
 
 
+def _split(tensor, split_size_or_sections, dim=0):
+    """Parts of a size along a dimension (the last may be smaller), or of the sizes in a list.
+
+    >>> import adjoint as torch
+    >>> torch.split(torch.arange(3), 2)
+    (tensor([0, 1]), tensor([2]))
+    """
+    return split(tensor, split_size_or_sections, dim)
+
+
+# As a function its arguments have other names than as a method.
+_split.__name__ = _split.__qualname__ = "split"
+_publish("split", _split, "", False, True, ())
+
+
 @composite
 def adjoint(input):
     """The matrices in the last two dimensions, transposed and conjugated.
@@ -271,6 +288,8 @@ def adjoint(input):
     tensor([[1.-2.j],
             [3.-0.j]])
     """
+    if input.ndim == 0:
+        return input.conj()
     if input.ndim < 2:
         raise RuntimeError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
@@ -281,7 +300,7 @@ def adjoint(input):
 @composite(method=False, function_=False)
 def mH(input):
     """x.mH: the adjoint of the matrices in the last two dimensions."""
-    if input.ndim < 2:
+    if input.ndim == 1:
         raise RuntimeError(
             f"tensor.mH is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
         )
@@ -294,4 +313,4 @@ def H(input):
     if input.ndim not in (0, 2):
         hint = " For batches of matrices, consider using tensor.mH" if input.ndim > 2 else ""
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {input.ndim}-D tensor.{hint}")
-    return adjoint(input) if input.ndim else input.conj()
+    return adjoint(input)

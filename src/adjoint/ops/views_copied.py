@@ -91,7 +91,7 @@ def _narrow_rule(g, input_meta, dim, start, length):
     return slice_backward(g, input_meta.shape, dim, start, start + length, 1)
 
 
-op("narrow_copy(input, dim, start, length)", linear=True, out=True,
+op("narrow_copy(input, dim, start, length)", linear=True, out="exact",
    forward=lambda input, dim, start, length: alias_copy(input.narrow(dim, start, length)),
    doc="What narrow() shows, in memory of its own.",
    input=_narrow_rule)  # fmt: skip

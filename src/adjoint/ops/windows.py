@@ -2,6 +2,7 @@
 
 import math
 
+from .checks import as_dtype, boolean
 from .language import abs, arange, composite, cos, empty, exp, float32, float64, get_default_dtype, i0, ones, sin, sqrt
 
 _HANN = (0.5, 0.5)
@@ -203,7 +204,8 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requ
 
 
 def _old_window(name, length, periodic, shape, *parameters, dtype=None, layout=None, device=None, requires_grad=False):
-    dtype = get_default_dtype() if dtype is None else dtype
+    boolean(name, periodic=periodic)
+    dtype = get_default_dtype() if dtype is None else as_dtype(dtype)
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     if not dtype.is_floating_point:

@@ -1,0 +1,69 @@
+#include "ops/attention.h"
+
+#include "core/error.h"
+#include "core/lock.h"
+#include "kernels/attention.h"
+
+namespace adjoint::ops {
+namespace {
+
+/// Itself if its rows are packed and do not overlap, as the kernels want them; else a copy.
+TensorPtr with_rows(Tensor* tensor) {
+  const bool packed = tensor->stride(3) == 1 && (tensor->size(2) == 1 || tensor->stride(2) >= tensor->size(3));
+  return packed ? TensorPtr::borrow(tensor) : contiguous(tensor);
+}
+
+/// A result like the query, with packed rows.
+TensorPtr result_like(const Tensor* query) {
+  ShapePtr shape = dense_shape(query->shape);
+  if (shape->strides()[3] != 1) shape = make_shape(query->sizes());
+  return empty(std::move(shape), query->dtype);
+}
+
+/// A gradient of this shape in which the heads of a row lie side by side, as those of most inputs do.
+TensorPtr heads_inside(const Tensor* like) {
+  const int64_t heads = like->size(1), rows = like->size(2), size = like->size(3);
+  const int64_t strides[] = {heads * rows * size, size, heads * size, 1};
+  return empty(make_shape(like->sizes(), Sizes(strides, 4)), like->dtype);
+}
+
+void check(const Tensor* query, const Tensor* key, const Tensor* value) {
+  for (const Tensor* tensor : {query, key, value}) {
+    bool fits = tensor->ndim() == 4 && tensor->dtype == query->dtype && tensor->numel() != 0;
+    for (int d : {0, 1, 3}) fits = fits && tensor->size(d) == query->size(d);
+    if (!fits || tensor->size(2) != (tensor == query ? query : key)->size(2) ||
+        (query->dtype != DType::Float32 && query->dtype != DType::Float64))
+      fail("_attention: expected three tensors (batch, heads, rows, size) of one floating type; got shapes ",
+           to_string(query->sizes()), ", ", to_string(key->sizes()), " and ", to_string(value->sizes()),
+           "; use nn.functional.scaled_dot_product_attention");
+  }
+}
+
+}  // namespace
+
+std::pair<TensorPtr, TensorPtr> attention(Tensor* query, Tensor* key, Tensor* value, double scale, bool is_causal) {
+  check(query, key, value);
+  TensorPtr q = with_rows(query), k = with_rows(key), v = with_rows(value);
+  TensorPtr out = result_like(q.get()), logsumexp = empty(query->sizes().first(3), query->dtype);
+  {
+    WithoutLock unlocked(query->numel() * key->size(2));
+    kernels::attention({q->view(), k->view(), v->view(), scale, is_causal}, out->view(), logsumexp->view());
+  }
+  return {std::move(out), std::move(logsumexp)};
+}
+
+std::tuple<TensorPtr, TensorPtr, TensorPtr> attention_gradients(Tensor* grad, Tensor* query, Tensor* key, Tensor* value,
+                                                                Tensor* out, Tensor* logsumexp, double scale,
+                                                                bool is_causal) {
+  check(query, key, value);
+  TensorPtr g = with_rows(grad), q = with_rows(query), k = with_rows(key), v = with_rows(value);
+  TensorPtr for_query = heads_inside(query), for_key = heads_inside(key), for_value = heads_inside(value);
+  {
+    WithoutLock unlocked(query->numel() * key->size(2));
+    kernels::attention_backward({q->view(), k->view(), v->view(), scale, is_causal}, g->view(), out->view(),
+                                logsumexp->view(), for_query->view(), for_key->view(), for_value->view());
+  }
+  return {std::move(for_query), std::move(for_key), std::move(for_value)};
+}
+
+}  // namespace adjoint::ops

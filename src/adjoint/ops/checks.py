@@ -1,0 +1,62 @@
+"""Checks of arguments that composites share with the native ops: torch's words, whatever the argument is."""
+
+from operator import index
+
+from .. import _C
+
+
+def boolean(op, **flags):
+    """Refuses flags that are not bools: numbers are not taken for them."""
+    for name, value in flags.items():
+        if value is not True and value is not False:
+            raise TypeError(f"{op}(): argument '{name}' must be bool, not {type(value).__name__}")
+
+
+def tensor(op, **values):
+    """Refuses what is not a tensor."""
+    for name, value in values.items():
+        if not isinstance(value, _C.Tensor):
+            raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type(value).__name__}")
+
+
+def integer(op, name, value):
+    """The int that an argument stands for: NumPy's and tensors of one integer count, bools do not."""
+    if not isinstance(value, bool):
+        try:
+            return index(value)
+        except TypeError:
+            pass
+    raise TypeError(f"{op}(): argument '{name}' must be int, not {type(value).__name__}")
+
+
+def integers(op, name, value):
+    """The tuple that a sequence of ints stands for, or one int alone."""
+    if isinstance(value, (tuple, list)):
+        return tuple(value)
+    if not isinstance(value, bool):
+        try:
+            return (index(value),)
+        except TypeError:
+            pass
+    raise TypeError(f"{op}(): argument '{name}' must be tuple of ints, not {type(value).__name__}")
+
+
+def listed(op, **values):
+    """Refuses what is not a sequence of ints, one int alone too."""
+    for name, value in values.items():
+        if not isinstance(value, (tuple, list)):
+            raise TypeError(f"{op}(): argument '{name}' must be tuple of ints, not {type(value).__name__}")
+
+
+def as_dtype(dtype):
+    """The type that a dtype= means: one of the library's own, or one of Python's."""
+    return dtype if isinstance(dtype, _C.dtype) else _C.empty(0, dtype=dtype).dtype
+
+
+def only_with_dim(op, keepdim):
+    """Refuses keepdim= of a call that reduces all dimensions."""
+    if keepdim is not False:
+        boolean(op, keepdim=keepdim)
+        raise TypeError(
+            f"{op}() received an invalid combination of arguments: keepdim= needs dim=; give the dimensions to reduce"
+        )

@@ -1,0 +1,312 @@
+"""Recurrent networks: the arithmetic of their cells, and a whole sequence through all layers.
+
+A layer multiplies all of its input by the input's weights at once; what remains for each step is one product with
+the hidden state and one or two elementwise ops on the gates.
+"""
+
+from .. import _C
+from .language import (
+    _lstm_sequence,
+    _lstm_sequence_gradients,
+    addmm,
+    cat,
+    composite,
+    dropout,
+    elementwise,
+    gru_output,
+    linear,
+    lstm_state,
+    op,
+    relu,
+    sigmoid,
+    sigmoid_mul,
+    stack,
+    tanh,
+)
+
+_INTERNAL = {"function": False, "method": False, "inplace": False, "out": False, "numbers": ""}
+
+elementwise("lstm_state(i, f, new, c)", lambda i, f, new, c: sigmoid(f) * c + sigmoid(i) * tanh(new), **_INTERNAL)
+elementwise("sigmoid_mul(gate, value)", lambda gate, value: sigmoid(gate) * value, **_INTERNAL)
+
+
+def _gru_output(in_r, in_z, in_n, hidden_r, hidden_z, hidden_n, hidden):
+    new = tanh(in_n + sigmoid(in_r + hidden_r) * hidden_n)
+    return new + sigmoid(in_z + hidden_z) * (hidden - new)
+
+
+elementwise("gru_output(in_r, in_z, in_n, hidden_r, hidden_z, hidden_n, hidden)", _gru_output, **_INTERNAL)
+
+
+# A sequence of equal batches, in one pass: what comes from the gates' rule is for all arguments, the others have their
+# own for when the gates need no gradient.
+op("_lstm_sequence(gates, hidden, cell, weight)", kernel="lstm_sequence", outputs=("output", "cells", "activated"),
+   function=False, method=False,
+   gates=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells, activated:
+       _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated),
+   hidden=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells, activated:
+       _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated)[1:],
+   cell=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells, activated:
+       _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated)[2:],
+   weight=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells, activated:
+       _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated)[3])  # fmt: skip
+op("_lstm_sequence_gradients(output_grad, cells_grad, cells, activated, cell, weight)",
+   kernel="lstm_sequence_gradients", gradient=False, function=False, method=False)  # fmt: skip
+
+
+def _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated):
+    """The gradients of gates, hidden, cell and weight."""
+    if not _C.is_grad_enabled():
+        g, g_hidden, g_cell = _lstm_sequence_gradients(g_output, g_cells, cells, activated, cell, weight)
+        later = g[1:].flatten(0, 1).t() @ output[:-1].flatten(0, 1)
+        return g, g_hidden, g_cell, later + g[0].t() @ hidden
+    # A graph of the gradients is wanted: the steps give it.
+    inputs = [part.detach().requires_grad_() if not part.requires_grad else part.view_as(part)
+              for part in (gates, hidden, cell, weight)]  # fmt: skip
+    states = []
+    state, step = (inputs[1], inputs[2]), _Lstm(inputs[3], None).step
+    for sums in inputs[0].unbind(0):
+        state = step(sums, state)
+        states.append(state)
+    results = [stack(parts) for parts in zip(*states, strict=True)]
+    return _C.run_backward(tuple(results), (g_output, g_cells), True, True, tuple(inputs), False, False)
+
+
+class _Cell:
+    """A layer in one direction: its weights for the hidden state, and what becomes of the state in a step."""
+
+    def __init__(self, weight, bias, projection=None):
+        self.weight, self.bias, self.projection = weight.t(), bias, projection
+
+    @staticmethod
+    def inputs(input, weight, bias, hidden_bias):
+        """The input's part of the gates' sums, for all steps; with both biases, where they are simply added."""
+        return linear(input, weight, None if bias is None else bias + hidden_bias)
+
+    def layer(self, gates, first, batch_sizes, reverse):
+        """(hidden states, last state) from the input's part of the gates and the first state."""
+        steps = gates.unbind(0) if batch_sizes is None else gates.split(batch_sizes)
+        hidden, state = self._walk(steps, first, reverse)
+        return (stack(hidden) if batch_sizes is None else cat(hidden)), state
+
+    def _walk(self, steps, first, reverse):
+        """Step by step; batches may become smaller on the way, and what has ended waits for its place in the result."""
+        count = steps[-1 if reverse else 0].shape[0]
+        state = first if first[0].shape[0] == count else tuple(part[:count] for part in first)
+        hidden, finished = [], []
+        for gates in reversed(steps) if reverse else steps:
+            count, before = gates.shape[0], state[0].shape[0]
+            if count < before:
+                finished.append(tuple(part[count:] for part in state))
+                state = tuple(part[:count] for part in state)
+            elif count > before:
+                state = tuple(cat([part, more[before:count]]) for part, more in zip(state, first, strict=True))
+            state = self.step(gates, state)
+            hidden.append(state[0])
+        if reverse:
+            hidden.reverse()
+        if finished:
+            state = tuple(cat(pieces) for pieces in zip(state, *reversed(finished), strict=True))
+        return hidden, state
+
+
+class _Lstm(_Cell):
+    """Gates i, f, g, o; the state is (hidden, cell)."""
+
+    def step(self, gates, state):
+        """The state after a step."""
+        hidden, cell = state
+        i, f, new, o = addmm(gates, hidden, self.weight).chunk(4, 1)
+        cell = lstm_state(i, f, new, cell)
+        hidden = sigmoid_mul(o, tanh(cell))  # what is saved is not the cell state, which people may change in place
+        return (hidden if self.projection is None else linear(hidden, self.projection)), cell
+
+    def layer(self, gates, first, batch_sizes, reverse):
+        """In one pass where all steps have the same batch, and the common types."""
+        types = {gates.dtype, self.weight.dtype, *(part.dtype for part in first)}
+        if batch_sizes is not None or self.projection is not None or types not in ({_C.float32}, {_C.float64}):
+            return super().layer(gates, first, batch_sizes, reverse)
+        output, cells, _ = _lstm_sequence(gates.flip(0) if reverse else gates, *first, self.weight.t())
+        return (output.flip(0) if reverse else output), (output[-1], cells[-1])
+
+
+class _Gru(_Cell):
+    """Gates r, z, n; the hidden part of n is gated before it is added."""
+
+    @staticmethod
+    def inputs(input, weight, bias, hidden_bias):
+        """The input's part of the gates' sums."""
+        return linear(input, weight, bias)
+
+    def step(self, gates, state):
+        """The state after a step."""
+        products = state[0] @ self.weight if self.bias is None else addmm(self.bias, state[0], self.weight)
+        return (gru_output(*gates.chunk(3, 1), *products.chunk(3, 1), state[0]),)
+
+
+class _RnnTanh(_Cell):
+    """One gate, and tanh."""
+
+    def step(self, gates, state):
+        """The state after a step."""
+        return (tanh(addmm(gates, state[0], self.weight)),)
+
+
+class _RnnRelu(_Cell):
+    """One gate, and relu."""
+
+    def step(self, gates, state):
+        """The state after a step."""
+        return (relu(addmm(gates, state[0], self.weight)),)
+
+
+def _run(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, train, bidirectional):
+    """(output, last states) of all layers; the input is (step, batch, feature), or packed if there are batch sizes."""
+    directions = 2 if bidirectional else 1
+    per_direction = len(params) // (num_layers * directions)
+    last = []
+    for layer in range(num_layers):
+        results = []
+        for direction in range(directions):
+            place = layer * directions + direction
+            weight, hidden_weight, *rest = params[place * per_direction : (place + 1) * per_direction]
+            bias, hidden_bias = rest[:2] if has_biases else (None, None)
+            cell = kind(hidden_weight, hidden_bias, *rest[2 if has_biases else 0 :])
+            gates = kind.inputs(input, weight, bias, hidden_bias)
+            result, state = cell.layer(gates, tuple(part[place] for part in hx), batch_sizes, direction == 1)
+            results.append(result)
+            last.append(state)
+        input = results[0] if directions == 1 else cat(results, -1)
+        if rate and train and layer < num_layers - 1:
+            input = dropout(input, rate, True)
+    return input, tuple(stack(parts) for parts in zip(*last, strict=True))
+
+
+def _sequence(name, kind, input, args):
+    """A network by its two signatures: (input, hx, ..., batch_first), or (data, batch_sizes, hx, ...)."""
+    states = 2 if kind is _Lstm else 1
+    packed = isinstance(args[0], _C.Tensor) and (states == 2 or isinstance(args[1], _C.Tensor))
+    if len(args) != 8:
+        raise TypeError(
+            f"{name}() takes (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first) "
+            "or (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)"
+        )
+    batch_sizes, batch_first = None, False
+    if packed:
+        batch_sizes, hx, *rest = args
+        batch_sizes = batch_sizes.tolist()
+    else:
+        hx, *rest, batch_first = args
+    hx = tuple(hx) if states == 2 else (hx,)
+    if len(hx) != states:
+        raise RuntimeError(f"{name} expects {states} hidden states")
+    output, last = _run(kind, input.transpose(0, 1) if batch_first else input, batch_sizes, hx, *rest)
+    return (output.transpose(0, 1) if batch_first else output, *last)
+
+
+@composite(function_=False, method=False, autocast="lower")
+def _lstm_whole(input, *args):
+    return _sequence("lstm", _Lstm, input, args)
+
+
+@composite(method=False)
+def lstm(input, *args):
+    """Long short-term memory: (output, last hidden states, last cell states); nn.LSTM is the way to call it.
+
+    >>> import adjoint as torch
+    >>> weights = [torch.zeros(4, 1), torch.zeros(4, 1)]
+    >>> first = torch.zeros(1, 1, 1)
+    >>> torch.lstm(torch.ones(2, 1, 1), [first, first], weights, False, 1, 0.0, False, False, False)[0].shape
+    torch.Size([2, 1, 1])
+    """
+    # As in torch, autocast lowers the network as a whole, unless its sequences are packed or projected.
+    if isinstance(args[0], tuple | list) and len({part.shape[-1] for part in args[0]}) == 1:
+        return _lstm_whole(input, *args)
+    return _sequence("lstm", _Lstm, input, args)
+
+
+@composite(method=False)
+def gru(input, *args):
+    """Gated recurrent units: (output, last hidden states); nn.GRU is the way to call it.
+
+    >>> import adjoint as torch
+    >>> weights = [torch.zeros(3, 1), torch.zeros(3, 1)]
+    >>> torch.gru(torch.ones(2, 1, 1), torch.zeros(1, 1, 1), weights, False, 1, 0.0, False, False, False)[0].shape
+    torch.Size([2, 1, 1])
+    """
+    return _sequence("gru", _Gru, input, args)
+
+
+@composite(method=False)
+def rnn_tanh(input, *args):
+    """A recurrent network with tanh: (output, last hidden states); nn.RNN is the way to call it.
+
+    >>> import adjoint as torch
+    >>> weights = [torch.ones(1, 1), torch.zeros(1, 1)]
+    >>> torch.rnn_tanh(torch.ones(1, 1, 1), torch.zeros(1, 1, 1), weights, False, 1, 0.0, False, False, False)[0]
+    tensor([[[0.7616]]])
+    """
+    return _sequence("rnn_tanh", _RnnTanh, input, args)
+
+
+@composite(method=False)
+def rnn_relu(input, *args):
+    """A recurrent network with relu: (output, last hidden states); nn.RNN is the way to call it.
+
+    >>> import adjoint as torch
+    >>> weights = [torch.ones(1, 1), torch.zeros(1, 1)]
+    >>> torch.rnn_relu(torch.ones(1, 1, 1), torch.zeros(1, 1, 1), weights, False, 1, 0.0, False, False, False)[0]
+    tensor([[[1.]]])
+    """
+    return _sequence("rnn_relu", _RnnRelu, input, args)
+
+
+def _cell(kind, input, state, w_ih, w_hh, b_ih, b_hh):
+    if (b_ih is None) != (b_hh is None):
+        raise RuntimeError("expected both biases of a cell, or none")
+    return kind(w_hh, b_hh).step(kind.inputs(input, w_ih, b_ih, b_hh), state)
+
+
+@composite(method=False)
+def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of an LSTM: (hidden state, cell state).
+
+    >>> import adjoint as torch
+    >>> state = [torch.zeros(1, 1), torch.ones(1, 1)]
+    >>> torch.lstm_cell(torch.zeros(1, 1), state, torch.zeros(4, 1), torch.zeros(4, 1))[1]
+    tensor([[0.5000]])
+    """
+    return _cell(_Lstm, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
+
+
+@composite(method=False)
+def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of a GRU.
+
+    >>> import adjoint as torch
+    >>> torch.gru_cell(torch.zeros(1, 1), torch.ones(1, 1), torch.zeros(3, 1), torch.zeros(3, 1))
+    tensor([[0.5000]])
+    """
+    return _cell(_Gru, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+@composite(method=False)
+def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of a recurrent network with tanh.
+
+    >>> import adjoint as torch
+    >>> torch.rnn_tanh_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
+    tensor([[0.7616]])
+    """
+    return _cell(_RnnTanh, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
+
+
+@composite(method=False)
+def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+    """One step of a recurrent network with relu.
+
+    >>> import adjoint as torch
+    >>> torch.rnn_relu_cell(torch.ones(1, 1), torch.zeros(1, 1), torch.ones(1, 1), torch.ones(1, 1))
+    tensor([[1.]])
+    """
+    return _cell(_RnnRelu, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
