@@ -1,6 +1,7 @@
 #include "python/arg.h"
 
 #include "python/types.h"
+#include "tape/node.h"
 
 namespace adjoint::python {
 
@@ -74,9 +75,15 @@ TensorPtr to_tensor(PyObject* object) {
   return {};
 }
 
+/// Whether this is a tensor of one integer (or bool).
+static bool is_single_integer(PyObject* object) {
+  return is_tensor(object) && is_integral(as_tensor(object)->dtype) && as_tensor(object)->numel() == 1;
+}
+
 int64_t to_int(PyObject* object, const char* op, const char* name) {
-  if (is_tensor(object) && is_integral(as_tensor(object)->dtype) && as_tensor(object)->numel() == 1) {
+  if (is_tensor(object)) {
     Tensor* tensor = as_tensor(object);
+    if (!is_single_integer(object)) Arg{object, op, name}.wrong_type("int");
     return dispatch(tensor->dtype, [&](auto tag) { return convert<int64_t>(*tensor->as<decltype(tag)>()); });
   }
   if (!PyIndex_Check(object) || PyBool_Check(object)) Arg{object, op, name}.wrong_type("int");
@@ -104,19 +111,32 @@ Arg::operator std::optional<Tensor*>() const {
   if (object == Py_None) return std::nullopt;
   return static_cast<Tensor*>(*this);
 }
-Arg::operator int64_t() const { return to_int(object, op, name); }
-Arg::operator std::optional<int64_t>() const {
-  if (object == Py_None) return std::nullopt;
+Arg::operator int64_t() const {
+  // Among several ints a tensor may be a bool or have dimensions, alone it may not.
+  if (is_tensor(object) && (as_tensor(object)->ndim() > 0 || as_tensor(object)->dtype == DType::Bool))
+    wrong_type("int");
   return to_int(object, op, name);
 }
+Arg::operator std::optional<int64_t>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<int64_t>(*this);
+}
 Arg::operator bool() const {
-  if (PyBool_Check(object)) return object == Py_True;
-  if (PyLong_Check(object)) return PyObject_IsTrue(object);
-  wrong_type("bool");
+  if (!PyBool_Check(object)) wrong_type("bool");
+  return object == Py_True;
+}
+Arg::operator std::optional<bool>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<bool>(*this);
 }
 Arg::operator double() const {
+  if (is_tensor(object)) {
+    if (as_tensor(object)->ndim() > 0 || requires_grad(as_tensor(object))) wrong_type("float");
+    Object item = checked(PyObject_CallMethod(object, "item", nullptr));
+    return Arg{item.get(), op, name};
+  }
   Scalar scalar;
-  if (is_tensor(object) || !to_scalar(object, &scalar) || scalar.category == Category::Complex) wrong_type("float");
+  if (!to_scalar(object, &scalar) || scalar.category == Category::Complex) wrong_type("float");
   return scalar.to<double>();
 }
 Arg::operator std::optional<double>() const {
@@ -146,11 +166,11 @@ Arg::operator std::optional<DType>() const {
 }
 Arg::operator Ints() const {
   Ints ints;
-  if ((PyIndex_Check(object) && !PySequence_Check(object)) || (is_tensor(object) && as_tensor(object)->ndim() == 0)) {
+  if ((PyIndex_Check(object) && !PySequence_Check(object)) || is_single_integer(object)) {
     ints.push(to_int(object, op, name), op);
     return ints;
   }
-  if (!PyTuple_Check(object) && !PyList_Check(object) && !is_tensor(object)) wrong_type("tuple of ints");
+  if (!PyTuple_Check(object) && !PyList_Check(object)) wrong_type("tuple of ints");
   Object items = checked(PySequence_Fast(object, "expected a sequence of ints"));
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);

@@ -41,6 +41,7 @@ struct Arg {
   operator std::optional<int64_t>() const;
   operator bool() const;
   operator double() const;
+  operator std::optional<bool>() const;
   operator std::optional<double>() const;
   operator Scalar() const;
   operator std::optional<Scalar>() const;

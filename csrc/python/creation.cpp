@@ -40,7 +40,7 @@ PyObject* make_sized(const Signature& signature, Content content, PyObject* cons
     DType dtype = options.dtype.value_or(default_dtype());
     check_requires_grad(dtype, options.requires_grad);
     ShapePtr shape = shape_in_format(call.sizes(0), call.memory_format(2).value_or(MemoryFormat::Contiguous));
-    TensorPtr result = empty_on(options.device, std::move(shape), dtype);
+    TensorPtr result = empty_on(options.place(), std::move(shape), dtype);
     fill_content(result.get(), content);
     return (out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
   });
@@ -63,7 +63,7 @@ PyObject* make_empty(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
 DType natural_type(PyObject* object, const Scalar& scalar) {
   if (PyLong_Check(object) && !PyBool_Check(object)) return DType::Int64;
   switch (scalar.category) {
-    case Category::Bool: return DType::Bool;
+    case Category::Bool: return PyBool_Check(object) ? DType::Bool : default_dtype();  // NumPy's are floats to torch
     case Category::Integer: return DType::Int64;
     case Category::Float: return default_dtype();
     case Category::Complex: return complex_type(default_dtype());
@@ -81,7 +81,7 @@ PyObject* make_full(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
     Scalar value = call.number(1);
     DType dtype = options.dtype.value_or(natural_type(call[1], value));
     check_requires_grad(dtype, options.requires_grad);
-    TensorPtr result = empty_on(options.device, make_shape(sizes), dtype);
+    TensorPtr result = empty_on(options.place(), make_shape(sizes), dtype);
     fill_value(result.get(), value);
     return (out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
   });
@@ -94,7 +94,7 @@ PyObject* make_scalar(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObje
     Options options = call.options();
     DType dtype = options.dtype.value_or(default_dtype());
     check_requires_grad(dtype, options.requires_grad);
-    TensorPtr result = empty_on(options.device, scalar_shape(), dtype);
+    TensorPtr result = empty_on(options.place(), scalar_shape(), dtype);
     fill_value(result.get(), call.number(0));
     return finish(std::move(result), options).take();
   });
@@ -111,7 +111,7 @@ PyObject* make_like(const Signature& signature, Content content, PyObject* const
     Options options = call.options();
     DType dtype = options.dtype.value_or(input->dtype);
     check_requires_grad(dtype, options.requires_grad);
-    DeviceType device = input->device == DeviceType::Meta ? DeviceType::Meta : options.device;
+    DeviceType device = options.place(input);
     TensorPtr result = empty_on(device, shape_like(input, call.memory_format(1)), dtype);
     fill_content(result.get(), content);
     return finish(std::move(result), options).take();
@@ -138,7 +138,7 @@ PyObject* make_full_like(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyO
     Options options = call.options();
     DType dtype = options.dtype.value_or(input->dtype);
     check_requires_grad(dtype, options.requires_grad);
-    DeviceType device = input->device == DeviceType::Meta ? DeviceType::Meta : options.device;
+    DeviceType device = options.place(input);
     TensorPtr result = empty_on(device, shape_like(input, call.memory_format(2)), dtype);
     fill_value(result.get(), call.number(1));
     return finish(std::move(result), options).take();
@@ -154,7 +154,7 @@ PyObject* new_sized(const Signature& signature, Content content, PyObject* self,
     Options options = call.options();
     DType dtype = options.dtype.value_or(as_tensor(self)->dtype);
     check_requires_grad(dtype, options.requires_grad);
-    DeviceType device = as_tensor(self)->device == DeviceType::Meta ? DeviceType::Meta : options.device;
+    DeviceType device = options.place(as_tensor(self));
     TensorPtr result = empty_on(device, make_shape(call.sizes(0)), dtype);
     fill_content(result.get(), content);
     return finish(std::move(result), options).take();
@@ -180,19 +180,14 @@ PyObject* new_full(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
     Options options = call.options();
     DType dtype = options.dtype.value_or(as_tensor(self)->dtype);
     check_requires_grad(dtype, options.requires_grad);
-    TensorPtr result = empty_on(options.device, make_shape(call.sizes(0)), dtype);
+    TensorPtr result = empty_on(options.place(as_tensor(self)), make_shape(call.sizes(0)), dtype);
     fill_value(result.get(), call.number(1));
     return finish(std::move(result), options).take();
   });
 }
 
 PyObject* new_legacy(PyObject* self, PyObject* args, PyObject* keywords) {
-  return guarded([&] {
-    PyObject* device = keywords ? PyDict_GetItemString(keywords, "device") : nullptr;
-    if (keywords && PyDict_GET_SIZE(keywords) > (device ? 1 : 0))
-      fail(ErrorKind::Type, "new() received an invalid combination of arguments: expected sizes or data, and device=");
-    return wrap(legacy_new(args, as_tensor(self)->dtype)).take();
-  });
+  return guarded([&] { return wrap(legacy_new(args, keywords, as_tensor(self)->dtype)).take(); });
 }
 
 // ---- Strided, and the identity
@@ -227,7 +222,7 @@ PyObject* empty_strided(const Signature& signature, DType fallback, PyObject* co
     Options options = call.options();
     DType dtype = options.dtype.value_or(fallback);
     check_requires_grad(dtype, options.requires_grad);
-    return finish(strided(call.sizes(0), call.sizes(1), dtype, options.device), options).take();
+    return finish(strided(call.sizes(0), call.sizes(1), dtype, options.place()), options).take();
   });
 }
 PyObject* make_empty_strided(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -264,7 +259,7 @@ PyObject* make_empty_permuted(PyObject*, PyObject* const* args, Py_ssize_t nargs
       strides[dim] = stride;
       stride *= std::max<int64_t>(sizes[dim], 1);
     }
-    return finish(strided(sizes, {strides, sizes.size()}, dtype, options.device), options).take();
+    return finish(strided(sizes, {strides, sizes.size()}, dtype, options.place()), options).take();
   });
 }
 
@@ -281,7 +276,7 @@ PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
     DType dtype = options.dtype.value_or(default_dtype());
     check_requires_grad(dtype, options.requires_grad);
     int64_t sizes[2] = {n, m};
-    TensorPtr result = empty_on(options.device, make_shape(sizes), dtype);
+    TensorPtr result = empty_on(options.place(), make_shape(sizes), dtype);
     fill_content(result.get(), Content::Zeros);
     if (result->device == DeviceType::Cpu && result->numel() > 0) {
       int64_t length = std::min(n, m), step = m + 1;
@@ -389,7 +384,8 @@ void check_fits(const Scalar& value, DType dtype, const char* type_name) {
                               : std::is_same_v<T, BFloat16> ? 0x1.fep127
                                                             : INFINITY;
       auto too_big = [](double part) { return std::isfinite(part) && std::abs(part) > high; };
-      fits = fits && !too_big(real) && !(is_complex_v<T> && too_big(value.imaginary));
+      bool has_imaginary = is_complex_v<T> && value.category == Category::Complex;
+      fits = fits && !too_big(real) && !(has_imaginary && too_big(value.imaginary));
     }
   });
   if (!fits)

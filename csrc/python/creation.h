@@ -26,11 +26,13 @@ void check_fits(const Scalar& value, DType dtype, const char* type_name = nullpt
 /// The same for a value that is written everywhere: what is too large for a half type becomes infinite.
 void check_fill(const Scalar& value, DType dtype);
 void fill_value(Tensor* tensor, const Scalar& value);
+/// Warns once, in grad mode, that a number taken from a tensor that requires grad has no gradient.
+void warn_scalar_of_grad(Tensor* tensor);
 
 /// torch.tensor(data): a new tensor with the values of numbers, nested sequences, arrays or a tensor.
 TensorPtr tensor_from_data(PyObject* data, std::optional<DType> dtype);
 /// torch.Tensor(2, 3), torch.Tensor([1, 2]), torch.Tensor(): sizes, or data in the default type (or in `dtype`).
-TensorPtr legacy_new(PyObject* args, std::optional<DType> dtype = std::nullopt);
+TensorPtr legacy_new(PyObject* args, PyObject* keywords, std::optional<DType> dtype = std::nullopt);
 
 /// The functions of the files that make up creation: sizes, ranges, data.
 extern PyMethodDef size_functions[];

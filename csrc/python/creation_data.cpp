@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/lock.h"
+#include "core/mode.h"
 #include "kernels/copy.h"
 #include "python/creation.h"
 #include "python/interop.h"
@@ -9,6 +10,15 @@
 #include "tape/history.h"
 
 namespace adjoint::python {
+void warn_scalar_of_grad(Tensor* tensor) {
+  static bool warned = false;
+  if (grad_enabled() && requires_grad(tensor))
+    warn_once(warned,
+              "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+              "Consider using tensor.detach() first. The value is copied, which cuts the graph: no gradient flows back "
+              "through the copy. To keep it, put tensors together with torch.stack() or torch.cat().");
+}
+
 namespace {
 
 constexpr const char* kNotScalar = "only one element tensors can be converted to Python scalars";
@@ -20,15 +30,6 @@ bool is_text(PyObject* object) { return PyUnicode_Check(object) || PyBytes_Check
 
 /// A sequence to descend into; tensors count as elements.
 bool is_nested(PyObject* object) { return !is_tensor(object) && PySequence_Check(object); }
-
-void warn_scalar_of_grad(Tensor* tensor) {
-  static bool warned = false;
-  if (requires_grad(tensor))
-    warn_once(warned,
-              "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-              "Consider using tensor.detach() first. The value is copied, which cuts the graph: no gradient flows back "
-              "through the new tensor. To keep it, put tensors together with torch.stack() or torch.cat().");
-}
 
 // ---- One element
 
@@ -280,19 +281,24 @@ TensorPtr copy_values(Tensor* tensor, std::optional<DType> dtype) {
 
 /// Gives a tensor that was made on the CPU the device of the options.
 Object finish_data(TensorPtr tensor, const Options& options) {
-  if (options.device == DeviceType::Meta && tensor->device != DeviceType::Meta)
+  if (options.place() == DeviceType::Meta && tensor->device != DeviceType::Meta)
     tensor = empty_on(DeviceType::Meta, ShapePtr::borrow(tensor->shape), tensor->dtype);
   check_requires_grad(tensor->dtype, options.requires_grad);
   return finish(std::move(tensor), options);
 }
 
-PyObject* make_tensor_from(const Signature& signature, const char* warning, std::optional<DType> fallback,
-                           PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+/// `model` gives the type and the device that are not asked for; null: those of the data, and the default device.
+PyObject* make_tensor_from(const Signature& signature, const char* warning, const Tensor* model, PyObject* const* args,
+                           Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     Options options = call.options();
     if (is_tensor(call[0])) warn(warning);
-    TensorPtr result = tensor_from_data(call[0], options.dtype ? options.dtype : fallback);
+    if (model) {
+      options.device = options.place(model);
+      if (!options.dtype) options.dtype = model->dtype;
+    }
+    TensorPtr result = tensor_from_data(call[0], options.dtype);
     return finish_data(std::move(result), options).take();
   });
 }
@@ -302,7 +308,7 @@ PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
   return make_tensor_from(signature,
                           "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                           "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-                          std::nullopt, args, nargs, kwnames);
+                          nullptr, args, nargs, kwnames);
 }
 
 /// The data itself where it is a tensor or an array, else a new tensor.
@@ -322,7 +328,7 @@ PyObject* py_as_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
     Call call(signature, args, nargs, kwnames);
     Options options = call.options();
     TensorPtr result = share_data(call[0], options.dtype);
-    bool move = options.device == DeviceType::Meta && result->device != DeviceType::Meta;
+    bool move = options.place() == DeviceType::Meta && result->device != DeviceType::Meta;
     return (move ? finish_data(std::move(result), options) : wrap(std::move(result))).take();
   });
 }
@@ -394,10 +400,42 @@ PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
       signature,
       "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
       "sourceTensor.detach().clone().requires_grad_(True), rather than tensor.new_tensor(sourceTensor).",
-      as_tensor(self)->dtype, args, nargs, kwnames);
+      as_tensor(self), args, nargs, kwnames);
 }
 
-TensorPtr legacy_new(PyObject* args, std::optional<DType> dtype) {
+/// The keywords of the legacy constructors: device= must be the cpu, data= and size= may stand for the arguments.
+static Object legacy_arguments(PyObject* args, PyObject* keywords) {
+  Object given = Object::borrow(args);
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (keywords && PyDict_Next(keywords, &position, &key, &value)) {
+    if (PyUnicode_CompareWithASCIIString(key, "device") == 0) {
+      std::string kind = value == Py_None ? "cpu" : device_kind(value);
+      if (kind != "cpu")
+        fail("legacy constructor expects device type: cpu but device type: ", kind, " was passed; use torch.tensor()");
+    } else if (PyTuple_GET_SIZE(given.get()) == 0 && PyUnicode_CompareWithASCIIString(key, "data") == 0) {
+      given = checked(PyTuple_Pack(1, value));
+    } else if (PyTuple_GET_SIZE(given.get()) == 0 && PyUnicode_CompareWithASCIIString(key, "size") == 0) {
+      given = checked(PySequence_Tuple(value));
+    } else {
+      fail(ErrorKind::Type, "new() received an invalid combination of arguments - got an argument '",
+           PyUnicode_AsUTF8(key),
+           "'; it takes sizes or data, and device=: use torch.tensor(data, dtype=..., requires_grad=...) for the rest");
+    }
+  }
+  return given;
+}
+
+/// How torch's legacy constructors write down a type.
+static std::string tensor_options(DType dtype) {
+  return std::string("TensorOptions(dtype=") + info(dtype).c_name +
+         ", device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
+         "memory_format=(nullopt))";
+}
+
+TensorPtr legacy_new(PyObject* positional, PyObject* keywords, std::optional<DType> dtype) {
+  Object arguments = legacy_arguments(positional, keywords);
+  PyObject* args = arguments.get();
   Py_ssize_t count = PyTuple_GET_SIZE(args);
   DType type = dtype.value_or(default_dtype());
   if (count == 0) {
@@ -408,7 +446,7 @@ TensorPtr legacy_new(PyObject* args, std::optional<DType> dtype) {
   if (count == 1 && is_tensor(first)) {
     Tensor* tensor = as_tensor(first);
     if (dtype && tensor->dtype != *dtype)
-      fail(ErrorKind::Type, "expected ", info(*dtype).legacy_name, " (got ", info(tensor->dtype).legacy_name,
+      fail(ErrorKind::Type, "expected ", tensor_options(*dtype), " (got ", tensor_options(tensor->dtype),
            "); use tensor.to(dtype)");
     return alias(tensor);
   }

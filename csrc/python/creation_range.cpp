@@ -1,5 +1,7 @@
 // Ranges: arange, linspace, logspace.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/lock.h"
 #include "core/parallel.h"
@@ -59,7 +61,7 @@ void fill_arange(Tensor* out, const Scalar& start, const Scalar& step) {
 template <class Fill>
 Object make_range(const Call& call, Tensor* out, const Options& options, int64_t count, DType dtype, Fill fill) {
   check_requires_grad(dtype, options.requires_grad);
-  TensorPtr result = empty_on(options.device, make_shape({&count, 1}), dtype);
+  TensorPtr result = empty_on(options.place(), make_shape({&count, 1}), dtype);
   if (result->device == DeviceType::Cpu) fill(result.get());
   return out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options);
 }
@@ -112,13 +114,17 @@ void fill_spaced(T* data, int64_t steps, const Scalar& start, const Scalar& end,
   // Through T first: that is where -1 becomes 255 and 3.5 becomes 3.
   W first = convert<W>(start.to<T>()), last = convert<W>(end.to<T>());
   W step = steps > 1 ? (last - first) / static_cast<W>(steps - 1) : W(0);
-  int64_t half = steps / 2;
+  const int64_t half = steps == 1 ? 1 : steps / 2;
+  // Short integers where they will do: there is a vector instruction for their conversion.
+  auto fill = [=](auto index, int64_t begin, int64_t stop) {
+    using Index = decltype(index);
+    const Index middle = static_cast<Index>(std::clamp(half, begin, stop));
+    for (Index i = static_cast<Index>(begin); i < middle; ++i) data[i] = convert<T>(map(first + step * W(i)));
+    const Index final = static_cast<Index>(steps - 1), end = static_cast<Index>(stop);
+    for (Index i = middle; i < end; ++i) data[i] = convert<T>(map(last - step * W(final - i)));
+  };
   parallel_for(steps, kGrain, [=](int64_t begin, int64_t stop) {
-    for (int64_t i = begin; i < stop; ++i) {
-      W at_start = first + step * static_cast<W>(i);
-      W at_end = last - step * static_cast<W>(steps - 1 - i);
-      data[i] = convert<T>(map(i < half || steps == 1 ? at_start : at_end));
-    }
+    steps < std::numeric_limits<int32_t>::max() ? fill(int32_t{}, begin, stop) : fill(int64_t{}, begin, stop);
   });
 }
 

@@ -16,6 +16,7 @@ struct NamedObject {
 PyTypeObject* format_type;
 PyTypeObject* layout_type;
 PyObject* contiguous_format_object;
+PyObject* strided_object;
 
 const NamedObject* named(PyObject* self) { return reinterpret_cast<NamedObject*>(self); }
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("torch.%s", named(self)->name); }
@@ -47,6 +48,7 @@ std::optional<MemoryFormat> to_memory_format(PyObject* object) {
   return static_cast<MemoryFormat>(named(object)->value);
 }
 PyObject* contiguous_format() { return contiguous_format_object; }
+PyObject* strided_layout() { return strided_object; }
 bool is_layout(PyObject* object) { return Py_TYPE(object) == layout_type; }
 bool is_strided(PyObject* layout) { return named(layout)->value == 0; }
 
@@ -55,6 +57,7 @@ void init_formats(PyObject* module) {
                          {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"});
   contiguous_format_object = checked(PyObject_GetAttrString(module, "contiguous_format")).take();
   layout_type = add_type(module, "adjoint.layout", {"strided", "sparse_coo", "sparse_csr"});
+  strided_object = checked(PyObject_GetAttrString(module, "strided")).take();
 }
 
 }  // namespace adjoint::python

@@ -13,6 +13,8 @@ enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, Channels
 std::optional<MemoryFormat> to_memory_format(PyObject* object);
 /// The object torch.contiguous_format (borrowed).
 PyObject* contiguous_format();
+/// The object torch.strided (borrowed).
+PyObject* strided_layout();
 bool is_layout(PyObject* object);
 /// The only layout whose tensors can be made.
 bool is_strided(PyObject* layout);

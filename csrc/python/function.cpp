@@ -315,7 +315,7 @@ void save_tensors(Node& node, PyObject* args, PyObject* outputs, PyObject* attac
     long origin = is_tensor(item) ? origin_of(node, item, args, outputs, attached) : kConstant;
     PyTuple_SET_ITEM(origins.get(), k, checked(PyLong_FromLong(origin)).take());
   }
-  node.saved()[kTensors].save_list(to_save);
+  node.saved()[kTensors].save_list(to_save, node);
   node.saved()[kOrigins].save_object(origins.get());
 }
 

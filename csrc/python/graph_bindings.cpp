@@ -218,6 +218,19 @@ PyObject* py_backward_executes(PyObject*, PyObject* node) {
   });
 }
 
+PyObject* py_backward_is_partial(PyObject*, PyObject*) {
+  bool partial = false;
+  for (RunningBackward* run = RunningBackward::current(); run; run = run->outer()) partial |= run->partial();
+  return PyBool_FromLong(partial);
+}
+
+PyObject* py_packing_place(PyObject*, PyObject*) {
+  const Node* node = packing_node();
+  if (!node) Py_RETURN_NONE;
+  PyObject* code = node->code ? reinterpret_cast<PyObject*>(node->code) : Py_None;
+  return Py_BuildValue("sOi", node->kind->name().c_str(), code, static_cast<int>(node->instruction));
+}
+
 PyObject* py_set_anomaly_handlers(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     if (nargs != 3) fail(ErrorKind::Type, "_set_anomaly_handlers(record, explain, describe)");
@@ -247,6 +260,10 @@ PyMethodDef functions[] = {
     {"_backward_runs", py_backward_runs, METH_NOARGS,
      "The numbers of this thread's running backwards, innermost first."},
     {"_backward_executes", py_backward_executes, METH_O, "Whether the running backward computes this node's gradient."},
+    {"_backward_is_partial", py_backward_is_partial, METH_NOARGS,
+     "Whether a running backward was asked for the gradients of some inputs only."},
+    {"_packing_place", py_packing_place, METH_NOARGS,
+     "(name, code, instruction) of the node whose tensor is being given to a pack hook, or None."},
     {"_set_anomaly_handlers", fast(py_set_anomaly_handlers), METH_FASTCALL,
      "_set_anomaly_handlers(record, explain, describe)"},
     {nullptr, nullptr, 0, nullptr},

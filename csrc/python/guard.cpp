@@ -20,6 +20,7 @@ void set_python_error() noexcept {
       case ErrorKind::Memory: break;  // torch raises RuntimeError when memory runs out
       case ErrorKind::Buffer: type = PyExc_BufferError; break;
       case ErrorKind::Attribute: type = PyExc_AttributeError; break;
+      case ErrorKind::Assertion: type = PyExc_AssertionError; break;
     }
     PyErr_SetString(type, error.what());
   } catch (const std::bad_alloc&) {

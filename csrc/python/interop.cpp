@@ -483,6 +483,8 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
         auto* exported = reinterpret_cast<Export*>(owner.get());
         exported->tensor = nullptr;
         exported->tensor = alias(tensor).take();
+        // Out of sight of share_memory_(), which moves the tensors that it finds: this memory must stay where it is.
+        PyObject_GC_UnTrack(as_object(exported->tensor));
         for (int i = 0; i < ndim; ++i) exported->strides[i] = tensor->stride(i) * itemsize(tensor->dtype);
         view->buf = tensor->data;
         view->len = tensor->numel() * itemsize(tensor->dtype);
@@ -557,6 +559,9 @@ void init_interop(PyObject* module) {
   check(PyModule_AddFunctions(module, functions) == 0);
   check(PyModule_AddFunctions(module, dlpack_functions) == 0);
   rebuild_function = checked(PyObject_GetAttrString(module, "_rebuild")).take();
+  // Before NumPy's numbers and arrays where both could answer an operator.
+  check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__array_priority__",
+                               checked(PyLong_FromLong(1000)).get()) == 0);
   for (PyMethodDef* table : {interop_methods, dlpack_methods})
     for (PyMethodDef* method = table; method->ml_name; ++method) {
       Object descriptor = checked(PyDescr_NewMethod(tensor_type, method));

@@ -6,6 +6,7 @@
 
 #include "python/arg.h"
 #include "python/formats.h"
+#include "python/types.h"
 
 namespace adjoint::python {
 
@@ -16,8 +17,13 @@ enum OptionSet : uint8_t { kNoOptions = 0, kTypeAndDevice = 0b00101, kDataOption
 
 struct Options {
   std::optional<DType> dtype;
-  DeviceType device = DeviceType::Cpu;
+  std::optional<DeviceType> device;
   bool requires_grad = false;
+
+  /// Where a new tensor goes.
+  DeviceType place() const { return device ? *device : default_device(); }
+  /// Where a tensor made after another one goes.
+  DeviceType place(const Tensor* model) const { return device.value_or(model->device); }
 };
 
 /// The parameters of one function; made once. Slots are numbered: positional, keyword-only, then the options.

@@ -3,6 +3,7 @@
 #include "core/parallel.h"
 #include "kernels/elementwise.h"
 #include "python/arg.h"
+#include "python/autocast.h"
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
 #include "python/error_node.h"
@@ -10,8 +11,11 @@
 #include "python/graph_bindings.h"
 #include "python/inspect_bindings.h"
 #include "python/interop.h"
+#include "python/module_base.h"
 #include "python/op_object.h"
+#include "python/optimizer_bindings.h"
 #include "python/random_bindings.h"
+#include "python/shared_bindings.h"
 #include "python/tensor_type.h"
 #include "python/types.h"
 
@@ -130,13 +134,17 @@ static PyObject* make_module() {
     init_autograd(module.get());
     init_tensor_type(module.get());
     init_ops(module.get());
+    init_autocast(module.get());
     init_functions(module.get());
     init_error_node(module.get());
     init_graph(module.get());
     init_creation(module.get());
     init_random(module.get());
     init_interop(module.get());
+    init_shared(module.get());
     init_inspect(module.get());
+    init_module_base(module.get());
+    init_optimizer(module.get());
     return module.take();
   });
 }

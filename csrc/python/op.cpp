@@ -75,9 +75,10 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
   size_t n = arguments.size();
   size_t taken = nargs;
   if (varargs >= 0 && nargs > static_cast<size_t>(varargs)) {
-    // view(2, 3) and view((2, 3)) mean the same.
+    // view(2, 3) and view((2, 3)) mean the same; a list of tensors is not several of them.
     size_t rest = nargs - varargs;
-    if (rest == 1 && is_sequence(args[varargs])) {
+    if (rest == 1 && is_sequence(args[varargs]) &&
+        PyUnicode_CompareWithASCIIString(arguments[varargs].name.get(), "tensors") != 0) {
       slots[varargs] = args[varargs];
     } else {
       owned = checked(PyTuple_New(static_cast<Py_ssize_t>(rest)));
@@ -169,13 +170,21 @@ void Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* p
     }
   }
   if (!any_tensor && !numbers_suffice) refuse_operands(slots, 0);
+  bool given_params = false;
   for (size_t i = n_operands; i < arguments.size(); ++i) {
     const Argument& argument = arguments[i];
     Scalar& param = params[i - n_operands];
-    param = slots[i] == argument.default_value.get()
-                ? argument.default_scalar
-                : Scalar(Arg{slots[i], name.c_str(), PyUnicode_AsUTF8(argument.name.get())});
+    if (slots[i] == argument.default_value.get()) {
+      param = argument.default_scalar;
+      continue;
+    }
+    Arg given{slots[i], name.c_str(), PyUnicode_AsUTF8(argument.name.get())};
+    if (object_requires_grad(slots[i])) given.wrong_type("Number");  // no gradient would reach it
+    param = given;
+    given_params = true;
   }
+  if (given_params)
+    ops::check_params(options, operands, n_operands, params, static_cast<int>(arguments.size()) - n_operands);
 }
 
 uint32_t Op::recorded_slots(PyObject* const* slots) const {
@@ -193,7 +202,7 @@ Op* Op::simpler_power(PyObject* const* slots) const {
   if (!real && !PyLong_CheckExact(exponent)) return nullptr;
   double value = real ? PyFloat_AS_DOUBLE(exponent) : PyLong_AsDouble(exponent);
   if (value == -1.0 && PyErr_Occurred()) fail_python();
-  return value == 2.0 ? square : value != 0.0 ? power : nullptr;
+  return value == 2.0 ? square : value == 3.0 ? cube : value == 0.5 ? root : value != 0.0 ? power : nullptr;
 }
 
 Object Op::call(PyObject* const* slots) {
@@ -204,13 +213,19 @@ Object Op::call(PyObject* const* slots) {
     for (uint8_t slot : edge_slots)
       if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call(slots);
   }
-  if (mode_flags & kAnomalyCheckForward) [[unlikely]] {
-    ForwardCheck watch(name.c_str(), slots, arguments.size(), false);
-    Object result = kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots);
-    watch.finish(result.get());
-    return result;
-  }
-  return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots);
+  if (mode_flags & (kAutocast | kAnomalyCheckForward)) [[unlikely]]
+    return call_in_mode(slots);
+  return run(slots);
+}
+
+Object Op::call_in_mode(PyObject* const* slots) {
+  if ((mode_flags & kAutocast) && autocast != Autocast::None)
+    return call(AutocastCall(autocast, slots, arguments.size()).args());
+  if (!(mode_flags & kAnomalyCheckForward)) return run(slots);
+  ForwardCheck watch(name.c_str(), slots, arguments.size(), false);
+  Object result = run(slots);
+  watch.finish(result.get());
+  return result;
 }
 
 Object Op::call_elementwise(PyObject* const* slots) {
@@ -236,9 +251,11 @@ Object Op::run_forward(PyObject* const* slots) const {
 }
 
 Object Op::call_plain(PyObject* const* slots) {
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (is_tensor(slots[i]) && (as_tensor(slots[i])->flags & kSpecial))
-      fail(name, "(): a tensor on the meta device holds no values to compute with");
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!is_tensor(slots[i]) || !(as_tensor(slots[i])->flags & kSpecial)) continue;
+    if (name == "detach") return wrap(alias(as_tensor(slots[i])));  // parameters on the meta device are made by it
+    fail(name, "(): a tensor on the meta device holds no values to compute with");
+  }
   Object result = run_forward(slots);
   bool several = PyTuple_Check(result.get());
   if (!several && !is_tensor(result.get())) return result;
@@ -320,7 +337,7 @@ void Op::save_overwritten(Node& node, const Tensor* target) const {
   for (uint32_t i = 0; i < items.size(); ++i) {
     if (items[i].what != SavedItem::What::Argument || items[i].index != 0 || !node.saved()[i].is_tensor()) continue;
     TensorPtr before = clone(target);
-    node.saved()[i].save_tensor(before.get());
+    node.saved()[i].save_tensor(before.get(), node);
   }
 }
 
@@ -339,7 +356,12 @@ void Op::call_in_place(PyObject* const* slots) {
     NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
     return take_geometry(target, as_tensor(view.get()), shown.c_str(), node.get());
   }
+  if (typed_out >= 0 && slots[typed_out] != Py_None && to_dtype(slots[typed_out]) != target->dtype)
+    fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
+         info(to_dtype(slots[typed_out])).c_name, " should match");
   if (!writes_one_value) check_writable(target);
+  // Modules made on the meta device initialise their parameters: there is nothing to fill.
+  if (target->device == DeviceType::Meta && writes_one_value && !recorded) return bump_version(target, shown.c_str());
   NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
   if (node) save_overwritten(*node, target);
   if (kind == Kind::Elementwise) {
@@ -356,6 +378,7 @@ void Op::call_in_place(PyObject* const* slots) {
   } else {
     for (size_t i = 1; i < arguments.size(); ++i)
       if (is_tensor(slots[i]) && as_tensor(slots[i])->ndim() > 0) overlaps(target, as_tensor(slots[i]));
+    AutocastOff as_given;
     Object result = run_forward(slots);
     if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
     Tensor* value = as_tensor(result.get());
@@ -414,6 +437,13 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
   for (size_t i = 0; apart_out && i < arguments.size(); ++i)
     if (is_tensor(slots[i])) check_apart(out, as_tensor(slots[i]));
   GradModeGuard no_grad(false);
+  AutocastOff as_given;
+  PyObject* typed[kMaxArguments];
+  if (typed_out >= 0 && slots[typed_out] == Py_None && is_tensor(out)) {
+    std::copy(slots, slots + arguments.size(), typed);
+    typed[typed_out] = dtype_object(as_tensor(out)->dtype);
+    slots = typed;
+  }
   return write_results(name.c_str(), out, call(slots).get(), exact_out);
 }
 
@@ -426,15 +456,16 @@ uint32_t Op::used_items(uint32_t recorded) const {
   return used;
 }
 
-void Op::save_argument(SavedValue& value, PyObject* argument) const {
+void Op::save_argument(Node& node, uint32_t item, PyObject* argument) const {
+  SavedValue& value = node.saved()[item];
   if (is_tensor(argument)) {
-    value.save_tensor(as_tensor(argument));
+    value.save_tensor(as_tensor(argument), node);
   } else if (is_sequence(argument)) {
     // As a tuple: the caller may change a list later.
     Object tuple = checked(PySequence_Tuple(argument));
     PyObject** items_of = PySequence_Fast_ITEMS(tuple.get());
     if (std::any_of(items_of, items_of + PyTuple_GET_SIZE(tuple.get()), is_tensor)) {
-      value.save_list(tuple.get());
+      value.save_list(tuple.get(), node);
     } else {
       value.save_object(tuple.get());
     }
@@ -473,7 +504,7 @@ NodePtr Op::record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs
     if (!(used >> i & 1)) continue;
     PyObject* argument = slots[items[i].index];
     if (items[i].what == SavedItem::What::Argument) {
-      save_argument(node->saved()[i], argument);
+      save_argument(*node, i, argument);
     } else if (is_tensor(argument)) {
       node->saved()[i].save_meta(as_tensor(argument));
     } else {
@@ -488,7 +519,7 @@ void Op::save_outputs(Node& node, uint32_t recorded, Tensor* const* outputs) con
   uint32_t used = used_items(recorded) & output_items;
   for (uint32_t i = 0; used >> i; ++i) {
     if (!(used >> i & 1)) continue;
-    if (items[i].what == SavedItem::What::Output) node.saved()[i].save_tensor(outputs[items[i].index]);
+    if (items[i].what == SavedItem::What::Output) node.saved()[i].save_tensor(outputs[items[i].index], node);
     if (items[i].what == SavedItem::What::OutputMeta) node.saved()[i].save_meta(outputs[items[i].index]);
   }
 }

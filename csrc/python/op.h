@@ -7,6 +7,7 @@
 #include "kernels/elementwise.h"
 #include "ops/elementwise.h"
 #include "python/arg.h"
+#include "python/autocast.h"
 #include "tape/node.h"
 
 namespace adjoint::python {
@@ -68,6 +69,8 @@ class Op final : public NodeKind {
   bool has_out = false;    ///< accepts out=
   bool exact_out = false;  ///< out= must have the result's type
   bool apart_out = false;  ///< out= must not share memory with an argument
+  Autocast autocast = Autocast::None;
+  int typed_out = -1;  ///< the slot of dtype= whose default is the type of out=
   // Elementwise
   const Kernel* kernel = nullptr;
   ops::ElementwiseOptions options{};
@@ -87,6 +90,8 @@ class Op final : public NodeKind {
   std::vector<uint8_t> output_is_differentiable;
   bool writes_one_value = false;  ///< in place, elements may share memory
   Op* square = nullptr;           ///< pow: used instead for floats when the exponent is 2 ...
+  Op* cube = nullptr;             ///< ... when it is 3 ...
+  Op* root = nullptr;             ///< ... when it is 0.5 ...
   Op* power = nullptr;            ///< ... and when it is another number but 0
   bool has_variants = false;
   Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
@@ -117,6 +122,9 @@ class Op final : public NodeKind {
  private:
   /// The simpler op that stands for pow with this exponent, or null.
   Op* simpler_power(PyObject* const* slots) const;
+  /// As call, in a mode that few programs use.
+  [[gnu::cold]] Object call_in_mode(PyObject* const* slots);
+  Object run(PyObject* const* slots) { return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots); }
   Object call_elementwise(PyObject* const* slots);
   Object call_plain(PyObject* const* slots);
   /// Before an in-place call: rules that use the first argument get a copy of the values about to be lost.
@@ -127,7 +135,7 @@ class Op final : public NodeKind {
   [[noreturn]] void refuse_operands(PyObject* const* slots, int place) const;
   /// Bit set of the items that the rules of these slots use.
   uint32_t used_items(uint32_t recorded) const;
-  void save_argument(SavedValue& value, PyObject* argument) const;
+  void save_argument(Node& node, uint32_t item, PyObject* argument) const;
   void apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges,
                        uint32_t count) const;
   TensorPtr run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const;

@@ -17,6 +17,8 @@ struct OpObject {
   vectorcallfunc vectorcall;
   Op* op;               ///< null until declared
   PyObject* composite;  ///< a Python function instead of an op, owned
+  Autocast autocast;    ///< of the composite as a whole
+  bool numpy_names;     ///< the composite has dim=, which may be spelled axis=
   bool in_place;
   PyObject* name;
   PyObject* doc;
@@ -27,9 +29,51 @@ PyTypeObject* op_type = nullptr;
 auto& op_table = *new std::map<std::string, std::unique_ptr<Op>, std::less<>>;
 auto& op_objects = *new std::map<std::string, Object, std::less<>>;
 
+/// A composite that is cast as a whole, with none of its ops cast on their own; nothing is cast for out=.
+Object call_autocast(const OpObject& object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  Autocast policy = object.autocast;
+  for (Py_ssize_t i = 0; i < named; ++i)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0 && args[nargs + i] != Py_None)
+      policy = Autocast::Off;
+  AutocastCall cast(policy, args, nargs + named);
+  return checked(PyObject_Vectorcall(object.composite, cast.args(), nargs, kwnames));
+}
+
+/// The names of arguments with torch's dim and keepdim for NumPy's spellings; null where there are none.
+Object torch_names(PyObject* kwnames) {
+  Py_ssize_t count = PyTuple_GET_SIZE(kwnames);
+  auto torch_name = [&](Py_ssize_t i) -> const char* {
+    PyObject* name = PyTuple_GET_ITEM(kwnames, i);
+    if (PyUnicode_CompareWithASCIIString(name, "axis") == 0) return "dim";
+    return PyUnicode_CompareWithASCIIString(name, "keepdims") == 0 ? "keepdim" : nullptr;
+  };
+  Object names;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const char* name = torch_name(i);
+    if (!name) continue;
+    if (!names) {
+      names = checked(PyTuple_New(count));
+      for (Py_ssize_t j = 0; j < count; ++j) PyTuple_SET_ITEM(names.get(), j, Py_NewRef(PyTuple_GET_ITEM(kwnames, j)));
+    }
+    Object previous = Object::steal(PyTuple_GET_ITEM(names.get(), i));
+    PyTuple_SET_ITEM(names.get(), i, PyUnicode_InternFromString(name));
+    check(PyTuple_GET_ITEM(names.get(), i) != nullptr);
+  }
+  return names;
+}
+
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* object = reinterpret_cast<OpObject*>(self);
-  if (object->composite) return PyObject_Vectorcall(object->composite, args, nargsf, kwnames);
+  if (object->composite) {
+    if (kwnames && object->numpy_names) {
+      Object names = torch_names(kwnames);
+      if (names) return op_vectorcall(self, args, nargsf, names.get());
+    }
+    if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
+      return guarded([&] { return call_autocast(*object, args, PyVectorcall_NARGS(nargsf), kwnames).take(); });
+    return PyObject_Vectorcall(object->composite, args, nargsf, kwnames);
+  }
   return guarded([&]() -> PyObject* {
     if (!object->op) fail(ErrorKind::Attribute, "the op '", PyUnicode_AsUTF8(object->name), "' is not declared");
     Op& op = *object->op;
@@ -65,13 +109,20 @@ void op_dealloc(PyObject* self) {
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
-/// Pickled by name, as functions are.
-PyObject* op_reduce(PyObject* self, PyObject*) { return Py_NewRef(reinterpret_cast<OpObject*>(self)->name); }
+/// Pickled by name, as functions are: `op_object(name)`.
+PyObject* op_reduce(PyObject* self, PyObject*) {
+  return guarded([&] {
+    Object core = checked(PyImport_ImportModule("adjoint._C"));
+    Object find = checked(PyObject_GetAttrString(core.get(), "op_object"));
+    return checked(Py_BuildValue("O(O)", find.get(), reinterpret_cast<OpObject*>(self)->name)).take();
+  });
+}
 
 PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObject, vectorcall), READONLY, nullptr},
                             {"__name__", T_OBJECT, offsetof(OpObject, name), READONLY, nullptr},
                             {"__qualname__", T_OBJECT, offsetof(OpObject, name), READONLY, nullptr},
                             {"__doc__", T_OBJECT, offsetof(OpObject, doc), 0, nullptr},
+                            {"__wrapped__", T_OBJECT_EX, offsetof(OpObject, composite), READONLY, nullptr},
                             {nullptr, 0, 0, 0, nullptr}};
 PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyType_Slot op_slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
@@ -95,6 +146,8 @@ OpObject* op_object(std::string_view name) {
     object->vectorcall = op_vectorcall;
     object->op = nullptr;
     object->composite = nullptr;
+    object->autocast = Autocast::None;
+    object->numpy_names = false;
     object->in_place = false;
     object->name = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
     object->doc = Py_NewRef(Py_None);
@@ -239,15 +292,19 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
   std::string demands = PyUnicode_Check(out.get()) ? text(out.get()) : "";
   op->exact_out = demands.find("exact") != std::string::npos;
   op->apart_out = demands.find("apart") != std::string::npos;
+  if (demands.find("typed") != std::string::npos) op->typed_out = slot_of(*op, "dtype");
   op->writes_one_value = truth(get(declaration, "uniform"));
+  op->autocast = to_autocast(get(declaration, "autocast").get());
   if (op_kind == Op::Kind::Elementwise) {
     op->kernel = find_kernel(op->name.c_str());
     if (!op->kernel) fail(op->name, ": no kernel of this name was generated; rebuild the package");
+    if (op->kernel->params > kernels::kMaxParams) fail(op->name, ": more than ", kernels::kMaxParams, " parameters");
     Object check = get(declaration, "integers");
     auto integers = check.get() == Py_None           ? ops::IntegerCheck::None
                     : text(check.get()) == "divisor" ? ops::IntegerCheck::Divisor
                                                      : ops::IntegerCheck::Exponent;
-    op->options = {op->name.c_str(), text(get(declaration, "promote").get()) == "float", integers};
+    std::string promote = text(get(declaration, "promote").get());
+    op->options = {op->name.c_str(), promote == "float", integers, promote == "never"};
     op->n_operands = static_cast<int>(PyTuple_Size(get(declaration, "operands").get()));
     Object numbers = get(declaration, "numbers");
     for (Py_ssize_t i = 0; i < PyTuple_Size(numbers.get()); ++i) {
@@ -255,6 +312,9 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
       op->numbers_suffice |= name == "all";
       op->number_slots |= name == "all" ? ~0u : 1u << slot_of(*op, name);
     }
+    Object rounded = get(declaration, "rounded");
+    for (Py_ssize_t i = 0; i < PyTuple_Size(rounded.get()); ++i)
+      op->options.rounded |= 1u << slot_of(*op, text(PyTuple_GET_ITEM(rounded.get(), i)));
   } else {
     op->forward = get(declaration, "forward");
     if (op->forward.get() == Py_None) {
@@ -293,6 +353,8 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
     }
     if (name == "pow") {
       op->square = &require_op("squared");
+      op->cube = &require_op("cubed");
+      op->root = &require_op("rooted");
       op->power = &require_op("power");
     }
     OpObject* object = op_object(name);
@@ -316,11 +378,15 @@ PyObject* py_op_object(PyObject*, PyObject* name) {
   return guarded([&] { return Py_NewRef(reinterpret_cast<PyObject*>(op_object(text(name)))); });
 }
 
-/// set_composite(name, function): lets the op object of this name call a Python function.
+/// set_composite(name, function, autocast, numpy_names): lets the op object of this name call a Python function.
 PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
-    if (nargs != 2) fail(ErrorKind::Type, "set_composite() takes 2 arguments");
-    Py_XSETREF(op_object(text(args[0]))->composite, Py_NewRef(args[1]));
+    if (nargs != 4) fail(ErrorKind::Type, "set_composite() takes 4 arguments");
+    OpObject* object = op_object(text(args[0]));
+    Py_XSETREF(object->composite, Py_NewRef(args[1]));
+    Py_XSETREF(object->doc, checked(PyObject_GetAttrString(args[1], "__doc__")).take());
+    object->autocast = to_autocast(args[2]);
+    object->numpy_names = args[3] == Py_True;
     Py_RETURN_NONE;
   });
 }
@@ -337,6 +403,7 @@ PyObject* py_call_out(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     for (PyObject* value; PyDict_Next(args[3], &place, nullptr, &value);) refuse_out(name.c_str(), value);
     refuse_out(name.c_str(), args[4]);
     GradModeGuard no_grad(false);
+    AutocastOff as_given;
     Object result = checked(PyObject_Call(args[1], args[2], args[3]));
     return write_results(name.c_str(), args[4], result.get(), args[5] == Py_True).take();
   });

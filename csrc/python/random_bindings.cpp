@@ -9,6 +9,7 @@
 #include "kernels/elementwise.h"
 #include "python/creation.h"
 #include "python/interop.h"
+#include "python/op.h"
 #include "python/types.h"
 #include "tape/history.h"
 
@@ -284,7 +285,7 @@ Object make_random(const Call& call, Tensor* out, const Options& options, ShapeP
   DType dtype = options.dtype.value_or(fallback);
   check_requires_grad(dtype, options.requires_grad);
   if (out) check_writable(out);
-  TensorPtr result = empty_on(options.device, std::move(shape), dtype);
+  TensorPtr result = empty_on(options.place(), std::move(shape), dtype);
   fill(result.get());
   return out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options);
 }
@@ -343,7 +344,7 @@ template <class Fill>
 PyObject* random_like(const Call& call, int memory_format, Fill fill) {
   Tensor* input = call.tensor(0);
   Options options = call.options();
-  if (input->device == DeviceType::Meta) options.device = DeviceType::Meta;
+  options.device = options.place(input);
   return make_random(call, nullptr, options, shape_like(input, call.memory_format(memory_format)), input->dtype, fill)
       .take();
 }
@@ -446,8 +447,9 @@ PyObject* py_normal(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
     Options options = call.options();
     Tensor* out = read_out(call, 4, options);
     Generator& generator = to_generator(call[3]);
-    Tensor* mean = is_tensor(call[0]) ? call.tensor(0) : nullptr;
-    Tensor* std = call[1] && is_tensor(call[1]) ? call.tensor(1) : nullptr;
+    // With sizes, tensors without dimensions are numbers.
+    Tensor* mean = !call[2] && is_tensor(call[0]) ? call.tensor(0) : nullptr;
+    Tensor* std = !call[2] && call[1] && is_tensor(call[1]) ? call.tensor(1) : nullptr;
     double mean_value = mean ? 0 : call.real(0, 0), std_value = std ? 1 : call.real(1, 1);
     if (!mean && !std) {
       call.require(1);
@@ -455,9 +457,8 @@ PyObject* py_normal(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
       auto fill = [&](Tensor* t) { fill_normal(t, generator, mean_value, std_value); };
       return make_random(call, out, options, make_shape(call.sizes(2)), default_dtype(), fill).take();
     }
-    if (call[2])
-      fail(ErrorKind::Type,
-           "normal(): size= is taken only where mean and std are numbers; their tensors give the sizes here");
+    for (int i = 0; out && i < 2; ++i)
+      if (call[i]) refuse_out("normal", call[i]);
     TensorPtr result = normal_of(call, generator, mean, std, mean_value, std_value);
     if (out) return into_out(call.name(), out, cast(result.get(), out->dtype).get()).take();
     if (NodePtr node = forget(mean && std ? of_both : mean ? of_mean : of_std, {mean, std}))
@@ -480,7 +481,7 @@ PyObject* py_bernoulli(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
       double p = call.real(1, 0.5);
       fill_in_order(tensor, [&](void* data, int64_t n) { fill_bernoulli(generator, tensor->dtype, data, n, p); });
     };
-    if (input->device == DeviceType::Meta) options.device = DeviceType::Meta;
+    options.device = options.place(input);
     NodePtr node = out ? NodePtr() : forget(kind, {input});
     Object result = make_random(call, out, options, make_shape(input->sizes()), input->dtype, fill);
     if (node) set_history(as_tensor(result.get()), node.get(), 0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "python/creation.h"
 #include "python/indexing.h"
 #include "python/interop.h"
 #include "python/op_object.h"
@@ -38,6 +39,11 @@ PyObject* in_place(PyObject* a, PyObject* b) {
 PyObject* subtract(PyObject* a, PyObject* b) {
   return guarded(
       [&] { return is_tensor(a) ? call_binary(named_op<"sub">(), a, b) : call_binary(named_op<"rsub">(), b, a); });
+}
+/// number * tensor is tensor * number, as in torch: half types round the first operand.
+PyObject* multiply(PyObject* a, PyObject* b) {
+  return guarded(
+      [&] { return is_tensor(a) ? call_binary(named_op<"mul">(), a, b) : call_binary(named_op<"mul">(), b, a); });
 }
 /// number / tensor is number * reciprocal, as in torch.
 PyObject* divide(PyObject* a, PyObject* b) {
@@ -103,14 +109,20 @@ int truth(PyObject* self) {
 Object only_element(PyObject* self) {
   if (as_tensor(self)->numel() != 1)
     fail(ErrorKind::Value, "only one element tensors can be converted to Python scalars");
-  if (is_complex(as_tensor(self)->dtype)) fail("value cannot be converted to type double without overflow");
-  return item(as_tensor(self));
+  Object element = item(as_tensor(self));
+  if (!PyComplex_Check(element.get())) return element;
+  Py_complex value = PyComplex_AsCComplex(element.get());
+  if (value.imag != 0) fail("value cannot be converted to type double without overflow: its imaginary part is not 0");
+  return checked(PyFloat_FromDouble(value.real));
 }
 PyObject* to_long(PyObject* self) {
   return guarded([&] { return PyNumber_Long(only_element(self).get()); });
 }
 PyObject* to_double(PyObject* self) {
-  return guarded([&] { return PyNumber_Float(only_element(self).get()); });
+  return guarded([&] {
+    warn_scalar_of_grad(as_tensor(self));
+    return PyNumber_Float(only_element(self).get());
+  });
 }
 PyObject* to_index(PyObject* self) {
   return guarded([&] {
@@ -159,7 +171,7 @@ void add_operator_slots(std::vector<PyType_Slot>& slots) {
   auto add = [&](int slot, auto function) { slots.push_back({slot, reinterpret_cast<void*>(function)}); };
   add(Py_nb_add, binary<"add">);
   add(Py_nb_subtract, subtract);
-  add(Py_nb_multiply, binary<"mul">);
+  add(Py_nb_multiply, multiply);
   add(Py_nb_true_divide, divide);
   add(Py_nb_floor_divide, binary<"floor_divide">);
   add(Py_nb_remainder, binary<"remainder">);

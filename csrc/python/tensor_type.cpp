@@ -6,6 +6,7 @@
 #include "core/mode.h"
 #include "kernels/copy.h"
 #include "python/creation.h"
+#include "python/formats.h"
 #include "python/indexing.h"
 #include "python/interop.h"
 #include "python/op_object.h"
@@ -67,14 +68,7 @@ int tensor_clear(PyObject* self) {
 
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    if (kwargs && PyDict_Size(kwargs)) {
-      PyObject* device = PyDict_GetItemString(kwargs, "device");
-      if (!device || PyDict_Size(kwargs) != 1)
-        fail(ErrorKind::Type,
-             "Tensor() takes sizes or data only; use torch.tensor(data, dtype=..., requires_grad=...)");
-      to_device(device);
-    }
-    TensorPtr tensor = legacy_new(args);
+    TensorPtr tensor = legacy_new(args, kwargs);
     if (type == tensor_type) return as_object(tensor.take());
     return make_subclass(type, tensor.get(), false).take();
   });
@@ -185,6 +179,10 @@ int put_data(PyObject* self, PyObject* value, void*) {
         if (!is_tensor(value))
           fail(ErrorKind::Type, "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
         Tensor* source = as_tensor(value);
+        if (source->device != tensor->device)
+          fail(
+              "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+              "type: they are on different devices; make a new tensor instead");
         if (requires_grad(tensor) && !is_differentiable(source->dtype))
           fail("data set to a tensor that requires gradients must be floating point or complex dtype; got ",
                info(source->dtype).name);
@@ -212,7 +210,10 @@ PyObject* get_nbytes(PyObject* self, void*) {
   return PyLong_FromLongLong(tensor_of(self)->numel() * itemsize(tensor_of(self)->dtype));
 }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
-PyObject* get_true(PyObject*, void*) { Py_RETURN_TRUE; }
+PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
+PyObject* get_is_cpu(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self)->device == DeviceType::Cpu); }
+PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self)->device == DeviceType::Meta); }
+PyObject* get_layout(PyObject*, void*) { return Py_NewRef(strided_layout()); }
 PyObject* get_hooks(PyObject* self, void*) {
   return guarded([&] {
     Tensor* tensor = tensor_of(self);
@@ -280,7 +281,20 @@ PyGetSetDef getset[] = {
     {"is_sparse", get_false, nullptr, nullptr, nullptr},
     {"is_quantized", get_false, nullptr, nullptr, nullptr},
     {"is_cuda", get_false, nullptr, nullptr, nullptr},
-    {"is_cpu", get_true, nullptr, nullptr, nullptr},
+    {"is_xpu", get_false, nullptr, nullptr, nullptr},
+    {"is_mps", get_false, nullptr, nullptr, nullptr},
+    {"is_mtia", get_false, nullptr, nullptr, nullptr},
+    {"is_maia", get_false, nullptr, nullptr, nullptr},
+    {"is_ipu", get_false, nullptr, nullptr, nullptr},
+    {"is_xla", get_false, nullptr, nullptr, nullptr},
+    {"is_vulkan", get_false, nullptr, nullptr, nullptr},
+    {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
+    {"is_nested", get_false, nullptr, nullptr, nullptr},
+    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
+    {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
+    {"is_meta", get_is_meta, nullptr, "Whether the tensor has a shape and a type only.", nullptr},
+    {"layout", get_layout, nullptr, "How the elements lie in memory: torch.strided.", nullptr},
+    {"name", get_none, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_backward_hooks", get_backward_hooks, put_backward_hooks, "The hooks on the gradient, by number, or None.",
      nullptr},

@@ -1,53 +1,63 @@
 #include "python/types.h"
 
-#include <cstring>
+#include <string_view>
 
 #include "kernels/view.h"
 
 namespace adjoint::python {
 namespace {
 
+/// What a dtype object stands for.
 struct DTypeObject {
   PyObject_HEAD
-  DType dtype;
+  const DTypeInfo* about;
+  bool is_signed;
 };
-struct DeviceObject {
-  PyObject_HEAD
-  DeviceType type;
-  int index;  ///< -1: none given
+
+/// Types that can be named, as in tables of types, but that no tensor has.
+constexpr DTypeInfo kNamedOnly[] = {
+    {"complex32", "ComplexHalf", "c10::complex<c10::Half>", 4, Category::Complex},
+    {"uint16", "UInt16", "unsigned short", 2, Category::Integer},
+    {"uint32", "UInt32", "unsigned int", 4, Category::Integer},
+    {"uint64", "UInt64", "unsigned long", 8, Category::Integer},
+    {"float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", 1, Category::Float},
+    {"float8_e4m3fnuz", "Float8_e4m3fnuz", "c10::Float8_e4m3fnuz", 1, Category::Float},
+    {"float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", 1, Category::Float},
+    {"float8_e5m2fnuz", "Float8_e5m2fnuz", "c10::Float8_e5m2fnuz", 1, Category::Float},
+    {"float8_e8m0fnu", "Float8_e8m0fnu", "c10::Float8_e8m0fnu", 1, Category::Float},
 };
 
 PyObject* dtype_objects[kDTypeCount];
 PyTypeObject* dtype_type;
-PyTypeObject* device_type;
 PyTypeObject* size_type;
-PyObject* cpu_device;
-PyObject* meta_device;
 
-PyObject* dtype_repr(PyObject* self) {
-  return PyUnicode_FromFormat("torch.%s", info(reinterpret_cast<DTypeObject*>(self)->dtype).name);
+const DTypeObject* dtype_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self); }
+
+/// The type of tensors that the object stands for.
+DType element_type(PyObject* self) {
+  const DTypeInfo* about = dtype_of(self)->about;
+  if (about < kDTypes || about >= kDTypes + kDTypeCount)
+    fail(ErrorKind::NotImplemented, "tensors of type torch.", about->name,
+         " are not there: the type can be named only; use a type of another size");
+  return static_cast<DType>(about - kDTypes);
 }
-PyObject* dtype_reduce(PyObject* self, PyObject*) {
-  return PyUnicode_FromString(info(reinterpret_cast<DTypeObject*>(self)->dtype).name);
-}
+
+PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("torch.%s", dtype_of(self)->about->name); }
+PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(dtype_of(self)->about->name); }
 PyObject* dtype_is_floating(PyObject* self, void*) {
-  return PyBool_FromLong(is_float(reinterpret_cast<DTypeObject*>(self)->dtype));
+  return PyBool_FromLong(dtype_of(self)->about->category == Category::Float);
 }
 PyObject* dtype_is_complex(PyObject* self, void*) {
-  return PyBool_FromLong(is_complex(reinterpret_cast<DTypeObject*>(self)->dtype));
+  return PyBool_FromLong(dtype_of(self)->about->category == Category::Complex);
 }
-PyObject* dtype_is_signed(PyObject* self, void*) {
-  DType dtype = reinterpret_cast<DTypeObject*>(self)->dtype;
-  return PyBool_FromLong(dtype != DType::UInt8 && dtype != DType::Bool);
-}
-PyObject* dtype_itemsize(PyObject* self, void*) {
-  return PyLong_FromLongLong(itemsize(reinterpret_cast<DTypeObject*>(self)->dtype));
-}
+PyObject* dtype_is_signed(PyObject* self, void*) { return PyBool_FromLong(dtype_of(self)->is_signed); }
+PyObject* dtype_itemsize(PyObject* self, void*) { return PyLong_FromLong(dtype_of(self)->about->size); }
 PyObject* dtype_to_real(PyObject* self, PyObject*) {
-  return Py_NewRef(dtype_object(real_type(reinterpret_cast<DTypeObject*>(self)->dtype)));
+  if (dtype_of(self)->about == &kNamedOnly[0]) return Py_NewRef(dtype_object(DType::Float16));
+  return guarded([&] { return Py_NewRef(dtype_object(real_type(element_type(self)))); });
 }
 PyObject* dtype_to_complex(PyObject* self, PyObject*) {
-  return Py_NewRef(dtype_object(complex_type(reinterpret_cast<DTypeObject*>(self)->dtype)));
+  return guarded([&] { return Py_NewRef(dtype_object(complex_type(element_type(self)))); });
 }
 
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
@@ -113,122 +123,20 @@ PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
                             {0, nullptr}};
 PyType_Spec size_spec = {"adjoint.Size", 0, 0, Py_TPFLAGS_DEFAULT, size_slots};
 
-PyObject* new_device(DeviceType type, int index) {
-  auto* device = PyObject_New(DeviceObject, device_type);
-  if (!device) return nullptr;
-  device->type = type;
-  device->index = index;
-  return reinterpret_cast<PyObject*>(device);
-}
+}  // namespace
 
-PyObject* device_repr(PyObject* self) {
-  auto* device = reinterpret_cast<DeviceObject*>(self);
-  if (device->index >= 0)
-    return PyUnicode_FromFormat("device(type='%s', index=%d)", device_name(device->type), device->index);
-  return PyUnicode_FromFormat("device(type='%s')", device_name(device->type));
-}
-PyObject* device_str(PyObject* self) {
-  auto* device = reinterpret_cast<DeviceObject*>(self);
-  if (device->index >= 0) return PyUnicode_FromFormat("%s:%d", device_name(device->type), device->index);
-  return PyUnicode_FromString(device_name(device->type));
-}
-PyObject* device_get_type(PyObject* self, void*) {
-  return PyUnicode_FromString(device_name(reinterpret_cast<DeviceObject*>(self)->type));
-}
-PyObject* device_get_index(PyObject* self, void*) {
-  int index = reinterpret_cast<DeviceObject*>(self)->index;
-  if (index < 0) Py_RETURN_NONE;
-  return PyLong_FromLong(index);
-}
-Py_hash_t device_hash(PyObject* self) {
-  auto* device = reinterpret_cast<DeviceObject*>(self);
-  return static_cast<int>(device->type) * 1009 + device->index + 7;
-}
-PyObject* device_compare(PyObject* a, PyObject* b, int op) {
-  if (!PyObject_TypeCheck(b, device_type) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
-  auto *x = reinterpret_cast<DeviceObject*>(a), *y = reinterpret_cast<DeviceObject*>(b);
-  bool equal = x->type == y->type && x->index == y->index;
-  return PyBool_FromLong(equal == (op == Py_EQ));
-}
-
-/// Parses "cpu" or "cpu:0".
-void parse_device(const char* text, DeviceType* type, int* index) {
-  const char* colon = std::strchr(text, ':');
-  std::string kind(text, colon ? static_cast<size_t>(colon - text) : std::strlen(text));
-  *index = -1;
-  if (colon) {
-    char* end = nullptr;
-    long value = std::strtol(colon + 1, &end, 10);
-    if (end == colon + 1 || *end || value < 0 || value > 127) fail("Invalid device string: '", text, "'");
-    *index = static_cast<int>(value);
-  }
-  if (kind == "cpu") {
-    *type = DeviceType::Cpu;
-  } else if (kind == "meta") {
-    *type = DeviceType::Meta;
-  } else {
-    fail("Expected one of cpu, meta device type at start of device string: ", text,
-         "; this build has no other device, use device='cpu'");
-  }
-}
-
-PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
-  return guarded([&]() -> PyObject* {
-    static const char* names[] = {"type", "index", nullptr};
-    PyObject* source = nullptr;
-    PyObject* number = Py_None;
-    check(PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &source, &number));
-    if (PyObject_TypeCheck(source, device_type)) return Py_NewRef(source);
-    DeviceType type;
-    int index;
-    if (!PyUnicode_Check(source))
-      fail(ErrorKind::Type, "device(): argument 'type' must be str or device, not ", Py_TYPE(source)->tp_name);
-    const char* text = PyUnicode_AsUTF8(source);
-    check(text != nullptr);
-    parse_device(text, &type, &index);
-    if (number != Py_None) {
-      if (index >= 0) fail("type (string) must not include an index because index was passed explicitly: ", text);
-      index = static_cast<int>(PyLong_AsLong(number));
-      check(!PyErr_Occurred());
-      if (index < 0) fail("Device index must not be negative");
-    }
-    return new_device(type, index);
-  });
-}
-PyObject* device_reduce(PyObject* self, PyObject*) {
-  Object text = Object::steal(device_str(self));
-  return text ? Py_BuildValue("(O(O))", device_type, text.get()) : nullptr;
-}
-
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, nullptr, nullptr},
-                               {"index", device_get_index, nullptr, nullptr, nullptr},
-                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyType_Slot device_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(device_repr)},
-                              {Py_tp_str, reinterpret_cast<void*>(device_str)},
-                              {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
-                              {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
-                              {Py_tp_new, reinterpret_cast<void*>(device_new)},
-                              {Py_tp_methods, device_methods},
-                              {Py_tp_getset, device_getset},
-                              {Py_tp_doc, const_cast<char*>("Where a tensor's memory lies: torch.device('cpu').")},
-                              {0, nullptr}};
-PyType_Spec device_spec = {"adjoint.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, device_slots};
-
-PyTypeObject* make_type(PyObject* module, PyType_Spec* spec, const char* name, PyObject* base = nullptr) {
+PyTypeObject* make_type(PyObject* module, PyType_Spec* spec, const char* name, PyObject* base) {
   Object bases = base ? checked(PyTuple_Pack(1, base)) : Object();
   Object type = checked(PyType_FromSpecWithBases(spec, bases.get()));
   check(PyModule_AddObjectRef(module, name, type.get()) == 0);
   return reinterpret_cast<PyTypeObject*>(type.take());
 }
 
-}  // namespace
-
 PyObject* dtype_object(DType dtype) { return dtype_objects[static_cast<int>(dtype)]; }
 bool is_dtype(PyObject* object) { return Py_TYPE(object) == dtype_type; }
 
 DType to_dtype(PyObject* object) {
-  if (is_dtype(object)) return reinterpret_cast<DTypeObject*>(object)->dtype;
+  if (is_dtype(object)) return element_type(object);
   if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::Float64;
   if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::Bool;
   if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::Int64;
@@ -250,34 +158,21 @@ Object make_tuple(Sizes values) {
   return tuple;
 }
 
-PyObject* device_object(DeviceType device) { return device == DeviceType::Cpu ? cpu_device : meta_device; }
-
-DeviceType to_device(PyObject* object) {
-  if (PyObject_TypeCheck(object, device_type)) return reinterpret_cast<DeviceObject*>(object)->type;
-  if (!PyUnicode_Check(object))
-    fail(ErrorKind::Type, "device must be a torch.device or str, not ", Py_TYPE(object)->tp_name);
-  const char* text = PyUnicode_AsUTF8(object);
-  check(text != nullptr);
-  DeviceType type;
-  int index;
-  parse_device(text, &type, &index);
-  return type;
-}
-
 void init_types(PyObject* module) {
   dtype_type = make_type(module, &dtype_spec, "dtype");
   size_type = make_type(module, &size_spec, "Size", reinterpret_cast<PyObject*>(&PyTuple_Type));
-  device_type = make_type(module, &device_spec, "device");
-  for (int i = 0; i < kDTypeCount; ++i) {
+  auto add = [&](const DTypeInfo& about) {
     auto* object = PyObject_New(DTypeObject, dtype_type);
     check(object != nullptr);
-    object->dtype = static_cast<DType>(i);
-    dtype_objects[i] = reinterpret_cast<PyObject*>(object);
-    check(PyModule_AddObjectRef(module, kDTypes[i].name, dtype_objects[i]) == 0);
-  }
-  cpu_device = new_device(DeviceType::Cpu, -1);
-  meta_device = new_device(DeviceType::Meta, -1);
-  check(cpu_device && meta_device);
+    object->about = &about;
+    object->is_signed =
+        about.name[0] != 'u' && about.category != Category::Bool && std::string_view(about.name) != "float8_e8m0fnu";
+    check(PyModule_AddObjectRef(module, about.name, reinterpret_cast<PyObject*>(object)) == 0);
+    return reinterpret_cast<PyObject*>(object);
+  };
+  for (int i = 0; i < kDTypeCount; ++i) dtype_objects[i] = add(kDTypes[i]);
+  for (const DTypeInfo& about : kNamedOnly) Py_DECREF(add(about));
+  init_device(module);
 }
 
 }  // namespace adjoint::python

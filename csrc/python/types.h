@@ -20,7 +20,16 @@ Object make_tuple(Sizes values);
 PyObject* device_object(DeviceType device);  // borrowed
 /// Accepts a device object or a string; throws for devices that this build does not have.
 DeviceType to_device(PyObject* object);
+/// "cpu", "cuda" and so on, of a device object or string, whether this build has it or not.
+std::string device_kind(PyObject* object);
+/// Where new tensors go when nothing is said: set_default_device, `with torch.device(...)`.
+DeviceType default_device();
 
+/// Makes a type and adds it to the module.
+PyTypeObject* make_type(PyObject* module, PyType_Spec* spec, const char* name, PyObject* base = nullptr);
+
+/// Adds torch.device and the functions for the default one to the module (device.cpp).
+void init_device(PyObject* module);
 /// Adds the types and their objects to the module.
 void init_types(PyObject* module);
 

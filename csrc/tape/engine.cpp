@@ -133,6 +133,7 @@ class Run final : public RunningBackward {
  public:
   explicit Run(BackwardRequest& request) : request_(request) {}
   bool executes(Node* node) override { return state_.visited(node) && wanted(node); }
+  bool partial() const override { return !request_.inputs.empty(); }
 
   std::vector<TensorPtr> operator()() {
     GradModeGuard mode(request_.create_graph);
@@ -294,11 +295,13 @@ std::vector<TensorPtr> run_in_own_thread(BackwardRequest& request) {
   std::exception_ptr failure;
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   const uint32_t flags = mode_flags;
+  const AutocastState autocast{autocast_state.dtype, false};
   RunningBackward* outer = RunningBackward::current();
   void* saved_hooks = saved_tensor_hooks();
   auto body = [&] {
     PyGILState_STATE lock = PyGILState_Ensure();
     mode_flags = flags;
+    autocast_state = autocast;
     RunningBackward::set_current(outer);
     set_saved_tensor_hooks(saved_hooks);
     depth = 1;

@@ -13,6 +13,8 @@ class RunningBackward {
   RunningBackward& operator=(const RunningBackward&) = delete;
   /// Will this run apply the node, or hand its gradient out?
   virtual bool executes(Node* node) = 0;
+  /// Are only the gradients of some places asked for?
+  virtual bool partial() const = 0;
 
   /// The innermost run, or null.
   static RunningBackward* current();

@@ -29,6 +29,8 @@ ThreadHooks& hooks_of_thread() {
   return *thread_hooks;
 }
 
+thread_local const Node* packing = nullptr;
+
 /// What a pack hook made of a tensor, and how to undo it.
 struct PackedTensor {
   Object object, unpack;
@@ -42,7 +44,7 @@ struct SavedList {
 
 }  // namespace
 
-void SavedValue::save_tensor(Tensor* tensor) {
+void SavedValue::save_tensor(Tensor* tensor, const Node& node) {
   clear();
   if (tensor->flags & kInferenceTensor)
     fail(
@@ -51,7 +53,7 @@ void SavedValue::save_tensor(Tensor* tensor) {
         "autograd.");
   if ((mode_flags & kSavedTensorHooks) && thread_hooks && !thread_hooks->stack.empty()) [[unlikely]] {
     Hooks hooks = thread_hooks->stack.back();
-    return save_packed(tensor, hooks.pack.get(), hooks.unpack.get());
+    return save_packed(tensor, node, hooks.pack.get(), hooks.unpack.get());
   }
   tensor->storage->saved = true;
   version_ = version_of(tensor);
@@ -72,12 +74,14 @@ void SavedValue::save_tensor(Tensor* tensor) {
   data_ = tensor->data;
 }
 
-void SavedValue::save_packed(Tensor* tensor, PyObject* pack, PyObject* unpack) {
+void SavedValue::save_packed(Tensor* tensor, const Node& node, PyObject* pack, PyObject* unpack) {
   uint32_t before = version_of(tensor);
   Object packed;
   {
     GradModeGuard no_grad(false);
+    const Node* outer = std::exchange(packing, &node);
     packed = Object::steal(PyObject_CallOneArg(pack, as_object(tensor)));
+    packing = outer;
   }
   if (!packed) fail_python();
   if (version_of(tensor) != before)
@@ -95,7 +99,7 @@ void SavedValue::save_packed(Tensor* tensor, PyObject* pack, PyObject* unpack) {
 
 void SavedValue::pack(const Node& node, PyObject* pack, PyObject* unpack) {
   TensorPtr tensor = this->unpack(node);
-  save_packed(tensor.get(), pack, unpack);
+  save_packed(tensor.get(), node, pack, unpack);
 }
 
 TensorPtr SavedValue::call_unpack() const {
@@ -128,7 +132,7 @@ void SavedValue::save_object(PyObject* object) {
   owner_ = object;
 }
 
-void SavedValue::save_list(PyObject* tuple) {
+void SavedValue::save_list(PyObject* tuple, const Node& node) {
   clear();
   auto* list = new SavedList;
   list->count = static_cast<size_t>(PyTuple_GET_SIZE(tuple));
@@ -138,7 +142,7 @@ void SavedValue::save_list(PyObject* tuple) {
   for (size_t i = 0; i < list->count; ++i) {
     PyObject* item = PyTuple_GET_ITEM(tuple, i);
     if (adjoint::is_tensor(item)) {
-      list->items[i].save_tensor(as_tensor(item));
+      list->items[i].save_tensor(as_tensor(item), node);
     } else {
       list->items[i].save_object(item);
     }
@@ -268,6 +272,8 @@ void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack) {
   hooks.stack.push_back({Object::borrow(pack), Object::borrow(unpack)});
   mode_flags |= kSavedTensorHooks;
 }
+
+const Node* packing_node() { return packing; }
 
 void* saved_tensor_hooks() { return thread_hooks; }
 void set_saved_tensor_hooks(void* hooks) { thread_hooks = static_cast<ThreadHooks*>(hooks); }

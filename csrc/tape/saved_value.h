@@ -23,11 +23,12 @@ class SavedValue {
   SavedValue(const SavedValue&) = delete;
   SavedValue& operator=(const SavedValue&) = delete;
 
-  void save_tensor(Tensor* tensor);
+  /// The node is the one that the value belongs to.
+  void save_tensor(Tensor* tensor, const Node& node);
   void save_meta(const Tensor* tensor);
   void save_object(PyObject* object);
   /// A sequence (tuple) of tensors; None entries are kept as they are.
-  void save_list(PyObject* tuple);
+  void save_list(PyObject* tuple, const Node& node);
   void clear() {
     if (kind_ != Kind::Empty) drop();
   }
@@ -64,7 +65,7 @@ class SavedValue {
  private:
   void drop();
   /// Becomes Packed with what pack(tensor) returns.
-  void save_packed(Tensor* tensor, PyObject* pack, PyObject* unpack);
+  void save_packed(Tensor* tensor, const Node& node, PyObject* pack, PyObject* unpack);
   TensorPtr call_unpack() const;
   void check_version(const Node& node) const {
     if (kind_ == Kind::Packed) return;  // the hooks answer for the values
@@ -89,6 +90,8 @@ class SavedValue {
 /// counts.
 void push_saved_tensor_hooks(PyObject* pack, PyObject* unpack);
 void pop_saved_tensor_hooks();
+/// The node whose tensor is being given to a pack hook in this thread, or null.
+const Node* packing_node();
 /// The hooks of this thread, for another one that goes on with its work while it waits.
 void* saved_tensor_hooks();
 void set_saved_tensor_hooks(void* hooks);
