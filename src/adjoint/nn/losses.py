@@ -1,26 +1,13 @@
-"""What the losses of nn.functional take beside tensors: distances as objects, and options."""
-
-from . import functional
-
-
-class PairwiseDistance:
-    """pairwise_distance() with its arguments, as a function of two tensors.
-
-    >>> import adjoint as torch
-    >>> torch.nn.PairwiseDistance(p=1)(torch.zeros(1, 2), torch.ones(1, 2))
-    tensor([2.0000])
-    """
-
-    def __init__(self, p=2.0, eps=1e-6, keepdim=False):
-        self.norm, self.eps, self.keepdim = p, eps, keepdim
-
-    def __call__(self, x1, x2):
-        """The distances of the vectors."""
-        return functional.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+"""What the losses of nn.functional take beside tensors: options."""
 
 
 class LinearCrossEntropyOptions:
-    """How linear_cross_entropy() is divided into parts in torch; here without effect."""
+    """How linear_cross_entropy() is divided into parts in torch; here without effect.
+
+    >>> import adjoint as torch
+    >>> torch.nn.LinearCrossEntropyOptions(batch_chunk_size=64).batch_chunk_size
+    64
+    """
 
     def __init__(
         self,
@@ -30,10 +17,14 @@ class LinearCrossEntropyOptions:
         acc_policy="auto",
         acc_dtype=None,
     ):
-        vars(self).update(
-            allow_retain_graph=allow_retain_graph,
-            batch_chunk_size=batch_chunk_size,
-            chunking_method=chunking_method,
-            acc_policy=acc_policy,
-            acc_dtype=acc_dtype,
-        )
+        self.allow_retain_graph = allow_retain_graph
+        self.batch_chunk_size = batch_chunk_size
+        self.chunking_method = chunking_method
+        self.acc_policy = acc_policy
+        self.acc_dtype = acc_dtype
+
+    def __repr__(self):
+        return f"LinearCrossEntropyOptions({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+    def __eq__(self, other):
+        return vars(self) == vars(other) if type(self) is type(other) else NotImplemented

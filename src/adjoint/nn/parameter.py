@@ -1,4 +1,4 @@
-"""Parameter: a leaf tensor that a model trains."""
+"""Parameter and Buffer: the tensors that modules keep, and their forms whose shape is not yet known."""
 
 from .. import _C
 
@@ -16,11 +16,134 @@ class Parameter(_C.Tensor):
             data = _C.empty(0)
         return _C.Tensor._make_subclass(cls, data.detach(), requires_grad)
 
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        result = type(self)(self.detach().clone(), self.requires_grad)
+        memo[id(self)] = result
+        return result
+
     def __reduce_ex__(self, protocol):
         return _rebuild, (type(self), self.detach(), self.requires_grad, self.__dict__)
 
 
+class _BufferMeta(type):
+    """A buffer is any tensor that is marked as one: marks stay with a tensor, where a class of its own would spread."""
+
+    def __instancecheck__(cls, instance):
+        if cls is Buffer:
+            return isinstance(instance, _C.Tensor) and getattr(instance, "_is_buffer", False)
+        return super().__instancecheck__(instance)
+
+
+class Buffer(_C.Tensor, metaclass=_BufferMeta):
+    """A tensor that is part of a module's state without being trained; not saved unless `persistent`.
+
+    >>> import adjoint as torch
+    >>> module = torch.nn.Module()
+    >>> module.count = torch.nn.Buffer(torch.zeros(1))
+    >>> list(module.state_dict())
+    ['count']
+    """
+
+    def __new__(cls, data=None, *, persistent=True):
+        if data is None:
+            data = _C.empty(0)
+        return _marked(data.detach().requires_grad_(data.requires_grad), persistent)
+
+
+def _marked(tensor, persistent):
+    """The tensor, marked as a buffer."""
+    tensor.persistent = persistent
+    tensor._is_buffer = True
+    return tensor
+
+
+# What may be asked of a tensor without a shape, and the casts that Module.to makes.
+_POSSIBLE_WITHOUT_SHAPE = frozenset(
+    (
+        *("cls_to_become", "materialize", "share_memory_", "size", "copy_", "get_device"),
+        *("is_complex", "is_floating_point", "to", "cpu", "cuda", "double", "float", "half"),
+    )
+)
+
+
+class _Uninitialized:
+    """A tensor without a shape yet: `materialize` gives it one."""
+
+    is_uninitialized = True
+
+    def __getattribute__(self, name):
+        value = super().__getattribute__(name)
+        if callable(value) and not name.startswith("_") and name not in _POSSIBLE_WITHOUT_SHAPE:
+            raise ValueError(
+                f"Attempted to use an uninitialized parameter in {name}. This error happens when you are using a "
+                "`LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When "
+                "using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
+                "torch functions"
+            )
+        return value
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Takes memory for a shape and becomes an ordinary parameter or buffer."""
+        self.data = _C.empty(shape, device=device or self.device, dtype=dtype or self.dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self):
+        """Not known yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
+            "to initialize the parameters before accessing their attributes."
+        )
+
+    def share_memory_(self):
+        """Not possible without a shape."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
+        )
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+    __str__ = __repr__
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad, self.device, self.dtype)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(device=self.device, dtype=self.dtype)
+        return memo[id(self)]
+
+
+class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[override]  # the shape raises, on purpose
+    """A parameter of a lazy module, before the first call tells its shape."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        return _C.Tensor._make_subclass(cls, _C.empty(0, device=device, dtype=dtype), requires_grad)
+
+
+class UninitializedBuffer(_Uninitialized, _C.Tensor):  # type: ignore[override]
+    """A buffer of a lazy module, before the first call tells its shape."""
+
+    cls_to_become = _C.Tensor
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        buffer = _C.Tensor._make_subclass(cls, _C.empty(0, device=device, dtype=dtype), requires_grad)
+        return _marked(buffer, persistent)
+
+
+def is_lazy(value):
+    """Whether a parameter or buffer has no shape yet."""
+    return isinstance(value, _Uninitialized)
+
+
 def _rebuild(cls, data, requires_grad, state):
-    parameter = _C.Tensor._make_subclass(cls, data, requires_grad)
-    parameter.__dict__.update(state)
-    return parameter
+    tensor = _C.Tensor._make_subclass(cls, data, requires_grad)
+    tensor.__dict__.update(state)
+    return tensor

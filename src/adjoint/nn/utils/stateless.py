@@ -1,0 +1,106 @@
+"""A module called with other tensors in the place of its parameters and buffers."""
+
+import warnings
+
+from ... import _C
+
+_NOTHING = object()
+
+
+def _place(module, path):
+    """(table, name) in which the parameter, buffer or other attribute of a path is kept."""
+    owner, _, name = path.rpartition(".")
+    module = module.get_submodule(owner)
+    for table in (module._parameters, module._buffers):
+        if name in table:
+            return table, name
+    return module.__dict__, name
+
+
+def _members(module):
+    return [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
+
+
+def _with_tied(module, tensors):
+    """The tensors by name, and under all the other names of the parameters they stand for."""
+    groups: dict = {}
+    for name, value in _members(module):
+        groups.setdefault(id(value), []).append(name)
+    full = dict(tensors)
+    for names in groups.values():
+        given = [name for name in names if name in tensors]
+        if len({id(tensors[name]) for name in given}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(given)}, which are tied. Consider using "
+                "tie_weights=False"
+            )
+        if given:
+            full.update(dict.fromkeys(names, tensors[given[0]]))
+    return full
+
+
+def _check_names(module, tensors):
+    known = [name for name, _ in _members(module)]
+    unexpected = [name for name in tensors if name not in known]
+    missing = [name for name in known if name not in tensors]
+    errors = [
+        f"{what} key(s): {', '.join(map(repr, names))}."
+        for what, names in (("Unexpected", unexpected), ("Missing", missing))
+        if names
+    ]
+    if errors:
+        raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(errors))
+
+
+def _merged(dicts):
+    """One dict of several."""
+    if isinstance(dicts, dict):
+        return dicts
+    if not isinstance(dicts, (list, tuple)):
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
+        )
+    merged: dict = {}
+    for part in dicts:
+        if not isinstance(part, dict):
+            raise ValueError(f"Expected all elements of parameter_and_buffer_dicts to be dictionaries; got {part!r}")
+        if repeated := sorted(merged.keys() & part.keys()):
+            raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+        merged.update(part)
+    return merged
+
+
+def call_with(module, tensors, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """What torch.func.functional_call does; see there."""
+    given = _merged(tensors)
+    full = _with_tied(module, given) if tie_weights else given
+    if strict:
+        _check_names(module, full)
+    for value in full.values():
+        if value is not None and not isinstance(value, _C.Tensor):
+            raise TypeError(f"{value} is not an instance of torch.Tensor")
+    places = {path: _place(module, path) for path in full}
+    before = [(table, name, table.get(name, _NOTHING)) for table, name in places.values()]
+    try:
+        for path, (table, name) in places.items():
+            table[name] = full[path]
+        return module(*(args if isinstance(args, tuple) else () if args is None else (args,)), **(kwargs or {}))
+    finally:
+        # A call that assigns a buffer changes what was given, not the module.
+        given.update({path: places[path][0].get(places[path][1]) for path in given if path in places})
+        for table, name, value in before:
+            if value is _NOTHING:
+                table.pop(name, None)
+            else:
+                table[name] = value
+
+
+def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """Deprecated: use torch.func.functional_call."""
+    warnings.warn(
+        "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
+        "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return call_with(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict)

@@ -1,0 +1,1 @@
+"""Tests of adjoint.nn beside torch.nn."""
