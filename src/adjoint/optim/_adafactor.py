@@ -1,0 +1,98 @@
+"""Adafactor: Adam's scaling in little memory: of a matrix, only means of rows and columns are kept."""
+
+from .._type_info import finfo
+from ..autograd.grad_mode import no_grad
+from .elementwise import as_number_states, number_state
+from .optimizer import Optimizer, check_lr, evaluate
+
+
+class Adafactor(Optimizer):
+    """Steps scaled by an estimate of the mean square of the gradient that has rank one.
+
+    >>> import adjoint as torch
+    >>> w = torch.ones(2, 3, requires_grad=True)
+    >>> optimizer = torch.optim.Adafactor([w])
+    >>> w.sum().backward()
+    >>> optimizer.step()
+    >>> list(optimizer.state[w])
+    ['step', 'row_var', 'col_var']
+    """
+
+    def __init__(
+        self, params, lr=1e-2, beta2_decay=-0.8, eps=(None, 1e-3), d=1.0, weight_decay=0.0, *,
+        foreach=None, maximize=False,
+    ):  # fmt: skip
+        check_lr(lr, "Learning rate should be >= 0 but is: {}")
+        if not beta2_decay <= 0.0:
+            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        if eps[0] is not None and not eps[0] >= 0.0:
+            raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
+        if not eps[1] >= 0.0:
+            raise ValueError(f"epsilon2 should be >= 0 but is: {eps[1]}")
+        if not d >= 1.0:
+            raise ValueError(f"Clipping threshold d should be >= 1 but is: {d}")
+        if not weight_decay >= 0.0:
+            raise ValueError(f"weight_decay should be >= 0 but is: {weight_decay}")
+        defaults = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("foreach", None)
+        as_number_states(self.state, ["step"])
+
+    @no_grad()
+    def step(self, closure=None):
+        """Updates all parameters that have a gradient; returns what `closure`, which computes the loss, returns."""
+        loss = evaluate(closure)
+        for group in self.param_groups:
+            for param in group["params"]:
+                if param.grad is not None:
+                    self._update(param, -param.grad if group["maximize"] else param.grad, group)
+        return loss
+
+    def _update(self, param, grad, group):
+        if param.is_complex():
+            raise RuntimeError("Adafactor does not support complex parameters")
+        state = self.state[param]
+        if not state:
+            state["step"] = number_state(0)
+            if grad.dim() > 1:
+                state["row_var"] = grad.new_zeros((*grad.shape[:-1], 1))
+                state["col_var"] = grad.new_zeros((*grad.shape[:-2], 1, grad.shape[-1]))
+            else:
+                state["variance"] = grad.new_zeros(grad.shape)
+        state["step"] += 1
+        t = state["step"].item()
+        lr = float(group["lr"])
+        tiny = finfo(param.dtype).eps if group["eps"][0] is None else group["eps"][0]
+        # In relation to the size of the weights, and ever smaller.
+        length = max(group["eps"][1], _mean_size(param).item()) * min(lr, 1 / t**0.5)
+        if group["weight_decay"] != 0:
+            param.mul_(1 - lr * group["weight_decay"])
+        update = _variance(grad, state, t ** group["beta2_decay"], tiny).clamp(min=tiny * tiny).rsqrt() * grad
+        param.add_(update, alpha=-length / max(1.0, _mean_size(update).item() / group["d"]))
+
+
+def _mean_size(tensor):
+    """The root of the mean of squares."""
+    return tensor.norm(2) / tensor.numel() ** 0.5
+
+
+def _variance(grad, state, weight, tiny):
+    """Estimates of the mean square of each element, moved by `weight` towards the square of the gradient."""
+    if grad.dim() < 2:
+        return state["variance"].lerp_(grad * grad, weight)
+    for name, dim in (("row_var", -1), ("col_var", -2)):
+        state[name].lerp_(grad.norm(dim=dim, keepdim=True).square() / grad.size(dim), weight)
+    rows, columns = state["row_var"], state["col_var"]
+    return rows @ columns / rows.mean(dim=-2, keepdim=True).clamp(min=tiny)

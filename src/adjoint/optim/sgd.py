@@ -1,0 +1,62 @@
+"""SGD: gradient descent, with momentum."""
+
+from .decay import follow
+from .elementwise import Elementwise, zeros_like
+from .language import add, rule, where
+from .optimizer import check_fused, check_lr, check_not_negative
+
+
+@rule
+def sgd(
+    param, grad, momentum_buffer, *,
+    first, lr, momentum, dampening, weight_decay, nesterov, maximize, with_momentum=False,
+):  # fmt: skip
+    """v = momentum v + (1 - dampening) g; p = p - lr v, or with Nesterov p - lr (g + momentum v)."""
+    param, grad = follow(param, grad, maximize=maximize, weight_decay=weight_decay)
+    if with_momentum:
+        momentum_buffer = where(first, grad, add(momentum_buffer * momentum, grad, alpha=1 - dampening))
+        grad = where(nesterov, add(grad, momentum_buffer, alpha=momentum), momentum_buffer)
+    return add(param, grad, alpha=-lr), momentum_buffer
+
+
+class SGD(Elementwise):
+    """Gradient descent, with momentum, Nesterov momentum and weight decay if wanted.
+
+    >>> import adjoint as torch
+    >>> w = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = torch.optim.SGD([w], lr=0.1)
+    >>> (w * w).sum().backward()
+    >>> optimizer.step()
+    >>> w
+    tensor([0.8000, 1.6000], requires_grad=True)
+    """
+
+    _rule = sgd
+
+    def __init__(
+        self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *,
+        maximize=False, foreach=None, differentiable=False, fused=None,
+    ):  # fmt: skip
+        check_lr(lr)
+        check_not_negative(momentum=momentum, weight_decay=weight_decay)
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "dampening": dampening,
+            "weight_decay": weight_decay,
+            "nesterov": nesterov,
+            "maximize": maximize,
+            "foreach": foreach,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        check_fused(fused, foreach, differentiable)
+
+    def _flags(self, group):
+        return {"with_momentum": group["momentum"] != 0}
+
+    def _init_state(self, group, param):
+        self.state[param]["momentum_buffer"] = zeros_like(param)

@@ -1,0 +1,1 @@
+"""Tests of adjoint.optim: every optimizer beside torch's."""
