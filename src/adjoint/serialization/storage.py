@@ -1,0 +1,202 @@
+"""Storages in files: their names, the bytes behind a tensor, and where map_location puts them."""
+
+from .. import _C
+
+# The names that torch's files give to storages of a dtype; other dtypes stand on untyped storages.
+TYPED = {
+    "DoubleStorage": _C.float64,
+    "FloatStorage": _C.float32,
+    "HalfStorage": _C.float16,
+    "BFloat16Storage": _C.bfloat16,
+    "LongStorage": _C.int64,
+    "IntStorage": _C.int32,
+    "ShortStorage": _C.int16,
+    "CharStorage": _C.int8,
+    "ByteStorage": _C.uint8,
+    "BoolStorage": _C.bool,
+    "ComplexDoubleStorage": _C.complex128,
+    "ComplexFloatStorage": _C.complex64,
+}
+NAMES = {dtype: name for name, dtype in TYPED.items()}
+
+
+class StorageType:
+    """What the name of a storage class in a file stands for: elements of a dtype, or plain bytes (None)."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+    @property
+    def itemsize(self):
+        """Bytes of an element."""
+        return self.dtype.itemsize if self.dtype else 1
+
+    def __reduce__(self):
+        return StorageType, (self.dtype,)
+
+    def __repr__(self):
+        return f"StorageType(dtype={self.dtype})"
+
+
+class UntypedStorage:
+    """The bytes behind tensors: what x.untyped_storage() gives, and what a map_location function takes and returns.
+
+    `data` is a tensor of uint8, or None on the meta device.
+    """
+
+    def __init__(self, data, size):
+        self.data, self._size = data, size
+
+    @classmethod
+    def of(cls, tensor):
+        """The storage of a tensor."""
+        if tensor.is_meta:
+            return cls(None, tensor.nbytes)
+        data = storage_elements(tensor).view(_C.uint8)
+        return cls(data, data.numel())
+
+    @property
+    def device(self):
+        """The device the bytes are on."""
+        return _C.device("meta" if self.data is None else "cpu")
+
+    def nbytes(self):
+        """The number of bytes."""
+        return self._size
+
+    size = __len__ = nbytes
+
+    def data_ptr(self):
+        """The address of the first byte."""
+        return self.data.data_ptr()
+
+    def __getitem__(self, index):
+        return self._elements()[index].item() if isinstance(index, int) else self._elements()[index].tolist()
+
+    def __setitem__(self, index, value):
+        self._elements()[index] = value
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def tolist(self):
+        """The elements as Python numbers."""
+        return self._elements().tolist()
+
+    def _elements(self):
+        return self.data
+
+    def is_shared(self):
+        """Whether other processes can share the memory."""
+        return self.data.is_shared()
+
+    def share_memory_(self):
+        """Moves the memory to where other processes can share it."""
+        self.data.share_memory_()
+        return self
+
+    def cpu(self):
+        """The storage itself: it is on the CPU."""
+        return self
+
+    def cuda(self, device=None, non_blocking=False):
+        """Raises: there is no such device here."""
+        raise _no_cuda()
+
+    def __repr__(self):
+        return f"[torch.storage.UntypedStorage(device={self.device}) of size {self._size}]"
+
+
+class TypedStorage(UntypedStorage):
+    """A storage whose elements have a dtype: what most files name."""
+
+    def __init__(self, storage, dtype):
+        super().__init__(storage.data, storage.nbytes())
+        self.dtype = dtype
+
+    def _elements(self):
+        return self.data.view(self.dtype)
+
+    def size(self):
+        """The number of elements."""
+        return self._size // self.dtype.itemsize
+
+    __len__ = size
+
+    def untyped(self):
+        """The same memory as bytes."""
+        return UntypedStorage(self.data, self._size)
+
+    def __repr__(self):
+        lines = "".join(f" {value}\n" for value in self.tolist())
+        return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+
+
+def storage_elements(tensor):
+    """A tensor of all the elements that a tensor's storage holds."""
+    count = tensor._storage_nbytes() // tensor.itemsize
+    return tensor.detach().as_strided((count,), (1,), 0)
+
+
+def storage_bytes(tensor):
+    """All the bytes that a tensor's storage holds, without a copy."""
+    return memoryview(storage_elements(tensor).view(_C.uint8))
+
+
+def swap_bytes(data, dtype):
+    """Turns the bytes of each element around, in place: for files of machines with the other byte order."""
+    width = dtype.itemsize // (2 if dtype.is_complex else 1)
+    if width > 1:
+        elements = data.view(-1, width)
+        elements.copy_(elements.flip(1).clone())
+
+
+def _no_cuda():
+    return RuntimeError(
+        "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running "
+        "on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to "
+        "the CPU."
+    )
+
+
+class Placement:
+    """What `map_location` asks for: None, a device or its name, a dict of names, or a function."""
+
+    def __init__(self, map_location):
+        self._map = map_location
+        if isinstance(map_location, _C.device):
+            self._map = str(map_location)
+        elif not (map_location is None or isinstance(map_location, str | dict) or callable(map_location)):
+            raise TypeError(
+                f"{type(map_location).__name__!r} object is not callable: map_location must be None, a device, "
+                "its name, a dict from names to names, or a function of storage and location"
+            )
+
+    def place(self, location, nbytes, read):
+        """The storage that was on `location`, where it is wanted; `read()` gives its bytes, if they are needed."""
+        storage = None
+        if callable(self._map):
+            storage = UntypedStorage(read(), nbytes)
+            moved = self._map(storage, location)
+            if moved is not None:
+                if not isinstance(moved, UntypedStorage) or moved.nbytes() != nbytes:
+                    raise TypeError(
+                        f"map_location: expected the function to return the storage of {nbytes} bytes, or None; "
+                        f"got {moved!r}"
+                    )
+                return moved
+        elif isinstance(self._map, str):
+            location = self._map
+        elif self._map is not None:
+            location = str(self._map.get(location, location))
+        kind = location.partition(":")[0]
+        if kind == "meta":
+            return UntypedStorage(None, nbytes)
+        if kind == "cuda":
+            raise _no_cuda()
+        if kind != "cpu":
+            raise RuntimeError(
+                f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location}); "
+                "there are 'cpu' and 'meta': use map_location='cpu'"
+            )
+        return storage or UntypedStorage(read(), nbytes)
