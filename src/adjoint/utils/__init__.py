@@ -1,0 +1,7 @@
+"""Data loading, checkpoints, hooks, nested containers."""
+
+from . import _pytree as _pytree
+from . import checkpoint as checkpoint
+from . import data as data
+from . import dlpack as dlpack
+from . import hooks as hooks

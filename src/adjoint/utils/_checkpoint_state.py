@@ -1,0 +1,26 @@
+"""What a function's result depends on beside its arguments: random numbers and autocast, kept to run it again."""
+
+import contextlib
+
+from .. import _C, random
+from ..amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
+
+
+class State:
+    """The state when it is made; `restored()` brings it back for a while."""
+
+    def __init__(self, preserve_rng_state):
+        self.rng = _C.get_rng_state() if preserve_rng_state else None
+        self.autocast = {
+            "dtype": get_autocast_dtype("cpu"),
+            "enabled": is_autocast_enabled("cpu"),
+            "cache_enabled": is_autocast_cache_enabled(),
+        }
+
+    @contextlib.contextmanager
+    def restored(self):
+        """The state as it was, and afterwards as it is now."""
+        with random.fork_rng(enabled=self.rng is not None), autocast("cpu", **self.autocast):
+            if self.rng is not None:
+                _C.set_rng_state(self.rng)
+            yield
