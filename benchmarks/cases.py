@@ -199,6 +199,23 @@ def cross_entropy(torch):
     return step
 
 
+# ---- optimizer steps
+
+STEPPED = ("SGD", {"lr": 0.1, "momentum": 0.9}), ("Adam", {}), ("AdamW", {})
+
+
+def optimizer_step(name, options, count, size):
+    """A case of one step over so many parameters of one size."""
+
+    def make(torch):
+        params = [torch.rand(size, requires_grad=True) for _ in range(count)]
+        for param in params:
+            param.grad = torch.rand(size) - 0.5
+        return getattr(torch.optim, name)(params, **options).step
+
+    return make
+
+
 # ---- memory and long graphs
 
 RECORDED = 200_000
@@ -306,6 +323,20 @@ CASES = [
         f"softmax of {BATCH}x{CLASSES}, fwd + bwd",
         with_backward(lambda t, x: t.softmax(x, -1), (BATCH, CLASSES)),
         "",
+    ),
+    *(
+        Case(
+            f"{name.lower()}_{label}",
+            group,
+            f"`optim.{name}{'(momentum=0.9)' if 'momentum' in options else ''}.step()`, {title}",
+            optimizer_step(name, options, count, size),
+            aim,
+        )
+        for label, group, title, count, size, aim in (
+            ("1000", "small", "1000 parameters of 16", 1000, 16, "5"),
+            ("4m", "large", "one parameter of 4 M", 1, 4_000_000, ""),
+        )
+        for name, options in STEPPED
     ),
     Case("cross_entropy", "large", f"cross_entropy of {BATCH}x{CLASSES}, fwd + bwd", cross_entropy, ""),
 ]

@@ -1,7 +1,8 @@
 """Every op beside torch, at three sizes, forward and backward: `python benchmarks/sweep.py`.
 
-Prints torch's time over Adjoint's per op (above 1, Adjoint is faster) and the twenty worst. Measured as in run.py:
-a process for each library, taking turns; the best of a few repetitions counts.
+Prints torch's time over Adjoint's per op (above 1, Adjoint is faster), the twenty worst, and what is slower than torch
+by more than the limit, with the reason. Measured as in run.py: a process for each library, taking turns; the best of a
+few repetitions counts, and a case that comes out slow is measured once more at the end.
 """
 
 import argparse
@@ -12,8 +13,10 @@ from pathlib import Path
 
 from run import LIBRARIES, Progress, Worker, describe, machine_lines
 from sweep_cases import CASES, SIZES
+from sweep_reasons import reason_of
 
-SECONDS = 0.02  # about this long is one repetition
+SECONDS = 0.01  # about this long is one repetition
+PATIENCE = 1.0  # seconds for the repetitions of one case, if they take long
 PAUSE = 0.02  # seconds between turns of large cases: idle threads of the other library go on spinning
 LIMIT = 1.5  # slower than torch by more than this is worth a reason
 COLUMNS = [f"{size} | {direction}" for size in SIZES for direction in ("forward", "backward")]
@@ -25,16 +28,49 @@ def measure(case, workers, repetitions):
         if "error" in worker.ask(do="prepare", name=case.name, seconds=SECONDS):
             return None
     best = dict.fromkeys(workers, float("inf"))
+    start = time.perf_counter()
     for _ in range(repetitions):
         for library, worker in workers.items():
             if case.group != "small":
                 time.sleep(PAUSE)
             best[library] = min(best[library], worker.ask(do="time", name=case.name)["seconds"])
+        if time.perf_counter() - start > PATIENCE:
+            break
     return best
 
 
-def table(ratios):
+def measure_all(cases, workers, repetitions):
+    """Best seconds by case and library, and the cases that a library does not have."""
+    progress = Progress(len(cases))
+    times, missing = {}, []
+    for case in cases:
+        progress.begin(case.name)
+        best = measure(case, workers, repetitions)
+        if best is None:
+            missing.append(case.name)
+        else:
+            times[case.name] = best
+    progress.clear()
+    return times, missing
+
+
+def ratio(best):
+    return best["torch"] / best["adjoint"]
+
+
+def slow_cases(times):
+    """The names of the cases beyond the limit, worst first."""
+    return sorted(
+        (name for name, best in times.items() if ratio(best) < 1 / LIMIT), key=lambda name: ratio(times[name])
+    )
+
+
+def table(times):
     """The ratios as Markdown, a line per op."""
+    ratios = {}
+    for name, best in times.items():
+        op, column = name.split(" | ", 1)
+        ratios.setdefault(op, {})[column] = ratio(best)
     lines = ["| op | " + " | ".join(column.replace(" | ", ", ") for column in COLUMNS) + " |"]
     lines.append("|---|" + "---:|" * len(COLUMNS))
     for name, found in ratios.items():
@@ -44,19 +80,61 @@ def table(ratios):
 
 
 def worst(times, count=20):
-    """The cases in which Adjoint is slowest beside torch, with both times."""
-    ranked = sorted(times.items(), key=lambda item: item[1]["torch"] / item[1]["adjoint"])
-    for name, best in ranked[:count]:
-        microseconds = {library: f"{best[library] * 1e6:.1f}" for library in LIBRARIES}
-        yield (f"{best['torch'] / best['adjoint']:6.2f}x  {name}  "
-               f"(adjoint {microseconds['adjoint']} µs, torch {microseconds['torch']} µs)")  # fmt: skip
+    """The cases in which Adjoint is slowest beside torch, with both times, as Markdown."""
+    lines = ["| op | size | direction | torch / adjoint | adjoint | torch |", "|---|---|---|---:|---:|---:|"]
+    for name in sorted(times, key=lambda name: ratio(times[name]))[:count]:
+        best = times[name]
+        microseconds = " | ".join(f"{best[library] * 1e6:.1f} µs" for library in LIBRARIES)
+        lines.append(f"| {name} | {ratio(best):.2f} | {microseconds} |")
+    return lines
+
+
+def reasons(times):
+    """The slow cases by their reasons, as a Markdown list; first those that have none."""
+    groups = {}
+    for name in slow_cases(times):
+        groups.setdefault(reason_of(name), []).append(f"{name.replace(' | ', ', ')} ({ratio(times[name]):.2f})")
+    if None in groups:
+        groups = {None: groups.pop(None), **groups}
+    return [f"- {why or '**no reason known**'}: {'; '.join(names)}" for why, names in groups.items()]
+
+
+def page(machine, times):
+    """docs/sweep.md: the machine, the worst, the slow ones with their reasons, the whole table."""
+    slow = len(slow_cases(times))
+    return [
+        "# Every op beside torch",
+        "",
+        "Torch's time over Adjoint's: above 1, Adjoint is faster. Each op on tensors of about 16, 65,536 and 4,194,304",
+        "elements, forward alone and forward with backward. Written by",
+        "",
+        "```sh",
+        "python benchmarks/sweep.py --page docs/sweep.md",
+        "```",
+        "",
+        *(f"{line}." for line in machine),
+        "",
+        f"{len(times)} cases; slower than torch by more than {LIMIT} times: {slow}.",
+        "",
+        "## The worst twenty",
+        "",
+        *worst(times),
+        "",
+        f"## Slower than torch by more than {LIMIT} times, and why",
+        "",
+        *(reasons(times) or ["None."]),
+        "",
+        "## All",
+        "",
+        *table(times),
+    ]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="PATTERN", help='ops by name, such as "linalg.*"')
     parser.add_argument("--repetitions", type=int, default=3, help="how often each case is timed (3)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the table to FILE")
+    parser.add_argument("--page", type=Path, metavar="FILE", help="also write the page docs/sweep.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measured value to FILE")
     options = parser.parse_args()
     chosen = [
@@ -67,33 +145,20 @@ def main():
         parser.error(f"no op is called {' or '.join(options.only)}")
     workers = {library: Worker(library) for library in LIBRARIES}
     machine = machine_lines(describe(workers))
-    progress = Progress(len(chosen))
-    times, missing = {}, []
-    for case in chosen:
-        progress.begin(case.name)
-        best = measure(case, workers, options.repetitions)
-        if best is None:
-            missing.append(case.name)
-        else:
-            times[case.name] = best
+    times, missing = measure_all(chosen, workers, options.repetitions)
+    again, _ = measure_all([case for case in chosen if case.name in slow_cases(times)], workers, options.repetitions)
+    for name, best in again.items():
+        times[name] = {library: min(times[name][library], best[library]) for library in LIBRARIES}
     for worker in workers.values():
         worker.close()
-    progress.clear()
 
-    ratios = {}
-    for name, best in times.items():
-        op, column = name.split(" | ", 1)
-        ratios.setdefault(op, {})[column] = best["torch"] / best["adjoint"]
-    slow = sum(best["adjoint"] > LIMIT * best["torch"] for best in times.values())
-    lines = [*machine, "", *table(ratios)]
+    lines = page(machine, times)
     print("\n".join(lines))
-    print(f"\n{len(times)} cases; slower than torch by more than {LIMIT} times: {slow}. The worst:")
-    print("\n".join(worst(times)))
     forward_missing = [name for name in missing if name.endswith("forward")]
     if forward_missing:
         print("\nnot in one of the libraries: " + ", ".join(sorted({name.split(" | ")[0] for name in forward_missing})))
-    if options.markdown:
-        options.markdown.write_text("\n".join(lines) + "\n")
+    if options.page:
+        options.page.write_text("\n".join(lines) + "\n")
     if options.json:
         options.json.write_text(json.dumps(times, indent=2) + "\n")
 

@@ -6,49 +6,10 @@ gets a gradient in the backward cases. Names are torch's; "add.column" is `add` 
 
 import math
 
+import sweep_layers  # noqa: F401
+import sweep_variants  # noqa: F401
 from cases import Case
-
-SIZES = {"small": 16, "64 K": 1 << 16, "4 M": 1 << 22}
-OPS = {}  # name -> make(torch, n): (function, arguments, keyword arguments)
-
-
-def resolve(torch, name):
-    """torch.nn.functional.relu for "nn.functional.relu"."""
-    found = torch
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
-
-
-def entry(name, arguments, call=None, **keywords):
-    """Adds an op: `arguments(torch, n)` makes a tuple; `call` names the function where the entry's name is another."""
-    path = call or name
-
-    def make(torch, n):
-        chosen = {key: resolve(torch, value[6:]) if str(value).startswith("torch.") else value
-                  for key, value in keywords.items()}  # fmt: skip
-        return resolve(torch, path), arguments(torch, n), chosen
-
-    OPS[name] = make
-
-
-def uniform(low, high, count=1):
-    return lambda torch, n: tuple(torch.rand(n) * (high - low) + low for _ in range(count))
-
-
-def side(n):
-    """The side of a square of n elements."""
-    return math.isqrt(n)
-
-
-def squares(count=1, low=-1.0, high=1.0):
-    return lambda torch, n: tuple(torch.rand(side(n), side(n)) * (high - low) + low for _ in range(count))
-
-
-def places(torch, n, high):
-    """n integers below `high`."""
-    return torch.randint(0, high, (n,))
-
+from sweep_entry import MEDIUM, OPS, SIZES, batch, entry, images, matrix, places, side, squares, uniform
 
 # ---- By element
 
@@ -58,7 +19,8 @@ for _domain, _names in {
     "nn.functional.hardtanh nn.functional.leaky_relu nn.functional.logsigmoid nn.functional.mish nn.functional.relu "
     "nn.functional.relu6 nn.functional.selu nn.functional.silu nn.functional.softplus nn.functional.softshrink "
     "nn.functional.softsign nn.functional.tanhshrink positive rad2deg relu round sgn sigmoid sign sin sinc sinh square "
-    "tan tanh trunc logical_not nan_to_num signbit special.i0e special.i1 special.ndtr",
+    "tan tanh trunc logical_not nan_to_num signbit special.i0e special.i1 special.ndtr isinf isposinf "
+    "angle",
     (-0.9, 0.9): "acos asin atan atanh asinh erfinv special.ndtri log1p",
     (0.1, 3.0): "log log2 log10 sqrt rsqrt reciprocal lgamma digamma i0 special.entr special.bessel_j0",
     (0.1, 0.9): "logit",
@@ -74,23 +36,52 @@ for _domain, _names in {
     for _name in _names.split():
         entry(_name, uniform(*_domain, count=2))
 entry("add.number", lambda torch, n: (torch.rand(n), 2.5), call="add")
-entry("mul.row", lambda torch, n: (torch.rand(side(n), side(n)), torch.rand(side(n))), call="mul")
-entry("mul.column", lambda torch, n: (torch.rand(side(n), side(n)), torch.rand(side(n), 1)), call="mul")
-entry("add.transposed", lambda torch, n: (torch.rand(side(n), side(n)).t(), torch.rand(side(n), side(n))), call="add")
-entry("add.bfloat16", lambda torch, n: tuple(t.bfloat16() for t in uniform(0, 1, 2)(torch, n)), call="add")
-entry("exp.bfloat16", lambda torch, n: (torch.rand(n).bfloat16(),), call="exp")
-entry("mul.complex64", lambda torch, n: tuple(torch.complex(t, t) for t in uniform(0, 1, 2)(torch, n)), call="mul")
-entry("add.int64", lambda torch, n: (places(torch, n, 100), places(torch, n, 100)), call="add")
-entry("floor_divide.int64", lambda torch, n: (places(torch, n, 100), places(torch, n, 100) + 1), call="floor_divide")
 entry("bitwise_and", lambda torch, n: (places(torch, n, 100), places(torch, n, 100)))
+entry("bitwise_not", lambda torch, n: (places(torch, n, 100),))
+entry("bitwise_left_shift", lambda torch, n: (places(torch, n, 100), places(torch, n, 8)))
+entry("gcd", lambda torch, n: (places(torch, n, 100), places(torch, n, 100)))
+entry("lcm", lambda torch, n: (places(torch, n, 100), places(torch, n, 100)))
+entry("ldexp", lambda torch, n: (torch.rand(n), places(torch, n, 8)))
+entry("frexp", uniform(0, 1))
+entry("rsub", uniform(0, 1, 2))
+entry("round.decimals", uniform(0, 1), call="round", decimals=2)
+entry("div.floor", uniform(0.5, 2, 2), call="div", rounding_mode="floor")
+entry("div.trunc", uniform(0.5, 2, 2), call="div", rounding_mode="trunc")
+entry("pow.number", lambda torch, n: (torch.rand(n), 2.5), call="pow")
+entry("pow.cube", lambda torch, n: (torch.rand(n), 3), call="pow")
+entry("complex", uniform(0, 1, 2))
+entry("polar", uniform(0, 1, 2))
+entry("clamp.tensors", lambda torch, n: (torch.rand(n), torch.rand(n) * 0.5, torch.rand(n) * 0.5 + 0.5), call="clamp")
 entry("addcmul", uniform(0.5, 1.0, 3))
 entry("addcdiv", uniform(0.5, 1.0, 3))
 entry("lerp", uniform(0.5, 1.0, 3))
 entry("clamp", uniform(-1, 1), min=-0.5, max=0.5)
 entry("where", lambda torch, n: (torch.rand(n) > 0.5, torch.rand(n), torch.rand(n)))
-entry("to.float64", lambda torch, n: (torch.rand(n), torch.float64), call="Tensor.to")
 entry("nn.functional.glu", squares())
 entry("nn.functional.prelu", lambda torch, n: (torch.rand(n) - 0.5, torch.rand(1)))
+entry("nn.functional.threshold", lambda torch, n: (torch.rand(n), 0.5, 0.0))
+entry("nn.functional.rrelu", uniform(-1, 1), training=True)
+entry("gelu.tanh", uniform(-1, 1), call="nn.functional.gelu", approximate="tanh")
+for _name in ["elu", "celu", "selu"]:
+    entry(f"{_name}.positive", uniform(0, 1), call=f"nn.functional.{_name}")
+
+for _name in ["j0", "j1", "y0", "y1"]:
+    entry(f"special.bessel_{_name}.wide", uniform(1.0, 20.0), call=f"special.bessel_{_name}", sizes=MEDIUM)
+for _name in ["i0", "i1", "k0", "k1"]:
+    entry(f"special.modified_bessel_{_name}", uniform(0.1, 5.0), sizes=MEDIUM)
+SPECIAL = """i1e erfcx log_ndtr airy_ai spherical_bessel_j0 scaled_modified_bessel_k0 scaled_modified_bessel_k1"""
+for _name in SPECIAL.split():
+    entry(f"special.{_name}", uniform(0.1, 3.0), sizes=MEDIUM)
+POLYNOMIALS = """chebyshev_polynomial_t chebyshev_polynomial_u hermite_polynomial_h hermite_polynomial_he
+laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t"""
+for _name in POLYNOMIALS.split():
+    entry(f"special.{_name}", lambda torch, n: (torch.rand(n) * 0.5 + 0.2, 4), sizes=MEDIUM)
+entry("special.xlog1py", uniform(0.5, 2.0, 2))
+entry("special.polygamma", lambda torch, n: (2, torch.rand(n) + 0.5), sizes=MEDIUM)
+entry("special.trigamma", lambda torch, n: (1, torch.rand(n) + 0.5), call="special.polygamma", sizes=MEDIUM)
+for _name in ["gammainc", "gammaincc"]:  # the gradient by the first argument has no formula
+    entry(f"special.{_name}", lambda torch, n: (torch.rand(n) + 0.5, torch.rand(n) + 0.5), sizes=MEDIUM, gradient=False)
+entry("special.multigammaln", lambda torch, n: (torch.rand(n) + 2, 2), sizes=MEDIUM)
 
 # ---- Reductions, scans, sorting
 
@@ -109,6 +100,7 @@ for _name in [
     "all",
     "any",
     "count_nonzero",
+    "nanmean",
 ]:
     for _label, _dim in (("all", None), ("rows", 1), ("columns", 0)):
         _more = {} if _dim is None else {"dim": _dim}
@@ -132,16 +124,37 @@ for _name in [
 ]:
     for _label, _dim in (("rows", 1), ("columns", 0)):
         entry(f"{_name}.{_label}", squares(low=0.5, high=1.5), call=_name, dim=_dim)
+for _name in ["aminmax", "var_mean", "max", "min", "median", "nanmedian"]:
+    entry(f"{_name}.all", squares(low=0.5, high=1.5), call=_name)
+entry("sum.middle", lambda torch, n: (torch.rand(max(1, n // 1024), 32, max(1, min(32, n // 32))), 1), call="sum")
+entry("sum.outer", lambda torch, n: (torch.rand(max(1, n // 1024), 32, max(1, min(32, n // 32))), (0, 2)), call="sum")
+entry("var_mean.rows", squares(), call="var_mean", dim=1)
+entry("quantile", squares(), q=0.3, dim=1)
 entry("norm", squares())
+entry("norm.rows", squares(), call="norm", dim=1)
+entry("norm.1", squares(), call="norm", p=1)
+entry("linalg.vector_norm.inf", squares(), call="linalg.vector_norm", ord=math.inf)
+entry("dist", uniform(0, 1, 2))
+entry("trace", squares())
+entry("renorm", squares(), p=2, dim=0, maxnorm=1.0)
+entry("cov", lambda torch, n: (torch.rand(min(side(n), 64), max(1, n // 64)),))
+entry("corrcoef", lambda torch, n: (torch.rand(min(side(n), 64), max(1, n // 64)),))
+entry("trapezoid", squares())
+entry("cumulative_trapezoid", squares())
+entry("gradient", squares(), dim=1)
+entry("unique_consecutive", lambda torch, n: (places(torch, n, 3),))
+entry("unique.rows", lambda torch, n: (torch.randint(0, 3, (max(1, n // 8), 8)),), call="unique", dim=0, sizes=MEDIUM)
+entry("isin", lambda torch, n: (places(torch, n, 1000), places(torch, 100, 1000)))
+entry("bucketize", lambda torch, n: (torch.rand(n) * 1000, torch.arange(1000.0)))
+entry("histogram", lambda torch, n: (torch.rand(n), 100), gradient=False)
 entry("linalg.vector_norm.3", squares(), call="linalg.vector_norm", ord=3)
 entry("topk", squares(), k=2)
 entry("kthvalue", squares(), k=2)
-entry("unique", lambda torch, n: (places(torch, n, 1000),))
-entry("bincount", lambda torch, n: (places(torch, n, 1000),))
-entry("histc", uniform(0, 1))
+entry("unique", lambda torch, n: (places(torch, n, 1000),), gradient=False)
+entry("bincount", lambda torch, n: (places(torch, n, 1000),), gradient=False)
+entry("histc", uniform(0, 1), gradient=False)
 entry("searchsorted", lambda torch, n: (torch.arange(1000.0), torch.rand(n) * 1000))
 entry("diff", squares())
-entry("sum.bfloat16", lambda torch, n: (torch.rand(n).bfloat16(),), call="sum")
 
 # ---- Shapes and indices
 
@@ -171,7 +184,52 @@ entry("nonzero", lambda torch, n: (torch.rand(n) > 0.5,))
 entry("getitem.indices", lambda torch, n: (torch.rand(n), places(torch, n, n)), call="Tensor.__getitem__")
 entry("nn.functional.embedding", lambda torch, n: (places(torch, max(1, n // 64), 1000), torch.rand(1000, 64)))
 entry("nn.functional.one_hot", lambda torch, n: (places(torch, max(1, n // 64), 64), 64))
-entry("tensor_split", squares(), indices_or_sections=4)
+entry("tensor_split", lambda torch, n: (torch.rand(side(n), side(n)), 4))
+for _name in ["triu", "rot90", "fliplr", "diagonal", "unbind"]:
+    entry(_name, squares())
+entry("diag_embed", lambda torch, n: (torch.rand(max(1, n // 1024), max(4, min(32, n // 32))),))
+entry("block_diag", lambda torch, n: tuple(torch.rand(max(1, side(n) // 4), max(1, side(n) // 4)) for _ in range(4)))
+entry("tile", lambda torch, n: (torch.rand(side(n) // 2, side(n) // 2), (2, 2)))
+entry("hstack", lambda torch, n: ([torch.rand(side(n), side(n) // 2) for _ in range(2)],))
+entry("meshgrid", lambda torch, n: (torch.rand(side(n)), torch.rand(side(n))), indexing="ij")
+entry("cartesian_prod", lambda torch, n: (torch.rand(side(n)), torch.rand(side(n))))
+entry("combinations", lambda torch, n: (torch.rand(side(n)),))
+entry("split", lambda torch, n: (torch.rand(side(n), side(n)), max(1, side(n) // 4)))
+entry("unfold", lambda torch, n: (torch.rand(n), 0, 4, 2), call="Tensor.unfold")
+entry("as_strided", lambda torch, n: (torch.rand(n), (n // 4, 2), (4, 1)))
+entry("expand.contiguous", lambda torch, n: (torch.rand(side(n), 1), (side(n), side(n))), call="expand_copy")
+entry("permute.contiguous", lambda torch, n: (images(torch, n).permute(0, 2, 3, 1),), call="Tensor.contiguous")
+entry("slice.contiguous", lambda torch, n: (torch.rand(2 * n)[::2],), call="Tensor.contiguous")
+entry("select_scatter", lambda torch, n: (torch.rand(side(n), side(n)), torch.rand(side(n)), 1, 1))
+entry("slice_scatter", lambda torch, n: (torch.rand(side(n), side(n)), torch.rand(side(n), 1), 1, 1, 2))
+entry("diagonal_scatter", lambda torch, n: (torch.rand(side(n), side(n)), torch.rand(side(n))))
+entry("index_copy", lambda torch, n: (torch.rand(side(n), side(n)), 0, torch.randperm(side(n)),
+                                      torch.rand(side(n), side(n))))  # fmt: skip
+entry("index_fill", lambda torch, n: (torch.rand(side(n), side(n)), 1, places(torch, 4, side(n)), 1.0))
+entry("index_reduce", lambda torch, n: (torch.rand(side(n), side(n)), 0, places(torch, side(n), side(n)),
+                                        torch.rand(side(n), side(n)), "amax"))  # fmt: skip
+entry("index_put", lambda torch, n: (torch.rand(n), (torch.randperm(n),), torch.rand(n)))
+entry("index_put.rows", lambda torch, n: (torch.rand(side(n), side(n)), (torch.randperm(side(n)),),
+                                          torch.rand(side(n), side(n))), call="index_put")  # fmt: skip
+entry("index_put.accumulate", lambda torch, n: (torch.rand(n), (places(torch, n, n),), torch.rand(n), True),
+      call="index_put")  # fmt: skip
+entry("scatter", lambda torch, n: (torch.rand(side(n), side(n)), 1, torch.randint(0, side(n), (side(n), side(n))),
+                                   torch.rand(side(n), side(n))))  # fmt: skip
+entry("scatter_reduce", lambda torch, n: (torch.rand(side(n), side(n)), 1,
+                                          torch.randint(0, side(n), (side(n), side(n))),
+                                          torch.rand(side(n), side(n)), "amax"))  # fmt: skip
+entry("gather.columns", lambda torch, n: (torch.rand(side(n), side(n)), 0,
+                                          torch.randint(0, side(n), (side(n), side(n)))), call="gather")  # fmt: skip
+entry("put", lambda torch, n: (torch.rand(n), torch.randperm(n), torch.rand(n)), call="Tensor.put")
+entry("masked_scatter", lambda torch, n: (torch.rand(n), torch.rand(n) > 0.5, torch.rand(n)))
+entry("argwhere", lambda torch, n: (torch.rand(side(n), side(n)) > 0.5,))
+entry("getitem.mask", lambda torch, n: (torch.rand(side(n), side(n)), torch.rand(side(n)) > 0.5),
+      call="Tensor.__getitem__")  # fmt: skip
+entry("getitem.rows", lambda torch, n: (torch.rand(side(n), side(n)), places(torch, side(n), side(n))),
+      call="Tensor.__getitem__")  # fmt: skip
+entry("tril_indices", lambda torch, n: (side(n), side(n)), gradient=False)
+entry("nn.functional.embedding_bag", lambda torch, n: (torch.randint(0, 1000, (max(1, n // 1024), 16)),
+                                                       torch.rand(1000, 64)))  # fmt: skip
 
 # ---- Products and linear algebra
 
@@ -184,78 +242,79 @@ entry("outer", lambda torch, n: (torch.rand(side(n)), torch.rand(side(n))))
 entry("nn.functional.linear", lambda torch, n: (torch.rand(max(1, n // 64), 64), torch.rand(64, 64), torch.rand(64)))
 
 
-def matrix(torch, n):
-    """A well-conditioned symmetric matrix with a side of at most 256."""
-    k = min(side(n), 256)
-    a = torch.rand(k, k)
-    return a @ a.t() / k + torch.eye(k)
-
-
-for _name in ["inv", "det", "cholesky", "qr", "svdvals", "eigvalsh", "eigh", "slogdet", "matrix_exp", "pinv"]:
-    entry(f"linalg.{_name}", lambda torch, n: (matrix(torch, n),))
-entry("linalg.solve", lambda torch, n: (matrix(torch, n), matrix(torch, n)))
+FACTORISATIONS = """inv det cholesky qr svd svdvals eig eigvals eigvalsh eigh slogdet matrix_exp pinv lu lu_factor
+ldl_factor matrix_norm cond matrix_rank"""
+for _name in FACTORISATIONS.split():
+    entry(f"linalg.{_name}", lambda torch, n: (matrix(torch, n),), sizes=MEDIUM)
+for _name in ["inv", "det", "cholesky", "qr", "svdvals", "eigvalsh", "eigh", "lu_factor", "matrix_exp"]:
+    entry(f"linalg.{_name}.batch", batch(), call=f"linalg.{_name}", sizes=MEDIUM)
+entry("linalg.matrix_power", lambda torch, n: (matrix(torch, n), 5), sizes=MEDIUM)
+entry("linalg.solve", lambda torch, n: (matrix(torch, n), matrix(torch, n)), sizes=MEDIUM)
+entry("linalg.solve.batch", batch(2), call="linalg.solve", sizes=MEDIUM)
+entry("linalg.lstsq", lambda torch, n: (matrix(torch, n), matrix(torch, n)), sizes=MEDIUM)
+entry("linalg.solve_triangular", lambda torch, n: (matrix(torch, n).tril(), matrix(torch, n)), sizes=MEDIUM,
+      upper=False)  # fmt: skip
+entry("cholesky_solve", lambda torch, n: (matrix(torch, n), torch.linalg.cholesky(matrix(torch, n))), sizes=MEDIUM)
+entry("cholesky_inverse", lambda torch, n: (torch.linalg.cholesky(matrix(torch, n)),), sizes=MEDIUM)
+entry("lu_solve", lambda torch, n: (matrix(torch, n), *torch.linalg.lu_factor(matrix(torch, n))), sizes=MEDIUM)
+entry("linalg.householder_product", lambda torch, n: torch.geqrf(matrix(torch, n)), sizes=MEDIUM)
+entry("linalg.cross", lambda torch, n: tuple(torch.rand(max(1, n // 3), 3) for _ in range(2)))
+entry("linalg.vecdot", squares(2))
+entry("linalg.multi_dot", lambda torch, n: ([matrix(torch, n) for _ in range(3)],), sizes=MEDIUM)
+entry("linalg.vander", lambda torch, n: (torch.rand(max(1, n // 8)),), N=8)
+entry("einsum", lambda torch, n: ("bij,bjk->bik", torch.rand(max(1, n // 1024), 32, 32),
+                                  torch.rand(max(1, n // 1024), 32, 32)))  # fmt: skip
+entry("tensordot", squares(2), dims=2)
+entry("inner", lambda torch, n: (torch.rand(side(n), min(side(n), 64)), torch.rand(side(n), min(side(n), 64))))
+entry("kron", lambda torch, n: (torch.rand(max(1, side(n) // 8), 8), torch.rand(8, max(1, side(n) // 8))))
+entry("baddbmm", lambda torch, n: tuple(torch.rand(max(1, n // 1024), 32, 32) for _ in range(3)))
+entry("matmul.heads", lambda torch, n: (torch.rand(max(1, n // 16384), 4, 64, 64),
+                                        torch.rand(max(1, n // 16384), 4, 64, 64)), call="matmul")  # fmt: skip
+entry("addmv", lambda torch, n: (torch.rand(side(n)), torch.rand(side(n), side(n)), torch.rand(side(n))))
+entry("addr", lambda torch, n: (torch.rand(side(n), side(n)), torch.rand(side(n)), torch.rand(side(n))))
+entry("nn.functional.bilinear", lambda torch, n: (torch.rand(max(1, n // 16), 16), torch.rand(max(1, n // 16), 16),
+                                                  torch.rand(8, 16, 16)), sizes=MEDIUM)  # fmt: skip
+entry("nn.functional.pdist", lambda torch, n: (torch.rand(min(side(n), 1000), 16),))
+entry("nn.functional.pairwise_distance", squares(2))
+entry("cdist.1", lambda torch, n: (torch.rand(min(side(n), 1000), 16), torch.rand(min(side(n), 1000), 16)),
+      call="cdist", p=1.0)  # fmt: skip
 entry("cdist", lambda torch, n: (torch.rand(min(side(n), 1000), 16), torch.rand(min(side(n), 1000), 16)))
 for _name in ["fft", "rfft", "fft2"]:
     entry(f"fft.{_name}", squares())
+for _name in ["ifft", "irfft", "fftn"]:
+    entry(f"fft.{_name}", lambda torch, n: (torch.complex(*squares(2)(torch, n)),))
+entry("stft", uniform(-1, 1), n_fft=256, hop_length=64, window=None, return_complex=True, sizes=("64 K",))
 
-# ---- Layers
+# ---- Numbers by chance, new tensors, changes in place
 
-entry("nn.functional.layer_norm", lambda torch, n: (torch.rand(side(n), side(n)), (side(n),), torch.rand(side(n)),
-                                                    torch.rand(side(n))))  # fmt: skip
-
-
-def images(torch, n, channels=16):
-    """A batch of square images of about n elements in all."""
-    k = max(4, min(32, math.isqrt(max(1, n // channels))))
-    return torch.rand(max(1, n // (channels * k * k)), channels, k, k)
-
-
-entry("nn.functional.batch_norm", lambda torch, n: (images(torch, n), None, None, torch.rand(16), torch.rand(16)),
-      training=True)  # fmt: skip
-entry("nn.functional.group_norm", lambda torch, n: (images(torch, n), 4, torch.rand(16), torch.rand(16)))
-entry("nn.functional.rms_norm", lambda torch, n: (torch.rand(side(n), side(n)), (side(n),)))
-entry("nn.functional.conv1d", lambda torch, n: (torch.rand(max(1, n // 4096), 16, max(8, min(256, n // 16))),
-                                                torch.rand(16, 16, 3)))  # fmt: skip
-entry("nn.functional.conv2d", lambda torch, n: (images(torch, n), torch.rand(16, 16, 3, 3)), padding=1)
-entry("conv2d.depthwise", lambda torch, n: (images(torch, n), torch.rand(16, 1, 3, 3)), call="nn.functional.conv2d",
-      padding=1, groups=16)  # fmt: skip
-entry("nn.functional.conv_transpose2d", lambda torch, n: (images(torch, n), torch.rand(16, 16, 3, 3)))
-entry("nn.functional.max_pool2d", lambda torch, n: (images(torch, n), 2))
-entry("nn.functional.avg_pool2d", lambda torch, n: (images(torch, n), 2))
-entry("nn.functional.adaptive_avg_pool2d", lambda torch, n: (images(torch, n), 2))
-entry("nn.functional.interpolate", lambda torch, n: (images(torch, n),), scale_factor=2, mode="bilinear")
-entry("nn.functional.grid_sample", lambda torch, n: (images(torch, n), torch.rand(images(torch, n).shape[0], 8, 8, 2)),
-      align_corners=False)  # fmt: skip
-entry("nn.functional.unfold", lambda torch, n: (images(torch, n), 3))
-entry("nn.functional.scaled_dot_product_attention",
-      lambda torch, n: tuple(torch.rand(max(1, n // 4096), 64 if n > 4096 else 2, 32) for _ in range(3)))  # fmt: skip
-for _name in ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"]:
-    entry(f"nn.functional.{_name}", uniform(0.2, 0.8, 2))
-entry("nn.functional.binary_cross_entropy", uniform(0.2, 0.8, 2))
-entry("nn.functional.binary_cross_entropy_with_logits", uniform(0.2, 0.8, 2))
-entry("nn.functional.kl_div", squares(2, 0.2, 0.8), reduction="sum")
-entry("nn.functional.cross_entropy", lambda torch, n: (torch.rand(side(n), side(n)), places(torch, side(n), side(n))))
-entry("nn.functional.cosine_similarity", squares(2))
-entry("nn.functional.dropout", uniform(0, 1))
-
-# ---- Numbers by chance
-
-for _name in ["rand", "randn", "randperm"]:
-    entry(_name, lambda torch, n: (n,))
-entry("bernoulli", uniform(0, 1))
-entry("normal_", uniform(0, 1), call="Tensor.normal_")
-entry("exponential_", uniform(0, 1), call="Tensor.exponential_")
-NOT_DIFFERENTIABLE = {
-    "rand",
-    "randn",
-    "randperm",
-    "bernoulli",
-    "normal_",
-    "exponential_",
-    "bincount",
-    "histc",
-    "unique",
-}
+for _name in ["rand", "randn", "randperm", "zeros", "ones", "arange", "hann_window"]:
+    entry(_name, lambda torch, n: (n,), gradient=False)
+entry("randint", lambda torch, n: (0, 100, (n,)), gradient=False)
+entry("full", lambda torch, n: ((n,), 2.5), gradient=False)
+entry("linspace", lambda torch, n: (0.0, 1.0, n), gradient=False)
+entry("logspace", lambda torch, n: (0.0, 1.0, n), gradient=False)
+entry("eye", lambda torch, n: (side(n),), gradient=False)
+entry("bernoulli", uniform(0, 1), gradient=False)
+entry("multinomial", lambda torch, n: (torch.rand(max(1, n // 64), 64), 4), sizes=MEDIUM, gradient=False)
+for _name, _given in {
+    "normal_": (),
+    "uniform_": (),
+    "exponential_": (),
+    "log_normal_": (),
+    "cauchy_": (),
+    "geometric_": (0.5,),
+    "random_": (),
+    "zero_": (),
+    "fill_": (2.0,),
+    "add_": (2.0,),
+    "mul_": (0.999,),
+    "exp_": (),
+    "clamp_": (0.2, 0.8),
+}.items():
+    entry(_name, lambda torch, n, given=_given: (torch.rand(n), *given), call=f"Tensor.{_name}", gradient=False)
+entry("copy_", uniform(0, 1, 2), call="Tensor.copy_", gradient=False)
+entry("copy_.transposed", lambda torch, n: (torch.rand(side(n), side(n)), torch.rand(side(n), side(n)).t()),
+      call="Tensor.copy_", gradient=False)  # fmt: skip
 
 
 def floats(torch, arguments):
@@ -306,12 +365,12 @@ def backward(make, n):
 
 def cases():
     """Every op, size and direction; names are "exp | 64 K | forward"."""
-    for name, make in OPS.items():
-        for size, n in SIZES.items():
-            group = "small" if size == "small" else "large"
-            yield Case(f"{name} | {size} | forward", group, name, forward(make, n), "")
-            if name not in NOT_DIFFERENTIABLE:
-                yield Case(f"{name} | {size} | backward", group, name, backward(make, n), "")
+    for name, op in OPS.items():
+        for size in op.sizes:
+            n, group = SIZES[size], "small" if size == "small" else "large"
+            yield Case(f"{name} | {size} | forward", group, name, forward(op.make, n), "")
+            if op.gradient:
+                yield Case(f"{name} | {size} | backward", group, name, backward(op.make, n), "")
 
 
 CASES = list(cases())

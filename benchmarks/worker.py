@@ -3,10 +3,12 @@
 import importlib
 import json
 import os
+import resource
 import sys
 import time
 
 import sweep_cases
+import training_cases
 from cases import CASES, PROBES
 
 
@@ -35,7 +37,7 @@ def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     threads = library.get_num_threads()
-    cases = {case.name: case for case in CASES + sweep_cases.CASES}
+    cases = {case.name: case for case in CASES + sweep_cases.CASES + training_cases.CASES}
     probes = {probe.name: probe for probe in PROBES}
     prepared = {}
     for line in sys.stdin:
@@ -59,6 +61,9 @@ def main():
         elif request["do"] == "time":
             step, calls = prepared[name]
             answer = {"seconds": run(step, calls) / calls / cases[name].per}
+        elif request["do"] == "peak":
+            kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            answer = {"bytes": kilobytes * (1 if sys.platform == "darwin" else 1024)}
         else:
             answer = probes[name].measure(library)
         answers.write(json.dumps(answer) + "\n")
