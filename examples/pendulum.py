@@ -5,45 +5,47 @@ Every step of the simulation is a handful of operations on single numbers: the f
 
 import math
 
+from common import arguments, train
+
 import adjoint as torch
+from adjoint import nn, optim
 
 STEPS, DT = 150, 0.02
 
 
-def simulate(length, friction):
-    """The angles of a pendulum that starts at rest at 60 degrees, one for each time step."""
-    angle, speed = math.pi / 3, 0.0
-    angles = []
-    for _ in range(STEPS):
-        speed = speed - DT * (9.81 / length * torch.sin(torch.as_tensor(angle)) + friction * speed)
-        angle = angle + DT * speed
-        angles.append(angle)
-    return torch.stack(angles)
+class Pendulum(nn.Module):
+    def __init__(self, length, friction):
+        super().__init__()
+        self.length = nn.Parameter(torch.tensor(length))
+        self.friction = nn.Parameter(torch.tensor(friction))
+
+    def forward(self):
+        """The angles of a pendulum that starts at rest at 60 degrees, one for each time step."""
+        angle, speed = torch.tensor(math.pi / 3), 0.0
+        angles = []
+        for _ in range(STEPS):
+            speed = speed - DT * (9.81 / self.length * torch.sin(angle) + self.friction * speed)
+            angle = angle + DT * speed
+            angles.append(angle)
+        return torch.stack(angles)
 
 
 def main():
+    options = arguments(__doc__, steps=300)
     with torch.no_grad():
-        observed = simulate(torch.tensor(1.3), torch.tensor(0.25))
+        observed = Pendulum(length=1.3, friction=0.25)()
+    pendulum = Pendulum(length=0.8, friction=0.0)
+    optimizer = optim.Adam(pendulum.parameters(), lr=0.02, betas=(0.9, 0.99))
 
-    length = torch.tensor(0.8, requires_grad=True)
-    friction = torch.tensor(0.0, requires_grad=True)
-    parameters = (length, friction)
-    means, squares = [0.0, 0.0], [0.0, 0.0]
-    for step in range(1, 301):
-        loss = ((simulate(length, friction) - observed) ** 2).mean()
+    def step():
+        loss = nn.functional.mse_loss(pendulum(), observed)
+        optimizer.zero_grad()
         loss.backward()
-        with torch.no_grad():  # Adam
-            for i, p in enumerate(parameters):
-                g = p.grad.item()
-                means[i] += 0.1 * (g - means[i])
-                squares[i] += 0.01 * (g * g - squares[i])
-                p -= 0.02 * (means[i] / (1 - 0.9**step)) / (math.sqrt(squares[i] / (1 - 0.99**step)) + 1e-12)
-                p.grad = None
-        if step % 60 == 0:
-            print(
-                f"step {step:3}: loss {loss.item():.2e}, length {length.item():.4f}, friction {friction.item():.4f}",
-                flush=True,
-            )
+        optimizer.step()
+        return loss.item()
+
+    train(step, options, pendulum=pendulum, optimizer=optimizer)
+    print(f"found: length {pendulum.length.item():.4f}, friction {pendulum.friction.item():.4f}")
     print("the observed motion was made with length 1.3, friction 0.25")
 
 
