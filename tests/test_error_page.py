@@ -83,7 +83,9 @@ NOT_SHOWN = re.compile(
     r"must be bool|positional argument|keyword argument|multiple values|missing required|set_anomaly_enabled"
     r"|^run_backward\(|^_\w+\(\w+, |^apply\(\)|^expected a Node|has no place in a graph|in this thread"
     r"|_backward: |^convolution_|^softmax backward|^backward of a view|another dtype than its base"
-    r"|^grad is incorrect size|^Gradient has dtype mismatch"
+    r"|^has no attribute$|^grad is incorrect size|^Gradient has dtype mismatch"
+    r"|^Hooks registered with ``register_load_state_dict_post_hook``"
+    r"|^new_scale should be|a rule begins with param and grad|^SparseAdam|^expected a storage"
     r"|^setup_context is not|^You must implement the jvp|^To use autograd.Function with vmap"
 )
 

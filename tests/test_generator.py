@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 import emit
 import generate
 import symbolic
+import updates
 from symbolic import TraceError, Value, apply, lift
 
 
@@ -83,6 +84,8 @@ def evaluate(root, leaves):
         args = [values[id(a)] for a in value.args]
         if value.kind == "const":
             values[id(value)] = value.payload
+        elif value.kind == "item":
+            values[id(value)] = args[0]
         elif not value.args:
             values[id(value)] = leaves[value.payload]
         elif value.kind in symbolic.INFIX:
@@ -233,7 +236,7 @@ def test_loops_compute_shared_parts_once(load):
     text = "\n".join(generate.generate(table).values())
     body = text[text.index("forward_f") : text.index("rule_f_input")]
     assert body.count("fn::exp") == 1
-    assert "result[i] = fn::cast<T>(fn::Real<T>(0));" in text
+    assert "fn::store(result, i, fn::cast<T>(fn::Real<T>(0)));" in text
     assert '{"f.input", ResultKind::Same, 1, 0, DType::Float32, kernels::ADJOINT_ISA::rule_f_input<float>},' in text
     assert "Complex64, kernels::ADJOINT_ISA::forward_f" not in text
 
@@ -248,17 +251,17 @@ def test_type_families(load):
     (bits,) = generate.kernels_of(table, table.ops["bits"])
     forward, rule = generate.kernels_of(table, table.ops["promoted"])
     assert bits.families() == {"integer"}
-    assert forward.families() == rule.families() == {"float", "complex"}
+    assert forward.families() == rule.families() == {"float", "complex", "bfloat16"}
 
 
 def test_constants_in_loops():
-    assert emit._cpp_constant(2) == "fn::Real<T>(2)"
-    assert emit._cpp_constant(-0.5) == "fn::Real<T>(-0.5)"
-    assert emit._cpp_constant(float("inf")) == "fn::Real<T>(INFINITY)"
-    assert emit._cpp_constant(float("-inf")) == "fn::Real<T>(-INFINITY)"
-    assert emit._cpp_constant(float("nan")) == "fn::Real<T>(NAN)"
-    assert emit._cpp_constant(1j) == "fn::constant<T>(0.0, 1.0)"
-    assert emit._cpp_constant(True) == "true"
+    assert emit.cpp_constant(2) == "fn::Real<T>(2)"
+    assert emit.cpp_constant(-0.5) == "fn::Real<T>(-0.5)"
+    assert emit.cpp_constant(float("inf")) == "fn::Real<T>(INFINITY)"
+    assert emit.cpp_constant(float("-inf")) == "fn::Real<T>(-INFINITY)"
+    assert emit.cpp_constant(float("nan")) == "fn::Real<T>(NAN)"
+    assert emit.cpp_constant(1j) == "fn::constant<T>(0.0, 1.0)"
+    assert emit.cpp_constant(True) == "true"
 
 
 def test_glue_is_keyed_by_op_name(load):
@@ -418,3 +421,90 @@ def test_declaration_attributes(load):
     assert item.inplace
     assert item.out
     assert not item.derived
+
+
+# ---- updates of optimizers
+
+
+@pytest.fixture
+def load_rule(tmp_path):
+    """Reads a package whose one optimizer has the rule given as text; the traced updates."""
+
+    def read(text):
+        for name, content in (("ops/core.py", CORE), ("optim/family.py", f"{text}\n")):
+            path = tmp_path / "adjoint" / name
+            path.parent.mkdir(parents=True)
+            path.write_text(content)
+        return generate.load_updates(generate.load_table(tmp_path))
+
+    return read
+
+
+RULE = """
+from .language import item, rule, where
+from .elementwise import Elementwise
+
+@rule
+def drift(step, /, param, grad, mean, largest, *, lr, beta, maximize, keep=False):
+    step = step + 1
+    grad = where(maximize, -grad, grad)
+    mean = mean * beta + grad * (1 - beta)
+    if keep:
+        largest = where(mean > largest, mean, largest)
+    return step, param - lr / (1 - beta ** item(step)) * (largest if keep else mean), mean, largest
+
+class Drift(Elementwise):
+    _rule = drift
+"""
+
+
+def test_a_rule_is_traced_for_each_choice_of_its_flags(load_rule):
+    plain, keeping = load_rule(RULE)
+    assert (plain.name, plain.arrays) == ("drift", ["param", "grad", "mean"])
+    assert (keeping.name, keeping.arrays) == ("drift.keep", ["param", "grad", "mean", "largest"])
+    leaves = {"step": 2, "param": 1.0, "grad": 0.5, "mean": 0.25, "lr": 0.1, "beta": 0.9, "maximize": False}
+    results = [evaluate(plain.results[name], leaves) for name in ("step", "mean", "param")]
+    mean = 0.25 * 0.9 + 0.5 * (1 - 0.9)
+    assert results == [3, mean, 1.0 - 0.1 / (1 - 0.9**3) * mean]
+
+
+def test_what_does_not_depend_on_elements_is_computed_ahead(load_rule):
+    text = updates.kernel_file(load_rule(RULE))
+    loop = text[text.index("void loop_drift(") :]
+    loop = loop[: loop.index("\n}")]
+    assert "fn::pow" not in loop
+    assert "fn::div" not in loop
+    prepare = text[text.index("void prepare_drift(") : text.index("void loop_drift(")]
+    assert "S(kept[0])" in prepare  # the 0-d state computes in its own type
+    assert prepare.count("fn::pow") == 1
+    assert 'states_drift[] = {"step", "mean", nullptr};' in text
+    assert "largest" not in loop
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def f(param, grad, *, lr):\n    return param - lr * grad.sum()", "f: the rule cannot be traced with"),
+        ("def f(param, grad, m):\n    return param - grad", "f: the rule returns .*; expected a tuple of param, m"),
+        ("def f(step, /, param, grad):\n    return step + grad, param", "the 0-d state 'step' cannot depend on"),
+        ("def f(param, grad, *, lr):\n    return (param if lr else grad,)", "a Python condition on an element's value"),
+        (
+            f"def f(param, grad, {', '.join('abcdefg')}):\n    return ({', '.join(f'{x} + 1' for x in 'gabcdefg')})",
+            "more arrays or numbers",
+        ),
+    ],
+)
+def test_rule_errors(load_rule, text, message):
+    with pytest.raises(SystemExit, match=message):
+        load_rule(f"from .language import rule\n@rule\n{text}")
+
+
+def test_a_rule_begins_with_parameter_and_gradient(load_rule):
+    with pytest.raises(TypeError, match="f: a rule begins with param and grad"):
+        load_rule("from .language import rule\n@rule\ndef f(grad, param):\n    return param")
+
+
+def test_every_optimizer_has_its_updates(table):
+    names = [update.name for update in generate.load_updates(table)]
+    assert len(names) == len(set(names))
+    assert {"sgd", "sgd.with_momentum", "adam", "adam.amsgrad", "rmsprop.with_momentum.centered"} <= set(names)

@@ -341,6 +341,13 @@ def copy_between_types(L):
 
 
 @program
+def fills_with_numbers_of_full_precision(L):
+    number = 0.475 + 0.1j
+    real = [L.zeros(2, dtype=dtype).fill_(number.real) for dtype in (L.float64, L.float32, L.bfloat16, L.int64)]
+    return real, L.fill(L.zeros(1, dtype=L.float64), 1 / 3), L.zeros(1, dtype=L.complex128).fill_(number)
+
+
+@program
 def fills(L):
     x, v = matrix(L), L.tensor(3.0, requires_grad=True)
     y = x * 2

@@ -719,11 +719,13 @@ def test_explain_takes_tensors():
         explain_grad(leaf().sum(), [1])
 
 
-# ---- tensor([a, b])
+# ---- tensor([a, b]), float(a)
 
 
-def test_making_a_tensor_of_tensors_warns_that_it_cuts_the_graph():
-    code = "import adjoint as torch\na = torch.tensor(1.0, requires_grad=True)\nb = torch.tensor([a, a])\n"
+@pytest.mark.parametrize("cut", ["torch.tensor([a, a])", "float(a)", "'%.2f' % a"])
+def test_taking_a_number_from_the_graph_warns_that_it_cuts_it(cut):
+    code = f"import adjoint as torch\na = torch.tensor(1.0, requires_grad=True)\nb = {cut}\n"
+    code += "int(a), a.item(), f'{a:.2f}', float(a)\n"  # no warning, or none a second time
     ours = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
     theirs = subprocess.run(
         [sys.executable, "-c", code.replace("adjoint as torch", "torch")], capture_output=True, text=True, check=True
@@ -731,8 +733,18 @@ def test_making_a_tensor_of_tensors_warns_that_it_cuts_the_graph():
     opening = "<string>:3: UserWarning: Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
     assert ours.startswith(opening)
     assert theirs.startswith(opening)
+    assert ours.count("UserWarning") == theirs.count("UserWarning") == 1
     assert "cuts the graph" in ours
     assert "torch.stack()" in ours
+
+
+def test_numbers_taken_without_a_graph_do_not_warn():
+    def program(L):
+        a = L.tensor(1.0, requires_grad=True)
+        with L.no_grad():
+            return float(a), L.tensor([a, a]), float(a * 2)
+
+    same(program)
 
 
 def test_stack_keeps_the_graph_where_tensor_cuts_it():

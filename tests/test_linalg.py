@@ -323,3 +323,19 @@ def test_out_has_the_names_of_the_results():
     assert result.S is S
     assert S.tolist() == [1, 1]
     assert repr(adjoint.linalg.slogdet(A)).startswith("torch.return_types.linalg_slogdet(\nsign=tensor(1.)")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("scale", [0.1, 3.0])
+def test_exponential_of_larger_matrices_and_its_derivatives(dtype, scale):
+    def run(library):
+        scope = {"torch": library, "np": np}
+        exec(SETUP, scope)
+        A = (scope["numbers"](2, 9, 9, dtype=dtype) * (scale / 3)).requires_grad_()
+        result = library.linalg.matrix_exp(A)
+        (first,) = library.autograd.grad(result, A, scope["numbers"](2, 9, 9, seed=1, dtype=dtype), create_graph=True)
+        (second,) = library.autograd.grad(library.linalg.vector_norm(first), A)
+        return [value.detach().resolve_conj().numpy() for value in (result, first, second)]
+
+    for found, expected in zip(run(adjoint), run(torch), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12 * np.abs(expected).max())

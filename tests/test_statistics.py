@@ -60,6 +60,11 @@ PROGRAMS = {
     # ---- Distinct values and membership
     "unique with nan": lambda t: t.unique(t.tensor([NAN, 1.0, NAN, 1.0]), return_inverse=True, return_counts=True),
     "unique of bool": lambda t: t.tensor([[True, False]]).unique(return_inverse=True),
+    "unique of near integers": lambda t: (
+        (t.arange(40) * 7 % 11 - 5).view(8, 5).t().unique(return_inverse=True, return_counts=True)
+    ),
+    "unique of near small integers": lambda t: (t.arange(300) % 256).to(t.uint8).unique(return_counts=True),
+    "unique of far integers": lambda t: t.tensor([2**63 - 1, -(2**63), 0, 0, -(2**63)]).unique(return_inverse=True),
     "unique of nothing": lambda t: t.zeros(0, 3).unique(return_inverse=True, return_counts=True),
     "unique rows": lambda t: t.tensor([[1, 2], [1, 2], [0, 5]]).unique(dim=0, return_inverse=True, return_counts=True),
     "unique columns": lambda t: t.tensor([[2, 1, 2], [0, 1, 0]]).unique(dim=-1),

@@ -20,6 +20,7 @@ from . import linalg as linalg
 from . import masked as masked
 from . import nn as nn
 from . import ops as ops
+from . import serialization as serialization
 from . import signal as signal
 from . import special as special
 from ._printing import get_printoptions as get_printoptions
@@ -35,6 +36,8 @@ from .autograd import set_grad_enabled as set_grad_enabled
 from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+from .serialization import load as load
+from .serialization import save as save
 
 __version__ = "0.1.0"
 newaxis = None
@@ -42,10 +45,78 @@ newaxis = None
 _install.install()
 
 
-def __getattr__(name):
-    # Imported when first used: few programs look into the graph, and all of them import the package.
-    if name == "inspect":
-        import importlib
+# What is imported when first used: few programs need each, and all of it imports the package.
+_LAZY = (
+    "amp",
+    "backends",
+    "compiler",
+    "cpu",
+    "cuda",
+    "func",
+    "inspect",
+    "multiprocessing",
+    "optim",
+    "random",
+    "safetensors",
+    "storage",
+    "testing",
+    "torch_version",
+    "types",
+    "utils",
+    "version",
+)
+_LAZY_NAMES = {
+    "_legacy_types": (
+        *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
+        *("IntTensor", "LongTensor", "ShortTensor"),
+    ),
+    "_old_functions": (
+        *("alpha_dropout", "alpha_dropout_", "detach_", "dropout", "dropout_", "feature_alpha_dropout"),
+        *("feature_alpha_dropout_", "frobenius_norm", "nuclear_norm", "range", "vander"),
+    ),
+    "_settings": (
+        "are_deterministic_algorithms_enabled",
+        "compiled_with_cxx11_abi",
+        "get_deterministic_debug_mode",
+        "get_device_module",
+        "get_float32_matmul_precision",
+        "get_num_interop_threads",
+        "is_deterministic_algorithms_warn_only_enabled",
+        "is_vulkan_available",
+        "is_warn_always_enabled",
+        "set_default_tensor_type",
+        "set_deterministic_debug_mode",
+        "set_float32_matmul_precision",
+        "set_flush_denormal",
+        "set_num_interop_threads",
+        "set_warn_always",
+        "use_deterministic_algorithms",
+    ),
+    "amp.autocast_mode": (
+        "autocast",
+        "get_autocast_cpu_dtype",
+        "get_autocast_dtype",
+        "get_autocast_gpu_dtype",
+        "is_autocast_cpu_enabled",
+        "is_autocast_enabled",
+        "set_autocast_cpu_dtype",
+        "set_autocast_cpu_enabled",
+        "set_autocast_dtype",
+        "set_autocast_enabled",
+        "set_autocast_gpu_dtype",
+    ),
+    "amp.grad_scaler": ("GradScaler",),
+    "storage": ("TypedStorage", "UntypedStorage"),
+    "utils.dlpack": ("to_dlpack",),
+}
 
-        return importlib.import_module(".inspect", __name__)
+
+def __getattr__(name):
+    import importlib
+
+    if name in _LAZY:
+        return importlib.import_module(f".{name}", __name__)
+    for module, names in _LAZY_NAMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f".{module}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,7 @@ import importlib
 import os
 import sys
 
-from . import _C, _blas, _printing, _tensor_methods
+from . import _C, _blas, _printing, _tensor_memory, _tensor_methods
 from .ops import language
 
 # Other spellings of the element types.
@@ -17,6 +17,17 @@ DTYPE_ALIASES = {
     "long": "int64",
     "int": "int32",
     "short": "int16",
+    "chalf": "complex32",
+}
+
+
+# Python 2's and other old names of methods.
+OLD_METHODS = {
+    "__div__": "__truediv__",
+    "__idiv__": "__itruediv__",
+    "__long__": "__int__",
+    "__nonzero__": "__bool__",
+    "const_data_ptr": "data_ptr",
 }
 
 
@@ -31,22 +42,43 @@ def install():
     for alias, name in DTYPE_ALIASES.items():
         setattr(package, alias, getattr(_C, name))
     for namespace, name, function in language.PUBLIC:
+        if namespace == "nn.functional":
+            continue  # fills itself
         module = importlib.import_module(f"{__package__}.{namespace}") if namespace else package
         setattr(module, name, function)
+    for namespace, name, function in language.PUBLIC:
+        _make_findable(function, f"{__package__}.{namespace}".rstrip("."), name)
     for name, function in language.METHODS:
         setattr(_C.Tensor, name, function)
-    for name, value in vars(_tensor_methods).items():
-        if getattr(value, "_tensor_method", False):
-            setattr(_C.Tensor, name, value)
-    for name in _tensor_methods.FUNCTIONS:
-        setattr(package, name, getattr(_tensor_methods, name))
+    for methods in (_tensor_methods, _tensor_memory):
+        for name, value in vars(methods).items():
+            if getattr(value, "_tensor_method", False):
+                setattr(_C.Tensor, name, value)
+        for name in methods.FUNCTIONS:
+            setattr(package, name, getattr(methods, name))
     for name in ("T", "mT", "H", "mH"):
         setattr(_C.Tensor, name, property(language.COMPOSITES["numpy_T" if name == "T" else name]))
     for name in ("real", "imag"):
         setattr(_C.Tensor, name, property(getattr(language, name), _tensor_methods.part_setter(name)))
+    for old, name in OLD_METHODS.items():
+        setattr(_C.Tensor, old, getattr(_C.Tensor, name))
+    _C._disabled_torch_function_impl = _tensor_methods.disabled_torch_function
     _C.Tensor.__repr__ = _printing.tensor_repr
     _C.Tensor.__str__ = _printing.tensor_repr
     _C.Tensor.__format__ = _printing.tensor_format
+
+
+def _make_findable(function, module, name):
+    """Pickle looks for a function by its module and name: one that is not there goes by the place it is published."""
+
+    def found():
+        return getattr(sys.modules[function.__module__], function.__qualname__, None) is function
+
+    if type(function) is type(install) and not found():
+        former = function.__module__, function.__qualname__
+        function.__module__, function.__qualname__ = module, name
+        if not found():
+            function.__module__, function.__qualname__ = former
 
 
 # Functions of the native core that are machinery, not API.

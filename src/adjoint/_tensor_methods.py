@@ -4,7 +4,8 @@ import copy as _copy
 
 from . import _C
 from .autograd import backward as _backward
-from .autograd.graph import register
+from .autograd.graph import add_hook
+from .serialization import storage as _storage
 
 # Names of this module that are also functions of the package.
 FUNCTIONS = (
@@ -13,18 +14,20 @@ FUNCTIONS = (
     "is_complex",
     "is_inference",
     "is_nonzero",
+    "is_signed",
     "is_storage",
     "numel",
     "typename",
 )
 
 
-def _method(function):
+def method(function):
+    """Marks a function as a method of Tensor."""
     function._tensor_method = True
     return function
 
 
-@_method
+@method
 def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
     """Accumulates the gradient of this tensor in the .grad of the leaves it was computed from.
 
@@ -37,7 +40,18 @@ def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=
     _backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-@_method
+@method
+def __array_wrap__(self, array, context=None, return_scalar=False):
+    """What NumPy's functions of a tensor return: a tensor, of truth values one of bytes, as in torch.
+
+    >>> import adjoint as torch, numpy as np
+    >>> np.sqrt(torch.tensor([4.0, 9.0]))
+    tensor([2., 3.])
+    """
+    return _C.from_numpy(array.astype("uint8") if array.dtype.kind == "b" else array)
+
+
+@method
 def register_hook(self, hook):
     """Calls hook(grad) whenever this tensor's gradient is computed; what it returns, if anything, takes its place.
 
@@ -48,10 +62,10 @@ def register_hook(self, hook):
     >>> x.grad
     tensor(20.)
     """
-    return register(self._hook_dict, hook)
+    return add_hook(self._hook_dict, hook)
 
 
-@_method
+@method
 def register_post_accumulate_grad_hook(self, hook):
     """Calls hook(tensor) after the gradient of this leaf was added to its .grad.
 
@@ -61,10 +75,10 @@ def register_post_accumulate_grad_hook(self, hook):
     >>> (2 * x).backward()
     tensor(2.)
     """
-    return register(self._post_hook_dict, hook)
+    return add_hook(self._post_hook_dict, hook)
 
 
-@_method
+@method
 def __reversed__(self):
     """The tensor with its order of elements reversed in every dimension.
 
@@ -75,7 +89,7 @@ def __reversed__(self):
     return self.flip(tuple(range(self.dim()))) if self.dim() else self
 
 
-@_method
+@method
 def __contains__(self, element):
     """Whether some element equals this one.
 
@@ -88,13 +102,13 @@ def __contains__(self, element):
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
-@_method
+@method
 def __complex__(self):
     """The only element as a Python complex number."""
     return complex(self.item())
 
 
-@_method
+@method
 def __copy__(self):
     """A tensor on the same memory."""
     result = type(self)._make_subclass(type(self), self) if type(self) is not _C.Tensor else self.detach()
@@ -104,7 +118,7 @@ def __copy__(self):
     return result
 
 
-@_method
+@method
 def __deepcopy__(self, memo):
     """A tensor of the same values on memory of its own; leaves only."""
     if id(self) in memo:
@@ -126,26 +140,13 @@ def __deepcopy__(self, memo):
     return result
 
 
-@_method
-def is_set_to(self, tensor):
-    """Whether another tensor shows the same memory in the same way.
-
-    >>> import adjoint as torch
-    >>> x = torch.zeros(2)
-    >>> x.is_set_to(x.detach()), x.is_set_to(x[:1])
-    (True, False)
-    """
-    same_place = self._storage_id() == tensor._storage_id() and self.storage_offset() == tensor.storage_offset()
-    return same_place and self.shape == tensor.shape and self.stride() == tensor.stride()
-
-
-@_method
+@method
 def __setstate__(self, state):
     """Restores what pickling kept beside the values."""
     self.__dict__.update(state)
 
 
-@_method
+@method
 def dim_order(self):
     """The dimensions from the outermost in memory to the innermost.
 
@@ -167,23 +168,28 @@ def is_tensor(obj):
 
 
 def is_storage(obj):
-    """Whether an object is a storage: storages are not objects of their own here.
+    """Whether an object is a storage.
 
     >>> import adjoint as torch
-    >>> torch.is_storage(torch.zeros(2))
-    False
+    >>> torch.is_storage(torch.zeros(2)), torch.is_storage(torch.zeros(2).untyped_storage())
+    (False, True)
     """
-    return False
+    return isinstance(obj, _storage.UntypedStorage)
 
 
 def typename(obj):
-    """The full name of an object's type.
+    """The full name of an object's type, or of the type or function that it is.
 
     >>> import adjoint as torch
-    >>> torch.typename(torch.zeros(2))
-    'torch.FloatTensor'
+    >>> torch.typename(torch.zeros(2)), torch.typename(3)
+    ('torch.FloatTensor', 'int')
     """
-    return obj.type() if is_tensor(obj) else f"{type(obj).__module__}.{type(obj).__qualname__}"
+    if is_tensor(obj):
+        return obj.type()
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    if not hasattr(obj, "__module__") or named.__module__ in (None, "", "builtins"):
+        return named.__qualname__
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 def is_floating_point(input):
@@ -216,7 +222,7 @@ def is_inference(input):
     return input.is_inference()
 
 
-@_method
+@method
 def is_nonzero(input):
     """Whether the only element is not zero.
 
@@ -224,7 +230,19 @@ def is_nonzero(input):
     >>> torch.is_nonzero(torch.tensor(1.0))
     True
     """
+    if not isinstance(input, _C.Tensor):
+        raise TypeError(f"is_nonzero(): argument 'input' must be Tensor, not {type(input).__name__}")
     return bool(input)
+
+
+def is_signed(input):
+    """Whether the elements have a sign.
+
+    >>> import adjoint as torch
+    >>> torch.is_signed(torch.tensor([1, 2], dtype=torch.uint8))
+    False
+    """
+    return input.dtype.is_signed
 
 
 def numel(input):
@@ -235,6 +253,11 @@ def numel(input):
     6
     """
     return input.numel()
+
+
+def disabled_torch_function(func, types, args=(), kwargs=None):
+    """The `__torch_function__` of classes that want none: calls the function, as is always done here."""
+    return func(*args, **(kwargs or {}))
 
 
 def part_setter(name):

@@ -124,3 +124,11 @@ def grad(
             for x, result in zip(inputs, results, strict=True)
         )
     return results
+
+
+def __getattr__(name):
+    if name == "functional":  # imported when first used
+        import importlib
+
+        return importlib.import_module(".functional", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -31,14 +31,16 @@ class RemovableHandle:
 
     _next_id = 0
 
-    def __init__(self, hooks):
-        self._hooks = hooks
+    def __init__(self, hooks_dict, *, extra_dict=None):
+        extra = [extra_dict] if isinstance(extra_dict, dict) else extra_dict or []
+        self._hooks = [hooks_dict, *extra]
         self.id = RemovableHandle._next_id
         RemovableHandle._next_id += 1
 
     def remove(self):
         """Takes the hook out; a second call does nothing."""
-        self._hooks.pop(self.id, None)
+        for hooks in self._hooks:
+            hooks.pop(self.id, None)
 
     def __enter__(self):
         return self
@@ -47,10 +49,15 @@ class RemovableHandle:
         self.remove()
 
 
-def register(hooks, hook):
-    """Puts a hook into a dict of hooks."""
-    handle = RemovableHandle(hooks)
-    hooks[handle.id] = hook
+def add_hook(hooks, hook, prepend=False, extra=(), value=None):
+    """Puts a hook into `hooks`, at its front if `prepend`; the dicts in `extra` note True under the same id."""
+    handle = RemovableHandle(hooks, extra_dict=list(extra))
+    hooks[handle.id] = hook if value is None else value
+    for other in extra:
+        other[handle.id] = True
+    if prepend:
+        for other in [other for other in hooks if other != handle.id]:
+            hooks[other] = hooks.pop(other)
     return handle
 
 
@@ -67,7 +74,7 @@ def register_hook(self, fn):
     >>> y.backward()
     (tensor(1.),)
     """
-    return register(self._post_hooks, fn)
+    return add_hook(self._post_hooks, fn)
 
 
 def register_prehook(self, fn):
@@ -81,7 +88,7 @@ def register_prehook(self, fn):
     >>> x.grad
     tensor(20.)
     """
-    return register(self._pre_hooks, fn)
+    return add_hook(self._pre_hooks, fn)
 
 
 for _method in (register_hook, register_prehook):

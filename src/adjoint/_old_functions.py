@@ -1,0 +1,107 @@
+"""Functions of the package that newer ones have replaced, under their old names and arguments."""
+
+import warnings
+
+from . import _C, linalg
+from .nn import functional as _functional
+
+_warned = set()
+
+
+def range(start, end, step=1, *, out=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """Numbers from start to end, with the end: arange() goes up to it.
+
+    >>> import adjoint as torch
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")
+    >>> torch.range(1, 3)
+    tensor([1., 2., 3.])
+    """
+    if "range" not in _warned:
+        _warned.add("range")
+        warnings.warn(
+            "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent "
+            "with Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+            UserWarning,
+            stacklevel=2,
+        )
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    count = (end - start) / step
+    if count < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    dtype = dtype or (out.dtype if out is not None else _C.get_default_dtype())
+    values = (_C.arange(int(count) + 1, dtype=_C.float64, device="cpu") * step + start).to(dtype)
+    if out is not None:
+        return out.resize_(values.shape).copy_(values)
+    return values.to(device or "cpu").requires_grad_(requires_grad)
+
+
+def vander(x, N=None, increasing=False):
+    """The powers of each element in a row, the highest first.
+
+    >>> import adjoint as torch
+    >>> torch.vander(torch.tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
+    if x.dim() != 1:
+        raise RuntimeError(f"x must be a one-dimensional tensor; got {x.dim()} dimensions")
+    powers = linalg.vander(x, N=N)
+    return powers if increasing else powers.flip(1)
+
+
+def nuclear_norm(input, dim=None, keepdim=False):
+    """The sum of the singular values of matrices.
+
+    >>> import adjoint as torch
+    >>> torch.nuclear_norm(torch.eye(2))
+    tensor(2.)
+    """
+    return linalg.matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim)
+
+
+def frobenius_norm(input, dim, keepdim=False):
+    """The root of the sum of the squares over some dimensions.
+
+    >>> import adjoint as torch
+    >>> torch.frobenius_norm(torch.ones(2, 2), (0, 1))
+    tensor(2.)
+    """
+    return linalg.vector_norm(input, 2, dim, keepdim)
+
+
+def detach_(input):
+    """Drops the history of a tensor, in place.
+
+    >>> import adjoint as torch
+    >>> torch.detach_(torch.ones(2, requires_grad=True) * 2)
+    tensor([2., 2.])
+    """
+    return input.detach_()
+
+
+def _dropouts(name, function):
+    """torch.name(input, p, train) and torch.name_: the functions of nn.functional, without defaults."""
+
+    def checked(input, p, train, inplace):
+        if not 0 <= p <= 1:
+            raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+        return function(input, p, train, inplace)
+
+    def apart(input, p, train):
+        return checked(input, p, train, False)
+
+    def in_place(input, p, train):
+        return checked(input, p, train, True)
+
+    for call, ending in ((apart, ""), (in_place, "_")):
+        call.__name__ = call.__qualname__ = name + ending
+        call.__doc__ = f"torch.nn.functional.{function.__name__}, {'in place, ' if ending else ''}of three arguments."
+    return apart, in_place
+
+
+dropout, dropout_ = _dropouts("dropout", _functional.dropout)
+alpha_dropout, alpha_dropout_ = _dropouts("alpha_dropout", _functional.alpha_dropout)
+feature_alpha_dropout, feature_alpha_dropout_ = _dropouts("feature_alpha_dropout", _functional.feature_alpha_dropout)

@@ -1,0 +1,222 @@
+"""More methods of Tensor: the memory that it lies in, and elements changed one by one or under old names."""
+
+import warnings as _warnings
+
+from . import _C
+from ._tensor_methods import method
+from .serialization import storage as _storage
+
+# Names of this module that are also functions of the package.
+FUNCTIONS = ("get_device", "is_distributed", "is_same_size")
+
+
+@method
+def is_shared(self):
+    """Whether the memory is shared with other processes.
+
+    >>> import adjoint as torch
+    >>> torch.zeros(2).is_shared(), torch.zeros(2).share_memory_().is_shared()
+    (False, True)
+    """
+    return _C._shared_file(self) >= 0
+
+
+@method
+def share_memory_(self):
+    """Moves the memory, with all tensors on it, to where processes that are started later, or given it, share it.
+
+    >>> import adjoint as torch
+    >>> torch.ones(2).share_memory_()
+    tensor([1., 1.])
+    """
+    if self.is_meta or self.is_shared() or _C._share_memory((self,)):
+        return self
+    import gc
+
+    key = self._storage_id()
+    sharing = tuple(x for x in gc.get_objects() if issubclass(type(x), _C.Tensor) and x._storage_id() == key)
+    if not _C._share_memory(sharing):
+        raise RuntimeError(
+            "share_memory_(): the memory is also used by an array or a buffer of another library, or saved for a "
+            "backward pass, and cannot move; call share_memory_() before that, or clone() the tensor"
+        )
+    return self
+
+
+@method
+def untyped_storage(self):
+    """The memory that the tensor lies in, as bytes.
+
+    >>> import adjoint as torch
+    >>> torch.zeros(3).untyped_storage().nbytes()
+    12
+    """
+    return _storage.UntypedStorage.of(self)
+
+
+@method
+def storage(self):
+    """The memory that the tensor lies in, as elements of its type.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0, 2.0])[1:].storage().tolist()
+    [1.0, 2.0]
+    """
+    return _storage.TypedStorage(_storage.UntypedStorage.of(self), self.dtype)
+
+
+@method
+def is_pinned(self, device=None):
+    """Whether the memory is pinned for a GPU: no.
+
+    >>> import adjoint as torch
+    >>> torch.zeros(2).is_pinned()
+    False
+    """
+    return False
+
+
+@method
+def pin_memory(self, device=None):
+    """Pins the memory for a GPU, which raises: there is none.
+
+    >>> import adjoint as torch
+    >>> torch.zeros(2).pin_memory()
+    Traceback (most recent call last):
+    RuntimeError: Cannot access accelerator device when none is available; leave pin_memory() out
+    """
+    raise RuntimeError("Cannot access accelerator device when none is available; leave pin_memory() out")
+
+
+@method
+def is_set_to(self, tensor):
+    """Whether another tensor shows the same memory in the same way.
+
+    >>> import adjoint as torch
+    >>> x = torch.zeros(2)
+    >>> x.is_set_to(x.detach()), x.is_set_to(x[:1])
+    (True, False)
+    """
+    same_place = self._storage_id() == tensor._storage_id() and self.storage_offset() == tensor.storage_offset()
+    return same_place and self.shape == tensor.shape and self.stride() == tensor.stride()
+
+
+@method
+def get_device(input):
+    """The number of the GPU that the tensor is on: -1 for none.
+
+    >>> import adjoint as torch
+    >>> torch.get_device(torch.zeros(2))
+    -1
+    """
+    return -1
+
+
+@method
+def is_distributed(input):
+    """Whether the tensor is spread over processes: no.
+
+    >>> import adjoint as torch
+    >>> torch.is_distributed(torch.zeros(2))
+    False
+    """
+    return False
+
+
+@method
+def as_subclass(self, cls):
+    """The same memory as a tensor of a subclass.
+
+    >>> import adjoint as torch
+    >>> type(torch.zeros(2).as_subclass(torch.nn.Parameter)).__name__
+    'Parameter'
+    """
+    return cls._make_subclass(cls, self, self.requires_grad)
+
+
+@method
+def apply_(self, callable):
+    """Puts callable(element) in the place of each element; slow.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0, 2.0]).apply_(lambda x: x * 10)
+    tensor([10., 20.])
+    """
+    return _map_elements(self, "apply_", callable)
+
+
+@method
+def map_(self, tensor, callable):
+    """Puts callable(element, element of the other tensor) in the place of each element; slow.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0, 2.0]).map_(torch.tensor([3.0, 4.0]), lambda x, y: x * y)
+    tensor([3., 8.])
+    """
+    return _map_elements(self, "map_", callable, tensor)
+
+
+@method
+def map2_(self, x, y, callable):
+    """Puts callable(element, element of x, element of y) in the place of each element; slow.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([1.0]).map2_(torch.tensor([3.0]), torch.tensor([5.0]), lambda a, b, c: a + b + c)
+    tensor([9.])
+    """
+    return _map_elements(self, "map2_", callable, x, y)
+
+
+def _map_elements(self, name, function, *others):
+    if self.requires_grad:
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    columns = [one.expand(self.shape).reshape(-1).tolist() for one in (self, *others)]
+    values = [function(*row) for row in zip(*columns, strict=True)]
+    return self.copy_(_C.tensor(values, dtype=self.dtype).reshape(self.shape))
+
+
+@method
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Fills the elements whose indices are all equal; `wrap` begins again behind a gap in a tall matrix.
+
+    >>> import adjoint as torch
+    >>> torch.zeros(2, 2).fill_diagonal_(3.0)
+    tensor([[3., 0.],
+            [0., 3.]])
+    """
+    if self.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.dim() > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    step, height, width = sum(self.stride()), self.shape[0], self.shape[1]
+    count = min(self.shape)
+    self.as_strided((count,), (step,), self.storage_offset()).fill_(fill_value)
+    if wrap and self.dim() == 2:
+        for row in range(width + 1, height, width + 1):
+            self[row : row + width].diagonal().fill_(fill_value)
+    return self
+
+
+@method
+def resize(self, *sizes):
+    """The elements in another shape, under an old name of view()."""
+    _warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
+    return self.reshape(*sizes)
+
+
+@method
+def resize_as(self, tensor):
+    """The elements in the shape of another tensor, under an old name of view_as()."""
+    _warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    return self.reshape(tensor.shape)
+
+
+@method
+def is_same_size(input, other):
+    """Whether two tensors have the same shape.
+
+    >>> import adjoint as torch
+    >>> torch.is_same_size(torch.zeros(2), torch.ones(2))
+    True
+    """
+    return input.shape == other.shape

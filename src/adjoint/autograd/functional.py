@@ -1,0 +1,276 @@
+"""Jacobians and Hessians of functions, whole or times a vector, by reverse mode."""
+
+from .. import _C
+from ..ops.language import stack
+from . import grad as _grad
+from .grad_mode import enable_grad
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+def _as_tuple(value, what, function):
+    """(values, whether there was one only)."""
+    single = isinstance(value, _C.Tensor)
+    values = (value,) if single else value
+    if not isinstance(values, tuple | list) or not all(isinstance(v, _C.Tensor) for v in values):
+        if isinstance(values, tuple | list):
+            bad = next(i for i, v in enumerate(values) if not isinstance(v, _C.Tensor))
+            raise TypeError(
+                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the value at index "
+                f"{bad} has type {type(values[bad])}."
+            )
+        raise TypeError(
+            f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the given {what} has "
+            f"type {type(value)}."
+        )
+    return tuple(values), single
+
+
+def _fresh(inputs, create_graph):
+    """Inputs of a graph of their own: views of the given ones when that graph is wanted, copies of them otherwise."""
+    if create_graph:
+        return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
+    return tuple(x.detach().requires_grad_() for x in inputs)
+
+
+def _run(function, func, inputs, create_graph, strict):
+    """(fresh inputs, was one given, outputs, was one returned)."""
+    inputs, one_input = _as_tuple(inputs, "inputs", function)
+    inputs = _fresh(inputs, create_graph)
+    outputs, one_output = _as_tuple(func(*inputs), "outputs of the user-provided function", function)
+    if strict:
+        for i, output in enumerate(outputs):
+            if not output.requires_grad:
+                raise RuntimeError(
+                    f"Output {i} of the user-provided function does not require gradients. The outputs must be "
+                    "computed in a differentiable manner from the input when running in strict mode."
+                )
+    return inputs, one_input, outputs, one_output
+
+
+def _vectors(v, like, function, missing):
+    """The vector v, checked against the tensors that it goes with; ones where it may be left out."""
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(missing)
+        return tuple(_C.ones_like(one) for one in like)
+    v, _ = _as_tuple(v, "v", function)
+    if len(v) != len(like):
+        raise RuntimeError(
+            f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}."
+            if len(like) > 1
+            else "The given v should contain a single Tensor."
+        )
+    for i, (vector, one) in enumerate(zip(v, like, strict=True)):
+        if vector.shape != one.shape:
+            where = f"Entry {i} in v" if len(like) > 1 else "v"
+            raise RuntimeError(f"{where} has invalid size: should be {one.shape} but got {vector.shape}.")
+    return v
+
+
+def _gradients(outputs, inputs, vectors, create_graph, retain_graph=None):
+    """torch.autograd.grad over the outputs that require it; None where there is no path."""
+    pairs = [(output, v) for output, v in zip(outputs, vectors, strict=True) if output.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    chosen, weights = zip(*pairs, strict=True)
+    return _grad(chosen, inputs, weights, create_graph=create_graph, retain_graph=retain_graph, allow_unused=True)
+
+
+_STRICT = {
+    "back": "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using "
+    "the double backward trick to compute forward mode gradients. This is not allowed in strict mode.",
+    "double_back": "The jacobian of the user-provided function is independent of input {}. This is not allowed in "
+    "strict mode.",
+    "hessian": "The hessian of the user-provided function with respect to input {} is independent of the input. This "
+    "is not allowed in strict mode. You should ensure that your function is twice differentiable.",
+    "slope": "While computing the hessian, found that the jacobian of the user-provided function with respect to input "
+    "{} is independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
+    "example).",
+}
+
+
+def _filled(gradients, like, strict, message, create_graph=False):
+    """Zeros in the place of gradients that do not exist, or an error in strict mode."""
+    filled = []
+    for i, (g, one) in enumerate(zip(gradients, like, strict=True)):
+        if strict and g is None:
+            raise RuntimeError(_STRICT[message].format(i))
+        if strict and create_graph and not g.requires_grad:
+            raise RuntimeError(_STRICT["double_back"].format(i))
+        filled.append(_C.zeros_like(one) if g is None else g)
+    return tuple(filled)
+
+
+def _result(values, single, create_graph):
+    values = tuple(v if create_graph else v.detach() for v in values)
+    return values[0] if single else values
+
+
+@enable_grad()
+def vjp(func, inputs, v=None, create_graph=False, strict=False):
+    """(func(*inputs), v times its Jacobian).
+
+    >>> import adjoint as torch
+    >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor([1., 4.]), tensor([2., 4.]))
+    """
+    inputs, one_input, outputs, one_output = _run("vjp", func, inputs, create_graph, strict)
+    missing = (
+        "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+    )
+    vectors = _vectors(v, outputs, "vjp", missing)
+    products = _filled(_gradients(outputs, inputs, vectors, create_graph), inputs, strict, "back", create_graph)
+    return _result(outputs, one_output, create_graph), _result(products, one_input, create_graph)
+
+
+@enable_grad()
+def jvp(func, inputs, v=None, create_graph=False, strict=False):
+    """(func(*inputs), its Jacobian times v): the gradient of u -> u times the Jacobian, which is linear in u.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor([1., 4.]), tensor([2., 4.]))
+    """
+    inputs, _, outputs, one_output = _run("jvp", func, inputs, create_graph, strict)
+    missing = (
+        "The vector v can only be None if the input to the user-provided function is a single Tensor with a single "
+        "element."
+    )
+    vectors = _vectors(v, inputs, "jvp", missing)
+    weights = tuple(_C.zeros_like(output, requires_grad=True) for output in outputs)
+    pulled = _filled(_gradients(outputs, inputs, weights, True), inputs, strict, "back")
+    pushed = _gradients(pulled, weights, vectors, create_graph)
+    products = _filled(pushed, outputs, strict, "back_trick", create_graph)
+    return _result(outputs, one_output, create_graph), _result(products, one_output, create_graph)
+
+
+def _slope(function, func, inputs, create_graph, strict):
+    """(fresh inputs, was one given, the output of one element, its gradients with a graph)."""
+    inputs, one_input, outputs, one_output = _run(function, func, inputs, create_graph, strict)
+    if not one_output:
+        raise RuntimeError(f"The function given to {function} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
+    slopes = _gradients(outputs, inputs, (_C.ones_like(outputs[0]),), True)
+    if strict:
+        for i, slope in enumerate(slopes):
+            if slope is None or not slope.requires_grad:
+                raise RuntimeError(_STRICT["back" if slope is None else "slope"].format(i))
+    return inputs, one_input, outputs[0], _filled(slopes, inputs, False, "back")
+
+
+_ONE_INPUT = (
+    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+)
+
+
+@enable_grad()
+def vhp(func, inputs, v=None, create_graph=False, strict=False):
+    """(func(*inputs), v times its Hessian).
+
+    >>> import adjoint as torch
+    >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    inputs, one_input, output, slopes = _slope("vhp", func, inputs, create_graph, strict)
+    vectors = _vectors(v, inputs, "vhp", _ONE_INPUT)
+    products = _filled(_gradients(slopes, inputs, vectors, create_graph), inputs, strict, "hessian", create_graph)
+    return _result((output,), True, create_graph), _result(products, one_input, create_graph)
+
+
+@enable_grad()
+def hvp(func, inputs, v=None, create_graph=False, strict=False):
+    """(func(*inputs), its Hessian times v): the Hessian is symmetric, so vhp() gives the same at less cost.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
+    (tensor(9.), tensor([ 6., 12.]))
+    """
+    inputs, one_input, output, slopes = _slope("hvp", func, inputs, create_graph, strict)
+    vectors = _vectors(v, inputs, "hvp", _ONE_INPUT)
+    weights = tuple(_C.zeros_like(x, requires_grad=True) for x in inputs)
+    pulled = _filled(_gradients(slopes, inputs, weights, True), inputs, strict, "hessian")
+    products = _filled(_gradients(pulled, weights, vectors, create_graph), inputs, strict, "back_trick", create_graph)
+    return _result((output,), True, create_graph), _result(products, one_input, create_graph)
+
+
+def _check_strategy(strategy, vectorize, what):
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError(
+            f'Expected {what} to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
+    if strategy == "forward-mode" and not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+            "`vectorize=True`."
+        )
+
+
+@enable_grad()
+def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+    """The derivatives of all outputs by all inputs, of shape output.shape + input.shape, row by row.
+
+    `vectorize` and `strategy` change nothing but which calls are refused.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    _check_strategy(strategy, vectorize, "strategy")
+    if vectorize and strict:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+            "Please either set `strict=False` or `vectorize=False`."
+        )
+    inputs, one_input, outputs, one_output = _run("jacobian", func, inputs, create_graph, strict)
+    rows = []
+    for output in outputs:
+        blocks = [[] for _ in inputs]
+        for element in output.reshape(-1).unbind() if output.numel() else ():
+            gradients = _gradients((element,), inputs, (_C.ones_like(element),), create_graph, retain_graph=True)
+            for block, g in zip(blocks, _filled(gradients, inputs, strict, "back", create_graph), strict=True):
+                block.append(g)
+        rows.append(
+            tuple(
+                (stack(block) if block else x.new_zeros(0)).view(output.shape + x.shape)
+                for block, x in zip(blocks, inputs, strict=True)
+            )
+        )
+    rows = [_result(row, one_input, create_graph) for row in rows]
+    return rows[0] if one_output else tuple(rows)
+
+
+def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+    """The second derivatives of a function with one output of one element.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    inputs, one_input = _as_tuple(inputs, "inputs", "hessian")
+    _check_strategy(outer_jacobian_strategy, vectorize, "strategy")
+
+    def checked(*args):
+        output, one_output = _as_tuple(func(*args), "outputs of the user-provided function", "hessian")
+        if not one_output:
+            raise RuntimeError("The function given to hessian should return a single Tensor")
+        if output[0].numel() != 1:
+            raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
+        return output[0].reshape(())
+
+    def slopes(*args):
+        found = jacobian(checked, args, create_graph=True, strict=strict)
+        if strict:
+            for i, slope in enumerate(found):
+                if not slope.requires_grad:
+                    raise RuntimeError(_STRICT["slope"].format(i))
+        return found
+
+    result = jacobian(slopes, inputs, create_graph=create_graph, strict=strict)
+    return result[0][0] if one_input else result

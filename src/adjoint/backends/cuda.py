@@ -1,0 +1,96 @@
+"""CUDA, which is not there: its flags can be set, and change nothing."""
+
+import contextlib
+
+
+class _Flags:
+    """Flags by name; others cannot be set."""
+
+    def __init__(self, **flags):
+        vars(self).update(flags)
+
+    def __getattr__(self, name):
+        raise AttributeError(f"Unknown attribute {name}")
+
+    def __setattr__(self, name, value):
+        if name not in vars(self):
+            raise AttributeError(f"Unknown attribute {name}")
+        vars(self)[name] = value
+
+
+matmul = _Flags(
+    allow_tf32=False,
+    allow_fp16_reduced_precision_reduction=True,
+    allow_bf16_reduced_precision_reduction=True,
+    allow_fp16_accumulation=False,
+    fp32_precision="none",
+)
+cufft_plan_cache = _Flags(size=0, max_size=0)
+_sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
+
+
+def is_built():
+    """Whether this build has code for CUDA: no.
+
+    >>> import adjoint as torch
+    >>> torch.backends.cuda.is_built()
+    False
+    """
+    return False
+
+
+def flash_sdp_enabled():
+    """Whether attention may use the flash kernel of a GPU."""
+    return _sdp["flash"]
+
+
+def enable_flash_sdp(enabled):
+    """Lets attention use the flash kernel of a GPU."""
+    _sdp["flash"] = bool(enabled)
+
+
+def mem_efficient_sdp_enabled():
+    """Whether attention may use the memory efficient kernel of a GPU."""
+    return _sdp["mem_efficient"]
+
+
+def enable_mem_efficient_sdp(enabled):
+    """Lets attention use the memory efficient kernel of a GPU."""
+    _sdp["mem_efficient"] = bool(enabled)
+
+
+def math_sdp_enabled():
+    """Whether attention may be computed op by op on a GPU."""
+    return _sdp["math"]
+
+
+def enable_math_sdp(enabled):
+    """Lets attention be computed op by op on a GPU."""
+    _sdp["math"] = bool(enabled)
+
+
+def cudnn_sdp_enabled():
+    """Whether attention may use cuDNN."""
+    return _sdp["cudnn"]
+
+
+def enable_cudnn_sdp(enabled):
+    """Lets attention use cuDNN."""
+    _sdp["cudnn"] = bool(enabled)
+
+
+@contextlib.contextmanager
+def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+    """A context in which attention may use these kernels of a GPU.
+
+    >>> import adjoint as torch
+    >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):
+    ...     torch.backends.cuda.flash_sdp_enabled()
+    False
+    """
+    former = dict(_sdp)
+    _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    try:
+        yield {"enable_" + name: value for name, value in _sdp.items()}
+    finally:
+        _sdp.update(former)

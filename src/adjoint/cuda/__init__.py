@@ -1,0 +1,106 @@
+"""NVIDIA GPUs: there are none here, and the functions that programs call without asking first say so quietly.
+
+What would need a GPU raises, as PyTorch without CUDA does.
+"""
+
+from .. import _C
+from .._legacy_types import CUDA_TYPES
+from . import amp as amp
+
+default_generators = ()
+has_magma = has_half = False
+_REFUSED = (
+    "can_device_access_peer",
+    "clock_rate",
+    "current_blas_handle",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "init",
+    "initial_seed",
+    "ipc_collect",
+    "max_memory_cached",
+    "mem_get_info",
+    "memory_snapshot",
+    "memory_summary",
+    "memory_usage",
+    "power_draw",
+    "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
+    "reset_peak_memory_stats",
+    "set_device",
+    "set_per_process_memory_fraction",
+    "set_stream",
+    "set_sync_debug_mode",
+    "synchronize",
+    "temperature",
+    "utilization",
+)
+_REFUSED_TYPES = ("CUDAGraph", "Event", "ExternalStream", "Stream", "device", "device_of", "stream")
+
+
+class OutOfMemoryError(RuntimeError):
+    """What a GPU without enough memory raises."""
+
+
+def is_available():
+    """Whether there is a GPU: no.
+
+    >>> import adjoint as torch
+    >>> torch.cuda.is_available()
+    False
+    """
+    return False
+
+
+def _answer(value, does):
+    """A function that takes anything and returns one value."""
+
+    def answer(*args, **kwargs):
+        return value() if callable(value) else value
+
+    answer.__doc__ = does
+    return answer
+
+
+is_initialized = _answer(False, "Whether a GPU is in use: no.")
+is_bf16_supported = _answer(False, "Whether the GPU computes in bfloat16: there is none.")
+is_tf32_supported = _answer(False, "Whether the GPU computes in TF32: there is none.")
+is_current_stream_capturing = _answer(False, "Whether a graph is being captured: no.")
+device_count = _answer(0, "The number of GPUs: none.")
+memory_allocated = _answer(0, "Bytes in use on the GPU: none.")
+max_memory_allocated = _answer(0, "The most bytes that were in use on the GPU: none.")
+memory_reserved = _answer(0, "Bytes kept on the GPU: none.")
+max_memory_reserved = _answer(0, "The most bytes that were kept on the GPU: none.")
+memory_cached = _answer(0, "Bytes kept on the GPU: none.")
+memory_stats = _answer(dict, "Figures of the GPU's memory: none.")
+get_arch_list = _answer(list, "The kinds of GPU that this build has code for: none.")
+get_rng_state_all = _answer(list, "The states of the GPUs' generators: none.")
+empty_cache = _answer(None, "Returns the GPU's unused memory: there is none.")
+manual_seed = _answer(None, "Seeds the GPU's generator when there is one.")
+manual_seed_all = _answer(None, "Seeds the generators of all GPUs: there are none.")
+seed = _answer(None, "Seeds the GPU's generator at random when there is one.")
+seed_all = _answer(None, "Seeds the generators of all GPUs at random: there are none.")
+set_rng_state = _answer(None, "Sets the state of the GPU's generator when there is one.")
+set_rng_state_all = _answer(None, "Sets the states of the GPUs' generators: there are none.")
+
+
+def _refuse(*args, **kwargs):
+    """Raises: there is no GPU."""
+    _C.empty(0, device="cuda")
+
+
+def __getattr__(name):
+    if name in CUDA_TYPES:
+        return CUDA_TYPES[name]
+    if name in _REFUSED:
+        return _refuse
+    if name in _REFUSED_TYPES:
+        # A type, so that it can stand in isinstance() and annotations.
+        return globals().setdefault(name, type(name, (), {"__init__": _refuse, "__doc__": "Needs a GPU."}))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

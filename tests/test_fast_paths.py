@@ -1,0 +1,113 @@
+"""Kernels that take a shorter way for common layouts, types and exponents agree with torch there too."""
+
+import numpy as np
+import pytest
+import torch
+
+import adjoint
+
+BOTH = (torch, adjoint)
+
+
+def numbers(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+
+
+def same(results, **tolerance):
+    expected, got = (result.detach().to(dtype=library.float64).numpy()
+                     for result, library in zip(results, BOTH, strict=True))  # fmt: skip
+    np.testing.assert_allclose(got, expected, **tolerance)
+
+
+@pytest.mark.parametrize("n", [1, 3, 15, 16, 17, 40, 64, 65])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_softmax_of_short_rows(name, n, dtype):
+    data, g = 5 * numbers(9, n), numbers(9, n, seed=1)
+    data[0, 0], data[1], data[2, 0], data[3, -1] = np.nan, -np.inf, np.inf, -np.inf
+    results, gradients = [], []
+    for library in BOTH:
+        x = library.tensor(data, dtype=getattr(library, dtype), requires_grad=True)
+        results.append(getattr(library, name)(x, 1))
+        results[-1].backward(library.tensor(g, dtype=x.dtype))
+        gradients.append(x.grad)
+    tolerance = {"rtol": 1e-5, "atol": 1e-5} if dtype == "float32" else {"rtol": 1e-12, "atol": 1e-12}
+    same(results, **tolerance)
+    same(gradients, **tolerance)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_a_transposed_matrix(name):
+    gradients, results = [], []
+    for library in BOTH:
+        x = library.tensor(numbers(70, 90), requires_grad=True)
+        results.append(getattr(library, name)(x.t(), 1))
+        results[-1].backward(library.tensor(numbers(70, 90, seed=1)).t())
+        gradients.append(x.grad)
+    assert results[0].stride() == results[1].stride()
+    same(results, rtol=1e-5, atol=1e-6)
+    same(gradients, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "maximum", "lt"])
+@pytest.mark.parametrize("n", [7, 5000])
+def test_bfloat16_is_float32_rounded_once(name, n):
+    a, b = numbers(2, n)
+    a[0], b[1], a[2], b[2] = np.nan, np.inf, 0, 0
+    single = [getattr(torch, name)(torch.tensor(a).bfloat16().float(), torch.tensor(b).bfloat16().float()).bfloat16()]
+    x, y = (adjoint.tensor(values, dtype=adjoint.bfloat16) for values in (a, b))
+    same([*single, getattr(adjoint, name)(x, y)], rtol=0)
+    strided = [values.expand(3, n).t() for values in (x, y)]
+    same([single[0].expand(3, n).t(), getattr(adjoint, name)(*strided)], rtol=0)
+    # These do not round numbers to bfloat16 first; test_half_numbers.py has those that do.
+    if name in ("mul", "div", "lt"):
+        expected = getattr(torch, name)(torch.tensor(a).bfloat16().float(), 0.1).bfloat16()
+        same([expected, getattr(adjoint, name)(x, 0.1)], rtol=0)
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 3.0, 0.5])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_common_powers(exponent, dtype):
+    results, gradients = [], []
+    for library in BOTH:
+        x = library.tensor(np.abs(numbers(50)) + 0.1).to(getattr(library, dtype)).requires_grad_()
+        results.append(library.view_as_real(x**exponent) if x.is_complex() else x**exponent)
+        results[-1].sum().backward()
+        gradients.append(x.grad.real if x.is_complex() else x.grad)
+    same(results, rtol=1e-6)
+    same(gradients, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "uint8", "complex128", "float16"])
+@pytest.mark.parametrize("value", [0, 1, 3])
+def test_fill_writes_every_element_and_no_other(dtype, value):
+    results = []
+    for library in BOTH:
+        x = library.zeros(33, 7, dtype=getattr(library, dtype))
+        x[1:-1, 2:5].fill_(value)
+        x.t()[6].fill_(value)
+        x[0].zero_()
+        results.append(x.to(library.complex128).real)
+    same(results, rtol=0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("steps", [1, 2, 5, 100001])
+def test_linspace_meets_both_ends(dtype, steps):
+    same([library.linspace(-3, 8, steps, dtype=getattr(library, dtype)) for library in BOTH], rtol=1e-6, atol=1e-6)
+
+
+def test_complex_quotients_at_zero_and_infinity():
+    special = np.array([0, -0.0, 1, -2.5, np.inf, 1e-30], dtype=np.float32)
+    real, imag, other_real, other_imag = (axis.ravel() for axis in np.meshgrid(special, special, special, special))
+    quotients = []
+    for library in BOTH:
+        a, b = (
+            library.complex(library.tensor(x), library.tensor(y)) for x, y in ((real, imag), (other_real, other_imag))
+        )
+        quotients.append(library.view_as_real(a / b).numpy())
+    expected, got = quotients
+    plain = np.isfinite(real + imag + other_real + other_imag) & ((other_real != 0) | (other_imag != 0))
+    np.testing.assert_allclose(got[plain], expected[plain], rtol=1e-6, atol=1e-8)
+    by_zero = (other_real == 0) & (other_imag == 0) & ((real != 0) | (imag != 0))
+    assert not np.isfinite(got[by_zero]).all(axis=1).any()

@@ -1,0 +1,64 @@
+"""torch.testing.assert_close: what it accepts, and every word of what it says."""
+
+import pytest
+import torch
+
+import adjoint
+
+NAN = float("nan")
+PAIRS = {
+    "values": lambda L: (L.tensor([1.0, 2.0]), L.tensor([1.0, 2.5])),
+    "close": lambda L: (L.tensor([1.0, 2.0]), L.tensor([1.0, 2.0 + 1e-7])),
+    "many": lambda L: (L.zeros(2, 3), L.tensor([[0.0, 1.0, 0.0], [3.0, 0.0, 0.0]])),
+    "shapes": lambda L: (L.zeros(2), L.zeros(3)),
+    "dtypes": lambda L: (L.zeros(2), L.zeros(2, dtype=L.float64)),
+    "integers": lambda L: (L.tensor([1, 2]), L.tensor([1, 3])),
+    "bools": lambda L: (L.tensor([True, False]), L.tensor([True, True])),
+    "complex": lambda L: (L.tensor([1 + 1j]), L.tensor([1 + 2j])),
+    "halves": lambda L: (L.tensor([1.0], dtype=L.float16), L.tensor([1.0005], dtype=L.float16)),
+    "scalars": lambda L: (1.0, 1.1),
+    "ints": lambda L: (1, 2),
+    "0-d": lambda L: (L.tensor(1.0), L.tensor(2.0)),
+    "truth": lambda L: (True, False),
+    "sequences": lambda L: ([1.0, L.zeros(2)], [1.0, L.ones(2)]),
+    "lengths": lambda L: ([1], [1, 2]),
+    "nested": lambda L: ({"a": [1, (2, 3)]}, {"a": [1, (2, 4)]}),
+    "keys": lambda L: ({"a": 1}, {"b": 1}),
+    "nan": lambda L: (L.tensor([NAN]), L.tensor([NAN])),
+    "none": lambda L: (None, 1),
+    "nones": lambda L: (None, None),
+    "grad": lambda L: (L.zeros(2), L.zeros(2, requires_grad=True)),
+}
+OPTIONS = {
+    "equal_nan": (lambda L: (L.tensor([NAN]), L.tensor([NAN])), {"equal_nan": True}),
+    "tolerances": (lambda L: (L.zeros(2), L.ones(2)), {"atol": 1.0, "rtol": 0.0}),
+    "only atol": (lambda L: (L.zeros(2), L.ones(2)), {"atol": 1.0}),
+    "exact": (lambda L: (L.ones(2), L.ones(2) + 1e-6), {"atol": 0, "rtol": 0}),
+    "check_dtype": (lambda L: (L.ones(2), L.ones(2, dtype=L.float64)), {"check_dtype": False}),
+    "check_stride": (lambda L: (L.ones(2, 3).t(), L.ones(3, 2)), {"check_stride": True}),
+    "msg": (lambda L: (L.zeros(2), L.ones(2)), {"msg": "hello"}),
+    "msg function": (lambda L: (L.zeros(2), L.ones(2)), {"msg": lambda text: f"<{text}>"}),
+}
+
+
+def outcome(library, pair, options):
+    try:
+        return library.testing.assert_close(*pair(library), **options)
+    except (AssertionError, ValueError) as error:
+        return type(error).__name__, str(error)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs(name):
+    assert outcome(adjoint, PAIRS[name], {}) == outcome(torch, PAIRS[name], {})
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options(name):
+    assert outcome(adjoint, *OPTIONS[name]) == outcome(torch, *OPTIONS[name])
+
+
+def test_what_cannot_be_compared():
+    for pair in ((adjoint.zeros(2), 3), ("a", "a"), (object(), object()), (1, [1])):
+        with pytest.raises(TypeError, match="No comparison pair was able to handle inputs of type"):
+            adjoint.testing.assert_close(*pair)
