@@ -1,6 +1,7 @@
 """Settings, flags of backends, versions, nested containers, and methods under old names, beside torch."""
 
 import collections
+import os
 import subprocess
 import sys
 import warnings
@@ -256,7 +257,7 @@ def test_importing_the_package_imports_little():
     assert out.stdout.strip() == "[]"
 
 
-ENVIRONMENT = {"PYTHONPATH": ":".join(path for path in sys.path if path)}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": ":".join(path for path in sys.path if path)}
 
 
 @pytest.mark.parametrize("name", [*adjoint._LAZY, *(name for names in adjoint._LAZY_NAMES.values() for name in names)])

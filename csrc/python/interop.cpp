@@ -23,11 +23,11 @@ namespace {
 Object element_object(DType dtype, const char* data) {
   return dispatch(dtype, [&](auto tag) -> Object {
     using T = decltype(tag);
+    // As a byte: memory that was never written holds more than 0 and 1.
+    if constexpr (std::is_same_v<T, bool>) return checked(PyBool_FromLong(*data != 0));
     T value;
     std::memcpy(&value, data, sizeof(T));
-    if constexpr (std::is_same_v<T, bool>) {
-      return checked(PyBool_FromLong(value));
-    } else if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_integral_v<T>) {
       return checked(PyLong_FromLongLong(value));
     } else if constexpr (is_complex_v<T>) {
       return checked(PyComplex_FromDoubles(value.real(), value.imag()));
