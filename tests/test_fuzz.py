@@ -16,7 +16,7 @@ import adjoint
 from .fuzz import accepted, calls, outcomes
 from .outcomes import lines
 
-budget = settings(deadline=None, database=None, suppress_health_check=list(HealthCheck), max_examples=200)
+budget = settings(deadline=None, database=None, suppress_health_check=list(HealthCheck), max_examples=100)
 
 
 @pytest.mark.parametrize("family", calls.TABLE)

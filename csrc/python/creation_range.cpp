@@ -17,9 +17,10 @@ void check_real(const Scalar& value) {
     fail("value cannot be converted to type double without overflow: arange takes real numbers only");
 }
 
-/// Whether torch takes an argument for an integer; NumPy's bools are none.
+/// Whether torch takes an argument for an integer: bools of Python and of tensors are, NumPy's are not.
 bool is_whole(const Call& call, int slot, const Scalar& value) {
-  return value.category == Category::Integer || PyLong_Check(call[slot]);
+  return value.category == Category::Integer || PyLong_Check(call[slot]) ||
+         (value.category == Category::Bool && is_tensor(call[slot]));
 }
 
 /// The number of elements in exact arithmetic: for int64 results.
