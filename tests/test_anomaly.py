@@ -122,7 +122,7 @@ def caught(body):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         # Any exception: the callers look at its type and text.
-        with pytest.raises(Exception) as raised:  # noqa: PT011
+        with pytest.raises(Exception) as raised:  # noqa: PT011 - see above
             body()
     return raised.value, [str(w.message) for w in seen]
 

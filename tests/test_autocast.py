@@ -70,7 +70,7 @@ def same_without_autocast(their_function, their_call, theirs, our_function, our_
     )
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # of torch, about many of its samples; types are what is compared
 def test_types_of_all_ops():
     differences, count = {}, 0
     for name, op in entries().items():

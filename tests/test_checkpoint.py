@@ -320,7 +320,7 @@ def random_numbers(L):
         for preserve in (True, False):
             L.manual_seed(3)
             x = L.ones(6, requires_grad=True)
-            noisy = lambda x: (x * L.rand(6)) * x  # noqa: E731
+            noisy = lambda x: (x * L.rand(6)) * x
             y = cp(L).checkpoint(noisy, x, use_reentrant=reentrant, preserve_rng_state=preserve)
             between = L.rand(2)
             y.sum().backward()

@@ -541,7 +541,7 @@ def test_same_range(call):
 @pytest.mark.parametrize("call", BAD_DATA + BAD_SIZES + BAD_RANGES)
 def test_same_error(call):
     # Any exception: that it is of the same type as torch's is checked next.
-    with pytest.raises(Exception):  # noqa: B017, PT011
+    with pytest.raises(Exception):  # noqa: B017, PT011 - see above
         eval(call, {"torch": adjoint, "np": np, **NAMES})
     check_text(call, **NAMES)
 

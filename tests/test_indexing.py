@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import adjoint
 
 LIBRARIES = (torch, adjoint)
+# Deprecated ways to index, which are tested here as well; NumPy's and torch's warnings.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Using a non-tuple", "ignore:indexing with dtype torch.uint8", "ignore:Truncating the start/stop/step"
 )
@@ -147,7 +148,7 @@ def test_get_gives_what_torch_gives(case):
     for library in LIBRARIES:
         x = leaf(library, shape)
         # The lambda is called at once, inside this turn of the loop.
-        y = outcome(lambda: x[make_key(library, key)])  # noqa: B023
+        y = outcome(lambda: x[make_key(library, key)])  # noqa: B023 - called at once
         if isinstance(y, type):
             results.append((y, None, None))
             continue
@@ -168,7 +169,7 @@ def test_second_gradients_through_get(case):
     for library in LIBRARIES:
         x = leaf(library, shape)
         # The lambda is called at once, inside this turn of the loop.
-        y = outcome(lambda: (x * x)[make_key(library, key)])  # noqa: B023
+        y = outcome(lambda: (x * x)[make_key(library, key)])  # noqa: B023 - called at once
         if isinstance(y, type):
             return
         (first,) = library.autograd.grad((y * y).sum(), x, create_graph=True)
@@ -293,7 +294,7 @@ def test_odd_keys(key):
     for library in LIBRARIES:
         x = library.arange(24).reshape(2, 3, 4)
         # The lambda is called at once, inside this turn of the loop.
-        results.append(outcome(lambda: plain(x[key])))  # noqa: B023
+        results.append(outcome(lambda: plain(x[key])))  # noqa: B023 - called at once
     assert_same(*results)
 
 
@@ -304,7 +305,7 @@ def test_types_of_index_tensors(dtype, values):
     for library in LIBRARIES:
         x = library.arange(24).reshape(2, 3, 4)
         # The lambda is called at once, inside this turn of the loop.
-        results.append(outcome(lambda: plain(x[library.tensor(values, dtype=getattr(library, dtype))])))  # noqa: B023
+        results.append(outcome(lambda: plain(x[library.tensor(values, dtype=getattr(library, dtype))])))  # noqa: B023 - called at once
     assert_same(*results)
 
 

@@ -16,6 +16,7 @@ from .oracle.report import agreed
 from .samples import LAYOUTS, arrange, collect, find, is_differentiable
 from .samples.elementwise import made_from
 
+# Samples of kl_div, in both libraries.
 pytestmark = pytest.mark.filterwarnings("ignore:reduction. 'mean' divides the total loss")
 TABLE = adjoint.ops.table()
 TOLERANCES = {

@@ -67,7 +67,7 @@ def test_fresh_programs_are_printed_with_their_seed(monkeypatch):
         run_all([77])
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # the program that differs on purpose warns in torch
 def test_a_difference_is_printed_as_a_program():
     lines = ["t0 = torch.tensor([1.0], requires_grad=True)", "t1 = Cube.apply(t0) * 2"]
     writer = programs.Writer()

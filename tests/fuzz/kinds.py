@@ -216,7 +216,7 @@ def flat_index(draw):
     draw.dim = None
     total = math.prod(draw.shape or ())
     high = max(total - 1, 0)
-    pick = lambda _: str(draw.pick([total, -total - 1, 50]) if draw.strange() else draw.integer(-high, high))  # noqa: E731
+    pick = lambda _: str(draw.pick([total, -total - 1, 50]) if draw.strange() else draw.integer(-high, high))
     dtype = draw.pick(["int32", "float32", "bool"]) if draw.chance(0.1) else "int64"
     return draw.tensor(draw.pick([(2,), (1,), (), (2, 2), (0,)]), dtype, pick if dtype == "int64" else None, grad=False)
 

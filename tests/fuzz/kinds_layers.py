@@ -105,7 +105,7 @@ def classes(draw):
     shape = draw.shape or ()
     amount = shape[1] if len(shape) > 1 else shape[0] if shape else 1
     wanted = (*shape[:1], *shape[2:]) if len(shape) > 1 else ()
-    pick = lambda dtype: str(draw.pick([amount, -1, -100]) if draw.strange() else draw.integer(0, max(amount - 1, 0)))  # noqa: E731
+    pick = lambda dtype: str(draw.pick([amount, -1, -100]) if draw.strange() else draw.integer(0, max(amount - 1, 0)))
     dtype = draw.pick(["int32", "float32", "uint8"]) if draw.chance(0.1) else "int64"
     return draw.tensor(draw.other_shape() if draw.strange() else wanted, dtype, pick if dtype == "int64" else None)
 

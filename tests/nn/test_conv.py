@@ -59,7 +59,7 @@ def test_transposed_convolutions(dims, options):
     [((1, 3, 5, 5), (12, 11)), ((1, 3, 5, 5), (1, 4, 11, 12)), ((3, 5, 5), (12, 12)), ((3, 5, 5), (4, 12, 12))],
 )
 def test_output_size(shape, size):
-    make = lambda L: L.nn.ConvTranspose2d(3, 4, 3, stride=2)  # noqa: E731
+    make = lambda L: L.nn.ConvTranspose2d(3, 4, 3, stride=2)
     check(make, floats(*shape), call=lambda module, x: module(x, output_size=size))
 
 

@@ -42,7 +42,7 @@ def test_bags(mode, options):
 
 
 def test_bags_with_weights():
-    make = lambda L: L.nn.EmbeddingBag(5, 3, mode="sum")  # noqa: E731
+    make = lambda L: L.nn.EmbeddingBag(5, 3, mode="sum")
     check(make, *BAGS, floats(6))
     check(make, integers(5, 2, 3), None, floats(2, 3))
     check(lambda L: L.nn.EmbeddingBag(5, 3, scale_grad_by_freq=True), *BAGS)

@@ -84,7 +84,7 @@ def test_every_loss_is_tried():
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("number", range(len(CASES)))
-@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")
+@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")  # kl_div's, of both
 def test_values(number, reduction):
     make, inputs = CASES[number]
     fixed = type(make(torch)).__name__ in ("MultiLabelSoftMarginLoss", "HingeEmbeddingLoss", "SoftMarginLoss")

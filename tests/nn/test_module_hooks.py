@@ -586,7 +586,7 @@ def registration_hook_replaces(L):
     return layer.weight, repr(net), net.b
 
 
-@pytest.mark.filterwarnings("ignore:Using a non-full backward hook")
+@pytest.mark.filterwarnings("ignore:Using a non-full backward hook")  # deprecated, and tested here
 def test_old_hooks_of_all():
     """Not beside torch: its other global hooks are refused from then on."""
     seen = []

@@ -41,7 +41,7 @@ def several_times(module, x):
 @pytest.mark.parametrize("dims", SIZES)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_batch_norm(dims, options):
-    make = lambda L: getattr(L.nn, f"BatchNorm{dims}d")(3, **options)  # noqa: E731
+    make = lambda L: getattr(L.nn, f"BatchNorm{dims}d")(3, **options)
     check(make, floats(4, 3, *SIZES[dims]), call=several_times)
     if dims == 1:
         check(make, floats(4, 3), call=several_times)
@@ -52,7 +52,7 @@ def test_batch_norm(dims, options):
     "options", [options for options in OPTIONS if "momentum" not in options or options["momentum"]]
 )
 def test_instance_norm(dims, options):
-    make = lambda L: getattr(L.nn, f"InstanceNorm{dims}d")(3, **options)  # noqa: E731
+    make = lambda L: getattr(L.nn, f"InstanceNorm{dims}d")(3, **options)
     check(make, floats(4, 3, *SIZES[dims]), call=several_times)
     check(make, floats(3, *SIZES[dims]), call=several_times)
 
@@ -82,7 +82,7 @@ def test_other_norms(make):
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 7])
 def test_cross_map_norm(size):
     # Torch's gradient is not the derivative of what it computes; ours is.
-    make = lambda L: L.nn.CrossMapLRN2d(size, 0.7, 0.6, 1.5)  # noqa: E731
+    make = lambda L: L.nn.CrossMapLRN2d(size, 0.7, 0.6, 1.5)
     check(make, floats(2, 6, 3, 2), call=lambda module, x: module(x.detach()))
     x = adjoint.from_numpy(floats(1, 6, 1, 2)).requires_grad_()
     assert adjoint.autograd.gradcheck(make(adjoint), (x,))

@@ -230,7 +230,7 @@ def test_states_of_the_old_weight_norm_fit_the_new():
 )
 def test_spectral_norm(make, training):
     x = floats(2, 3, 3)
-    twice = lambda module, x: (module(x), module(x))  # noqa: E731
+    twice = lambda module, x: (module(x), module(x))
     check(lambda L: make(L, L.nn.utils.spectral_norm), x, dtypes=("float64",), call=twice, training=training)
     check(
         lambda L: make(L, L.nn.utils.parametrizations.spectral_norm),
@@ -301,7 +301,7 @@ def loss(result):
 
 
 def test_training():
-    new = lambda L: L.nn.utils.parametrizations  # noqa: E731
+    new = lambda L: L.nn.utils.parametrizations
     check_trajectory(lambda L: new(L).weight_norm(L.nn.Linear(3, 4).double()), floats(5, 3), loss=loss)
     check_trajectory(lambda L: old_weight_norm(L, L.nn.Linear(3, 4).double()), floats(5, 3), loss=loss)
     check_trajectory(lambda L: new(L).spectral_norm(L.nn.Linear(3, 4).double()), floats(5, 3), loss=loss)

@@ -40,7 +40,7 @@ def test_signatures(name):
     ids=str,
 )
 def test_pools(dims, kind, args, options):
-    make = lambda L: getattr(L.nn, f"{kind}{dims}d")(*args, **options)  # noqa: E731
+    make = lambda L: getattr(L.nn, f"{kind}{dims}d")(*args, **options)
     values = abs(floats(2, 3, *SIZES[dims])) if kind == "LPPool" else floats(2, 3, *SIZES[dims])
     check(make, values)
     check(make, values[0])
@@ -65,7 +65,7 @@ def test_greatest_of_equals_and_nans(sizes, kernel, dtype):
 @pytest.mark.parametrize("dims", [2, 3])
 @pytest.mark.parametrize("options", [{"output_size": 3}, {"output_ratio": 0.5, "return_indices": True}], ids=str)
 def test_fractional_pools(dims, options):
-    make = lambda L: getattr(L.nn, f"FractionalMaxPool{dims}d")(2, **options)  # noqa: E731
+    make = lambda L: getattr(L.nn, f"FractionalMaxPool{dims}d")(2, **options)
     check(make, floats(2, 3, *SIZES[dims]))
 
 

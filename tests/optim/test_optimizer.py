@@ -530,7 +530,7 @@ def test_copies_train_on(name, clone):
 def test_package_offers_optim_when_asked():
     assert adjoint.optim.SGD.__module__ == "adjoint.optim.sgd"
     with pytest.raises(AttributeError, match="no attribute 'optimizers'"):
-        adjoint.optimizers  # noqa: B018
+        adjoint.optimizers  # noqa: B018 - the error is the test
 
 
 PATHS = """

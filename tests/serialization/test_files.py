@@ -21,7 +21,7 @@ from .objects import OBJECTS, checkpoint, described, loaded, saved
 
 
 def message(call):
-    with pytest.raises(Exception) as caught:  # noqa: PT011
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - callers look at the text
         call()
     return str(caught.value)
 
@@ -281,7 +281,7 @@ def test_places_are_spelled_as_in_python():
         "obj[(1, 2)][0]": {(1, 2): (len,)},
     }
     for place, obj in cases.items():
-        assert f" at {place}. " in message(lambda: saved(adjoint, obj))  # noqa: B023
+        assert f" at {place}. " in message(lambda: saved(adjoint, obj))  # noqa: B023 - called at once
 
 
 def test_objects_that_cannot_be_written_say_why():

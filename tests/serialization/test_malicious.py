@@ -200,7 +200,7 @@ def container(*records, compress=zipfile.ZIP_STORED):
     return file.getvalue()
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.filterwarnings("ignore:Duplicate name")  # zipfile's, as it writes the bad archive
 @pytest.mark.parametrize(
     ("records", "words"),
     [

@@ -58,7 +58,7 @@ def test_safe_open_reads_what_is_asked_for(tmp_path):
             assert (one.get_shape(), one.get_dtype()) == (other.get_shape(), other.get_dtype())
             assert one[1:, :2].tolist() == other[1:, :2].tolist()
             for call in ("get_tensor", "get_slice"):
-                assert raised(lambda: getattr(mine, call)("z")) == raised(lambda: getattr(theirs, call)("z"))  # noqa: B023
+                assert raised(lambda: getattr(mine, call)("z")) == raised(lambda: getattr(theirs, call)("z"))  # noqa: B023 - at once
         kept = mine.get_tensor("x")
     assert kept.sum() == 66
 

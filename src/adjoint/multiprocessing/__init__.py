@@ -1,7 +1,7 @@
 """Python's multiprocessing, whose queues and pipes hand over tensors as shared memory instead of copies."""
 
 import multiprocessing as _multiprocessing
-from multiprocessing import *  # noqa: F403
+from multiprocessing import *  # noqa: F403 - what torch.multiprocessing offers
 
 from . import reductions as reductions
 from .spawn import ProcessContext as ProcessContext

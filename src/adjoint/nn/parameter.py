@@ -128,7 +128,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[overrid
         return _C.Tensor._make_subclass(cls, _C.empty(0, device=device, dtype=dtype), requires_grad)
 
 
-class UninitializedBuffer(_Uninitialized, _C.Tensor):  # type: ignore[override]
+class UninitializedBuffer(_Uninitialized, _C.Tensor):  # type: ignore[override]  # as above
     """A buffer of a lazy module, before the first call tells its shape."""
 
     cls_to_become = _C.Tensor

@@ -5,7 +5,7 @@ When the package is built, tools/generate.py puts a symbolic twin in this module
 
 from .. import _C
 from ..ops import language as _ops
-from .declaration import Rule as rule  # noqa: F401
+from .declaration import Rule as rule  # noqa: F401 - a word of the language
 
 abs, maximum, clamp_min, clamp_max = _ops.abs, _ops.maximum, _ops.clamp_min, _ops.clamp_max
 sign, sqrt, lerp = _ops.sign, _ops.sqrt, _ops.lerp

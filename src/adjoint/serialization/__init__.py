@@ -32,7 +32,7 @@ def save(
     >>> torch.save({"act": [len]}, file)
     Traceback (most recent call last):
     _pickle.PicklingError: save(): expected tensors, numbers, text and plain containers of them; got builtin_function_or_method at obj['act'][0]. To keep the file safe to load, leave it out, or allow its class by torch.serialization.add_safe_globals. To write any object as a pickle, which can run code when it is loaded, use save(..., pickle_module=pickle) and load(..., weights_only=False).
-    """  # noqa: E501
+    """  # noqa: E501 - the message is shown as it is printed
     from . import writing
     from .atomic import replacement
 
