@@ -11,35 +11,8 @@
 namespace adjoint::kernels {
 namespace {
 
-// Products and sums may be fused here, whatever the rest of the project is compiled with: BLAS fuses them as well.
-#define ADJOINT_FUSED optimize("fp-contract=fast")
-
-#define ADJOINT_ISA portable
-#define ADJOINT_TARGET
-#define ADJOINT_VECTOR_BYTES 16
-#include "kernels/conv_isa.h"
-#undef ADJOINT_ISA
-#undef ADJOINT_TARGET
-#undef ADJOINT_VECTOR_BYTES
-
-#if defined(__x86_64__)
-#define ADJOINT_ISA avx2
-#define ADJOINT_TARGET __attribute__((target("avx2,fma"), ADJOINT_FUSED))
-#define ADJOINT_VECTOR_BYTES 32
-#include "kernels/conv_isa.h"
-#undef ADJOINT_ISA
-#undef ADJOINT_TARGET
-#undef ADJOINT_VECTOR_BYTES
-
-#define ADJOINT_ISA avx512
-#define ADJOINT_TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"), ADJOINT_FUSED))
-#define ADJOINT_VECTOR_BYTES 64
-#include "kernels/conv_isa.h"
-#undef ADJOINT_ISA
-#undef ADJOINT_TARGET
-#undef ADJOINT_VECTOR_BYTES
-#endif
-#undef ADJOINT_FUSED
+#define ADJOINT_ISA_FILE "kernels/conv_isa.h"
+#include "kernels/for_each_isa.h"
 
 template <class T>
 ConvKernels<T> choose() {

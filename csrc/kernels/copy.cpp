@@ -41,11 +41,7 @@ __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=25
   convert_loop<From, To>(src, dst, n);
 }
 
-const bool has_avx512 = [] {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}();
+const bool has_avx512 = cpu_has_avx512();
 #endif
 
 template <class From, class To>

@@ -83,35 +83,8 @@ int64_t buffer_room(const Fft<T>& fft) {
   return (fft.n + 1) * fft.lanes + kLanes<T>;
 }
 
-// Products and sums may be fused here: that makes them more exact.
-#define ADJOINT_FUSED optimize("fp-contract=fast")
-
-#define ADJOINT_ISA portable
-#define ADJOINT_TARGET
-#define ADJOINT_VECTOR_BYTES 16
-#include "kernels/fft_isa.h"
-#undef ADJOINT_ISA
-#undef ADJOINT_TARGET
-#undef ADJOINT_VECTOR_BYTES
-
-#if defined(__x86_64__)
-#define ADJOINT_ISA avx2
-#define ADJOINT_TARGET __attribute__((target("avx2,fma"), ADJOINT_FUSED))
-#define ADJOINT_VECTOR_BYTES 32
-#include "kernels/fft_isa.h"
-#undef ADJOINT_ISA
-#undef ADJOINT_TARGET
-#undef ADJOINT_VECTOR_BYTES
-
-#define ADJOINT_ISA avx512
-#define ADJOINT_TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"), ADJOINT_FUSED))
-#define ADJOINT_VECTOR_BYTES 64
-#include "kernels/fft_isa.h"
-#undef ADJOINT_ISA
-#undef ADJOINT_TARGET
-#undef ADJOINT_VECTOR_BYTES
-#endif
-#undef ADJOINT_FUSED
+#define ADJOINT_ISA_FILE "kernels/fft_isa.h"
+#include "kernels/for_each_isa.h"
 
 template <class T>
 using GroupFunction = void (*)(const Fft<T>& fft, int64_t first, T* scratch);
@@ -119,12 +92,8 @@ using GroupFunction = void (*)(const Fft<T>& fft, int64_t first, T* scratch);
 template <class T>
 GroupFunction<T> choose() {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw")) {
-    return avx512::transform_group<T>;
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::transform_group<T>;
+  if (cpu_has_avx512()) return avx512::transform_group<T>;
+  if (cpu_has_avx2()) return avx2::transform_group<T>;
 #endif
   return portable::transform_group<T>;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/parallel.h"
+#include "kernels/vector_math.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -11,35 +12,8 @@ namespace {
 /// The longest k that one pass of the kernels takes; longer sums are cut.
 constexpr int64_t kSmallDepth = 256;
 
-// Products and sums may be fused here, whatever the rest of the project is compiled with: BLAS fuses them as well.
-#define ADJOINT_FUSED optimize("fp-contract=fast")
-
-#define ADJOINT_ISA portable
-#define ADJOINT_TARGET
-#define ADJOINT_VECTOR_BYTES 16
-#include "kernels/matmul_small_isa.h"
-#undef ADJOINT_ISA
-#undef ADJOINT_TARGET
-#undef ADJOINT_VECTOR_BYTES
-
-#if defined(__x86_64__)
-#define ADJOINT_ISA avx2
-#define ADJOINT_TARGET __attribute__((target("avx2,fma"), ADJOINT_FUSED))
-#define ADJOINT_VECTOR_BYTES 32
-#include "kernels/matmul_small_isa.h"
-#undef ADJOINT_ISA
-#undef ADJOINT_TARGET
-#undef ADJOINT_VECTOR_BYTES
-
-#define ADJOINT_ISA avx512
-#define ADJOINT_TARGET __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,avx2,fma"), ADJOINT_FUSED))
-#define ADJOINT_VECTOR_BYTES 64
-#include "kernels/matmul_small_isa.h"
-#undef ADJOINT_ISA
-#undef ADJOINT_TARGET
-#undef ADJOINT_VECTOR_BYTES
-#endif
-#undef ADJOINT_FUSED
+#define ADJOINT_ISA_FILE "kernels/matmul_small_isa.h"
+#include "kernels/for_each_isa.h"
 
 template <class T>
 struct Kernels {
@@ -50,12 +24,8 @@ struct Kernels {
 template <class T>
 Kernels<T> choose() {
 #if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw")) {
-    return {avx512::panels<T>, avx512::dot<T>};
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {avx2::panels<T>, avx2::dot<T>};
+  if (cpu_has_avx512()) return {avx512::panels<T>, avx512::dot<T>};
+  if (cpu_has_avx2()) return {avx2::panels<T>, avx2::dot<T>};
 #endif
   return {portable::panels<T>, portable::dot<T>};
 }

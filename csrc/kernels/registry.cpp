@@ -7,6 +7,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/update.h"
+#include "kernels/vector_math.h"
 
 namespace adjoint {
 
@@ -37,13 +38,10 @@ void fill_once() {
 const char* choose_instruction_set() {
 #ifdef ADJOINT_X86_DISPATCH
   const char* wish = std::getenv("ADJOINT_ISA");  // may lower the choice, never raise it
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   const bool no_avx512 = wish && (!std::strcmp(wish, "avx2") || !std::strcmp(wish, "baseline"));
   const bool no_avx2 = wish && !std::strcmp(wish, "baseline");
-  if (avx512 && !no_avx512) return "avx512";
-  if (avx2 && !no_avx2) return "avx2";
+  if (kernels::cpu_has_avx512() && !no_avx512) return "avx512";
+  if (kernels::cpu_has_avx2() && !no_avx2) return "avx2";
 #endif
   return "baseline";
 }

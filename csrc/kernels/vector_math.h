@@ -34,3 +34,19 @@
 #else
 #define ADJOINT_INDEPENDENT _Pragma("GCC ivdep")
 #endif
+
+#if defined(__x86_64__)
+namespace adjoint::kernels {
+
+// What the processor has; safe before main().
+inline bool cpu_has_avx2() {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+inline bool cpu_has_avx512() {
+  return cpu_has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+}  // namespace adjoint::kernels
+#endif

@@ -55,6 +55,9 @@ struct Rule {
   std::vector<RuleParameter> parameters;
 };
 
+/// A tensor that has a shape and a type but no memory: what a rule gets for `input_meta`.
+TensorPtr meta_tensor(Shape* shape, DType dtype);
+
 class Op final : public NodeKind {
  public:
   enum class Kind : uint8_t { Elementwise, Plain, View };
