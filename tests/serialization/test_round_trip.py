@@ -145,42 +145,47 @@ def test_conjugate_and_negative_bits():
         assert (back.requires_grad, back.is_leaf) == (item.requires_grad, True)
 
 
-def train(L, model, momenta, steps):
-    """Gradient descent with momentum, written out; the losses."""
+def train(L, model, optimizer, scheduler, steps):
+    """The losses of so many steps."""
     x, y = L.linspace(-1, 1, 12).reshape(4, 3), L.linspace(0, 1, 8).reshape(4, 2)
     losses = []
     for _ in range(steps):
-        loss = ((model(x).tanh() - y) ** 2).mean()
-        model.zero_grad()
+        optimizer.zero_grad()
+        loss = L.nn.functional.mse_loss(model(x), y)
         loss.backward()
-        with L.no_grad():
-            for name, parameter in model.named_parameters():
-                momenta[name] = momenta[name] * 0.9 + parameter.grad if name in momenta else parameter.grad.clone()
-                parameter -= 0.1 * momenta[name]
+        optimizer.step()
+        scheduler.step()
         losses.append(loss.item())
     return losses
 
 
 @pytest.mark.parametrize("zipped", [True, False], ids=["zip", "legacy"])
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam", "AdamW", "Adagrad", "Rprop"])
 @pytest.mark.parametrize(("first", "second"), [("torch", "adjoint"), ("adjoint", "torch")])
-def test_training_goes_on_in_the_other_library_and_comes_back(first, second, zipped):
+def test_training_goes_on_in_the_other_library_and_comes_back(first, second, optimizer, zipped):
     def fresh(L):
-        return L.nn.Sequential(L.nn.Linear(3, 4), L.nn.Linear(4, 2))
+        model = L.nn.Sequential(L.nn.Linear(3, 4), L.nn.BatchNorm1d(4), L.nn.Tanh(), L.nn.Linear(4, 2))
+        options = {"lr": 0.05, "momentum": 0.9} if optimizer == "SGD" else {"lr": 0.05}
+        updates = getattr(L.optim, optimizer)(model.parameters(), **options)
+        return model, updates, L.optim.lr_scheduler.StepLR(updates, step_size=4, gamma=0.5)
 
-    model, momenta = fresh(LIBRARIES[first]), {}
-    train(LIBRARIES[first], model, momenta, 5)
+    def checkpoint(library, parts):
+        names = ("model", "optimizer", "scheduler")
+        state = {name: part.state_dict() for name, part in zip(names, parts, strict=True)}
+        return saved(library, state, _use_new_zipfile_serialization=zipped)
+
     library = LIBRARIES[first]
-    state = {"model": model.state_dict(), "momenta": momenta}
-    data = saved(library, state, _use_new_zipfile_serialization=zipped)
-    expected = train(library, model, momenta, 10)
+    parts = fresh(library)
+    train(library, *parts, 5)
+    data = checkpoint(library, parts)
+    expected = train(library, *parts, 10)
     losses = []
     for library in (LIBRARIES[second], LIBRARIES[first]):
-        state = loaded(library, data)
-        model = fresh(library)
-        model.load_state_dict(state["model"])
-        losses += train(library, model, state["momenta"], 5)
-        state = {"model": model.state_dict(), "momenta": state["momenta"]}
-        data = saved(library, state, _use_new_zipfile_serialization=zipped)
+        parts = fresh(library)
+        for part, state in zip(parts, loaded(library, data).values(), strict=True):
+            part.load_state_dict(state)
+        losses += train(library, *parts, 5)
+        data = checkpoint(library, parts)
     assert losses == pytest.approx(expected, rel=1e-5)
     assert losses[-1] < losses[0]
 

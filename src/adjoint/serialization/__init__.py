@@ -20,8 +20,8 @@ def save(
     """Writes tensors and plain containers to a path or a file, so that torch.load(weights_only=True) reads them.
 
     A file at a path is replaced when the new one is whole and on the disk: a kill at any moment leaves the old or the
-    new file. Values that are not data are refused by their place in `obj`. With `pickle_module=pickle`, they are
-    written as a full pickle of `pickle_protocol`, which only load(weights_only=False) reads.
+    new file. An object with more in it than data, such as a whole module, becomes a full pickle of `pickle_protocol`,
+    which only load(weights_only=False) reads; a warning names the place, unless a `pickle_module` says it is meant.
 
     >>> import adjoint as torch, io
     >>> file = io.BytesIO()
@@ -29,16 +29,15 @@ def save(
     >>> _ = file.seek(0)
     >>> torch.load(file)
     {'weight': tensor([1., 1.]), 'epoch': 3}
-    >>> torch.save({"act": [len]}, file)
-    Traceback (most recent call last):
-    _pickle.PicklingError: save(): expected tensors, numbers, text and plain containers of them; got builtin_function_or_method at obj['act'][0]. To keep the file safe to load, leave it out, or allow its class by torch.serialization.add_safe_globals. To write any object as a pickle, which can run code when it is loaded, use save(..., pickle_module=pickle) and load(..., weights_only=False).
-    """  # noqa: E501 - the message is shown as it is printed
+    """
     from . import writing
     from .atomic import replacement
 
     if not isinstance(f, str | os.PathLike) and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-    contents = writing.take_apart(obj, pickle_module, pickle_protocol, not _use_new_zipfile_serialization)
+    contents, refusal = writing.take_apart(obj, pickle_module, pickle_protocol, not _use_new_zipfile_serialization)
+    if refusal and pickle_module is None:
+        warnings.warn(refusal, stacklevel=2)
 
     def write_to(file):
         write = writing.whole_writes(file)
@@ -143,4 +142,8 @@ def __getattr__(name):
         from . import settings
 
         return getattr(settings, name)
+    if name == "default_restore_location":
+        from . import storage
+
+        return storage.default_restore_location
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,10 +12,7 @@ from .storage import StorageType
 
 # Where the functions of torch's native core are, for modules that keep one: torch.relu is getattr(the class, "relu").
 _NATIVE = {"torch._C._VariableFunctionsClass": sys.modules["adjoint"], "torch._C.TensorBase": _C.Tensor}
-_MOVED = {
-    "torch._C._nn": "torch.nn.functional",
-    "torch.nn.modules.linear.NonDynamicallyQuantizableLinear": "torch.nn.modules.attention",
-}
+_MOVED = {"torch._C._nn": "torch.nn.functional"}
 
 
 class _StorageOf:
@@ -68,7 +65,7 @@ def load(file, persistent_load, pickle_module, arguments):
                     if full in table:
                         return table[full]
                 module = torch_name(module)
-                module = "adjoint" + _MOVED.get(full, _MOVED.get(module, module))[len("torch") :]
+                module = "adjoint" + _MOVED.get(module, module)[len("torch") :]
             return super().find_class(module, name)
 
         def persistent_load(self, identifier):

@@ -1,7 +1,7 @@
 """A writer of pickles that torch.load(weights_only=True) reads: tensors, numbers, text and plain containers.
 
-Anything else is refused by its place in the object, such as obj["model"]["hook"], so that nothing is ever written that
-has to be executed when it is read.
+Anything else is refused by its place in the object, such as obj["model"]["hook"]: nothing is written here that has to
+be executed when it is read.
 """
 
 import collections

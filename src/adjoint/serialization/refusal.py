@@ -1,4 +1,4 @@
-"""What save() refuses, and how it says so: the place of the value, and what to save instead."""
+"""What a safe file cannot hold, and how save() says so: the place of the value, and what to save instead."""
 
 import reprlib
 import warnings
@@ -50,8 +50,8 @@ def refusal(obj, path):
     return (
         f"save(): expected tensors, numbers, text and plain containers of them; got {name} at {path_text(path)}. "
         f"To keep the file safe to load, {_advice(obj)}, or allow its class by torch.serialization.add_safe_globals. "
-        "To write any object as a pickle, which can run code when it is loaded, use save(..., pickle_module=pickle) "
-        "and load(..., weights_only=False)."
+        "Any object can be written as a pickle, which can run code when it is loaded: only load(..., "
+        "weights_only=False) reads it, and save(..., pickle_module=pickle) says that this is meant."
     )
 
 

@@ -159,6 +159,31 @@ def _no_cuda():
     )
 
 
+def _device_at(location):
+    """The kind of device that a location names: "cpu" or "meta"."""
+    kind = location.partition(":")[0]
+    if kind == "cuda":
+        raise _no_cuda()
+    if kind not in ("cpu", "meta"):
+        raise RuntimeError(
+            f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location}); "
+            "there are 'cpu' and 'meta': use map_location='cpu'"
+        )
+    return kind
+
+
+def default_restore_location(storage, location):
+    """The storage on the device of its location: for a map_location function, which chooses the location.
+
+    >>> import adjoint as torch
+    >>> from adjoint.serialization import default_restore_location
+    >>> storage = torch.zeros(1).untyped_storage()
+    >>> default_restore_location(storage, "cpu") is storage
+    True
+    """
+    return storage if _device_at(location) == "cpu" else UntypedStorage(None, storage.nbytes())
+
+
 class Placement:
     """What `map_location` asks for: None, a device or its name, a dict of names, or a function."""
 
@@ -189,14 +214,6 @@ class Placement:
             location = self._map
         elif self._map is not None:
             location = str(self._map.get(location, location))
-        kind = location.partition(":")[0]
-        if kind == "meta":
+        if _device_at(location) == "meta":
             return UntypedStorage(None, nbytes)
-        if kind == "cuda":
-            raise _no_cuda()
-        if kind != "cpu":
-            raise RuntimeError(
-                f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location}); "
-                "there are 'cpu' and 'meta': use map_location='cpu'"
-            )
         return storage or UntypedStorage(read(), nbytes)

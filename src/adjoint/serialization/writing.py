@@ -10,18 +10,22 @@ from .reading import LEGACY_MAGIC, LEGACY_PROTOCOL
 
 
 def take_apart(obj, pickle_module, protocol, legacy):
-    """The pickle and the storages of an object: safe if it can be, or a full pickle if a pickle module is given."""
+    """The pickle and the storages of an object, as a safe file if it can be; else why not, and a full pickle."""
     contents = Contents()
     try:
         WeightsPickler(contents, legacy).dump(obj)
-    except (pickle.PicklingError, RecursionError, ValueError, OverflowError):
-        if pickle_module is None:
-            raise
-        from . import full
+        return contents, None
+    except (pickle.PicklingError, RecursionError, ValueError, OverflowError) as error:
+        refusal = str(error)
+    from . import full
 
-        contents = Contents()
-        full.dump(obj, contents, pickle_module, protocol)
-    return contents
+    contents = Contents()
+    try:
+        full.dump(obj, contents, pickle_module or pickle, protocol)
+    except Exception as error:
+        error.add_note(refusal)
+        raise
+    return contents, refusal
 
 
 def write_zip(contents, write, byte_order_record=True):

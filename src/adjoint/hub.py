@@ -1,0 +1,121 @@
+"""Weights from an address: downloaded once, checked against the hash in their name, kept in a folder, loaded."""
+
+import hashlib
+import os
+import re
+import sys
+import urllib.parse
+import urllib.request
+import zipfile
+
+from . import serialization
+from .serialization.atomic import replacement
+
+__all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
+
+ENV_TORCH_HOME = "TORCH_HOME"
+ENV_XDG_CACHE_HOME = "XDG_CACHE_HOME"
+DEFAULT_CACHE_DIR = "~/.cache"
+READ_DATA_CHUNK = 128 * 1024
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the hash in a name such as resnet18-5c106cde.pth
+
+_folder = None
+
+
+def get_dir():
+    """The folder of what was downloaded, PyTorch's own: that of set_dir(), or `hub` in $TORCH_HOME.
+
+    >>> import adjoint as torch, os
+    >>> os.path.basename(torch.hub.get_dir())
+    'hub'
+    """
+    if _folder is not None:
+        return _folder
+    caches = os.getenv(ENV_XDG_CACHE_HOME, DEFAULT_CACHE_DIR)
+    return os.path.join(os.path.expanduser(os.getenv(ENV_TORCH_HOME, os.path.join(caches, "torch"))), "hub")
+
+
+def set_dir(d):
+    """Sets the folder of what is downloaded.
+
+    >>> import adjoint as torch
+    >>> before = torch.hub.get_dir()
+    >>> torch.hub.set_dir("/tmp/weights")
+    >>> torch.hub.get_dir()
+    '/tmp/weights'
+    >>> torch.hub.set_dir(before)
+    """
+    global _folder
+    _folder = os.path.expanduser(d)
+
+
+def download_url_to_file(url, dst, hash_prefix=None, progress=True):
+    """Writes what lies at an address to a file, whole or not at all; its SHA-256 must begin with `hash_prefix`.
+
+    `progress` shows on a terminal how far it is.
+
+    >>> import adjoint as torch, os, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.txt").write_text("text")
+    >>> torch.hub.download_url_to_file((folder / "a.txt").as_uri(), folder / "b.txt")
+    >>> (folder / "b.txt").read_text()
+    'text'
+    """
+    digest = hashlib.sha256()
+    request = urllib.request.Request(url, headers={"User-Agent": "torch.hub"})
+    with urllib.request.urlopen(request) as source, replacement(os.path.expanduser(dst)) as file:
+        total, done = int(source.headers.get("Content-Length") or 0), 0
+        shown = progress and sys.stderr.isatty()
+        while chunk := source.read(READ_DATA_CHUNK):
+            file.write(chunk)
+            digest.update(chunk)
+            done += len(chunk)
+            if shown:
+                of_all = f" of {total / 1e6:.1f} MB, {done / total:.0%}" if total else " MB"
+                print(f"\r{done / 1e6:.1f}{of_all}", end="", file=sys.stderr, flush=True)
+        if shown:
+            print(file=sys.stderr)
+        if hash_prefix is not None and not digest.hexdigest().startswith(hash_prefix):
+            raise RuntimeError(
+                f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()}"); '
+                "the file is not what its name says: try again, or pass check_hash=False"
+            )
+
+
+def load_state_dict_from_url(
+    url, model_dir=None, map_location=None, progress=True, check_hash=False, file_name=None, weights_only=True
+):
+    """What torch.save wrote to the file at an address; a file that was downloaded before is taken from the folder.
+
+    Unlike PyTorch's, it reads nothing that could run code unless `weights_only=False` asks for that.
+
+    >>> import adjoint as torch, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> torch.save(torch.nn.Linear(2, 1).state_dict(), folder / "linear.pth")
+    >>> address = (folder / "linear.pth").as_uri()
+    >>> state = torch.hub.load_state_dict_from_url(address, model_dir=folder / "here")  # doctest: +ELLIPSIS
+    Downloading: "file:///...linear.pth" to ...
+    >>> list(state)
+    ['weight', 'bias']
+    """
+    model_dir = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
+    os.makedirs(model_dir, exist_ok=True)
+    name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
+    path = os.path.join(model_dir, name)
+    if not os.path.exists(path):
+        print(f'Downloading: "{url}" to {path}')
+        found = HASH_REGEX.search(name) if check_hash else None
+        download_url_to_file(url, path, found and found.group(1), progress)
+    if _is_zip_of_a_file(path):
+        with zipfile.ZipFile(path) as archive:
+            path = archive.extract(archive.namelist()[0], model_dir)
+    return serialization.load(path, map_location=map_location, weights_only=weights_only)
+
+
+def _is_zip_of_a_file(path):
+    """Whether the file is an archive with one file in it; what save() writes is one with several, in a folder."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    return len(names) == 1
