@@ -111,3 +111,43 @@ def test_complex_quotients_at_zero_and_infinity():
     np.testing.assert_allclose(got[plain], expected[plain], rtol=1e-6, atol=1e-8)
     by_zero = (other_real == 0) & (other_imag == 0) & ((real != 0) | (imag != 0))
     assert not np.isfinite(got[by_zero]).all(axis=1).any()
+
+
+@pytest.mark.parametrize("accumulate", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "complex64"])
+def test_put_of_more_than_a_block(dtype, accumulate):
+    places = np.random.default_rng(0).permutation(1300) - 500
+    results = []
+    for library in BOTH:
+        x = library.arange(1300).to(getattr(library, dtype))
+        x = x.put(library.tensor(places), library.arange(1300, 0, -1).to(x.dtype), accumulate)
+        results.append(x.to(library.complex128).real)
+    same(results, rtol=0)
+
+
+@pytest.mark.parametrize("wrong", [600, -601])
+def test_put_finds_an_index_out_of_range_in_a_later_block(wrong):
+    places = np.arange(600)
+    places[555] = wrong
+    x = adjoint.zeros(600)
+    with pytest.raises(IndexError, match=f"out of range: tried to access index {wrong} on a tensor of 600 elements"):
+        x.put_(adjoint.tensor(places), adjoint.ones(600))
+    assert not x.any()
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 3, 4, 16, 17])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bool", "float16", "complex128"])
+def test_elements_repeated(dtype, times):
+    for dim in (None, 0, 1):
+        results = []
+        for library in BOTH:
+            x = library.tensor(numbers(5, 6)).to(getattr(library, dtype)).t()
+            results.append(library.repeat_interleave(x, times, dim).to(library.complex128).real)
+        same(results, rtol=0)
+
+
+def test_runs_keep_their_first_element():
+    data = np.array([0.0, -0.0, np.nan, np.nan, 1, 1, -0.0, 0.0, 0.0], dtype=np.float32)
+    for options in ({}, {"return_counts": True}):
+        expected, got = (library.unique_consecutive(library.tensor(data), **options) for library in BOTH)
+        assert str(got) == str(expected)

@@ -118,12 +118,22 @@ def test_randperm(dtype):
     torch.bernoulli(torch.linspace(0, 1, 20).reshape(4, 5).t())
     torch.bernoulli(torch.ones(20), 0.5)
     torch.bernoulli(torch.linspace(0, 1, 20, dtype=torch.float64))
+    torch.poisson(torch.linspace(0, 60, 40))
+    torch.poisson(torch.linspace(0, 60, 40, dtype=torch.float16))
+    torch.poisson(torch.linspace(0, 60, 40, dtype=torch.float64).reshape(5, 8).t())
     torch.ones(20).bernoulli_(torch.linspace(0, 1, 20))
     torch.ones(4, 5).bernoulli_(torch.linspace(0, 1, 5))
     torch.ones(4, 5, dtype=torch.int32).bernoulli_(torch.tensor(0.5))
     torch.ones(5, 4).t().bernoulli_(torch.linspace(0, 1, 20, dtype=torch.float64).reshape(4, 5))
     torch.ones(20).bernoulli(0.25)
     torch.bernoulli(torch.ones(4, 5).t(), 0.5)
+    torch.poisson(torch.linspace(0, 30, 60))
+    torch.poisson(torch.linspace(0, 1e4, 60, dtype=torch.float64).reshape(6, 10).t())
+    torch.poisson(torch.full((20,), 3.0, dtype=torch.bfloat16), generator=None)
+    torch.poisson(torch.ones(0))
+    torch.binomial(torch.arange(40.0), torch.linspace(0, 1, 40))
+    torch.binomial(torch.arange(400.0, dtype=torch.float64), torch.linspace(-0.1, 1.1, 400, dtype=torch.float64))
+    torch.binomial(count=torch.tensor([1.5, -2.0, 30.0]), prob=torch.tensor([0.5, 0.5, float("nan")]))
     torch.rand(20, out=torch.ones(20))
     torch.rand(2, 3)
     torch.rand((2, 3), dtype=torch.complex64)
@@ -243,6 +253,16 @@ def test_states_are_exchanged_with_torch():
     torch.bernoulli(torch.ones(3, dtype=torch.int64))
     torch.bernoulli(torch.ones(3), p=1.5)
     torch.bernoulli(0.5)
+    torch.poisson(torch.tensor([1.0, -1.0]))
+    torch.poisson(torch.tensor(float("nan")))
+    torch.poisson(torch.ones(3, dtype=torch.int64))
+    torch.poisson(2.0)
+    torch.poisson(torch.ones(3), out=torch.ones(3))
+    torch.binomial(torch.tensor([1, 2]), torch.tensor([0.5, 0.5]))
+    torch.binomial(torch.ones(2), torch.ones(2, dtype=torch.int64))
+    torch.binomial(torch.ones(2, dtype=torch.float64), torch.ones(2))
+    torch.binomial(torch.ones(2))
+    torch.binomial(torch.ones(3, requires_grad=True), torch.ones(3)).sum().backward()
     torch.rand_like(3)
     torch.rand_like(torch.ones(2, dtype=torch.int64))
     torch.randint_like(torch.ones(2), 5, 2)
@@ -323,6 +343,13 @@ def test_history(name, args):
         check(lambda t, view=view: run(t, view))
 
 
+def test_counts_without_an_end_are_answered():
+    counts = adjoint.binomial(adjoint.tensor([float("inf"), float("nan")]), adjoint.tensor([0.5, 0.5]))
+    assert counts[0] == float("inf")
+    assert counts[1].isnan()
+    assert adjoint.poisson(adjoint.tensor([float("inf")])).item() == float("inf")
+
+
 def test_history_of_functions():
     def run(t, function):
         x = t.full((4,), 0.5, requires_grad=True)
@@ -332,6 +359,7 @@ def test_history_of_functions():
 
     for function in (
         lambda t, x: t.bernoulli(x),
+        lambda t, x: t.poisson(x),
         lambda t, x: t.normal(x, 1.0),
         lambda t, x: t.normal(0.0, x),
         lambda t, x: t.normal(x, t.ones(4)),

@@ -23,8 +23,9 @@ namespace {
 constexpr int kMaxThreads = 1024;
 /// More chunks than threads even out threads that start late or are slowed by other processes.
 constexpr int kChunksPerThread = 4;
-/// About 20 microseconds, the usual gap between two large operations of a running program.
-constexpr int kSpins = 800;
+/// About 100 microseconds: longer than the gap between two large operations of a running program and than most chunks
+/// of work. A sleeper takes as long to wake, during which the others do its share.
+constexpr int kSpins = 4000;
 
 thread_local bool inside_parallel = false;
 

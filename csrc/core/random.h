@@ -43,4 +43,9 @@ void fill_geometric(Generator& generator, DType dtype, void* data, int64_t n, do
 void fill_log_normal(Generator& generator, DType dtype, void* data, int64_t n, double mean = 1, double std = 2);
 void fill_cauchy(Generator& generator, DType dtype, void* data, int64_t n, double median = 0, double sigma = 1);
 
+/// poisson: each rate becomes a count of events.
+void fill_poisson(Generator& generator, double* rates, int64_t n);
+/// binomial: each number of trials becomes a count of successes, which have these chances.
+void fill_binomial(Generator& generator, double* counts, const double* chances, int64_t n);
+
 }  // namespace adjoint

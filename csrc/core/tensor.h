@@ -40,7 +40,6 @@ struct TensorExtra {
 enum TensorFlags : uint8_t {
   kRequiresGrad = 1,  ///< set by the user on a leaf
   kRetainsGrad = 2,   ///< retain_grad() on a non-leaf
-  kSpecial = 4,       ///< ops go to a Python handler (transforms, recording)
   kInferenceTensor = 8,
 };
 

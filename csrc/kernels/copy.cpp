@@ -192,6 +192,7 @@ void reverse_row(const char* __restrict src, char* __restrict dst, int64_t n) {
     typedef T Lanes __attribute__((vector_size(16)));
     Lanes backwards = {};
     for (int64_t lane = 0; lane < lanes; ++lane) backwards[lane] = static_cast<T>(lanes - 1 - lane);
+#pragma GCC unroll 4
     for (; i + lanes <= n; i += lanes) {
       Lanes block;
       std::memcpy(&block, src - (i + lanes - 1) * item, 16);
@@ -224,6 +225,20 @@ void fill_row(const char* src, char* dst, int64_t n) {
     }
   }
   for (; done < n; ++done) std::memcpy(dst + done * item, src, item);
+}
+
+/// Elements repeated more often than this are filled in one by one.
+constexpr int64_t kFewRepeats = 16;
+
+/// dst[i][k] = src[i] for k < times. The number is known when this is compiled, or 0.
+template <class T, int64_t kTimes>
+void repeat_row(const char* __restrict src, int64_t from, char* __restrict dst, int64_t any_times, int64_t n) {
+  const int64_t times = kTimes ? kTimes : any_times;
+  for (int64_t i = 0; i < n; ++i, src += from) {
+    T value;
+    std::memcpy(&value, src, sizeof(T));
+    for (int64_t k = 0; k < times; ++k, dst += sizeof(T)) std::memcpy(dst, &value, sizeof(T));
+  }
 }
 
 template <class T>
@@ -349,6 +364,14 @@ void copy_walk_sized(const Walk& walk) {
     }
     return for_each_outer(outer, outer.ndim, [&](const char* src, char* dst) {
       transpose<T>(src, walk.from[inner], dst, to, walk.size[across], walk.size[inner]);
+    });
+  }
+  if (inner > 0 && walk.from[inner] == 0 && walk.to[inner] == item && walk.size[inner] <= kFewRepeats &&
+      walk.to[inner - 1] == walk.size[inner] * item) {
+    const int64_t times = walk.size[inner];
+    const auto repeat = times == 2 ? repeat_row<T, 2> : times == 4 ? repeat_row<T, 4> : repeat_row<T, 0>;
+    return for_each_outer(walk, inner - 1, [&](const char* src, char* dst) {
+      repeat(src, walk.from[inner - 1], dst, times, walk.size[inner - 1]);
     });
   }
   for_each_outer(walk, inner, [&](const char* src, char* dst) {

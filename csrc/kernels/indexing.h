@@ -1,7 +1,7 @@
 // Indexing kernels: gather, scatter, advanced indexing and masks over raw views.
 //
 // Index views are Int64. Every index is checked before anything is written, so a call that throws has changed nothing
-// (but for gather and take, which check as they go: their output is then of no use).
+// (but for gather, take and put, which check as they go: their output is then of no use).
 // Inputs may share memory with what is written: they are then read as they were before the call. The written view must
 // not overlap itself. 0-d views count as one element in one dimension; `dim` is not negative.
 #pragma once
@@ -46,6 +46,10 @@ void index_put(const View& dst, int count, const View* const* indices, const Vie
 
 /// out = in[index] with `in` 1-D and `out` of the sizes of `index`; negative indices count from the end.
 void take(const View& in, const View& index, const View& out);
+
+/// dst[index[i]] = src[i], or += where `accumulate`; all are 1-D and negative indices count from the end. Returns the
+/// first index that is out of range, or nullptr; `dst` is then of no use.
+const int64_t* put(const View& dst, const View& index, const View& src, bool accumulate);
 
 /// gweight[index[i]] += g[i] for rows i whose index is not `padding_idx` (negative: none); `gweight` is V x d.
 void embedding_backward(const View& g, const View& index, int64_t padding_idx, const View& gweight);

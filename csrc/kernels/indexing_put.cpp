@@ -393,8 +393,8 @@ void index_reduce(const View& dst_view, int dim, const View& index_view, const V
   check_dim(dim, dst.ndim);
   check_slices_fit("index_reduce", ErrorKind::Runtime, dst, dim, *index, *src);
   const JobRunner runner = reducing(reduction, dst.dtype);
-  if (src->numel() == 0) return;
   check_index(ErrorKind::Index, "index out of range in self; ", "index_reduce", *index, dst, dim);
+  if (src->numel() == 0) return;
   if (!include_self) {
     dispatch(dst.dtype, [&](auto tag) {
       const auto start = identity<decltype(tag)>(reduction);
@@ -425,7 +425,7 @@ void index_fill(const View& dst_view, int dim, const View& index_view, const voi
   const View dst = at_least_1d(dst_view);
   const Snapshot index(check_slices("index_fill", index_view), dst);
   check_dim(dim, dst.ndim);
-  if (dst.numel() == 0) return;
+  if (dst.numel() == 0 && dst.sizes[dim] > 0) return;
   check_index(ErrorKind::Index, "", "index_fill", *index, dst, dim, true);
   const int64_t n = index->sizes[0], packed[1] = {1};
   const auto places = std::make_unique_for_overwrite<int64_t[]>(n);
@@ -450,6 +450,30 @@ void index_put(const View& dst, int count, const View* const* indices, const Vie
                      indices[0]->ndim);
   spread_job(accumulate ? combining<Add>(dst.dtype) : assigning(dst.dtype), walk,
              {plan.offsets, dst.data, src->data, 1, plan.low, plan.high + 1}, itemsize(dst.dtype));
+}
+
+const int64_t* put(const View& dst, const View& index, const View& src, bool accumulate) {
+  check_same_dtype("put", dst, src);
+  check_same_sizes("put", index, src);
+  const JobRunner run = accumulate ? combining<Add>(dst.dtype) : assigning(dst.dtype);
+  const int64_t size = dst.sizes[0], count = index.sizes[0], packed = 1, still = 0;
+  // Blocks of indices, which are still in the cache when they are used.
+  constexpr int64_t kBlock = 512;
+  int64_t places[kBlock];
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t n = std::min(kBlock, count - begin);
+    const int64_t* x = index.as<const int64_t>() + begin * index.strides[0];
+    bool outside = false;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t place = x[i * index.strides[0]];
+      outside |= place < -size || place >= size;
+      places[i] = place < 0 ? place + size : place;
+    }
+    if (outside) return find_outside(index, -size, size);
+    run(Walk<3>(1, &n, {&packed, &still, src.strides}),
+        {places, dst.data, src.data + begin * src.strides[0] * itemsize(src.dtype), dst.strides[0], 0, size});
+  }
+  return nullptr;
 }
 
 void embedding_backward(const View& g, const View& index_view, int64_t padding_idx, const View& gweight) {

@@ -3,7 +3,8 @@
 
 #include <cmath>
 
-#include "kernels/reduce_monoid.h"
+#include "kernels/normalize_rows.h"
+#include "kernels/reduce_rows.h"
 
 namespace adjoint::kernels {
 namespace {
@@ -86,32 +87,18 @@ void forward(const View& in, const View* weight, const View* bias, double eps, c
     std::fill_n(means.get(), rows, A(0));
     std::fill_n(rstds.get(), rows, A(NAN));
   }
-  share_out_scratch(
-      cols == 0 ? 0 : rows, cols * 2, cols * static_cast<int64_t>(sizeof(A)), [&](int64_t r, char* scratch) {
-        A* buffer = reinterpret_cast<A*>(scratch);
-        const A* x = source.row(r, buffer);
-        A* y = target.row_to_write(r, buffer);
-        A center = 0;
-        if (centered) {
-          A first = fold_long(x, cols, kIdentityMap, kAdd) / static_cast<A>(cols);
-          // A second pass removes the rounding error of the mean, which rstd would magnify in rows of nearly equal
-          // values.
-          center =
-              first + fold_long(x, cols, [first](auto value) { return value - first; }, kAdd) / static_cast<A>(cols);
-        }
-        auto square = [center](auto value) {
-          auto distance = value - center;
-          return distance * distance;
-        };
-        A variance = fold_long(x, cols, square, kAdd) / static_cast<A>(cols);
-        A scale = 1 / std::sqrt(variance + static_cast<A>(eps));
-        const A* factor = w.get();
-        const A* term = b.get();
-        for (int64_t c = 0; c < cols; ++c) y[c] = (x[c] - center) * scale * factor[c] + term[c];
-        put_row(out, writer, y, r);
-        means[r] = center;
-        rstds[r] = scale;
-      });
+  share_out_scratch(cols == 0 ? 0 : rows, cols * 2, cols * static_cast<int64_t>(sizeof(A)),
+                    [&](int64_t r, char* scratch) {
+                      A* buffer = reinterpret_cast<A*>(scratch);
+                      const A* x = source.row(r, buffer);
+                      A* y = target.row_to_write(r, buffer);
+                      auto [center, variance] = moments_of_row(x, cols, centered);
+                      A scale = 1 / std::sqrt(variance + static_cast<A>(eps));
+                      normalize_row(x, cols, center, scale, w.get(), b.get(), y);
+                      put_row(out, writer, y, r);
+                      means[r] = center;
+                      rstds[r] = scale;
+                    });
   store_vector_view(mean, means.get());
   store_vector_view(rstd, rstds.get());
 }
@@ -131,13 +118,12 @@ void backward(const View& g, const View& in, const View& mean, const View& rstd,
   int64_t sums = (gweight != nullptr ? 1 : 0) + (gbias != nullptr ? 1 : 0);
   auto partials = std::make_unique<double[]>(static_cast<size_t>(std::max<int64_t>(1, bands) * sums * cols));
   constexpr int64_t kRowsAtOnce = 32;  // whose gradients of the parameters are summed in A
-  int64_t bytes = 5 * cols * static_cast<int64_t>(sizeof(A));
+  int64_t bytes = 4 * cols * static_cast<int64_t>(sizeof(A));
   share_out_scratch(bands, band * cols * 3, bytes, [&](int64_t unit, char* scratch) {
     A* g_buffer = reinterpret_cast<A*>(scratch);
     A* x_buffer = g_buffer + cols;
-    A* normal = x_buffer + cols;
-    A* __restrict weight_sum = normal + cols;
-    A* __restrict bias_sum = gweight != nullptr ? weight_sum + cols : weight_sum;
+    A* weight_sum = x_buffer + cols;
+    A* bias_sum = gweight != nullptr ? weight_sum + cols : weight_sum;
     double* total = partials.get() + unit * sums * cols;
     std::fill_n(weight_sum, sums * cols, A(0));
     auto flush = [&] {
@@ -148,24 +134,10 @@ void backward(const View& g, const View& in, const View& mean, const View& rstd,
       if (r % kRowsAtOnce == 0) flush();
       const A* gy = gradients.row(r, g_buffer);
       const A* x = source.row(r, x_buffer);
-      A center = means[r], scale = rstds[r];
-      for (int64_t c = 0; c < cols; ++c) normal[c] = (x[c] - center) * scale;
-      if (gweight != nullptr) {
-        for (int64_t c = 0; c < cols; ++c) weight_sum[c] += gy[c] * normal[c];
-      }
-      if (gbias != nullptr) {
-        for (int64_t c = 0; c < cols; ++c) bias_sum[c] += gy[c];
-      }
+      A* y = gin != nullptr ? target.row_to_write(r, x_buffer) : nullptr;
+      normalize_row_backward(gy, x, cols, means[r], rstds[r], w.get(), centered,
+                             {gweight != nullptr ? weight_sum : nullptr, gbias != nullptr ? bias_sum : nullptr, y});
       if (gin == nullptr) continue;
-      // gin = rstd * (gw - mean(gw) - normal * mean(gw * normal)), gw = g * weight.
-      const A* factor = w.get();
-      A* weighted = g_buffer;
-      for (int64_t c = 0; c < cols; ++c) weighted[c] = gy[c] * factor[c];
-      A average = centered ? fold_long(weighted, cols, kIdentityMap, kAdd) / static_cast<A>(cols) : A(0);
-      for (int64_t c = 0; c < cols; ++c) x_buffer[c] = weighted[c] * normal[c];
-      A slope = fold_long(x_buffer, cols, kIdentityMap, kAdd) / static_cast<A>(cols);
-      A* y = target.row_to_write(r, x_buffer);
-      for (int64_t c = 0; c < cols; ++c) y[c] = scale * (weighted[c] - average - normal[c] * slope);
       put_row(*gin, writer, y, r);
     }
     flush();

@@ -1,3 +1,4 @@
+// Pooling: greatest elements and their places, and what goes back to them.
 #include "kernels/pool.h"
 
 #include <algorithm>
@@ -6,44 +7,11 @@
 #include <type_traits>
 
 #include "core/error.h"
-#include "core/parallel.h"
+#include "kernels/pool_detail.h"
 #include "kernels/vector_math.h"
 
 namespace adjoint::kernels {
 namespace {
-
-/// Elements of work that are worth a thread's waking up.
-constexpr int64_t kWork = 32768;
-
-template <class Body>
-void each_plane(int64_t planes, int64_t work, const Body& body) {
-  parallel_for(planes, std::max<int64_t>(1, kWork / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
-    for (int64_t plane = begin; plane < end; ++plane) body(plane);
-  });
-}
-
-/// Elements that all windows of a plane read.
-int64_t plane_work(const PoolShape& shape) {
-  int64_t work = 1;
-  for (const PoolAxis& axis : shape.axes) {
-    int64_t elements = 0;
-    for (size_t i = 0; i < axis.begin.size(); ++i)
-      elements += (axis.end[i] - axis.begin[i] + axis.step - 1) / axis.step;
-    work *= elements;
-  }
-  return work;
-}
-
-/// f(output, z, y, x) for all outputs of a plane, in order; z, y, x number them along the axes.
-template <class F>
-inline void each_output(const PoolAxis (&axes)[3], F f) {
-  int64_t i = 0;
-  for (size_t z = 0; z < axes[0].begin.size(); ++z) {
-    for (size_t y = 0; y < axes[1].begin.size(); ++y) {
-      for (size_t x = 0; x < axes[2].begin.size(); ++x) f(i++, z, y, x);
-    }
-  }
-}
 
 /// condition ? a : b without a jump, which could not be foreseen.
 template <class T>
@@ -62,24 +30,6 @@ inline int64_t first_place(const PoolAxis& axis, size_t x, int64_t row) {
   return axis.begin[x] < axis.end[x] ? row + axis.begin[x] : 0;
 }
 
-/// One element of all windows of a row that are alike: outputs [begin, end) take element start + output * stride.
-struct RowTap {
-  int64_t start, begin, end;
-};
-
-/// Of windows that are not alike there are none.
-std::vector<RowTap> row_taps(const PoolAxis& axis) {
-  std::vector<RowTap> taps;
-  const int64_t stride = axis.stride;
-  for (int64_t k = 0; stride != 0 && k < axis.taps; ++k) {
-    const int64_t start = axis.first + k * axis.step;
-    const int64_t begin = start >= 0 ? 0 : (stride - 1 - start) / stride;
-    const int64_t end = start >= axis.in ? 0 : std::min(axis.out(), (axis.in - start + stride - 1) / stride);
-    taps.push_back({start, begin, end});
-  }
-  return taps;
-}
-
 /// Takes elements of a row as rivals of outputs [begin, end). The stride is known when this is compiled, or 0.
 template <bool kPlaces, int kStride, class T, class Place>
 [[gnu::always_inline]] inline void compete(const T* __restrict row, Place place, int64_t any_stride, int64_t begin,
@@ -93,37 +43,17 @@ template <bool kPlaces, int kStride, class T, class Place>
   }
 }
 
-/// Outputs whose places are kept while they compete, before they are written out.
-inline constexpr int64_t kBlock = 128;
-
-inline constexpr int64_t kFewInRow = 16;
+/// Elements of a wide window's row that compete at a time.
+inline constexpr int64_t kLanes = 8;
 
 /// Outputs [from, to) of a row, and one row of the input.
 template <bool kPlaces, int kStride, class T, class Place>
 [[gnu::always_inline]] inline void compete_in_row(const PoolAxis& axis, const std::vector<RowTap>& taps, const T* in,
                                                   int64_t row, int64_t from, int64_t to, T* best, Place* places) {
-  if (axis.stride == 0) {
-    // Windows of adaptive pooling are mostly wide, where a new greatest is rare and a jump cheaper than a choice.
-    for (int64_t x = from; x < to; ++x) {
-      const size_t i = static_cast<size_t>(x);
-      T most = best[x - from];
-      int64_t place = -1;
-      for (int64_t c = axis.begin[i]; c < axis.end[i]; c += axis.step) {
-        const T value = in[row + c];
-        if ((value > most) | (value != value)) {
-          most = value;
-          place = row + c;
-        }
-      }
-      best[x - from] = most;
-      if constexpr (kPlaces) places[x - from] = place < 0 ? places[x - from] : static_cast<Place>(place);
-    }
-    return;
-  }
-  for (const RowTap& tap : taps) {
-    const int64_t start = row + tap.start + from * axis.stride;
-    const int64_t begin = std::max<int64_t>(tap.begin - from, 0), end = std::min(tap.end, to) - from;
-    compete<kPlaces, kStride>(in + start, static_cast<Place>(start), axis.stride, begin, end, best, places);
+  for (const RowTap& any : taps) {
+    const RowTap tap = any.within(from, to, axis.stride);
+    const int64_t start = row + tap.start;
+    compete<kPlaces, kStride>(in + start, static_cast<Place>(start), axis.stride, tap.begin, tap.end, best, places);
   }
 }
 
@@ -173,82 +103,151 @@ bool side_by_side(const PoolAxis& axis) {
          axis.out() * axis.stride <= axis.in;
 }
 
-/// Elements of a plane that is pooled by its rows as one.
+/// Greatest elements of rows of windows that are kept while they compete.
 inline constexpr int64_t kTiles = 1024;
 
-/// Short rows of windows side by side, without a rest: all rows of the plane are one for the greatest of each window's
-/// rows, which then compete.
+/// Windows side by side, which cover planes and rows: the layers of windows of all planes follow each other, and their
+/// rows are one for the greatest of each window's rows, which then compete.
+struct Tiling {
+  int64_t in = 0, rows = 0, out = 0;  ///< of a layer: elements, greatest elements of rows of windows, outputs
+  int64_t together = 0;               ///< layers that are pooled at a time; 0 where windows are not so
+
+  explicit Tiling(const PoolAxis (&axes)[3]) {
+    const PoolAxis &za = axes[0], &ya = axes[1], &xa = axes[2];
+    const bool whole = side_by_side(za) && side_by_side(ya) && side_by_side(xa) && za.out() * za.stride == za.in &&
+                       xa.out() * xa.stride == xa.in;
+    if (!whole || xa.stride >= kLanes) return;
+    in = za.stride * ya.in * xa.in;
+    rows = za.stride * ya.in * xa.out();
+    out = ya.out() * xa.out();
+    together = kTiles / rows;
+  }
+};
+
+/// Layers [begin, end) of all planes, at most as many as fit together.
 template <bool kPlaces, int kStride, class Place, class T>
-[[gnu::always_inline]] inline void greatest_of_tiles(const PoolAxis (&axes)[3], const T* in, T* out, int64_t* indices) {
-  const PoolAxis &ya = axes[1], &xa = axes[2];
-  const int64_t stride = kStride ? kStride : xa.stride;
-  const int64_t width = xa.out(), count = ya.out() * ya.stride * width;
+[[gnu::always_inline]] inline void greatest_of_tiles(const PoolAxis (&axes)[3], const Tiling& tiling, int64_t begin,
+                                                     int64_t end, const T* in, T* out, int64_t* indices) {
+  const PoolAxis &za = axes[0], &ya = axes[1], &xa = axes[2];
+  const int64_t stride = kStride ? kStride : xa.stride, width = xa.out(), count = (end - begin) * tiling.rows;
   T best[kTiles];
   Place places[kPlaces ? kTiles : 1];
+  in += begin * tiling.in;
   for (int64_t i = 0; i < count; ++i) {
     best[i] = in[i * stride];
     if constexpr (kPlaces) places[i] = static_cast<Place>(i * stride);
   }
   for (int64_t k = 1; k < stride; ++k)
     compete<kPlaces, kStride>(in + k, static_cast<Place>(k), stride, 0, count, best, places);
-  for (int64_t y = 0; y < ya.out(); ++y) {
-    T* mine = best + y * ya.stride * width;
-    Place* at = kPlaces ? places + y * ya.stride * width : places;
-    for (int64_t b = 1; b < ya.stride; ++b) {
-      for (int64_t x = 0; x < width; ++x) {
-        const T rival = mine[b * width + x];
-        const bool better = (rival > mine[x]) | (rival != rival);
-        mine[x] = chosen(better, rival, mine[x]);
-        if constexpr (kPlaces) at[x] = chosen(better, at[b * width + x], at[x]);
+  for (int64_t layer = begin; layer < end; ++layer) {
+    // Places count from the first layer here; in the result, from the first of the plane.
+    [[maybe_unused]] const int64_t shift = (layer % za.out() - (layer - begin)) * tiling.in;
+    for (int64_t y = 0; y < ya.out(); ++y) {
+      const int64_t first = (layer - begin) * tiling.rows + y * ya.stride * width, to = layer * tiling.out + y * width;
+      for (int64_t z = 0; z < za.stride; ++z) {
+        for (int64_t b = z == 0; b < ya.stride; ++b) {
+          const int64_t row = first + (z * ya.in + b) * width;
+          for (int64_t x = 0; x < width; ++x) {
+            const T rival = best[row + x];
+            const bool better = (rival > best[first + x]) | (rival != rival);
+            best[first + x] = chosen(better, rival, best[first + x]);
+            if constexpr (kPlaces) places[first + x] = chosen(better, places[row + x], places[first + x]);
+          }
+        }
       }
-    }
-    for (int64_t x = 0; x < width; ++x) out[x] = mine[x];
-    out += width;
-    if constexpr (kPlaces) {
-      for (int64_t x = 0; x < width; ++x) indices[x] = at[x];
-      indices += width;
+      for (int64_t x = 0; x < width; ++x) out[to + x] = best[first + x];
+      if constexpr (kPlaces) {
+        for (int64_t x = 0; x < width; ++x) indices[to + x] = places[first + x] + shift;
+      }
     }
   }
 }
 
-/// Rows that are too short for vectors to pay: window by window.
+/// Windows along one axis, wherever they are kept.
+struct WindowsOfAxis {
+  int64_t in, step, count;
+  const int64_t *begin, *end;
+};
+
+/// Elements [begin, end) along one axis, every so many.
+struct Span {
+  int64_t begin, end, step;
+};
+
 template <class T>
-[[gnu::noinline]] void greatest_of_few(const PoolAxis (&axes)[3], const T* in, T* out, int64_t* indices) {
-  const PoolAxis &za = axes[0], &ya = axes[1], &xa = axes[2];
-  each_output(axes, [&](int64_t i, size_t z, size_t y, size_t x) {
-    const int64_t x_begin = xa.begin[x], x_end = xa.end[x];
-    const bool none = za.begin[z] >= za.end[z] || ya.begin[y] >= ya.end[y] || x_begin >= x_end;
-    T best = kLeast<T>;
-    int64_t place = none ? 0 : (za.begin[z] * ya.in + ya.begin[y]) * xa.in + x_begin;
-    for (int64_t a = za.begin[z]; a < za.end[z]; a += za.step) {
-      for (int64_t b = ya.begin[y]; b < ya.end[y]; b += ya.step) {
-        const int64_t row = (a * ya.in + b) * xa.in;
-        for (int64_t c = row + x_begin; c < row + x_end; c += xa.step) {
-          const bool better = (in[c] > best) | (in[c] != in[c]);
-          best = chosen(better, in[c], best);
-          place = chosen(better, c, place);
-        }
+struct Winner {
+  T value;
+  int64_t place;
+};
+
+/// Rows of at least kLanes elements that are not apart: as many candidates, which are compared in the end. The last
+/// elements of a row may be seen twice.
+template <class Place, class T>
+[[gnu::always_inline]] inline Winner<T> greatest_of_wide(Span z, Span y, Span x, int64_t height, int64_t width,
+                                                         Winner<T> winner, const T* in) {
+  T best[kLanes];
+  Place places[kLanes];
+  std::fill_n(best, kLanes, winner.value);
+  std::fill_n(places, kLanes, static_cast<Place>(winner.place));
+  for (int64_t a = z.begin; a < z.end; a += z.step) {
+    for (int64_t b = y.begin; b < y.end; b += y.step) {
+      const int64_t row = (a * height + b) * width;
+      for (int64_t c = x.begin; c < x.end; c += kLanes) {
+        const int64_t at = row + std::min(c, x.end - kLanes);
+        compete<true, 1>(in + at, static_cast<Place>(at), 1, 0, kLanes, best, places);
       }
     }
-    out[i] = best;
-    if (indices) indices[i] = place;
-  });
+  }
+  for (int64_t i = 0; i < kLanes; ++i) {
+    const bool nan = best[i] != best[i], before = places[i] < winner.place;
+    const bool better =
+        nan ? (winner.value == winner.value || !before) : best[i] > winner.value || (best[i] == winner.value && before);
+    if (better) winner = {best[i], places[i]};
+  }
+  return winner;
+}
+
+template <class T>
+[[gnu::always_inline]] inline Winner<T> greatest_of_narrow(Span z, Span y, Span x, int64_t height, int64_t width,
+                                                           Winner<T> winner, const T* in) {
+  for (int64_t a = z.begin; a < z.end; a += z.step) {
+    for (int64_t b = y.begin; b < y.end; b += y.step) {
+      const int64_t row = (a * height + b) * width;
+      for (int64_t c = row + x.begin; c < row + x.end; c += x.step) {
+        const bool better = (in[c] > winner.value) | (in[c] != in[c]);
+        winner.value = chosen(better, in[c], winner.value);
+        winner.place = chosen(better, c, winner.place);
+      }
+    }
+  }
+  return winner;
+}
+
+/// One window after the other.
+template <class Place, class T>
+[[gnu::always_inline]] inline void greatest_of_each(const WindowsOfAxis (&axes)[3], const T* in, T* out,
+                                                    int64_t* indices) {
+  const auto& [za, ya, xa] = axes;
+  for (int64_t k = 0; k < za.count; ++k) {
+    const Span z{za.begin[k], za.end[k], za.step};
+    for (int64_t j = 0; j < ya.count; ++j) {
+      const Span y{ya.begin[j], ya.end[j], ya.step};
+      for (int64_t i = 0; i < xa.count; ++i) {
+        const Span x{xa.begin[i], xa.end[i], xa.step};
+        const bool none = z.begin >= z.end || y.begin >= y.end || x.begin >= x.end;
+        Winner<T> winner{kLeast<T>, none ? 0 : (z.begin * ya.in + y.begin) * xa.in + x.begin};
+        winner = x.step == 1 && x.end - x.begin >= kLanes ? greatest_of_wide<Place>(z, y, x, ya.in, xa.in, winner, in)
+                                                          : greatest_of_narrow(z, y, x, ya.in, xa.in, winner, in);
+        *out++ = winner.value;
+        if (indices) *indices++ = winner.place;
+      }
+    }
+  }
 }
 
 template <class Place, class T>
 [[gnu::always_inline]] inline void greatest_by_stride(const PoolAxis (&axes)[3], const std::vector<RowTap>& taps,
                                                       const T* in, T* out, int64_t* indices) {
-  if (axes[2].out() < kFewInRow) {
-    const bool tiles = axes[0].in == 1 && axes[0].out() == 1 && side_by_side(axes[1]) && side_by_side(axes[2]) &&
-                       axes[2].out() * axes[2].stride == axes[2].in && axes[1].in * axes[2].out() <= kTiles;
-    if (!tiles) return greatest_of_few<T>(axes, in, out, indices);
-    if (axes[2].stride == 2) {
-      return indices ? greatest_of_tiles<true, 2, Place>(axes, in, out, indices)
-                     : greatest_of_tiles<false, 2, Place>(axes, in, out, indices);
-    }
-    return indices ? greatest_of_tiles<true, 0, Place>(axes, in, out, indices)
-                   : greatest_of_tiles<false, 0, Place>(axes, in, out, indices);
-  }
   switch (axes[2].stride) {
     case 1: return greatest_of<1, Place>(axes, taps, in, out, indices);
     case 2: return greatest_of<2, Place>(axes, taps, in, out, indices);
@@ -256,104 +255,93 @@ template <class Place, class T>
   }
 }
 
-// One plane. Not templates: those cannot be compiled for several instruction sets. Places that are as wide as the
-// elements are chosen among together with them.
-ADJOINT_CLONES void greatest_of_plane(const PoolAxis (&axes)[3], const std::vector<RowTap>& taps, const float* in,
-                                      float* out, int64_t* indices) {
-  if (axes[0].in * axes[1].in * axes[2].in <= std::numeric_limits<int32_t>::max()) {
-    greatest_by_stride<int32_t>(axes, taps, in, out, indices);
-  } else {
-    greatest_by_stride<int64_t>(axes, taps, in, out, indices);
-  }
-}
-ADJOINT_CLONES void greatest_of_plane(const PoolAxis (&axes)[3], const std::vector<RowTap>& taps, const double* in,
-                                      double* out, int64_t* indices) {
-  greatest_by_stride<int64_t>(axes, taps, in, out, indices);
-}
-ADJOINT_CLONES void greatest_of_plane(const PoolAxis (&axes)[3], const std::vector<RowTap>& taps, const int64_t* in,
-                                      int64_t* out, int64_t* indices) {
-  greatest_by_stride<int64_t>(axes, taps, in, out, indices);
+template <int kStride, class Place, class T>
+[[gnu::always_inline]] inline void greatest_of_layers(const PoolAxis (&axes)[3], const Tiling& tiling, int64_t begin,
+                                                      int64_t end, const T* in, T* out, int64_t* indices) {
+  indices ? greatest_of_tiles<true, kStride, Place>(axes, tiling, begin, end, in, out, indices)
+          : greatest_of_tiles<false, kStride, Place>(axes, tiling, begin, end, in, out, indices);
 }
 
-int64_t divisor_of(const PoolShape& shape, int64_t divisor, size_t z, size_t y, size_t x) {
-  return divisor != 0 ? divisor : shape.axes[0].weight[z] * shape.axes[1].weight[y] * shape.axes[2].weight[x];
-}
+// Not templates: those cannot be compiled for several instruction sets. Places that are as wide as the elements are
+// chosen among together with them; those of a plane too large for that are wider.
+#define ADJOINT_GREATEST(T, Place)                                                                                     \
+  ADJOINT_CLONES void greatest_of_rows(const PoolAxis(&axes)[3], const std::vector<RowTap>& taps, const T* in, T* out, \
+                                       int64_t* indices) {                                                             \
+    axes[0].in* axes[1].in* axes[2].in <= std::numeric_limits<Place>::max()                                            \
+        ? greatest_by_stride<Place>(axes, taps, in, out, indices)                                                      \
+        : greatest_by_stride<int64_t>(axes, taps, in, out, indices);                                                   \
+  }                                                                                                                    \
+  ADJOINT_CLONES void greatest_of_windows(const WindowsOfAxis(&axes)[3], const T* in, T* out, int64_t* indices) {      \
+    axes[0].in* axes[1].in* axes[2].in <= std::numeric_limits<Place>::max()                                            \
+        ? greatest_of_each<Place>(axes, in, out, indices)                                                              \
+        : greatest_of_each<int64_t>(axes, in, out, indices);                                                           \
+  }                                                                                                                    \
+  ADJOINT_CLONES void greatest_of_layers(const PoolAxis(&axes)[3], const Tiling& tiling, int64_t begin, int64_t end,   \
+                                         const T* in, T* out, int64_t* indices) {                                      \
+    axes[2].stride == 2 ? greatest_of_layers<2, Place>(axes, tiling, begin, end, in, out, indices)                     \
+                        : greatest_of_layers<0, Place>(axes, tiling, begin, end, in, out, indices);                    \
+  }
+ADJOINT_GREATEST(float, int32_t)
+ADJOINT_GREATEST(double, int64_t)
+ADJOINT_GREATEST(int64_t, int64_t)
+#undef ADJOINT_GREATEST
 
 }  // namespace
 
 template <class T>
 void max_pool(const PoolShape& shape, const T* in, T* out, int64_t* indices) {
-  const std::vector<RowTap> taps = row_taps(shape.axes[2]);
-  each_plane(shape.planes, plane_work(shape), [&](int64_t plane) {
-    greatest_of_plane(shape.axes, taps, in + plane * shape.in(), out + plane * shape.out(),
-                      indices ? indices + plane * shape.out() : nullptr);
-  });
-}
-
-template <class T>
-void mean_pool(const PoolShape& shape, int64_t divisor, const T* in_data, T* out_data) {
-  const PoolAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
-  each_plane(shape.planes, plane_work(shape), [&](int64_t plane) {
-    const T* in = in_data + plane * shape.in();
-    T* out = out_data + plane * shape.out();
-    each_output(shape.axes, [&](int64_t i, size_t z, size_t y, size_t x) {
-      T sum = 0;
-      const int64_t x_begin = xa.begin[x], x_end = xa.end[x];
-      for (int64_t a = za.begin[z]; a < za.end[z]; ++a) {
-        for (int64_t b = ya.begin[y]; b < ya.end[y]; ++b) {
-          const T* row = in + (a * ya.in + b) * xa.in;
-          for (int64_t c = x_begin; c < x_end; ++c) sum += row[c];
-        }
-      }
-      out[i] = sum / static_cast<T>(divisor_of(shape, divisor, z, y, x));
+  const Tiling tiling(shape.axes);
+  if (tiling.together > 0) {
+    const int64_t layers = shape.planes * shape.axes[0].out();
+    return parallel_for(layers, std::max<int64_t>(1, kWork / tiling.in), [&](int64_t begin, int64_t end) {
+      for (int64_t layer = begin; layer < end; layer += tiling.together)
+        greatest_of_layers(shape.axes, tiling, layer, std::min(layer + tiling.together, end), in, out, indices);
     });
-  });
-}
-
-template <class T>
-void mean_pool_backward(const PoolShape& shape, int64_t divisor, const T* grad, T* out_data) {
-  const PoolAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
-  each_plane(shape.planes, plane_work(shape), [&](int64_t plane) {
-    const T* g = grad + plane * shape.out();
-    T* out = out_data + plane * shape.in();
-    std::fill_n(out, shape.in(), T(0));
-    each_output(shape.axes, [&](int64_t i, size_t z, size_t y, size_t x) {
-      const T part = g[i] / static_cast<T>(divisor_of(shape, divisor, z, y, x));
-      const int64_t x_begin = xa.begin[x], x_end = xa.end[x];
-      for (int64_t a = za.begin[z]; a < za.end[z]; ++a) {
-        for (int64_t b = ya.begin[y]; b < ya.end[y]; ++b) {
-          T* row = out + (a * ya.in + b) * xa.in;
-          for (int64_t c = x_begin; c < x_end; ++c) row[c] += part;
-        }
-      }
-    });
-  });
-}
-
-template <class T>
-void fractional_max_pool(int64_t planes, const int64_t (&in)[3], const int64_t (&kernel)[3],
-                         const int64_t (&out_sizes)[3], const T* samples, const T* in_data, T* out, int64_t* indices) {
-  const int64_t in_size = in[0] * in[1] * in[2], out_size = out_sizes[0] * out_sizes[1] * out_sizes[2];
-  // The windows are worked out beforehand: threads must not run out of memory.
-  std::vector<PoolAxis> axes(static_cast<size_t>(planes) * 3);
-  for (int64_t plane = 0; plane < planes; ++plane) {
-    for (int d = 0; d < 3; ++d) {
-      PoolAxis& axis = axes[static_cast<size_t>(plane * 3 + d)];
-      axis.in = in[d];
-      const T sample = samples[plane * 3 + d];
-      const T alpha = out_sizes[d] > 1 ? static_cast<T>(in[d] - kernel[d]) / static_cast<T>(out_sizes[d] - 1) : T(0);
-      for (int64_t i = 0; i < out_sizes[d]; ++i) {
-        int64_t start =
-            static_cast<int64_t>((static_cast<T>(i) + sample) * alpha) - static_cast<int64_t>(sample * alpha);
-        if (i == out_sizes[d] - 1) start = in[d] - kernel[d];
-        start = std::clamp<int64_t>(start, 0, in[d] - kernel[d]);
-        axis.add(start, start + kernel[d], 1);
-      }
-    }
   }
-  each_plane(planes, out_size * kernel[0] * kernel[1] * kernel[2], [&](int64_t plane) {
-    const auto& mine = *reinterpret_cast<const PoolAxis(*)[3]>(&axes[static_cast<size_t>(plane * 3)]);
-    greatest_of_plane(mine, {}, in_data + plane * in_size, out + plane * out_size, indices + plane * out_size);
+  const PoolAxis& row = shape.axes[2];
+  const bool by_window = row.stride == 0 || row.out() < kFewInRow || (row.stride >= kLanes && row.step == 1);
+  const std::vector<RowTap> taps = row_taps(row);
+  WindowsOfAxis windows[3];
+  for (int d = 0; d < 3; ++d) {
+    const PoolAxis& axis = shape.axes[d];
+    windows[d] = {axis.in, axis.step, axis.out(), axis.begin.data(), axis.end.data()};
+  }
+  each_plane(shape.planes, plane_work(shape), [&](int64_t plane) {
+    const T* from = in + plane * shape.in();
+    T* to = out + plane * shape.out();
+    int64_t* places = indices ? indices + plane * shape.out() : nullptr;
+    by_window ? greatest_of_windows(windows, from, to, places) : greatest_of_rows(shape.axes, taps, from, to, places);
+  });
+}
+
+/// Elements that take as long as a small window.
+constexpr int64_t kApart = 16;
+
+template <class T>
+void fractional_max_pool(int64_t planes, int64_t dims, const int64_t (&in)[3], const int64_t (&kernel)[3],
+                         const int64_t (&out_sizes)[3], const T* samples, const T* in_data, T* out, int64_t* indices,
+                         int64_t* room) {
+  const int64_t in_size = in[0] * in[1] * in[2], out_size = out_sizes[0] * out_sizes[1] * out_sizes[2];
+  const int64_t count = out_sizes[0] + out_sizes[1] + out_sizes[2];
+  // Windows lie apart, and each has to come from memory.
+  const int64_t window = std::max<int64_t>(kApart, kernel[0] * kernel[1] * kernel[2]);
+  each_plane(planes, out_size * window, [&](int64_t plane) {
+    WindowsOfAxis windows[3];
+    int64_t* begin = room + plane * count * 2;
+    for (int64_t d = 0; d < 3; ++d) {
+      const int64_t outputs = out_sizes[d], last = in[d] - kernel[d];
+      const T sample = d < 3 - dims ? T(0) : samples[plane * dims + (dims == 3 ? d : 2 - d)];
+      const T alpha = outputs > 1 ? static_cast<T>(last) / static_cast<T>(outputs - 1) : T(0);
+      const int64_t first = static_cast<int64_t>(sample * alpha);
+      for (int64_t i = 0; i < outputs; ++i) {
+        const int64_t start = static_cast<int64_t>((static_cast<T>(i) + sample) * alpha) - first;
+        begin[i] = i == outputs - 1 ? last : std::clamp<int64_t>(start, 0, last);
+        begin[outputs + i] = begin[i] + kernel[d];
+      }
+      windows[d] = {in[d], 1, outputs, begin, begin + outputs};
+      begin += 2 * outputs;
+    }
+    greatest_of_windows(windows, in_data + plane * in_size, out + plane * out_size, indices + plane * out_size);
   });
 }
 
@@ -380,16 +368,14 @@ void scatter_planes(int64_t planes, int64_t count, int64_t size, const T* in, co
 
 #define ADJOINT_INSTANCES(T)                                           \
   template void max_pool<T>(const PoolShape&, const T*, T*, int64_t*); \
-  template void mean_pool<T>(const PoolShape&, int64_t, const T*, T*); \
   template void scatter_planes<T>(int64_t, int64_t, int64_t, const T*, const int64_t*, bool, const char*, T*);
 ADJOINT_INSTANCES(float)
 ADJOINT_INSTANCES(double)
 ADJOINT_INSTANCES(int64_t)
 #undef ADJOINT_INSTANCES
-#define ADJOINT_INSTANCES(T)                                                                                      \
-  template void mean_pool_backward<T>(const PoolShape&, int64_t, const T*, T*);                                   \
-  template void fractional_max_pool<T>(int64_t, const int64_t (&)[3], const int64_t (&)[3], const int64_t (&)[3], \
-                                       const T*, const T*, T*, int64_t*);
+#define ADJOINT_INSTANCES(T)                                                                         \
+  template void fractional_max_pool<T>(int64_t, int64_t, const int64_t (&)[3], const int64_t (&)[3], \
+                                       const int64_t (&)[3], const T*, const T*, T*, int64_t*, int64_t*);
 ADJOINT_INSTANCES(float)
 ADJOINT_INSTANCES(double)
 #undef ADJOINT_INSTANCES

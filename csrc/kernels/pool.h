@@ -46,10 +46,13 @@ void mean_pool(const PoolShape& shape, int64_t divisor, const T* in, T* out);
 template <class T>
 void mean_pool_backward(const PoolShape& shape, int64_t divisor, const T* grad, T* out);
 
-/// Windows that differ from plane to plane: `samples` are three numbers in [0, 1) for each, by which their steps begin.
+/// Windows that differ from plane to plane: `samples` are numbers in [0, 1), by which their steps begin, one for each
+/// of the last `dims` axes and each plane; in two dimensions that of the width comes first. `room` is for the borders
+/// of the windows, two for each plane and output along an axis.
 template <class T>
-void fractional_max_pool(int64_t planes, const int64_t (&in)[3], const int64_t (&kernel)[3],
-                         const int64_t (&out_sizes)[3], const T* samples, const T* in_data, T* out, int64_t* indices);
+void fractional_max_pool(int64_t planes, int64_t dims, const int64_t (&in)[3], const int64_t (&kernel)[3],
+                         const int64_t (&out_sizes)[3], const T* samples, const T* in_data, T* out, int64_t* indices,
+                         int64_t* room);
 
 /// out[plane][indices[plane][i]] = in[plane][i], or a sum of those with the same index where `add`; the rest is zero.
 /// Fails, before anything is written, when an index is none of `size`; `text` says of what, for the message.

@@ -8,6 +8,7 @@ namespace {
 
 /// Elements of one unit of work: part of the definition of the tree, so results change with it.
 constexpr int64_t kChunk = 65536;
+constexpr int64_t kShortRun = 256;
 
 class Walk {
  public:
@@ -37,9 +38,11 @@ class Walk {
     if (kept_.total * inner_ == 1 && reduced_.count <= 1 && n_ <= kRun) return run_small();
     by_columns_ = choose_columns();
     int64_t widest = std::min<int64_t>(inner_, kMaxLanes);
-    int64_t chunk = by_columns_ ? std::clamp<int64_t>(kChunk / widest, 512, kChunk) : kChunk;
+    // Runs that are too short to be worth a call each are taken from many lanes at once.
+    bool side_by_side = by_columns_ || segment_ < kShortRun;
+    int64_t chunk = side_by_side ? std::clamp<int64_t>(kChunk / widest, 512, kChunk) : kChunk;
     chunks_ = n_ <= chunk ? 1 : (n_ + chunk - 1) / chunk;
-    width_ = by_columns_   ? widest
+    width_ = side_by_side  ? widest
              : chunks_ > 1 ? 1
                            : std::min<int64_t>(widest, std::max<int64_t>(1, kChunk / (n_ + 1)));
     groups_in_row_ = (inner_ + width_ - 1) / width_;

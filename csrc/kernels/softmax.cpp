@@ -60,6 +60,23 @@ ADJOINT_CLONES void exp_steps(const double* x, const double* shift, double* y, i
   exp_steps_of(x, shift, y, n);
 }
 
+template <class A>
+[[gnu::always_inline]] inline void subtract_exps_of(const A* x, const A* exponent, A factor, A* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += kStep) {
+    A power[kStep];
+    exp_steps_of(exponent + i, A(0), power, kStep);
+    for (int k = 0; k < kStep; ++k) y[i + k] = x[i + k] - power[k] * factor;
+  }
+}
+
+// y[i] = x[i] - exp(exponent[i]) * factor for n a multiple of kStep; y may be x.
+ADJOINT_CLONES void subtract_exps(const float* x, const float* exponent, float factor, float* y, int64_t n) {
+  subtract_exps_of(x, exponent, factor, y, n);
+}
+ADJOINT_CLONES void subtract_exps(const double* x, const double* exponent, double factor, double* y, int64_t n) {
+  subtract_exps_of(x, exponent, factor, y, n);
+}
+
 template <class A, class Shift>
 inline void subtract_of(const A* x, Shift first, Shift second, A* y, int64_t n) {
   ADJOINT_INDEPENDENT
@@ -241,7 +258,7 @@ bool in_short_rows(std::initializer_list<const View*> views, int dim, Run run) {
 }
 
 /// Slices taken side by side when they lie next to each other.
-constexpr int64_t kTileLanes = 64;
+constexpr int64_t kTileLanes = 128;
 
 /// Some slices in type A: element k of lane w is data[k * step + w].
 template <class A>
@@ -378,13 +395,12 @@ void backward(const View& g, const View& out, const View& gin, int dim, bool log
     const A* from = x[0].data;
     const A* result = x[1].data;
     if (log) {
-      A total = fold_long(from, n, kIdentityMap, kAdd);
-      A powers[256];
-      for (int64_t i = 0; i < n; i += 256) {
-        int64_t m = std::min<int64_t>(256, n - i);
-        exp_shifted(result + i, A(0), powers, m);
-        for (int64_t j = 0; j < m; ++j) y[i + j] = from[i + j] - powers[j] * total;
-      }
+      const A total = fold_long(from, n, kIdentityMap, kAdd);
+      const int64_t whole = n / kStep * kStep;
+      subtract_exps(from, result, total, y, whole);
+      A powers[kStep];
+      exp_shifted(result + whole, A(0), powers, n - whole);
+      for (int64_t i = whole; i < n; ++i) y[i] = from[i] - powers[i - whole] * total;
       return;
     }
     A products[kRun];

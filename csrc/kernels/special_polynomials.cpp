@@ -13,15 +13,18 @@ namespace {
 constexpr int64_t kLongRecurrence = 6;
 
 /// What no integer of 64 bits can hold counts as negative.
-int64_t degree(double n) { return n > -1 && n < 9.2e18 ? static_cast<int64_t>(n) : -1; }
+template <class T>
+int64_t degree(T n) {
+  return n > -1 && n < T(9.2e18) ? static_cast<int64_t>(n) : -1;
+}
 
 /// p(n) from p(0) = 1 and p(1) = `first`, where p(k + 1) = step(k, p(k), p(k - 1)). An overflow ends it.
 template <class T, class Step>
 T recur(int64_t n, T first, Step step) {
   if (n <= 0) return n < 0 ? T(0) : T(1);
-  T before = 1, value = first;
-  for (int64_t k = 1; k < n && !std::isnan(value); ++k) {
-    const T next = step(static_cast<T>(k), value, before);
+  T before = 1, value = first, k = 1;
+  for (int64_t left = n - 1; left > 0 && value == value; --left, k += 1) {
+    const T next = step(k, value, before);
     before = value;
     value = next;
   }

@@ -147,7 +147,10 @@ struct Plan {
 
   Plan(const Tensor* like, size_t n) : dims(n) {
     shape.planes = planes_of(like, n);
-    for (size_t d = 0; d < 3 - n; ++d) shape.axes[d].add(0, 1, 1);
+    for (size_t d = 0; d < 3 - n; ++d) {
+      shape.axes[d].add(0, 1, 1);
+      shape.axes[d].stride = shape.axes[d].taps = 1;
+    }
   }
   void set(size_t d, PoolAxis axis) {
     sizes[d] = axis.out();
@@ -319,22 +322,15 @@ std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& k
   const DType compute = compute_type(input->dtype);
   TensorPtr source = ready(input, compute), values = result_like(input, output_size.begin(), dims, compute);
   TensorPtr indices = empty(ShapePtr::borrow(values->shape), DType::Int64);
-  // The samples are ordered by width, height, time.
-  const int64_t columns = planes * 3;
-  TensorPtr samples = ready(random_samples, compute), ordered = empty(Sizes(&columns, 1), compute);
+  TensorPtr samples = ready(random_samples, compute);
+  const int64_t borders = planes * (out[0] + out[1] + out[2]) * 2;
+  TensorPtr room = empty(Sizes(&borders, 1), DType::Int64);
   with_type(compute, [&](auto tag) {
     using T = decltype(tag);
     if constexpr (!std::is_same_v<T, int64_t>) {
-      for (int64_t p = 0; p < planes; ++p) {
-        for (size_t d = 0; d < 3; ++d) {
-          const size_t from = dims == 3 ? d : 2 - d;
-          ordered->as<T>()[p * 3 + static_cast<int64_t>(d)] =
-              d < 3 - dims ? T(0) : samples->as<T>()[p * static_cast<int64_t>(dims) + static_cast<int64_t>(from)];
-        }
-      }
-      WithoutLock unlocked(input->numel());
-      kernels::fractional_max_pool<T>(planes, in, kernel, out, ordered->as<T>(), source->as<T>(), values->as<T>(),
-                                      indices->as<int64_t>());
+      WithoutLock unlocked(values->numel());
+      kernels::fractional_max_pool<T>(planes, static_cast<int64_t>(dims), in, kernel, out, samples->as<T>(),
+                                      source->as<T>(), values->as<T>(), indices->as<int64_t>(), room->as<int64_t>());
     }
   });
   return {finished(std::move(values), input->dtype), std::move(indices)};

@@ -25,13 +25,28 @@ void check_distinguishable(const char* torch_name, const Tensor* input) {
          "'; complex numbers have no order: stack their parts and pass dim=");
 }
 
-/// Where groups of equal neighbours begin among n items, and the end; same(i) tells whether item i is as item i - 1.
+/// Calls put(k, i) for each group k of equal neighbours among n items and its first item i, and returns their number;
+/// same(i) tells whether item i is as item i - 1. The next group's first item is put before it is known to be one:
+/// a condition could not be foreseen.
+template <class Same, class Put>
+int64_t each_group(int64_t n, const Same& same, const Put& put) {
+  if (n == 0) return 0;
+  put(0, 0);
+  int64_t k = 0;
+  for (int64_t i = 1; i < n; ++i) {
+    put(k + 1, i);
+    k += !same(i);
+  }
+  return k + 1;
+}
+
+/// Where the groups begin, and the end.
 template <class Same>
 std::vector<int64_t> group_starts(int64_t n, const Same& same) {
-  std::vector<int64_t> starts;
-  for (int64_t i = 0; i < n; ++i)
-    if (i == 0 || !same(i)) starts.push_back(i);
-  starts.push_back(n);
+  const int64_t groups = each_group(n, same, [](int64_t, int64_t) {});
+  std::vector<int64_t> starts(static_cast<size_t>(groups) + 1);
+  each_group(n, same, [&](int64_t k, int64_t i) { starts[static_cast<size_t>(k)] = i; });
+  starts.back() = n;
   return starts;
 }
 
@@ -177,10 +192,13 @@ Counted unique(Tensor* input, bool return_inverse, bool return_counts, bool cons
   return dispatch(input->dtype, [&](auto tag) -> Counted {
     using T = decltype(tag);
     const T* x = grouped->as<T>();
-    std::vector<int64_t> starts = group_starts(n, [x](int64_t i) { return x[i] == x[i - 1]; });
-    auto distinct = static_cast<int64_t>(starts.size()) - 1;
-    TensorPtr values = row_of(distinct, input->dtype);
-    for (int64_t k = 0; k < distinct; ++k) values->as<T>()[k] = x[starts[k]];
+    const auto same = [x](int64_t i) { return x[i] == x[i - 1]; };
+    TensorPtr room = row_of(n, input->dtype);
+    T* firsts = room->as<T>();
+    TensorPtr values = row_of(each_group(n, same, [=](int64_t k, int64_t i) { firsts[k] = x[i]; }), input->dtype);
+    std::copy_n(firsts, values->numel(), values->as<T>());
+    std::vector<int64_t> starts;
+    if (return_inverse || return_counts) starts = group_starts(n, same);
     TensorPtr inverse = return_inverse ? empty(input->sizes(), DType::Int64) : row_of(0, DType::Int64);
     if (return_inverse) number_items(starts, order ? order->as<int64_t>() : nullptr, inverse->as<int64_t>());
     return {std::move(values), std::move(inverse), return_counts ? counts_of(starts) : row_of(0, DType::Int64)};

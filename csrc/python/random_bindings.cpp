@@ -8,6 +8,7 @@
 #include "kernels/copy.h"
 #include "kernels/elementwise.h"
 #include "python/creation.h"
+#include "python/error_node.h"
 #include "python/interop.h"
 #include "python/op.h"
 #include "python/types.h"
@@ -417,7 +418,7 @@ void check_deviations(const Tensor* std) {
 
 /// Normal numbers whose mean or deviation (or both) are tensors.
 TensorPtr normal_of(const Call& call, Generator& generator, Tensor* mean, Tensor* std, double mean_value,
-                    double std_value) {
+                    double std_value, DType dtype) {
   int64_t sizes[kMaxDims];
   Sizes of_mean = mean ? mean->sizes() : Sizes(), of_std = std ? std->sizes() : Sizes();
   for (Tensor* tensor : {mean, std})
@@ -425,7 +426,9 @@ TensorPtr normal_of(const Call& call, Generator& generator, Tensor* mean, Tensor
       fail(call.name(), "(): a tensor on the meta device holds no values");
   auto ndim = static_cast<size_t>(broadcast_sizes(of_mean, of_std, sizes));
   if (std) check_deviations(std);
-  DType dtype = mean && std ? promote(mean->dtype, std->dtype) : (mean ? mean : std)->dtype;
+  if (mean && is_complex(mean->dtype) && !is_complex(dtype))
+    fail("result type ", info(mean->dtype).legacy_name, " can't be cast to the desired output type ",
+         info(dtype).legacy_name, "; give normal() an out= of the mean's type");
   TensorPtr result = empty({sizes, ndim}, dtype);
   if (std) {
     fill_normal(result.get(), generator, 0, 1);
@@ -459,8 +462,9 @@ PyObject* py_normal(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
     }
     for (int i = 0; out && i < 2; ++i)
       if (call[i]) refuse_out("normal", call[i]);
-    TensorPtr result = normal_of(call, generator, mean, std, mean_value, std_value);
-    if (out) return into_out(call.name(), out, cast(result.get(), out->dtype).get()).take();
+    DType dtype = (out ? out : mean ? mean : std)->dtype;
+    TensorPtr result = normal_of(call, generator, mean, std, mean_value, std_value, dtype);
+    if (out) return into_out(call.name(), out, result.get()).take();
     if (NodePtr node = forget(mean && std ? of_both : mean ? of_mean : of_std, {mean, std}))
       set_history(result.get(), node.get(), 0);
     return finish(std::move(result), Options()).take();
@@ -489,6 +493,63 @@ PyObject* py_bernoulli(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
   });
 }
 
+/// The values of a tensor, broadcast to these sizes, as packed doubles of their own.
+TensorPtr doubles(Tensor* tensor, Sizes sizes) {
+  int64_t strides[kMaxDims];
+  broadcast_strides(tensor->shape, sizes, strides);
+  TensorPtr result = empty(sizes, DType::Float64);
+  kernels::copy({tensor->data, tensor->dtype, static_cast<int>(sizes.size()), sizes.data(), strides}, result->view());
+  return result;
+}
+
+PyObject* py_poisson(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("poisson", {"input", "generator"}, 1, {});
+  static const ForgetKind kind("PoissonBackward0");
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Tensor* input = call.tensor(0);
+    Generator& generator = to_generator(call[1]);
+    if (!is_float(input->dtype)) fail_not_implemented("poisson_cpu", input->dtype);
+    TensorPtr result = empty_on(input->device, make_shape(input->sizes()), input->dtype);
+    if (input->device != DeviceType::Meta) {
+      TensorPtr counts = doubles(input, input->sizes());
+      fill_poisson(generator, counts->as<double>(), counts->numel());
+      kernels::copy(counts->view(), result->view());
+    }
+    if (NodePtr node = forget(kind, {input})) set_history(result.get(), node.get(), 0);
+    return finish(std::move(result), Options()).take();
+  });
+}
+
+PyObject* py_binomial(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("binomial", {"count", "prob", "generator"}, 2, {});
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    Tensor *count = call.tensor(0), *prob = call.tensor(1);
+    Generator& generator = to_generator(call[2]);
+    for (Tensor* operand : {count, prob}) {
+      if (!is_float(operand->dtype))
+        fail(ErrorKind::Value, "binomial only supports floating-point dtypes for ", operand == count ? "count" : "prob",
+             ", got: ", info(operand->dtype).legacy_name, "; convert it first");
+      if (operand->device == DeviceType::Meta) fail("binomial(): a tensor on the meta device holds no values");
+    }
+    if (count->dtype != prob->dtype)
+      fail("Found dtype ", info(prob->dtype).legacy_name, " but expected ", info(count->dtype).legacy_name,
+           "; convert prob to the type of count");
+    int64_t sizes[kMaxDims];
+    auto ndim = static_cast<size_t>(broadcast_sizes(count->sizes(), prob->sizes(), sizes));
+    TensorPtr counts = doubles(count, {sizes, ndim}), chances = doubles(prob, {sizes, ndim});
+    fill_binomial(generator, counts->as<double>(), chances->as<double>(), counts->numel());
+    TensorPtr result = cast(counts.get(), count->dtype);
+    if (recording() && (requires_grad(count) || requires_grad(prob))) {
+      const char* message = "derivative for aten::binomial is not implemented; detach() count and prob";
+      NodePtr node = make_error_node(checked(PyUnicode_FromString(message)).get(), 1, 0);
+      set_history(result.get(), node.get(), 0);
+    }
+    return finish(std::move(result), Options()).take();
+  });
+}
+
 /// bernoulli(p=None) as a method.
 PyObject* method_bernoulli_copy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
@@ -512,6 +573,9 @@ PyMethodDef functions[] = {
     {"normal", keyword_function(py_normal), kKeywordCall, "normal(mean, std, size=None): normal numbers."},
     {"bernoulli", keyword_function(py_bernoulli), kKeywordCall,
      "bernoulli(input, p=None): ones with the probabilities of input, or with probability p."},
+    {"poisson", keyword_function(py_poisson), kKeywordCall, "poisson(input): counts of events with these rates."},
+    {"binomial", keyword_function(py_binomial), kKeywordCall,
+     "binomial(count, prob): successes in so many trials with these probabilities."},
     {nullptr, nullptr, 0, nullptr},
 };
 

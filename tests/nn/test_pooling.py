@@ -46,6 +46,13 @@ def test_pools(dims, kind, args, options):
     check(make, values[0])
 
 
+def equals_and_nans(L, sizes, dtype):
+    """Few different numbers, so that many are equal, with NaN and infinities among them."""
+    L.manual_seed(0)
+    x = L.randint(-1, 3, sizes).to(getattr(L, dtype))
+    return L.where(x == 2, L.nan, L.where(x == -1, -L.inf, x)) if x.is_floating_point() else x
+
+
 @pytest.mark.parametrize("sizes", [(8, 8), (9, 8), (7, 7), (6, 40), (60, 12), (200, 14), (12, 9)], ids=str)
 @pytest.mark.parametrize("kernel", [2, 3, (3, 2), (2, 3)], ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
@@ -53,13 +60,50 @@ def test_greatest_of_equals_and_nans(sizes, kernel, dtype):
     """The first of equals and the last NaN, in rows short and long, with windows that fit and that leave a rest."""
 
     def program(L):
-        L.manual_seed(0)
-        x = L.randint(-1, 3, (3, 2, *sizes)).to(getattr(L, dtype))
-        if x.is_floating_point():
-            x = L.where(x == 2, L.nan, L.where(x == -1, -L.inf, x))
-        return [tensor.tolist() for tensor in L.nn.functional.max_pool2d(x, kernel, return_indices=True)]
+        pool, x = L.nn.functional.max_pool2d, equals_and_nans(L, (3, 2, *sizes), dtype)
+        return [tensor.tolist() for tensor in (*pool(x, kernel, return_indices=True), pool(x, kernel))]
 
     same(program)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "size"),
+    [
+        ("max_pool1d", (70, 5, 64), 2),
+        ("max_pool1d", (3, 2, 100), 9),
+        ("max_pool2d", (3, 2, 30, 200), 10),
+        ("max_pool3d", (9, 5, 8, 8, 8), 2),
+        ("max_pool3d", (2, 3, 6, 7, 9), 3),
+        ("max_pool3d", (2, 3, 7, 4, 4), 2),
+        ("adaptive_max_pool1d", (3, 2, 33), 4),
+        ("adaptive_max_pool2d", (3, 2, 32, 32), 2),
+        ("adaptive_max_pool2d", (3, 2, 9, 50), (2, 3)),
+        ("adaptive_max_pool2d", (3, 2, 9, 50), (4, 20)),
+        ("adaptive_max_pool3d", (2, 2, 5, 6, 25), (2, 1, 2)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_greatest_in_tiles_and_wide_windows(name, sizes, size, dtype):
+    """As above, where many planes are pooled together and where windows are wide."""
+
+    def program(L):
+        pool, x = getattr(L.nn.functional, name), equals_and_nans(L, sizes, dtype)
+        return [tensor.tolist() for tensor in (*pool(x, size, return_indices=True), pool(x, size))]
+
+    same(program)
+
+
+@pytest.mark.parametrize("sizes", [(1, 40), (9, 33), (5, 300)], ids=str)
+@pytest.mark.parametrize("kernel", [1, 2, 3, 5], ids=str)
+@pytest.mark.parametrize("stride", [1, 2, 3], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"ceil_mode": True, "count_include_pad": False}, {"divisor_override": 3}], ids=str
+)
+def test_means_of_long_rows(sizes, kernel, stride, options):
+    make = lambda L: L.nn.AvgPool2d(kernel, stride, kernel // 2, **options)
+    if sizes[0] + 2 * (kernel // 2) >= kernel:
+        check(make, floats(2, 3, *sizes))
 
 
 @pytest.mark.parametrize("dims", [2, 3])

@@ -9,10 +9,12 @@ from .language import (
     _euclidean_dist,
     _pdist,
     _pdist_backward,
+    _ratio_or_zero,
     cat,
     clamp_min,
     composite,
     conj,
+    elementwise,
     eye,
     linalg_cross,
     ones_like,
@@ -142,13 +144,13 @@ def _euclidean(x1, x2):
 
 
 op("_euclidean_dist(x1, x2)", forward=_euclidean, node="CdistBackward0", **_INTERNAL,
-   x1=lambda g, x1, x2, out: _euclidean_gradient(g, x1, x2, out),
-   x2=lambda g, x1, x2, out: _euclidean_gradient(g.mT, x2, x1, out.mT))  # fmt: skip
+   x1=lambda g, x1, x2, out: _euclidean_gradient(_ratio_or_zero(g, out), x1, x2),
+   x2=lambda g, x1, x2, out: _euclidean_gradient(_ratio_or_zero(g, out).mT, x2, x1))  # fmt: skip
+elementwise("_ratio_or_zero(slope, length)", lambda slope, length: where(length == 0, 0, slope / length), **_INTERNAL)
 
 
-def _euclidean_gradient(g, x1, x2, out):
-    """The sum over y of g (x - y) / |x - y|."""
-    ratio = where(out == 0, 0, g / out)
+def _euclidean_gradient(ratio, x1, x2):
+    """The sum over y of g (x - y) / |x - y|, with g / |x - y| given."""
     return x1 * ratio.sum(-1, keepdim=True) - ratio @ x2
 
 
