@@ -1,6 +1,7 @@
 """Names of devices and element types, the default device, and the constructors of old, beside torch."""
 
 import copy
+import operator
 import pickle
 import threading
 
@@ -192,3 +193,31 @@ def type_of_the_default(L):
         return L.zeros(2).type(L.Tensor), L.zeros(1).type()
     finally:
         L.set_default_dtype(L.float32)
+
+
+@program
+def devices_that_are_not_here(L):
+    modules = [L.accelerator, L.cuda, L.xpu, L.mps]
+    missing = [raised(module.synchronize)[0] for module in (L.accelerator, L.cuda, L.xpu, L.mps)]
+    refused = raised(L.accelerator.current_device_index)
+    L.xpu.manual_seed_all(0)
+    L.xpu.empty_cache()
+    counts = [(module.is_available(), module.device_count()) for module in modules]
+    return counts, L.accelerator.current_accelerator(), missing, refused
+
+
+@program
+def sizes_stay_sizes(L):
+    size = L.Size([1, 2])
+    sums = [operator.add((5,), size), operator.add(size, (5,)), operator.add(size, size)]
+    return [str(s) for s in (size * 2, 2 * size, size[1:], *sums)], raised(lambda: operator.add([5], size))[0]
+
+
+@program
+def memory_format_of_is_contiguous(L):
+    x = L.ones(2, 3, 4, 5)
+    y, z = x.to(memory_format=L.channels_last), L.ones(1, 2, 3, 4, 5).to(memory_format=L.channels_last_3d)
+    seen = [t.is_contiguous(memory_format=L.channels_last) for t in (x, y, x[0], x[:, :1], L.ones(2, 3, 1, 1), z)]
+    seen += [y.is_contiguous(), z.is_contiguous(memory_format=L.channels_last_3d)]
+    wrong = [lambda: x.is_contiguous(L.channels_last), lambda: x.is_contiguous(memory_format=1)]
+    return seen, [raised(call)[0] for call in wrong]

@@ -32,9 +32,10 @@ void check_same_type(const char* op, const Tensor* input, const Tensor* src) {
 template <class Write>
 TensorPtr written(const char* op, Tensor* input, int64_t dim, Tensor* index, Write&& write) {
   int axis = wrap_dim(dim, input->ndim());
-  TensorPtr places = as_index(op, index, "dtype int32/int64");
   TensorPtr result = clone(input);
-  if (places->numel() == 0) return result;
+  // Without indices their type does not matter.
+  if (index->numel() == 0) return result;
+  TensorPtr places = as_index(op, index, "dtype int32/int64");
   WithoutLock unlocked(std::max(input->numel(), places->numel()));
   write(result->view(), axis, places->view());
   return result;
@@ -126,6 +127,7 @@ bool fits(double value) {
 
 template <class T>
 bool fits(const Scalar& value) {
+  if (std::is_same_v<T, bool>) return true;
   // Not by way of a double, which cannot tell the greatest int64 from one more.
   if (std::is_same_v<T, int64_t> && value.category <= Category::Integer) return true;
   double imaginary = value.category == Category::Complex ? value.imaginary : 0;
@@ -135,7 +137,7 @@ bool fits(const Scalar& value) {
   } else {
     double real = value.to<double>();
     // Only integers wrap; of other numbers the part after the point counts, too.
-    if (std::is_integral_v<T> && !std::is_same_v<T, bool> && value.category >= Category::Float &&
+    if (std::is_integral_v<T> && value.category >= Category::Float &&
         (real < static_cast<double>(std::numeric_limits<T>::lowest()) ||
          real > static_cast<double>(std::numeric_limits<T>::max())))
       return false;
@@ -208,9 +210,8 @@ TensorPtr scatter_src(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
 }
 
 TensorPtr scatter_value(Tensor* input, int64_t dim, Tensor* index, const Scalar& value) {
-  Element element(value, input->dtype);
   return written("scatter", input, dim, index, [&](const View& to, int axis, const View& at) {
-    kernels::scatter_value(to, axis, at, element.get());
+    kernels::scatter_value(to, axis, at, Element(value, input->dtype).get());
   });
 }
 
@@ -272,8 +273,7 @@ TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source
   if (input->dtype != source->dtype)
     fail("index_reduce_(): self (", info(input->dtype).legacy_name, ") and source (", info(source->dtype).legacy_name,
          ") must have the same scalar type");
-  if (category(input->dtype) != Category::Integer && !is_float(input->dtype))
-    fail_not_implemented("index_func_", input->dtype);
+  if (input->dtype == DType::Bool && reduce == "mean") fail_not_implemented("index_reduce(): mean", input->dtype);
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr places = as_index("index_reduce_", index, "dtype int32/int64");
   TensorPtr result = clone(input);
@@ -304,6 +304,13 @@ TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value)
   if (index->dtype != DType::Int64) fail(ErrorKind::Index, "index_fill_(): Expected dtype int64 for index.");
   if (index->ndim() > 1) fail("Index has to be a vector/scalar; got shape ", to_string(index->sizes()));
   Element element("index_fill", value, input->dtype);
+  Scalar number;
+  Category kind = is_tensor(value)                    ? category(as_tensor(value)->dtype)
+                  : python::to_scalar(value, &number) ? number.category
+                                                      : Category::Bool;
+  if (kind == Category::Complex && category(input->dtype) != kind)
+    fail("index_fill_(): Converting complex Scalar to non-complex type is not supported; got ",
+         info(input->dtype).name);
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr result = clone(input);
   WithoutLock unlocked(input->numel());
@@ -335,13 +342,14 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
   kernels::copy(input->view(), result->view());
   if (index->numel() == 0) return result;
   TensorPtr target = flat(result.get()), places = flat(index), values = flat(source);
-  int64_t size = input->numel();
-  if (const int64_t* bad = kernels::indexing::find_outside(places->view(), -size, size))
-    fail(ErrorKind::Index, "out of range: tried to access index ", *bad, " on a tensor of ", size, " elements.");
-  View at = places->view();
-  const View* indices[] = {&at};
-  WithoutLock unlocked(size);
-  kernels::index_put(target->view(), 1, indices, values->view(), accumulate);
+  const int64_t* outside;
+  {
+    WithoutLock unlocked(std::max(input->numel(), index->numel()));
+    outside = kernels::put(target->view(), places->view(), values->view(), accumulate);
+  }
+  if (outside)
+    fail(ErrorKind::Index, "out of range: tried to access index ", *outside, " on a tensor of ", input->numel(),
+         " elements.");
   return result;
 }
 

@@ -7,7 +7,10 @@
 #include "core/lock.h"
 #include "kernels/copy.h"
 #include "kernels/indexing.h"
+#include "ops/gather.h"
 #include "ops/views.h"
+#include "python/interop.h"
+#include "python/meta.h"
 #include "python/op_object.h"
 #include "tape/history.h"
 
@@ -193,17 +196,16 @@ void fill_under_mask(Tensor* target, const SingleMask& single, Tensor* value) {
     fail("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
   int64_t strides[kMaxDims] = {};
   std::copy_n(single.mask->shape->strides(), single.mask->ndim(), strides + single.dim);
-  TensorPtr element = cast(value, target->dtype);
+  Element element(python::scalar_of(value), target->dtype);
   WithoutLock unlocked(target->numel());
   kernels::masked_fill(
-      target->view(), {single.mask->data, DType::Bool, target->ndim(), target->shape->sizes(), strides}, element->data);
+      target->view(), {single.mask->data, DType::Bool, target->ndim(), target->shape->sizes(), strides}, element.get());
 }
 
 void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accumulate) {
   std::vector<Tensor*> entries = index_entries(indices);
   SingleMask single = single_mask(target, entries);
-  if (single.mask && values->numel() == 1 && values->ndim() <= 1 && !accumulate)
-    return fill_under_mask(target, single, values);
+  if (single.mask && values->numel() == 1 && !accumulate) return fill_under_mask(target, single, values);
   if (values->dtype != target->dtype)
     fail("Index put requires the source and destination dtypes match, got ", info(target->dtype).legacy_name,
          " for the destination and ", info(values->dtype).legacy_name, " for the source.");
@@ -267,8 +269,13 @@ TensorPtr index_put(Tensor* input, PyObject* indices, Tensor* values, bool accum
 
 Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject* accumulate) {
   static Op& op = require_op("index_put");
-  Tensor* target = Arg{input, "index_put_", "input"};
   PyObject* slots[] = {input, indices, values, accumulate};
+  if (python::any_on_meta(slots, std::size(slots))) {
+    if (!python::holds_no_values(input)) fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+    bump_version(as_tensor(input), "index_put_");
+    return Object::borrow(input);
+  }
+  Tensor* target = Arg{input, "index_put_", "input"};
   uint32_t recorded = op.recorded_slots(slots);
   check_inplace(target, "index_put_", recorded || requires_grad(target));
   check_writable(target);

@@ -6,6 +6,7 @@
 #include "core/lock.h"
 #include "kernels/copy.h"
 #include "kernels/matmul.h"
+#include "ops/gather.h"
 
 namespace adjoint::ops {
 namespace {
@@ -16,7 +17,7 @@ const Scalar kOne = Scalar::of(int64_t{1});
 const Scalar kZero = Scalar::of(int64_t{0});
 
 /// The names of C++ types, which torch's messages about matrices use.
-const char* cpp_name(DType dtype) {
+const char* spelled_type(DType dtype) {
   switch (dtype) {
     case DType::Float32: return "float";
     case DType::Float64: return "double";
@@ -106,7 +107,7 @@ void check_matrix(const char* name, const Tensor* tensor) {
 
 void check_same_type(const Tensor* a, const Tensor* b) {
   if (a->dtype != b->dtype)
-    fail("expected m1 and m2 to have the same dtype, but got: ", cpp_name(a->dtype), " != ", cpp_name(b->dtype),
+    fail("expected m1 and m2 to have the same dtype, but got: ", spelled_type(a->dtype), " != ", spelled_type(b->dtype),
          "; convert one of them with .to(dtype)");
 }
 
@@ -198,18 +199,15 @@ TensorPtr dot_product(Tensor* a, Tensor* b) {
   return result;
 }
 
+/// Throws unless the product's type holds alpha or beta; half types compute in float32.
 void check_factor(DType dtype, const Scalar& factor) {
-  if (is_complex(dtype) || factor.category != Category::Complex) return;
-  fail("value cannot be converted to type ", cpp_name(dtype),
-       " without overflow; a real product needs real alpha and beta");
+  Element(factor, dtype, dtype == DType::Float16 ? DType::Float32 : dtype);
 }
 
 bool is_zero(const Scalar& factor) { return factor.to<complex128>() == complex128(0); }
 
 /// A fresh tensor of these sizes that holds the broadcast `input`, unless `beta` says that it is not read.
 TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, const Scalar& alpha) {
-  check_factor(input->dtype, beta);
-  check_factor(input->dtype, alpha);
   int lead = static_cast<int>(sizes.size()) - input->ndim();
   if (lead < 0)
     fail("expand(", to_string(sizes), "): the number of sizes provided (", sizes.size(),
@@ -220,6 +218,9 @@ TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, cons
            ") at non-singleton dimension ", d + lead, ".  Target sizes: ", to_string(sizes),
            ".  Tensor sizes: ", to_string(input->sizes()));
   TensorPtr result = empty(sizes, input->dtype);
+  if (result->numel() == 0) return result;
+  check_factor(input->dtype, beta);
+  check_factor(input->dtype, alpha);
   if (is_zero(beta)) return result;
   int64_t strides[kMaxDims];
   broadcast_strides(input->shape, sizes, strides);
@@ -318,8 +319,8 @@ TensorPtr baddbmm(Tensor* input, Tensor* batch1, Tensor* batch2, const Scalar& b
   Matrix a = Matrix::of(batch1), b = Matrix::of(batch2);
   check_batch_sizes(a, b);
   if (input->dtype != batch1->dtype)
-    fail("Input dtypes must be the same, got: input ", cpp_name(input->dtype), ", batch1: ", cpp_name(batch1->dtype),
-         ", batch2: ", cpp_name(batch2->dtype));
+    fail("Input dtypes must be the same, got: input ", spelled_type(input->dtype),
+         ", batch1: ", spelled_type(batch1->dtype), ", batch2: ", spelled_type(batch2->dtype));
   check_bmm_types("baddbmm", batch1, batch2);
   const int64_t sizes[3] = {a.batch(), a.rows(), b.cols()};
   TensorPtr result = accumulator(input, sizes, beta, alpha);

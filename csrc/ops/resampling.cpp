@@ -172,6 +172,10 @@ ResampleShape pad_shape(Sizes sizes, const Ints& pad, const std::string& mode) {
   if (pad.size() % 2 || dims < 1 || dims > 3 || sizes.size() < dims)
     fail("pad: expected two numbers for each of one to three dimensions; got ", pad.size(), " for an input of size ",
          to_string(sizes));
+  if (mode != "circular" && sizes.size() > dims && sizes[sizes.size() - dims - 1] == 0)
+    fail("Expected ", dims + 1, "D or ", dims + 2,
+         "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ",
+         to_string(sizes));
   ResampleShape shape{1, {}};
   for (size_t d = 0; d + dims < sizes.size(); ++d) shape.planes *= sizes[d];
   for (size_t d = 0; d < 3 - dims; ++d) keep_axis(shape.axes[d]);
@@ -181,7 +185,8 @@ ResampleShape pad_shape(Sizes sizes, const Ints& pad, const std::string& mode) {
     const size_t dimension = sizes.size() - 1 - d;
     const int64_t before = pad[2 * d], after = pad[2 * d + 1];
     axis.in = sizes[dimension];
-    if (axis.in < 1) fail("Expected a non-empty tensor for padding by ", mode, "; got size ", to_string(sizes));
+    if (axis.in < 1 && (mode != "circular" || before > 0 || after > 0))
+      fail("Expected a non-empty tensor for padding by ", mode, "; got size ", to_string(sizes));
     constexpr int64_t most = int64_t{1} << 40;
     if (std::abs(before) > most || std::abs(after) > most)
       fail("pad: expected numbers below 2^40; got ", to_string(pad));

@@ -255,9 +255,9 @@ TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {
   if (pairs > ndim)
     fail("Padding length should be less than or equal to two times the input dimension but got padding length ",
          pad.size(), " and input of dimension ", ndim);
-  Element element(value, input->dtype);
   // What is kept of the input, and where it goes in the result.
   int64_t sizes[kMaxDims], kept[kMaxDims], from = 0, to = 0, inside = 1;
+  bool grows = false;
   for (size_t d = 0; d < ndim; ++d) {
     size_t pair = ndim - 1 - d;
     int64_t before = pair < pairs ? pad[2 * pair] : 0, after = pair < pairs ? pad[2 * pair + 1] : 0;
@@ -266,7 +266,11 @@ TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {
         sizes[d] < 0)
       fail("The input size ", size, ", plus negative padding ", before, " and ", after,
            " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
-    kept[d] = std::max<int64_t>(0, size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0));
+    kept[d] = size + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+    if (kept[d] < 0)
+      fail("constant_pad_nd(): padding ", before, " and ", after, " takes away more than the ", size,
+           " elements of dimension ", d, "; narrow(): length must be non-negative.");
+    grows |= before > 0 || after > 0;
     from += std::max<int64_t>(-before, 0) * input->stride(static_cast<int>(d));
     inside *= kept[d];
   }
@@ -275,9 +279,8 @@ TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {
     size_t pair = ndim - 1 - d;
     if (pair < pairs) to += std::max<int64_t>(pad[2 * pair], 0) * result->stride(static_cast<int>(d));
   }
-  if (result->numel() == 0) return result;
   WithoutLock unlocked(result->numel());
-  if (inside != result->numel()) kernels::fill(result->view(), element.get());
+  if (grows) kernels::fill(result->view(), Element(value, input->dtype).get());
   if (inside == 0) return result;
   View source = input->view(), target = result->view();
   source.data += from * itemsize(input->dtype);

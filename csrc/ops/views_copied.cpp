@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <vector>
 
 #include "core/lock.h"
 #include "kernels/copy.h"
+#include "ops/elementwise.h"
 
 namespace adjoint::ops {
 
@@ -50,16 +52,17 @@ TensorPtr diag_embed(Tensor* input, int64_t offset, int64_t dim1, int64_t dim2) 
 TensorPtr block_diag(std::vector<Tensor*> tensors) {
   // Without tensors the result is an empty row, as torch's is.
   if (tensors.empty()) return empty(Sizes(std::array<int64_t, 2>{1, 0}), default_dtype());
-  DType dtype = tensors[0]->dtype;
+  std::vector<Operand> operands(tensors.size());
   int64_t sizes[2] = {0, 0};
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i]->ndim() > 2)
       fail("torch.block_diag: Input tensors must have 2 or fewer dimensions. Input ", i, " has ", tensors[i]->ndim(),
            " dimensions");
-    dtype = promote(dtype, tensors[i]->dtype);
+    operands[i].set(tensors[i]);
     sizes[0] += tensors[i]->ndim() == 2 ? tensors[i]->size(0) : 1;
     sizes[1] += tensors[i]->ndim() > 0 ? tensors[i]->size(tensors[i]->ndim() - 1) : 1;
   }
+  DType dtype = result_type(operands.data(), static_cast<int>(operands.size()));
   TensorPtr result = zeros(sizes, dtype);
   View place = result->view();
   for (Tensor* tensor : tensors) {

@@ -1,5 +1,8 @@
 #include "python/arg.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "python/types.h"
 #include "tape/node.h"
 
@@ -82,8 +85,8 @@ static bool is_single_integer(PyObject* object) {
 
 int64_t to_int(PyObject* object, const char* op, const char* name) {
   if (is_tensor(object)) {
-    Tensor* tensor = as_tensor(object);
     if (!is_single_integer(object)) Arg{object, op, name}.wrong_type("int");
+    Tensor* tensor = Arg{object, op, name};
     return dispatch(tensor->dtype, [&](auto tag) { return convert<int64_t>(*tensor->as<decltype(tag)>()); });
   }
   if (!PyIndex_Check(object) || PyBool_Check(object)) Arg{object, op, name}.wrong_type("int");
@@ -91,20 +94,37 @@ int64_t to_int(PyObject* object, const char* op, const char* name) {
   int64_t value = PyLong_AsLongLong(index.get());
   if (value == -1 && PyErr_Occurred()) {
     PyErr_Clear();
-    fail(ErrorKind::Runtime, op, "(): argument '", name, "' overflows: the number must fit in 64 bits");
+    fail(ErrorKind::Runtime, public_name(op), "(): argument '", name, "' overflows: the number must fit in 64 bits");
   }
   return value;
 }
 
+std::string_view public_name(std::string_view op) {
+  // The ops that a function chooses among, by the arguments it is given.
+  static constexpr std::string_view parts[] = {"_all",   "_dim",   "_dims",    "_sizes",  "_src",   "_value",
+                                               "_above", "_below", "_between", "_biased", "_plain", "_decimals"};
+  static constexpr std::string_view functions[] = {
+      "clamp",   "linear",  "log_softmax", "max",     "mean",     "median", "min", "nanmedian", "prod", "round",
+      "scatter", "softmax", "std",         "squeeze", "std_mean", "sum",    "var", "var_mean",  "view"};
+  std::string_view name = op.starts_with('_') ? op.substr(1) : op;
+  for (std::string_view part : parts) {
+    if (!name.ends_with(part)) continue;
+    name.remove_suffix(part.size());
+    break;
+  }
+  return std::find(std::begin(functions), std::end(functions), name) != std::end(functions) ? name : op;
+}
+
 void Arg::wrong_type(const char* expected) const {
-  fail(ErrorKind::Type, op, "(): argument '", name, "' must be ", expected, ", not ", Py_TYPE(object)->tp_name);
+  fail(ErrorKind::Type, public_name(op), "(): argument '", name, "' must be ", expected, ", not ",
+       Py_TYPE(object)->tp_name);
 }
 
 Arg::operator Tensor*() const {
   if (!is_tensor(object)) wrong_type("Tensor");
   Tensor* tensor = as_tensor(object);
   if (tensor->device == DeviceType::Meta)
-    fail(op, "(): argument '", name, "' is on the meta device, which holds no values");
+    fail(public_name(op), "(): argument '", name, "' is on the meta device, which holds no values");
   return tensor;
 }
 Arg::operator std::optional<Tensor*>() const {
@@ -175,8 +195,8 @@ Arg::operator Ints() const {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
     if (!is_tensor(item) && (!PyIndex_Check(item) || PyBool_Check(item)))
-      fail(ErrorKind::Type, op, "(): argument '", name, "' must be tuple of ints, but found element of type ",
-           Py_TYPE(item)->tp_name, " at pos ", i);
+      fail(ErrorKind::Type, public_name(op), "(): argument '", name,
+           "' must be tuple of ints, but found element of type ", Py_TYPE(item)->tp_name, " at pos ", i);
     ints.push(to_int(item, op, name), op);
   }
   return ints;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -28,6 +29,9 @@ class Ints {
   int64_t values_[kMaxDims];
   size_t size_ = 0;
 };
+
+/// The function that a user knows an op by: several ops may share its work, such as sum_all and sum_dim.
+std::string_view public_name(std::string_view op);
 
 /// Converts on demand: `ops::sum(Arg{...}, Arg{...})` lets the parameter types of `sum` say what is expected.
 struct Arg {

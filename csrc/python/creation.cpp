@@ -296,9 +296,7 @@ TensorPtr empty_on(DeviceType device, ShapePtr shape, DType dtype) {
   if (device == DeviceType::Cpu) return empty(std::move(shape), dtype);
   auto nothing = StoragePtr::steal(allocate_storage(0));
   char* data = nothing->data;
-  TensorPtr meta = make_tensor(std::move(nothing), data, std::move(shape), dtype, device);
-  meta->flags |= kSpecial;
-  return meta;
+  return make_tensor(std::move(nothing), data, std::move(shape), dtype, device);
 }
 
 ShapePtr shape_in_format(Sizes sizes, MemoryFormat format) {

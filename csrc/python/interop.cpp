@@ -248,7 +248,12 @@ PyObject* method_reduce(PyObject* self, PyObject* protocol) {
 }
 
 PyObject* py_deepcopy(PyObject*, PyObject* object) {
-  return guarded([&] { return wrap(deepcopy(Arg{object, "_deepcopy", "input"})).take(); });
+  return guarded([&] {
+    if (!is_tensor(object) || as_tensor(object)->device == DeviceType::Cpu)
+      return wrap(deepcopy(Arg{object, "_deepcopy", "input"})).take();
+    const Tensor* meta = as_tensor(object);
+    return wrap(empty_on(meta->device, ShapePtr::borrow(meta->shape), meta->dtype)).take();
+  });
 }
 
 PyMethodDef functions[] = {
@@ -294,6 +299,7 @@ PyType_Spec export_spec = {"torch._Export", sizeof(Export), sizeof(Py_ssize_t),
 // ---- Numbers and lists
 
 Scalar scalar_of(const Tensor* tensor) {
+  if (tensor->device == DeviceType::Meta) fail("Tensor.item() cannot be called on meta tensors");
   return dispatch(tensor->dtype, [&](auto tag) {
     using T = decltype(tag);
     T value = *tensor->as<T>();

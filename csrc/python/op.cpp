@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "core/mode.h"
 #include "kernels/copy.h"
+#include "python/meta.h"
 #include "python/types.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"
@@ -12,8 +15,6 @@
 
 namespace adjoint::python {
 namespace {
-
-bool is_sequence(PyObject* object) { return PyTuple_Check(object) || PyList_Check(object); }
 
 bool object_requires_grad(PyObject* object) {
   if (is_tensor(object)) return requires_grad(as_tensor(object));
@@ -58,12 +59,12 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
     taken = varargs;
     for (size_t i = taken + 1; i < n; ++i) slots[i] = nullptr;
     std::copy(args, args + taken, slots);
-  } else {
-    if (nargs > static_cast<size_t>(positional))
-      fail(ErrorKind::Type, name, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ",
-           nargs, nargs == 1 ? " was" : " were", " given");
+  } else if (nargs <= static_cast<size_t>(positional)) {
     std::copy(args, args + nargs, slots);
     for (size_t i = nargs; i < n; ++i) slots[i] = nullptr;
+  } else if (!bind_old_numbers(args, nargs, slots)) {
+    fail(ErrorKind::Type, name, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ",
+         nargs, nargs == 1 ? " was" : " were", " given");
   }
   PyObject* out = nullptr;
   if (kwnames) {
@@ -105,13 +106,45 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
   return out;
 }
 
+bool Op::bind_old_numbers(PyObject* const* args, size_t nargs, PyObject** slots) const {
+  std::fill(slots, slots + arguments.size(), nullptr);
+  auto keyword = static_cast<size_t>(positional);
+  auto next_keyword = [&] {
+    constexpr std::string_view names[] = {"alpha", "beta", "value"};
+    while (keyword < arguments.size() && std::find(std::begin(names), std::end(names),
+                                                   PyUnicode_AsUTF8(arguments[keyword].name.get())) == std::end(names))
+      ++keyword;
+    return keyword < arguments.size();
+  };
+  size_t tensors = 0;
+  for (size_t i = 0; i < nargs; ++i) {
+    Scalar number;
+    bool is_number = is_tensor(args[i]) ? i == 1 && as_tensor(args[i])->ndim() == 0 : to_scalar(args[i], &number);
+    if (is_number && next_keyword() &&
+        (i > 0 || PyUnicode_CompareWithASCIIString(arguments[keyword].name.get(), "beta") == 0))
+      slots[keyword++] = args[i];  // addmm(beta, input, alpha, ...) is the only kind with a number first
+    else if (is_tensor(args[i]) && tensors < static_cast<size_t>(positional))
+      slots[tensors++] = args[i];
+    else
+      return false;
+  }
+  if (tensors < static_cast<size_t>(positional) || slots[tensors - 1] != args[nargs - 1]) return false;
+  static bool warned = false;
+  if (!std::exchange(warned, true)) {
+    std::string message = "This overload of " + name + " is deprecated: the numbers before the last tensors. " +
+                          "Write them as keywords, as in add(input, other, alpha=2).";
+    check(PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) == 0);
+  }
+  return true;
+}
+
 // ---- Forward
 
 void Op::refuse_operands(PyObject* const* slots, int place) const {
   auto kind = [&](int i) { return is_tensor(slots[i]) ? "Tensor" : Py_TYPE(slots[i])->tp_name; };
   if (!number_slots || n_operands == 1)
-    fail(ErrorKind::Type, name, "(): argument '", PyUnicode_AsUTF8(arguments[place].name.get()), "' (position ",
-         place + 1, ") must be Tensor, not ", kind(place));
+    fail(ErrorKind::Type, public_name(name), "(): argument '", PyUnicode_AsUTF8(arguments[place].name.get()),
+         "' (position ", place + 1, ") must be Tensor, not ", kind(place));
   std::string came, expected;
   for (int i = 0; i < n_operands; ++i) {
     const char* separator = i ? ", " : "";
@@ -119,18 +152,18 @@ void Op::refuse_operands(PyObject* const* slots, int place) const {
     expected += std::string(separator) + (number_slots >> i & 1 ? "Tensor or Number " : "Tensor ");
     expected += PyUnicode_AsUTF8(arguments[i].name.get());
   }
-  fail(ErrorKind::Type, name, "() received an invalid combination of arguments - got (", came, "), but expected (",
-       expected, "), at least one of them a Tensor");
+  fail(ErrorKind::Type, public_name(name), "() received an invalid combination of arguments - got (", came,
+       "), but expected (", expected, "), at least one of them a Tensor");
 }
 
-void Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const {
+bool Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const {
   bool any_tensor = false;
   for (int i = 0; i < n_operands; ++i) {
     PyObject* object = slots[i];
     Scalar scalar;
     if (is_tensor(object)) {
       Tensor* tensor = as_tensor(object);
-      if (tensor->flags & kSpecial) fail(name, "(): a tensor on the meta device holds no values to compute with");
+      if (tensor->device == DeviceType::Meta) return false;
       operands[i].set(tensor);
       any_tensor = true;
     } else if ((number_slots >> i & 1) && to_scalar(object, &scalar)) {
@@ -155,6 +188,7 @@ void Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* p
   }
   if (given_params)
     ops::check_params(options, operands, n_operands, params, static_cast<int>(arguments.size()) - n_operands);
+  return true;
 }
 
 uint32_t Op::recorded_slots(PyObject* const* slots) const {
@@ -201,7 +235,8 @@ Object Op::call_in_mode(PyObject* const* slots) {
 Object Op::call_elementwise(PyObject* const* slots) {
   ops::Operand operands[kernels::kMaxInputs];
   Scalar params[kMaxArguments];
-  read_operands(slots, operands, params);
+  if (!read_operands(slots, operands, params)) [[unlikely]]
+    return call_on_meta(slots);
   TensorPtr result = ops::elementwise(*kernel, options, operands, n_operands, params);
   uint32_t recorded = recorded_slots(slots);
   if (recorded && is_differentiable(result->dtype)) {
@@ -221,11 +256,8 @@ Object Op::run_forward(PyObject* const* slots) const {
 }
 
 Object Op::call_plain(PyObject* const* slots) {
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (!is_tensor(slots[i]) || !(as_tensor(slots[i])->flags & kSpecial)) continue;
-    if (name == "detach") return wrap(alias(as_tensor(slots[i])));  // parameters on the meta device are made by it
-    fail(name, "(): a tensor on the meta device holds no values to compute with");
-  }
+  if (any_on_meta(slots, arguments.size())) [[unlikely]]
+    return call_on_meta(slots);
   Object result = run_forward(slots);
   bool several = PyTuple_Check(result.get());
   if (!several && !is_tensor(result.get())) return result;
@@ -258,6 +290,12 @@ Object Op::call_plain(PyObject* const* slots) {
   }
   if (several && result_type) return checked(PyObject_CallOneArg(result_type.get(), result.get()));
   return result;
+}
+
+Object Op::call_on_meta(PyObject* const* slots) {
+  GradModeGuard no_grad(false);
+  MetaCall zeros(name.c_str(), slots, arguments.size());
+  return zeros.on_meta(run(zeros.slots()), kind == Kind::View && is_tensor(slots[0]) ? as_tensor(slots[0]) : nullptr);
 }
 
 // ---- In place, and out=
@@ -322,7 +360,7 @@ void Op::call_in_place(PyObject* const* slots) {
   uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
   check_inplace(target, shown.c_str(), recorded || requires_grad(target));
   if (kind == Kind::View) {
-    Object view = run_forward(slots);
+    Object view = target->device == DeviceType::Meta ? call_on_meta(slots) : run_forward(slots);
     NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
     return take_geometry(target, as_tensor(view.get()), shown.c_str(), node.get());
   }
@@ -330,15 +368,17 @@ void Op::call_in_place(PyObject* const* slots) {
     fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
          info(to_dtype(slots[typed_out])).c_name, " should match");
   if (!writes_one_value) check_writable(target);
-  // Modules made on the meta device initialise their parameters: there is nothing to fill.
-  if (target->device == DeviceType::Meta && writes_one_value && !recorded) return bump_version(target, shown.c_str());
+  if (target->device == DeviceType::Meta) return change_on_meta(slots, shown.c_str());
+  if (any_on_meta(slots + 1, arguments.size() - 1))
+    fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
   NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
   if (node) save_overwritten(*node, target);
   if (kind == Kind::Elementwise) {
     ops::Operand operands[kernels::kMaxInputs];
     Scalar params[kMaxArguments];
     TensorPtr copies[kernels::kMaxInputs];
-    read_operands(slots, operands, params);
+    if (!read_operands(slots, operands, params))
+      fail(shown, "(): Tensor on device meta is not on the expected device cpu! It holds no values to compute with");
     for (int i = 1; i < n_operands; ++i) {
       if (operands[i].is_number() || !overlaps(target, as_tensor(slots[i]))) continue;
       copies[i] = clone(as_tensor(slots[i]));
@@ -362,6 +402,16 @@ void Op::call_in_place(PyObject* const* slots) {
     rebase_history(target, node.get());
   }
   if (watch) watch->finish(slots[0]);
+}
+
+void Op::change_on_meta(PyObject* const* slots, const char* shown) {
+  Tensor* target = as_tensor(slots[0]);
+  if (!writes_one_value && name != "copy") {
+    Object result = call_on_meta(slots);
+    if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
+    ops::check_in_place_result(target, as_tensor(result.get())->sizes(), as_tensor(result.get())->dtype);
+  }
+  bump_version(target, shown);
 }
 
 void refuse_out(const char* op, PyObject* object) {

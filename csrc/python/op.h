@@ -55,6 +55,9 @@ struct Rule {
   std::vector<RuleParameter> parameters;
 };
 
+/// Whether an argument is a tuple or a list.
+inline bool is_sequence(PyObject* object) { return PyTuple_Check(object) || PyList_Check(object); }
+
 /// A tensor that has a shape and a type but no memory: what a rule gets for `input_meta`.
 TensorPtr meta_tensor(Shape* shape, DType dtype);
 
@@ -110,6 +113,9 @@ class Op final : public NodeKind {
   /// alive.
   PyObject* bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObject** slots, Object& owned) const;
 
+  /// Fills slots from add(input, alpha, other) and its like, as they were once written; false if this is not one.
+  [[gnu::cold]] bool bind_old_numbers(PyObject* const* args, size_t nargs, PyObject** slots) const;
+
   /// Bit set of the slots whose arguments require grad; 0 when the call need not be recorded.
   uint32_t recorded_slots(PyObject* const* slots) const;
   /// Makes the node of a call with these arguments, keeping the arguments that the rules of `recorded` slots need;
@@ -133,7 +139,11 @@ class Op final : public NodeKind {
   /// Before an in-place call: rules that use the first argument get a copy of the values about to be lost.
   void save_overwritten(Node& node, const Tensor* target) const;
   Object run_forward(PyObject* const* slots) const;
-  void read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const;
+  /// False where an operand is on the meta device.
+  bool read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const;
+  /// The shape and the type of the result, without values; nothing is recorded.
+  [[gnu::cold]] Object call_on_meta(PyObject* const* slots);
+  [[gnu::cold]] void change_on_meta(PyObject* const* slots, const char* shown);
   /// Says which operands must be tensors.
   [[noreturn]] void refuse_operands(PyObject* const* slots, int place) const;
   /// Bit set of the items that the rules of these slots use.

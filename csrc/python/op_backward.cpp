@@ -37,10 +37,7 @@ TensorPtr number_tensor(PyObject* number) {
 
 TensorPtr meta_tensor(Shape* shape, DType dtype) {
   static Storage* nothing = allocate_storage(0);
-  TensorPtr meta =
-      make_tensor(StoragePtr::borrow(nothing), nothing->data, ShapePtr::borrow(shape), dtype, DeviceType::Meta);
-  meta->flags |= kSpecial;
-  return meta;
+  return make_tensor(StoragePtr::borrow(nothing), nothing->data, ShapePtr::borrow(shape), dtype, DeviceType::Meta);
 }
 
 uint32_t Op::edge_of_slot(const Node& node, uint8_t slot) const {

@@ -63,29 +63,64 @@ Object torch_names(PyObject* kwnames) {
   return names;
 }
 
+/// Whether an object is one of the arguments, or an item of one that is a list or tuple.
+bool is_argument(PyObject* object, PyObject* const* args, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (args[i] == object) return true;
+    if (!PyList_Check(args[i]) && !PyTuple_Check(args[i])) continue;
+    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(args[i]); ++j)
+      if (PySequence_Fast_GET_ITEM(args[i], j) == object) return true;
+  }
+  return false;
+}
+
+/// What is written in Python takes its arguments for tensors: an attribute that one of them lacks means that it is
+/// none.
+void refuse_argument(const OpObject& object, PyObject* const* args, Py_ssize_t count) {
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  Object missing = Object::steal(PyObject_GetAttrString(value, "obj"));
+  PyErr_Clear();
+  if (!missing || is_tensor(missing.get()) || !is_argument(missing.get(), args, count)) {
+    PyErr_Restore(type, value, trace);
+    return;
+  }
+  PyErr_Format(PyExc_TypeError, "%U(): expected a Tensor, got %s; convert it with torch.tensor()", object.name,
+               Py_TYPE(missing.get())->tp_name);
+  Py_DECREF(type);
+  Py_DECREF(value);
+  Py_XDECREF(trace);
+}
+
+PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  if (object->composite) {
+    Object names = kwnames && object->numpy_names ? torch_names(kwnames) : Object();
+    if (names) kwnames = names.get();
+    if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
+      return call_autocast(*object, args, nargs, kwnames).take();
+    return checked(PyObject_Vectorcall(object->composite, args, nargs, kwnames)).take();
+  }
+  if (!object->op) fail(ErrorKind::Attribute, "the op '", PyUnicode_AsUTF8(object->name), "' is not declared");
+  Op& op = *object->op;
+  PyObject* slots[kMaxArguments];
+  Object owned;
+  PyObject* out = op.bind(args, nargs, kwnames, slots, owned);
+  if (object->in_place) {
+    op.call_in_place(slots);
+    return Py_NewRef(slots[0]);
+  }
+  return (out ? op.call_out(slots, out) : op.call(slots)).take();
+}
+
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* object = reinterpret_cast<OpObject*>(self);
-  if (object->composite) {
-    if (kwnames && object->numpy_names) {
-      Object names = torch_names(kwnames);
-      if (names) return op_vectorcall(self, args, nargsf, names.get());
-    }
-    if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
-      return guarded([&] { return call_autocast(*object, args, PyVectorcall_NARGS(nargsf), kwnames).take(); });
-    return PyObject_Vectorcall(object->composite, args, nargsf, kwnames);
-  }
-  return guarded([&]() -> PyObject* {
-    if (!object->op) fail(ErrorKind::Attribute, "the op '", PyUnicode_AsUTF8(object->name), "' is not declared");
-    Op& op = *object->op;
-    PyObject* slots[kMaxArguments];
-    Object owned;
-    PyObject* out = op.bind(args, PyVectorcall_NARGS(nargsf), kwnames, slots, owned);
-    if (object->in_place) {
-      op.call_in_place(slots);
-      return Py_NewRef(slots[0]);
-    }
-    return (out ? op.call_out(slots, out) : op.call(slots)).take();
-  });
+  Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+  PyObject* result = guarded([&] { return call(object, args, nargs, kwnames); });
+  if (!result) [[unlikely]]
+    refuse_argument(*object, args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+  return result;
 }
 
 PyObject* op_descr_get(PyObject* self, PyObject* instance, PyObject*) {

@@ -32,7 +32,7 @@ int precision(DType dtype) { return dtype == DType::Float32 ? 0 : dtype == DType
 
 /// Whether the loops may write to a tensor.
 bool plain(const Tensor* tensor) {
-  return tensor->contiguous() && tensor->device == DeviceType::Cpu && !(tensor->flags & (kSpecial | kInferenceTensor));
+  return tensor->contiguous() && tensor->device == DeviceType::Cpu && !(tensor->flags & kInferenceTensor);
 }
 
 /// One step of the parameters of a group.
@@ -83,7 +83,7 @@ class Pass {
       if (!is_tensor(entry) || !plain(as_tensor(entry)) || !matches(as_tensor(entry), param)) return false;
       arrays[i] = TensorPtr::borrow(as_tensor(entry));
     }
-    if (grad->device != DeviceType::Cpu || (grad->flags & kSpecial) || !matches(grad, param)) return false;
+    if (grad->device != DeviceType::Cpu || !matches(grad, param)) return false;
     arrays[1] = contiguous(grad);
     if (!step_kept(first)) return false;
     for (int i = 0; i < update_->arrays; ++i) {

@@ -94,7 +94,7 @@ PyObject* size_numel(PyObject* self, PyObject*) {
     product = Object::steal(PyNumber_Multiply(product.get(), PyTuple_GET_ITEM(self, i)));
   return product.take();
 }
-/// Slices and sums of Sizes are Sizes.
+/// Slices, sums and repetitions of Sizes are Sizes.
 PyObject* as_size(PyObject* tuple) {
   if (!tuple || !PyTuple_CheckExact(tuple)) return tuple;
   Object owned = Object::steal(tuple);
@@ -107,6 +107,12 @@ PyObject* size_subscript(PyObject* self, PyObject* key) {
   return as_size(PyTuple_Type.tp_as_mapping->mp_subscript(self, key));
 }
 PyObject* size_concat(PyObject* a, PyObject* b) { return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b)); }
+PyObject* size_repeat(PyObject* self, Py_ssize_t n) { return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(self, n)); }
+/// Also of a tuple before a Size.
+PyObject* size_add(PyObject* a, PyObject* b) {
+  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  return size_concat(a, b);
+}
 PyObject* size_reduce(PyObject* self, PyObject*) {
   Object plain = Object::steal(PySequence_List(self));
   return plain ? Py_BuildValue("(O(O))", size_type, plain.get()) : nullptr;
@@ -119,6 +125,8 @@ PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
                             {Py_tp_methods, size_methods},
                             {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
                             {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+                            {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+                            {Py_nb_add, reinterpret_cast<void*>(size_add)},
                             {Py_tp_doc, const_cast<char*>("The sizes of a tensor: a tuple of ints.")},
                             {0, nullptr}};
 PyType_Spec size_spec = {"adjoint.Size", 0, 0, Py_TPFLAGS_DEFAULT, size_slots};

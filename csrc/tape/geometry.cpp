@@ -35,6 +35,12 @@ void replace_storage(Tensor* tensor, StoragePtr storage, int64_t bytes_before) {
   release(std::exchange(tensor->storage, storage.take()));
 }
 
+/// The base of a view, if it is on the same memory and nobody but the view holds it; else null.
+Tensor* forsaken_base(const Tensor* tensor) {
+  Tensor* base = view_base(tensor);
+  return base && base->storage == tensor->storage && Py_REFCNT(base) == 1 ? base : nullptr;
+}
+
 void warn_of_resizing(const Tensor* out, const Tensor* result) {
   if (out->numel() == 0) return;
   std::string text = "An output with one or more elements was resized since it had shape " + to_string(out->sizes()) +
@@ -70,14 +76,20 @@ void take_memory(Tensor* tensor, const Tensor* source) {
 }
 
 void resize(Tensor* tensor, ShapePtr shape) {
+  if (tensor->device == DeviceType::Meta) return set_shape(tensor, shape.get());
   auto before = tensor->data - tensor->storage->data;
   size_t needed = before + static_cast<size_t>(shape->numel) * itemsize(tensor->dtype);
   if (shape->numel > 0 && needed > tensor->storage->nbytes) {
-    if (tensor->storage->refs > 1 || tensor->storage->owner)
+    Tensor* base = forsaken_base(tensor);
+    if (tensor->storage->refs > (base ? 2 : 1) || tensor->storage->owner)
       fail("Trying to resize storage that is not resizable: ", needed, " bytes are needed, there are ",
            tensor->storage->nbytes, ", and the memory is not this tensor's alone; clone() it first");
     auto larger = StoragePtr::steal(allocate_storage(needed));
     std::memcpy(larger->data, tensor->storage->data, tensor->storage->nbytes);
+    if (base) {
+      retain(larger.get());
+      replace_storage(base, StoragePtr::steal(larger.get()), base->data - base->storage->data);
+    }
     replace_storage(tensor, std::move(larger), before);
   }
   set_shape(tensor, shape.get());
@@ -101,11 +113,16 @@ void set_source(Tensor* tensor, Tensor* source, Tensor* geometry) {
 
 void write_out(const char* op, Tensor* out, Tensor* result) {
   check_inplace(out, op, false);
+  if (out->device != result->device)
+    fail(op, "(): Expected out tensor to be on device ", device_name(result->device), ", but got ",
+         device_name(out->device), "; give an out= on the device of the arguments");
   if (category(result->dtype) > category(out->dtype))
     fail("result type ", info(result->dtype).legacy_name, " can't be cast to the desired output type ",
          info(out->dtype).legacy_name, "; give an out= of the result's type");
   check_writable(out);
-  if (same_sizes(out->shape, result->shape)) {
+  if (out->device == DeviceType::Meta) {
+    if (!same_sizes(out->shape, result->shape)) set_shape(out, result->shape);
+  } else if (same_sizes(out->shape, result->shape)) {
     kernels::copy(result->view(), out->view());
   } else {
     warn_of_resizing(out, result);

@@ -37,17 +37,16 @@ def _parse_to(args, kwargs):
 
 
 def _check_move(source, device):
-    """Refuses devices that are not there; values neither come from the meta device nor go to it."""
+    """Refuses devices that are not there, and the way from the meta device back."""
     kind = _C.device(device).type
-    if kind == source:
+    if kind in (source, "meta"):
         return
     if source == "meta" and kind == "cpu":
         raise NotImplementedError(
             "Cannot copy out of meta tensor; no data! Make a new one by torch.empty_like(tensor, device='cpu'), or use "
             "Module.to_empty() for a module"
         )
-    _C.empty(0, device=kind)  # raises for devices that are not there
-    raise RuntimeError(f"to(): this build computes on the cpu only; got device {device}; use device='cpu'")
+    _C.empty(0, device=kind)  # raises: it is not there
 
 
 @composite(function_=False)
@@ -62,8 +61,9 @@ def to(input, *args, **kwargs):
     if device is not None:
         _check_move(input.device.type, device)
     dtype = input.dtype if dtype is None else dtype
-    if input.device.type == "meta":
-        return _C.empty_like(input, dtype=dtype) if copy or dtype != input.dtype else input
+    if input.device.type == "meta" or (device is not None and _C.device(device).type == "meta"):
+        same = input.device.type == "meta" and dtype == input.dtype and not copy
+        return input if same else _C.empty_like(input, dtype=dtype, device="meta")
     result = to_dtype(input, dtype, copy) if copy or dtype != input.dtype else input
     if memory_format is None or memory_format is _C.preserve_format:
         return result

@@ -1,0 +1,93 @@
+#include "python/meta.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "python/creation.h"
+#include "python/types.h"
+#include "tape/geometry.h"
+
+namespace adjoint::python {
+namespace {
+
+/// A tensor of this geometry whose values are zero and must not be changed.
+TensorPtr zeros_like(const Tensor* tensor) {
+  int64_t last = 0;
+  for (int d = 0; d < tensor->ndim(); ++d) last += (tensor->size(d) - 1) * tensor->stride(d);
+  size_t bytes = tensor->numel() == 0 ? 1 : static_cast<size_t>((last + 1) * itemsize(tensor->dtype));
+  void* memory = std::calloc(bytes, 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  auto storage = StoragePtr::steal(adopt_memory(memory, bytes, std::free, memory));
+  char* data = storage->data;
+  return make_tensor(std::move(storage), data, ShapePtr::borrow(tensor->shape), tensor->dtype, DeviceType::Cpu);
+}
+
+/// Ops whose results have a shape that depends on values.
+constexpr std::string_view kByValue[] = {"nonzero",     "masked_select",           "bincount",
+                                         "_unique2",    "_unique_consecutive",     "unique_rows",
+                                         "_unique_dim", "_unique_consecutive_dim", "interleaved_index"};
+
+[[noreturn]] void refuse_by_value(std::string_view op) {
+  fail(ErrorKind::NotImplemented, op, "(): the shape of the result depends on values, and tensors on the meta device ",
+       "hold none; compute it on the cpu");
+}
+
+}  // namespace
+
+MetaCall::MetaCall(const char* op, PyObject* const* slots, size_t n) : op_(op), given_(slots) {
+  const bool by_value = std::ranges::find(kByValue, std::string_view(op)) != std::end(kByValue);
+  if (by_value || (std::string_view(op) == "where" && slots[1] == Py_None)) refuse_by_value(op);
+  for (size_t i = 0; i < n; ++i) {
+    kept_.push_back(stand_in(slots[i]));
+    slots_.push_back(kept_.back().get());
+  }
+}
+
+Object MetaCall::stand_in(PyObject* object) {
+  if (holds_no_values(object)) return wrap(zeros_like(as_tensor(object)));
+  // Indices may lie on the cpu, and so may numbers.
+  if (is_tensor(object) && as_tensor(object)->ndim() > 0 && is_differentiable(as_tensor(object)->dtype))
+    fail(op_, "(): Tensor on device cpu is not on the expected device meta! Move one of them by .to(device='meta')");
+  if (!is_sequence(object)) return Object::borrow(object);
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+  if (!std::any_of(PySequence_Fast_ITEMS(object), PySequence_Fast_ITEMS(object) + n, is_tensor))
+    return Object::borrow(object);
+  Object items = checked(PyTuple_New(n));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(object, i);
+    bool mask = is_tensor(item) && as_tensor(item)->dtype == DType::Bool;
+    if (mask && std::string_view(op_) == "index") refuse_by_value(op_);
+    PyTuple_SET_ITEM(items.get(), i, stand_in(item).take());
+  }
+  return items;
+}
+
+Object MetaCall::on_meta(Object computed, const Tensor* base) const {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    // An op that gives its argument back may have changed its shape.
+    if (computed.get() != slots_[i] || !holds_no_values(given_[i])) continue;
+    resize(as_tensor(given_[i]), ShapePtr::borrow(as_tensor(slots_[i])->shape));
+    return Object::borrow(given_[i]);
+  }
+  if (is_tensor(computed.get())) {
+    const Tensor* result = as_tensor(computed.get());
+    TensorPtr meta = base == nullptr ? empty_on(DeviceType::Meta, ShapePtr::borrow(result->shape), result->dtype)
+                                     : alias(base, ShapePtr::borrow(result->shape), 0);
+    if (base != nullptr) {
+      meta->dtype = result->dtype;
+      meta->data = base->data + (result->data - as_tensor(slots_[0])->data);
+    }
+    return wrap(std::move(meta));
+  }
+  if (!PyTuple_Check(computed.get())) return computed;
+  Py_ssize_t n = PyTuple_GET_SIZE(computed.get());
+  Object items = checked(PyTuple_New(n));
+  for (Py_ssize_t i = 0; i < n; ++i)
+    PyTuple_SET_ITEM(items.get(), i, on_meta(Object::borrow(PyTuple_GET_ITEM(computed.get(), i)), base).take());
+  // The results under their names, where they have some.
+  if (PyTuple_CheckExact(computed.get())) return items;
+  return checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(computed.get())), items.get()));
+}
+
+}  // namespace adjoint::python

@@ -1,0 +1,44 @@
+// Ops on the meta device: shapes and types without values.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "python/op.h"
+
+namespace adjoint::python {
+
+inline bool holds_no_values(PyObject* object) {
+  return is_tensor(object) && as_tensor(object)->device == DeviceType::Meta;
+}
+
+/// Whether one of an op's arguments, or of the items of a list among them, is on the meta device.
+inline bool any_on_meta(PyObject* const* slots, size_t n) {
+  return std::any_of(slots, slots + n, [](PyObject* object) {
+    if (!is_sequence(object) || PySequence_Fast_GET_SIZE(object) == 0) return holds_no_values(object);
+    PyObject** items = PySequence_Fast_ITEMS(object);
+    if (PyLong_CheckExact(items[0])) return false;  // sizes and dimensions
+    return std::any_of(items, items + PySequence_Fast_GET_SIZE(object), holds_no_values);
+  });
+}
+
+/// The arguments of an op, with zeros in the place of tensors on the meta device: what the op makes of them has the
+/// shape and the type of its result. The pages of the zeros are never written, hence take no memory.
+class MetaCall {
+ public:
+  MetaCall(const char* op, PyObject* const* slots, size_t n);
+
+  PyObject* const* slots() const { return slots_.data(); }
+  /// The results on the meta device, as views of `base` if that is given.
+  Object on_meta(Object computed, const Tensor* base) const;
+
+ private:
+  Object stand_in(PyObject* object);
+
+  const char* op_;
+  PyObject* const* given_;
+  std::vector<PyObject*> slots_;
+  std::vector<Object> kept_;
+};
+
+}  // namespace adjoint::python

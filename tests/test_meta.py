@@ -1,0 +1,178 @@
+"""The meta device: shapes and types without values, of modules and of the results of every op."""
+
+import copy
+import io
+
+import pytest
+
+import adjoint
+
+from .both import programs, raised
+from .samples import find
+from .test_op_table import NAMES, outcome, samples_by_name, tensors_in
+
+program, test_program = programs()
+# Ops that look at values: for the shape of their result, for a choice, or to raise.
+BY_VALUE = (
+    *("argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "where", "nn.functional.one_hot"),
+    *("inverse", "matrix_power", "searchsorted", "nn.functional.multi_margin_loss", "nn.functional.ctc_loss"),
+    *("Tensor.cpu", "Tensor.to", "lstm", "gru", "rnn_tanh", "rnn_relu", "nn.functional.scaled_dot_product_attention"),
+    *("index_put", "scatter"),
+)
+
+
+def on_meta(value):
+    if isinstance(value, adjoint.Tensor):
+        return value.detach().to("meta")
+    if isinstance(value, list | tuple):
+        return type(value)(on_meta(item) for item in value)
+    return value
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_have_the_shape_that_they_have_on_the_cpu(name):
+    for sample in samples_by_name()[name]:
+        args, kwargs, tensors = sample.make(adjoint, None, "contiguous")
+        expected, error = outcome(lambda: find(adjoint, name)(*args, **kwargs))  # noqa: B023 - called at once
+        if error is not None or not tensors:
+            continue
+        args, kwargs = on_meta(args), {key: on_meta(value) for key, value in kwargs.items()}
+        result, error = outcome(lambda: find(adjoint, name)(*args, **kwargs))  # noqa: B023 - called at once
+        if error is not None:
+            assert name in BY_VALUE, f"{sample!r}: {error}"
+            continue
+        for meta, real in zip(tensors_in(result), tensors_in(expected), strict=True):
+            assert meta.device.type == "meta"
+            assert (meta.shape, meta.dtype, meta.stride()) == (real.shape, real.dtype, real.stride()), repr(sample)
+
+
+@program
+def modules_are_made_without_values_and_filled_later(L):
+    nn = L.nn
+
+    def make():
+        return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Embedding(5, 4), nn.LSTM(4, 2), nn.Conv1d(1, 2, 3))
+
+    with L.device("meta"):
+        model = make()
+    devices = {str(parameter.device) for parameter in model.parameters()}
+    shapes = [(name, tuple(value.shape)) for name, value in model.state_dict().items()]
+    L.manual_seed(0)
+    filled = make()
+    twin = copy.deepcopy(model)
+    keys = str(model.load_state_dict(filled.state_dict(), assign=True))
+    empty = twin.to_empty(device="cpu")
+    empty.load_state_dict(filled.state_dict())
+    x = L.ones(2, 3)
+    return devices, shapes, keys, model[0](x), empty[0](x), nn.Linear(2, 2).to("meta").weight.shape
+
+
+@program
+def results_of_modules(L):
+    nn, ones = L.nn, lambda *size: L.ones(size, device="meta")
+    calls = [
+        lambda: nn.Linear(3, 4, device="meta")(ones(2, 3)),
+        lambda: nn.Conv2d(3, 4, 3, device="meta")(ones(2, 3, 8, 8)),
+        lambda: nn.LSTM(4, 3, device="meta")(ones(5, 2, 4))[0],
+        lambda: nn.TransformerEncoderLayer(8, 2, 16, device="meta")(ones(5, 2, 8)),
+        lambda: nn.BatchNorm2d(3, device="meta")(ones(5, 3, 4, 4)),
+        lambda: nn.functional.cross_entropy(ones(3, 4), L.zeros(3, dtype=L.int64, device="meta")),
+        lambda: L.cat([ones(2, 3), ones(1, 3)]),
+        lambda: ones(3, 4)[1:].t(),
+        lambda: ones(3, 4)[L.tensor([0, 2])],
+        lambda: ones(3, 4).add_(1).mul_(ones(4)),
+        lambda: ones(3, 4).resize_(2, 2),
+        lambda: ones(3, 4).unsqueeze_(0),
+        lambda: ones(3, 4).copy_(L.ones(4)),
+        lambda: L.add(ones(3), 1, out=L.empty(3, device="meta")),
+        lambda: copy.deepcopy(ones(3)),
+        lambda: nn.utils.parameters_to_vector([ones(2, 3), ones(2)]),
+    ]
+    return [(tuple(x.shape), tuple(x.stride()), str(x.dtype), str(x.device)) for x in (call() for call in calls)]
+
+
+@program
+def values_that_are_not_there(L):
+    x = L.ones(3, 4, device="meta")
+    calls = [
+        lambda: x.tolist(),
+        lambda: x.cpu(),
+        lambda: L.ones(3, 4).copy_(x),
+        lambda: L.nonzero(x),
+        lambda: x[x > 0],
+        lambda: L.unique(x),
+        lambda: x + L.ones(3, 4),
+        lambda: L.add(x, 1, out=L.empty(3, 4)),
+        lambda: L.add(L.ones(3, 4), 1, out=x),
+        lambda: x.set_(L.ones(3)),
+        lambda: x.numpy(),
+        lambda: x.mul_(L.ones(7, device="meta")),
+        lambda: bool(x[0, 0]),
+    ]
+    return [raised(call)[0] for call in calls]
+
+
+def test_saved_without_values():
+    file = io.BytesIO()
+    adjoint.save({"x": adjoint.ones(2, 3, device="meta")}, file)
+    file.seek(0)
+    x = adjoint.load(file)["x"]
+    assert (x.device.type, tuple(x.shape)) == ("meta", (2, 3))
+
+
+def test_memory_that_is_not_there_is_never_read():
+    number = adjoint.ones((), device="meta")
+    places = adjoint.zeros(2, dtype=adjoint.int64, device="meta")
+    x = adjoint.zeros(3)
+    calls = [
+        lambda: adjoint.arange(number),
+        lambda: adjoint.full((2,), number),
+        lambda: adjoint.linspace(0, number, 3),
+        lambda: x.fill_(number),
+        lambda: x.add_(1, alpha=number),
+        lambda: x.uniform_(number, 2),
+        lambda: x[number.long()],
+        lambda: x[number.bool()],
+        lambda: x[places],
+        lambda: x.__setitem__(places, 1),
+        lambda: x.index_put_((places,), adjoint.ones(2)),
+        lambda: x.index_fill_(0, places, 1.0),
+        lambda: x.masked_fill_(places.bool(), 1.0),
+        lambda: adjoint.cat([x, number[None]]),
+        lambda: float(number),
+    ]
+    for i, call in enumerate(calls):
+        with pytest.raises((RuntimeError, NotImplementedError)):
+            raise AssertionError(f"call {i} gave {call()}")
+    assert x.tolist() == [0, 0, 0]
+
+
+@program
+def shapes_and_types_of_results_on_the_meta_device(L):
+    x = L.ones(2, 3, device="meta")
+    results = [x + 1, x * L.tensor(2.0), x @ x.t(), x.sum(0), x > 0, L.cat([x, x]), L.stack([x, x], 1), x[0], x[:, 1:]]
+    results += [x.view(3, 2), x.t(), x.expand(4, 2, 3), x.softmax(-1), x.double(), x.half().mean(), x.argmax(1)]
+    results += [*x.max(1), *x.split(2, 1), L.where(x > 0, x, 0.0), x[x.long()[0]], L.nn.functional.dropout(x)]
+    results += [x.add_(1), x.mul_(x), x.zero_(), x.copy_(L.ones(2, 3)), x.to(L.int32), L.ones(2).to("meta")]
+    x[0], x[:, L.tensor([0])] = 1.0, 2.0
+    return [(r.is_meta, str(r.dtype), tuple(r.shape), r.stride()) for r in results], results[10].is_contiguous()
+
+
+@program
+def what_needs_values_is_refused_on_the_meta_device(L):
+    x, y = L.ones(3, device="meta"), L.ones(3)
+    calls = [lambda: x[0].item(), x.tolist, x.cpu, lambda: y.copy_(x), lambda: x + y, lambda: bool(x.sum())]
+    refused = [raised(call)[0] for call in calls] + [raised(lambda: y.backward(x))[0]]
+    for call in (x.nonzero, lambda: x[x > 0], lambda: L.unique(x), lambda: x.masked_select(x > 0)):
+        refused.append(raised(call)[0])
+    return refused, y
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64", "bool"])
+def test_indices_without_values_do_not_write(kind):
+    y, index = adjoint.ones(3), adjoint.ones(3, device="meta").to(getattr(adjoint, kind))
+    with pytest.raises(RuntimeError, match=r"no data|expected device meta"):
+        y[index] = 2.0
+    with pytest.raises(RuntimeError, match=r"no data|expected device meta"):
+        y.index_put_((index,), adjoint.zeros(3))
+    assert y.tolist() == [1.0, 1.0, 1.0]
