@@ -361,8 +361,8 @@ FAMILIES = {
     eye count [m:count] dtype=dtype
     arange n dtype=dtype
     arange n n dtype=dtype
-    arange int int count dtype=dtype
-    arange int int real dtype=dtype
+    arange n n count dtype=dtype
+    arange n n real dtype=dtype
     linspace n n count dtype=dtype
     logspace n n count base=real dtype=dtype
     tril_indices count count [offset:int] dtype=dtype

@@ -2,7 +2,7 @@
 
 from .. import _C
 from .._type_info import finfo
-from .checks import boolean
+from .checks import boolean, tensor
 from .comparison import legacy_name
 from .language import (
     _publish,
@@ -161,6 +161,7 @@ def hardtanh_function(input, min_val=-1.0, max_val=1.0, inplace=False):
     >>> torch.nn.functional.hardtanh(torch.tensor([-3.0, 0.5]))
     tensor([-1.0000,  0.5000])
     """
+    tensor("hardtanh", input=input)
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     if input.dtype == _C.uint8 and (min_val < 0 or max_val < 0):
@@ -223,7 +224,8 @@ def softshrink_function(input, lambd=0.5, *, out=None):
     >>> torch.nn.functional.softshrink(torch.tensor([-2.0, 0.3]))
     tensor([-1.5000,  0.0000])
     """
-    if not lambd >= 0:
+    tensor("softshrink", input=input)
+    if not (0 <= lambd < INF) or (input.is_floating_point() and lambd > finfo(input.dtype).max):
         raise RuntimeError(
             f"lambda must be in range [0, {finfo(input.dtype).max:g}] for input dtype {legacy_name(input)}, "
             f"but found {lambd:g}"
@@ -273,6 +275,7 @@ def _rrelu_noise(input, lower, upper, training):
         if not -INF < bound < INF:
             raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     boolean("rrelu", training=training)
+    tensor("rrelu", input=input)
     if lower > upper:
         raise RuntimeError(f"Lower bound should be less than or equal to the upper bound; got {lower} and {upper}")
     values = input.detach()

@@ -1,7 +1,10 @@
 """Differences, gradients and integrals of sampled functions."""
 
+from numbers import Number
+
 from .. import _C
-from .language import cat, composite, empty_like, logical_xor
+from .checks import integers
+from .language import cat, composite, empty_like, logical_xor, zeros
 
 Tensor = _C.Tensor
 
@@ -80,11 +83,11 @@ def trapezoid(y, x=None, *, dx=None, dim=-1):
     >>> torch.trapezoid(torch.tensor([1.0, 5.0, 10.0]))
     tensor(10.5000)
     """
-    x = _check_samples("trapezoid", y, x, dx, dim)
     if y.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    if y.size(dim) == 0:
-        return y.sum(dim).to(y.dtype)
+    if y.size(dim) == 0:  # as torch: whatever the other arguments are, and without a gradient
+        return zeros([size for d, size in enumerate(y.shape) if d != dim % y.ndim], dtype=y.dtype)
+    x = _check_samples("trapezoid", y, x, dx, dim)
     if x is None:
         return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * (1 if dx is None else dx)
     (left, right), (from_, to) = _neighbours(y, dim), _neighbours(x, dim)
@@ -164,10 +167,10 @@ def _uneven_gradient(x, dim, places, edge_order):
 
 def _spacings(input, spacing, dim):
     """One distance or tensor of places for each dimension, with the dimensions."""
-    dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = tuple(range(input.ndim)) if dim is None else integers("gradient", "dim", dim)
     if isinstance(spacing, Tensor) and spacing.ndim == 0:
         spacing = spacing.item()
-    if spacing is None or isinstance(spacing, int | float | complex):
+    if spacing is None or isinstance(spacing, Number):
         return dims, [1 if spacing is None else spacing] * len(dims)
     if isinstance(spacing, Tensor):
         raise TypeError(
@@ -186,6 +189,12 @@ def _spacings(input, spacing, dim):
             f"the same length, but got a spacing argument of length {len(spacing)} and a dim argument of length "
             f"{len(dims)}."
         )
+    for places in spacing:
+        if isinstance(places, Tensor) and places.device != input.device:
+            raise RuntimeError(
+                "torch.gradient expected each tensor to be on the same device, but got devices "
+                f"{input.device} and {places.device}!"
+            )
     return dims, list(spacing)
 
 

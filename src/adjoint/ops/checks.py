@@ -21,7 +21,7 @@ def tensor(op, **values):
 
 def integer(op, name, value):
     """The int that an argument stands for: NumPy's and tensors of one integer count, bools do not."""
-    if not isinstance(value, bool):
+    if not isinstance(value, bool) and getattr(value, "dtype", None) is not _C.bool:
         try:
             return index(value)
         except TypeError:

@@ -1,10 +1,10 @@
 """Distances and angles between pairs of vectors."""
 
-from .checks import tensor
-from .language import broadcast_tensors, composite, result_type
+from .checks import integer, tensor
+from .language import broadcast_tensors, composite, promote_types
 
 
-@composite(method=False)
+@composite(method=False, numpy_names=True)
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of the differences of vectors along the last dimension; `eps` is added to each difference.
 
@@ -13,7 +13,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     tensor([5.])
     """
     tensor("pairwise_distance", x1=x1, x2=x2)
-    return (x1 - x2 + float(eps)).norm(p, -1 if x1.ndim or x2.ndim else None, keepdim)
+    return (x1 - x2 + float(eps)).norm(float(p), -1 if x1.ndim or x2.ndim else None, keepdim)
 
 
 composite(pairwise_distance, namespace="nn.functional", method=False)
@@ -33,9 +33,10 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     tensor([0.7071])
     """
     tensor("cosine_similarity", x1=x1, x2=x2)
+    dim = integer("cosine_similarity", "dim", dim)
     if eps < 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps}")
-    dtype = result_type(x1, x2)
+    dtype = promote_types(x1.dtype, x2.dtype)
     if not dtype.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtype}")
     x1, x2 = broadcast_tensors(x1.to(dtype), x2.to(dtype))

@@ -10,6 +10,7 @@ from .language import (
     arange,
     composite,
     op,
+    promote_types,
     zeros,
 )
 
@@ -63,10 +64,13 @@ def _flat_bags(input, offsets, weight):
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
+    if input.dtype is not offsets.dtype:
+        dtype = promote_types(input.dtype, offsets.dtype)
+        return input.to(dtype), offsets.to(dtype)
     return input, offsets
 
 
-@composite(name="embedding_bag", namespace="nn.functional")
+@composite(namespace="nn.functional")
 def functional_embedding_bag(
     input,
     weight,
@@ -97,7 +101,7 @@ def functional_embedding_bag(
         )
     if weight.ndim != 2:
         raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
-    include_last_offset = include_last_offset and input.ndim == 1
+    include_last_offset = bool(include_last_offset) and input.ndim == 1
     input, offsets = _flat_bags(input, offsets, weight)
     if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")

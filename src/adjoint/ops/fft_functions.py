@@ -1,6 +1,6 @@
 """torch.fft: one function per kind of transform and number of dimensions."""
 
-from .checks import as_dtype, integers
+from .checks import as_dtype, integer, integers
 from .language import (
     _fft_c2c,
     _fft_c2r,
@@ -44,6 +44,7 @@ def _require_real(name, input, words="a real input tensor"):
 
 def _dimension(input, dim):
     """A dimension counted from the front."""
+    dim = integer("fft", "dim", dim)
     if input.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not -input.ndim <= dim < input.ndim:
@@ -77,7 +78,7 @@ def _one(input, n, dim):
     """The input with `n` points along `dim`, and the dimension."""
     dim = _dimension(input, dim)
     if n is not None:
-        _check_points(n)
+        _check_points(integer("fft", "n", n))
         input = _resized(input, [dim], [n])
     _check_points(input.shape[dim])
     return input, dim

@@ -3,6 +3,7 @@
 import math
 
 from .. import _C
+from .checks import boolean, integer, tensor
 from .declaration import return_type
 from .language import composite, histogram_cells, linspace, op, zeros
 
@@ -119,6 +120,9 @@ def histogram(input, bins, *, range=None, weight=None, density=False):
     tensor([0., 2., 1., 0.])
     """
     weight = None if weight is None else weight.reshape(-1)
+    boolean("histogram", density=density)
+    tensor("histogram", input=input)
+    bins = bins if isinstance(bins, Tensor) and bins.ndim else integer("histogram", "bins", bins)
     hist, edges = _histogram(input.reshape(-1, 1), (bins,), range, weight, density)
     return return_type("histogram", ("hist", "bin_edges"))((hist, edges[0]))
 

@@ -1,7 +1,8 @@
 """Ops that rearrange elements into new memory: joining, repeating, reversing, shifting, triangles."""
 
-from .checks import tensor
+from .checks import integer, tensor
 from .language import (
+    Tensor,
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -208,10 +209,8 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         input, dim = input.reshape(-1), 0
     elif input.ndim == 0:
         raise IndexError(f"Dimension out of range: a tensor without dimensions has no dimension {dim} to repeat along")
-    if isinstance(repeats, int):
-        return _repeat_evenly(input, repeats, dim)
-    if isinstance(repeats, tuple | list):
-        repeats = _int_tensor(repeats)
+    if not isinstance(repeats, Tensor):
+        return _repeat_evenly(input, integer("repeat_interleave", "repeats", repeats), dim)
     size = input.shape[dim] if input.ndim else 1
     if repeats.ndim == 0 or repeats.numel() == 1:
         repeats = repeats.reshape(1).expand(size)
@@ -232,9 +231,3 @@ def _repeat_evenly(input, repeats, dim):
     dim %= input.ndim
     spread = input.unsqueeze(dim + 1).expand(*size[: dim + 1], repeats, *size[dim + 1 :])
     return spread.contiguous().view(*size[:dim], length * repeats, *size[dim + 1 :])
-
-
-def _int_tensor(values):
-    from .. import _C
-
-    return _C.tensor(values, dtype=_C.int64)

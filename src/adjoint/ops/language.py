@@ -18,7 +18,8 @@ METHODS = []  # (name, callable): methods of Tensor
 
 def _publish(name, target, namespace, method, function, alias):
     # linalg_norm is torch.linalg.norm: the prefix tells it from torch.norm.
-    for spelled in (name.removeprefix(f"{namespace}_") if namespace else name, *alias):
+    prefix = f"{namespace.rpartition('.')[2]}_" if namespace else ""
+    for spelled in (name.removeprefix(prefix), *alias):
         if function:
             PUBLIC.append((namespace, spelled, target))
         if method:
@@ -95,10 +96,9 @@ def _publish_composite(
 ):
     target = _C.op_object(name)
     if function is not target:  # else it goes to one more namespace
-        COMPOSITES[name] = function
+        if COMPOSITES.setdefault(name, function) is not function:
+            raise _declaration.DeclarationError(f"{name}: declared twice; put the namespace before the name of one")
         _C.set_composite(name, function, autocast, numpy_names)
-        if autocast is None and not numpy_names:
-            target = function
     _publish(name, target, namespace, method and not namespace, function_, alias)
     return target
 

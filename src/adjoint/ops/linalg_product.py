@@ -107,6 +107,8 @@ def linalg_multi_dot(tensors):
     >>> torch.linalg.multi_dot([torch.ones(2, 3), torch.ones(3, 4), torch.ones(4)])
     tensor([12., 12.])
     """
+    if not isinstance(tensors, tuple | list):
+        raise TypeError(f"multi_dot(): argument 'tensors' must be tuple of Tensors, not {type(tensors).__name__}")
     tensors = list(tensors)
     count = len(tensors)
     if count < 2:

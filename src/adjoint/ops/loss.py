@@ -3,7 +3,7 @@
 import warnings
 
 from .. import _C
-from .checks import boolean
+from .checks import boolean, tensor
 from .comparison import legacy_name
 from .language import (
     _binary_cross_entropy,
@@ -18,6 +18,7 @@ from .language import (
     abs,
     binary_elements,
     bounded_slope,
+    broadcast_tensors,
     composite,
     elementwise,
     exp,
@@ -151,7 +152,7 @@ op("_huber_loss(input, target, reduction, delta)", forward=_huber_forward, node=
 def _binary_forward(input, target, weight, reduction):
     if input.numel() and not bool(((input >= 0) & (input <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    return _reduced(_times(binary_elements(input, target), weight), reduction)
+    return _reduced(_written(input, _times(binary_elements(input, target), weight)), reduction)
 
 
 # d/dx = (x - t) / (x (1 - x)), d/dt = log(1 - x) - log(x)
@@ -166,8 +167,8 @@ op("_binary_cross_entropy(input, target, weight, reduction)", forward=_binary_fo
 
 
 def _logit_forward(input, target, weight, pos_weight, reduction):
-    elements = logit_elements(input, target, 1 if pos_weight is None else pos_weight)
-    return _reduced(_times(elements, weight), reduction)
+    elements = _written(target, logit_elements(input, target, 1 if pos_weight is None else pos_weight))
+    return _reduced(_written(target, _times(elements, weight)), reduction)
 
 
 def _logit_slope(input, target, pos_weight):
@@ -211,21 +212,39 @@ def _reduction(size_average, reduce, reduction):
     return legacy_reduction(size_average, reduce, stacklevel=4)
 
 
-def _warn_of_sizes(input, target):
-    if input.size() != target.size():
-        warnings.warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
-            "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            UserWarning,
-            stacklevel=3,
-        )
+def _same_sizes(input, target):
+    """Both in their common size, with a warning if that is not the size of each."""
+    if input.size() == target.size():
+        return input, target
+    warnings.warn(
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
+        "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+        UserWarning,
+        stacklevel=3,
+    )
+    return broadcast_tensors(input, target)
 
 
 def _in_type_of(input, loss):
     """The loss in the input's type, as torch writes it."""
+    if loss.dtype is input.dtype:
+        return loss
     if not _C.can_cast(loss.dtype, input.dtype):
-        raise RuntimeError(f"result type {loss.dtype} can't be cast to the desired output type {input.dtype}")
+        raise RuntimeError(
+            f"result type {legacy_name(loss)} can't be cast to the desired output type {legacy_name(input)}; convert "
+            "input and target to one floating point type"
+        )
     return loss.to(input.dtype)
+
+
+def _written(target, elements):
+    """The elements as they would be written over a tensor: of its type, and not of more sizes."""
+    if elements.shape != target.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(elements.shape)}; "
+            "a weight broadcasts to the input"
+        )
+    return _in_type_of(target, elements)
 
 
 def _weighted(elements, weight, reduction):
@@ -244,7 +263,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(2.)
     """
-    _warn_of_sizes(input, target)
+    input, target = _same_sizes(input, target)
     reduction = _reduction(size_average, reduce, reduction)
     if weight is not None:
         return _weighted(_mse_loss(input, target, "none"), weight, reduction)
@@ -259,7 +278,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     >>> torch.nn.functional.l1_loss(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 4.0]))
     tensor(1.)
     """
-    _warn_of_sizes(input, target)
+    input, target = _same_sizes(input, target)
     reduction = _reduction(size_average, reduce, reduction)
     if weight is not None:
         return _weighted((input - target).abs(), weight, reduction)
@@ -274,7 +293,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     >>> torch.nn.functional.smooth_l1_loss(torch.tensor([0.5, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.1250, 2.5000])
     """
-    _warn_of_sizes(input, target)
+    input, target = _same_sizes(input, target)
     reduction = _reduction(size_average, reduce, reduction)
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -291,7 +310,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     >>> torch.nn.functional.huber_loss(torch.tensor([1.0, 3.0]), torch.zeros(2), reduction="none")
     tensor([0.5000, 2.5000])
     """
-    _warn_of_sizes(input, target)
+    input, target = _same_sizes(input, target)
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
@@ -335,10 +354,13 @@ def binary_cross_entropy_with_logits(
     tensor(0.6931)
     """
     reduction = _reduction(size_average, reduce, reduction)
-    if pos_weight is not None and pos_weight.dtype is _C.bool:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. Convert pos_weight with .float()"
-        )
+    if weight is not None:
+        tensor("binary_cross_entropy_with_logits", weight=weight)
+    for name, value in (("target", target), ("pos_weight", pos_weight)):
+        if value is not None and value.dtype is _C.bool:
+            raise RuntimeError(
+                f"Subtraction, the `-` operator, with a bool tensor is not supported. Convert {name} with .float()"
+            )
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     return _logit_cross_entropy(input, target, weight, pos_weight, reduction)
@@ -468,7 +490,7 @@ def cross_entropy(
     if not label_smoothing > 0:
         return loss
     smooth = _smooth_loss(scores, target, weight, ignore_index, reduction, dim)
-    return (1 - label_smoothing) * loss + label_smoothing / input.shape[dim] * smooth
+    return (1 - label_smoothing) * loss + label_smoothing * smooth / input.shape[dim]
 
 
 def _by_class(weight, like, dim):

@@ -4,7 +4,7 @@ import math
 
 from .. import _C
 from .checks import boolean, tensor
-from .language import composite, cross_entropy, linear, log, where
+from .language import composite, cross_entropy, linear, log, ones_like, where
 from .loss import _reduced, _reduction, binary_cross_entropy_with_logits, kl_div
 from .loss_margin import _NAMES
 from .normalization import torch_level
@@ -65,7 +65,7 @@ def _variance(input, var):
     if not isinstance(var, _C.Tensor):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        return input.new_full(input.shape, var)
+        return ones_like(input) * var
     if bool((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     if var.shape == input.shape:

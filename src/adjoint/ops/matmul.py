@@ -28,6 +28,7 @@ from .language import (
     mv,
     mv_t,
     op,
+    promote_types,
 )
 from .language import bool as bool_type
 
@@ -86,7 +87,7 @@ op("_folded_back(input, size)", kernel="unsafe_view", linear=True, **_INTERNAL, 
 
 def _times(tensor, factor):
     """A gradient times the conjugate of a number that is usually 1."""
-    return tensor if factor == 1 else tensor * factor.conjugate()
+    return tensor if factor == 1 else tensor * conj(factor)
 
 
 op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", kernel="addmm", autocast="lower", inplace=True, out="exact",
@@ -116,19 +117,26 @@ def _for_each(g, batch):
 
 
 def _addr(input, vec1, vec2, beta, alpha):
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    dtype = promote_types(input.dtype, promote_types(vec1.dtype, vec2.dtype))
+    exact = not (dtype.is_floating_point or dtype.is_complex)
     for label, factor in (("beta", beta), ("alpha", alpha)):
-        if isinstance(factor, float) and not (input.is_floating_point() or input.is_complex()):
+        if isinstance(factor, bool) and dtype != bool_type:
+            raise RuntimeError(f"Boolean {label} only supported for Boolean results. Give a number")
+        if isinstance(factor, float | complex) and exact:
             raise RuntimeError(f"For integral input tensors, argument {label} must not be a floating point number.")
-    if input.dtype == vec1.dtype == vec2.dtype and vec1.ndim == vec2.ndim == 1 and input.dtype != bool_type:
-        if beta == 1 and input.shape == (*vec1.shape, *vec2.shape):
-            return addcmul(input, vec1.unsqueeze(1), vec2, value=alpha)
-        return addmm(input, vec1.unsqueeze(1), vec2.unsqueeze(0), beta=beta, alpha=alpha)
-    product = outer(vec1, vec2)
-    if product.dtype == input.dtype == bool_type:
-        product = product & bool(alpha)
-        return product | input.expand(product.shape) if beta else product
-    product = product * alpha
-    return product + input.expand(product.shape) * beta if beta != 0 else product
+        if isinstance(factor, complex) and not dtype.is_complex:
+            raise RuntimeError(f"addr: value cannot be converted to type {dtype} without overflow: {label}={factor}")
+    input, vec1, vec2 = input.to(dtype), vec1.to(dtype), vec2.to(dtype)
+    if dtype == bool_type:
+        product = outer(vec1, vec2) & bool(alpha)
+        input = input.expand(product.shape)
+        return product | input if beta else product
+    if beta == 1 and input.shape == (*vec1.shape, *vec2.shape):
+        return addcmul(input, vec1.unsqueeze(1), vec2, value=alpha)
+    return addmm(input, vec1.unsqueeze(1), vec2.unsqueeze(0), beta=beta, alpha=alpha)
 
 
 op("addr(input, vec1, vec2, *, beta=1, alpha=1)", forward=_addr, autocast="off", inplace=True, out=True,
@@ -330,6 +338,7 @@ def kron(input, other):
     tensor([[1., 2., 0., 0.],
             [0., 0., 1., 2.]])
     """
+    checks.tensor("kron", input=input, other=other)
     ndim = max(input.ndim, other.ndim)
     a = (1,) * (ndim - input.ndim) + tuple(input.shape)
     b = (1,) * (ndim - other.ndim) + tuple(other.shape)

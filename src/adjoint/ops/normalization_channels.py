@@ -189,8 +189,6 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
             [ 1.0000]])
     """
     boolean("batch_norm", training=training)
-    if (running_mean is None) != (running_var is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
     if eps < 0 or (training and eps == 0):
         raise ValueError(
             f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, but got {eps}"
@@ -261,7 +259,7 @@ def _check_groups(input, weight, bias, num_groups):
             )
 
 
-@composite(name="group_norm", namespace="nn.functional")
+@composite(namespace="nn.functional")
 def functional_group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     """Shifts and scales each group of channels of each sample to mean 0 and variance 1, then by weight and bias.
 

@@ -41,7 +41,9 @@ def pad(input, pad, mode="constant", value=None):
             f"{len(pad)} and input of dimension {input.ndim}"
         )
     if mode == "constant":
-        return constant_pad_nd(input, tuple(pad), 0 if value is None else value)
+        if isinstance(value, complex):
+            raise TypeError("pad(): argument 'value' must be float, not complex; see constant_pad_nd()")
+        return constant_pad_nd(input, tuple(pad), 0 if value is None else float(value))
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     dims = len(pad) // 2

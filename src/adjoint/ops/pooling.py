@@ -220,6 +220,12 @@ composite(avg_pool1d, method=False)
 def _sizes(name, output_size, input, dims):
     """One size for each dimension; None keeps the input's."""
     listed = isinstance(output_size, (tuple, list))
+    for size in output_size if listed else (output_size,):
+        if isinstance(size, bool) or (size is None and (dims == 1 or not listed)):
+            raise TypeError(
+                f"{name}(): argument 'output_size' must be tuple of ints, not {type(size).__name__}; "
+                "give the number of windows"
+            )
     given = output_size if listed else (output_size,) * dims
     if listed and dims > 1 and input.ndim <= len(given):
         raise ValueError(f"Input dimension should be at least {len(given) + 1}")
@@ -271,7 +277,7 @@ def _adaptive_pools(dims):
     _publish(max_pool, most)
     _publish(with_indices, f"{most}_with_indices")
     if dims == 1:
-        composite(with_indices, name=most, method=False)
+        language._publish(most, getattr(language, f"{most}_with_indices"), "", False, True, ())
 
 
 def _fractional_pools(dims):

@@ -1,6 +1,6 @@
 """Reductions: sums, products, extremes, means and norms over some or all dimensions. (Variances: variance.py.)"""
 
-from .checks import as_dtype, only_with_dim, tensor
+from .checks import as_dtype, boolean, integers, only_with_dim, tensor
 from .language import (
     Tensor,
     _logsumexp,
@@ -364,8 +364,11 @@ def logsumexp(input, dim, keepdim=False):
     """
     if not input.is_complex():
         return _logsumexp(input, dim, keepdim)
-    dim = dim if dim != () and dim != [] else tuple(range(input.ndim))
-    peak = input.real.detach().amax(dim, True)
-    peak = where(abs(peak) == INF, 0, peak)
+    boolean("logsumexp", keepdim=keepdim)
+    dim = integers("logsumexp", "dim", dim) or tuple(range(input.ndim))
+    peak = 0
+    if input.numel():
+        peak = input.real.detach().amax(dim, True)
+        peak = where(abs(peak) == INF, 0, peak)
     total = log(sum_dim(exp(input - peak), dim, True)) + peak
     return total if keepdim else squeeze(total, dim)

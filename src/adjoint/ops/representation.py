@@ -102,6 +102,12 @@ def _replacements(input, nan, posinf, neginf):
     return 0.0 if nan is None else nan, largest if posinf is None else posinf, -largest if neginf is None else neginf
 
 
+def _check_numbers(**values):
+    for name, value in values.items():
+        if value is not None and not hasattr(value, "__float__"):
+            raise TypeError(f"nan_to_num(): argument '{name}' must be float, not {type(value).__name__}")
+
+
 @composite(out="exact")
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """The elements, with numbers in the places of nan and infinities.
@@ -110,6 +116,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
     >>> torch.nan_to_num(torch.tensor([float("nan"), 1.0, float("inf")]), posinf=9.0)
     tensor([0., 1., 9.])
     """
+    _check_numbers(nan=nan, posinf=posinf, neginf=neginf)
     if input.is_complex():
         if input.requires_grad and is_grad_enabled():
             raise RuntimeError("nan_to_num does not support automatic differentiation for outputs with complex dtype.")
@@ -127,6 +134,7 @@ def nan_to_num_(input, nan=None, posinf=None, neginf=None):
     >>> torch.tensor([float("nan"), 1.0]).nan_to_num_(2.0)
     tensor([2., 1.])
     """
+    _check_numbers(nan=nan, posinf=posinf, neginf=neginf)
     if input.is_complex():
         view_as_real(input).nan_to_num_(nan, posinf, neginf)
     elif input.is_floating_point():

@@ -4,6 +4,7 @@ import math
 import warnings
 
 from . import language
+from .checks import integer
 from .language import _publish, _upsample_backward, composite, op
 
 _INTERNAL = {"function": False, "method": False}
@@ -187,6 +188,7 @@ def _unshuffled(input, downscale_factor):
 
 
 def _check_shuffle(name, input, factor, what):
+    integer(name, what, factor)
     if input.ndim < 3:
         raise RuntimeError(
             f"{name} expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"

@@ -3,7 +3,7 @@
 import itertools
 
 from .. import _C
-from .checks import boolean
+from .checks import boolean, tensor
 from .language import (
     _sorted_places,
     _unique_consecutive,
@@ -179,6 +179,7 @@ def combinations(input, r=2, with_replacement=False):
             [2, 3]])
     """
     boolean("combinations", with_replacement=with_replacement)
+    tensor("combinations", input=input)
     if input.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:

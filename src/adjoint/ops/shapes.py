@@ -181,6 +181,8 @@ def _split_along(name, input, where, dim, needed):
             f"{input.ndim} dimensions!"
         )
     size = input.shape[dim]
+    if not isinstance(where, tuple | list):
+        where = integer(name, "sections", where)
     if isinstance(where, int) and (where <= 0 or size % where):
         raise RuntimeError(
             f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} is not "

@@ -1,6 +1,7 @@
 """Error functions, gamma functions, the logistic function and entropies; torch.special's names are special_names.py."""
 
 from .. import _C
+from .checks import integer
 from .language import (
     _publish,
     abs,
@@ -153,7 +154,7 @@ def odds(x):
 
 elementwise("logit_within(input, low=-inf, high=inf)",
             lambda input, low, high: log(odds(where(input < low, low, where(input > high, high, input)))),
-            promote="float", node="LogitBackward0", **INTERNAL,
+            promote="float", rounded="low high", node="LogitBackward0", **INTERNAL,
             input=lambda g, input, low, high: where(
                 (input < low) | (input > high), 0,
                 where((input < 0) | (input > 1), NAN, g / (input * (1 - input)))))
@@ -175,8 +176,7 @@ elementwise("xlog1py(input, other)",
 
 
 def _checked_order(n):
-    if type(n) is not int:
-        raise TypeError(f"polygamma(): argument 'n' (position 1) must be int, not {type(n).__name__}")
+    n = integer("polygamma", "n", n)
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     return n

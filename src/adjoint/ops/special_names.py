@@ -29,4 +29,4 @@ NAMES = {
 }
 
 for _name, _target in NAMES.items():
-    _publish(_name, language.COMPOSITES.get(_target) or getattr(language, _target), "special", False, True, ())
+    _publish(_name, getattr(language, _target), "special", False, True, ())

@@ -3,7 +3,7 @@
 import warnings
 
 from .. import _C
-from .checks import boolean
+from .checks import boolean, tensor
 from .language import any as any_
 from .language import complex as complex_
 from .language import composite, conj, isnan, lerp, scalar_tensor, where
@@ -136,6 +136,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
+    tensor("cov", input=input)
     if input.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"
@@ -175,6 +176,7 @@ def corrcoef(input):
     tensor([[ 1., -1.],
             [-1.,  1.]])
     """
+    tensor("corrcoef", input=input)
     if input.ndim > 2:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions"

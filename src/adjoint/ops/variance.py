@@ -57,9 +57,8 @@ op("std_mean_dim(input, dim=None, *, correction=1, keepdim=False)", kernel="std_
 def _var_arguments(name, dim, unbiased, keepdim, correction):
     """(dim, correction, keepdim) of the call forms var(unbiased), var(dim, unbiased, keepdim), var(correction=)."""
     if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    if dim is None and unbiased is not None:
         only_with_dim(name, keepdim)
+        dim, unbiased = None, dim
     return dim, correction if unbiased is None else int(unbiased), keepdim
 
 

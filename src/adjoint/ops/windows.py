@@ -2,7 +2,7 @@
 
 import math
 
-from .checks import as_dtype, boolean
+from .checks import as_dtype, boolean, integer
 from .language import abs, arange, composite, cos, empty, exp, float32, float64, get_default_dtype, i0, ones, sin, sqrt
 
 _HANN = (0.5, 0.5)
@@ -205,6 +205,7 @@ def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=None, device=None, requ
 
 def _old_window(name, length, periodic, shape, *parameters, dtype=None, layout=None, device=None, requires_grad=False):
     boolean(name, periodic=periodic)
+    length = integer(name, "window_length", length)
     dtype = get_default_dtype() if dtype is None else as_dtype(dtype)
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
