@@ -11,7 +11,7 @@ import torch
 
 import adjoint
 
-FIELDS = ("data", "vision", "sequences", "generative", "learning", "science", "mechanics", "research")
+FIELDS = ("data", "vision", "sequences", "generative", "learning", "science", "mechanics", "research", "tutorials")
 BOUNDS = {"float64": 1e-9, "float32": 1e-4}
 PROGRAMS = {
     name: function

@@ -1,10 +1,15 @@
-"""torch.testing.assert_close: what it accepts, and every word of what it says."""
+"""torch.testing: what assert_close accepts, and every word of what it says; what make_tensor draws."""
+
+import warnings
 
 import pytest
 import torch
 
 import adjoint
 
+from .both import programs, raised
+
+program, test_program = programs()
 NAN = float("nan")
 PAIRS = {
     "values": lambda L: (L.tensor([1.0, 2.0]), L.tensor([1.0, 2.5])),
@@ -62,3 +67,52 @@ def test_what_cannot_be_compared():
     for pair in ((adjoint.zeros(2), 3), ("a", "a"), (object(), object()), (1, [1])):
         with pytest.raises(TypeError, match="No comparison pair was able to handle inputs of type"):
             adjoint.testing.assert_close(*pair)
+
+
+@program
+def older_comparison(L):
+    cases = [
+        (L.ones(2), L.ones(2, dtype=L.float64)),
+        ([1.0], [1.0]),
+        (L.ones(2), L.ones(2) * 1.1),
+        (L.tensor([NAN]), L.tensor([NAN])),
+        (L.ones(1, dtype=L.float16), L.ones(1) + 1e-3),
+        (L.tensor([1]), L.tensor([2])),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch: FutureWarning
+        return [raised(lambda: L.testing.assert_allclose(*case)) for case in cases]  # noqa: B023 - called at once
+
+
+@program
+def made_tensors(L):
+    make = L.testing.make_tensor
+    L.manual_seed(3)
+    types = [L.float32, L.float64, L.float16, L.bfloat16, L.int64, L.int8, L.uint8, L.bool, L.complex64, L.complex128]
+    made = [make((2, 3), dtype=dtype, device="cpu") for dtype in types]
+    made += [
+        make(2, 3, dtype=L.float32, device="cpu", low=0, high=1, requires_grad=True),
+        make(5, dtype=L.float32, device="cpu", low=float("-inf"), high=1),
+        make((), dtype=L.float32, device="cpu", noncontiguous=True),
+        make(4, dtype=L.int8, device="cpu", low=0, high=1, exclude_zero=True),
+        make(4, dtype=L.bool, device="cpu", exclude_zero=True),
+        make(4, dtype=L.float32, device="cpu", low=0, high=0, exclude_zero=True),
+        make(4, dtype=L.int64, device="cpu", low=0.5, high=3.7),
+        make(4, dtype=L.uint8, device="cpu", low=-5, high=300),
+    ]
+    apart = make((2, 3), dtype=L.float32, device="cpu", noncontiguous=True)
+    last = make((2, 3, 2, 2), dtype=L.float32, device="cpu", memory_format=L.channels_last)
+    return made, apart, apart.stride(), last, last.stride()
+
+
+@program
+def tensors_that_cannot_be_made(L):
+    options = [
+        {"dtype": L.int64, "requires_grad": True},
+        {"dtype": L.float32, "low": 1, "high": 0},
+        {"dtype": L.int64, "low": 1, "high": 1},
+        {"dtype": L.float32, "low": NAN, "high": 1},
+        {"dtype": L.float32, "high": -20},
+        {"dtype": L.float32, "noncontiguous": True, "memory_format": L.contiguous_format},
+    ]
+    return [raised(lambda: L.testing.make_tensor(3, device="cpu", **option)) for option in options]  # noqa: B023

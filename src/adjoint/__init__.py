@@ -47,13 +47,17 @@ _install.install()
 
 # What is imported when first used: few programs need each, and all of it imports the package.
 _LAZY = (
+    "accelerator",
     "amp",
     "backends",
     "compiler",
     "cpu",
     "cuda",
     "func",
+    "functional",
+    "hub",
     "inspect",
+    "mps",
     "multiprocessing",
     "optim",
     "random",
@@ -64,6 +68,7 @@ _LAZY = (
     "types",
     "utils",
     "version",
+    "xpu",
 )
 _LAZY_NAMES = {
     "_legacy_types": (
@@ -106,6 +111,7 @@ _LAZY_NAMES = {
         "set_autocast_gpu_dtype",
     ),
     "amp.grad_scaler": ("GradScaler",),
+    "cuda": ("OutOfMemoryError",),
     "storage": ("TypedStorage", "UntypedStorage"),
     "utils.dlpack": ("to_dlpack",),
 }

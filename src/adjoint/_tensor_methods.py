@@ -5,6 +5,7 @@ import copy as _copy
 from . import _C
 from .autograd import backward as _backward
 from .autograd.graph import add_hook
+from .ops import checks as _checks
 from .serialization import storage as _storage
 
 # Names of this module that are also functions of the package.
@@ -199,6 +200,7 @@ def is_floating_point(input):
     >>> torch.is_floating_point(torch.zeros(2))
     True
     """
+    _checks.tensor("is_floating_point", input=input)
     return input.is_floating_point()
 
 
@@ -209,6 +211,7 @@ def is_complex(input):
     >>> torch.is_complex(torch.zeros(2))
     False
     """
+    _checks.tensor("is_complex", input=input)
     return input.is_complex()
 
 
@@ -219,6 +222,7 @@ def is_inference(input):
     >>> torch.is_inference(torch.zeros(2))
     False
     """
+    _checks.tensor("is_inference", input=input)
     return input.is_inference()
 
 
@@ -230,8 +234,7 @@ def is_nonzero(input):
     >>> torch.is_nonzero(torch.tensor(1.0))
     True
     """
-    if not isinstance(input, _C.Tensor):
-        raise TypeError(f"is_nonzero(): argument 'input' must be Tensor, not {type(input).__name__}")
+    _checks.tensor("is_nonzero", input=input)
     return bool(input)
 
 
@@ -242,6 +245,7 @@ def is_signed(input):
     >>> torch.is_signed(torch.tensor([1, 2], dtype=torch.uint8))
     False
     """
+    _checks.tensor("is_signed", input=input)
     return input.dtype.is_signed
 
 
@@ -252,6 +256,7 @@ def numel(input):
     >>> torch.numel(torch.zeros(2, 3))
     6
     """
+    _checks.tensor("numel", input=input)
     return input.numel()
 
 

@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+import torch
 
 import adjoint
 
@@ -129,11 +130,13 @@ def test_parameters_of_several_types_in_one_group():
         assert optimizer.state[param]["exp_avg"].dtype == param.dtype
 
 
-def test_meta_parameters_are_refused():
-    param = adjoint.empty(3, device="meta").requires_grad_()
-    param.grad = adjoint.empty(3, device="meta")
-    with pytest.raises(RuntimeError, match="a tensor on the meta device holds no values"):
-        adjoint.optim.SGD([param], momentum=0.9).step()
+@pytest.mark.parametrize("library", [adjoint, torch])
+def test_meta_parameters_have_a_state_without_values(library):
+    param = library.empty(3, device="meta").requires_grad_()
+    param.grad = library.empty(3, device="meta")
+    optimizer = library.optim.SGD([param], momentum=0.9)
+    optimizer.step()
+    assert optimizer.state[param]["momentum_buffer"].is_meta
 
 
 # ---- states that were tampered with

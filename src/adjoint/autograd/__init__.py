@@ -46,6 +46,29 @@ def _gradients_for(outputs, gradients):
     return gradients[: len(outputs)]
 
 
+def _rows(outputs, gradients):
+    """The gradients of each member of a batch, from gradients whose first dimension is the batch."""
+    for i, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
+        if gradient is None:
+            raise ValueError(
+                f"is_grads_batched=True needs a batch of gradients for every output; grad_output[{i}] is None"
+            )
+        if gradient.dim() == 0 or gradient.shape[1:] != output.shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{i}] has a shape of {gradient.shape} and "
+                f"output[{i}] has a shape of {output.shape}."
+            )
+    sizes = [len(gradient) for gradient in gradients]
+    if len(set(sizes)) != 1 or not sizes[0]:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, and one that is not 0, got "
+            f"sizes {sizes} for the mapped dimension"
+        )
+    return list(zip(*(gradient.unbind(0) for gradient in gradients), strict=True))
+
+
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulates the gradients of `tensors` in the .grad of the leaves (or of `inputs` only).
 
@@ -85,15 +108,15 @@ def grad(
 ):
     """The gradients of the sum of `outputs` with respect to `inputs`, as a tuple; .grad is left alone.
 
+    With `is_grads_batched`, each of `grad_outputs` is a batch of gradients, and so are the results.
+
     >>> import adjoint as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> torch.autograd.grad(x ** 3, x)
     (tensor(12.),)
+    >>> torch.autograd.grad(x ** 3, x, torch.tensor([1.0, 2.0]), is_grads_batched=True)
+    (tensor([12., 24.]),)
     """
-    if is_grads_batched:
-        raise NotImplementedError(
-            "grad(): is_grads_batched=True needs vmap, which is not available; loop over the rows"
-        )
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
@@ -111,9 +134,17 @@ def grad(
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty. Name the tensors to differentiate by.")
     retain = bool(create_graph if retain_graph is None else retain_graph)
-    results = _C.run_backward(
-        outputs, _gradients_for(outputs, grad_outputs), retain, bool(create_graph), inputs, False, bool(allow_unused)
-    )
+    gradients = _gradients_for(outputs, grad_outputs)
+    how = (bool(create_graph), inputs, False, bool(allow_unused))
+    if is_grads_batched:
+        from ..ops.language import stack
+
+        rows = _rows(outputs, gradients)
+        kept = [True] * (len(rows) - 1) + [retain]
+        batch = [_C.run_backward(outputs, row, keep, *how) for row, keep in zip(rows, kept, strict=True)]
+        results = tuple(None if column[0] is None else stack(column) for column in zip(*batch, strict=True))
+    else:
+        results = _C.run_backward(outputs, gradients, retain, *how)
     if materialize_grads:
         if any(g is None and isinstance(x, graph.GradientEdge) for x, g in zip(inputs, results, strict=True)):
             raise RuntimeError(

@@ -29,6 +29,7 @@ class RemovableHandle:
     >>> handle.remove()
     """
 
+    __module__ = "adjoint.utils.hooks"  # where programs look for it
     _next_id = 0
 
     def __init__(self, hooks_dict, *, extra_dict=None):

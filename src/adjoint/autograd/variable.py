@@ -1,5 +1,7 @@
 """Variable(tensor, requires_grad), as programs wrote it before tensors could require grad by themselves."""
 
+import warnings
+
 from .. import _C
 
 
@@ -16,7 +18,10 @@ class Variable(metaclass=_VariableType):
     tensor([1., 1.], requires_grad=True)
     """
 
-    def __new__(cls, data=None, requires_grad=False):
+    def __new__(cls, data=None, requires_grad=False, volatile=None):
+        if volatile is not None:
+            message = "volatile was removed and now has no effect. Use `with torch.no_grad():` instead."
+            warnings.warn(message, stacklevel=2)
         if data is None:
             data = _C.empty(0)
         if not isinstance(data, _C.Tensor):

@@ -3,7 +3,10 @@
 What would need a GPU raises, as PyTorch without CUDA does.
 """
 
+import sys
+
 from .. import _C
+from .._absent import answer, refusals
 from .._legacy_types import CUDA_TYPES
 from . import amp as amp
 
@@ -47,6 +50,8 @@ _REFUSED_TYPES = ("CUDAGraph", "Event", "ExternalStream", "Stream", "device", "d
 class OutOfMemoryError(RuntimeError):
     """What a GPU without enough memory raises."""
 
+    __module__ = "adjoint"
+
 
 def is_available():
     """Whether there is a GPU: no.
@@ -58,36 +63,26 @@ def is_available():
     return False
 
 
-def _answer(value, does):
-    """A function that takes anything and returns one value."""
-
-    def answer(*args, **kwargs):
-        return value() if callable(value) else value
-
-    answer.__doc__ = does
-    return answer
-
-
-is_initialized = _answer(False, "Whether a GPU is in use: no.")
-is_bf16_supported = _answer(False, "Whether the GPU computes in bfloat16: there is none.")
-is_tf32_supported = _answer(False, "Whether the GPU computes in TF32: there is none.")
-is_current_stream_capturing = _answer(False, "Whether a graph is being captured: no.")
-device_count = _answer(0, "The number of GPUs: none.")
-memory_allocated = _answer(0, "Bytes in use on the GPU: none.")
-max_memory_allocated = _answer(0, "The most bytes that were in use on the GPU: none.")
-memory_reserved = _answer(0, "Bytes kept on the GPU: none.")
-max_memory_reserved = _answer(0, "The most bytes that were kept on the GPU: none.")
-memory_cached = _answer(0, "Bytes kept on the GPU: none.")
-memory_stats = _answer(dict, "Figures of the GPU's memory: none.")
-get_arch_list = _answer(list, "The kinds of GPU that this build has code for: none.")
-get_rng_state_all = _answer(list, "The states of the GPUs' generators: none.")
-empty_cache = _answer(None, "Returns the GPU's unused memory: there is none.")
-manual_seed = _answer(None, "Seeds the GPU's generator when there is one.")
-manual_seed_all = _answer(None, "Seeds the generators of all GPUs: there are none.")
-seed = _answer(None, "Seeds the GPU's generator at random when there is one.")
-seed_all = _answer(None, "Seeds the generators of all GPUs at random: there are none.")
-set_rng_state = _answer(None, "Sets the state of the GPU's generator when there is one.")
-set_rng_state_all = _answer(None, "Sets the states of the GPUs' generators: there are none.")
+is_initialized = answer(False, "Whether a GPU is in use: no.")
+is_bf16_supported = answer(False, "Whether the GPU computes in bfloat16: there is none.")
+is_tf32_supported = answer(False, "Whether the GPU computes in TF32: there is none.")
+is_current_stream_capturing = answer(False, "Whether a graph is being captured: no.")
+device_count = answer(0, "The number of GPUs: none.")
+memory_allocated = answer(0, "Bytes in use on the GPU: none.")
+max_memory_allocated = answer(0, "The most bytes that were in use on the GPU: none.")
+memory_reserved = answer(0, "Bytes kept on the GPU: none.")
+max_memory_reserved = answer(0, "The most bytes that were kept on the GPU: none.")
+memory_cached = answer(0, "Bytes kept on the GPU: none.")
+memory_stats = answer(dict, "Figures of the GPU's memory: none.")
+get_arch_list = answer(list, "The kinds of GPU that this build has code for: none.")
+get_rng_state_all = answer(list, "The states of the GPUs' generators: none.")
+empty_cache = answer(None, "Returns the GPU's unused memory: there is none.")
+manual_seed = answer(None, "Seeds the GPU's generator when there is one.")
+manual_seed_all = answer(None, "Seeds the generators of all GPUs: there are none.")
+seed = answer(None, "Seeds the GPU's generator at random when there is one.")
+seed_all = answer(None, "Seeds the generators of all GPUs at random: there are none.")
+set_rng_state = answer(None, "Sets the state of the GPU's generator when there is one.")
+set_rng_state_all = answer(None, "Sets the states of the GPUs' generators: there are none.")
 
 
 def _refuse(*args, **kwargs):
@@ -95,12 +90,8 @@ def _refuse(*args, **kwargs):
     _C.empty(0, device="cuda")
 
 
+_get = refusals(_REFUSED, _REFUSED_TYPES, _refuse, sys.modules[__name__])
+
+
 def __getattr__(name):
-    if name in CUDA_TYPES:
-        return CUDA_TYPES[name]
-    if name in _REFUSED:
-        return _refuse
-    if name in _REFUSED_TYPES:
-        # A type, so that it can stand in isinstance() and annotations.
-        return globals().setdefault(name, type(name, (), {"__init__": _refuse, "__doc__": "Needs a GPU."}))
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return CUDA_TYPES[name] if name in CUDA_TYPES else _get(name)

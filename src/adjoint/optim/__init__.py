@@ -18,3 +18,5 @@ from .rmsprop import RMSprop as RMSprop
 from .rprop import Rprop as Rprop
 from .sgd import SGD as SGD
 from .sparse_adam import SparseAdam as SparseAdam
+
+Adafactor.__module__ = Muon.__module__ = __name__  # their files are not public

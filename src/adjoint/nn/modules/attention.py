@@ -4,14 +4,10 @@ from ... import _C
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from .linear import Linear
+from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 
 __all__ = ["MultiheadAttention"]
-
-
-class NonDynamicallyQuantizableLinear(Linear):
-    """Linear, under the name that torch's attention shows for its output projection."""
 
 
 class MultiheadAttention(Module):
@@ -24,6 +20,8 @@ class MultiheadAttention(Module):
     >>> output.shape, weights.shape
     (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
     """
+
+    __module__ = "adjoint.nn.modules.activation"  # where programs and files look for it
 
     __constants__ = ("batch_first",)
 

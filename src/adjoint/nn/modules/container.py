@@ -2,14 +2,15 @@
 
 import collections
 import operator
+import warnings
 from itertools import chain
 
 from ... import _C
 from ..._tensor_methods import typename
 from ..parameter import Parameter
-from .module import Module, _add_indent
+from .module import Module, _addindent
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
 def _position(size, index):
@@ -18,6 +19,29 @@ def _position(size, index):
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of range")
     return index % size if size else index
+
+
+class Container(Module):
+    """A module made of others, given by name; a module of one's own does the same, and this one warns.
+
+    >>> import warnings, adjoint as torch
+    >>> warnings.simplefilter("ignore")
+    >>> torch.nn.Container(a=torch.nn.ReLU())
+    Container(
+      (a): ReLU()
+    )
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__()
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. "
+            "Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class _Indexed(Module):
@@ -189,7 +213,7 @@ class ModuleList(_Indexed):
             else:
                 runs.append([i, i, text])
         lines = [
-            _add_indent(f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}", 2)
+            _addindent(f"({first}): {text}" if first == last else f"({first}-{last}): {last - first + 1} x {text}", 2)
             for first, last, text in runs
         ]
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"

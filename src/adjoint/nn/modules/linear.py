@@ -61,6 +61,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """Linear, under the name that attention shows for its output projection."""
+
+
 class LazyLinear(LazyModuleMixin, Linear):
     """Linear that takes in_features from its first input.
 

@@ -38,7 +38,7 @@ _TABLES = (
 )
 
 
-def _add_indent(text, spaces):
+def _addindent(text, spaces):
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * spaces + line for line in rest)])
 
@@ -434,6 +434,9 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
 
         return self._apply(convert)
 
+    def compile(self, *args, **kwargs):
+        """Does nothing: there is no compiler, and the module computes what it would compiled."""
+
     def to_empty(self, *, device, recurse=True):
         """Moves parameters and buffers to a device without their values."""
         return self._apply(lambda tensor: _C.empty_like(tensor, device=device), recurse)
@@ -485,7 +488,7 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
     def __repr__(self):
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
-        children = [f"({name}): {_add_indent(repr(module), 2)}" for name, module in self._modules.items()]
+        children = [f"({name}): {_addindent(repr(module), 2)}" for name, module in self._modules.items()]
         if len(lines) == 1 and not children:
             body = lines[0]
         else:

@@ -40,11 +40,11 @@ def _sequence_length(source, batch_first):
     return source.size(1 if source.dim() == 3 and batch_first else 0)
 
 
-def _copies(module, count):
+def _get_clones(module, count):
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
-def _activation(activation):
+def _get_activation_fn(activation):
     if isinstance(activation, str):
         if activation not in ("relu", "gelu"):
             raise RuntimeError(f"activation should be relu/gelu, not {activation}")
@@ -89,7 +89,7 @@ class _Layer(Module):
             setattr(self, f"norm{i + 1}", LayerNorm(d_model, layer_norm_eps, bias=bias, **place))
         for i in range(self.blocks):
             setattr(self, f"dropout{i + 1}", Dropout(dropout))
-        self.activation = _activation(activation)
+        self.activation = _get_activation_fn(activation)
 
     def _attend(self, attention, x, memory, attn_mask, key_padding_mask, is_causal):
         options = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
@@ -174,7 +174,7 @@ class TransformerEncoder(Module):
 
     def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
         super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
@@ -234,7 +234,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers
         self.norm = norm
 

@@ -43,6 +43,18 @@ class PackedSequence(PackedSequence_):
         """The sequence on the CPU."""
         return self.to(device="cpu")
 
+    def cuda(self, *args, **kwargs):
+        """Raises: there are no GPUs."""
+        return type(self)(self.data.cuda(*args, **kwargs), *self[1:])
+
+    def pin_memory(self):
+        """Raises: memory is pinned for GPUs, and there are none."""
+        return type(self)(self.data.pin_memory(), *self[1:])
+
+    def is_pinned(self):
+        """Whether the data lies in pinned memory: no."""
+        return self.data.is_pinned()
+
     def double(self):
         """The sequence in float64."""
         return self._cast(_C.float64)

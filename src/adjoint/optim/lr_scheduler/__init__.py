@@ -37,3 +37,6 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+for _name in __all__:  # printed and pickled under the name that programs import
+    globals()[_name].__module__ = __name__

@@ -1,7 +1,9 @@
 """Datasets, samplers and DataLoader."""
 
-from .collate import default_collate as default_collate
-from .collate import default_convert as default_convert
+from ._utils.collate import default_collate as default_collate
+from ._utils.collate import default_convert as default_convert
+from ._utils.worker import WorkerInfo as WorkerInfo
+from ._utils.worker import get_worker_info as get_worker_info
 from .dataloader import DataLoader as DataLoader
 from .dataset import ChainDataset as ChainDataset
 from .dataset import ConcatDataset as ConcatDataset
@@ -11,12 +13,10 @@ from .dataset import StackDataset as StackDataset
 from .dataset import Subset as Subset
 from .dataset import TensorDataset as TensorDataset
 from .dataset import random_split as random_split
+from .distributed import DistributedSampler as DistributedSampler
 from .sampler import BatchSampler as BatchSampler
-from .sampler import DistributedSampler as DistributedSampler
 from .sampler import RandomSampler as RandomSampler
 from .sampler import Sampler as Sampler
 from .sampler import SequentialSampler as SequentialSampler
 from .sampler import SubsetRandomSampler as SubsetRandomSampler
 from .sampler import WeightedRandomSampler as WeightedRandomSampler
-from .worker import WorkerInfo as WorkerInfo
-from .worker import get_worker_info as get_worker_info

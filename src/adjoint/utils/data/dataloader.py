@@ -7,8 +7,8 @@ import uuid
 import warnings
 import weakref
 
-from . import shared, worker
-from .collate import default_collate, default_convert
+from ._utils import shared, worker
+from ._utils.collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, fresh_seed
 

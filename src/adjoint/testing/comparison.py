@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from numbers import Number
 
-from . import _C
-
-__all__ = ["assert_close"]
+from .. import _C
 
 # dtype -> (rtol, atol)
 _PRECISIONS = {
@@ -16,6 +14,7 @@ _PRECISIONS = {
     _C.complex64: (1.3e-6, 1e-5),
     _C.complex128: (1e-7, 1e-7),
 }
+_OLDER_PRECISIONS = {_C.float16: (1e-3, 1e-3), _C.float32: (1e-4, 1e-5), _C.float64: (1e-5, 1e-8)}
 
 
 def assert_close(
@@ -174,4 +173,29 @@ def _describe(actual, expected, wrong, rtol, atol):
         f"Mismatched elements: {count} / {wrong.numel()} ({count / wrong.numel():.1%})\n"
         f"Greatest absolute difference: {greatest(absolute)}{allowed[0]}\n"
         f"Greatest relative difference: {greatest(relative)}{allowed[1]}"
+    )
+
+
+def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+    """assert_close() under its older name, with wider tolerances and without a check of the type.
+
+    >>> import adjoint as torch
+    >>> torch.testing.assert_allclose(torch.tensor([1.0]), torch.tensor([1.00001], dtype=torch.float64))
+    """
+    if not isinstance(actual, _C.Tensor):
+        actual = _C.tensor(actual)
+    if not isinstance(expected, _C.Tensor):
+        expected = _C.tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        both = (_OLDER_PRECISIONS.get(tensor.dtype, (0.0, 0.0)) for tensor in (actual, expected))
+        rtol, atol = (max(pair) for pair in zip(*both, strict=True))
+    assert_close(
+        actual,
+        expected,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=True,
+        check_dtype=False,
+        msg=msg or None,
     )

@@ -7,7 +7,7 @@ import signal
 import sys
 import traceback
 
-from ... import _C
+from .... import _C
 from . import shared
 
 # Kinds of replies.

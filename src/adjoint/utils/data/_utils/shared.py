@@ -12,7 +12,7 @@ import os
 import pickle
 import tempfile
 
-from ... import _C
+from .... import _C
 
 INLINE = 16 << 10  # bytes that go through the pipe
 ALIGNMENT = 64
