@@ -8,6 +8,7 @@ few repetitions counts, and a case that comes out slow is measured again at the 
 import argparse
 import fnmatch
 import json
+import statistics
 import time
 from pathlib import Path
 
@@ -102,6 +103,8 @@ def reasons(times):
 def page(machine, times):
     """docs/sweep.md: the machine, the worst, the slow ones with their reasons, the whole table."""
     slow = len(slow_cases(times))
+    fast = sum(ratio(best) >= 1 for best in times.values())
+    mean = statistics.geometric_mean(ratio(best) for best in times.values())
     return [
         "# Every op beside torch",
         "",
@@ -114,7 +117,8 @@ def page(machine, times):
         "",
         *(f"{line}." for line in machine),
         "",
-        f"{len(times)} cases; slower than torch by more than {LIMIT} times: {slow}.",
+        f"{len(times)} cases, {fast} of them at least as fast as in torch, in the geometric mean {mean:.1f} times; "
+        f"slower than torch by more than {LIMIT} times: {slow}.",
         "",
         "## The worst twenty",
         "",

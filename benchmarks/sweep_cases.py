@@ -6,8 +6,8 @@ gets a gradient in the backward cases. Names are torch's; "add.column" is `add` 
 
 import math
 
-import sweep_layers  # noqa: F401
-import sweep_variants  # noqa: F401
+import sweep_layers  # noqa: F401 - adds its entries
+import sweep_variants  # noqa: F401 - adds its entries
 from cases import Case
 from sweep_entry import MEDIUM, OPS, SIZES, batch, entry, images, matrix, places, side, squares, uniform
 

@@ -15,7 +15,7 @@ ROOT = "z / |z| by hypot, which neither overflows nor is vectorised here"
 BASELINE = "sums of this type use the vectors of the baseline instruction set"
 LAZY = "zeros are written here; torch takes pages that the system clears when they are first read"
 HALF = "converted to float32 and back, sixteen numbers at a time, in passes over a buffer"
-MEMORY = "limited by memory, whose speed varies from run to run: 0.69 and better when measured again alone"
+MEMORY = "limited by memory, whose speed varies from run to run: 0.67 and better when measured again alone"
 MEMORY_BOUND = (
     *("amax.all", "prod.all", "sum.middle", "clamp", "mul.column", "index_add", "index_reduce"),
     *("nn.functional.group_norm", "nn.functional.max_pool1d", "nn.functional.fractional_max_pool2d"),

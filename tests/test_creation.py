@@ -682,7 +682,7 @@ def test_infinite_nesting_ends():
 )
 def test_messages(call, message):
     # Any exception: its text is what is tested.
-    with pytest.raises(Exception) as caught:  # noqa: PT011
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - see above
         eval(f"torch.{call}", {"torch": adjoint})
     assert str(caught.value).startswith(message)
 

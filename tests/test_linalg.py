@@ -7,12 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 
 import adjoint
 
 from .outcomes import as_array, lines
-
-torch = pytest.importorskip("torch")
 
 SETUP = """
 def numbers(*shape, seed=0, dtype="float64"):

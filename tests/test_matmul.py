@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import adjoint
 
 from .test_reductions import assert_same, assert_same_outcome, both, numbers, tensors
-
-torch = pytest.importorskip("torch")
 
 TYPES = [
     "float32",

@@ -5,12 +5,11 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adjoint
-
-torch = pytest.importorskip("torch")
 
 NAN, INF = float("nan"), float("inf")
 TYPES = [

@@ -115,4 +115,4 @@ def tensors_that_cannot_be_made(L):
         {"dtype": L.float32, "high": -20},
         {"dtype": L.float32, "noncontiguous": True, "memory_format": L.contiguous_format},
     ]
-    return [raised(lambda: L.testing.make_tensor(3, device="cpu", **option)) for option in options]  # noqa: B023
+    return [raised(lambda: L.testing.make_tensor(3, device="cpu", **option)) for option in options]  # noqa: B023 - at once

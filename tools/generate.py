@@ -15,10 +15,10 @@ SOURCES = Path(__file__).resolve().parent.parent / "src"
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 # After the path is set, because they lie beside this file and not in a package.
-import emit  # noqa: E402
-import symbolic  # noqa: E402
-import updates  # noqa: E402
-from symbolic import TraceError, Value, apply, lift  # noqa: E402
+import emit  # noqa: E402 - see above
+import symbolic  # noqa: E402 - see above
+import updates  # noqa: E402 - see above
+from symbolic import TraceError, Value, apply, lift  # noqa: E402 - see above
 
 declaration = None  # adjoint.ops.declaration, once load_table has put the sources in reach
 

@@ -151,6 +151,7 @@ class Stubs:
             skip = skip and (not native or parameters[0][0] == "self")
             rest = render([p for p in parameters[skip:] if p[0] != "out"])
             text = f"def {name}(self{', ' + rest if rest else ''}) -> {result}: ..."
+            # A tensor compares by element, which is no override of object's.
             return text + ("  # type: ignore[override]" if name in ("__eq__", "__ne__") else "")
         decorator = "@staticmethod\n    " if method else ""
         return f"{decorator}def {name}({render(parameters)}) -> {result}: ..."

@@ -112,7 +112,7 @@ DType complex_type(DType dtype);
 
 template <class T>
 struct DTypeOf;
-// clang-format off
+// clang-format off: a table
 #define ADJOINT_EACH_DTYPE(X)                                                                         \
   X(Float32, float) X(Float64, double) X(Float16, Half) X(BFloat16, BFloat16) X(Complex64, complex64) \
   X(Complex128, complex128) X(Int64, int64_t) X(Int32, int32_t) X(Int16, int16_t) X(Int8, int8_t)     \

@@ -72,7 +72,7 @@ class T(Placeholder):
 
 
 # One letter, beside T and B: samples are tables, and read better so.
-class I(Placeholder):  # noqa: E742
+class I(Placeholder):  # noqa: E742 - see above
     """A tensor of integers in [low, high), int64 unless told."""
 
     kind = "I"

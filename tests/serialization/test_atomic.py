@@ -5,6 +5,7 @@ import os
 import signal
 import stat
 import threading
+import tracemalloc
 
 import pytest
 
@@ -179,7 +180,6 @@ def test_values_that_change_while_they_are_saved(tmp_path):
 
 
 def test_saving_takes_no_second_copy_of_the_values(tmp_path):
-    tracemalloc = pytest.importorskip("tracemalloc")
     x = adjoint.zeros(1 << 22)
     for target in (tmp_path / "x", open(os.devnull, "wb")):  # noqa: SIM115 - stays open for the loop
         adjoint._C._reset_peak_memory()
