@@ -26,6 +26,20 @@ DTYPES = {
 LIGHT_NAMES = """add sub mul div neg abs sqrt sign sgn minimum maximum where eq ne lt le gt ge logical_not logical_and
 logical_or bitwise_and bitwise_or bitwise_not conj real exp erf tanh"""
 LIGHT = frozenset(LIGHT_NAMES.split())
+# Rounded exactly, by vector and scalar instructions alike. Loops of others go in blocks: Note [Blocks] in
+# csrc/kernels/loops.h.
+EXACT_NAMES = """add sub mul div neg abs sqrt sign sgn minimum maximum fmin fmax where eq ne lt le gt ge logical_not
+logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift
+bitwise_right_shift conj real imag angle isnan isinf isfinite isposinf isneginf signbit floor ceil trunc round
+floor_divide trunc_divide fmod remainder copysign nextafter mantissa exponent gcd lcm"""
+EXACT = frozenset(EXACT_NAMES.split())
+EXACT_COMPLEX = frozenset(("add", "sub", "neg", "where", "eq", "ne", "conj", "real", "imag"))
+# Calls that no compiler vectorises: a loop with one of them has one path, and a block would cost as many calls as it is
+# long.
+CALLS = frozenset(("zeta", "igamma", "igammac", "polygamma", "airy_ai", "ldexp"))
+CALLS_COMPLEX_NAMES = """exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
+sqrt pow"""
+CALLS_COMPLEX = frozenset(CALLS_COMPLEX_NAMES.split())
 OTHER = tuple(family for family in DTYPES if family != "float")
 RESULT_KINDS = {"same": "Same", "bool": "Bool", "real": "Real"}
 RESULT_TYPES = {"same": "{0}", "bool": "bool", "real": "fn::Real<{0}>"}
@@ -48,12 +62,22 @@ class Kernel:
         if len(inputs) > MAX_INPUTS:
             item.fail(f"{self.name} reads {len(inputs)} arrays; a kernel can read {MAX_INPUTS}")
 
+    def _kinds(self):
+        return {value.kind for value in symbolic.topological([self.value]) if value.args}
+
+    def blocks(self):
+        """C++ that tells whether a loop over elements of type T goes in blocks."""
+        kinds = self._kinds()
+        real = "true" if kinds - EXACT and not kinds & CALLS else "false"
+        complex_ = "true" if kinds - EXACT_COMPLEX and not kinds & CALLS_COMPLEX else "false"
+        return f"fn::Complex<T> ? {complex_} : fn::Floating<T> && {real}"
+
     def families(self):
         """Type families that need a loop: rules only where there are gradients; promoted ones compute in floats."""
         families = self.item.types - {"half"}
         if self.argument or self.item.promote == "float":
             families = families & {"float", "complex"}
-        light = all(value.kind in LIGHT for value in symbolic.topological([self.value]) if value.args)
+        light = self._kinds() <= LIGHT
         return families | {"bfloat16"} if light and "half" in self.item.types else families
 
 
@@ -94,21 +118,25 @@ def _cpp_loop(kernel):
 
     statements, result = _statements(kernel.value, leaf, lambda value, args: f"fn::{value.kind}({', '.join(args)})")
     stored, out = (RESULT_TYPES[kernel.result].format(name) for name in ("Stored", "T"))
+    arrays = {name: i + 1 for i, name in enumerate(kernel.inputs) if name in used}
+    places = "".join(f", {place}" for place in arrays.values())
     lines = [
         "template <class T, class Stored = T>",
         f"void {kernel.function}(char* const* arrays, int64_t n, [[maybe_unused]] const Scalar* params) {{",
-        f"  {stored}* const result = reinterpret_cast<{stored}*>(arrays[0]);",
     ]
-    for i, name in enumerate(kernel.inputs):
-        if name in used:
-            lines.append(f"  const Stored* const {name}_array = reinterpret_cast<const Stored*>(arrays[{i + 1}]);")
     for i, name in enumerate(item.params):
         if name in params:
             lines.append(f"  const T {name}_ = fn::param<T>(params[{i}]);")
-    lines += ["  ADJOINT_INDEPENDENT", "  for (int64_t i = 0; i < n; ++i) {"]
-    lines += [f"    const T {name}_ = fn::load<T>({name}_array, i);" for name in kernel.inputs if name in used]
-    lines += [f"    const auto {name} = {text};" for name, text in statements]
-    lines += [f"    fn::store(result, i, fn::cast<{out}>({result}));", "  }", "}"]
+    pointers = "".join(f", const Stored* {name}_array" for name in arrays)
+    lines += [
+        f"  fn::each_element<{kernel.blocks()}, fn::Real<T>, {stored}, Stored{places}>(",
+        f"      arrays, n, [=]({stored}* result{pointers}, int64_t i) __attribute__((always_inline)) {{",
+        *(f"        const T {name}_ = fn::load<T>({name}_array, i);" for name in arrays),
+        *(f"        const auto {name} = {text};" for name, text in statements),
+        f"        fn::store(result, i, fn::cast<{out}>({result}));",
+        "      });",
+        "}",
+    ]
     return lines
 
 

@@ -133,13 +133,22 @@ Product<T> part_of(const Product<T>& p, int64_t row, int64_t rows, int64_t colum
   return part;
 }
 
-/// Cuts c into a grid of blocks, one for each thread (BLAS packs its operands anew for each), and runs run(part) on
-/// them.
+/// Into how many blocks a product that BLAS computes is cut. It depends on the work alone, because BLAS rounds an
+/// element in another way where the block around it has another size: a count that followed the number of threads would
+/// change the bits with it. BLAS packs its operands anew for each block, which makes more of them slower on few
+/// threads.
+int64_t gemm_blocks(int64_t work) {
+  constexpr int64_t large = int64_t{1} << 27, huge = int64_t{1} << 29;
+  if (work < 2 * kParallelWork) return 1;
+  return std::max({int64_t{2}, std::min<int64_t>(work / large, 8), work / huge});
+}
+/// The same for a matrix times a vector: nothing is packed.
+int64_t gemv_blocks(int64_t work) { return std::clamp<int64_t>(work / kParallelVectorWork, 1, 16); }
+
+/// Cuts c into a grid of about `wanted` blocks, and runs run(part) on them.
 template <class T, class Run>
-void run_in_blocks(const Product<T>& p, int64_t least_work, Run run) {
-  const int64_t work = p.m * p.n * p.k;
-  const int64_t wanted = std::min<int64_t>(num_threads(), work / least_work);
-  if (wanted <= 1 || num_threads() == 1 || in_parallel()) return run(p);
+void run_in_blocks(const Product<T>& p, int64_t wanted, Run run) {
+  if (wanted <= 1) return run(p);
   // Borders at whole vectors; the longer side is cut first, so that the blocks stay near square.
   constexpr int64_t unit = 16;
   int64_t down = 1;
@@ -223,11 +232,13 @@ template <class T>
 void run_blas(const blas::Library& library, const Problem& p) {
   if (p.m == 1) {
     for_each_product<T>(p, [&library](const Product<T>& product) {
-      run_in_blocks(product, kParallelVectorWork, [&library](const Product<T>& part) { blas_gemv(library, part); });
+      run_in_blocks(product, gemv_blocks(product.n * product.k),
+                    [&library](const Product<T>& part) { blas_gemv(library, part); });
     });
   } else {
     for_each_product<T>(p, [&library](const Product<T>& product) {
-      run_in_blocks(product, kParallelWork, [&library](const Product<T>& part) { blas_gemm(library, part); });
+      run_in_blocks(product, gemm_blocks(product.m * product.n * product.k),
+                    [&library](const Product<T>& part) { blas_gemm(library, part); });
     });
   }
 }
@@ -289,7 +300,8 @@ void run_plain(Problem& p) {
   Scratch scratch;
   if (p.n > 1 && p.b.col != 1) p.b = pack(p.b, p.dtype, p.dtype, p.batch, p.k, p.n, scratch);
   for_each_product<T>(p, [](const Product<T>& product) {
-    run_in_blocks(product, kParallelWork / 8, [](const Product<T>& part) { plain_gemm(part); });
+    run_in_blocks(product, product.m * product.n * product.k / (kParallelWork / 8),
+                  [](const Product<T>& part) { plain_gemm(part); });
   });
 }
 
@@ -298,7 +310,7 @@ template <class T>
 void run_tiles(const Problem& p) {
   static constexpr int64_t side = 64;
   for_each_product<T>(p, [](const Product<T>& product) {
-    run_in_blocks(product, kParallelWork, [](const Product<T>& part) {
+    run_in_blocks(product, product.m * product.n * product.k / kParallelWork, [](const Product<T>& part) {
       for (int64_t i = 0; i < part.m; i += side) {
         for (int64_t j = 0; j < part.n; j += side) {
           small_gemm(part_of(part, i, std::min(side, part.m - i), j, std::min(side, part.n - j)));

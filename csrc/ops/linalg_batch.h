@@ -111,12 +111,14 @@ class Scratch {
 
 /// body(i, memory) for each matrix, in parallel; `memory` is `scratch` bytes that the thread has to itself. `flops`
 /// says what one matrix costs. The body must not throw. The library itself runs on one thread (its own threads wait by
-/// spinning, which takes many times as long where the cores are shared): see ops/linalg_blocked.h for single matrices.
+/// spinning, which takes many times as long where the cores are shared). With `inside`, the body itself is parallel
+/// (see ops/linalg_blocked.h), and matrices that are fewer than the threads go one by one.
 template <class Body>
-void for_each_matrix(int64_t count, double flops, int64_t scratch, const Body& body) {
+void for_each_matrix(int64_t count, double flops, int64_t scratch, const Body& body, bool inside = false) {
   if (count == 0) return;
   double total = flops * static_cast<double>(count);
-  int64_t workers = total < 1e5 ? 1 : std::min<int64_t>(count, num_threads());
+  bool alone = total < 1e5 || (inside && count < num_threads());
+  int64_t workers = alone ? 1 : std::min<int64_t>(count, num_threads());
   scratch = (scratch + 63) / 64 * 64;
   auto memory = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(workers * scratch + 64));
   char* start = memory.get() + (64 - reinterpret_cast<uintptr_t>(memory.get()) % 64) % 64;
@@ -127,13 +129,11 @@ void for_each_matrix(int64_t count, double flops, int64_t scratch, const Body& b
   });
 }
 
-/// body(i, from, to, memory) for each matrix and ranges that cover its `columns`: few matrices with many columns that
-/// do not depend on each other.
+/// body(i, from, to, memory) for each matrix and ranges that cover its `columns`, which do not depend on each other.
+/// The ranges do not depend on the number of threads, and so neither do the bits of the result.
 template <class Body>
 void for_each_column_range(int64_t count, int64_t columns, double flops, int64_t scratch, const Body& body) {
-  int64_t pieces = flops * static_cast<double>(count) < 1e6 || count >= 4 * num_threads()
-                       ? 1
-                       : std::clamp<int64_t>(columns / 32, 1, num_threads());
+  int64_t pieces = flops < 1e7 ? 1 : std::clamp<int64_t>(columns / 32, 1, 8);
   for_each_matrix(count * pieces, flops / static_cast<double>(pieces), scratch, [&](int64_t item, char* memory) {
     int64_t i = item / pieces, piece = item % pieces;
     body(i, columns * piece / pieces, columns * (piece + 1) / pieces, memory);

@@ -5,8 +5,6 @@
 namespace adjoint::ops {
 namespace {
 
-constexpr Int kBlock = 128;
-
 /// c -= a b, for blocks of column-major matrices: c is m by n, a m by k; b is k by n, or n by k and transposed.
 template <class T>
 void subtract_product(Int m, Int n, Int k, const T* a, Int lda, const T* b, Int ldb, bool transposed, T* c, Int ldc) {
@@ -20,7 +18,8 @@ void subtract_product(Int m, Int n, Int k, const T* a, Int lda, const T* b, Int 
                 Scalar::of(int64_t{-1}), Scalar::of(int64_t{1}));
 }
 
-/// b = op(a)^-1 b or b op(a)^-1 on all threads; `count` columns (rows, from the right) of b.
+/// b = op(a)^-1 b or b op(a)^-1 on all threads; `count` columns (rows, from the right) of b, in pieces that do not
+/// depend on the number of threads: the library rounds the columns of another piece in another way.
 template <class T>
 void solve_triangle(int side, int uplo, int trans, int diag, Int n, Int count, const T* a, Int lda, T* b, Int ldb) {
   auto& lapack = lapack::routines<T>();
@@ -32,9 +31,13 @@ void solve_triangle(int side, int uplo, int trans, int diag, Int n, Int count, c
     alpha = one;
   }
   bool left = side == lapack::kLeft;
-  parallel_for(count, std::max<Int>(32, count / num_threads()), [&](int64_t from, int64_t to) {
-    lapack.trsm(kColumnMajor, side, uplo, trans, diag, left ? n : to - from, left ? to - from : n, alpha, a, lda,
-                left ? b + from * ldb : b + from, ldb);
+  const Int pieces = std::clamp<Int>(count / kFactorBlock, 1, 8);
+  parallel_for(pieces, 1, [&](int64_t first, int64_t last) {
+    for (int64_t piece = first; piece < last; ++piece) {
+      const Int from = count * piece / pieces, to = count * (piece + 1) / pieces;
+      lapack.trsm(kColumnMajor, side, uplo, trans, diag, left ? n : to - from, left ? to - from : n, alpha, a, lda,
+                  left ? b + from * ldb : b + from, ldb);
+    }
   });
 }
 
@@ -53,8 +56,8 @@ template <class T>
 Int factor_lu_blocked(Int m, Int n, T* a, Int lda, Int* pivots) {
   auto& lapack = lapack::routines<T>();
   Int info = 0;
-  for (Int k = 0; k < std::min(m, n); k += kBlock) {
-    Int width = std::min({kBlock, m - k, n - k});
+  for (Int k = 0; k < std::min(m, n); k += kFactorBlock) {
+    Int width = std::min({kFactorBlock, m - k, n - k});
     T* corner = a + k * lda + k;
     Int failed = lapack.getrf(kColumnMajor, m - k, width, corner, lda, pivots + k);
     if (info == 0 && failed > 0) info = failed + k;
@@ -73,12 +76,12 @@ Int factor_lu_blocked(Int m, Int n, T* a, Int lda, Int* pivots) {
 }
 
 template <class T>
-Int factor_cholesky_blocked(Int n, T* a, Int lda) {
+Int factor_cholesky_blocked(Int n, T* a, Int lda, T* work) {
   constexpr int kConjTrans = 113;
   auto& lapack = lapack::routines<T>();
-  std::unique_ptr<T[]> conjugated = std::make_unique_for_overwrite<T[]>(static_cast<size_t>(n * kBlock));
-  for (Int k = 0; k < n; k += kBlock) {
-    Int width = std::min(kBlock, n - k), below = n - k - width;
+  T* conjugated = work;
+  for (Int k = 0; k < n; k += kFactorBlock) {
+    Int width = std::min(kFactorBlock, n - k), below = n - k - width;
     T* corner = a + k * lda + k;
     Int failed = lapack.potrf(kColumnMajor, 'L', width, corner, lda);
     if (failed > 0) return failed + k;
@@ -86,7 +89,7 @@ Int factor_cholesky_blocked(Int n, T* a, Int lda) {
     solve_triangle(lapack::kRight, lapack::kLower, kConjTrans, lapack::kNonUnit, width, below, corner, lda,
                    corner + width, lda);
     for (Int j = 0; j < width; ++j)
-      std::transform(corner + j * lda + width, corner + j * lda + width + below, conjugated.get() + j * below, [](T v) {
+      std::transform(corner + j * lda + width, corner + j * lda + width + below, conjugated + j * below, [](T v) {
         if constexpr (is_complex_v<T>) {
           return std::conj(v);
         } else {
@@ -94,9 +97,9 @@ Int factor_cholesky_blocked(Int n, T* a, Int lda) {
         }
       });
     // The lower part of what is left, by strips of columns.
-    for (Int j = 0; j < below; j += kBlock) {
-      Int columns = std::min(kBlock, below - j);
-      subtract_product(below - j, columns, width, corner + width + j, lda, conjugated.get() + j, below, true,
+    for (Int j = 0; j < below; j += kFactorBlock) {
+      Int columns = std::min(kFactorBlock, below - j);
+      subtract_product(below - j, columns, width, corner + width + j, lda, conjugated + j, below, true,
                        corner + (width + j) * lda + width + j, lda);
     }
   }
@@ -105,7 +108,7 @@ Int factor_cholesky_blocked(Int n, T* a, Int lda) {
 
 #define ADJOINT_BLOCKED(type)                                       \
   template Int factor_lu_blocked<type>(Int, Int, type*, Int, Int*); \
-  template Int factor_cholesky_blocked<type>(Int, type*, Int);
+  template Int factor_cholesky_blocked<type>(Int, type*, Int, type*);
 ADJOINT_BLOCKED(float)
 ADJOINT_BLOCKED(double)
 ADJOINT_BLOCKED(complex64)

@@ -9,11 +9,14 @@ namespace adjoint::ops {
 template <class T>
 Int factor_lu_blocked(Int m, Int n, T* a, Int lda, Int* pivots);
 
-/// As LAPACK's potrf for the lower triangle.
+/// As LAPACK's potrf for the lower triangle; `work` has room for n by kFactorBlock elements.
 template <class T>
-Int factor_cholesky_blocked(Int n, T* a, Int lda);
+Int factor_cholesky_blocked(Int n, T* a, Int lda, T* work);
 
-/// Whether the factors of `count` matrices of this size are better found one by one, each on all threads.
-inline bool worth_blocks(int64_t count, int64_t size) { return size >= 384 && count < num_threads(); }
+/// Columns of a block.
+inline constexpr Int kFactorBlock = 128;
+
+/// Whether matrices of this size are factored by blocks, on whatever number of threads.
+inline bool worth_blocks(int64_t size) { return size >= 384; }
 
 }  // namespace adjoint::ops

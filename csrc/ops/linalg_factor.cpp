@@ -25,26 +25,24 @@ TensorPair factor_cholesky(const char* op, Tensor* A, bool upper) {
     using T = decltype(tag);
     auto& lapack = lapack::routines<T>();
     Columns factor = Columns::of(result);
-    if (!upper && worth_blocks(infos->numel(), n)) {
-      WithoutLock unlocked(n * n * n / 16);
-      for (int64_t i = 0; i < infos->numel(); ++i) {
-        Int failed = factor_cholesky_blocked(n, factor.at<T>(i), factor.ld());
-        infos->as<int32_t>()[i] = checked_info(failed, factor.at<T>(i), n, factor.ld());
-        clear_triangle(factor.at<T>(i), n, n, factor.ld(), false);
-      }
-      return;
-    }
-    for_each_matrix(infos->numel(), cubed(n) / 3, 0, [&](int64_t i, char*) {
+    bool blocked = !upper && worth_blocks(n);
+    int64_t scratch = blocked ? n * kFactorBlock * static_cast<int64_t>(sizeof(T)) : 0;
+    auto factor_one = [&](int64_t i, char* memory) {
       T* a = factor.at<T>(i);
       Int failed = 0;
       bool small = kHasSmall<T> && n <= kSmall && !upper;
       if constexpr (kHasSmall<T>) {
         if (small) failed = factor_cholesky_small(n, a, factor.ld());
       }
-      if (!small && n) failed = lapack.potrf(kColumnMajor, upper ? 'U' : 'L', n, a, factor.ld());
+      if (blocked) {
+        failed = factor_cholesky_blocked(n, a, factor.ld(), reinterpret_cast<T*>(memory));
+      } else if (!small && n) {
+        failed = lapack.potrf(kColumnMajor, upper ? 'U' : 'L', n, a, factor.ld());
+      }
       infos->as<int32_t>()[i] = checked_info(failed, a, n, factor.ld());
       clear_triangle(a, n, n, factor.ld(), upper);
-    });
+    };
+    for_each_matrix(infos->numel(), cubed(n) / 3, scratch, factor_one, blocked);
   });
   return {std::move(result), std::move(infos)};
 }
@@ -72,22 +70,17 @@ TensorTriple factor_lu(Tensor* A) {
   with_lapack_type("lu_cpu", A->dtype, [&](auto tag) {
     using T = decltype(tag);
     Columns factors = Columns::of(LU);
-    if (worth_blocks(infos->numel(), k)) {
-      std::vector<Int> wide(k);
-      WithoutLock unlocked(k * k * k / 16);
-      for (int64_t i = 0; i < infos->numel(); ++i) {
-        Int failed = factor_lu_blocked(m, n, factors.at<T>(i), factors.ld(), wide.data());
-        infos->as<int32_t>()[i] = static_cast<int32_t>(failed);
-        std::copy(wide.begin(), wide.end(), pivots->as<int32_t>() + i * k);
-      }
-      return;
-    }
+    bool blocked = worth_blocks(k);
     double flops = 2.0 / 3 * static_cast<double>(k) * static_cast<double>(k) * static_cast<double>(std::max(m, n));
-    for_each_matrix(infos->numel(), flops, k * 8, [&](int64_t i, char* memory) {
+    auto factor_one = [&](int64_t i, char* memory) {
       Int* wide = Scratch(memory).take<Int>(k);
-      infos->as<int32_t>()[i] = static_cast<int32_t>(factor_lu_matrix(m, n, factors.at<T>(i), factors.ld(), wide));
+      T* a = factors.at<T>(i);
+      Int failed =
+          blocked ? factor_lu_blocked(m, n, a, factors.ld(), wide) : factor_lu_matrix(m, n, a, factors.ld(), wide);
+      infos->as<int32_t>()[i] = static_cast<int32_t>(failed);
       std::copy(wide, wide + k, pivots->as<int32_t>() + i * k);
-    });
+    };
+    for_each_matrix(infos->numel(), flops, k * 8, factor_one, blocked);
   });
   return {std::move(LU), std::move(pivots), std::move(infos)};
 }

@@ -302,7 +302,8 @@ TensorPtr histogram_cells(Tensor* input, const std::vector<Tensor*>& edges, bool
     fail("histogram: expected one weight for each point, in the type of the points");
   TensorPtr points = contiguous(input), weights = weight ? contiguous(*weight) : TensorPtr();
   TensorPtr result = empty(Sizes(sizes, dims), type);
-  int64_t total = result->numel(), parts = n < kParallelElements || total > n ? 1 : num_threads();
+  // Weights are added up in parts that do not depend on the number of threads.
+  int64_t total = result->numel(), parts = n < kParallelElements || total > n ? 1 : 8;
   std::vector<double> cells(static_cast<size_t>(total * parts));
   dispatch(type, [&](auto tag) {
     using T = decltype(tag);

@@ -1,0 +1,55 @@
+"""The promise of docs/design.md: the same bits for any number of threads, and for elementwise ops at any place.
+
+tests/bits.py has the calls; `python -m tests.bits` prints them as a table.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from . import bits
+
+# Some ops of the sweep warn in torch, too.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:index_reduce"),
+    pytest.mark.filterwarnings("ignore:A window was not provided"),
+    pytest.mark.filterwarnings("ignore:reduction. 'mean' divides the total loss"),
+]
+
+
+@pytest.mark.parametrize("name", bits.OPS)
+def test_an_op_and_its_gradients_do_not_depend_on_the_threads(name):
+    assert bits.by_threads(lambda: bits.sweep_outcome(name)) == []
+
+
+@pytest.mark.parametrize("name", bits.optimizers())
+def test_an_optimizer_does_not_depend_on_the_threads(name):
+    assert bits.by_threads(lambda: bits.trained(name)) == []
+
+
+@pytest.mark.parametrize("name", bits.products())
+def test_a_large_product_does_not_depend_on_the_threads(name):
+    assert bits.by_threads(lambda: bits.product_outcome(name)) == []
+
+
+@pytest.mark.parametrize("name", dict(bits.elementwise_ops()))
+def test_an_element_has_the_same_bits_at_every_place(name):
+    assert bits.changes_of(name, dict(bits.elementwise_ops())[name]) == []
+
+
+@pytest.mark.parametrize("isa", ["avx2", "baseline"])
+def test_other_instruction_sets_keep_the_promise(isa):
+    """Each in a process of its own: the choice is made once."""
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "tests.bits", "elementwise"],
+        env={**os.environ, "ADJOINT_ISA": isa},
+        cwd=Path(__file__).resolve().parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert f"| {isa} |" in run.stdout
