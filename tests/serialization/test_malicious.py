@@ -255,48 +255,184 @@ import io, os, resource, sys
 import adjoint
 if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which reserves all the addresses there are
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
-try:
-    adjoint.load(io.BytesIO(sys.stdin.buffer.read()))
-except Exception as error:
-    print(type(error).__name__)
-else:
-    print("loaded")
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+while size := sys.stdin.buffer.read(8):
+    try:
+        adjoint.load(io.BytesIO(sys.stdin.buffer.read(int.from_bytes(size, "little"))))
+    except Exception as error:
+        print(type(error).__name__, flush=True)
+    else:
+        print("loaded", flush=True)
 """
 
 
-def limited(data):
-    """What becomes of a file where memory and time are short."""
-    done = subprocess.run([sys.executable, "-c", LIMITED], input=data, capture_output=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode().strip()
+def limited(*files):
+    """What becomes of files where memory and time are short."""
+    given = b"".join(len(data).to_bytes(8, "little") + data for data in files)
+    done = subprocess.run([sys.executable, "-c", LIMITED], input=given, capture_output=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+    return done.stdout.decode().split()
 
 
 def nested_tuples(depth, width):
     return P + b")" + (b"q\0" + b"h\0" * (width - 1) + (b"\x85", b"\x86")[width - 1]) * depth
 
 
-@pytest.mark.parametrize(
-    ("pickled", "expected"),
-    [
-        (P + b"X\xff\xff\xff\x7fabc", "EOFError"),
-        (P + b"Nr\xff\xff\xff\xff.", "loaded"),
-        (P + b"\x8b\xff\xff\xff\x7f" + b"\0" * 9, "UnpicklingError"),
-        (P + b"B\xff\xff\xff\xff" + b"\0" * 9, "UnpicklingError"),
-        (b"\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7fN.", "UnpicklingError"),
-        (P + b"](" * 200_000 + b"e" * 200_000 + b".", "loaded"),
-        (P + b"(" * 300_000, "EOFError"),
-        (nested_tuples(50, 2) + b".", "loaded"),
-        (P + b"}" + nested_tuples(50, 2)[2:] + b"Ns.", "RuntimeError"),
-        (P + b"}" + nested_tuples(200_000, 1)[2:] + b"Ns.", "RuntimeError"),
-        (P + b"c__builtin__\nset\n" + nested_tuples(200_000, 1)[2:] + b"\x85\x85R.", "RuntimeError"),
-        (P + b"ctorch\nSize\n" + nested_tuples(50, 2)[2:] + b"\x85R.", "RuntimeError"),
-        (nested_tuples(50, 2) + b")R.", "UnpicklingError"),
-        (nested_tuples(50, 2) + b"Q.", "UnpicklingError"),
-    ],
-)
-def test_bounded_memory_and_time(pickled, expected):
-    assert limited(archive(pickled)) == expected
+BOUNDED = [
+    (P + b"X\xff\xff\xff\x7fabc", "EOFError"),
+    (P + b"Nr\xff\xff\xff\xff.", "loaded"),
+    (P + b"\x8b\xff\xff\xff\x7f" + b"\0" * 9, "UnpicklingError"),
+    (P + b"B\xff\xff\xff\xff" + b"\0" * 9, "UnpicklingError"),
+    (b"\x80\x04\x95\xff\xff\xff\xff\xff\xff\xff\x7fN.", "UnpicklingError"),
+    (P + b"](" * 200_000 + b"e" * 200_000 + b".", "loaded"),
+    (P + b"(" * 300_000, "EOFError"),
+    (nested_tuples(50, 2) + b".", "loaded"),
+    (P + b"}" + nested_tuples(50, 2)[2:] + b"Ns.", "RuntimeError"),
+    (P + b"}" + nested_tuples(200_000, 1)[2:] + b"Ns.", "RuntimeError"),
+    (P + b"c__builtin__\nset\n" + nested_tuples(200_000, 1)[2:] + b"\x85\x85R.", "RuntimeError"),
+    (P + b"ctorch\nSize\n" + nested_tuples(50, 2)[2:] + b"\x85R.", "RuntimeError"),
+    (nested_tuples(50, 2) + b")R.", "UnpicklingError"),
+    (nested_tuples(50, 2) + b"Q.", "UnpicklingError"),
+]
+
+
+def test_bounded_memory_and_time():
+    assert limited(*(archive(pickled) for pickled, _ in BOUNDED)) == [expected for _, expected in BOUNDED]
+
+
+def number(value):
+    return b"\x8a\x0a" + value.to_bytes(10, "little", signed=True)
+
+
+ALIKE = [number(k * (2**61 - 1)) for k in range(1, 15_000)]  # every one of them has the hash 0
+V3 = b"ctorch._utils\n_rebuild_tensor_v3\n("
+STORAGE = b"(" + text("storage") + b"ctorch.storage\nUntypedStorage\n" + text("0") + text("cpu") + b"K\x08tQ"
+DEEP = b")" + b"\x85" * 300_000
+LAUGHS = b")" + b"q\0h\0\x86" * 60  # two of the same, sixty times
+ORDERED = b"ccollections\nOrderedDict\n"
+
+
+def doubling_dicts(depth):
+    """An OrderedDict with the one before as two of its values, again and again."""
+    return ORDERED + b")R" + (b"q\0" + ORDERED + b")RK\1h\0sK\2h\0s") * depth
+
+
+def again_and_again(value, function, count=20_000):
+    """Calls of a function, each with the same large value."""
+    return P + value + b"q\0" + function + b"q\1](" + b"h\1h\0\x85R" * count + b"e."
+
+
+MUCH_OF_LITTLE = [
+    # A dtype, a storage, a size, a name that is nested or shared beyond use.
+    (P + V3 + STORAGE + b"K\0))\x89N" + DEEP + b"tR.", "RuntimeError"),
+    (P + V3 + STORAGE + b"K\0))\x89N" + LAUGHS + b"tR.", "RuntimeError"),
+    (P + V3 + DEEP + b"K\0))\x89Nctorch\nfloat32\ntR.", "RuntimeError"),
+    (P + V3 + STORAGE + b"K\0" + DEEP + b")\x89Nctorch\nuint16\ntR.", "RuntimeError"),
+    (P + V3 + STORAGE + b"K\0))\x89Nctorch\nuint16\n" + DEEP + b"tR.", "RuntimeError"),
+    (P + b"ctorch.serialization\n_get_layout\n" + DEEP + b"\x85R.", "RuntimeError"),
+    (P + b"ctorch\ndevice\n" + DEEP + b"K\0\x86R.", "RuntimeError"),
+    (P + DEEP + b"Q.", "UnpicklingError"),
+    (P + b"ctorch\nSize\n(" + doubling_dicts(60) + b"t\x85R.", "RuntimeError"),
+    (P + doubling_dicts(60) + b")R.", "UnpicklingError"),
+    (P + doubling_dicts(60) + b".", "loaded"),
+    (P + b"]" + DEEP + b"a" + DEEP + b"a.", "loaded"),
+    (P + b"](" + b"ctorch\nFloatStorage\n" + DEEP + b"t" + b")" * 9 + b"Q.", "UnpicklingError"),
+    # Keys that hash alike.
+    (P + b"}(" + b"N".join([*ALIKE, b"u."]), "RuntimeError"),
+    (P + b"}" + b"Ns".join([*ALIKE, b"."]), "RuntimeError"),
+    (P + b"}(" + b"\x85N".join([*ALIKE, b"u."]), "RuntimeError"),
+    (b"\x80\x04\x8f(" + b"".join(ALIKE) + b"\x90.", "RuntimeError"),
+    (P + b"c__builtin__\nset\n](" + b"".join(ALIKE) + b"e\x85R.", "RuntimeError"),
+    (P + ORDERED + b"](" + b"N\x86".join([*ALIKE, b"e\x85R."]), "RuntimeError"),
+    # Much made of little: a large value that is copied by each of many calls, keys that are walked by each use.
+    (again_and_again(b"(" + b"K\1" * 50_000 + b"t", b"ctorch\nSize\n"), "RuntimeError"),
+    (again_and_again(b"](" + b"K\1" * 50_000 + b"e", b"c__builtin__\nset\n"), "RuntimeError"),
+    (
+        again_and_again(
+            b"c_codecs\nencode\n" + text("x" * 50_000) + text("latin1") + b"\x86R", b"c__builtin__\nbytearray\n"
+        ),
+        "RuntimeError",
+    ),
+    (P + b"}" + b"(" + b"N" * 990 + b"tq\0" + b"Ns" + b"h\0Ns" * 100_000 + b".", "RuntimeError"),
+    (P + b"(" + b"K\1" * 99 + b"tq\0" + V3 + STORAGE + b"K\0h\0h\0\x89Nctorch\nuint16\ntR.", "RuntimeError"),
+]
+
+
+def test_much_of_little():
+    files = [archive(pickled, {"data/0": bytes(8)}) for pickled, _ in MUCH_OF_LITTLE]
+    assert limited(*files) == [expected for _, expected in MUCH_OF_LITTLE]
+
+
+def test_headers_and_keys_of_legacy_files():
+    """The pickles before and behind the object are read as carefully as the object."""
+    data = saved(torch, torch.ones(2), _use_new_zipfile_serialization=False)
+    version = data.index(b"\x80\x02M\xe9\x03.")
+    keys = data.rindex(b"\x80\x02]q\0")
+    files = [P + b"}(" + b"N".join([*ALIKE, b"u."])]
+    for nested in (DEEP, LAUGHS):
+        files.append(data[:version] + P + nested + b"." + data[version + 6 :])
+        files.append(data[:keys] + P + b"]" + nested + b"a.")
+    assert limited(*files) == ["RuntimeError"] * 5
+
+
+def test_values_without_memory_are_promised_by_the_file_too():
+    data = tensor_pickle(count=2**62, size=(1,), location="meta").replace(b"tQ", b"NtQ")
+    before = saved(torch, 1, _use_new_zipfile_serialization=False)
+    legacy = before[: before.rindex(b"\x80\x02K\1.")] + data + P + b"]" + text("0") + b"a." + struct.pack("<q", 2**62)
+    with pytest.raises(EOFError, match="promises 18446744073709551616 bytes"):
+        loaded(adjoint, legacy)
+
+
+def test_a_negative_of_few_values_is_no_large_one():
+    """Negative and conjugate are made of the values that are in the file, once, however often they are named."""
+    conj = b"}" + text("conj") + b"\x88sq\7"
+    tensor = tensor_pickle(3, size=(2**34,), stride=(0,), storage="ComplexFloatStorage")[:-3] + conj + b"tR"
+    one, both = (
+        archive(tensor + b".", {"data/0": bytes(24)}),
+        archive(tensor + tensor[2:] + b"\x86.", {"data/0": bytes(24)}),
+    )
+    assert loaded(adjoint, one).shape == (2**34,)
+    first, second = loaded(adjoint, both)
+    assert first.data_ptr() == second.data_ptr()
+
+
+def test_a_storage_is_of_one_type():
+    """Bytes that are read as numbers first could be no values of bool."""
+    first, second = (tensor_pickle(24, size=(24,), storage=name)[2:-1] for name in ("ByteStorage", "BoolStorage"))
+    with pytest.raises(pickle.UnpicklingError, match=r"is of torch.uint8 at one place, of torch.bool at another"):
+        loaded(adjoint, archive(P + first + second + b"\x86.", {"data/0": bytes(range(24))}))
+
+
+def test_items_come_in_lists():
+    """A tensor is iterable, and can have more elements than fit in memory."""
+    many = tensor_pickle(6, size=(2**40,), stride=(0,))[2:-1]
+    calls = [b"c__builtin__\nset\n", ORDERED, b"ccollections\nCounter\n", b"ctorch\nSize\n"]
+    pickles = [P + function + many + b"\x85R." for function in calls]
+    rebuild = b"ctorch._tensor\n_rebuild_from_type_v2\n(ctorch._utils\n_rebuild_tensor_v2\nctorch\nTensor\n"
+    pickles.append(P + rebuild + many + b"}tR.")
+    assert limited(*(archive(pickled, {"data/0": bytes(24)}) for pickled in pickles)) == ["RuntimeError"] * 5
+
+
+def test_large_tables_of_honest_keys():
+    obj = [dict.fromkeys(range(5000)), {k / 7: None for k in range(5000)}, {(k, str(k)) for k in range(5000)}]
+    obj += [
+        dict.fromkeys(range(200), b"x" * 100000),
+        dict.fromkeys(range(-3000, 3000)),
+        {"long": {tuple(range(999)): 1}},
+    ]
+    for library in (torch, adjoint):
+        assert loaded(adjoint, saved(library, obj)) == obj
+
+
+@pytest.mark.parametrize("kind", ["zip", "legacy", "spliced", "safetensors"])
+def test_mutated_files(kind):
+    """A value or a clear error, whatever a file has become."""
+    command = [sys.executable, "-X", "faulthandler", "-m", "tests.serialization.mutate", kind, "1", "400"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "loaded" in done.stdout
+    assert "Error" in done.stdout
+    assert "without words" not in done.stdout
 
 
 def test_sizes_that_nobody_has_memory_for():

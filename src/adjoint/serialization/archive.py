@@ -104,40 +104,42 @@ class ArchiveReader:
         for entry in sorted(entries, key=lambda entry: entry.header_offset):
             name = self._checked_name(entry)
             if entry.header_offset < free_from:
-                raise _broken(f"the record {name!r} overlaps another one")
+                raise _broken(f"the record {name!r:.80} overlaps another one")
             begin = self._begin(entry)
             free_from = begin + entry.file_size
             if free_from > self._end:
-                raise _broken(f"the record {name!r} reaches past its end")
+                raise _broken(f"the record {name!r:.80} reaches past its end")
             self._records[name] = (begin, entry.file_size, entry.CRC)
 
     def _checked_name(self, entry):
         name = entry.filename
         parts = name.split("/")
         if len(parts) < 2 or parts[0] != self.root or {"", ".", ".."} & set(parts) or "\\" in name:
-            raise _broken(f"the record name {name!r} is not of the form {self.root!r} / name")
+            raise _broken(f"the record name {name!r:.80} is not of the form {self.root!r:.80} / name")
         short = name[len(self.root) + 1 :]
         if short in self._records:
-            raise _broken(f"there are two records {short!r}")
+            raise _broken(f"there are two records {short!r:.80}")
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
-            raise _broken(f"the record {short!r} is compressed, which torch.save never does")
+            raise _broken(f"the record {short!r:.80} is compressed, which torch.save never does")
         if entry.flag_bits & 1:
-            raise _broken(f"the record {short!r} is encrypted")
+            raise _broken(f"the record {short!r:.80} is encrypted")
         return short
 
     def _begin(self, entry):
         """Where the data of a record begins: behind its own header, which must name the same record."""
         header = self._read_at(entry.header_offset, 30)
         if header[:4] != MAGIC:
-            raise _broken(f"no record at the place of {entry.filename!r}")
+            raise _broken(f"no record at the place of {entry.filename!r:.80}")
         length, extra = struct.unpack("<HH", header[26:])
         if self._read_at(entry.header_offset + 30, length) != entry.orig_filename.encode(
             "utf-8" if entry.flag_bits & _UTF8 else "cp437"
         ):
-            raise _broken(f"the record {entry.filename!r} has another name in its header")
+            raise _broken(f"the record {entry.filename!r:.80} has another name in its header")
         return entry.header_offset + 30 + length + extra
 
     def _read_at(self, place, size):
+        if place < 0:
+            raise _broken("a record begins before the file")
         self._file.seek(place)
         data = self._file.read(size)
         if len(data) != size:
@@ -152,7 +154,7 @@ class ArchiveReader:
         try:
             return self._records[name][:2]
         except KeyError:
-            raise _broken(f"file not found: {self.root}/{name}") from None
+            raise _broken(f"file not found: {self.root}/{name:.80}") from None
 
     def read(self, name):
         """A record as bytes."""
@@ -174,4 +176,4 @@ class ArchiveReader:
         written = self._records[name][2]
         # torch writes zero when it is told to compute no checksums (set_crc32_options(False)).
         if checksum != written != 0:
-            raise _broken(f"the checksum of the record {name!r} is {checksum:08x} where {written:08x} was written")
+            raise _broken(f"the checksum of the record {name!r:.80} is {checksum:08x} where {written:08x} was written")

@@ -148,7 +148,12 @@ class WeightsPickler:
             self._put(key)
 
     def _bytes(self, obj):
-        self._call("_codecs", "encode", obj.decode("latin1"), "latin1")
+        key = ("bytes", obj)
+        if key in self._memo:
+            self._get(key)
+        else:
+            self._call("_codecs", "encode", obj.decode("latin1"), "latin1")
+            self._put(key)
 
     def _dtype(self, obj):
         self._global("torch", str(obj).removeprefix("torch."))

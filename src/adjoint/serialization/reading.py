@@ -8,6 +8,7 @@ import sys
 from .. import _C
 from . import full, settings
 from .archive import MAGIC, ArchiveReader
+from .limits import shown
 from .storage import Placement, StorageType, TypedStorage, swap_bytes
 from .unpickler import WeightsUnpickler, unsupported
 
@@ -33,18 +34,21 @@ class Reading:
         """The storage that a pickle speaks of; `read(key, bytes, dtype)` gives its bytes the first time."""
         kinds = (str, StorageType, str, str, int)
         parts = identifier[:5] if isinstance(identifier, tuple) else ()
-        if tuple(map(type, parts)) != kinds or parts[0] != "storage" or parts[4] < 0:
+        if tuple(map(type, parts)) != kinds or parts[0] != "storage" or parts[4] < 0 or len(identifier) > 6:
             raise unsupported("expected a storage's type, key, location and size; got something else")
         _, kind, key, location, count = parts
-        if any(part is not None for part in identifier[5:]):
+        if len(identifier) == 6 and identifier[5] is not None:
             raise unsupported("views of storages, which torch wrote before 0.4, are not read: save the file again")
         nbytes = count * kind.itemsize
         if key not in self._storages:
-            self._storages[key] = self._placement.place(location, nbytes, lambda: read(key, nbytes, kind.dtype))
-        storage = self._storages[key]
+            storage = self._placement.place(location, nbytes, lambda: read(key, nbytes, kind.dtype))
+            self._storages[key] = (TypedStorage(storage, kind.dtype) if kind.dtype else storage), kind.dtype
+        storage, dtype = self._storages[key]
         if storage.nbytes() != nbytes:
             raise unsupported(f"the storage {key!r:.80} has {storage.nbytes()} bytes at one place, {nbytes} at another")
-        return TypedStorage(storage, kind.dtype) if kind.dtype else storage
+        if dtype != kind.dtype:
+            raise unsupported(f"the storage {key!r:.80} is of {dtype} at one place, of {kind.dtype} at another")
+        return storage
 
 
 def finish(data, dtype, swapped):
@@ -126,6 +130,8 @@ def read_legacy(file, reading):
 
     def storage(identifier):
         result = reading.storage(identifier, promise)
+        if result.nbytes() > total:
+            raise EOFError(f"the file promises {result.nbytes()} bytes of values, but has {total}; it is not whole")
         waiting[identifier[2]] = (result, identifier[1])
         return result
 
@@ -137,11 +143,11 @@ def read_legacy(file, reading):
         raise RuntimeError("Invalid magic number; corrupt file? Only files that torch.save wrote can be loaded.")
     version, system = header(), header()
     if version != LEGACY_PROTOCOL:
-        raise RuntimeError(f"Invalid protocol version: {version!r:.80}; expected {LEGACY_PROTOCOL}")
+        raise RuntimeError(f"Invalid protocol version: {shown(version)}; expected {LEGACY_PROTOCOL}")
     order = "big" if isinstance(system, dict) and system.get("little_endian") is False else "little"
     result = reading.unpickle(file, storage, total - (file.tell() - start))
     keys = header()
-    if type(keys) is not list or len(set(keys)) != len(keys) or set(keys) != set(waiting):
+    if type(keys) is not list or any(type(key) is not str for key in keys) or sorted(keys) != sorted(waiting):
         raise RuntimeError("the storages that the file lists are not those that its objects use; corrupt file?")
     for key in keys:
         _fill(file, *waiting[key], order)

@@ -4,18 +4,18 @@ Their names and parameters are those that torch's files use. See Note [Nothing e
 """
 
 import collections
-import reprlib
 
 from .. import _C
 from ..nn.parameter import Buffer, Parameter
+from .limits import check_key, check_spread, shown
 from .storage import NAMES, TYPED, StorageType, UntypedStorage
 
-_MAX_KEY_PARTS = 1000
+_MAX_DIMENSIONS = 64
 
 
 def _integers(values, what):
     if not isinstance(values, tuple | list) or any(type(value) is not int or value < 0 for value in values):
-        raise RuntimeError(f"expected {what} as whole numbers from 0 up; got {reprlib.repr(values)}")
+        raise RuntimeError(f"expected {what} as whole numbers from 0 up; got {shown(values)}")
     return tuple(values)
 
 
@@ -23,8 +23,11 @@ def _geometry(storage_offset, size, stride):
     """(offset, sizes, strides, elements from the first to behind the last), checked to be possible."""
     size, stride = _integers(size, "sizes"), _integers(stride, "strides")
     (offset,) = _integers((storage_offset,), "the storage offset")
-    if len(size) != len(stride):
-        raise RuntimeError(f"mismatch in length of strides and shape: sizes {size}, strides {stride}")
+    if len(size) != len(stride) or len(size) > _MAX_DIMENSIONS:
+        raise RuntimeError(
+            f"mismatch in length of strides and shape, or more than {_MAX_DIMENSIONS} dimensions: sizes {shown(size)}, "
+            f"strides {shown(stride)}"
+        )
     count = extent = 1
     for length, step in zip(size, stride, strict=True):
         count *= length
@@ -34,11 +37,11 @@ def _geometry(storage_offset, size, stride):
     return offset, size, stride, extent if count else 0
 
 
-def _tensor(storage, dtype, storage_offset, size, stride, requires_grad):
+def _tensor(storage, dtype, storage_offset, size, stride, requires_grad, metadata=None):
     if not isinstance(storage, UntypedStorage) or type(dtype) is not _C.dtype or type(requires_grad) is not bool:
         raise RuntimeError(
-            f"expected a storage, a dtype and whether grad is required; got {reprlib.repr(storage)}, "
-            f"{reprlib.repr(dtype)} and {reprlib.repr(requires_grad)}"
+            f"expected a storage, a dtype and whether grad is required; got {shown(storage)}, "
+            f"{shown(dtype)} and {shown(requires_grad)}"
         )
     offset, size, stride, extent = _geometry(storage_offset, size, stride)
     needed = (offset + extent) * dtype.itemsize
@@ -51,18 +54,25 @@ def _tensor(storage, dtype, storage_offset, size, stride, requires_grad):
     if storage.data is None:
         tensor = _C.empty_strided(size, stride, dtype=dtype, device="meta")
     else:
-        whole = storage.data[: storage.nbytes() // dtype.itemsize * dtype.itemsize].view(dtype)
-        tensor = whole.as_strided(size, stride, offset).detach()
+        tensor = _elements(storage, dtype, metadata).as_strided(size, stride, offset).detach()
     return tensor.requires_grad_(requires_grad)
 
 
-def _with_metadata(tensor, metadata):
-    """Conjugate and negative, which are not bits of a tensor here, but values."""
-    if not metadata:
-        return tensor
-    values = tensor.detach().conj() if metadata.get("conj") else tensor.detach()
-    values = -values if metadata.get("neg") else values
-    return values.requires_grad_(tensor.requires_grad)
+def _elements(storage, dtype, metadata):
+    """All elements of a storage; conjugate and negative, which are not bits of a tensor here, but values.
+
+    These are kept, so that tensors that shared memory still do, and a file cannot ask for ever more of them.
+    """
+    if metadata is not None and type(metadata) is not dict:
+        raise RuntimeError(f"expected the metadata of a tensor as a dict; got {shown(metadata)}")
+    whole = storage.data[: storage.nbytes() // dtype.itemsize * dtype.itemsize].view(dtype)
+    conj, neg = ((metadata or {}).get(name) is True for name in ("conj", "neg"))
+    if not (conj or neg):
+        return whole
+    if (dtype, conj, neg) not in storage.changed:
+        values = whole.conj() if conj else whole
+        storage.changed[dtype, conj, neg] = -values if neg else values
+    return storage.changed[dtype, conj, neg]
 
 
 def _rebuild_tensor(storage, storage_offset, size, stride):
@@ -71,14 +81,15 @@ def _rebuild_tensor(storage, storage_offset, size, stride):
 
 def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
     dtype = getattr(storage, "dtype", None)
-    return _with_metadata(_tensor(storage, dtype, storage_offset, size, stride, requires_grad), metadata)
+    return _tensor(storage, dtype, storage_offset, size, stride, requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
     # The bytes were prepared for the dtype of the storage; torch leaves it open only where it has no name for it.
-    if getattr(storage, "dtype", dtype) != dtype or (dtype in NAMES and not hasattr(storage, "dtype")):
-        raise RuntimeError(f"expected a storage of {reprlib.repr(dtype)}; got {reprlib.repr(storage)}")
-    return _with_metadata(_tensor(storage, dtype, storage_offset, size, stride, requires_grad), metadata)
+    named = getattr(storage, "dtype", None)
+    if named is not dtype and (named is not None or type(dtype) is not _C.dtype or dtype in NAMES):
+        raise RuntimeError(f"expected a storage of {shown(dtype)}; got {shown(storage)}")
+    return _tensor(storage, dtype, storage_offset, size, stride, requires_grad, metadata)
 
 
 def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
@@ -89,7 +100,7 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
 def set_attributes(target, state):
     """Sets the attributes that an object was saved with; the object."""
     if type(state) is not dict or not all(type(name) is str for name in state):
-        raise RuntimeError(f"expected the attributes of an object as a dict; got {reprlib.repr(state)}")
+        raise RuntimeError(f"expected the attributes of an object as a dict; got {shown(state)}")
     target.__dict__.update(state)
     return target
 
@@ -106,10 +117,9 @@ def _rebuild_from_type_v2(func, new_type, args, state):
     """A tensor with attributes. Files of torch mark buffers by an attribute; here they are a type."""
     if func not in (_rebuild_tensor_v2, _rebuild_tensor_v3) or not issubclass(new_type, _C.Tensor):
         raise RuntimeError(
-            f"expected a function that makes a tensor, and a type of tensors; got {reprlib.repr(func)} "
-            f"and {reprlib.repr(new_type)}"
+            f"expected a function that makes a tensor, and a type of tensors; got {shown(func)} and {shown(new_type)}"
         )
-    tensor = func(*args)
+    tensor = func(*_only(args, tuple))
     if new_type is _C.Tensor and type(state) is dict and state.get("_is_buffer") is True:
         new_type = Buffer
         state = {name: value for name, value in state.items() if name != "_is_buffer"}
@@ -119,35 +129,26 @@ def _rebuild_from_type_v2(func, new_type, args, state):
 
 
 def _get_layout(name):
-    layout = getattr(_C, name.removeprefix("torch."), None)
+    layout = getattr(_C, _only(name, str).removeprefix("torch."), None)
     if not isinstance(layout, _C.layout):
-        raise RuntimeError(f"there is no layout {reprlib.repr(name)} here")
+        raise RuntimeError(f"there is no layout {shown(name)} here")
     return layout
 
 
 # ---- plain containers and values
 
 
-def check_key(key):
-    """Refuses keys whose hash would take forever or exhaust the stack: tuples nested beyond use."""
-    if type(key) not in (tuple, _C.Size):
-        return
-    parts, stack = 0, [key]
-    while stack:
-        parts += 1
-        if parts > _MAX_KEY_PARTS:
-            raise RuntimeError(f"a dict key or set element has more than {_MAX_KEY_PARTS} parts")
-        item = stack.pop()
-        if type(item) in (tuple, _C.Size):
-            stack.extend(item)
-
-
 def _ordered_dict(items=()):
-    result = collections.OrderedDict()
-    for key, value in items:
+    if not isinstance(items, list | tuple) or not all(isinstance(pair, list | tuple) for pair in items):
+        raise RuntimeError(f"expected the items of an OrderedDict as pairs; got {shown(items)}")
+    _check_keys([key for key, _ in items])
+    return collections.OrderedDict(items)
+
+
+def _check_keys(keys):
+    for key in keys:
         check_key(key)
-        result[key] = value
-    return result
+    check_spread(keys)
 
 
 def _counter(counts):
@@ -157,8 +158,7 @@ def _counter(counts):
 
 
 def _set(items):
-    for item in items:
-        check_key(item)
+    _check_keys(_only(items, list))
     return set(items)
 
 
@@ -178,7 +178,7 @@ def _complex(real, imag):
 def _encode(text, encoding):
     """How protocol 2 spells bytes."""
     if encoding != "latin1":
-        raise RuntimeError(f"expected bytes to be encoded as latin1; got {reprlib.repr(encoding)}")
+        raise RuntimeError(f"expected bytes to be encoded as latin1; got {shown(encoding)}")
     return _only(text, str).encode("latin1")
 
 
@@ -187,7 +187,8 @@ def _size(sizes=()):
 
 
 def _device(kind, index=None):
-    return _C.device(_only(kind, str)) if index is None else _C.device(kind, _only(index, int))
+    kind = _only(kind, str)
+    return _C.device(kind) if index is None else _C.device(kind, _only(index, int))
 
 
 def _storage_type(dtype):

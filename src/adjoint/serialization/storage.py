@@ -46,6 +46,7 @@ class UntypedStorage:
 
     def __init__(self, data, size):
         self.data, self._size = data, size
+        self.changed = {}  # elements that files have as conjugate or negative: see rebuild.py
 
     @classmethod
     def of(cls, tensor):

@@ -4,16 +4,16 @@ Note [Nothing executable]
 A pickle is a program, and Python's own reader runs it: it imports what the program names and calls it. This reader
 has the instructions that data needs and no others. A name is looked up in two tables, `rebuild.py` and what the user
 allowed by add_safe_globals; nothing is ever imported. Only functions of these tables are called, and ours check every
-argument. What is read is shown by reprlib alone: a few lists can be nested so that repr() would never end. Attributes
-are set only on OrderedDict and on objects of classes that the user allowed.
+argument. Attributes are set only on OrderedDict and on objects of classes that the user allowed. What a short file
+can ask for is bounded, see Note [Costs] in limits.py.
 """
 
 import collections
 import pickle
-import reprlib
 import struct
 
 from . import rebuild
+from .limits import Limits, shown
 from .safe_globals import allowed, torch_name
 
 _BLOCKED = ("sys", "os", "posix", "nt")
@@ -39,6 +39,9 @@ def _not_allowed(name):
         f"`torch.serialization.{listed}` context manager to allowlist this global if you "
         "trust this class/function."
     )
+
+
+_OURS = {id(function) for function in rebuild.CALLABLE.values()}
 
 
 class Globals:
@@ -70,13 +73,17 @@ class Globals:
         """Whether a file may call this."""
         return id(function) in self._callable
 
+    def is_ours(self, function):
+        """Whether this is a function of our tables, rather than the user's."""
+        return id(function) in _OURS
+
 
 class WeightsUnpickler:
     """Reads one pickle from a file; `persistent_load(id)` gives the storages."""
 
     def __init__(self, file, persistent_load, size_left):
         self._file, self._persistent_load, self._left = file, persistent_load, size_left
-        self._globals = Globals()
+        self._globals, self._limits = Globals(), Limits(size_left)
         self._stack, self._below_marks, self._memo = [], [], {}
 
     def load(self):
@@ -90,7 +97,7 @@ class WeightsUnpickler:
                 if instruction is None:
                     raise unsupported(f"Unsupported operand {opcode}")
                 instruction(self)
-        except (LookupError, TypeError, ValueError, AttributeError, struct.error) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, struct.error) as error:
             raise unsupported(
                 f"the file is damaged or was made to do harm ({type(error).__name__}: {error})"
             ) from error
@@ -161,15 +168,15 @@ class WeightsUnpickler:
 
     def _set_all(self, items):
         target = self._top(dict, collections.OrderedDict)
-        for key, value in zip(items[::2], items[1::2], strict=True):
-            rebuild.check_key(key)
+        keys, values = items[::2], items[1::2]
+        self._limits.check_keys(target, keys)
+        for key, value in zip(keys, values, strict=True):
             target[key] = value
 
     def _add_items(self):
         items = self._since_mark()
-        for item in items:
-            rebuild.check_key(item)
-        self._top(set).update(items)
+        self._limits.check_keys(self._top(set), items)
+        self._stack[-1].update(items)
 
     def _global(self):
         self._stack.append(self._globals.find(self._line(), self._line()))
@@ -177,18 +184,21 @@ class WeightsUnpickler:
     def _reduce(self):
         arguments, function = self._stack.pop(), self._stack.pop()
         if not self._globals.may_call(function):
-            raise unsupported(f"Trying to call reduce for unrecognized function {reprlib.repr(function)}")
+            raise unsupported(f"Trying to call reduce for unrecognized function {shown(function)}")
+        if self._globals.is_ours(function):
+            self._limits.spend_on(_only_tuple(arguments))
         self._stack.append(function(*_only_tuple(arguments)))
 
     def _new_object(self):
         arguments, cls = self._stack.pop(), self._stack.pop()
         if not any(cls is kind for kind in self._globals.user_types):
-            raise unsupported(f"Trying to create new object for unrecognized class {reprlib.repr(cls)}")
+            raise unsupported(f"Trying to create new object for unrecognized class {shown(cls)}")
         self._stack.append(cls.__new__(cls, *_only_tuple(arguments)))
 
     def _build(self):
         state, target = self._stack.pop(), self._stack[-1]
         if type(target) is collections.OrderedDict:
+            self._limits.spend_on([state])
             rebuild.set_attributes(target, state)
         elif type(target) not in self._globals.user_types:
             raise unsupported(
@@ -208,7 +218,7 @@ class WeightsUnpickler:
         if type(identifier) is not tuple:
             raise unsupported(f"persistent_load id must be tuple, but got {type(identifier)}")
         if not identifier or identifier[0] != "storage":
-            raise unsupported(f"Only persistent_load of storage is allowed, but got {reprlib.repr(identifier)}")
+            raise unsupported(f"Only persistent_load of storage is allowed, but got {shown(identifier)}")
         self._stack.append(self._persistent_load(identifier))
 
 
