@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 import os
-import uuid
+import time
 import warnings
 import weakref
 
@@ -12,7 +12,10 @@ from ._utils.collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, fresh_seed
 
-PATIENCE = 5.0  # seconds that a worker has to end by itself
+PATIENCE = 5.0  # seconds that workers have to end by themselves,
+FORCED = 1.0  # and when they are made to
+
+_open_conns = set()  # our ends of the pipes to all workers: a worker that inherits one would keep the pipe open
 
 
 class _Endless:
@@ -259,13 +262,15 @@ class _InThisProcess(_Iterator):
 class _Worker:
     """A worker process as the main process sees it."""
 
-    def __init__(self, context, job, others):
+    def __init__(self, context, job):
         self.conn, theirs = context.Pipe()
+        _open_conns.add(self.conn)
         if context.get_start_method() == "fork":
-            job.conns_of_others = [self.conn, *(other.conn for other in others)]
+            job.conns_of_others = list(_open_conns)
         self.process = context.Process(target=worker.run, args=(job, theirs), daemon=True)
         self.process.start()
         theirs.close()
+        self.end = _end_of(self.process)
         self.active = True  # whether its stream has not ended
 
     def request(self, what):
@@ -273,9 +278,17 @@ class _Worker:
         with contextlib.suppress(OSError):
             self.conn.send(what)
 
+    def dismiss(self):
+        """Tells the process that no more is wanted of it."""
+        self.request(None)
+        _open_conns.discard(self.conn)
+        self.conn.close()
+        if self.end != self.process.sentinel:
+            os.close(self.end)
+
     def why_gone(self):
         """How the process ended, in words."""
-        self.process.join(PATIENCE)
+        self.process.join(FORCED)
         code = self.process.exitcode
         if code is not None and code < 0:
             import signal
@@ -284,12 +297,19 @@ class _Worker:
         return f"exit code {code}"
 
 
+def _end_of(process):
+    """A file that can be read when the process has ended, even if processes that it started have its pipes."""
+    try:
+        return os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # not on this system
+        return process.sentinel
+
+
 class _Crew:
     """The workers of one iterator, and the end of them."""
 
     def __init__(self):
         self.workers = []
-        self.prefix = f"adjoint-{uuid.uuid4().hex}-"
         self.closed = False
         self.pid = os.getpid()
 
@@ -299,14 +319,19 @@ class _Crew:
             return
         self.closed = True
         for each in self.workers:
-            each.conn.close()
-        for each in self.workers:
-            each.process.join(patience)
-            for end in (each.process.terminate, each.process.kill):
+            each.dismiss()
+        self._await(patience)
+        for end in ("terminate", "kill"):
+            for each in self.workers:
                 if each.process.is_alive():
-                    end()
-                    each.process.join(PATIENCE)
-        shared.remove_files(self.prefix)
+                    getattr(each.process, end)()
+            self._await(FORCED)
+
+    def _await(self, seconds):
+        """Waits until all processes have ended, but no longer than that."""
+        end = time.monotonic() + seconds
+        for each in self.workers:
+            each.process.join(max(0.0, end - time.monotonic()))
 
 
 class _ByWorkers(_Iterator):
@@ -331,10 +356,9 @@ class _ByWorkers(_Iterator):
                 i,
                 loader.num_workers,
                 loader.worker_init_fn,
-                self._crew.prefix,
                 [],
             )
-            self._workers.append(_Worker(context, job, self._workers))
+            self._workers.append(_Worker(context, job))
         self._prefetch()
 
     def _begin(self):
@@ -351,14 +375,9 @@ class _ByWorkers(_Iterator):
             each.request(worker.READY)
         waiting = set(self._workers)
         while waiting:
-            for each, (kind, _, message) in self._receive(waiting):
-                if kind == worker.READY:
+            for each, (kind, _, _) in self._receive(waiting):
+                if kind == worker.READY:  # other replies are left over from the last pass
                     waiting.discard(each)
-                elif message is not None:
-                    shared.discard(message)  # left over from the last pass
-        for _, message in self._answers.values():
-            if message is not None:
-                shared.discard(message)
         self._begin()
         self._prefetch()
 
@@ -384,18 +403,21 @@ class _ByWorkers(_Iterator):
         from multiprocessing.connection import wait
 
         conns = {each.conn: each for each in workers}
-        ready = wait(list(conns), self._loader.timeout or None)
+        ends = {each.end: each.conn for each in workers}
+        ready = wait([*conns, *ends], self._loader.timeout or None)
         if not ready:
             self._crew.close(patience=0)
             raise RuntimeError(f"DataLoader timed out after {self._loader.timeout} seconds")
         replies = []
-        for conn in ready:
+        for conn in {ends.get(one, one) for one in ready}:
             try:
-                replies.append((conns[conn], conn.recv()))
+                if conn not in ready and not conn.poll():
+                    raise EOFError
+                replies.append((conns[conn], shared.receive(conn)))
             except (EOFError, OSError):
                 gone = conns[conn]
                 pid, reason = gone.process.pid, gone.why_gone()
-                self._crew.close()
+                self._crew.close(patience=0)
                 raise RuntimeError(
                     f"DataLoader worker (pid(s) {pid}) exited unexpectedly ({reason}). A worker that is killed has "
                     "often run out of memory: use fewer workers or smaller batches"

@@ -1,16 +1,16 @@
 """Batches between processes: small ones through the pipe, large ones through shared memory, tensors never copied twice.
 
 A message has one body: a pickle, and behind it the elements of its tensors, each at a multiple of 64 bytes. The body
-of a large message is a file in memory that the receiver maps and removes: its tensors lie there.
+of a large message is a file in memory without a name, which goes through the pipe and which the receiver maps: its
+tensors lie there. The system frees it when the last process that has it ends, however that comes about.
 """
 
-import contextlib
-import glob
 import io
 import mmap
 import os
 import pickle
 import tempfile
+from multiprocessing import reduction
 
 from .... import _C
 
@@ -66,69 +66,64 @@ def _at(buffer, offset, dtype, shape):
     return _C.frombuffer(buffer, dtype=dtype, count=count, offset=offset).view(shape)
 
 
-class Sender:
-    """Makes messages; `prefix` begins the names of its files."""
+def pack(value):
+    """What to give to send() in the place of a value."""
+    text = io.BytesIO()
+    pickler = _Pickler(text)
+    pickler.dump(value)
+    text = text.getbuffer()
+    start = _aligned(len(text))
+    size = start + pickler.size
+    file, body = (None, bytearray(size)) if size <= INLINE else _file(size)
+    body[: len(text)] = text
+    for tensor, offset in pickler.tensors:
+        if tensor.numel():
+            _at(body, start + offset, tensor.dtype, tuple(tensor.shape)).copy_(tensor.detach())
+    return file, body, start
 
-    def __init__(self, prefix):
-        self.prefix, self.count = prefix, 0
 
-    def pack(self, value):
-        """What to send through a pipe in the place of a value."""
-        text = io.BytesIO()
-        pickler = _Pickler(text)
-        pickler.dump(value)
-        text = text.getbuffer()
-        start = _aligned(len(text))
-        size = start + pickler.size
-        body, name = self._buffer(size)
-        body[: len(text)] = text
-        for tensor, offset in pickler.tensors:
-            if tensor.numel():
-                _at(body, start + offset, tensor.dtype, tuple(tensor.shape)).copy_(tensor.detach())
-        return (name, size, start) if name else (bytes(body), size, start)
+def _file(size):
+    """A file in shared memory, and its memory."""
+    file = tempfile.TemporaryFile(dir=_folder())  # noqa: SIM115 - closed when it has been sent
+    try:
+        os.posix_fallocate(file.fileno(), 0, size)  # an error now, not a signal when the memory is written
+        return file, mmap.mmap(file.fileno(), size)
+    except OSError as error:
+        file.close()
+        raise RuntimeError(
+            f"DataLoader: no room for a batch of {size} bytes in {_folder()} ({error.strerror}); make it larger, "
+            "or use fewer workers, smaller batches or a smaller prefetch_factor"
+        ) from error
 
-    def _buffer(self, size):
-        if size <= INLINE:
-            return bytearray(size), ""
-        self.count += 1
-        name = os.path.join(_folder(), f"{self.prefix}{os.getpid()}-{self.count}")
-        file = os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
-        try:
-            os.posix_fallocate(file, 0, size)  # an error now, not a signal when the memory is written
-            return mmap.mmap(file, size), name
-        except OSError as error:
-            os.unlink(name)
-            raise RuntimeError(
-                f"DataLoader: no room for a batch of {size} bytes in {_folder()} ({error.strerror}); make it larger, "
-                "or use fewer workers, smaller batches or a smaller prefetch_factor"
-            ) from error
-        finally:
-            os.close(file)
+
+def send(conn, kind, task, packed):
+    """Sends a reply: its kind, the number of the task, and what pack() gave, or None."""
+    if packed is None:
+        conn.send((kind, task, None))
+        return
+    file, body, start = packed
+    conn.send((kind, task, (len(body), start, None if file else bytes(body))))
+    if file:
+        with file:
+            reduction.send_handle(conn, file.fileno(), os.getppid())
+
+
+def receive(conn):
+    """(kind, task, message) as they were sent; the message is for unpack()."""
+    kind, task, message = conn.recv()
+    if message is None:
+        return kind, task, None
+    size, start, body = message
+    if body is not None:
+        return kind, task, (bytearray(body), start)
+    file = reduction.recv_handle(conn)
+    try:
+        return kind, task, (mmap.mmap(file, size), start)
+    finally:
+        os.close(file)
 
 
 def unpack(message):
-    """The value of a message; its file, if there is one, is removed."""
-    body, size, start = message
-    if isinstance(body, str):
-        file = os.open(body, os.O_RDWR)
-        try:
-            os.unlink(body)
-            buffer = mmap.mmap(file, size)
-        finally:
-            os.close(file)
-    else:
-        buffer = bytearray(body)
+    """The value of a message."""
+    buffer, start = message
     return _Unpickler(io.BytesIO(memoryview(buffer)[:start]), buffer, start).load()
-
-
-def discard(message):
-    """Removes the file of a message that nobody will read."""
-    if isinstance(message[0], str):
-        os.unlink(message[0])
-
-
-def remove_files(prefix):
-    """Removes the files that killed processes have left behind."""
-    for name in glob.glob(os.path.join(_folder(), f"{glob.escape(prefix)}*")):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)

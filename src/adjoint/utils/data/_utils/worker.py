@@ -117,7 +117,6 @@ class Job:
     id: int
     num_workers: int
     init_fn: object
-    prefix: str
     conns_of_others: list  # ends of pipes that a forked process inherits and must not keep open
 
 
@@ -137,7 +136,6 @@ def run(job, conn):
     for other in job.conns_of_others:
         other.close()
     _C.set_num_threads(1)
-    sender = shared.Sender(job.prefix)
     where = f"in DataLoader worker process {job.id}"
     fetcher = failed = None
 
@@ -155,20 +153,20 @@ def run(job, conn):
         while (request := conn.recv()) is not None:
             if request == READY:
                 fetcher = start()
-                conn.send((READY, None, None))
+                shared.send(conn, READY, None, None)
                 continue
             task, index = request
             try:
                 if failed is not None:
-                    reply, failed = (ERROR, task, sender.pack(failed)), None
+                    reply, failed = (ERROR, task, shared.pack(failed)), None
                 else:
-                    reply = DATA, task, sender.pack(fetcher.fetch(index))
+                    reply = DATA, task, shared.pack(fetcher.fetch(index))
             except StopIteration as error:
                 stream = job.fetcher is IterableFetcher
-                reply = (END, task, None) if stream else (ERROR, task, sender.pack(Failure(error, where)))
+                reply = (END, task, None) if stream else (ERROR, task, shared.pack(Failure(error, where)))
             except Exception as error:
-                reply = ERROR, task, sender.pack(Failure(error, where))
-            conn.send(reply)
+                reply = ERROR, task, shared.pack(Failure(error, where))
+            shared.send(conn, *reply)
     except (EOFError, OSError):
         pass  # the main process has gone, or wants no more
     finally:
