@@ -1,12 +1,15 @@
-"""Weights from an address: downloaded once, checked against the hash in their name, kept in a folder, loaded."""
+"""Weights from an address: downloaded once, whole, checked against the hash in their name, kept in a folder, loaded."""
 
 import hashlib
 import os
 import re
+import shutil
 import sys
+import tempfile
 import urllib.parse
 import urllib.request
 import zipfile
+import zlib
 
 from . import serialization
 from .serialization.atomic import replacement
@@ -18,6 +21,7 @@ ENV_XDG_CACHE_HOME = "XDG_CACHE_HOME"
 DEFAULT_CACHE_DIR = "~/.cache"
 READ_DATA_CHUNK = 128 * 1024
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the hash in a name such as resnet18-5c106cde.pth
+MAX_RATIO = 100  # bytes that come out of one byte of a zip file; weights hardly shrink
 
 _folder = None
 
@@ -64,7 +68,8 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     digest = hashlib.sha256()
     request = urllib.request.Request(url, headers={"User-Agent": "torch.hub"})
     with urllib.request.urlopen(request) as source, replacement(os.path.expanduser(dst)) as file:
-        total, done = int(source.headers.get("Content-Length") or 0), 0
+        length = source.headers.get("Content-Length") or ""
+        total, done = int(length) if length.isdecimal() else None, 0
         shown = progress and sys.stderr.isatty()
         while chunk := source.read(READ_DATA_CHUNK):
             file.write(chunk)
@@ -75,11 +80,17 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
                 print(f"\r{done / 1e6:.1f}{of_all}", end="", file=sys.stderr, flush=True)
         if shown:
             print(file=sys.stderr)
-        if hash_prefix is not None and not digest.hexdigest().startswith(hash_prefix):
-            raise RuntimeError(
-                f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()}"); '
-                "the file is not what its name says: try again, or pass check_hash=False"
-            )
+        if total is not None and done != total:
+            raise RuntimeError(f"download_url_to_file: {url} has {total} bytes, but {done} came; try again")
+        _check_hash(digest, hash_prefix)
+
+
+def _check_hash(digest, prefix):
+    if prefix is not None and not digest.hexdigest().startswith(prefix):
+        raise RuntimeError(
+            f'invalid hash value (expected "{prefix}", got "{digest.hexdigest()}"); '
+            "the file is not what its name says: remove it and try again, or pass check_hash=False"
+        )
 
 
 def load_state_dict_from_url(
@@ -101,15 +112,22 @@ def load_state_dict_from_url(
     model_dir = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(model_dir, exist_ok=True)
     name = file_name or os.path.basename(urllib.parse.urlparse(url).path)
+    if name in ("", ".", ".."):
+        raise ValueError(f"load_state_dict_from_url: the address {url!r} names no file; pass file_name")
     path = os.path.join(model_dir, name)
+    found = HASH_REGEX.search(name) if check_hash else None
+    prefix = found and found.group(1)
     if not os.path.exists(path):
         print(f'Downloading: "{url}" to {path}')
-        found = HASH_REGEX.search(name) if check_hash else None
-        download_url_to_file(url, path, found and found.group(1), progress)
-    if _is_zip_of_a_file(path):
-        with zipfile.ZipFile(path) as archive:
-            path = archive.extract(archive.namelist()[0], model_dir)
-    return serialization.load(path, map_location=map_location, weights_only=weights_only)
+        download_url_to_file(url, path, prefix, progress)
+    elif prefix is not None:
+        with open(path, "rb") as file:
+            _check_hash(hashlib.file_digest(file, "sha256"), prefix)
+    if not _is_zip_of_a_file(path):
+        return serialization.load(path, map_location=map_location, weights_only=weights_only)
+    with tempfile.TemporaryFile(dir=model_dir) as file:  # it has no name, and no other model's
+        _unpack(path, file)
+        return serialization.load(file, map_location=map_location, weights_only=weights_only)
 
 
 def _is_zip_of_a_file(path):
@@ -117,5 +135,22 @@ def _is_zip_of_a_file(path):
     if not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-    return len(names) == 1
+        entries = archive.infolist()
+    return len(entries) == 1 and not entries[0].is_dir()
+
+
+def _unpack(path, target):
+    """Writes the one file in an archive to another file, if it is of the size that weights can have."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            (entry,) = archive.infolist()
+            if entry.file_size > MAX_RATIO * os.path.getsize(path):
+                raise RuntimeError(
+                    f"{path}: the file in this archive is more than {MAX_RATIO} times as large as the archive, which "
+                    "weights are not; if it is to be trusted, unpack it and load() what is in it"
+                )
+            with archive.open(entry) as source:
+                shutil.copyfileobj(source, target)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        raise RuntimeError(f"{path}: the archive is damaged ({error}); remove it and try again") from error
+    target.seek(0)
