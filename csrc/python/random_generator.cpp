@@ -110,6 +110,19 @@ PyObject* generator_clone_state(PyObject* self, PyObject*) {
     return result.take();
   });
 }
+/// (Generator, (device,), (seed, offset, state)), as torch has it; there are no offsets on the CPU.
+PyObject* generator_reduce(PyObject* self, PyObject*) {
+  Object state = Object::steal(generator_get_state(self, nullptr));
+  if (!state) return nullptr;
+  return Py_BuildValue("(O(O)(KOO))", generator_type, device_object(DeviceType::Cpu),
+                       static_cast<unsigned long long>(generator_in(self).initial_seed()), Py_None, state.get());
+}
+PyObject* generator_setstate(PyObject* self, PyObject* parts) {
+  if (!PyTuple_Check(parts) || PyTuple_GET_SIZE(parts) != 3)
+    return PyErr_Format(PyExc_TypeError, "Generator: expected a state of three parts; got %s", Py_TYPE(parts)->tp_name);
+  Object seeded = Object::steal(generator_manual_seed(self, PyTuple_GET_ITEM(parts, 0)));
+  return seeded ? generator_set_state(self, PyTuple_GET_ITEM(parts, 2)) : nullptr;
+}
 PyObject* generator_device(PyObject*, void*) { return Py_NewRef(device_object(DeviceType::Cpu)); }
 
 PyMethodDef generator_methods[] = {
@@ -119,6 +132,8 @@ PyMethodDef generator_methods[] = {
     {"get_state", generator_get_state, METH_NOARGS, "get_state(): the state as a uint8 tensor."},
     {"set_state", generator_set_state, METH_O, "set_state(state): goes on from a state; returns self."},
     {"clone_state", generator_clone_state, METH_NOARGS, "clone_state(): a second generator in the same state."},
+    {"__reduce__", generator_reduce, METH_NOARGS, "__reduce__(): what pickle asks for."},
+    {"__setstate__", generator_setstate, METH_O, "__setstate__(state): what pickle kept."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef generator_getset[] = {
@@ -130,7 +145,7 @@ PyType_Slot generator_slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_n
                                  {Py_tp_getset, generator_getset},
                                  {Py_tp_doc, const_cast<char*>("Generator(device='cpu'): a stream of random numbers.")},
                                  {0, nullptr}};
-PyType_Spec generator_spec = {"torch.Generator", sizeof(GeneratorObject), 0, Py_TPFLAGS_DEFAULT, generator_slots};
+PyType_Spec generator_spec = {"adjoint.Generator", sizeof(GeneratorObject), 0, Py_TPFLAGS_DEFAULT, generator_slots};
 
 /// manual_seed(seed) of the default generator takes whatever int() takes.
 PyObject* py_manual_seed(PyObject*, PyObject* seed) {

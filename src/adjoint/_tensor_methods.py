@@ -121,7 +121,7 @@ def __copy__(self):
 
 @method
 def __deepcopy__(self, memo):
-    """A tensor of the same values on memory of its own; leaves only."""
+    """A tensor of the same values on a copy of its memory, which copies of its views share; leaves only."""
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:
@@ -130,7 +130,7 @@ def __deepcopy__(self, memo):
             "If you were attempting to deepcopy a module, this may be because of a tensor in it that was computed: "
             "detach() it first."
         )
-    result = _C._deepcopy(self)
+    result = _C._deepcopy(self) if self.is_meta else _storage.copied_once(self, memo).tensor_like(self)
     if type(self) is not _C.Tensor:
         result = type(self)._make_subclass(type(self), result)
     memo[id(self)] = result

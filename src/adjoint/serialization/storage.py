@@ -96,6 +96,15 @@ class UntypedStorage:
         self.data.share_memory_()
         return self
 
+    def tensor_like(self, tensor):
+        """A tensor on this memory as another one is on its own."""
+        whole = self._size // tensor.itemsize * tensor.itemsize
+        elements = self.data[:whole].view(tensor.dtype)
+        return elements.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset()).data
+
+    def __deepcopy__(self, memo):
+        return copied_once(self.data, memo) if self.data is not None else UntypedStorage(None, self._size)
+
     def cpu(self):
         """The storage itself: it is on the CPU."""
         return self
@@ -124,6 +133,9 @@ class TypedStorage(UntypedStorage):
 
     __len__ = size
 
+    def __deepcopy__(self, memo):
+        return TypedStorage(super().__deepcopy__(memo), self.dtype)
+
     def untyped(self):
         """The same memory as bytes."""
         return UntypedStorage(self.data, self._size)
@@ -131,6 +143,16 @@ class TypedStorage(UntypedStorage):
     def __repr__(self):
         lines = "".join(f" {value}\n" for value in self.tolist())
         return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+
+
+def copied_once(tensor, memo):
+    """A copy of a tensor's storage; one, for all that deepcopy finds on the storage: `memo` knows it from then on."""
+    copies = memo.setdefault("torch", {})
+    key = tensor._storage_id()
+    if key not in copies:
+        whole = UntypedStorage.of(tensor)
+        copies[key] = UntypedStorage(whole.data.clone(), whole.nbytes())
+    return copies[key]
 
 
 def storage_elements(tensor):
