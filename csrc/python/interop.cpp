@@ -146,7 +146,7 @@ void refuse_grad(Tensor* tensor, bool force) {
   if (tensor->device == DeviceType::Meta)
     fail(ErrorKind::Type,
          "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
-  if (!force && requires_grad(tensor))
+  if (!force && recording() && requires_grad(tensor))
     fail("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
 }
 

@@ -68,6 +68,15 @@ _POSSIBLE_WITHOUT_SHAPE = frozenset(
 )
 
 
+def _no_shape(name):
+    return ValueError(
+        f"Attempted to use an uninitialized parameter in {name}. This error happens when you are using a "
+        "`LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When "
+        "using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
+        "torch functions"
+    )
+
+
 class _Uninitialized:
     """A tensor without a shape yet: `materialize` gives it one."""
 
@@ -76,12 +85,7 @@ class _Uninitialized:
     def __getattribute__(self, name):
         value = super().__getattribute__(name)
         if callable(value) and not name.startswith("_") and name not in _POSSIBLE_WITHOUT_SHAPE:
-            raise ValueError(
-                f"Attempted to use an uninitialized parameter in {name}. This error happens when you are using a "
-                "`LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When "
-                "using LazyModules Call `forward` with a dummy batch to initialize the parameters before calling "
-                "torch functions"
-            )
+            raise _no_shape(name)
         return value
 
     def materialize(self, shape, device=None, dtype=None):
@@ -117,6 +121,24 @@ class _Uninitialized:
         if id(self) not in memo:
             memo[id(self)] = type(self)(device=self.device, dtype=self.dtype)
         return memo[id(self)]
+
+
+def _refuse_operators():
+    """Arithmetic, comparisons, indexing and conversions need a shape, too."""
+    both = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+    names = [prefix + name for name in both for prefix in ("", "r", "i")]
+    names += ["eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "getitem", "setitem", "contains"]
+    names += ["len", "iter", "reversed", "bool", "int", "float", "complex", "index", "array"]
+    for name in names:
+
+        def refuse(self, *_, _name=f"__{name}__"):
+            raise _no_shape(_name)
+
+        setattr(_Uninitialized, f"__{name}__", refuse)
+
+
+_refuse_operators()
+_Uninitialized.__hash__ = _C.Tensor.__hash__  # type: ignore[method-assign]  # beside __eq__ there is none otherwise
 
 
 class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[override]  # the shape raises, on purpose

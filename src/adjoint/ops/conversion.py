@@ -1,5 +1,7 @@
 """Changing the element type of a tensor, and the many ways to ask for it."""
 
+import functools
+
 from .. import _C
 from .language import composite, op, to_dtype
 
@@ -8,32 +10,48 @@ op("to_dtype(input, dtype, copy=False)", kernel="to_dtype", node="ToCopyBackward
    input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
 
 
-def _parse_to(args, kwargs):
-    """The target (dtype, device, copy, memory format) of to(dtype), to(device), to(device, dtype), to(other)."""
-    dtype, copy = kwargs.pop("dtype", None), kwargs.pop("copy", False)
-    device, other = kwargs.pop("device", None), kwargs.pop("other", None)
-    kwargs.pop("non_blocking", None)
-    memory_format = kwargs.pop("memory_format", None)
-    if kwargs:
-        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
-    args = list(args)
-    if args and isinstance(args[0], _C.Tensor):
-        other = args.pop(0)
-    elif args and (isinstance(args[0], str | _C.device | int) or args[0] is None):
-        device = args.pop(0)
-    if args and isinstance(args[0], _C.dtype | type):
-        dtype = args.pop(0)
-    if args and isinstance(args[0], bool):  # non_blocking
-        args.pop(0)
-    if args and isinstance(args[0], bool):
-        copy = args.pop(0)
-    if args:
-        raise TypeError(f"to() received an invalid argument: {args[0]!r}; expected a dtype, a device or a tensor")
-    if other is not None:
-        dtype, device = other.dtype, other.device
-    if not isinstance(device, str | _C.device | None):
-        raise TypeError(f"to(): argument 'device' must be str or torch.device, not {type(device).__name__}")
-    return dtype, device, copy, memory_format
+_WAYS_TO = {
+    "tensor": ("tensor", "non_blocking", "copy"),
+    "dtype": ("dtype", "non_blocking", "copy"),
+    "device": ("device", "dtype", "non_blocking", "copy"),
+}
+
+
+@functools.cache
+def _types_to():
+    """The types of the arguments of to(), by their names."""
+    return {
+        "tensor": _C.Tensor,
+        "dtype": _C.dtype | type | None,
+        "device": str | _C.device | int | None,
+        "non_blocking": bool,
+        "copy": bool,
+        "memory_format": _C.memory_format | None,
+    }
+
+
+def parse_to(args, kwargs):
+    """(dtype, device, copy, memory format) of to(device, dtype), to(dtype) or to(tensor); None where not given."""
+    if len(args) == 1 and not kwargs and type(args[0]) is _C.dtype:
+        return args[0], None, None, None
+    first = args[0] if args else None
+    way = "tensor" if isinstance(first, _C.Tensor) else "dtype" if isinstance(first, _C.dtype | type) else "device"
+    given, types = {**dict(zip(_WAYS_TO[way], args, strict=False)), **kwargs}, _types_to()
+    if len(given) != len(args) + len(kwargs) or not all(
+        name in types and isinstance(value, types[name]) for name, value in given.items()
+    ):
+        kinds = [type(arg).__name__ for arg in args] + [f"{key}={type(arg).__name__}" for key, arg in kwargs.items()]
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected one of: "
+            "(device, dtype, non_blocking, copy), (dtype, non_blocking, copy) or (tensor, non_blocking, copy), and "
+            "memory_format by its name"
+        )
+    if "tensor" in given:
+        given |= {"dtype": given["tensor"].dtype, "device": given["tensor"].device}
+    device = given.get("device")
+    if isinstance(device, int):
+        raise RuntimeError("Cannot access accelerator device when none is available; use device='cpu'")
+    return given.get("dtype"), device, given.get("copy"), given.get("memory_format")
 
 
 def _check_move(source, device):
@@ -57,14 +75,14 @@ def to(input, *args, **kwargs):
     >>> torch.tensor([1, 2]).to(torch.float32)
     tensor([1., 2.])
     """
-    dtype, device, copy, memory_format = _parse_to(args, kwargs)
+    dtype, device, copy, memory_format = parse_to(args, kwargs)
     if device is not None:
         _check_move(input.device.type, device)
     dtype = input.dtype if dtype is None else dtype
     if input.device.type == "meta" or (device is not None and _C.device(device).type == "meta"):
         same = input.device.type == "meta" and dtype == input.dtype and not copy
         return input if same else _C.empty_like(input, dtype=dtype, device="meta")
-    result = to_dtype(input, dtype, copy) if copy or dtype != input.dtype else input
+    result = to_dtype(input, dtype, bool(copy)) if copy or dtype != input.dtype else input
     if memory_format is None or memory_format is _C.preserve_format:
         return result
     return result.contiguous(memory_format=memory_format)

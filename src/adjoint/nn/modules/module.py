@@ -1,11 +1,11 @@
 """Module: what every network is made of, a tree of parameters, buffers and other modules that can be called."""
 
-import itertools
 import warnings
 
 from ... import _C
 from ..._tensor_methods import typename
 from ...autograd.grad_mode import no_grad
+from ...ops.conversion import parse_to
 from .. import parameter as _parameter
 from . import module_hooks as _hooks
 from .module_hooks import HookRegistration
@@ -43,6 +43,18 @@ def _addindent(text, spaces):
     return "\n".join([first, *(" " * spaces + line for line in rest)])
 
 
+class _CallSignature:
+    """What inspect.signature says of a module: anything goes in; a class is asked for its `__init__`."""
+
+    def __get__(self, module, cls):
+        if module is None or cls.__call__ is not Module.__call__:
+            raise AttributeError("__signature__")
+        import inspect
+
+        kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+        return inspect.Signature([inspect.Parameter(*one) for one in zip(("args", "kwargs"), kinds, strict=True)])
+
+
 class Module(_C._ModuleBase, HookRegistration, StateDict):
     """The base of all networks: assign parameters and modules as attributes in `__init__`, compute in `forward`.
 
@@ -59,6 +71,7 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
     (tensor([2.], grad_fn=<MulBackward0>), ['scale'])
     """
 
+    __signature__ = _CallSignature()
     dump_patches = False
     call_super_init = False
 
@@ -385,7 +398,7 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
         """
         if recurse:
             for module in self.children():
-                module._apply(fn, recurse)
+                module._apply(fn)  # as it is overridden in programs: without `recurse`
         for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
@@ -415,7 +428,11 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
         >>> torch.nn.Linear(1, 1).to(torch.float64).weight.dtype
         torch.float64
         """
-        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
+        dtype, device, copy, memory_format = parse_to(args, kwargs)
+        if copy is not None:
+            raise RuntimeError(".to() does not accept copy argument: a module is changed in place")
+        if isinstance(dtype, type):
+            dtype = _C.empty(0, dtype=dtype).dtype
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
@@ -430,7 +447,7 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
         def convert(tensor):
             wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
             layout = {"memory_format": memory_format} if memory_format is not None and tensor.dim() in (4, 5) else {}
-            return tensor.to(device or tensor.device, wanted or tensor.dtype, non_blocking, **layout)
+            return tensor.to(tensor.device if device is None else device, wanted or tensor.dtype, **layout)
 
         return self._apply(convert)
 
@@ -439,7 +456,7 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
 
     def to_empty(self, *, device, recurse=True):
         """Moves parameters and buffers to a device without their values."""
-        return self._apply(lambda tensor: _C.empty_like(tensor, device=device), recurse)
+        return self._apply(lambda tensor: _C.empty_like(tensor, device=device), recurse=recurse)
 
     def cpu(self):
         """Moves parameters and buffers to the CPU."""
@@ -514,28 +531,3 @@ def _changed_by(hooks, module, name, value):
         changed = hook(module, name, value)
         value = changed if changed is not None else value
     return value
-
-
-def _parse_to(*args, **kwargs):
-    """(device, dtype, non_blocking, memory_format) of the arguments of to()."""
-    known = {"device", "dtype", "non_blocking", "memory_format", "tensor", "other"}
-    if unknown := sorted(set(kwargs) - known):
-        raise TypeError(f"to() received an invalid combination of arguments: unknown keyword '{unknown[0]}'")
-    device, dtype = kwargs.get("device"), kwargs.get("dtype")
-    non_blocking, memory_format = kwargs.get("non_blocking", False), kwargs.get("memory_format")
-    other = kwargs.get("tensor", kwargs.get("other"))
-    for arg in itertools.chain(args, () if other is None else (other,)):
-        if isinstance(arg, _C.Tensor):
-            device, dtype = arg.device, arg.dtype
-        elif isinstance(arg, _C.dtype):
-            dtype = arg
-        elif isinstance(arg, bool):
-            non_blocking = arg
-        elif isinstance(arg, (str, int, _C.device)):
-            device = arg
-        elif arg is not None:
-            raise TypeError(
-                f"to() received an invalid combination of arguments: expected a dtype, a device or a tensor; "
-                f"got {type(arg).__name__}"
-            )
-    return device if device is None else _C.device(device), dtype, non_blocking, memory_format

@@ -109,18 +109,18 @@ class _BackwardHooks:
             full[place] = value
         return tuple(full)
 
-    def _attach(self, values):
+    def _attach(self, given):
         """(values with their tensors passed through one node, the node or None, the places of the tensors)."""
-        places = [i for i, value in enumerate(values) if isinstance(value, _C.Tensor)]
-        tensors = [values[i] for i in places]
+        places = [i for i, value in enumerate(given) if isinstance(value, _C.Tensor)]
+        tensors = [given[i] for i in places]
         if not (_C.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)):
-            return values, None, places
+            return given, None, places
         passed = BackwardHookFunction.apply(*tensors)
         node = next(tensor.grad_fn for tensor in passed if tensor.grad_fn is not None)
-        values = list(values)
+        values = list(given)
         for i, tensor in zip(places, passed, strict=True):
             values[i] = tensor
-        return tuple(values), node, places
+        return _tuple_like(given, values), node, places
 
     def _replace(self, hook, result, given, kind, which):
         if result is None:
@@ -193,6 +193,12 @@ class _BackwardHooks:
 
             node.register_prehook(before_outputs)
         return values if isinstance(result, tuple) else values[0]
+
+
+def _tuple_like(given, values):
+    """The values as a tuple of the same kind: a namedtuple stays one."""
+    make = getattr(type(given), "_make", tuple)
+    return make(values)
 
 
 def _first_tensor(value):

@@ -119,8 +119,7 @@ class StateDict:
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
         """As register_load_state_dict_pre_hook; the hook sees the module only `with_module`."""
-        value = _WithModule(hook, self) if with_module else hook
-        return add_hook(self._load_state_dict_pre_hooks, hook, value=value)
+        return add_hook(self._load_state_dict_pre_hooks, hook, value=_WithModule(hook) if with_module else hook)
 
     def register_load_state_dict_pre_hook(self, hook):
         """Calls hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors) before all."""
@@ -135,7 +134,11 @@ class StateDict:
     ):
         """Copies the module's own entries of the dict; what is amiss is added to the three lists."""
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            arguments = (state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            if isinstance(hook, _WithModule):
+                hook.hook(self, *arguments)
+            else:
+                hook(*arguments)
         buffers = ((k, v) for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set)
         local = {k: v for k, v in itertools.chain(self._parameters.items(), buffers) if v is not None}
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -246,10 +249,7 @@ class StateDict:
 
 
 class _WithModule:
-    """A hook that gets its module as the first argument; pickled and copied with it."""
+    """A hook that gets its module as the first argument: given by the module, which it does not hold."""
 
-    def __init__(self, hook, module):
-        self.hook, self.module = hook, module
-
-    def __call__(self, *args):
-        return self.hook(self.module, *args)
+    def __init__(self, hook):
+        self.hook = hook
