@@ -68,7 +68,7 @@ def language_module(rules):
     """The module that stands in for adjoint.optim.language: rules are collected in `rules`."""
     module = types.ModuleType("adjoint.optim.language")
     module.rule = lambda function: rules.append(module.Rule(function))
-    module.item = lambda value: Value("item", (value,))
+    module.item = module.tracked_item = lambda value: Value("item", (value,))
     module.Rule = importlib.import_module("adjoint.optim.declaration").Rule
     return module
 

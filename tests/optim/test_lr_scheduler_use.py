@@ -351,3 +351,36 @@ def test_names_and_signatures():
         ]
         assert described[0] == described[1], name
         assert issubclass(getattr(ours, name), ours.LRScheduler)
+
+
+def bounds(L, group, own):
+    """The options of a group that a schedule has set, and whether they are tensors of the user."""
+    names = [name for name in group if "momentum" in name or "lr" in name]
+    return {name: (round(float(group[name]), 5), any(group[name] is one for one in own)) for name in names}
+
+
+def bounds_of(L, make):
+    """A schedule between tensors, which change after it was made."""
+    own = [L.tensor(value) for value in (0.1, 0.3, 0.8, 0.9)]
+    optimizer = L.optim.SGD([L.nn.Parameter(L.ones(1))], lr=0.1, momentum=0.9)
+    scheduler = make(L.optim.lr_scheduler, optimizer, *own)
+    group, seen = optimizer.param_groups[0], []
+    for value in (0.0, 5.0, 6.0):
+        seen.append(bounds(L, group, own))
+        optimizer.step()
+        scheduler.step()
+        for one in own:
+            one.fill_(value)
+    return seen, group["momentum"] is group["max_momentum"]
+
+
+@program
+def cyclic_rates_between_tensors(L):
+    return bounds_of(L, lambda S, o, low, high, base, top: S.CyclicLR(o, low, high, 2, None, "triangular", 1.0, None,
+                                                                     "cycle", True, base, top))  # fmt: skip
+
+
+@program
+def one_cycle_between_tensors(L):
+    return bounds_of(L, lambda S, o, low, high, base, top: S.OneCycleLR(
+        o, high, 10, base_momentum=[base], max_momentum=top))  # fmt: skip

@@ -570,3 +570,21 @@ def test_type_of_parameters_is_for_annotations():
         return params, more
 
     assert inspect.signature(make).parameters["params"].annotation is ParamsT
+
+
+@program
+def derivatives_by_the_states_of_nadam(L):
+    start = L.tensor([1.0, 2.0], dtype=L.float64, requires_grad=True)
+    grad = L.tensor([0.3, 0.4], dtype=L.float64, requires_grad=True)
+    weight = start.clone()
+    optimizer = L.optim.NAdam([weight], differentiable=True)
+    weight.grad = grad * start
+    optimizer.step()
+    state, leaves = optimizer.state[weight], {}
+    for name in ("mu_product", "exp_avg", "exp_avg_sq"):
+        leaves[name] = state[name].detach().clone().requires_grad_()
+        state[name] = leaves[name].clone()
+    weight.grad = grad * 2
+    optimizer.step()
+    found = L.autograd.grad(weight.sum(), [*leaves.values(), grad])
+    return [[round(value, 4) for value in one.reshape(-1).tolist()] for one in found]

@@ -16,6 +16,11 @@ def item(value):
     return value.item()
 
 
+def tracked_item(value):
+    """The number in a 0-d state; the state itself in a differentiable step that takes its derivative."""
+    return value if value.requires_grad and _C.is_grad_enabled() else value.item()
+
+
 def where(condition, a, b):
     """Elements of `a` where the condition holds, of `b` elsewhere; a condition on numbers chooses one of them."""
     return _ops.where(condition, a, b) if isinstance(condition, _C.Tensor) else a if condition else b

@@ -2,7 +2,7 @@
 
 from .decay import follow
 from .elementwise import Elementwise, number_state, zeros_like
-from .language import addcdiv, addcmul, item, lerp, rule, sqrt
+from .language import addcdiv, addcmul, item, lerp, rule, sqrt, tracked_item
 from .optimizer import check_betas, check_lr, check_not_negative
 
 
@@ -17,7 +17,7 @@ def nadam(
     mu = beta1 * (1 - 0.5 * 0.96 ** (t * momentum_decay))
     mu_next = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * momentum_decay))
     mu_product = mu_product * mu
-    product = item(mu_product)
+    product = tracked_item(mu_product)
     param, grad = follow(
         param, grad, maximize=maximize, weight_decay=weight_decay, lr=lr, decoupled_weight_decay=decoupled_weight_decay
     )

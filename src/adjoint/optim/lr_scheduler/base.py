@@ -46,13 +46,13 @@ def per_group(name, optimizer, values):
     """One value for each group, of a list of them or of one for all."""
     count = len(optimizer.param_groups)
     if not isinstance(values, list | tuple):
-        return [values] * count
+        return [copied(values) for _ in range(count)]
     if len(values) != count:
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(values)} values, "
             f"param_groups has {count}."
         )
-    return list(values)
+    return [copied(value) for value in values]
 
 
 def save_callable(function):

@@ -2,7 +2,7 @@
 
 import math
 
-from .base import LRScheduler, check_optimizer, load_callable, per_group, save_callable, set_option
+from .base import LRScheduler, check_optimizer, copied, load_callable, per_group, save_callable, set_option
 
 
 def uses_beta1(optimizer):
@@ -13,11 +13,11 @@ def uses_beta1(optimizer):
 
 
 def set_momentum(group, value, use_beta1):
-    """Sets the momentum of a group, or the first of its betas."""
+    """Sets the momentum of a group, or the first of its betas: a value of its own, also where it is a tensor."""
     if use_beta1:
-        group["betas"] = (value, *group["betas"][1:])
+        group["betas"] = (copied(value), *group["betas"][1:])
     else:
-        set_option(group, "momentum", value)
+        group["momentum"] = copied(value)
 
 
 class CyclicLR(LRScheduler):
