@@ -41,6 +41,51 @@ def test_bags(mode, options):
         check(lambda L: L.nn.EmbeddingBag(5, 3, mode=mode, **options), integers(5, 3, 4))
 
 
+LAID_OUT = {
+    "offsets": ([1, 2, 4, 2, 0, 3], [0, 2, 2, 6]),
+    "empty bags": ([1, 2, 4, 2, 0, 3], [0, 0, 3, 6, 6]),
+    "padding alone": ([2, 2, 2], [0, 1, 3]),
+    "no indices": ([], [0, 0]),
+    "rows": ([[1, 2], [2, 4]], None),
+    "offsets with rows": ([[1, 2]], [0]),
+    "beyond the end": ([1, 2], [0, 5]),
+    "not from 0": ([1, 2], [1, 2]),
+}
+
+
+@pytest.mark.parametrize("layout", LAID_OUT)
+@pytest.mark.parametrize("include_last_offset", [False, True])
+@pytest.mark.parametrize("padding_idx", [None, 2, -1, 5])
+def test_bags_of_every_layout(layout, include_last_offset, padding_idx):
+    indices, offsets = LAID_OUT[layout]
+    rows = floats(5, 3).tolist()
+
+    def program(L):
+        results = []
+        for mode, weighted in (("sum", False), ("sum", True), ("mean", False), ("max", False), ("mean", True)):
+            weight = L.tensor(rows, dtype=L.float64, requires_grad=True)
+            given = L.tensor(indices, dtype=L.int64)
+            factors = (given * 0.5 + 1).requires_grad_() if weighted else None
+            try:
+                result = L.nn.functional.embedding_bag(
+                    given,
+                    weight,
+                    None if offsets is None else L.tensor(offsets),
+                    mode=mode,
+                    per_sample_weights=None if factors is None else factors.double(),
+                    include_last_offset=include_last_offset,
+                    padding_idx=padding_idx,
+                )
+                (result * L.arange(float(result.numel()), dtype=L.float64).view(result.shape)).sum().backward()
+                results.append([(x.detach() * 2**20).round() for x in (result, weight.grad) if x is not None])
+                results.append(None if factors is None else (factors.grad * 2**10).round())
+            except (RuntimeError, ValueError, NotImplementedError) as error:
+                results.append((type(error).__name__, str(error)[:30]))
+        return results
+
+    same(program)
+
+
 def test_bags_with_weights():
     make = lambda L: L.nn.EmbeddingBag(5, 3, mode="sum")
     check(make, *BAGS, floats(6))

@@ -199,3 +199,16 @@ def test_training_to_classes(name):
     check_trajectory(
         lambda L: L.nn.Sequential(L.nn.Linear(3, 8), L.nn.Tanh(), L.nn.Linear(8, 4)), floats(6, 3), loss=value
     )
+
+
+@pytest.mark.parametrize("shape", [(0, 1, 3), (3, 0, 3), (3, 1, 0), (0, 3), (3, 0)], ids=str)
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_ctc_loss_of_nothing(shape, reduction):
+    batch = shape[1] if len(shape) == 3 else 1
+
+    def program(L):
+        probabilities = L.ones(*shape, requires_grad=True)
+        targets, lengths = L.ones(batch, 0, dtype=L.int64), L.zeros(batch, dtype=L.int64)
+        return L.nn.functional.ctc_loss(probabilities, targets, lengths, lengths, reduction=reduction)
+
+    assert same(program)[0][:2] == ("raised", "RuntimeError")

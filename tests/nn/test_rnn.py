@@ -168,6 +168,46 @@ def test_packing_and_padding(batch_first, lengths):
     assert_same(*seen, "float64")
 
 
+PACKED = {
+    "no batch": lambda L, rnn: rnn.pack_padded_sequence(L.ones(3, 0, 2), []),
+    "no batch, a length": lambda L, rnn: rnn.pack_padded_sequence(L.ones(3, 0, 2), [1]),
+    "no batch, unsorted": lambda L, rnn: rnn.pack_padded_sequence(L.ones(3, 0, 2), [], enforce_sorted=False),
+    "no batch, batch first": lambda L, rnn: rnn.pack_padded_sequence(L.ones(0, 3, 2), [], batch_first=True),
+    "no steps": lambda L, rnn: rnn.pack_padded_sequence(L.ones(0, 2, 2), [1, 1]),
+    "no steps, no lengths": lambda L, rnn: rnn.pack_padded_sequence(L.ones(0, 2, 2), [0, 0]),
+    "no features": lambda L, rnn: rnn.pack_padded_sequence(L.ones(3, 2, 0), [3, 2]),
+    "no lengths": lambda L, rnn: rnn.pack_padded_sequence(L.ones(3, 2, 2), []),
+    "a length of 0": lambda L, rnn: rnn.pack_padded_sequence(L.ones(3, 2, 2), [3, 0]),
+    "lengths in rows": lambda L, rnn: rnn.pack_padded_sequence(L.ones(3, 2, 2), L.tensor([[3, 2]])),
+    "a number": lambda L, rnn: rnn.pack_padded_sequence(L.ones(3, 2, 2), 3),
+    "one dimension": lambda L, rnn: rnn.pack_padded_sequence(L.ones(3), [3]),
+    "an empty sequence": lambda L, rnn: rnn.pack_sequence([L.ones(0, 2)]),
+    "no batch sizes": lambda L, rnn: rnn.pad_packed_sequence(_packed(L, 0, [])),
+    "no batch sizes, unpacked": lambda L, rnn: rnn.unpack_sequence(_packed(L, 0, [])),
+    "too few steps": lambda L, rnn: rnn.pad_packed_sequence(_packed(L, 2, [2, 2])),
+    "more steps": lambda L, rnn: rnn.pad_packed_sequence(_packed(L, 5, [2, 1])),
+    "batch sizes of 0": lambda L, rnn: rnn.pad_packed_sequence(_packed(L, 0, [0, 0])),
+    "batch sizes in rows": lambda L, rnn: rnn.pad_packed_sequence(_packed(L, 3, [[2, 1]])),
+    "batch sizes of int32": lambda L, rnn: rnn.pad_packed_sequence(_packed(L, 3, [2, 1], L.int32)),
+}
+
+
+def _packed(L, steps, batch_sizes, dtype=None):
+    sizes = L.tensor(batch_sizes, dtype=dtype or L.int64)
+    return L.nn.utils.rnn.PackedSequence(L.arange(2.0 * steps).view(steps, 2), sizes)
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_packing_of_little_and_of_nothing(name):
+    same(lambda L: PACKED[name](L, L.nn.utils.rnn))
+
+
+def test_batch_sizes_that_cannot_be():
+    for sizes in ([1, 2], [2, -1], [-1]):  # PyTorch writes where it must not
+        with pytest.raises(RuntimeError, match="expected batch sizes from 0 up that do not grow"):
+            adjoint.nn.utils.rnn.pad_packed_sequence(_packed(adjoint, 3, sizes))
+
+
 def test_packed_sequence_is_a_tuple_that_casts():
     for library in (adjoint, torch):
         packed = library.nn.utils.rnn.pack_sequence([library.ones(2), library.ones(1)])

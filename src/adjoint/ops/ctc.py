@@ -39,6 +39,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     """
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
+    if log_probs.numel() == 0:
+        raise RuntimeError("log_probs tensor must not be empty")
     input_lengths, target_lengths = _lengths(input_lengths), _lengths(target_lengths)
     batched = log_probs.ndim == 3
     if not batched and log_probs.ndim == 2:

@@ -108,6 +108,31 @@ def _places(batch_sizes, batch):
     )), dtype=_C.int64)  # fmt: skip
 
 
+def _check_lengths(lengths):
+    if lengths.ndim != 1 or lengths.dtype != _C.int64:
+        kind = lengths.type().removeprefix("torch.").removesuffix("Tensor")
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D {lengths.device.type} {kind} "
+            "tensor"
+        )
+
+
+def _check_packed(data, batch_sizes):
+    """Refuses batch sizes that are none, that grow, or that ask for more steps than there are."""
+    _check_lengths(batch_sizes)
+    if batch_sizes.numel() == 0:
+        raise RuntimeError("batch_sizes can not be empty")
+    counts = batch_sizes.tolist()
+    if counts[-1] < 0 or any(a < b for a, b in itertools.pairwise(counts)):
+        raise RuntimeError(f"pad_packed_sequence: expected batch sizes from 0 up that do not grow; got {counts}")
+    if sum(counts) > data.size(0):
+        raise RuntimeError(
+            f"shape '{[len(counts), counts[0], *data.shape[1:]]}' is invalid for input of size {data.numel()}: "
+            f"the batch sizes speak of {sum(counts)} steps, and data has {data.size(0)}"
+        )
+    return counts
+
+
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     """Packs a padded (step, batch, ...) tensor; the lengths must fall unless enforce_sorted=False.
 
@@ -123,13 +148,16 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     if batch_first:
         input = input.transpose(0, 1)
+    if input.numel() == 0:
+        raise RuntimeError("Cannot pack empty tensors.")
+    _check_lengths(lengths)
     counts = lengths.tolist()
-    batch = input.shape[1]
+    batch = input.size(1)
     if len(counts) != batch:
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {len(counts)} (batch_size={batch})"
         )
-    if counts and counts[-1] <= 0:
+    if counts[-1] <= 0:
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
         )
@@ -139,7 +167,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
             "do not need ONNX exportability."
         )
-    steps = min(counts[0], input.shape[0]) if counts else 0
+    steps = min(counts[0], input.shape[0])
     batch_sizes = [sum(count > step for count in counts) for step in range(steps)]
     data = input.reshape(-1, *input.shape[2:]).index_select(0, _places(batch_sizes, batch))
     return PackedSequence(data, _C.tensor(batch_sizes, dtype=_C.int64), sorted_indices)
@@ -154,8 +182,9 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     (tensor([[1, 2],
             [3, 0]]), tensor([2, 1]))
     """
-    data, batch_sizes = sequence.data, sequence.batch_sizes.tolist()
-    steps, batch = len(batch_sizes), batch_sizes[0] if batch_sizes else 0
+    data, batch_sizes = sequence.data, _check_packed(sequence.data, sequence.batch_sizes)
+    steps, batch = len(batch_sizes), batch_sizes[0]
+    data = data[: sum(batch_sizes)]
     if total_length is not None:
         if total_length < steps:
             raise ValueError(
