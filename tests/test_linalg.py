@@ -338,3 +338,17 @@ def test_exponential_of_larger_matrices_and_its_derivatives(dtype, scale):
 
     for found, expected in zip(run(adjoint), run(torch), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("transpose", [False, True])
+def test_complex_triangles_are_transposed_not_conjugated(transpose):
+    results = []
+    for library in (torch, adjoint):
+        A, b = (evaluate(library, f"numbers(3, {n}, dtype='complex128')").requires_grad_() for n in (3, 2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch.triangular_solve is deprecated there
+            solution = library.triangular_solve(b, A, transpose=transpose)[0]
+        (solution * library.tensor([1j, 2.0])).sum().abs().backward()
+        results.append([as_array(value) for value in (solution, A.grad, b.grad)])
+    for expected, got in zip(*results, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)

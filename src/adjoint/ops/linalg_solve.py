@@ -175,7 +175,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
             f"Incompatible matrix sizes for triangular_solve: each A matrix is {A.shape[-2]} by {A.shape[-1]} "
             f"but each b matrix is {b.shape[-2]} by {b.shape[-1]}"
         )
-    matrix, is_upper = (A.mH, not upper) if transpose else (A, upper)
+    matrix, is_upper = (A.mT, not upper) if transpose else (A, upper)
     solution = _linalg_solve_triangular((matrix, b), is_upper, True, unitriangular)
     copied = A.expand(*solution.shape[:-2], *A.shape[-2:]).clone()
     return return_type("triangular_solve", ("solution", "cloned_coefficient"))((solution, copied))
