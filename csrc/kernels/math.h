@@ -190,7 +190,10 @@ inline float pow(float a, float b) { return ::powf(a, b); }
 inline double pow(double a, double b) { return ::pow(a, b); }
 template <Complex T>
 inline T pow(T a, T b) {
-  if (a == T(0) && b == T(0)) return T(1);
+  // Exact where it can be: by way of logarithms i ** 1 would have a real part.
+  if (b == T(0)) return T(1);
+  if (b == T(1)) return a;
+  if (b == T(-1)) return div(T(1), a);
   if (a == T(0) && b.real() > 0) return T(0);
   return std::pow(a, b);
 }
@@ -464,7 +467,7 @@ inline T log1p(T x) {
   const auto re = x.real(), im = x.imag();
   const auto excess = re * (2 + re) + im * im;  // |1 + x|^2 - 1
   // Far from zero there is nothing to gain, and near -1 the excess has lost its digits.
-  if (!(std::fabs(excess) < 0.5)) return std::log(T(1) + x);
+  if (!(std::fabs(excess) < 0.5)) return std::log(T(1 + re, im));  // the sign of a zero im says which side of the cut
   return T(std::log1p(excess) / 2, std::atan2(im, 1 + re));
 }
 

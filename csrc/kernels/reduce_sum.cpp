@@ -14,11 +14,23 @@ inline constexpr auto kAddWrapping = [](int64_t a, int64_t b) {
 inline constexpr auto kMultiplyWrapping = [](int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
 };
-inline constexpr auto kMultiply = [](auto a, auto b) { return a * b; };
+inline constexpr auto kMultiply = [](auto a, auto b) {
+  if constexpr (is_complex_v<decltype(a)>) {  // the plain formula, as in fn::mul
+    return decltype(a)(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+  } else {
+    return a * b;
+  }
+};
+
+/// Finishes a result as if it had begun with the identity: a sum of -0 is 0.
+template <class A, class Join>
+auto from_identity(A identity, Join join) {
+  return [identity, join](A total) { return join(identity, total); };
+}
 
 template <class A, class Join>
 void run(const View& in, const View& out, A identity, Join join) {
-  run_monoid<A>(in, out, Reader<A>(in.dtype), identity, kIdentityMap, join, kIdentityMap);
+  run_monoid<A>(in, out, Reader<A>(in.dtype), identity, kIdentityMap, join, from_identity(identity, join));
 }
 
 /// Accumulates in the output's type, half types in float, integers in int64.
@@ -104,7 +116,7 @@ void nansum(const View& in, const View& out) {
   auto number = [](auto x) { return x != x ? decltype(x){} : x; };
   auto run = [&](auto zero) {
     using A = decltype(zero);
-    run_monoid<A>(in, out, Reader<A>(in.dtype), zero, number, kAdd, kIdentityMap);
+    run_monoid<A>(in, out, Reader<A>(in.dtype), zero, number, kAdd, from_identity(zero, kAdd));
   };
   out.dtype == DType::Float64 ? run(0.0) : run(0.0f);
 }

@@ -13,9 +13,10 @@ namespace {
 constexpr int64_t kBlock = 512;
 
 /// a - trunc(a / b) b, exact while the quotient is below 2^28: doubles hold all of its products with a float.
+/// Without a whole quotient all of a is left; 0 times an infinite b would not be a number.
 ADJOINT_ALWAYS_INLINE bool quick_rest(float a, float b, float& rest) {
   const double quotient = std::trunc(static_cast<double>(a) / b);
-  rest = static_cast<float>(a - quotient * b);
+  rest = quotient == 0 ? a : static_cast<float>(a - quotient * b);
   return std::fabs(quotient) < 268435456.0;
 }
 /// The same while the quotient is below 2^52. Rounded up, it is one too large; the rest has the wrong sign then.
@@ -23,7 +24,8 @@ ADJOINT_ALWAYS_INLINE bool quick_rest(double a, double b, double& rest) {
   const double quotient = std::trunc(a / b);
   const double first = __builtin_fma(-quotient, b, a);
   const bool beyond = (a < 0 ? -first : first) < 0;
-  rest = beyond ? first + std::copysign(b, a) : first;
+  const double last = beyond ? first + std::copysign(b, a) : first;
+  rest = quotient == 0 ? a : last;
   return std::fabs(quotient) < 4503599627370496.0;
 }
 

@@ -1,6 +1,7 @@
 // Scans, for many slices side by side: one row of lanes is joined into the running results at a time.
 #include "kernels/scan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -16,6 +17,7 @@ constexpr int64_t kBlock = 512;
 
 struct Add {
   static constexpr bool kRegroups = true;
+  static constexpr int kIdentity = 0;
   template <class A>
   void operator()(A& total, A x) const {
     total += x;
@@ -52,7 +54,7 @@ void scan_run(const A* x, int64_t n, A& total, A* y, Step step, bool regroup) {
   total = running;
 }
 
-/// `step(total, x)` joins x into total; it is called in order, the first total being the first element.
+/// `step(total, x)` joins x into total; it is called in order, the first total being its identity.
 template <class A, class Step>
 void scan_values(const View& in, const View& out, int dim, Step step) {
   Slices<2> slices({&in, &out}, dim);
@@ -76,14 +78,11 @@ void scan_values(const View& in, const View& out, int dim, Step step) {
       int64_t lanes = std::min(width, slices.lanes - lane);
       const char* source = in.data + (offset[0] + lane * slices.lane_step[0]) * in_item;
       char* target = out.data + (offset[1] + lane * slices.lane_step[1]) * out_item;
+      std::fill(total, total + lanes, A(Step::kIdentity));
       if (side_by_side) {
         for (int64_t k = 0; k < slices.n; ++k) {
           const A* x = reader.run(source + k * slices.step[0] * in_item, slices.lane_step[0], lanes, buffer);
-          if (k == 0) {
-            std::copy(x, x + lanes, total);
-          } else {
-            for (int64_t w = 0; w < lanes; ++w) step(total[w], x[w]);
-          }
+          for (int64_t w = 0; w < lanes; ++w) step(total[w], x[w]);
           writer.store(total, lanes, target + k * slices.step[1] * out_item, slices.lane_step[1]);
         }
         continue;
@@ -93,9 +92,7 @@ void scan_values(const View& in, const View& out, int dim, Step step) {
         int64_t m = std::min(kBlock, slices.n - k);
         const A* x = reader.run(source + k * slices.step[0] * in_item, slices.step[0], m, buffer);
         A* y = in_place ? reinterpret_cast<A*>(target) + k : buffer;
-        int64_t done = k == 0 ? 1 : 0;
-        if (k == 0) y[0] = total[0] = x[0];
-        scan_run(x + done, m - done, total[0], y + done, step, regroup);
+        scan_run(x, m, total[0], y, step, regroup);
         if (in_place) continue;
         writer.store(buffer, m, target + k * slices.step[1] * out_item, slices.step[1]);
       }
@@ -105,9 +102,13 @@ void scan_values(const View& in, const View& out, int dim, Step step) {
 
 struct Multiply {
   static constexpr bool kRegroups = true;
+  static constexpr int kIdentity = 1;
   template <class A>
   void operator()(A& total, A x) const {
     total *= x;
+  }
+  void operator()(complex128& total, complex128 x) const {  // the plain formula, as in fn::mul
+    total = {total.real() * x.real() - total.imag() * x.imag(), total.real() * x.imag() + total.imag() * x.real()};
   }
   void operator()(int64_t& total, int64_t x) const {
     total = static_cast<int64_t>(static_cast<uint64_t>(total) * static_cast<uint64_t>(x));
@@ -116,6 +117,7 @@ struct Multiply {
 
 struct LogAddExp {
   static constexpr bool kRegroups = false;
+  static constexpr double kIdentity = -std::numeric_limits<double>::infinity();
   void operator()(double& total, double x) const {
     double high = total > x || total != total ? total : x;
     double low = total > x || total != total ? x : total;

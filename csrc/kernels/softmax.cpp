@@ -33,22 +33,26 @@ inline A shift_of(const A* shift, int64_t i) {
   return shift[i];
 }
 
-/// Exponentials of less count as 0, which they are but for subnormal numbers: vector functions are slow there, and
-/// masks are made of -inf.
+/// Exponentials of less are subnormal numbers, where vector functions are slow, and of less than the second are 0.
 template <class A>
-constexpr A kLeastExponent = std::is_same_v<A, float> ? A(-87.33) : A(-708.39);
+constexpr A kLeastNormal = std::is_same_v<A, float> ? A(-87.33) : A(-708.39);
+template <class A>
+constexpr A kLeastExponent = std::is_same_v<A, float> ? A(-103.98) : A(-745.14);
 
 // Always inline: a call would leave the instruction set of the caller.
 template <class A, class Shift>
 [[gnu::always_inline]] inline void exp_steps_of(const A* x, Shift shift, A* y, int64_t n) {
   for (int64_t i = 0; i < n; i += kStep) {
-    A block[kStep], exponent[kStep];
+    A block[kStep], exponent[kStep], factor[kStep];
     for (int k = 0; k < kStep; ++k) exponent[k] = x[i + k] - shift_of<A>(shift, i + k);
-    // A loop of its own, or the compiler would give up the vector function for a branch.
+    // A subnormal power is the square of that of half the exponent; masks are made of -inf, which is cut off before.
     for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastExponent<A> ? kLeastExponent<A> : exponent[k];
+    for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastNormal<A> ? block[k] / 2 : block[k];
+    // A loop of its own, or the compiler would give up the vector function for a branch.
     for (int k = 0; k < kStep; ++k) block[k] = std::exp(block[k]);
-    for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastExponent<A> ? A(0) : block[k];
-    for (int k = 0; k < kStep; ++k) y[i + k] = block[k];
+    for (int k = 0; k < kStep; ++k) factor[k] = exponent[k] < kLeastNormal<A> ? block[k] : A(1);
+    for (int k = 0; k < kStep; ++k) factor[k] = exponent[k] < kLeastExponent<A> ? A(0) : factor[k];
+    for (int k = 0; k < kStep; ++k) y[i + k] = block[k] * factor[k];
   }
 }
 

@@ -112,7 +112,9 @@ TensorPtr mean_of(Tensor* input, uint64_t mask, bool keepdim, std::optional<DTyp
     if constexpr (std::is_floating_point_v<decltype(x)>) {
       return static_cast<decltype(x)>(x / static_cast<decltype(x)>(count));
     } else {
-      return x / static_cast<typename decltype(x)::value_type>(count);
+      // The quotient of complex numbers, as in torch: an infinite part takes the other one with it.
+      const auto n = static_cast<typename decltype(x)::value_type>(count);
+      return decltype(x)((x.real() + x.imag() * 0) / n, (x.imag() - x.real() * 0) / n);
     }
   });
   return cast(total.get(), type);

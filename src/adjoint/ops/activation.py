@@ -60,13 +60,19 @@ elementwise("celu(input, alpha=1.0)",
             method=False,
             input=lambda g, input, alpha: where(input > 0, g, g * exp(clamp_max(input, 0) / alpha)))
 
+
+def whole_sigmoid(input):
+    """sigmoid() with its subnormal numbers, which end in 1 / inf; far down it is the exponential to the last bit."""
+    return where(input < -40, exp(clamp_max(input, -40)), sigmoid(input))
+
+
 elementwise("logsigmoid(input)", lambda input: minimum(input, 0) - log1p(exp(-abs(input))),
             namespace="nn.functional", node="LogSigmoidBackward0", method=False,
-            input=lambda g, input: g * sigmoid(-input))
+            input=lambda g, input: g * whole_sigmoid(-input))
 elementwise("softplus(input, beta=1.0, threshold=20.0)",
             lambda input, beta, threshold: where(input * beta > threshold, input, log1p(exp(input * beta)) / beta),
             namespace="nn.functional", method=False,
-            input=lambda g, input, beta, threshold: where(input * beta > threshold, g, g * sigmoid(input * beta)))
+            input=lambda g, input, beta, threshold: where(input * beta > threshold, g, g * whole_sigmoid(input * beta)))
 elementwise("silu(input)", lambda input: input / (1 + exp(-input)),
             types="complex", namespace="nn.functional", method=False,
             input=lambda g, input: g * (sigmoid(input) * (1 + input * (1 - sigmoid(input)))).conj())

@@ -13,8 +13,9 @@ def _rounded(input, other, rounding_mode):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
-    # torch rounds the quotient of halves before it cuts it.
-    if rounding_mode == "trunc" and result_type(input, other) in (_C.float16, _C.bfloat16):
+    # torch rounds the quotient of two tensors of halves before it cuts it, not that by one number.
+    several = isinstance(other, _C.Tensor) and other.ndim > 0
+    if several and rounding_mode == "trunc" and result_type(input, other) in (_C.float16, _C.bfloat16):
         return trunc(true_divide(input, other))
     return ROUNDED[rounding_mode](input, other)
 
