@@ -299,3 +299,40 @@ def test_backward_of_parts_may_come_twice_where_nothing_is_saved():
     first.sum().backward()
     second.sum().backward()
     assert x.grad.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (1,), (5,), (1, 5), (5, 1), (2, 1, 3), (1, 2, 1, 3), (1, 3, 1), (2, 0), (0, 1, 3)]
+)
+def test_strides_of_single_elements(shape):
+    """Where a dimension has one element its stride is of no account, and still torch's."""
+
+    def strides(library):
+        x = library.zeros(shape)
+        layouts = [x, x.transpose(0, -1), x.unsqueeze(-1)] if shape else [x]
+        layouts += [x[..., ::2], x.unsqueeze(0).expand(3, *shape)] if shape else []
+        for x in layouts:
+            yield [x.expand(n, *x.shape).stride() for n in (1, 2)], x.expand(1, 2, 1, *x.shape).stride()
+            yield x.broadcast_to((1, *x.shape)).stride(), library.broadcast_tensors(x, library.ones(1, 1))[0].stride()
+            yield x.reshape(x.shape).stride(), x.view(*x.shape, 1).stride(), x.view(1, *x.shape).stride()
+            yield x.reshape(-1).stride(), x.unsqueeze(0).stride(), x.squeeze().stride(), x[None, ..., None].stride()
+            if x.numel():
+                yield x.reshape(1, -1).stride(), x.reshape(-1, 1).stride(), x.flatten().stride()
+                yield x[0:1].stride() if x.ndim else (), (x + 1).stride(), x.clone().stride()
+            yield x.nonzero().stride(), [column.stride() for column in x.nonzero(as_tuple=True)]
+
+    assert list(strides(adjoint)) == list(strides(torch))
+
+
+def test_resize_as_keeps_the_order_of_its_template():
+    for library in LIBRARIES:
+        last = library.zeros(1, 2, 3, 4).to(memory_format=library.channels_last)
+        assert library.zeros(2).resize_as_(last, memory_format=library.preserve_format).stride() == (24, 1, 8, 2)
+        turned = library.zeros(3, 4).t()
+        assert library.zeros(2).resize_as_(turned, memory_format=library.preserve_format).stride() == (3, 1)
+
+
+def test_reversed_turns_the_first_dimension():
+    for library in LIBRARIES:
+        assert reversed(library.arange(6).reshape(2, 3)).tolist() == [[3, 4, 5], [0, 1, 2]]
+        assert reversed(library.tensor(1.0)).item() == 1.0

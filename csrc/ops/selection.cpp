@@ -84,8 +84,9 @@ void check_mask(const char* op, const Tensor* mask) {
 }
 
 TensorPtr coordinates(Tensor* input) {
-  int64_t sizes[] = {kernels::count_nonzero(input->view()), input->ndim()};
-  TensorPtr result = empty(Sizes(sizes, 2), DType::Int64);
+  // One dimension after the other in memory, as in torch.
+  int64_t sizes[] = {kernels::count_nonzero(input->view()), input->ndim()}, strides[] = {1, sizes[0]};
+  TensorPtr result = empty(make_shape(Sizes(sizes, 2), Sizes(strides, 2)), DType::Int64);
   WithoutLock unlocked(input->numel());
   kernels::nonzero(input->view(), result->view());
   return result;
@@ -97,10 +98,9 @@ std::vector<TensorPtr> coordinate_columns(Tensor* input) {
   TensorPtr line =
       input->ndim() == 0 ? alias(input, make_shape(Sizes(&one, 1), Sizes(&step, 1))) : TensorPtr::borrow(input);
   TensorPtr rows = coordinates(line.get());
-  int64_t count = rows->size(0), stride = line->ndim();
+  int64_t count = rows->size(0);
   std::vector<TensorPtr> columns;
-  for (int d = 0; d < line->ndim(); ++d)
-    columns.push_back(alias(rows.get(), make_shape(Sizes(&count, 1), Sizes(&stride, 1)), d));
+  for (int d = 0; d < line->ndim(); ++d) columns.push_back(alias(rows.get(), make_shape(Sizes(&count, 1)), d * count));
   return columns;
 }
 

@@ -38,26 +38,32 @@ struct Geometry {
   ShapePtr shape() const { return make_shape(size_span(), {strides, static_cast<size_t>(ndim)}); }
 };
 
+/// Whether the strides are those of a new tensor, also where a size of 1 makes them of no account.
+bool has_plain_strides(const Shape* shape) {
+  int64_t step = 1;
+  for (int d = shape->ndim - 1; d >= 0; --d) {
+    if (shape->strides()[d] != step) return false;
+    step *= shape->sizes()[d];
+  }
+  return true;
+}
+
 /// The shape that shows the elements of `old` in the same order with other sizes, or null when strides cannot say it.
 /// Each stretch of old dimensions that lie as one block in memory must be cut up exactly by a stretch of new ones.
 ShapePtr regrouped(const Shape* old, Sizes sizes) {
-  if (old->contiguous) {
+  if (old->contiguous && (old->numel == 0 || has_plain_strides(old))) {
     if (old->numel == 0 && sizes.size() == old->ndim && std::equal(sizes.begin(), sizes.end(), old->sizes()))
       return make_shape(sizes, old->stride_span());
     return make_shape(sizes);
   }
-  int64_t lengths[kMaxDims], steps[kMaxDims], strides[kMaxDims];
-  int d = -1;
-  for (int i = 0; i < old->ndim; ++i) {
-    if (old->sizes()[i] == 1) continue;
-    lengths[++d] = old->sizes()[i];
-    steps[d] = old->strides()[i];
-  }
+  const int64_t *lengths = old->sizes(), *steps = old->strides();
+  int64_t strides[kMaxDims];
+  int d = old->ndim - 1;
   int next = static_cast<int>(sizes.size()) - 1;
   while (d >= 0) {
     int64_t inner = steps[d];
     int64_t block = lengths[d--];
-    while (d >= 0 && steps[d] == block * inner) block *= lengths[d--];
+    while (d >= 0 && (lengths[d] == 1 || steps[d] == block * inner)) block *= lengths[d--];
     int64_t filled = 1;
     for (; next >= 0 && (filled < block || sizes[next] == 1); --next) {
       strides[next] = filled * inner;
@@ -213,6 +219,9 @@ TensorPtr expand(Tensor* input, Ints size) {
   }
   int64_t strides[kMaxDims];
   expanded_view(input, sizes, strides);
+  // New dimensions of one element are stepped over as a whole, as in torch.
+  for (int d = lead - 1; d >= 0; --d)
+    if (sizes[d] == 1 && d + 1 < static_cast<int>(sizes.size())) strides[d] = sizes[d + 1] * strides[d + 1];
   return alias(input, make_shape(sizes, {strides, sizes.size()}));
 }
 

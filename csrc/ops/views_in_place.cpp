@@ -29,6 +29,15 @@ void resize_to(Tensor* tensor, Sizes sizes, MemoryFormat format, const char* op)
   bump_version(tensor, op);
 }
 
+/// What preserve_format keeps of a template: channels last, else nothing.
+MemoryFormat format_of(const Tensor* tensor) {
+  const int rank = tensor->ndim();
+  if (tensor->contiguous() || (rank != 4 && rank != 5)) return MemoryFormat::Contiguous;
+  const MemoryFormat last = rank == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
+  ShapePtr wanted = python::shape_in_format(tensor->sizes(), last);
+  return std::ranges::equal(wanted->stride_span(), tensor->strides()) ? last : MemoryFormat::Contiguous;
+}
+
 MemoryFormat to_format(PyObject* object, const char* op) {
   if (object == Py_None) return MemoryFormat::Contiguous;
   std::optional<MemoryFormat> format = python::to_memory_format(object);
@@ -76,8 +85,9 @@ Object resize_(PyObject* input, Ints size, PyObject* memory_format) {
 }
 
 Object resize_as_(PyObject* input, Tensor* the_template, PyObject* memory_format) {
-  resize_to(Arg{input, "resize_as_", "input"}, the_template->sizes(), to_format(memory_format, "resize_as_"),
-            "resize_as_");
+  MemoryFormat format = to_format(memory_format, "resize_as_");
+  if (format == MemoryFormat::Preserve) format = format_of(the_template);
+  resize_to(Arg{input, "resize_as_", "input"}, the_template->sizes(), format, "resize_as_");
   return Object::borrow(input);
 }
 

@@ -81,13 +81,13 @@ def register_post_accumulate_grad_hook(self, hook):
 
 @method
 def __reversed__(self):
-    """The tensor with its order of elements reversed in every dimension.
+    """The tensor with its first dimension reversed.
 
     >>> import adjoint as torch
     >>> reversed(torch.tensor([1, 2]))
     tensor([2, 1])
     """
-    return self.flip(tuple(range(self.dim()))) if self.dim() else self
+    return self.flip(0) if self.dim() else self
 
 
 @method
