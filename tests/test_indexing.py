@@ -313,7 +313,7 @@ def test_messages():
     x = adjoint.zeros(2, 3)
     for key, text in [
         (2, "index 2 is out of bounds for dimension 0 with size 2"),
-        ((0, -4), "index -4 is out of bounds for dimension 0 with size 3"),
+        ((0, -4), "index -4 is out of bounds for dimension 1 with size 3"),
         ([5], "index 5 is out of bounds for dimension 0 with size 2"),
         ((0, 0, 0), "too many indices for tensor of dimension 2"),
         (1.0, r"only integers, slices \(`:`\), ellipsis"),
@@ -395,3 +395,22 @@ def test_iteration_unbinds():
     assert x.grad.tolist() == [[0, 0], [1, 1], [0, 0]]
     with pytest.raises(TypeError, match="0-d"):
         iter(adjoint.tensor(1.0))
+
+
+KEYS = (
+    "0, 5", "5", "-3", "0, -6", "0, 0, 10", "..., 10", "..., -11", "None, 0, 5", "0, None, 5", "0, ..., 10",
+    "True, 0, 5", "0:1, 5", "0:1, 0, 10", ":, 5", "::1, None, 5", "t(2)", "t([2])", "t([0, 2])", "0, t([5])",
+    ":, t([5])", "..., t([10])", "[0, 5]", "0, [5]", "[0], [5]", "t([0]), 5", "5, t([0])", "None, t([2])", "0, t(5)",
+    "t(0), 5", "t(0), t(5)", "0, :, 10", "0, 0, -11", "[0, -3]", "t([0, 1]), :, t([10, 0])", "0, 0:1, 10",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("write", ["", " = 1.0"])
+def test_an_index_out_of_bounds_names_its_dimension(key, write):
+    messages = []
+    for library in LIBRARIES:
+        with pytest.raises(IndexError) as raised:
+            exec(f"x[{key}]{write}", {"x": library.zeros(2, 5, 10), "t": library.tensor})
+        messages.append(str(raised.value))
+    assert messages[1].startswith(messages[0])

@@ -22,14 +22,15 @@ PyObject* small_int(int value) {
 
 Object as_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
 
-[[noreturn]] void fail_out_of_bounds(PyObject* index, int dim, int64_t size) {
+[[noreturn]] void fail_out_of_bounds(PyObject* index, int entry, int64_t size) {
   Object text = checked(PyObject_Str(index));
-  fail(ErrorKind::Index, "index ", PyUnicode_AsUTF8(text.get()), " is out of bounds for dimension ", dim, " with size ",
-       size);
+  fail(ErrorKind::Index, "index ", PyUnicode_AsUTF8(text.get()), " is out of bounds for dimension ", entry,
+       " with size ", size);
 }
 
-/// `index` is an exact int (or what to_index_object made of it).
-Object select_at(Tensor* tensor, int dim, PyObject* index) {
+/// `index` is an exact int (or what to_index_object made of it); `entry` is its place in the key, by which torch names
+/// the dimension of an index that is out of bounds.
+Object select_at(Tensor* tensor, int dim, PyObject* index, int entry = 0) {
   static Op& op = require_op("select");
   if (tensor->ndim() == 0)
     fail(ErrorKind::Index,
@@ -39,7 +40,7 @@ Object select_at(Tensor* tensor, int dim, PyObject* index) {
   int64_t place = PyLong_AsLongLongAndOverflow(index, &overflow);
   if (overflow) fail(ErrorKind::Value, "Overflow when unpacking long long");
   int64_t size = tensor->size(dim);
-  if (place < -size || place >= size) fail_out_of_bounds(index, dim, size);
+  if (place < -size || place >= size) fail_out_of_bounds(index, entry, size);
   PyObject* slots[] = {as_object(tensor), dim == 0 ? small_int(0) : nullptr, index};
   if (dim == 0) return op.call(slots);
   Object dimension = as_int(dim);
@@ -145,7 +146,7 @@ class Resolved {
     }
     if (specified > self->ndim())
       fail(ErrorKind::Index, "too many indices for tensor of dimension ", self->ndim(), " (got ", specified, ")");
-    for (const Object& part : parts) apply(part.get(), self->ndim() - specified);
+    for (entry_ = 0; entry_ < n; ++entry_) apply(parts[entry_].get(), self->ndim() - specified);
   }
 
   Tensor* result() const { return as_tensor(result_.get()); }
@@ -194,7 +195,7 @@ class Resolved {
     if (PyBool_Check(part)) {
       add_flag(part == Py_True);
     } else if (PyLong_Check(part)) {
-      result_ = select_at(result(), checked_dim(), part);
+      result_ = select_at(result(), checked_dim(), part, static_cast<int>(entry_));
     } else if (PySlice_Check(part)) {
       apply_slice(part);
     } else if (part == Py_Ellipsis) {
@@ -219,7 +220,8 @@ class Resolved {
       fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ",
            info(tensor->dtype).name);
     if (tensor->ndim() == 0 && !is_mask(tensor)) {
-      result_ = select_at(result(), checked_dim(), as_int(to_int(as_object(tensor), "index", "index")).get());
+      Object place = as_int(to_int(as_object(tensor), "index", "index"));
+      result_ = select_at(result(), checked_dim(), place.get(), static_cast<int>(entry_));
     } else if (tensor->ndim() == 0) {
       add_flag(to_int(as_object(tensor), "index", "index") != 0);
     } else {
@@ -252,7 +254,8 @@ class Resolved {
   Tensor* self_;
   Object result_;
   int dim_ = 0;
-  int covered_ = 0;  ///< dimensions that entries_ speaks of
+  Py_ssize_t entry_ = 0;  ///< the place in the key
+  int covered_ = 0;       ///< dimensions that entries_ speaks of
   std::vector<Object> entries_;
 };
 
