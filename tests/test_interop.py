@@ -448,3 +448,56 @@ def test_deepcopy():
     assert copied.stride() == (1, 3)
     assert copied.data_ptr() != tensor.data_ptr()
     check(lambda t: copy.deepcopy(t.ones(3, requires_grad=True) * 2))
+
+
+ARRAYS = {
+    "float64": np.array([2.0, 3.0]),
+    "float32": np.array([2.0, 3.0], np.float32),
+    "int64": np.array([2, 3]),
+    "bool": np.array([True, False]),
+    "0-d": np.array(2.0),
+    "matrix": np.ones((2, 2)),
+    "scalar": np.float64(2.0),
+    "integer": np.int64(3),
+}
+SIDES = {
+    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b, "%": lambda a, b: a % b, "**": lambda a, b: a**b, "==": lambda a, b: a == b,
+    "np.add": np.add, "np.divide": np.divide, "np.less": np.less,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+@pytest.mark.parametrize("name", SIDES)
+def test_operators_with_arrays(name, kind):
+    """NumPy computes, by its rules of types. (torch refuses an array on the left of most of them.)"""
+    array, operate = ARRAYS[kind], SIDES[name]
+    for values in ([1.0, 4.0], [1, 2]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's of torch's __array_wrap__
+            expected, got = (operate(library.tensor(values), array) for library in (torch, adjoint))
+            mirrored = operate(array, adjoint.tensor(values))
+        assert repr((str(got.dtype), got.tolist())) == repr((str(expected.dtype), expected.tolist()))
+        assert type(got) is type(mirrored) is adjoint.Tensor
+        assert mirrored.shape == got.shape
+
+
+def test_arrays_divided_by_tensors():
+    for library in (torch, adjoint):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's of torch's __array_wrap__
+            quotient = np.array([2.0]) / library.ones(1)
+            assert (quotient.tolist(), str(quotient.dtype)) == ([2.0], "torch.float64")
+            with pytest.raises(RuntimeError, match="Can't call numpy"):
+                np.array([2.0]) / library.ones(1, requires_grad=True)
+            with pytest.raises(RuntimeError, match="Can't call numpy"):
+                library.ones(1, requires_grad=True) * np.array([2.0])
+            assert (np.float64(2) * library.ones(1, requires_grad=True)).requires_grad
+
+
+def test_matrices_times_arrays():
+    for library in (torch, adjoint):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy's of torch's __array_wrap__
+            assert (library.ones(2) @ np.array([2.0, 3.0])).item() == 5.0
+    assert (np.ones((2, 2)) @ adjoint.ones(2)).tolist() == [2.0, 2.0]

@@ -30,6 +30,24 @@ template <Name name>
 PyObject* binary(PyObject* a, PyObject* b) {
   return guarded([&] { return call_binary(named_op<name>(), a, b); });
 }
+
+using Operation = PyObject* (*)(PyObject*, PyObject*);
+
+bool is_array(PyObject* object) {
+  return !is_tensor(object) && !PyFloat_CheckExact(object) && !PyLong_CheckExact(object) && is_numpy_array(object);
+}
+/// Of a tensor and an array, on either side, NumPy computes, by its own rules of types; the result is a tensor.
+PyObject* operate_in_numpy(Operation operation, PyObject* a, PyObject* b) {
+  auto array = [](PyObject* object) { return checked(PyObject_CallMethod(object, "__array__", nullptr)); };
+  Object result = checked(operation(array(a).get(), array(b).get()));
+  return PyObject_CallMethod(is_tensor(a) ? a : b, "__array_wrap__", "O", array(result.get()).get());
+}
+/// An operator of numbers: `operation` is the same one of Python.
+template <Operation operation, Operation of_tensors>
+PyObject* arithmetic(PyObject* a, PyObject* b) {
+  if (is_array(a) || is_array(b)) return guarded([&] { return operate_in_numpy(operation, a, b); });
+  return of_tensors(a, b);
+}
 template <Name name>
 PyObject* in_place(PyObject* a, PyObject* b) {
   return guarded([&] { return call_binary_in_place(named_op<name>(), a, b); });
@@ -55,9 +73,10 @@ PyObject* divide(PyObject* a, PyObject* b) {
     return call_binary(named_op<"mul">(), reciprocal.get(), a);
   });
 }
+PyObject* plain_power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary<"pow">(a, b);
+  return arithmetic<plain_power, binary<"pow">>(a, b);
 }
 PyObject* in_place_power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
@@ -169,19 +188,19 @@ PyObject* iterate(PyObject* self) {
 
 void add_operator_slots(std::vector<PyType_Slot>& slots) {
   auto add = [&](int slot, auto function) { slots.push_back({slot, reinterpret_cast<void*>(function)}); };
-  add(Py_nb_add, binary<"add">);
-  add(Py_nb_subtract, subtract);
-  add(Py_nb_multiply, multiply);
-  add(Py_nb_true_divide, divide);
-  add(Py_nb_floor_divide, binary<"floor_divide">);
-  add(Py_nb_remainder, binary<"remainder">);
+  add(Py_nb_add, arithmetic<PyNumber_Add, binary<"add">>);
+  add(Py_nb_subtract, arithmetic<PyNumber_Subtract, subtract>);
+  add(Py_nb_multiply, arithmetic<PyNumber_Multiply, multiply>);
+  add(Py_nb_true_divide, arithmetic<PyNumber_TrueDivide, divide>);
+  add(Py_nb_floor_divide, arithmetic<PyNumber_FloorDivide, binary<"floor_divide">>);
+  add(Py_nb_remainder, arithmetic<PyNumber_Remainder, binary<"remainder">>);
   add(Py_nb_power, power);
-  add(Py_nb_and, binary<"bitwise_and">);
-  add(Py_nb_or, binary<"bitwise_or">);
-  add(Py_nb_xor, binary<"bitwise_xor">);
-  add(Py_nb_lshift, binary<"bitwise_left_shift">);
-  add(Py_nb_rshift, binary<"bitwise_right_shift">);
-  add(Py_nb_matrix_multiply, matrix_multiply);
+  add(Py_nb_and, arithmetic<PyNumber_And, binary<"bitwise_and">>);
+  add(Py_nb_or, arithmetic<PyNumber_Or, binary<"bitwise_or">>);
+  add(Py_nb_xor, arithmetic<PyNumber_Xor, binary<"bitwise_xor">>);
+  add(Py_nb_lshift, arithmetic<PyNumber_Lshift, binary<"bitwise_left_shift">>);
+  add(Py_nb_rshift, arithmetic<PyNumber_Rshift, binary<"bitwise_right_shift">>);
+  add(Py_nb_matrix_multiply, arithmetic<PyNumber_MatrixMultiply, matrix_multiply>);
   add(Py_nb_inplace_add, in_place<"add">);
   add(Py_nb_inplace_subtract, in_place<"sub">);
   add(Py_nb_inplace_multiply, in_place<"mul">);
