@@ -6,10 +6,11 @@ import torch
 import adjoint
 
 FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+NAMED = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu")
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 
 
-@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("name", [*FLOATS, *NAMED])
 def test_finfo(name):
     ours, theirs = adjoint.finfo(getattr(adjoint, name)), torch.finfo(getattr(torch, name))
     for attribute in ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype"):

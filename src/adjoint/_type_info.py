@@ -9,6 +9,14 @@ _FLOATS = {
     "float32": (23, 127, -126, 6),
     "float64": (52, 1023, -1022, 15),
 }
+# Types of 8 bits, which can only be named: (largest, smallest, eps, smallest normal number)
+_NAMED_FLOATS = {
+    "float8_e4m3fn": (448.0, -448.0, 0.125, 2.0**-6),
+    "float8_e4m3fnuz": (240.0, -240.0, 0.125, 2.0**-7),
+    "float8_e5m2": (57344.0, -57344.0, 0.25, 2.0**-14),
+    "float8_e5m2fnuz": (57344.0, -57344.0, 0.125, 2.0**-15),
+    "float8_e8m0fnu": (2.0**127, 2.0**-127, 1.0, 2.0**-127),
+}
 
 
 def _name(function, type):
@@ -41,14 +49,20 @@ class finfo(_Info):
         _name("finfo", type)
         if not type.is_floating_point and not type.is_complex:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo for {type}")
-        self.dtype = _name("finfo", type.to_real())
-        mantissa, highest, lowest, digits = _FLOATS[self.dtype]
-        self.bits = type.to_real().itemsize * 8
-        self.eps = 2.0**-mantissa
-        self.max = (2.0 - 2.0**-mantissa) * 2.0**highest
-        self.min = -self.max
-        self.tiny = self.smallest_normal = 2.0**lowest
-        self.resolution = float(f"1e-{digits}")
+        real = type.to_real() if type.is_complex else type
+        self.dtype = _name("finfo", real)
+        self.bits = real.itemsize * 8
+        if self.dtype in _NAMED_FLOATS:
+            self.max, self.min, self.eps, self.tiny = _NAMED_FLOATS[self.dtype]
+            self.resolution = 1.0
+        else:
+            mantissa, highest, lowest, digits = _FLOATS[self.dtype]
+            self.eps = 2.0**-mantissa
+            self.max = (2.0 - 2.0**-mantissa) * 2.0**highest
+            self.min = -self.max
+            self.tiny = 2.0**lowest
+            self.resolution = float(f"1e-{digits}")
+        self.smallest_normal = self.tiny
 
     def __repr__(self):
         names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
