@@ -148,3 +148,21 @@ def test_training():
     check_trajectory(decoder, floats(2, 2, 4, 4), loss=loss)
     check_trajectory(lambda L: L.nn.Conv1d(2, 3, 3, groups=1, padding="same"), floats(2, 2, 6), loss=loss)
     check_trajectory(lambda L: L.nn.Conv3d(2, 2, 2), floats(2, 2, 3, 3, 3), loss=loss)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+@pytest.mark.parametrize("sizes", [(2, 0, 3), (2, 3, 0), (0, 2, 3), (0, 0, 3), (2, 0, 0)])
+@pytest.mark.parametrize("dims", SIZES)
+def test_no_channels_and_no_batch(dims, sizes, dtype):
+    batch, channels, filters = sizes
+
+    def program(L):
+        of = getattr(L, dtype)
+        x = L.ones(batch, channels, *(5,) * dims, dtype=of, requires_grad=True)
+        weight = L.ones(filters, channels, *(3,) * dims, dtype=of, requires_grad=True)
+        bias = L.ones(filters, dtype=of, requires_grad=True)
+        out = getattr(L.nn.functional, f"conv{dims}d")(x, weight, bias)
+        out.sum().abs().backward()
+        return out.shape, [(value.grad.shape, value.grad.abs().sum()) for value in (x, weight, bias)]
+
+    same(program)

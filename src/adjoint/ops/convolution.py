@@ -36,11 +36,17 @@ def _conv_weight(g, input, weight_meta, stride, padding, dilation, transposed, g
     return _convolution_weight(narrow, wide, weight_meta.shape[2:], stride, padding, dilation, groups)
 
 
+def _conv_bias(g, bias_meta):
+    if not g.numel():  # without input channels the result has none either, whatever the bias
+        return zeros(bias_meta.shape, dtype=g.dtype)
+    return g.sum((0, *range(2, g.ndim)))
+
+
 op("convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)",
    kernel="convolution", autocast="lower", method=False,
    input=_conv_input,
    weight=_conv_weight,
-   bias=lambda g: g.sum((0, *range(2, g.ndim))),
+   bias=_conv_bias,
    doc="A convolution or a transposed convolution; the lists have a number for each dimension.")  # fmt: skip
 # w[o, i, k] = sum of grad[n, o, q] x[n, i, q stride + k dilation - padding], which is a convolution of x by grad.
 op("_convolution_weight(grad, input, kernel, stride, padding, dilation, groups)", kernel="convolution_weight",
