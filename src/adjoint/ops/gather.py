@@ -34,14 +34,15 @@ op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear=
    grad=lambda g, dim, index: g.gather(dim, index),
    doc="Zeros with the gradient of gather() added where it read.")  # fmt: skip
 
-op("_scatter_src(input, dim, index, src)", kernel="scatter_src", node="ScatterBackward0", inplace=True, out=True,
+op("_scatter_src(input, dim, index, src)", kernel="scatter_src", node="ScatterBackward0", inplace=True, out="exact",
    **_INTERNAL,
    input=lambda g, dim, index: g.scatter(dim, index, 0),
    src=lambda g, dim, index: g.gather(dim, index))  # fmt: skip
-op("_scatter_value(input, dim, index, value)", kernel="scatter_value", node="ScatterBackward1", inplace=True, out=True,
+op("_scatter_value(input, dim, index, value)", kernel="scatter_value", node="ScatterBackward1", inplace=True,
+   out="exact",
    **_INTERNAL,
    input=lambda g, dim, index: g.scatter(dim, index, 0))  # fmt: skip
-op("scatter_add(input, dim, index, src)", kernel="scatter_add", linear=True, inplace=True, out=True,
+op("scatter_add(input, dim, index, src)", kernel="scatter_add", linear=True, inplace=True, out="exact",
    input=lambda g: g,
    src=lambda g, dim, index: g.gather(dim, index),
    doc="Adds the elements of `src` at the places that `index` names along a dimension.")  # fmt: skip

@@ -15,13 +15,13 @@ def chosen_dim(dim, tensor):
 
 
 softmax = op(
-    "_softmax(input, dim=None, dtype=None, _stacklevel=3)", kernel="softmax", node="SoftmaxBackward0", out=True,
+    "_softmax(input, dim=None, dtype=None, _stacklevel=3)", kernel="softmax", node="SoftmaxBackward0", out="exact",
     **_INTERNAL,
     input=lambda g, out, dim: _softmax_backward_data(g, out, chosen_dim(dim, out)),
     doc="exp(x) over its sum along a dimension.")  # fmt: skip
 log_softmax = op(
     "_log_softmax(input, dim=None, dtype=None, _stacklevel=3)", kernel="log_softmax", node="LogSoftmaxBackward0",
-    out=True, **_INTERNAL,
+    out="exact", **_INTERNAL,
     input=lambda g, out, dim: _log_softmax_backward_data(g, out, chosen_dim(dim, out)),
     doc="The logarithm of softmax, without overflow.")  # fmt: skip
 
