@@ -212,3 +212,17 @@ def test_ctc_loss_of_nothing(shape, reduction):
         return L.nn.functional.ctc_loss(probabilities, targets, lengths, lengths, reduction=reduction)
 
     assert same(program)[0][:2] == ("raised", "RuntimeError")
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"])
+@pytest.mark.parametrize("mean", [1e3, 1e6])
+def test_large_means_keep_their_digits(mean, name, reduction):
+    """As many as the last rounding leaves, whatever the number of elements and their order in memory."""
+    values = np.random.default_rng(0).standard_normal((2, 301, 1001))
+    values[0] += mean
+    x, y = adjoint.tensor(values).float()
+    loss = getattr(adjoint.nn.functional, name)
+    for a, b in ((x, y), (x.t(), y.t()), (x[:, ::2], y[:, ::2])):
+        exact = loss(a.double(), b.double(), reduction=reduction).item()
+        assert loss(a, b, reduction=reduction).item() == pytest.approx(exact, rel=3e-7)
