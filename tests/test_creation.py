@@ -693,3 +693,24 @@ def test_list_of_arrays_warns_once():
         for _ in range(2):
             adjoint.tensor([np.ones(2), np.ones(2)])
     assert len(caught) <= 1
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("text", [
+    "L.tensor(untyped)", "L.tensor(untyped, dtype=L.int16)", "L.tensor(untyped, dtype=L.float64)",
+    "L.FloatTensor(untyped)", "L.as_tensor(untyped, dtype=L.float32)", "L.asarray(untyped)", "L.tensor(typed)",
+    "L.tensor(typed, dtype=L.int16)", "L.as_tensor(typed, dtype=L.float64)", "L.tensor(short)",
+    "L.tensor(short, dtype=L.int16)", "L.tensor([1]).new_tensor(untyped)",
+])  # fmt: skip
+def test_storages_are_read_as_memory(text):
+    outcomes = []
+    for library in (torch, adjoint):
+        x = library.tensor([1.0, 2.0, 3.0])
+        scope = {"L": library, "untyped": x.untyped_storage(), "typed": x.storage()}
+        scope["short"] = library.tensor([1, 2], dtype=library.int16).storage()
+        try:
+            result = eval(text, scope)
+            outcomes.append((str(result.dtype), result.tolist()))
+        except RuntimeError as error:
+            outcomes.append(str(error)[:60])
+    assert outcomes[0] == outcomes[1]

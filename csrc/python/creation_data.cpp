@@ -379,6 +379,13 @@ PyObject* py_asarray(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
   });
 }
 
+/// The elements of a storage, which are its bytes read as a type, not numbers to be converted; null for other objects.
+TensorPtr read_storage(PyObject* data, std::optional<DType> dtype) {
+  if (!(Py_TYPE(data)->tp_flags & Py_TPFLAGS_HEAPTYPE) || !PyObject_HasAttrString(data, "_read_as")) return {};
+  Object elements = checked(PyObject_CallMethod(data, "_read_as", "O", dtype ? dtype_object(*dtype) : Py_None));
+  return copy_values(as_tensor(elements.get()), {});
+}
+
 }  // namespace
 
 TensorPtr tensor_from_data(PyObject* data, std::optional<DType> dtype) {
@@ -390,6 +397,7 @@ TensorPtr tensor_from_data(PyObject* data, std::optional<DType> dtype) {
     return copy_values(source.get(), dtype);
   }
   if (is_text(data)) fail_data_type(data);
+  if (TensorPtr read = read_storage(data, dtype)) return read;
   NestedData nested(data);
   return nested.make(dtype ? *dtype : nested.infer());
 }

@@ -87,6 +87,11 @@ class UntypedStorage:
     def _elements(self):
         return self.data
 
+    def _read_as(self, dtype):
+        """The bytes as elements of a type, of int64 for None; those left over are dropped."""
+        dtype = dtype or _C.int64
+        return self.data[: self._size // dtype.itemsize * dtype.itemsize].view(dtype)
+
     def is_shared(self):
         """Whether other processes can share the memory."""
         return self.data.is_shared()
@@ -126,6 +131,15 @@ class TypedStorage(UntypedStorage):
 
     def _elements(self):
         return self.data.view(self.dtype)
+
+    def _read_as(self, dtype):
+        dtype = dtype or _C.get_default_dtype()
+        if dtype != self.dtype:
+            expected, got = (_C.empty(0, dtype=of).type()[6:-6] for of in (dtype, self.dtype))
+            raise RuntimeError(
+                f"Expected a Storage of type {expected} or an UntypedStorage, but got {got}; pass dtype={self.dtype}"
+            )
+        return self._elements()
 
     def size(self):
         """The number of elements."""
