@@ -554,16 +554,16 @@ def saved_bytes(use):
     """The bytes that are held between forward and backward, and at the peak of backward."""
     x = adjoint.ones(10_000, requires_grad=True)
     gc.collect()
-    before = adjoint._C._memory_stats()["current"]
+    before = adjoint.memory_stats()["current"]
     y = use(x)
-    held = adjoint._C._memory_stats()["current"] - before
-    adjoint._C._reset_peak_memory()
+    held = adjoint.memory_stats()["current"] - before
+    adjoint.reset_peak_memory_stats()
     y.sum().backward()
-    peak = adjoint._C._memory_stats()["peak"] - before
+    peak = adjoint.memory_stats()["peak"] - before
     del y
     x.grad = None
     gc.collect()
-    assert adjoint._C._memory_stats()["current"] - before == 0
+    assert adjoint.memory_stats()["current"] - before == 0
     return held / 40_000, peak / 40_000
 
 
@@ -596,14 +596,14 @@ def test_inputs_of_inner_checkpoints_are_freed():
 def test_what_backward_does_not_use_is_dropped():
     x, w = adjoint.ones(10_000, requires_grad=True), adjoint.ones(10_000, requires_grad=True)
     y = checkpoint(lambda x, w: chain(x) * w, x, w, **RUNS).sum()
-    before = adjoint._C._memory_stats()["current"]
+    before = adjoint.memory_stats()["current"]
     for _ in range(3):
         adjoint.autograd.grad(y, w, retain_graph=True)
-        left = adjoint._C._memory_stats()["current"] - before
+        left = adjoint.memory_stats()["current"] - before
         assert left <= 12 * 40_000  # what the last run recomputed, not that of all
     del y
     gc.collect()
-    assert adjoint._C._memory_stats()["current"] <= before
+    assert adjoint.memory_stats()["current"] <= before
 
 
 def test_the_arguments_die_with_the_graph():

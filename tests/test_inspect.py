@@ -287,7 +287,7 @@ MEMORY += [foreign_memory, data_with_its_own_version, nothing_saved, custom_seco
 
 
 def current():
-    return torch._C._memory_stats()["current"]
+    return torch.memory_stats()["current"]
 
 
 @pytest.mark.parametrize("make", MEMORY, ids=lambda make: make.__name__)

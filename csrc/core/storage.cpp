@@ -1,20 +1,14 @@
-// Blocks are kept by size class when freed: fresh pages cost more than most arithmetic. All calls hold the interpreter
-// lock.
+// Storages, and memory for them. Small blocks lie behind their storage and are kept by size when freed; larger ones are
+// from core/block_cache.h. All calls hold the interpreter lock.
 #include "core/storage.h"
 
-#include <unistd.h>
-
-#include <bit>
-#include <cstdlib>
+#include <algorithm>
 #include <memory>
 #include <new>
-#include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
+#include "core/block_cache.h"
 #include "core/error.h"
+#include "core/memory_limit.h"
 
 namespace adjoint {
 namespace {
@@ -23,7 +17,7 @@ constexpr size_t kSmallLimit = 1024;  // data up to this size lies inline behind
 constexpr size_t kSmallStep = kReuseMemory ? 16 : 1;
 constexpr size_t kSmallClasses = kSmallLimit / kSmallStep + 1;
 constexpr size_t kKeptPerSmallClass = kReuseMemory ? 4096 : 0;
-constexpr size_t kHugePage = size_t{2} << 20;
+constexpr int64_t kNoLimit = INT64_MAX;
 
 // A freed block's first word links to the next one of its class.
 struct FreeBlock {
@@ -33,42 +27,44 @@ struct SmallClass {
   FreeBlock* head = nullptr;
   size_t count = 0;
 };
-
 SmallClass small_classes[kSmallClasses];
-// Large classes: four per power of two, so that at most a quarter of a block is waste.
-std::vector<char*> large_classes[64 * 4];
-MemoryStats stats = {};
+
+int64_t current = 0, peak = 0;
+int64_t chosen_limit = kNoLimit;
+// The lesser of peak and limit: only beyond it is there anything to check or to note.
+int64_t mark = 0;
+
+/// `held`: by live storages.
+[[noreturn]] void fail_memory(size_t nbytes, int64_t held) {
+  const int64_t limit = memory_limit();
+  std::ostringstream text;
+  text << "DefaultCPUAllocator: can't allocate memory: you tried to allocate " << nbytes << " bytes; live tensors hold "
+       << held << " bytes";
+  if (limit != kNoLimit)
+    text << " and may hold " << limit << ", by "
+         << (limit == chosen_limit ? "set_memory_limit" : "the container's limit");
+  text << "; free tensors that are not needed, use smaller ones"
+       << (limit == chosen_limit && limit != kNoLimit ? ", or raise the limit" : "");
+  throw Error(ErrorKind::Memory, text.str());
+}
+
+void pass_mark() {
+  peak = std::max(peak, current);
+  mark = std::min(peak, memory_limit());
+}
+
+/// Counts bytes that are about to be allocated.
+void count_bytes(size_t nbytes) {
+  current += static_cast<int64_t>(nbytes);
+  if (current <= mark) return;
+  if (current > memory_limit()) {
+    current -= static_cast<int64_t>(nbytes);
+    fail_memory(nbytes, current);
+  }
+  pass_mark();
+}
 
 size_t small_class(size_t nbytes) { return (nbytes + kSmallStep - 1) / kSmallStep; }
-
-/// Rounds up to a size class; sets `index` to it.
-size_t round_large(size_t nbytes, int* index) {
-  int power = std::bit_width(nbytes - 1) - 1;  // 2^power < nbytes <= 2^(power+1)
-  size_t step = size_t{1} << (power - 2);
-  size_t steps = (nbytes + step - 1) / step;  // 5..8
-  *index = power * 4 + static_cast<int>(steps - 5);
-  return kReuseMemory ? steps * step : nbytes;
-}
-
-int64_t cache_limit() {
-  static const int64_t limit = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE) / 4;
-  return limit;
-}
-
-char* allocate_block(size_t size) {
-  size_t alignment = size >= kHugePage ? kHugePage : 64;
-  void* memory = nullptr;
-  if (posix_memalign(&memory, alignment, size) != 0) {
-    empty_cache();
-    if (posix_memalign(&memory, alignment, size) != 0)
-      fail(ErrorKind::Memory, "not enough memory: you tried to allocate ", size, " bytes; ", stats.current,
-           " bytes are held by live tensors");
-  }
-#if defined(__linux__)
-  if (size >= kHugePage) madvise(memory, size, MADV_HUGEPAGE);
-#endif
-  return static_cast<char*>(memory);
-}
 
 Storage* allocate_small(size_t cls) {
   SmallClass& list = small_classes[cls];
@@ -88,6 +84,7 @@ void free_small(Storage* storage, size_t cls) {
   SmallClass& list = small_classes[cls];
   if (list.count >= kKeptPerSmallClass) {
     PyObject_Free(storage);
+    note_returned(sizeof(Storage) + cls * kSmallStep);
     return;
   }
   auto* block = reinterpret_cast<FreeBlock*>(storage);
@@ -96,14 +93,24 @@ void free_small(Storage* storage, size_t cls) {
   ++list.count;
 }
 
-void count_bytes(int64_t nbytes) {
-  stats.current += nbytes;
-  if (stats.current > stats.peak) stats.peak = stats.current;
-}
+/// Takes back what was counted unless the allocation succeeds.
+class Counted {
+ public:
+  explicit Counted(size_t nbytes) : nbytes_(static_cast<int64_t>(nbytes)) { count_bytes(nbytes); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { current -= nbytes_; }
+  void keep() { nbytes_ = 0; }
+
+ private:
+  int64_t nbytes_;
+};
 
 }  // namespace
 
 Storage* allocate_storage(size_t nbytes) {
+  if (nbytes > (size_t{1} << 46)) fail_memory(nbytes, current);
+  Counted counted(nbytes);
   if (nbytes <= kSmallLimit) {
     Storage* storage = allocate_small(small_class(nbytes));
     storage->refs = 1;
@@ -112,25 +119,21 @@ Storage* allocate_storage(size_t nbytes) {
     storage->nbytes = nbytes;
     storage->saved = storage->changed = false;
     storage->owner = nullptr;
-    count_bytes(static_cast<int64_t>(nbytes));
+    counted.keep();
     return storage;
   }
-  if (nbytes > (size_t{1} << 46))
-    fail(ErrorKind::Memory, "not enough memory: you tried to allocate ", nbytes, " bytes");
-  int index;
-  size_t size = round_large(nbytes, &index);
-  char* data;
-  auto& kept = large_classes[index];
-  if (!kept.empty()) {
-    data = kept.back();
-    kept.pop_back();
-    stats.cached -= static_cast<int64_t>(size);
-  } else {
-    data = allocate_block(size);
-  }
   Storage* storage = allocate_small(0);
+  char* data = allocate_block(nbytes);
+  if (!data) {
+    empty_cache();
+    data = allocate_block(nbytes);
+  }
+  if (!data) {
+    free_small(storage, 0);
+    fail_memory(nbytes, current - static_cast<int64_t>(nbytes));
+  }
   *storage = Storage{1, 0, data, nbytes, false, false, nullptr};
-  count_bytes(static_cast<int64_t>(nbytes));
+  counted.keep();
   return storage;
 }
 
@@ -150,31 +153,35 @@ void destroy_storage(Storage* storage) {
     free_small(storage, 0);
     return;
   }
-  stats.current -= static_cast<int64_t>(storage->nbytes);
+  current -= static_cast<int64_t>(storage->nbytes);
   if (storage->nbytes <= kSmallLimit) {
     free_small(storage, small_class(storage->nbytes));
     return;
   }
-  int index;
-  int64_t size = static_cast<int64_t>(round_large(storage->nbytes, &index));
-  if (kReuseMemory && stats.cached + size <= cache_limit()) {
-    large_classes[index].push_back(storage->data);
-    stats.cached += size;
-  } else {
-    std::free(storage->data);
-  }
+  free_block(storage->data, storage->nbytes);
   free_small(storage, 0);
 }
 
-MemoryStats memory_stats() { return stats; }
-void reset_peak_memory() { stats.peak = stats.current; }
+MemoryStats memory_stats() { return {current, peak, block_stats().cached}; }
+
+void reset_peak_memory() {
+  peak = current;
+  pass_mark();
+}
+
+int64_t memory_limit() {
+  static const int64_t granted = container_memory();
+  return std::min(chosen_limit, granted);
+}
+
+void set_memory_limit(int64_t bytes) {
+  chosen_limit = bytes;
+  pass_mark();
+  set_block_limit(bytes);
+}
 
 void empty_cache() {
-  for (auto& kept : large_classes) {
-    for (char* data : kept) std::free(data);
-    kept.clear();
-  }
-  stats.cached = 0;
+  empty_block_cache();
   for (auto& list : small_classes) {
     while (list.head) {
       FreeBlock* block = list.head;

@@ -1,6 +1,23 @@
 #include "python/guard.h"
 
 namespace adjoint::python {
+namespace {
+
+constexpr const char* kNoMemory =
+    "not enough memory for the working space of an operation; free tensors that are not needed, or use smaller ones";
+
+/// CPython's own MemoryError says nothing.
+void give_words() {
+  if (!PyErr_ExceptionMatches(PyExc_MemoryError)) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  const bool silent = !value || (PyExceptionInstance_Check(value) &&
+                                 PyObject_Size(reinterpret_cast<PyBaseExceptionObject*>(value)->args) == 0);
+  PyErr_Restore(type, value, traceback);
+  if (silent) PyErr_SetString(PyExc_MemoryError, kNoMemory);
+}
+
+}  // namespace
 
 void set_python_error() noexcept {
   try {
@@ -10,6 +27,7 @@ void set_python_error() noexcept {
     switch (error.kind()) {
       case ErrorKind::Python:
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "an error was reported, but none is set");
+        give_words();
         return;
       case ErrorKind::Runtime: break;
       case ErrorKind::Type: type = PyExc_TypeError; break;
@@ -24,7 +42,7 @@ void set_python_error() noexcept {
     }
     PyErr_SetString(type, error.what());
   } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
+    PyErr_SetString(PyExc_MemoryError, kNoMemory);
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (...) {

@@ -11,6 +11,7 @@
 #include "python/graph_bindings.h"
 #include "python/inspect_bindings.h"
 #include "python/interop.h"
+#include "python/memory_bindings.h"
 #include "python/module_base.h"
 #include "python/op_object.h"
 #include "python/optimizer_bindings.h"
@@ -47,19 +48,6 @@ PyObject* py_set_blas_path(PyObject*, PyObject* value) {
     blas::set_blas_path(path);
     Py_RETURN_NONE;
   });
-}
-PyObject* py_memory_stats(PyObject*, PyObject*) {
-  MemoryStats stats = memory_stats();
-  return Py_BuildValue("{s:L,s:L,s:L}", "current", static_cast<long long>(stats.current), "peak",
-                       static_cast<long long>(stats.peak), "cached", static_cast<long long>(stats.cached));
-}
-PyObject* py_reset_peak(PyObject*, PyObject*) {
-  reset_peak_memory();
-  Py_RETURN_NONE;
-}
-PyObject* py_empty_cache(PyObject*, PyObject*) {
-  empty_cache();
-  Py_RETURN_NONE;
 }
 PyObject* py_instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(instruction_set()); }
 
@@ -105,9 +93,6 @@ PyMethodDef functions[] = {
     {"get_num_threads", get_num_threads, METH_NOARGS, "The number of threads that kernels may use."},
     {"set_num_threads", put_num_threads, METH_O, "Sets the number of threads that kernels may use."},
     {"_set_blas_path", py_set_blas_path, METH_O, "Where the OpenBLAS library lies."},
-    {"_memory_stats", py_memory_stats, METH_NOARGS, "Bytes held by tensors now, at the peak, and kept for reuse."},
-    {"_reset_peak_memory", py_reset_peak, METH_NOARGS, "Starts a new peak."},
-    {"_empty_cache", py_empty_cache, METH_NOARGS, "Returns memory kept for reuse to the system."},
     {"_instruction_set", py_instruction_set, METH_NOARGS, "The instruction set of the kernels in use."},
     {"result_type", fast(py_result_type), METH_FASTCALL, "The type in which two tensors or numbers meet."},
     {"promote_types", fast(py_promote_types), METH_FASTCALL, "The smallest type that holds both."},
@@ -143,6 +128,7 @@ static PyObject* make_module() {
     init_interop(module.get());
     init_shared(module.get());
     init_inspect(module.get());
+    init_memory(module.get());
     init_module_base(module.get());
     init_optimizer(module.get());
     return module.take();

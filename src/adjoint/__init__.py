@@ -75,6 +75,7 @@ _LAZY_NAMES = {
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),
     ),
+    "_memory": ("empty_cache", "memory_stats", "reset_peak_memory_stats", "set_memory_limit"),
     "_old_functions": (
         *("alpha_dropout", "alpha_dropout_", "detach_", "dropout", "dropout_", "feature_alpha_dropout"),
         *("feature_alpha_dropout_", "frobenius_norm", "nuclear_norm", "range", "vander"),

@@ -153,7 +153,7 @@ def test_a_storage_said_to_have_two_sizes():
 def test_a_legacy_file_that_promises_more_than_it_has():
     changed = LEGACY.replace(b"K\x0cNt", b"J\xff\xff\xff\x7fNt", 1)
     assert changed != LEGACY
-    adjoint._C._reset_peak_memory()
+    adjoint.reset_peak_memory_stats()
     with pytest.raises(EOFError, match="promises"):
         loaded(adjoint, changed)
-    assert adjoint._C._memory_stats()["peak"] < 1 << 28
+    assert adjoint.memory_stats()["peak"] < 1 << 28

@@ -225,10 +225,10 @@ def test_mapped_files_of_torch(tmp_path):
 
 def test_loading_maps_instead_of_reading(tmp_path):
     adjoint.save(adjoint.zeros(1 << 20), tmp_path / "x")
-    adjoint._C._reset_peak_memory()
-    before = adjoint._C._memory_stats()["current"]
+    adjoint.reset_peak_memory_stats()
+    before = adjoint.memory_stats()["current"]
     adjoint.load(tmp_path / "x", mmap=True)
-    assert adjoint._C._memory_stats()["peak"] - before < 1 << 20
+    assert adjoint.memory_stats()["peak"] - before < 1 << 20
 
 
 # ---- what is no data

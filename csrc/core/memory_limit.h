@@ -1,0 +1,20 @@
+// How much memory the system grants this process, and how much tensors may hold.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace adjoint {
+
+/// The least limit of the control groups that this process is in, of either version; INT64_MAX where there is none.
+/// `root` stands before the paths of /proc and /sys.
+int64_t container_memory(const std::string& root = "");
+/// The least of the machine's memory, the container's and the limit of addresses (RLIMIT_AS) as it is now.
+int64_t system_memory();
+
+/// How many bytes live storages may hold: what was set, or else what the container grants, beyond which the process
+/// would be killed. INT64_MAX where there is no limit. These two are defined in storage.cpp.
+int64_t memory_limit();
+void set_memory_limit(int64_t bytes);
+
+}  // namespace adjoint
