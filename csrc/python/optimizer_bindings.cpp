@@ -35,7 +35,7 @@ bool plain(const Tensor* tensor) {
   return tensor->contiguous() && tensor->device == DeviceType::Cpu && !(tensor->flags & kInferenceTensor);
 }
 
-/// One step of the parameters of a group.
+/// One step of the parameters of a group: `gather` looks at all of them, and may fail; `run` changes them, and cannot.
 class Pass {
  public:
   Pass(const Update* update, PyObject* state, PyObject* const* numbers)
@@ -52,6 +52,79 @@ class Pass {
       }
     }
   }
+
+  /// Prepares the parameters that have a gradient; `init(param)` is called where the state of one is incomplete.
+  /// Returns those that the loops cannot take, as (param, first): all of them where the step is to be differentiable.
+  Object gather(PyObject* params, PyObject* init, bool differentiable) {
+    Object left = checked(PyList_New(0));
+    parts_.reserve(static_cast<size_t>(PyList_GET_SIZE(params)) * parts_each());
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(params); ++i) {
+      Object item = Object::borrow(PyList_GET_ITEM(params, i));
+      if (!is_tensor(item.get()))
+        fail(ErrorKind::Type, "optimizer can only optimize Tensors, but one of the params is ",
+             Py_TYPE(item.get())->tp_name);
+      Tensor* param = as_tensor(item.get());
+      TensorPtr grad = TensorPtr::borrow(grad_of(param));
+      if (!grad) continue;
+      if (Py_TYPE(item.get())->tp_hash != tensor_type->tp_hash) hold();
+      bool first = false, found = find_state(param);
+      if (!found) {
+        first = true;
+        hold();
+        checked(PyObject_CallOneArg(init, item.get()));
+        found = find_state(param);
+      }
+      if (found && !differentiable && add(param, grad.get(), first)) continue;
+      hold();  // to make a tuple may collect garbage
+      Object pair = checked(PyTuple_Pack(2, item.get(), first ? Py_True : Py_False));
+      check(PyList_Append(left.get(), pair.get()) == 0);
+    }
+    return left;
+  }
+
+  /// Makes sure of what was gathered before other code runs, here or in other threads: that might drop tensors, or give
+  /// them other memory. Most steps call none, and need not count references, which takes a third of a small one's time.
+  void hold() {
+    for (size_t i = held_.size(); i < parts_.size(); ++i)
+      held_.push_back({TensorPtr::borrow(parts_[i].tensor), StoragePtr::borrow(parts_[i].tensor->storage)});
+  }
+  /// Whether `run` releases the interpreter lock.
+  bool lets_others_run() const { return lets_others_run_; }
+
+  /// Steps what was gathered.
+  void run() {
+    const Part* parts = parts_.data();
+    for (const Item& item : items_) {
+      step_kept(parts, item);
+      char* data[kMaxUpdateArrays];
+      for (int i = 0; i < update_->arrays; ++i) {
+        const Part& part = parts[update_->kept + i];
+        data[i] = part.data;
+        if (i != 1) bump_version(part.tensor, "optimizer.step");
+      }
+      run_loop(data, item.n, item.type);
+      parts += parts_each();
+    }
+  }
+
+ private:
+  /// A tensor of the update and its memory; see `hold`.
+  struct Part {
+    Tensor* tensor;
+    char* data;
+  };
+  struct Held {
+    TensorPtr tensor;
+    StoragePtr storage;
+  };
+  struct Item {
+    int64_t n;         ///< real numbers
+    int8_t type;       ///< of the arrays, as in Update
+    int8_t kept_type;  ///< of the 0-d states
+    bool first;
+  };
+
+  size_t parts_each() const { return static_cast<size_t>(update_->kept) + static_cast<size_t>(update_->arrays); }
 
   /// Looks up the state of a parameter; false where an entry is missing or None.
   bool find_state(Tensor* param) {
@@ -70,71 +143,78 @@ class Pass {
     return true;
   }
 
-  /// Steps a parameter whose state was found; false where the loops cannot.
-  bool step(Tensor* param, Tensor* grad, bool first) {
+  /// Adds a parameter whose state was found; false where the loops cannot take it.
+  bool add(Tensor* param, Tensor* grad, bool first) {
     const bool complex = is_complex(param->dtype);
     const int type = precision(real_type(param->dtype));
-    if (type < 0 || !plain(param)) return false;
-    TensorPtr arrays[kMaxUpdateArrays] = {TensorPtr::borrow(param)};
-    StoragePtr held[kMaxUpdateArrays];  // another thread may give a tensor new memory while the lock is released
-    char* data[kMaxUpdateArrays];
+    if (type < 0 || !plain(param) || grad->device != DeviceType::Cpu || !matches(grad, param)) return false;
+    const int kept_type = find_kept_type();
+    if (kept_type < 0) return false;
     for (int i = 2; i < update_->arrays; ++i) {
       PyObject* entry = entries_[update_->kept + i - 2].get();
       if (!is_tensor(entry) || !plain(as_tensor(entry)) || !matches(as_tensor(entry), param)) return false;
-      arrays[i] = TensorPtr::borrow(as_tensor(entry));
     }
-    if (grad->device != DeviceType::Cpu || !matches(grad, param)) return false;
-    arrays[1] = contiguous(grad);
-    if (!step_kept(first)) return false;
-    for (int i = 0; i < update_->arrays; ++i) {
-      held[i] = StoragePtr::borrow(arrays[i]->storage);
-      data[i] = arrays[i]->data;
-      if (i != 1) bump_version(arrays[i].get(), "optimizer.step");
-    }
-    run(data, param->numel() * (complex ? 2 : 1), type);
+    if (!grad->contiguous()) hold();
+    TensorPtr packed = contiguous(grad);
+    for (int i = 0; i < update_->kept; ++i) add_part(as_tensor(entries_[i].get()));
+    add_part(param);
+    add_part(packed.get());
+    if (packed.get() != grad) copies_.push_back(std::move(packed));
+    for (int i = 2; i < update_->arrays; ++i) add_part(as_tensor(entries_[update_->kept + i - 2].get()));
+    const int64_t n = param->numel() * (complex ? 2 : 1);
+    lets_others_run_ |= WithoutLock::worthwhile(n);
+    items_.push_back({n, static_cast<int8_t>(type), static_cast<int8_t>(kept_type), first});
     return true;
   }
 
- private:
+  void add_part(Tensor* tensor) { parts_.push_back({tensor, tensor->data}); }
+
   static bool matches(const Tensor* a, const Tensor* b) {
     return a->dtype == b->dtype && (a->shape == b->shape || std::ranges::equal(a->sizes(), b->sizes()));
   }
 
-  /// Computes the uniforms for a parameter and steps its 0-d states; false where these are not plain 0-d tensors.
-  bool step_kept(bool first) {
-    double before[kMaxUpdateNumbers];
+  /// The common type of the 0-d states, as in Update; -1 where they are not plain 0-d tensors of one.
+  int find_kept_type() const {
     int type = 0;
     for (int i = 0; i < update_->kept; ++i) {
       PyObject* entry = entries_[i].get();
-      if (!is_tensor(entry)) return false;
+      if (!is_tensor(entry)) return -1;
       const Tensor* tensor = as_tensor(entry);
       const int mine = precision(tensor->dtype);
-      if (mine < 0 || (i > 0 && mine != type) || tensor->ndim() != 0 || !plain(tensor)) return false;
+      if (mine < 0 || (i > 0 && mine != type) || tensor->ndim() != 0 || !plain(tensor)) return -1;
       type = mine;
-      before[i] = type ? *tensor->as<double>() : *tensor->as<float>();
+    }
+    return type;
+  }
+
+  /// Computes the uniforms for a parameter and steps its 0-d states.
+  void step_kept(const Part* parts, const Item& item) {
+    double before[kMaxUpdateNumbers];
+    const int type = item.kept_type;
+    for (int i = 0; i < update_->kept; ++i) {
+      const char* data = parts[i].data;
+      before[i] = type ? *reinterpret_cast<const double*>(data) : *reinterpret_cast<const float*>(data);
     }
     const size_t bytes = update_->kept * sizeof(double);
-    if (!prepared_ || first != first_ || type != kept_type_ || std::memcmp(before, before_, bytes) != 0) {
+    if (!prepared_ || item.first != first_ || type != kept_type_ || std::memcmp(before, before_, bytes) != 0) {
       std::memcpy(before_, before, bytes);
       std::memcpy(after_, before, bytes);
-      update_->prepare[type](after_, first, numbers_, uniforms_);
+      update_->prepare[type](after_, item.first, numbers_, uniforms_);
       prepared_ = true;
-      first_ = first;
+      first_ = item.first;
       kept_type_ = type;
     }
     for (int i = 0; i < update_->kept; ++i) {
-      Tensor* tensor = as_tensor(entries_[i].get());
       if (type) {
-        *tensor->as<double>() = after_[i];
+        *reinterpret_cast<double*>(parts[i].data) = after_[i];
       } else {
-        *tensor->as<float>() = static_cast<float>(after_[i]);
+        *reinterpret_cast<float*>(parts[i].data) = static_cast<float>(after_[i]);
       }
-      bump_version(tensor, "optimizer.step");
+      bump_version(parts[i].tensor, "optimizer.step");
     }
-    return true;
   }
 
-  void run(char* const* data, int64_t n, int type) {
+  void run_loop(char* const* data, int64_t n, int type) {
     const UpdateLoop loop = update_->loops[type];
     const int64_t size = type ? sizeof(double) : sizeof(float);
     WithoutLock unlocked(n);
@@ -150,6 +230,11 @@ class Pass {
   PyObject* state_;
   Object entries_[kMaxUpdateArrays + kMaxUpdateNumbers];
   double numbers_[kMaxUpdateNumbers];
+  std::vector<Item> items_;
+  std::vector<Part> parts_;  // of each item: 0-d states, parameter, gradient, other states
+  std::vector<Held> held_;
+  std::vector<TensorPtr> copies_;  // of gradients that are not contiguous
+  bool lets_others_run_ = false;
   // What holds for the parameter before, and most often for the next one too.
   bool prepared_ = false;
   bool first_ = false;
@@ -167,41 +252,52 @@ const Update* to_update(PyObject* name) {
   return update;
 }
 
-/// _optimizer_step(update, params, state, numbers, init, differentiable): steps every parameter that has a gradient.
-/// `init(param)` is called where the state of a parameter is incomplete. Returns the parameters that the loops cannot
-/// take, as (param, first): all of them where the step is to be differentiable.
+/// What a step takes of a group: (update, params, numbers, init, differentiable).
+struct GroupArgs {
+  explicit GroupArgs(PyObject* tuple) {
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 5)
+      fail(ErrorKind::Type, "optimizer: expected a tuple for each group");
+    update = to_update(PyTuple_GET_ITEM(tuple, 0));
+    params = PyTuple_GET_ITEM(tuple, 1);
+    numbers = PyTuple_GET_ITEM(tuple, 2);
+    init = PyTuple_GET_ITEM(tuple, 3);
+    differentiable = PyTuple_GET_ITEM(tuple, 4) == Py_True;
+    if (!PyList_Check(params))
+      fail(ErrorKind::Type, "optimizer: expected 'params' of a group to be a list; got ", Py_TYPE(params)->tp_name);
+    if (!PyList_Check(numbers) || PyList_GET_SIZE(numbers) != update->numbers)
+      fail(ErrorKind::Type, update->name, ": expected ", int{update->numbers}, " numbers");
+  }
+
+  const Update* update;
+  PyObject *params, *numbers, *init;
+  bool differentiable;
+};
+
+/// _optimizer_step(groups, state, rehearse): steps every parameter that has a gradient, all of them or none: whatever
+/// can fail comes first. What the loops cannot take is returned, a list for each group, after rehearse(that) has been
+/// called.
 PyObject* py_optimizer_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
-    if (nargs != 6 || !PyList_Check(args[1]) || !PyDict_Check(args[2]) || !PyList_Check(args[3]))
-      fail(ErrorKind::Type,
-           "optimizer: expected 'params' of a group to be a list and the optimizer's state to be a dict; got ",
-           nargs > 1 ? Py_TYPE(args[1])->tp_name : "nothing", " and ",
-           nargs > 2 ? Py_TYPE(args[2])->tp_name : "nothing");
-    const Update* update = to_update(args[0]);
-    if (PyList_GET_SIZE(args[3]) != update->numbers)
-      fail(ErrorKind::Type, update->name, ": expected ", int{update->numbers}, " numbers");
-    PyObject *params = args[1], *init = args[4];
-    const bool differentiable = args[5] == Py_True;
-    Pass pass(update, args[2], PySequence_Fast_ITEMS(args[3]));
-    Object left = checked(PyList_New(0));
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(params); ++i) {
-      Object item = Object::borrow(PyList_GET_ITEM(params, i));
-      if (!is_tensor(item.get()))
-        fail(ErrorKind::Type, "optimizer can only optimize Tensors, but one of the params is ",
-             Py_TYPE(item.get())->tp_name);
-      Tensor* param = as_tensor(item.get());
-      TensorPtr grad = TensorPtr::borrow(grad_of(param));
-      if (!grad) continue;
-      bool first = false, found = pass.find_state(param);
-      if (!found) {
-        first = true;
-        checked(PyObject_CallOneArg(init, item.get()));
-        found = pass.find_state(param);
-      }
-      if (found && !differentiable && pass.step(param, grad.get(), first)) continue;
-      Object pair = checked(PyTuple_Pack(2, item.get(), first ? Py_True : Py_False));
-      check(PyList_Append(left.get(), pair.get()) == 0);
+    if (nargs != 3 || !PyList_Check(args[0]) || !PyDict_Check(args[1]))
+      fail(ErrorKind::Type, "optimizer: expected the optimizer's state to be a dict; got ",
+           nargs > 1 ? Py_TYPE(args[1])->tp_name : "nothing");
+    const Py_ssize_t count = PyList_GET_SIZE(args[0]);
+    std::vector<Pass> passes;
+    passes.reserve(static_cast<size_t>(count));
+    Object left = checked(PyList_New(count));
+    bool any_left = false;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      GroupArgs group(PyList_GET_ITEM(args[0], i));
+      for (Pass& pass : passes) pass.hold();
+      passes.emplace_back(group.update, args[1], PySequence_Fast_ITEMS(group.numbers));
+      Object its = passes.back().gather(group.params, group.init, group.differentiable);
+      any_left |= PyList_GET_SIZE(its.get()) > 0;
+      PyList_SET_ITEM(left.get(), i, its.take());
     }
+    if (any_left || std::ranges::any_of(passes, &Pass::lets_others_run))
+      for (Pass& pass : passes) pass.hold();
+    if (any_left) checked(PyObject_CallOneArg(args[2], left.get()));
+    for (Pass& pass : passes) pass.run();
     return left.take();
   });
 }
@@ -220,7 +316,7 @@ PyObject* py_update_states(PyObject*, PyObject* name) {
 PyMethodDef functions[] = {
     {"_update_states", py_update_states, METH_O, "The names of the states that an update uses."},
     {"_optimizer_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_optimizer_step)), METH_FASTCALL,
-     "Steps the parameters of a group."},
+     "Steps the parameters of an optimizer."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -221,7 +221,7 @@ def test_state_that_is_no_dict():
     with pytest.raises(TypeError, match="expected the state of a parameter to be a dict; got int"):
         optimizer.step()
     optimizer.state = []
-    with pytest.raises(TypeError, match="optimizer's state to be a dict; got list and list"):
+    with pytest.raises(TypeError, match="optimizer's state to be a dict; got list"):
         optimizer.step()
 
 
@@ -259,8 +259,8 @@ def test_group_changed_while_a_state_is_made():
     """The first step of a parameter calls Python, which may change what the pass walks over."""
 
     class Shrinking(adjoint.optim.SGD):
-        def _init_state(self, group, param):
-            super()._init_state(group, param)
+        def _init_state(self, group, made, param):
+            super()._init_state(group, made, param)
             group["params"].clear()
 
     params = [adjoint.ones(2, requires_grad=True) for _ in range(4)]
@@ -285,10 +285,13 @@ def test_state_that_cannot_be_made():
 def test_native_calls_check_their_arguments():
     for call in (
         lambda: adjoint._C._optimizer_step(),
-        lambda: adjoint._C._optimizer_step("adam", [], {}, [], None, False),
-        lambda: adjoint._C._optimizer_step("none", [], {}, [], None, False),
-        lambda: adjoint._C._optimizer_step(5, [], {}, [], None, False),
-        lambda: adjoint._C._optimizer_step("\ud800", [], {}, [], None, False),
+        lambda: adjoint._C._optimizer_step([], [], None),
+        lambda: adjoint._C._optimizer_step([("adam", [])], {}, None),
+        lambda: adjoint._C._optimizer_step([("adam", [], [], None, False)], {}, None),
+        lambda: adjoint._C._optimizer_step([("adam", (), [], None, False)], {}, None),
+        lambda: adjoint._C._optimizer_step([("none", [], [], None, False)], {}, None),
+        lambda: adjoint._C._optimizer_step([(5, [], [], None, False)], {}, None),
+        lambda: adjoint._C._optimizer_step([("\ud800", [], [], None, False)], {}, None),
         lambda: adjoint._C._update_states(None),
     ):
         with pytest.raises((TypeError, UnicodeEncodeError)):

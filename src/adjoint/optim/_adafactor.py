@@ -5,6 +5,8 @@ from ..autograd.grad_mode import no_grad
 from .elementwise import as_number_states, number_state
 from .optimizer import Optimizer, check_lr, evaluate
 
+_STATES = ("step", "row_var", "col_var", "variance")
+
 
 class Adafactor(Optimizer):
     """Steps scaled by an estimate of the mean square of the gradient that has rank one.
@@ -52,35 +54,47 @@ class Adafactor(Optimizer):
 
     @no_grad()
     def step(self, closure=None):
-        """Updates all parameters that have a gradient; returns what `closure`, which computes the loss, returns."""
+        """Updates all parameters that have a gradient; returns what `closure`, which computes the loss, returns.
+
+        A step that fails, for want of memory as it may be, changes nothing.
+        """
         loss = evaluate(closure)
-        for group in self.param_groups:
-            for param in group["params"]:
-                if param.grad is not None:
-                    self._update(param, -param.grad if group["maximize"] else param.grad, group)
+        changes = [
+            (group, param, *self._change(param, -param.grad if group["maximize"] else param.grad, group))
+            for group in self.param_groups
+            for param in group["params"]
+            if param.grad is not None
+        ]
+        for group, param, state, update, length in changes:
+            own = self.state[param]
+            for name in filter(state.__contains__, _STATES):
+                own.setdefault(name, state[name]).copy_(state[name])
+            if group["weight_decay"] != 0:
+                param.mul_(1 - float(group["lr"]) * group["weight_decay"])
+            param.add_(update, alpha=-length)
         return loss
 
-    def _update(self, param, grad, group):
+    def _change(self, param, grad, group):
+        """The new state of a parameter, the direction of its update and the length of that."""
         if param.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
-        state = self.state[param]
-        if not state:
-            state["step"] = number_state(0)
-            if grad.dim() > 1:
-                state["row_var"] = grad.new_zeros((*grad.shape[:-1], 1))
-                state["col_var"] = grad.new_zeros((*grad.shape[:-2], 1, grad.shape[-1]))
-            else:
-                state["variance"] = grad.new_zeros(grad.shape)
-        state["step"] += 1
+        state = dict(self.state.get(param) or _new_state(grad))
+        state["step"] = state["step"] + 1
         t = state["step"].item()
-        lr = float(group["lr"])
         tiny = finfo(param.dtype).eps if group["eps"][0] is None else group["eps"][0]
         # In relation to the size of the weights, and ever smaller.
-        length = max(group["eps"][1], _mean_size(param).item()) * min(lr, 1 / t**0.5)
-        if group["weight_decay"] != 0:
-            param.mul_(1 - lr * group["weight_decay"])
+        length = max(group["eps"][1], _mean_size(param).item()) * min(float(group["lr"]), 1 / t**0.5)
         update = _variance(grad, state, t ** group["beta2_decay"], tiny).clamp(min=tiny * tiny).rsqrt() * grad
-        param.add_(update, alpha=-length / max(1.0, _mean_size(update).item() / group["d"]))
+        return state, update, length / max(1.0, _mean_size(update).item() / group["d"])
+
+
+def _new_state(grad):
+    """The state of a parameter before its first step."""
+    step = number_state(0)
+    if grad.dim() < 2:
+        return {"step": step, "variance": grad.new_zeros(grad.shape)}
+    rows, columns = (*grad.shape[:-1], 1), (*grad.shape[:-2], 1, grad.shape[-1])
+    return {"step": step, "row_var": grad.new_zeros(rows), "col_var": grad.new_zeros(columns)}
 
 
 def _mean_size(tensor):
@@ -89,10 +103,11 @@ def _mean_size(tensor):
 
 
 def _variance(grad, state, weight, tiny):
-    """Estimates of the mean square of each element, moved by `weight` towards the square of the gradient."""
+    """Estimates of the mean square of each element: those in `state`, moved by `weight` towards the gradient's."""
     if grad.dim() < 2:
-        return state["variance"].lerp_(grad * grad, weight)
+        state["variance"] = state["variance"].lerp(grad * grad, weight)
+        return state["variance"]
     for name, dim in (("row_var", -1), ("col_var", -2)):
-        state[name].lerp_(grad.norm(dim=dim, keepdim=True).square() / grad.size(dim), weight)
+        state[name] = state[name].lerp(grad.norm(dim=dim, keepdim=True).square() / grad.size(dim), weight)
     rows, columns = state["row_var"], state["col_var"]
     return rows @ columns / rows.mean(dim=-2, keepdim=True).clamp(min=tiny)

@@ -54,26 +54,34 @@ class Muon(Optimizer):
 
     @no_grad()
     def step(self, closure=None):
-        """Updates all parameters that have a gradient; returns what `closure`, which computes the loss, returns."""
+        """Updates all parameters that have a gradient; returns what `closure`, which computes the loss, returns.
+
+        A step that fails, for want of memory as it may be, changes nothing.
+        """
         loss = evaluate(closure)
-        for group in self.param_groups:
-            for param in group["params"]:
-                if param.grad is not None:
-                    self._update(param, param.grad, group)
+        changes = [
+            (group, param, *self._change(param, param.grad, group))
+            for group in self.param_groups
+            for param in group["params"]
+            if param.grad is not None
+        ]
+        for group, param, buffer, update in changes:
+            self.state[param].setdefault("momentum_buffer", buffer).copy_(buffer)
+            lr = float(group["lr"])
+            param.mul_(1 - lr * group["weight_decay"])
+            param.add_(update, alpha=-_adjusted(lr, group["adjust_lr_fn"], param.shape))
         return loss
 
-    def _update(self, param, grad, group):
+    def _change(self, param, grad, group):
+        """The new momentum of a parameter, and its update."""
         if param.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
-        state = self.state[param]
-        if "momentum_buffer" not in state:
-            state["momentum_buffer"] = _ops.zeros_like(grad)
-        buffer = state["momentum_buffer"].lerp_(grad, 1 - group["momentum"])
+        state = self.state.get(param, {})
+        buffer = state["momentum_buffer"] if "momentum_buffer" in state else _ops.zeros_like(grad)
+        buffer = _ops.lerp(buffer, grad, 1 - group["momentum"])
         update = _ops.lerp(grad, buffer, group["momentum"]) if group["nesterov"] else buffer
         update = orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
-        lr = float(group["lr"])
-        param.mul_(1 - lr * group["weight_decay"])
-        param.add_(update.to(param.dtype), alpha=-_adjusted(lr, group["adjust_lr_fn"], param.shape))
+        return buffer, update.to(param.dtype)
 
 
 def orthogonal(matrix, coefficients, steps, eps):

@@ -53,7 +53,7 @@ class Adagrad(Elementwise):
         check_fused(fused, foreach, differentiable)
         for group in self.param_groups:
             for param in group["params"]:
-                self._init_state(group, param)
+                self._init_state(group, {}, param)
 
     def share_memory(self):
         """Moves the state to shared memory, for training in several processes."""

@@ -1,6 +1,7 @@
 """Elementwise: the optimizers whose update is a rule. One native pass per group; the rule itself for what is left."""
 
 import functools
+import itertools
 
 from .. import _C
 from ..autograd.grad_mode import set_grad_enabled
@@ -51,10 +52,11 @@ class Elementwise(Optimizer):
         """The state of a parameter before its first step."""
         raise NotImplementedError
 
-    def _init_state(self, group, param):
-        """Gives a parameter its first state; one that has been tampered with is left as it is."""
+    def _init_state(self, group, made, param):
+        """Gives a parameter its first state, and notes what there was; a state that was tampered with is left alone."""
         state = self.state[param]
         if not state:
+            made[param] = {}
             state.update(self._new_state(param, group))
 
     def __setstate__(self, state):
@@ -66,26 +68,77 @@ class Elementwise(Optimizer):
         as_number_states(self.state, self._rule.kept)
 
     def step(self, closure=None):
-        """Updates all parameters that have a gradient; returns what `closure`, which computes the loss, returns."""
+        """Updates all parameters that have a gradient; returns what `closure`, which computes the loss, returns.
+
+        A step that fails, for want of memory as it may be, changes nothing.
+        """
         loss = evaluate(closure)
+        made: dict = {}  # parameters that get their first state, and what they had before
+        rest = _Rest(self)
+        groups = []
         for group in self.param_groups:
-            flags = self._flags(group)
+            kernel = self._rule.kernel(self._flags(group))
+            init = functools.partial(self._init_state, group, made)
             numbers = self._rule.group_numbers(group)
-            kernel = self._rule.kernel(flags)
-            differentiable = bool(group["differentiable"])
-            init = functools.partial(self._init_state, group)
-            left = _C._optimizer_step(kernel, group["params"], self.state, numbers, init, differentiable)
-            if left:
-                numbers = _as_arguments(self._rule, numbers, flags, differentiable)
-                with set_grad_enabled(differentiable):
-                    for param, first in left:
-                        self._apply_rule(param, first, _C._update_states(kernel), numbers)
+            groups.append((kernel, group["params"], numbers, init, bool(group["differentiable"])))
+        try:
+            _C._optimizer_step(groups, self.state, rest.rehearse)
+        except BaseException:
+            for param, before in made.items():
+                del self.state[param]
+                if before:
+                    self.state[param] = before
+            raise
+        rest.write()
         return loss
 
-    def _apply_rule(self, param, first, names, numbers):
-        """The rule on the tensors of one parameter; `names` are the states that it uses."""
-        rule = self._rule
-        state = _checked_state(self.state[param], names, rule, param)
+
+class _Rest:
+    """The rule itself for the parameters that the native pass leaves. What can fail for want of memory comes first."""
+
+    def __init__(self, optimizer):
+        self.rule = optimizer._rule
+        self.optimizer = optimizer
+        self.results = []  # of each group: whether it is recorded, and of each parameter the tensors and their values
+
+    def rehearse(self, left):
+        """Looks at the parameters that are left: a list of (param, first) for each group.
+
+        Differentiable updates are computed here. Of others, the largest of each kind is tried out, which asks for the
+        memory that any of them will need: to keep all results until they are written would take several times that of
+        the parameters.
+        """
+        for group, params in zip(self.optimizer.param_groups, left, strict=True):
+            if not params:
+                continue
+            recorded = bool(group["differentiable"])
+            flags = self.optimizer._flags(group)
+            names = _C._update_states(self.rule.kernel(flags))
+            states = [
+                _checked_state(self.optimizer.state.get(param, {}), names, self.rule, param) for param, _ in params
+            ]
+            numbers = _as_arguments(self.rule, self.rule.group_numbers(group), flags, recorded)
+            compute = functools.partial(self._compute, numbers)
+            ready = [(param, first, state) for (param, first), state in zip(params, states, strict=True)]
+            results = itertools.starmap(compute, ready)
+            with set_grad_enabled(recorded):
+                if recorded:
+                    results = list(results)
+                else:
+                    for arguments in _largest(ready):
+                        compute(*arguments)
+            self.results.append((recorded, results))
+
+    def write(self):
+        """Gives the tensors their new values."""
+        for recorded, results in self.results:
+            with set_grad_enabled(recorded):
+                for pairs in results:
+                    _write(pairs)
+
+    def _compute(self, numbers, param, first, state):
+        """The tensors of a parameter that the rule changes, each with its new value."""
+        rule = self.rule
         targets = [state.get(name) for name in rule.kept]
         arrays = [param, *(state.get(name) for name in rule.arrays[2:])]
         grad = param.grad
@@ -99,9 +152,26 @@ class Elementwise(Optimizer):
             numbers = {**numbers, "first": first}
         split = len(rule.kept) + 1
         results = rule.function(*values[:split], grad, *values[split:], **numbers)
-        for target, value, result in zip(targets, values, results, strict=True):
-            if result is not value:
-                target.copy_(result)
+        triples = zip(targets, values, results, strict=True)
+        return [(target, result) for target, value, result in triples if result is not value]
+
+
+def _write(pairs):
+    """Gives tensors their values, and drops these, so that their memory is there for the next parameter."""
+    while pairs:
+        target, value = pairs.pop(0)
+        target.copy_(value)
+
+
+def _largest(ready):
+    """The largest parameter of each kind, with what belongs to it: of a kind, the rule does the same things."""
+    found: dict = {}
+    for arguments in ready:
+        param, first, _ = arguments
+        kind = param.dtype, first
+        if kind not in found or found[kind][0].nbytes < param.nbytes:
+            found[kind] = arguments
+    return found.values()
 
 
 def _as_arguments(rule, numbers, flags, differentiable):

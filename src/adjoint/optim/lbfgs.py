@@ -45,7 +45,23 @@ class LBFGS(Optimizer):
 
     @no_grad()
     def step(self, closure):
-        """Takes up to `max_iter` iterations; returns the loss at their beginning."""
+        """Takes up to `max_iter` iterations; returns the loss at their beginning.
+
+        A step that fails, for want of memory as it may be, changes nothing.
+        """
+        params = self.param_groups[0]["params"]
+        before, state = [param.clone() for param in params], dict(self.state.get(params[0], {}))
+        try:
+            return self._iterate(closure)
+        except BaseException:
+            for param, value in zip(params, before, strict=True):
+                param.copy_(value)
+            self.state.pop(params[0], None)
+            if state:
+                self.state[params[0]] = state
+            raise
+
+    def _iterate(self, closure):
         group = self.param_groups[0]
         params = group["params"]
         closure = enable_grad()(closure)
@@ -105,11 +121,12 @@ class _Memory:
         # Direction and length of the last step, and the gradient and the loss before it.
         self.last = state.get("d"), state.get("t"), state.get("prev_flat_grad"), state.get("prev_loss")
         self.fresh = state["n_iter"] == 0
-        self.changes = state.get("old_dirs", [])  # of the gradient
-        self.steps = state.get("old_stps", [])
-        self.inverses = state.get("ro", [])  # 1 / (change . step)
+        # Copies, so that a step that fails leaves the state as it was.
+        self.changes = list(state.get("old_dirs", []))  # of the gradient
+        self.steps = list(state.get("old_stps", []))
+        self.inverses = list(state.get("ro", []))  # 1 / (change . step)
         self.scale = state.get("H_diag", 1)
-        self.factors = state.get("al")
+        self.factors = list(state["al"]) if "al" in state else None
 
     def direction(self, grad):
         """The quasi-Newton direction: minus the gradient times the estimate, by the two loops of Nocedal."""

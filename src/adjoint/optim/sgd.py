@@ -58,5 +58,6 @@ class SGD(Elementwise):
     def _flags(self, group):
         return {"with_momentum": group["momentum"] != 0}
 
-    def _init_state(self, group, param):
-        self.state[param]["momentum_buffer"] = zeros_like(param)
+    def _init_state(self, group, made, param):
+        made[param] = dict(self.state[param])
+        self.state[param]["momentum_buffer"] = zeros_like(param)  # torch's state files may hold None
