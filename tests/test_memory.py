@@ -59,7 +59,7 @@ def test_what_is_used_once_goes_back(torchs, made):
     assert run(f"x = {made}\ndel x\nprint(resident() - before)") <= torchs + SLACK
 
 
-@pytest.mark.parametrize("count, elements", [(10_000, 8_000), (60_000, 1_000), (300_000, 200)])
+@pytest.mark.parametrize(("count", "elements"), [(10_000, 8_000), (60_000, 1_000), (300_000, 200)])
 def test_small_blocks_go_back_too(count, elements):
     program = f"x = [torch.ones({elements}) for _ in range({count})]\nx.clear()\nprint(resident() - before)"
     assert run(program) <= SLACK
@@ -280,8 +280,9 @@ def test_the_limit_is_exact(limit, n):
     x = adjoint.zeros(n // 4)
     held = adjoint.memory_stats()["current"]
     message = (
-        f"DefaultCPUAllocator: can't allocate memory: you tried to allocate 4 bytes; live tensors hold {held} bytes and "
-        f"may hold {held}, by set_memory_limit; free tensors that are not needed, use smaller ones, or raise the limit"
+        f"DefaultCPUAllocator: can't allocate memory: you tried to allocate 4 bytes; live tensors hold {held} bytes "
+        f"and may hold {held}, by set_memory_limit; free tensors that are not needed, use smaller ones, or raise the "
+        "limit"
     )
     with pytest.raises(RuntimeError) as caught:
         adjoint.zeros(1)

@@ -6,13 +6,14 @@ namespace {
 constexpr const char* kNoMemory =
     "not enough memory for the working space of an operation; free tensors that are not needed, or use smaller ones";
 
-/// CPython's own MemoryError says nothing.
+/// CPython's own MemoryError says nothing. One that Python code raised has a traceback, and is left as it is.
 void give_words() {
   if (!PyErr_ExceptionMatches(PyExc_MemoryError)) return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  const bool silent = !value || (PyExceptionInstance_Check(value) &&
-                                 PyObject_Size(reinterpret_cast<PyBaseExceptionObject*>(value)->args) == 0);
+  const bool silent =
+      !traceback && (!value || (PyExceptionInstance_Check(value) &&
+                                PyObject_Size(reinterpret_cast<PyBaseExceptionObject*>(value)->args) == 0));
   PyErr_Restore(type, value, traceback);
   if (silent) PyErr_SetString(PyExc_MemoryError, kNoMemory);
 }
