@@ -20,6 +20,9 @@ struct PoolAxis {
   std::vector<int64_t> weight;  ///< for means: the elements that the window counts for
 
   int64_t out() const { return static_cast<int64_t>(begin.size()); }
+  void reserve(int64_t out) {
+    for (auto* table : {&begin, &end, &weight}) table->reserve(static_cast<size_t>(out));
+  }
   void add(int64_t from, int64_t to, int64_t counted) {
     begin.push_back(from);
     end.push_back(to);

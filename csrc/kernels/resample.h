@@ -15,6 +15,12 @@ struct ResampleAxis {
   std::vector<int64_t> index;
   std::vector<double> weight;  ///< empty: all are 1, and there is one tap
 
+  /// Room for tables of so many taps.
+  void reserve(int64_t count) {
+    taps = count;
+    index.reserve(static_cast<size_t>(out * taps));
+    if (taps > 1) weight.reserve(static_cast<size_t>(out * taps));
+  }
   int64_t at(int64_t i, int64_t t) const { return index[static_cast<size_t>(i * taps + t)]; }
 };
 

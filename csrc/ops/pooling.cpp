@@ -91,6 +91,7 @@ struct Windows {
 PoolAxis adaptive_axis(int64_t in, int64_t out) {
   PoolAxis axis;
   axis.in = in;
+  axis.reserve(out);
   for (int64_t i = 0; i < out; ++i) {
     const int64_t from = i * in / out, to = ((i + 1) * in + out - 1) / out;
     axis.add(from, to, to - from);
@@ -98,11 +99,17 @@ PoolAxis adaptive_axis(int64_t in, int64_t out) {
   return axis;
 }
 
-void check_input(const std::string& op, const Tensor* input, size_t dims) {
+void check_real(const char* op, DType dtype, bool integers) {
+  if (!is_float(dtype) && !(integers && category(dtype) == Category::Integer)) fail_not_implemented(op, dtype);
+}
+
+/// Adaptive pools take an input without channels, too.
+void check_input(const std::string& op, const Tensor* input, size_t dims, bool needs_channels = true) {
   const auto n = static_cast<int>(dims);
   const bool right = input->ndim() == n + 1 || input->ndim() == n + 2;
   bool empty_sizes = false;
-  for (int d = std::max(0, input->ndim() - n - 1); d < input->ndim(); ++d) empty_sizes |= input->size(d) == 0;
+  for (int d = std::max(0, input->ndim() - n - needs_channels); d < input->ndim(); ++d)
+    empty_sizes |= input->size(d) == 0;
   if (right && !empty_sizes) return;
   fail("Expected ", n + 1, "D or ", n + 2,
        "D (batch mode) tensor with optional 0 dim batch size for input, but got:", to_string(input->sizes()), " (", op,
@@ -179,14 +186,23 @@ Plan window_plan(const std::string& op, const Tensor* like, const int64_t* in, c
   return plan;
 }
 
-Plan adaptive_plan(const std::string& op, const Tensor* like, const int64_t* in, const int64_t* out, size_t dims) {
+Plan adaptive_plan(const Tensor* like, const int64_t* in, const int64_t* out, size_t dims) {
   Plan plan(like, dims);
-  for (size_t d = 0; d < dims; ++d) {
-    if (out[d] < 0)
-      fail(op, ": elements of output_size must be greater than or equal to 0 but received {", by(out, dims), "}");
-    plan.set(d, adaptive_axis(in[d], out[d]));
-  }
+  for (size_t d = 0; d < dims; ++d) plan.set(d, adaptive_axis(in[d], out[d]));
   return plan;
+}
+
+/// The result of an adaptive pool, whose sizes are the caller's: made before the tables of windows, which are longer.
+TensorPtr adaptive_result(const std::string& op, const Tensor* input, const Ints& output_size, bool needs_sizes) {
+  const size_t dims = output_size.size();
+  check_input(op, input, dims, false);
+  check_real(op.c_str(), input->dtype, false);
+  if (needs_sizes && *std::min_element(output_size.begin(), output_size.end()) < 0) {
+    const std::string text = to_string(output_size);
+    fail(op, ": elements of output_size must be greater than or equal to 0 but received {",
+         text.substr(1, text.size() - 2), "}");
+  }
+  return result_like(input, output_size.begin(), dims, input->dtype);
 }
 
 std::pair<TensorPtr, TensorPtr> run_max(const Plan& plan, Tensor* input, bool want_indices = true) {
@@ -232,10 +248,6 @@ TensorPtr run_mean_backward(const std::string& op, const Plan& plan, int64_t div
     }
   });
   return finished(std::move(values), grad->dtype);
-}
-
-void check_real(const char* op, DType dtype, bool integers) {
-  if (!is_float(dtype) && !(integers && category(dtype) == Category::Integer)) fail_not_implemented(op, dtype);
 }
 
 /// The last dimensions of a tensor, as a pointer.
@@ -284,11 +296,11 @@ TensorPtr max_pool_values(Tensor* input, const Ints& kernel_size, const Ints& st
 
 std::pair<TensorPtr, TensorPtr> adaptive_max_pool(Tensor* input, const Ints& output_size) {
   check_dims("adaptive_max_pool", output_size);
-  const std::string op = named("adaptive_max_pool", output_size.size());
-  check_input(op, input, output_size.size());
-  check_real(op.c_str(), input->dtype, false);
-  return run_max(
-      adaptive_plan(op, input, last_sizes(input, output_size.size()), output_size.begin(), output_size.size()), input);
+  const size_t dims = output_size.size();
+  TensorPtr result = adaptive_result(named("adaptive_max_pool", dims), input, output_size, false);
+  TensorPtr places = empty(ShapePtr::borrow(result->shape), DType::Int64);
+  if (result->numel() == 0) return {std::move(result), std::move(places)};
+  return run_max(adaptive_plan(input, last_sizes(input, dims), output_size.begin(), dims), input);
 }
 
 std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& kernel_size, const Ints& output_size,
@@ -313,7 +325,7 @@ std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& k
     kernel[i] = kernel_size[d];
     out[i] = output_size[d];
     // In three dimensions a window must have room to move, as in torch.
-    if (kernel[i] < 1 || out[i] < 1 || out[i] + kernel[i] - 1 > in[i] - (dims == 3)) {
+    if (kernel[i] < 1 || kernel[i] > in[i] || out[i] > in[i] - (dims == 3) - kernel[i] + 1) {
       const char* name = i == 0 ? "time" : i == 1 ? "height" : "width";
       fail(op, dims == 3 ? "_out(): pool " : "(): pool ", name, " ", kernel[i], " too large relative to input ", name,
            " ", in[i], " for output size ", out[i]);
@@ -322,6 +334,7 @@ std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& k
   const DType compute = compute_type(input->dtype);
   TensorPtr source = ready(input, compute), values = result_like(input, output_size.begin(), dims, compute);
   TensorPtr indices = empty(ShapePtr::borrow(values->shape), DType::Int64);
+  if (values->numel() == 0) return {finished(std::move(values), input->dtype), std::move(indices)};
   TensorPtr samples = ready(random_samples, compute);
   const int64_t borders = planes * (out[0] + out[1] + out[2]) * 2;
   TensorPtr room = empty(Sizes(&borders, 1), DType::Int64);
@@ -396,20 +409,24 @@ TensorPtr avg_pool_backward(Tensor* grad, const Ints& size, const Ints& kernel_s
 
 TensorPtr adaptive_avg_pool(Tensor* input, const Ints& output_size) {
   check_dims("adaptive_avg_pool", output_size);
-  const std::string op = named("adaptive_avg_pool", output_size.size());
-  check_input(op, input, output_size.size());
-  check_real(op.c_str(), input->dtype, false);
-  return run_mean(
-      adaptive_plan(op, input, last_sizes(input, output_size.size()), output_size.begin(), output_size.size()), 0,
-      input);
+  const size_t dims = output_size.size();
+  TensorPtr result = adaptive_result(named("adaptive_avg_pool", dims), input, output_size, true);
+  if (result->numel() == 0) return result;
+  return run_mean(adaptive_plan(input, last_sizes(input, dims), output_size.begin(), dims), 0, input);
 }
 
 TensorPtr adaptive_avg_pool_backward(Tensor* grad, const Ints& size) {
   check_dims("adaptive_avg_pool", size);
   const std::string op = named("adaptive_avg_pool", size.size()) + "_backward";
   if (grad->ndim() <= static_cast<int>(size.size())) fail(op, ": expected a gradient of the result's size");
-  return run_mean_backward(op, adaptive_plan(op, grad, size.begin(), last_sizes(grad, size.size()), size.size()), 0,
-                           grad, size.begin());
+  // Nothing comes back from a result without elements, whose sizes may be beyond all tables.
+  if (grad->numel() == 0) {
+    TensorPtr zeros = result_like(grad, size.begin(), size.size(), grad->dtype);
+    std::fill_n(zeros->data, zeros->numel() * itemsize(zeros->dtype), '\0');
+    return zeros;
+  }
+  return run_mean_backward(op, adaptive_plan(grad, size.begin(), last_sizes(grad, size.size()), size.size()), 0, grad,
+                           size.begin());
 }
 
 TensorPtr max_unpool(Tensor* input, Tensor* indices, const Ints& output_size) {

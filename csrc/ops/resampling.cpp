@@ -26,6 +26,7 @@ R scale_of(int64_t in, int64_t out, bool align_corners, double scale) {
 
 void add_nearest(ResampleAxis& axis, bool exact, double scale) {
   const float step = scale_of<float>(axis.in, axis.out, false, scale);
+  axis.reserve(1);
   for (int64_t i = 0; i < axis.out; ++i) {
     const float place = exact ? (static_cast<float>(i) + 0.5f) * step : static_cast<float>(i) * step;
     axis.index.push_back(static_cast<int64_t>(std::min(std::floor(place), static_cast<float>(axis.in - 1))));
@@ -34,7 +35,7 @@ void add_nearest(ResampleAxis& axis, bool exact, double scale) {
 
 template <class R>
 void add_linear(ResampleAxis& axis, bool align_corners, double scale) {
-  axis.taps = 2;
+  axis.reserve(2);
   const R step = scale_of<R>(axis.in, axis.out, align_corners, scale);
   for (int64_t i = 0; i < axis.out; ++i) {
     R place = align_corners ? step * static_cast<R>(i) : step * (static_cast<R>(i) + R(0.5)) - R(0.5);
@@ -57,7 +58,7 @@ R cubic(R x, R a) {
 
 template <class R>
 void add_cubic(ResampleAxis& axis, bool align_corners, double scale) {
-  axis.taps = 4;
+  axis.reserve(4);
   const R step = scale_of<R>(axis.in, axis.out, align_corners, scale);
   for (int64_t i = 0; i < axis.out; ++i) {
     const R place = align_corners ? step * static_cast<R>(i) : step * (static_cast<R>(i) + R(0.5)) - R(0.5);
@@ -81,8 +82,9 @@ template <class R, class Filter>
 void add_antialiased(ResampleAxis& axis, bool align_corners, double scale, R radius, Filter filter) {
   const R step = scale_of<R>(axis.in, axis.out, align_corners, scale);
   const R support = step >= R(1) ? radius * step : radius, inverse = step >= R(1) ? R(1) / step : R(1);
-  axis.taps = static_cast<int64_t>(std::ceil(support)) * 2 + 1;
-  if (axis.taps > (int64_t{1} << 24)) fail("interpolate: expected a smaller filter; got a scale of ", step);
+  constexpr R most = R(1 << 23);
+  if (!(support <= most)) fail("interpolate: expected a smaller filter; got a scale of ", step);
+  axis.reserve(static_cast<int64_t>(std::ceil(support)) * 2 + 1);
   for (int64_t i = 0; i < axis.out; ++i) {
     const R center = step * (static_cast<R>(i) + R(0.5));
     const int64_t from = std::clamp<int64_t>(static_cast<int64_t>(center - support + R(0.5)), 0, axis.in - 1);
@@ -128,16 +130,14 @@ std::string sizes_text(Sizes sizes) {
   return text + ")";
 }
 
-ResampleShape upsample_shape(int64_t planes, Sizes in, Sizes out, const std::string& mode, bool align_corners,
-                             const std::array<double, 3>& scales, bool wide) {
+/// The sizes of an interpolation, without its tables.
+ResampleShape upsample_shape(int64_t planes, Sizes in, Sizes out) {
   const size_t dims = in.size();
   if (std::any_of(in.begin(), in.end(), [](int64_t n) { return n < 1; }) ||
       std::any_of(out.begin(), out.end(), [](int64_t n) { return n < 1; }))
-    fail("Input and output sizes should be greater than 0, but got input ", sizes_text(in), " output ",
-         sizes_text(out));
+    fail("Input and output sizes should be greater than 0, but got input ", sizes_text(in),
+         dims == 1 ? " and output " : " output ", sizes_text(out));
   ResampleShape shape{planes, {}};
-  // Images that keep their size are copied whatever the scale, as in torch.
-  const bool same = mode == "nearest" && dims == 2 && std::equal(in.begin(), in.end(), out.begin());
   for (size_t d = 0; d < 3; ++d) {
     ResampleAxis& axis = shape.axes[d];
     if (d < 3 - dims) {
@@ -146,10 +146,21 @@ ResampleShape upsample_shape(int64_t planes, Sizes in, Sizes out, const std::str
     }
     axis.in = in[d - (3 - dims)];
     axis.out = out[d - (3 - dims)];
-    const double scale = same ? 0 : scales[2 - d];
-    wide ? fill_axis<double>(axis, mode, align_corners, scale) : fill_axis<float>(axis, mode, align_corners, scale);
   }
   return shape;
+}
+
+/// The tables of an interpolation; `scales` are those asked for, the last dimension's first.
+void fill_upsample(ResampleShape& shape, size_t dims, const std::string& mode, bool align_corners,
+                   const std::array<double, 3>& scales, bool wide) {
+  // Images that keep their size are copied whatever the scale, as in torch.
+  const bool same =
+      mode == "nearest" && dims == 2 && shape.in() == shape.out() && shape.axes[2].in == shape.axes[2].out;
+  for (size_t d = 3 - dims; d < 3; ++d) {
+    const double scale = same ? 0 : scales[2 - d];
+    wide ? fill_axis<double>(shape.axes[d], mode, align_corners, scale)
+         : fill_axis<float>(shape.axes[d], mode, align_corners, scale);
+  }
 }
 
 // ---- Padding
@@ -187,30 +198,36 @@ ResampleShape pad_shape(Sizes sizes, const Ints& pad, const std::string& mode) {
     axis.in = sizes[dimension];
     if (axis.in < 1 && (mode != "circular" || before > 0 || after > 0))
       fail("Expected a non-empty tensor for padding by ", mode, "; got size ", to_string(sizes));
-    constexpr int64_t most = int64_t{1} << 40;
-    if (std::abs(before) > most || std::abs(after) > most)
-      fail("pad: expected numbers below 2^40; got ", to_string(pad));
     if (mode == "reflect" && std::max(before, after) >= axis.in)
       fail("Argument #", 2 * d + 4,
            ": Padding size should be less than the corresponding input dimension, but got: padding (", before, ", ",
            after, ") at dimension ", dimension, " of input ", to_string(sizes));
     if (mode == "circular" && std::max(before, after) > axis.in)
       fail("Padding value causes wrapping around more than once.");
-    axis.out = axis.in + before + after;
-    const int64_t kept = axis.in + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
+    const __int128 exact = static_cast<__int128>(axis.in) + before + after;
+    axis.out = static_cast<int64_t>(std::clamp<__int128>(exact, INT64_MIN, INT64_MAX));
+    const __int128 kept = static_cast<__int128>(axis.in) + std::min<int64_t>(before, 0) + std::min<int64_t>(after, 0);
     if (axis.out < 0 || (mode == "circular" && kept < 1 && axis.out > 0))
       fail("pad: input size ", axis.in, " at dimension ", dimension,
            " is too small. Calculated output size: ", axis.out);
     any_left |= axis.out > 0;
-    axis.index.reserve(static_cast<size_t>(axis.out));
+  }
+  if (!any_left && mode != "circular")
+    fail("pad: input ", to_string(sizes), " is too small. Calculated output has no elements");
+  return shape;
+}
+
+/// The tables of a padding that pad_shape() found right.
+void fill_pad(ResampleShape& shape, const Ints& pad, const std::string& mode) {
+  for (size_t d = 0; d < pad.size() / 2; ++d) {
+    ResampleAxis& axis = shape.axes[2 - d];
+    const int64_t before = pad[2 * d], after = pad[2 * d + 1];
+    axis.reserve(1);
     for (int64_t i = 0; i < axis.out; ++i) {
       const int64_t place = i - before;
       axis.index.push_back(mode == "circular" ? turned(place, axis.in, before, after) : repeated(place, axis.in, mode));
     }
   }
-  if (!any_left && mode != "circular")
-    fail("pad: input ", to_string(sizes), " is too small. Calculated output has no elements");
-  return shape;
 }
 
 // ---- Both
@@ -230,7 +247,13 @@ bool only_moves(const ResampleShape& shape) {
   return std::all_of(shape.axes, shape.axes + 3, [](const ResampleAxis& axis) { return axis.weight.empty(); });
 }
 
-TensorPtr run_forward(const ResampleShape& shape, Tensor* input, size_t dims) {
+/// `fill` makes the tables, once it is known that there is room for the result.
+template <class Fill>
+TensorPtr run_forward(ResampleShape shape, Tensor* input, size_t dims, Fill fill) {
+  TensorPtr room = result_like(input, shape, dims, true, input->dtype);
+  if (room->numel() == 0) return room;
+  room = TensorPtr();
+  fill(shape);
   if (only_moves(shape)) {
     TensorPtr source = contiguous(input), result = result_like(input, shape, dims, true, input->dtype);
     WithoutLock unlocked(result->numel());
@@ -283,10 +306,12 @@ TensorPtr upsample(Tensor* input, const Ints& output_size, const std::string& mo
   if (!is_float(input->dtype) && input->dtype != DType::UInt8) fail_not_implemented("upsample", input->dtype);
   const size_t dims = output_size.size();
   const int64_t planes = lead_of("upsample", input, dims);
-  return run_forward(upsample_shape(planes, input->sizes().subspan(2), output_size, mode, align_corners,
-                                    {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)},
-                                    input->dtype == DType::Float64 || input->dtype == DType::UInt8),
-                     input, dims);
+  const bool wide = input->dtype == DType::Float64 || input->dtype == DType::UInt8;
+  return run_forward(upsample_shape(planes, input->sizes().subspan(2), output_size), input, dims,
+                     [&](ResampleShape& shape) {
+                       fill_upsample(shape, dims, mode, align_corners,
+                                     {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)}, wide);
+                     });
 }
 
 TensorPtr upsample_backward(Tensor* grad, const Ints& size, const std::string& mode, bool align_corners,
@@ -294,20 +319,23 @@ TensorPtr upsample_backward(Tensor* grad, const Ints& size, const std::string& m
                             std::optional<double> scale_z) {
   const size_t dims = size.size();
   const int64_t planes = lead_of("upsample_backward", grad, dims);
-  return run_backward(
-      upsample_shape(planes, size, grad->sizes().subspan(2), mode, align_corners,
-                     {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)}, grad->dtype == DType::Float64),
-      grad, dims);
+  ResampleShape shape = upsample_shape(planes, size, grad->sizes().subspan(2));
+  if (grad->numel())
+    fill_upsample(shape, dims, mode, align_corners, {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)},
+                  grad->dtype == DType::Float64);
+  return run_backward(shape, grad, dims);
 }
 
 TensorPtr pad_repeating(Tensor* input, const Ints& pad, const std::string& mode) {
   if (input->dtype == DType::Bool && mode != "circular") fail_not_implemented((mode + "_pad").c_str(), input->dtype);
-  return run_forward(pad_shape(input->sizes(), pad, mode), input, pad.size() / 2);
+  return run_forward(pad_shape(input->sizes(), pad, mode), input, pad.size() / 2,
+                     [&](ResampleShape& shape) { fill_pad(shape, pad, mode); });
 }
 
 TensorPtr pad_repeating_backward(Tensor* grad, const Ints& size, const Ints& pad, const std::string& mode) {
   ResampleShape shape = pad_shape(size, pad, mode);
   if (grad->ndim() != static_cast<int>(size.size())) fail("pad: expected a gradient of the result's size");
+  fill_pad(shape, pad, mode);
   return run_backward(shape, grad, pad.size() / 2);
 }
 

@@ -69,8 +69,7 @@ def interpolate(
     >>> torch.nn.functional.interpolate(torch.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     """
-    interpolating = mode in ("linear", "bilinear", "bicubic", "trilinear", "lanczos")
-    if align_corners is not None and not interpolating:
+    if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
@@ -86,15 +85,18 @@ def interpolate(
         size = _listed("size", size, input, dims, "(o1, o2, ...,oK)")
     else:
         scales = _listed("scale_factor", scale_factor, input, dims, "(s1, s2, ...,sK)")
-        if not all(math.isfinite(scale) for scale in scales):
+        exact = [float(n) * s for n, s in zip(input.shape[2:], scales, strict=True)]
+        if not all(abs(n) < 2**63 for n in exact):
             raise RuntimeError(f"value cannot be converted to type int64_t without overflow: scale_factor {scales}")
-        size = tuple(math.floor(float(n) * s) for n, s in zip(input.shape[2:], scales, strict=True))
+        size = tuple(map(math.floor, exact))
         if recompute_scale_factor or mode == "area":
             scales = (None,) * dims
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
         raise ValueError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
+    if mode == "lanczos" and dims == 2 and align_corners:
+        raise ValueError("Lanczos mode does not support align_corners=True; leave it out")
     if mode == "area" and dims in (1, 2, 3):
         return getattr(language, f"adaptive_avg_pool{dims}d")(input, size)
     kind, node = _kind(input, mode, antialias)
@@ -103,8 +105,8 @@ def interpolate(
 
 
 def _kind(input, mode, antialias):
-    if mode == "lanczos" and not antialias:
-        raise ValueError("lanczos mode requires antialias=True")
+    if mode == "lanczos" and input.ndim == 4 and not antialias:
+        raise ValueError("Lanczos mode requires antialias=True")
     found = _KINDS.get((f"{mode}-aa" if antialias else mode, input.ndim - 2))
     if found:
         return found
