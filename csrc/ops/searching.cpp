@@ -95,9 +95,36 @@ bool comes_before(T a, T b) {
   return a < b || (a == a && b != b);
 }
 
+/// Up to so many rows torch sorts by insertion.
+constexpr size_t kInsertionRows = 16;
+
+/// Few rows among which there may be NaN, which is neither before nor after anything: torch's answer depends on which
+/// rows meet, and they meet here as there.
+template <class T>
+void insert_rows(const T* data, int64_t m, std::vector<int64_t>& order) {
+  const auto before = [=](int64_t a, int64_t b) {
+    const T *x = data + a * m, *y = data + b * m;
+    for (int64_t i = 0; i < m; ++i)
+      if (x[i] < y[i] || x[i] > y[i]) return x[i] < y[i];
+    return false;
+  };
+  for (size_t i = 1; i < order.size(); ++i) {
+    const int64_t row = order[i];
+    size_t place = i;
+    if (before(row, order[0])) {
+      place = 0;
+    } else {
+      while (place > 1 && before(row, order[place - 1])) --place;
+    }
+    std::copy_backward(order.begin() + place, order.begin() + i, order.begin() + i + 1);
+    order[place] = row;
+  }
+}
+
 /// The order of n rows of m elements, those that are equal in their own order.
 template <class T>
 void sort_rows(const T* data, int64_t m, std::vector<int64_t>& order) {
+  if (order.size() <= kInsertionRows) return insert_rows(data, m, order);
   std::stable_sort(order.begin(), order.end(), [=](int64_t a, int64_t b) {
     const T *x = data + a * m, *y = data + b * m;
     for (int64_t i = 0; i < m; ++i) {

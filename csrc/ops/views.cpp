@@ -364,7 +364,7 @@ TensorPtr view_as_complex(Tensor* input) {
   Geometry geometry(input);
   geometry.erase(last);
   for (int d = 0; d < last; ++d) {
-    if (geometry.strides[d] % 2)
+    if (geometry.strides[d] % 2 && geometry.sizes[d] != 1)
       fail("Tensor must have a stride divisible by 2 for all but last dimension; call contiguous()");
     geometry.strides[d] /= 2;
   }

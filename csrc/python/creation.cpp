@@ -1,6 +1,7 @@
 // Tensors made from sizes: zeros, ones, empty, full, their *_like and new_* forms, eye.
 #include "python/creation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "kernels/copy.h"
 #include "ops/gather.h"
 #include "python/interop.h"
+#include "python/tensor_type.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
 
@@ -42,7 +44,7 @@ PyObject* make_sized(const Signature& signature, Content content, PyObject* cons
     ShapePtr shape = shape_in_format(call.sizes(0), call.memory_format(2).value_or(MemoryFormat::Contiguous));
     TensorPtr result = empty_on(options.place(), std::move(shape), dtype);
     fill_content(result.get(), content);
-    return (out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
+    return (out ? into_out(call.name(), out, result.get(), options) : finish(std::move(result), options)).take();
   });
 }
 
@@ -83,7 +85,7 @@ PyObject* make_full(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
     check_requires_grad(dtype, options.requires_grad);
     TensorPtr result = empty_on(options.place(), make_shape(sizes), dtype);
     fill_value(result.get(), value);
-    return (out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
+    return (out ? into_out(call.name(), out, result.get(), options) : finish(std::move(result), options)).take();
   });
 }
 
@@ -192,6 +194,16 @@ PyObject* new_legacy(PyObject* self, PyObject* args, PyObject* keywords) {
 
 // ---- Strided, and the identity
 
+/// Negative strides of dimensions that are never stepped along become those of packed ones, as in torch.
+void replace_negative_strides(Sizes sizes, int64_t* strides) {
+  const auto last = static_cast<int>(sizes.size()) - 1;
+  for (int i = last; i >= 0; --i) {
+    if (strides[i] >= 0) continue;
+    const auto inner = i == last ? 1 : static_cast<uint64_t>(strides[i + 1]) * std::max<int64_t>(sizes[i + 1], 1);
+    strides[i] = static_cast<int64_t>(inner);
+  }
+}
+
 /// Memory for sizes and strides given by the caller; the strides may overlap but not go backwards.
 TensorPtr strided(Sizes sizes, Sizes strides, DType dtype, DeviceType device) {
   if (sizes.size() != strides.size())
@@ -202,13 +214,16 @@ TensorPtr strided(Sizes sizes, Sizes strides, DType dtype, DeviceType device) {
   int64_t elements = checked_numel(sizes) == 0 ? 0 : 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
     int64_t reach;
-    if (strides[i] < 0) overflow();
     if (elements == 0) continue;
+    if (strides[i] < 0 && sizes[i] > 1) overflow();
     if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(elements, reach, &elements))
       overflow();
   }
   if (elements > (INT64_MAX >> 4)) overflow();
-  ShapePtr shape = make_shape(sizes, strides);
+  int64_t taken[kMaxDims];
+  std::copy(strides.begin(), strides.end(), taken);
+  replace_negative_strides(sizes, taken);
+  ShapePtr shape = make_shape(sizes, {taken, sizes.size()});
   if (device == DeviceType::Meta) return empty_on(device, std::move(shape), dtype);
   auto storage = StoragePtr::steal(allocate_storage(static_cast<size_t>(elements * itemsize(dtype))));
   char* data = storage->data;
@@ -286,7 +301,7 @@ PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
         kernels::fill({result->data, dtype, 1, &length, &step}, &one);
       });
     }
-    return (out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options)).take();
+    return (out ? into_out(call.name(), out, result.get(), options) : finish(std::move(result), options)).take();
   });
 }
 
@@ -355,8 +370,9 @@ Tensor* read_out(const Call& call, int slot, Options& options) {
   return out;
 }
 
-Object into_out(const char* op, Tensor* out, Tensor* result) {
+Object into_out(const char* op, Tensor* out, Tensor* result, const Options& options) {
   write_out(op, out, result);
+  if (options.requires_grad) set_requires_grad(out, true);
   return Object::borrow(as_object(out));
 }
 

@@ -17,7 +17,7 @@ void check_requires_grad(DType dtype, bool requires_grad);
 /// The last step of every creation function: marks the new tensor as the options say.
 Object finish(TensorPtr tensor, const Options& options);
 /// Gives out= the values of `result`, and its memory where the sizes differ; returns `out`.
-Object into_out(const char* op, Tensor* out, Tensor* result);
+Object into_out(const char* op, Tensor* out, Tensor* result, const Options& options);
 /// The out= tensor of a call, checked against dtype=, which it replaces; null when none was given.
 Tensor* read_out(const Call& call, int slot, Options& options);
 

@@ -58,13 +58,17 @@ void fill_arange(Tensor* out, const Scalar& start, const Scalar& step) {
   });
 }
 
-/// Sets the sizes of the result, or of out=, and runs `fill` on it.
+/// Runs `fill` on a row of `count` elements, which goes to out= where that is given: row by row into one that has as
+/// many elements, whatever its sizes.
 template <class Fill>
 Object make_range(const Call& call, Tensor* out, const Options& options, int64_t count, DType dtype, Fill fill) {
   check_requires_grad(dtype, options.requires_grad);
   TensorPtr result = empty_on(options.place(), make_shape({&count, 1}), dtype);
   if (result->device == DeviceType::Cpu) fill(result.get());
-  return out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options);
+  if (!out) return finish(std::move(result), options);
+  if (out->numel() == count && result->device == DeviceType::Cpu)
+    result = make_tensor(StoragePtr::borrow(result->storage), result->data, make_shape(out->sizes()), dtype);
+  return into_out(call.name(), out, result.get(), options);
 }
 
 PyObject* arange(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

@@ -286,9 +286,11 @@ Object make_random(const Call& call, Tensor* out, const Options& options, ShapeP
   DType dtype = options.dtype.value_or(fallback);
   check_requires_grad(dtype, options.requires_grad);
   if (out) check_writable(out);
+  // Numbers are drawn in the order of memory.
+  if (out && same_sizes(out->shape, shape.get())) shape = dense_shape(out->shape);
   TensorPtr result = empty_on(options.place(), std::move(shape), dtype);
   fill(result.get());
-  return out ? into_out(call.name(), out, result.get()) : finish(std::move(result), options);
+  return out ? into_out(call.name(), out, result.get(), options) : finish(std::move(result), options);
 }
 
 PyObject* py_rand(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -464,7 +466,7 @@ PyObject* py_normal(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
       if (call[i]) refuse_out("normal", call[i]);
     DType dtype = (out ? out : mean ? mean : std)->dtype;
     TensorPtr result = normal_of(call, generator, mean, std, mean_value, std_value, dtype);
-    if (out) return into_out(call.name(), out, result.get()).take();
+    if (out) return into_out(call.name(), out, result.get(), options).take();
     if (NodePtr node = forget(mean && std ? of_both : mean ? of_mean : of_std, {mean, std}))
       set_history(result.get(), node.get(), 0);
     return finish(std::move(result), Options()).take();

@@ -28,12 +28,16 @@ def range(start, end, step=1, *, out=None, dtype=None, layout=None, device=None,
     if step == 0:
         raise RuntimeError("step must be nonzero")
     count = (end - start) / step
+    if not abs(count) < 2**62:
+        raise RuntimeError(f"invalid size, possible overflow? range({start}, {end}, {step}) has {count} steps")
     if count < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     dtype = dtype or (out.dtype if out is not None else _C.get_default_dtype())
     values = (_C.arange(int(count) + 1, dtype=_C.float64, device="cpu") * step + start).to(dtype)
     if out is not None:
-        return out.resize_(values.shape).copy_(values)
+        fitting = out if out.numel() == values.numel() else out.resize_(values.shape)
+        fitting.copy_(values.view(fitting.shape))
+        return out.requires_grad_(requires_grad or out.requires_grad)
     return values.to(device or "cpu").requires_grad_(requires_grad)
 
 
@@ -48,7 +52,13 @@ def vander(x, N=None, increasing=False):
     """
     if x.dim() != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor; got {x.dim()} dimensions")
-    powers = linalg.vander(x, N=N)
+    count = x.shape[0] if N is None else N
+    if count < 0:
+        raise RuntimeError(f"N must be non-negative; got {count}")
+    if count > 1:
+        powers = linalg.vander(x, N=count)
+    else:
+        powers = x.new_ones((x.shape[0], count), dtype=None if x.is_floating_point() or x.is_complex() else _C.int64)
     return powers if increasing else powers.flip(1)
 
 
