@@ -24,10 +24,24 @@ Shape* allocate_shape(int ndim) {
   return static_cast<Shape*>(memory);
 }
 
-ShapePtr start_shape(Sizes sizes) {
+/// The product of sizes of 0 or more, or -1 when it is too much to address.
+int64_t product_of(Sizes sizes) {
+  int64_t numel = 1;
+  for (int64_t size : sizes)
+    if (__builtin_mul_overflow(numel, size, &numel)) return -1;
+  return numel > (INT64_MAX >> 4) ? -1 : numel;
+}
+
+void check_not_negative(Sizes sizes) {
+  for (int64_t size : sizes)
+    if (size < 0)
+      fail("Trying to create tensor with negative dimension ", size, ": ", to_string(sizes),
+           "; sizes must be 0 or more");
+}
+
+ShapePtr start_shape(Sizes sizes, int64_t numel) {
   if (sizes.size() > kMaxDims)
     fail("a tensor has at most ", kMaxDims, " dimensions; got ", sizes.size(), "; merge some of them");
-  int64_t numel = checked_numel(sizes);
   Shape* shape = allocate_shape(static_cast<int>(sizes.size()));
   shape->refs = 1;
   shape->ndim = static_cast<uint8_t>(sizes.size());
@@ -50,20 +64,11 @@ void destroy_shape(Shape* shape) {
 }
 
 int64_t checked_numel(Sizes sizes) {
-  int64_t numel = 1;
-  bool empty = false;
-  for (int64_t size : sizes) {
-    if (size < 0)
-      fail("Trying to create tensor with negative dimension ", size, ": ", to_string(sizes),
-           "; sizes must be 0 or more");
-    if (size == 0) empty = true;
-  }
-  if (empty) return 0;
-  for (int64_t size : sizes) {
-    if (__builtin_mul_overflow(numel, size, &numel) || numel > (INT64_MAX >> 4))
-      fail("numel: integer multiplication overflow; the sizes ", to_string(sizes),
-           " ask for more elements than can be addressed");
-  }
+  check_not_negative(sizes);
+  int64_t numel = product_of(sizes);
+  if (numel < 0)
+    fail("numel: integer multiplication overflow; the sizes ", to_string(sizes),
+         " ask for more elements than can be addressed");
   return numel;
 }
 
@@ -74,12 +79,19 @@ static int64_t outer_stride(int64_t size, int64_t stride) {
 }
 
 ShapePtr make_shape(Sizes sizes) {
-  ShapePtr shape = start_shape(sizes);
+  check_not_negative(sizes);
+  int64_t numel = product_of(sizes);
+  if (numel < 0)
+    fail("Storage size calculation overflowed with sizes=", to_string(sizes),
+         ": they ask for more elements than can be addressed");
+  ShapePtr shape = start_shape(sizes, numel);
   int64_t* strides = shape->values + shape->ndim;
   int64_t stride = 1;
+  bool overflow = false;  // an empty tensor's strides can; torch refuses them
   for (int i = shape->ndim - 1; i >= 0; --i) {
+    if (overflow) fail("Stride calculation overflowed: the sizes are ", to_string(sizes));
     strides[i] = stride;
-    stride = outer_stride(sizes[i], stride);
+    overflow = __builtin_mul_overflow(stride, std::max<int64_t>(sizes[i], 1), &stride);
   }
   shape->contiguous = true;
   shape->standard = true;
@@ -87,7 +99,7 @@ ShapePtr make_shape(Sizes sizes) {
 }
 
 ShapePtr make_shape(Sizes sizes, Sizes strides) {
-  ShapePtr shape = start_shape(sizes);
+  ShapePtr shape = start_shape(sizes, checked_numel(sizes));
   std::copy(strides.begin(), strides.end(), shape->values + shape->ndim);
   int64_t expected = 1;
   bool contiguous = true, standard = true;

@@ -160,6 +160,7 @@ void clear_triangle(T* a, int64_t rows, int64_t cols, int64_t ld, bool below) {
 /// Ones on the diagonal, zeros elsewhere.
 template <class T>
 void fill_identity(T* a, int64_t rows, int64_t cols, int64_t ld) {
+  if (rows == 0) return;
   for (int64_t j = 0; j < cols; ++j) {
     std::fill(a + j * ld, a + j * ld + rows, T(0));
     if (j < rows) a[j * ld + j] = T(1);

@@ -1,5 +1,7 @@
 #include "python/guard.h"
 
+#include <stdexcept>
+
 namespace adjoint::python {
 namespace {
 
@@ -43,7 +45,9 @@ void set_python_error() noexcept {
     }
     PyErr_SetString(type, error.what());
   } catch (const std::bad_alloc&) {
-    PyErr_SetString(PyExc_MemoryError, kNoMemory);
+    PyErr_SetString(PyExc_RuntimeError, kNoMemory);  // torch's type, as above
+  } catch (const std::length_error&) {               // a table longer than any can be
+    PyErr_SetString(PyExc_RuntimeError, kNoMemory);
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (...) {

@@ -40,7 +40,12 @@ Object element_object(DType dtype, const char* data) {
 Object list_of(const Tensor* tensor, int dim, const char* data) {
   if (dim == tensor->ndim()) return element_object(tensor->dtype, data);
   int64_t size = tensor->size(dim);
-  Object list = checked(PyList_New(size));
+  PyObject* made = PyList_New(size);
+  if (!made) {
+    PyErr_Clear();
+    fail(ErrorKind::Memory, "tolist: not enough memory for a list of ", size, " items");
+  }
+  Object list = Object::steal(made);
   int64_t step = tensor->stride(dim) * itemsize(tensor->dtype);
   for (int64_t i = 0; i < size; ++i) PyList_SET_ITEM(list.get(), i, list_of(tensor, dim + 1, data + i * step).take());
   return list;

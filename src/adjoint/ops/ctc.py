@@ -2,6 +2,7 @@
 
 from .. import _C
 from .language import _ctc_loss, _ctc_loss_backward, composite, op, tensor, where
+from .loss_margin import reduction_named
 from .normalization import torch_level
 
 _INTERNAL = {"function": False, "method": False}
@@ -59,5 +60,5 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 @torch_level("ctc_loss")
 def _torch_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):
     """nn.functional.ctc_loss() with a number for the reduction."""
-    names = ("none", "mean", "sum")
-    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, names[reduction], zero_infinity)
+    name = reduction_named(reduction)
+    return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, name, zero_infinity)

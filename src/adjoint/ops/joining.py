@@ -211,7 +211,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         raise IndexError(f"Dimension out of range: a tensor without dimensions has no dimension {dim} to repeat along")
     if not isinstance(repeats, Tensor):
         return _repeat_evenly(input, integer("repeat_interleave", "repeats", repeats), dim)
-    size = input.shape[dim] if input.ndim else 1
+    size = input.size(dim)
     if repeats.ndim == 0 or repeats.numel() == 1:
         repeats = repeats.reshape(1).expand(size)
     elif repeats.shape[0] != size:
@@ -227,7 +227,7 @@ def _repeat_evenly(input, repeats, dim):
         raise RuntimeError("Repeats must be non-negative")
     input = input if input.ndim else input.reshape(1)
     size = list(input.shape)
-    length = size[dim]  # an IndexError when there is no such dimension
+    length = input.size(dim)
     dim %= input.ndim
     spread = input.unsqueeze(dim + 1).expand(*size[: dim + 1], repeats, *size[dim + 1 :])
     return spread.contiguous().view(*size[:dim], length * repeats, *size[dim + 1 :])

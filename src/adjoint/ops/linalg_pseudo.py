@@ -199,13 +199,17 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
 # ---- Few singular values of large matrices
 
 
+# Each round squares how much the greatest singular values stand out; two or three are usual.
+_MOST_ROUNDS = 10000
+
+
 def _range_of(A, q, niter):
     """Orthonormal columns that nearly span what A can reach, from `q` random directions.
 
     Halko, Martinsson and Tropp, Finding structure with randomness (2009), algorithm 4.4.
     """
     Q = linalg_qr(A @ randn(A.shape[-1], q, dtype=A.dtype))[0]
-    for _ in range(niter):
+    for _ in range(min(niter, _MOST_ROUNDS)):
         Q = linalg_qr(A.mH @ Q)[0]
         Q = linalg_qr(A @ Q)[0]
     return Q

@@ -6,7 +6,7 @@ from .. import _C
 from .checks import boolean, tensor
 from .language import composite, cross_entropy, linear, log, ones_like, where
 from .loss import _reduced, _reduction, binary_cross_entropy_with_logits, kl_div
-from .loss_margin import _NAMES
+from .loss_margin import _NAMES, reduction_named
 from .normalization import torch_level
 
 _LOSS = {"namespace": "nn.functional"}
@@ -44,20 +44,22 @@ def poisson_nll_loss(
 @torch_level("poisson_nll_loss")
 def _torch_poisson_nll_loss(input, target, log_input, full, eps, reduction):
     """nn.functional.poisson_nll_loss() with a number for the reduction."""
-    return poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=_NAMES[reduction])
+    return poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=reduction_named(reduction))
 
 
 @torch_level("kl_div")
 def _torch_kl_div(input, target, size_average=None, reduce=None, reduction=0, *, log_target=False):
     """nn.functional.kl_div() with a number for the reduction."""
     elements = kl_div(input, target, reduction="none", log_target=log_target)
-    return _reduced(elements, _NAMES[reduction])
+    return _reduced(elements, reduction_named(reduction))
 
 
 @torch_level("binary_cross_entropy_with_logits")
 def _torch_logit_loss(input, target, weight=None, pos_weight=None, reduction=0):
     """nn.functional.binary_cross_entropy_with_logits() with a number for the reduction."""
-    return binary_cross_entropy_with_logits(input, target, weight, reduction=_NAMES[reduction], pos_weight=pos_weight)
+    return binary_cross_entropy_with_logits(
+        input, target, weight, reduction=reduction_named(reduction), pos_weight=pos_weight
+    )
 
 
 def _variance(input, var):

@@ -29,6 +29,11 @@ _LOSS = {"namespace": "nn.functional"}
 _NAMES = ("none", "mean", "sum")
 
 
+def reduction_named(number):
+    """The name of a reduction that is given as a number; those without a meaning count as 0, as in torch."""
+    return _NAMES[number] if number in (1, 2) else "none"
+
+
 def by_number(function, *names):
     """Publishes a loss also as torch.<name>, where the arguments `names` and a number for the reduction follow."""
     code = getattr(function, "__wrapped__", function).__code__
@@ -38,7 +43,7 @@ def by_number(function, *names):
         if len(args) > count + len(names):
             *args, reduction = args
         kwargs.update(zip(names, args[count:], strict=False))
-        return function(*args[:count], reduction=_NAMES[reduction], **kwargs)
+        return function(*args[:count], reduction=reduction_named(reduction), **kwargs)
 
     loss.__doc__ = function.__doc__
     torch_level(function.__name__)(loss)

@@ -168,6 +168,10 @@ def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pi
     return _triangle(row, col, offset, False, dtype, device, layout)
 
 
+# A grid of more dimensions has more entries than can be addressed.
+_MOST_CHOICES = 62
+
+
 @composite(method=False)
 def combinations(input, r=2, with_replacement=False):
     """All choices of `r` elements of a row, each a row of the result, in the order of their places.
@@ -187,6 +191,10 @@ def combinations(input, r=2, with_replacement=False):
     if r == 0:
         return input.new_empty(0)
     count = input.shape[0]
+    if r > _MOST_CHOICES:
+        if count > 1:
+            raise RuntimeError(f"numel: integer multiplication overflow; {r} of {count} elements cannot be listed")
+        return input.expand(r).unsqueeze(0).clone() if count and with_replacement else input.new_empty(0, r)
     grid = (count,) * r
     # Axis i of the grid stands for choice i.
     along = [(-1, *(1,) * (r - 1 - i)) for i in range(r)]
