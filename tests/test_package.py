@@ -1,6 +1,7 @@
 """The package as people install it: its files, its stubs, and what importing it costs."""
 
 import importlib.metadata
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -82,3 +83,42 @@ def test_version_is_that_of_the_distribution():
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("adjoint is used from its source tree, not installed")
     assert adjoint.__version__ == version
+
+
+def exported_symbols(library):
+    """The names that a shared library (64-bit ELF) shows to others."""
+    data = Path(library).read_bytes()
+    assert data[:6] == b"\x7fELF\x02\x01"
+    (sections,) = struct.unpack_from("<Q", data, 0x28)
+    size, count = struct.unpack_from("<HH", data, 0x3A)
+    # Of each section: its type, place, size, and the number of the section with its strings.
+    headers = [struct.unpack_from("<4xI16xQQI", data, sections + i * size) for i in range(count)]
+    names = set()
+    for kind, start, length, link in headers:
+        if kind != 11:  # the symbols that are seen by the dynamic linker
+            continue
+        strings = headers[link][1]
+        for place in range(start, start + length, 24):
+            name, info, _, section = struct.unpack_from("<IBBH", data, place)
+            if section and info >> 4:  # defined here, and not local
+                begin = strings + name
+                names.add(data[begin : data.index(b"\0", begin)].decode())
+    return names
+
+
+def test_the_extension_exports_its_entry_alone():
+    assert exported_symbols(adjoint._C.__file__) == {"PyInit__C"}
+
+
+@pytest.mark.parametrize("imports", ["import torch, adjoint", "import adjoint, torch"])
+def test_errors_beside_another_library(imports):
+    program = f"""
+{imports}
+for library in (adjoint, torch, adjoint):
+    try:
+        library.ones(2) + library.ones(3)
+    except RuntimeError as error:
+        print(str(error)[:27])
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stdout) == (0, "The size of tensor a (2) mu\n" * 3), run.stderr
