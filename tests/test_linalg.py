@@ -3,6 +3,8 @@
 Values and gradients of each function are compared by tests/oracle; here is what its samples leave out.
 """
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -352,3 +354,37 @@ def test_complex_triangles_are_transposed_not_conjugated(transpose):
         results.append([as_array(value) for value in (solution, A.grad, b.grad)])
     for expected, got in zip(*results, strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
+
+
+PIVOTS = [[-1, -1, -1], [-3, -3, -3], [1, -1, 3], [1, 2, -3], [-1, -2, -3], [0, 1, 2], [4, 1, 1], [-(2**31), 1, 1]]
+
+
+@pytest.mark.parametrize("pivots", PIVOTS)
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_pivots_that_lead_out_of_the_matrix(pivots, dtype):
+    # torch gives rubbish for blocks of two rows that are half there, or ends the process.
+    program = f"""
+import adjoint as torch
+LD, B = torch.eye(3, dtype=torch.{dtype}), torch.ones(3, 2, dtype=torch.{dtype})
+for solve in (torch.linalg.ldl_solve, torch.linalg.lu_solve, lambda LD, p, B: torch.lu_unpack(LD, p)):
+    for shape in ((3,), (1, 3)):
+        try:
+            print(solve(LD.reshape(*shape, 3), torch.tensor({pivots}, dtype=torch.int32).reshape(shape), B))
+        except RuntimeError as error:
+            print("refused:", error)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 0, run.stderr
+    refused = run.stdout.count("refused: Pivots given to ldl_solve must")
+    assert refused == 2
+    valid_for_lu = all(1 <= pivot <= 3 for pivot in pivots)
+    assert run.stdout.count("refused:") == (2 if valid_for_lu else 6)
+
+
+@pytest.mark.parametrize("pivots", [[-1, -1, -1, -1], [-2, -1, 3, 4], [1, -3, -3, 4], [4, 4, 4, 4], [-4, -4, -4, -4]])
+def test_pivots_in_pairs(pivots):
+    A, B = np.eye(4) + 0.1, np.arange(8.0).reshape(4, 2)
+    results = [
+        L.linalg.ldl_solve(L.tensor(A), L.tensor(pivots, dtype=L.int32), L.tensor(B)).tolist() for L in (torch, adjoint)
+    ]
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-12)

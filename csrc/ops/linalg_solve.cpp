@@ -355,6 +355,31 @@ TensorPtr cholesky_inverse(Tensor* L, bool upper) {
   return result;
 }
 
+/// Refuses pivots, n for each matrix, that LAPACK would follow out of the matrix.
+static void check_ldl_pivots(const Tensor* pivots, int64_t n) {
+  const int32_t* all = pivots->as<int32_t>();
+  for (int64_t i = 0; i < pivots->numel(); ++i) {
+    int64_t pivot = std::abs(static_cast<int64_t>(all[i]));
+    if (pivot < 1)
+      fail(
+          "Pivots given to ldl_solve must all satisfy |pivot| >= 1. Did you properly pass the result of "
+          "ldl_factor?");
+    if (pivot > n)
+      fail(
+          "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). Did you properly pass the result of "
+          "ldl_factor?");
+  }
+  for (int64_t start = 0; start < pivots->numel(); start += n) {
+    for (int64_t k = 0; k < n; k += all[start + k] < 0 ? 2 : 1) {
+      if (all[start + k] < 0 && (k + 1 == n || all[start + k + 1] > 0))
+        fail(
+            "Pivots given to ldl_solve must be negative in pairs, one for each block of two rows. Did you properly "
+            "pass "
+            "the result of ldl_factor?");
+    }
+  }
+}
+
 TensorPtr linalg_ldl_solve(Tensor* LD, Tensor* pivots, Tensor* B, bool hermitian) {
   const char* op = "torch.linalg.ldl_solve";
   check_square(op, LD, "LD");
@@ -371,17 +396,7 @@ TensorPtr linalg_ldl_solve(Tensor* LD, Tensor* pivots, Tensor* B, bool hermitian
   TensorPtr swaps = cast(pivots, DType::Int32);
   swaps = contiguous(swaps.get());
   int64_t n = rows_of(LD);
-  for (int64_t i = 0; i < swaps->numel(); ++i) {
-    int64_t pivot = std::abs(static_cast<int64_t>(swaps->as<int32_t>()[i]));
-    if (pivot < 1)
-      fail(
-          "Pivots given to ldl_solve must all satisfy |pivot| >= 1. Did you properly pass the result of "
-          "ldl_factor?");
-    if (pivot > n)
-      fail(
-          "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). Did you properly pass the result of "
-          "ldl_factor?");
-  }
+  check_ldl_pivots(swaps.get(), n);
   std::vector<int64_t> batch = broadcast_batches(LD, B);
   TensorPtr factors = expanded_batch(LD, batch), sides = expanded_batch(B, batch), result;
   swaps = expanded_vectors(swaps.get(), batch);
