@@ -273,6 +273,7 @@ PyGetSetDef getset[] = {
     {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this tensor is.", nullptr},
     {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
     {"grad", get_grad, put_grad, "The gradient that backward has accumulated, or None.", nullptr},
+    {"_grad", get_grad, put_grad, "The same as grad.", nullptr},
     {"data", get_data, put_data, "The same memory without history and with a version counter of its own.", nullptr},
     {"_version", get_version, nullptr, "How many times the memory was changed in place.", nullptr},
     {"_base", get_base, nullptr, "The tensor that this is a view of, or None.", nullptr},
@@ -424,6 +425,37 @@ PyObject* method_make_subclass(PyObject*, PyObject* const* args, Py_ssize_t narg
   });
 }
 
+/// The same memory as a tensor of a subclass: a view, as of any other view op.
+PyObject* method_as_subclass(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  static const Signature signature("as_subclass", {"cls"}, 1, {});
+  return guarded([&] {
+    Call call(signature, args, nargs, kwnames);
+    PyObject* cls = call[0];
+    if (!PyType_Check(cls)) fail(ErrorKind::Type, "cls must be a type (got ", Py_TYPE(cls)->tp_name, ")");
+    auto* type = reinterpret_cast<PyTypeObject*>(cls);
+    if (!PyType_IsSubtype(type, tensor_type))
+      fail(ErrorKind::Type,
+           "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
+           "class inherits from Tensor.");
+    static Op& alias = require_op("alias");
+    Object view = call_op(alias, {self});
+    if (type == tensor_type) return view.take();
+    Object object = checked(type->tp_alloc(type, 0));
+    // The new object takes over what the view is.
+    Tensor *from = as_tensor(view.get()), *to = as_tensor(object.get());
+    to->storage = std::exchange(from->storage, nullptr);
+    to->data = from->data;
+    to->shape = std::exchange(from->shape, nullptr);
+    to->dtype = from->dtype;
+    to->device = from->device;
+    to->flags = from->flags;
+    to->output_nr = from->output_nr;
+    to->grad_fn = std::exchange(from->grad_fn, nullptr);
+    to->extra = std::exchange(from->extra, nullptr);
+    return object.take();
+  });
+}
+
 template <class F>
 PyCFunction fast(F f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
@@ -454,6 +486,8 @@ PyMethodDef methods[] = {
     {"requires_grad_", fast(method_requires_grad), METH_FASTCALL | METH_KEYWORDS,
      "requires_grad_(requires_grad=True): sets the flag, returns self."},
     {"retain_grad", method_retain_grad, METH_NOARGS, "Asks for .grad of a non-leaf."},
+    {"as_subclass", fast(method_as_subclass), METH_FASTCALL | METH_KEYWORDS,
+     "as_subclass(cls): the same memory as a tensor of a subclass, with its history."},
     {"_make_subclass", fast(method_make_subclass), METH_FASTCALL | METH_STATIC,
      "_make_subclass(cls, data, require_grad=False)"},
     {nullptr, nullptr, 0, nullptr},

@@ -124,17 +124,6 @@ def is_distributed(input):
 
 
 @method
-def as_subclass(self, cls):
-    """The same memory as a tensor of a subclass.
-
-    >>> import adjoint as torch
-    >>> type(torch.zeros(2).as_subclass(torch.nn.Parameter)).__name__
-    'Parameter'
-    """
-    return cls._make_subclass(cls, self, self.requires_grad)
-
-
-@method
 def apply_(self, callable):
     """Puts callable(element) in the place of each element; slow.
 
