@@ -38,6 +38,13 @@ std::vector<Tensor*> index_entries(PyObject* indices) {
   return entries;
 }
 
+void check_index_types(const std::vector<Tensor*>& entries) {
+  for (const Tensor* entry : entries)
+    if (entry && !is_mask(entry) && entry->dtype != DType::Int64 && entry->dtype != DType::Int32)
+      fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ",
+           info(entry->dtype).name);
+}
+
 void check_mask(const Tensor* input, const Tensor* mask, int dim) {
   if (mask->ndim() == 0)
     fail(ErrorKind::Index, "a mask without dimensions cannot index a dimension; unsqueeze the tensor first");
@@ -76,11 +83,8 @@ class Plan {
         ++next_dim_;
       } else if (is_mask(entry)) {
         add_mask(entry);
-      } else if (entry->dtype == DType::Int64 || entry->dtype == DType::Int32) {
-        add(cast(entry, DType::Int64));
       } else {
-        fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ",
-             info(entry->dtype).name);
+        add(cast(entry, DType::Int64));
       }
     }
     if (next_dim_ > input->ndim())
@@ -204,6 +208,7 @@ void fill_under_mask(Tensor* target, const SingleMask& single, Tensor* value) {
 
 void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accumulate) {
   std::vector<Tensor*> entries = index_entries(indices);
+  check_index_types(entries);
   SingleMask single = single_mask(target, entries);
   if (single.mask && values->numel() == 1 && !accumulate) return fill_under_mask(target, single, values);
   if (values->dtype != target->dtype)
@@ -235,6 +240,7 @@ void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accum
 
 TensorPtr index(Tensor* input, PyObject* indices) {
   std::vector<Tensor*> entries = index_entries(indices);
+  check_index_types(entries);
   SingleMask single = single_mask(input, entries);
   if (single.mask && single.mask->ndim() == input->ndim()) {
     TensorPtr mask = as_bool(single.mask);
@@ -276,11 +282,14 @@ Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject
     return Object::borrow(input);
   }
   Tensor* target = Arg{input, "index_put_", "input"};
+  Tensor* source = Arg{values, "index_put_", "values"};
+  bool added = Arg{accumulate, "index_put_", "accumulate"};
+  index_entries(indices);
   uint32_t recorded = op.recorded_slots(slots);
   check_inplace(target, "index_put_", recorded || requires_grad(target));
   check_writable(target);
   NodePtr node = recorded ? op.record(slots, recorded, 1) : NodePtr();
-  write_indexed(target, indices, Arg{values, "index_put_", "values"}, Arg{accumulate, "index_put_", "accumulate"});
+  write_indexed(target, indices, source, added);
   bump_version(target, "index_put_");
   if (node) {
     set_output_meta(*node, 0, target);

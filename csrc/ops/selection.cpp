@@ -131,6 +131,9 @@ Object where(Tensor* condition, PyObject* input, PyObject* other) {
 }
 
 TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value) {
+  Scalar number;
+  if (!is_tensor(value) && !python::to_scalar(value, &number))
+    python::Arg{value, "masked_fill", "value"}.wrong_type("Number");
   check_mask("masked_fill", mask);
   Element element("masked_fill", value, input->dtype);
   CommonSizes sizes;

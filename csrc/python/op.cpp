@@ -195,8 +195,12 @@ bool Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* p
 uint32_t Op::recorded_slots(PyObject* const* slots) const {
   if (!recording()) return 0;
   uint32_t recorded = 0;
-  for (uint8_t slot : edge_slots)
-    if (object_requires_grad(slots[slot])) recorded |= 1u << slot;
+  for (uint8_t slot : edge_slots) {
+    PyObject* object = slots[slot];
+    // Only the argument that is a sequence of tensors has edges for its items.
+    if (is_tensor(object) ? requires_grad(as_tensor(object)) : slot == list_slot && object_requires_grad(object))
+      recorded |= 1u << slot;
+  }
   return recorded;
 }
 
@@ -342,12 +346,14 @@ static bool overlaps(const Tensor* target, const Tensor* operand) {
   return true;
 }
 
-void Op::save_overwritten(Node& node, const Tensor* target) const {
+NodePtr Op::record_change(PyObject* const* slots, uint32_t recorded) const {
+  NodePtr node = record(slots, recorded, 1);
   for (uint32_t i = 0; i < items.size(); ++i) {
-    if (items[i].what != SavedItem::What::Argument || items[i].index != 0 || !node.saved()[i].is_tensor()) continue;
-    TensorPtr before = clone(target);
-    node.saved()[i].save_tensor(before.get(), node);
+    if (items[i].what != SavedItem::What::Argument || items[i].index != 0 || !node->saved()[i].is_tensor()) continue;
+    TensorPtr before = clone(as_tensor(slots[0]));
+    node->saved()[i].save_tensor(before.get(), *node);
   }
+  return node;
 }
 
 void Op::call_in_place(PyObject* const* slots) {
@@ -372,30 +378,8 @@ void Op::call_in_place(PyObject* const* slots) {
   if (target->device == DeviceType::Meta) return change_on_meta(slots, shown.c_str());
   if (any_on_meta(slots + 1, arguments.size() - 1))
     fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
-  NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
-  if (node) save_overwritten(*node, target);
-  if (kind == Kind::Elementwise) {
-    ops::Operand operands[kernels::kMaxInputs];
-    Scalar params[kMaxArguments];
-    TensorPtr copies[kernels::kMaxInputs];
-    if (!read_operands(slots, operands, params))
-      fail(shown, "(): Tensor on device meta is not on the expected device cpu! It holds no values to compute with");
-    for (int i = 1; i < n_operands; ++i) {
-      if (operands[i].is_number() || !overlaps(target, as_tensor(slots[i]))) continue;
-      copies[i] = clone(as_tensor(slots[i]));
-      operands[i].set(copies[i].get());
-    }
-    ops::elementwise_into(*kernel, options, operands, n_operands, params, target);
-  } else {
-    for (size_t i = 1; i < arguments.size(); ++i)
-      if (is_tensor(slots[i]) && as_tensor(slots[i])->ndim() > 0) overlaps(target, as_tensor(slots[i]));
-    AutocastOff as_given;
-    Object result = run_forward(slots);
-    if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
-    Tensor* value = as_tensor(result.get());
-    ops::check_in_place_result(target, value->sizes(), value->dtype);
-    if (value != target) kernels::copy(value->view(), target->view());
-  }
+  NodePtr node =
+      kind == Kind::Elementwise ? change_by_kernel(slots, recorded) : change_by_result(slots, recorded, shown);
   bump_version(target, shown.c_str());
   if (node) {
     save_outputs(*node, recorded, &target);
@@ -403,6 +387,41 @@ void Op::call_in_place(PyObject* const* slots) {
     rebase_history(target, node.get());
   }
   if (watch) watch->finish(slots[0]);
+}
+
+NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
+  Tensor* target = as_tensor(slots[0]);
+  ops::Operand operands[kernels::kMaxInputs];
+  Scalar params[kMaxArguments];
+  if (!read_operands(slots, operands, params))
+    fail(name, "_(): Tensor on device meta is not on the expected device cpu! It holds no values to compute with");
+  NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
+  // A pack hook may have given an operand other memory.
+  if (node && (mode_flags & kSavedTensorHooks)) read_operands(slots, operands, params);
+  TensorPtr copies[kernels::kMaxInputs];
+  for (int i = 1; i < n_operands; ++i) {
+    if (operands[i].is_number() || !overlaps(target, as_tensor(slots[i]))) continue;
+    copies[i] = clone(as_tensor(slots[i]));
+    operands[i].set(copies[i].get());
+  }
+  ops::elementwise_into(*kernel, options, operands, n_operands, params, target);
+  return node;
+}
+
+NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded, const std::string& shown) {
+  Tensor* target = as_tensor(slots[0]);
+  for (size_t i = 1; i < arguments.size(); ++i)
+    if (is_tensor(slots[i]) && as_tensor(slots[i])->ndim() > 0) overlaps(target, as_tensor(slots[i]));
+  AutocastOff as_given;
+  Object result = run_forward(slots);
+  if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
+  Tensor* value = as_tensor(result.get());
+  ops::check_in_place_result(target, value->sizes(), value->dtype);
+  NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
+  // A pack hook may have given the target other sizes.
+  if (node && (mode_flags & kSavedTensorHooks)) ops::check_in_place_result(target, value->sizes(), value->dtype);
+  if (value != target) kernels::copy(value->view(), target->view());
+  return node;
 }
 
 void Op::change_on_meta(PyObject* const* slots, const char* shown) {

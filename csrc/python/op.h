@@ -136,8 +136,12 @@ class Op final : public NodeKind {
   Object run(PyObject* const* slots) { return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots); }
   Object call_elementwise(PyObject* const* slots);
   Object call_plain(PyObject* const* slots);
-  /// Before an in-place call: rules that use the first argument get a copy of the values about to be lost.
-  void save_overwritten(Node& node, const Tensor* target) const;
+  /// As record, before an in-place change: rules that use the first argument get a copy of the values about to be lost.
+  NodePtr record_change(PyObject* const* slots, uint32_t recorded) const;
+  /// The two ways of changing the first argument. Arguments are checked first, then recorded, then used; returns the
+  /// record, or null.
+  NodePtr change_by_kernel(PyObject* const* slots, uint32_t recorded);
+  NodePtr change_by_result(PyObject* const* slots, uint32_t recorded, const std::string& shown);
   Object run_forward(PyObject* const* slots) const;
   /// False where an operand is on the meta device.
   bool read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const;

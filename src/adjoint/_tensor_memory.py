@@ -4,6 +4,7 @@ import warnings as _warnings
 
 from . import _C
 from ._tensor_methods import method
+from .ops import checks as _checks
 from .serialization import storage as _storage
 
 # Names of this module that are also functions of the package.
@@ -159,6 +160,9 @@ def map2_(self, x, y, callable):
 def _map_elements(self, name, function, *others):
     if self.requires_grad:
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    for place, one in enumerate(others, 1):
+        if not isinstance(one, _C.Tensor):
+            raise TypeError(f"{name}(): argument {place} must be Tensor, not {type(one).__name__}")
     columns = [one.expand(self.shape).reshape(-1).tolist() for one in (self, *others)]
     values = [function(*row) for row in zip(*columns, strict=True)]
     return self.copy_(_C.tensor(values, dtype=self.dtype).reshape(self.shape))
@@ -173,6 +177,8 @@ def fill_diagonal_(self, fill_value, wrap=False):
     tensor([[3., 0.],
             [0., 3.]])
     """
+    _checks.number("fill_diagonal_", fill_value=fill_value)
+    _checks.boolean("fill_diagonal_", wrap=wrap)
     if self.dim() < 2:
         raise RuntimeError("dimensions must larger than 1")
     if self.dim() > 2 and len(set(self.shape)) > 1:

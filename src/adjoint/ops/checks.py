@@ -19,6 +19,17 @@ def tensor(op, **values):
             raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type(value).__name__}")
 
 
+def number(op, **values):
+    """Refuses what is not a number: NumPy's and tensors of no dimension that need no gradient count."""
+    for name, value in values.items():
+        if isinstance(value, _C.Tensor):
+            fits = value.ndim == 0 and not value.requires_grad
+        else:
+            fits = isinstance(value, (int, float, complex)) or getattr(value, "shape", None) == ()
+        if not fits:
+            raise TypeError(f"{op}(): argument '{name}' must be Number, not {type(value).__name__}")
+
+
 def integer(op, name, value):
     """The int that an argument stands for: NumPy's and tensors of one integer count, bools do not."""
     if not isinstance(value, bool) and getattr(value, "dtype", None) is not _C.bool:

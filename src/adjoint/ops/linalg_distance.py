@@ -3,6 +3,7 @@
 import warnings
 from math import prod
 
+from .checks import integer, number
 from .language import (
     _cdist,
     _cdist_backward,
@@ -71,6 +72,8 @@ op("trace(input)", forward=_trace, autocast="float32",
 
 
 def _renorm(input, p, dim, maxnorm):
+    number("renorm", p=p, maxnorm=maxnorm)
+    integer("renorm", "dim", dim)
     if isinstance(p, complex) or not p > 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
     if isinstance(maxnorm, complex):

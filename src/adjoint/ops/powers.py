@@ -1,6 +1,7 @@
 """Powers by another name, and in double precision."""
 
 from .. import _C
+from .checks import number
 from .language import composite, pow
 
 
@@ -35,6 +36,9 @@ def _double_power(name, input, exponent):
             f"{name}() received an invalid combination of arguments - got ({type(input).__name__}, "
             f"{type(exponent).__name__}), but at least one of them must be a Tensor"
         )
+    for value in operands:
+        if not isinstance(value, _C.Tensor):
+            number(name, exponent=value)
     numbers_complex = any(isinstance(value, complex) for value in operands)
     dtype = _C.complex128 if numbers_complex or any(value.is_complex() for value in tensors) else _C.float64
     return dtype, [value.to(dtype) if isinstance(value, _C.Tensor) else value for value in operands]

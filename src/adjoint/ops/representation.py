@@ -104,7 +104,7 @@ def _replacements(input, nan, posinf, neginf):
 
 def _check_numbers(**values):
     for name, value in values.items():
-        if value is not None and not hasattr(value, "__float__"):
+        if value is not None and (isinstance(value, type) or not hasattr(value, "__float__")):
             raise TypeError(f"nan_to_num(): argument '{name}' must be float, not {type(value).__name__}")
 
 
