@@ -48,7 +48,8 @@ struct Exported {
 /// Consumers may call this from any thread, with or without the interpreter lock.
 template <class Managed>
 void delete_exported(Managed* managed) {
-  PyGILState_STATE state = PyGILState_Ensure();
+  if (!Py_IsInitialized()) return;  // the process ends, and its memory with it
+  PyGILState_STATE state = in_python(PyGILState_Ensure);
   delete static_cast<Exported<Managed>*>(managed->context);
   PyGILState_Release(state);
 }
@@ -137,11 +138,11 @@ Object call_dlpack(PyObject* source, PyObject* copy) {
   Object keywords = checked(
       Py_BuildValue("{s(ii)}", "max_version", static_cast<int>(kVersion.major), static_cast<int>(kVersion.minor)));
   if (copy != Py_None) check(PyDict_SetItemString(keywords.get(), "copy", copy) == 0);
-  Object capsule = Object::steal(PyObject_Call(method.get(), nothing.get(), keywords.get()));
+  Object capsule = Object::steal(in_python([&] { return PyObject_Call(method.get(), nothing.get(), keywords.get()); }));
   if (capsule) return capsule;
   if (!PyErr_ExceptionMatches(PyExc_TypeError) || copy != Py_None) fail_python();
   PyErr_Clear();
-  return checked(PyObject_CallNoArgs(method.get()));
+  return checked(call_python(method.get()));
 }
 
 PyObject* py_from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {

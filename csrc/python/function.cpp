@@ -81,7 +81,7 @@ class FunctionKind final : public NodeKind {
     Object backward = users_backward(node);
     uint16_t before = node.flags & kRecordedBackward;
     if (context.create_graph) node.flags |= kRecordedBackward;
-    Object answer = Object::steal(PyObject_Vectorcall(backward.get(), args.data(), args.size(), nullptr));
+    Object answer = Object::steal(call_python(backward.get(), args.data(), args.size(), nullptr));
     node.flags = static_cast<uint16_t>((node.flags & ~kRecordedBackward) | before);
     if (!answer) fail_python();
     take_gradients(node, answer.get(), edges);
@@ -389,14 +389,14 @@ Object call_forward(Node& node, PyObject* forward, PyObject* args, PyObject* set
   GradModeGuard no_grad(false);
   Py_ssize_t n = PyTuple_GET_SIZE(args);
   if (setup) {
-    Object output = checked(PyObject_Call(forward, args, nullptr));
-    checked(PyObject_CallFunctionObjArgs(setup, as_object(&node), args, output.get(), nullptr));
+    Object output = checked(in_python([&] { return PyObject_Call(forward, args, nullptr); }));
+    checked(call_python(setup, as_object(&node), args, output.get()));
     return output;
   }
   std::vector<PyObject*> all(static_cast<size_t>(n) + 1);
   all[0] = as_object(&node);
   std::copy_n(&PyTuple_GET_ITEM(args, 0), n, all.begin() + 1);
-  return checked(PyObject_Vectorcall(forward, all.data(), all.size(), nullptr));
+  return checked(call_python(forward, all.data(), all.size(), nullptr));
 }
 
 /// _function_apply(cls, *args, **kwargs): Function.apply.
@@ -417,8 +417,7 @@ PyObject* py_function_apply(PyObject*, PyObject* const* call, Py_ssize_t nargs, 
       Object by_name = checked(PyDict_New());
       for (Py_ssize_t i = 0; i < n_keywords; ++i)
         check(PyDict_SetItem(by_name.get(), PyTuple_GET_ITEM(keywords, i), call[nargs + i]) == 0);
-      args = checked(PyObject_CallFunctionObjArgs(bind_arguments, forward.get(), args.get(), by_name.get(),
-                                                  setup ? Py_True : Py_False, nullptr));
+      args = checked(call_python(bind_arguments, forward.get(), args.get(), by_name.get(), setup ? Py_True : Py_False));
       if (!PyTuple_Check(args.get())) fail(ErrorKind::Type, "apply(): arguments must come as a tuple");
     }
     bool recorded = false;

@@ -25,6 +25,8 @@ void give_words() {
 void set_python_error() noexcept {
   try {
     throw;
+  } catch (ThreadExit&) {
+    wait_for_exit();
   } catch (const Error& error) {
     PyObject* type = PyExc_RuntimeError;
     switch (error.kind()) {

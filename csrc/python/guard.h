@@ -7,6 +7,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "core/lock.h"
 #include "core/ref.h"
 
 namespace adjoint::python {

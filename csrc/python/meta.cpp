@@ -87,7 +87,7 @@ Object MetaCall::on_meta(Object computed, const Tensor* base) const {
     PyTuple_SET_ITEM(items.get(), i, on_meta(Object::borrow(PyTuple_GET_ITEM(computed.get(), i)), base).take());
   // The results under their names, where they have some.
   if (PyTuple_CheckExact(computed.get())) return items;
-  return checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(computed.get())), items.get()));
+  return checked(call_python(reinterpret_cast<PyObject*>(Py_TYPE(computed.get())), items.get()));
 }
 
 }  // namespace adjoint::python

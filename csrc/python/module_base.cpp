@@ -78,11 +78,11 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     if (!call_with_hooks) fail("a module was called before adjoint.nn was imported");
     if (!has_hooks(self)) {
       Object forward = checked(PyObject_GetAttr(self, forward_name));
-      return checked(PyObject_Call(forward.get(), args, kwargs)).take();
+      return checked(in_python([&] { return PyObject_Call(forward.get(), args, kwargs); })).take();
     }
     check(!PyErr_Occurred());
     Object keywords = kwargs ? Object::borrow(kwargs) : checked(PyDict_New());
-    return checked(PyObject_CallFunctionObjArgs(call_with_hooks, self, args, keywords.get(), nullptr)).take();
+    return checked(call_python(call_with_hooks, self, args, keywords.get())).take();
   });
 }
 

@@ -71,7 +71,7 @@ class Pass {
       if (!found) {
         first = true;
         hold();
-        checked(PyObject_CallOneArg(init, item.get()));
+        checked(call_python(init, item.get()));
         found = find_state(param);
       }
       if (found && !differentiable && add(param, grad.get(), first)) continue;
@@ -296,7 +296,7 @@ PyObject* py_optimizer_step(PyObject*, PyObject* const* args, Py_ssize_t nargs) 
     }
     if (any_left || std::ranges::any_of(passes, &Pass::lets_others_run))
       for (Pass& pass : passes) pass.hold();
-    if (any_left) checked(PyObject_CallOneArg(args[2], left.get()));
+    if (any_left) checked(call_python(args[2], left.get()));
     for (Pass& pass : passes) pass.run();
     return left.take();
   });

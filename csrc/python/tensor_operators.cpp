@@ -88,7 +88,7 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
     if (as_tensor(a)->ndim() == 2 && as_tensor(b)->ndim() == 2) return call_op(named_op<"mm">(), {a, b}).take();
     static PyObject* matmul =
         checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "matmul")).take();
-    return PyObject_CallFunctionObjArgs(matmul, a, b, nullptr);
+    return call_python(matmul, a, b);
   });
 }
 PyObject* invert(PyObject* a) {

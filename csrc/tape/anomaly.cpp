@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/lock.h"
 #include "tape/source_line.h"
 
 namespace adjoint {
@@ -74,7 +75,7 @@ ApplyingNode::~ApplyingNode() {
 void record_making(Node& node) {
   if (!anomaly_handlers.record) return;
   PyObject* parent = applying ? as_object(applying) : Py_None;
-  Object done = Object::steal(PyObject_CallFunctionObjArgs(anomaly_handlers.record, as_object(&node), parent, nullptr));
+  Object done = Object::steal(call_python(anomaly_handlers.record, as_object(&node), parent));
   if (!done) throw Error(ErrorKind::Python, "");
 }
 
@@ -82,7 +83,7 @@ void explain_failure(Node& node) noexcept {
   if (!anomaly_handlers.explain) return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  Object done = Object::steal(PyObject_CallOneArg(anomaly_handlers.explain, as_object(&node)));
+  Object done = Object::steal(call_python(anomaly_handlers.explain, as_object(&node)));
   // A warning that was turned into an error must not hide the failure itself.
   if (!done) PyErr_Clear();
   PyErr_Restore(type, value, traceback);
@@ -132,7 +133,7 @@ void ForwardCheck::check(const Tensor* result, size_t index) const {
     Object values = Object::steal(PyTuple_New(static_cast<Py_ssize_t>(arguments_.size())));
     for (size_t i = 0; values && i < arguments_.size(); ++i)
       PyTuple_SET_ITEM(values.get(), i, Object(arguments_[i]).take());
-    Object text = Object::steal(values ? PyObject_CallOneArg(anomaly_handlers.describe, values.get()) : nullptr);
+    Object text = Object::steal(values ? call_python(anomaly_handlers.describe, values.get()) : nullptr);
     mode_flags = before;
     const char* shown = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
     if (!shown) throw Error(ErrorKind::Python, "");

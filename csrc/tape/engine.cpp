@@ -6,6 +6,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "core/lock.h"
 #include "core/mode.h"
 #include "tape/anomaly.h"
 #include "tape/history.h"
@@ -299,7 +300,7 @@ std::vector<TensorPtr> run_in_own_thread(BackwardRequest& request) {
   RunningBackward* outer = RunningBackward::current();
   void* saved_hooks = saved_tensor_hooks();
   auto body = [&] {
-    PyGILState_STATE lock = PyGILState_Ensure();
+    PyGILState_STATE lock = in_python(PyGILState_Ensure);
     mode_flags = flags;
     autocast_state = autocast;
     RunningBackward::set_current(outer);
@@ -307,6 +308,8 @@ std::vector<TensorPtr> run_in_own_thread(BackwardRequest& request) {
     depth = 1;
     try {
       result = run_here(request);
+    } catch (ThreadExit&) {
+      wait_for_exit();
     } catch (...) {
       failure = std::current_exception();
       PyErr_Fetch(&type, &value, &traceback);
@@ -320,7 +323,7 @@ std::vector<TensorPtr> run_in_own_thread(BackwardRequest& request) {
   } catch (const std::system_error&) {
     started = false;
   }
-  PyEval_RestoreThread(waiting);
+  take_lock(waiting);
   if (!started) return run_here(request);  // the system gives no more threads
   if (failure) {
     PyErr_Restore(type, value, traceback);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/lock.h"
 #include "core/mode.h"
 #include "tape/anomaly.h"
 #include "tape/history.h"
@@ -97,7 +98,7 @@ void apply_node(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCon
   Tensor* leaf = accumulated_leaf(node);
   if (!leaf || !leaf->extra) return;
   each_hook(leaf->extra->post_hooks, [&](PyObject* hook) {
-    Object answer = Object::steal(PyObject_CallOneArg(hook, as_object(leaf)));
+    Object answer = Object::steal(call_python(hook, as_object(leaf)));
     if (!answer) fail_python();
     if (answer.get() != Py_None && !is_tensor(answer.get()))
       fail(ErrorKind::Type, "expected Variable, but hook returned '", Py_TYPE(answer.get())->tp_name,
@@ -118,7 +119,7 @@ void run_tensor_hooks(Node& node, TensorPtr* outputs, bool create_graph) {
     for (size_t k = 0; k < node.extra->tensor_hooks.size(); ++k) {
       auto [index, dict] = node.extra->tensor_hooks[k];
       each_hook(dict, [&](PyObject* hook) {
-        Object answer = Object::steal(PyObject_CallOneArg(hook, as_argument(outputs[index]).get()));
+        Object answer = Object::steal(call_python(hook, as_argument(outputs[index]).get()));
         if (!answer) fail_python();
         replace_gradient(outputs[index], answer.get(), hook);
       });
@@ -136,7 +137,7 @@ void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const Ap
   explained(node, [&] {
     PyObject* pre_hooks = node.extra ? node.extra->pre_hooks : nullptr;
     each_hook(pre_hooks, [&](PyObject* hook) {
-      Object answer = Object::steal(PyObject_CallOneArg(hook, as_tuple(outputs, node.n_outputs).get()));
+      Object answer = Object::steal(call_python(hook, as_tuple(outputs, node.n_outputs).get()));
       if (!answer) fail_python();
       replace_gradients(outputs, node.n_outputs, answer.get(), hook);
     });
@@ -145,7 +146,7 @@ void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const Ap
     apply_node(node, outputs, edges, context);
     each_hook(post_hooks, [&](PyObject* hook) {
       Object outgoing = as_tuple(edges, node.n_edges);
-      Object answer = Object::steal(PyObject_CallFunctionObjArgs(hook, outgoing.get(), incoming.get(), nullptr));
+      Object answer = Object::steal(call_python(hook, outgoing.get(), incoming.get()));
       if (!answer) fail_python();
       replace_gradients(edges, node.n_edges, answer.get(), hook);
     });

@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "core/lock.h"
 #include "core/mode.h"
 #include "tape/anomaly.h"
 #include "tape/history.h"
@@ -91,12 +92,14 @@ void node_dealloc(PyObject* self) {
   destroying = true;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  destroy_node(node);
-  while (!doomed.empty()) {
-    node = doomed.back();
-    doomed.pop_back();
+  in_python([&] {
     destroy_node(node);
-  }
+    while (!doomed.empty()) {
+      node = doomed.back();
+      doomed.pop_back();
+      destroy_node(node);
+    }
+  });
   destroying = false;
   PyErr_Restore(type, value, traceback);
 }

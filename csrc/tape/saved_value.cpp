@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/lock.h"
 #include "core/mode.h"
 #include "tape/change.h"
 #include "tape/node.h"
@@ -80,7 +81,7 @@ void SavedValue::save_packed(Tensor* tensor, const Node& node, PyObject* pack, P
   {
     GradModeGuard no_grad(false);
     const Node* outer = std::exchange(packing, &node);
-    packed = Object::steal(PyObject_CallOneArg(pack, as_object(tensor)));
+    packed = Object::steal(call_python(pack, as_object(tensor)));
     packing = outer;
   }
   if (!packed) fail_python();
@@ -105,7 +106,7 @@ void SavedValue::pack(const Node& node, PyObject* pack, PyObject* unpack) {
 TensorPtr SavedValue::call_unpack() const {
   // Owned here: the hook may free the node that this value belongs to.
   PackedTensor packed = *static_cast<PackedTensor*>(owner_);
-  Object answer = Object::steal(PyObject_CallOneArg(packed.unpack.get(), packed.object.get()));
+  Object answer = Object::steal(call_python(packed.unpack.get(), packed.object.get()));
   if (!answer) fail_python();
   if (!adjoint::is_tensor(answer.get()))
     fail(ErrorKind::Type, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
