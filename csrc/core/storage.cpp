@@ -106,6 +106,24 @@ class Counted {
   int64_t nbytes_;
 };
 
+/// Owners own further storages where memory was handed back and forth, and wait then for the outermost to be gone; see
+/// Note [Chains of tensors] in python/tensor_type.cpp.
+struct WaitingOwner : ForeignOwner {
+  WaitingOwner* next;
+};
+thread_local WaitingOwner* waiting_owners = nullptr;
+thread_local bool freeing_owner = false;
+
+void free_foreign(WaitingOwner* owner) {
+  owner->next = std::exchange(waiting_owners, owner);
+  if (std::exchange(freeing_owner, true)) return;
+  while (waiting_owners) {
+    std::unique_ptr<WaitingOwner> first(std::exchange(waiting_owners, waiting_owners->next));
+    first->free_memory(first->context);
+  }
+  freeing_owner = false;
+}
+
 }  // namespace
 
 Storage* allocate_storage(size_t nbytes) {
@@ -138,7 +156,7 @@ Storage* allocate_storage(size_t nbytes) {
 }
 
 Storage* adopt_memory(void* data, size_t nbytes, FreeMemory free_memory, void* context) {
-  auto owner = std::make_unique<ForeignOwner>(free_memory, context);
+  auto owner = std::make_unique<WaitingOwner>(ForeignOwner{free_memory, context}, nullptr);
   Storage* storage = allocate_small(0);
   *storage = Storage{1, 0, static_cast<char*>(data), nbytes, false, false, owner.release()};
   return storage;
@@ -148,9 +166,8 @@ void destroy_storage(Storage* storage) {
   if (storage->changed) [[unlikely]]
     forget_change(storage);
   if (ForeignOwner* owner = storage->owner) {
-    owner->free_memory(owner->context);
-    delete owner;
     free_small(storage, 0);
+    free_foreign(static_cast<WaitingOwner*>(owner));
     return;
   }
   current -= static_cast<int64_t>(storage->nbytes);

@@ -33,16 +33,42 @@ void drop_references(Tensor* tensor) {
   Py_CLEAR(tensor->dict);
 }
 
-void tensor_dealloc(PyObject* self) {
-  Tensor* tensor = tensor_of(self);
-  PyObject_GC_UnTrack(self);
-  if (tensor->weakrefs) PyObject_ClearWeakRefs(self);
+void destroy_tensor(Tensor* tensor) {
+  PyObject* self = as_object(tensor);
   drop_references(tensor);
   if (Storage* storage = std::exchange(tensor->storage, nullptr)) release(storage);
   if (Shape* shape = std::exchange(tensor->shape, nullptr)) release(shape);
   PyTypeObject* type = Py_TYPE(self);
   if (!recycle_tensor(tensor)) type->tp_free(self);
   Py_DECREF(type);
+}
+
+/// Note [Chains of tensors]: a tensor may own another one by its .grad, its base, what a hook or an attribute refers
+/// to, or the owner of its memory. Beyond kMaxNesting the next one waits in a list, which the outermost destruction
+/// works through, so that a chain of any length needs little stack. Nodes do the same; see Note [Iterative teardown].
+constexpr int kMaxNesting = 25;
+struct Dying {
+  int nesting;
+  Tensor* waiting;  ///< linked by their `weakrefs`, which they no longer need
+};
+thread_local ADJOINT_FAST_TLS constinit Dying dying{};
+
+void tensor_dealloc(PyObject* self) {
+  Tensor* tensor = tensor_of(self);
+  PyObject_GC_UnTrack(self);
+  if (tensor->weakrefs) in_python([&] { PyObject_ClearWeakRefs(self); });
+  if (dying.nesting == kMaxNesting) {
+    tensor->weakrefs = as_object(std::exchange(dying.waiting, tensor));
+    return;
+  }
+  ++dying.nesting;
+  in_python([&] { destroy_tensor(tensor); });
+  while (dying.nesting == 1 && dying.waiting) {
+    Tensor* next = dying.waiting;
+    dying.waiting = as_tensor(std::exchange(next->weakrefs, nullptr));
+    in_python([&] { destroy_tensor(next); });
+  }
+  --dying.nesting;
 }
 
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
