@@ -11,6 +11,7 @@ enum ModeFlags : uint32_t {
   kGradDisabled = 1,
   kInferenceMode = 2,
   kAutocast = 4,              ///< ops choose the type that they compute in; see python/autocast.h
+  kAutocastPaused = 8,        ///< autocast is on for the user, and off inside of the op that is running
   kSavedTensorHooks = 16,     ///< what is saved goes through a pack hook; see tape/saved_value.h
   kAnomalyCheckForward = 64,  ///< ops that make nan or inf fail; see tape/anomaly.h
 };
@@ -49,11 +50,16 @@ class GradModeGuard {
   uint32_t before_;
 };
 
-/// No automatic casts while it lives: inside of an op that was cast as a whole, and for what is written in place.
+/// No automatic casts while it lives: inside of an op that was cast as a whole, and for what is written in place. A
+/// signal handler that runs meanwhile is told the user's mode.
 class AutocastOff {
  public:
-  AutocastOff() : before_(mode_flags & kAutocast) { mode_flags &= ~kAutocast; }
-  ~AutocastOff() { mode_flags |= before_; }
+  AutocastOff() : before_(mode_flags & kAutocast) {
+    if (before_) mode_flags ^= kAutocast | kAutocastPaused;
+  }
+  ~AutocastOff() {
+    if (before_) mode_flags = (mode_flags & ~kAutocastPaused) | kAutocast;
+  }
   AutocastOff(const AutocastOff&) = delete;
   AutocastOff& operator=(const AutocastOff&) = delete;
 

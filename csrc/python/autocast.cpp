@@ -81,9 +81,10 @@ DType wider(DType dtype, PyObject* object) {
   return dtype;
 }
 
-PyObject* py_enabled(PyObject*, PyObject*) { return PyBool_FromLong(mode_flags & kAutocast); }
+PyObject* py_enabled(PyObject*, PyObject*) { return PyBool_FromLong(mode_flags & (kAutocast | kAutocastPaused)); }
 PyObject* py_set_enabled(PyObject*, PyObject* value) {
-  mode_flags = value == Py_True ? mode_flags | kAutocast : mode_flags & ~kAutocast;
+  mode_flags &= ~(kAutocast | kAutocastPaused);
+  if (value == Py_True) mode_flags |= kAutocast;
   Py_RETURN_NONE;
 }
 PyObject* py_dtype(PyObject*, PyObject*) { return Py_NewRef(dtype_object(autocast_state.dtype)); }
@@ -145,6 +146,9 @@ AutocastCall::AutocastCall(Autocast policy, PyObject* const* args, size_t count)
   }
 }
 
-void init_autocast(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
+void init_autocast(PyObject* module) {
+  check(PyModule_AddFunctions(module, functions) == 0);
+  check(PyModule_AddIntConstant(module, "_AUTOCAST", kAutocast | kAutocastPaused) == 0);
+}
 
 }  // namespace adjoint::python

@@ -256,8 +256,20 @@ Object Op::call_elementwise(PyObject* const* slots) {
 
 Object Op::run_forward(PyObject* const* slots) const {
   if (glue) return glue(slots);
-  GradModeGuard no_grad(false);
-  return checked(PyObject_Vectorcall(forward.get(), slots, arguments.size(), nullptr));
+  // In the caller's modes, which a signal handler may ask for: what it gets has no history, so nothing is recorded.
+  PyObject* plain[kMaxArguments];
+  Object owned[kMaxArguments];
+  size_t n = arguments.size();
+  for (size_t i = 0; i < n; ++i) {
+    plain[i] = slots[i];
+    if (!recording() || !is_tensor(slots[i]) || !requires_grad(as_tensor(slots[i]))) continue;
+    owned[i] = wrap(alias(as_tensor(slots[i])));
+    plain[i] = owned[i].get();
+  }
+  Object result = checked(call_python(forward.get(), plain, n, nullptr));
+  for (size_t i = 0; i < n; ++i)
+    if (owned[i] && result.get() == plain[i]) return Object::borrow(slots[i]);
+  return result;
 }
 
 Object Op::call_plain(PyObject* const* slots) {
@@ -293,12 +305,11 @@ Object Op::call_plain(PyObject* const* slots) {
       }
     }
   }
-  if (several && result_type) return checked(PyObject_CallOneArg(result_type.get(), result.get()));
+  if (several && result_type) return checked(call_python(result_type.get(), result.get()));
   return result;
 }
 
 Object Op::call_on_meta(PyObject* const* slots) {
-  GradModeGuard no_grad(false);
   MetaCall zeros(name.c_str(), slots, arguments.size());
   return zeros.on_meta(run(zeros.slots()), kind == Kind::View && is_tensor(slots[0]) ? as_tensor(slots[0]) : nullptr);
 }
@@ -516,7 +527,7 @@ Object write_results(const char* op, PyObject* out, PyObject* result, bool exact
     write_out(op, as_tensor(PySequence_Fast_GET_ITEM(out, i)), as_tensor(PyTuple_GET_ITEM(result, i)));
   // The targets under the names of the results.
   if (PyTuple_CheckExact(result)) return Object::borrow(out);
-  return checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(result)), out));
+  return checked(call_python(reinterpret_cast<PyObject*>(Py_TYPE(result)), out));
 }
 
 Object Op::call_out(PyObject* const* slots, PyObject* out) {
@@ -527,7 +538,6 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
     if (is_tensor(slots[i])) overlaps(as_tensor(out), as_tensor(slots[i]));
   for (size_t i = 0; apart_out && i < arguments.size(); ++i)
     if (is_tensor(slots[i])) check_apart(out, as_tensor(slots[i]));
-  GradModeGuard no_grad(false);
   AutocastOff as_given;
   PyObject* typed[kMaxArguments];
   if (typed_out >= 0 && slots[typed_out] == Py_None && is_tensor(out)) {

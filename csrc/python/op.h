@@ -153,12 +153,15 @@ class Op final : public NodeKind {
   /// Bit set of the items that the rules of these slots use.
   uint32_t used_items(uint32_t recorded) const;
   void save_argument(Node& node, uint32_t item, PyObject* argument) const;
-  void apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges,
-                       uint32_t count) const;
+  void apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t edge,
+                       uint32_t count, const ApplyContext& context) const;
   TensorPtr run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const;
-  Object call_rule(const Rule& rule, Node& node, const TensorPtr* gradients) const;
-  /// What a rule receives for an item: a tensor with its history, a meta tensor, or the argument as it was.
-  Object unpack_item(Node& node, uint32_t item) const;
+  /// `edge`: the first edge that the rule answers for.
+  Object call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, uint32_t edge,
+                   const ApplyContext& context) const;
+  /// What a rule receives for an item: a tensor, with its history if that is asked for, a meta tensor, or the argument
+  /// as it was.
+  Object unpack_item(Node& node, uint32_t item, bool with_history) const;
   uint32_t edge_of_slot(const Node& node, uint8_t slot) const;
 };
 
@@ -171,6 +174,15 @@ Op& require_op(const char* name);
 void refuse_out(const char* op, PyObject* object);
 /// Writes a result (or a tuple of results) into out=, a tensor (or a sequence of them), which is resized to fit.
 Object write_results(const char* op, PyObject* out, PyObject* result, bool exact);
+
+/// What a rule written in Python may ask about the backward that calls it.
+struct RuleCall {
+  bool recorded;       ///< is a graph of the gradients wanted?
+  const bool* wanted;  ///< per edge that the rule answers for: is a gradient needed?
+  uint32_t n_edges;
+};
+/// The innermost call of a rule in this thread, or null.
+const RuleCall* running_rule();
 
 /// Adds `declare_op` and the type of op objects to the module.
 void init_ops(PyObject* module);

@@ -33,7 +33,11 @@ TensorPtr number_tensor(PyObject* number) {
   return {};
 }
 
+thread_local const RuleCall* rule_call = nullptr;
+
 }  // namespace
+
+const RuleCall* running_rule() { return rule_call; }
 
 TensorPtr meta_tensor(Shape* shape, DType dtype) {
   static Storage* nothing = allocate_storage(0);
@@ -49,7 +53,7 @@ uint32_t Op::edge_of_slot(const Node& node, uint8_t slot) const {
   return UINT32_MAX;
 }
 
-Object Op::unpack_item(Node& node, uint32_t index) const {
+Object Op::unpack_item(Node& node, uint32_t index, bool with_history) const {
   const SavedItem& item = items[index];
   SavedValue& value = node.saved()[index];
   switch (value.kind()) {
@@ -60,7 +64,7 @@ Object Op::unpack_item(Node& node, uint32_t index) const {
       return Object::borrow(value.object());
     case SavedValue::Kind::Meta: return wrap(meta_tensor(value.shape(), value.dtype()));
     case SavedValue::Kind::List: {
-      uint32_t edge = edge_of_slot(node, item.index);
+      uint32_t edge = with_history ? edge_of_slot(node, item.index) : UINT32_MAX;
       Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(value.list_size())));
       for (size_t i = 0; i < value.list_size(); ++i) {
         const SavedValue& entry = value.list_item(i);
@@ -76,6 +80,7 @@ Object Op::unpack_item(Node& node, uint32_t index) const {
     case SavedValue::Kind::Whole:
     case SavedValue::Kind::Packed: break;
   }
+  if (!with_history) return wrap(value.unpack(node));
   if (item.what == SavedItem::What::Output) {
     Edge self{&node, item.index};
     return wrap(value.unpack_with_edge(node, &self));
@@ -126,15 +131,20 @@ TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients
   return ops::elementwise(*rule.fused, {name.c_str(), options.promote_float}, operands, n, params);
 }
 
-Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients) const {
+/// Note [Rules in Python]: a rule runs in the caller's grad mode, because a signal handler may run in its middle and
+/// must see no other. Where no graph of the gradients is wanted, nothing is recorded for another reason: what the rule
+/// gets has no history.
+Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, uint32_t edge,
+                     const ApplyContext& context) const {
   PyObject* args[kMaxArguments * 2 + 1];
   Object owned[kMaxArguments * 2];
   int n = 0;
   for (const RuleParameter& parameter : rule.parameters) {
     if (parameter.source == RuleParameter::Source::Item) {
-      owned[n] = unpack_item(node, parameter.index);
-    } else if (gradients[parameter.index]) {
-      owned[n] = Object::borrow(as_object(gradients[parameter.index].get()));
+      owned[n] = unpack_item(node, parameter.index, context.create_graph);
+    } else if (Tensor* gradient = gradients[parameter.index].get()) {
+      bool bare = context.create_graph || !requires_grad(gradient);
+      owned[n] = bare ? Object::borrow(as_object(gradient)) : wrap(alias(gradient));
     } else {
       // An undefined gradient counts as zero.
       owned[n] = wrap(zeros_of(node.outputs()[parameter.index]));
@@ -142,18 +152,23 @@ Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients) c
     args[n + 1] = owned[n].get();
     ++n;
   }
-  return checked(PyObject_Vectorcall(rule.callable.get(), args + 1, n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  GradModeGuard mode(context.create_graph || context.grad_mode);
+  RuleCall call{context.create_graph, context.wanted + edge, node.n_edges - edge};
+  const RuleCall* outer = std::exchange(rule_call, &call);
+  PyObject* answer = call_python(rule.callable.get(), args + 1, n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  rule_call = outer;
+  return checked(answer);
 }
 
-void Op::apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges,
-                         uint32_t count) const {
-  Object answer = call_rule(rule, node, gradients);
+void Op::apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t edge,
+                         uint32_t count, const ApplyContext& context) const {
+  Object answer = call_rule(rule, node, gradients, edge, context);
   Object sequence = checked(PySequence_Fast(answer.get(), "the rule of a list of tensors must return a sequence"));
   if (PySequence_Fast_GET_SIZE(sequence.get()) != static_cast<Py_ssize_t>(count))
     fail(name, ": the rule gave ", PySequence_Fast_GET_SIZE(sequence.get()), " gradients for ", count, " tensors");
   for (uint32_t i = 0; i < count; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(sequence.get(), i);
-    if (item != Py_None) edges[i] = TensorPtr::borrow(Arg{item, name.c_str(), "rule"});
+    if (item != Py_None) edges[edge + i] = TensorPtr::borrow(Arg{item, name.c_str(), "rule"});
   }
 }
 
@@ -164,7 +179,7 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
     if (slot == list_slot) {
       uint32_t count = node.n_edges - static_cast<uint32_t>(edge_slots.size()) + 1;
       if (std::any_of(context.wanted + edge, context.wanted + edge + count, [](bool w) { return w; }))
-        apply_list_rule(rule, node, outputs, edges + edge, count);
+        apply_list_rule(rule, node, outputs, edges, edge, count, context);
       edge += count;
       continue;
     }
@@ -181,7 +196,7 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
       } else if (rule.fused && !context.create_graph && outputs[0]) {
         edges[edge] = run_fused(rule, node, outputs);
       } else {
-        Object answer = call_rule(rule, node, outputs);
+        Object answer = call_rule(rule, node, outputs, edge, context);
         if (PyTuple_Check(answer.get())) {
           // The gradients of this argument and of those after it, whose own rules are not asked.
           auto count = std::min<uint32_t>(static_cast<uint32_t>(PyTuple_GET_SIZE(answer.get())), node.n_edges - edge);
@@ -219,7 +234,7 @@ Object Op::attribute(Node& node, const char* attribute) const {
     const SavedItem& item = items[i];
     if (item.name != text || item.what == SavedItem::What::ArgumentMeta) continue;
     if (node.saved()[i].kind() == SavedValue::Kind::Empty && !node.released()) return Object::borrow(Py_None);
-    return unpack_item(node, i);
+    return unpack_item(node, i, true);
   }
   return {};
 }

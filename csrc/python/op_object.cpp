@@ -37,7 +37,7 @@ Object call_autocast(const OpObject& object, PyObject* const* args, size_t nargs
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0 && args[nargs + i] != Py_None)
       policy = Autocast::Off;
   AutocastCall cast(policy, args, nargs + named);
-  return checked(PyObject_Vectorcall(object.composite, cast.args(), nargs, kwnames));
+  return checked(call_python(object.composite, cast.args(), nargs, kwnames));
 }
 
 /// The names of arguments with torch's dim and keepdim for NumPy's spellings; null where there are none.
@@ -100,7 +100,7 @@ PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* 
     if (names) kwnames = names.get();
     if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
       return call_autocast(*object, args, nargs, kwnames).take();
-    return checked(PyObject_Vectorcall(object->composite, args, nargs, kwnames)).take();
+    return checked(call_python(object->composite, args, nargs, kwnames)).take();
   }
   if (!object->op) fail(ErrorKind::Attribute, "the op '", PyUnicode_AsUTF8(object->name), "' is not declared");
   Op& op = *object->op;
@@ -437,9 +437,8 @@ PyObject* py_call_out(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     Py_ssize_t place = 0;
     for (PyObject* value; PyDict_Next(args[3], &place, nullptr, &value);) refuse_out(name.c_str(), value);
     refuse_out(name.c_str(), args[4]);
-    GradModeGuard no_grad(false);
     AutocastOff as_given;
-    Object result = checked(PyObject_Call(args[1], args[2], args[3]));
+    Object result = checked(in_python([&] { return PyObject_Call(args[1], args[2], args[3]); }));
     return write_results(name.c_str(), args[4], result.get(), args[5] == Py_True).take();
   });
 }
@@ -456,7 +455,23 @@ PyObject* py_undeclared_ops(PyObject*, PyObject*) {
   });
 }
 
+/// rule_recorded(), for rules: is a graph of the gradients wanted? One that no backward calls goes by the grad mode.
+PyObject* py_rule_recorded(PyObject*, PyObject*) {
+  const RuleCall* rule = running_rule();
+  return PyBool_FromLong(rule ? rule->recorded : grad_enabled());
+}
+
+/// rule_wants(i), for rules that answer for several arguments: is the gradient of the i-th needed?
+PyObject* py_rule_wants(PyObject*, PyObject* position) {
+  const RuleCall* rule = running_rule();
+  size_t i = PyLong_AsSize_t(position);
+  if (i == static_cast<size_t>(-1) && PyErr_Occurred()) return nullptr;
+  return PyBool_FromLong(!rule || i >= rule->n_edges || rule->wanted[i]);
+}
+
 PyMethodDef functions[] = {
+    {"rule_recorded", py_rule_recorded, METH_NOARGS, "For rules: whether a graph of the gradients is wanted."},
+    {"rule_wants", py_rule_wants, METH_O, "For rules: whether the gradient of the argument of this number is needed."},
     {"declare_op", py_declare_op, METH_O, "Makes the op of a Declaration; returns its callable."},
     {"op_object", py_op_object, METH_O, "The callable of this name, declared or not."},
     {"set_composite", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_set_composite)), METH_FASTCALL,
@@ -498,7 +513,7 @@ static Object as_operand(PyObject* object) {
   Object array = checked(PyObject_CallMethod(object, "__array__", nullptr));
   static PyObject* as_tensor =
       checked(PyObject_GetAttrString(checked(PyImport_ImportModule("adjoint._C")).get(), "as_tensor")).take();
-  return checked(PyObject_CallOneArg(as_tensor, array.get()));
+  return checked(call_python(as_tensor, array.get()));
 }
 
 PyObject* call_binary(Op& op, PyObject* a, PyObject* b) {

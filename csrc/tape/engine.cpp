@@ -137,6 +137,7 @@ class Run final : public RunningBackward {
   bool partial() const override { return !request_.inputs.empty(); }
 
   std::vector<TensorPtr> operator()() {
+    grad_mode_ = grad_enabled();
     GradModeGuard mode(request_.create_graph);
     discover();
     if (!request_.inputs.empty()) mark_needed();
@@ -249,7 +250,7 @@ class Run final : public RunningBackward {
     if (run && (any || node->extra || node->kind->runs_on_undefined())) {
       SmallArray<bool> wanted_edges(n_edges);
       for (uint32_t i = 0; i < n_edges; ++i) wanted_edges[i] = wanted(node->edges()[i].node);
-      ApplyContext context{request_.create_graph, request_.retain_graph, wanted_edges.get()};
+      ApplyContext context{request_.create_graph, request_.retain_graph, wanted_edges.get(), grad_mode_};
       if (node->extra || (anomaly_flags & kAnomaly)) {
         apply_with_hooks(*node, outputs.get(), edges.get(), context);
       } else {
@@ -275,6 +276,7 @@ class Run final : public RunningBackward {
   }
 
   BackwardRequest& request_;
+  bool grad_mode_ = true;  ///< the caller's
   State state_;
   std::vector<Node*> ready_;
   std::vector<TensorPtr> captured_;

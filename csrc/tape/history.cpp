@@ -57,7 +57,8 @@ class CopySlicesKind final : public NodeKind {
     wanted[0] = context.wanted[0];
     for (uint32_t i = 1; i < inner->n_edges; ++i) wanted[i] = context.wanted[i];
     TensorPtr incoming = clone_recorded(part.get());
-    inner->kind->apply(*inner, &incoming, inner_edges.data(), {context.create_graph, context.keep_saved, wanted.get()});
+    inner->kind->apply(*inner, &incoming, inner_edges.data(),
+                       {context.create_graph, context.keep_saved, wanted.get(), context.grad_mode});
     for (uint32_t i = 1; i < inner->n_edges; ++i) edges[i] = std::move(inner_edges[i]);
     if (!context.wanted[0]) return;
     if (inner_edges[0]) {

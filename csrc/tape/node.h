@@ -37,6 +37,7 @@ struct ApplyContext {
   bool create_graph;
   bool keep_saved;     ///< retain_graph
   const bool* wanted;  ///< per edge: is a gradient needed?
+  bool grad_mode;      ///< the caller's grad mode
 };
 
 /// The behaviour shared by all nodes of a kind: one object per op, plus AccumulateGrad, CopySlices and custom

@@ -205,7 +205,9 @@ class autocast:
 
     def __enter__(self):
         device = self.device
-        self._before.append((is_autocast_enabled(device), get_autocast_dtype(device), is_autocast_cache_enabled()))
+        flags = _C._mode_flags() & _C._AUTOCAST
+        enabled = is_autocast_enabled(device)
+        self._before.append((flags, enabled, get_autocast_dtype(device), is_autocast_cache_enabled()))
         set_autocast_enabled(device, bool(self._enabled))
         set_autocast_dtype(device, self.fast_dtype)
         set_autocast_cache_enabled(bool(self._cache_enabled))
@@ -215,8 +217,10 @@ class autocast:
     def __exit__(self, *exception):
         if autocast_decrement_nesting() == 0:
             clear_autocast_cache()
-        enabled, dtype, cache_enabled = self._before.pop()
+        flags, enabled, dtype, cache_enabled = self._before.pop()
         set_autocast_enabled(self.device, enabled)
+        # It may be paused, where this is a signal handler that runs inside of an op.
+        _C._set_mode_flags(_C._mode_flags() & ~_C._AUTOCAST | flags)
         set_autocast_dtype(self.device, dtype)
         set_autocast_cache_enabled(cache_enabled)
         return False

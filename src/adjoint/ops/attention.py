@@ -86,7 +86,7 @@ op("_attention(query, key, value, scale, is_causal)", kernel="attention", output
    node="ScaledDotProductFlashAttentionForCpuBackward0", function=False, method=False,
    query=lambda g, query, key, value, out, logsumexp, scale, is_causal:
        matmul(_score_grad(g, query, key, value, scale, is_causal), key)
-       if _C.is_grad_enabled()
+       if _C.rule_recorded()
        else _attention_gradients(g, query, key, value, out, logsumexp, scale, is_causal),
    key=lambda g, query, key, value, scale, is_causal:
        matmul(_score_grad(g, query, key, value, scale, is_causal).transpose(-2, -1), query),

@@ -271,15 +271,11 @@ def functional_embedding(
 
 def _renormalise(weight, indices, max_norm, norm_type):
     """Scales the rows that the indices name down to `max_norm`, in place and unrecorded, as torch does."""
-    before = _C.is_grad_enabled()
-    _C._set_grad_enabled(False)
-    try:
-        used = zeros_like(weight[:, 0], dtype=_C.bool).index_fill(0, indices.reshape(-1).long(), True)
-        norms = weight.norm(norm_type, dim=1)
-        scale = where(used & (norms > max_norm), max_norm / (norms + 1e-7), 1)
-        weight.mul_(scale.unsqueeze(1))
-    finally:
-        _C._set_grad_enabled(before)
+    weight = weight.detach()
+    used = zeros_like(weight[:, 0], dtype=_C.bool).index_fill(0, indices.reshape(-1).long(), True)
+    norms = weight.norm(norm_type, dim=1)
+    scale = where(used & (norms > max_norm), max_norm / (norms + 1e-7), 1)
+    weight.mul_(scale.unsqueeze(1))
 
 
 _publish("embedding", functional_embedding, "nn.functional", False, True, ())

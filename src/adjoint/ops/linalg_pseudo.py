@@ -20,6 +20,7 @@ from .language import (
     maximum,
     op,
     randn,
+    rule_wants,
     where,
 )
 from .linalg_solve import is_zero
@@ -145,12 +146,12 @@ def _lstsq_gradients(g, g_residuals, tensors, solution, residuals):
     if not is_zero(g):
         Z = linalg_pinv(A)
         gB = Z.mH @ g
-        if A.requires_grad:
+        if rule_wants(0):
             gA = pinv_gradient(g @ B.mH, A, Z)
     if residuals.numel() and not is_zero(g_residuals):
         weighted = 2 * (A @ solution - B) * g_residuals.unsqueeze(-2)
         gB = -weighted if gB is None else gB - weighted
-        if A.requires_grad:
+        if rule_wants(0):
             more = weighted @ solution.mH
             gA = more if gA is None else gA + more
     return gA, gB

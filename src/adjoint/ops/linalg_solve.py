@@ -11,12 +11,13 @@ from .language import (
     composite,
     conj,
     eye,
-    is_grad_enabled,
     linalg_inv_ex,
     linalg_svd,
     log,
     lu_unpack,
     op,
+    rule_recorded,
+    rule_wants,
     tril,
     triu,
     where,
@@ -46,12 +47,12 @@ def _solve_gradients(g, tensors, result, LU, pivots, left):
     if vector:
         g, result = g.unsqueeze(-1), result.unsqueeze(-1)
     # Through the factors only when nothing is recorded: they carry no history.
-    if is_grad_enabled():
+    if rule_recorded():
         gB = linalg_solve(A.mH, g, left=left)
     else:
         gB = linalg_lu_solve(LU, pivots, g, left=left, adjoint=True)
     gA = None
-    if A.requires_grad:
+    if rule_wants(0):
         gA = -(gB @ result.mH) if left else -(result.mH @ gB)
     return gA, gB.squeeze(-1) if vector else gB
 
@@ -139,7 +140,7 @@ def _triangular_gradients(g, tensors, out, upper, left, unitriangular):
     """As for solve, with the part of gA that is read."""
     A, _ = tensors
     gB = linalg_solve_triangular(A.mH, g, upper=not upper, left=left, unitriangular=unitriangular)
-    if not A.requires_grad:
+    if not rule_wants(0):
         return None, gB
     gA = -(gB @ out.mH) if left else -(out.mH @ gB)
     return triu(gA, int(unitriangular)) if upper else tril(gA, -int(unitriangular)), gB
@@ -211,7 +212,7 @@ op("cholesky_inverse(input, upper=False)", kernel="cholesky_inverse", autocast="
 def _scaled_inverse(factor, A, LU, pivots):
     """factor A^-H, for one factor per matrix."""
     scaled = identity_like(A) * factor.unsqueeze(-1).unsqueeze(-1)
-    if is_grad_enabled():
+    if rule_recorded():
         return linalg_solve(A.mH, scaled)
     return linalg_lu_solve(LU, pivots, scaled, adjoint=True)
 

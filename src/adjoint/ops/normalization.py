@@ -21,7 +21,7 @@ op("_layer_norm(input, normalized_shape, weight, bias, eps)", kernel="layer_norm
    outputs=("out", "mean", "rstd"), node="NativeLayerNormBackward0", **_INTERNAL,
    input=lambda g, input, normalized_shape, weight, mean, rstd, eps:
        layer_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, normalized_shape, eps)
-       if _C.is_grad_enabled() else _layer_norm_gradients(g, input, mean, rstd, weight, normalized_shape),
+       if _C.rule_recorded() else _layer_norm_gradients(g, input, mean, rstd, weight, normalized_shape),
    weight=lambda g, input, normalized_shape, mean, rstd, eps:
        layer_norm_weight_grad(g, input, mean.detach(), rstd.detach(), normalized_shape, eps),
    bias=lambda g: g)  # fmt: skip
@@ -52,7 +52,7 @@ op("_rms_norm(input, normalized_shape, weight, eps)", kernel="rms_norm", outputs
    node="FusedRmsNormBackward0", **_INTERNAL,
    input=lambda g, input, normalized_shape, weight, rstd, eps:
        _rms_input_grad(_weighted(g, weight), input, normalized_shape, eps)
-       if _C.is_grad_enabled() else _rms_norm_gradients(g, input, rstd, weight, normalized_shape),
+       if _C.rule_recorded() else _rms_norm_gradients(g, input, rstd, weight, normalized_shape),
    weight=lambda g, input, normalized_shape, eps: g * _rms_normal(input, normalized_shape, eps)[0])  # fmt: skip
 op("_rms_norm_gradients(grad, input, rstd, weight, normalized_shape)", kernel="rms_norm_gradients", gradient=False,
    **_INTERNAL)  # fmt: skip

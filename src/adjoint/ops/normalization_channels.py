@@ -44,7 +44,7 @@ for _name, _node in {
        running_mean=None, running_var=None,
        input=lambda g, input, weight, mean, rstd, groups, eps:
            _plane_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, groups, eps)
-           if _C.is_grad_enabled() else _plane_norm_gradients(g, input, mean, rstd, weight, groups),
+           if _C.rule_recorded() else _plane_norm_gradients(g, input, mean, rstd, weight, groups),
        weight=lambda g, input, mean, rstd, groups, eps:
            _plane_norm_weight_grad(g, input, mean.detach(), rstd.detach(), groups, eps),
        bias=lambda g: _channel_sum(g))  # fmt: skip
@@ -75,7 +75,7 @@ op("_batch_norm_eval(input, weight, bias, mean, var, eps)", kernel="plane_norm_f
    mean=None, var=None,
    input=lambda g, input, weight, mean, var, eps:
        g * _by_channel(_weighted_vector(rsqrt(var + eps), weight), g)
-       if _C.is_grad_enabled() else _batch_norm_eval_gradients(g, input, weight, mean, var, eps),
+       if _C.rule_recorded() else _batch_norm_eval_gradients(g, input, weight, mean, var, eps),
    weight=lambda g, input, mean, var, eps:
        _channel_sum(g * (input - _by_channel(mean, input))) * rsqrt(var + eps),
    bias=lambda g: _channel_sum(g))  # fmt: skip

@@ -56,7 +56,7 @@ op("_lstm_sequence_gradients(output_grad, cells_grad, cells, activated, cell, we
 
 def _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated):
     """The gradients of gates, hidden, cell and weight."""
-    if not _C.is_grad_enabled():
+    if not _C.rule_recorded():
         g, g_hidden, g_cell = _lstm_sequence_gradients(g_output, g_cells, cells, activated, cell, weight)
         later = g[1:].flatten(0, 1).t() @ output[:-1].flatten(0, 1)
         return g, g_hidden, g_cell, later + g[0].t() @ hidden

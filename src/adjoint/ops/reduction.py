@@ -13,7 +13,6 @@ from .language import (
     exp,
     flip,
     int64,
-    is_grad_enabled,
     isnan,
     keep_dims,
     linalg_matrix_norm,
@@ -32,6 +31,7 @@ from .language import (
     prod_all,
     prod_dim,
     put_back,
+    rule_recorded,
     sgn,
     spread,
     squeeze,
@@ -169,7 +169,7 @@ def _products_of_others(x, dim):
 
 
 def _prod_gradient(g, input, out, dim):
-    if not is_grad_enabled() and not bool((input == 0).any()):
+    if not rule_recorded() and not bool((input == 0).any()):
         return g * conj(out / input)
     return g * conj(_products_of_others(input, dim))
 
@@ -296,7 +296,7 @@ def norm_gradient(g, input, out, ord, dim):
             # As this library rounds them, not as the kernel does, or none may be equal.
             out = amax(sizes, dim) if ord > 0 else amin(sizes, dim)
         return _shared(g, _hits(sizes, out, dim), dim) * sgn(input)
-    if is_grad_enabled() and ord >= 2:
+    if rule_recorded() and ord >= 2:
         return _recorded_norm_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), ord)
     if ord == 2:
         return keep_dims(where(out == 0, 0, g / out), dim, input.ndim) * input
