@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/lock.h"
+#include "core/overlap.h"
 #include "kernels/copy.h"
 #include "kernels/indexing.h"
 #include "ops/gather.h"
@@ -273,6 +274,19 @@ TensorPtr index_put(Tensor* input, PyObject* indices, Tensor* values, bool accum
   return result;
 }
 
+/// What is read must not be what is written; one value under a mask is as masked_fill_().
+static void check_apart(const Tensor* target, const std::vector<Tensor*>& entries, const Tensor* values,
+                        bool accumulate) {
+  auto given = [](const Tensor* entry) { return entry != nullptr; };
+  bool fills = !accumulate && values->numel() == 1 && std::ranges::count_if(entries, given) == 1;
+  for (const Tensor* entry : entries)
+    if (entry) {
+      fills = fills && entry->dtype == DType::Bool;
+      check_overlap(target, entry, fills ? Allowed::Whole : Allowed::Nothing);
+    }
+  if (!fills) check_overlap(target, values, Allowed::Nothing);
+}
+
 Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject* accumulate) {
   static Op& op = require_op("index_put");
   PyObject* slots[] = {input, indices, values, accumulate};
@@ -288,6 +302,8 @@ Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject
   uint32_t recorded = op.recorded_slots(slots);
   check_inplace(target, "index_put_", recorded || requires_grad(target));
   check_writable(target);
+  check_apart(target, index_entries(indices), Arg{values, "index_put_", "values"},
+              Arg{accumulate, "index_put_", "accumulate"});
   NodePtr node = recorded ? op.record(slots, recorded, 1) : NodePtr();
   write_indexed(target, indices, source, added);
   bump_version(target, "index_put_");

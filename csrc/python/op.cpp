@@ -316,45 +316,41 @@ Object Op::call_on_meta(PyObject* const* slots) {
 
 // ---- In place, and out=
 
-[[noreturn]] static void fail_shared_memory() {
-  fail(
-      "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-      "location. Please clone() the tensor before performing the operation.");
+/// Calls f for a tensor, or for each tensor of a sequence.
+template <class F>
+static void for_each_tensor(PyObject* object, F f) {
+  if (is_tensor(object)) return f(as_tensor(object));
+  if (!is_sequence(object)) return;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+    if (PyObject* item = PySequence_Fast_GET_ITEM(object, i); is_tensor(item)) f(as_tensor(item));
 }
 
-/// Whether the memory between the first and the last element of each has bytes in common.
-static bool meets(const Tensor* a, const Tensor* b) {
-  if (a->storage != b->storage || a->numel() == 0 || b->numel() == 0) return false;
-  auto last = [](const Tensor* t) {
-    int64_t reach = 0;
-    for (int d = 0; d < t->ndim(); ++d) reach += (t->size(d) - 1) * t->stride(d);
-    return t->data + (reach + 1) * itemsize(t->dtype);
+void check_out_overlap(PyObject* out, PyObject* result, PyObject* argument, Allowed allowed) {
+  auto check_one = [&](PyObject* target, PyObject* value) {
+    if (!is_tensor(target) || !is_tensor(value)) return;
+    for_each_tensor(argument,
+                    [&](Tensor* read) { check_overlap(as_tensor(target), read, allowed, as_tensor(value)->sizes()); });
   };
-  return last(a) > b->data && last(b) > a->data;
+  if (!is_sequence(out)) return check_one(out, result);
+  if (!PyTuple_Check(result)) return;
+  for (Py_ssize_t i = 0; i < std::min(PySequence_Fast_GET_SIZE(out), PyTuple_GET_SIZE(result)); ++i)
+    check_one(PySequence_Fast_GET_ITEM(out, i), PyTuple_GET_ITEM(result, i));
 }
 
-/// For ops that torch refuses to let write into what they read.
-static void check_apart(PyObject* out, const Tensor* argument) {
-  if (is_tensor(out)) {
-    if (meets(as_tensor(out), argument)) fail_shared_memory();
-    return;
-  }
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(out); ++i) {
-    PyObject* target = PySequence_Fast_GET_ITEM(out, i);
-    if (is_tensor(target) && meets(as_tensor(target), argument)) fail_shared_memory();
+void Op::check_out(PyObject* const* slots, PyObject* out, PyObject* result) const {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if ((apart | whole) >> i & 1)
+      check_out_overlap(out, result, slots[i], apart >> i & 1 ? Allowed::Nothing : Allowed::Whole);
+    if (kind == Kind::Elementwise && slots[i] == out && is_tensor(result))
+      ops::check_in_place_result(as_tensor(out), as_tensor(result)->sizes(), as_tensor(result)->dtype);
   }
 }
 
 /// Operands that overlap the target without being it are read while they are overwritten: torch refuses them when it
 /// can tell (dense tensors); here the others are copied first.
-static bool overlaps(const Tensor* target, const Tensor* operand) {
-  if (operand == target || !meets(operand, target)) return false;
-  bool same = operand->data == target->data && same_sizes(operand->shape, target->shape);
-  for (int d = 0; same && d < target->ndim(); ++d)
-    same = target->size(d) == 1 || operand->stride(d) == target->stride(d);
-  if (same) return false;
-  if (is_dense(operand->shape) && is_dense(target->shape)) fail_shared_memory();
-  return true;
+static bool must_be_copied(const Tensor* target, const Tensor* operand) {
+  check_overlap(target, operand, Allowed::Whole);
+  return overlap(target, operand) == Overlap::Unknown;
 }
 
 NodePtr Op::record_change(PyObject* const* slots, uint32_t recorded) const {
@@ -411,7 +407,7 @@ NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
   if (node && (mode_flags & kSavedTensorHooks)) read_operands(slots, operands, params);
   TensorPtr copies[kernels::kMaxInputs];
   for (int i = 1; i < n_operands; ++i) {
-    if (operands[i].is_number() || !overlaps(target, as_tensor(slots[i]))) continue;
+    if (operands[i].is_number() || !must_be_copied(target, as_tensor(slots[i]))) continue;
     copies[i] = clone(as_tensor(slots[i]));
     operands[i].set(copies[i].get());
   }
@@ -422,7 +418,10 @@ NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
 NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded, const std::string& shown) {
   Tensor* target = as_tensor(slots[0]);
   for (size_t i = 1; i < arguments.size(); ++i)
-    if (is_tensor(slots[i]) && as_tensor(slots[i])->ndim() > 0) overlaps(target, as_tensor(slots[i]));
+    if ((apart | whole) >> i & 1)
+      for_each_tensor(slots[i], [&](Tensor* read) {
+        check_overlap(target, read, apart >> i & 1 ? Allowed::Nothing : Allowed::Whole);
+      });
   AutocastOff as_given;
   Object result = run_forward(slots);
   if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
@@ -534,10 +533,6 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
   for (uint8_t slot : edge_slots) refuse_out(name.c_str(), slots[slot]);
   refuse_out(name.c_str(), out);
   if (!is_sequence(out) && !is_tensor(out)) Arg{out, name.c_str(), "out"}.wrong_type("Tensor");
-  for (int i = 0; is_tensor(out) && i < n_operands; ++i)
-    if (is_tensor(slots[i])) overlaps(as_tensor(out), as_tensor(slots[i]));
-  for (size_t i = 0; apart_out && i < arguments.size(); ++i)
-    if (is_tensor(slots[i])) check_apart(out, as_tensor(slots[i]));
   AutocastOff as_given;
   PyObject* typed[kMaxArguments];
   if (typed_out >= 0 && slots[typed_out] == Py_None && is_tensor(out)) {
@@ -545,7 +540,9 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
     typed[typed_out] = dtype_object(as_tensor(out)->dtype);
     slots = typed;
   }
-  return write_results(name.c_str(), out, call(slots).get(), exact_out);
+  Object result = call(slots);
+  check_out(slots, out, result.get());
+  return write_results(name.c_str(), out, result.get(), exact_out);
 }
 
 // ---- Recording

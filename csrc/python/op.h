@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/overlap.h"
 #include "kernels/elementwise.h"
 #include "ops/elementwise.h"
 #include "python/arg.h"
@@ -74,7 +75,8 @@ class Op final : public NodeKind {
   int varargs = -1;        ///< the slot that takes all further positional arguments as a tuple
   bool has_out = false;    ///< accepts out=
   bool exact_out = false;  ///< out= must have the result's type
-  bool apart_out = false;  ///< out= must not share memory with an argument
+  uint32_t apart = 0;      ///< bit set of the arguments that what is written must have no memory in common with ...
+  uint32_t whole = 0;      ///< ... and of those that it may be, but not lie in part in
   Autocast autocast = Autocast::None;
   int typed_out = -1;  ///< the slot of dtype= whose default is the type of out=
   // Elementwise
@@ -136,6 +138,8 @@ class Op final : public NodeKind {
   Object run(PyObject* const* slots) { return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots); }
   Object call_elementwise(PyObject* const* slots);
   Object call_plain(PyObject* const* slots);
+  /// Refuses an out= that lies in the memory of an argument in a way that is not allowed.
+  void check_out(PyObject* const* slots, PyObject* out, PyObject* result) const;
   /// As record, before an in-place change: rules that use the first argument get a copy of the values about to be lost.
   NodePtr record_change(PyObject* const* slots, uint32_t recorded) const;
   /// The two ways of changing the first argument. Arguments are checked first, then recorded, then used; returns the
@@ -172,6 +176,8 @@ Op& require_op(const char* name);
 
 /// Refuses an argument, or out= itself, that requires grad while gradients are recorded.
 void refuse_out(const char* op, PyObject* object);
+/// Refuses an out= that would lie in the memory of an argument (or of one in a list of them).
+void check_out_overlap(PyObject* out, PyObject* result, PyObject* argument, Allowed allowed);
 /// Writes a result (or a tuple of results) into out=, a tensor (or a sequence of them), which is resized to fit.
 Object write_results(const char* op, PyObject* out, PyObject* result, bool exact);
 

@@ -326,7 +326,11 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
   op->has_out = truth(out);
   std::string demands = PyUnicode_Check(out.get()) ? text(out.get()) : "";
   op->exact_out = demands.find("exact") != std::string::npos;
-  op->apart_out = demands.find("apart") != std::string::npos;
+  for (auto [option, slots] : {std::pair("apart", &op->apart), std::pair("whole", &op->whole)}) {
+    Object names = get(declaration, option);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i)
+      *slots |= 1u << slot_of(*op, text(PyTuple_GET_ITEM(names.get(), i)));
+  }
   if (demands.find("typed") != std::string::npos) op->typed_out = slot_of(*op, "dtype");
   op->writes_one_value = truth(get(declaration, "uniform"));
   op->autocast = to_autocast(get(declaration, "autocast").get());
@@ -341,6 +345,7 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
     std::string promote = text(get(declaration, "promote").get());
     op->options = {op->name.c_str(), promote == "float", integers, promote == "never"};
     op->n_operands = static_cast<int>(PyTuple_Size(get(declaration, "operands").get()));
+    op->whole = (1u << op->n_operands) - 1;
     Object numbers = get(declaration, "numbers");
     for (Py_ssize_t i = 0; i < PyTuple_Size(numbers.get()); ++i) {
       std::string name = text(PyTuple_GET_ITEM(numbers.get(), i));
@@ -426,12 +431,12 @@ PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-/// call_out(name, function, args, kwargs, out, exact): writes what a composite returns into `out`; exact: only into one
-/// of the result's type.
+/// call_out(name, function, args, kwargs, out, exact, apart, whole): writes what a composite returns into `out`; exact:
+/// only into one of the result's type; apart, whole: the arguments that it must not lie in, at all or in part.
 PyObject* py_call_out(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
-    if (nargs != 6 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3]))
-      fail(ErrorKind::Type, "call_out() takes a name, a function, a tuple, a dict, out and exact");
+    if (nargs != 8 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3]))
+      fail(ErrorKind::Type, "call_out() takes a name, a function, a tuple, a dict, out, exact, apart and whole");
     std::string name = text(args[0]);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[2]); ++i) refuse_out(name.c_str(), PyTuple_GET_ITEM(args[2], i));
     Py_ssize_t place = 0;
@@ -439,6 +444,10 @@ PyObject* py_call_out(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     refuse_out(name.c_str(), args[4]);
     AutocastOff as_given;
     Object result = checked(in_python([&] { return PyObject_Call(args[1], args[2], args[3]); }));
+    for (int i : {6, 7})
+      for (Py_ssize_t j = 0; j < PyTuple_Size(args[i]); ++j)
+        check_out_overlap(args[4], result.get(), PyTuple_GET_ITEM(args[i], j),
+                          i == 6 ? Allowed::Nothing : Allowed::Whole);
     return write_results(name.c_str(), args[4], result.get(), args[5] == Py_True).take();
   });
 }

@@ -94,8 +94,10 @@ class Declaration:
     Options that need a word: `inplace` adds the form with a trailing underscore ("only": nothing but that form);
     `inplace_node` is the node's name in that form, where it differs; `uniform`: the results are all equal, so that
     in-place targets may have elements that share memory;
-    `out` adds the keyword out= ("exact": of the result's type only; "apart": not in the memory of an argument;
-    "typed": dtype= is by default the type of out=; several words: all of these);
+    `out` adds the keyword out= ("exact": of the result's type only; "typed": dtype= is by default the type of out=;
+    several words: all of these);
+    `apart` names the arguments whose memory must not be written to, in place or by out=; `whole` those that may be what
+    is written as a whole, but not in part, as may the operands of elementwise ops;
     `varargs` names the argument that takes all further positional arguments as a tuple;
     `number_nodes` gives the node's name when an argument is a number, not a tensor: {"exponent": "PowBackward0"};
     `numbers` names the operands that may be numbers, by default all but the first; "all" is for the operators of
@@ -113,6 +115,7 @@ class Declaration:
 
     __slots__ = (
         "alias",
+        "apart",
         "arguments",
         "autocast",
         "defaults",
@@ -150,6 +153,7 @@ class Declaration:
         "uniform",
         "uses",
         "varargs",
+        "whole",
     )
 
     def __init__(
@@ -178,6 +182,8 @@ class Declaration:
         inplace_node=None,
         uniform=False,
         out=None,
+        apart=(),
+        whole=(),
         method=True,
         function=True,
         namespace="",
@@ -209,6 +215,8 @@ class Declaration:
         self.inplace_node = inplace_node
         self.uniform = uniform
         self.out = kind == "elementwise" if out is None else out
+        self.apart = apart
+        self.whole = whole
         self.method = method
         self.function = function
         self.namespace = namespace

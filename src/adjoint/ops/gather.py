@@ -24,10 +24,14 @@ from .language import (
 )
 
 _INTERNAL = {"function": False, "method": False}
+# What may share memory with the target.
+_SCATTERED = {"apart": ("index", "src"), "whole": ("input",)}
+_INDEXED = {"apart": ("index", "source"), "whole": ("input",)}
 
 # ---- Elements along a dimension
 
-op("gather(input, dim, index, *, sparse_grad=False)", kernel="gather", linear=True, out="exact apart",
+op("gather(input, dim, index, *, sparse_grad=False)", kernel="gather", linear=True, out="exact",
+   apart=("input",), whole=("index",),
    input=lambda g, input_meta, dim, index: _gather_backward(g, input_meta.shape, dim, index),
    doc="The elements that `index` names along a dimension.")  # fmt: skip
 op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear=True, **_INTERNAL,
@@ -35,19 +39,19 @@ op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear=
    doc="Zeros with the gradient of gather() added where it read.")  # fmt: skip
 
 op("_scatter_src(input, dim, index, src)", kernel="scatter_src", node="ScatterBackward0", inplace=True, out="exact",
-   **_INTERNAL,
+   **_SCATTERED, **_INTERNAL,
    input=lambda g, dim, index: g.scatter(dim, index, 0),
    src=lambda g, dim, index: g.gather(dim, index))  # fmt: skip
 op("_scatter_value(input, dim, index, value)", kernel="scatter_value", node="ScatterBackward1", inplace=True,
-   out="exact",
-   **_INTERNAL,
+   out="exact", apart=("index",), whole=("input",), **_INTERNAL,
    input=lambda g, dim, index: g.scatter(dim, index, 0))  # fmt: skip
 op("scatter_add(input, dim, index, src)", kernel="scatter_add", linear=True, inplace=True, out="exact",
+   **_SCATTERED,
    input=lambda g: g,
    src=lambda g, dim, index: g.gather(dim, index),
    doc="Adds the elements of `src` at the places that `index` names along a dimension.")  # fmt: skip
 op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", kernel="scatter_reduce", inplace=True,
-   out=True,
+   out=True, **_SCATTERED,
    input=lambda g, input, dim, index, src, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, index, src, include_self, out)[0],
    src=lambda g, input, dim, index, src, reduce, include_self, out:
@@ -186,17 +190,21 @@ def take_along_dim(input, indices, dim=None, *, out=None):
 # ---- Slices along a dimension
 
 op("index_select(input, dim, index)", kernel="index_select", linear=True, out="exact",
+   apart=("input", "index"),
    input=lambda g, input_meta, dim, index: g.new_zeros(input_meta.shape).index_add(dim, index, g),
    doc="The slices that a vector of indices names along a dimension.")  # fmt: skip
 op("index_add(input, dim, index, source, *, alpha=1)", kernel="index_add", inplace=True, out="exact",
+   **_INDEXED,
    input=lambda g: g,
    source=lambda g, dim, index, alpha: g.index_select(dim, index) * conj(alpha),
    doc="Adds the slices of `source` to those that a vector of indices names.")  # fmt: skip
 op("index_copy(input, dim, index, source)", kernel="index_copy", autocast="promote", inplace=True, out="exact",
+   **_INDEXED,
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
    source=lambda g, dim, index: g.index_select(dim, index),
    doc="Replaces the slices that a vector of indices names by those of `source`.")  # fmt: skip
 op("index_fill(input, dim, index, value)", kernel="index_fill", inplace=True, node="IndexFillBackward1",
+   apart=("index",),
    number_nodes={"value": "IndexFillBackward0"},
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
    value=lambda g, dim, index: where(zeros_like(g, dtype=_C.bool).index_fill(dim, index, True), g, 0),
@@ -210,7 +218,7 @@ def _as_elements(index, dim, source):
 
 
 op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", kernel="index_reduce", inplace=True,
-   out=True,
+   out=True, **_INDEXED,
    input=lambda g, input, dim, index, source, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, _as_elements(index, dim, source), source, include_self, out)[0],
    source=lambda g, input, dim, index, source, reduce, include_self, out:
@@ -219,10 +227,12 @@ op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", kern
 
 # ---- Elements of the flattened tensor
 
-op("take(input, index)", kernel="take", linear=True, out="exact apart",
+op("take(input, index)", kernel="take", linear=True, out="exact",
+   apart=("input", "index"),
    input=lambda g, input_meta, index: g.new_zeros(input_meta.shape).put(index, g, True),
    doc="The elements at these places of the flattened tensor.")  # fmt: skip
 op("put(input, index, source, accumulate=False)", kernel="put", inplace=True,
+   apart=("index", "source"),
    input=lambda g, index, source_meta, accumulate:
        g if accumulate else g.put(index, g.new_zeros(source_meta.shape)),
    source=lambda g, index, source_meta: g.take(index).reshape(source_meta.shape),

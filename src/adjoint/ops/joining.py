@@ -35,11 +35,12 @@ def _cat_rule(g, tensors_meta, dim):
 
 
 # fmt: off
-op("cat(tensors, dim=0)", kernel="cat", autocast="promote", method=False, out=True, linear=True,
+op("cat(tensors, dim=0)", kernel="cat", autocast="promote", method=False, out=True, apart=("tensors",), linear=True,
    alias=("concat", "concatenate"),
    doc="Tensors one after the other along a dimension that they have.",
    tensors=_cat_rule)
-op("stack(tensors, dim=0)", kernel="stack", autocast="promote", method=False, out=True, linear=True,
+op("stack(tensors, dim=0)", kernel="stack", autocast="promote", method=False, out=True, apart=("tensors",),
+   linear=True,
    doc="Tensors of equal size side by side along a new dimension.",
    tensors=lambda g, dim: g.unbind(dim))
 
@@ -54,7 +55,7 @@ def _several(name, tensors):
     return tensors
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=True, apart=("tensors",))
 def hstack(tensors):
     """Tensors side by side: along the second dimension (vectors: the first).
 
@@ -67,7 +68,7 @@ def hstack(tensors):
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-@composite(method=False, out=True, alias=("row_stack",))
+@composite(method=False, out=True, apart=("tensors",), alias=("row_stack",))
 def vstack(tensors):
     """Tensors one below the other; vectors count as rows.
 
@@ -79,7 +80,7 @@ def vstack(tensors):
     return cat(atleast_2d(_several("vstack", tensors)), 0)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=True, apart=("tensors",))
 def dstack(tensors):
     """Tensors one behind the other, along the third dimension.
 
@@ -90,7 +91,7 @@ def dstack(tensors):
     return cat(atleast_3d(_several("dstack", tensors)), 2)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out=True, apart=("tensors",))
 def column_stack(tensors):
     """Tensors side by side, vectors as columns.
 

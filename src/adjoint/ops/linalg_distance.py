@@ -31,12 +31,13 @@ from .reduction import norm_gradient
 _INTERNAL = {"function": False, "method": False}
 
 op("linalg_cross(input, other, *, dim=-1)", kernel="linalg_cross", namespace="linalg", out="exact",
+   apart=("input", "other"),
    input=lambda g, other, dim: linalg_cross(conj(other), g, dim=dim),
    other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim),
    doc="The cross product of vectors of three elements along a dimension.")  # fmt: skip
 
 
-@composite(out="exact")
+@composite(out="exact", apart=("input", "other"))
 def cross(input, other, dim=None):
     """The cross product along a dimension, by default the first that has three elements.
 

@@ -91,21 +91,25 @@ def _times(tensor, factor):
 
 
 op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", kernel="addmm", autocast="lower", inplace=True, out="exact",
+   whole=("input",),
    input=lambda g, beta: _times(g, beta),
    mat1=lambda g, mat2, alpha: _times(mm_nt(g, mat2), alpha),
    mat2=lambda g, mat1, alpha: _times(mm_tn(mat1, g), alpha),
    doc="beta * input + alpha * (mat1 @ mat2)")  # fmt: skip
 op("addmv(input, mat, vec, *, beta=1, alpha=1)", kernel="addmv", inplace=True, out="exact",
+   whole=("input",),
    input=lambda g, beta: _times(g, beta),
    mat=lambda g, vec, alpha: _times(g.unsqueeze(1) * conj(vec), alpha),
    vec=lambda g, mat, alpha: _times(mv_t(mat, g), alpha),
    doc="beta * input + alpha * (mat @ vec)")  # fmt: skip
 op("baddbmm(input, batch1, batch2, *, beta=1, alpha=1)", kernel="baddbmm", autocast="lower", inplace=True, out="exact",
+   whole=("input",),
    input=lambda g, beta: _times(g, beta),
    batch1=lambda g, batch2, alpha: _times(bmm_nt(g, batch2), alpha),
    batch2=lambda g, batch1, alpha: _times(bmm_tn(batch1, g), alpha),
    doc="beta * input + alpha * (batch1 @ batch2)")  # fmt: skip
 op("addbmm(input, batch1, batch2, *, beta=1, alpha=1)", kernel="addbmm", autocast="lower", inplace=True, out="exact",
+   whole=("input",),
    input=lambda g, beta: _times(g, beta),
    batch1=lambda g, batch2, alpha: _times(bmm_nt(_for_each(g, batch2), batch2), alpha),
    batch2=lambda g, batch1, alpha: _times(bmm_tn(batch1, _for_each(g, batch1)), alpha),
@@ -140,6 +144,7 @@ def _addr(input, vec1, vec2, beta, alpha):
 
 
 op("addr(input, vec1, vec2, *, beta=1, alpha=1)", forward=_addr, autocast="off", inplace=True, out=True,
+   whole=("input", "vec1", "vec2"),
    input=lambda g, beta: _times(g, beta),
    vec1=lambda g, vec2, alpha: _times(mv(g, conj(vec2)), alpha),
    vec2=lambda g, vec1, alpha: _times(conj(mv_t(g, vec1)), alpha),
@@ -218,7 +223,7 @@ def matmul(input, other, *, out=None):
 composite(matmul, namespace="linalg")
 
 
-@composite(out=True, alias=("ger",))
+@composite(out=True, whole=("input", "vec2"), alias=("ger",))
 def outer(input, vec2):
     """The products of each element of one vector with each of another.
 
@@ -233,7 +238,7 @@ def outer(input, vec2):
     return input.unsqueeze(1) * vec2
 
 
-@composite(out="exact")
+@composite(out="exact", whole=("input", "other"))
 def inner(input, other):
     """The dot products of the rows of one tensor with the rows of another.
 
@@ -281,7 +286,7 @@ def linear(input, weight, bias=None, *, out=None):
     tensor([[1., 2.]])
     """
     if out is not None:
-        return _C._call_out("linear", linear, (input, weight, bias), {}, out, False)
+        return _C._call_out("linear", linear, (input, weight, bias), {}, out, False, (), ())
     ndim = input.ndim
     if ndim == 2 and weight.ndim == 2:
         return linear_plain(input, weight) if bias is None else linear_biased(bias, input, weight)
@@ -329,7 +334,7 @@ def bilinear(input1, input2, weight, bias=None):
 composite(bilinear, method=False)
 
 
-@composite(out=True)
+@composite(out=True, apart=("input", "other"))
 def kron(input, other):
     """The Kronecker product: each element of the input times all of the other tensor.
 

@@ -227,10 +227,10 @@ op("max_all(input)", kernel="max_all", node="MaxBackward1", out=True, **_INTERNA
 op("min_all(input)", kernel="min_all", node="MinBackward1", out=True, **_INTERNAL,
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
 op("max_dim(input, dim, keepdim=False)", kernel="max_dim", outputs=("values", "indices"), node="MaxBackward0",
-   out="exact", **_INTERNAL,
+   out="exact", whole=("input",), **_INTERNAL,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 op("min_dim(input, dim, keepdim=False)", kernel="min_dim", outputs=("values", "indices"), node="MinBackward0",
-   out="exact", **_INTERNAL,
+   out="exact", whole=("input",), **_INTERNAL,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 
 # Picking elements by index along a dimension, which may have been reduced away, and its transpose.

@@ -82,7 +82,7 @@ def _nextafter(input, other):
     return nextafter_real(input, other)
 
 
-op("nextafter(input, other)", forward=_nextafter, inplace=True, out=True,
+op("nextafter(input, other)", forward=_nextafter, inplace=True, out=True, whole=("input", "other"),
    input=lambda g, input, other: where(input == other, 0, g),
    other=lambda g: zeros_like(g),
    doc="The next number that can be represented, towards `other`.")  # fmt: skip

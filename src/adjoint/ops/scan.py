@@ -15,6 +15,7 @@ def delayed(x, dim, first):
 
 
 op("cumsum(input, dim, *, dtype=None)", kernel="cumsum", linear=True, inplace=True, out="exact typed",
+   whole=("input",),
    input=lambda g, dim: reverse_cumsum(g, dim),
    doc="The sums of all elements up to each place.")  # fmt: skip
 op("reverse_cumsum(input, dim)", kernel="reverse_cumsum", linear=True, method=False, function=False,
@@ -37,13 +38,13 @@ def _recurrence_weight(g, weight, out, dim, reverse):
 
 
 # dL/dx[i] = y[i-1] s[i] with s[i] = sum over k >= i of g[k] x[i+1] ... x[k]: no division, so zeros do no harm.
-op("cumprod(input, dim, *, dtype=None)", kernel="cumprod", inplace=True, out="exact typed",
+op("cumprod(input, dim, *, dtype=None)", kernel="cumprod", inplace=True, out="exact typed", whole=("input",),
    input=lambda g, input, out, dim: conj(delayed(out, dim, 1)) * linear_recurrence(g, conj(input), dim, True),
    doc="The products of all elements up to each place.")  # fmt: skip
 
 # dL/dx[i] = exp(x[i] - y[i]) s[i] with s[i] = sum over k >= i of g[k] exp(y[i] - y[k]); of real numbers y never falls,
 # so that no exponential exceeds 1.
-op("logcumsumexp(input, dim)", kernel="logcumsumexp", out="exact",
+op("logcumsumexp(input, dim)", kernel="logcumsumexp", out="exact", whole=("input",),
    input=lambda g, input, out, dim:
        conj(exp(input - out)) * linear_recurrence(g, conj(exp(delayed(out, dim, -INF) - out)), dim, True),
    doc="The logarithm of the sums of exponentials up to each place.")  # fmt: skip

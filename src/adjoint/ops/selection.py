@@ -25,6 +25,7 @@ _INTERNAL = {"function": False, "method": False}
 # ---- Conditions and masks
 
 op("where(condition, input=None, other=None)", kernel="where", method=False, out="exact",
+   whole=("condition", "input", "other"),
    input=lambda g, condition: where(condition, g, 0),
    other=lambda g, condition: where(condition, 0, g),
    doc="Elements of `input` where the condition holds, of `other` elsewhere.")  # fmt: skip
@@ -45,11 +46,12 @@ def where_method(input, condition, other):
 _publish("where", where_method, "", True, False, ())
 
 op("masked_fill(input, mask, value)", kernel="masked_fill", inplace=True, node="MaskedFillBackward1",
+   whole=("mask",),
    number_nodes={"value": "MaskedFillBackward0"},
    input=lambda g, mask: g.masked_fill(mask, 0),
    value=lambda g, mask: where(mask, g, 0),
    doc="Fills the elements under the mask.")  # fmt: skip
-op("masked_select(input, mask)", kernel="masked_select", linear=True, out="exact apart",
+op("masked_select(input, mask)", kernel="masked_select", linear=True, out="exact", apart=("input", "mask"),
    input=lambda g, input_meta, mask: _masked_select_backward(g, input_meta.shape, mask),
    doc="The elements under the mask, in one row.")  # fmt: skip
 _masked_select_backward = op(
@@ -67,7 +69,7 @@ _masked_scatter_backward = op(
 
 # ---- Nonzero elements, counts, places
 
-op("nonzero(input, *, as_tuple=False)", kernel="nonzero", out="exact",
+op("nonzero(input, *, as_tuple=False)", kernel="nonzero", out="exact", apart=("input",),
    doc="The coordinates of the elements that are not zero.")  # fmt: skip
 op("nonzero_static(input, *, size, fill_value=-1)", kernel="nonzero_static", out=True,
    doc="The coordinates of the first `size` elements that are not zero, then `fill_value`.")  # fmt: skip

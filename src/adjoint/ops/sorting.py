@@ -15,19 +15,23 @@ from .language import (
 _INTERNAL = {"function": False, "method": False}
 
 op("sort(input, dim=-1, descending=False, *, stable=False)", kernel="sort", outputs=("values", "indices"), out="exact",
+   whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The elements in order along a dimension, and where they were.")  # fmt: skip
 op("argsort(input, dim=-1, descending=False, *, stable=False)", kernel="argsort",
    doc="The indices that would sort along a dimension.")  # fmt: skip
 op("topk(input, k, dim=-1, largest=True, sorted=True)", kernel="topk", outputs=("values", "indices"), out="exact",
+   whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The k greatest (or least) elements along a dimension, in order, and where they were.")  # fmt: skip
 
 
-op("kthvalue(input, k, dim=-1, keepdim=False)", kernel="kthvalue", outputs=("values", "indices"), out="exact apart",
+op("kthvalue(input, k, dim=-1, keepdim=False)", kernel="kthvalue", outputs=("values", "indices"), out="exact",
+   apart=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The k-th least element along a dimension, counted from 1, and where it is.")  # fmt: skip
 op("mode(input, dim=-1, keepdim=False)", kernel="mode", outputs=("values", "indices"), out="exact",
+   whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The most frequent element along a dimension, the least of several, and where it is.")  # fmt: skip
 
@@ -80,7 +84,7 @@ def nanmedian(input, dim=None, keepdim=False, *, out=None):
     return _median_form("nanmedian", input, dim, keepdim, out, nanmedian_all, nanmedian_dim)
 
 
-@composite(out="exact")
+@composite(out="exact", whole=("input",))
 def msort(input):
     """The elements in order along the first dimension.
 
