@@ -5,11 +5,14 @@ import operator
 import pickle
 import threading
 
+import numpy as np
 import pytest
+import torch
 
 import adjoint
 
-from .both import programs, raised
+from .both import outcome, programs, raised, same
+from .outcomes import lines
 
 program, test_program = programs()
 
@@ -221,3 +224,331 @@ def memory_format_of_is_contiguous(L):
     seen += [y.is_contiguous(), z.is_contiguous(memory_format=L.channels_last_3d)]
     wrong = [lambda: x.is_contiguous(L.channels_last), lambda: x.is_contiguous(memory_format=1)]
     return seen, [raised(call)[0] for call in wrong]
+
+
+STRINGS = [
+    *(
+        "cpu",
+        "cpu:0",
+        "cpu:1",
+        "cpu:127",
+        "cuda",
+        "cuda:",
+        "cuda:-1",
+        "cuda:01",
+        "cuda:0",
+        "cuda:00",
+        "cuda: 2",
+        "cuda :2",
+    ),
+    *("cuda:2 ", "cuda:+2", "cuda:1.0", "cuda:a", "cuda:1:2", "cuda::1", " cpu", "cpu ", "CPU", "Cpu", "mps", "mps:0"),
+    *("xpu:1", "meta", "meta:0", "privateuseone", "privateuseone:3", "", ":", ":1", "cuda:99999999999999999999"),
+    *("hip", "xla", "lazy", "vulkan:0", "ipu", "opengl", "hpu", "mtia", "maia", "fpga", "ve", "ideep"),
+    *("opencl", "foo", "foo:1", "foo:x", "foo_bar", "cuda\0", "cpu:0\n", "cuda:\u0663", "\u00e9", "cuda0", "gpu"),
+    *("cpu:-0", "cuda:-1a", "xpu:", "cpu:1_0", "cuda:10", "cuda:100"),
+]
+
+
+@pytest.mark.parametrize("text", STRINGS)
+def test_strings_of_devices(text):
+    same(lambda L: [str(L.device(text)), repr(L.device(text)), L.device(text).index])
+    same(lambda L: str(L.device(text.encode())))
+    same(lambda L: str(L.device(text, 1)))
+    same(lambda L: L.device(text).__reduce__()[1])
+
+
+CALLS = lines("""
+    L.device()
+    L.device(0)
+    L.device(1)
+    L.device(-1)
+    L.device(True)
+    L.device(1.0)
+    L.device(None)
+    L.device(b"cpu")
+    L.device(L.device("cpu"))
+    L.device(L.device("cuda:1"), 2)
+    L.device(L.device("cuda"), 2)
+    L.device(L.device("cuda:1"), None)
+    L.device("cuda", 2)
+    L.device("cuda", -1)
+    L.device("cuda", -2)
+    L.device("cuda", 127)
+    L.device("cuda", 2**70)
+    L.device("cuda", 1.0)
+    L.device("cuda", "1")
+    L.device("cuda", True)
+    L.device("cuda", None)
+    L.device("cuda", np.int64(2))
+    L.device("cuda", L.tensor(2))
+    L.device("cuda:1", 2)
+    L.device("cuda:1", None)
+    L.device("foo", 2)
+    L.device("cpu", 0)
+    L.device("cpu", 1)
+    L.device(type="cuda", index=1)
+    L.device(type="cuda")
+    L.device(index=1)
+    L.device(device="cuda")
+    L.device(device="cuda:1")
+    L.device(device=L.device("cuda:1"))
+    L.device(type=L.device("cuda:1"))
+    L.device(device=1)
+    L.device(type=1)
+    L.device("cuda", index=1)
+    L.device("cuda", 1, 2)
+    L.device("cuda", foo=2)
+    L.device(0, 1)
+    L.device("cpu").type
+    L.device("cpu").index
+    L.device("cpu:0").index
+    L.device("cuda:1").index
+    L.device("cuda:1") == L.device("cuda", 1)
+    L.device("cuda:1") == "cuda:1"
+    L.device("cuda:1") != "cuda:1"
+    L.device("cuda") == L.device("cuda:0")
+    L.device("cpu") < L.device("cuda")
+    hash(L.device("cuda:1")) == hash(L.device("cuda", 1))
+    hash(L.device("cuda")) == hash(L.device("cuda:0"))
+    len({L.device("cuda"), L.device("cuda"), L.device("cpu")})
+    pickle.loads(pickle.dumps(L.device("cuda:1")))
+    pickle.loads(pickle.dumps(L.device("cpu")))
+    isinstance(L.device("cpu"), L.device)
+    L.empty(0, device="cuda: 2")
+    L.empty(0, device=" cpu")
+    L.empty(0, device="cpu:0").device
+    L.empty(0, device="cpu:1").device
+    L.empty(0, device="meta:1").device
+    L.empty(0, device=3)
+    L.empty(0, device=-1)
+    L.empty(0, device=True)
+    L.empty(0, device=None).device
+    L.empty(0, device=b"cpu")
+    L.ones(2).to("cpu:0").device
+    L.ones(2).to("cpu:1").device
+    L.ones(2).to(" cpu")
+    L.ones(2).to("cuda: 2")
+    L.ones(2).to(0)
+    L.ones(2).to("foo")
+    L.ones(2).to("meta").device
+    L.ones(2).to(device=0)
+    L.tensor([1], device="cpu:0").device
+    L.tensor([1], device="cpu:3").device
+    L.tensor([1], device="foo")
+    L.zeros(2, device=L.device("cpu", 0)).device
+    L.ones_like(L.ones(2), device="cpu:0").device
+    L.nn.Linear(2,2,device="cpu: 0")
+    L.nn.Linear(2,2).to("cpu:0").weight.device
+    L.Generator(device="cpu").device
+    L.Generator("cpu:0").device
+    L.Generator(device="foo")
+    L.autocast("cpu")(3)
+    L.autocast("cpu")(None)
+    L.autocast("cpu")("a")
+    L.autocast("cpu")()
+    L.autocast("cpu")(int)("3")
+    L.autocast("foo")
+    L.autocast("cuda: 2")
+    L.autocast("CPU")
+""")
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_calls_with_devices(call):
+    names = {"pickle": pickle, "np": np}
+    same(lambda L: str(eval(call, {"L": L, **names})).replace("adjoint", "torch").partition(" object at")[0])
+
+
+def test_indices_of_devices_fit_in_a_byte():
+    """In torch they wrap around."""
+    for call in (lambda: adjoint.device("cuda:128"), lambda: adjoint.device("cuda", 128)):
+        with pytest.raises(RuntimeError, match="at most 127"):
+            call()
+
+
+SIZES = lines("""
+    L.Size(L.ones(3))
+    L.Size(L.tensor([1,2]))
+    L.Size(L.tensor(3))
+    L.Size(L.ones(2,2))
+    L.Size(L.tensor([True]))
+    L.Size([1.0])
+    L.Size([L.tensor(2)])
+    L.Size([L.tensor(2.0)])
+    L.Size([L.tensor([2])])
+    L.Size([L.tensor([2,3])])
+    L.Size([True])
+    L.Size(["a"])
+    L.Size("ab")
+    L.Size("")
+    L.Size(3)
+    L.Size(None)
+    L.Size([1,2],[3])
+    L.Size([2**70])
+    L.Size([-1])
+    L.Size([np.int64(3)])
+    L.Size([np.float64(3)])
+    L.Size([np.bool_(True)])
+    L.Size(np.array([1,2]))
+    L.Size(np.array([1.,2]))
+    L.Size({1:2})
+    L.Size({1})
+    L.Size(range(3))
+    L.Size(i for i in range(3))
+    L.Size([None])
+    L.Size([[1]])
+    L.Size(x=[1])
+    L.Size((2,3)).numel()
+    L.Size((2**40,2**40)).numel()
+    L.Size((2,3))[True]
+    L.Size((2,3))["a"]
+    L.Size((2,3))[5]
+    L.Size((2,3))[0:1]
+    L.Size((2,3)) + (4,)
+    (4,) + L.Size((2,3))
+    (4,"a") + L.Size((2,3))
+    L.Size((2,3)) + ("a",)
+    L.Size((2,3)) + [1]
+    L.Size((2,3)) * 2
+    L.Size((2,3)) * 2.0
+    2 * L.Size((2,3))
+    L.Size((2,3)) == (2,3)
+    L.Size((2,3)) < (2,4)
+    hash(L.Size((2,3))) == hash((2,3))
+    L.Size((2,3)).count(2)
+    L.Size((2,3)).index(7)
+    L.Size((2,3)).index(3)
+    pickle.loads(pickle.dumps(L.Size((2,3))))
+""")
+
+
+@pytest.mark.parametrize("call", SIZES)
+def test_sizes(call):
+    same(lambda L: repr(eval(call, {"L": L, "np": np, "pickle": pickle})))
+
+
+# What the constructors of old are given.
+ARGUMENTS = lines("""
+    3
+    2, 3
+    (2, 3)
+    [2, 3]
+    L.Size([2, 3])
+    L.Size([2, 3]), device="cpu"
+    2, 3, device="cpu"
+    [2, 3], device="cpu"
+    [1.5, 2]
+    [True, False]
+    [1j]
+    []
+    ()
+    [[1, 2], [3, 4]]
+    [[1, 2], [3]]
+    "ab"
+    ["a"]
+    None
+    1.5
+    2.0
+    True
+    -1
+    2, -1
+    0
+    2, 1.5
+    2, None
+    2**70
+    L.tensor(3)
+    L.tensor([1.0, 2.0])
+    L.tensor([1, 2])
+    L.LongTensor([1])
+    L.LongTensor([1]), device="cpu"
+    L.FloatTensor([1]), device="cpu"
+    L.ones(2, dtype=L.float64)
+    L.ones(2, dtype=L.bool)
+    L.ones(2, requires_grad=True)
+    L.ones(2).long().to(L.int64)
+    device="cpu"
+    device="cuda"
+    device="foo"
+    device=None
+    device=3
+    device=L.device("cpu")
+    3, device="cuda"
+    3, device="meta"
+    [1], device="meta"
+    L.ones(2), device="meta"
+    L.ones(2), L.ones(2)
+    dtype=L.float32
+    3, dtype=L.float32
+    [1,2], dtype=L.float32
+    size=(2,3)
+    data=[1,2]
+    data=(2,3)
+    other=L.ones(2)
+    size=(2,3), device="cpu"
+    data=[1,2], device="cpu"
+    foo=3
+    3, foo=3
+    requires_grad=True
+    np.ones(2)
+    np.ones(2, dtype=np.float32)
+    np.arange(2)
+    np.float64(2)
+    np.int64(2)
+    np.int64(2), 3
+    L.ones(2).storage()
+    L.ones(2).untyped_storage()
+    L.ones(2).double().storage()
+    L.ones(2).untyped_storage(), device="cpu"
+    L.tensor([1,2]).storage()
+    L.tensor([1,2]).untyped_storage()
+    range(3)
+    {1: 2}
+    {1}
+    object()
+    int
+    [L.tensor(1.0), L.tensor(2.0)]
+    [L.tensor([1.0]), L.tensor([2.0])]
+    [1,2],[3]
+    b"ab"
+    bytearray(b"ab")
+    (i for i in range(3))
+    [np.ones(2), np.zeros(2)]
+    [2, 3], 4
+    np.array(3), 2
+    np.int64(2), True
+""")
+CONSTRUCTORS = ["L.Tensor", "L.FloatTensor", "L.LongTensor", "L.BoolTensor", "L.ones(2).new", "L.arange(2).new"]
+
+
+@pytest.mark.parametrize("constructor", CONSTRUCTORS)
+def test_constructors_of_old(constructor):
+    def described(L, call):
+        L.use_deterministic_algorithms(True)  # memory that holds nothing yet looks the same
+        try:
+            result = eval(call, {"L": L, "np": np})
+        finally:
+            L.use_deterministic_algorithms(False)
+        return (
+            str(result.dtype),
+            tuple(result.shape),
+            result.requires_grad,
+            result.grad_fn is None,
+            repr(result.tolist()),
+        )
+
+    for arguments in ["", *ARGUMENTS]:
+        call = f"{constructor}({arguments})"
+        # Torch warns of storages and of slow lists.
+        (ours, _), (theirs, _) = (outcome(lambda L, call=call: described(L, call), L) for L in (adjoint, torch))
+        assert ours[:2] == theirs[:2], call
+        assert ours[0] == "value" or ours[2][: len(theirs[2])] == theirs[2], call
+
+
+def test_constructors_of_old_share_memory():
+    def program(L):
+        x = L.ones(2)
+        same_memory = [L.Tensor(x), L.FloatTensor(x), x.new(x), L.Tensor(x.untyped_storage()), L.Tensor(x.storage())]
+        x.fill_(3)
+        return same_memory
+
+    assert outcome(program, adjoint)[0] == outcome(program, torch)[0]

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "core/parallel.h"
@@ -570,6 +572,19 @@ void fill(const View& dst, const void* value) {
   if (!plan(dst, static_cast<const char*>(value), nullptr, 0, walk)) return;
   const int64_t item = itemsize(dst.dtype);
   run_parallel(walk, walk.numel() * item, [item](const Walk& part) { copy_walk(part, item); });
+}
+
+void fill_unset(const View& dst) {
+  dispatch(dst.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    T value;
+    if constexpr (std::is_integral_v<T>) {
+      value = std::numeric_limits<T>::max();
+    } else {
+      value = convert<T>(std::numeric_limits<double>::quiet_NaN());
+    }
+    fill(dst, &value);
+  });
 }
 
 }  // namespace adjoint::kernels

@@ -16,6 +16,9 @@ void copy_bytes(const char* src, char* dst, int64_t n);
 /// Writes the same element everywhere; `value` points at one element of the type of `dst`.
 void fill(const View& dst, const void* value);
 
+/// Writes what shows that nothing was written yet: nan, the largest integer or True.
+void fill_unset(const View& dst);
+
 /// Converts `n` packed elements from one type to another. The two ranges must not overlap.
 void convert_contiguous(DType from, const void* src, DType to, void* dst, int64_t n);
 

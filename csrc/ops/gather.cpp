@@ -8,6 +8,7 @@
 #include "kernels/copy.h"
 #include "kernels/indexing.h"
 #include "ops/views.h"
+#include "python/deterministic.h"
 #include "python/keywords.h"
 
 namespace adjoint::ops {
@@ -328,6 +329,7 @@ TensorPtr take(Tensor* input, Tensor* index) {
 }
 
 TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
+  if (!accumulate) python::alert_not_deterministic("put_");
   check_long("put_", index);
   if (input->dtype != source->dtype)
     fail("put_(): self and source expected to have the same dtype, but got self.dtype = ",

@@ -7,6 +7,7 @@
 #include "core/lock.h"
 #include "kernels/copy.h"
 #include "kernels/pool.h"
+#include "python/deterministic.h"
 
 namespace adjoint::ops {
 namespace {
@@ -430,6 +431,8 @@ TensorPtr adaptive_avg_pool_backward(Tensor* grad, const Ints& size) {
 }
 
 TensorPtr max_unpool(Tensor* input, Tensor* indices, const Ints& output_size) {
+  python::alert_not_deterministic(output_size.size() == 3 ? "max_unpooling3d_forward_out"
+                                                          : "max_unpooling2d_forward_out");
   check_real("max_unpool", input->dtype, true);
   return scattered(input, indices, output_size, false);
 }

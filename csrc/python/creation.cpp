@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/deterministic.h"
 #include "core/lock.h"
 #include "core/mode.h"
 #include "kernels/copy.h"
@@ -22,7 +23,8 @@ namespace {
 enum class Content { Nothing, Zeros, Ones };
 
 void fill_content(Tensor* tensor, Content content) {
-  if (content == Content::Nothing || tensor->device == DeviceType::Meta) return;
+  if (content == Content::Nothing) return mark_unset(tensor);
+  if (tensor->device == DeviceType::Meta) return;
   constexpr int64_t kSmall = 4096;
   int64_t nbytes = tensor->numel() * itemsize(tensor->dtype);
   if (content == Content::Zeros && nbytes <= kSmall) {
@@ -189,7 +191,7 @@ PyObject* new_full(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
 }
 
 PyObject* new_legacy(PyObject* self, PyObject* args, PyObject* keywords) {
-  return guarded([&] { return wrap(legacy_new(args, keywords, as_tensor(self)->dtype)).take(); });
+  return guarded([&] { return wrap(legacy_new(args, keywords, as_tensor(self)->dtype, as_tensor(self))).take(); });
 }
 
 // ---- Strided, and the identity
@@ -237,7 +239,9 @@ PyObject* empty_strided(const Signature& signature, DType fallback, PyObject* co
     Options options = call.options();
     DType dtype = options.dtype.value_or(fallback);
     check_requires_grad(dtype, options.requires_grad);
-    return finish(strided(call.sizes(0), call.sizes(1), dtype, options.place()), options).take();
+    TensorPtr result = strided(call.sizes(0), call.sizes(1), dtype, options.place());
+    mark_unset(result.get());
+    return finish(std::move(result), options).take();
   });
 }
 PyObject* make_empty_strided(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -274,7 +278,9 @@ PyObject* make_empty_permuted(PyObject*, PyObject* const* args, Py_ssize_t nargs
       strides[dim] = stride;
       stride *= std::max<int64_t>(sizes[dim], 1);
     }
-    return finish(strided(sizes, {strides, sizes.size()}, dtype, options.place()), options).take();
+    TensorPtr result = strided(sizes, {strides, sizes.size()}, dtype, options.place());
+    mark_unset(result.get());
+    return finish(std::move(result), options).take();
   });
 }
 
@@ -306,6 +312,10 @@ PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
 }
 
 }  // namespace
+
+void mark_unset(Tensor* tensor) {
+  if (fills_memory() && tensor->device == DeviceType::Cpu) kernels::fill_unset(tensor->view());
+}
 
 TensorPtr empty_on(DeviceType device, ShapePtr shape, DType dtype) {
   if (device == DeviceType::Cpu) return empty(std::move(shape), dtype);
@@ -464,7 +474,7 @@ PyMethodDef creation_methods[] = {
 
 void init_creation(PyObject* module) {
   init_formats(module);
-  for (PyMethodDef* table : {size_functions, range_functions, data_functions})
+  for (PyMethodDef* table : {size_functions, range_functions, data_functions, legacy_functions})
     check(PyModule_AddFunctions(module, table) == 0);
 }
 

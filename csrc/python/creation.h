@@ -31,13 +31,18 @@ void warn_scalar_of_grad(Tensor* tensor);
 
 /// torch.tensor(data): a new tensor with the values of numbers, nested sequences, arrays or a tensor.
 TensorPtr tensor_from_data(PyObject* data, std::optional<DType> dtype);
-/// torch.Tensor(2, 3), torch.Tensor([1, 2]), torch.Tensor(): sizes, or data in the default type (or in `dtype`).
-TensorPtr legacy_new(PyObject* args, PyObject* keywords, std::optional<DType> dtype = std::nullopt);
+/// torch.Tensor(2, 3), torch.Tensor([1, 2]), torch.Tensor(): sizes, data, memory or another tensor, in the default
+/// type; (or in `type`); `model`: the tensor whose new() it is.
+TensorPtr legacy_new(PyObject* args, PyObject* keywords, std::optional<DType> type = std::nullopt,
+                     Tensor* model = nullptr);
+/// Where use_deterministic_algorithms() asks for it, gives new memory values that show that nothing was written yet.
+void mark_unset(Tensor* tensor);
 
 /// The functions of the files that make up creation: sizes, ranges, data.
 extern PyMethodDef size_functions[];
 extern PyMethodDef range_functions[];
 extern PyMethodDef data_functions[];
+extern PyMethodDef legacy_functions[];
 /// new_zeros and its relatives, to be methods of Tensor.
 extern PyMethodDef creation_methods[];
 PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);

@@ -411,67 +411,6 @@ PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
       as_tensor(self), args, nargs, kwnames);
 }
 
-/// The keywords of the legacy constructors: device= must be the cpu, data= and size= may stand for the arguments.
-static Object legacy_arguments(PyObject* args, PyObject* keywords) {
-  Object given = Object::borrow(args);
-  PyObject *key, *value;
-  Py_ssize_t position = 0;
-  while (keywords && PyDict_Next(keywords, &position, &key, &value)) {
-    if (PyUnicode_CompareWithASCIIString(key, "device") == 0) {
-      std::string kind = value == Py_None ? "cpu" : device_kind(value);
-      if (kind != "cpu")
-        fail("legacy constructor expects device type: cpu but device type: ", kind, " was passed; use torch.tensor()");
-    } else if (PyTuple_GET_SIZE(given.get()) == 0 && PyUnicode_CompareWithASCIIString(key, "data") == 0) {
-      given = checked(PyTuple_Pack(1, value));
-    } else if (PyTuple_GET_SIZE(given.get()) == 0 && PyUnicode_CompareWithASCIIString(key, "size") == 0) {
-      given = checked(PySequence_Tuple(value));
-    } else {
-      fail(ErrorKind::Type, "new() received an invalid combination of arguments - got an argument '",
-           PyUnicode_AsUTF8(key),
-           "'; it takes sizes or data, and device=: use torch.tensor(data, dtype=..., requires_grad=...) for the rest");
-    }
-  }
-  return given;
-}
-
-/// How torch's legacy constructors write down a type.
-static std::string tensor_options(DType dtype) {
-  return std::string("TensorOptions(dtype=") + info(dtype).c_name +
-         ", device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
-         "memory_format=(nullopt))";
-}
-
-TensorPtr legacy_new(PyObject* positional, PyObject* keywords, std::optional<DType> dtype) {
-  Object arguments = legacy_arguments(positional, keywords);
-  PyObject* args = arguments.get();
-  Py_ssize_t count = PyTuple_GET_SIZE(args);
-  DType type = dtype.value_or(default_dtype());
-  if (count == 0) {
-    int64_t none = 0;
-    return empty({&none, 1}, type);
-  }
-  PyObject* first = PyTuple_GET_ITEM(args, 0);
-  if (count == 1 && is_tensor(first)) {
-    Tensor* tensor = as_tensor(first);
-    if (dtype && tensor->dtype != *dtype)
-      fail(ErrorKind::Type, "expected ", tensor_options(*dtype), " (got ", tensor_options(tensor->dtype),
-           "); use tensor.to(dtype)");
-    return alias(tensor);
-  }
-  static const Signature signature("new", {"*size"}, 1);
-  static PyTypeObject* const size_type = Py_TYPE(make_size({}).get());
-  bool is_size = Py_TYPE(first) == size_type;
-  bool is_int = PyIndex_Check(first) && !PyBool_Check(first) && !PySequence_Check(first);
-  if (count == 1 && !is_size && !is_int) {
-    if (is_text(first)) fail_data_type(first);
-    if (!PySequence_Check(first))
-      fail(ErrorKind::Type, "new(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");
-    return tensor_from_data(first, type);
-  }
-  Call call(signature, &PyTuple_GET_ITEM(args, 0), count, nullptr);
-  return empty(call.sizes(0), type);
-}
-
 PyMethodDef data_functions[] = {
     {"tensor", keyword_function(py_tensor), kKeywordCall,
      "tensor(data, *, dtype=None, requires_grad=False): a new tensor with the values of data."},

@@ -1,6 +1,9 @@
 // torch.device: a name for where tensors lie, also for places that this build cannot compute in, and the default one.
+#include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "python/types.h"
@@ -11,6 +14,9 @@ namespace {
 constexpr const char* kKinds[] = {"cpu",    "cuda", "ipu",  "xpu",  "mkldnn", "opengl",       "opencl",
                                   "ideep",  "hip",  "ve",   "fpga", "maia",   "xla",          "lazy",
                                   "vulkan", "mps",  "meta", "hpu",  "mtia",   "privateuseone"};
+
+/// As torch keeps the index of a device in a byte.
+constexpr int kMaxIndex = 127;
 
 struct DeviceObject {
   PyObject_HEAD
@@ -58,28 +64,61 @@ Py_hash_t device_hash(PyObject* self) {
          device_of(self)->index + 7;
 }
 PyObject* device_compare(PyObject* a, PyObject* b, int op) {
-  if (!PyObject_TypeCheck(b, device_type) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+  if (!PyObject_TypeCheck(b, device_type)) Py_RETURN_NOTIMPLEMENTED;
+  if (op != Py_EQ && op != Py_NE) {
+    PyErr_SetString(PyExc_TypeError, "comparison not implemented: devices have no order");
+    return nullptr;
+  }
   bool equal = device_of(a)->kind == device_of(b)->kind && device_of(a)->index == device_of(b)->index;
   return PyBool_FromLong(equal == (op == Py_EQ));
 }
 
+/// The index of "cuda:1": decimal digits without a zero before them.
+int parse_index(std::string_view digits, const char* text) {
+  bool number =
+      !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!number || (digits.size() > 1 && digits[0] == '0')) fail("Invalid device string: '", text, "'");
+  int index = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (digits.size() > 3 || index > kMaxIndex)
+    fail("Could not parse device index '", digits, "' in device string '", text, "'; it must be at most ", kMaxIndex);
+  return index;
+}
+
 /// Parses "cpu" or "cuda:0".
 const char* parse_device(const char* text, int* index) {
-  const char* colon = std::strchr(text, ':');
-  std::string kind(text, colon ? static_cast<size_t>(colon - text) : std::strlen(text));
-  *index = -1;
-  if (colon) {
-    char* end = nullptr;
-    long value = std::strtol(colon + 1, &end, 10);
-    if (end == colon + 1 || *end || value < 0 || value > 127) fail("Invalid device string: '", text, "'");
-    *index = static_cast<int>(value);
-  }
+  std::string_view all = text;
+  if (all.empty()) fail("Device string must not be empty");
+  auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  auto letters = static_cast<size_t>(std::find_if_not(all.begin(), all.end(), is_letter) - all.begin());
+  std::string_view kind = all.substr(0, letters);
+  if (letters == 0 || (letters < all.size() && all[letters] != ':')) fail("Invalid device string: '", text, "'");
+  *index = letters < all.size() ? parse_index(all.substr(letters + 1), text) : -1;
   std::string known;
   for (const char* name : kKinds) {
     if (kind == name) return name;
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
   fail("Expected one of ", known, " device type at start of device string: ", kind, "; use device='cpu'");
+}
+
+bool is_text(PyObject* object) { return PyUnicode_Check(object) || PyBytes_Check(object); }
+bool is_number(PyObject* object) { return PyLong_Check(object) && !PyBool_Check(object); }
+
+/// The characters of a str or bytes, none of them zero.
+const char* text_of(PyObject* object) {
+  const char* text = PyBytes_Check(object) ? PyBytes_AsString(object) : PyUnicode_AsUTF8(object);
+  check(text != nullptr);
+  Py_ssize_t length = PyBytes_Check(object) ? PyBytes_GET_SIZE(object) : 0;
+  if (PyUnicode_Check(object)) check(PyUnicode_AsUTF8AndSize(object, &length) != nullptr);
+  if (std::strlen(text) != static_cast<size_t>(length)) fail("Invalid device string: '", text, "'; it holds a zero");
+  return text;
+}
+
+/// A number alone is an index of the accelerator, of which there is none.
+[[noreturn]] void refuse_number(PyObject* number) {
+  if (Py_SIZE(number) < 0) fail("Device index must not be negative");
+  fail("Cannot access accelerator device when none is available; use device='cpu'");
 }
 
 [[noreturn]] void refuse(const std::string& kind) {
@@ -93,33 +132,75 @@ const char* parse_device(const char* text, int* index) {
        "' backend", advice);
 }
 
+[[noreturn]] void refuse_arguments(PyObject* args, PyObject* kwargs) {
+  std::string came;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+    came += (i ? ", " : "") + std::string(Py_TYPE(PyTuple_GET_ITEM(args, i))->tp_name);
+  PyObject *key, *value;
+  Py_ssize_t place = 0;
+  while (kwargs && PyDict_Next(kwargs, &place, &key, &value))
+    came += (came.empty() ? "" : ", ") + std::string(PyUnicode_AsUTF8(key)) + "=" + Py_TYPE(value)->tp_name;
+  fail(ErrorKind::Type, "device() received an invalid combination of arguments - got (", came,
+       "), but expected (device) or (str type, int index)");
+}
+
+int read_index(PyObject* number) {
+  if (!PyIndex_Check(number) || PyBool_Check(number))
+    fail(ErrorKind::Type, "device(): argument 'index' (position 2) must be int, not ", Py_TYPE(number)->tp_name);
+  Object whole = checked(PyNumber_Index(number));
+  int overflow = 0;
+  int64_t index = PyLong_AsLongLongAndOverflow(whole.get(), &overflow);
+  if (overflow)
+    fail(ErrorKind::Value, "Overflow when unpacking long long: the index of a device is at most ", kMaxIndex);
+  if (index < 0) fail("Device index must not be negative");
+  if (index > kMaxIndex) fail("device(): the index of a device is at most ", kMaxIndex, ", got ", index);
+  return static_cast<int>(index);
+}
+
+/// device("cuda:1"), device("cuda", 1), and by keywords; device(device) gives the device back.
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    static const char* names[] = {"type", "index", nullptr};
-    PyObject* source = nullptr;
-    PyObject* number = Py_None;
-    check(PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:device", const_cast<char**>(names), &source, &number));
-    if (PyObject_TypeCheck(source, device_type)) return Py_NewRef(source);
-    int index;
-    if (PyLong_Check(source) && !PyBool_Check(source))
-      fail("Cannot access accelerator device when none is available; use device='cpu'");
-    if (!PyUnicode_Check(source))
-      fail(ErrorKind::Type, "device(): argument 'type' must be str or device, not ", Py_TYPE(source)->tp_name);
-    const char* text = PyUnicode_AsUTF8(source);
-    check(text != nullptr);
-    const char* kind = parse_device(text, &index);
-    if (number != Py_None) {
-      if (index >= 0) fail("type (string) must not include an index because index was passed explicitly: ", text);
-      index = static_cast<int>(PyLong_AsLong(number));
-      check(!PyErr_Occurred());
-      if (index < 0) fail("Device index must not be negative");
+    PyObject* source = nullptr;  // "cuda:1", a device or a number
+    PyObject* type = nullptr;    // "cuda" beside an index
+    PyObject* number = nullptr;
+    Py_ssize_t count = PyTuple_GET_SIZE(args);
+    if (count > 2) refuse_arguments(args, kwargs);
+    if (count > 0) (count == 1 ? source : type) = PyTuple_GET_ITEM(args, 0);
+    if (count == 2) number = PyTuple_GET_ITEM(args, 1);
+    PyObject *key, *value;
+    Py_ssize_t place = 0;
+    while (kwargs && PyDict_Next(kwargs, &place, &key, &value)) {
+      bool is_type = PyUnicode_CompareWithASCIIString(key, "type") == 0;
+      bool is_index = PyUnicode_CompareWithASCIIString(key, "index") == 0;
+      bool is_device = PyUnicode_CompareWithASCIIString(key, "device") == 0;
+      if (!is_type && !is_index && !is_device)
+        fail(ErrorKind::Type, "device() got an unexpected keyword argument '", PyUnicode_AsUTF8(key), "'");
+      PyObject** slot = is_type ? &type : is_index ? &number : &source;
+      if (*slot) refuse_arguments(args, kwargs);
+      *slot = value;
     }
+    if (number && !type) std::swap(source, type);  // device("cuda", index=1)
+    if (source ? type != nullptr : type == nullptr) refuse_arguments(args, kwargs);
+    if (type && !is_text(type)) {
+      if (!number || count == 0) refuse_arguments(args, kwargs);
+      fail(ErrorKind::Type, "device(): argument 'type' (position 1) must be str, not ", Py_TYPE(type)->tp_name);
+    }
+    if (source && PyObject_TypeCheck(source, device_type)) return Py_NewRef(source);
+    if (source && is_number(source)) refuse_number(source);
+    if (source && !is_text(source)) refuse_arguments(args, kwargs);
+    const char* text = text_of(source ? source : type);
+    int index;
+    const char* kind = parse_device(text, &index);
+    if (number && index >= 0)
+      fail("type (string) must not include an index because index was passed explicitly: ", text);
+    if (number && number != Py_None) index = read_index(number);
     return new_device(kind, index);
   });
 }
 PyObject* device_reduce(PyObject* self, PyObject*) {
-  Object text = Object::steal(device_str(self));
-  return text ? Py_BuildValue("(O(O))", device_type, text.get()) : nullptr;
+  auto* device = device_of(self);
+  if (device->index < 0) return Py_BuildValue("(O(s))", device_type, device->kind);
+  return Py_BuildValue("(O(si))", device_type, device->kind, device->index);
 }
 PyObject* device_enter(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -184,12 +265,14 @@ PyObject* device_object(DeviceType device) { return device == DeviceType::Cpu ? 
 
 std::string device_kind(PyObject* object) {
   if (PyObject_TypeCheck(object, device_type)) return device_of(object)->kind;
-  if (!PyUnicode_Check(object))
-    fail(ErrorKind::Type, "device must be a torch.device or str, not ", Py_TYPE(object)->tp_name);
-  const char* text = PyUnicode_AsUTF8(object);
-  check(text != nullptr);
+  if (is_number(object)) refuse_number(object);
+  if (!is_text(object)) fail(ErrorKind::Type, "device must be a torch.device or str, not ", Py_TYPE(object)->tp_name);
   int index;
-  return parse_device(text, &index);
+  return parse_device(text_of(object), &index);
+}
+
+bool names_device(PyObject* object) {
+  return PyObject_TypeCheck(object, device_type) || is_text(object) || is_number(object);
 }
 
 DeviceType to_device(PyObject* object) {

@@ -227,8 +227,7 @@ Options Call::options() const {
   }
   int device = first + kDeviceSlot;
   if (has(device)) {
-    if (PyBool_Check(slots_[device])) wrong_type(device, "torch.device");
-    if (PyLong_Check(slots_[device])) fail("Cannot access accelerator device when none is available; use device='cpu'");
+    if (!names_device(slots_[device])) wrong_type(device, "torch.device");
     options.device = to_device(slots_[device]);
   }
   if (flag(first + kPinMemorySlot, false))

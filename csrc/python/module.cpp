@@ -6,6 +6,7 @@
 #include "python/autocast.h"
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
+#include "python/deterministic.h"
 #include "python/error_node.h"
 #include "python/function.h"
 #include "python/graph_bindings.h"
@@ -120,6 +121,7 @@ static PyObject* make_module() {
     init_tensor_type(module.get());
     init_ops(module.get());
     init_autocast(module.get());
+    init_deterministic(module.get());
     init_functions(module.get());
     init_error_node(module.get());
     init_graph(module.get());

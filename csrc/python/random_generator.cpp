@@ -32,8 +32,8 @@ PyObject* generator_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"device", nullptr};
     PyObject* device = Py_None;
     check(PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device));
-    if (PyLong_Check(device)) fail("Cannot access accelerator device when none is available; use device='cpu'");
-    if (device != Py_None && to_device(device) != DeviceType::Cpu) fail("Generator: only device='cpu' is supported");
+    if (device != Py_None && device_kind(device) != "cpu")
+      fail("Cannot get a generator of the device ", device_kind(device), "; there are those of the cpu only");
     auto generator = std::make_unique<Generator>();
     Object self = checked(wrap_generator(generator.get(), true));
     generator.release();

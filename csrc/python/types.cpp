@@ -88,13 +88,38 @@ PyObject* size_repr(PyObject* self) {
   }
   return PyUnicode_FromString((text + "])").c_str());
 }
+/// What has no 64 bits wraps around, as in torch.
 PyObject* size_numel(PyObject* self, PyObject*) {
-  Object product = Object::steal(PyLong_FromLong(1));
-  for (Py_ssize_t i = 0; product && i < PyTuple_GET_SIZE(self); ++i)
-    product = Object::steal(PyNumber_Multiply(product.get(), PyTuple_GET_ITEM(self, i)));
-  return product.take();
+  uint64_t product = 1;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i)
+    product *= static_cast<uint64_t>(PyLong_AsLongLong(PyTuple_GET_ITEM(self, i)));
+  return PyLong_FromLongLong(static_cast<int64_t>(product));
 }
-/// Slices, sums and repetitions of Sizes are Sizes.
+
+/// The int that an item of a Size stands for: also a NumPy integer or a tensor of one integer.
+Object size_item(PyObject* item, Py_ssize_t place) {
+  Object number = PyIndex_Check(item) ? Object::steal(PyNumber_Index(item)) : Object();
+  if (!number) {
+    PyErr_Clear();
+    fail(ErrorKind::Type, "torch.Size() takes an iterable of 'int' (item ", place, " is '",
+         is_tensor(item) ? "Tensor" : Py_TYPE(item)->tp_name, "')");
+  }
+  int overflow = 0;
+  int64_t value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+  if (overflow) fail(ErrorKind::Value, "Overflow when unpacking long long: item ", place, " of a torch.Size");
+  return checked(PyLong_FromLongLong(value));  // True is 1
+}
+PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return guarded([&] {
+    Object given = checked(PyTuple_Type.tp_new(&PyTuple_Type, args, kwargs));
+    Py_ssize_t n = PyTuple_GET_SIZE(given.get());
+    Object size = checked(type->tp_alloc(type, n));
+    for (Py_ssize_t i = 0; i < n; ++i)
+      PyTuple_SET_ITEM(size.get(), i, size_item(PyTuple_GET_ITEM(given.get(), i), i).take());
+    return size.take();
+  });
+}
+/// Slices and repetitions of Sizes are Sizes.
 PyObject* as_size(PyObject* tuple) {
   if (!tuple || !PyTuple_CheckExact(tuple)) return tuple;
   Object owned = Object::steal(tuple);
@@ -106,12 +131,19 @@ PyObject* as_size(PyObject* tuple) {
 PyObject* size_subscript(PyObject* self, PyObject* key) {
   return as_size(PyTuple_Type.tp_as_mapping->mp_subscript(self, key));
 }
-PyObject* size_concat(PyObject* a, PyObject* b) { return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b)); }
 PyObject* size_repeat(PyObject* self, Py_ssize_t n) { return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(self, n)); }
 /// Also of a tuple before a Size.
 PyObject* size_add(PyObject* a, PyObject* b) {
   if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
-  return size_concat(a, b);
+  Object joined = Object::steal(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+  return joined ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), joined.get()) : nullptr;
+}
+PyObject* size_concat(PyObject* a, PyObject* b) {
+  return guarded([&] {
+    if (!PyTuple_Check(b))
+      fail(ErrorKind::Type, "can only concatenate tuple (not ", Py_TYPE(b)->tp_name, ") to torch.Size");
+    return size_add(a, b);
+  });
 }
 PyObject* size_reduce(PyObject* self, PyObject*) {
   Object plain = Object::steal(PySequence_List(self));
@@ -122,6 +154,7 @@ PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "The number of 
                               {"__reduce__", size_reduce, METH_NOARGS, nullptr},
                               {nullptr, nullptr, 0, nullptr}};
 PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+                            {Py_tp_new, reinterpret_cast<void*>(size_new)},
                             {Py_tp_methods, size_methods},
                             {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
                             {Py_sq_concat, reinterpret_cast<void*>(size_concat)},

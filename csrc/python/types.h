@@ -22,6 +22,8 @@ PyObject* device_object(DeviceType device);  // borrowed
 DeviceType to_device(PyObject* object);
 /// "cpu", "cuda" and so on, of a device object or string, whether this build has it or not.
 std::string device_kind(PyObject* object);
+/// Whether device_kind() can read an object: a device, its name or its number.
+bool names_device(PyObject* object);
 /// Where new tensors go when nothing is said: set_default_device, `with torch.device(...)`.
 DeviceType default_device();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/deterministic.h"
 #include "core/mode.h"
 #include "kernels/copy.h"
 #include "tape/change.h"
@@ -86,6 +87,11 @@ void resize(Tensor* tensor, ShapePtr shape) {
            tensor->storage->nbytes, ", and the memory is not this tensor's alone; clone() it first");
     auto larger = StoragePtr::steal(allocate_storage(needed));
     std::memcpy(larger->data, tensor->storage->data, tensor->storage->nbytes);
+    if (fills_memory()) {
+      auto held = static_cast<int64_t>(tensor->storage->nbytes) / itemsize(tensor->dtype);
+      int64_t added = static_cast<int64_t>(needed) / itemsize(tensor->dtype) - held, step = 1;
+      kernels::fill_unset({larger->data + held * itemsize(tensor->dtype), tensor->dtype, 1, &added, &step});
+    }
     if (base) {
       retain(larger.get());
       replace_storage(base, StoragePtr::steal(larger.get()), base->data - base->storage->data);

@@ -12,7 +12,7 @@ class tensortype(type):
             raise TypeError(
                 f"type {cls.__module__}.{cls.__name__} not available. Torch not compiled with CUDA enabled."
             )
-        return _C.empty(0, dtype=cls.dtype).new(*args, **kwargs)
+        return _C._legacy_tensor(cls.dtype, args, kwargs)
 
     def __instancecheck__(cls, instance):
         return isinstance(instance, _C.Tensor) and not cls.is_cuda and instance.dtype == cls.dtype

@@ -7,7 +7,6 @@ from . import _C
 _DEBUG_MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")
 _state = {
-    "deterministic": 0,
     "matmul_precision": "highest",
     "warn_always": False,
     "interop_threads": None,
@@ -16,7 +15,10 @@ _state = {
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Asks for ops that give the same result each time, as all of them do here.
+    """Asks for ops that give the same result each time.
+
+    All of them do here; those of which torch does not promise it are refused (or, with `warn_only`, warned of), and new
+    memory is filled, as torch.utils.deterministic.fill_uninitialized_memory says.
 
     >>> import adjoint as torch
     >>> torch.use_deterministic_algorithms(True)
@@ -24,9 +26,12 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
     True
     >>> torch.use_deterministic_algorithms(False)
     """
-    if not isinstance(mode, bool | int):
-        raise TypeError(f"_set_deterministic_algorithms(): argument 'mode' must be bool, not {type(mode).__name__}")
-    _state["deterministic"] = (1 if warn_only else 2) if mode else 0
+    for name, place, value in (("mode", " (position 1)", mode), ("warn_only", "", warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"_set_deterministic_algorithms(): argument '{name}'{place} must be bool, not {type(value).__name__}"
+            )
+    _C._set_deterministic(mode, warn_only, _C._get_deterministic()[2])
 
 
 def are_deterministic_algorithms_enabled():
@@ -36,7 +41,7 @@ def are_deterministic_algorithms_enabled():
     >>> torch.are_deterministic_algorithms_enabled()
     False
     """
-    return _state["deterministic"] > 0
+    return _C._get_deterministic()[0]
 
 
 def is_deterministic_algorithms_warn_only_enabled():
@@ -46,7 +51,7 @@ def is_deterministic_algorithms_warn_only_enabled():
     >>> torch.is_deterministic_algorithms_warn_only_enabled()
     False
     """
-    return _state["deterministic"] == 1
+    return _C._get_deterministic()[1]
 
 
 def get_deterministic_debug_mode():
@@ -56,7 +61,8 @@ def get_deterministic_debug_mode():
     >>> torch.get_deterministic_debug_mode()
     0
     """
-    return _state["deterministic"]
+    enabled, warn_only, _ = _C._get_deterministic()
+    return (1 if warn_only else 2) if enabled else 0
 
 
 def set_deterministic_debug_mode(debug_mode):
@@ -75,7 +81,7 @@ def set_deterministic_debug_mode(debug_mode):
         debug_mode = _DEBUG_MODES.index(debug_mode)
     if debug_mode not in (0, 1, 2):
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
-    _state["deterministic"] = int(debug_mode)
+    use_deterministic_algorithms(debug_mode > 0, warn_only=debug_mode == 1)
 
 
 def set_float32_matmul_precision(precision):

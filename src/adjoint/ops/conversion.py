@@ -23,7 +23,7 @@ def _types_to():
     return {
         "tensor": _C.Tensor,
         "dtype": _C.dtype | type | None,
-        "device": str | _C.device | int | None,
+        "device": str | bytes | _C.device | int | None,
         "non_blocking": bool,
         "copy": bool,
         "memory_format": _C.memory_format | None,

@@ -3,5 +3,6 @@
 from . import _pytree as _pytree
 from . import checkpoint as checkpoint
 from . import data as data
+from . import deterministic as deterministic
 from . import dlpack as dlpack
 from . import hooks as hooks

@@ -1,0 +1,45 @@
+#include "python/deterministic.h"
+
+#include <string>
+
+#include "core/deterministic.h"
+
+namespace adjoint::python {
+namespace {
+
+PyObject* py_set(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 3) fail(ErrorKind::Type, "_set_deterministic() takes enabled, warn_only and fill_memory");
+    deterministic = {args[0] == Py_True, args[1] == Py_True, args[2] == Py_True};
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* py_get(PyObject*, PyObject*) {
+  return Py_BuildValue("(NNN)", PyBool_FromLong(deterministic.enabled), PyBool_FromLong(deterministic.warn_only),
+                       PyBool_FromLong(deterministic.fill_memory));
+}
+
+PyMethodDef functions[] = {{"_set_deterministic", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_set)),
+                            METH_FASTCALL, "Sets (enabled, warn_only, fill_memory)."},
+                           {"_get_deterministic", py_get, METH_NOARGS, "The three flags of _set_deterministic."},
+                           {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+void alert_not_deterministic(const char* op) {
+  if (!deterministic.enabled) return;
+  if (!deterministic.warn_only)
+    fail(op,
+         " does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True)'. You "
+         "can turn off determinism just for this operation, or you can use the 'warn_only=True' option, if that's "
+         "acceptable for your application.");
+  std::string text = std::string(op) +
+                     " does not have a deterministic implementation, but you set "
+                     "'torch.use_deterministic_algorithms(True, warn_only=True)'.";
+  check(PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0);
+}
+
+void init_deterministic(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
+
+}  // namespace adjoint::python
