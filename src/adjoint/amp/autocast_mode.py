@@ -50,8 +50,7 @@ def _device(function, device_type):
 
 
 def _known_device(device_type):
-    name = device_type.partition(":")[0]
-    return name if name in _LOWER_TYPES else _C.device(device_type).type
+    return device_type if device_type in _LOWER_TYPES else _C.device(device_type).type
 
 
 # ---- The state
@@ -226,6 +225,12 @@ class autocast:
         return False
 
     def __call__(self, func):
+        if not callable(func):
+            raise TypeError(
+                f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to use autocast "
+                "as a context manager? For example: with torch.autocast('cpu'): ..."
+            )
+
         @functools.wraps(func)
         def decorated(*args, **kwargs):
             # A context of its own for each call: threads may be in the function at the same time.
