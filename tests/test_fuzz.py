@@ -140,6 +140,10 @@ r = torch.nn.functional.binary_cross_entropy_with_logits(torch.ones(2), torch.on
 r = torch.index_put(torch.zeros(3, dtype=torch.uint8), (torch.tensor([True, False, True]),), torch.tensor(300))
 r = torch.addmm(torch.tensor(1), torch.ones(2, 2).long(), torch.ones(2, 2).long(), alpha=float("nan"))
 r = torch.repeat_interleave(torch.ones(2), [1, 2])
+r = torch.repeat_interleave(torch.ones(2, 3), 4, dim=True)
+r = torch.repeat_interleave(torch.ones(2, 3), 4, 5)
+r = torch.nn.functional.pad(torch.ones(2, 3, 5), (-(2**63), -(2**63)), mode="reflect")
+r = torch.nn.functional.pad(torch.ones(2, 3, 5), (-(2**63), -(2**63)), mode="replicate")
 r = torch.nn.functional.softshrink(torch.ones(2), float("inf"))
 """
 

@@ -210,9 +210,15 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
         input, dim = input.reshape(-1), 0
     elif input.ndim == 0:
         raise IndexError(f"Dimension out of range: a tensor without dimensions has no dimension {dim} to repeat along")
+    else:
+        dim = integer("repeat_interleave", "dim", dim)
+    if not -input.ndim <= dim < input.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})"
+        )
     if not isinstance(repeats, Tensor):
         return _repeat_evenly(input, integer("repeat_interleave", "repeats", repeats), dim)
-    size = input.size(dim)
+    size = input.shape[dim]
     if repeats.ndim == 0 or repeats.numel() == 1:
         repeats = repeats.reshape(1).expand(size)
     elif repeats.shape[0] != size:
@@ -226,9 +232,8 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
 def _repeat_evenly(input, repeats, dim):
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
-    input = input if input.ndim else input.reshape(1)
     size = list(input.shape)
-    length = input.size(dim)
     dim %= input.ndim
+    length = size[dim]
     spread = input.unsqueeze(dim + 1).expand(*size[: dim + 1], repeats, *size[dim + 1 :])
     return spread.contiguous().view(*size[:dim], length * repeats, *size[dim + 1 :])
