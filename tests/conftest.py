@@ -1,7 +1,9 @@
-"""What all tests share: known seeds, one thread for torch, and warnings that are errors (pyproject.toml)."""
+"""What all tests share: known seeds, one thread for torch, all cores for a long run, and warnings that are errors
+(pyproject.toml)."""
 
 import os
 import random
+from pathlib import Path
 
 import hypothesis
 import numpy as np
@@ -12,10 +14,34 @@ import adjoint
 
 torch.set_num_threads(1)
 
-# Random inputs are fresh on a developer's machine; where a result is judged by this run, they are the same every time.
-hypothesis.settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
-hypothesis.settings.register_profile("fresh", deadline=None, print_blob=True)
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "fresh")
+# Random inputs are the same in every run: what fails here fails everywhere. --hypothesis-profile=fresh asks for others.
+hypothesis.settings.register_profile(
+    "fresh", deadline=None, database=None, print_blob=True, suppress_health_check=list(hypothesis.HealthCheck)
+)
+hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("fresh"), derandomize=True)
+hypothesis.settings.load_profile("same")
+
+# Each process holds torch: more of them would rather run out of memory than end sooner.
+MOST_PROCESSES = 8
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Whole folders are tested on all cores; single files, or where the user said how many, as asked for."""
+    if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):
+        return
+    options = config.option
+    folders = all(Path(path).is_dir() for path in config.args)
+    if (
+        options.numprocesses is None
+        and options.dist == "no"
+        and folders
+        and not options.usepdb
+        and not options.collectonly
+    ):
+        processes = min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
+        if processes > 1:
+            options.numprocesses, options.dist = processes, "worksteal"
 
 
 @pytest.fixture(autouse=True)

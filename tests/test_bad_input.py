@@ -8,7 +8,7 @@ import fractions
 import math
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -16,7 +16,7 @@ import adjoint
 
 from .outcomes import DTYPES, check, equal, outcome
 
-fuzz = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), max_examples=300)
+fuzz = settings(max_examples=300)
 
 
 class Raises:

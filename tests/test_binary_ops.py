@@ -85,7 +85,7 @@ def check_same(name, recipes):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @pytest.mark.parametrize("name", OPERATORS)
 @given(a=operands(), b=operands())
 def test_operator(name, a, b):

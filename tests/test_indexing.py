@@ -140,7 +140,7 @@ def shapes_and_keys(draw):
 # ---- Reading
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(shapes_and_keys())
 def test_get_gives_what_torch_gives(case):
     shape, key = case
@@ -161,7 +161,7 @@ def test_get_gives_what_torch_gives(case):
         assert how == how_came
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(shapes_and_keys())
 def test_second_gradients_through_get(case):
     shape, key = case
@@ -200,7 +200,7 @@ def has_duplicates(shape, key):
     return not isinstance(places, type) and len(set(places.flatten().tolist())) < places.numel()
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(assignments(), st.booleans())
 def test_set_does_what_torch_does(case, number):
     shape, key, sizes = case

@@ -237,7 +237,7 @@ def equations(draw):
     return equation, shapes
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(equations())
 def test_einsum_by_chance(example):
     equation, shapes = example

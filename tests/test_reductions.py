@@ -229,7 +229,7 @@ def test_every_set_of_dims(name, keepdim):
     del mine, theirs
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_sums_of_views(data):
     """Any strides: permuted, sliced, reversed, expanded."""

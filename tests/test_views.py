@@ -135,7 +135,7 @@ def test_the_tensor_itself_is_returned_where_torch_returns_it(call):
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(shapes, st.data())
 def test_view_is_possible_exactly_where_torch_says(shape, data):
     order = data.draw(st.permutations(range(len(shape))))
@@ -163,7 +163,7 @@ def test_view_is_possible_exactly_where_torch_says(shape, data):
     assert results[1] == results[0]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_as_strided_of_any_geometry_and_its_gradient(data):
     ndim = data.draw(st.integers(0, 3))
