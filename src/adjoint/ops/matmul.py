@@ -373,6 +373,13 @@ def tensordot(a, b, dims=2):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims_a, dims_b = list(range(-dims, 0)), list(range(dims))
     else:
+        if not isinstance(dims, (tuple, list)):
+            raise RuntimeError(
+                "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two "
+                f"lists, but got dims={dims}"
+            )
+        if len(dims) != 2:
+            raise ValueError(f"tensordot expects dims to be an int or two lists of ints, but got {len(dims)} of them")
         dims_a, dims_b = dims
         if isinstance(dims_a, int) or isinstance(dims_b, int):
             raise TypeError("tensordot(): argument 'dims' must be an int or two tuples of ints, not (int, int)")
