@@ -1,23 +1,71 @@
-"""No call crashes the interpreter, whatever its arguments."""
+"""No program crashes the interpreter, hangs or fails internally, whatever its arguments. See tests/fuzz/crash.
+
+`python -m tests.fuzz.crash COUNT SEED` runs others, as many as wanted.
+"""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
+from .fuzz.crash import judge, workers
 
-@pytest.mark.parametrize("seed", range(3))
-def test_garbage_arguments_do_not_crash(seed):
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.garbage", str(seed), "6"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
+# The sanitizers have no limit on addresses, but one on what is asked for at once.
+ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":max_allocation_size_mb=1024"}
+
+
+def test_programs_that_make_no_sense():
+    command = [sys.executable, "-m", "tests.fuzz.crash", "4000", "0", "--severe"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=ENVIRONMENT)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "4000 programs" in run.stdout
+
+
+def found(*lines, seconds=10.0):
+    """What a few lines are found to do."""
+    accidents, ending = workers.run_lines(lines, workers.Limits(seconds=seconds))
+    return ending.problem or [reason for reason, _, _ in accidents]
+
+
+def test_what_is_no_answer_is_found():
+    assert found("os = __import__('os')", "os.kill(os.getpid(), 11)") == "crash (SIGSEGV)"
+    assert found("while True: pass", seconds=0.2) == "hang"
+    assert found("raise SystemError('x')") == ["SystemError"]
+    assert found("raise ValueError") == ["an exception without words"]
+    assert found("raise RuntimeError('std::bad_alloc')") == ["internal words"]
+    assert found("x = torch.ones(2)", "x.sum(5)", "x.nothing", "1 // 0", "raise ValueError('no')") == []
+
+
+def test_accidents_inside_the_package_are_told_from_answers():
+    code = compile(
+        "def f(x):\n    return {}[x]\ndef g(x):\n    raise KeyError(x)", f"{judge.PACKAGE}/made_up.py", "exec"
     )
-    assert run.returncode == 0, "\n".join(run.stderr.splitlines()[-30:])
-    assert "calls survived" in run.stdout
+    space = {}
+    exec(code, space)
+    with pytest.raises(KeyError) as caught:
+        space["f"](1)
+    assert judge.accident(caught.value) == "raised by the interpreter"
+    assert judge.place(caught.value) == "/made_up.py:2"
+    with pytest.raises(KeyError) as caught:
+        space["g"](1)
+    assert judge.accident(caught.value) is None
+
+
+def test_a_failure_is_made_small():
+    lines = ["x = 1", "y = torch.ones(2)", "z = x + 1", "raise SystemError(z)"]
+    assert workers.shortened(lines, lambda lines: found(*lines) == ["SystemError"]) == [lines[0], *lines[2:]]
+
+
+def test_the_same_number_gives_the_same_program():
+    shared, limits = workers.Shared(), workers.Limits()
+    texts = []
+    for _ in range(2):
+        workers.run_programs(7, 3, 4, shared, limits)
+        texts.append(shared.lines)
+    assert texts[0] == texts[1]
+    assert texts[0]
 
 
 def test_huge_sizes_are_refused_with_words_and_in_time():

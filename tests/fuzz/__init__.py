@@ -8,4 +8,5 @@ outcomes.py       runs a line on both libraries and says how they differ
 accepted.py       the differences that are accepted, each with its reason
 
 python -m tests.fuzz COUNT [SEED] [--only FAMILY]     # a long run; prints differing calls as lines to run
+python -m tests.fuzz.crash COUNT [SEED]              # on adjoint alone: programs that make no sense, see crash/
 """
