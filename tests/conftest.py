@@ -1,6 +1,7 @@
 """What all tests share: known seeds, one thread for torch, all cores for a long run, and warnings that are errors
 (pyproject.toml)."""
 
+import gc
 import os
 import random
 from pathlib import Path
@@ -42,6 +43,12 @@ def pytest_cmdline_main(config):
         processes = min(len(os.sched_getaffinity(0)), MOST_PROCESSES)
         if processes > 1:
             options.numprocesses, options.dist = processes, "worksteal"
+
+
+def pytest_collection_finish(session):
+    """What has been imported and collected stays: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
