@@ -83,6 +83,8 @@ torch.combinations(torch.ones(3), 2**20)
 torch.ones(2, 3).repeat_interleave(torch.tensor([1, 2]), 5)
 torch.ones(2, 3).repeat_interleave(2, -3)
 torch.movedim(torch.ones(2, 3), [0] * 1000000, [0] * 1000000)
+torch.unflatten(torch.tensor(3.0), 0, [2**62, 1])
+torch.tensor(3.0).unflatten(-1, (1,))
 """
 
 

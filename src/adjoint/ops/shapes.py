@@ -73,6 +73,8 @@ def unflatten(input, dim, sizes):
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     dim = _wrap(dim, input.ndim)
+    if not input.ndim:
+        raise RuntimeError("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions")
     size, product = input.shape[dim], 1
     for part in sizes:
         product *= part if part != -1 else 1
