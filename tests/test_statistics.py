@@ -1,6 +1,8 @@
 """Order statistics, distinct values, histograms and finite differences against torch, where op_db has no sample:
 ties, nan, empty tensors, out=, messages; and long rows, whose kernels take other ways than short ones."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -265,3 +267,14 @@ def test_distinct_elements_of_many():
     rows, there = x.reshape(-1, 2) % 20, y.reshape(-1, 2) % 20
     for mine, theirs in zip(rows.unique(True, True, True, 0), there.unique(True, True, True, 0), strict=True):
         assert mine.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 1), (1, 5), (3, 4), (2, 1, 3), (2, 3, 4)])
+def test_sorted_elements_lie_as_their_input(shape):
+    def strides(library):
+        x = library.arange(math.prod(shape)).reshape(shape)
+        for turned in (x, x.transpose(0, -1), x.unsqueeze(0).expand(3, *shape), x[..., ::2]):
+            values, places = turned.sort(0, descending=True)
+            yield values.tolist(), values.stride(), places.stride(), turned.argsort(-1).stride()
+
+    assert list(strides(adjoint)) == list(strides(torch))

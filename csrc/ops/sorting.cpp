@@ -92,7 +92,7 @@ TensorPtr middle_of_all(Tensor* input, bool ignore_nan) {
 std::pair<TensorPtr, TensorPtr> sort(Tensor* input, int64_t dim, bool descending, std::optional<bool> stable) {
   int axis = wrap_dim(dim, input->ndim());
   if (is_complex(input->dtype)) fail(" Sort does not support complex dtypes on CPU; sort .abs() or .real instead");
-  ShapePtr shape = make_shape(input->sizes());
+  ShapePtr shape = dense_shape(input->shape);  // the order of the input's memory is kept
   TensorPtr values = empty(shape, input->dtype), indices = empty(shape, DType::Int64);
   WithoutLock unlocked(input->numel());
   kernels::sort(input->view(), values->view(), indices->view(), axis, descending, stable.value_or(false));
