@@ -80,6 +80,7 @@ void destroy_node(Node* node) {
 /// works through a list, so that a chain of a million nodes needs no stack.
 std::vector<Node*> doomed;
 bool destroying = false;
+constexpr size_t kDoomedKept = 4096;  // room that stays for the next time
 
 void node_dealloc(PyObject* self) {
   auto* node = reinterpret_cast<Node*>(self);
@@ -100,6 +101,7 @@ void node_dealloc(PyObject* self) {
       destroy_node(node);
     }
   });
+  if (doomed.capacity() > kDoomedKept) std::vector<Node*>().swap(doomed);
   destroying = false;
   PyErr_Restore(type, value, traceback);
 }
