@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "core/error.h"
+
 namespace adjoint {
 
 void wait_for_exit() noexcept {
@@ -12,6 +14,13 @@ void wait_for_exit() noexcept {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
   for (;;) pause();
+}
+
+void prepare_for_exit() {
+  try {
+    throw Error(ErrorKind::Runtime, "");
+  } catch (const Error&) {
+  }
 }
 
 void take_lock(PyThreadState* state) noexcept {

@@ -18,6 +18,8 @@ using ThreadExit = abi::__forced_unwind;
 struct ThreadExit {};  // elsewhere pthread_exit() unwinds nothing
 #endif
 [[noreturn]] void wait_for_exit() noexcept;
+/// Makes a statically linked C++ runtime ready to catch ThreadExit, which another runtime raises: by its first throw.
+void prepare_for_exit();
 
 /// PyEval_RestoreThread.
 void take_lock(PyThreadState* state) noexcept;

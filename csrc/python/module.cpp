@@ -116,6 +116,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 static PyObject* make_module() {
   return guarded([&] {
     Object module = checked(PyModule_Create(&definition));
+    prepare_for_exit();
     init_types(module.get());
     init_autograd(module.get());
     init_tensor_type(module.get());
