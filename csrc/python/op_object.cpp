@@ -63,35 +63,36 @@ Object torch_names(PyObject* kwnames) {
   return names;
 }
 
-/// Whether an object is one of the arguments, or an item of one that is a list or tuple.
-bool is_argument(PyObject* object, PyObject* const* args, Py_ssize_t count) {
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (args[i] == object) return true;
-    if (!PyList_Check(args[i]) && !PyTuple_Check(args[i])) continue;
-    for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(args[i]); ++j)
-      if (PySequence_Fast_GET_ITEM(args[i], j) == object) return true;
-  }
-  return false;
-}
+/// What explains errors of Python's own; see _refusal.py.
+PyObject* refusal = nullptr;
 
-/// What is written in Python takes its arguments for tensors: an attribute that one of them lacks means that it is
-/// none.
-void refuse_argument(const OpObject& object, PyObject* const* args, Py_ssize_t count) {
-  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return;
+/// What is written in Python takes its arguments for what they should be: an error of the interpreter says nothing of
+/// the call, and is explained.
+void explain_error(const OpObject& object, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  PyObject* function = object.composite ? object.composite : object.op ? object.op->forward.get() : nullptr;
+  if (!function || !refusal) return;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
-  Object missing = Object::steal(PyObject_GetAttrString(value, "obj"));
+  if (trace) PyException_SetTraceback(value, trace);
+  Object all = Object::steal(PyTuple_New(count));
+  for (Py_ssize_t i = 0; all && i < count; ++i) PyTuple_SET_ITEM(all.get(), i, Py_NewRef(args[i]));
+  Object names = kwnames ? Object::borrow(kwnames) : Object::steal(PyTuple_New(0));
+  Object explained;
+  if (all && names)
+    explained = Object::steal(
+        PyObject_CallFunctionObjArgs(refusal, object.name, function, all.get(), names.get(), value, nullptr));
   PyErr_Clear();
-  if (!missing || is_tensor(missing.get()) || !is_argument(missing.get(), args, count)) {
-    PyErr_Restore(type, value, trace);
-    return;
-  }
-  PyErr_Format(PyExc_TypeError, "%U(): expected a Tensor, got %s; convert it with torch.tensor()", object.name,
-               Py_TYPE(missing.get())->tp_name);
+  if (!explained || explained.get() == Py_None) return PyErr_Restore(type, value, trace);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(explained.get())), explained.get());
   Py_DECREF(type);
   Py_DECREF(value);
   Py_XDECREF(trace);
+}
+
+PyObject* py_set_refusal(PyObject*, PyObject* function) {
+  Py_XSETREF(refusal, Py_NewRef(function));
+  Py_RETURN_NONE;
 }
 
 PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
@@ -119,7 +120,7 @@ PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, Py
   Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
   PyObject* result = guarded([&] { return call(object, args, nargs, kwnames); });
   if (!result) [[unlikely]]
-    refuse_argument(*object, args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    explain_error(*object, args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
   return result;
 }
 
@@ -482,6 +483,7 @@ PyMethodDef functions[] = {
     {"rule_recorded", py_rule_recorded, METH_NOARGS, "For rules: whether a graph of the gradients is wanted."},
     {"rule_wants", py_rule_wants, METH_O, "For rules: whether the gradient of the argument of this number is needed."},
     {"declare_op", py_declare_op, METH_O, "Makes the op of a Declaration; returns its callable."},
+    {"_set_refusal", py_set_refusal, METH_O, "What explains errors of Python's own inside composites."},
     {"op_object", py_op_object, METH_O, "The callable of this name, declared or not."},
     {"set_composite", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_set_composite)), METH_FASTCALL,
      "Lets the callable of this name call a Python function."},

@@ -4,7 +4,7 @@ import importlib
 import os
 import sys
 
-from . import _C, _blas, _printing, _tensor_memory, _tensor_methods
+from . import _C, _blas, _printing, _refusal, _tensor_memory, _tensor_methods
 from .ops import language
 
 # Other spellings of the element types.
@@ -34,6 +34,7 @@ OLD_METHODS = {
 def install():
     """Fills the package's namespaces; called once, at the end of its import."""
     _blas.configure()
+    _C._set_refusal(_refusal.explain)
     _C._set_package_path(os.path.join(os.path.dirname(__file__), ""))
     package = sys.modules[__package__]
     for name, value in vars(_C).items():

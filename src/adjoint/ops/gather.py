@@ -1,6 +1,7 @@
 """Reading and writing at places that an index tensor names: gather, scatter, slices by index, take, embeddings."""
 
 from .. import _C
+from . import checks
 from .language import (
     _embedding_backward,
     _gather_backward,
@@ -271,9 +272,11 @@ def functional_embedding(
     if padding_idx is None:
         padding_idx = -1
     else:
-        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+        checks.tensor("embedding", weight=weight)
+        padding_idx, rows = checks.integer("embedding", "padding_idx", padding_idx), weight.size(0)
+        if not -rows <= padding_idx < rows:
             raise AssertionError("Padding_idx must be within num_embeddings")
-        padding_idx %= weight.shape[0]
+        padding_idx %= rows
     if max_norm is not None:
         _renormalise(weight, input, max_norm, norm_type)
     return embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)

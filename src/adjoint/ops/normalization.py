@@ -74,7 +74,8 @@ def torch_level(name):
 
     def publish(function):
         function.__name__ = function.__qualname__ = name
-        _publish(name, function, "", False, True, ())
+        target = composite(function, name=f"_torch.{name}", method=False, function_=False)
+        _publish(name, target, "", False, True, ())
         return function
 
     return publish

@@ -1,0 +1,29 @@
+"""No op answers an argument that makes no sense with an error of Python's own; see raw_errors.py."""
+
+import pytest
+
+import adjoint
+
+from .raw_errors import raw_errors
+from .test_op_table import samples_by_name
+
+
+@pytest.mark.filterwarnings("ignore")  # of the calls, which mean nothing
+@pytest.mark.parametrize("part", range(8))
+def test_ops(part):
+    found = [
+        f"{name}({sample!r}) with {kind} for argument {place}: {type(error).__name__}: {error}"
+        for name in sorted(samples_by_name())[part::8]
+        for sample, place, kind, error in raw_errors(name)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_the_error_names_the_call():
+    with pytest.raises(
+        TypeError, match=r"tensordot\(\) received an invalid combination of arguments - got \(Tensor\[2\]"
+    ):
+        adjoint.tensordot(adjoint.ones(2), adjoint.ones(2), None)
+    with pytest.raises(TypeError, match="expected \\(a, b, \\[dims\\]\\)") as caught:
+        adjoint.tensordot(adjoint.ones(2), adjoint.ones(2), dims=None)
+    assert "NoneType" in str(caught.value.__cause__)
