@@ -297,11 +297,15 @@ def multi_head_attention_forward(
     q, k, v = _projected(query, key, value, weights, in_proj_bias)
 
     if attn_mask is not None:
-        attn_mask = attn_mask.unsqueeze(0) if attn_mask.ndim == 2 else attn_mask
         expected = (length, key.shape[0])
+        if attn_mask.ndim == 2 and tuple(attn_mask.shape) != expected:
+            raise RuntimeError(f"The shape of the 2D attn_mask is {attn_mask.shape}, but should be {expected}.")
+        attn_mask = attn_mask.unsqueeze(0) if attn_mask.ndim == 2 else attn_mask
         first = 1 if attn_mask.shape[0] == 1 else batch * num_heads
         if tuple(attn_mask.shape) != (first, *expected):
-            raise RuntimeError(f"The shape of the attn_mask is {attn_mask.shape}, but should be {(first, *expected)}.")
+            raise RuntimeError(
+                f"The shape of the 3D attn_mask is {attn_mask.shape}, but should be {(first, *expected)}."
+            )
     if bias_k is not None and bias_v is not None:
         if static_k is not None or static_v is not None:
             raise AssertionError("bias cannot be added to static key or value.")

@@ -277,6 +277,11 @@ op("mm_t_conj(input, mat2)", kernel="mm_t_conj", autocast="lower", node="MmBackw
    mat2=lambda g, input: mm_conj(input, g))  # fmt: skip
 
 
+def _several_rows(bias):
+    """Whether a bias is more, or less, than one row of numbers: torch then adds it to the product."""
+    return bias.ndim != 1 and sum(size != 1 for size in bias.shape) != 1
+
+
 @composite(namespace="nn.functional")
 def linear(input, weight, bias=None, *, out=None):
     """input @ weight.T + bias, over the last dimension of the input.
@@ -294,6 +299,8 @@ def linear(input, weight, bias=None, *, out=None):
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
     if weight.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {weight.ndim}D")
+    if bias is not None and ndim != 2 and _several_rows(bias):
+        return matmul(input, weight.t()).add_(bias)
     if weight.ndim == 1:
         if bias is not None:
             raise RuntimeError("mat2 must be a matrix, got 1-D tensor; a vector as weight takes no bias")
@@ -314,16 +321,26 @@ def bilinear(input1, input2, weight, bias=None):
     >>> torch.nn.functional.bilinear(torch.ones(1, 2), torch.ones(1, 3), torch.ones(1, 2, 3))
     tensor([[6.]])
     """
+    if not input1.dtype == input2.dtype == weight.dtype:
+        raise RuntimeError(
+            f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: {input2.dtype}, weight: "
+            f"{weight.dtype}; convert them with .to(dtype)"
+        )
     if input1.ndim != input2.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for d, (x, y) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
         if x != y:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {x} and {y}")
-    for number, (tensor, size) in enumerate(zip((input1, input2), weight.shape[1:], strict=True), 1):
-        if tensor.shape[-1] != size:
+    for number, tensor in enumerate((input1, input2), 1):
+        if tensor.size(-1) != weight.size(number):
             raise RuntimeError(
-                f"bilinear(): input{number} size does not match weight size: got {tensor.shape[-1]} but expected {size}"
+                f"bilinear(): input{number} size does not match weight size: got {tensor.size(-1)} but expected "
+                f"{weight.size(number)}"
             )
+    if bias is not None and bias.size(0) != weight.size(0):
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {weight.size(0)}"
+        )
     count, out, first, second = prod(input1.shape[:-1]), *weight.shape
     halfway = mm(input1.reshape(count, first), weight.transpose(0, 1).reshape(first, out * second))
     result = bmm(halfway.reshape(count, out, second), input2.reshape(count, second, 1))

@@ -417,6 +417,10 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input, hx=None):
         """(hidden state, cell state) after a step."""
+        if hx is not None and not isinstance(hx, (tuple, list)):
+            raise TypeError(
+                f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}"
+            )
         return tuple(self._step(ops.lstm_cell, input, None if hx is None else [hx[0], hx[1]], 2))
 
 
