@@ -13,6 +13,7 @@ import torch
 import adjoint
 
 from .fuzz import accepted, calls, outcomes
+from .fuzz.crash import judge
 from .outcomes import lines
 
 
@@ -139,6 +140,13 @@ r = torch.addmm(torch.tensor(1), torch.ones(2, 2).long(), torch.ones(2, 2).long(
 r = torch.repeat_interleave(torch.ones(2), [1, 2])
 r = torch.repeat_interleave(torch.ones(2, 3), 4, dim=True)
 r = torch.repeat_interleave(torch.ones(2, 3), 4, 5)
+r = torch.unflatten(torch.ones(()), 0, (-1, 2))
+r = torch.nn.GroupNorm(0, 4)
+r = torch.nn.LazyLinear(2)(torch.ones(()))
+r = torch.nn.LazyBatchNorm1d()(torch.ones(3))
+r = torch.utils.checkpoint.checkpoint_sequential([torch.relu], 0, torch.ones(2), use_reentrant=False)
+r = torch.nn.utils.rnn.pack_padded_sequence(torch.ones(3), torch.ones(3))
+r = torch.nn.utils.rnn.pad_sequence(torch.arange(3))
 r = torch.tensordot(torch.ones(3, 3), torch.ones(3, 3), 2.0)
 r = torch.tensordot(torch.ones(3, 3), torch.ones(3, 3), None)
 r = torch.tensordot(torch.ones(3, 3), torch.ones(3, 3), (1, 2, 3))
@@ -153,6 +161,7 @@ def test_refused_by_both(line):
     (wanted, expected), (found, got) = outcomes.run(line, torch), outcomes.run(line, adjoint)
     assert (wanted, found) == ("error", "error")
     assert type(got) is type(expected)
+    assert judge.accident(got) is None
 
 
 def test_differences_are_told():

@@ -289,6 +289,8 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
             input = function(input)
         return input
 
+    if segments == 0:
+        raise ZeroDivisionError("checkpoint_sequential: expected at least one segment; got segments=0")
     size = len(functions) // segments
     last = 0
     for start in range(0, size * (segments - 1), size):

@@ -141,6 +141,8 @@ class _LazyNormBase(LazyModuleMixin):
     def initialize_parameters(self, input):
         """Gives parameters and buffers the size of the input's second dimension, and their first values."""
         if self.has_uninitialized_params():
+            if input.ndim < 2:
+                raise IndexError(f"{type(self).__name__}: expected two dimensions or more; got {input.ndim}")
             self.num_features = input.shape[1]
             for _, value in self._lazy_members():
                 value.materialize((self.num_features,))

@@ -90,6 +90,8 @@ class LazyLinear(LazyModuleMixin, Linear):
     def initialize_parameters(self, input):
         """Gives weight and bias the shapes that fit the input, and their first values."""
         if self.has_uninitialized_params():
+            if input.ndim == 0:
+                raise IndexError("LazyLinear: expected an input whose last dimension is in_features; got no dimensions")
             self.in_features = input.shape[-1]
             self.weight.materialize((self.out_features, self.in_features))
             if self.bias is not None:

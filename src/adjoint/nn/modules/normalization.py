@@ -64,6 +64,8 @@ class GroupNorm(_Affine):
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
         super().__init__()
+        if num_groups == 0:
+            raise ZeroDivisionError("integer modulo by zero: GroupNorm expects at least one group; got num_groups=0")
         if num_channels % num_groups != 0:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups = num_groups

@@ -221,6 +221,8 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    if any(sequence.ndim == 0 for sequence in sequences):
+        raise RuntimeError("pad_sequence: expected sequences, tensors with a length; got one without dimensions")
     rest = sequences[0].shape[1:]
     longest = max(sequence.shape[0] for sequence in sequences)
     padded = []
