@@ -129,7 +129,7 @@ ARRAYS += [
 ARRAYS += [
     "np.zeros(2, [('a', 'f4')])",
     "np.datetime64('2000')",
-    "np.broadcast_to(1.0, (2**40,))",
+    "np.broadcast_to(1.0, (2**22,))",
     "array.array('d', [1])",
 ]
 
