@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/lock.h"
+#include "core/memory_format.h"
 #include "kernels/conv.h"
 #include "kernels/copy.h"
 
@@ -298,6 +299,15 @@ void run_weight(const ConvShape& shape, Tensor* grad, Tensor* input, Tensor* out
 
 TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
 
+/// Channels last if input or weight has them last; but torch's kernels for volumes have them only for some types.
+MemoryFormat format_of(const Tensor* input, const Tensor* weight) {
+  MemoryFormat format = suggested_format(input->shape);
+  if (format == MemoryFormat::Contiguous) format = suggested_format(weight->shape);
+  const DType dtype = input->dtype;
+  const bool in_volumes = dtype == DType::Float32 || dtype == DType::BFloat16 || dtype == DType::Complex64;
+  return format == MemoryFormat::ChannelsLast3d && !in_volumes ? MemoryFormat::Contiguous : format;
+}
+
 }  // namespace
 
 TensorPtr convolution(Tensor* input, Tensor* weight, std::optional<Tensor*> bias, const Ints& stride,
@@ -327,8 +337,9 @@ TensorPtr convolution(Tensor* input, Tensor* weight, std::optional<Tensor*> bias
   // Without input channels there are no output channels either, as in torch.
   if (input->size(1) == 0) result_sizes[1] = 0;
   std::copy_n((transposed ? shape.wide : shape.narrow) + 3 - dims, dims, result_sizes + 2);
+  const MemoryFormat format = format_of(input, weight);
   TensorPtr result = empty({result_sizes, static_cast<size_t>(dims) + 2}, dtype);
-  if (result->numel() == 0) return result;
+  if (result->numel() == 0) return in_format(std::move(result), format);
   merge_positions(shape);
   const DType compute = compute_type(dtype);
   TensorPtr x = ready(input, compute), w = ready(weight, compute), b = bias ? ready(*bias, compute) : TensorPtr();
@@ -350,7 +361,7 @@ TensorPtr convolution(Tensor* input, Tensor* weight, std::optional<Tensor*> bias
   } else if (compute != dtype) {
     kernels::copy(out->view(), result->view());
   }
-  return result;
+  return in_format(std::move(result), format);
 }
 
 TensorPtr convolution_weight(Tensor* grad, Tensor* input, const Ints& kernel, const Ints& stride, const Ints& padding,

@@ -1,10 +1,10 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "core/lock.h"
+#include "core/memory_format.h"
 #include "kernels/copy.h"
 #include "kernels/indexing.h"
 #include "ops/gather.h"
@@ -187,22 +187,6 @@ void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute,
   kernels::elementwise(kernel, compute, out, inputs, params);
 }
 
-/// Images that lie in memory with their channels innermost.
-bool is_channels_last(const Shape* shape) {
-  if (shape->ndim != 4) return false;
-  int64_t expected = 1;
-  for (int d : {1, 3, 2, 0}) {
-    if (shape->sizes()[d] != 1 && shape->strides()[d] != expected) return false;
-    expected *= shape->sizes()[d];
-  }
-  return true;
-}
-
-ShapePtr channels_last_shape(Sizes sizes) {
-  int64_t channels = sizes[1], row = channels * sizes[3];
-  return make_shape(sizes, std::array<int64_t, 4>{row * sizes[2], 1, row, channels});
-}
-
 /// The shape of a result whose operands all have the same sizes, if that alone tells its memory order.
 ShapePtr common_shape(std::span<Shape* const> shapes) {
   Shape* first = shapes[0];
@@ -211,7 +195,8 @@ ShapePtr common_shape(std::span<Shape* const> shapes) {
     alike &= shape == first || std::equal(first->strides(), first->strides() + first->ndim, shape->strides());
   if (std::ranges::all_of(shapes, &Shape::contiguous))
     return first->standard ? ShapePtr::borrow(first) : make_shape(first->size_span());
-  if (std::ranges::all_of(shapes, is_channels_last)) return channels_last_shape(first->size_span());
+  if (std::ranges::all_of(shapes, [](const Shape* shape) { return lies_in(shape, MemoryFormat::ChannelsLast); }))
+    return shape_in_format(first->size_span(), MemoryFormat::ChannelsLast);
   return alike && is_dense(first) ? ShapePtr::borrow(first) : ShapePtr();
 }
 

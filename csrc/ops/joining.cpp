@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/lock.h"
+#include "core/memory_format.h"
 #include "core/parallel.h"
 #include "kernels/copy.h"
 #include "kernels/structure.h"
@@ -86,6 +87,44 @@ TensorPtr triangle(Tensor* input, int64_t diagonal, const char* op, Kernel kerne
   return result;
 }
 
+/// The format that all tensors are in, contiguous if they differ; empty vectors, which cat() passes over, do not count.
+MemoryFormat common_format(const std::vector<Tensor*>& tensors) {
+  MemoryFormat common = MemoryFormat::Contiguous;
+  bool first = true;
+  for (const Tensor* tensor : tensors) {
+    if (tensor->ndim() == 1 && tensor->numel() == 0) continue;
+    MemoryFormat format = suggested_format(tensor->shape);
+    if (!first && format != common) return MemoryFormat::Contiguous;
+    common = format;
+    first = false;
+  }
+  return common;
+}
+
+/// The shape of stack(): what cat() along the dimension gives, which is split there.
+ShapePtr stacked_shape(const std::vector<Tensor*>& tensors, int d) {
+  const Tensor* model = tensors[0];
+  auto count = static_cast<int64_t>(tensors.size());
+  int n = model->ndim();
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  std::copy_n(model->sizes().begin(), n, sizes);
+  MemoryFormat format = d < n ? common_format(tensors) : MemoryFormat::Contiguous;
+  if (format == MemoryFormat::Contiguous) {
+    std::copy_backward(sizes + d, sizes + n, sizes + n + 1);
+    sizes[d] = count;
+    return make_shape({sizes, static_cast<size_t>(n) + 1});
+  }
+  sizes[d] *= count;
+  ShapePtr joined = shape_in_format({sizes, static_cast<size_t>(n)}, format);
+  std::copy_n(joined->strides(), n, strides);
+  std::copy_backward(strides + d, strides + n, strides + n + 1);
+  std::copy_backward(sizes + d, sizes + n, sizes + n + 1);
+  sizes[d] = count;
+  sizes[d + 1] = model->size(d);
+  strides[d] = strides[d + 1] * model->size(d);
+  return make_shape({sizes, static_cast<size_t>(n) + 1}, {strides, static_cast<size_t>(n) + 1});
+}
+
 }  // namespace
 
 TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim) {
@@ -119,7 +158,7 @@ TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim) {
   int64_t shape[kMaxDims];
   std::copy(sizes.begin(), sizes.end(), shape);
   shape[d] = total;
-  TensorPtr result = empty({shape, sizes.size()}, dtype);
+  TensorPtr result = empty(shape_in_format({shape, sizes.size()}, common_format(tensors)), dtype);
   write_pieces(pieces, d, result.get());
   return result;
 }
@@ -137,10 +176,7 @@ TensorPtr stack(std::vector<Tensor*> tensors, int64_t dim) {
     owned.push_back(unsqueeze(tensors[i], d));
     pieces.push_back(owned.back()->view());
   }
-  int64_t shape[kMaxDims];
-  std::copy(owned[0]->sizes().begin(), owned[0]->sizes().end(), shape);
-  shape[d] = static_cast<int64_t>(tensors.size());
-  TensorPtr result = empty({shape, owned[0]->sizes().size()}, common_type(tensors));
+  TensorPtr result = empty(stacked_shape(tensors, d), common_type(tensors));
   write_pieces(pieces, d, result.get());
   return result;
 }
@@ -154,8 +190,7 @@ TensorPtr flip(Tensor* input, Ints dims) {
     seen |= uint64_t{1} << d;
     if (input->ndim() > 0) reversed.reverse(d);
   }
-  TensorPtr result =
-      empty(is_dense(input->shape) ? ShapePtr::borrow(input->shape) : make_shape(input->sizes()), input->dtype);
+  TensorPtr result = empty(dense_shape(input->shape), input->dtype);
   WithoutLock unlocked(input->numel());
   kernels::copy(reversed.view(input->shape->sizes()), result->view());
   return result;

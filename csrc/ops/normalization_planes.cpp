@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/lock.h"
+#include "core/memory_format.h"
 #include "kernels/normalize_planes.h"
 
 namespace adjoint::ops {
@@ -45,8 +46,10 @@ void move_towards(Tensor* running, const Doubles& values, double momentum) {
 struct Layout {
   int64_t samples, channels, length = 1, groups;
   bool by_batch;
+  MemoryFormat format;  ///< of the result
 
-  Layout(const Tensor* input, int64_t groups) : groups(groups), by_batch(groups == 0) {
+  Layout(const Tensor* input, int64_t groups)
+      : groups(groups), by_batch(groups == 0), format(suggested_format(input->shape)) {
     if (input->ndim() < 2)
       fail("Expected at least 2 dimensions for input tensor but received ", input->ndim(), "; add a batch dimension");
     if (!is_float(input->dtype)) fail_not_implemented(by_batch ? "batch_norm" : "GroupNormKernelImpl", input->dtype);
@@ -57,11 +60,29 @@ struct Layout {
       fail("Expected number of channels in input to be divisible by num_groups, but got input of shape ",
            to_string(input->sizes()), " and num_groups=", groups);
   }
+  /// A batch that lies in both formats is normalised to a contiguous one; gradients keep to the strides, as in torch.
+  static Layout of_forward(const Tensor* input, int64_t groups) {
+    Layout layout(input, groups);
+    if (layout.by_batch && input->contiguous()) layout.format = MemoryFormat::Contiguous;
+    return layout;
+  }
+  /// Where the statistics are those of channels, data with the channels last is read as it lies: planes of one element.
+  bool in_rows() const { return by_batch && format != MemoryFormat::Contiguous; }
+  /// The tensor as the planes are read.
+  TensorPtr dense(Tensor* tensor) const { return in_rows() ? dense_in(tensor, format) : contiguous(tensor); }
+  /// A result to be written so, which finished() brings into the input's format.
+  TensorPtr result(const Tensor* input) const {
+    return empty(shape_in_format(input->sizes(), in_rows() ? format : MemoryFormat::Contiguous), input->dtype);
+  }
+  TensorPtr finished(TensorPtr result) const { return in_rows() ? result : in_format(std::move(result), format); }
   int64_t statistics() const { return by_batch ? channels : samples * groups; }
   /// Elements that share their statistics.
   int64_t shared() const { return by_batch ? samples * length : channels / groups * length; }
   /// Planes of which each belongs to one channel.
-  Planes planes() const { return {samples * channels, by_batch ? channels : samples * channels, length}; }
+  Planes planes() const {
+    if (in_rows()) return {samples * channels * length, channels, 1};
+    return {samples * channels, by_batch ? channels : samples * channels, length};
+  }
   /// Which statistic and which channel plane p has, counted within the period.
   int64_t statistic(int64_t p) const {
     return by_batch ? p : p / channels * groups + p % channels / (channels / groups);
@@ -69,12 +90,12 @@ struct Layout {
   int64_t channel(int64_t p) const { return by_batch ? p : p % channels; }
 };
 
-/// Contiguous tensors that fit the input.
-TensorPtr fitting(const char* name, Tensor* tensor, const Tensor* input) {
-  if (!same_sizes(tensor->shape, input->shape))
-    fail("batch_norm: expected ", name, " to have the input's shape ", to_string(input->sizes()), "; got ",
-         to_string(tensor->sizes()));
-  return contiguous(tensor);
+/// The gradient, which must fit the input.
+Tensor* fitting(Tensor* grad, const Tensor* input) {
+  if (!same_sizes(grad->shape, input->shape))
+    fail("batch_norm: expected the gradient to have the input's shape ", to_string(input->sizes()), "; got ",
+         to_string(grad->sizes()));
+  return grad;
 }
 
 /// Scales each plane by its statistics and parameters.
@@ -88,10 +109,12 @@ TensorPtr scaled(const Layout& layout, Tensor* input, const Doubles& mean, const
     factor[p] = rstd[layout.statistic(p)] * weight[layout.channel(p)];
     term[p] = bias[layout.channel(p)];
   }
-  TensorPtr result = empty(input->sizes(), input->dtype), source = contiguous(input);
-  WithoutLock unlocked(input->numel());
-  kernels::plane_scale(source->view(), planes, center.data(), factor.data(), term.data(), result->view());
-  return result;
+  TensorPtr result = layout.result(input), source = layout.dense(input);
+  {
+    WithoutLock unlocked(input->numel());
+    kernels::plane_scale(source->view(), planes, center.data(), factor.data(), term.data(), result->view());
+  }
+  return layout.finished(std::move(result));
 }
 
 }  // namespace
@@ -100,7 +123,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> plane_norm(Tensor* input, std::optio
                                                        std::optional<Tensor*> bias, std::optional<Tensor*> running_mean,
                                                        std::optional<Tensor*> running_var, int64_t groups,
                                                        double momentum, double eps) {
-  Layout layout(input, groups);
+  Layout layout = Layout::of_forward(input, groups);
   Doubles w = doubles("weight", weight, layout.channels, 1), b = doubles("bias", bias, layout.channels);
   for (auto [name, running] : {std::pair("running_mean", running_mean), std::pair("running_var", running_var)})
     if (running && ((*running)->ndim() != 1 || (*running)->numel() != layout.channels || !layout.by_batch))
@@ -111,7 +134,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> plane_norm(Tensor* input, std::optio
     // Groups lie together in memory, so their planes are whole groups.
     Planes planes =
         layout.by_batch ? layout.planes() : Planes{layout.statistics(), layout.statistics(), layout.shared()};
-    TensorPtr source = contiguous(input);
+    TensorPtr source = layout.dense(input);
     WithoutLock unlocked(input->numel());
     kernels::plane_moments(source->view(), planes, mean.data(), var.data());
   }
@@ -142,8 +165,8 @@ struct Backward {
 
   Backward(Tensor* grad, Tensor* given, Doubles mean, Doubles rstd, Doubles weight, int64_t groups)
       : layout(given, groups),
-        g(fitting("the gradient", grad, given)),
-        input(contiguous(given)),
+        g(layout.dense(fitting(grad, given))),
+        input(layout.dense(given)),
         mean(std::move(mean)),
         rstd(std::move(rstd)),
         weight(std::move(weight)),
@@ -158,7 +181,7 @@ struct Backward {
 
   /// With n = (x - mean) rstd and b = g weight: rstd (b - mean(b) - n mean(b n)).
   TensorPtr input_grad() const {
-    TensorPtr result = empty(input->sizes(), input->dtype);
+    TensorPtr result = layout.result(input.get());
     if (input->numel() == 0) return result;
     Planes planes = layout.planes();
     Doubles average(mean.size()), product(mean.size()), factor(center.size()), slope(center.size()),
@@ -174,10 +197,12 @@ struct Backward {
       slope[p] = -rstd[s] * rstd[s] * rstd[s] * product[s] / shared;
       term[p] = -rstd[s] * average[s] / shared;
     }
-    WithoutLock unlocked(input->numel());
-    kernels::plane_scale_sum(g->view(), input->view(), planes, center.data(), factor.data(), slope.data(), term.data(),
-                             result->view());
-    return result;
+    {
+      WithoutLock unlocked(input->numel());
+      kernels::plane_scale_sum(g->view(), input->view(), planes, center.data(), factor.data(), slope.data(),
+                               term.data(), result->view());
+    }
+    return layout.finished(std::move(result));
   }
 
   TensorPtr weight_grad(DType dtype) const {
@@ -243,7 +268,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> plane_norm_fixed_gradients(Tensor* g
 
 TensorPtr plane_norm_fixed(Tensor* input, std::optional<Tensor*> weight, std::optional<Tensor*> bias, Tensor* mean,
                            Tensor* var, double eps) {
-  Layout layout(input, 0);
+  Layout layout = Layout::of_forward(input, 0);
   Doubles m = doubles("running_mean", mean, layout.channels), r = doubles("running_var", var, layout.channels),
           w = doubles("weight", weight, layout.channels, 1), b = doubles("bias", bias, layout.channels);
   for (double& value : r) value = 1 / std::sqrt(value + eps);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/lock.h"
+#include "core/memory_format.h"
 #include "kernels/copy.h"
 #include "kernels/pool.h"
 #include "python/deterministic.h"
@@ -146,7 +147,15 @@ void with_type(DType compute, F f) {
 
 TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
 
-TensorPtr finished(TensorPtr value, DType dtype) { return cast(value.get(), dtype); }
+/// The format of the input, where torch's pools keep it.
+MemoryFormat kept_format(const Tensor* input, size_t dims, bool in_volumes) {
+  const bool batch = input->ndim() == static_cast<int>(dims) + 2;
+  return batch && (dims == 2 || in_volumes) ? suggested_format(input->shape) : MemoryFormat::Contiguous;
+}
+
+TensorPtr finished(TensorPtr value, DType dtype, MemoryFormat format) {
+  return in_format(cast(value.get(), dtype), format);
+}
 
 struct Plan {
   PoolShape shape{1, {}};
@@ -206,7 +215,8 @@ TensorPtr adaptive_result(const std::string& op, const Tensor* input, const Ints
   return result_like(input, output_size.begin(), dims, input->dtype);
 }
 
-std::pair<TensorPtr, TensorPtr> run_max(const Plan& plan, Tensor* input, bool want_indices = true) {
+std::pair<TensorPtr, TensorPtr> run_max(const Plan& plan, Tensor* input, MemoryFormat format,
+                                        bool want_indices = true) {
   const DType compute = compute_type(input->dtype);
   TensorPtr source = ready(input, compute);
   TensorPtr values = result_like(input, plan.sizes, plan.dims, compute);
@@ -218,10 +228,11 @@ std::pair<TensorPtr, TensorPtr> run_max(const Plan& plan, Tensor* input, bool wa
       kernels::max_pool<T>(plan.shape, source->as<T>(), values->as<T>(), indices ? indices->as<int64_t>() : nullptr);
     });
   }
-  return {finished(std::move(values), input->dtype), std::move(indices)};
+  if (indices) indices = in_format(std::move(indices), format);
+  return {finished(std::move(values), input->dtype, format), std::move(indices)};
 }
 
-TensorPtr run_mean(const Plan& plan, int64_t divisor, Tensor* input) {
+TensorPtr run_mean(const Plan& plan, int64_t divisor, Tensor* input, MemoryFormat format) {
   const DType compute = compute_type(input->dtype);
   TensorPtr source = ready(input, compute), values = result_like(input, plan.sizes, plan.dims, compute);
   if (values->numel() > 0) {
@@ -231,11 +242,11 @@ TensorPtr run_mean(const Plan& plan, int64_t divisor, Tensor* input) {
       kernels::mean_pool<T>(plan.shape, divisor, source->as<T>(), values->as<T>());
     });
   }
-  return finished(std::move(values), input->dtype);
+  return finished(std::move(values), input->dtype, format);
 }
 
-TensorPtr run_mean_backward(const std::string& op, const Plan& plan, int64_t divisor, Tensor* grad,
-                            const int64_t* size) {
+TensorPtr run_mean_backward(const std::string& op, const Plan& plan, int64_t divisor, Tensor* grad, const int64_t* size,
+                            bool channels_last) {
   if (!is_float(grad->dtype)) fail_not_implemented(op.c_str(), grad->dtype);
   if (!std::equal(plan.sizes, plan.sizes + plan.dims, grad->sizes().end() - static_cast<int64_t>(plan.dims)))
     fail(op, ": expected a gradient of the result's size; got ", to_string(grad->sizes()));
@@ -248,7 +259,7 @@ TensorPtr run_mean_backward(const std::string& op, const Plan& plan, int64_t div
       kernels::mean_pool_backward<T>(plan.shape, divisor, source->as<T>(), values->as<T>());
     }
   });
-  return finished(std::move(values), grad->dtype);
+  return finished(std::move(values), grad->dtype, channels_last_format(grad->ndim(), channels_last));
 }
 
 /// The last dimensions of a tensor, as a pointer.
@@ -287,12 +298,15 @@ static Plan max_plan(const Tensor* input, const Ints& kernel_size, const Ints& s
 
 std::pair<TensorPtr, TensorPtr> max_pool(Tensor* input, const Ints& kernel_size, const Ints& stride,
                                          const Ints& padding, const Ints& dilation, bool ceil_mode) {
-  return run_max(max_plan(input, kernel_size, stride, padding, dilation, ceil_mode), input);
+  return run_max(max_plan(input, kernel_size, stride, padding, dilation, ceil_mode), input,
+                 kept_format(input, kernel_size.size(), true));
 }
 
 TensorPtr max_pool_values(Tensor* input, const Ints& kernel_size, const Ints& stride, const Ints& padding,
                           const Ints& dilation, bool ceil_mode) {
-  return run_max(max_plan(input, kernel_size, stride, padding, dilation, ceil_mode), input, false).first;
+  return run_max(max_plan(input, kernel_size, stride, padding, dilation, ceil_mode), input,
+                 kept_format(input, kernel_size.size(), true), false)
+      .first;
 }
 
 std::pair<TensorPtr, TensorPtr> adaptive_max_pool(Tensor* input, const Ints& output_size) {
@@ -301,7 +315,8 @@ std::pair<TensorPtr, TensorPtr> adaptive_max_pool(Tensor* input, const Ints& out
   TensorPtr result = adaptive_result(named("adaptive_max_pool", dims), input, output_size, false);
   TensorPtr places = empty(ShapePtr::borrow(result->shape), DType::Int64);
   if (result->numel() == 0) return {std::move(result), std::move(places)};
-  return run_max(adaptive_plan(input, last_sizes(input, dims), output_size.begin(), dims), input);
+  return run_max(adaptive_plan(input, last_sizes(input, dims), output_size.begin(), dims), input,
+                 kept_format(input, dims, false));
 }
 
 std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& kernel_size, const Ints& output_size,
@@ -335,7 +350,8 @@ std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& k
   const DType compute = compute_type(input->dtype);
   TensorPtr source = ready(input, compute), values = result_like(input, output_size.begin(), dims, compute);
   TensorPtr indices = empty(ShapePtr::borrow(values->shape), DType::Int64);
-  if (values->numel() == 0) return {finished(std::move(values), input->dtype), std::move(indices)};
+  if (values->numel() == 0)
+    return {finished(std::move(values), input->dtype, MemoryFormat::Contiguous), std::move(indices)};
   TensorPtr samples = ready(random_samples, compute);
   const int64_t borders = planes * (out[0] + out[1] + out[2]) * 2;
   TensorPtr room = empty(Sizes(&borders, 1), DType::Int64);
@@ -347,11 +363,11 @@ std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& k
                                       source->as<T>(), values->as<T>(), indices->as<int64_t>(), room->as<int64_t>());
     }
   });
-  return {finished(std::move(values), input->dtype), std::move(indices)};
+  return {cast(values.get(), input->dtype), std::move(indices)};
 }
 
 /// Elements of `input` to the places in planes of `size` that `indices` name.
-static TensorPtr scattered(Tensor* input, Tensor* indices, const Ints& size, bool add) {
+static TensorPtr scattered(Tensor* input, Tensor* indices, const Ints& size, bool add, MemoryFormat format) {
   check_dims("max_unpool", size);
   const size_t dims = size.size();
   if (indices->dtype != DType::Int64)
@@ -365,19 +381,19 @@ static TensorPtr scattered(Tensor* input, Tensor* indices, const Ints& size, boo
   TensorPtr source = ready(input, compute), places = contiguous(indices);
   TensorPtr values = result_like(input, size.begin(), dims, compute);
   const int64_t planes = planes_of(input, dims), count = checked_numel({last_sizes(input, dims), dims});
-  if (values->numel() == 0) return finished(std::move(values), input->dtype);
+  if (values->numel() == 0) return finished(std::move(values), input->dtype, format);
   const std::string text = by(size.begin(), dims);
   with_type(compute, [&](auto tag) {
     using T = decltype(tag);
     kernels::scatter_planes<T>(planes, count, checked_numel(size), source->as<T>(), places->as<int64_t>(), add,
                                text.c_str(), values->as<T>());
   });
-  return finished(std::move(values), input->dtype);
+  return finished(std::move(values), input->dtype, format);
 }
 
-TensorPtr max_pool_backward(Tensor* grad, Tensor* indices, const Ints& size) {
+TensorPtr max_pool_backward(Tensor* grad, Tensor* indices, const Ints& size, bool channels_last) {
   check_real("max_pool_backward", grad->dtype, true);
-  return scattered(grad, indices, size, true);
+  return scattered(grad, indices, size, true, channels_last_format(grad->ndim(), channels_last));
 }
 
 TensorPtr avg_pool(Tensor* input, const Ints& kernel_size, const Ints& stride, const Ints& padding, bool ceil_mode,
@@ -393,19 +409,19 @@ TensorPtr avg_pool(Tensor* input, const Ints& kernel_size, const Ints& stride, c
     fail("input image (T: ", sizes[0], " H: ", sizes[1], " W: ", sizes[2],
          ") smaller than kernel size (kT: ", kernel_size[0], " kH: ", kernel_size[1], " kW: ", kernel_size[2], ")");
   return run_mean(window_plan(op, input, last_sizes(input, kernel_size.size()), windows, count_include_pad), divisor,
-                  input);
+                  input, kept_format(input, kernel_size.size(), false));
 }
 
 TensorPtr avg_pool_backward(Tensor* grad, const Ints& size, const Ints& kernel_size, const Ints& stride,
                             const Ints& padding, bool ceil_mode, bool count_include_pad,
-                            std::optional<int64_t> divisor_override) {
+                            std::optional<int64_t> divisor_override, bool channels_last) {
   check_dims("avg_pool", kernel_size);
   const std::string op = named("avg_pool", kernel_size.size()) + "_backward";
   Windows windows(op, kernel_size, stride, padding, one(), ceil_mode);
   if (size.size() != kernel_size.size()) fail(op, ": expected ", kernel_size.size(), " sizes; got ", size.size());
   if (grad->ndim() <= static_cast<int>(size.size())) fail(op, ": expected a gradient of the result's size");
   return run_mean_backward(op, window_plan(op, grad, size.begin(), windows, count_include_pad),
-                           checked_divisor(divisor_override), grad, size.begin());
+                           checked_divisor(divisor_override), grad, size.begin(), channels_last);
 }
 
 TensorPtr adaptive_avg_pool(Tensor* input, const Ints& output_size) {
@@ -413,10 +429,11 @@ TensorPtr adaptive_avg_pool(Tensor* input, const Ints& output_size) {
   const size_t dims = output_size.size();
   TensorPtr result = adaptive_result(named("adaptive_avg_pool", dims), input, output_size, true);
   if (result->numel() == 0) return result;
-  return run_mean(adaptive_plan(input, last_sizes(input, dims), output_size.begin(), dims), 0, input);
+  return run_mean(adaptive_plan(input, last_sizes(input, dims), output_size.begin(), dims), 0, input,
+                  kept_format(input, dims, false));
 }
 
-TensorPtr adaptive_avg_pool_backward(Tensor* grad, const Ints& size) {
+TensorPtr adaptive_avg_pool_backward(Tensor* grad, const Ints& size, bool channels_last) {
   check_dims("adaptive_avg_pool", size);
   const std::string op = named("adaptive_avg_pool", size.size()) + "_backward";
   if (grad->ndim() <= static_cast<int>(size.size())) fail(op, ": expected a gradient of the result's size");
@@ -427,14 +444,14 @@ TensorPtr adaptive_avg_pool_backward(Tensor* grad, const Ints& size) {
     return zeros;
   }
   return run_mean_backward(op, adaptive_plan(grad, size.begin(), last_sizes(grad, size.size()), size.size()), 0, grad,
-                           size.begin());
+                           size.begin(), channels_last);
 }
 
 TensorPtr max_unpool(Tensor* input, Tensor* indices, const Ints& output_size) {
   python::alert_not_deterministic(output_size.size() == 3 ? "max_unpooling3d_forward_out"
                                                           : "max_unpooling2d_forward_out");
   check_real("max_unpool", input->dtype, true);
-  return scattered(input, indices, output_size, false);
+  return scattered(input, indices, output_size, false, kept_format(input, output_size.size(), false));
 }
 
 }  // namespace adjoint::ops

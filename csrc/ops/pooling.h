@@ -21,16 +21,16 @@ std::pair<TensorPtr, TensorPtr> adaptive_max_pool(Tensor* input, const python::I
 std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const python::Ints& kernel_size,
                                                     const python::Ints& output_size, Tensor* random_samples);
 /// Zeros of `size` for each channel, with sums of the gradient's elements where the indices say.
-TensorPtr max_pool_backward(Tensor* grad, Tensor* indices, const python::Ints& size);
+TensorPtr max_pool_backward(Tensor* grad, Tensor* indices, const python::Ints& size, bool channels_last);
 
 TensorPtr avg_pool(Tensor* input, const python::Ints& kernel_size, const python::Ints& stride,
                    const python::Ints& padding, bool ceil_mode, bool count_include_pad,
                    std::optional<int64_t> divisor_override);
 TensorPtr avg_pool_backward(Tensor* grad, const python::Ints& size, const python::Ints& kernel_size,
                             const python::Ints& stride, const python::Ints& padding, bool ceil_mode,
-                            bool count_include_pad, std::optional<int64_t> divisor_override);
+                            bool count_include_pad, std::optional<int64_t> divisor_override, bool channels_last);
 TensorPtr adaptive_avg_pool(Tensor* input, const python::Ints& output_size);
-TensorPtr adaptive_avg_pool_backward(Tensor* grad, const python::Ints& size);
+TensorPtr adaptive_avg_pool_backward(Tensor* grad, const python::Ints& size, bool channels_last);
 
 TensorPtr max_unpool(Tensor* input, Tensor* indices, const python::Ints& output_size);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/lock.h"
+#include "core/memory_format.h"
 #include "kernels/copy.h"
 #include "kernels/resample.h"
 
@@ -247,9 +248,14 @@ bool only_moves(const ResampleShape& shape) {
   return std::all_of(shape.axes, shape.axes + 3, [](const ResampleAxis& axis) { return axis.weight.empty(); });
 }
 
+/// The format of the input; results of fewer or more dimensions than a batch of images or volumes are contiguous.
+MemoryFormat kept_format(const Tensor* input, size_t dims) {
+  return input->ndim() == static_cast<int>(dims) + 2 ? suggested_format(input->shape) : MemoryFormat::Contiguous;
+}
+
 /// `fill` makes the tables, once it is known that there is room for the result.
 template <class Fill>
-TensorPtr run_forward(ResampleShape shape, Tensor* input, size_t dims, Fill fill) {
+TensorPtr contiguous_forward(ResampleShape shape, Tensor* input, size_t dims, Fill fill) {
   TensorPtr room = result_like(input, shape, dims, true, input->dtype);
   if (room->numel() == 0) return room;
   room = TensorPtr();
@@ -275,7 +281,7 @@ TensorPtr run_forward(ResampleShape shape, Tensor* input, size_t dims, Fill fill
   return cast(result.get(), input->dtype);
 }
 
-TensorPtr run_backward(const ResampleShape& shape, Tensor* grad, size_t dims) {
+TensorPtr run_backward(const ResampleShape& shape, Tensor* grad, size_t dims, MemoryFormat format) {
   if (!is_differentiable(grad->dtype)) fail_not_implemented("upsample_backward", grad->dtype);
   for (size_t d = 0; d < dims; ++d)
     if (shape.axes[3 - dims + d].out != grad->size(grad->ndim() - static_cast<int>(dims - d)))
@@ -290,7 +296,7 @@ TensorPtr run_backward(const ResampleShape& shape, Tensor* grad, size_t dims) {
         kernels::resample_backward(shape, source->as<T>(), result->as<T>());
     });
   }
-  return cast(result.get(), grad->dtype);
+  return in_format(cast(result.get(), grad->dtype), format);
 }
 
 int64_t lead_of(const char* op, const Tensor* tensor, size_t dims) {
@@ -307,11 +313,12 @@ TensorPtr upsample(Tensor* input, const Ints& output_size, const std::string& mo
   const size_t dims = output_size.size();
   const int64_t planes = lead_of("upsample", input, dims);
   const bool wide = input->dtype == DType::Float64 || input->dtype == DType::UInt8;
-  return run_forward(upsample_shape(planes, input->sizes().subspan(2), output_size), input, dims,
-                     [&](ResampleShape& shape) {
-                       fill_upsample(shape, dims, mode, align_corners,
-                                     {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)}, wide);
-                     });
+  TensorPtr result = contiguous_forward(
+      upsample_shape(planes, input->sizes().subspan(2), output_size), input, dims, [&](ResampleShape& shape) {
+        fill_upsample(shape, dims, mode, align_corners, {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)},
+                      wide);
+      });
+  return in_format(std::move(result), kept_format(input, dims));
 }
 
 TensorPtr upsample_backward(Tensor* grad, const Ints& size, const std::string& mode, bool align_corners,
@@ -323,20 +330,25 @@ TensorPtr upsample_backward(Tensor* grad, const Ints& size, const std::string& m
   if (grad->numel())
     fill_upsample(shape, dims, mode, align_corners, {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)},
                   grad->dtype == DType::Float64);
-  return run_backward(shape, grad, dims);
+  // As in torch, whose other kernels give contiguous gradients.
+  const bool keeps = mode.starts_with("linear") || (mode.starts_with("nearest") && dims == 2);
+  return run_backward(shape, grad, dims, keeps ? kept_format(grad, dims) : MemoryFormat::Contiguous);
 }
 
 TensorPtr pad_repeating(Tensor* input, const Ints& pad, const std::string& mode) {
   if (input->dtype == DType::Bool && mode != "circular") fail_not_implemented((mode + "_pad").c_str(), input->dtype);
-  return run_forward(pad_shape(input->sizes(), pad, mode), input, pad.size() / 2,
-                     [&](ResampleShape& shape) { fill_pad(shape, pad, mode); });
+  const size_t dims = pad.size() / 2;
+  TensorPtr result = contiguous_forward(pad_shape(input->sizes(), pad, mode), input, dims,
+                                        [&](ResampleShape& shape) { fill_pad(shape, pad, mode); });
+  return in_format(std::move(result), mode == "circular" ? MemoryFormat::Contiguous : kept_format(input, dims));
 }
 
-TensorPtr pad_repeating_backward(Tensor* grad, const Ints& size, const Ints& pad, const std::string& mode) {
+TensorPtr pad_repeating_backward(Tensor* grad, const Ints& size, const Ints& pad, const std::string& mode,
+                                 bool channels_last) {
   ResampleShape shape = pad_shape(size, pad, mode);
   if (grad->ndim() != static_cast<int>(size.size())) fail("pad: expected a gradient of the result's size");
   fill_pad(shape, pad, mode);
-  return run_backward(shape, grad, pad.size() / 2);
+  return run_backward(shape, grad, pad.size() / 2, channels_last_format(grad->ndim(), channels_last));
 }
 
 }  // namespace adjoint::ops

@@ -20,6 +20,6 @@ TensorPtr upsample_backward(Tensor* grad, const python::Ints& size, const std::s
 /// Pairs (before, after) from the last dimension on; `mode` is reflect, replicate or circular.
 TensorPtr pad_repeating(Tensor* input, const python::Ints& pad, const std::string& mode);
 TensorPtr pad_repeating_backward(Tensor* grad, const python::Ints& size, const python::Ints& pad,
-                                 const std::string& mode);
+                                 const std::string& mode, bool channels_last);
 
 }  // namespace adjoint::ops

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/lock.h"
+#include "core/memory_format.h"
 #include "kernels/copy.h"
 #include "kernels/indexing.h"
 #include "kernels/structure.h"
@@ -277,7 +278,10 @@ TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {
     from += std::max<int64_t>(-before, 0) * input->stride(static_cast<int>(d));
     inside *= kept[d];
   }
-  TensorPtr result = empty(Sizes(sizes, ndim), input->dtype);
+  // What only cuts off is a copy of a slice, with the slice's order of dimensions.
+  ShapePtr shape = grows ? shape_in_format({sizes, ndim}, suggested_format(input->shape))
+                         : dense_shape(make_shape({sizes, ndim}, input->strides()).get());
+  TensorPtr result = empty(std::move(shape), input->dtype);
   for (size_t d = 0; d < ndim; ++d) {
     size_t pair = ndim - 1 - d;
     if (pair < pairs) to += std::max<int64_t>(pad[2 * pair], 0) * result->stride(static_cast<int>(d));

@@ -69,6 +69,8 @@ Object flatten(PyObject* input, int64_t start_dim, int64_t end_dim);
 Object squeeze(PyObject* input, PyObject* dim);
 /// The tensor itself when it lies in memory as asked, else a clone that does.
 Object contiguous_as(PyObject* input, PyObject* memory_format);
+/// A gradient with the strides of one of the two formats, in which it mostly is already.
+Object laid_out(PyObject* input, bool channels_last);
 TensorPtr clone_as(Tensor* input, PyObject* memory_format);
 Object as_strided_in_storage(PyObject* input, PyObject* size, PyObject* stride, std::optional<int64_t> storage_offset);
 // ---- In place: the tensor itself gets another geometry, or other memory. Each returns its first argument.

@@ -18,10 +18,8 @@ using python::call_op;
 using python::check;
 using python::checked;
 using python::make_tuple;
-using python::MemoryFormat;
 using python::Op;
 using python::require_op;
-using python::shape_in_format;
 
 Object as_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
 
@@ -33,14 +31,6 @@ MemoryFormat to_format(PyObject* object, const char* op, MemoryFormat preset) {
   std::optional<MemoryFormat> format = python::to_memory_format(object);
   if (!format) Arg{object, op, "memory_format"}.wrong_type("torch.memory_format");
   return *format;
-}
-
-bool lies_as(const Tensor* tensor, MemoryFormat format) {
-  if (format == MemoryFormat::Contiguous) return tensor->contiguous();
-  ShapePtr wanted = shape_in_format(tensor->sizes(), format);
-  for (int d = 0; d < tensor->ndim(); ++d)
-    if (tensor->size(d) != 1 && tensor->stride(d) != wanted->strides()[d]) return false;
-  return true;
 }
 
 // ---- Several views with one node
@@ -230,9 +220,18 @@ Object contiguous_as(PyObject* input, PyObject* memory_format) {
   MemoryFormat format = to_format(memory_format, "contiguous", MemoryFormat::Contiguous);
   if (format == MemoryFormat::Preserve && !tensor->contiguous())
     fail("preserve memory format is unsupported by the contiguous operator; use clone()");
-  if (format == MemoryFormat::Preserve || lies_as(tensor, format)) return Object::borrow(input);
+  if (format == MemoryFormat::Preserve || lies_in(tensor->shape, format)) return Object::borrow(input);
   static Op& op = require_op("clone");
-  return call_op(op, {input, memory_format == Py_None ? python::contiguous_format() : memory_format});
+  return call_op(op,
+                 {input, memory_format == Py_None ? python::format_object(MemoryFormat::Contiguous) : memory_format});
+}
+
+Object laid_out(PyObject* input, bool channels_last) {
+  Tensor* tensor = Arg{input, "laid_out", "input"};
+  ShapePtr wanted = shape_in_format(tensor->sizes(), channels_last_format(tensor->ndim(), channels_last));
+  if (std::ranges::equal(tensor->strides(), wanted->stride_span())) return Object::borrow(input);
+  static Op& op = require_op("clone");
+  return call_op(op, {input, python::format_object(channels_last_format(tensor->ndim(), channels_last))});
 }
 
 TensorPtr clone_as(Tensor* input, PyObject* memory_format) {

@@ -11,7 +11,6 @@ namespace adjoint::ops {
 namespace {
 
 using python::Arg;
-using python::MemoryFormat;
 
 [[noreturn]] void refuse_set(PyObject* source) {
   fail(ErrorKind::Type, "set_() received an invalid combination of arguments - got (", Py_TYPE(source)->tp_name,
@@ -25,7 +24,7 @@ void resize_to(Tensor* tensor, Sizes sizes, MemoryFormat format, const char* op)
   if (format == MemoryFormat::Preserve) fail("Unsupported memory formatPreserve; name the order that is meant");
   checked_numel(sizes);
   if (std::ranges::equal(sizes, tensor->sizes())) return;
-  resize(tensor, python::shape_in_format(sizes, format));
+  resize(tensor, shape_in_format(sizes, format));
   bump_version(tensor, op);
 }
 

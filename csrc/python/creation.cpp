@@ -324,27 +324,6 @@ TensorPtr empty_on(DeviceType device, ShapePtr shape, DType dtype) {
   return make_tensor(std::move(nothing), data, std::move(shape), dtype, device);
 }
 
-ShapePtr shape_in_format(Sizes sizes, MemoryFormat format) {
-  if (format == MemoryFormat::Contiguous) return make_shape(sizes);
-  if (format == MemoryFormat::Preserve) fail("unsupported memory format Preserve");
-  bool volume = format == MemoryFormat::ChannelsLast3d;
-  size_t rank = volume ? 5 : 4;
-  if (sizes.size() != rank)
-    fail("required rank ", rank, " tensor to use channels_last", volume ? "_3d" : "", " format");
-  checked_numel(sizes);
-  // Channels are innermost, then the spatial dimensions from the last to the first, then the batch.
-  int64_t strides[5];
-  int64_t stride = 1;
-  auto place = [&](size_t dim) {
-    strides[dim] = stride;
-    stride *= std::max<int64_t>(sizes[dim], 1);
-  };
-  place(1);
-  for (size_t dim = rank - 1; dim >= 2; --dim) place(dim);
-  place(0);
-  return make_shape(sizes, {strides, rank});
-}
-
 ShapePtr shape_like(const Tensor* tensor, std::optional<MemoryFormat> format) {
   if (format && *format != MemoryFormat::Preserve) return shape_in_format(tensor->sizes(), *format);
   return dense_shape(tensor->shape);

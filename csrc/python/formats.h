@@ -3,16 +3,15 @@
 
 #include <optional>
 
+#include "core/memory_format.h"
 #include "python/guard.h"
 
 namespace adjoint::python {
 
-enum class MemoryFormat : uint8_t { Contiguous, Preserve, ChannelsLast, ChannelsLast3d };
-
 /// The format that an object of torch.memory_format stands for; nothing for other objects.
 std::optional<MemoryFormat> to_memory_format(PyObject* object);
-/// The object torch.contiguous_format (borrowed).
-PyObject* contiguous_format();
+/// The object of torch.memory_format that stands for a format (borrowed).
+PyObject* format_object(MemoryFormat format);
 /// The object torch.strided (borrowed).
 PyObject* strided_layout();
 bool is_layout(PyObject* object);

@@ -546,7 +546,7 @@ Object reduce(Tensor* tensor, int protocol) {
     data = checked(PyBytes_FromStringAndSize(packed->data, nbytes));
   }
   Object sizes = make_tuple(tensor->sizes());
-  Object strides = dense && !tensor->contiguous() ? make_tuple(tensor->strides()) : Object::borrow(Py_None);
+  Object strides = dense && !tensor->shape->standard ? make_tuple(tensor->strides()) : Object::borrow(Py_None);
   PyObject* grad = requires_grad(tensor) ? Py_True : Py_False;
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(as_object(tensor)));
   PyObject* derived = type == reinterpret_cast<PyObject*>(tensor_type) ? Py_None : type;

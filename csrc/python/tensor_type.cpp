@@ -380,30 +380,13 @@ PyObject* method_size(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
 PyObject* method_stride(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return one_or_all(tensor_of(self), "stride", args, nargs, kwnames, tensor_of(self)->strides(), false);
 }
-/// Whether the elements lie in the order of a format with the channels last, each next to the one before.
-bool channels_are_last(const Tensor* tensor, int ndim) {
-  if (tensor->ndim() != ndim) return false;
-  int64_t expected = 1;
-  for (int place = 0; place < ndim; ++place) {
-    int dim = place == 0 ? 1 : place == ndim - 1 ? 0 : ndim - place;
-    if (tensor->size(dim) == 1) continue;
-    if (tensor->stride(dim) != expected) return false;
-    expected *= tensor->size(dim);
-  }
-  return true;
-}
-
 PyObject* method_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   static const Signature signature("is_contiguous", {}, 0, {"memory_format"});
   const Tensor* tensor = tensor_of(self);
   if (nargs == 0 && !kwnames) return PyBool_FromLong(tensor->contiguous());
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
-    switch (call.memory_format(0).value_or(MemoryFormat::Contiguous)) {
-      case MemoryFormat::ChannelsLast: return PyBool_FromLong(channels_are_last(tensor, 4));
-      case MemoryFormat::ChannelsLast3d: return PyBool_FromLong(channels_are_last(tensor, 5));
-      default: return PyBool_FromLong(tensor->contiguous());
-    }
+    return PyBool_FromLong(lies_in(tensor->shape, call.memory_format(0).value_or(MemoryFormat::Contiguous)));
   });
 }
 

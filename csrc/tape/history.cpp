@@ -305,7 +305,9 @@ void add_in_place(Tensor* target, const Tensor* other) {
 static bool grad_layout_fits(const Shape* grad, const Shape* leaf) {
   if (grad == leaf || (grad->contiguous && leaf->contiguous && same_sizes(grad, leaf))) return true;
   if (!is_dense(leaf)) return grad->contiguous;
-  return std::equal(leaf->strides(), leaf->strides() + std::min(leaf->ndim, grad->ndim), grad->strides());
+  for (int d = 0; d < std::min(leaf->ndim, grad->ndim); ++d)
+    if (grad->sizes()[d] != 1 && grad->strides()[d] != leaf->strides()[d]) return false;
+  return true;
 }
 
 /// Tensors of inference mode may be changed in there only.

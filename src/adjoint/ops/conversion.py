@@ -5,7 +5,7 @@ import functools
 from .. import _C
 from .language import composite, op, to_dtype
 
-op("to_dtype(input, dtype, copy=False)", kernel="to_dtype", node="ToCopyBackward0", linear=True,
+op("to_dtype(input, dtype, copy=False, memory_format=None)", kernel="to_dtype", node="ToCopyBackward0", linear=True,
    method=False, function=False,
    input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
 
@@ -67,6 +67,15 @@ def _check_move(source, device):
     _C.empty(0, device=kind)  # raises: it is not there
 
 
+def _lies_in(input, memory_format):
+    """Whether to() leaves the order of elements: torch goes by the strides alone, with gaps between them or not."""
+    if memory_format is None or memory_format is _C.preserve_format:
+        return True
+    if not _C._channels_last(input):
+        return memory_format is _C.contiguous_format
+    return memory_format is (_C.channels_last if input.ndim == 4 else _C.channels_last_3d)
+
+
 @composite(function_=False)
 def to(input, *args, **kwargs):
     """The tensor in another type or on another device; itself when nothing changes.
@@ -81,11 +90,12 @@ def to(input, *args, **kwargs):
     dtype = input.dtype if dtype is None else dtype
     if input.device.type == "meta" or (device is not None and _C.device(device).type == "meta"):
         same = input.device.type == "meta" and dtype == input.dtype and not copy
-        return input if same else _C.empty_like(input, dtype=dtype, device="meta")
-    result = to_dtype(input, dtype, bool(copy)) if copy or dtype != input.dtype else input
-    if memory_format is None or memory_format is _C.preserve_format:
-        return result
-    return result.contiguous(memory_format=memory_format)
+        if same and _lies_in(input, memory_format):
+            return input
+        return _C.empty_like(input, dtype=dtype, device="meta", memory_format=memory_format)
+    if not copy and dtype == input.dtype and _lies_in(input, memory_format):
+        return input
+    return to_dtype(input, dtype, bool(copy), memory_format)
 
 
 @composite(function_=False)
@@ -152,7 +162,9 @@ composite(type_, name="type", function_=False)
 
 def _caster(name, dtype):
     def cast(input, memory_format=None):
-        return input if input.dtype == dtype else to_dtype(input, dtype)
+        if input.dtype == dtype and _lies_in(input, memory_format):
+            return input
+        return to_dtype(input, dtype, False, memory_format)
 
     cast.__name__ = cast.__qualname__ = name
     cast.__doc__ = f"The tensor as {dtype}."

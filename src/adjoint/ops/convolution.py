@@ -4,7 +4,7 @@ import warnings
 
 from .. import _C
 from .checks import integers
-from .language import _convolution_weight, composite, conj, constant_pad_nd, convolution, op, zeros
+from .language import _convolution_weight, _laid_out, composite, conj, constant_pad_nd, convolution, op, zeros
 
 Tensor = _C.Tensor
 _INTERNAL = {"function": False, "method": False}
@@ -18,22 +18,35 @@ def _cut(value, meta):
     return value
 
 
+def _channels_last(input, weight):
+    """Whether the gradients have their channels last: as the result has them, but for complex numbers."""
+    dtype = input.dtype
+    known = dtype in (_C.float32, _C.bfloat16) if input.ndim == 5 else not dtype.is_complex
+    return known and _C._channels_last(input, weight)
+
+
 def _conv_input(g, input_meta, weight, stride, padding, dilation, transposed, groups):
     """The gradient of a convolution's input is a transposed convolution, and the other way round."""
     if not g.numel():
         return zeros(input_meta.shape, dtype=g.dtype)
+    last = _channels_last(input_meta, weight)
+    if not last:
+        g = g.contiguous()
     if transposed:
-        return _cut(convolution(g, conj(weight), None, stride, padding, dilation, False, 0, groups), input_meta)
+        result = convolution(g, conj(weight), None, stride, padding, dilation, False, 0, groups)
+        return _laid_out(_cut(result, input_meta), last)
     sizes = zip(input_meta.shape[2:], g.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True)
     left_over = [n - ((m - 1) * s - 2 * p + d * (k - 1) + 1) for n, m, k, s, p, d in sizes]
-    return convolution(g, conj(weight), None, stride, padding, dilation, True, left_over, groups)
+    result = convolution(g, conj(weight), None, stride, padding, dilation, True, left_over, groups)
+    return _laid_out(result, last)
 
 
 def _conv_weight(g, input, weight_meta, stride, padding, dilation, transposed, groups):
     if not g.numel():
         return zeros(weight_meta.shape, dtype=g.dtype)
     narrow, wide = (conj(input), g) if transposed else (g, conj(input))
-    return _convolution_weight(narrow, wide, weight_meta.shape[2:], stride, padding, dilation, groups)
+    result = _convolution_weight(narrow, wide, weight_meta.shape[2:], stride, padding, dilation, groups)
+    return _laid_out(result, _channels_last(input, weight_meta))
 
 
 def _conv_bias(g, bias_meta):

@@ -1,5 +1,6 @@
 """Pooling: greatest elements, means and norms over windows in one to three dimensions, and their inverses."""
 
+from .. import _C
 from . import language
 from .checks import integers
 from .language import (
@@ -7,6 +8,7 @@ from .language import (
     _adaptive_avg_pool_backward,
     _avg_pool2d,
     _avg_pool_backward,
+    _laid_out,
     _max_pool2d,
     _max_pool_backward,
     _max_pool_values,
@@ -29,27 +31,36 @@ def _in_plane(value, indices, dims):
 def _declare(dims):
     """The ops for `dims` dimensions. The kernels serve any number of them, which they take from the lists."""
 
-    def send_back(g_values, indices, input_meta):
-        return _max_pool_backward(g_values, indices, input_meta.shape[-dims:])
+    def channels_last(input, kept):
+        return kept and input.ndim == dims + 2 and _C._channels_last(input)
 
-    greatest = {"outputs": ("values", "indices"), "input": send_back, **_INTERNAL}
+    def greatest(kept):
+        return {
+            "outputs": ("values", "indices"),
+            "input": lambda g_values, indices, input_meta: _max_pool_backward(
+                g_values, indices, input_meta.shape[-dims:], channels_last(input_meta, kept)
+            ),
+            **_INTERNAL,
+        }
+
     in_space = "float32" if dims == 3 else None
     op(f"_max_pool{dims}d(input, kernel_size, stride, padding, dilation, ceil_mode)", kernel="max_pool",
-       node=f"MaxPool{dims}DWithIndicesBackward0", **greatest)  # fmt: skip
+       node=f"MaxPool{dims}DWithIndicesBackward0", **greatest(True))  # fmt: skip
     op(f"_adaptive_max_pool{dims}d(input, output_size)", kernel="adaptive_max_pool", autocast=in_space,
-       node=f"AdaptiveMaxPool{dims}DBackward0", **greatest)  # fmt: skip
+       node=f"AdaptiveMaxPool{dims}DBackward0", **greatest(dims == 2))  # fmt: skip
     op(f"_fractional_max_pool{dims}d(input, kernel_size, output_size, random_samples)", kernel="fractional_max_pool",
-       autocast="float32", node=f"FractionalMaxPool{dims}DBackward0", **greatest)  # fmt: skip
+       autocast="float32", node=f"FractionalMaxPool{dims}DBackward0", **greatest(False))  # fmt: skip
     op(f"_max_unpool{dims}d(input, indices, output_size)", kernel="max_unpool", node=f"MaxUnpool{dims}DBackward0",
        autocast="float32", input=lambda g, indices: _in_plane(g, indices, dims), **_INTERNAL)  # fmt: skip
     op(f"_avg_pool{dims}d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
        kernel="avg_pool", autocast=in_space, node=f"AvgPool{dims}DBackward0", out=True, **_INTERNAL,
        input=lambda g, input_meta, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
            _avg_pool_backward(g, input_meta.shape[-dims:], kernel_size, stride, padding, ceil_mode, count_include_pad,
-                              divisor_override))  # fmt: skip
+                              divisor_override, channels_last(input_meta, dims == 2)))  # fmt: skip
     op(f"_adaptive_avg_pool{dims}d(input, output_size)", kernel="adaptive_avg_pool",
        node=f"AdaptiveAvgPool{dims}DBackward0", **_INTERNAL,
-       input=lambda g, input_meta: _adaptive_avg_pool_backward(g, input_meta.shape[-dims:]))  # fmt: skip
+       input=lambda g, input_meta: _adaptive_avg_pool_backward(
+           g, input_meta.shape[-dims:], channels_last(input_meta, dims == 2)))  # fmt: skip
 
 
 for _dims in (2, 3):
@@ -57,14 +68,15 @@ for _dims in (2, 3):
 
 op("_max_pool_values(input, kernel_size, stride, padding, dilation, ceil_mode)", kernel="max_pool_values", **_INTERNAL)
 # Each is linear in its gradient, and the other's transpose.
-op("_max_pool_backward(grad, indices, size)", kernel="max_pool_backward",
+op("_max_pool_backward(grad, indices, size, channels_last)", kernel="max_pool_backward",
    node="MaxPool2DWithIndicesBackwardBackward0", **_INTERNAL,
    grad=lambda g, indices, size: _in_plane(g, indices, len(size)))  # fmt: skip
-op("_avg_pool_backward(grad, size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
+op("_avg_pool_backward(grad, size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, "
+   "channels_last)",
    kernel="avg_pool_backward", node="AvgPool2DBackwardBackward0", **_INTERNAL,
    grad=lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
        _avg_pool2d(g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))  # fmt: skip
-op("_adaptive_avg_pool_backward(grad, size)", kernel="adaptive_avg_pool_backward",
+op("_adaptive_avg_pool_backward(grad, size, channels_last)", kernel="adaptive_avg_pool_backward",
    node="AdaptiveAvgPool2DBackwardBackward0", **_INTERNAL,
    grad=lambda g, grad_meta, size: _adaptive_avg_pool2d(g, grad_meta.shape[-len(size):]))  # fmt: skip
 
@@ -256,7 +268,8 @@ def _adaptive_pools(dims):
         if dims == 1:
             return _along_one(lambda x: _adaptive_avg_pool2d(x, (1, *sizes)))(input)
         if sizes == (1,) * dims and input.is_floating_point():
-            return input.mean(tuple(range(-dims, 0)), keepdim=True)
+            result = input.mean(tuple(range(-dims, 0)), keepdim=True)
+            return _laid_out(result, True) if _C._channels_last(input) else result
         return getattr(language, f"_adaptive_avg_pool{dims}d")(input, sizes)
 
     def with_indices(input, output_size, return_indices=False):

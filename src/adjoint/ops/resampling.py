@@ -3,9 +3,10 @@
 import math
 import warnings
 
+from .. import _C
 from . import language
 from .checks import integer
-from .language import _publish, _upsample_backward, composite, op
+from .language import _laid_out, _publish, _upsample_backward, composite, op
 
 _INTERNAL = {"function": False, "method": False}
 
@@ -206,7 +207,7 @@ def _pixel_shuffle(input, upscale_factor):
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
             f"but input.size(-3)={input.shape[-3]} is not divisible by {upscale_factor**2}"
         )
-    return _shuffled(input, upscale_factor).contiguous()
+    return _laid_out(_shuffled(input, upscale_factor), _C._channels_last(input))
 
 
 def _pixel_unshuffle(input, downscale_factor):
@@ -217,7 +218,7 @@ def _pixel_unshuffle(input, downscale_factor):
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})="
                 f"{input.shape[dim]} is not divisible by {downscale_factor}"
             )
-    return _unshuffled(input, downscale_factor).contiguous()
+    return _laid_out(_unshuffled(input, downscale_factor), _C._channels_last(input))
 
 
 def _channel_shuffle(input, groups):
@@ -231,14 +232,14 @@ def _channel_shuffle(input, groups):
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
         )
     split = input.reshape(input.shape[0], groups, channels // groups, *input.shape[2:])
-    return split.transpose(1, 2).reshape(input.shape).contiguous()
+    return _laid_out(split.transpose(1, 2).reshape(input.shape), _C._channels_last(input))
 
 
 _shuffle = op("pixel_shuffle(input, upscale_factor)", forward=_pixel_shuffle, method=False,
-              input=lambda g, upscale_factor: _unshuffled(g, upscale_factor),
+              input=lambda g, upscale_factor: _pixel_unshuffle(g, upscale_factor),
               doc="Channels moved into the pixels of a finer image.")  # fmt: skip
 _unshuffle = op("pixel_unshuffle(input, downscale_factor)", forward=_pixel_unshuffle, method=False,
-                input=lambda g, downscale_factor: _shuffled(g, downscale_factor),
+                input=lambda g, downscale_factor: _pixel_shuffle(g, downscale_factor),
                 doc="Pixels moved into the channels of a coarser image.")  # fmt: skip
 _channels = op("channel_shuffle(input, groups)", forward=_channel_shuffle, method=False,
                input=lambda g, groups: _channel_shuffle(g, g.shape[1] // groups) if g.numel() else g,

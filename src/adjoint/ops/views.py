@@ -211,6 +211,7 @@ op("clone(input, *, memory_format=None)", kernel="clone_as", linear=True, doc="A
    input=lambda g: g)
 op("contiguous(input, *, memory_format=None)", kernel="contiguous_as", function=False,
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
+op("_laid_out(input, channels_last)", kernel="laid_out", **HIDDEN)
 op("copy(input, other, non_blocking=False)", kernel="copy_source", node="CopyBackwards", inplace="only",
    whole=("other",),
    doc="`other` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
