@@ -1,4 +1,5 @@
 // In-place ops that give a tensor other sizes or other memory: set_(), resize_(), resize_as_().
+#include "core/memory_format.h"
 #include "core/mode.h"
 #include "ops/views.h"
 #include "python/creation.h"
@@ -26,15 +27,6 @@ void resize_to(Tensor* tensor, Sizes sizes, MemoryFormat format, const char* op)
   if (std::ranges::equal(sizes, tensor->sizes())) return;
   resize(tensor, shape_in_format(sizes, format));
   bump_version(tensor, op);
-}
-
-/// What preserve_format keeps of a template: channels last, else nothing.
-MemoryFormat format_of(const Tensor* tensor) {
-  const int rank = tensor->ndim();
-  if (tensor->contiguous() || (rank != 4 && rank != 5)) return MemoryFormat::Contiguous;
-  const MemoryFormat last = rank == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
-  ShapePtr wanted = python::shape_in_format(tensor->sizes(), last);
-  return std::ranges::equal(wanted->stride_span(), tensor->strides()) ? last : MemoryFormat::Contiguous;
 }
 
 MemoryFormat to_format(PyObject* object, const char* op) {
@@ -85,7 +77,7 @@ Object resize_(PyObject* input, Ints size, PyObject* memory_format) {
 
 Object resize_as_(PyObject* input, Tensor* the_template, PyObject* memory_format) {
   MemoryFormat format = to_format(memory_format, "resize_as_");
-  if (format == MemoryFormat::Preserve) format = format_of(the_template);
+  if (format == MemoryFormat::Preserve) format = suggested_format(the_template->shape);
   resize_to(Arg{input, "resize_as_", "input"}, the_template->sizes(), format, "resize_as_");
   return Object::borrow(input);
 }
