@@ -21,9 +21,9 @@ def test_ops(part):
 
 def test_the_error_names_the_call():
     with pytest.raises(
-        TypeError, match=r"tensordot\(\) received an invalid combination of arguments - got \(Tensor\[2\]"
+        TypeError, match=r"channel_shuffle\(\) received an invalid combination of arguments - got \(Tensor\[2, 6, 3\]"
     ):
-        adjoint.tensordot(adjoint.ones(2), adjoint.ones(2), None)
-    with pytest.raises(TypeError, match="expected \\(a, b, \\[dims\\]\\)") as caught:
-        adjoint.tensordot(adjoint.ones(2), adjoint.ones(2), dims=None)
+        adjoint.channel_shuffle(adjoint.ones(2, 6, 3), None)
+    with pytest.raises(TypeError, match="expected \\(input, groups\\)") as caught:
+        adjoint.channel_shuffle(adjoint.ones(2, 6, 3), groups=None)
     assert "NoneType" in str(caught.value.__cause__)

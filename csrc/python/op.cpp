@@ -541,6 +541,7 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
     slots = typed;
   }
   Object result = call(slots);
+  if (is_tensor(out) && is_tensor(result.get())) check_out_type(name.c_str(), out, result.get(), exact_out);
   check_out(slots, out, result.get());
   return write_results(name.c_str(), out, result.get(), exact_out);
 }

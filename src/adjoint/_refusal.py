@@ -51,6 +51,9 @@ def _is_python_own(error):
         return False
     import opcode
 
+    # The native core raises RuntimeErrors, which say what they have to.
+    if isinstance(error, RuntimeError):
+        return False
     deliberate = trace.tb_frame.f_code.co_code[trace.tb_lasti] == opcode.opmap["RAISE_VARARGS"]
     speechless = isinstance(error, KeyError | MemoryError)
     return not deliberate and (speechless or _RAW.search(str(error)) is not None)
