@@ -214,6 +214,8 @@ class autocast:
         return self
 
     def __exit__(self, *exception):
+        if not self._before:
+            raise RuntimeError("autocast: __exit__ was called without __enter__; use it in a with statement")
         if autocast_decrement_nesting() == 0:
             clear_autocast_cache()
         flags, enabled, dtype, cache_enabled = self._before.pop()

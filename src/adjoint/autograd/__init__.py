@@ -24,6 +24,8 @@ SavedTensor = _C._SavedTensor
 
 
 def _as_tuple(value):
+    if value is None:
+        raise TypeError("expected a Tensor, or a sequence of Tensors; got None")
     return (value,) if isinstance(value, _C.Tensor | graph.GradientEdge) else tuple(value)
 
 

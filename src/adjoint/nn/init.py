@@ -58,6 +58,14 @@ def _calculate_fan_in_and_fan_out(tensor):
     return tensor.shape[1] * field, tensor.shape[0] * field
 
 
+def _both_fans(tensor):
+    """The sum of both fans."""
+    total = float(sum(_calculate_fan_in_and_fan_out(tensor)))
+    if total == 0:
+        raise ZeroDivisionError("float division by zero: a tensor without elements has no fans")
+    return total
+
+
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Fills a tensor from the uniform distribution on [a, b).
 
@@ -106,6 +114,8 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         chance = _C.empty_like(tensor).uniform_(generator=generator)
         return drawn, chance.log_() <= (peak - ((drawn - mean) / std).square_()).div_(2)
 
+    if std == 0:
+        raise ZeroDivisionError("float division by zero: trunc_normal_ expects a positive std; got 0")
     peak = ((min(max(mean, a), b) - mean) / std) ** 2  # of the density within [a, b]
     likely = cdf((b - mean) / std) - cdf((a - mean) / std) > 0.3
     with no_grad():
@@ -193,8 +203,7 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
     >>> bool(torch.nn.init.xavier_uniform_(torch.empty(2, 4)).abs().max() <= 1)
     True
     """
-    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / float(fan_in + fan_out))
+    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / _both_fans(tensor))
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -205,8 +214,7 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
     >>> torch.nn.init.xavier_normal_(torch.empty(2, 4)).shape
     torch.Size([2, 4])
     """
-    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / _both_fans(tensor)), generator)
 
 
 def _calculate_correct_fan(tensor, mode):

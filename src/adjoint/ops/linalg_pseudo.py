@@ -216,10 +216,16 @@ def _range_of(A, q, niter):
     return Q
 
 
+def _check_matrix(name, A):
+    if A.ndim < 2:
+        raise IndexError(f"Dimension out of range: {name}() expects a matrix or a batch of them; got {A.ndim}-D")
+
+
 @composite(method=False)
 def svd_lowrank(A, q=6, niter=2, M=None):
     """The `q` greatest singular values of A (less M), nearly, with their vectors: U, S and V."""
     q = 6 if q is None else q
+    _check_matrix("svd_lowrank", A)
     if M is not None:
         A = A - M.expand(A.shape)
     wide = A.shape[-2] < A.shape[-1]
@@ -234,6 +240,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
 @composite(method=False)
 def pca_lowrank(A, q=None, center=True, niter=2):
     """The `q` greatest principal components of the rows of A, nearly: U, S and V."""
+    _check_matrix("pca_lowrank", A)
     m, n = A.shape[-2:]
     if q is None:
         q = min(6, m, n)

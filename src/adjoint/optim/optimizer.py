@@ -100,6 +100,8 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 f"{params.type()}. Put it into a list."
             )
+        if params is None:
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors, but got None")
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
@@ -343,6 +345,8 @@ def check_not_negative(**values):
 
 def check_betas(betas):
     """Refuses decay rates outside [0, 1)."""
+    if not isinstance(betas, tuple | list | _C.Tensor) or len(betas) < 2:
+        raise ValueError(f"Invalid betas: expected two decay rates; got {betas}")
     for i in range(2):
         if not 0.0 <= betas[i] < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")

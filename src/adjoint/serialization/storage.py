@@ -84,8 +84,13 @@ class UntypedStorage:
         """The elements as Python numbers."""
         return self._elements().tolist()
 
-    def _elements(self):
+    def _bytes(self):
+        if self.data is None:
+            raise NotImplementedError("Not available for 'Meta' device: a storage there holds no values")
         return self.data
+
+    def _elements(self):
+        return self._bytes()
 
     def _read_as(self, dtype):
         """The bytes as elements of a type, of int64 for None; those left over are dropped."""
@@ -130,7 +135,7 @@ class TypedStorage(UntypedStorage):
         self.dtype = dtype
 
     def _elements(self):
-        return self.data.view(self.dtype)
+        return self._bytes().view(self.dtype)
 
     def _read_as(self, dtype):
         dtype = dtype or _C.get_default_dtype()

@@ -20,7 +20,10 @@ INTERPRETER = re.compile(
 )
 # What is raised on purpose in these words, what comes from the fuzz's own objects, and what torch says, too, to an
 # object that is no tensor or module where it expects one: that says what came and what was looked for.
-MEANT = re.compile(r"^Torch not compiled with|Odd|^'(?!NoneType)[\w.]+' object has no attribute '\w+'$")
+MEANT = re.compile(
+    r"^Torch not compiled with|Odd|^('[\w.]+' object|type object '\w+') has no attribute '\w+'$"
+    r"|received an invalid combination of arguments|^torch.linalg.lu_factor: "
+)
 # Accidents that say what is wrong, if not whose fault it is.
 MILD = ("raised by the interpreter", "the interpreter's words")
 ACCIDENTS = (KeyError, AttributeError, NameError, ZeroDivisionError, AssertionError)

@@ -11,6 +11,8 @@ __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_
 
 def _listed(parameters):
     """A single tensor or an iterable of them as a list."""
+    if parameters is None:
+        raise TypeError("expected a Tensor, or an iterable of Tensors; got None")
     return [parameters] if isinstance(parameters, _C.Tensor) else list(parameters)
 
 

@@ -27,6 +27,8 @@ def vector_to_parameters(vec, parameters):
     """
     if not isinstance(vec, _C.Tensor):
         raise TypeError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+    if parameters is None:
+        raise TypeError("expected an iterable of Tensors, but got: NoneType")
     start = 0
     for parameter in parameters:
         size = parameter.numel()

@@ -346,6 +346,8 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
     if importance_scores is not None and not isinstance(importance_scores, dict):
         raise TypeError("global_unstructured(): importance_scores must be of type dict")
     parameters = list(parameters)
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in parameters):
+        raise TypeError("global_unstructured(): expected pairs (module, name of a parameter)")
     scores = importance_scores or {}
     flat_scores = [scores.get((module, name), getattr(module, name)).reshape(-1) for module, name in parameters]
     masks = [getattr(module, name + "_mask", _ones_like(getattr(module, name))) for module, name in parameters]

@@ -141,6 +141,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     >>> pack_padded_sequence(torch.tensor([[1, 2], [3, 0]]), [2, 1]).data
     tensor([1, 2, 3])
     """
+    if lengths is None or (isinstance(lengths, tuple | list) and None in lengths):
+        raise TypeError("pack_padded_sequence: expected lengths to be integers; got None")
     lengths = _C.as_tensor(lengths, dtype=_C.int64)
     sorted_indices = None
     if not enforce_sorted:

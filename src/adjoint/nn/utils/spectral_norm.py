@@ -60,7 +60,7 @@ class SpectralNorm:
         if found_hook(module, SpectralNorm, name) is not None:
             raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
         hook = SpectralNorm(name, n_power_iterations, dim, eps)
-        weight = module._parameters[name]
+        weight = module._parameters[name] if isinstance(name, str) and name in module._parameters else None
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
         if is_lazy(weight):
