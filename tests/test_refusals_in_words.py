@@ -14,12 +14,12 @@ def packed():
 
 REFUSED = {
     "pairs": (lambda: prune.global_unstructured([1], prune.L1Unstructured), TypeError, "expected pairs"),
-    "states of a LSTM": (lambda: nn.LSTM(3, 2)(packed(), [1.5]), TypeError, "expected hx to be the tensors"),
+    "states of a LSTM": (lambda: nn.LSTM(3, 2)(packed(), [1.5]), IndexError, "expects hx to be the tensors"),
     "bytes on meta": (lambda: adjoint.ones(2, device="meta").untyped_storage()[0], NotImplementedError, "no values"),
     "numbers on meta": (lambda: adjoint.ones(2, device="meta").storage()[0], NotImplementedError, "no values"),
     "lengths": (lambda: rnn.pack_padded_sequence(adjoint.ones(2, 1), None), TypeError, "lengths to be integers"),
     "a length": (lambda: rnn.pack_padded_sequence(adjoint.ones(2, 1), [None]), TypeError, "lengths to be integers"),
-    "backward": (lambda: adjoint.autograd.backward(None), TypeError, "a sequence of Tensors; got None"),
+    "backward": (lambda: adjoint.autograd.backward(None), TypeError, "expected a Tensor, or a sequence of Tensors"),
     "betas": (lambda: optim.RAdam([adjoint.ones(2)], betas=()), ValueError, "expected two decay rates"),
     "parameters": (lambda: optim.LBFGS(None), TypeError, "an iterable of Tensors, but got None"),
     "name": (lambda: nn.utils.spectral_norm(nn.Linear(2, 2), 3), ValueError, "parameter `3` is None"),

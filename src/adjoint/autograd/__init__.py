@@ -25,7 +25,7 @@ SavedTensor = _C._SavedTensor
 
 def _as_tuple(value):
     if value is None:
-        raise TypeError("expected a Tensor, or a sequence of Tensors; got None")
+        raise TypeError("'NoneType' object is not iterable; expected a Tensor, or a sequence of Tensors")
     return (value,) if isinstance(value, _C.Tensor | graph.GradientEdge) else tuple(value)
 
 

@@ -309,8 +309,8 @@ class LSTM(RNNBase):
 
     def forward(self, input, hx=None):
         """(the last layer's hidden states, (last hidden states, last cell states) of every layer)."""
-        if hx is not None and not (isinstance(hx, tuple | list | _C.Tensor) and len(hx) >= 2):
-            raise TypeError(f"LSTM: expected hx to be the tensors (h_0, c_0); got {type(hx).__name__}")
+        if isinstance(hx, tuple | list) and len(hx) < 2:
+            raise IndexError(f"{type(hx).__name__} index out of range: LSTM expects hx to be the tensors (h_0, c_0)")
         return self._run(ops.lstm, input, None if hx is None else [hx[0], hx[1]], tuple, tuple)
 
 
