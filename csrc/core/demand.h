@@ -13,8 +13,7 @@ namespace adjoint {
 /// the depth of the draw is what a real cache should have kept; the deepest draw of late is the *swing*.
 ///
 /// - Memory that is used once (a file that is read, a large result) is never drawn again: the swing is nothing, and
-/// what
-///   is freed goes back at once, but for a slack.
+///   what is freed goes back at once, but for a slack.
 /// - A loop draws in each round what the round before freed: from its third round on, nothing is fresh. (Of the first
 ///   round nothing is kept, the second finds that out.)
 /// - Blocks that do not fit what is asked for now, since sizes have changed, are bounded by the most that was lately in
