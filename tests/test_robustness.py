@@ -30,7 +30,7 @@ def found(*lines, seconds=10.0):
 
 
 def test_what_is_no_answer_is_found():
-    assert found("os = __import__('os')", "os.kill(os.getpid(), 11)") == "crash (SIGSEGV)"
+    assert found("__import__('os').abort()") == "crash (SIGABRT)"
     assert found("while True: pass", seconds=0.2) == "hang"
     assert found("raise SystemError('x')") == ["SystemError"]
     assert found("raise ValueError") == ["an exception without words"]
@@ -69,7 +69,8 @@ def test_the_same_number_gives_the_same_program():
 
 
 def test_huge_sizes_are_refused_with_words_and_in_time():
-    run = subprocess.run([sys.executable, "-m", "tests.huge"], capture_output=True, text=True, timeout=300, check=False)
+    command = [sys.executable, "-m", "tests.huge"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=ENVIRONMENT)
     assert run.returncode == 0, "\n".join(run.stderr.splitlines()[-30:])
     assert run.stdout.endswith(" calls, 0 wrong\n"), run.stdout[-3000:]
 
