@@ -12,7 +12,6 @@ names the call.
 import ast
 import faulthandler
 import itertools
-import os
 import pathlib
 import resource
 import sys
@@ -109,8 +108,7 @@ def main():
     faulthandler.enable()
     warnings.simplefilter("ignore")
     adjoint.set_num_threads(1)
-    if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which reserves all the addresses there are
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     calls = [*written_calls(), *sampled_calls()]
     wrong = 0
     for call in calls:

@@ -68,13 +68,6 @@ def test_the_same_number_gives_the_same_program():
     assert texts[0]
 
 
-def test_huge_sizes_are_refused_with_words_and_in_time():
-    command = [sys.executable, "-m", "tests.huge"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=ENVIRONMENT)
-    assert run.returncode == 0, "\n".join(run.stderr.splitlines()[-30:])
-    assert run.stdout.endswith(" calls, 0 wrong\n"), run.stdout[-3000:]
-
-
 def run_wrong_operands(library):
     """What the calls of wrong_operands.py came to, by their labels."""
     run = subprocess.run(

@@ -362,6 +362,7 @@ TensorPtr triangle_indices(int64_t row, int64_t col, int64_t offset, bool lower,
   if (type != DType::Int64 && type != DType::Int32)
     fail(ErrorKind::NotImplemented, "\"", lower ? "tril" : "triu", "_indices\" not implemented for '",
          info(type).legacy_name, "'; choose int64 or int32");
+  if (std::max(row, col) > int64_t{1} << 61) fail("a triangle of ", row, " by ", col, " has too many entries");
   offset = std::clamp(offset, -row - 1, col + 1);
   // Of row i the columns from first(i) up to last(i); other rows than those from `begin` to `end` have none.
   auto first = [&](int64_t i) { return lower ? 0 : std::clamp<int64_t>(i + offset, 0, col); };
