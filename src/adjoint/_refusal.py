@@ -5,23 +5,18 @@ A composite takes its arguments for what its signature means. Given something el
 """
 
 import os
-import re
 
 from . import _C
 
 _PACKAGE = os.path.dirname(__file__)
 # What Python says of operators, attributes, loops, unpacking and built-in functions that do not fit.
-_RAW = re.compile(
-    "|".join(
-        (
-            r"not supported between|unsupported operand|bad operand|can't multiply|can only concatenate|by zero",
-            r"not iterable|not subscriptable|not callable|to unpack|unpack non-iterable|has no len|has no attribute",
-            r"'[\w.]+' object|object does not support|(tuple|list) index out of|indices must be|unhashable",
-            r"zip\(\) argument|(float|int|complex)\(\) argument|invalid literal|must be (a )?real number",
-            r"empty (sequence|iterable)|arg is an empty|expected str instance|unknown format code",
-            r"cannot access local|too large to convert|cannot convert float",
-        )
-    )
+_RAW = (
+    r"not supported between|unsupported operand|bad operand|can't multiply|can only concatenate|by zero",
+    r"not iterable|not subscriptable|not callable|to unpack|unpack non-iterable|has no len|has no attribute",
+    r"'[\w.]+' object|object does not support|(tuple|list) index out of|indices must be|unhashable",
+    r"zip\(\) argument|(float|int|complex)\(\) argument|invalid literal|must be (a )?real number",
+    r"empty (sequence|iterable)|arg is an empty|expected str instance|unknown format code",
+    r"cannot access local|too large to convert|cannot convert float",
 )
 
 
@@ -49,14 +44,15 @@ def _is_python_own(error):
         trace = trace.tb_next
     if trace is None or not trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
         return False
-    import opcode
+    import opcode  # here, as re: no program that is right needs them
+    import re
 
     # The native core raises RuntimeErrors, which say what they have to.
     if isinstance(error, RuntimeError):
         return False
     deliberate = trace.tb_frame.f_code.co_code[trace.tb_lasti] == opcode.opmap["RAISE_VARARGS"]
     speechless = isinstance(error, KeyError | MemoryError)
-    return not deliberate and (speechless or _RAW.search(str(error)) is not None)
+    return not deliberate and (speechless or re.search("|".join(_RAW), str(error)) is not None)
 
 
 def _parameters(function):
