@@ -26,14 +26,15 @@ PACKAGES = {"adjoint": ("numpy", "scipy-openblas64"), "torch": ()}  # dependenci
 
 
 class Worker:
-    """The process of one library."""
+    """The process of one library, in this environment (None: that of the caller)."""
 
-    def __init__(self, library):
+    def __init__(self, library, environment=None):
         self.process = subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("worker.py")), library],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            env=environment,
         )
         self.package = library
 
