@@ -66,7 +66,7 @@ class Name:
         if item is None or item.kind != "elementwise":
             raise TraceError(f"{name} is neither a primitive nor an elementwise op, and cannot be part of a kernel")
         if item in table.tracing:
-            raise TraceError(f"{name} is used in its own expression, but is not a primitive of csrc/kernels/math.h")
+            raise TraceError(f"{name} is used in its own expression, but is not a primitive of csrc/cpu/math.h")
         return trace_expression(table, item, bind(item, args, kwargs))
 
     def __getattr__(self, name):

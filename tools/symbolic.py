@@ -6,7 +6,7 @@ is found with the rules of the op table itself: there is no second table of deri
 
 import math
 
-# How many values each primitive takes; csrc/kernels/math.h has a function of the same name for each.
+# How many values each primitive takes; csrc/cpu/math.h has a function of the same name for each.
 PRIMITIVES = {
     name: arity
     for arity, names in (

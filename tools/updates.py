@@ -13,7 +13,7 @@ import symbolic
 from symbolic import TraceError, Value, lift
 
 CONDITIONS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"}
-MAX_ARRAYS = 8  # kMaxUpdateArrays in csrc/kernels/update.h
+MAX_ARRAYS = 8  # kMaxUpdateArrays in csrc/cpu/update.h
 MAX_NUMBERS = 16  # kMaxUpdateNumbers
 
 
@@ -39,7 +39,7 @@ class Update:
             if self.place.get(id(self.results[name])) == "array":
                 raise SystemExit(f"{self.name}: the 0-d state {name!r} cannot depend on the elements of an array")
         if len(self.arrays) > MAX_ARRAYS or max(len(rule.numbers), len(self.uniforms())) > MAX_NUMBERS:
-            raise SystemExit(f"{self.name}: more arrays or numbers than csrc/kernels/update.h has room for")
+            raise SystemExit(f"{self.name}: more arrays or numbers than csrc/cpu/update.h has room for")
 
     def _place(self, value):
         if value.kind == "input":
@@ -158,8 +158,8 @@ def _loop(update):
 
 def kernel_file(updates):
     """One C++ file with the loops of all updates, and the function that registers them."""
-    lines = [f"// {emit.BANNER}", '#include "kernels/loops.h"', '#include "kernels/update.h"', ""]
-    lines += ["namespace adjoint {", "namespace kernels::ADJOINT_ISA {", "namespace {"]
+    lines = [f"// {emit.BANNER}", '#include "cpu/loops.h"', '#include "cpu/update.h"', ""]
+    lines += ["namespace adjoint {", "namespace cpu::ADJOINT_ISA {", "namespace {"]
     entries = []
     for update in updates:
         name, rule = update.function, update.rule
@@ -168,13 +168,13 @@ def kernel_file(updates):
             quoted = "".join(f'"{word}", ' for word in words)
             lines.append(f"constexpr const char* {what}_{name}[] = {{{quoted}nullptr}};")
         counts = f"{len(rule.kept)}, {len(update.arrays)}, {len(rule.numbers)}"
-        space = "kernels::ADJOINT_ISA::"
+        space = "cpu::ADJOINT_ISA::"
         entries.append(
             f'    {{"{update.name}", {space}states_{name}, {space}numbers_{name}, {counts}, '
             f"{{{space}prepare_{name}<float>, {space}prepare_{name}<double>}}, "
             f"{{{space}loop_{name}<float>, {space}loop_{name}<double>}}}},"
         )
-    lines += ["", "}  // namespace", "}  // namespace kernels::ADJOINT_ISA", ""]
+    lines += ["", "}  // namespace", "}  // namespace cpu::ADJOINT_ISA", ""]
     lines += ["void ADJOINT_ISA_NAME(register_updates_)() {", "  static constexpr Update entries[] = {", *entries]
     lines += ["  };", "  for (const Update& entry : entries) register_update(&entry);", "}", ""]
     return "\n".join([*lines, "}  // namespace adjoint", ""])

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "core/error.h"
-#include "kernels/vector_math.h"
+#include "cpu/vector_math.h"
 
 namespace adjoint {
 namespace {

@@ -12,7 +12,7 @@ namespace adjoint {
 /// The bits of a 64-bit draw that a double in [0, 1) is made from.
 inline constexpr uint64_t kMask53 = (uint64_t{1} << 53) - 1;
 
-/// MT19937. The fills of core/random.h hold `mutex()` for a whole call; whoever draws directly while other threads may
+/// MT19937. The fills of cpu/random.h hold `mutex()` for a whole call; whoever draws directly while other threads may
 /// draw holds it too. Seeding and the state functions take it themselves.
 class Generator {
  public:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/copy.h"
+#include "cpu/copy.h"
 
 namespace adjoint {
 namespace {
@@ -65,7 +65,7 @@ ShapePtr shape_in_format(Sizes sizes, MemoryFormat format) {
 
 static TensorPtr copy_in(Tensor* tensor, MemoryFormat format) {
   TensorPtr result = empty(shape_in_format(tensor->sizes(), format), tensor->dtype);
-  kernels::copy(tensor->view(), result->view());
+  cpu::copy(tensor->view(), result->view());
   return result;
 }
 

@@ -10,7 +10,7 @@ namespace adjoint {
 enum ModeFlags : uint32_t {
   kGradDisabled = 1,
   kInferenceMode = 2,
-  kAutocast = 4,              ///< ops choose the type that they compute in; see python/autocast.h
+  kAutocast = 4,              ///< ops choose the type that they compute in; see op/autocast.h
   kAutocastPaused = 8,        ///< autocast is on for the user, and off inside of the op that is running
   kSavedTensorHooks = 16,     ///< what is saved goes through a pack hook; see tape/saved_value.h
   kAnomalyCheckForward = 64,  ///< ops that make nan or inf fail; see tape/anomaly.h

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "core/mode.h"
-#include "kernels/copy.h"
+#include "cpu/copy.h"
 
 namespace adjoint {
 
@@ -114,21 +114,21 @@ TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor
 
 TensorPtr clone(const Tensor* tensor) {
   TensorPtr result = empty(dense_shape(tensor->shape), tensor->dtype);
-  kernels::copy(tensor->view(), result->view());
+  cpu::copy(tensor->view(), result->view());
   return result;
 }
 
 TensorPtr contiguous(Tensor* tensor) {
   if (tensor->contiguous()) return TensorPtr::borrow(tensor);
   TensorPtr result = empty(tensor->sizes(), tensor->dtype);
-  kernels::copy(tensor->view(), result->view());
+  cpu::copy(tensor->view(), result->view());
   return result;
 }
 
 TensorPtr cast(Tensor* tensor, DType dtype) {
   if (tensor->dtype == dtype) return TensorPtr::borrow(tensor);
   TensorPtr result = empty(dense_shape(tensor->shape), dtype);
-  kernels::copy(tensor->view(), result->view());
+  cpu::copy(tensor->view(), result->view());
   return result;
 }
 

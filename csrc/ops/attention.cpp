@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "core/lock.h"
-#include "kernels/attention.h"
+#include "cpu/attention.h"
 
 namespace adjoint::ops {
 namespace {
@@ -47,7 +47,7 @@ std::pair<TensorPtr, TensorPtr> attention(Tensor* query, Tensor* key, Tensor* va
   TensorPtr out = result_like(q.get()), logsumexp = empty(query->sizes().first(3), query->dtype);
   {
     WithoutLock unlocked(query->numel() * key->size(2));
-    kernels::attention({q->view(), k->view(), v->view(), scale, is_causal}, out->view(), logsumexp->view());
+    cpu::attention({q->view(), k->view(), v->view(), scale, is_causal}, out->view(), logsumexp->view());
   }
   return {std::move(out), std::move(logsumexp)};
 }
@@ -60,7 +60,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> attention_gradients(Tensor* grad, Te
   TensorPtr for_query = heads_inside(query), for_key = heads_inside(key), for_value = heads_inside(value);
   {
     WithoutLock unlocked(query->numel() * key->size(2));
-    kernels::attention_backward({q->view(), k->view(), v->view(), scale, is_causal}, g->view(), out->view(),
+    cpu::attention_backward({q->view(), k->view(), v->view(), scale, is_causal}, g->view(), out->view(),
                                 logsumexp->view(), for_query->view(), for_key->view(), for_value->view());
   }
   return {std::move(for_query), std::move(for_key), std::move(for_value)};

@@ -1,7 +1,7 @@
 #include "ops/complex.h"
 
 #include "core/lock.h"
-#include "kernels/copy.h"
+#include "cpu/copy.h"
 #include "ops/elementwise.h"
 
 namespace adjoint::ops {
@@ -13,7 +13,7 @@ void write_part(const Tensor* part, Tensor* whole, int which) {
   broadcast_strides(part->shape, whole->sizes(), from);
   for (int d = 0; d < whole->ndim(); ++d) to[d] = 2 * whole->stride(d);
   char* start = whole->data + which * itemsize(part->dtype);
-  kernels::copy({part->data, part->dtype, whole->ndim(), whole->shape->sizes(), from},
+  cpu::copy({part->data, part->dtype, whole->ndim(), whole->shape->sizes(), from},
                 {start, part->dtype, whole->ndim(), whole->shape->sizes(), to});
 }
 

@@ -5,15 +5,14 @@
 
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "kernels/conv.h"
-#include "kernels/copy.h"
+#include "cpu/conv.h"
+#include "cpu/copy.h"
 
 namespace adjoint::ops {
 namespace {
 
-using kernels::ConvShape;
-using kernels::Correlation;
-using python::Ints;
+using cpu::ConvShape;
+using cpu::Correlation;
 
 // ---- Checks
 
@@ -204,13 +203,13 @@ TensorPtr split(Tensor* tensor, int64_t groups) {
   std::copy_n(tensor->sizes().begin(), tensor->ndim(), sizes);
   sizes[tensor->ndim() == 1 ? 0 : 1] *= 2;
   TensorPtr result = empty({sizes, tensor->sizes().size()}, real_type(tensor->dtype));
-  kernels::copy(from.view, Parts(from, result.get()).view);
+  cpu::copy(from.view, Parts(from, result.get()).view);
   return result;
 }
 
 void join(const Tensor* real, Tensor* out, int64_t groups) {
   Parts to(out, groups);
-  kernels::copy(Parts(to, real).view, to.view);
+  cpu::copy(Parts(to, real).view, to.view);
 }
 
 /// The four products of the parts of weights, [groups, 2, first, 2, second, taps], and the complex weight.
@@ -272,15 +271,15 @@ void run(const ConvShape& shape, bool transposed, Tensor* input, Tensor* weight,
   Correlation plan(shape, transposed);
   if (is_integral(out->dtype)) {
     WithoutLock unlocked(out->numel());
-    kernels::correlate_integers(plan, input->as<int64_t>(), weight->as<int64_t>(), bias ? bias->as<int64_t>() : nullptr,
+    cpu::correlate_integers(plan, input->as<int64_t>(), weight->as<int64_t>(), bias ? bias->as<int64_t>() : nullptr,
                                 out->as<int64_t>());
     return;
   }
   auto real = [&](auto tag) {
     using T = decltype(tag);
-    TensorPtr memory = scratch(kernels::correlate_scratch<T>(plan), out->dtype);
+    TensorPtr memory = scratch(cpu::correlate_scratch<T>(plan), out->dtype);
     WithoutLock unlocked(plan.work() >> 4);
-    kernels::correlate<T>(plan, input->as<T>(), weight->as<T>(), bias ? bias->as<T>() : nullptr, out->as<T>(),
+    cpu::correlate<T>(plan, input->as<T>(), weight->as<T>(), bias ? bias->as<T>() : nullptr, out->as<T>(),
                           memory->as<T>());
   };
   out->dtype == DType::Float32 ? real(float{}) : real(double{});
@@ -290,9 +289,9 @@ void run_weight(const ConvShape& shape, Tensor* grad, Tensor* input, Tensor* out
   Correlation plan(shape, false);
   auto real = [&](auto tag) {
     using T = decltype(tag);
-    TensorPtr memory = scratch(kernels::conv_weight_scratch<T>(plan), out->dtype);
+    TensorPtr memory = scratch(cpu::conv_weight_scratch<T>(plan), out->dtype);
     WithoutLock unlocked(plan.work() >> 4);
-    kernels::conv_weight<T>(plan, grad->as<T>(), input->as<T>(), out->as<T>(), memory->as<T>());
+    cpu::conv_weight<T>(plan, grad->as<T>(), input->as<T>(), out->as<T>(), memory->as<T>());
   };
   out->dtype == DType::Float32 ? real(float{}) : real(double{});
 }
@@ -359,7 +358,7 @@ TensorPtr convolution(Tensor* input, Tensor* weight, std::optional<Tensor*> bias
   if (is_complex(dtype)) {
     join(out.get(), result.get(), groups);
   } else if (compute != dtype) {
-    kernels::copy(out->view(), result->view());
+    cpu::copy(out->view(), result->view());
   }
   return in_format(std::move(result), format);
 }
@@ -416,7 +415,7 @@ TensorPtr convolution_weight(Tensor* grad, Tensor* input, const Ints& kernel, co
                 [](std::complex<R>& w, R* rr, R* ri, R* ir, R* ii) { w = {*rr - *ii, *ri + *ir}; });
     });
   } else if (compute != dtype) {
-    kernels::copy(out->view(), result->view());
+    cpu::copy(out->view(), result->view());
   }
   return result;
 }

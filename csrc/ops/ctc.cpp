@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/lock.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 namespace adjoint::ops {
 namespace {

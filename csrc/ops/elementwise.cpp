@@ -5,8 +5,8 @@
 
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "kernels/copy.h"
-#include "kernels/indexing.h"
+#include "cpu/copy.h"
+#include "cpu/indexing.h"
 #include "ops/gather.h"
 
 namespace adjoint::ops {
@@ -87,7 +87,7 @@ void check_integers(IntegerCheck check, DType compute, const Operand& last) {
     return;
   }
   View view{last.data, last.dtype, last.shape->ndim, last.shape->sizes(), last.shape->strides()};
-  if (kernels::count_nonzero(view) != last.shape->numel)
+  if (cpu::count_nonzero(view) != last.shape->numel)
     fail("ZeroDivisionError: an integer tensor is divided by a tensor with zeros");
 }
 
@@ -156,11 +156,11 @@ const Scalar* round_params(const Kernel& kernel, const ElementwiseOptions& optio
 void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const View& out,
          const Operand* operands, int n, const Scalar* params) {
   bool half = is_half(compute);
-  Scalar rounded[kernels::kMaxParams];
+  Scalar rounded[cpu::kMaxParams];
   params = round_params(kernel, options, compute, n, params, rounded);
-  View inputs[kernels::kMaxInputs];
-  int64_t strides[kernels::kMaxInputs][kMaxDims];
-  alignas(16) char numbers[kernels::kMaxInputs][16];
+  View inputs[cpu::kMaxInputs];
+  int64_t strides[cpu::kMaxInputs][kMaxDims];
+  alignas(16) char numbers[cpu::kMaxInputs][16];
   for (int i = 0; i < n; ++i) {
     const Operand& operand = operands[i];
     bool narrow = half && (options.rounded >> i & 1);
@@ -178,13 +178,13 @@ void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute,
     }
     broadcast_strides(operand.shape, {out.sizes, static_cast<size_t>(out.ndim)}, strides[i]);
     if ((narrow || (half && options.one_type)) && operand.shape->ndim == 0 && operand.dtype != compute) {
-      kernels::copy({operand.data, operand.dtype, 0, nullptr, nullptr}, {numbers[i], compute, 0, nullptr, nullptr});
+      cpu::copy({operand.data, operand.dtype, 0, nullptr, nullptr}, {numbers[i], compute, 0, nullptr, nullptr});
       inputs[i].data = numbers[i];
       inputs[i].dtype = compute;
     }
   }
   WithoutLock unlocked(out.numel());
-  kernels::elementwise(kernel, compute, out, inputs, params);
+  cpu::elementwise(kernel, compute, out, inputs, params);
 }
 
 /// The shape of a result whose operands all have the same sizes, if that alone tells its memory order.
@@ -225,7 +225,7 @@ TensorPtr fast_path(const Kernel& kernel, const ElementwiseOptions& options, con
   Loop loop = kernel.loops[static_cast<int>(first->dtype)];
   if (!loop) return {};
   int64_t numel = first->shape->numel;
-  char* arrays[kernels::kMaxInputs + 1];
+  char* arrays[cpu::kMaxInputs + 1];
   alignas(16) char spread[2][kInlineFill * 16];
   int filled = 0;
   for (int i = 0; i < n; ++i) {
@@ -251,7 +251,7 @@ TensorPtr fast_path(const Kernel& kernel, const ElementwiseOptions& options, con
       empty(first->shape->standard ? ShapePtr::borrow(first->shape) : result_shape(operands, n, first->dtype),
             kernel_result(kernel, first->dtype));
   arrays[0] = result->data;
-  Scalar rounded[kernels::kMaxParams];
+  Scalar rounded[cpu::kMaxParams];
   loop(arrays, numel, round_params(kernel, options, first->dtype, n, params, rounded));
   return result;
 }
@@ -276,8 +276,8 @@ DType result_type(const Operand* operands, int n) {
 }
 
 ShapePtr result_shape(const Operand* operands, int n, DType compute) {
-  Shape* shapes[kernels::kMaxInputs];
-  ShapePtr copies[kernels::kMaxInputs];
+  Shape* shapes[cpu::kMaxInputs];
+  ShapePtr copies[cpu::kMaxInputs];
   size_t tensors = 0;
   bool same = true;
   for (int i = 0; i < n; ++i) {
@@ -306,8 +306,8 @@ ShapePtr result_shape(const Operand* operands, int n, DType compute) {
   // The usual case, a bias or a number: the first operand has all sizes, and its strides leave nothing open.
   bool decides = first->standard && first->ndim == ndim && std::equal(sizes, sizes + ndim, first->sizes());
   if (decides && std::find(sizes, sizes + ndim, 1) == sizes + ndim) return ShapePtr::borrow(first);
-  int64_t strides[kernels::kMaxInputs][kMaxDims], dense[kMaxDims];
-  const int64_t* like[kernels::kMaxInputs];
+  int64_t strides[cpu::kMaxInputs][kMaxDims], dense[kMaxDims];
+  const int64_t* like[cpu::kMaxInputs];
   for (size_t i = 0; i < tensors; ++i) {
     broadcast_strides(shapes[i], result, strides[i]);
     like[i] = strides[i];

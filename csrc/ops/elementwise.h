@@ -3,7 +3,7 @@
 
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "kernels/elementwise.h"
+#include "cpu/elementwise.h"
 
 namespace adjoint::ops {
 

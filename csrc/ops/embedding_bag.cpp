@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/lock.h"
-#include "core/parallel.h"
-#include "kernels/reduce_monoid.h"
+#include "cpu/parallel.h"
+#include "cpu/reduce_monoid.h"
 
 namespace adjoint::ops {
 namespace {
@@ -77,7 +77,7 @@ template <class T>
 int64_t sum_bag(const Bags& bags, int64_t bag, const T* table, int64_t width, const T* factors, int64_t padding,
                 Wide<T>* total) {
   using A = Wide<T>;
-  using V = typename kernels::VectorOf<A>::type;
+  using V = typename cpu::VectorOf<A>::type;
   constexpr int kWidth = sizeof(V) / sizeof(A), kVectors = 8;
   const int64_t *index = bags.indices->as<int64_t>(), begin = bags.begin(bag), end = bags.end(bag);
   int64_t used = 0, k = 0;
@@ -90,10 +90,10 @@ int64_t sum_bag(const Bags& bags, int64_t bag, const T* table, int64_t width, co
         const T* row = table + index[i] * width + k;
         if (factors) {
 #pragma GCC unroll 8
-          for (int v = 0; v < kVectors; ++v) sum[v] += factors[i] * kernels::load_vector<V>(row + v * kWidth);
+          for (int v = 0; v < kVectors; ++v) sum[v] += factors[i] * cpu::load_vector<V>(row + v * kWidth);
         } else {
 #pragma GCC unroll 8
-          for (int v = 0; v < kVectors; ++v) sum[v] += kernels::load_vector<V>(row + v * kWidth);
+          for (int v = 0; v < kVectors; ++v) sum[v] += cpu::load_vector<V>(row + v * kWidth);
         }
       }
       std::memcpy(total + k, sum, sizeof(sum));

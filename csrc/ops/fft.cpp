@@ -5,13 +5,12 @@
 #include <numeric>
 
 #include "core/lock.h"
-#include "kernels/fft.h"
+#include "cpu/fft.h"
 
 namespace adjoint::ops {
 namespace {
 
-using kernels::FftKind;
-using python::Ints;
+using cpu::FftKind;
 
 /// Transforms `in` along a dimension into `out`, both contiguous; n values on the long side.
 template <class T>
@@ -25,7 +24,7 @@ void along(FftKind kind, bool inverse, const Tensor* in, Tensor* out, int dim, i
                 inner = product(sizes.begin() + dim + 1, sizes.end());
   const auto count = static_cast<double>(n);
   const double scale = normalization == 0 ? 1 : normalization == 1 ? 1 / std::sqrt(count) : 1 / count;
-  const kernels::Fft<T> fft(kind, inverse, n, outer, inner, scale, in->as<T>(), out->as<T>());
+  const cpu::Fft<T> fft(kind, inverse, n, outer, inner, scale, in->as<T>(), out->as<T>());
   const int64_t room[] = {fft.scratch()};
   const TensorPtr scratch = empty(Sizes(room), DTypeOf<T>::value);
   WithoutLock unlocked(n * outer * inner * 8);

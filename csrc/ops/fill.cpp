@@ -1,7 +1,7 @@
 #include "ops/fill.h"
 
-#include "kernels/copy.h"
-#include "python/arg.h"
+#include "cpu/copy.h"
+#include "op/arg.h"
 #include "python/creation.h"
 
 namespace adjoint::ops {
@@ -12,7 +12,7 @@ namespace {
 TensorPtr as_element(PyObject* value, DType dtype) {
   if (!is_tensor(value)) {
     TensorPtr element = empty(Sizes(), dtype);
-    python::fill_value(element.get(), python::Arg{value, "fill_", "value"});
+    fill_value(element.get(), Arg{value, "fill_", "value"});
     return element;
   }
   Tensor* source = as_tensor(value);
@@ -31,7 +31,7 @@ TensorPtr spread_value(Tensor* input, PyObject* value) {
 
 TensorPtr filled(Tensor* input, PyObject* value) {
   TensorPtr result = empty(input->sizes(), input->dtype);
-  kernels::fill(result->view(), as_element(value, input->dtype)->data);
+  cpu::fill(result->view(), as_element(value, input->dtype)->data);
   return result;
 }
 

@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "core/lock.h"
-#include "kernels/fold.h"
+#include "cpu/fold.h"
 
 namespace adjoint::ops {
 namespace {
 
-using kernels::FoldShape;
-using python::Ints;
+using cpu::FoldShape;
 
 std::string pair(const int64_t* sizes) {
   return "(" + std::to_string(sizes[0]) + ", " + std::to_string(sizes[1]) + ")";
@@ -70,7 +69,7 @@ TensorPtr im2col(Tensor* input, const Ints& kernel_size, const Ints& dilation, c
                            shape.blocks[0] * shape.blocks[1]};
   TensorPtr source = contiguous(input), result = empty(Sizes(sizes + !batched, batched ? 3 : 2), input->dtype);
   WithoutLock unlocked(result->numel());
-  kernels::unfold_planes(shape, itemsize(input->dtype), source->data, result->data);
+  cpu::unfold_planes(shape, itemsize(input->dtype), source->data, result->data);
   return result;
 }
 
@@ -108,7 +107,7 @@ TensorPtr col2im(Tensor* input, const Ints& output_size, const Ints& kernel_size
     dispatch(compute, [&](auto tag) {
       using T = decltype(tag);
       if constexpr (std::is_floating_point_v<T> || is_complex_v<T>)
-        kernels::fold_planes(shape, source->as<T>(), result->as<T>());
+        cpu::fold_planes(shape, source->as<T>(), result->as<T>());
     });
   }
   return cast(result.get(), input->dtype);

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
 /// [batch, channels, height, width] -> [batch, channels * window, windows]; the batch may be missing.
-TensorPtr im2col(Tensor* input, const python::Ints& kernel_size, const python::Ints& dilation,
-                 const python::Ints& padding, const python::Ints& stride);
+TensorPtr im2col(Tensor* input, const Ints& kernel_size, const Ints& dilation,
+                 const Ints& padding, const Ints& stride);
 /// The transpose of im2col: overlapping elements are added.
-TensorPtr col2im(Tensor* input, const python::Ints& output_size, const python::Ints& kernel_size,
-                 const python::Ints& dilation, const python::Ints& padding, const python::Ints& stride);
+TensorPtr col2im(Tensor* input, const Ints& output_size, const Ints& kernel_size,
+                 const Ints& dilation, const Ints& padding, const Ints& stride);
 
 }  // namespace adjoint::ops

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "op/arg.h"
 #include "core/lock.h"
-#include "kernels/copy.h"
-#include "kernels/indexing.h"
+#include "cpu/copy.h"
+#include "cpu/indexing.h"
 #include "ops/views.h"
 #include "python/deterministic.h"
 #include "python/keywords.h"
@@ -14,7 +15,6 @@
 namespace adjoint::ops {
 namespace {
 
-using python::Ints;
 
 /// int64 indices; int32 ones are converted. `expected` ends torch's message for other types.
 TensorPtr as_index(const char* op, Tensor* index, const char* expected) {
@@ -42,8 +42,8 @@ TensorPtr written(const char* op, Tensor* input, int64_t dim, Tensor* index, Wri
   return result;
 }
 
-kernels::Reduction parse_reduction(const std::string& reduce) {
-  using kernels::Reduction;
+cpu::Reduction parse_reduction(const std::string& reduce) {
+  using cpu::Reduction;
   if (reduce == "sum") return Reduction::Sum;
   if (reduce == "prod") return Reduction::Prod;
   if (reduce == "mean") return Reduction::Mean;
@@ -166,9 +166,9 @@ Element::Element(const char* op, PyObject* value, DType dtype) {
     Tensor* tensor = as_tensor(value);
     if (tensor->ndim() != 0)
       fail(op, "_ only supports a 0-dimensional value tensor, but got tensor with ", tensor->ndim(), " dimension(s).");
-    number = python::Arg{value, op, "value"};
-  } else if (!python::to_scalar(value, &number)) {
-    python::Arg{value, op, "value"}.wrong_type("Number or Tensor");
+    number = Arg{value, op, "value"};
+  } else if (!to_scalar(value, &number)) {
+    Arg{value, op, "value"}.wrong_type("Number or Tensor");
   }
   assign(number, dtype, dtype);
 }
@@ -191,7 +191,7 @@ TensorPtr gather(Tensor* input, int64_t dim, Tensor* index, bool) {
   TensorPtr places = as_index("gather", index, "dtype int32/int64");
   TensorPtr result = empty(places->sizes(), input->dtype);
   WithoutLock unlocked(places->numel());
-  kernels::gather(input->view(), axis, places->view(), result->view());
+  cpu::gather(input->view(), axis, places->view(), result->view());
   return result;
 }
 
@@ -200,34 +200,34 @@ TensorPtr gather_backward(Tensor* grad, const Ints& size, int64_t dim, Tensor* i
   TensorPtr places = cast(index, DType::Int64);
   if (places->numel() == 0) return result;
   WithoutLock unlocked(places->numel());
-  kernels::scatter_add(result->view(), wrap_dim(dim, result->ndim()), places->view(), grad->view());
+  cpu::scatter_add(result->view(), wrap_dim(dim, result->ndim()), places->view(), grad->view());
   return result;
 }
 
 TensorPtr scatter_src(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
   check_same_type("scatter", input, src);
   return written("scatter", input, dim, index,
-                 [&](const View& to, int axis, const View& at) { kernels::scatter(to, axis, at, src->view()); });
+                 [&](const View& to, int axis, const View& at) { cpu::scatter(to, axis, at, src->view()); });
 }
 
 TensorPtr scatter_value(Tensor* input, int64_t dim, Tensor* index, const Scalar& value) {
   return written("scatter", input, dim, index, [&](const View& to, int axis, const View& at) {
-    kernels::scatter_value(to, axis, at, Element(value, input->dtype).get());
+    cpu::scatter_value(to, axis, at, Element(value, input->dtype).get());
   });
 }
 
 TensorPtr scatter_add(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
   check_same_type("scatter", input, src);
   return written("scatter_add", input, dim, index,
-                 [&](const View& to, int axis, const View& at) { kernels::scatter_add(to, axis, at, src->view()); });
+                 [&](const View& to, int axis, const View& at) { cpu::scatter_add(to, axis, at, src->view()); });
 }
 
 TensorPtr scatter_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* src, const std::string& reduce,
                          bool include_self) {
   check_same_type("scatter", input, src);
-  kernels::Reduction reduction = parse_reduction(reduce);
+  cpu::Reduction reduction = parse_reduction(reduce);
   return written("scatter_reduce", input, dim, index, [&](const View& to, int axis, const View& at) {
-    kernels::scatter_reduce(to, axis, at, src->view(), reduction, include_self);
+    cpu::scatter_reduce(to, axis, at, src->view(), reduction, include_self);
   });
 }
 
@@ -245,7 +245,7 @@ TensorPtr index_select(Tensor* input, int64_t dim, Tensor* index) {
   }
   TensorPtr result = empty(Sizes(sizes, static_cast<size_t>(input->ndim())), input->dtype);
   WithoutLock unlocked(result->numel());
-  kernels::index_select(input->view(), axis, places->view(), result->view());
+  cpu::index_select(input->view(), axis, places->view(), result->view());
   return result;
 }
 
@@ -258,14 +258,14 @@ TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, c
   TensorPtr places = as_index("index_add", index, "dtype int32/int64");
   TensorPtr result = clone(input);
   WithoutLock unlocked(std::max(input->numel(), source->numel()));
-  kernels::index_add(result->view(), axis, places->view(), source->view(), alpha);
+  cpu::index_add(result->view(), axis, places->view(), source->view(), alpha);
   return result;
 }
 
 TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const std::string& reduce,
                        bool include_self) {
   static bool warned = false;
-  python::warn_once(warned, "index_reduce() is in beta and the API may change at any time.");
+  warn_once(warned, "index_reduce() is in beta and the API may change at any time.");
   if (reduce != "prod" && reduce != "mean" && reduce != "amax" && reduce != "amin")
     fail("index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", reduce, ".");
   if (index->ndim() > 1)
@@ -279,7 +279,7 @@ TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source
   TensorPtr places = as_index("index_reduce_", index, "dtype int32/int64");
   TensorPtr result = clone(input);
   WithoutLock unlocked(std::max(input->numel(), source->numel()));
-  kernels::index_reduce(result->view(), axis, places->view(), source->view(), parse_reduction(reduce), include_self);
+  cpu::index_reduce(result->view(), axis, places->view(), source->view(), parse_reduction(reduce), include_self);
   return result;
 }
 
@@ -297,7 +297,7 @@ TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source) 
   }
   TensorPtr result = clone(input);
   WithoutLock unlocked(std::max(input->numel(), source->numel()));
-  kernels::index_copy(result->view(), axis, index->view(), source->view());
+  cpu::index_copy(result->view(), axis, index->view(), source->view());
   return result;
 }
 
@@ -307,7 +307,7 @@ TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value)
   Element element("index_fill", value, input->dtype);
   Scalar number;
   Category kind = is_tensor(value)                    ? category(as_tensor(value)->dtype)
-                  : python::to_scalar(value, &number) ? number.category
+                  : to_scalar(value, &number) ? number.category
                                                       : Category::Bool;
   if (kind == Category::Complex && category(input->dtype) != kind)
     fail("index_fill_(): Converting complex Scalar to non-complex type is not supported; got ",
@@ -315,7 +315,7 @@ TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value)
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr result = clone(input);
   WithoutLock unlocked(input->numel());
-  kernels::index_fill(result->view(), axis, index->view(), element.get());
+  cpu::index_fill(result->view(), axis, index->view(), element.get());
   return result;
 }
 
@@ -324,12 +324,12 @@ TensorPtr take(Tensor* input, Tensor* index) {
   TensorPtr source = flat(input);
   TensorPtr result = empty(index->sizes(), input->dtype);
   WithoutLock unlocked(index->numel());
-  kernels::take(source->view(), index->view(), result->view());
+  cpu::take(source->view(), index->view(), result->view());
   return result;
 }
 
 TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
-  if (!accumulate) python::alert_not_deterministic("put_");
+  if (!accumulate) alert_not_deterministic("put_");
   check_long("put_", index);
   if (input->dtype != source->dtype)
     fail("put_(): self and source expected to have the same dtype, but got self.dtype = ",
@@ -341,13 +341,13 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
   if (input->numel() == 0 && index->numel() > 0)
     fail(ErrorKind::Index, "put_(): tried to put elements into an empty tensor");
   TensorPtr result = empty(input->sizes(), input->dtype);
-  kernels::copy(input->view(), result->view());
+  cpu::copy(input->view(), result->view());
   if (index->numel() == 0) return result;
   TensorPtr target = flat(result.get()), places = flat(index), values = flat(source);
   const int64_t* outside;
   {
     WithoutLock unlocked(std::max(input->numel(), index->numel()));
-    outside = kernels::put(target->view(), places->view(), values->view(), accumulate);
+    outside = cpu::put(target->view(), places->view(), values->view(), accumulate);
   }
   if (outside)
     fail(ErrorKind::Index, "out of range: tried to access index ", *outside, " on a tensor of ", input->numel(),
@@ -371,7 +371,7 @@ TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t, bool, bool) {
   int64_t rows[] = {places->numel(), weight->size(1)};
   TensorPtr matrix = alias(result.get(), make_shape(Sizes(rows, 2)));
   WithoutLock unlocked(result->numel());
-  kernels::index_select(weight->view(), 0, places->view(), matrix->view());
+  cpu::index_select(weight->view(), 0, places->view(), matrix->view());
   return result;
 }
 
@@ -386,7 +386,7 @@ TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_
   TensorPtr result = zeros(Sizes(result_sizes, 2), grad->dtype);
   TensorPtr matrix = alias(dense.get(), make_shape(Sizes(grad_sizes, 2)));
   WithoutLock unlocked(grad->numel());
-  kernels::embedding_backward(matrix->view(), places->view(), padding_idx, result->view());
+  cpu::embedding_backward(matrix->view(), places->view(), padding_idx, result->view());
   return result;
 }
 

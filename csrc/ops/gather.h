@@ -8,7 +8,7 @@
 
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
@@ -32,7 +32,7 @@ class Element {
 
 TensorPtr gather(Tensor* input, int64_t dim, Tensor* index, bool sparse_grad);
 /// Zeros of `size` with `grad` added at `index` along `dim`: the transpose of gather.
-TensorPtr gather_backward(Tensor* grad, const python::Ints& size, int64_t dim, Tensor* index);
+TensorPtr gather_backward(Tensor* grad, const Ints& size, int64_t dim, Tensor* index);
 TensorPtr scatter_src(Tensor* input, int64_t dim, Tensor* index, Tensor* src);
 TensorPtr scatter_value(Tensor* input, int64_t dim, Tensor* index, const Scalar& value);
 TensorPtr scatter_add(Tensor* input, int64_t dim, Tensor* index, Tensor* src);
@@ -63,7 +63,7 @@ TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_
 std::pair<TensorPtr, TensorPtr> nll_loss(Tensor* input, Tensor* target, std::optional<Tensor*> weight,
                                          int64_t ignore_index, const std::string& reduction);
 /// Its gradient in an input of these sizes.
-TensorPtr nll_loss_backward(Tensor* grad, const python::Ints& size, Tensor* target, std::optional<Tensor*> weight,
+TensorPtr nll_loss_backward(Tensor* grad, const Ints& size, Tensor* target, std::optional<Tensor*> weight,
                             int64_t ignore_index, const std::string& reduction, Tensor* total_weight);
 
 }  // namespace adjoint::ops

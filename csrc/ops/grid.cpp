@@ -4,13 +4,12 @@
 #include <cstring>
 
 #include "core/lock.h"
-#include "kernels/grid.h"
+#include "cpu/grid.h"
 
 namespace adjoint::ops {
 namespace {
 
-using kernels::GridShape;
-using python::Ints;
+using cpu::GridShape;
 
 GridShape grid_shape(Sizes input, const Tensor* grid, const std::optional<Tensor*>& direction, int64_t mode,
                      int64_t padding, bool align_corners) {
@@ -40,8 +39,8 @@ GridShape grid_shape(Sizes input, const Tensor* grid, const std::optional<Tensor
                   1,
                   n - 2,
                   {1, 1, 1},
-                  static_cast<kernels::GridMode>(mode),
-                  static_cast<kernels::GridPadding>(padding),
+                  static_cast<cpu::GridMode>(mode),
+                  static_cast<cpu::GridPadding>(padding),
                   align_corners};
   for (int d = 1; d < n - 1; ++d) shape.points *= grid->size(d);
   for (int d = 0; d < n - 2; ++d) shape.size[d] = input[static_cast<size_t>(n - 1 - d)];
@@ -94,7 +93,7 @@ TensorPtr grid_sampler(Tensor* input, Tensor* grid, std::optional<Tensor*> direc
     WithoutLock unlocked(result->numel() * 8);
     with_type(compute, [&](auto tag) {
       using T = decltype(tag);
-      kernels::grid_sample(shape, x->as<T>(), points->as<T>(), data_of<T>(along), result->as<T>());
+      cpu::grid_sample(shape, x->as<T>(), points->as<T>(), data_of<T>(along), result->as<T>());
     });
   }
   return cast(result.get(), input->dtype);
@@ -111,7 +110,7 @@ TensorPtr grid_sampler_input(Tensor* grad, const Ints& size, Tensor* grid, std::
     WithoutLock unlocked(grad->numel() * 8);
     with_type(compute, [&](auto tag) {
       using T = decltype(tag);
-      kernels::grid_sample_image(shape, g->as<T>(), points->as<T>(), data_of<T>(along), result->as<T>());
+      cpu::grid_sample_image(shape, g->as<T>(), points->as<T>(), data_of<T>(along), result->as<T>());
     });
   }
   return cast(result.get(), grad->dtype);
@@ -130,7 +129,7 @@ TensorPtr grid_sampler_grid(Tensor* grad, Tensor* input, Tensor* grid, std::opti
     WithoutLock unlocked(grad->numel() * 8);
     with_type(compute, [&](auto tag) {
       using T = decltype(tag);
-      kernels::grid_sample_grid(shape, g->as<T>(), x->as<T>(), points->as<T>(), data_of<T>(along), result->as<T>());
+      cpu::grid_sample_grid(shape, g->as<T>(), x->as<T>(), points->as<T>(), data_of<T>(along), result->as<T>());
     });
   }
   return cast(result.get(), grid->dtype);

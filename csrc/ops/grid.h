@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
@@ -14,7 +14,7 @@ namespace adjoint::ops {
 TensorPtr grid_sampler(Tensor* input, Tensor* grid, std::optional<Tensor*> direction, int64_t interpolation_mode,
                        int64_t padding_mode, bool align_corners);
 /// The gradient of the input, of these sizes.
-TensorPtr grid_sampler_input(Tensor* grad, const python::Ints& size, Tensor* grid, std::optional<Tensor*> direction,
+TensorPtr grid_sampler_input(Tensor* grad, const Ints& size, Tensor* grid, std::optional<Tensor*> direction,
                              int64_t interpolation_mode, int64_t padding_mode, bool align_corners);
 TensorPtr grid_sampler_grid(Tensor* grad, Tensor* input, Tensor* grid, std::optional<Tensor*> direction,
                             int64_t interpolation_mode, int64_t padding_mode, bool align_corners);

@@ -4,23 +4,21 @@
 #include <array>
 #include <vector>
 
+#include "op/arg.h"
 #include "core/lock.h"
 #include "core/overlap.h"
-#include "kernels/copy.h"
-#include "kernels/indexing.h"
+#include "cpu/copy.h"
+#include "cpu/indexing.h"
 #include "ops/gather.h"
 #include "ops/views.h"
 #include "python/interop.h"
 #include "python/meta.h"
-#include "python/op_object.h"
+#include "op/object.h"
 #include "tape/history.h"
 
 namespace adjoint::ops {
 namespace {
 
-using python::Arg;
-using python::Op;
-using python::require_op;
 
 bool is_mask(const Tensor* tensor) { return tensor->dtype == DType::Bool || tensor->dtype == DType::UInt8; }
 
@@ -125,9 +123,9 @@ class Plan {
 
   void add_mask(Tensor* mask) {
     check_mask(input_, mask, next_dim_);
-    int64_t count = kernels::count_nonzero(mask->view());
+    int64_t count = cpu::count_nonzero(mask->view());
     TensorPtr places = empty(std::array{count, int64_t{mask->ndim()}}, DType::Int64);
-    kernels::nonzero(mask->view(), places->view());
+    cpu::nonzero(mask->view(), places->view());
     for (int d = 0; d < mask->ndim(); ++d) add(select(places.get(), 1, d));
   }
 
@@ -201,9 +199,9 @@ void fill_under_mask(Tensor* target, const SingleMask& single, Tensor* value) {
     fail("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
   int64_t strides[kMaxDims] = {};
   std::copy_n(single.mask->shape->strides(), single.mask->ndim(), strides + single.dim);
-  Element element(python::scalar_of(value), target->dtype);
+  Element element(scalar_of(value), target->dtype);
   WithoutLock unlocked(target->numel());
-  kernels::masked_fill(
+  cpu::masked_fill(
       target->view(), {single.mask->data, DType::Bool, target->ndim(), target->shape->sizes(), strides}, element.get());
 }
 
@@ -216,10 +214,10 @@ void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accum
     fail("Index put requires the source and destination dtypes match, got ", info(target->dtype).legacy_name,
          " for the destination and ", info(values->dtype).legacy_name, " for the source.");
   if (single.mask && !accumulate && single.mask->ndim() == target->ndim() && values->ndim() == 1 &&
-      values->numel() == kernels::count_nonzero(single.mask->view())) {
+      values->numel() == cpu::count_nonzero(single.mask->view())) {
     TensorPtr mask = as_bool(single.mask);
     WithoutLock unlocked(target->numel());
-    return kernels::masked_scatter(target->view(), mask->view(), values->view());
+    return cpu::masked_scatter(target->view(), mask->view(), values->view());
   }
   Plan plan(target, entries);
   int lead = static_cast<int>(plan.sizes().size()) - values->ndim();
@@ -234,7 +232,7 @@ void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accum
   View destination = plan.source(target);
   View source = plan.result(values->data, values->dtype, strides);
   WithoutLock unlocked(source.numel());
-  kernels::index_put(destination, plan.count(), plan.indices(), source, accumulate);
+  cpu::index_put(destination, plan.count(), plan.indices(), source, accumulate);
 }
 
 }  // namespace
@@ -245,9 +243,9 @@ TensorPtr index(Tensor* input, PyObject* indices) {
   SingleMask single = single_mask(input, entries);
   if (single.mask && single.mask->ndim() == input->ndim()) {
     TensorPtr mask = as_bool(single.mask);
-    TensorPtr result = empty(std::array{kernels::count_true(mask->view())}, input->dtype);
+    TensorPtr result = empty(std::array{cpu::count_true(mask->view())}, input->dtype);
     WithoutLock unlocked(input->numel());
-    kernels::masked_select(input->view(), mask->view(), result->view());
+    cpu::masked_select(input->view(), mask->view(), result->view());
     return result;
   }
   Plan plan(input, entries);
@@ -255,7 +253,7 @@ TensorPtr index(Tensor* input, PyObject* indices) {
   View source = plan.source(input);
   View out = plan.result(result->data, result->dtype, result->shape->strides());
   WithoutLock unlocked(result->numel());
-  kernels::index_get(source, plan.count(), plan.indices(), out);
+  cpu::index_get(source, plan.count(), plan.indices(), out);
   return result;
 }
 
@@ -290,8 +288,8 @@ static void check_apart(const Tensor* target, const std::vector<Tensor*>& entrie
 Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject* accumulate) {
   static Op& op = require_op("index_put");
   PyObject* slots[] = {input, indices, values, accumulate};
-  if (python::any_on_meta(slots, std::size(slots))) {
-    if (!python::holds_no_values(input)) fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+  if (any_on_meta(slots, std::size(slots))) {
+    if (!holds_no_values(input)) fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
     bump_version(as_tensor(input), "index_put_");
     return Object::borrow(input);
   }

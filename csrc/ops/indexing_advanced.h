@@ -2,11 +2,10 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
-using python::Ints;
 
 /// input[indices]: a sequence of integer tensors, masks and None (a whole dimension), one for each leading dimension.
 TensorPtr index(Tensor* input, PyObject* indices);

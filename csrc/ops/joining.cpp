@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "op/arg.h"
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "core/parallel.h"
-#include "kernels/copy.h"
-#include "kernels/structure.h"
+#include "cpu/parallel.h"
+#include "cpu/copy.h"
+#include "cpu/structure.h"
 #include "ops/elementwise.h"
 #include "ops/views.h"
 #include "ops/views_copied.h"
@@ -28,7 +29,7 @@ void write_pieces(const std::vector<View>& pieces, int dim, Tensor* out) {
   View target = out->view();
   for (const View& piece : pieces) {
     target.sizes = piece.sizes;
-    kernels::copy(piece, target);
+    cpu::copy(piece, target);
     target.data += piece.sizes[dim] * target.strides[dim] * itemsize(out->dtype);
   }
 }
@@ -71,8 +72,8 @@ TensorPtr rolled(Tensor* input, int64_t shift, int dim) {
   parallel_for(result->numel() * itemsize(input->dtype) / block, kGrainBytes / block + 1,
                [=](int64_t begin, int64_t end) {
                  for (int64_t i = begin * block; i < end * block; i += block) {
-                   kernels::copy_bytes(from + i + block - first, to + i, first);
-                   kernels::copy_bytes(from + i, to + i + first, block - first);
+                   cpu::copy_bytes(from + i + block - first, to + i, first);
+                   cpu::copy_bytes(from + i, to + i + first, block - first);
                  }
                });
   return result;
@@ -192,7 +193,7 @@ TensorPtr flip(Tensor* input, Ints dims) {
   }
   TensorPtr result = empty(dense_shape(input->shape), input->dtype);
   WithoutLock unlocked(input->numel());
-  kernels::copy(reversed.view(input->shape->sizes()), result->view());
+  cpu::copy(reversed.view(input->shape->sizes()), result->view());
   return result;
 }
 
@@ -256,7 +257,7 @@ TensorPtr repeat(Tensor* input, Ints repeats) {
   if (n > kMaxDims)
     fail("repeat: at most ", kMaxDims, " dimensions are supported, each repeated one counting twice; got ", n);
   WithoutLock unlocked(result->numel());
-  kernels::copy({input->data, input->dtype, n, split, from}, {result->data, result->dtype, n, split, to});
+  cpu::copy({input->data, input->dtype, n, split, from}, {result->data, result->dtype, n, split, to});
   return result;
 }
 
@@ -281,13 +282,13 @@ TensorPtr interleaved_index(Tensor* repeats, std::optional<int64_t> output_size)
   return result;
 }
 
-TensorPtr tril(Tensor* input, int64_t diagonal) { return triangle(input, diagonal, "tril", kernels::tril); }
-TensorPtr triu(Tensor* input, int64_t diagonal) { return triangle(input, diagonal, "triu", kernels::triu); }
+TensorPtr tril(Tensor* input, int64_t diagonal) { return triangle(input, diagonal, "tril", cpu::tril); }
+TensorPtr triu(Tensor* input, int64_t diagonal) { return triangle(input, diagonal, "triu", cpu::triu); }
 
 TensorPtr copy_source(Tensor* input, PyObject* other, bool) {
-  if (Scalar number; !is_tensor(other) && !python::to_scalar(other, &number))
+  if (Scalar number; !is_tensor(other) && !to_scalar(other, &number))
     fail(ErrorKind::Type, "copy_(): argument 'other' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
-  TensorPtr given = python::to_tensor(other);
+  TensorPtr given = to_tensor(other);
   Tensor* src = given.get();
   int64_t sizes[kMaxDims], strides[kMaxDims];
   auto ndim = static_cast<size_t>(broadcast_sizes(input->sizes(), src->sizes(), sizes));
@@ -296,7 +297,7 @@ TensorPtr copy_source(Tensor* input, PyObject* other, bool) {
   TensorPtr source = TensorPtr::borrow(src);
   static bool warned = false;
   if (is_complex(src->dtype) && !is_complex(input->dtype))
-    python::warn_once(warned, "Casting complex values to real discards the imaginary part");
+    warn_once(warned, "Casting complex values to real discards the imaginary part");
   if (category(src->dtype) > category(input->dtype)) {
     source = cast(src, input->dtype);
   } else if (src->storage == input->storage && !same_place) {

@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
-using python::Ints;
 
 /// One after the other along a dimension that they have. Tensors of size [0] are left out, as in torch.
 TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 

@@ -1,14 +1,14 @@
 #include "ops/linalg_batch.h"
 
-#include "python/guard.h"
+#include "core/guard.h"
 
 namespace adjoint::ops {
 
 void fail_linalg(const std::string& message) {
-  Object module = python::checked(PyImport_ImportModule("adjoint.linalg"));
-  Object type = python::checked(PyObject_GetAttrString(module.get(), "LinAlgError"));
+  Object module = checked(PyImport_ImportModule("adjoint.linalg"));
+  Object type = checked(PyObject_GetAttrString(module.get(), "LinAlgError"));
   PyErr_SetString(type.get(), message.c_str());
-  python::fail_python();
+  fail_python();
 }
 
 std::string batch_element(const Tensor* info, int64_t place) {
@@ -74,7 +74,7 @@ TensorPtr column_major(Sizes batch, int64_t rows, int64_t cols, DType dtype) {
 
 TensorPtr column_major_copy(const Tensor* tensor) {
   TensorPtr result = column_major(batch_sizes(tensor), rows_of(tensor), cols_of(tensor), tensor->dtype);
-  kernels::copy(tensor->view(), result->view());
+  cpu::copy(tensor->view(), result->view());
   return result;
 }
 

@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "core/lapack.h"
+#include "cpu/lapack.h"
 #include "core/lock.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "core/tensor.h"
-#include "kernels/copy.h"
+#include "cpu/copy.h"
 
 namespace adjoint::ops {
 

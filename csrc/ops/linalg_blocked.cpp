@@ -1,6 +1,6 @@
 #include "ops/linalg_blocked.h"
 
-#include "kernels/matmul.h"
+#include "cpu/matmul.h"
 
 namespace adjoint::ops {
 namespace {
@@ -14,7 +14,7 @@ void subtract_product(Int m, Int n, Int k, const T* a, Int lda, const T* b, Int 
   auto view = [](const T* data, const int64_t* sizes, const int64_t* strides) {
     return View{reinterpret_cast<char*>(const_cast<T*>(data)), DTypeOf<T>::value, 2, sizes, strides};
   };
-  kernels::gemm(view(a, a_sizes, a_strides), view(b, b_sizes, b_strides), view(c, c_sizes, c_strides),
+  cpu::gemm(view(a, a_sizes, a_strides), view(b, b_sizes, b_strides), view(c, c_sizes, c_strides),
                 Scalar::of(int64_t{-1}), Scalar::of(int64_t{1}));
 }
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "core/lock.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 namespace adjoint::ops {
 namespace {

@@ -322,7 +322,7 @@ TensorPair linalg_qr(Tensor* A, const std::string& mode) {
     Columns reflectors = Columns::of(work), r = Columns::of(R), q_columns = Columns::of(mode == "r" ? R : Q);
     int64_t sizes[kMaxDims];
     std::copy(A->sizes().begin(), A->sizes().end(), sizes);
-    kernels::copy(A->view(), {work->data, work->dtype, A->ndim(), sizes, work->shape->strides()});
+    cpu::copy(A->view(), {work->data, work->dtype, A->ndim(), sizes, work->shape->strides()});
     reflect("geqrf_cpu", work, tau, n);
     for_each_matrix(product(batch), static_cast<double>(m * n), 0, [&](int64_t i, char*) {
       const T* source = reflectors.at<T>(i);

@@ -484,7 +484,7 @@ TensorList linalg_lstsq(const std::vector<Tensor*>& tensors, std::optional<doubl
   TensorPtr matrices = column_major_copy(expanded_batch(input, batch).get());
   TensorPtr sides = column_major(batch, ld, nrhs, dtype);
   TensorPtr wanted = expanded_batch(B, batch);
-  kernels::copy(wanted->view(), {sides->data, dtype, sides->ndim(), wanted->shape->sizes(), sides->shape->strides()});
+  cpu::copy(wanted->view(), {sides->data, dtype, sides->ndim(), wanted->shape->sizes(), sides->shape->strides()});
   TensorPtr ranks = driver == Driver::gels ? empty(std::vector<int64_t>{0}, DType::Int64) : empty(batch, DType::Int64);
   bool has_values = driver == Driver::gelsd || driver == Driver::gelss;
   TensorPtr values = has_values ? batch_vectors(batch, k, real) : empty(std::vector<int64_t>{0}, real);

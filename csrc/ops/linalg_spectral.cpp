@@ -436,7 +436,7 @@ TensorPtr matrix_exp(Tensor* A) {
   TensorPtr wide = half ? cast(A, DType::Float32) : TensorPtr::borrow(A);
   int64_t n = rows_of(A);
   TensorPtr result = empty(A->sizes(), wide->dtype);
-  kernels::copy(wide->view(), result->view());
+  cpu::copy(wide->view(), result->view());
   with_lapack_type("matrix_exp", wide->dtype, [&](auto tag) {
     using T = decltype(tag);
     lapack::routines<T>();

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/lock.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 
 namespace adjoint::ops {
 namespace {

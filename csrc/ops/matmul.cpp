@@ -4,14 +4,13 @@
 #include <string>
 
 #include "core/lock.h"
-#include "kernels/copy.h"
-#include "kernels/matmul.h"
+#include "cpu/copy.h"
+#include "cpu/matmul.h"
 #include "ops/gather.h"
 
 namespace adjoint::ops {
 namespace {
 
-using python::Ints;
 
 const Scalar kOne = Scalar::of(int64_t{1});
 const Scalar kZero = Scalar::of(int64_t{0});
@@ -81,9 +80,9 @@ void multiply(const Matrix& a, const Matrix& b, const Matrix& c, const Scalar& a
               const Scalar& beta = kZero) {
   WithoutLock unlocked(work(a, c));
   if (c.batch() == 1) {
-    kernels::gemm(a.matrix_view(), b.matrix_view(), c.matrix_view(), alpha, beta);
+    cpu::gemm(a.matrix_view(), b.matrix_view(), c.matrix_view(), alpha, beta);
   } else {
-    kernels::bmm(a.batch_view(), b.batch_view(), c.batch_view(), alpha, beta);
+    cpu::bmm(a.batch_view(), b.batch_view(), c.batch_view(), alpha, beta);
   }
 }
 
@@ -224,7 +223,7 @@ TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, cons
   if (is_zero(beta)) return result;
   int64_t strides[kMaxDims];
   broadcast_strides(input->shape, sizes, strides);
-  kernels::copy({input->data, input->dtype, static_cast<int>(sizes.size()), sizes.data(), strides}, result->view());
+  cpu::copy({input->data, input->dtype, static_cast<int>(sizes.size()), sizes.data(), strides}, result->view());
   return result;
 }
 

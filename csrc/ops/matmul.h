@@ -4,7 +4,7 @@
 
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
@@ -37,6 +37,6 @@ TensorPtr mm_conj(Tensor* input, Tensor* mat2);
 TensorPtr mm_t_conj(Tensor* input, Tensor* mat2);
 
 /// The result of a product in another shape. Shares the memory, which nobody else knows of.
-TensorPtr unsafe_view(Tensor* input, const python::Ints& size);
+TensorPtr unsafe_view(Tensor* input, const Ints& size);
 
 }  // namespace adjoint::ops

@@ -4,12 +4,11 @@
 #include <cstring>
 
 #include "core/lock.h"
-#include "kernels/normalize.h"
+#include "cpu/normalize.h"
 
 namespace adjoint::ops {
 namespace {
 
-using python::Ints;
 
 /// Contiguous tensors seen as rows to normalise.
 struct Rows {
@@ -92,7 +91,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> normalized(Tensor* input, const Ints
   OptionalVector w(weight), b(bias);
   {
     WithoutLock unlocked(input->numel());
-    kernels::layer_norm(source->view(), w.get(), b.get(), eps, target->view(), means->view(), rstds->view(), centered);
+    cpu::layer_norm(source->view(), w.get(), b.get(), eps, target->view(), means->view(), rstds->view(), centered);
   }
   return {std::move(result), std::move(mean), std::move(rstd)};
 }
@@ -117,7 +116,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> gradients(Tensor* grad, Tensor* inpu
   View gin = target->view(), gweight = first->view(), gbias = mean ? second->view() : gweight;
   {
     WithoutLock unlocked(input->numel());
-    kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, &gweight,
+    cpu::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, &gweight,
                                  mean ? &gbias : nullptr, mean != nullptr);
   }
   return {std::move(result), std::move(for_weight), std::move(for_bias)};
@@ -140,7 +139,7 @@ TensorPtr layer_norm_input_grad(Tensor* grad, Tensor* input, Tensor* mean, Tenso
   OptionalVector w(weight);
   View gin = target->view();
   WithoutLock unlocked(input->numel());
-  kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, nullptr,
+  cpu::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, nullptr,
                                nullptr);
   return result;
 }
@@ -153,7 +152,7 @@ TensorPtr layer_norm_weight_grad(Tensor* grad, Tensor* input, Tensor* mean, Tens
   TensorPtr target = Rows::vector(result.get());
   View gweight = target->view();
   WithoutLock unlocked(input->numel());
-  kernels::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), nullptr, nullptr, &gweight,
+  cpu::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), nullptr, nullptr, &gweight,
                                nullptr);
   return result;
 }

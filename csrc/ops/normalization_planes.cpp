@@ -6,12 +6,12 @@
 
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "kernels/normalize_planes.h"
+#include "cpu/normalize_planes.h"
 
 namespace adjoint::ops {
 namespace {
 
-using kernels::Planes;
+using cpu::Planes;
 using Doubles = std::vector<double>;
 
 /// The elements of a tensor as doubles, or as many times `otherwise` if there is none.
@@ -112,7 +112,7 @@ TensorPtr scaled(const Layout& layout, Tensor* input, const Doubles& mean, const
   TensorPtr result = layout.result(input), source = layout.dense(input);
   {
     WithoutLock unlocked(input->numel());
-    kernels::plane_scale(source->view(), planes, center.data(), factor.data(), term.data(), result->view());
+    cpu::plane_scale(source->view(), planes, center.data(), factor.data(), term.data(), result->view());
   }
   return layout.finished(std::move(result));
 }
@@ -136,7 +136,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> plane_norm(Tensor* input, std::optio
         layout.by_batch ? layout.planes() : Planes{layout.statistics(), layout.statistics(), layout.shared()};
     TensorPtr source = layout.dense(input);
     WithoutLock unlocked(input->numel());
-    kernels::plane_moments(source->view(), planes, mean.data(), var.data());
+    cpu::plane_moments(source->view(), planes, mean.data(), var.data());
   }
   double shared = static_cast<double>(layout.shared());
   for (size_t i = 0; i < count; ++i) rstd[i] = shared > 0 ? 1 / std::sqrt(var[i] / shared + eps) : NAN;
@@ -176,7 +176,7 @@ struct Backward {
     for (int64_t p = 0; p < layout.planes().period; ++p) center[p] = this->mean[layout.statistic(p)];
     if (input->numel() == 0) return;
     WithoutLock unlocked(input->numel());
-    kernels::plane_products(g->view(), input->view(), layout.planes(), center.data(), sums.data(), products.data());
+    cpu::plane_products(g->view(), input->view(), layout.planes(), center.data(), sums.data(), products.data());
   }
 
   /// With n = (x - mean) rstd and b = g weight: rstd (b - mean(b) - n mean(b n)).
@@ -199,7 +199,7 @@ struct Backward {
     }
     {
       WithoutLock unlocked(input->numel());
-      kernels::plane_scale_sum(g->view(), input->view(), planes, center.data(), factor.data(), slope.data(),
+      cpu::plane_scale_sum(g->view(), input->view(), planes, center.data(), factor.data(), slope.data(),
                                term.data(), result->view());
     }
     return layout.finished(std::move(result));

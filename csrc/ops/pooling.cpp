@@ -6,16 +6,15 @@
 
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "kernels/copy.h"
-#include "kernels/pool.h"
+#include "cpu/copy.h"
+#include "cpu/pool.h"
 #include "python/deterministic.h"
 
 namespace adjoint::ops {
 namespace {
 
-using kernels::PoolAxis;
-using kernels::PoolShape;
-using python::Ints;
+using cpu::PoolAxis;
+using cpu::PoolShape;
 
 std::string named(const char* kind, size_t dims) { return std::string(kind) + std::to_string(dims) + "d"; }
 
@@ -225,7 +224,7 @@ std::pair<TensorPtr, TensorPtr> run_max(const Plan& plan, Tensor* input, MemoryF
     with_type(compute, [&](auto tag) {
       using T = decltype(tag);
       WithoutLock unlocked(input->numel());
-      kernels::max_pool<T>(plan.shape, source->as<T>(), values->as<T>(), indices ? indices->as<int64_t>() : nullptr);
+      cpu::max_pool<T>(plan.shape, source->as<T>(), values->as<T>(), indices ? indices->as<int64_t>() : nullptr);
     });
   }
   if (indices) indices = in_format(std::move(indices), format);
@@ -239,7 +238,7 @@ TensorPtr run_mean(const Plan& plan, int64_t divisor, Tensor* input, MemoryForma
     with_type(compute, [&](auto tag) {
       using T = decltype(tag);
       WithoutLock unlocked(input->numel());
-      kernels::mean_pool<T>(plan.shape, divisor, source->as<T>(), values->as<T>());
+      cpu::mean_pool<T>(plan.shape, divisor, source->as<T>(), values->as<T>());
     });
   }
   return finished(std::move(values), input->dtype, format);
@@ -256,7 +255,7 @@ TensorPtr run_mean_backward(const std::string& op, const Plan& plan, int64_t div
     using T = decltype(tag);
     if constexpr (!std::is_same_v<T, int64_t>) {
       WithoutLock unlocked(values->numel());
-      kernels::mean_pool_backward<T>(plan.shape, divisor, source->as<T>(), values->as<T>());
+      cpu::mean_pool_backward<T>(plan.shape, divisor, source->as<T>(), values->as<T>());
     }
   });
   return finished(std::move(values), grad->dtype, channels_last_format(grad->ndim(), channels_last));
@@ -359,7 +358,7 @@ std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& k
     using T = decltype(tag);
     if constexpr (!std::is_same_v<T, int64_t>) {
       WithoutLock unlocked(values->numel());
-      kernels::fractional_max_pool<T>(planes, static_cast<int64_t>(dims), in, kernel, out, samples->as<T>(),
+      cpu::fractional_max_pool<T>(planes, static_cast<int64_t>(dims), in, kernel, out, samples->as<T>(),
                                       source->as<T>(), values->as<T>(), indices->as<int64_t>(), room->as<int64_t>());
     }
   });
@@ -385,7 +384,7 @@ static TensorPtr scattered(Tensor* input, Tensor* indices, const Ints& size, boo
   const std::string text = by(size.begin(), dims);
   with_type(compute, [&](auto tag) {
     using T = decltype(tag);
-    kernels::scatter_planes<T>(planes, count, checked_numel(size), source->as<T>(), places->as<int64_t>(), add,
+    cpu::scatter_planes<T>(planes, count, checked_numel(size), source->as<T>(), places->as<int64_t>(), add,
                                text.c_str(), values->as<T>());
   });
   return finished(std::move(values), input->dtype, format);
@@ -448,7 +447,7 @@ TensorPtr adaptive_avg_pool_backward(Tensor* grad, const Ints& size, bool channe
 }
 
 TensorPtr max_unpool(Tensor* input, Tensor* indices, const Ints& output_size) {
-  python::alert_not_deterministic(output_size.size() == 3 ? "max_unpooling3d_forward_out"
+  alert_not_deterministic(output_size.size() == 3 ? "max_unpooling3d_forward_out"
                                                           : "max_unpooling2d_forward_out");
   check_real("max_unpool", input->dtype, true);
   return scattered(input, indices, output_size, false, kept_format(input, output_size.size(), false));

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "core/lock.h"
-#include "kernels/matmul.h"
-#include "kernels/recurrent.h"
+#include "cpu/matmul.h"
+#include "cpu/recurrent.h"
 
 namespace adjoint::ops {
 namespace {
@@ -50,7 +50,7 @@ struct Sequence {
     int64_t sizes[] = {batch, size};
     return empty(Sizes(sizes, 2), dtype);
   }
-  kernels::LstmCell cell() const { return {dtype, batch, size}; }
+  cpu::LstmCell cell() const { return {dtype, batch, size}; }
   int64_t work() const { return steps * batch * size; }
 };
 
@@ -100,7 +100,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> lstm_sequence(Tensor* gates, Tensor*
   std::memcpy(activated->data, source->data, static_cast<size_t>(source->numel() * itemsize(sequence.dtype)));
   for (int64_t t = 0; t < sequence.steps; ++t) {
     Step sums(activated.get(), t), now(output.get(), t), state(cells.get(), t);
-    kernels::gemm(before_hidden, by.view, sums.view(), kOne, kOne);
+    cpu::gemm(before_hidden, by.view, sums.view(), kOne, kOne);
     sequence.cell().forward(sums.data(), before_cell, state.data(), now.data());
     before_cell = state.data();
     // The next step reads this one's result; sizes and strides are those of every step.
@@ -142,7 +142,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> lstm_sequence_gradients(Tensor* outp
     add(cell_grad.get(), Step(from_cells.get(), t).data());
     const char* before = t > 0 ? Step(states.get(), t - 1).data() : first_cell->data;
     sequence.cell().backward(now.data(), before, state.data(), hidden_grad->data, cell_grad->data, sums.data());
-    kernels::gemm(sums.view(), weight->view(), hidden_grad->view());
+    cpu::gemm(sums.view(), weight->view(), hidden_grad->view());
   }
   return {std::move(gates_grad), std::move(hidden_grad), std::move(cell_grad)};
 }

@@ -7,14 +7,13 @@
 #include <string>
 
 #include "core/lock.h"
-#include "kernels/copy.h"
-#include "kernels/reduce.h"
-#include "python/guard.h"
+#include "cpu/copy.h"
+#include "cpu/reduce.h"
+#include "core/guard.h"
 
 namespace adjoint::ops {
 namespace {
 
-using python::Ints;
 
 /// Repeating up to so many elements is cheaper than what a later op pays for broadcasting them.
 constexpr int64_t kSpreadInline = 4096;
@@ -106,7 +105,7 @@ TensorPtr mean_of(Tensor* input, uint64_t mask, bool keepdim, std::optional<DTyp
          " dtype must be either a floating point or complex dtype. Got: ", info(type).legacy_name,
          "; convert the input with .float(), or pass dtype=");
   Plan plan(input, mask, keepdim);
-  TensorPtr total = reduce(input, plan, widened(type), kernels::sum);
+  TensorPtr total = reduce(input, plan, widened(type), cpu::sum);
   auto count = static_cast<double>(plan.count());
   update(total.get(), [count](auto x) {
     if constexpr (std::is_floating_point_v<decltype(x)>) {
@@ -218,14 +217,14 @@ std::pair<TensorPtr, TensorPtr> spread_of(const char* op, Tensor* input, const O
     std::string warning = std::string(op) +
                           "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
                           "factor (input numel divided by output numel).";
-    python::check(PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) == 0);
+    check(PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) == 0);
   }
   TensorPtr variance = plan.result(widened(real_type(input->dtype)));
   TensorPtr mean = with_mean ? plan.result(input->dtype) : TensorPtr();
   View variance_view = plan.view(variance), mean_view;
   if (mean) mean_view = plan.view(mean);
   WithoutLock unlocked(input->numel());
-  kernels::var(input->view(), variance_view, taken_off, mean ? &mean_view : nullptr);
+  cpu::var(input->view(), variance_view, taken_off, mean ? &mean_view : nullptr);
   return {std::move(variance), std::move(mean)};
 }
 
@@ -252,7 +251,7 @@ int restored_sizes(const Tensor* input, uint64_t mask, int ndim, int64_t* sizes,
 
 TensorPtr sum(Tensor* input, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype) {
   Plan plan(input, reduced_dims(dim, input->ndim()), keepdim);
-  return reduce(input, plan, accumulated_type(input, dtype), kernels::sum);
+  return reduce(input, plan, accumulated_type(input, dtype), cpu::sum);
 }
 
 TensorPtr nansum(Tensor* input, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype) {
@@ -261,17 +260,17 @@ TensorPtr nansum(Tensor* input, const OptionalInts& dim, bool keepdim, std::opti
   Plan plan(input, reduced_dims(dim, input->ndim()), keepdim);
   DType type = accumulated_type(input, dtype);
   if (!is_float(input->dtype) || is_float(type))
-    return reduce(input, plan, type, is_float(input->dtype) ? kernels::nansum : kernels::sum);
+    return reduce(input, plan, type, is_float(input->dtype) ? cpu::nansum : cpu::sum);
   if (is_complex(type)) fail_not_implemented("nansum_cpu", type);
   // Floats as integers: a NaN would not be told from a number.
   TensorPtr wide = cast(input, DType::Float64);
   TensorPtr numbers = wide.get() == input ? clone(input) : contiguous(wide.get());
   update(numbers.get(), [](auto x) { return x == x ? x : decltype(x){}; });
-  return reduce(numbers.get(), plan, type, kernels::sum);
+  return reduce(numbers.get(), plan, type, cpu::sum);
 }
 
 TensorPtr sum_all(Tensor* input, std::optional<DType> dtype) {
-  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), kernels::sum);
+  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), cpu::sum);
 }
 
 TensorPtr sum_to(Tensor* input, const Ints& size) {
@@ -294,7 +293,7 @@ TensorPtr sum_to(Tensor* input, const Ints& size) {
   TensorPtr result = empty(size, input->dtype);
   View out = plan.view(result);
   WithoutLock unlocked(input->numel());
-  kernels::sum(input->view(), out);
+  cpu::sum(input->view(), out);
   return result;
 }
 
@@ -313,9 +312,9 @@ TensorPtr spread(Tensor* input, const Ints& size, const OptionalInts& dim) {
     return alias(input, make_shape(size, {strides, static_cast<size_t>(ndim)}));
   TensorPtr result = empty(std::move(shape), input->dtype);
   if (input->numel() == 1) {
-    kernels::fill(result->view(), input->data);
+    cpu::fill(result->view(), input->data);
   } else {
-    kernels::copy({input->data, input->dtype, ndim, size.begin(), strides}, result->view());
+    cpu::copy({input->data, input->dtype, ndim, size.begin(), strides}, result->view());
   }
   return result;
 }
@@ -338,25 +337,25 @@ TensorPtr mean_all(Tensor* input, std::optional<DType> dtype) {
 
 TensorPtr prod(Tensor* input, int64_t dim, bool keepdim, std::optional<DType> dtype) {
   Plan plan(input, uint64_t{1} << wrap_dim(dim, input->ndim()), keepdim);
-  return reduce(input, plan, accumulated_type(input, dtype), kernels::prod);
+  return reduce(input, plan, accumulated_type(input, dtype), cpu::prod);
 }
 TensorPtr prod_all(Tensor* input, std::optional<DType> dtype) {
-  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), kernels::prod);
+  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), cpu::prod);
 }
 
 TensorPtr amax(Tensor* input, const OptionalInts& dim, bool keepdim) {
-  return extreme("amax", "max_values_cpu", input, dim, keepdim, kernels::amax);
+  return extreme("amax", "max_values_cpu", input, dim, keepdim, cpu::amax);
 }
 TensorPtr amin(Tensor* input, const OptionalInts& dim, bool keepdim) {
-  return extreme("amin", "min_values_cpu", input, dim, keepdim, kernels::amin);
+  return extreme("amin", "min_values_cpu", input, dim, keepdim, cpu::amin);
 }
-TensorPtr max_all(Tensor* input) { return extreme_of_all("max", "max_all", input, kernels::amax); }
-TensorPtr min_all(Tensor* input) { return extreme_of_all("min", "min_all", input, kernels::amin); }
+TensorPtr max_all(Tensor* input) { return extreme_of_all("max", "max_all", input, cpu::amax); }
+TensorPtr min_all(Tensor* input) { return extreme_of_all("min", "min_all", input, cpu::amin); }
 std::pair<TensorPtr, TensorPtr> max_dim(Tensor* input, int64_t dim, bool keepdim) {
-  return extreme_along("max", input, dim, keepdim, kernels::max_with_index);
+  return extreme_along("max", input, dim, keepdim, cpu::max_with_index);
 }
 std::pair<TensorPtr, TensorPtr> min_dim(Tensor* input, int64_t dim, bool keepdim) {
-  return extreme_along("min", input, dim, keepdim, kernels::min_with_index);
+  return extreme_along("min", input, dim, keepdim, cpu::min_with_index);
 }
 std::pair<TensorPtr, TensorPtr> aminmax(Tensor* input, std::optional<int64_t> dim, bool keepdim) {
   uint64_t mask = all_dims(input->ndim());
@@ -371,20 +370,20 @@ std::pair<TensorPtr, TensorPtr> aminmax(Tensor* input, std::optional<int64_t> di
   TensorPtr least = plan.result(input->dtype), greatest = plan.result(input->dtype);
   View low = plan.view(least), high = plan.view(greatest);
   WithoutLock unlocked(input->numel());
-  kernels::aminmax(input->view(), low, high);
+  cpu::aminmax(input->view(), low, high);
   return {std::move(least), std::move(greatest)};
 }
 TensorPtr argmax(Tensor* input, std::optional<int64_t> dim, bool keepdim) {
-  return arg_extreme("argmax", input, dim, keepdim, kernels::argmax);
+  return arg_extreme("argmax", input, dim, keepdim, cpu::argmax);
 }
 TensorPtr argmin(Tensor* input, std::optional<int64_t> dim, bool keepdim) {
-  return arg_extreme("argmin", input, dim, keepdim, kernels::argmin);
+  return arg_extreme("argmin", input, dim, keepdim, cpu::argmin);
 }
 TensorPtr any(Tensor* input, const OptionalInts& dim, bool keepdim) {
-  return logical(input, dim, keepdim, kernels::any);
+  return logical(input, dim, keepdim, cpu::any);
 }
 TensorPtr all(Tensor* input, const OptionalInts& dim, bool keepdim) {
-  return logical(input, dim, keepdim, kernels::all);
+  return logical(input, dim, keepdim, cpu::all);
 }
 
 TensorPtr var(Tensor* input, const OptionalInts& dim, std::optional<double> correction, bool keepdim) {
@@ -435,13 +434,13 @@ TensorPtr vector_norm(Tensor* input, double ord, const OptionalInts& dim, bool k
   TensorPtr result = plan.result(real_type(dtype.value_or(input->dtype)));
   View out = plan.view(result);
   WithoutLock unlocked(input->numel());
-  kernels::norm(input->view(), out, ord);
+  cpu::norm(input->view(), out, ord);
   return result;
 }
 
 TensorPtr logsumexp(Tensor* input, const Ints& dim, bool keepdim) {
   Plan plan(input, reduced_dims(dim, input->ndim()), keepdim);
-  return reduce(input, plan, is_integral(input->dtype) ? default_dtype() : input->dtype, kernels::logsumexp);
+  return reduce(input, plan, is_integral(input->dtype) ? default_dtype() : input->dtype, cpu::logsumexp);
 }
 
 }  // namespace adjoint::ops

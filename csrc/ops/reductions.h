@@ -8,20 +8,20 @@
 
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
-using OptionalInts = std::optional<python::Ints>;
+using OptionalInts = std::optional<Ints>;
 
 TensorPtr sum(Tensor* input, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype);
 /// The sum of the elements that are not NaN.
 TensorPtr nansum(Tensor* input, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype);
 TensorPtr sum_all(Tensor* input, std::optional<DType> dtype);
 /// Sums to sizes that broadcast to the input's; the input itself when there is nothing to do.
-TensorPtr sum_to(Tensor* input, const python::Ints& size);
+TensorPtr sum_to(Tensor* input, const Ints& size);
 /// The reverse of a sum over `dim`, with or without keepdim: the input repeated until it has these sizes.
-TensorPtr spread(Tensor* input, const python::Ints& size, const OptionalInts& dim);
+TensorPtr spread(Tensor* input, const Ints& size, const OptionalInts& dim);
 /// A view with the dimensions `dim` of a tensor of `ndim` dimensions put back, with size 1.
 TensorPtr keep_dims(Tensor* input, const OptionalInts& dim, int64_t ndim);
 
@@ -51,6 +51,6 @@ std::pair<TensorPtr, TensorPtr> var_mean(Tensor* input, const OptionalInts& dim,
 std::pair<TensorPtr, TensorPtr> std_mean(Tensor* input, const OptionalInts& dim, std::optional<double> correction,
                                          bool keepdim);
 TensorPtr vector_norm(Tensor* input, double ord, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype);
-TensorPtr logsumexp(Tensor* input, const python::Ints& dim, bool keepdim);
+TensorPtr logsumexp(Tensor* input, const Ints& dim, bool keepdim);
 
 }  // namespace adjoint::ops

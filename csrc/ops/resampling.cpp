@@ -6,15 +6,14 @@
 
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "kernels/copy.h"
-#include "kernels/resample.h"
+#include "cpu/copy.h"
+#include "cpu/resample.h"
 
 namespace adjoint::ops {
 namespace {
 
-using kernels::ResampleAxis;
-using kernels::ResampleShape;
-using python::Ints;
+using cpu::ResampleAxis;
+using cpu::ResampleShape;
 
 // ---- Interpolation: source positions are computed in the type of the elements, as in torch
 
@@ -263,20 +262,20 @@ TensorPtr contiguous_forward(ResampleShape shape, Tensor* input, size_t dims, Fi
   if (only_moves(shape)) {
     TensorPtr source = contiguous(input), result = result_like(input, shape, dims, true, input->dtype);
     WithoutLock unlocked(result->numel());
-    if (result->numel()) kernels::rearrange(shape, itemsize(input->dtype), source->data, result->data);
+    if (result->numel()) cpu::rearrange(shape, itemsize(input->dtype), source->data, result->data);
     return result;
   }
   if (input->dtype == DType::UInt8) {
     TensorPtr source = contiguous(input), result = result_like(input, shape, dims, true, DType::UInt8);
-    if (result->numel()) kernels::resample_bytes(shape, source->as<uint8_t>(), result->as<uint8_t>());
+    if (result->numel()) cpu::resample_bytes(shape, source->as<uint8_t>(), result->as<uint8_t>());
     return result;
   }
   const DType compute = input->dtype == DType::Float64 ? DType::Float64 : DType::Float32;
   TensorPtr source = contiguous(cast(input, compute).get()), result = result_like(input, shape, dims, true, compute);
   if (result->numel()) {
     WithoutLock unlocked(result->numel());
-    compute == DType::Float64 ? kernels::resample(shape, source->as<double>(), result->as<double>())
-                              : kernels::resample(shape, source->as<float>(), result->as<float>());
+    compute == DType::Float64 ? cpu::resample(shape, source->as<double>(), result->as<double>())
+                              : cpu::resample(shape, source->as<float>(), result->as<float>());
   }
   return cast(result.get(), input->dtype);
 }
@@ -293,7 +292,7 @@ TensorPtr run_backward(const ResampleShape& shape, Tensor* grad, size_t dims, Me
     dispatch(compute, [&](auto tag) {
       using T = decltype(tag);
       if constexpr (std::is_floating_point_v<T> || is_complex_v<T>)
-        kernels::resample_backward(shape, source->as<T>(), result->as<T>());
+        cpu::resample_backward(shape, source->as<T>(), result->as<T>());
     });
   }
   return in_format(cast(result.get(), grad->dtype), format);

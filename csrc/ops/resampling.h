@@ -5,21 +5,21 @@
 #include <string>
 
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
 /// The last dimensions in other sizes. `mode` is nearest, nearest-exact, linear or cubic, or an antialiased linear-aa,
 /// cubic-aa or lanczos-aa. The scales, by dimension from the last, are those that were asked for, if any.
-TensorPtr upsample(Tensor* input, const python::Ints& output_size, const std::string& mode, bool align_corners,
+TensorPtr upsample(Tensor* input, const Ints& output_size, const std::string& mode, bool align_corners,
                    std::optional<double> scale_x, std::optional<double> scale_y, std::optional<double> scale_z);
-TensorPtr upsample_backward(Tensor* grad, const python::Ints& size, const std::string& mode, bool align_corners,
+TensorPtr upsample_backward(Tensor* grad, const Ints& size, const std::string& mode, bool align_corners,
                             std::optional<double> scale_x, std::optional<double> scale_y,
                             std::optional<double> scale_z);
 
 /// Pairs (before, after) from the last dimension on; `mode` is reflect, replicate or circular.
-TensorPtr pad_repeating(Tensor* input, const python::Ints& pad, const std::string& mode);
-TensorPtr pad_repeating_backward(Tensor* grad, const python::Ints& size, const python::Ints& pad,
+TensorPtr pad_repeating(Tensor* input, const Ints& pad, const std::string& mode);
+TensorPtr pad_repeating_backward(Tensor* grad, const Ints& size, const Ints& pad,
                                  const std::string& mode, bool channels_last);
 
 }  // namespace adjoint::ops

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "core/lock.h"
-#include "core/parallel.h"
-#include "kernels/scan.h"
-#include "kernels/softmax.h"
-#include "python/guard.h"
+#include "cpu/parallel.h"
+#include "cpu/scan.h"
+#include "cpu/softmax.h"
+#include "core/guard.h"
 
 namespace adjoint::ops {
 namespace {
@@ -92,7 +92,7 @@ TensorPtr normalised(const char* op, Tensor* input, std::optional<int64_t> dim, 
   if (!dim) {
     std::string warning = std::string("Implicit dimension choice for ") + op +
                           " has been deprecated. Change the call to include dim=X as an argument.";
-    python::check(PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) == 0);
+    check(PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) == 0);
     dim = input->ndim() == 0 || input->ndim() == 1 || input->ndim() == 3 ? 0 : 1;
   }
   DType type = dtype.value_or(input->dtype);
@@ -109,7 +109,7 @@ TensorPtr normalised(const char* op, Tensor* input, std::optional<int64_t> dim, 
 }  // namespace
 
 TensorPtr cumsum(Tensor* input, int64_t dim, std::optional<DType> dtype) {
-  return along(input, dim, accumulated_type("cumsum", input, dtype), kernels::cumsum);
+  return along(input, dim, accumulated_type("cumsum", input, dtype), cpu::cumsum);
 }
 
 TensorPtr reverse_cumsum(Tensor* input, int64_t dim) {
@@ -129,26 +129,26 @@ TensorPtr reverse_cumsum(Tensor* input, int64_t dim) {
   };
   View in = reversed(input, strides[0]), out = reversed(result.get(), strides[1]);
   WithoutLock unlocked(input->numel());
-  kernels::cumsum(in, out, axis);
+  cpu::cumsum(in, out, axis);
   return result;
 }
 
 TensorPtr cumprod(Tensor* input, int64_t dim, std::optional<DType> dtype) {
-  return along(input, dim, accumulated_type("cumprod", input, dtype), kernels::cumprod);
+  return along(input, dim, accumulated_type("cumprod", input, dtype), cpu::cumprod);
 }
 
 TensorPtr logcumsumexp(Tensor* input, int64_t dim) {
   if (!is_differentiable(input->dtype))
     fail(ErrorKind::NotImplemented, "\"logcumsumexp_out_cpu\" not implemented for '", info(input->dtype).legacy_name,
          "'; convert the input to a floating type");
-  return along(input, dim, input->dtype, kernels::logcumsumexp);
+  return along(input, dim, input->dtype, cpu::logcumsumexp);
 }
 
 std::pair<TensorPtr, TensorPtr> cummax(Tensor* input, int64_t dim) {
-  return locate_along("cummax_cpu", input, dim, kernels::cummax);
+  return locate_along("cummax_cpu", input, dim, cpu::cummax);
 }
 std::pair<TensorPtr, TensorPtr> cummin(Tensor* input, int64_t dim) {
-  return locate_along("cummin_cpu", input, dim, kernels::cummin);
+  return locate_along("cummin_cpu", input, dim, cpu::cummin);
 }
 
 TensorPtr linear_recurrence(Tensor* input, Tensor* weight, int64_t dim, bool reverse) {
@@ -183,16 +183,16 @@ TensorPtr linear_recurrence(Tensor* input, Tensor* weight, int64_t dim, bool rev
 }
 
 TensorPtr softmax(Tensor* input, std::optional<int64_t> dim, std::optional<DType> dtype, int64_t) {
-  return normalised("softmax", input, dim, dtype, kernels::softmax);
+  return normalised("softmax", input, dim, dtype, cpu::softmax);
 }
 TensorPtr log_softmax(Tensor* input, std::optional<int64_t> dim, std::optional<DType> dtype, int64_t) {
-  return normalised("log_softmax", input, dim, dtype, kernels::log_softmax);
+  return normalised("log_softmax", input, dim, dtype, cpu::log_softmax);
 }
 TensorPtr softmax_backward(Tensor* grad, Tensor* output, int64_t dim) {
-  return softmax_gradient(grad, output, dim, kernels::softmax_backward);
+  return softmax_gradient(grad, output, dim, cpu::softmax_backward);
 }
 TensorPtr log_softmax_backward(Tensor* grad, Tensor* output, int64_t dim) {
-  return softmax_gradient(grad, output, dim, kernels::log_softmax_backward);
+  return softmax_gradient(grad, output, dim, cpu::log_softmax_backward);
 }
 
 }  // namespace adjoint::ops

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "core/lock.h"
-#include "core/parallel.h"
-#include "kernels/reduce.h"
-#include "kernels/sort.h"
-#include "kernels/structure.h"
+#include "cpu/parallel.h"
+#include "cpu/reduce.h"
+#include "cpu/sort.h"
+#include "cpu/structure.h"
 
 namespace adjoint::ops {
 namespace {
@@ -69,11 +69,11 @@ std::optional<Counted> count_distinct(Tensor* input, bool return_inverse, bool r
   TensorPtr items = cast(dense.get(), DType::Int64);
   const int64_t n = items->numel();
   const int64_t* x = items->as<int64_t>();
-  const auto [least, greatest] = kernels::least_and_greatest(x, n);
+  const auto [least, greatest] = cpu::least_and_greatest(x, n);
   const uint64_t span = static_cast<uint64_t>(greatest) - static_cast<uint64_t>(least);
   if (span >= static_cast<uint64_t>(n)) return {};
   std::vector<int64_t> bins(span + 1);
-  kernels::bincount(x, n, least, bins.data(), static_cast<int64_t>(bins.size()));
+  cpu::bincount(x, n, least, bins.data(), static_cast<int64_t>(bins.size()));
   const auto distinct = static_cast<int64_t>(bins.size() - static_cast<size_t>(std::ranges::count(bins, 0)));
   TensorPtr values = row_of(distinct, DType::Int64), counts = row_of(return_counts ? distinct : 0, DType::Int64);
   int64_t k = 0;
@@ -213,7 +213,7 @@ Counted unique(Tensor* input, bool return_inverse, bool return_counts, bool cons
     sorted = row_of(n, input->dtype);
     order = row_of(n, DType::Int64);
     WithoutLock unlocked(n);
-    kernels::sort(items->view(), sorted->view(), order->view(), 0, false, true);
+    cpu::sort(items->view(), sorted->view(), order->view(), 0, false, true);
   }
   Tensor* grouped = consecutive ? items.get() : sorted.get();
   return dispatch(input->dtype, [&](auto tag) -> Counted {
@@ -271,8 +271,8 @@ TensorPtr histc(Tensor* input, int64_t bins, double min, double max) {
     double bounds[2];
     const int64_t size = 1, stride = 1;
     View all{dense->data, dense->dtype, 1, &n, &stride};
-    kernels::amin(all, {reinterpret_cast<char*>(&bounds[0]), DType::Float64, 1, &size, &stride});
-    kernels::amax(all, {reinterpret_cast<char*>(&bounds[1]), DType::Float64, 1, &size, &stride});
+    cpu::amin(all, {reinterpret_cast<char*>(&bounds[0]), DType::Float64, 1, &size, &stride});
+    cpu::amax(all, {reinterpret_cast<char*>(&bounds[1]), DType::Float64, 1, &size, &stride});
     min = bounds[0];
     max = bounds[1];
   }

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "op/arg.h"
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "kernels/copy.h"
-#include "kernels/indexing.h"
-#include "kernels/structure.h"
+#include "cpu/copy.h"
+#include "cpu/indexing.h"
+#include "cpu/structure.h"
 #include "ops/elementwise.h"
 #include "ops/gather.h"
 #include "ops/views.h"
@@ -14,7 +15,6 @@
 namespace adjoint::ops {
 namespace {
 
-using python::Ints;
 
 /// The sizes that tensors broadcast to.
 class CommonSizes {
@@ -54,7 +54,7 @@ class Source {
   Source(PyObject* object, DType dtype)
       : tensor_(is_tensor(object) ? cast(as_tensor(object), dtype) : TensorPtr()),
         // What is too large for half types becomes infinite.
-        element_(tensor_ ? Scalar() : python::Arg{object, "where", "input"}, dtype,
+        element_(tensor_ ? Scalar() : Arg{object, "where", "input"}, dtype,
                  is_float(dtype) && itemsize(dtype) == 2 ? DType::Float64 : dtype),
         dtype_(dtype) {}
   Expanded expanded(Sizes sizes) const {
@@ -69,7 +69,7 @@ class Source {
 
 Operand operand_of(PyObject* object, const char* name) {
   Operand operand;
-  python::Arg argument{object, "where", name};
+  Arg argument{object, "where", name};
   if (is_tensor(object)) {
     operand.set(static_cast<Tensor*>(argument));
   } else {
@@ -86,10 +86,10 @@ void check_mask(const char* op, const Tensor* mask) {
 
 TensorPtr coordinates(Tensor* input) {
   // One dimension after the other in memory, as in torch.
-  int64_t sizes[] = {kernels::count_nonzero(input->view()), input->ndim()}, strides[] = {1, sizes[0]};
+  int64_t sizes[] = {cpu::count_nonzero(input->view()), input->ndim()}, strides[] = {1, sizes[0]};
   TensorPtr result = empty(make_shape(Sizes(sizes, 2), Sizes(strides, 2)), DType::Int64);
   WithoutLock unlocked(input->numel());
-  kernels::nonzero(input->view(), result->view());
+  cpu::nonzero(input->view(), result->view());
   return result;
 }
 
@@ -108,7 +108,7 @@ std::vector<TensorPtr> coordinate_columns(Tensor* input) {
 }  // namespace
 
 Object where(Tensor* condition, PyObject* input, PyObject* other) {
-  if (input == Py_None && other == Py_None) return python::wrap(coordinate_columns(condition));
+  if (input == Py_None && other == Py_None) return wrap(coordinate_columns(condition));
   if (input == Py_None || other == Py_None)
     fail(ErrorKind::Type,
          "where() received an invalid combination of arguments: give a condition alone, or a condition "
@@ -126,15 +126,15 @@ Object where(Tensor* condition, PyObject* input, PyObject* other) {
   Expanded shown(test.get(), sizes), a = first.expanded(sizes), b = second.expanded(sizes);
   {
     WithoutLock unlocked(result->numel());
-    kernels::where(*shown, *a, *b, result->view());
+    cpu::where(*shown, *a, *b, result->view());
   }
-  return python::wrap(std::move(result));
+  return wrap(std::move(result));
 }
 
 TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value) {
   Scalar number;
-  if (!is_tensor(value) && !python::to_scalar(value, &number))
-    python::Arg{value, "masked_fill", "value"}.wrong_type("Number");
+  if (!is_tensor(value) && !to_scalar(value, &number))
+    Arg{value, "masked_fill", "value"}.wrong_type("Number");
   check_mask("masked_fill", mask);
   Element element("masked_fill", value, input->dtype);
   CommonSizes sizes;
@@ -143,7 +143,7 @@ TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value) {
   TensorPtr result = empty(sizes, input->dtype);
   Expanded shown(mask, sizes), fill(element, input->dtype, sizes), rest(input, sizes);
   WithoutLock unlocked(result->numel());
-  kernels::where(*shown, *fill, *rest, result->view());
+  cpu::where(*shown, *fill, *rest, result->view());
   return result;
 }
 
@@ -154,10 +154,10 @@ TensorPtr masked_select(Tensor* input, Tensor* mask) {
   sizes.add(mask->sizes());
   sizes.add(input->sizes());
   Expanded source(input, sizes), shown(mask, sizes);
-  int64_t count = kernels::count_true(*shown);
+  int64_t count = cpu::count_true(*shown);
   TensorPtr result = empty(Sizes(&count, 1), input->dtype);
   WithoutLock unlocked(checked_numel(sizes));
-  kernels::masked_select(*source, *shown, result->view());
+  cpu::masked_select(*source, *shown, result->view());
   return result;
 }
 
@@ -168,7 +168,7 @@ TensorPtr masked_select_backward(Tensor* grad, const Ints& size, Tensor* mask) {
   TensorPtr result = zeros(sizes, grad->dtype);
   Expanded shown(mask, sizes);
   WithoutLock unlocked(result->numel());
-  kernels::masked_scatter(result->view(), *shown, grad->view());
+  cpu::masked_scatter(result->view(), *shown, grad->view());
   return result;
 }
 
@@ -186,24 +186,24 @@ TensorPtr masked_scatter(Tensor* input, Tensor* mask, Tensor* source) {
   TensorPtr row = alias(dense.get(), make_shape(Sizes(&count, 1)));
   TensorPtr result = empty(sizes, input->dtype);
   WithoutLock unlocked(result->numel());
-  kernels::copy(*before, result->view());
-  kernels::masked_scatter(result->view(), *shown, row->view());
+  cpu::copy(*before, result->view());
+  cpu::masked_scatter(result->view(), *shown, row->view());
   return result;
 }
 
 TensorPtr masked_scatter_backward(Tensor* grad, const Ints& size, Tensor* mask) {
   Expanded shown(mask, grad->sizes());
   TensorPtr result = zeros(size, grad->dtype);
-  int64_t count = std::min(kernels::count_true(*shown), result->numel());
+  int64_t count = std::min(cpu::count_true(*shown), result->numel());
   TensorPtr row = alias(result.get(), make_shape(Sizes(&count, 1)));
   WithoutLock unlocked(grad->numel());
-  kernels::masked_select(grad->view(), *shown, row->view());
+  cpu::masked_select(grad->view(), *shown, row->view());
   return result;
 }
 
 Object nonzero(Tensor* input, bool as_tuple) {
-  if (as_tuple) return python::wrap(coordinate_columns(input));
-  return python::wrap(coordinates(input));
+  if (as_tuple) return wrap(coordinate_columns(input));
+  return wrap(coordinates(input));
 }
 
 TensorPtr nonzero_static(Tensor* input, int64_t size, int64_t fill_value) {
@@ -212,9 +212,9 @@ TensorPtr nonzero_static(Tensor* input, int64_t size, int64_t fill_value) {
   int64_t sizes[] = {size, input->ndim()}, taken[] = {std::min(size, rows->size(0)), input->ndim()};
   TensorPtr result = empty(sizes, DType::Int64);
   View source = rows->view(), target = result->view();
-  kernels::fill(target, &fill_value);
+  cpu::fill(target, &fill_value);
   source.sizes = target.sizes = taken;
-  kernels::copy(source, target);
+  cpu::copy(source, target);
   return result;
 }
 
@@ -228,18 +228,18 @@ TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlen
     fail("weights should be 1-d and have the same length as input");
   TensorPtr dense = contiguous(input);
   TensorPtr values = cast(dense.get(), DType::Int64);
-  const auto [least, greatest] = kernels::least_and_greatest(values->as<int64_t>(), values->numel());
+  const auto [least, greatest] = cpu::least_and_greatest(values->as<int64_t>(), values->numel());
   if (least < 0) fail("bincount only supports 1-d non-negative integral inputs.");
   if (greatest == INT64_MAX) fail("bincount: the value ", greatest, " needs more bins than there can be");
   int64_t bins = std::max(minlength, greatest + 1);
   if (!weights) {
     TensorPtr counts = empty(Sizes(&bins, 1), DType::Int64);
-    kernels::bincount(values->as<int64_t>(), values->numel(), 0, counts->as<int64_t>(), bins);
+    cpu::bincount(values->as<int64_t>(), values->numel(), 0, counts->as<int64_t>(), bins);
     return counts;
   }
   DType dtype = (*weights)->dtype == DType::Float32 ? DType::Float32 : DType::Float64;
   TensorPtr sums = zeros(Sizes(&bins, 1), dtype);
-  kernels::scatter_add(sums->view(), 0, values->view(), cast(*weights, dtype)->view());
+  cpu::scatter_add(sums->view(), 0, values->view(), cast(*weights, dtype)->view());
   return sums;
 }
 
@@ -247,7 +247,7 @@ TensorPtr sorted_places(Tensor* sorted, Tensor* values, bool right, bool narrow)
   TensorPtr result = empty(values->sizes(), DType::Int64);
   {
     WithoutLock unlocked(values->numel());
-    kernels::searchsorted(sorted->view(), values->view(), result->view(), right);
+    cpu::searchsorted(sorted->view(), values->view(), result->view(), right);
   }
   return narrow ? cast(result.get(), DType::Int32) : result;
 }
@@ -287,13 +287,13 @@ TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {
     if (pair < pairs) to += std::max<int64_t>(pad[2 * pair], 0) * result->stride(static_cast<int>(d));
   }
   WithoutLock unlocked(result->numel());
-  if (grows) kernels::fill(result->view(), Element(value, input->dtype).get());
+  if (grows) cpu::fill(result->view(), Element(value, input->dtype).get());
   if (inside == 0) return result;
   View source = input->view(), target = result->view();
   source.data += from * itemsize(input->dtype);
   target.data += to * itemsize(input->dtype);
   source.sizes = target.sizes = kept;
-  kernels::copy(source, target);
+  cpu::copy(source, target);
   return result;
 }
 

@@ -5,7 +5,7 @@
 
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
@@ -17,10 +17,10 @@ TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value);
 TensorPtr masked_select(Tensor* input, Tensor* mask);
 /// The transpose of masked_select: zeros of `size` (broadcast with the mask), with the elements of `grad` under the
 /// mask.
-TensorPtr masked_select_backward(Tensor* grad, const python::Ints& size, Tensor* mask);
+TensorPtr masked_select_backward(Tensor* grad, const Ints& size, Tensor* mask);
 TensorPtr masked_scatter(Tensor* input, Tensor* mask, Tensor* source);
 /// What masked_scatter took from a source of `size`: the elements of `grad` under the mask, then zeros.
-TensorPtr masked_scatter_backward(Tensor* grad, const python::Ints& size, Tensor* mask);
+TensorPtr masked_scatter_backward(Tensor* grad, const Ints& size, Tensor* mask);
 
 /// The coordinates of the elements that are not zero: rows of one tensor, or one tensor for each dimension.
 Object nonzero(Tensor* input, bool as_tuple);
@@ -31,6 +31,6 @@ TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlen
 TensorPtr sorted_places(Tensor* sorted, Tensor* values, bool right, bool narrow);
 
 /// `pad` holds pairs (before, after), the last dimension's first; negative ones cut off.
-TensorPtr constant_pad_nd(Tensor* input, const python::Ints& pad, const Scalar& value);
+TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value);
 
 }  // namespace adjoint::ops

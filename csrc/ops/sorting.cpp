@@ -5,13 +5,12 @@
 #include <limits>
 
 #include "core/lock.h"
-#include "kernels/indexing.h"
-#include "kernels/sort.h"
+#include "cpu/indexing.h"
+#include "cpu/sort.h"
 
 namespace adjoint::ops {
 namespace {
 
-using python::Ints;
 
 /// A tensor with dimension `axis` put back with size 1 where it is missing.
 class Restored {
@@ -69,7 +68,7 @@ std::pair<TensorPtr, TensorPtr> middle_along(const char* op, Tensor* input, int6
   check_countable("median_out", input, false);
   return choose_one(op, input, dim, keepdim,
                     [ignore_nan](const View& in, const View& values, const View& indices, int axis) {
-                      kernels::median(in, values, indices, axis, ignore_nan);
+                      cpu::median(in, values, indices, axis, ignore_nan);
                     });
 }
 
@@ -81,7 +80,7 @@ TensorPtr middle_of_all(Tensor* input, bool ignore_nan) {
   int64_t index;
   TensorPtr result = empty(scalar_shape(), input->dtype);
   WithoutLock unlocked(packed->numel());
-  kernels::median({packed->data, packed->dtype, 1, sizes, &stride},
+  cpu::median({packed->data, packed->dtype, 1, sizes, &stride},
                   {result->data, result->dtype, 1, sizes + 1, &stride},
                   {reinterpret_cast<char*>(&index), DType::Int64, 1, sizes + 1, &stride}, 0, ignore_nan);
   return result;
@@ -95,7 +94,7 @@ std::pair<TensorPtr, TensorPtr> sort(Tensor* input, int64_t dim, bool descending
   ShapePtr shape = dense_shape(input->shape);  // the order of the input's memory is kept
   TensorPtr values = empty(shape, input->dtype), indices = empty(shape, DType::Int64);
   WithoutLock unlocked(input->numel());
-  kernels::sort(input->view(), values->view(), indices->view(), axis, descending, stable.value_or(false));
+  cpu::sort(input->view(), values->view(), indices->view(), axis, descending, stable.value_or(false));
   return {std::move(values), std::move(indices)};
 }
 
@@ -116,7 +115,7 @@ std::pair<TensorPtr, TensorPtr> topk(Tensor* input, int64_t k, int64_t dim, bool
   ShapePtr shape = make_shape({sizes, static_cast<size_t>(input->ndim())});
   TensorPtr values = empty(shape, input->dtype), indices = empty(shape, DType::Int64);
   WithoutLock unlocked(input->numel());
-  kernels::topk(input->view(), values->view(), indices->view(), k, axis, largest, sorted);
+  cpu::topk(input->view(), values->view(), indices->view(), k, axis, largest, sorted);
   return {std::move(values), std::move(indices)};
 }
 
@@ -124,7 +123,7 @@ std::pair<TensorPtr, TensorPtr> kthvalue(Tensor* input, int64_t k, int64_t dim, 
   check_countable("kthvalue_cpu", input, false);
   return choose_one("kthvalue", input, dim, keepdim,
                     [k](const View& in, const View& values, const View& indices, int axis) {
-                      kernels::kthvalue(in, values, indices, k, axis);
+                      cpu::kthvalue(in, values, indices, k, axis);
                     });
 }
 
@@ -139,7 +138,7 @@ TensorPtr nanmedian_all(Tensor* input) { return middle_of_all(input, true); }
 
 std::pair<TensorPtr, TensorPtr> mode(Tensor* input, int64_t dim, bool keepdim) {
   check_countable("mode_cpu", input, true);
-  return choose_one("mode", input, dim, keepdim, kernels::mode);
+  return choose_one("mode", input, dim, keepdim, cpu::mode);
 }
 
 TensorPtr put_back(Tensor* input, Tensor* indices, const Ints& size, int64_t dim) {
@@ -149,7 +148,7 @@ TensorPtr put_back(Tensor* input, Tensor* indices, const Ints& size, int64_t dim
   TensorPtr result = empty(size, input->dtype);
   std::memset(result->data, 0, static_cast<size_t>(result->numel() * itemsize(result->dtype)));
   WithoutLock unlocked(input->numel());
-  kernels::scatter_add(result->view(), axis, *places, *values);
+  cpu::scatter_add(result->view(), axis, *places, *values);
   return result;
 }
 
@@ -159,7 +158,7 @@ TensorPtr pick(Tensor* input, Tensor* indices, int64_t dim) {
   TensorPtr result = empty(indices->sizes(), input->dtype);
   Restored out(result.get(), input->ndim(), axis);
   WithoutLock unlocked(indices->numel());
-  kernels::gather(input->view(), axis, *places, *out);
+  cpu::gather(input->view(), axis, *places, *out);
   return result;
 }
 

@@ -1,10 +1,11 @@
 // Sorting and selection along one dimension, and the gradient that they share.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
@@ -26,7 +27,7 @@ std::pair<TensorPtr, TensorPtr> mode(Tensor* input, int64_t dim, bool keepdim);
 
 /// Zeros of these sizes with `input` added at `indices` along `dim`: the transpose of picking elements by index. `dim`
 /// may be missing from the input and the indices, having been reduced away.
-TensorPtr put_back(Tensor* input, Tensor* indices, const python::Ints& size, int64_t dim);
+TensorPtr put_back(Tensor* input, Tensor* indices, const Ints& size, int64_t dim);
 /// The elements of `input` at `indices` along `dim`, in the indices' shape, which may lack `dim`.
 TensorPtr pick(Tensor* input, Tensor* indices, int64_t dim);
 

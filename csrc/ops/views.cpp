@@ -5,8 +5,8 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
-#include "kernels/copy.h"
-#include "kernels/indexing.h"
+#include "cpu/copy.h"
+#include "cpu/indexing.h"
 #include "tape/history.h"
 
 namespace adjoint::ops {
@@ -87,7 +87,7 @@ TensorPtr written_zeros(const Tensor* g, Sizes sizes, F&& part_of) {
   if (!same_sizes(part->shape, g->shape))
     fail("backward of a view: expected a gradient of shape ", to_string(part->sizes()), "; got ",
          to_string(g->sizes()));
-  kernels::copy(g->view(), part->view());
+  cpu::copy(g->view(), part->view());
   return result;
 }
 
@@ -114,7 +114,7 @@ TensorPtr zeros(Sizes sizes, DType dtype) {
   TensorPtr result = empty(sizes, dtype);
   const complex128 zero = 0;  // all-zero bits are zero in every type, and no element is larger
   WithoutLock unlocked(result->numel());
-  kernels::fill(result->view(), &zero);
+  cpu::fill(result->view(), &zero);
   return result;
 }
 
@@ -442,7 +442,7 @@ TensorPtr as_strided_backward(Tensor* input, int64_t extent, Ints size, Ints str
   TensorPtr result = zeros(flat, input->dtype);
   const View index_view = index->view();
   const View* indices[] = {&index_view};
-  kernels::index_put(result->view(), 1, indices, input->view(), true);
+  cpu::index_put(result->view(), 1, indices, input->view(), true);
   return result;
 }
 

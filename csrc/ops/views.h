@@ -4,11 +4,10 @@
 #include <optional>
 
 #include "core/tensor.h"
-#include "python/arg.h"
+#include "core/ints.h"
 
 namespace adjoint::ops {
 
-using python::Ints;
 
 /// Zero-filled memory for a dense shape.
 TensorPtr zeros(Sizes sizes, DType dtype);

@@ -2,24 +2,18 @@
 #include <algorithm>
 
 #include "core/mode.h"
-#include "kernels/copy.h"
+#include "op/arg.h"
+#include "cpu/copy.h"
 #include "ops/views.h"
 #include "ops/views_copied.h"
 #include "python/creation.h"
-#include "python/op_object.h"
-#include "python/types.h"
+#include "op/object.h"
+#include "types/types.h"
 #include "tape/history.h"
 
 namespace adjoint::ops {
 namespace {
 
-using python::Arg;
-using python::call_op;
-using python::check;
-using python::checked;
-using python::make_tuple;
-using python::Op;
-using python::require_op;
 
 Object as_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
 
@@ -28,7 +22,7 @@ Object as_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
 /// The format asked for, or `preset` for None.
 MemoryFormat to_format(PyObject* object, const char* op, MemoryFormat preset) {
   if (object == Py_None) return preset;
-  std::optional<MemoryFormat> format = python::to_memory_format(object);
+  std::optional<MemoryFormat> format = to_memory_format(object);
   if (!format) Arg{object, op, "memory_format"}.wrong_type("torch.memory_format");
   return *format;
 }
@@ -83,7 +77,7 @@ Object as_pieces(Tensor* input, int dim, std::vector<TensorPtr> pieces, const Pi
     node->saved()[0].save_object(as_int(dim).get());
     for (uint32_t i = 0; i < pieces.size(); ++i) set_history(pieces[i].get(), node.get(), i);
   }
-  return python::wrap(std::move(pieces));
+  return wrap(std::move(pieces));
 }
 
 Object split_at(Tensor* input, Sizes lengths, int dim, const PiecesKind& kind) {
@@ -170,9 +164,9 @@ Object reshaped(PyObject* input, Sizes sizes) { return reshape(input, make_tuple
 
 Object view(PyObject* input, PyObject* size, PyObject* dtype) {
   if (dtype == Py_None && PyTuple_Check(size) && PyTuple_GET_SIZE(size) == 1 &&
-      (python::is_dtype(PyTuple_GET_ITEM(size, 0)) || PyType_Check(PyTuple_GET_ITEM(size, 0))))
+      (is_dtype(PyTuple_GET_ITEM(size, 0)) || PyType_Check(PyTuple_GET_ITEM(size, 0))))
     dtype = PyTuple_GET_ITEM(size, 0);
-  if (dtype != Py_None) return python::wrap(view_dtype(Arg{input, "view", "input"}, Arg{dtype, "view", "dtype"}));
+  if (dtype != Py_None) return wrap(view_dtype(Arg{input, "view", "input"}, Arg{dtype, "view", "dtype"}));
   if (size == Py_None)
     fail(ErrorKind::Type, "view() received an invalid combination of arguments: expected sizes or a dtype; got none");
   static Op& op = require_op("view_sizes");
@@ -223,7 +217,7 @@ Object contiguous_as(PyObject* input, PyObject* memory_format) {
   if (format == MemoryFormat::Preserve || lies_in(tensor->shape, format)) return Object::borrow(input);
   static Op& op = require_op("clone");
   return call_op(op,
-                 {input, memory_format == Py_None ? python::format_object(MemoryFormat::Contiguous) : memory_format});
+                 {input, memory_format == Py_None ? format_object(MemoryFormat::Contiguous) : memory_format});
 }
 
 Object laid_out(PyObject* input, bool channels_last) {
@@ -231,14 +225,14 @@ Object laid_out(PyObject* input, bool channels_last) {
   ShapePtr wanted = shape_in_format(tensor->sizes(), channels_last_format(tensor->ndim(), channels_last));
   if (std::ranges::equal(tensor->strides(), wanted->stride_span())) return Object::borrow(input);
   static Op& op = require_op("clone");
-  return call_op(op, {input, python::format_object(channels_last_format(tensor->ndim(), channels_last))});
+  return call_op(op, {input, format_object(channels_last_format(tensor->ndim(), channels_last))});
 }
 
 TensorPtr clone_as(Tensor* input, PyObject* memory_format) {
   MemoryFormat format = to_format(memory_format, "clone", MemoryFormat::Preserve);
   if (format == MemoryFormat::Preserve) return clone(input);
   TensorPtr result = empty(shape_in_format(input->sizes(), format), input->dtype);
-  kernels::copy(input->view(), result->view());
+  cpu::copy(input->view(), result->view());
   return result;
 }
 
@@ -254,9 +248,9 @@ Object numpy_T(PyObject* input) {
   Tensor* tensor = Arg{input, "T", "input"};
   static bool warned = false;
   if (tensor->ndim() == 0)
-    python::warn_once(warned, "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.");
+    warn_once(warned, "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.");
   else if (tensor->ndim() > 2)
-    python::warn_once(
+    warn_once(
         warned,
         "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
         "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "

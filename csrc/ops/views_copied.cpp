@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/lock.h"
-#include "kernels/copy.h"
+#include "cpu/copy.h"
 #include "ops/elementwise.h"
 
 namespace adjoint::ops {
@@ -14,7 +14,7 @@ namespace adjoint::ops {
 TensorPtr packed(const Tensor* tensor) {
   TensorPtr result = empty(tensor->sizes(), tensor->dtype);
   WithoutLock unlocked(result->numel());
-  kernels::copy(tensor->view(), result->view());
+  cpu::copy(tensor->view(), result->view());
   return result;
 }
 
@@ -23,7 +23,7 @@ void write_part(const Tensor* src, const Tensor* part) {
     fail("expected src to have a size equal to the slice of self. src size = ", to_string(src->sizes()),
          ", slice size = ", to_string(part->sizes()));
   WithoutLock unlocked(src->numel());
-  kernels::copy(src->view(), part->view());
+  cpu::copy(src->view(), part->view());
 }
 
 TensorPtr as_strided_scatter(Tensor* input, Tensor* src, Ints size, Ints stride,
@@ -69,7 +69,7 @@ TensorPtr block_diag(std::vector<Tensor*> tensors) {
     int64_t block[2] = {1, 1}, strides[2];
     std::copy_n(tensor->shape->sizes(), tensor->ndim(), block + 2 - tensor->ndim());
     place.sizes = block;
-    kernels::copy(expanded_view(tensor, block, strides), place);
+    cpu::copy(expanded_view(tensor, block, strides), place);
     place.data += (block[0] * place.strides[0] + block[1] * place.strides[1]) * itemsize(dtype);
   }
   return result;

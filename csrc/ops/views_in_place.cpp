@@ -1,9 +1,10 @@
 // In-place ops that give a tensor other sizes or other memory: set_(), resize_(), resize_as_().
 #include "core/memory_format.h"
+#include "op/arg.h"
 #include "core/mode.h"
 #include "ops/views.h"
 #include "python/creation.h"
-#include "python/types.h"
+#include "types/types.h"
 #include "tape/change.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
@@ -11,7 +12,6 @@
 namespace adjoint::ops {
 namespace {
 
-using python::Arg;
 
 [[noreturn]] void refuse_set(PyObject* source) {
   fail(ErrorKind::Type, "set_() received an invalid combination of arguments - got (", Py_TYPE(source)->tp_name,
@@ -31,7 +31,7 @@ void resize_to(Tensor* tensor, Sizes sizes, MemoryFormat format, const char* op)
 
 MemoryFormat to_format(PyObject* object, const char* op) {
   if (object == Py_None) return MemoryFormat::Contiguous;
-  std::optional<MemoryFormat> format = python::to_memory_format(object);
+  std::optional<MemoryFormat> format = to_memory_format(object);
   if (!format) Arg{object, op, "memory_format"}.wrong_type("torch.memory_format");
   return *format;
 }

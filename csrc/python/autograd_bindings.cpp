@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "core/mode.h"
-#include "python/arg.h"
-#include "python/types.h"
+#include "op/arg.h"
+#include "types/types.h"
 #include "tape/engine.h"
 #include "tape/history.h"
 #include "tape/hooks.h"

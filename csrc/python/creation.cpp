@@ -9,7 +9,7 @@
 #include "core/deterministic.h"
 #include "core/lock.h"
 #include "core/mode.h"
-#include "kernels/copy.h"
+#include "cpu/copy.h"
 #include "ops/gather.h"
 #include "python/interop.h"
 #include "python/tensor_type.h"
@@ -304,7 +304,7 @@ PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
       dispatch(dtype, [&](auto tag) {
         using T = decltype(tag);
         T one = convert<T>(int64_t{1});
-        kernels::fill({result->data, dtype, 1, &length, &step}, &one);
+        cpu::fill({result->data, dtype, 1, &length, &step}, &one);
       });
     }
     return (out ? into_out(call.name(), out, result.get(), options) : finish(std::move(result), options)).take();
@@ -314,7 +314,7 @@ PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
 }  // namespace
 
 void mark_unset(Tensor* tensor) {
-  if (fills_memory() && tensor->device == DeviceType::Cpu) kernels::fill_unset(tensor->view());
+  if (fills_memory() && tensor->device == DeviceType::Cpu) cpu::fill_unset(tensor->view());
 }
 
 TensorPtr empty_on(DeviceType device, ShapePtr shape, DType dtype) {
@@ -406,7 +406,7 @@ void fill_value(Tensor* tensor, const Scalar& value) {
   dispatch(tensor->dtype, [&](auto tag) {
     auto element = value.to<decltype(tag)>();
     WithoutLock unlocked(tensor->numel());
-    kernels::fill(tensor->view(), &element);
+    cpu::fill(tensor->view(), &element);
   });
 }
 

@@ -3,10 +3,10 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
-#include "kernels/copy.h"
+#include "cpu/copy.h"
 #include "python/creation.h"
 #include "python/interop.h"
-#include "python/types.h"
+#include "types/types.h"
 #include "tape/history.h"
 
 namespace adjoint::python {
@@ -260,7 +260,7 @@ class NestedData {
     TensorPtr part = from_numpy(array, ArrayUse::Source);
     if (part->ndim() != ndim_ - depth || !std::equal(part->sizes().begin(), part->sizes().end(), sizes_ + depth))
       return false;
-    kernels::copy(part->view(),
+    cpu::copy(part->view(),
                   {out, whole->dtype, part->ndim(), part->shape->sizes(), whole->shape->strides() + depth});
     return true;
   }

@@ -1,8 +1,8 @@
 // The constructors of old: torch.Tensor(2, 3), torch.LongTensor([1, 2]), tensor.new(storage).
 #include "python/creation.h"
-#include "python/op.h"
-#include "python/op_object.h"
-#include "python/types.h"
+#include "op/op.h"
+#include "op/object.h"
+#include "types/types.h"
 
 namespace adjoint::python {
 namespace {

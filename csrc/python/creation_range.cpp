@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/lock.h"
-#include "core/parallel.h"
+#include "cpu/parallel.h"
 #include "python/creation.h"
 
 namespace adjoint::python {

@@ -1,7 +1,7 @@
 // Ops that torch does not promise the same result for.
 #pragma once
 
-#include "python/guard.h"
+#include "core/guard.h"
 
 namespace adjoint::python {
 

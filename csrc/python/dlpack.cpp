@@ -5,7 +5,7 @@
 
 #include "python/creation.h"
 #include "python/interop.h"
-#include "python/types.h"
+#include "types/types.h"
 #include "tape/node.h"
 
 namespace adjoint::python {

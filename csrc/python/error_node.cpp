@@ -1,6 +1,6 @@
 #include "python/error_node.h"
 
-#include "python/arg.h"
+#include "op/arg.h"
 #include "tape/history.h"
 
 namespace adjoint::python {

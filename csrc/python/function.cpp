@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "core/mode.h"
-#include "python/arg.h"
+#include "op/arg.h"
 #include "python/error_node.h"
 #include "tape/history.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/mode.h"
 #include "python/function.h"
-#include "python/op.h"
+#include "op/op.h"
 #include "tape/anomaly.h"
 #include "tape/history.h"
 #include "tape/hooks.h"

@@ -7,8 +7,8 @@
 #include "ops/indexing_advanced.h"
 #include "python/creation.h"
 #include "python/interop.h"
-#include "python/op_object.h"
-#include "python/types.h"
+#include "op/object.h"
+#include "types/types.h"
 
 namespace adjoint::python {
 namespace {

@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "python/op.h"
-#include "python/types.h"
+#include "op/op.h"
+#include "types/types.h"
 #include "tape/history.h"
 
 namespace adjoint::python {

@@ -7,12 +7,12 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
-#include "kernels/copy.h"
-#include "python/arg.h"
+#include "cpu/copy.h"
+#include "op/arg.h"
 #include "python/creation.h"
 #include "python/keywords.h"
 #include "python/tensor_type.h"
-#include "python/types.h"
+#include "types/types.h"
 #include "tape/history.h"
 
 namespace adjoint::python {
@@ -400,7 +400,7 @@ TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory 
   if (ndim == kMaxDims) fail("unaligned memory of ", ndim, " dimensions is not supported; copy it first");
   byte_sizes[ndim] = size;
   from[ndim] = to[ndim] = 1;
-  kernels::copy({static_cast<char*>(data), DType::UInt8, ndim + 1, byte_sizes, from},
+  cpu::copy({static_cast<char*>(data), DType::UInt8, ndim + 1, byte_sizes, from},
                 {result->data, DType::UInt8, ndim + 1, byte_sizes, to});
   return result;
 }

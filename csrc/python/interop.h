@@ -5,7 +5,7 @@
 
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "python/guard.h"
+#include "core/guard.h"
 
 namespace adjoint::python {
 

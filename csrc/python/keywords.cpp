@@ -2,7 +2,7 @@
 #include "python/keywords.h"
 
 #include "python/interop.h"
-#include "python/types.h"
+#include "types/types.h"
 #include "tape/node.h"
 
 namespace adjoint::python {

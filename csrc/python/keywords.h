@@ -4,9 +4,9 @@
 #include <initializer_list>
 #include <optional>
 
-#include "python/arg.h"
-#include "python/formats.h"
-#include "python/types.h"
+#include "op/arg.h"
+#include "types/formats.h"
+#include "types/types.h"
 
 namespace adjoint::python {
 

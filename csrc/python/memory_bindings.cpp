@@ -1,10 +1,10 @@
 #include "python/memory_bindings.h"
 
-#include "core/block_cache.h"
-#include "core/memory_limit.h"
+#include "cpu/block_cache.h"
+#include "cpu/memory_limit.h"
 #include "core/storage.h"
-#include "python/arg.h"
-#include "python/guard.h"
+#include "op/arg.h"
+#include "core/guard.h"
 
 namespace adjoint::python {
 namespace {

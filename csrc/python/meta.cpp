@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "python/creation.h"
-#include "python/types.h"
+#include "types/types.h"
 #include "tape/geometry.h"
 
 namespace adjoint::python {

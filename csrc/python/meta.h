@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "python/op.h"
+#include "op/op.h"
 
 namespace adjoint::python {
 

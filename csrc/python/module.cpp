@@ -1,9 +1,9 @@
 // The extension module adjoint._C.
-#include "core/blas.h"
-#include "core/parallel.h"
-#include "kernels/elementwise.h"
-#include "python/arg.h"
-#include "python/autocast.h"
+#include "cpu/blas.h"
+#include "cpu/parallel.h"
+#include "cpu/elementwise.h"
+#include "op/arg.h"
+#include "op/autocast.h"
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
 #include "python/deterministic.h"
@@ -14,12 +14,12 @@
 #include "python/interop.h"
 #include "python/memory_bindings.h"
 #include "python/module_base.h"
-#include "python/op_object.h"
+#include "op/object.h"
 #include "python/optimizer_bindings.h"
 #include "python/random_bindings.h"
 #include "python/shared_bindings.h"
 #include "python/tensor_type.h"
-#include "python/types.h"
+#include "types/types.h"
 
 namespace adjoint::python {
 namespace {

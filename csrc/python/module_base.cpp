@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "python/guard.h"
+#include "core/guard.h"
 
 namespace adjoint::python {
 namespace {

@@ -2,15 +2,12 @@
 
 #include "core/mode.h"
 #include "python/graph_bindings.h"
-#include "python/guard.h"
-#include "python/types.h"
+#include "core/guard.h"
+#include "types/types.h"
 #include "tape/history.h"
 
 namespace adjoint {
 
-using python::check;
-using python::checked;
-using python::guarded;
 
 namespace {
 
@@ -63,9 +60,9 @@ PyObject* input_metadata(PyObject* self, void*) {
       const OutputMeta& meta = node.outputs()[i];
       if (!meta.shape || !is_differentiable(meta.dtype)) continue;
       Object entry = checked(PyStructSequence_New(input_metadata_type()));
-      PyStructSequence_SET_ITEM(entry.get(), 0, python::make_size(meta.shape->size_span()).take());
-      PyStructSequence_SET_ITEM(entry.get(), 1, Py_NewRef(python::dtype_object(meta.dtype)));
-      PyStructSequence_SET_ITEM(entry.get(), 2, Py_NewRef(python::device_object(meta.device)));
+      PyStructSequence_SET_ITEM(entry.get(), 0, make_size(meta.shape->size_span()).take());
+      PyStructSequence_SET_ITEM(entry.get(), 1, Py_NewRef(dtype_object(meta.dtype)));
+      PyStructSequence_SET_ITEM(entry.get(), 2, Py_NewRef(device_object(meta.device)));
       PyStructSequence_SET_ITEM(entry.get(), 3, Py_NewRef(Py_False));
       PyStructSequence_SET_ITEM(entry.get(), 4, Py_NewRef(Py_False));
       check(PyList_Append(list.get(), entry.get()) == 0);

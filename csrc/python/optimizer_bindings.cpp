@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/lock.h"
-#include "core/parallel.h"
-#include "kernels/update.h"
-#include "python/guard.h"
+#include "cpu/parallel.h"
+#include "cpu/update.h"
+#include "core/guard.h"
 #include "python/interop.h"
 #include "tape/change.h"
 

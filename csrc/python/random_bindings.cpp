@@ -5,13 +5,13 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
-#include "kernels/copy.h"
-#include "kernels/elementwise.h"
+#include "cpu/copy.h"
+#include "cpu/elementwise.h"
 #include "python/creation.h"
 #include "python/error_node.h"
 #include "python/interop.h"
-#include "python/op.h"
-#include "python/types.h"
+#include "op/op.h"
+#include "types/types.h"
 #include "tape/history.h"
 
 namespace adjoint::python {
@@ -87,7 +87,7 @@ void fill_in_order(Tensor* tensor, Fill fill) {
   ShapePtr shape = make_shape({order.sizes, static_cast<size_t>(order.ndim)});
   WithoutLock unlocked(n);
   fill(packed->data, n);
-  kernels::copy({packed->data, tensor->dtype, order.ndim, shape->sizes(), shape->strides()},
+  cpu::copy({packed->data, tensor->dtype, order.ndim, shape->sizes(), shape->strides()},
                 order.view(tensor->data, tensor->dtype));
 }
 
@@ -128,7 +128,7 @@ void fill_bernoulli_tensor(Tensor* tensor, Generator& generator, Tensor* p) {
   int64_t ordered[kMaxDims];
   for (int i = 0; i < order.ndim; ++i) ordered[i] = strides[order.dims[i]];
   TensorPtr packed = empty(make_shape({order.sizes, static_cast<size_t>(order.ndim)}), p->dtype);
-  kernels::copy({p->data, p->dtype, order.ndim, order.sizes, ordered}, packed->view());
+  cpu::copy({p->data, p->dtype, order.ndim, order.sizes, ordered}, packed->view());
   fill_in_order(tensor, [&](void* data, int64_t n) {
     fill_bernoulli(generator, tensor->dtype, data, n, p->dtype, packed->data);
   });
@@ -140,7 +140,7 @@ void multiply_in_place(Tensor* target, const Tensor* other) {
   int64_t strides[kMaxDims];
   broadcast_strides(other->shape, target->sizes(), strides);
   View inputs[2] = {target->view(), {other->data, other->dtype, target->ndim(), target->shape->sizes(), strides}};
-  kernels::elementwise(*mul, target->dtype, target->view(), inputs, nullptr);
+  cpu::elementwise(*mul, target->dtype, target->view(), inputs, nullptr);
 }
 
 // ---- Methods
@@ -402,7 +402,7 @@ PyObject* py_randperm(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObje
       TensorPtr order = tensor->dtype == DType::Int64 ? TensorPtr::borrow(tensor) : empty({&n, 1}, DType::Int64);
       WithoutLock unlocked(n);
       randperm(generator, order->as<int64_t>(), n);
-      if (order.get() != tensor) kernels::copy(order->view(), tensor->view());
+      if (order.get() != tensor) cpu::copy(order->view(), tensor->view());
     };
     return make_random(call, out, options, std::move(shape), DType::Int64, fill).take();
   });
@@ -500,7 +500,7 @@ TensorPtr doubles(Tensor* tensor, Sizes sizes) {
   int64_t strides[kMaxDims];
   broadcast_strides(tensor->shape, sizes, strides);
   TensorPtr result = empty(sizes, DType::Float64);
-  kernels::copy({tensor->data, tensor->dtype, static_cast<int>(sizes.size()), sizes.data(), strides}, result->view());
+  cpu::copy({tensor->data, tensor->dtype, static_cast<int>(sizes.size()), sizes.data(), strides}, result->view());
   return result;
 }
 
@@ -516,7 +516,7 @@ PyObject* py_poisson(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
     if (input->device != DeviceType::Meta) {
       TensorPtr counts = doubles(input, input->sizes());
       fill_poisson(generator, counts->as<double>(), counts->numel());
-      kernels::copy(counts->view(), result->view());
+      cpu::copy(counts->view(), result->view());
     }
     if (NodePtr node = forget(kind, {input})) set_history(result.get(), node.get(), 0);
     return finish(std::move(result), Options()).take();

@@ -1,9 +1,9 @@
 // Random numbers from Python: the Generator type, the functions that make random tensors and the in-place fills.
 #pragma once
 
-#include "core/random.h"
+#include "cpu/random.h"
 #include "core/tensor.h"
-#include "python/guard.h"
+#include "core/guard.h"
 
 namespace adjoint::python {
 

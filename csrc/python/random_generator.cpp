@@ -3,7 +3,7 @@
 
 #include "core/tensor.h"
 #include "python/random_bindings.h"
-#include "python/types.h"
+#include "types/types.h"
 
 namespace adjoint::python {
 namespace {

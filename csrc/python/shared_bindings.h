@@ -1,7 +1,7 @@
 // Tensors in memory that processes share: what share_memory_() and adjoint.multiprocessing are made of.
 #pragma once
 
-#include "python/guard.h"
+#include "core/guard.h"
 
 namespace adjoint::python {
 

@@ -5,7 +5,7 @@
 #include "python/creation.h"
 #include "python/indexing.h"
 #include "python/interop.h"
-#include "python/op_object.h"
+#include "op/object.h"
 
 namespace adjoint::python {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/tensor.h"
-#include "python/guard.h"
+#include "core/guard.h"
 
 namespace adjoint::python {
 

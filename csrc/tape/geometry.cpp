@@ -5,7 +5,7 @@
 
 #include "core/deterministic.h"
 #include "core/mode.h"
-#include "kernels/copy.h"
+#include "cpu/copy.h"
 #include "tape/change.h"
 #include "tape/history.h"
 
@@ -90,7 +90,7 @@ void resize(Tensor* tensor, ShapePtr shape) {
     if (fills_memory()) {
       auto held = static_cast<int64_t>(tensor->storage->nbytes) / itemsize(tensor->dtype);
       int64_t added = static_cast<int64_t>(needed) / itemsize(tensor->dtype) - held, step = 1;
-      kernels::fill_unset({larger->data + held * itemsize(tensor->dtype), tensor->dtype, 1, &added, &step});
+      cpu::fill_unset({larger->data + held * itemsize(tensor->dtype), tensor->dtype, 1, &added, &step});
     }
     if (base) {
       retain(larger.get());
@@ -129,12 +129,12 @@ void write_out(const char* op, Tensor* out, Tensor* result) {
   if (out->device == DeviceType::Meta) {
     if (!same_sizes(out->shape, result->shape)) set_shape(out, result->shape);
   } else if (same_sizes(out->shape, result->shape)) {
-    kernels::copy(result->view(), out->view());
+    cpu::copy(result->view(), out->view());
   } else {
     warn_of_resizing(out, result);
     if (view_base(out)) {
       resize(out, make_shape(result->sizes()));
-      kernels::copy(result->view(), out->view());
+      cpu::copy(result->view(), out->view());
     } else {
       TensorPtr fitting = cast(result, out->dtype);
       set_shape(out, fitting->shape);

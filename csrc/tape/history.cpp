@@ -4,8 +4,8 @@
 #include <array>
 
 #include "core/mode.h"
-#include "kernels/copy.h"
-#include "kernels/elementwise.h"
+#include "cpu/copy.h"
+#include "cpu/elementwise.h"
 #include "tape/hooks.h"
 
 namespace adjoint {
@@ -91,7 +91,7 @@ class CopySlicesKind final : public NodeKind {
     for (int d = 0; d < base->ndim; ++d) reach += std::max<int64_t>(0, base->sizes()[d] - 1) * base->strides()[d];
     TensorPtr memory = empty(std::array<int64_t, 1>{reach + 1}, grad->dtype);
     TensorPtr result = alias(memory.get(), make_shape(base->size_span(), base->stride_span()));
-    kernels::copy(grad->view(), result->view());
+    cpu::copy(grad->view(), result->view());
     return result;
   }
 };
@@ -297,7 +297,7 @@ void add_in_place(Tensor* target, const Tensor* other) {
   broadcast_strides(other->shape, target->sizes(), strides);
   View inputs[2] = {target->view(), {other->data, other->dtype, target->ndim(), target->shape->sizes(), strides}};
   Scalar one = Scalar::of(int64_t{1});
-  kernels::elementwise(*add, target->dtype, target->view(), inputs, &one);
+  cpu::elementwise(*add, target->dtype, target->view(), inputs, &one);
 }
 
 /// A .grad has the strides of its leaf when these are dense, and is contiguous otherwise. The leaf may have got other
@@ -344,7 +344,7 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
       TensorPtr copy = empty(std::move(shape), grad->dtype);
       int64_t strides[kMaxDims];
       broadcast_strides(grad->shape, copy->sizes(), strides);
-      kernels::copy({grad->data, grad->dtype, copy->ndim(), copy->shape->sizes(), strides}, copy->view());
+      cpu::copy({grad->data, grad->dtype, copy->ndim(), copy->shape->sizes(), strides}, copy->view());
       set_grad(leaf, std::move(copy));
     }
     return;

@@ -44,7 +44,7 @@ void forget_accumulator(Node& node);
 /// target += other (broadcast), without recording or bumping the version.
 void add_in_place(Tensor* target, const Tensor* other);
 
-/// Gradient arithmetic through the op table, hence recorded when grad mode is on. Defined in python/gradient_ops.cpp.
+/// Gradient arithmetic through the op table, hence recorded when grad mode is on. Defined in op/recorded.cpp.
 TensorPtr add_tensors(Tensor* a, Tensor* b);
 /// Sums to a shape that broadcasts to the tensor's; itself when the sizes are equal.
 TensorPtr sum_to(Tensor* tensor, const Shape* shape);

@@ -1,0 +1,33 @@
+// A short list of integers: what sizes, strides and dimensions are given as.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/error.h"
+#include "core/shape.h"
+
+namespace adjoint {
+
+class Ints {
+ public:
+  Ints() = default;
+  /// `what`: the op that is told of, where there is no room.
+  void push(int64_t value, const char* what) {
+    if (size_ == kMaxDims)
+      fail(what, ": at most ", kMaxDims, " dimensions are supported; more came; merge some of them");
+    values_[size_++] = value;
+  }
+  int64_t operator[](size_t i) const { return values_[i]; }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const int64_t* begin() const { return values_; }
+  const int64_t* end() const { return values_ + size_; }
+  operator Sizes() const { return {values_, size_}; }
+
+ private:
+  int64_t values_[kMaxDims];
+  size_t size_ = 0;
+};
+
+}  // namespace adjoint

@@ -1,0 +1,240 @@
+// Indexing kernels: gather, scatter, advanced indexing and masks over raw views.
+//
+// Index views are Int64. Every index is checked before anything is written, so a call that throws has changed nothing
+// (but for gather, take and put, which check as they go: their output is then of no use).
+// Inputs may share memory with what is written: they are then read as they were before the call. The written view must
+// not overlap itself. 0-d views count as one element in one dimension; `dim` is not negative.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/dtype.h"
+#include "core/scalar.h"
+#include "kernels/view.h"
+
+namespace adjoint::cpu {
+
+enum class Reduction : uint8_t { Sum, Prod, Mean, AMax, AMin };
+
+/// out[.., i, ..] = in[.., index[.., i, ..], ..] along `dim`; `out` has the sizes of `index`. No negative indices.
+void gather(const View& in, int dim, const View& index, const View& out);
+
+/// dst[.., index[.., i, ..], ..] = src[.., i, ..] along `dim`; of duplicates the last one wins.
+void scatter(const View& dst, int dim, const View& index, const View& src);
+/// As scatter, with one value of `dst`'s dtype.
+void scatter_value(const View& dst, int dim, const View& index, const void* value);
+/// As scatter, adding; duplicates are added in the order of `index`, whatever the number of threads.
+void scatter_add(const View& dst, int dim, const View& index, const View& src);
+/// As scatter_add with any reduction. Without `include_self` the old values of the elements hit do not take part.
+void scatter_reduce(const View& dst, int dim, const View& index, const View& src, Reduction reduction,
+                    bool include_self);
+
+/// Whole slices along `dim` by a 1-D index. No negative indices, but in index_fill.
+void index_select(const View& in, int dim, const View& index, const View& out);
+void index_add(const View& dst, int dim, const View& index, const View& src, const Scalar& alpha);
+void index_reduce(const View& dst, int dim, const View& index, const View& src, Reduction reduction, bool include_self);
+void index_copy(const View& dst, int dim, const View& index, const View& src);
+void index_fill(const View& dst, int dim, const View& index, const void* value);
+
+/// Advanced indexing. The indexed dimensions come first: `in` is [I1 .. Ik, rest ..], the k index views have one common
+/// shape S (strides may be 0) and `out` is S + rest. Negative indices count from the end.
+void index_get(const View& in, int count, const View* const* indices, const View& out);
+/// The reverse: dst[indices] = src, or += where `accumulate`. Duplicates as in scatter and scatter_add.
+void index_put(const View& dst, int count, const View* const* indices, const View& src, bool accumulate);
+
+/// out = in[index] with `in` 1-D and `out` of the sizes of `index`; negative indices count from the end.
+void take(const View& in, const View& index, const View& out);
+
+/// dst[index[i]] = src[i], or += where `accumulate`; all are 1-D and negative indices count from the end. Returns the
+/// first index that is out of range, or nullptr; `dst` is then of no use.
+const int64_t* put(const View& dst, const View& index, const View& src, bool accumulate);
+
+/// gweight[index[i]] += g[i] for rows i whose index is not `padding_idx` (negative: none); `gweight` is V x d.
+void embedding_backward(const View& g, const View& index, int64_t padding_idx, const View& gweight);
+
+/// Masks are Bool, with the sizes of the view they mask.
+void masked_fill(const View& dst, const View& mask, const void* value);
+/// out = the elements of `in` under the mask, in row-major order; `out` is 1-D with count_true(mask) elements.
+void masked_select(const View& in, const View& mask, const View& out);
+/// The elements of `dst` under the mask become the first elements of the 1-D `src`.
+void masked_scatter(const View& dst, const View& mask, const View& src);
+/// out = condition ? a : b. All have the same sizes (stride 0 where broadcast); a, b and out have one dtype.
+void where(const View& condition, const View& a, const View& b, const View& out);
+
+/// How many elements of any dtype are not zero (nan is not zero).
+int64_t count_nonzero(const View& in);
+inline int64_t count_true(const View& mask) { return count_nonzero(mask); }
+/// The coordinates of the nonzero elements in row-major order; `out` is Int64, count_nonzero(in) x in.ndim.
+void nonzero(const View& in, const View& out);
+
+/// What the indexing and structure kernels share.
+namespace indexing {
+
+/// Below this many elements a call stays on the calling thread.
+inline constexpr int64_t kGrain = 32768;
+
+/// Elements moved without looking at what they mean.
+template <class U>
+struct [[gnu::may_alias]] Word {
+  U bits;
+};
+struct [[gnu::may_alias]] DoubleWord {
+  uint64_t low, high;
+};
+
+/// Calls `f(W{})` with the word of `dtype`'s element size.
+template <class F>
+auto dispatch_size(DType dtype, F&& f) {
+  switch (itemsize(dtype)) {
+    case 1: return f(Word<uint8_t>{});
+    case 2: return f(Word<uint16_t>{});
+    case 4: return f(Word<uint32_t>{});
+    case 8: return f(Word<uint64_t>{});
+    default: return f(DoubleWord{});
+  }
+}
+
+enum class Merge : bool { No, Yes };
+
+/// N operands of one shape walked together in row-major order. Unless told not to, dimensions of size 1 are dropped and
+/// neighbours merged where all operands allow it. The dimensions [first, last) are merged among themselves only; they
+/// end up as [ordered_begin, ordered_end).
+template <int N>
+struct Walk {
+  int ndim = 0;
+  int ordered_begin = 0;
+  int ordered_end = 0;
+  int64_t numel = 1;
+  int64_t sizes[kMaxDims];
+  int64_t strides[N][kMaxDims];
+
+  Walk(int dims, const int64_t* shape, const int64_t* const (&steps)[N], Merge merge = Merge::Yes, int first = 0,
+       int last = 0) {
+    int barrier = 0;  // dimensions before this one take no more neighbours
+    for (int d = 0; d < dims; ++d) {
+      if (d == first) ordered_begin = barrier = ndim;
+      if (d == last) ordered_end = barrier = ndim;
+      numel *= shape[d];
+      if (merge == Merge::Yes && shape[d] == 1) continue;
+      bool joins = merge == Merge::Yes && ndim > barrier;
+      for (int k = 0; k < N && joins; ++k) joins = strides[k][ndim - 1] == steps[k][d] * shape[d];
+      if (joins) {
+        sizes[ndim - 1] *= shape[d];
+      } else {
+        sizes[ndim++] = shape[d];
+      }
+      for (int k = 0; k < N; ++k) strides[k][ndim - 1] = steps[k][d];
+    }
+    if (last == dims) ordered_end = ndim;
+    if (ndim == 0) {
+      sizes[ndim++] = 1;
+      for (int k = 0; k < N; ++k) strides[k][0] = 0;
+    }
+  }
+
+  int64_t inner_stride(int k) const { return strides[k][ndim - 1]; }
+
+  /// Calls f(offsets, n, position) for each stretch along the last dimension of the elements [begin, end): `offsets`
+  /// are the operands' places in elements, `position` the coordinates of the stretch's first element.
+  template <class F>
+  void run(int64_t begin, int64_t end, F&& f) const {
+    if (begin >= end) return;
+    const int inner = ndim - 1;
+    int64_t position[kMaxDims];
+    int64_t offsets[N] = {};
+    int64_t rest = begin;
+    for (int d = inner; d >= 0; --d) {
+      position[d] = begin == 0 ? 0 : rest % sizes[d];
+      if (begin != 0) rest /= sizes[d];
+      for (int k = 0; k < N; ++k) offsets[k] += position[d] * strides[k][d];
+    }
+    const int64_t width = sizes[inner];
+    for (;;) {
+      int64_t n = width - position[inner];
+      if (n > end - begin) n = end - begin;
+      f(static_cast<const int64_t*>(offsets), n, static_cast<const int64_t*>(position));
+      begin += n;
+      if (begin == end) return;
+      if (position[inner] != 0) {
+        for (int k = 0; k < N; ++k) offsets[k] -= position[inner] * strides[k][inner];
+        position[inner] = 0;
+      }
+      for (int d = inner - 1;; --d) {
+#pragma GCC unroll 4
+        for (int k = 0; k < N; ++k) offsets[k] += strides[k][d];
+        if (++position[d] < sizes[d]) break;
+        for (int k = 0; k < N; ++k) offsets[k] -= sizes[d] * strides[k][d];
+        position[d] = 0;
+      }
+    }
+  }
+};
+
+/// `view`, or a contiguous copy of it where it may share memory with `written`.
+class Snapshot {
+ public:
+  Snapshot(const View& view, const View& written);
+  Snapshot(const Snapshot&) = delete;
+  const View& operator*() const { return view_; }
+  const View* operator->() const { return &view_; }
+
+ private:
+  View view_;
+  std::unique_ptr<char[]> storage_;
+  int64_t strides_[kMaxDims];
+};
+
+/// Advanced indices folded into one list of element offsets, and how to walk it together with [S, rest] views.
+/// Throws where shapes do not fit or an index is out of range.
+class Advanced {
+ public:
+  /// `in` has the indexed dimensions first, `out` is S + rest; without elements in `out` nothing is folded.
+  Advanced(const char* op, const View& in, int count, const View* const* indices, const View& out);
+  Advanced(const Advanced&) = delete;
+
+  const int64_t* offsets = nullptr;  ///< one for each element of S, packed
+  int64_t low = 0, high = 0;         ///< the least and the greatest offset that the indexed dimensions allow
+  int64_t offset_strides[kMaxDims];  ///< of `offsets`, over the dimensions of `out`
+  int64_t strides[kMaxDims];         ///< of `in` from an offset on, over the dimensions of `out`
+
+ private:
+  std::unique_ptr<int64_t[]> heap_;
+  int64_t small_[64];
+};
+
+/// A view's sizes the way torch prints them: [2, 3].
+std::string sizes_text(const View& view);
+/// The strides that `view` would have if it were contiguous.
+void contiguous_strides(const View& view, int64_t* strides);
+View at_least_1d(const View& view);
+/// Returns `dim`; throws unless 0 <= dim < ndim.
+int check_dim(int dim, int ndim);
+void check_int64(const char* op, const View& index);
+void check_same_dtype(const char* op, const View& a, const View& b);
+void check_same_sizes(const char* op, const View& a, const View& b);
+/// The first element of `index` outside [low, high), or nullptr.
+const int64_t* find_outside(const View& index, int64_t low, int64_t high);
+/// Throws where an index is outside [0, size of `dim`), or [-size, size) where `wraps`; `lead` opens the message.
+void check_index(ErrorKind kind, const char* lead, const char* op, const View& index, const View& in, int dim,
+                 bool wraps = false);
+/// An index of slices: Int64, of one dimension at most.
+View check_slices(const char* op, const View& index);
+/// `view`'s strides with that of `dim` set to 0: where the index, not the position, says how far to go.
+struct Unstepped {
+  int64_t strides[kMaxDims];
+  Unstepped(const View& view, int dim) {
+    for (int d = 0; d < view.ndim; ++d) strides[d] = d == dim ? 0 : view.strides[d];
+  }
+};
+/// The strides of a 1-D index spread over all dimensions but `dim`.
+struct Spread {
+  int64_t strides[kMaxDims];
+  Spread(const View& index, int ndim, int dim) {
+    for (int d = 0; d < ndim; ++d) strides[d] = d == dim ? index.strides[0] : 0;
+  }
+};
+
+}  // namespace indexing
+}  // namespace adjoint::cpu

@@ -1,0 +1,34 @@
+// Products too small for BLAS: where its call and its packing would cost more than the arithmetic.
+#pragma once
+
+#include <cstdint>
+
+namespace adjoint::cpu {
+
+template <class T>
+struct Matrix {
+  T* data;
+  int64_t row;  ///< elements from one row to the next
+  int64_t col;  ///< elements from one column to the next
+
+  T* at(int64_t r, int64_t c) const { return data + r * row + c * col; }
+};
+
+/// c = alpha * (a @ b) + beta * c, with a: m x k, b: k x n, c: m x n. When beta is 0, c is not read.
+template <class T>
+struct Product {
+  int64_t m, n, k;
+  Matrix<const T> a, b;
+  Matrix<T> c;
+  T alpha, beta;
+};
+
+/// Any strides for a and b; c must be packed along its rows (c.col == 1 or n == 1). T is float or double.
+template <class T>
+void small_gemm(const Product<T>& product);
+
+/// One row times one column (m == n == 1), over several threads. The order of the sums does not depend on the threads.
+template <class T>
+void long_dot(const Product<T>& product);
+
+}  // namespace adjoint::cpu

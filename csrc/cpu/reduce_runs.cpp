@@ -1,0 +1,137 @@
+// Loops over arrays of partial results, which the compiler turns into vectors for each instruction set.
+#include "cpu/reduce_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "cpu/vector_math.h"
+
+ADJOINT_VECTOR_BINARY(pow)
+
+namespace adjoint::cpu {
+namespace {
+
+constexpr int kVectorBytes = 64;
+/// Partial results that hide the latency of each other.
+constexpr int kParts = 4;
+
+template <class A>
+struct Wide {
+  typedef A type __attribute__((vector_size(kVectorBytes)));
+  static constexpr int64_t kWidth = kVectorBytes / sizeof(A);
+};
+
+template <bool kMax, class A>
+[[gnu::always_inline]] inline A better_of(A a, A b) {
+  return (kMax ? a > b : a < b) ? a : b;
+}
+
+template <class A, bool kMax>
+[[gnu::always_inline]] inline A extreme_of_run(const A* x, int64_t n) {
+  // Comparing with NaN keeps the best so far, so that they are counted apart, in integers as wide as the elements.
+  using Count = std::conditional_t<sizeof(A) == 4, int32_t, int64_t>;
+  constexpr int64_t kLanes = 2 * kVectorBytes / sizeof(A);
+  A result = x[0];
+  Count found = 0;
+  int64_t i = 0;
+  if (n >= kLanes) {
+    A best[kLanes];
+    Count nans[kLanes];
+    for (int64_t w = 0; w < kLanes; ++w) best[w] = x[w];
+    for (int64_t w = 0; w < kLanes; ++w) nans[w] = x[w] != x[w];
+    for (i = kLanes; i + kLanes <= n; i += kLanes) {
+      for (int64_t w = 0; w < kLanes; ++w) best[w] = better_of<kMax>(x[i + w], best[w]);
+      for (int64_t w = 0; w < kLanes; ++w) nans[w] += x[i + w] != x[i + w];
+    }
+    for (int64_t w = 0; w < kLanes; ++w) found += nans[w];
+    for (int64_t w = 0; w < kLanes; ++w) result = better_of<kMax>(best[w], result);
+  }
+  for (; i < n; ++i) {
+    result = better_of<kMax>(x[i], result);
+    found += x[i] != x[i];
+  }
+  return found ? std::numeric_limits<A>::quiet_NaN() : result;
+}
+
+template <bool kMax, class A>
+[[gnu::always_inline]] inline A better_or_nan(A a, A b) {
+  return (kMax ? a > b : a < b) | (a != a) ? a : b;
+}
+
+template <class A, bool kMax>
+[[gnu::always_inline]] inline void extreme_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) {
+  constexpr int64_t kLanes = 2 * kVectorBytes / sizeof(A);
+  int64_t lane = 0;
+  for (; lane + kLanes <= lanes; lane += kLanes) {
+    A best[kLanes];
+    for (int64_t w = 0; w < kLanes; ++w) best[w] = x[lane + w];
+    for (int64_t k = 1; k < n; ++k) {
+      const A* row = x + k * step + lane;
+      for (int64_t w = 0; w < kLanes; ++w) best[w] = better_or_nan<kMax>(best[w], row[w]);
+    }
+    for (int64_t w = 0; w < kLanes; ++w) out[lane + w] = best[w];
+  }
+  for (; lane < lanes; ++lane) {
+    A best = x[lane];
+    for (int64_t k = 1; k < n; ++k) best = better_or_nan<kMax>(best, x[k * step + lane]);
+    out[lane] = best;
+  }
+}
+
+}  // namespace
+
+// Not templates: those cannot be compiled for several instruction sets.
+#define ADJOINT_DEFINE_EXTREMES(A)                                                                   \
+  ADJOINT_CLONES A greatest_of_run(const A* x, int64_t n) { return extreme_of_run<A, true>(x, n); }  \
+  ADJOINT_CLONES A least_of_run(const A* x, int64_t n) { return extreme_of_run<A, false>(x, n); }    \
+  ADJOINT_CLONES void greatest_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) { \
+    extreme_of_rows<A, true>(x, step, n, lanes, out);                                                \
+  }                                                                                                  \
+  ADJOINT_CLONES void least_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) {    \
+    extreme_of_rows<A, false>(x, step, n, lanes, out);                                               \
+  }
+ADJOINT_EACH_ORDERED(ADJOINT_DEFINE_EXTREMES)
+#undef ADJOINT_DEFINE_EXTREMES
+
+ADJOINT_CLONES double squares_of_run(const float* x, int64_t n) {
+  typedef float Narrow __attribute__((vector_size(kVectorBytes / 2)));
+  using V = Wide<double>::type;
+  constexpr int64_t kWidth = Wide<double>::kWidth;
+  V total[kParts] = {};
+  int64_t i = 0;
+  for (; i + kParts * kWidth <= n; i += kParts * kWidth) {
+#pragma GCC unroll 4
+    for (int p = 0; p < kParts; ++p) {
+      Narrow narrow;
+      std::memcpy(&narrow, x + i + p * kWidth, sizeof narrow);
+      V wide = __builtin_convertvector(narrow, V);
+      total[p] += wide * wide;
+    }
+  }
+  V all = (total[0] + total[1]) + (total[2] + total[3]);
+  double result = 0;
+  for (int64_t w = 0; w < kWidth; ++w) result += all[w];
+  for (; i < n; ++i) result += static_cast<double>(x[i]) * x[i];
+  return result;
+}
+
+ADJOINT_CLONES void powers_of_run(const double* __restrict x, int64_t n, double p, double* __restrict out) {
+  if (p == 3) {
+    for (int64_t i = 0; i < n; ++i) out[i] = std::fabs(x[i]) * (x[i] * x[i]);
+    return;
+  }
+  // Whole vectors only: the scalar function's last bit may differ.
+  constexpr int64_t kWidth = Wide<double>::kWidth;
+  const int64_t whole = n / kWidth * kWidth;
+  for (int64_t i = 0; i < whole; ++i) out[i] = std::pow(std::fabs(x[i]), p);
+  if (whole == n) return;
+  double rest[kWidth] = {};
+  std::copy(x + whole, x + n, rest);
+  for (int64_t w = 0; w < kWidth; ++w) rest[w] = std::pow(std::fabs(rest[w]), p);
+  std::copy(rest, rest + (n - whole), out + whole);
+}
+
+}  // namespace adjoint::cpu

@@ -1,0 +1,563 @@
+// Softmax, log-softmax, their backward, and logsumexp: everything that rests on a fast vector exponential.
+#include "cpu/softmax.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <type_traits>
+
+#include "cpu/parallel.h"
+#include "cpu/reduce.h"
+#include "cpu/reduce_monoid.h"
+#include "cpu/reduce_runs.h"
+#include "cpu/vector_math.h"
+
+ADJOINT_VECTOR_UNARY(exp)
+
+namespace adjoint::cpu {
+namespace {
+
+/// Elements per step of the exponential loops: the widest vector, so that no element takes the scalar function, whose
+/// last bit may differ.
+constexpr int kStep = 16;
+
+/// The shift of element i: one for all, or one for each.
+template <class A>
+inline A shift_of(A shift, int64_t) {
+  return shift;
+}
+template <class A>
+inline A shift_of(const A* shift, int64_t i) {
+  return shift[i];
+}
+
+/// Exponentials of less are subnormal numbers, where vector functions are slow, and of less than the second are 0.
+template <class A>
+constexpr A kLeastNormal = std::is_same_v<A, float> ? A(-87.33) : A(-708.39);
+template <class A>
+constexpr A kLeastExponent = std::is_same_v<A, float> ? A(-103.98) : A(-745.14);
+
+// Always inline: a call would leave the instruction set of the caller.
+template <class A, class Shift>
+[[gnu::always_inline]] inline void exp_steps_of(const A* x, Shift shift, A* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += kStep) {
+    A block[kStep], exponent[kStep], factor[kStep];
+    for (int k = 0; k < kStep; ++k) exponent[k] = x[i + k] - shift_of<A>(shift, i + k);
+    // A subnormal power is the square of that of half the exponent; masks are made of -inf, which is cut off before.
+    for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastExponent<A> ? kLeastExponent<A> : exponent[k];
+    for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastNormal<A> ? block[k] / 2 : block[k];
+    // A loop of its own, or the compiler would give up the vector function for a branch.
+    for (int k = 0; k < kStep; ++k) block[k] = std::exp(block[k]);
+    for (int k = 0; k < kStep; ++k) factor[k] = exponent[k] < kLeastNormal<A> ? block[k] : A(1);
+    for (int k = 0; k < kStep; ++k) factor[k] = exponent[k] < kLeastExponent<A> ? A(0) : factor[k];
+    for (int k = 0; k < kStep; ++k) y[i + k] = block[k] * factor[k];
+  }
+}
+
+// y[i] = exp(x[i] - shift) for n a multiple of kStep; y may be x. Not templates: those cannot be cloned.
+ADJOINT_CLONES void exp_steps(const float* x, float shift, float* y, int64_t n) { exp_steps_of(x, shift, y, n); }
+ADJOINT_CLONES void exp_steps(const double* x, double shift, double* y, int64_t n) { exp_steps_of(x, shift, y, n); }
+ADJOINT_CLONES void exp_steps(const float* x, const float* shift, float* y, int64_t n) { exp_steps_of(x, shift, y, n); }
+ADJOINT_CLONES void exp_steps(const double* x, const double* shift, double* y, int64_t n) {
+  exp_steps_of(x, shift, y, n);
+}
+
+template <class A>
+[[gnu::always_inline]] inline void subtract_exps_of(const A* x, const A* exponent, A factor, A* y, int64_t n) {
+  for (int64_t i = 0; i < n; i += kStep) {
+    A power[kStep];
+    exp_steps_of(exponent + i, A(0), power, kStep);
+    for (int k = 0; k < kStep; ++k) y[i + k] = x[i + k] - power[k] * factor;
+  }
+}
+
+// y[i] = x[i] - exp(exponent[i]) * factor for n a multiple of kStep; y may be x.
+ADJOINT_CLONES void subtract_exps(const float* x, const float* exponent, float factor, float* y, int64_t n) {
+  subtract_exps_of(x, exponent, factor, y, n);
+}
+ADJOINT_CLONES void subtract_exps(const double* x, const double* exponent, double factor, double* y, int64_t n) {
+  subtract_exps_of(x, exponent, factor, y, n);
+}
+
+template <class A, class Shift>
+inline void subtract_of(const A* x, Shift first, Shift second, A* y, int64_t n) {
+  ADJOINT_INDEPENDENT
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - shift_of<A>(first, i) - shift_of<A>(second, i);
+}
+
+// y[i] = x[i] - first - second, of which there are one for all, or one for each; y may be x.
+ADJOINT_CLONES void subtract(const float* x, float first, float second, float* y, int64_t n) {
+  subtract_of(x, first, second, y, n);
+}
+ADJOINT_CLONES void subtract(const double* x, double first, double second, double* y, int64_t n) {
+  subtract_of(x, first, second, y, n);
+}
+ADJOINT_CLONES void subtract(const float* x, const float* first, const float* second, float* y, int64_t n) {
+  subtract_of(x, first, second, y, n);
+}
+ADJOINT_CLONES void subtract(const double* x, const double* first, const double* second, double* y, int64_t n) {
+  subtract_of(x, first, second, y, n);
+}
+
+// total[i] += x[i]
+ADJOINT_CLONES void accumulate(const float* x, double* total, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) total[i] += x[i];
+}
+ADJOINT_CLONES void accumulate(const double* x, double* total, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) total[i] += x[i];
+}
+
+/// y[i] = exp(x[i] - shift) for any n; y may be x. The tail goes through a padded block.
+template <class A, class Shift>
+void exp_shifted(const A* x, Shift shift, A* y, int64_t n) {
+  int64_t whole = n / kStep * kStep;
+  if (whole > 0) exp_steps(x, shift, y, whole);
+  if (whole == n) return;
+  A tail[kStep] = {};
+  for (int64_t i = whole; i < n; ++i) tail[i - whole] = x[i] - shift_of<A>(shift, i);
+  exp_steps(tail, A(0), tail, kStep);
+  std::copy(tail, tail + (n - whole), y + whole);
+}
+
+/// Sum of exp(x[i] - shift), n <= kRun.
+template <class A>
+A exp_sum_run(const A* x, A shift, int64_t n) {
+  A buffer[kRun];
+  exp_shifted(x, shift, buffer, n);
+  return fold_run(buffer, n, kIdentityMap, kAdd);
+}
+
+template <class A>
+A exp_sum(const A* x, A shift, int64_t n) {
+  if (n <= kRun) return exp_sum_run(x, shift, n);
+  int64_t half = half_of(n, kRun);
+  return exp_sum(x, shift, half) + exp_sum(x + half, shift, n - half);
+}
+
+// ---- Short rows, packed and of the type computed in: a block of whole steps each, and no calls
+
+constexpr int64_t kShort = 64;
+/// Elements worth a thread of their own.
+constexpr int64_t kShortGrain = 8192;
+
+/// One step in a vector, and the integers that number its lanes.
+template <class A>
+struct Step {
+  typedef A type __attribute__((vector_size(kStep * sizeof(A))));
+  using Lane = std::conditional_t<sizeof(A) == 4, int32_t, int64_t>;
+  typedef Lane Lanes __attribute__((vector_size(kStep * sizeof(A))));
+};
+
+/// Joins the lanes of a step by f(into, other): each with the one `apart` lanes away, then in pairs of pairs.
+template <class A, class F>
+[[gnu::always_inline]] inline A joined(typename Step<A>::type& v, F f) {
+  typename Step<A>::Lanes lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#pragma GCC unroll 4
+  for (int apart = kStep / 2; apart > 0; apart /= 2) f(v, __builtin_shuffle(v, lanes ^ apart));
+  return v[0];
+}
+
+/// The first n of a row in whole steps; the rest is as before.
+template <class A>
+[[gnu::always_inline]] inline void take_row(const A* row, int64_t n, A* block) {
+  int64_t i = 0;
+  for (; i + kStep <= n; i += kStep) std::memcpy(block + i, row + i, kStep * sizeof(A));
+  for (; i < n; ++i) block[i] = row[i];
+}
+
+template <class A>
+[[gnu::always_inline]] inline A sum_of(const A* block, int64_t steps) {
+  using V = typename Step<A>::type;
+  V total = {};
+  for (int64_t i = 0; i < steps; i += kStep) {
+    V step;
+    std::memcpy(&step, block + i, sizeof step);
+    total += step;
+  }
+  return joined<A>(total, [](V& a, const V& b) { a += b; });
+}
+
+template <class A>
+[[gnu::always_inline]] inline A greatest_of(const A* block, int64_t steps) {
+  using V = typename Step<A>::type;
+  auto raise = [](V& a, const V& b) { a = a > b ? a : b; };
+  V high;
+  std::memcpy(&high, block, sizeof high);
+  for (int64_t i = kStep; i < steps; i += kStep) {
+    V step;
+    std::memcpy(&step, block + i, sizeof step);
+    raise(high, step);
+  }
+  return joined<A>(high, raise);
+}
+
+template <class A>
+[[gnu::always_inline]] inline void short_forward_of(const A* x, A* y, int64_t rows, int64_t n, bool log) {
+  const int64_t steps = (n + kStep - 1) / kStep * kStep;
+  A block[kShort], powers[kShort];
+  std::fill(block, block + kShort, -std::numeric_limits<A>::infinity());
+  for (int64_t row = 0; row < rows; ++row, x += n, y += n) {
+    take_row(x, n, block);
+    const A high = greatest_of(block, steps);  // a NaN may lose here, but not in the sum
+    exp_steps_of(block, high, powers, steps);
+    const A total = sum_of(powers, steps);
+    if (log) {
+      const A log_total = std::log(total);
+      for (int64_t i = 0; i < n; ++i) y[i] = block[i] - high - log_total;
+    } else {
+      const A scale = 1 / total;
+      for (int64_t i = 0; i < n; ++i) y[i] = powers[i] * scale;
+    }
+  }
+}
+
+template <class A>
+[[gnu::always_inline]] inline void short_backward_of(const A* g, const A* result, A* y, int64_t rows, int64_t n,
+                                                     bool log) {
+  const int64_t steps = (n + kStep - 1) / kStep * kStep;
+  A block[kShort] = {}, other[kShort] = {};
+  for (int64_t row = 0; row < rows; ++row, g += n, result += n, y += n) {
+    take_row(g, n, block);
+    take_row(result, n, other);
+    if (log) {
+      const A total = sum_of(block, steps);
+      exp_steps_of(other, A(0), other, steps);
+      for (int64_t i = 0; i < n; ++i) y[i] = block[i] - other[i] * total;
+    } else {
+      A products[kShort];
+      for (int64_t i = 0; i < steps; ++i) products[i] = block[i] * other[i];
+      const A total = sum_of(products, steps);
+      for (int64_t i = 0; i < n; ++i) y[i] = other[i] * (block[i] - total);
+    }
+  }
+}
+
+ADJOINT_CLONES void short_forward(const float* x, float* y, int64_t rows, int64_t n, bool log) {
+  short_forward_of(x, y, rows, n, log);
+}
+ADJOINT_CLONES void short_forward(const double* x, double* y, int64_t rows, int64_t n, bool log) {
+  short_forward_of(x, y, rows, n, log);
+}
+ADJOINT_CLONES void short_backward(const float* g, const float* out, float* y, int64_t rows, int64_t n, bool log) {
+  short_backward_of(g, out, y, rows, n, log);
+}
+ADJOINT_CLONES void short_backward(const double* g, const double* out, double* y, int64_t rows, int64_t n, bool log) {
+  short_backward_of(g, out, y, rows, n, log);
+}
+
+/// Calls run(first row, rows, elements of a row) over all rows if they are short, packed and of type A in every view.
+template <class A, class Run>
+bool in_short_rows(std::initializer_list<const View*> views, int dim, Run run) {
+  const View& first = **views.begin();
+  if (first.ndim == 0 || dim != first.ndim - 1) return false;
+  const int64_t n = first.sizes[dim];
+  if (n == 0 || n > kShort) return false;
+  for (const View* view : views) {
+    if (view->dtype != DTypeOf<A>::value || !view->is_packed()) return false;
+  }
+  parallel_for(first.numel() / n, kShortGrain / n, [&](int64_t begin, int64_t end) { run(begin * n, end - begin, n); });
+  return true;
+}
+
+/// Slices taken side by side when they lie next to each other.
+constexpr int64_t kTileLanes = 128;
+
+/// Some slices in type A: element k of lane w is data[k * step + w].
+template <class A>
+struct Tile {
+  A* data;
+  int64_t step;
+  A* row(int64_t k) const { return data + k * step; }
+};
+
+/// Runs a kernel over all slices of N inputs and one output, in type A, converting only where needed.
+/// `rows(const A* const* x, A* y, n)` takes single contiguous slices, `panel(x, y, n, lanes)` tiles; y may be x[0].
+template <class A, int N, class Rows, class PanelFn>
+void run_tiles(const View* const (&views)[N + 1], int dim, Rows rows, PanelFn panel) {
+  Slices<N + 1> slices(views, dim);
+  if (slices.empty()) return;
+  bool tiled = slices.lanes >= 4 && slices.step[0] != 1;
+  for (int v = 0; v <= N; ++v) tiled &= slices.lane_step[v] == 1;
+  int64_t width = tiled ? std::min(slices.lanes, kTileLanes) : 1;
+  const int64_t* inner = tiled ? slices.lane_step : slices.step;
+  int64_t groups = (slices.lanes + width - 1) / width;
+  const View& target = *views[N];
+  Writer<A> writer(target.dtype);
+  bool direct = writer.direct(inner[N]);
+  // One tile of scratch for each input that must be converted, and one for the output if that must be.
+  LoadFn<A> load[N];
+  bool packed[N];
+  int64_t tiles = direct ? 0 : 1;
+  for (int v = 0; v < N; ++v) {
+    Reader<A> reader(views[v]->dtype);
+    load[v] = loader<A>(views[v]->dtype);
+    packed[v] = reader.direct(inner[v]);
+    tiles += packed[v] ? 0 : 1;
+  }
+  int64_t n = slices.n;
+  int64_t tile_size = n * width;
+  int64_t bytes = tiles * tile_size * static_cast<int64_t>(sizeof(A));
+  share_out_scratch(slices.outer.total * groups, tile_size * 4, bytes, [&](int64_t unit, char* scratch) {
+    A* free_tile = reinterpret_cast<A*>(scratch);
+    int64_t offset[N + 1];
+    slices.outer.locate(unit / groups, offset);
+    int64_t lane = unit % groups * width;
+    int64_t lanes = std::min(width, slices.lanes - lane);
+    auto place = [&](int v) {
+      return views[v]->data + (offset[v] + lane * slices.lane_step[v]) * itemsize(views[v]->dtype);
+    };
+    Tile<A> x[N];
+    for (int v = 0; v < N; ++v) {
+      char* source = place(v);
+      if (packed[v]) {
+        x[v] = {reinterpret_cast<A*>(source), slices.step[v]};
+        continue;
+      }
+      x[v] = {free_tile, width};
+      free_tile += tile_size;
+      if (!tiled) {
+        load[v](source, slices.step[v], n, x[v].data);
+        continue;
+      }
+      for (int64_t k = 0; k < n; ++k) {
+        load[v](source + k * slices.step[v] * itemsize(views[v]->dtype), 1, lanes, x[v].row(k));
+      }
+    }
+    char* result = place(N);
+    Tile<A> y = direct ? Tile<A>{reinterpret_cast<A*>(result), slices.step[N]} : Tile<A>{free_tile, width};
+    if (!tiled) {
+      rows(x, y.data, n);
+      if (!direct) writer.store(y.data, n, result, slices.step[N]);
+      return;
+    }
+    panel(x, y, n, lanes);
+    if (direct) return;
+    for (int64_t k = 0; k < n; ++k) {
+      writer.store(y.row(k), lanes, result + k * slices.step[N] * itemsize(target.dtype), 1);
+    }
+  });
+}
+
+/// y = softmax(x); returns the logarithm of the sum of the exponentials.
+template <class A>
+A softmax_of_row(const A* x, A* y, int64_t n) {
+  const A high = greatest_of_run(x, n);
+  exp_shifted(x, high, y, n);
+  const A total = fold_long(y, n, kIdentityMap, kAdd), scale = 1 / total;
+  for (int64_t i = 0; i < n; ++i) y[i] *= scale;
+  return high + std::log(total);
+}
+
+template <class A>
+void forward(const View& in, const View& out, int dim, bool log) {
+  const A* from = reinterpret_cast<const A*>(in.data);
+  A* to = reinterpret_cast<A*>(out.data);
+  const bool done = in_short_rows<A>({&in, &out}, dim, [&](int64_t first, int64_t rows, int64_t n) {
+    short_forward(from + first, to + first, rows, n, log);
+  });
+  if (done) return;
+  auto rows = [log](const Tile<A>* x, A* y, int64_t n) {
+    const A* from = x[0].data;
+    if (!log) return static_cast<void>(softmax_of_row(from, y, n));
+    const A high = greatest_of_run(from, n);
+    subtract(from, high, std::log(exp_sum(from, high, n)), y, n);
+  };
+  auto panel = [log](const Tile<A>* x, Tile<A> y, int64_t n, int64_t lanes) {
+    A high[kTileLanes];
+    A part[kTileLanes];
+    double total[kTileLanes] = {};
+    greatest_of_rows(x[0].data, x[0].step, n, lanes, high);
+    for (int64_t k = 0; k < n; ++k) {
+      A* powers = log ? part : y.row(k);
+      exp_shifted<A>(x[0].row(k), high, powers, lanes);
+      accumulate(powers, total, lanes);
+    }
+    for (int64_t w = 0; w < lanes; ++w) part[w] = static_cast<A>(log ? std::log(total[w]) : 1 / total[w]);
+    for (int64_t k = 0; k < n; ++k) {
+      A* to = y.row(k);
+      if (log) {
+        subtract(x[0].row(k), high, part, to, lanes);
+      } else {
+        for (int64_t w = 0; w < lanes; ++w) to[w] *= part[w];
+      }
+    }
+  };
+  run_tiles<A, 1>({&in, &out}, dim, rows, panel);
+}
+
+template <class A>
+void backward(const View& g, const View& out, const View& gin, int dim, bool log) {
+  const A *from = reinterpret_cast<const A*>(g.data), *result = reinterpret_cast<const A*>(out.data);
+  A* to = reinterpret_cast<A*>(gin.data);
+  const bool done = in_short_rows<A>({&g, &out, &gin}, dim, [&](int64_t first, int64_t rows, int64_t n) {
+    short_backward(from + first, result + first, to + first, rows, n, log);
+  });
+  if (done) return;
+  auto rows = [log](const Tile<A>* x, A* y, int64_t n) {
+    const A* from = x[0].data;
+    const A* result = x[1].data;
+    if (log) {
+      const A total = fold_long(from, n, kIdentityMap, kAdd);
+      const int64_t whole = n / kStep * kStep;
+      subtract_exps(from, result, total, y, whole);
+      A powers[kStep];
+      exp_shifted(result + whole, A(0), powers, n - whole);
+      for (int64_t i = whole; i < n; ++i) y[i] = from[i] - powers[i - whole] * total;
+      return;
+    }
+    A products[kRun];
+    double total = 0;
+    for (int64_t i = 0; i < n; i += kRun) {
+      int64_t m = std::min(kRun, n - i);
+      for (int64_t j = 0; j < m; ++j) products[j] = from[i + j] * result[i + j];
+      total += fold_run(products, m, kIdentityMap, kAdd);
+    }
+    A dot = static_cast<A>(total);
+    for (int64_t i = 0; i < n; ++i) y[i] = result[i] * (from[i] - dot);
+  };
+  auto panel = [log](const Tile<A>* x, Tile<A> y, int64_t n, int64_t lanes) {
+    double total[kTileLanes] = {};
+    A part[kTileLanes];
+    A powers[kTileLanes];
+    for (int64_t k = 0; k < n; ++k) {
+      const A* from = x[0].row(k);
+      const A* result = x[1].row(k);
+      if (log) {
+        accumulate(from, total, lanes);
+      } else {
+        for (int64_t w = 0; w < lanes; ++w) total[w] += from[w] * result[w];
+      }
+    }
+    for (int64_t w = 0; w < lanes; ++w) part[w] = static_cast<A>(total[w]);
+    for (int64_t k = 0; k < n; ++k) {
+      const A* from = x[0].row(k);
+      const A* result = x[1].row(k);
+      A* to = y.row(k);
+      if (log) {
+        exp_shifted(result, A(0), powers, lanes);
+        for (int64_t w = 0; w < lanes; ++w) to[w] = from[w] - powers[w] * part[w];
+      } else {
+        for (int64_t w = 0; w < lanes; ++w) to[w] = result[w] * (from[w] - part[w]);
+      }
+    }
+  };
+  run_tiles<A, 2>({&g, &out, &gin}, dim, rows, panel);
+}
+
+void check_floating(const char* op, const View& in, const View& out) {
+  if (!is_float(out.dtype) || is_complex(in.dtype)) {
+    fail(ErrorKind::NotImplemented, "\"", op, "\" not implemented for '",
+         info(is_complex(in.dtype) ? in.dtype : out.dtype).legacy_name,
+         "'; a real input and a floating-point output are expected; convert the input first");
+  }
+}
+
+void run_forward(const char* op, const View& in, const View& out, int dim, bool log) {
+  check_same_shape(op, in, out, dim);
+  check_floating(op, in, out);
+  out.dtype == DType::Float64 ? forward<double>(in, out, dim, log) : forward<float>(in, out, dim, log);
+}
+
+void run_backward(const char* op, const View& g, const View& out, const View& gin, int dim, bool log) {
+  check_same_shape(op, g, out, dim);
+  check_same_shape(op, g, gin, dim);
+  check_floating(op, g, gin);
+  check_floating(op, out, gin);
+  gin.dtype == DType::Float64 ? backward<double>(g, out, gin, dim, log) : backward<float>(g, out, gin, dim, log);
+}
+
+/// The Op for ReducerOf: the greatest element so far, and the sum of exp(x - shift(high)).
+template <class A>
+struct LogSumExp {
+  using Element = A;
+  struct State {
+    A high;
+    A total;
+  };
+  static constexpr bool kOrdered = false;
+
+  Reader<A> reader;
+  Writer<A> writer;
+  char* out;
+  int64_t out_itemsize;
+
+  /// Infinite maxima are not subtracted: inf - inf would be NaN.
+  static A shift(A high) { return std::isinf(high) ? A(0) : high; }
+
+  State row(const A* x, int64_t n, int64_t) const {
+    A high = fold_run(x, n, kIdentityMap, kGreater);
+    return {high, exp_sum_run(x, shift(high), n)};
+  }
+
+  void panel(const A* x, int64_t step, int64_t n, int64_t lanes, int64_t, State* states) const {
+    A high[kMaxLanes];
+    A total[kMaxLanes];
+    A powers[kMaxLanes];
+    std::copy(x, x + lanes, high);
+    for (int64_t k = 1; k < n; ++k) {
+      for (int64_t w = 0; w < lanes; ++w) high[w] = kGreater(high[w], x[k * step + w]);
+    }
+    for (int64_t w = 0; w < lanes; ++w) {
+      states[w].high = high[w];
+      high[w] = shift(high[w]);
+      total[w] = 0;
+    }
+    for (int64_t k = 0; k < n; ++k) {
+      exp_shifted<A>(x + k * step, high, powers, lanes);
+      for (int64_t w = 0; w < lanes; ++w) total[w] += powers[w];
+    }
+    for (int64_t w = 0; w < lanes; ++w) states[w].total = total[w];
+  }
+
+  void join(State& left, const State& right) const {
+    A high = kGreater(left.high, right.high);
+    left.total = rescaled(left, high) + rescaled(right, high);
+    left.high = high;
+  }
+  static A rescaled(const State& state, A high) {
+    if (state.high == high || state.total == 0) return state.total;
+    return state.total * std::exp(shift(state.high) - shift(high));
+  }
+
+  State identity() const { return {-std::numeric_limits<A>::infinity(), 0}; }
+
+  void emit(const State* states, const Target& target) const {
+    A results[kMaxLanes];
+    for (int64_t w = 0; w < target.lanes; ++w) results[w] = std::log(states[w].total) + shift(states[w].high);
+    writer.store(results, target.lanes, out + target.offset[0] * out_itemsize, target.step[0]);
+  }
+};
+
+template <class A>
+void run_logsumexp(const View& in, const View& out) {
+  LogSumExp<A> op{Reader<A>(in.dtype), Writer<A>(out.dtype), out.data, itemsize(out.dtype)};
+  run_reduction(ReducerOf<LogSumExp<A>>(op, in.dtype), in, out, out);
+}
+
+}  // namespace
+
+float softmax_row(float* x, int64_t n) { return softmax_of_row(x, x, n); }
+double softmax_row(double* x, int64_t n) { return softmax_of_row(x, x, n); }
+void exp_row(float* x, float shift, int64_t n) { exp_shifted(x, shift, x, n); }
+void exp_row(double* x, double shift, int64_t n) { exp_shifted(x, shift, x, n); }
+
+void softmax(const View& in, const View& out, int dim) { run_forward("softmax", in, out, dim, false); }
+void log_softmax(const View& in, const View& out, int dim) { run_forward("log_softmax", in, out, dim, true); }
+
+void softmax_backward(const View& g, const View& out, const View& gin, int dim) {
+  run_backward("softmax_backward", g, out, gin, dim, false);
+}
+
+void log_softmax_backward(const View& g, const View& out, const View& gin, int dim) {
+  run_backward("log_softmax_backward", g, out, gin, dim, true);
+}
+
+void logsumexp(const View& in, const View& out) {
+  check_reduced_shape("logsumexp", in, out);
+  check_floating("logsumexp", in, out);
+  out.dtype == DType::Float64 ? run_logsumexp<double>(in, out) : run_logsumexp<float>(in, out);
+}
+
+}  // namespace adjoint::cpu

@@ -1,0 +1,252 @@
+#include "op/arg.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "types/types.h"
+#include "tape/node.h"
+
+namespace adjoint {
+
+bool to_scalar(PyObject* object, Scalar* scalar) {
+  if (PyFloat_Check(object)) {
+    *scalar = Scalar::of(PyFloat_AS_DOUBLE(object));
+    return true;
+  }
+  if (PyBool_Check(object)) {
+    *scalar = Scalar::of(object == Py_True);
+    return true;
+  }
+  if (PyLong_Check(object)) {
+    int overflow = 0;
+    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (overflow) {
+      double wide = PyLong_AsDouble(object);
+      if (wide == -1.0 && PyErr_Occurred()) fail_python();
+      *scalar = Scalar::of(wide);
+      return true;
+    }
+    *scalar = Scalar::of(value);
+    return true;
+  }
+  if (PyComplex_Check(object)) {
+    Py_complex value = PyComplex_AsCComplex(object);
+    *scalar = Scalar::of(complex128(value.real, value.imag));
+    return true;
+  }
+  if (is_tensor(object) || !PyObject_HasAttrString(object, "dtype") || !PyObject_HasAttrString(object, "item"))
+    return false;
+  // A NumPy scalar (or a 0-d array): its item() is a Python number.
+  Object shape = Object::steal(PyObject_GetAttrString(object, "shape"));
+  if (!shape) {
+    PyErr_Clear();
+    return false;
+  }
+  if (!PyTuple_Check(shape.get()) || PyTuple_GET_SIZE(shape.get()) != 0) return false;
+  Object item = checked(PyObject_CallMethod(object, "item", nullptr));
+  if (!PyFloat_Check(item.get()) && !PyLong_Check(item.get()) && !PyComplex_Check(item.get())) return false;
+  return to_scalar(item.get(), scalar);
+}
+
+Object from_scalar(const Scalar& scalar) {
+  switch (scalar.category) {
+    case Category::Bool: return checked(PyBool_FromLong(scalar.integer != 0));
+    case Category::Integer: return checked(PyLong_FromLongLong(scalar.integer));
+    case Category::Float: return checked(PyFloat_FromDouble(scalar.real));
+    case Category::Complex: return checked(PyComplex_FromDoubles(scalar.real, scalar.imaginary));
+  }
+  return {};
+}
+
+TensorPtr to_tensor(PyObject* object) {
+  if (is_tensor(object)) return TensorPtr::borrow(as_tensor(object));
+  Scalar scalar;
+  if (!to_scalar(object, &scalar))
+    fail(ErrorKind::Type, "expected a Tensor or a number, not ", Py_TYPE(object)->tp_name);
+  switch (scalar.category) {
+    case Category::Bool: return scalar_tensor(scalar.integer != 0);
+    case Category::Integer: return scalar_tensor(scalar.integer);
+    case Category::Float: return scalar_tensor(scalar.real, default_dtype());
+    case Category::Complex:
+      return scalar_tensor(complex128(scalar.real, scalar.imaginary), complex_type(default_dtype()));
+  }
+  return {};
+}
+
+/// Whether this is a tensor of one integer (or bool).
+static bool is_single_integer(PyObject* object) {
+  return is_tensor(object) && is_integral(as_tensor(object)->dtype) && as_tensor(object)->numel() == 1;
+}
+
+int64_t to_int(PyObject* object, const char* op, const char* name) {
+  if (is_tensor(object)) {
+    if (!is_single_integer(object)) Arg{object, op, name}.wrong_type("int");
+    Tensor* tensor = Arg{object, op, name};
+    return dispatch(tensor->dtype, [&](auto tag) { return convert<int64_t>(*tensor->as<decltype(tag)>()); });
+  }
+  if (!PyIndex_Check(object) || PyBool_Check(object)) Arg{object, op, name}.wrong_type("int");
+  Object index = checked(PyNumber_Index(object));
+  int64_t value = PyLong_AsLongLong(index.get());
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    fail(ErrorKind::Runtime, public_name(op), "(): argument '", name, "' overflows: the number must fit in 64 bits");
+  }
+  return value;
+}
+
+std::string_view public_name(std::string_view op) {
+  // The ops that a function chooses among, by the arguments it is given.
+  static constexpr std::string_view parts[] = {"_all",   "_dim",   "_dims",    "_sizes",  "_src",   "_value",
+                                               "_above", "_below", "_between", "_biased", "_plain", "_decimals"};
+  static constexpr std::string_view functions[] = {
+      "clamp",   "linear",  "log_softmax", "max",     "mean",     "median", "min", "nanmedian", "prod", "round",
+      "scatter", "softmax", "std",         "squeeze", "std_mean", "sum",    "var", "var_mean",  "view"};
+  std::string_view name = op.starts_with('_') ? op.substr(1) : op;
+  for (std::string_view part : parts) {
+    if (!name.ends_with(part)) continue;
+    name.remove_suffix(part.size());
+    break;
+  }
+  return std::find(std::begin(functions), std::end(functions), name) != std::end(functions) ? name : op;
+}
+
+void Arg::wrong_type(const char* expected) const {
+  fail(ErrorKind::Type, public_name(op), "(): argument '", name, "' must be ", expected, ", not ",
+       Py_TYPE(object)->tp_name);
+}
+
+Arg::operator Tensor*() const {
+  if (!is_tensor(object)) wrong_type("Tensor");
+  Tensor* tensor = as_tensor(object);
+  if (tensor->device == DeviceType::Meta)
+    fail(public_name(op), "(): argument '", name, "' is on the meta device, which holds no values");
+  return tensor;
+}
+Arg::operator std::optional<Tensor*>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<Tensor*>(*this);
+}
+Arg::operator int64_t() const {
+  // Among several ints a tensor may be a bool or have dimensions, alone it may not.
+  if (is_tensor(object) && (as_tensor(object)->ndim() > 0 || as_tensor(object)->dtype == DType::Bool))
+    wrong_type("int");
+  return to_int(object, op, name);
+}
+Arg::operator std::optional<int64_t>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<int64_t>(*this);
+}
+Arg::operator bool() const {
+  if (!PyBool_Check(object)) wrong_type("bool");
+  return object == Py_True;
+}
+Arg::operator std::optional<bool>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<bool>(*this);
+}
+Arg::operator double() const {
+  if (is_tensor(object)) {
+    if (as_tensor(object)->ndim() > 0 || requires_grad(as_tensor(object))) wrong_type("float");
+    Object item = checked(PyObject_CallMethod(object, "item", nullptr));
+    return Arg{item.get(), op, name};
+  }
+  Scalar scalar;
+  if (!to_scalar(object, &scalar) || scalar.category == Category::Complex) wrong_type("float");
+  return scalar.to<double>();
+}
+Arg::operator std::optional<double>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<double>(*this);
+}
+Arg::operator Scalar() const {
+  Scalar scalar;
+  if (is_tensor(object) && as_tensor(object)->ndim() == 0) {
+    Object item = checked(PyObject_CallMethod(object, "item", nullptr));
+    return Arg{item.get(), op, name};
+  }
+  if (!to_scalar(object, &scalar)) wrong_type("Number");
+  return scalar;
+}
+Arg::operator std::optional<Scalar>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<Scalar>(*this);
+}
+Arg::operator DType() const {
+  if (!is_dtype(object) && !PyType_Check(object)) wrong_type("torch.dtype");
+  return to_dtype(object);
+}
+Arg::operator std::optional<DType>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<DType>(*this);
+}
+Arg::operator Ints() const {
+  Ints ints;
+  if ((PyIndex_Check(object) && !PySequence_Check(object)) || is_single_integer(object)) {
+    ints.push(to_int(object, op, name), op);
+    return ints;
+  }
+  if (!PyTuple_Check(object) && !PyList_Check(object)) wrong_type("tuple of ints");
+  Object items = checked(PySequence_Fast(object, "expected a sequence of ints"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
+    if (!is_tensor(item) && (!PyIndex_Check(item) || PyBool_Check(item)))
+      fail(ErrorKind::Type, public_name(op), "(): argument '", name,
+           "' must be tuple of ints, but found element of type ", Py_TYPE(item)->tp_name, " at pos ", i);
+    ints.push(to_int(item, op, name), op);
+  }
+  return ints;
+}
+Arg::operator std::optional<Ints>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<Ints>(*this);
+}
+Arg::operator std::string() const {
+  const char* text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
+  if (!text) {
+    PyErr_Clear();
+    wrong_type("str");
+  }
+  return text;
+}
+Arg::operator std::optional<std::string>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<std::string>(*this);
+}
+Arg::operator std::vector<Tensor*>() const {
+  if (!PyTuple_Check(object) && !PyList_Check(object)) wrong_type("tuple of Tensors");
+  Object items = checked(PySequence_Fast(object, "expected a sequence of tensors"));
+  std::vector<Tensor*> tensors;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
+    if (!is_tensor(item))
+      fail(ErrorKind::Type, op, "(): expected Tensor as element ", i, " in argument '", name, "', but got ",
+           Py_TYPE(item)->tp_name);
+    tensors.push_back(as_tensor(item));
+  }
+  return tensors;
+}
+
+Object wrap(TensorPtr tensor) { return Object::steal(as_object(tensor.take())); }
+Object wrap(std::vector<TensorPtr> tensors) {
+  Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  for (size_t i = 0; i < tensors.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, as_object(tensors[i].take()));
+  return tuple;
+}
+Object wrap(std::pair<TensorPtr, TensorPtr> tensors) {
+  Object tuple = checked(PyTuple_New(2));
+  PyTuple_SET_ITEM(tuple.get(), 0, as_object(tensors.first.take()));
+  PyTuple_SET_ITEM(tuple.get(), 1, as_object(tensors.second.take()));
+  return tuple;
+}
+Object wrap(std::tuple<TensorPtr, TensorPtr, TensorPtr> tensors) {
+  Object tuple = checked(PyTuple_New(3));
+  PyTuple_SET_ITEM(tuple.get(), 0, as_object(std::get<0>(tensors).take()));
+  PyTuple_SET_ITEM(tuple.get(), 1, as_object(std::get<1>(tensors).take()));
+  PyTuple_SET_ITEM(tuple.get(), 2, as_object(std::get<2>(tensors).take()));
+  return tuple;
+}
+Object wrap(bool value) { return checked(PyBool_FromLong(value)); }
+Object wrap(int64_t value) { return checked(PyLong_FromLongLong(value)); }
+Object wrap(double value) { return checked(PyFloat_FromDouble(value)); }
+
+}  // namespace adjoint

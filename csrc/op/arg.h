@@ -1,0 +1,67 @@
+// One bound argument of an op, converted to whatever C++ type the op's function takes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/scalar.h"
+#include "core/tensor.h"
+#include "core/guard.h"
+#include "core/ints.h"
+
+namespace adjoint {
+
+/// The function that a user knows an op by: several ops may share its work, such as sum_all and sum_dim.
+std::string_view public_name(std::string_view op);
+
+/// Converts on demand: `ops::sum(Arg{...}, Arg{...})` lets the parameter types of `sum` say what is expected.
+struct Arg {
+  PyObject* object;  ///< borrowed
+  const char* op;
+  const char* name;
+
+  operator Tensor*() const;
+  operator std::optional<Tensor*>() const;
+  operator int64_t() const;
+  operator std::optional<int64_t>() const;
+  operator bool() const;
+  operator double() const;
+  operator std::optional<bool>() const;
+  operator std::optional<double>() const;
+  operator Scalar() const;
+  operator std::optional<Scalar>() const;
+  operator DType() const;
+  operator std::optional<DType>() const;
+  /// An int counts as a list of one.
+  operator Ints() const;
+  operator std::optional<Ints>() const;
+  operator std::string() const;
+  operator std::optional<std::string>() const;
+  operator std::vector<Tensor*>() const;
+  operator PyObject*() const { return object; }
+
+  [[noreturn]] void wrong_type(const char* expected) const;
+};
+
+/// A Python number (bool, int, float, complex or NumPy scalar) as a Scalar; false when it is none.
+bool to_scalar(PyObject* object, Scalar* scalar);
+/// An index-like object as an integer; throws Python's error.
+int64_t to_int(PyObject* object, const char* op, const char* name);
+/// Tensor or number -> tensor, numbers becoming 0-d tensors of their natural type.
+TensorPtr to_tensor(PyObject* object);
+Object from_scalar(const Scalar& scalar);
+
+/// Results of the ops' C++ functions as Python objects.
+Object wrap(TensorPtr tensor);
+Object wrap(std::vector<TensorPtr> tensors);
+Object wrap(std::pair<TensorPtr, TensorPtr> tensors);
+Object wrap(std::tuple<TensorPtr, TensorPtr, TensorPtr> tensors);
+Object wrap(bool value);
+Object wrap(int64_t value);
+Object wrap(double value);
+inline Object wrap(Object object) { return object; }
+
+}  // namespace adjoint

@@ -1,0 +1,566 @@
+#include "op/object.h"
+
+#include <structmember.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "core/mode.h"
+
+namespace adjoint {
+namespace {
+
+/// An op object exists from the first mention of its name; it can be called once the op is declared.
+struct OpObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  Op* op;               ///< null until declared
+  PyObject* composite;  ///< a Python function instead of an op, owned
+  Autocast autocast;    ///< of the composite as a whole
+  bool numpy_names;     ///< the composite has dim=, which may be spelled axis=
+  bool in_place;
+  PyObject* name;
+  PyObject* doc;
+};
+
+PyTypeObject* op_type = nullptr;
+// Never destroyed: the interpreter is gone by the time that static destructors run.
+auto& op_table = *new std::map<std::string, std::unique_ptr<Op>, std::less<>>;
+auto& op_objects = *new std::map<std::string, Object, std::less<>>;
+
+/// A composite that is cast as a whole, with none of its ops cast on their own; nothing is cast for out=.
+Object call_autocast(const OpObject& object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  Autocast policy = object.autocast;
+  for (Py_ssize_t i = 0; i < named; ++i)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0 && args[nargs + i] != Py_None)
+      policy = Autocast::Off;
+  AutocastCall cast(policy, args, nargs + named);
+  return checked(call_python(object.composite, cast.args(), nargs, kwnames));
+}
+
+/// The names of arguments with torch's dim and keepdim for NumPy's spellings; null where there are none.
+Object torch_names(PyObject* kwnames) {
+  Py_ssize_t count = PyTuple_GET_SIZE(kwnames);
+  auto torch_name = [&](Py_ssize_t i) -> const char* {
+    PyObject* name = PyTuple_GET_ITEM(kwnames, i);
+    if (PyUnicode_CompareWithASCIIString(name, "axis") == 0) return "dim";
+    return PyUnicode_CompareWithASCIIString(name, "keepdims") == 0 ? "keepdim" : nullptr;
+  };
+  Object names;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const char* name = torch_name(i);
+    if (!name) continue;
+    if (!names) {
+      names = checked(PyTuple_New(count));
+      for (Py_ssize_t j = 0; j < count; ++j) PyTuple_SET_ITEM(names.get(), j, Py_NewRef(PyTuple_GET_ITEM(kwnames, j)));
+    }
+    Object previous = Object::steal(PyTuple_GET_ITEM(names.get(), i));
+    PyTuple_SET_ITEM(names.get(), i, PyUnicode_InternFromString(name));
+    check(PyTuple_GET_ITEM(names.get(), i) != nullptr);
+  }
+  return names;
+}
+
+/// What explains errors of Python's own; see _refusal.py.
+PyObject* refusal = nullptr;
+
+/// What is written in Python takes its arguments for what they should be: an error of the interpreter says nothing of
+/// the call, and is explained.
+void explain_error(const OpObject& object, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  PyObject* function = object.composite ? object.composite : object.op ? object.op->forward.get() : nullptr;
+  if (!function || !refusal) return;
+  PyObject *type, *value, *trace;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  Object all = Object::steal(PyTuple_New(count));
+  for (Py_ssize_t i = 0; all && i < count; ++i) PyTuple_SET_ITEM(all.get(), i, Py_NewRef(args[i]));
+  Object names = kwnames ? Object::borrow(kwnames) : Object::steal(PyTuple_New(0));
+  Object explained;
+  if (all && names)
+    explained = Object::steal(
+        PyObject_CallFunctionObjArgs(refusal, object.name, function, all.get(), names.get(), value, nullptr));
+  PyErr_Clear();
+  if (!explained || explained.get() == Py_None) return PyErr_Restore(type, value, trace);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(explained.get())), explained.get());
+  Py_DECREF(type);
+  Py_DECREF(value);
+  Py_XDECREF(trace);
+}
+
+PyObject* py_set_refusal(PyObject*, PyObject* function) {
+  Py_XSETREF(refusal, Py_NewRef(function));
+  Py_RETURN_NONE;
+}
+
+PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  if (object->composite) {
+    Object names = kwnames && object->numpy_names ? torch_names(kwnames) : Object();
+    if (names) kwnames = names.get();
+    if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
+      return call_autocast(*object, args, nargs, kwnames).take();
+    return checked(call_python(object->composite, args, nargs, kwnames)).take();
+  }
+  if (!object->op) fail(ErrorKind::Attribute, "the op '", PyUnicode_AsUTF8(object->name), "' is not declared");
+  Op& op = *object->op;
+  PyObject* slots[kMaxArguments];
+  Object owned;
+  PyObject* out = op.bind(args, nargs, kwnames, slots, owned);
+  if (object->in_place) {
+    op.call_in_place(slots);
+    return Py_NewRef(slots[0]);
+  }
+  return (out ? op.call_out(slots, out) : op.call(slots)).take();
+}
+
+PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  auto* object = reinterpret_cast<OpObject*>(self);
+  Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+  PyObject* result = guarded([&] { return call(object, args, nargs, kwnames); });
+  if (!result) [[unlikely]]
+    explain_error(*object, args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
+  return result;
+}
+
+PyObject* op_descr_get(PyObject* self, PyObject* instance, PyObject*) {
+  if (!instance || instance == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
+PyObject* op_repr(PyObject* self) { return PyUnicode_FromFormat("<op %U>", reinterpret_cast<OpObject*>(self)->name); }
+int op_traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reinterpret_cast<OpObject*>(self)->composite);
+  return 0;
+}
+void op_dealloc(PyObject* self) {
+  // Op objects live in op_objects for as long as the process: reached only at interpreter exit.
+  auto* object = reinterpret_cast<OpObject*>(self);
+  PyObject_GC_UnTrack(self);
+  Py_XDECREF(object->composite);
+  Py_XDECREF(object->name);
+  Py_XDECREF(object->doc);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+/// Pickled by name, as functions are: `op_object(name)`.
+PyObject* op_reduce(PyObject* self, PyObject*) {
+  return guarded([&] {
+    Object core = checked(PyImport_ImportModule("adjoint._C"));
+    Object find = checked(PyObject_GetAttrString(core.get(), "op_object"));
+    return checked(Py_BuildValue("O(O)", find.get(), reinterpret_cast<OpObject*>(self)->name)).take();
+  });
+}
+
+PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObject, vectorcall), READONLY, nullptr},
+                            {"__name__", T_OBJECT, offsetof(OpObject, name), READONLY, nullptr},
+                            {"__qualname__", T_OBJECT, offsetof(OpObject, name), READONLY, nullptr},
+                            {"__doc__", T_OBJECT, offsetof(OpObject, doc), 0, nullptr},
+                            {"__wrapped__", T_OBJECT_EX, offsetof(OpObject, composite), READONLY, nullptr},
+                            {nullptr, 0, 0, 0, nullptr}};
+PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyType_Slot op_slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                          {Py_tp_descr_get, reinterpret_cast<void*>(op_descr_get)},
+                          {Py_tp_repr, reinterpret_cast<void*>(op_repr)},
+                          {Py_tp_traverse, reinterpret_cast<void*>(op_traverse)},
+                          {Py_tp_dealloc, reinterpret_cast<void*>(op_dealloc)},
+                          {Py_tp_members, op_members},
+                          {Py_tp_methods, op_methods},
+                          {0, nullptr}};
+PyType_Spec op_spec = {"adjoint._C.Op", sizeof(OpObject), 0,
+                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                           Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                       op_slots};
+
+OpObject* op_object(std::string_view name) {
+  auto place = op_objects.find(name);
+  if (place == op_objects.end()) {
+    auto* object = PyObject_GC_New(OpObject, op_type);
+    check(object != nullptr);
+    object->vectorcall = op_vectorcall;
+    object->op = nullptr;
+    object->composite = nullptr;
+    object->autocast = Autocast::None;
+    object->numpy_names = false;
+    object->in_place = false;
+    object->name = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+    object->doc = Py_NewRef(Py_None);
+    PyObject_GC_Track(object);
+    place = op_objects.emplace(std::string(name), Object::steal(reinterpret_cast<PyObject*>(object))).first;
+  }
+  return reinterpret_cast<OpObject*>(place->second.get());
+}
+
+Object get(PyObject* declaration, const char* name) { return checked(PyObject_GetAttrString(declaration, name)); }
+std::string text(PyObject* object) {
+  const char* utf8 = PyUnicode_AsUTF8(object);
+  check(utf8 != nullptr);
+  return utf8;
+}
+bool truth(const Object& object) { return PyObject_IsTrue(object.get()) == 1; }
+
+void read_arguments(Op& op, PyObject* declaration) {
+  Object names = get(declaration, "arguments");
+  Object defaults = get(declaration, "defaults");
+  Py_ssize_t n = PyTuple_Size(names.get());
+  check(n >= 0);
+  if (n > kMaxArguments) fail(op.name, ": at most ", kMaxArguments, " arguments are supported");
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* name = Py_NewRef(PyTuple_GET_ITEM(names.get(), i));
+    PyUnicode_InternInPlace(&name);
+    Argument argument;
+    argument.name = Object::steal(name);
+    argument.default_value = Object::borrow(PyDict_GetItemWithError(defaults.get(), name));
+    if (argument.default_value) to_scalar(argument.default_value.get(), &argument.default_scalar);
+    if (text(name) == "tensors") op.list_slot = static_cast<int>(i);
+    op.arguments.push_back(std::move(argument));
+  }
+  op.positional = static_cast<int>(PyLong_AsLong(get(declaration, "positional").get()));
+  Object varargs = get(declaration, "varargs");
+  if (varargs.get() != Py_None) {
+    for (Py_ssize_t i = 0; i < n; ++i)
+      if (PyUnicode_Compare(PyTuple_GET_ITEM(names.get(), i), varargs.get()) == 0) op.varargs = static_cast<int>(i);
+  }
+}
+
+int slot_of(const Op& op, std::string_view name) {
+  for (size_t i = 0; i < op.arguments.size(); ++i)
+    if (name == PyUnicode_AsUTF8(op.arguments[i].name.get())) return static_cast<int>(i);
+  return -1;
+}
+
+/// Output number of a name among the declared outputs ("out" is the first), or -1.
+int output_of(const std::vector<std::string>& outputs, std::string_view name) {
+  if (name == "out") return 0;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i] == name) return static_cast<int>(i);
+  return -1;
+}
+
+SavedItem resolve_item(const Op& op, const std::vector<std::string>& outputs, const std::string& name) {
+  auto as_item = [&](SavedItem::What what, int index) { return SavedItem{what, static_cast<uint8_t>(index), name}; };
+  if (int slot = slot_of(op, name); slot >= 0) return as_item(SavedItem::What::Argument, slot);
+  if (int output = output_of(outputs, name); output >= 0) return as_item(SavedItem::What::Output, output);
+  if (name.ends_with("_meta")) {
+    std::string stem = name.substr(0, name.size() - 5);
+    if (int slot = slot_of(op, stem); slot >= 0) return as_item(SavedItem::What::ArgumentMeta, slot);
+    if (int output = output_of(outputs, stem); output >= 0) return as_item(SavedItem::What::OutputMeta, output);
+  }
+  fail(ErrorKind::Value, op.name, ": a rule uses '", name, "', which is no argument, result or metadata of the op");
+}
+
+uint8_t item_number(Op& op, const std::vector<std::string>& outputs, const std::string& name) {
+  for (size_t i = 0; i < op.items.size(); ++i)
+    if (op.items[i].name == name) return static_cast<uint8_t>(i);
+  if (op.items.size() == 32) fail(ErrorKind::Value, op.name, ": rules use more than 32 different names");
+  op.items.push_back(resolve_item(op, outputs, name));
+  auto number = static_cast<uint8_t>(op.items.size() - 1);
+  if (op.items.back().what >= SavedItem::What::Output) op.output_items |= 1u << number;
+  return number;
+}
+
+void read_rule(Op& op, const std::vector<std::string>& outputs, const std::string& argument, PyObject* callable,
+               PyObject* uses) {
+  int slot = slot_of(op, argument);
+  if (slot < 0) fail(ErrorKind::Value, op.name, ": a rule is given for '", argument, "', which is no argument");
+  Rule& rule = op.rules[slot];
+  op.edge_slots.push_back(static_cast<uint8_t>(slot));
+  rule.zero = op.kernel && op.kernel->result == ResultKind::Bool;
+  rule.differentiable = rule.zero;
+  if (callable == Py_None) return;
+  rule.differentiable = true;
+  rule.callable = Object::borrow(callable);
+  if (op.kind == Op::Kind::Elementwise) rule.fused = find_kernel((op.name + "." + argument).c_str());
+  for (Py_ssize_t i = 0; i < PyTuple_Size(uses); ++i) {
+    std::string name = text(PyTuple_GET_ITEM(uses, i));
+    int gradient = name == "g" ? 0 : name.starts_with("g_") ? output_of(outputs, name.substr(2)) : -1;
+    if (gradient >= 0) {
+      rule.parameters.push_back({RuleParameter::Source::Gradient, static_cast<uint8_t>(gradient)});
+      continue;
+    }
+    uint8_t item = item_number(op, outputs, name);
+    rule.items |= 1u << item;
+    rule.parameters.push_back({RuleParameter::Source::Item, item});
+  }
+}
+
+void read_rules(Op& op, PyObject* declaration) {
+  std::vector<std::string> outputs;
+  Object names = get(declaration, "outputs");
+  if (names.get() != Py_None) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i)
+      outputs.push_back(text(PyTuple_GET_ITEM(names.get(), i)));
+  }
+  op.rules.resize(op.arguments.size());
+  Object rules = get(declaration, "rules");
+  Object uses = get(declaration, "uses");
+  Object identity = get(declaration, "identity_rules");
+  Object refusals = get(declaration, "refusals");
+  for (const Argument& argument : op.arguments) {  // in signature order, whatever the order of the rules
+    PyObject* callable = PyDict_GetItemWithError(rules.get(), argument.name.get());
+    if (!callable) continue;
+    read_rule(op, outputs, text(argument.name.get()), callable,
+              PyDict_GetItemWithError(uses.get(), argument.name.get()));
+    if (PyObject* refusal = PyDict_GetItemWithError(refusals.get(), argument.name.get()))
+      op.rules[op.edge_slots.back()].refusal = text(refusal);
+    op.rules[op.edge_slots.back()].identity = PySequence_Contains(identity.get(), argument.name.get()) == 1;
+  }
+  for (const std::string& output : outputs) {
+    // An output is differentiable if some rule takes its gradient; the first always is.
+    bool used = &output == &outputs.front();
+    for (const Rule& rule : op.rules)
+      for (const RuleParameter& parameter : rule.parameters)
+        used |= parameter.source == RuleParameter::Source::Gradient && parameter.index == &output - outputs.data();
+    op.output_is_differentiable.push_back(used);
+  }
+}
+
+/// declare_op(declaration, node_name): makes the op of a Declaration and returns its object.
+std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
+  std::string kind = text(get(declaration, "kind").get());
+  auto op_kind = kind == "elementwise" ? Op::Kind::Elementwise : kind == "view" ? Op::Kind::View : Op::Kind::Plain;
+  auto op = std::make_unique<Op>(text(get(declaration, "name").get()), node, op_kind);
+  read_arguments(*op, declaration);
+  Object out = get(declaration, "out");
+  op->has_out = truth(out);
+  std::string demands = PyUnicode_Check(out.get()) ? text(out.get()) : "";
+  op->exact_out = demands.find("exact") != std::string::npos;
+  for (auto [option, slots] : {std::pair("apart", &op->apart), std::pair("whole", &op->whole)}) {
+    Object names = get(declaration, option);
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i)
+      *slots |= 1u << slot_of(*op, text(PyTuple_GET_ITEM(names.get(), i)));
+  }
+  if (demands.find("typed") != std::string::npos) op->typed_out = slot_of(*op, "dtype");
+  op->writes_one_value = truth(get(declaration, "uniform"));
+  op->autocast = to_autocast(get(declaration, "autocast").get());
+  if (op_kind == Op::Kind::Elementwise) {
+    op->kernel = find_kernel(op->name.c_str());
+    if (!op->kernel) fail(op->name, ": no kernel of this name was generated; rebuild the package");
+    if (op->kernel->params > cpu::kMaxParams) fail(op->name, ": more than ", cpu::kMaxParams, " parameters");
+    Object check = get(declaration, "integers");
+    auto integers = check.get() == Py_None           ? ops::IntegerCheck::None
+                    : text(check.get()) == "divisor" ? ops::IntegerCheck::Divisor
+                                                     : ops::IntegerCheck::Exponent;
+    std::string promote = text(get(declaration, "promote").get());
+    op->options = {op->name.c_str(), promote == "float", integers, promote == "never"};
+    op->n_operands = static_cast<int>(PyTuple_Size(get(declaration, "operands").get()));
+    op->whole = (1u << op->n_operands) - 1;
+    Object numbers = get(declaration, "numbers");
+    for (Py_ssize_t i = 0; i < PyTuple_Size(numbers.get()); ++i) {
+      std::string name = text(PyTuple_GET_ITEM(numbers.get(), i));
+      op->numbers_suffice |= name == "all";
+      op->number_slots |= name == "all" ? ~0u : 1u << slot_of(*op, name);
+    }
+    Object rounded = get(declaration, "rounded");
+    for (Py_ssize_t i = 0; i < PyTuple_Size(rounded.get()); ++i)
+      op->options.rounded |= 1u << slot_of(*op, text(PyTuple_GET_ITEM(rounded.get(), i)));
+  } else {
+    op->forward = get(declaration, "forward");
+    if (op->forward.get() == Py_None) {
+      op->forward.reset();
+      for (const GlueEntry* entry = kGlue; entry->op; ++entry)
+        if (op->name == entry->op) op->glue = entry->run;
+      if (!op->glue) fail(op->name, ": no kernel was built for this op; rebuild the package");
+    }
+    op->result_type = get(declaration, "result_type");
+    if (op->result_type.get() == Py_None) op->result_type.reset();
+  }
+  read_rules(*op, declaration);
+  return op;
+}
+
+PyObject* py_declare_op(PyObject*, PyObject* declaration) {
+  return guarded([&]() -> PyObject* {
+    std::string name = text(get(declaration, "name").get());
+    if (find_op(name.c_str())) fail(ErrorKind::Value, name, ": the op is declared twice");
+    std::unique_ptr<Op> op = build_op(declaration, text(get(declaration, "node").get()));
+    Object variants = get(declaration, "number_nodes");
+    PyObject *argument, *node;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(variants.get(), &position, &argument, &node)) {
+      std::unique_ptr<Op> variant = build_op(declaration, text(node));
+      int slot = slot_of(*op, text(argument));
+      if (slot < 0) fail(ErrorKind::Value, name, ": number_nodes names '", text(argument), "', which is no argument");
+      // Arguments that share a variant are numbers together: clamp(x, 0, 1).
+      std::erase_if(variant->edge_slots, [&](uint8_t edge) {
+        PyObject* its_node = PyDict_GetItemWithError(variants.get(), op->arguments[edge].name.get());
+        return its_node && PyUnicode_Compare(its_node, node) == 0;
+      });
+      op->number_variant[slot] = variant.release();
+      op->has_variants = true;
+      op->writes_one_value = false;  // torch lets a number be written everywhere, not a tensor
+    }
+    if (name == "pow") {
+      op->square = &require_op("squared");
+      op->cube = &require_op("cubed");
+      op->root = &require_op("rooted");
+      op->power = &require_op("power");
+    }
+    OpObject* object = op_object(name);
+    object->op = op.get();
+    Py_XSETREF(object->doc, get(declaration, "documentation").take());
+    if (truth(get(declaration, "inplace"))) {
+      OpObject* in_place = op_object(name + "_");
+      Object its_node = get(declaration, "inplace_node");
+      // Lives as long as the process, like the ops in the table.
+      in_place->op = its_node.get() == Py_None ? op.get() : build_op(declaration, text(its_node.get())).release();
+      in_place->in_place = true;
+      Py_XSETREF(in_place->doc, PyUnicode_FromFormat("In-place version of %s().", name.c_str()));
+    }
+    op_table.emplace(name, std::move(op));
+    return Py_NewRef(reinterpret_cast<PyObject*>(object));
+  });
+}
+
+/// op_object(name): the callable of this name, which need not be declared yet.
+PyObject* py_op_object(PyObject*, PyObject* name) {
+  return guarded([&] { return Py_NewRef(reinterpret_cast<PyObject*>(op_object(text(name)))); });
+}
+
+/// set_composite(name, function, autocast, numpy_names): lets the op object of this name call a Python function.
+PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 4) fail(ErrorKind::Type, "set_composite() takes 4 arguments");
+    OpObject* object = op_object(text(args[0]));
+    Py_XSETREF(object->composite, Py_NewRef(args[1]));
+    Py_XSETREF(object->doc, checked(PyObject_GetAttrString(args[1], "__doc__")).take());
+    object->autocast = to_autocast(args[2]);
+    object->numpy_names = args[3] == Py_True;
+    Py_RETURN_NONE;
+  });
+}
+
+/// call_out(name, function, args, kwargs, out, exact, apart, whole): writes what a composite returns into `out`; exact:
+/// only into one of the result's type; apart, whole: the arguments that it must not lie in, at all or in part.
+PyObject* py_call_out(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 8 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3]))
+      fail(ErrorKind::Type, "call_out() takes a name, a function, a tuple, a dict, out, exact, apart and whole");
+    std::string name = text(args[0]);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[2]); ++i) refuse_out(name.c_str(), PyTuple_GET_ITEM(args[2], i));
+    Py_ssize_t place = 0;
+    for (PyObject* value; PyDict_Next(args[3], &place, nullptr, &value);) refuse_out(name.c_str(), value);
+    refuse_out(name.c_str(), args[4]);
+    AutocastOff as_given;
+    Object result = checked(in_python([&] { return PyObject_Call(args[1], args[2], args[3]); }));
+    for (int i : {6, 7})
+      for (Py_ssize_t j = 0; j < PyTuple_Size(args[i]); ++j)
+        check_out_overlap(args[4], result.get(), PyTuple_GET_ITEM(args[i], j),
+                          i == 6 ? Allowed::Nothing : Allowed::Whole);
+    return write_results(name.c_str(), args[4], result.get(), args[5] == Py_True).take();
+  });
+}
+
+/// undeclared_ops(): names that were mentioned but never declared.
+PyObject* py_undeclared_ops(PyObject*, PyObject*) {
+  return guarded([&] {
+    Object names = checked(PyList_New(0));
+    for (auto& [name, object] : op_objects) {
+      auto* op = reinterpret_cast<OpObject*>(object.get());
+      if (!op->op && !op->composite) check(PyList_Append(names.get(), op->name) == 0);
+    }
+    return names.take();
+  });
+}
+
+/// rule_recorded(), for rules: is a graph of the gradients wanted? One that no backward calls goes by the grad mode.
+PyObject* py_rule_recorded(PyObject*, PyObject*) {
+  const RuleCall* rule = running_rule();
+  return PyBool_FromLong(rule ? rule->recorded : grad_enabled());
+}
+
+/// rule_wants(i), for rules that answer for several arguments: is the gradient of the i-th needed?
+PyObject* py_rule_wants(PyObject*, PyObject* position) {
+  const RuleCall* rule = running_rule();
+  size_t i = PyLong_AsSize_t(position);
+  if (i == static_cast<size_t>(-1) && PyErr_Occurred()) return nullptr;
+  return PyBool_FromLong(!rule || i >= rule->n_edges || rule->wanted[i]);
+}
+
+PyMethodDef functions[] = {
+    {"rule_recorded", py_rule_recorded, METH_NOARGS, "For rules: whether a graph of the gradients is wanted."},
+    {"rule_wants", py_rule_wants, METH_O, "For rules: whether the gradient of the argument of this number is needed."},
+    {"declare_op", py_declare_op, METH_O, "Makes the op of a Declaration; returns its callable."},
+    {"_set_refusal", py_set_refusal, METH_O, "What explains errors of Python's own inside composites."},
+    {"op_object", py_op_object, METH_O, "The callable of this name, declared or not."},
+    {"set_composite", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_set_composite)), METH_FASTCALL,
+     "Lets the callable of this name call a Python function."},
+    {"_call_out", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_call_out)), METH_FASTCALL,
+     "Calls a composite and writes its result into out=."},
+    {"undeclared_ops", py_undeclared_ops, METH_NOARGS, "Names that are mentioned but not declared."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+bool is_operand(PyObject* object, Scalar* scratch) { return is_tensor(object) || to_scalar(object, scratch); }
+
+/// Positional arguments, then defaults.
+void fill_slots(const Op& op, std::initializer_list<PyObject*> args, PyObject** slots) {
+  // Not std::copy: for two pointers a call of memmove costs more than the loop.
+  size_t given = 0;
+  for (PyObject* arg : args) slots[given++] = arg;
+  for (size_t i = given; i < op.arguments.size(); ++i) slots[i] = op.arguments[i].default_value.get();
+}
+
+}  // namespace
+
+Op* find_op(const char* name) {
+  auto place = op_table.find(std::string_view(name));
+  return place == op_table.end() ? nullptr : place->second.get();
+}
+
+Op& require_op(const char* name) {
+  Op* op = find_op(name);
+  if (!op) fail("the op '", name, "' is not declared; import adjoint rather than adjoint._C");
+  return *op;
+}
+
+/// Tensors and numbers as they are; NumPy arrays as tensors on their memory; null for anything else.
+static Object as_operand(PyObject* object) {
+  Scalar scratch;
+  if (is_operand(object, &scratch)) return Object::borrow(object);
+  if (!PyObject_HasAttrString(object, "__array_interface__")) return {};
+  Object array = checked(PyObject_CallMethod(object, "__array__", nullptr));
+  static PyObject* as_tensor =
+      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("adjoint._C")).get(), "as_tensor")).take();
+  return checked(call_python(as_tensor, array.get()));
+}
+
+PyObject* call_binary(Op& op, PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    if (is_tensor(a) && is_tensor(b)) return call_op(op, {a, b}).take();
+    Object left = as_operand(a), right = as_operand(b);
+    if (!left || !right) Py_RETURN_NOTIMPLEMENTED;
+    return call_op(op, {left.get(), right.get()}).take();
+  });
+}
+
+PyObject* call_binary_in_place(Op& op, PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Scalar scratch;
+    if (!is_tensor(a) || !is_operand(b, &scratch)) Py_RETURN_NOTIMPLEMENTED;
+    PyObject* slots[kMaxArguments];
+    fill_slots(op, {a, b}, slots);
+    op.call_in_place(slots);
+    return Py_NewRef(a);
+  });
+}
+
+PyObject* call_unary(Op& op, PyObject* a) {
+  return guarded([&] { return call_op(op, {a}).take(); });
+}
+
+Object call_op(Op& op, std::initializer_list<PyObject*> args) {
+  PyObject* slots[kMaxArguments];
+  fill_slots(op, args, slots);
+  return op.call(slots);
+}
+
+void init_ops(PyObject* module) {
+  op_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&op_spec)).take());
+  check(PyModule_AddFunctions(module, functions) == 0);
+  check(PyModule_AddObjectRef(module, "Op", reinterpret_cast<PyObject*>(op_type)) == 0);
+}
+
+}  // namespace adjoint

@@ -1,0 +1,17 @@
+// The Python face of an op: one callable object that is function, method and in-place method.
+#pragma once
+
+#include "op/op.h"
+
+namespace adjoint {
+
+/// Calls op(a, b) for a number slot such as `a * b`; NotImplemented when an operand is neither tensor nor number.
+PyObject* call_binary(Op& op, PyObject* a, PyObject* b);
+/// a *= b.
+PyObject* call_binary_in_place(Op& op, PyObject* a, PyObject* b);
+PyObject* call_unary(Op& op, PyObject* a);
+
+/// Calls an op by its bound arguments, the remaining ones taking their defaults.
+Object call_op(Op& op, std::initializer_list<PyObject*> args);
+
+}  // namespace adjoint

@@ -1,0 +1,626 @@
+#include "op/op.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/mode.h"
+#include "cpu/copy.h"
+#include "python/meta.h"
+#include "types/types.h"
+#include "tape/anomaly.h"
+#include "tape/geometry.h"
+#include "tape/history.h"
+
+namespace adjoint {
+namespace {
+
+bool object_requires_grad(PyObject* object) {
+  if (is_tensor(object)) return requires_grad(as_tensor(object));
+  if (!is_sequence(object)) return false;
+  PyObject** items = PySequence_Fast_ITEMS(object);
+  return std::any_of(items, items + PySequence_Fast_GET_SIZE(object),
+                     [](PyObject* item) { return is_tensor(item) && requires_grad(as_tensor(item)); });
+}
+
+Object meta_of(PyObject* object) {
+  if (!is_sequence(object))
+    return is_tensor(object) ? wrap(meta_tensor(as_tensor(object)->shape, as_tensor(object)->dtype))
+                             : Object::borrow(object);
+  Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+  Object metas = checked(PyTuple_New(n));
+  for (Py_ssize_t i = 0; i < n; ++i)
+    PyTuple_SET_ITEM(metas.get(), i, meta_of(PySequence_Fast_GET_ITEM(object, i)).take());
+  return metas;
+}
+
+}  // namespace
+
+Op::Op(std::string op_name, std::string node, Kind op_kind)
+    : NodeKind(std::move(node)), name(std::move(op_name)), kind(op_kind) {}
+
+// ---- Binding arguments
+
+PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObject** slots, Object& owned) const {
+  size_t n = arguments.size();
+  size_t taken = nargs;
+  if (varargs >= 0 && nargs > static_cast<size_t>(varargs)) {
+    // view(2, 3) and view((2, 3)) mean the same; a list of tensors is not several of them.
+    size_t rest = nargs - varargs;
+    if (rest == 1 && is_sequence(args[varargs]) &&
+        PyUnicode_CompareWithASCIIString(arguments[varargs].name.get(), "tensors") != 0) {
+      slots[varargs] = args[varargs];
+    } else {
+      owned = checked(PyTuple_New(static_cast<Py_ssize_t>(rest)));
+      for (size_t i = 0; i < rest; ++i) PyTuple_SET_ITEM(owned.get(), i, Py_NewRef(args[varargs + i]));
+      slots[varargs] = owned.get();
+    }
+    taken = varargs;
+    for (size_t i = taken + 1; i < n; ++i) slots[i] = nullptr;
+    std::copy(args, args + taken, slots);
+  } else if (nargs <= static_cast<size_t>(positional)) {
+    std::copy(args, args + nargs, slots);
+    for (size_t i = nargs; i < n; ++i) slots[i] = nullptr;
+  } else if (!bind_old_numbers(args, nargs, slots)) {
+    fail(ErrorKind::Type, name, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ",
+         nargs, nargs == 1 ? " was" : " were", " given");
+  }
+  PyObject* out = nullptr;
+  if (kwnames) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
+      PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+      PyObject* value = args[nargs + k];
+      size_t slot = 0;
+      while (slot < n && arguments[slot].name.get() != key) ++slot;
+      if (slot == n) {
+        const char* text = PyUnicode_AsUTF8(key);
+        check(text != nullptr);
+        std::string_view spelled = text;
+        // NumPy's spellings are accepted, as in torch.
+        if (spelled == "axis") spelled = "dim";
+        if (spelled == "keepdims") spelled = "keepdim";
+        if (spelled == "axis0") spelled = "dim0";
+        if (spelled == "axis1") spelled = "dim1";
+        if (spelled == "x" || spelled == "self") spelled = "input";
+        for (slot = 0; slot < n && spelled != PyUnicode_AsUTF8(arguments[slot].name.get());) ++slot;
+        if (slot == n && spelled == "out" && has_out) {
+          out = value == Py_None ? nullptr : value;
+          continue;
+        }
+        if (slot == n) fail(ErrorKind::Type, name, "() got an unexpected keyword argument '", text, "'");
+      }
+      if (slots[slot])
+        fail(ErrorKind::Type, name, "() got multiple values for argument '",
+             PyUnicode_AsUTF8(arguments[slot].name.get()), "'");
+      slots[slot] = value;
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (slots[i]) continue;
+    if (!arguments[i].default_value)
+      fail(ErrorKind::Type, name, "() missing 1 required positional arguments: \"",
+           PyUnicode_AsUTF8(arguments[i].name.get()), "\"");
+    slots[i] = arguments[i].default_value.get();
+  }
+  return out;
+}
+
+bool Op::bind_old_numbers(PyObject* const* args, size_t nargs, PyObject** slots) const {
+  std::fill(slots, slots + arguments.size(), nullptr);
+  auto keyword = static_cast<size_t>(positional);
+  auto next_keyword = [&] {
+    constexpr std::string_view names[] = {"alpha", "beta", "value"};
+    while (keyword < arguments.size() && std::find(std::begin(names), std::end(names),
+                                                   PyUnicode_AsUTF8(arguments[keyword].name.get())) == std::end(names))
+      ++keyword;
+    return keyword < arguments.size();
+  };
+  size_t tensors = 0;
+  for (size_t i = 0; i < nargs; ++i) {
+    Scalar number;
+    bool is_number = is_tensor(args[i]) ? i == 1 && as_tensor(args[i])->ndim() == 0 : to_scalar(args[i], &number);
+    if (is_number && next_keyword() &&
+        (i > 0 || PyUnicode_CompareWithASCIIString(arguments[keyword].name.get(), "beta") == 0))
+      slots[keyword++] = args[i];  // addmm(beta, input, alpha, ...) is the only kind with a number first
+    else if (is_tensor(args[i]) && tensors < static_cast<size_t>(positional))
+      slots[tensors++] = args[i];
+    else
+      return false;
+  }
+  if (tensors < static_cast<size_t>(positional) || slots[tensors - 1] != args[nargs - 1]) return false;
+  static bool warned = false;
+  if (!std::exchange(warned, true)) {
+    std::string message = "This overload of " + name + " is deprecated: the numbers before the last tensors. " +
+                          "Write them as keywords, as in add(input, other, alpha=2).";
+    check(PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1) == 0);
+  }
+  return true;
+}
+
+// ---- Forward
+
+void Op::refuse_operands(PyObject* const* slots, int place) const {
+  auto kind = [&](int i) { return is_tensor(slots[i]) ? "Tensor" : Py_TYPE(slots[i])->tp_name; };
+  if (!number_slots || n_operands == 1)
+    fail(ErrorKind::Type, public_name(name), "(): argument '", PyUnicode_AsUTF8(arguments[place].name.get()),
+         "' (position ", place + 1, ") must be Tensor, not ", kind(place));
+  std::string came, expected;
+  for (int i = 0; i < n_operands; ++i) {
+    const char* separator = i ? ", " : "";
+    came += std::string(separator) + kind(i);
+    expected += std::string(separator) + (number_slots >> i & 1 ? "Tensor or Number " : "Tensor ");
+    expected += PyUnicode_AsUTF8(arguments[i].name.get());
+  }
+  fail(ErrorKind::Type, public_name(name), "() received an invalid combination of arguments - got (", came,
+       "), but expected (", expected, "), at least one of them a Tensor");
+}
+
+bool Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const {
+  bool any_tensor = false;
+  for (int i = 0; i < n_operands; ++i) {
+    PyObject* object = slots[i];
+    Scalar scalar;
+    if (is_tensor(object)) {
+      Tensor* tensor = as_tensor(object);
+      if (tensor->device == DeviceType::Meta) return false;
+      operands[i].set(tensor);
+      any_tensor = true;
+    } else if ((number_slots >> i & 1) && to_scalar(object, &scalar)) {
+      operands[i].set(scalar);
+    } else {
+      refuse_operands(slots, i);
+    }
+  }
+  if (!any_tensor && !numbers_suffice) refuse_operands(slots, 0);
+  bool given_params = false;
+  for (size_t i = n_operands; i < arguments.size(); ++i) {
+    const Argument& argument = arguments[i];
+    Scalar& param = params[i - n_operands];
+    if (slots[i] == argument.default_value.get()) {
+      param = argument.default_scalar;
+      continue;
+    }
+    Arg given{slots[i], name.c_str(), PyUnicode_AsUTF8(argument.name.get())};
+    if (object_requires_grad(slots[i])) given.wrong_type("Number");  // no gradient would reach it
+    param = given;
+    given_params = true;
+  }
+  if (given_params)
+    ops::check_params(options, operands, n_operands, params, static_cast<int>(arguments.size()) - n_operands);
+  return true;
+}
+
+uint32_t Op::recorded_slots(PyObject* const* slots) const {
+  if (!recording()) return 0;
+  uint32_t recorded = 0;
+  for (uint8_t slot : edge_slots) {
+    PyObject* object = slots[slot];
+    // Only the argument that is a sequence of tensors has edges for its items.
+    if (is_tensor(object) ? requires_grad(as_tensor(object)) : slot == list_slot && object_requires_grad(object))
+      recorded |= 1u << slot;
+  }
+  return recorded;
+}
+
+Op* Op::simpler_power(PyObject* const* slots) const {
+  PyObject* exponent = slots[1];
+  if (!is_tensor(slots[0]) || !is_differentiable(as_tensor(slots[0])->dtype)) return nullptr;
+  bool real = PyFloat_CheckExact(exponent);
+  if (!real && !PyLong_CheckExact(exponent)) return nullptr;
+  double value = real ? PyFloat_AS_DOUBLE(exponent) : PyLong_AsDouble(exponent);
+  if (value == -1.0 && PyErr_Occurred()) fail_python();
+  return value == 2.0 ? square : value == 3.0 ? cube : value == 0.5 ? root : value != 0.0 ? power : nullptr;
+}
+
+Object Op::call(PyObject* const* slots) {
+  if (power) {
+    if (Op* simpler = simpler_power(slots)) return simpler->call(slots);
+  }
+  if (has_variants) {
+    for (uint8_t slot : edge_slots)
+      if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call(slots);
+  }
+  if (mode_flags & (kAutocast | kAnomalyCheckForward)) [[unlikely]]
+    return call_in_mode(slots);
+  return run(slots);
+}
+
+Object Op::call_in_mode(PyObject* const* slots) {
+  if ((mode_flags & kAutocast) && autocast != Autocast::None)
+    return call(AutocastCall(autocast, slots, arguments.size()).args());
+  if (!(mode_flags & kAnomalyCheckForward)) return run(slots);
+  ForwardCheck watch(name.c_str(), slots, arguments.size(), false);
+  Object result = run(slots);
+  watch.finish(result.get());
+  return result;
+}
+
+Object Op::call_elementwise(PyObject* const* slots) {
+  ops::Operand operands[cpu::kMaxInputs];
+  Scalar params[kMaxArguments];
+  if (!read_operands(slots, operands, params)) [[unlikely]]
+    return call_on_meta(slots);
+  TensorPtr result = ops::elementwise(*kernel, options, operands, n_operands, params);
+  uint32_t recorded = recorded_slots(slots);
+  if (recorded && is_differentiable(result->dtype)) {
+    NodePtr node = record(slots, recorded, 1);
+    Tensor* output = result.get();
+    save_outputs(*node, recorded, &output);
+    set_output_meta(*node, 0, output);
+    output->grad_fn = node.take();
+  }
+  return wrap(std::move(result));
+}
+
+Object Op::run_forward(PyObject* const* slots) const {
+  if (glue) return glue(slots);
+  // In the caller's modes, which a signal handler may ask for: what it gets has no history, so nothing is recorded.
+  PyObject* plain[kMaxArguments];
+  Object owned[kMaxArguments];
+  size_t n = arguments.size();
+  for (size_t i = 0; i < n; ++i) {
+    plain[i] = slots[i];
+    if (!recording() || !is_tensor(slots[i]) || !requires_grad(as_tensor(slots[i]))) continue;
+    owned[i] = wrap(alias(as_tensor(slots[i])));
+    plain[i] = owned[i].get();
+  }
+  Object result = checked(call_python(forward.get(), plain, n, nullptr));
+  for (size_t i = 0; i < n; ++i)
+    if (owned[i] && result.get() == plain[i]) return Object::borrow(slots[i]);
+  return result;
+}
+
+Object Op::call_plain(PyObject* const* slots) {
+  if (any_on_meta(slots, arguments.size())) [[unlikely]]
+    return call_on_meta(slots);
+  Object result = run_forward(slots);
+  bool several = PyTuple_Check(result.get());
+  if (!several && !is_tensor(result.get())) return result;
+  PyObject* single = result.get();
+  PyObject** items = several ? &PyTuple_GET_ITEM(result.get(), 0) : &single;
+  auto n = static_cast<uint32_t>(several ? PyTuple_GET_SIZE(result.get()) : 1);
+  // An op that had nothing to do gives its argument back: there is nothing to record.
+  if (!several && single == slots[0]) return result;
+  if (forward) {
+    for (uint32_t i = 0; i < n; ++i) forget_base(as_tensor(items[i]));
+  }
+  uint32_t recorded = recorded_slots(slots);
+  if (kind == Kind::View && is_tensor(slots[0])) {
+    ViewOrigin origin = several ? ViewOrigin::MultiOutput : ViewOrigin::Recorded;
+    for (uint32_t i = 0; i < n; ++i) mark_view(as_tensor(items[i]), as_tensor(slots[0]), origin);
+  }
+  if (recorded) {
+    // The items are tensors, and a Tensor* is a PyObject*.
+    auto* outputs = reinterpret_cast<Tensor**>(items);
+    if (std::any_of(outputs, outputs + n, [](Tensor* output) { return is_differentiable(output->dtype); })) {
+      NodePtr node = record(slots, recorded, n);
+      save_outputs(*node, recorded, outputs);
+      for (uint32_t i = 0; i < n; ++i) {
+        set_output_meta(*node, i, outputs[i]);
+        bool differentiable =
+            output_is_differentiable.empty() || (i < output_is_differentiable.size() && output_is_differentiable[i]);
+        if (differentiable && is_differentiable(outputs[i]->dtype)) set_history(outputs[i], node.get(), i);
+      }
+    }
+  }
+  if (several && result_type) return checked(call_python(result_type.get(), result.get()));
+  return result;
+}
+
+Object Op::call_on_meta(PyObject* const* slots) {
+  MetaCall zeros(name.c_str(), slots, arguments.size());
+  return zeros.on_meta(run(zeros.slots()), kind == Kind::View && is_tensor(slots[0]) ? as_tensor(slots[0]) : nullptr);
+}
+
+// ---- In place, and out=
+
+/// Calls f for a tensor, or for each tensor of a sequence.
+template <class F>
+static void for_each_tensor(PyObject* object, F f) {
+  if (is_tensor(object)) return f(as_tensor(object));
+  if (!is_sequence(object)) return;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+    if (PyObject* item = PySequence_Fast_GET_ITEM(object, i); is_tensor(item)) f(as_tensor(item));
+}
+
+void check_out_overlap(PyObject* out, PyObject* result, PyObject* argument, Allowed allowed) {
+  auto check_one = [&](PyObject* target, PyObject* value) {
+    if (!is_tensor(target) || !is_tensor(value)) return;
+    for_each_tensor(argument,
+                    [&](Tensor* read) { check_overlap(as_tensor(target), read, allowed, as_tensor(value)->sizes()); });
+  };
+  if (!is_sequence(out)) return check_one(out, result);
+  if (!PyTuple_Check(result)) return;
+  for (Py_ssize_t i = 0; i < std::min(PySequence_Fast_GET_SIZE(out), PyTuple_GET_SIZE(result)); ++i)
+    check_one(PySequence_Fast_GET_ITEM(out, i), PyTuple_GET_ITEM(result, i));
+}
+
+void Op::check_out(PyObject* const* slots, PyObject* out, PyObject* result) const {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if ((apart | whole) >> i & 1)
+      check_out_overlap(out, result, slots[i], apart >> i & 1 ? Allowed::Nothing : Allowed::Whole);
+    if (kind == Kind::Elementwise && slots[i] == out && is_tensor(result))
+      ops::check_in_place_result(as_tensor(out), as_tensor(result)->sizes(), as_tensor(result)->dtype);
+  }
+}
+
+/// Operands that overlap the target without being it are read while they are overwritten: torch refuses them when it
+/// can tell (dense tensors); here the others are copied first.
+static bool must_be_copied(const Tensor* target, const Tensor* operand) {
+  check_overlap(target, operand, Allowed::Whole);
+  return overlap(target, operand) == Overlap::Unknown;
+}
+
+NodePtr Op::record_change(PyObject* const* slots, uint32_t recorded) const {
+  NodePtr node = record(slots, recorded, 1);
+  for (uint32_t i = 0; i < items.size(); ++i) {
+    if (items[i].what != SavedItem::What::Argument || items[i].index != 0 || !node->saved()[i].is_tensor()) continue;
+    TensorPtr before = clone(as_tensor(slots[0]));
+    node->saved()[i].save_tensor(before.get(), *node);
+  }
+  return node;
+}
+
+void Op::call_in_place(PyObject* const* slots) {
+  for (uint8_t slot : edge_slots)
+    if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call_in_place(slots);
+  if (!is_tensor(slots[0])) Arg{slots[0], name.c_str(), "input"}.wrong_type("Tensor");
+  Tensor* target = as_tensor(slots[0]);
+  std::string shown = name == "overwrite" ? "fill_" : name + "_";
+  std::optional<ForwardCheck> watch;
+  if (mode_flags & kAnomalyCheckForward) watch.emplace(shown.c_str(), slots, arguments.size(), true);
+  uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
+  check_inplace(target, shown.c_str(), recorded || requires_grad(target));
+  if (kind == Kind::View) {
+    Object view = target->device == DeviceType::Meta ? call_on_meta(slots) : run_forward(slots);
+    NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
+    return take_geometry(target, as_tensor(view.get()), shown.c_str(), node.get());
+  }
+  if (typed_out >= 0 && slots[typed_out] != Py_None && to_dtype(slots[typed_out]) != target->dtype)
+    fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
+         info(to_dtype(slots[typed_out])).c_name, " should match");
+  if (!writes_one_value) check_writable(target);
+  if (target->device == DeviceType::Meta) return change_on_meta(slots, shown.c_str());
+  if (any_on_meta(slots + 1, arguments.size() - 1))
+    fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+  NodePtr node =
+      kind == Kind::Elementwise ? change_by_kernel(slots, recorded) : change_by_result(slots, recorded, shown);
+  bump_version(target, shown.c_str());
+  if (node) {
+    save_outputs(*node, recorded, &target);
+    set_output_meta(*node, 0, target);
+    rebase_history(target, node.get());
+  }
+  if (watch) watch->finish(slots[0]);
+}
+
+NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
+  Tensor* target = as_tensor(slots[0]);
+  ops::Operand operands[cpu::kMaxInputs];
+  Scalar params[kMaxArguments];
+  if (!read_operands(slots, operands, params))
+    fail(name, "_(): Tensor on device meta is not on the expected device cpu! It holds no values to compute with");
+  NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
+  // A pack hook may have given an operand other memory.
+  if (node && (mode_flags & kSavedTensorHooks)) read_operands(slots, operands, params);
+  TensorPtr copies[cpu::kMaxInputs];
+  for (int i = 1; i < n_operands; ++i) {
+    if (operands[i].is_number() || !must_be_copied(target, as_tensor(slots[i]))) continue;
+    copies[i] = clone(as_tensor(slots[i]));
+    operands[i].set(copies[i].get());
+  }
+  ops::elementwise_into(*kernel, options, operands, n_operands, params, target);
+  return node;
+}
+
+NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded, const std::string& shown) {
+  Tensor* target = as_tensor(slots[0]);
+  for (size_t i = 1; i < arguments.size(); ++i)
+    if ((apart | whole) >> i & 1)
+      for_each_tensor(slots[i], [&](Tensor* read) {
+        check_overlap(target, read, apart >> i & 1 ? Allowed::Nothing : Allowed::Whole);
+      });
+  AutocastOff as_given;
+  Object result = run_forward(slots);
+  if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
+  Tensor* value = as_tensor(result.get());
+  ops::check_in_place_result(target, value->sizes(), value->dtype);
+  NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
+  // A pack hook may have given the target other sizes.
+  if (node && (mode_flags & kSavedTensorHooks)) ops::check_in_place_result(target, value->sizes(), value->dtype);
+  if (value != target) cpu::copy(value->view(), target->view());
+  return node;
+}
+
+void Op::change_on_meta(PyObject* const* slots, const char* shown) {
+  Tensor* target = as_tensor(slots[0]);
+  if (!writes_one_value && name != "copy") {
+    Object result = call_on_meta(slots);
+    if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
+    ops::check_in_place_result(target, as_tensor(result.get())->sizes(), as_tensor(result.get())->dtype);
+  }
+  bump_version(target, shown);
+}
+
+void refuse_out(const char* op, PyObject* object) {
+  if (recording() && object_requires_grad(object))
+    fail(op,
+         "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+         "requires grad. Assign the result instead, or detach() the arguments.");
+}
+
+namespace {
+
+/// Torch's words for an out= of the wrong type, where they are the op's own; {} is the type given, [] the one expected.
+struct OutWords {
+  const char* ops;
+  const char* text;
+};
+constexpr OutWords kOutWords[] = {
+    {" neg floor ceil round round_whole trunc sign sgn conj_physical ", "Found dtype {} but expected []"},
+    {" amax amin ",
+     "Expected the dtype for input and out to match, but got [] for input's dtype and {} for out's dtype."},
+    {" where ", "Expected out type to be [] but got {}"},
+    {" dot vdot ", "result dtype {} does not match input dtype []"},
+    {" index_select ", "index_select(): self and result must have the same scalar type"},
+    {" masked_select ", "masked_select(): self and result must have the same scalar type"},
+    {" take ", "take(): self and out expected to have the same dtype, but got self.dtype = [] and out.dtype = {}"},
+    {" nonzero ", "nonzero: Expected out tensor to have scalar type [] but got scalar type{}"},
+    {" any ", "any only supports bool tensor for result, got: {}"},
+    {" all ", "all only supports bool tensor for result, got: {}"},
+    {" cummax cummin logcumsumexp ", "expected scalar_type [] but found {}"},
+    {" kthvalue ", "output values must be of same type as input"},
+    {" mode ", "expected scalar type '[]' but got '{}' for values output"},
+    {" tensordot inner ",
+     "tensordot: Expected the output tensor to have dtype [], but got an output tensor with dtype {}"},
+    {" multinomial ", "multinomial expects Long tensor out, got: {}"},
+    {" quantile ", "quantile() out tensor must be same dtype as the input tensor"},
+    {" nanquantile ", "nanquantile() out tensor must be same dtype as the input tensor"},
+    {" nan_to_num ", "nan_to_num: dtype of out: {} should be same as input: []"},
+    {" linalg_norm ", "linalg.norm expected out tensor dtype [] but got: {}"},
+};
+
+[[noreturn]] void refuse_out_type(const char* op, DType given, DType expected) {
+  const std::string name = std::string(" ") + op + " ";
+  for (const OutWords& words : kOutWords) {
+    if (!std::strstr(words.ops, name.c_str())) continue;
+    std::string text = words.text;
+    for (auto [mark, type] : {std::pair("{}", given), std::pair("[]", expected)})
+      if (size_t place = text.find(mark); place != std::string::npos) text.replace(place, 2, info(type).legacy_name);
+    fail(text);
+  }
+  fail("Expected out tensor to have dtype ", info(expected).c_name, ", but got ", info(given).c_name, " instead");
+}
+
+/// Raises for an out= that cannot take a result for its type.
+void check_out_type(const char* op, PyObject* out, PyObject* result, bool exact) {
+  const DType given = as_tensor(out)->dtype, expected = as_tensor(result)->dtype;
+  if (exact && given != expected) refuse_out_type(op, given, expected);
+  // Joined tensors go through cat().
+  const bool joined = std::strcmp(op, "cat") == 0 || std::strstr(op, "stack");
+  if (joined && category(expected) > category(given))
+    fail(ErrorKind::Type, "torch.cat(): input types can't be cast to the desired output type ",
+         info(given).legacy_name);
+}
+
+}  // namespace
+
+Object write_results(const char* op, PyObject* out, PyObject* result, bool exact) {
+  if (!is_sequence(out)) {
+    if (!is_tensor(out)) Arg{out, op, "out"}.wrong_type("Tensor");
+    if (!is_tensor(result)) fail(ErrorKind::Type, op, "(): out= must be a tuple of tensors for several results");
+    check_out_type(op, out, result, exact);
+    write_out(op, as_tensor(out), as_tensor(result));
+    return Object::borrow(out);
+  }
+  if (!PyTuple_Check(result) || PyTuple_GET_SIZE(result) != PySequence_Fast_GET_SIZE(out))
+    fail(ErrorKind::Type, op, "(): expected out= with as many tensors as there are results");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
+    PyObject* target = PySequence_Fast_GET_ITEM(out, i);
+    if (!is_tensor(target)) Arg{target, op, "out"}.wrong_type("tuple of Tensors");
+    check_out_type(op, target, PyTuple_GET_ITEM(result, i), exact);
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i)
+    write_out(op, as_tensor(PySequence_Fast_GET_ITEM(out, i)), as_tensor(PyTuple_GET_ITEM(result, i)));
+  // The targets under the names of the results.
+  if (PyTuple_CheckExact(result)) return Object::borrow(out);
+  return checked(call_python(reinterpret_cast<PyObject*>(Py_TYPE(result)), out));
+}
+
+Object Op::call_out(PyObject* const* slots, PyObject* out) {
+  for (uint8_t slot : edge_slots) refuse_out(name.c_str(), slots[slot]);
+  refuse_out(name.c_str(), out);
+  if (!is_sequence(out) && !is_tensor(out)) Arg{out, name.c_str(), "out"}.wrong_type("Tensor");
+  AutocastOff as_given;
+  PyObject* typed[kMaxArguments];
+  if (typed_out >= 0 && slots[typed_out] == Py_None && is_tensor(out)) {
+    std::copy(slots, slots + arguments.size(), typed);
+    typed[typed_out] = dtype_object(as_tensor(out)->dtype);
+    slots = typed;
+  }
+  Object result = call(slots);
+  if (is_tensor(out) && is_tensor(result.get())) check_out_type(name.c_str(), out, result.get(), exact_out);
+  check_out(slots, out, result.get());
+  return write_results(name.c_str(), out, result.get(), exact_out);
+}
+
+// ---- Recording
+
+uint32_t Op::used_items(uint32_t recorded) const {
+  uint32_t used = 0;
+  for (uint8_t slot : edge_slots)
+    if (recorded >> slot & 1) used |= rules[slot].items;
+  return used;
+}
+
+void Op::save_argument(Node& node, uint32_t item, PyObject* argument) const {
+  SavedValue& value = node.saved()[item];
+  if (is_tensor(argument)) {
+    value.save_tensor(as_tensor(argument), node);
+  } else if (is_sequence(argument)) {
+    // As a tuple: the caller may change a list later.
+    Object tuple = checked(PySequence_Tuple(argument));
+    PyObject** items_of = PySequence_Fast_ITEMS(tuple.get());
+    if (std::any_of(items_of, items_of + PyTuple_GET_SIZE(tuple.get()), is_tensor)) {
+      value.save_list(tuple.get(), node);
+    } else {
+      value.save_object(tuple.get());
+    }
+  } else {
+    value.save_object(argument);
+  }
+}
+
+NodePtr Op::record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs) const {
+  auto n_edges = static_cast<uint32_t>(edge_slots.size());
+  if (list_slot >= 0) n_edges += static_cast<uint32_t>(PySequence_Fast_GET_SIZE(slots[list_slot])) - 1;
+  NodePtr node = make_node(*this, n_outputs, n_edges, static_cast<uint32_t>(items.size()));
+  Edge* edge = node->edges();
+  for (uint8_t slot : edge_slots) {
+    PyObject* object = slots[slot];
+    if (slot == list_slot) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i, ++edge) {
+        PyObject* item = PySequence_Fast_GET_ITEM(object, i);
+        if (is_tensor(item)) *edge = input_edge(as_tensor(item));
+      }
+      continue;
+    }
+    if (recorded >> slot & 1) {
+      // An op without any rule says so when the gradient is asked for, as in torch.
+      auto has_rule = [&](uint8_t other) { return rules[other].differentiable; };
+      if (!rules[slot].differentiable && rules[slot].refusal.empty() && std::ranges::any_of(edge_slots, has_rule))
+        fail("The function '", name.c_str() + name.starts_with('_'),
+             "' is not differentiable with respect to argument '", PyUnicode_AsUTF8(arguments[slot].name.get()),
+             "'. This input cannot have requires_grad True; detach() it if no gradient is wanted");
+      *edge = input_edge(as_tensor(object));
+    }
+    ++edge;
+  }
+  uint32_t used = used_items(recorded) & ~output_items;
+  for (uint32_t i = 0; used >> i; ++i) {
+    if (!(used >> i & 1)) continue;
+    PyObject* argument = slots[items[i].index];
+    if (items[i].what == SavedItem::What::Argument) {
+      save_argument(*node, i, argument);
+    } else if (is_tensor(argument)) {
+      node->saved()[i].save_meta(as_tensor(argument));
+    } else {
+      node->saved()[i].save_object(meta_of(argument).get());
+    }
+  }
+  return node;
+}
+
+void Op::save_outputs(Node& node, uint32_t recorded, Tensor* const* outputs) const {
+  if (!output_items) return;
+  uint32_t used = used_items(recorded) & output_items;
+  for (uint32_t i = 0; used >> i; ++i) {
+    if (!(used >> i & 1)) continue;
+    if (items[i].what == SavedItem::What::Output) node.saved()[i].save_tensor(outputs[items[i].index], node);
+    if (items[i].what == SavedItem::What::OutputMeta) node.saved()[i].save_meta(outputs[items[i].index]);
+  }
+}
+
+}  // namespace adjoint

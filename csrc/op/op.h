@@ -1,0 +1,196 @@
+// An op of the table at run time: binds arguments, runs the forward, records a node, applies the rules in backward.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/overlap.h"
+#include "cpu/elementwise.h"
+#include "ops/elementwise.h"
+#include "op/arg.h"
+#include "op/autocast.h"
+#include "tape/node.h"
+
+namespace adjoint {
+
+/// Runs a forward written in C++: bound arguments in, the result out. Generated; see tools/.
+using Glue = Object (*)(PyObject* const* slots);
+struct GlueEntry {
+  const char* op;
+  Glue run;
+};
+/// Ends with a null name.
+extern const GlueEntry kGlue[];
+
+inline constexpr int kMaxArguments = 16;
+
+struct Argument {
+  Object name;            ///< interned
+  Object default_value;   ///< null: required
+  Scalar default_scalar;  ///< elementwise params: the default, parsed
+};
+
+/// Something that rules ask for, kept in a node: the value or the metadata of an argument, or a result.
+struct SavedItem {
+  enum class What : uint8_t { Argument, ArgumentMeta, Output, OutputMeta };
+  What what;
+  uint8_t index;     ///< argument slot or output number
+  std::string name;  ///< as rules call it
+};
+
+struct RuleParameter {
+  enum class Source : uint8_t { Gradient, Item };
+  Source source;
+  uint8_t index;  ///< output number, or item number
+};
+
+/// The derivative with respect to one argument.
+struct Rule {
+  bool differentiable = false;
+  bool identity = false;  ///< `lambda g: g`
+  bool zero = false;      ///< a comparison written in place: no gradient passes
+  std::string refusal;    ///< the error of a backward that asks for it, where torch waits until then
+  Object callable;
+  const Kernel* fused = nullptr;  ///< elementwise first order
+  uint32_t items = 0;             ///< bit set of the items that it uses
+  std::vector<RuleParameter> parameters;
+};
+
+/// Whether an argument is a tuple or a list.
+inline bool is_sequence(PyObject* object) { return PyTuple_Check(object) || PyList_Check(object); }
+
+/// A tensor that has a shape and a type but no memory: what a rule gets for `input_meta`.
+TensorPtr meta_tensor(Shape* shape, DType dtype);
+
+class Op final : public NodeKind {
+ public:
+  enum class Kind : uint8_t { Elementwise, Plain, View };
+
+  Op(std::string name, std::string node, Kind kind);
+
+  std::string name;
+  Kind kind;
+  std::vector<Argument> arguments;
+  int positional = 0;      ///< arguments that may be given by position
+  int varargs = -1;        ///< the slot that takes all further positional arguments as a tuple
+  bool has_out = false;    ///< accepts out=
+  bool exact_out = false;  ///< out= must have the result's type
+  uint32_t apart = 0;      ///< bit set of the arguments that what is written must have no memory in common with ...
+  uint32_t whole = 0;      ///< ... and of those that it may be, but not lie in part in
+  Autocast autocast = Autocast::None;
+  int typed_out = -1;  ///< the slot of dtype= whose default is the type of out=
+  // Elementwise
+  const Kernel* kernel = nullptr;
+  ops::ElementwiseOptions options{};
+  int n_operands = 0;
+  uint32_t number_slots = 0;     ///< bit set of the operands that may be numbers
+  bool numbers_suffice = false;  ///< no operand need be a tensor
+  // Others
+  Glue glue = nullptr;
+  Object forward;      ///< a Python callable
+  Object result_type;  ///< named tuple of several results
+  int list_slot = -1;  ///< the argument that is a sequence of tensors
+  // Gradients
+  std::vector<Rule> rules;          ///< by slot; empty rule: no gradient
+  std::vector<uint8_t> edge_slots;  ///< slots that have a rule
+  std::vector<SavedItem> items;
+  uint32_t output_items = 0;  ///< bit set of the items that are results or their metadata
+  std::vector<uint8_t> output_is_differentiable;
+  bool writes_one_value = false;  ///< in place, elements may share memory
+  Op* square = nullptr;           ///< pow: used instead for floats when the exponent is 2 ...
+  Op* cube = nullptr;             ///< ... when it is 3 ...
+  Op* root = nullptr;             ///< ... when it is 0.5 ...
+  Op* power = nullptr;            ///< ... and when it is another number but 0
+  bool has_variants = false;
+  Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
+
+  /// Calls the op with bound arguments (borrowed).
+  Object call(PyObject* const* slots);
+  /// Computes into the first argument, recording it as changed in place; a view changes its geometry.
+  void call_in_place(PyObject* const* slots);
+  /// Computes into `out` (a tensor, or a tuple of them), which is resized to fit; nothing is recorded.
+  Object call_out(PyObject* const* slots, PyObject* out);
+
+  /// Fills slots from a vectorcall; returns the out= argument (borrowed) or null. `owned` keeps collected varargs
+  /// alive.
+  PyObject* bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObject** slots, Object& owned) const;
+
+  /// Fills slots from add(input, alpha, other) and its like, as they were once written; false if this is not one.
+  [[gnu::cold]] bool bind_old_numbers(PyObject* const* args, size_t nargs, PyObject** slots) const;
+
+  /// Bit set of the slots whose arguments require grad; 0 when the call need not be recorded.
+  uint32_t recorded_slots(PyObject* const* slots) const;
+  /// Makes the node of a call with these arguments, keeping the arguments that the rules of `recorded` slots need;
+  /// results are attached by `save_outputs` and set_history.
+  NodePtr record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs) const;
+  void save_outputs(Node& node, uint32_t recorded, Tensor* const* outputs) const;
+
+  void apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const override;
+  void release_saved(Node& node) const override;
+  Object attribute(Node& node, const char* name) const override;
+  std::vector<std::string> attribute_names() const override;
+
+ private:
+  /// The simpler op that stands for pow with this exponent, or null.
+  Op* simpler_power(PyObject* const* slots) const;
+  /// As call, in a mode that few programs use.
+  [[gnu::cold]] Object call_in_mode(PyObject* const* slots);
+  Object run(PyObject* const* slots) { return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots); }
+  Object call_elementwise(PyObject* const* slots);
+  Object call_plain(PyObject* const* slots);
+  /// Refuses an out= that lies in the memory of an argument in a way that is not allowed.
+  void check_out(PyObject* const* slots, PyObject* out, PyObject* result) const;
+  /// As record, before an in-place change: rules that use the first argument get a copy of the values about to be lost.
+  NodePtr record_change(PyObject* const* slots, uint32_t recorded) const;
+  /// The two ways of changing the first argument. Arguments are checked first, then recorded, then used; returns the
+  /// record, or null.
+  NodePtr change_by_kernel(PyObject* const* slots, uint32_t recorded);
+  NodePtr change_by_result(PyObject* const* slots, uint32_t recorded, const std::string& shown);
+  Object run_forward(PyObject* const* slots) const;
+  /// False where an operand is on the meta device.
+  bool read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const;
+  /// The shape and the type of the result, without values; nothing is recorded.
+  [[gnu::cold]] Object call_on_meta(PyObject* const* slots);
+  [[gnu::cold]] void change_on_meta(PyObject* const* slots, const char* shown);
+  /// Says which operands must be tensors.
+  [[noreturn]] void refuse_operands(PyObject* const* slots, int place) const;
+  /// Bit set of the items that the rules of these slots use.
+  uint32_t used_items(uint32_t recorded) const;
+  void save_argument(Node& node, uint32_t item, PyObject* argument) const;
+  void apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t edge,
+                       uint32_t count, const ApplyContext& context) const;
+  TensorPtr run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const;
+  /// `edge`: the first edge that the rule answers for.
+  Object call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, uint32_t edge,
+                   const ApplyContext& context) const;
+  /// What a rule receives for an item: a tensor, with its history if that is asked for, a meta tensor, or the argument
+  /// as it was.
+  Object unpack_item(Node& node, uint32_t item, bool with_history) const;
+  uint32_t edge_of_slot(const Node& node, uint8_t slot) const;
+};
+
+/// The op of this name; null when there is none.
+Op* find_op(const char* name);
+/// As find_op, but a missing op is an internal error.
+Op& require_op(const char* name);
+
+/// Refuses an argument, or out= itself, that requires grad while gradients are recorded.
+void refuse_out(const char* op, PyObject* object);
+/// Refuses an out= that would lie in the memory of an argument (or of one in a list of them).
+void check_out_overlap(PyObject* out, PyObject* result, PyObject* argument, Allowed allowed);
+/// Writes a result (or a tuple of results) into out=, a tensor (or a sequence of them), which is resized to fit.
+Object write_results(const char* op, PyObject* out, PyObject* result, bool exact);
+
+/// What a rule written in Python may ask about the backward that calls it.
+struct RuleCall {
+  bool recorded;       ///< is a graph of the gradients wanted?
+  const bool* wanted;  ///< per edge that the rule answers for: is a gradient needed?
+  uint32_t n_edges;
+};
+/// The innermost call of a rule in this thread, or null.
+const RuleCall* running_rule();
+
+/// Adds `declare_op` and the type of op objects to the module.
+void init_ops(PyObject* module);
+
+}  // namespace adjoint

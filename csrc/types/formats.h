@@ -1,0 +1,24 @@
+// torch.memory_format and torch.layout: the types and their few objects.
+#pragma once
+
+#include <optional>
+
+#include "core/memory_format.h"
+#include "core/guard.h"
+
+namespace adjoint {
+
+/// The format that an object of torch.memory_format stands for; nothing for other objects.
+std::optional<MemoryFormat> to_memory_format(PyObject* object);
+/// The object of torch.memory_format that stands for a format (borrowed).
+PyObject* format_object(MemoryFormat format);
+/// The object torch.strided (borrowed).
+PyObject* strided_layout();
+bool is_layout(PyObject* object);
+/// The only layout whose tensors can be made.
+bool is_strided(PyObject* layout);
+
+/// Adds torch.contiguous_format, torch.strided and so on to the module.
+void init_formats(PyObject* module);
+
+}  // namespace adjoint

@@ -1,0 +1,219 @@
+#include "types/types.h"
+
+#include <string_view>
+
+#include "kernels/view.h"
+
+namespace adjoint {
+namespace {
+
+/// What a dtype object stands for.
+struct DTypeObject {
+  PyObject_HEAD
+  const DTypeInfo* about;
+  bool is_signed;
+};
+
+/// Types that can be named, as in tables of types, but that no tensor has.
+constexpr DTypeInfo kNamedOnly[] = {
+    {"complex32", "ComplexHalf", "c10::complex<c10::Half>", 4, Category::Complex},
+    {"uint16", "UInt16", "unsigned short", 2, Category::Integer},
+    {"uint32", "UInt32", "unsigned int", 4, Category::Integer},
+    {"uint64", "UInt64", "unsigned long", 8, Category::Integer},
+    {"float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", 1, Category::Float},
+    {"float8_e4m3fnuz", "Float8_e4m3fnuz", "c10::Float8_e4m3fnuz", 1, Category::Float},
+    {"float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", 1, Category::Float},
+    {"float8_e5m2fnuz", "Float8_e5m2fnuz", "c10::Float8_e5m2fnuz", 1, Category::Float},
+    {"float8_e8m0fnu", "Float8_e8m0fnu", "c10::Float8_e8m0fnu", 1, Category::Float},
+};
+
+PyObject* dtype_objects[kDTypeCount];
+PyTypeObject* dtype_type;
+PyTypeObject* size_type;
+
+const DTypeObject* dtype_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self); }
+
+/// The type of tensors that the object stands for.
+DType element_type(PyObject* self) {
+  const DTypeInfo* about = dtype_of(self)->about;
+  if (about < kDTypes || about >= kDTypes + kDTypeCount)
+    fail(ErrorKind::NotImplemented, "tensors of type torch.", about->name,
+         " are not there: the type can be named only; use a type of another size");
+  return static_cast<DType>(about - kDTypes);
+}
+
+PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("torch.%s", dtype_of(self)->about->name); }
+PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(dtype_of(self)->about->name); }
+PyObject* dtype_is_floating(PyObject* self, void*) {
+  return PyBool_FromLong(dtype_of(self)->about->category == Category::Float);
+}
+PyObject* dtype_is_complex(PyObject* self, void*) {
+  return PyBool_FromLong(dtype_of(self)->about->category == Category::Complex);
+}
+PyObject* dtype_is_signed(PyObject* self, void*) { return PyBool_FromLong(dtype_of(self)->is_signed); }
+PyObject* dtype_itemsize(PyObject* self, void*) { return PyLong_FromLong(dtype_of(self)->about->size); }
+PyObject* dtype_to_real(PyObject* self, PyObject*) {
+  if (dtype_of(self)->about == &kNamedOnly[0]) return Py_NewRef(dtype_object(DType::Float16));
+  return guarded([&] { return Py_NewRef(dtype_object(real_type(element_type(self)))); });
+}
+PyObject* dtype_to_complex(PyObject* self, PyObject*) {
+  return guarded([&] { return Py_NewRef(dtype_object(complex_type(element_type(self)))); });
+}
+
+PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+                               {"to_real", dtype_to_real, METH_NOARGS, "The real type of the same precision."},
+                               {"to_complex", dtype_to_complex, METH_NOARGS, "The complex type of the same precision."},
+                               {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_is_floating, nullptr, nullptr, nullptr},
+                              {"is_complex", dtype_is_complex, nullptr, nullptr, nullptr},
+                              {"is_signed", dtype_is_signed, nullptr, nullptr, nullptr},
+                              {"itemsize", dtype_itemsize, nullptr, nullptr, nullptr},
+                              {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
+                             {Py_tp_methods, dtype_methods},
+                             {Py_tp_getset, dtype_getset},
+                             {Py_tp_doc, const_cast<char*>("The type of a tensor's elements.")},
+                             {0, nullptr}};
+PyType_Spec dtype_spec = {"adjoint.dtype", sizeof(DTypeObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
+
+PyObject* size_repr(PyObject* self) {
+  std::string text = "torch.Size([";
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
+    if (i) text += ", ";
+    Object item = Object::steal(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
+    const char* utf8 = item ? PyUnicode_AsUTF8(item.get()) : nullptr;
+    if (!utf8) return nullptr;
+    text += utf8;
+  }
+  return PyUnicode_FromString((text + "])").c_str());
+}
+/// What has no 64 bits wraps around, as in torch.
+PyObject* size_numel(PyObject* self, PyObject*) {
+  uint64_t product = 1;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i)
+    product *= static_cast<uint64_t>(PyLong_AsLongLong(PyTuple_GET_ITEM(self, i)));
+  return PyLong_FromLongLong(static_cast<int64_t>(product));
+}
+
+/// The int that an item of a Size stands for: also a NumPy integer or a tensor of one integer.
+Object size_item(PyObject* item, Py_ssize_t place) {
+  Object number = PyIndex_Check(item) ? Object::steal(PyNumber_Index(item)) : Object();
+  if (!number) {
+    PyErr_Clear();
+    fail(ErrorKind::Type, "torch.Size() takes an iterable of 'int' (item ", place, " is '",
+         is_tensor(item) ? "Tensor" : Py_TYPE(item)->tp_name, "')");
+  }
+  int overflow = 0;
+  int64_t value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+  if (overflow) fail(ErrorKind::Value, "Overflow when unpacking long long: item ", place, " of a torch.Size");
+  return checked(PyLong_FromLongLong(value));  // True is 1
+}
+PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return guarded([&] {
+    Object given = checked(PyTuple_Type.tp_new(&PyTuple_Type, args, kwargs));
+    Py_ssize_t n = PyTuple_GET_SIZE(given.get());
+    Object size = checked(type->tp_alloc(type, n));
+    for (Py_ssize_t i = 0; i < n; ++i)
+      PyTuple_SET_ITEM(size.get(), i, size_item(PyTuple_GET_ITEM(given.get(), i), i).take());
+    return size.take();
+  });
+}
+/// Slices and repetitions of Sizes are Sizes.
+PyObject* as_size(PyObject* tuple) {
+  if (!tuple || !PyTuple_CheckExact(tuple)) return tuple;
+  Object owned = Object::steal(tuple);
+  Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+  PyObject* size = size_type->tp_alloc(size_type, n);
+  for (Py_ssize_t i = 0; size && i < n; ++i) PyTuple_SET_ITEM(size, i, Py_NewRef(PyTuple_GET_ITEM(tuple, i)));
+  return size;
+}
+PyObject* size_subscript(PyObject* self, PyObject* key) {
+  return as_size(PyTuple_Type.tp_as_mapping->mp_subscript(self, key));
+}
+PyObject* size_repeat(PyObject* self, Py_ssize_t n) { return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(self, n)); }
+/// Also of a tuple before a Size.
+PyObject* size_add(PyObject* a, PyObject* b) {
+  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  Object joined = Object::steal(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+  return joined ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), joined.get()) : nullptr;
+}
+PyObject* size_concat(PyObject* a, PyObject* b) {
+  return guarded([&] {
+    if (!PyTuple_Check(b))
+      fail(ErrorKind::Type, "can only concatenate tuple (not ", Py_TYPE(b)->tp_name, ") to torch.Size");
+    return size_add(a, b);
+  });
+}
+PyObject* size_reduce(PyObject* self, PyObject*) {
+  Object plain = Object::steal(PySequence_List(self));
+  return plain ? Py_BuildValue("(O(O))", size_type, plain.get()) : nullptr;
+}
+
+PyMethodDef size_methods[] = {{"numel", size_numel, METH_NOARGS, "The number of elements of a tensor of this size."},
+                              {"__reduce__", size_reduce, METH_NOARGS, nullptr},
+                              {nullptr, nullptr, 0, nullptr}};
+PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
+                            {Py_tp_new, reinterpret_cast<void*>(size_new)},
+                            {Py_tp_methods, size_methods},
+                            {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
+                            {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
+                            {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
+                            {Py_nb_add, reinterpret_cast<void*>(size_add)},
+                            {Py_tp_doc, const_cast<char*>("The sizes of a tensor: a tuple of ints.")},
+                            {0, nullptr}};
+PyType_Spec size_spec = {"adjoint.Size", 0, 0, Py_TPFLAGS_DEFAULT, size_slots};
+
+}  // namespace
+
+PyTypeObject* make_type(PyObject* module, PyType_Spec* spec, const char* name, PyObject* base) {
+  Object bases = base ? checked(PyTuple_Pack(1, base)) : Object();
+  Object type = checked(PyType_FromSpecWithBases(spec, bases.get()));
+  check(PyModule_AddObjectRef(module, name, type.get()) == 0);
+  return reinterpret_cast<PyTypeObject*>(type.take());
+}
+
+PyObject* dtype_object(DType dtype) { return dtype_objects[static_cast<int>(dtype)]; }
+bool is_dtype(PyObject* object) { return Py_TYPE(object) == dtype_type; }
+
+DType to_dtype(PyObject* object) {
+  if (is_dtype(object)) return element_type(object);
+  if (object == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::Float64;
+  if (object == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::Bool;
+  if (object == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::Int64;
+  if (object == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::Complex128;
+  fail(ErrorKind::Type, "dtype must be a torch.dtype, not ", Py_TYPE(object)->tp_name);
+}
+
+Object make_size(Sizes sizes) {
+  Object size = checked(size_type->tp_alloc(size_type, static_cast<Py_ssize_t>(sizes.size())));
+  for (size_t i = 0; i < sizes.size(); ++i)
+    PyTuple_SET_ITEM(size.get(), i, checked(PyLong_FromLongLong(sizes[i])).take());
+  return size;
+}
+
+Object make_tuple(Sizes values) {
+  Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
+  for (size_t i = 0; i < values.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), i, checked(PyLong_FromLongLong(values[i])).take());
+  return tuple;
+}
+
+void init_types(PyObject* module) {
+  dtype_type = make_type(module, &dtype_spec, "dtype");
+  size_type = make_type(module, &size_spec, "Size", reinterpret_cast<PyObject*>(&PyTuple_Type));
+  auto add = [&](const DTypeInfo& about) {
+    auto* object = PyObject_New(DTypeObject, dtype_type);
+    check(object != nullptr);
+    object->about = &about;
+    object->is_signed =
+        about.name[0] != 'u' && about.category != Category::Bool && std::string_view(about.name) != "float8_e8m0fnu";
+    check(PyModule_AddObjectRef(module, about.name, reinterpret_cast<PyObject*>(object)) == 0);
+    return reinterpret_cast<PyObject*>(object);
+  };
+  for (int i = 0; i < kDTypeCount; ++i) dtype_objects[i] = add(kDTypes[i]);
+  for (const DTypeInfo& about : kNamedOnly) Py_DECREF(add(about));
+  init_device(module);
+}
+
+}  // namespace adjoint
