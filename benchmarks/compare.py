@@ -1,4 +1,4 @@
-"""Two builds of Adjoint side by side: `python benchmarks/compare.py ../before`, a tree with its extension built in place.
+"""Two builds of Adjoint side by side: `python benchmarks/compare.py ../before`, a tree that is built in place.
 
 Every case of run.py, training.py and sweep.py, each tree in a process of its own, taking turns; the best time counts. A
 case that comes out slower is measured again, twice as often, and once more if it still does. Prints the cases in which

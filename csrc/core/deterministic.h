@@ -10,6 +10,9 @@ struct Deterministic {
 };
 inline Deterministic deterministic;
 
+/// Refuses an op of this name, for which torch does not promise the same result, or warns of it, where that is asked.
+void alert_not_deterministic(const char* op);
+
 inline bool fills_memory() { return deterministic.enabled && deterministic.fill_memory; }
 
 }  // namespace adjoint

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cpu/copy.h"
 
 namespace adjoint {
 namespace {
@@ -61,20 +60,6 @@ ShapePtr shape_in_format(Sizes sizes, MemoryFormat format) {
     stride *= std::max<int64_t>(sizes[dim], 1);
   }
   return make_shape(sizes, {strides, static_cast<size_t>(rank)});
-}
-
-static TensorPtr copy_in(Tensor* tensor, MemoryFormat format) {
-  TensorPtr result = empty(shape_in_format(tensor->sizes(), format), tensor->dtype);
-  cpu::copy(tensor->view(), result->view());
-  return result;
-}
-
-TensorPtr dense_in(Tensor* tensor, MemoryFormat format) {
-  return lies_in(tensor->shape, format) ? TensorPtr::borrow(tensor) : copy_in(tensor, format);
-}
-
-TensorPtr in_format(TensorPtr tensor, MemoryFormat format) {
-  return format == MemoryFormat::Contiguous ? tensor : copy_in(tensor.get(), format);
 }
 
 }  // namespace adjoint

@@ -21,9 +21,5 @@ inline MemoryFormat channels_last_format(int ndim, bool wanted = true) {
 bool lies_in(const Shape* shape, MemoryFormat format);
 /// The shape of a new tensor of these sizes in a memory format other than Preserve.
 ShapePtr shape_in_format(Sizes sizes, MemoryFormat format);
-/// The tensor, or a copy of it, whose elements lie in the order of a format.
-TensorPtr dense_in(Tensor* tensor, MemoryFormat format);
-/// A contiguous result with the strides of a memory format: itself, or a copy.
-TensorPtr in_format(TensorPtr tensor, MemoryFormat format);
 
 }  // namespace adjoint

@@ -77,8 +77,8 @@ Storage* map_shared(int file, size_t nbytes) {
 }
 
 int shared_file(const Storage* storage) {
-  if (!storage->owner || storage->owner->free_memory != unmap) return -1;
-  return static_cast<Mapping*>(storage->owner->context)->file;
+  const void* mapping = adopted_context(storage, unmap);
+  return mapping ? static_cast<const Mapping*>(mapping)->file : -1;
 }
 
 }  // namespace adjoint

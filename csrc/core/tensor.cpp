@@ -5,7 +5,6 @@
 #include <new>
 
 #include "core/mode.h"
-#include "cpu/copy.h"
 
 namespace adjoint {
 
@@ -72,7 +71,7 @@ bool recycle_tensor(Tensor* tensor) {
   return true;
 }
 
-TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtype, DeviceType device) {
+TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtype, Device device) {
   Tensor* tensor = allocate_tensor();
   tensor->dict = nullptr;
   tensor->weakrefs = nullptr;
@@ -89,15 +88,15 @@ TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtyp
   return TensorPtr::steal(tensor);
 }
 
-TensorPtr empty(ShapePtr shape, DType dtype) {
-  auto storage = StoragePtr::steal(allocate_storage(static_cast<size_t>(shape->numel) * itemsize(dtype)));
+TensorPtr empty(ShapePtr shape, DType dtype, Device device) {
+  auto storage = StoragePtr::steal(allocate_storage(static_cast<size_t>(shape->numel) * itemsize(dtype), device));
   char* data = storage->data;
-  TensorPtr tensor = make_tensor(std::move(storage), data, std::move(shape), dtype);
+  TensorPtr tensor = make_tensor(std::move(storage), data, std::move(shape), dtype, device);
   if (mode_flags & kInferenceMode) tensor->flags |= kInferenceTensor;
   return tensor;
 }
 
-TensorPtr empty(Sizes sizes, DType dtype) { return empty(make_shape(sizes), dtype); }
+TensorPtr empty(Sizes sizes, DType dtype, Device device) { return empty(make_shape(sizes), dtype, device); }
 
 TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor) {
   TensorPtr result =
@@ -109,26 +108,6 @@ TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor
     extra_of(result.get()).version = version;
   }
   result->flags |= tensor->flags & kInferenceTensor;
-  return result;
-}
-
-TensorPtr clone(const Tensor* tensor) {
-  TensorPtr result = empty(dense_shape(tensor->shape), tensor->dtype);
-  cpu::copy(tensor->view(), result->view());
-  return result;
-}
-
-TensorPtr contiguous(Tensor* tensor) {
-  if (tensor->contiguous()) return TensorPtr::borrow(tensor);
-  TensorPtr result = empty(tensor->sizes(), tensor->dtype);
-  cpu::copy(tensor->view(), result->view());
-  return result;
-}
-
-TensorPtr cast(Tensor* tensor, DType dtype) {
-  if (tensor->dtype == dtype) return TensorPtr::borrow(tensor);
-  TensorPtr result = empty(dense_shape(tensor->shape), dtype);
-  cpu::copy(tensor->view(), result->view());
   return result;
 }
 
@@ -154,6 +133,11 @@ void detach_version(Tensor* tensor) {
 
 DType default_dtype() { return default_dtype_; }
 void set_default_dtype(DType dtype) { default_dtype_ = dtype; }
+
+void refuse_devices(const char* op, Device device, Device expected) {
+  fail(op, "(): Tensor on device ", device_name(device.type), " is not on the expected device ",
+       device_name(expected.type), "! Move one of them by .to(device)");
+}
 
 void fail_not_implemented(const char* op, DType dtype) {
   fail(ErrorKind::NotImplemented, "\"", op, "\" not implemented for '", info(dtype).legacy_name, "'");

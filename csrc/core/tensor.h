@@ -11,9 +11,6 @@ namespace adjoint {
 struct Node;
 struct Tensor;
 
-enum class DeviceType : uint8_t { Cpu, Meta };
-inline const char* device_name(DeviceType type) { return type == DeviceType::Cpu ? "cpu" : "meta"; }
-
 /// A version counter apart from the storage's: `.data` has one, so that changes through it go unseen by saved values.
 struct OwnVersion {
   uint32_t refs;
@@ -51,7 +48,7 @@ struct Tensor {
   char* data;  ///< the first element
   Shape* shape;
   DType dtype;
-  DeviceType device;
+  Device device;
   uint8_t flags;
   uint32_t output_nr;  ///< which output of grad_fn this tensor is
   Node* grad_fn;
@@ -65,7 +62,11 @@ struct Tensor {
   Sizes strides() const { return shape->stride_span(); }
   bool contiguous() const { return shape->contiguous; }
   int64_t offset() const { return (data - storage->data) / itemsize(dtype); }
-  View view() const { return {data, dtype, shape->ndim, shape->sizes(), shape->strides()}; }
+  View view() const { return {data, dtype, shape->ndim, shape->sizes(), shape->strides(), device}; }
+  /// The same memory as another geometry, which the caller keeps.
+  View view(int its_ndim, const int64_t* its_sizes, const int64_t* its_strides) const {
+    return {data, dtype, its_ndim, its_sizes, its_strides, device};
+  }
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(data);
@@ -85,18 +86,13 @@ inline PyObject* as_object(Tensor* tensor) { return reinterpret_cast<PyObject*>(
 inline Tensor* as_tensor(PyObject* object) { return reinterpret_cast<Tensor*>(object); }
 
 /// A tensor of this geometry over part of a storage; no history. The caller checks the bounds.
-TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtype, DeviceType device = DeviceType::Cpu);
+TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtype, Device device = {});
 /// Uninitialised memory for a dense shape.
-TensorPtr empty(ShapePtr shape, DType dtype);
-TensorPtr empty(Sizes sizes, DType dtype);
+TensorPtr empty(ShapePtr shape, DType dtype, Device device = {});
+TensorPtr empty(Sizes sizes, DType dtype, Device device = {});
 /// A second tensor on the same memory and version counter, of another geometry, without history or view relation.
 TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor = 0);
 inline TensorPtr alias(const Tensor* tensor) { return alias(tensor, ShapePtr::borrow(tensor->shape)); }
-/// A contiguous tensor of the same values: itself when it is contiguous already.
-TensorPtr contiguous(Tensor* tensor);
-TensorPtr clone(const Tensor* tensor);
-/// The values in another type (a copy), or the tensor itself when it has that type.
-TensorPtr cast(Tensor* tensor, DType dtype);
 /// A 0-d tensor.
 template <class T>
 TensorPtr scalar_tensor(T value, DType dtype = DTypeOf<T>::value) {
@@ -128,6 +124,8 @@ void destroy_extra(Tensor* tensor);
 DType default_dtype();
 void set_default_dtype(DType dtype);
 
+/// Raises for a tensor that is not where the others of a call are.
+[[noreturn]] void refuse_devices(const char* op, Device device, Device expected);
 /// "Float" and so on, for torch's "not implemented for" messages.
 [[noreturn]] void fail_not_implemented(const char* op, DType dtype);
 

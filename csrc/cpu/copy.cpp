@@ -587,4 +587,24 @@ void fill_unset(const View& dst) {
   });
 }
 
+void enumerate(const View& dst) {
+  int64_t* data = dst.as<int64_t>();
+  for (int64_t i = 0; i < dst.sizes[0]; ++i) data[i * dst.strides[0]] = i;
+}
+
+Scalar read(const View& from) {
+  return dispatch(from.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    T value = *from.as<T>();
+    if constexpr (std::is_same_v<T, bool>)
+      return Scalar::of(value);
+    else if constexpr (std::is_integral_v<T>)
+      return Scalar::of(static_cast<int64_t>(value));
+    else if constexpr (is_complex_v<T>)
+      return Scalar::of(convert<complex128>(value));
+    else
+      return Scalar::of(convert<double>(value));
+  });
+}
+
 }  // namespace adjoint::cpu

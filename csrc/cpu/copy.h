@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/scalar.h"
 #include "kernels/view.h"
 
 namespace adjoint::cpu {
@@ -19,6 +20,9 @@ void fill(const View& dst, const void* value);
 /// Writes what shows that nothing was written yet: nan, the largest integer or True.
 void fill_unset(const View& dst);
 
+void enumerate(const View& dst);
+/// The value of a view of one element.
+Scalar read(const View& from);
 /// Converts `n` packed elements from one type to another. The two ranges must not overlap.
 void convert_contiguous(DType from, const void* src, DType to, void* dst, int64_t n);
 

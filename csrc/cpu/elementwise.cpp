@@ -10,6 +10,9 @@
 #include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
+
+using kernels::kMaxInputs;
+
 namespace {
 
 constexpr int64_t kChunk = 1024;
@@ -23,7 +26,7 @@ constexpr int64_t kShortRow = 32;
 constexpr int64_t kDirectRow = 8;
 
 /// One array of the computation: array 0 is the output.
-struct Operand {
+struct Array {
   char* data;
   const int64_t* strides;
   DType dtype;     ///< in memory
@@ -88,7 +91,7 @@ struct Position {
     }
   }
   int64_t left_in_row(const Geometry& g) const { return g.sizes[g.ndim - 1] - index[g.ndim - 1]; }
-  char* address(const Operand& operand, int ndim) const {
+  char* address(const Array& operand, int ndim) const {
     int64_t offset = 0;
     for (int d = 0; d < ndim; ++d) offset += index[d] * operand.strides[d];
     return operand.data + offset * itemsize(operand.dtype);
@@ -97,7 +100,7 @@ struct Position {
 
 /// Calls f(address of the first element, elements, elements done before) for each part of a row in [at, at + n).
 template <class F>
-void each_row(const Geometry& g, Position at, const Operand& operand, int64_t n, F&& f) {
+void each_row(const Geometry& g, Position at, const Array& operand, int64_t n, F&& f) {
   const int last = g.ndim - 1;
   const int64_t step = last > 0 ? operand.strides[last - 1] * itemsize(operand.dtype) : 0;
   int64_t m = std::min(n, at.left_in_row(g));
@@ -125,7 +128,7 @@ void with_element(int64_t size, F&& f) {
 }
 
 /// Packs elements [at, at + n) of an operand into `packed`. Short rows are moved here: a call for each would cost more.
-void pack(const Geometry& g, const Position& at, const Operand& operand, int64_t n, char* packed) {
+void pack(const Geometry& g, const Position& at, const Array& operand, int64_t n, char* packed) {
   const int64_t size = itemsize(operand.dtype), stride = operand.strides[g.ndim - 1];
   with_element(size, [&](auto tag) {
     using Element = decltype(tag);
@@ -139,7 +142,7 @@ void pack(const Geometry& g, const Position& at, const Operand& operand, int64_t
 }
 
 /// The reverse of pack.
-void unpack(const Geometry& g, const Position& at, const Operand& operand, int64_t n, const char* packed) {
+void unpack(const Geometry& g, const Position& at, const Array& operand, int64_t n, const char* packed) {
   const int64_t size = itemsize(operand.dtype), stride = operand.strides[g.ndim - 1];
   with_element(size, [&](auto tag) {
     using Element = decltype(tag);
@@ -159,7 +162,7 @@ struct Buffers {
 };
 
 /// Elements [begin, begin + n) of an operand as the loop wants them: where they lie if possible, else in `chunk`.
-char* fetch(const Geometry& g, const Position& at, const Operand& operand, int64_t begin, int64_t n, char* chunk,
+char* fetch(const Geometry& g, const Position& at, const Array& operand, int64_t begin, int64_t n, char* chunk,
             char* raw) {
   const int64_t size = itemsize(operand.dtype);
   char* source = raw;
@@ -177,7 +180,7 @@ char* fetch(const Geometry& g, const Position& at, const Operand& operand, int64
 }
 
 /// Writes what the loop left in `chunk` to elements [begin, begin + n) of the output.
-void store(const Geometry& g, const Position& at, const Operand& out, int64_t begin, int64_t n, char* chunk,
+void store(const Geometry& g, const Position& at, const Array& out, int64_t begin, int64_t n, char* chunk,
            char* raw) {
   const int64_t size = itemsize(out.dtype);
   if (out.packed) return convert_contiguous(out.computed, chunk, out.dtype, out.data + begin * size, n);
@@ -190,7 +193,7 @@ void store(const Geometry& g, const Position& at, const Operand& out, int64_t be
 }
 
 /// Whether every row of the operand is the same row.
-bool repeats_rows(const Geometry& g, const Operand& operand) {
+bool repeats_rows(const Geometry& g, const Array& operand) {
   for (int d = 0; d < g.ndim - 1; ++d) {
     if (operand.strides[d] != 0) return false;
   }
@@ -198,12 +201,12 @@ bool repeats_rows(const Geometry& g, const Operand& operand) {
 }
 
 /// Elements [begin, end) of the computation, chunk by chunk.
-void run_range(Loop loop, const Scalar* params, const Geometry& g, const Operand* operands, int count, int64_t begin,
+void run_range(Loop loop, const Scalar* params, const Geometry& g, const Array* operands, int count, int64_t begin,
                int64_t end) {
   Buffers buffers;
   char* arrays[kMaxInputs + 1];
   bool ready[kMaxInputs + 1] = {};
-  const Operand& out = operands[0];
+  const Array& out = operands[0];
   const int64_t out_size = itemsize(out.dtype), row = g.sizes[g.ndim - 1];
   const bool by_rows = row >= kLongRow;
   // Chunks of whole rows, so that what repeats by the row repeats by the chunk, and is fetched once.
@@ -252,7 +255,7 @@ void repeat(complex128 value, char* to, int64_t bytes) {
 }
 
 /// Whether rows can be run where they lie: every operand packed along the row or, if an input, one element for it.
-bool runs_by_rows(const Geometry& g, const Operand* operands, int count) {
+bool runs_by_rows(const Geometry& g, const Array* operands, int count) {
   const int last = g.ndim - 1;
   bool fits = last > 0 && g.sizes[last] >= kDirectRow, chunks_fit = g.sizes[last] < kLongRow;
   for (int i = 0; fits && i <= count; ++i) {
@@ -264,7 +267,7 @@ bool runs_by_rows(const Geometry& g, const Operand* operands, int count) {
 }
 
 /// Rows [begin, end) of such operands. What is one element for a row is spread over a chunk.
-void run_rows(Loop loop, const Scalar* params, const Geometry& g, const Operand* operands, int count, int64_t begin,
+void run_rows(Loop loop, const Scalar* params, const Geometry& g, const Array* operands, int count, int64_t begin,
               int64_t end) {
   const int last = g.ndim - 1;
   const int64_t row = g.sizes[last];
@@ -304,7 +307,7 @@ void run_rows(Loop loop, const Scalar* params, const Geometry& g, const Operand*
 }
 
 /// All operands packed and of the loop's type: nothing to prepare.
-void run_packed(Loop loop, const Scalar* params, const Operand* operands, int count, int64_t n) {
+void run_packed(Loop loop, const Scalar* params, const Array* operands, int count, int64_t n) {
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     char* arrays[kMaxInputs + 1];
     for (int i = 0; i <= count; ++i) arrays[i] = operands[i].data + begin * itemsize(operands[i].dtype);
@@ -313,7 +316,7 @@ void run_packed(Loop loop, const Scalar* params, const Operand* operands, int co
 }
 
 /// Fills a chunk with n copies of the one element of a constant operand, converted.
-void spread(const Operand& operand, int64_t n, char* chunk) {
+void spread(const Array& operand, int64_t n, char* chunk) {
   alignas(16) char converted[kMaxItemsize];
   const char* element = operand.data;
   if (operand.dtype != operand.computed) {
@@ -327,7 +330,7 @@ void spread(const Operand& operand, int64_t n, char* chunk) {
 }
 
 /// One chunk, packed but for constants, as `x * 2` of a small tensor: no geometry to work out.
-void run_small(Loop loop, const Scalar* params, const Operand* operands, int count, int64_t n) {
+void run_small(Loop loop, const Scalar* params, const Array* operands, int count, int64_t n) {
   Buffers buffers;
   char* arrays[kMaxInputs + 1];
   for (int i = 0; i <= count; ++i) {
@@ -355,11 +358,11 @@ void elementwise(const Kernel& kernel, DType compute, const View& out, const Vie
   const DType result = kernel.result == ResultKind::Bool   ? DType::Bool
                        : kernel.result == ResultKind::Real ? real_type(type)
                                                            : type;
-  Operand operands[kMaxInputs + 1];
+  Array operands[kMaxInputs + 1];
   bool packed = true, flat = true, ready = true;
   for (int i = 0; i <= count; ++i) {
     const View& view = i ? inputs[i - 1] : out;
-    Operand& o = operands[i];
+    Array& o = operands[i];
     o = {view.data, view.strides, view.dtype, i ? type : result, view.is_packed(), false};
     if (!o.packed && i) o.constant = is_constant(view);
     packed = packed && o.packed && o.dtype == o.computed;

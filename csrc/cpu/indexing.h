@@ -1,9 +1,4 @@
-// Indexing kernels: gather, scatter, advanced indexing and masks over raw views.
-//
-// Index views are Int64. Every index is checked before anything is written, so a call that throws has changed nothing
-// (but for gather, take and put, which check as they go: their output is then of no use).
-// Inputs may share memory with what is written: they are then read as they were before the call. The written view must
-// not overlap itself. 0-d views count as one element in one dimension; `dim` is not negative.
+// The CPU's indexing, which kernels/indexing.h describes, and what its files share.
 #pragma once
 
 #include <cstdint>
@@ -12,62 +7,35 @@
 
 #include "core/dtype.h"
 #include "core/scalar.h"
-#include "kernels/view.h"
+#include "kernels/indexing.h"
 
 namespace adjoint::cpu {
 
-enum class Reduction : uint8_t { Sum, Prod, Mean, AMax, AMin };
+using kernels::Reduction;
 
-/// out[.., i, ..] = in[.., index[.., i, ..], ..] along `dim`; `out` has the sizes of `index`. No negative indices.
 void gather(const View& in, int dim, const View& index, const View& out);
-
-/// dst[.., index[.., i, ..], ..] = src[.., i, ..] along `dim`; of duplicates the last one wins.
 void scatter(const View& dst, int dim, const View& index, const View& src);
-/// As scatter, with one value of `dst`'s dtype.
 void scatter_value(const View& dst, int dim, const View& index, const void* value);
-/// As scatter, adding; duplicates are added in the order of `index`, whatever the number of threads.
 void scatter_add(const View& dst, int dim, const View& index, const View& src);
-/// As scatter_add with any reduction. Without `include_self` the old values of the elements hit do not take part.
 void scatter_reduce(const View& dst, int dim, const View& index, const View& src, Reduction reduction,
                     bool include_self);
-
-/// Whole slices along `dim` by a 1-D index. No negative indices, but in index_fill.
 void index_select(const View& in, int dim, const View& index, const View& out);
 void index_add(const View& dst, int dim, const View& index, const View& src, const Scalar& alpha);
 void index_reduce(const View& dst, int dim, const View& index, const View& src, Reduction reduction, bool include_self);
 void index_copy(const View& dst, int dim, const View& index, const View& src);
 void index_fill(const View& dst, int dim, const View& index, const void* value);
-
-/// Advanced indexing. The indexed dimensions come first: `in` is [I1 .. Ik, rest ..], the k index views have one common
-/// shape S (strides may be 0) and `out` is S + rest. Negative indices count from the end.
 void index_get(const View& in, int count, const View* const* indices, const View& out);
-/// The reverse: dst[indices] = src, or += where `accumulate`. Duplicates as in scatter and scatter_add.
 void index_put(const View& dst, int count, const View* const* indices, const View& src, bool accumulate);
-
-/// out = in[index] with `in` 1-D and `out` of the sizes of `index`; negative indices count from the end.
 void take(const View& in, const View& index, const View& out);
-
-/// dst[index[i]] = src[i], or += where `accumulate`; all are 1-D and negative indices count from the end. Returns the
-/// first index that is out of range, or nullptr; `dst` is then of no use.
-const int64_t* put(const View& dst, const View& index, const View& src, bool accumulate);
-
-/// gweight[index[i]] += g[i] for rows i whose index is not `padding_idx` (negative: none); `gweight` is V x d.
+std::optional<int64_t> put(const View& dst, const View& index, const View& src, bool accumulate);
 void embedding_backward(const View& g, const View& index, int64_t padding_idx, const View& gweight);
-
-/// Masks are Bool, with the sizes of the view they mask.
 void masked_fill(const View& dst, const View& mask, const void* value);
-/// out = the elements of `in` under the mask, in row-major order; `out` is 1-D with count_true(mask) elements.
 void masked_select(const View& in, const View& mask, const View& out);
-/// The elements of `dst` under the mask become the first elements of the 1-D `src`.
 void masked_scatter(const View& dst, const View& mask, const View& src);
-/// out = condition ? a : b. All have the same sizes (stride 0 where broadcast); a, b and out have one dtype.
 void where(const View& condition, const View& a, const View& b, const View& out);
-
-/// How many elements of any dtype are not zero (nan is not zero).
 int64_t count_nonzero(const View& in);
-inline int64_t count_true(const View& mask) { return count_nonzero(mask); }
-/// The coordinates of the nonzero elements in row-major order; `out` is Int64, count_nonzero(in) x in.ndim.
 void nonzero(const View& in, const View& out);
+inline int64_t count_true(const View& mask) { return count_nonzero(mask); }
 
 /// What the indexing and structure kernels share.
 namespace indexing {

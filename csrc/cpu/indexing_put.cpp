@@ -452,7 +452,7 @@ void index_put(const View& dst, int count, const View* const* indices, const Vie
              {plan.offsets, dst.data, src->data, 1, plan.low, plan.high + 1}, itemsize(dst.dtype));
 }
 
-const int64_t* put(const View& dst, const View& index, const View& src, bool accumulate) {
+std::optional<int64_t> put(const View& dst, const View& index, const View& src, bool accumulate) {
   check_same_dtype("put", dst, src);
   check_same_sizes("put", index, src);
   const JobRunner run = accumulate ? combining<Add>(dst.dtype) : assigning(dst.dtype);
@@ -469,11 +469,11 @@ const int64_t* put(const View& dst, const View& index, const View& src, bool acc
       outside |= place < -size || place >= size;
       places[i] = place < 0 ? place + size : place;
     }
-    if (outside) return find_outside(index, -size, size);
+    if (outside) return *find_outside(index, -size, size);
     run(Walk<3>(1, &n, {&packed, &still, src.strides}),
         {places, dst.data, src.data + begin * src.strides[0] * itemsize(src.dtype), dst.strides[0], 0, size});
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 void embedding_backward(const View& g, const View& index_view, int64_t padding_idx, const View& gweight) {

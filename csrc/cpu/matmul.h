@@ -1,18 +1,12 @@
-// Matrix products of strided views: own kernels for small ones, OpenBLAS for the rest.
+// The CPU's matrix products: own kernels for small ones, OpenBLAS for the rest.
 #pragma once
 
-#include "core/scalar.h"
-#include "kernels/view.h"
+#include "kernels/matmul.h"
 
 namespace adjoint::cpu {
 
-/// c = alpha * (a @ b) + beta * c for matrices a: m x k, b: k x n, c: m x n of one type, any strides. c is not read
-/// when beta is 0, and must not overlap a or b. A vector is a matrix with one row or column; a dot product is 1 x k
-/// times k x 1. Half-precision sums are kept in float32 and rounded once; integers wrap.
 void gemm(const View& a, const View& b, const View& c, const Scalar& alpha = Scalar::of(int64_t{1}),
           const Scalar& beta = Scalar::of(int64_t{0}));
-
-/// The same for each entry of the first dimension of three-dimensional views, whose batch strides may be 0.
 void bmm(const View& a, const View& b, const View& c, const Scalar& alpha = Scalar::of(int64_t{1}),
          const Scalar& beta = Scalar::of(int64_t{0}));
 

@@ -1,4 +1,4 @@
-// How much memory the system grants this process, and how much tensors may hold.
+// How much memory the system grants this process.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,5 @@ namespace adjoint {
 int64_t container_memory(const std::string& root = "");
 /// The least of the machine's memory, the container's and the limit of addresses (RLIMIT_AS) as it is now.
 int64_t system_memory();
-
-/// How many bytes live storages may hold: what was set, or else what the container grants, beyond which the process
-/// would be killed. INT64_MAX where there is no limit. These two are defined in storage.cpp.
-int64_t memory_limit();
-void set_memory_limit(int64_t bytes);
 
 }  // namespace adjoint

@@ -204,6 +204,23 @@ void extremes(const char* op, const View& in, const View& values, const View& in
   }
 }
 
+template <class T>
+void recur_slice(const T* in, const T* weight, T* out, int64_t n, int64_t inner, bool reverse) {
+  int64_t step = reverse ? -inner : inner;
+  int64_t start = reverse ? (n - 1) * inner : 0;
+  const T* x = in + start;
+  // The weight between two neighbours stands at the later of them.
+  const T* w = weight + start + (reverse ? 0 : inner);
+  T* y = out + start;
+  std::copy(x, x + inner, y);
+  for (int64_t i = 1; i < n; ++i, w += step) {
+    const T* previous = y;
+    x += step;
+    y += step;
+    for (int64_t k = 0; k < inner; ++k) y[k] = x[k] + w[k] * previous[k];
+  }
+}
+
 }  // namespace
 
 void cumsum(const View& in, const View& out, int dim) { accumulate("cumsum", in, out, dim, Add{}); }
@@ -225,6 +242,23 @@ void cummax(const View& in, const View& values, const View& indices, int dim) {
 
 void cummin(const View& in, const View& values, const View& indices, int dim) {
   extremes<false>("cummin", in, values, indices, dim);
+}
+
+void recur(const View& in, const View& weight, const View& out, int dim, bool reverse) {
+  const int64_t numel = in.numel();
+  if (numel == 0) return;
+  int64_t n = in.ndim == 0 ? 1 : in.sizes[dim], inner = 1;
+  for (int d = dim + 1; d < in.ndim; ++d) inner *= in.sizes[d];
+  const int64_t slice = n * inner;
+  dispatch(in.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) {
+      share_out(numel / slice, slice, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin * slice; i < end * slice; i += slice)
+          recur_slice(in.as<T>() + i, weight.as<T>() + i, out.as<T>() + i, n, inner, reverse);
+      });
+    }
+  });
 }
 
 }  // namespace adjoint::cpu

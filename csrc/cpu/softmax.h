@@ -1,17 +1,12 @@
-// Softmax along one dimension and its fused backward. All views have one shape; 0-d counts as one element.
+// The CPU's softmax; kernels/softmax.h says what each function does.
 #pragma once
 
-#include "kernels/view.h"
+#include "kernels/softmax.h"
 
 namespace adjoint::cpu {
 
-/// `out` is floating; the input is converted to it. Half types are computed in float.
-void softmax(const View& in, const View& out, int dim);
-void log_softmax(const View& in, const View& out, int dim);
-/// gin = out * (g - sum(g * out)), for the result `out` of softmax.
-void softmax_backward(const View& g, const View& out, const View& gin, int dim);
-/// gin = g - exp(out) * sum(g), for the result `out` of log_softmax.
-void log_softmax_backward(const View& g, const View& out, const View& gin, int dim);
+kernels::Softmax::Along softmax, log_softmax;
+kernels::Softmax::Gradient softmax_backward, log_softmax_backward;
 
 /// One row of n > 0 elements in place; returns the logarithm of the sum of their exponentials.
 float softmax_row(float* x, int64_t n);

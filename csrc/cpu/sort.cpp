@@ -205,7 +205,7 @@ void select(const char* op, const View& in, const View& values, const View& indi
 
 }  // namespace
 
-void sort(const View& in, const View& values, const View& indices, int dim, bool descending, bool) {
+void sort(const View& in, const View& values, const View& indices, int dim, bool descending) {
   int64_t n = in.ndim == 0 || dim < 0 || dim >= in.ndim ? 1 : in.sizes[dim];
   select("sort", in, values, indices, dim, n, descending, [](auto* entries, int64_t count) {
     sort_entries(entries, count);
@@ -213,7 +213,7 @@ void sort(const View& in, const View& values, const View& indices, int dim, bool
   });
 }
 
-void topk(const View& in, const View& values, const View& indices, int64_t k, int dim, bool largest, bool) {
+void topk(const View& in, const View& values, const View& indices, int64_t k, int dim, bool largest) {
   select("topk", in, values, indices, dim, k, largest, [k](auto* entries, int64_t count) {
     if (k > 0) select_least(entries, count, k);
     return entries;

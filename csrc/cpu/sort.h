@@ -1,20 +1,14 @@
-// Sorting and selection along one dimension. NaN counts as the greatest value, as in torch; complex dtypes throw.
-// Values have the input's dtype, indices are Int64. 0-d counts as one element.
+// The CPU's sorting and selection; kernels/sort.h says what each function does.
 #pragma once
 
-#include "kernels/view.h"
+#include "kernels/sort.h"
 
 namespace adjoint::cpu {
 
-/// Always stable: `stable` is there for the signature's sake. Outputs have the input's shape.
-void sort(const View& in, const View& values, const View& indices, int dim, bool descending, bool stable);
-/// The k greatest (least); outputs have size k in `dim`. Equal elements come in index order; always sorted.
-void topk(const View& in, const View& values, const View& indices, int64_t k, int dim, bool largest, bool sorted);
-/// The k-th least, k from 1; outputs have size 1 in `dim`.
+void sort(const View& in, const View& values, const View& indices, int dim, bool descending);
+void topk(const View& in, const View& values, const View& indices, int64_t k, int dim, bool largest);
 void kthvalue(const View& in, const View& values, const View& indices, int64_t k, int dim);
-/// The lower median. The first NaN wins unless `ignore_nan`; then NaNs count only if there is nothing else.
 void median(const View& in, const View& values, const View& indices, int dim, bool ignore_nan);
-/// The least of the most frequent elements, and its last index. Every NaN counts for itself, after all numbers.
 void mode(const View& in, const View& values, const View& indices, int dim);
 
 }  // namespace adjoint::cpu

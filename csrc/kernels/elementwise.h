@@ -1,7 +1,5 @@
-// Elementwise kernels: generated contiguous loops, found by name, and the driver that runs them over strided views.
+// Elementwise computations of the op table: what is known of each, and running it over views.
 #pragma once
-
-#include <cstdint>
 
 #include "core/dtype.h"
 #include "core/scalar.h"
@@ -9,10 +7,13 @@
 
 namespace adjoint {
 
+struct Operand;
+
 /// What a kernel writes, given its compute type.
 enum class ResultKind : uint8_t { Same, Bool, Real };
 
-/// One generated loop over contiguous arrays of one type: `arrays` is the output, then the inputs.
+/// One generated loop over contiguous arrays of one type in the program's memory: `arrays` is the output, then the
+/// inputs.
 using Loop = void (*)(char* const* arrays, int64_t n, const Scalar* params);
 
 /// A generated elementwise computation. "mul" is the forward of mul, "mul.other" the fused rule of its argument
@@ -25,26 +26,31 @@ struct Kernel {
   Loop loops[kDTypeCount] = {};  ///< by compute type; null where the op is not defined
 };
 
-/// The kernel of this name, or nullptr. Loops are those of the best instruction set of this machine.
+/// The kernel of this name, or nullptr.
 const Kernel* find_kernel(const char* name);
-
-/// Adds a loop to the registry; called by generated code. Later calls for the same (name, dtype) replace earlier ones.
-void register_loop(const char* name, ResultKind result, int inputs, int params, DType compute, Loop loop);
-
-/// The instruction set chosen at run time: "avx512", "avx2" or "baseline".
-const char* instruction_set();
 
 namespace kernels {
 
 /// The most inputs an elementwise kernel may have.
 inline constexpr int kMaxInputs = 8;
+/// For how many elements, and for how many operands, `packed` takes numbers.
+inline constexpr int64_t kMaxSpread = 32;
+inline constexpr int kMaxNumbers = 2;
 /// The most scalar parameters.
 inline constexpr int kMaxParams = 8;
 
-/// out = kernel(inputs...). All views have `out`'s sizes (stride 0 where broadcast). Each input is converted to
-/// `compute` in cache-sized chunks; the output is converted from the kernel's result type. float16 and bfloat16 compute
-/// in float32; a kernel may have a loop that converts as it goes.
-void elementwise(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params);
+struct Elementwise {
+  /// out = kernel(inputs...). All views have `out`'s sizes (stride 0 where broadcast). Each input is converted to
+  /// `compute` in cache-sized chunks; the output is converted from the kernel's result type. float16 and bfloat16
+  /// compute in float32; a kernel may have a loop that converts as it goes.
+  void (*run)(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params);
+  /// The same where all operands are contiguous and of one type, or numbers: for few elements, on the calling thread.
+  /// Numbers are for kMaxSpread elements at most, and two at most.
+  void (*packed)(const Kernel& kernel, DType compute, const View& out, const Operand* operands, int n,
+                 const Scalar* params);
+  /// Whether some element is zero.
+  bool (*has_zero)(const View& in);
+};
 
 }  // namespace kernels
 }  // namespace adjoint

@@ -6,30 +6,38 @@
 
 namespace adjoint::kernels {
 
-void sum(const View& in, const View& out);
-/// The sum of the elements that are not NaN, of floats.
-void nansum(const View& in, const View& out);
-void prod(const View& in, const View& out);
-/// The greatest and the least element; a NaN wins over everything.
-void amax(const View& in, const View& out);
-void amin(const View& in, const View& out);
-/// Both at once, into outputs of one dtype.
-void aminmax(const View& in, const View& low, const View& high);
-/// `out` is Bool or UInt8.
-void any(const View& in, const View& out);
-void all(const View& in, const View& out);
+struct Reduce {
+  using Whole = void(const View& in, const View& out);
+  using Along = void(const View& in, const View& out, int dim);
+  using Locating = void(const View& in, const View& values, const View& indices, int dim);
 
-/// The first index of the greatest (least) element along `dim`, or of the first NaN. `out` and `indices` are Int64.
-void argmax(const View& in, const View& out, int dim);
-void argmin(const View& in, const View& out, int dim);
-void max_with_index(const View& in, const View& values, const View& indices, int dim);
-void min_with_index(const View& in, const View& values, const View& indices, int dim);
+  Whole* sum;
+  Whole* nansum;  ///< of the elements that are not NaN, of floats
+  Whole* prod;
+  /// The greatest and the least element; a NaN wins over everything.
+  Whole* amax;
+  Whole* amin;
+  /// Both at once, into outputs of one dtype.
+  void (*aminmax)(const View& in, const View& low, const View& high);
+  /// `out` is Bool or UInt8.
+  Whole* any;
+  Whole* all;
+  /// The first index of the greatest (least) element along `dim`, or of the first NaN. `out` and `indices` are Int64.
+  Along* argmax;
+  Along* argmin;
+  Locating* max_with_index;
+  Locating* min_with_index;
+  /// Sum of |x - mean|^2 over max(0, n - correction); `mean`, if not null, gets the mean (complex for complex input).
+  void (*var)(const View& in, const View& out, double correction, const View* mean);
+  /// The vector p-norm of |x|, for any p including 0, inf and -inf; `out` is real.
+  void (*norm)(const View& in, const View& out, double p);
+  Whole* logsumexp;  ///< log(sum(exp(x))), without overflow
 
-/// Sum of |x - mean|^2 over max(0, n - correction); `mean_out`, if not null, gets the mean (complex for complex input).
-void var(const View& in, const View& out, double correction, const View* mean_out);
-/// The vector p-norm of |x|, for any p including 0, inf and -inf; `out` is real.
-void norm(const View& in, const View& out, double p);
-/// log(sum(exp(x))), without overflow.
-void logsumexp(const View& in, const View& out);
+  // What is left to do with results, in place; they are contiguous and of floating or complex types.
+  void (*divide)(const View& results, double count);
+  void (*take_roots)(const View& results);
+  /// NaN becomes zero.
+  void (*drop_nans)(const View& values);
+};
 
 }  // namespace adjoint::kernels

@@ -5,13 +5,21 @@
 
 namespace adjoint::kernels {
 
-/// Accumulate in double (complex128, wrapping int64) and round each result to the output's type.
-void cumsum(const View& in, const View& out, int dim);
-void cumprod(const View& in, const View& out, int dim);
-/// log(cumsum(exp(x))) without overflow; the angle of a complex sum goes on from that of its greatest element.
-void logcumsumexp(const View& in, const View& out, int dim);
-/// The greatest (least) element so far and its last index; a NaN wins. `indices` is Int64.
-void cummax(const View& in, const View& values, const View& indices, int dim);
-void cummin(const View& in, const View& values, const View& indices, int dim);
+struct Scan {
+  using Along = void(const View& in, const View& out, int dim);
+  using Locating = void(const View& in, const View& values, const View& indices, int dim);
+
+  /// Accumulate in double (complex128, wrapping int64) and round each result to the output's type.
+  Along* cumsum;
+  Along* cumprod;
+  /// log(cumsum(exp(x))) without overflow; the angle of a complex sum goes on from that of its greatest element.
+  Along* logcumsumexp;
+  /// The greatest (least) element so far and its last index; a NaN wins. `indices` is Int64.
+  Locating* cummax;
+  Locating* cummin;
+  /// y[i] = x[i] + weight y[i - 1] along `dim`, from the end where `reverse`; the weight between two neighbours stands
+  /// at the later of them. All are contiguous and of one type.
+  void (*recur)(const View& in, const View& weight, const View& out, int dim, bool reverse);
+};
 
 }  // namespace adjoint::kernels

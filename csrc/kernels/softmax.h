@@ -5,19 +5,17 @@
 
 namespace adjoint::kernels {
 
-/// `out` is floating; the input is converted to it. Half types are computed in float.
-void softmax(const View& in, const View& out, int dim);
-void log_softmax(const View& in, const View& out, int dim);
-/// gin = out * (g - sum(g * out)), for the result `out` of softmax.
-void softmax_backward(const View& g, const View& out, const View& gin, int dim);
-/// gin = g - exp(out) * sum(g), for the result `out` of log_softmax.
-void log_softmax_backward(const View& g, const View& out, const View& gin, int dim);
+struct Softmax {
+  using Along = void(const View& in, const View& out, int dim);
+  using Gradient = void(const View& g, const View& out, const View& gin, int dim);
 
-/// One row of n > 0 elements in place; returns the logarithm of the sum of their exponentials.
-float softmax_row(float* x, int64_t n);
-double softmax_row(double* x, int64_t n);
-/// x = exp(x - shift)
-void exp_row(float* x, float shift, int64_t n);
-void exp_row(double* x, double shift, int64_t n);
+  /// `out` is floating; the input is converted to it. Half types are computed in float.
+  Along* softmax;
+  Along* log_softmax;
+  /// gin = out * (g - sum(g * out)), for the result `out` of softmax.
+  Gradient* softmax_backward;
+  /// gin = g - exp(out) * sum(g), for the result `out` of log_softmax.
+  Gradient* log_softmax_backward;
+};
 
 }  // namespace adjoint::kernels

@@ -3,22 +3,30 @@
 
 #include <cstdint>
 
+#include "core/device.h"
 #include "core/dtype.h"
 
 namespace adjoint {
 
-/// Sizes and strides are counted in elements and belong to the caller. Strides may be 0 (broadcast) or negative.
+/// `data` is an address on the device. Sizes and strides are counted in elements and belong to the caller. Strides may be 0 (broadcast) or negative.
 struct View {
   char* data;
   DType dtype;
   int ndim;
   const int64_t* sizes;
   const int64_t* strides;
+  Device device = {};
 
   int64_t numel() const {
     int64_t n = 1;
     for (int i = 0; i < ndim; ++i) n *= sizes[i];
     return n;
+  }
+  /// The same view so many elements further on.
+  View shifted(int64_t elements) const {
+    View view = *this;
+    view.data += elements * itemsize(dtype);
+    return view;
   }
   /// Element i lies at data[i].
   bool is_packed() const {

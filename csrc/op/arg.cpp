@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "types/types.h"
+#include "ops/memory.h"
 #include "tape/node.h"
 
 namespace adjoint {
@@ -81,8 +82,7 @@ static bool is_single_integer(PyObject* object) {
 int64_t to_int(PyObject* object, const char* op, const char* name) {
   if (is_tensor(object)) {
     if (!is_single_integer(object)) Arg{object, op, name}.wrong_type("int");
-    Tensor* tensor = Arg{object, op, name};
-    return dispatch(tensor->dtype, [&](auto tag) { return convert<int64_t>(*tensor->as<decltype(tag)>()); });
+    return scalar_of(Arg{object, op, name}).to<int64_t>();
   }
   if (!PyIndex_Check(object) || PyBool_Check(object)) Arg{object, op, name}.wrong_type("int");
   Object index = checked(PyNumber_Index(object));
@@ -117,10 +117,7 @@ void Arg::wrong_type(const char* expected) const {
 
 Arg::operator Tensor*() const {
   if (!is_tensor(object)) wrong_type("Tensor");
-  Tensor* tensor = as_tensor(object);
-  if (tensor->device == DeviceType::Meta)
-    fail(public_name(op), "(): argument '", name, "' is on the meta device, which holds no values");
-  return tensor;
+  return as_tensor(object);
 }
 Arg::operator std::optional<Tensor*>() const {
   if (object == Py_None) return std::nullopt;

@@ -7,6 +7,7 @@
 #include "core/mode.h"
 #include "op/op.h"
 #include "types/types.h"
+#include "ops/memory.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
@@ -15,9 +16,7 @@ namespace adjoint {
 namespace {
 
 TensorPtr zeros_of(const OutputMeta& meta) {
-  TensorPtr zeros = empty(make_shape(meta.shape->size_span()), meta.dtype);
-  std::memset(zeros->data, 0, zeros->storage->nbytes);
-  return zeros;
+  return zeros(meta.shape->size_span(), meta.dtype, meta.device);
 }
 
 /// A number as a 0-d tensor of the widest type of its category.
@@ -90,7 +89,7 @@ Object Op::unpack_item(Node& node, uint32_t index, bool with_history) const {
 }
 
 TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const {
-  ops::Operand operands[cpu::kMaxInputs];
+  Operand operands[kernels::kMaxInputs];
   // Long work releases the interpreter lock: another thread may then free what this node has saved.
   std::vector<StoragePtr> alive;
   std::vector<TensorPtr> unpacked;
@@ -116,7 +115,7 @@ TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients
       continue;
     }
     if (value.is_tensor()) {
-      operands[n++].set(value.shape(), value.checked_data(node), value.dtype());
+      operands[n++].set(value.shape(), value.checked_data(node), value.dtype(), value.device());
       if (WithoutLock::worthwhile(value.shape()->numel)) alive.push_back(StoragePtr::borrow(value.storage()));
       continue;
     }

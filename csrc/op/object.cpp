@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/mode.h"
+#include "ops/memory.h"
 
 namespace adjoint {
 namespace {
@@ -193,6 +194,10 @@ OpObject* op_object(std::string_view name) {
   return reinterpret_cast<OpObject*>(place->second.get());
 }
 
+constexpr std::string_view kStandIns[] = {
+#include "op/stand_ins.inc"
+};
+
 Object get(PyObject* declaration, const char* name) { return checked(PyObject_GetAttrString(declaration, name)); }
 std::string text(PyObject* object) {
   const char* utf8 = PyUnicode_AsUTF8(object);
@@ -338,7 +343,7 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
   if (op_kind == Op::Kind::Elementwise) {
     op->kernel = find_kernel(op->name.c_str());
     if (!op->kernel) fail(op->name, ": no kernel of this name was generated; rebuild the package");
-    if (op->kernel->params > cpu::kMaxParams) fail(op->name, ": more than ", cpu::kMaxParams, " parameters");
+    if (op->kernel->params > kernels::kMaxParams) fail(op->name, ": more than ", kernels::kMaxParams, " parameters");
     Object check = get(declaration, "integers");
     auto integers = check.get() == Py_None           ? ops::IntegerCheck::None
                     : text(check.get()) == "divisor" ? ops::IntegerCheck::Divisor
@@ -362,6 +367,8 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
       op->forward.reset();
       for (const GlueEntry* entry = kGlue; entry->op; ++entry)
         if (op->name == entry->op) op->glue = entry->run;
+      op->crosses = truth(get(declaration, "crosses"));
+      op->by_stand_in = std::ranges::find(kStandIns, op->name) != std::end(kStandIns);
       if (!op->glue) fail(op->name, ": no kernel was built for this op; rebuild the package");
     }
     op->result_type = get(declaration, "result_type");

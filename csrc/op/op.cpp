@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "core/mode.h"
-#include "cpu/copy.h"
-#include "python/meta.h"
+#include "op/meta.h"
 #include "types/types.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
+#include "ops/memory.h"
 
 namespace adjoint {
 namespace {
@@ -157,15 +157,13 @@ void Op::refuse_operands(PyObject* const* slots, int place) const {
        "), but expected (", expected, "), at least one of them a Tensor");
 }
 
-bool Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* params) const {
+void Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const {
   bool any_tensor = false;
   for (int i = 0; i < n_operands; ++i) {
     PyObject* object = slots[i];
     Scalar scalar;
     if (is_tensor(object)) {
-      Tensor* tensor = as_tensor(object);
-      if (tensor->device == DeviceType::Meta) return false;
-      operands[i].set(tensor);
+      operands[i].set(as_tensor(object));
       any_tensor = true;
     } else if ((number_slots >> i & 1) && to_scalar(object, &scalar)) {
       operands[i].set(scalar);
@@ -189,7 +187,6 @@ bool Op::read_operands(PyObject* const* slots, ops::Operand* operands, Scalar* p
   }
   if (given_params)
     ops::check_params(options, operands, n_operands, params, static_cast<int>(arguments.size()) - n_operands);
-  return true;
 }
 
 uint32_t Op::recorded_slots(PyObject* const* slots) const {
@@ -238,10 +235,9 @@ Object Op::call_in_mode(PyObject* const* slots) {
 }
 
 Object Op::call_elementwise(PyObject* const* slots) {
-  ops::Operand operands[cpu::kMaxInputs];
+  Operand operands[kernels::kMaxInputs];
   Scalar params[kMaxArguments];
-  if (!read_operands(slots, operands, params)) [[unlikely]]
-    return call_on_meta(slots);
+  read_operands(slots, operands, params);
   TensorPtr result = ops::elementwise(*kernel, options, operands, n_operands, params);
   uint32_t recorded = recorded_slots(slots);
   if (recorded && is_differentiable(result->dtype)) {
@@ -273,8 +269,10 @@ Object Op::run_forward(PyObject* const* slots) const {
 }
 
 Object Op::call_plain(PyObject* const* slots) {
-  if (any_on_meta(slots, arguments.size())) [[unlikely]]
-    return call_on_meta(slots);
+  if (any_on_meta(slots, arguments.size())) [[unlikely]] {
+    check_devices(slots);
+    if (by_stand_in) return call_on_meta(slots);
+  }
   Object result = run_forward(slots);
   bool several = PyTuple_Check(result.get());
   if (!several && !is_tensor(result.get())) return result;
@@ -309,13 +307,6 @@ Object Op::call_plain(PyObject* const* slots) {
   return result;
 }
 
-Object Op::call_on_meta(PyObject* const* slots) {
-  MetaCall zeros(name.c_str(), slots, arguments.size());
-  return zeros.on_meta(run(zeros.slots()), kind == Kind::View && is_tensor(slots[0]) ? as_tensor(slots[0]) : nullptr);
-}
-
-// ---- In place, and out=
-
 /// Calls f for a tensor, or for each tensor of a sequence.
 template <class F>
 static void for_each_tensor(PyObject* object, F f) {
@@ -324,6 +315,29 @@ static void for_each_tensor(PyObject* object, F f) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
     if (PyObject* item = PySequence_Fast_GET_ITEM(object, i); is_tensor(item)) f(as_tensor(item));
 }
+
+void Op::check_devices(PyObject* const* slots) const {
+  if (crosses) return;
+  const Tensor* first = nullptr;
+  auto check_one = [&](const Tensor* tensor) {
+    // Numbers on the CPU go with any device, and so do indices: what they would be read for is not there.
+    const bool number = tensor->ndim() == 0 || !is_differentiable(tensor->dtype);
+    if (tensor->device == DeviceType::Cpu && number) return;
+    if (first && tensor->device != first->device) refuse_devices(name.c_str(), tensor->device, first->device);
+    first = tensor;
+  };
+  for (size_t i = 0; i < arguments.size(); ++i) for_each_tensor(slots[i], check_one);
+  // Whatever is first says where the result is.
+  if (is_tensor(slots[0]) && first && as_tensor(slots[0])->device != first->device)
+    refuse_devices(name.c_str(), first->device, as_tensor(slots[0])->device);
+}
+
+Object Op::call_on_meta(PyObject* const* slots) {
+  MetaCall zeros(name.c_str(), slots, arguments.size());
+  return zeros.on_meta(run(zeros.slots()), kind == Kind::View && is_tensor(slots[0]) ? as_tensor(slots[0]) : nullptr);
+}
+
+// ---- In place, and out=
 
 void check_out_overlap(PyObject* out, PyObject* result, PyObject* argument, Allowed allowed) {
   auto check_one = [&](PyObject* target, PyObject* value) {
@@ -374,7 +388,8 @@ void Op::call_in_place(PyObject* const* slots) {
   uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
   check_inplace(target, shown.c_str(), recorded || requires_grad(target));
   if (kind == Kind::View) {
-    Object view = target->device == DeviceType::Meta ? call_on_meta(slots) : run_forward(slots);
+    Object view =
+        by_stand_in && target->device == DeviceType::Meta ? call_on_meta(slots) : run_forward(slots);
     NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
     return take_geometry(target, as_tensor(view.get()), shown.c_str(), node.get());
   }
@@ -382,9 +397,10 @@ void Op::call_in_place(PyObject* const* slots) {
     fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
          info(to_dtype(slots[typed_out])).c_name, " should match");
   if (!writes_one_value) check_writable(target);
-  if (target->device == DeviceType::Meta) return change_on_meta(slots, shown.c_str());
-  if (any_on_meta(slots + 1, arguments.size() - 1))
-    fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+  if (any_on_meta(slots, arguments.size())) [[unlikely]] {
+    check_devices(slots);
+    if (by_stand_in) return change_on_meta(slots, shown.c_str());
+  }
   NodePtr node =
       kind == Kind::Elementwise ? change_by_kernel(slots, recorded) : change_by_result(slots, recorded, shown);
   bump_version(target, shown.c_str());
@@ -398,14 +414,13 @@ void Op::call_in_place(PyObject* const* slots) {
 
 NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
   Tensor* target = as_tensor(slots[0]);
-  ops::Operand operands[cpu::kMaxInputs];
+  Operand operands[kernels::kMaxInputs];
   Scalar params[kMaxArguments];
-  if (!read_operands(slots, operands, params))
-    fail(name, "_(): Tensor on device meta is not on the expected device cpu! It holds no values to compute with");
+  read_operands(slots, operands, params);
   NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
   // A pack hook may have given an operand other memory.
   if (node && (mode_flags & kSavedTensorHooks)) read_operands(slots, operands, params);
-  TensorPtr copies[cpu::kMaxInputs];
+  TensorPtr copies[kernels::kMaxInputs];
   for (int i = 1; i < n_operands; ++i) {
     if (operands[i].is_number() || !must_be_copied(target, as_tensor(slots[i]))) continue;
     copies[i] = clone(as_tensor(slots[i]));
@@ -430,7 +445,7 @@ NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded, const st
   NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
   // A pack hook may have given the target other sizes.
   if (node && (mode_flags & kSavedTensorHooks)) ops::check_in_place_result(target, value->sizes(), value->dtype);
-  if (value != target) cpu::copy(value->view(), target->view());
+  if (value != target) copy_into(value, target);
   return node;
 }
 

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/lock.h"
 #include "cpu/attention.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

@@ -1,7 +1,7 @@
 #include "ops/complex.h"
 
 #include "core/lock.h"
-#include "cpu/copy.h"
+#include "kernels/backend.h"
 #include "ops/elementwise.h"
 
 namespace adjoint::ops {
@@ -12,9 +12,9 @@ void write_part(const Tensor* part, Tensor* whole, int which) {
   int64_t from[kMaxDims], to[kMaxDims];
   broadcast_strides(part->shape, whole->sizes(), from);
   for (int d = 0; d < whole->ndim(); ++d) to[d] = 2 * whole->stride(d);
-  char* start = whole->data + which * itemsize(part->dtype);
-  cpu::copy({part->data, part->dtype, whole->ndim(), whole->shape->sizes(), from},
-                {start, part->dtype, whole->ndim(), whole->shape->sizes(), to});
+  View target = whole->view(whole->ndim(), whole->shape->sizes(), to);
+  target.dtype = part->dtype;
+  on(whole->device).memory.copy(part->view(whole->ndim(), whole->shape->sizes(), from), target.shifted(which));
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ TensorPtr complex(Tensor* real, Tensor* imag) {
   Operand operands[2];
   operands[0].set(real);
   operands[1].set(imag);
-  TensorPtr result = empty(result_shape(operands, 2, real->dtype), complex_type(real->dtype));
+  TensorPtr result = empty(result_shape(operands, 2, real->dtype), complex_type(real->dtype), real->device);
   WithoutLock unlocked(result->numel());
   write_part(real, result.get(), 0);
   write_part(imag, result.get(), 1);

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <optional>
-#include "cpu/copy.h"
+
 #include "op/arg.h"
 #include "core/ints.h"
 #include "core/scalar.h"
 #include "core/tensor.h"
 #include "types/formats.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 
@@ -17,8 +18,8 @@ inline TensorPtr to_dtype(Tensor* input, DType dtype, bool copy, PyObject* memor
   if (!format && memory_format != Py_None)
     Arg{memory_format, "to", "memory_format"}.wrong_type("torch.memory_format");
   if (format && *format != MemoryFormat::Preserve) {
-    TensorPtr result = empty(shape_in_format(input->sizes(), *format), dtype);
-    cpu::copy(input->view(), result->view());
+    TensorPtr result = empty(shape_in_format(input->sizes(), *format), dtype, input->device);
+    copy_into(input, result.get());
     return result;
   }
   return copy && input->dtype == dtype ? clone(input) : cast(input, dtype);

@@ -7,6 +7,7 @@
 #include "core/memory_format.h"
 #include "cpu/conv.h"
 #include "cpu/copy.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

@@ -5,8 +5,7 @@
 
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "cpu/copy.h"
-#include "cpu/indexing.h"
+#include "kernels/backend.h"
 #include "ops/gather.h"
 
 namespace adjoint::ops {
@@ -14,7 +13,7 @@ namespace {
 
 bool is_half(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
 
-constexpr int64_t kInlineFill = 32;  // elements of a number that are spread on the stack for a small tensor
+constexpr int64_t kPacked = 4096;  // longer work is split over threads
 
 DType number_type(const Scalar& number) {
   switch (number.category) {
@@ -86,8 +85,7 @@ void check_integers(IntegerCheck check, DType compute, const Operand& last) {
     if (last.number.to<int64_t>() == 0) fail("ZeroDivisionError: an integer tensor is divided by 0");
     return;
   }
-  View view{last.data, last.dtype, last.shape->ndim, last.shape->sizes(), last.shape->strides()};
-  if (cpu::count_nonzero(view) != last.shape->numel)
+  if (on(last.device).elementwise.has_zero(last.view()))
     fail("ZeroDivisionError: an integer tensor is divided by a tensor with zeros");
 }
 
@@ -156,15 +154,14 @@ const Scalar* round_params(const Kernel& kernel, const ElementwiseOptions& optio
 void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const View& out,
          const Operand* operands, int n, const Scalar* params) {
   bool half = is_half(compute);
-  Scalar rounded[cpu::kMaxParams];
+  Scalar rounded[kernels::kMaxParams];
   params = round_params(kernel, options, compute, n, params, rounded);
-  View inputs[cpu::kMaxInputs];
-  int64_t strides[cpu::kMaxInputs][kMaxDims];
-  alignas(16) char numbers[cpu::kMaxInputs][16];
+  View inputs[kernels::kMaxInputs];
+  int64_t strides[kernels::kMaxInputs][kMaxDims];
+  alignas(16) char numbers[kernels::kMaxInputs][16];
   for (int i = 0; i < n; ++i) {
     const Operand& operand = operands[i];
     bool narrow = half && (options.rounded >> i & 1);
-    inputs[i] = {operand.data, operand.dtype, out.ndim, out.sizes, strides[i]};
     if (operand.is_number()) {
       std::fill(strides[i], strides[i] + out.ndim, 0);
       DType dtype = half && !narrow ? DType::Float32 : compute;
@@ -172,19 +169,18 @@ void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute,
         using T = decltype(tag);
         *reinterpret_cast<T*>(numbers[i]) = operand.number.to<T>();
       });
-      inputs[i].data = numbers[i];
-      inputs[i].dtype = dtype;
+      inputs[i] = {numbers[i], dtype, out.ndim, out.sizes, strides[i]};
       continue;
     }
+    inputs[i] = operand.view(out.ndim, out.sizes, strides[i]);
     broadcast_strides(operand.shape, {out.sizes, static_cast<size_t>(out.ndim)}, strides[i]);
     if ((narrow || (half && options.one_type)) && operand.shape->ndim == 0 && operand.dtype != compute) {
-      cpu::copy({operand.data, operand.dtype, 0, nullptr, nullptr}, {numbers[i], compute, 0, nullptr, nullptr});
-      inputs[i].data = numbers[i];
-      inputs[i].dtype = compute;
+      on(operand.device).memory.copy(operand.view(), {numbers[i], compute, 0, nullptr, nullptr});
+      inputs[i] = {numbers[i], compute, out.ndim, out.sizes, strides[i]};
     }
   }
   WithoutLock unlocked(out.numel());
-  cpu::elementwise(kernel, compute, out, inputs, params);
+  on(out.device).elementwise.run(kernel, compute, out, inputs, params);
 }
 
 /// The shape of a result whose operands all have the same sizes, if that alone tells its memory order.
@@ -214,7 +210,7 @@ TensorPtr fast_path(const Kernel& kernel, const ElementwiseOptions& options, con
     if (!first) {
       first = &operand;
       if (!operand.shape->contiguous) return {};
-    } else if (operand.dtype != first->dtype ||
+    } else if (operand.dtype != first->dtype || operand.device != first->device ||
                (operand.shape != first->shape &&
                 !(operand.shape->contiguous && same_sizes(operand.shape, first->shape)))) {
       return {};
@@ -222,38 +218,40 @@ TensorPtr fast_path(const Kernel& kernel, const ElementwiseOptions& options, con
   }
   if (!first || (options.check != IntegerCheck::None && is_integral(first->dtype))) return {};
   if (wide && is_half(first->dtype)) return {};
-  Loop loop = kernel.loops[static_cast<int>(first->dtype)];
-  if (!loop) return {};
   int64_t numel = first->shape->numel;
-  char* arrays[cpu::kMaxInputs + 1];
-  alignas(16) char spread[2][kInlineFill * 16];
-  int filled = 0;
+  if (!kernel.loops[static_cast<int>(first->dtype)] || numel > kPacked) return {};
+  int numbers = 0;
   for (int i = 0; i < n; ++i) {
-    if (!operands[i].is_number()) {
-      arrays[i + 1] = operands[i].data;
-      continue;
-    }
+    if (!operands[i].is_number()) continue;
     Category kind = operands[i].number.category;
-    if (kind > category(first->dtype) || kind == Category::Bool || numel > kInlineFill || filled == 2) return {};
-    char* place = spread[filled++];
-    arrays[i + 1] = place;
-    if (first->dtype == DType::Float32) {
-      std::fill_n(reinterpret_cast<float*>(place), numel, operands[i].number.to<float>());
-    } else {
-      dispatch(first->dtype, [&](auto tag) {
-        using T = decltype(tag);
-        std::fill_n(reinterpret_cast<T*>(place), numel, operands[i].number.to<T>());
-      });
-    }
+    if (kind > category(first->dtype) || kind == Category::Bool || numel > kernels::kMaxSpread ||
+        ++numbers > kernels::kMaxNumbers)
+      return {};
   }
-  if (numel > 4096) return {};  // the driver splits long work over threads
   TensorPtr result =
       empty(first->shape->standard ? ShapePtr::borrow(first->shape) : result_shape(operands, n, first->dtype),
-            kernel_result(kernel, first->dtype));
-  arrays[0] = result->data;
-  Scalar rounded[cpu::kMaxParams];
-  loop(arrays, numel, round_params(kernel, options, first->dtype, n, params, rounded));
+            kernel_result(kernel, first->dtype), first->device);
+  Scalar rounded[kernels::kMaxParams];
+  on(first->device)
+      .elementwise.packed(kernel, first->dtype, result->view(), operands, n,
+                          round_params(kernel, options, first->dtype, n, params, rounded));
   return result;
+}
+
+/// The device of the tensors among the operands. Numbers, and 0-d tensors on the CPU, go with any.
+Device common_device(const ElementwiseOptions& options, const Operand* operands, int n) {
+  const Operand* first = nullptr;
+  for (int i = 0; i < n; ++i) {
+    if (operands[i].is_number()) continue;
+    bool rules = operands[i].shape->ndim > 0 || operands[i].device != DeviceType::Cpu;
+    if (!first || (rules && first->shape->ndim == 0 && first->device == DeviceType::Cpu)) first = &operands[i];
+  }
+  if (!first) return {};
+  for (int i = 0; i < n; ++i)
+    if (!operands[i].is_number() && operands[i].device != first->device &&
+        (operands[i].shape->ndim > 0 || operands[i].device != DeviceType::Cpu))
+      refuse_devices(options.name, operands[i].device, first->device);
+  return first->device;
 }
 
 }  // namespace
@@ -276,8 +274,8 @@ DType result_type(const Operand* operands, int n) {
 }
 
 ShapePtr result_shape(const Operand* operands, int n, DType compute) {
-  Shape* shapes[cpu::kMaxInputs];
-  ShapePtr copies[cpu::kMaxInputs];
+  Shape* shapes[kernels::kMaxInputs];
+  ShapePtr copies[kernels::kMaxInputs];
   size_t tensors = 0;
   bool same = true;
   for (int i = 0; i < n; ++i) {
@@ -306,8 +304,8 @@ ShapePtr result_shape(const Operand* operands, int n, DType compute) {
   // The usual case, a bias or a number: the first operand has all sizes, and its strides leave nothing open.
   bool decides = first->standard && first->ndim == ndim && std::equal(sizes, sizes + ndim, first->sizes());
   if (decides && std::find(sizes, sizes + ndim, 1) == sizes + ndim) return ShapePtr::borrow(first);
-  int64_t strides[cpu::kMaxInputs][kMaxDims], dense[kMaxDims];
-  const int64_t* like[cpu::kMaxInputs];
+  int64_t strides[kernels::kMaxInputs][kMaxDims], dense[kMaxDims];
+  const int64_t* like[kernels::kMaxInputs];
   for (size_t i = 0; i < tensors; ++i) {
     broadcast_strides(shapes[i], result, strides[i]);
     like[i] = strides[i];
@@ -340,7 +338,7 @@ TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, c
   DType compute = compute_type(operands, n, options);
   ShapePtr shape = result_shape(operands, n, compute);
   check_operands(kernel, options, compute, operands, n, shape->numel);
-  TensorPtr result = empty(std::move(shape), kernel_result(kernel, compute));
+  TensorPtr result = empty(std::move(shape), kernel_result(kernel, compute), common_device(options, operands, n));
   run(kernel, options, compute, result->view(), operands, n, params);
   return result;
 }
@@ -361,8 +359,23 @@ void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, c
   if (kernel.result == ResultKind::Real && is_complex(out->dtype))
     fail("In-place ", options.name, " is not supported for complex tensors; use the out-of-place form");
   check_in_place_result(out, shape->size_span(), kernel_result(kernel, compute));
+  if (Device device = common_device(options, operands, n); device != out->device)
+    refuse_devices(options.name, device, out->device);
   check_operands(kernel, options, compute, operands, n, shape->numel);
   run(kernel, options, compute, out->view(), operands, n, params);
 }
 
 }  // namespace adjoint::ops
+
+namespace adjoint {
+
+void add_in_place(Tensor* target, const Tensor* other) {
+  static const Kernel* add = find_kernel("add");
+  int64_t strides[kMaxDims];
+  broadcast_strides(other->shape, target->sizes(), strides);
+  View inputs[2] = {target->view(), other->view(target->ndim(), target->shape->sizes(), strides)};
+  Scalar one = Scalar::of(int64_t{1});
+  on(target->device).elementwise.run(*add, target->dtype, target->view(), inputs, &one);
+}
+
+}  // namespace adjoint

@@ -1,31 +1,12 @@
 // Elementwise ops on tensors and numbers: type promotion, broadcasting, the result's memory, then the kernel.
 #pragma once
 
-#include "core/scalar.h"
-#include "core/tensor.h"
-#include "cpu/elementwise.h"
+#include "kernels/elementwise.h"
+#include "kernels/operand.h"
 
 namespace adjoint::ops {
 
-/// A tensor or a Python number, as an elementwise op sees it. Points into memory that the caller keeps alive.
-struct Operand {
-  Shape* shape;  ///< null for a number
-  char* data;
-  DType dtype;
-  Scalar number;  ///< valid when shape is null
-
-  void set(const Tensor* tensor) { set(tensor->shape, tensor->data, tensor->dtype); }
-  void set(Shape* its_shape, char* its_data, DType its_dtype) {
-    shape = its_shape;
-    data = its_data;
-    dtype = its_dtype;
-  }
-  void set(const Scalar& its_number) {
-    shape = nullptr;
-    number = its_number;
-  }
-  bool is_number() const { return shape == nullptr; }
-};
+using adjoint::Operand;
 
 /// The type in which tensors and numbers meet: dimensioned tensors outrank 0-d ones, which outrank numbers, unless the
 /// lesser is of a higher category.
@@ -58,3 +39,10 @@ void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, c
                       const Scalar* params, Tensor* out);
 
 }  // namespace adjoint::ops
+
+namespace adjoint {
+
+/// target += other (broadcast), without recording or bumping the version.
+void add_in_place(Tensor* target, const Tensor* other);
+
+}  // namespace adjoint

@@ -1,18 +1,18 @@
 #include "ops/fill.h"
 
-#include "cpu/copy.h"
 #include "op/arg.h"
 #include "python/creation.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 
 namespace {
 
 /// A number or a 0-d tensor as a 0-d tensor of a type. Numbers do not go by way of the default type, which would round.
-TensorPtr as_element(PyObject* value, DType dtype) {
+TensorPtr as_element(PyObject* value, DType dtype, Device device) {
   if (!is_tensor(value)) {
-    TensorPtr element = empty(Sizes(), dtype);
-    fill_value(element.get(), Arg{value, "fill_", "value"});
+    TensorPtr element = empty(Sizes(), dtype, device);
+    python::fill_value(element.get(), Arg{value, "fill_", "value"});
     return element;
   }
   Tensor* source = as_tensor(value);
@@ -26,12 +26,12 @@ TensorPtr as_element(PyObject* value, DType dtype) {
 TensorPtr spread_value(Tensor* input, PyObject* value) {
   const int64_t strides[kMaxDims] = {};
   ShapePtr shape = make_shape(input->sizes(), {strides, input->sizes().size()});
-  return alias(as_element(value, input->dtype).get(), std::move(shape));
+  return alias(as_element(value, input->dtype, input->device).get(), std::move(shape));
 }
 
 TensorPtr filled(Tensor* input, PyObject* value) {
-  TensorPtr result = empty(input->sizes(), input->dtype);
-  cpu::fill(result->view(), as_element(value, input->dtype)->data);
+  TensorPtr result = empty(input->sizes(), input->dtype, input->device);
+  copy_into(spread_value(input, value).get(), result.get());
   return result;
 }
 

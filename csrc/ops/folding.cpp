@@ -4,6 +4,7 @@
 
 #include "core/lock.h"
 #include "cpu/fold.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

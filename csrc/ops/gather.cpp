@@ -5,12 +5,13 @@
 #include <limits>
 
 #include "op/arg.h"
+#include "core/warning.h"
 #include "core/lock.h"
 #include "cpu/copy.h"
 #include "cpu/indexing.h"
 #include "ops/views.h"
-#include "python/deterministic.h"
-#include "python/keywords.h"
+#include "core/deterministic.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
@@ -344,7 +345,7 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
   cpu::copy(input->view(), result->view());
   if (index->numel() == 0) return result;
   TensorPtr target = flat(result.get()), places = flat(index), values = flat(source);
-  const int64_t* outside;
+  std::optional<int64_t> outside;
   {
     WithoutLock unlocked(std::max(input->numel(), index->numel()));
     outside = cpu::put(target->view(), places->view(), values->view(), accumulate);

@@ -5,6 +5,7 @@
 
 #include "core/lock.h"
 #include "cpu/grid.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

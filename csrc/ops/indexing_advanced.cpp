@@ -12,9 +12,10 @@
 #include "ops/gather.h"
 #include "ops/views.h"
 #include "python/interop.h"
-#include "python/meta.h"
+#include "op/meta.h"
 #include "op/object.h"
 #include "tape/history.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

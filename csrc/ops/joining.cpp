@@ -4,6 +4,7 @@
 #include <array>
 
 #include "op/arg.h"
+#include "core/warning.h"
 #include "core/lock.h"
 #include "core/memory_format.h"
 #include "cpu/parallel.h"
@@ -12,7 +13,7 @@
 #include "ops/elementwise.h"
 #include "ops/views.h"
 #include "ops/views_copied.h"
-#include "python/keywords.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

@@ -1,6 +1,7 @@
 #include "ops/linalg_batch.h"
 
 #include "core/guard.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 

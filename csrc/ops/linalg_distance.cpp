@@ -6,6 +6,7 @@
 
 #include "core/lock.h"
 #include "cpu/parallel.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

@@ -5,6 +5,7 @@
 #include "ops/linalg.h"
 #include "ops/linalg_batch.h"
 #include "ops/linalg_small.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "ops/linalg.h"
 #include "ops/linalg_batch.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

@@ -7,6 +7,7 @@
 #include "cpu/copy.h"
 #include "cpu/matmul.h"
 #include "ops/gather.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

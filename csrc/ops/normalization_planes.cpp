@@ -7,6 +7,7 @@
 #include "core/lock.h"
 #include "core/memory_format.h"
 #include "cpu/normalize_planes.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

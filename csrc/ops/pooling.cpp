@@ -8,7 +8,8 @@
 #include "core/memory_format.h"
 #include "cpu/copy.h"
 #include "cpu/pool.h"
-#include "python/deterministic.h"
+#include "core/deterministic.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

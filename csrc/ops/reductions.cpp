@@ -7,13 +7,12 @@
 #include <string>
 
 #include "core/lock.h"
-#include "cpu/copy.h"
-#include "cpu/reduce.h"
-#include "core/guard.h"
+#include "core/warning.h"
+#include "kernels/backend.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
-
 
 /// Repeating up to so many elements is cheaper than what a later op pays for broadcasting them.
 constexpr int64_t kSpreadInline = 4096;
@@ -39,7 +38,7 @@ uint64_t reduced_dims(const OptionalInts& dims, int ndim) {
 /// their shape only and kernels, which want all dimensions, can write to either.
 class Plan {
  public:
-  Plan(const Tensor* input, uint64_t mask, bool keepdim) : ndim_(input->ndim()) {
+  Plan(const Tensor* input, uint64_t mask, bool keepdim) : ndim_(input->ndim()), device_(input->device) {
     int64_t kept[kMaxDims];
     int n = 0;
     for (int d = 0; d < ndim_; ++d) {
@@ -56,26 +55,27 @@ class Plan {
     shape_ = n == 0 ? scalar_shape() : make_shape({kept, static_cast<size_t>(n)});
   }
 
-  TensorPtr result(DType dtype) const { return empty(shape_, dtype); }
-  View view(const TensorPtr& result) const { return {result->data, result->dtype, ndim_, sizes_, strides_}; }
+  TensorPtr result(DType dtype) const { return empty(shape_, dtype, device_); }
+  View view(const TensorPtr& result) const { return result->view(ndim_, sizes_, strides_); }
   /// How many elements are joined into one.
   int64_t count() const { return count_; }
 
  private:
   int ndim_;
+  Device device_;
   int64_t count_ = 1;
   int64_t sizes_[kMaxDims];
   int64_t strides_[kMaxDims];
   ShapePtr shape_;
 };
 
-using Kernel = void (*)(const View& in, const View& out);
+using Kernel = kernels::Reduce::Whole* kernels::Reduce::*;
 
 TensorPtr reduce(const Tensor* input, const Plan& plan, DType dtype, Kernel kernel) {
   TensorPtr result = plan.result(dtype);
   View out = plan.view(result);
   WithoutLock unlocked(input->numel());
-  kernel(input->view(), out);
+  (on(input->device).reduce.*kernel)(input->view(), out);
   return result;
 }
 
@@ -86,18 +86,6 @@ DType accumulated_type(const Tensor* input, std::optional<DType> dtype) {
 
 DType widened(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16 ? DType::Float32 : dtype; }
 
-/// Changes every element of a packed floating or complex tensor.
-template <class F>
-void update(Tensor* tensor, F f) {
-  dispatch(tensor->dtype, [&](auto tag) {
-    using T = decltype(tag);
-    if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) {
-      T* data = tensor->as<T>();
-      for (int64_t i = 0; i < tensor->numel(); ++i) data[i] = f(data[i]);
-    }
-  });
-}
-
 TensorPtr mean_of(Tensor* input, uint64_t mask, bool keepdim, std::optional<DType> dtype) {
   DType type = dtype.value_or(input->dtype);
   if (!is_differentiable(type))
@@ -105,17 +93,8 @@ TensorPtr mean_of(Tensor* input, uint64_t mask, bool keepdim, std::optional<DTyp
          " dtype must be either a floating point or complex dtype. Got: ", info(type).legacy_name,
          "; convert the input with .float(), or pass dtype=");
   Plan plan(input, mask, keepdim);
-  TensorPtr total = reduce(input, plan, widened(type), cpu::sum);
-  auto count = static_cast<double>(plan.count());
-  update(total.get(), [count](auto x) {
-    if constexpr (std::is_floating_point_v<decltype(x)>) {
-      return static_cast<decltype(x)>(x / static_cast<decltype(x)>(count));
-    } else {
-      // The quotient of complex numbers, as in torch: an infinite part takes the other one with it.
-      const auto n = static_cast<typename decltype(x)::value_type>(count);
-      return decltype(x)((x.real() + x.imag() * 0) / n, (x.imag() - x.real() * 0) / n);
-    }
-  });
+  TensorPtr total = reduce(input, plan, widened(type), &kernels::Reduce::sum);
+  on(input->device).reduce.divide(total->view(), static_cast<double>(plan.count()));
   return cast(total.get(), type);
 }
 
@@ -161,7 +140,7 @@ void check_not_complex(const char* op, const Tensor* input) {
   if (is_complex(input->dtype)) fail(op, "(): does not support complex input; take .abs() or .real first");
 }
 
-using LocatingKernel = void (*)(const View& in, const View& values, const View& indices, int dim);
+using LocatingKernel = kernels::Reduce::Locating* kernels::Reduce::*;
 
 std::pair<TensorPtr, TensorPtr> extreme_along(const char* op, Tensor* input, int64_t dim, bool keepdim,
                                               LocatingKernel kernel) {
@@ -172,11 +151,11 @@ std::pair<TensorPtr, TensorPtr> extreme_along(const char* op, Tensor* input, int
   TensorPtr values = plan.result(input->dtype), indices = plan.result(DType::Int64);
   View value_view = plan.view(values), index_view = plan.view(indices);
   WithoutLock unlocked(input->numel());
-  kernel(input->view(), value_view, index_view, along);
+  (on(input->device).reduce.*kernel)(input->view(), value_view, index_view, along);
   return {std::move(values), std::move(indices)};
 }
 
-using ArgKernel = void (*)(const View& in, const View& indices, int dim);
+using ArgKernel = kernels::Reduce::Along* kernels::Reduce::*;
 
 TensorPtr arg_extreme(const char* op, Tensor* input, std::optional<int64_t> dim, bool keepdim, ArgKernel kernel) {
   check_not_complex(op, input);
@@ -187,7 +166,7 @@ TensorPtr arg_extreme(const char* op, Tensor* input, std::optional<int64_t> dim,
     TensorPtr packed = contiguous(input);
     const int64_t sizes[2] = {packed->numel(), 1}, stride = 1;
     WithoutLock unlocked(input->numel());
-    kernel({packed->data, packed->dtype, 1, sizes, &stride}, {result->data, DType::Int64, 1, sizes + 1, &stride}, 0);
+    (on(input->device).reduce.*kernel)(packed->view(1, sizes, &stride), result->view(1, sizes + 1, &stride), 0);
     return result;
   }
   int along = wrap_dim(*dim, input->ndim());
@@ -196,7 +175,7 @@ TensorPtr arg_extreme(const char* op, Tensor* input, std::optional<int64_t> dim,
   TensorPtr result = plan.result(DType::Int64);
   View out = plan.view(result);
   WithoutLock unlocked(input->numel());
-  kernel(input->view(), out, along);
+  (on(input->device).reduce.*kernel)(input->view(), out, along);
   return result;
 }
 
@@ -217,19 +196,15 @@ std::pair<TensorPtr, TensorPtr> spread_of(const char* op, Tensor* input, const O
     std::string warning = std::string(op) +
                           "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
                           "factor (input numel divided by output numel).";
-    check(PyErr_WarnEx(PyExc_UserWarning, warning.c_str(), 1) == 0);
+    warn(warning.c_str());
   }
   TensorPtr variance = plan.result(widened(real_type(input->dtype)));
   TensorPtr mean = with_mean ? plan.result(input->dtype) : TensorPtr();
   View variance_view = plan.view(variance), mean_view;
   if (mean) mean_view = plan.view(mean);
   WithoutLock unlocked(input->numel());
-  cpu::var(input->view(), variance_view, taken_off, mean ? &mean_view : nullptr);
+  on(input->device).reduce.var(input->view(), variance_view, taken_off, mean ? &mean_view : nullptr);
   return {std::move(variance), std::move(mean)};
-}
-
-void take_roots(Tensor* tensor) {
-  update(tensor, [](auto x) { return std::sqrt(x); });
 }
 
 /// Sizes with the reduced dimensions put back as 1, unless they are there already.
@@ -251,7 +226,7 @@ int restored_sizes(const Tensor* input, uint64_t mask, int ndim, int64_t* sizes,
 
 TensorPtr sum(Tensor* input, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype) {
   Plan plan(input, reduced_dims(dim, input->ndim()), keepdim);
-  return reduce(input, plan, accumulated_type(input, dtype), cpu::sum);
+  return reduce(input, plan, accumulated_type(input, dtype), &kernels::Reduce::sum);
 }
 
 TensorPtr nansum(Tensor* input, const OptionalInts& dim, bool keepdim, std::optional<DType> dtype) {
@@ -260,17 +235,17 @@ TensorPtr nansum(Tensor* input, const OptionalInts& dim, bool keepdim, std::opti
   Plan plan(input, reduced_dims(dim, input->ndim()), keepdim);
   DType type = accumulated_type(input, dtype);
   if (!is_float(input->dtype) || is_float(type))
-    return reduce(input, plan, type, is_float(input->dtype) ? cpu::nansum : cpu::sum);
+    return reduce(input, plan, type, is_float(input->dtype) ? &kernels::Reduce::nansum : &kernels::Reduce::sum);
   if (is_complex(type)) fail_not_implemented("nansum_cpu", type);
   // Floats as integers: a NaN would not be told from a number.
   TensorPtr wide = cast(input, DType::Float64);
   TensorPtr numbers = wide.get() == input ? clone(input) : contiguous(wide.get());
-  update(numbers.get(), [](auto x) { return x == x ? x : decltype(x){}; });
-  return reduce(numbers.get(), plan, type, cpu::sum);
+  on(input->device).reduce.drop_nans(numbers->view());
+  return reduce(numbers.get(), plan, type, &kernels::Reduce::sum);
 }
 
 TensorPtr sum_all(Tensor* input, std::optional<DType> dtype) {
-  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), cpu::sum);
+  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), &kernels::Reduce::sum);
 }
 
 TensorPtr sum_to(Tensor* input, const Ints& size) {
@@ -290,10 +265,10 @@ TensorPtr sum_to(Tensor* input, const Ints& size) {
          "}; only sizes that broadcast to the tensor's can be summed to");
   if (mask == 0) return TensorPtr::borrow(input);
   Plan plan(input, mask, true);
-  TensorPtr result = empty(size, input->dtype);
+  TensorPtr result = empty(size, input->dtype, input->device);
   View out = plan.view(result);
   WithoutLock unlocked(input->numel());
-  cpu::sum(input->view(), out);
+  on(input->device).reduce.sum(input->view(), out);
   return result;
 }
 
@@ -310,12 +285,8 @@ TensorPtr spread(Tensor* input, const Ints& size, const OptionalInts& dim) {
   ShapePtr shape = make_shape(size);
   if (shape->numel > kSpreadInline && shape->numel != input->numel())
     return alias(input, make_shape(size, {strides, static_cast<size_t>(ndim)}));
-  TensorPtr result = empty(std::move(shape), input->dtype);
-  if (input->numel() == 1) {
-    cpu::fill(result->view(), input->data);
-  } else {
-    cpu::copy({input->data, input->dtype, ndim, size.begin(), strides}, result->view());
-  }
+  TensorPtr result = empty(std::move(shape), input->dtype, input->device);
+  on(input->device).memory.copy(input->view(ndim, size.begin(), strides), result->view());
   return result;
 }
 
@@ -337,25 +308,25 @@ TensorPtr mean_all(Tensor* input, std::optional<DType> dtype) {
 
 TensorPtr prod(Tensor* input, int64_t dim, bool keepdim, std::optional<DType> dtype) {
   Plan plan(input, uint64_t{1} << wrap_dim(dim, input->ndim()), keepdim);
-  return reduce(input, plan, accumulated_type(input, dtype), cpu::prod);
+  return reduce(input, plan, accumulated_type(input, dtype), &kernels::Reduce::prod);
 }
 TensorPtr prod_all(Tensor* input, std::optional<DType> dtype) {
-  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), cpu::prod);
+  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), &kernels::Reduce::prod);
 }
 
 TensorPtr amax(Tensor* input, const OptionalInts& dim, bool keepdim) {
-  return extreme("amax", "max_values_cpu", input, dim, keepdim, cpu::amax);
+  return extreme("amax", "max_values_cpu", input, dim, keepdim, &kernels::Reduce::amax);
 }
 TensorPtr amin(Tensor* input, const OptionalInts& dim, bool keepdim) {
-  return extreme("amin", "min_values_cpu", input, dim, keepdim, cpu::amin);
+  return extreme("amin", "min_values_cpu", input, dim, keepdim, &kernels::Reduce::amin);
 }
-TensorPtr max_all(Tensor* input) { return extreme_of_all("max", "max_all", input, cpu::amax); }
-TensorPtr min_all(Tensor* input) { return extreme_of_all("min", "min_all", input, cpu::amin); }
+TensorPtr max_all(Tensor* input) { return extreme_of_all("max", "max_all", input, &kernels::Reduce::amax); }
+TensorPtr min_all(Tensor* input) { return extreme_of_all("min", "min_all", input, &kernels::Reduce::amin); }
 std::pair<TensorPtr, TensorPtr> max_dim(Tensor* input, int64_t dim, bool keepdim) {
-  return extreme_along("max", input, dim, keepdim, cpu::max_with_index);
+  return extreme_along("max", input, dim, keepdim, &kernels::Reduce::max_with_index);
 }
 std::pair<TensorPtr, TensorPtr> min_dim(Tensor* input, int64_t dim, bool keepdim) {
-  return extreme_along("min", input, dim, keepdim, cpu::min_with_index);
+  return extreme_along("min", input, dim, keepdim, &kernels::Reduce::min_with_index);
 }
 std::pair<TensorPtr, TensorPtr> aminmax(Tensor* input, std::optional<int64_t> dim, bool keepdim) {
   uint64_t mask = all_dims(input->ndim());
@@ -370,20 +341,20 @@ std::pair<TensorPtr, TensorPtr> aminmax(Tensor* input, std::optional<int64_t> di
   TensorPtr least = plan.result(input->dtype), greatest = plan.result(input->dtype);
   View low = plan.view(least), high = plan.view(greatest);
   WithoutLock unlocked(input->numel());
-  cpu::aminmax(input->view(), low, high);
+  on(input->device).reduce.aminmax(input->view(), low, high);
   return {std::move(least), std::move(greatest)};
 }
 TensorPtr argmax(Tensor* input, std::optional<int64_t> dim, bool keepdim) {
-  return arg_extreme("argmax", input, dim, keepdim, cpu::argmax);
+  return arg_extreme("argmax", input, dim, keepdim, &kernels::Reduce::argmax);
 }
 TensorPtr argmin(Tensor* input, std::optional<int64_t> dim, bool keepdim) {
-  return arg_extreme("argmin", input, dim, keepdim, cpu::argmin);
+  return arg_extreme("argmin", input, dim, keepdim, &kernels::Reduce::argmin);
 }
 TensorPtr any(Tensor* input, const OptionalInts& dim, bool keepdim) {
-  return logical(input, dim, keepdim, cpu::any);
+  return logical(input, dim, keepdim, &kernels::Reduce::any);
 }
 TensorPtr all(Tensor* input, const OptionalInts& dim, bool keepdim) {
-  return logical(input, dim, keepdim, cpu::all);
+  return logical(input, dim, keepdim, &kernels::Reduce::all);
 }
 
 TensorPtr var(Tensor* input, const OptionalInts& dim, std::optional<double> correction, bool keepdim) {
@@ -392,7 +363,7 @@ TensorPtr var(Tensor* input, const OptionalInts& dim, std::optional<double> corr
 }
 TensorPtr standard_deviation(Tensor* input, const OptionalInts& dim, std::optional<double> correction, bool keepdim) {
   TensorPtr deviation = spread_of("std", input, dim, correction, keepdim, false).first;
-  take_roots(deviation.get());
+  on(input->device).reduce.take_roots(deviation->view());
   return cast(deviation.get(), real_type(input->dtype));
 }
 std::pair<TensorPtr, TensorPtr> var_mean(Tensor* input, const OptionalInts& dim, std::optional<double> correction,
@@ -403,7 +374,7 @@ std::pair<TensorPtr, TensorPtr> var_mean(Tensor* input, const OptionalInts& dim,
 std::pair<TensorPtr, TensorPtr> std_mean(Tensor* input, const OptionalInts& dim, std::optional<double> correction,
                                          bool keepdim) {
   auto [deviation, mean] = spread_of("std_mean", input, dim, correction, keepdim, true);
-  take_roots(deviation.get());
+  on(input->device).reduce.take_roots(deviation->view());
   return {cast(deviation.get(), real_type(input->dtype)), std::move(mean)};
 }
 
@@ -434,13 +405,13 @@ TensorPtr vector_norm(Tensor* input, double ord, const OptionalInts& dim, bool k
   TensorPtr result = plan.result(real_type(dtype.value_or(input->dtype)));
   View out = plan.view(result);
   WithoutLock unlocked(input->numel());
-  cpu::norm(input->view(), out, ord);
+  on(input->device).reduce.norm(input->view(), out, ord);
   return result;
 }
 
 TensorPtr logsumexp(Tensor* input, const Ints& dim, bool keepdim) {
   Plan plan(input, reduced_dims(dim, input->ndim()), keepdim);
-  return reduce(input, plan, is_integral(input->dtype) ? default_dtype() : input->dtype, cpu::logsumexp);
+  return reduce(input, plan, is_integral(input->dtype) ? default_dtype() : input->dtype, &kernels::Reduce::logsumexp);
 }
 
 }  // namespace adjoint::ops

@@ -8,6 +8,7 @@
 #include "core/memory_format.h"
 #include "cpu/copy.h"
 #include "cpu/resample.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

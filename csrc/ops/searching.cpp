@@ -11,6 +11,7 @@
 #include "cpu/reduce.h"
 #include "cpu/sort.h"
 #include "cpu/structure.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
@@ -213,7 +214,7 @@ Counted unique(Tensor* input, bool return_inverse, bool return_counts, bool cons
     sorted = row_of(n, input->dtype);
     order = row_of(n, DType::Int64);
     WithoutLock unlocked(n);
-    cpu::sort(items->view(), sorted->view(), order->view(), 0, false, true);
+    cpu::sort(items->view(), sorted->view(), order->view(), 0, false);
   }
   Tensor* grouped = consecutive ? items.get() : sorted.get();
   return dispatch(input->dtype, [&](auto tag) -> Counted {

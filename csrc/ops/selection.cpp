@@ -11,6 +11,7 @@
 #include "ops/elementwise.h"
 #include "ops/gather.h"
 #include "ops/views.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
@@ -119,7 +120,7 @@ Object where(Tensor* condition, PyObject* input, PyObject* other) {
   TensorPtr test = cast(condition, DType::Bool);
   Operand operands[] = {{}, operand_of(input, "input"), operand_of(other, "other")};
   DType dtype = result_type(operands + 1, 2);
-  operands[0].set(test->shape, test->data, dtype);  // not of another type: it is not converted to the result's
+  operands[0].set(test->shape, test->data, dtype, test->device);  // not of another type: it is not converted to the result's
   TensorPtr result = empty(result_shape(operands, 3, dtype), dtype);
   Sizes sizes = result->sizes();
   Source first(input, dtype), second(other, dtype);

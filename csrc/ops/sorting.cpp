@@ -1,16 +1,14 @@
 #include "ops/sorting.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "core/lock.h"
-#include "cpu/indexing.h"
-#include "cpu/sort.h"
+#include "kernels/backend.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
-
 
 /// A tensor with dimension `axis` put back with size 1 where it is missing.
 class Restored {
@@ -23,7 +21,7 @@ class Restored {
       strides_[d] = d == axis ? 0 : tensor->stride(from);
       from += d != axis;
     }
-    view_ = {tensor->data, tensor->dtype, ndim, sizes_, strides_};
+    view_ = tensor->view(ndim, sizes_, strides_);
   }
   Restored(const Restored&) = delete;
   const View& operator*() const { return view_; }
@@ -55,9 +53,9 @@ std::pair<TensorPtr, TensorPtr> choose_one(const char* op, Tensor* input, int64_
   }
   ShapePtr shape = make_shape({kept, static_cast<size_t>(ndim)});
   ShapePtr shown = keepdim ? shape : make_shape({rest, static_cast<size_t>(n)});
-  TensorPtr values = empty(shown, input->dtype), indices = empty(shown, DType::Int64);
-  View value_view{values->data, values->dtype, ndim, shape->sizes(), shape->strides()};
-  View index_view{indices->data, DType::Int64, ndim, shape->sizes(), shape->strides()};
+  TensorPtr values = empty(shown, input->dtype, input->device), indices = empty(shown, DType::Int64, input->device);
+  View value_view = values->view(ndim, shape->sizes(), shape->strides());
+  View index_view = indices->view(ndim, shape->sizes(), shape->strides());
   WithoutLock unlocked(input->numel());
   kernel(input->view(), value_view, index_view, axis);
   return {std::move(values), std::move(indices)};
@@ -67,34 +65,36 @@ std::pair<TensorPtr, TensorPtr> middle_along(const char* op, Tensor* input, int6
                                              bool ignore_nan) {
   check_countable("median_out", input, false);
   return choose_one(op, input, dim, keepdim,
-                    [ignore_nan](const View& in, const View& values, const View& indices, int axis) {
-                      cpu::median(in, values, indices, axis, ignore_nan);
+                    [=](const View& in, const View& values, const View& indices, int axis) {
+                      on(in.device).sort.median(in, values, indices, axis, ignore_nan);
                     });
 }
 
 TensorPtr middle_of_all(Tensor* input, bool ignore_nan) {
   check_countable("median_cpu", input, false);
-  if (input->numel() == 0) return scalar_tensor(std::numeric_limits<double>::quiet_NaN(), input->dtype);
-  TensorPtr packed = contiguous(input);
+  TensorPtr result = empty(scalar_shape(), input->dtype, input->device);
+  if (input->numel() == 0) {
+    fill(result.get(), Scalar::of(std::numeric_limits<double>::quiet_NaN()));
+    return result;
+  }
+  TensorPtr packed = contiguous(input), index = empty(scalar_shape(), DType::Int64, input->device);
   const int64_t sizes[2] = {packed->numel(), 1}, stride = 1;
-  int64_t index;
-  TensorPtr result = empty(scalar_shape(), input->dtype);
   WithoutLock unlocked(packed->numel());
-  cpu::median({packed->data, packed->dtype, 1, sizes, &stride},
-                  {result->data, result->dtype, 1, sizes + 1, &stride},
-                  {reinterpret_cast<char*>(&index), DType::Int64, 1, sizes + 1, &stride}, 0, ignore_nan);
+  on(input->device)
+      .sort.median(packed->view(1, sizes, &stride), result->view(1, sizes + 1, &stride),
+                   index->view(1, sizes + 1, &stride), 0, ignore_nan);
   return result;
 }
 
 }  // namespace
 
-std::pair<TensorPtr, TensorPtr> sort(Tensor* input, int64_t dim, bool descending, std::optional<bool> stable) {
+std::pair<TensorPtr, TensorPtr> sort(Tensor* input, int64_t dim, bool descending, std::optional<bool>) {
   int axis = wrap_dim(dim, input->ndim());
   if (is_complex(input->dtype)) fail(" Sort does not support complex dtypes on CPU; sort .abs() or .real instead");
   ShapePtr shape = dense_shape(input->shape);  // the order of the input's memory is kept
-  TensorPtr values = empty(shape, input->dtype), indices = empty(shape, DType::Int64);
+  TensorPtr values = empty(shape, input->dtype, input->device), indices = empty(shape, DType::Int64, input->device);
   WithoutLock unlocked(input->numel());
-  cpu::sort(input->view(), values->view(), indices->view(), axis, descending, stable.value_or(false));
+  on(input->device).sort.sort(input->view(), values->view(), indices->view(), axis, descending);
   return {std::move(values), std::move(indices)};
 }
 
@@ -102,7 +102,7 @@ TensorPtr argsort(Tensor* input, int64_t dim, bool descending, bool stable) {
   return sort(input, dim, descending, stable).second;
 }
 
-std::pair<TensorPtr, TensorPtr> topk(Tensor* input, int64_t k, int64_t dim, bool largest, bool sorted) {
+std::pair<TensorPtr, TensorPtr> topk(Tensor* input, int64_t k, int64_t dim, bool largest, bool) {
   int axis = wrap_dim(dim, input->ndim());
   if (is_complex(input->dtype)) fail(" topk does not support complex dtypes on CPU; use .abs() or .real");
   if (input->dtype == DType::Bool) fail("topk does not support bool dtypes on CPU; convert with .int()");
@@ -113,9 +113,9 @@ std::pair<TensorPtr, TensorPtr> topk(Tensor* input, int64_t k, int64_t dim, bool
   std::copy(input->sizes().begin(), input->sizes().end(), sizes);
   if (input->ndim() > 0) sizes[axis] = k;
   ShapePtr shape = make_shape({sizes, static_cast<size_t>(input->ndim())});
-  TensorPtr values = empty(shape, input->dtype), indices = empty(shape, DType::Int64);
+  TensorPtr values = empty(shape, input->dtype, input->device), indices = empty(shape, DType::Int64, input->device);
   WithoutLock unlocked(input->numel());
-  cpu::topk(input->view(), values->view(), indices->view(), k, axis, largest, sorted);
+  on(input->device).sort.topk(input->view(), values->view(), indices->view(), k, axis, largest);
   return {std::move(values), std::move(indices)};
 }
 
@@ -123,7 +123,7 @@ std::pair<TensorPtr, TensorPtr> kthvalue(Tensor* input, int64_t k, int64_t dim, 
   check_countable("kthvalue_cpu", input, false);
   return choose_one("kthvalue", input, dim, keepdim,
                     [k](const View& in, const View& values, const View& indices, int axis) {
-                      cpu::kthvalue(in, values, indices, k, axis);
+                      on(in.device).sort.kthvalue(in, values, indices, k, axis);
                     });
 }
 
@@ -138,27 +138,26 @@ TensorPtr nanmedian_all(Tensor* input) { return middle_of_all(input, true); }
 
 std::pair<TensorPtr, TensorPtr> mode(Tensor* input, int64_t dim, bool keepdim) {
   check_countable("mode_cpu", input, true);
-  return choose_one("mode", input, dim, keepdim, cpu::mode);
+  return choose_one("mode", input, dim, keepdim, on(input->device).sort.mode);
 }
 
 TensorPtr put_back(Tensor* input, Tensor* indices, const Ints& size, int64_t dim) {
   int ndim = static_cast<int>(size.size());
   int axis = wrap_dim(dim, ndim);
   Restored values(input, ndim, axis), places(indices, ndim, axis);
-  TensorPtr result = empty(size, input->dtype);
-  std::memset(result->data, 0, static_cast<size_t>(result->numel() * itemsize(result->dtype)));
+  TensorPtr result = zeros(size, input->dtype, input->device);
   WithoutLock unlocked(input->numel());
-  cpu::scatter_add(result->view(), axis, *places, *values);
+  on(input->device).indexing.scatter_add(result->view(), axis, *places, *values);
   return result;
 }
 
 TensorPtr pick(Tensor* input, Tensor* indices, int64_t dim) {
   int axis = wrap_dim(dim, input->ndim());
   Restored places(indices, input->ndim(), axis);
-  TensorPtr result = empty(indices->sizes(), input->dtype);
+  TensorPtr result = empty(indices->sizes(), input->dtype, input->device);
   Restored out(result.get(), input->ndim(), axis);
   WithoutLock unlocked(indices->numel());
-  cpu::gather(input->view(), axis, *places, *out);
+  on(input->device).indexing.gather(input->view(), axis, *places, *out);
   return result;
 }
 

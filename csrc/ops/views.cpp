@@ -5,9 +5,10 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
-#include "cpu/copy.h"
-#include "cpu/indexing.h"
+#include "kernels/backend.h"
 #include "tape/history.h"
+#include "ops/memory.h"
+#include "ops/elementwise.h"
 
 namespace adjoint::ops {
 namespace {
@@ -82,12 +83,12 @@ int checked_dim(const Tensor* input, int64_t dim, const char* op) {
 /// Zeros with `g` written into the part that `part_of` shows.
 template <class F>
 TensorPtr written_zeros(const Tensor* g, Sizes sizes, F&& part_of) {
-  TensorPtr result = zeros(sizes, g->dtype);
+  TensorPtr result = zeros(sizes, g->dtype, g->device);
   TensorPtr part = part_of(result.get());
   if (!same_sizes(part->shape, g->shape))
     fail("backward of a view: expected a gradient of shape ", to_string(part->sizes()), "; got ",
          to_string(g->sizes()));
-  cpu::copy(g->view(), part->view());
+  copy_into(g, part.get());
   return result;
 }
 
@@ -110,14 +111,6 @@ bool may_overlap(Sizes sizes, Sizes strides) {
 
 }  // namespace
 
-TensorPtr zeros(Sizes sizes, DType dtype) {
-  TensorPtr result = empty(sizes, dtype);
-  const complex128 zero = 0;  // all-zero bits are zero in every type, and no element is larger
-  WithoutLock unlocked(result->numel());
-  cpu::fill(result->view(), &zero);
-  return result;
-}
-
 View expanded_view(const Tensor* tensor, Sizes sizes, int64_t* strides) {
   int lead = static_cast<int>(sizes.size()) - tensor->ndim();
   if (lead < 0)
@@ -131,7 +124,7 @@ View expanded_view(const Tensor* tensor, Sizes sizes, int64_t* strides) {
            ".  Tensor sizes: ", to_string(tensor->sizes()));
   }
   broadcast_strides(tensor->shape, sizes, strides);
-  return {tensor->data, tensor->dtype, static_cast<int>(sizes.size()), sizes.data(), strides};
+  return tensor->view(static_cast<int>(sizes.size()), sizes.data(), strides);
 }
 
 // ---- Geometry
@@ -390,7 +383,7 @@ TensorPtr view_dtype(Tensor* input, DType dtype) {
     if (geometry.strides[last] != 1)
       fail("self.stride(-1) must be 1 to view ", info(input->dtype).legacy_name, " as ", info(dtype).legacy_name,
            " (different element sizes), but got ", geometry.strides[last]);
-    if ((input->data - input->storage->data) % to) refuse("self.storage_offset() must be divisible by ", to / from);
+    if (input->offset() * from % to) refuse("self.storage_offset() must be divisible by ", to / from);
     geometry.sizes[last] = geometry.sizes[last] * from / to;
     for (int d = 0; d < last; ++d) {
       if (to > from && geometry.strides[d] % (to / from))
@@ -422,7 +415,7 @@ TensorPtr unfold_backward(Tensor* input, Ints size, int64_t dimension, int64_t w
   auto windows = [&](Tensor* whole) { return unfold(whole, dimension, window, step); };
   if (step >= window) return written_zeros(input, size, windows);
   // Windows overlap: the elements at one place of all windows do not, and are added together.
-  TensorPtr result = zeros(size, input->dtype);
+  TensorPtr result = zeros(size, input->dtype, input->device);
   TensorPtr whole = windows(result.get());
   if (!same_sizes(whole->shape, input->shape))
     fail("unfold_backward: expected a gradient of shape ", to_string(whole->sizes()), "; got ",
@@ -436,13 +429,13 @@ TensorPtr as_strided_backward(Tensor* input, int64_t extent, Ints size, Ints str
   const int64_t flat[] = {extent};
   if (!may_overlap(size, stride))
     return written_zeros(input, flat, [&](Tensor* whole) { return as_strided(whole, size, stride, offset); });
-  TensorPtr places = empty(flat, DType::Int64);
-  for (int64_t i = 0; i < extent; ++i) places->as<int64_t>()[i] = i;
+  TensorPtr places = empty(flat, DType::Int64, input->device);
+  on(input->device).memory.enumerate(places->view());
   TensorPtr index = as_strided(places.get(), size, stride, offset);
-  TensorPtr result = zeros(flat, input->dtype);
+  TensorPtr result = zeros(flat, input->dtype, input->device);
   const View index_view = index->view();
   const View* indices[] = {&index_view};
-  cpu::index_put(result->view(), 1, indices, input->view(), true);
+  on(input->device).indexing.index_put(result->view(), 1, indices, input->view(), true);
   return result;
 }
 

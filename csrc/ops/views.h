@@ -9,8 +9,6 @@
 namespace adjoint::ops {
 
 
-/// Zero-filled memory for a dense shape.
-TensorPtr zeros(Sizes sizes, DType dtype);
 /// A raw view of `tensor` repeated to `sizes`; the strides go to `strides`. Throws torch's message when it does not
 /// fit.
 View expanded_view(const Tensor* tensor, Sizes sizes, int64_t* strides);

@@ -1,15 +1,16 @@
 // Shape ops that choose among the views and copies of the table, and those that make several views with one node.
 #include <algorithm>
 
+#include "core/warning.h"
 #include "core/mode.h"
 #include "op/arg.h"
-#include "cpu/copy.h"
 #include "ops/views.h"
 #include "ops/views_copied.h"
 #include "python/creation.h"
 #include "op/object.h"
 #include "types/types.h"
 #include "tape/history.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
@@ -44,7 +45,7 @@ class PiecesKind final : public NodeKind {
     Object pieces = checked(PyTuple_New(node.n_outputs));
     for (uint32_t i = 0; i < node.n_outputs; ++i) {
       const OutputMeta& meta = node.outputs()[i];
-      TensorPtr piece = outputs[i] ? outputs[i] : zeros(meta.shape->size_span(), meta.dtype);
+      TensorPtr piece = outputs[i] ? outputs[i] : zeros(meta.shape->size_span(), meta.dtype, meta.device);
       PyTuple_SET_ITEM(pieces.get(), i, as_object(piece.take()));
     }
     Object joined = call_op(require_op(joining_), {pieces.get(), node.saved()[0].object()});
@@ -231,8 +232,8 @@ Object laid_out(PyObject* input, bool channels_last) {
 TensorPtr clone_as(Tensor* input, PyObject* memory_format) {
   MemoryFormat format = to_format(memory_format, "clone", MemoryFormat::Preserve);
   if (format == MemoryFormat::Preserve) return clone(input);
-  TensorPtr result = empty(shape_in_format(input->sizes(), format), input->dtype);
-  cpu::copy(input->view(), result->view());
+  TensorPtr result = empty(shape_in_format(input->sizes(), format), input->dtype, input->device);
+  copy_into(input, result.get());
   return result;
 }
 

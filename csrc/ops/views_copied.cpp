@@ -6,24 +6,25 @@
 #include <vector>
 
 #include "core/lock.h"
-#include "cpu/copy.h"
+#include "kernels/backend.h"
 #include "ops/elementwise.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 
 TensorPtr packed(const Tensor* tensor) {
-  TensorPtr result = empty(tensor->sizes(), tensor->dtype);
+  TensorPtr result = empty(tensor->sizes(), tensor->dtype, tensor->device);
   WithoutLock unlocked(result->numel());
-  cpu::copy(tensor->view(), result->view());
+  copy_into(tensor, result.get());
   return result;
 }
 
-void write_part(const Tensor* src, const Tensor* part) {
+void write_part(const Tensor* src, Tensor* part) {
   if (!same_sizes(src->shape, part->shape))
     fail("expected src to have a size equal to the slice of self. src size = ", to_string(src->sizes()),
          ", slice size = ", to_string(part->sizes()));
   WithoutLock unlocked(src->numel());
-  cpu::copy(src->view(), part->view());
+  copy_into(src, part);
 }
 
 TensorPtr as_strided_scatter(Tensor* input, Tensor* src, Ints size, Ints stride,
@@ -44,7 +45,7 @@ TensorPtr diag_embed(Tensor* input, int64_t offset, int64_t dim1, int64_t dim2) 
     fail("diag_embed: the diagonal ", offset, " lies further out than can be addressed");
   Ints sizes;
   for (int d = 0, from = 0; d < ndim; ++d) sizes.push(d == a || d == b ? length : input->size(from++), "diag_embed");
-  TensorPtr result = zeros(sizes, input->dtype);
+  TensorPtr result = zeros(sizes, input->dtype, input->device);
   write_part(input, diagonal(result.get(), offset, a, b).get());
   return result;
 }
@@ -63,14 +64,14 @@ TensorPtr block_diag(std::vector<Tensor*> tensors) {
     sizes[1] += tensors[i]->ndim() > 0 ? tensors[i]->size(tensors[i]->ndim() - 1) : 1;
   }
   DType dtype = result_type(operands.data(), static_cast<int>(operands.size()));
-  TensorPtr result = zeros(sizes, dtype);
+  TensorPtr result = zeros(sizes, dtype, tensors[0]->device);
   View place = result->view();
   for (Tensor* tensor : tensors) {
     int64_t block[2] = {1, 1}, strides[2];
     std::copy_n(tensor->shape->sizes(), tensor->ndim(), block + 2 - tensor->ndim());
     place.sizes = block;
-    cpu::copy(expanded_view(tensor, block, strides), place);
-    place.data += (block[0] * place.strides[0] + block[1] * place.strides[1]) * itemsize(dtype);
+    on(place.device).memory.copy(expanded_view(tensor, block, strides), place);
+    place = place.shifted(block[0] * place.strides[0] + block[1] * place.strides[1]);
   }
   return result;
 }

@@ -4,13 +4,14 @@
 #include <vector>
 
 #include "ops/views.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 
 /// The elements in row-major order in new memory.
 TensorPtr packed(const Tensor* tensor);
 /// Writes `src` into `part`, a view of a fresh copy; the sizes must be equal, the types need not be.
-void write_part(const Tensor* src, const Tensor* part);
+void write_part(const Tensor* src, Tensor* part);
 
 template <auto kView>
 struct ViewFunction;

@@ -8,6 +8,7 @@
 #include "tape/change.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
+#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
@@ -41,7 +42,7 @@ MemoryFormat to_format(PyObject* object, const char* op) {
 Object set_(PyObject* input, PyObject* source, PyObject* storage_offset, PyObject* size, PyObject* stride) {
   Tensor* tensor = Arg{input, "set_", "input"};
   if (source == Py_None) {
-    TensorPtr nothing = empty(std::array<int64_t, 1>{0}, tensor->dtype);
+    TensorPtr nothing = empty(std::array<int64_t, 1>{0}, tensor->dtype, tensor->device);
     set_source(tensor, nothing.get(), nothing.get());
     return Object::borrow(input);
   }

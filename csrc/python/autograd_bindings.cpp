@@ -5,6 +5,7 @@
 
 #include "core/mode.h"
 #include "op/arg.h"
+#include "ops/memory.h"
 #include "types/types.h"
 #include "tape/engine.h"
 #include "tape/history.h"
@@ -47,16 +48,16 @@ std::optional<Place> edge_place(PyObject* object) {
   return Place{{node, static_cast<uint32_t>(index)}, nullptr};
 }
 
-TensorPtr ones_of(Shape* shape, DType dtype) {
-  TensorPtr ones = empty(shape->contiguous ? ShapePtr::borrow(shape) : make_shape(shape->size_span()), dtype);
-  dispatch(dtype, [&](auto tag) { std::fill_n(ones->as<decltype(tag)>(), ones->numel(), convert<decltype(tag)>(1)); });
+TensorPtr ones_of(Shape* shape, DType dtype, Device device) {
+  TensorPtr ones = empty(shape->contiguous ? ShapePtr::borrow(shape) : make_shape(shape->size_span()), dtype, device);
+  fill(ones.get(), Scalar::of(int64_t{1}));
   return ones;
 }
 
 std::string size_text(const Shape* shape) { return "torch.Size(" + to_string(shape->size_span()) + ")"; }
 
 /// The gradient to start from: given, or 1 for a scalar.
-TensorPtr root_gradient(Shape* shape, DType dtype, DeviceType device, PyObject* given, Py_ssize_t index) {
+TensorPtr root_gradient(Shape* shape, DType dtype, Device device, PyObject* given, Py_ssize_t index) {
   if (given == Py_None) {
     if (shape->numel != 1)
       fail("grad can be implicitly created only for scalar outputs; got shape ", to_string(shape->size_span()),
@@ -64,15 +65,15 @@ TensorPtr root_gradient(Shape* shape, DType dtype, DeviceType device, PyObject* 
     if (is_complex(dtype))
       fail("grad can be implicitly created only for real scalar outputs but got torch.", info(dtype).name,
            ": take its real part or abs(), or pass gradient=");
-    return ones_of(shape, dtype);
+    return ones_of(shape, dtype, device);
   }
   if (!is_tensor(given))
     fail(ErrorKind::Type, "gradients can be either Tensors or None, but got ", Py_TYPE(given)->tp_name,
          "; wrap numbers in torch.tensor()");
   Tensor* grad = as_tensor(given);
   if (grad->device != device)
-    fail("invalid gradient at index ", index, " - expected device ", device_name(device), " but got ",
-         device_name(grad->device), "; make it with device=output.device");
+    fail("invalid gradient at index ", index, " - expected device ", device_name(device.type), " but got ",
+         device_name(grad->device.type), "; make it with device=output.device");
   if (!same_sizes(grad->shape, shape))
     fail("Mismatch in shape: grad_output[", index, "] has a shape of ", size_text(grad->shape), " and output[", index,
          "] has a shape of ", size_text(shape), ". Give a gradient of the output's shape.");
@@ -129,7 +130,7 @@ PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
     owned.add(root.edge);
     Shape* shape = root.tensor ? root.tensor->shape : root.meta().shape;
     DType dtype = root.tensor ? root.tensor->dtype : root.meta().dtype;
-    DeviceType device = root.tensor ? root.tensor->device : root.meta().device;
+    Device device = root.tensor ? root.tensor->device : root.meta().device;
     request.gradients.push_back(root_gradient(shape, dtype, device, PyTuple_GET_ITEM(gradients, i), i));
     request.roots.push_back(root.edge);
   }

@@ -15,6 +15,7 @@
 #include "python/tensor_type.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
+#include "ops/memory.h"
 
 namespace adjoint::python {
 namespace {
@@ -44,7 +45,7 @@ PyObject* make_sized(const Signature& signature, Content content, PyObject* cons
     DType dtype = options.dtype.value_or(default_dtype());
     check_requires_grad(dtype, options.requires_grad);
     ShapePtr shape = shape_in_format(call.sizes(0), call.memory_format(2).value_or(MemoryFormat::Contiguous));
-    TensorPtr result = empty_on(options.place(), std::move(shape), dtype);
+    TensorPtr result = empty(std::move(shape), dtype, options.place());
     fill_content(result.get(), content);
     return (out ? into_out(call.name(), out, result.get(), options) : finish(std::move(result), options)).take();
   });
@@ -85,7 +86,7 @@ PyObject* make_full(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject
     Scalar value = call.number(1);
     DType dtype = options.dtype.value_or(natural_type(call[1], value));
     check_requires_grad(dtype, options.requires_grad);
-    TensorPtr result = empty_on(options.place(), make_shape(sizes), dtype);
+    TensorPtr result = empty(make_shape(sizes), dtype, options.place());
     fill_value(result.get(), value);
     return (out ? into_out(call.name(), out, result.get(), options) : finish(std::move(result), options)).take();
   });
@@ -98,7 +99,7 @@ PyObject* make_scalar(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObje
     Options options = call.options();
     DType dtype = options.dtype.value_or(default_dtype());
     check_requires_grad(dtype, options.requires_grad);
-    TensorPtr result = empty_on(options.place(), scalar_shape(), dtype);
+    TensorPtr result = empty(scalar_shape(), dtype, options.place());
     fill_value(result.get(), call.number(0));
     return finish(std::move(result), options).take();
   });
@@ -115,8 +116,8 @@ PyObject* make_like(const Signature& signature, Content content, PyObject* const
     Options options = call.options();
     DType dtype = options.dtype.value_or(input->dtype);
     check_requires_grad(dtype, options.requires_grad);
-    DeviceType device = options.place(input);
-    TensorPtr result = empty_on(device, shape_like(input, call.memory_format(1)), dtype);
+    Device device = options.place(input);
+    TensorPtr result = empty(shape_like(input, call.memory_format(1)), dtype, device);
     fill_content(result.get(), content);
     return finish(std::move(result), options).take();
   });
@@ -142,8 +143,8 @@ PyObject* make_full_like(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyO
     Options options = call.options();
     DType dtype = options.dtype.value_or(input->dtype);
     check_requires_grad(dtype, options.requires_grad);
-    DeviceType device = options.place(input);
-    TensorPtr result = empty_on(device, shape_like(input, call.memory_format(2)), dtype);
+    Device device = options.place(input);
+    TensorPtr result = empty(shape_like(input, call.memory_format(2)), dtype, device);
     fill_value(result.get(), call.number(1));
     return finish(std::move(result), options).take();
   });
@@ -158,8 +159,8 @@ PyObject* new_sized(const Signature& signature, Content content, PyObject* self,
     Options options = call.options();
     DType dtype = options.dtype.value_or(as_tensor(self)->dtype);
     check_requires_grad(dtype, options.requires_grad);
-    DeviceType device = options.place(as_tensor(self));
-    TensorPtr result = empty_on(device, make_shape(call.sizes(0)), dtype);
+    Device device = options.place(as_tensor(self));
+    TensorPtr result = empty(make_shape(call.sizes(0)), dtype, device);
     fill_content(result.get(), content);
     return finish(std::move(result), options).take();
   });
@@ -184,7 +185,7 @@ PyObject* new_full(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyOb
     Options options = call.options();
     DType dtype = options.dtype.value_or(as_tensor(self)->dtype);
     check_requires_grad(dtype, options.requires_grad);
-    TensorPtr result = empty_on(options.place(as_tensor(self)), make_shape(call.sizes(0)), dtype);
+    TensorPtr result = empty(make_shape(call.sizes(0)), dtype, options.place(as_tensor(self)));
     fill_value(result.get(), call.number(1));
     return finish(std::move(result), options).take();
   });
@@ -207,7 +208,7 @@ void replace_negative_strides(Sizes sizes, int64_t* strides) {
 }
 
 /// Memory for sizes and strides given by the caller; the strides may overlap but not go backwards.
-TensorPtr strided(Sizes sizes, Sizes strides, DType dtype, DeviceType device) {
+TensorPtr strided(Sizes sizes, Sizes strides, DType dtype, Device device) {
   if (sizes.size() != strides.size())
     fail("dimensionality of sizes (", sizes.size(), ") must match dimensionality of strides (", strides.size(), ")");
   auto overflow = [&] {
@@ -226,7 +227,7 @@ TensorPtr strided(Sizes sizes, Sizes strides, DType dtype, DeviceType device) {
   std::copy(strides.begin(), strides.end(), taken);
   replace_negative_strides(sizes, taken);
   ShapePtr shape = make_shape(sizes, {taken, sizes.size()});
-  if (device == DeviceType::Meta) return empty_on(device, std::move(shape), dtype);
+  if (device == DeviceType::Meta) return empty(std::move(shape), dtype, device);
   auto storage = StoragePtr::steal(allocate_storage(static_cast<size_t>(elements * itemsize(dtype))));
   char* data = storage->data;
   return make_tensor(std::move(storage), data, std::move(shape), dtype);
@@ -297,7 +298,7 @@ PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
     DType dtype = options.dtype.value_or(default_dtype());
     check_requires_grad(dtype, options.requires_grad);
     int64_t sizes[2] = {n, m};
-    TensorPtr result = empty_on(options.place(), make_shape(sizes), dtype);
+    TensorPtr result = empty(make_shape(sizes), dtype, options.place());
     fill_content(result.get(), Content::Zeros);
     if (result->device == DeviceType::Cpu && result->numel() > 0) {
       int64_t length = std::min(n, m), step = m + 1;
@@ -315,13 +316,6 @@ PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
 
 void mark_unset(Tensor* tensor) {
   if (fills_memory() && tensor->device == DeviceType::Cpu) cpu::fill_unset(tensor->view());
-}
-
-TensorPtr empty_on(DeviceType device, ShapePtr shape, DType dtype) {
-  if (device == DeviceType::Cpu) return empty(std::move(shape), dtype);
-  auto nothing = StoragePtr::steal(allocate_storage(0));
-  char* data = nothing->data;
-  return make_tensor(std::move(nothing), data, std::move(shape), dtype, device);
 }
 
 ShapePtr shape_like(const Tensor* tensor, std::optional<MemoryFormat> format) {
@@ -402,12 +396,7 @@ void check_fill(const Scalar& value, DType dtype) {
 
 void fill_value(Tensor* tensor, const Scalar& value) {
   check_fill(value, tensor->dtype);
-  if (tensor->device == DeviceType::Meta) return;
-  dispatch(tensor->dtype, [&](auto tag) {
-    auto element = value.to<decltype(tag)>();
-    WithoutLock unlocked(tensor->numel());
-    cpu::fill(tensor->view(), &element);
-  });
+  fill(tensor, value);
 }
 
 PyMethodDef size_functions[] = {

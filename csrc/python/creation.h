@@ -5,8 +5,6 @@
 
 namespace adjoint::python {
 
-/// Uninitialised memory, or none on the meta device.
-TensorPtr empty_on(DeviceType device, ShapePtr shape, DType dtype);
 /// The shape of `zeros_like(tensor)` and its relatives.
 ShapePtr shape_like(const Tensor* tensor, std::optional<MemoryFormat> format);
 

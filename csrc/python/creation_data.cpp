@@ -8,6 +8,7 @@
 #include "python/interop.h"
 #include "types/types.h"
 #include "tape/history.h"
+#include "ops/memory.h"
 
 namespace adjoint::python {
 void warn_scalar_of_grad(Tensor* tensor) {
@@ -275,14 +276,14 @@ class NestedData {
 /// A new tensor with the values of a tensor, without its history.
 TensorPtr copy_values(Tensor* tensor, std::optional<DType> dtype) {
   if (tensor->device == DeviceType::Meta)
-    return empty_on(DeviceType::Meta, ShapePtr::borrow(tensor->shape), dtype.value_or(tensor->dtype));
+    return empty(ShapePtr::borrow(tensor->shape), dtype.value_or(tensor->dtype), DeviceType::Meta);
   return dtype && *dtype != tensor->dtype ? cast(tensor, *dtype) : clone(tensor);
 }
 
 /// Gives a tensor that was made on the CPU the device of the options.
 Object finish_data(TensorPtr tensor, const Options& options) {
   if (options.place() == DeviceType::Meta && tensor->device != DeviceType::Meta)
-    tensor = empty_on(DeviceType::Meta, ShapePtr::borrow(tensor->shape), tensor->dtype);
+    tensor = empty(ShapePtr::borrow(tensor->shape), tensor->dtype, DeviceType::Meta);
   check_requires_grad(tensor->dtype, options.requires_grad);
   return finish(std::move(tensor), options);
 }

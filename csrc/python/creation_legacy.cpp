@@ -129,7 +129,7 @@ TensorPtr from_data(PyObject* data, DType dtype) {
   return tensor_from_data(data, dtype);
 }
 
-TensorPtr from_sizes(PyObject* size, DType dtype, DeviceType device) {
+TensorPtr from_sizes(PyObject* size, DType dtype, Device device) {
   // A tuple, so that an item's __index__ cannot change it meanwhile.
   Object items = checked(PySequence_Tuple(size));
   Ints sizes;
@@ -145,7 +145,7 @@ TensorPtr from_sizes(PyObject* size, DType dtype, DeviceType device) {
     if (overflow) refuse("Overflow when unpacking long long");
     sizes.push(value, "new");
   }
-  TensorPtr result = empty_on(device, make_shape(sizes), dtype);
+  TensorPtr result = empty(make_shape(sizes), dtype, device);
   mark_unset(result.get());
   return result;
 }

@@ -63,7 +63,7 @@ void fill_arange(Tensor* out, const Scalar& start, const Scalar& step) {
 template <class Fill>
 Object make_range(const Call& call, Tensor* out, const Options& options, int64_t count, DType dtype, Fill fill) {
   check_requires_grad(dtype, options.requires_grad);
-  TensorPtr result = empty_on(options.place(), make_shape({&count, 1}), dtype);
+  TensorPtr result = empty(make_shape({&count, 1}), dtype, options.place());
   if (result->device == DeviceType::Cpu) fill(result.get());
   if (!out) return finish(std::move(result), options);
   if (out->numel() == count && result->device == DeviceType::Cpu)

@@ -27,19 +27,6 @@ PyMethodDef functions[] = {{"_set_deterministic", reinterpret_cast<PyCFunction>(
 
 }  // namespace
 
-void alert_not_deterministic(const char* op) {
-  if (!deterministic.enabled) return;
-  if (!deterministic.warn_only)
-    fail(op,
-         " does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True)'. You "
-         "can turn off determinism just for this operation, or you can use the 'warn_only=True' option, if that's "
-         "acceptable for your application.");
-  std::string text = std::string(op) +
-                     " does not have a deterministic implementation, but you set "
-                     "'torch.use_deterministic_algorithms(True, warn_only=True)'.";
-  check(PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) == 0);
-}
-
 void init_deterministic(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
 }  // namespace adjoint::python

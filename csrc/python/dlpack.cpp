@@ -7,6 +7,7 @@
 #include "python/interop.h"
 #include "types/types.h"
 #include "tape/node.h"
+#include "ops/memory.h"
 
 namespace adjoint::python {
 namespace {

@@ -9,6 +9,7 @@
 #include "op/arg.h"
 #include "python/error_node.h"
 #include "tape/history.h"
+#include "ops/memory.h"
 
 namespace adjoint::python {
 namespace {
@@ -119,9 +120,7 @@ class FunctionKind final : public NodeKind {
     if (gradient) return Object::borrow(as_object(gradient.get()));
     const OutputMeta& meta = node.outputs()[i];
     if ((node.flags & kBareGradients) || !meta.shape) return Object::borrow(Py_None);
-    TensorPtr zeros = empty(make_shape(meta.shape->size_span()), meta.dtype);
-    std::memset(zeros->data, 0, zeros->storage->nbytes);
-    return wrap(std::move(zeros));
+    return wrap(zeros(meta.shape->size_span(), meta.dtype, meta.device));
   }
 
   /// Looked up now: it may have been set after the class was made.

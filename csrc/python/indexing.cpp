@@ -9,6 +9,7 @@
 #include "python/interop.h"
 #include "op/object.h"
 #include "types/types.h"
+#include "ops/memory.h"
 
 namespace adjoint::python {
 namespace {

@@ -96,7 +96,7 @@ class SavedMemory {
     Object list = checked(PyList_New(0));
     for (Storage* storage : order_) {
       const Holding& held = holdings_.at(storage);
-      bool alone = held.refs == storage->refs && !storage->owner;
+      bool alone = held.refs == storage->refs && !storage->is_foreign();
       Object row = checked(Py_BuildValue("(nsOOnO)", static_cast<Py_ssize_t>(held.node), held.name.c_str(),
                                          dtype_object(held.dtype), make_tuple(held.shape->size_span()).get(),
                                          static_cast<Py_ssize_t>(storage->nbytes), alone ? Py_True : Py_False));

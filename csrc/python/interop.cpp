@@ -14,6 +14,7 @@
 #include "python/tensor_type.h"
 #include "types/types.h"
 #include "tape/history.h"
+#include "ops/memory.h"
 
 namespace adjoint::python {
 namespace {
@@ -257,7 +258,7 @@ PyObject* py_deepcopy(PyObject*, PyObject* object) {
     if (!is_tensor(object) || as_tensor(object)->device == DeviceType::Cpu)
       return wrap(deepcopy(Arg{object, "_deepcopy", "input"})).take();
     const Tensor* meta = as_tensor(object);
-    return wrap(empty_on(meta->device, ShapePtr::borrow(meta->shape), meta->dtype)).take();
+    return wrap(empty(ShapePtr::borrow(meta->shape), meta->dtype, meta->device)).take();
   });
 }
 
@@ -302,22 +303,6 @@ PyType_Spec export_spec = {"torch._Export", sizeof(Export), sizeof(Py_ssize_t),
 }  // namespace
 
 // ---- Numbers and lists
-
-Scalar scalar_of(const Tensor* tensor) {
-  if (tensor->device == DeviceType::Meta) fail("Tensor.item() cannot be called on meta tensors");
-  return dispatch(tensor->dtype, [&](auto tag) {
-    using T = decltype(tag);
-    T value = *tensor->as<T>();
-    if constexpr (std::is_same_v<T, bool>)
-      return Scalar::of(value);
-    else if constexpr (std::is_integral_v<T>)
-      return Scalar::of(static_cast<int64_t>(value));
-    else if constexpr (is_complex_v<T>)
-      return Scalar::of(convert<complex128>(value));
-    else
-      return Scalar::of(convert<double>(value));
-  });
-}
 
 Object item(Tensor* tensor) {
   if (tensor->device == DeviceType::Meta) fail("Tensor.item() cannot be called on meta tensors");

@@ -9,8 +9,6 @@
 
 namespace adjoint::python {
 
-/// The only element. The tensor has one; see `item`.
-Scalar scalar_of(const Tensor* tensor);
 /// The only element as a Python number; throws torch's error when there are more or none.
 Object item(Tensor* tensor);
 /// Nested lists of Python numbers; a number for a 0-d tensor.

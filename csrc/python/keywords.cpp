@@ -4,6 +4,7 @@
 #include "python/interop.h"
 #include "types/types.h"
 #include "tape/node.h"
+#include "ops/memory.h"
 
 namespace adjoint::python {
 namespace {
@@ -27,12 +28,6 @@ std::string text_of(PyObject* object) {
 }
 
 }  // namespace
-
-void warn(const char* text) { check(PyErr_WarnEx(PyExc_UserWarning, text, 1) == 0); }
-
-void warn_once(bool& warned, const char* text) {
-  if (!std::exchange(warned, true)) warn(text);
-}
 
 Signature::Signature(const char* name, std::initializer_list<const char*> positional, int required,
                      std::initializer_list<const char*> keyword_only, OptionSet options)

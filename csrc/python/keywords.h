@@ -1,6 +1,7 @@
 // Arguments of the functions that are written by hand: bound by position or keyword, then read with torch's messages.
 #pragma once
 
+#include "core/warning.h"
 #include <initializer_list>
 #include <optional>
 
@@ -17,13 +18,13 @@ enum OptionSet : uint8_t { kNoOptions = 0, kTypeAndDevice = 0b00101, kDataOption
 
 struct Options {
   std::optional<DType> dtype;
-  std::optional<DeviceType> device;
+  std::optional<Device> device;
   bool requires_grad = false;
 
   /// Where a new tensor goes.
-  DeviceType place() const { return device ? *device : default_device(); }
+  Device place() const { return device ? *device : default_device(); }
   /// Where a tensor made after another one goes.
-  DeviceType place(const Tensor* model) const { return device.value_or(model->device); }
+  Device place(const Tensor* model) const { return device.value_or(model->device); }
 };
 
 /// The parameters of one function; made once. Slots are numbered: positional, keyword-only, then the options.
@@ -98,9 +99,5 @@ inline PyCFunction keyword_function(KeywordFunction function) {
 }
 inline constexpr int kKeywordCall = METH_FASTCALL | METH_KEYWORDS;
 
-/// A UserWarning; throws when warnings are errors.
-void warn(const char* text);
-/// As warn, but only the first time in a process.
-void warn_once(bool& warned, const char* text);
 
 }  // namespace adjoint::python

@@ -1,6 +1,7 @@
 #include "python/memory_bindings.h"
 
 #include "cpu/block_cache.h"
+#include "cpu/allocator.h"
 #include "cpu/memory_limit.h"
 #include "core/storage.h"
 #include "op/arg.h"
@@ -16,10 +17,10 @@ Object limit_object(int64_t bytes) {
 
 PyObject* py_memory_stats(PyObject*, PyObject*) {
   return guarded([&] {
-    const MemoryStats stats = memory_stats();
+    const cpu::MemoryStats stats = cpu::memory_stats();
     const BlockStats blocks = block_stats();
     auto number = [](int64_t value) { return static_cast<long long>(value); };
-    Object limit = limit_object(memory_limit());
+    Object limit = limit_object(cpu::memory_limit());
     return checked(Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:O}", "current", number(stats.current), "peak",
                                  number(stats.peak), "cached", number(stats.cached), "fresh", number(blocks.fresh),
                                  "reused", number(blocks.reused), "limit", limit.get()))
@@ -28,12 +29,12 @@ PyObject* py_memory_stats(PyObject*, PyObject*) {
 }
 
 PyObject* py_reset_peak(PyObject*, PyObject*) {
-  reset_peak_memory();
+  cpu::reset_peak_memory();
   Py_RETURN_NONE;
 }
 
 PyObject* py_empty_cache(PyObject*, PyObject*) {
-  empty_cache();
+  cpu::empty_cache();
   Py_RETURN_NONE;
 }
 
@@ -43,7 +44,7 @@ PyObject* py_set_limit(PyObject*, PyObject* value) {
     if (bytes < 0)
       fail(ErrorKind::Value, "set_memory_limit: expected a number of bytes, 0 or more; got ", bytes,
            "; None takes the limit away");
-    set_memory_limit(bytes);
+    cpu::set_memory_limit(bytes);
     Py_RETURN_NONE;
   });
 }

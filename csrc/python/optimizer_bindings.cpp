@@ -11,6 +11,7 @@
 #include "core/guard.h"
 #include "python/interop.h"
 #include "tape/change.h"
+#include "ops/memory.h"
 
 namespace adjoint::python {
 namespace {

@@ -13,6 +13,8 @@
 #include "op/op.h"
 #include "types/types.h"
 #include "tape/history.h"
+#include "ops/memory.h"
+#include "ops/elementwise.h"
 
 namespace adjoint::python {
 namespace {
@@ -28,8 +30,7 @@ class ForgetKind final : public NodeKind {
     for (uint32_t i = 0; i < node.n_edges; ++i) {
       if (!context.wanted[i]) continue;
       const OutputMeta& meta = node.outputs()[0];
-      edges[i] = empty(make_shape(meta.shape->size_span()), meta.dtype);
-      fill_value(edges[i].get(), Scalar::of(int64_t{0}));
+      edges[i] = zeros(meta.shape->size_span(), meta.dtype, meta.device);
     }
   }
   void release_saved(Node&) const override {}
@@ -288,7 +289,7 @@ Object make_random(const Call& call, Tensor* out, const Options& options, ShapeP
   if (out) check_writable(out);
   // Numbers are drawn in the order of memory.
   if (out && same_sizes(out->shape, shape.get())) shape = dense_shape(out->shape);
-  TensorPtr result = empty_on(options.place(), std::move(shape), dtype);
+  TensorPtr result = empty(std::move(shape), dtype, options.place());
   fill(result.get());
   return out ? into_out(call.name(), out, result.get(), options) : finish(std::move(result), options);
 }
@@ -512,7 +513,7 @@ PyObject* py_poisson(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
     Tensor* input = call.tensor(0);
     Generator& generator = to_generator(call[1]);
     if (!is_float(input->dtype)) fail_not_implemented("poisson_cpu", input->dtype);
-    TensorPtr result = empty_on(input->device, make_shape(input->sizes()), input->dtype);
+    TensorPtr result = empty(make_shape(input->sizes()), input->dtype, input->device);
     if (input->device != DeviceType::Meta) {
       TensorPtr counts = doubles(input, input->sizes());
       fill_poisson(generator, counts->as<double>(), counts->numel());

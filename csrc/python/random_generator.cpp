@@ -4,6 +4,7 @@
 #include "core/tensor.h"
 #include "python/random_bindings.h"
 #include "types/types.h"
+#include "ops/memory.h"
 
 namespace adjoint::python {
 namespace {

@@ -16,6 +16,7 @@
 #include "tape/geometry.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
+#include "ops/memory.h"
 
 namespace adjoint::python {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "core/lock.h"
 #include "tape/source_line.h"
+#include "ops/memory.h"
 
 namespace adjoint {
 

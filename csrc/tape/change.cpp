@@ -20,22 +20,23 @@ std::unordered_map<const Storage*, Change>& changes() {
   return *table;
 }
 
+void forget(const Storage* storage) {
+  auto found = changes().find(storage);
+  // Taken out first: dropping the code may run anything.
+  Change last = std::move(found->second);
+  changes().erase(found);
+}
+
 }  // namespace
 
 void note_change(Storage* storage, const char* op) {
   Change& change = changes()[storage];
   storage->changed = true;
+  forget_change = forget;
   change.op = op;
   PyCodeObject* code = adjoint_current_code(&change.instruction);
   if (change.code.get() != reinterpret_cast<PyObject*>(code))
     change.code = Object::borrow(reinterpret_cast<PyObject*>(code));
-}
-
-void forget_change(const Storage* storage) {
-  auto found = changes().find(storage);
-  // Taken out first: dropping the code may run anything.
-  Change last = std::move(found->second);
-  changes().erase(found);
 }
 
 std::string last_change(const Storage* storage) {

@@ -11,6 +11,7 @@
 #include "tape/anomaly.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
+#include "ops/elementwise.h"
 
 namespace adjoint {
 namespace {
@@ -106,7 +107,7 @@ class SmallArray {
 TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, Node& from, uint32_t index) {
   if (grad->device != meta.device) [[unlikely]]
     fail("Function ", from.kind->name(), " returned an invalid gradient at index ", index, " - expected device ",
-         device_name(meta.device), " but got ", device_name(grad->device));
+         device_name(meta.device.type), " but got ", device_name(grad->device.type));
   if (grad->shape != meta.shape && !same_sizes(grad->shape, meta.shape)) {
     int64_t sizes[kMaxDims];
     bool expandable = grad->ndim() >= meta.shape->ndim;
@@ -221,7 +222,7 @@ class Run final : public RunningBackward {
       return;
     }
     bool in_place = !request_.create_graph && as_object(pending)->ob_refcnt == 1 && pending->storage->refs == 1 &&
-                    !pending->storage->owner && is_dense(pending->shape) && !pending->grad_fn;
+                    !pending->storage->is_foreign() && is_dense(pending->shape) && !pending->grad_fn;
     if (in_place) {
       add_in_place(pending, grad.get());
     } else {

@@ -5,9 +5,10 @@
 
 #include "core/deterministic.h"
 #include "core/mode.h"
-#include "cpu/copy.h"
+#include "kernels/backend.h"
 #include "tape/change.h"
 #include "tape/history.h"
+#include "ops/memory.h"
 
 namespace adjoint {
 
@@ -77,20 +78,24 @@ void take_memory(Tensor* tensor, const Tensor* source) {
 }
 
 void resize(Tensor* tensor, ShapePtr shape) {
-  if (tensor->device == DeviceType::Meta) return set_shape(tensor, shape.get());
   auto before = tensor->data - tensor->storage->data;
   size_t needed = before + static_cast<size_t>(shape->numel) * itemsize(tensor->dtype);
   if (shape->numel > 0 && needed > tensor->storage->nbytes) {
     Tensor* base = forsaken_base(tensor);
-    if (tensor->storage->refs > (base ? 2 : 1) || tensor->storage->owner)
+    if (tensor->storage->refs > (base ? 2 : 1) || tensor->storage->is_foreign())
       fail("Trying to resize storage that is not resizable: ", needed, " bytes are needed, there are ",
            tensor->storage->nbytes, ", and the memory is not this tensor's alone; clone() it first");
-    auto larger = StoragePtr::steal(allocate_storage(needed));
-    std::memcpy(larger->data, tensor->storage->data, tensor->storage->nbytes);
+    auto larger = StoragePtr::steal(allocate_storage(needed, tensor->device));
+    const auto held_bytes = static_cast<int64_t>(tensor->storage->nbytes);
+    const int64_t step = 1;
+    auto bytes = [&](char* data) { return View{data, DType::UInt8, 1, &held_bytes, &step, tensor->device}; };
+    on(tensor->device).memory.copy(bytes(tensor->storage->data), bytes(larger->data));
     if (fills_memory()) {
-      auto held = static_cast<int64_t>(tensor->storage->nbytes) / itemsize(tensor->dtype);
-      int64_t added = static_cast<int64_t>(needed) / itemsize(tensor->dtype) - held, step = 1;
-      cpu::fill_unset({larger->data + held * itemsize(tensor->dtype), tensor->dtype, 1, &added, &step});
+      const int64_t held = held_bytes / itemsize(tensor->dtype);
+      const int64_t added = static_cast<int64_t>(needed) / itemsize(tensor->dtype) - held;
+      on(tensor->device)
+          .memory.fill_unset({larger->data + held * itemsize(tensor->dtype), tensor->dtype, 1, &added, &step,
+                              tensor->device});
     }
     if (base) {
       retain(larger.get());
@@ -120,21 +125,19 @@ void set_source(Tensor* tensor, Tensor* source, Tensor* geometry) {
 void write_out(const char* op, Tensor* out, Tensor* result) {
   check_inplace(out, op, false);
   if (out->device != result->device)
-    fail(op, "(): Expected out tensor to be on device ", device_name(result->device), ", but got ",
-         device_name(out->device), "; give an out= on the device of the arguments");
+    fail(op, "(): Expected out tensor to be on device ", device_name(result->device.type), ", but got ",
+         device_name(out->device.type), "; give an out= on the device of the arguments");
   if (category(result->dtype) > category(out->dtype))
     fail("result type ", info(result->dtype).legacy_name, " can't be cast to the desired output type ",
          info(out->dtype).legacy_name, "; give an out= of the result's type");
   check_writable(out);
-  if (out->device == DeviceType::Meta) {
-    if (!same_sizes(out->shape, result->shape)) set_shape(out, result->shape);
-  } else if (same_sizes(out->shape, result->shape)) {
-    cpu::copy(result->view(), out->view());
+  if (same_sizes(out->shape, result->shape)) {
+    copy_into(result, out);
   } else {
     warn_of_resizing(out, result);
     if (view_base(out)) {
       resize(out, make_shape(result->sizes()));
-      cpu::copy(result->view(), out->view());
+      copy_into(result, out);
     } else {
       TensorPtr fitting = cast(result, out->dtype);
       set_shape(out, fitting->shape);

@@ -4,9 +4,10 @@
 #include <array>
 
 #include "core/mode.h"
-#include "cpu/copy.h"
-#include "cpu/elementwise.h"
+#include "kernels/backend.h"
+#include "ops/elementwise.h"
 #include "tape/hooks.h"
+#include "ops/memory.h"
 
 namespace adjoint {
 
@@ -85,13 +86,13 @@ class CopySlicesKind final : public NodeKind {
     }
     bool laid_out = std::equal(base->strides(), base->strides() + base->ndim, grad->shape->strides());
     // Nobody else has it: no copy, so that many changes of small slices do not copy the whole base each time.
-    bool sole_owner = as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && !grad->storage->owner;
+    bool sole_owner = as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && !grad->storage->is_foreign();
     if (laid_out && sole_owner && !grad->extra && is_dense(grad->shape)) return grad;
     int64_t reach = 0;
     for (int d = 0; d < base->ndim; ++d) reach += std::max<int64_t>(0, base->sizes()[d] - 1) * base->strides()[d];
-    TensorPtr memory = empty(std::array<int64_t, 1>{reach + 1}, grad->dtype);
+    TensorPtr memory = empty(std::array<int64_t, 1>{reach + 1}, grad->dtype, grad->device);
     TensorPtr result = alias(memory.get(), make_shape(base->size_span(), base->stride_span()));
-    cpu::copy(grad->view(), result->view());
+    copy_into(grad.get(), result.get());
     return result;
   }
 };
@@ -291,15 +292,6 @@ Tensor* accumulated_leaf(const Node& node) {
   return node.kind == &accumulate_kind ? AccumulateGradKind::leaf(node) : nullptr;
 }
 
-void add_in_place(Tensor* target, const Tensor* other) {
-  static const Kernel* add = find_kernel("add");
-  int64_t strides[kMaxDims];
-  broadcast_strides(other->shape, target->sizes(), strides);
-  View inputs[2] = {target->view(), {other->data, other->dtype, target->ndim(), target->shape->sizes(), strides}};
-  Scalar one = Scalar::of(int64_t{1});
-  cpu::elementwise(*add, target->dtype, target->view(), inputs, &one);
-}
-
 /// A .grad has the strides of its leaf when these are dense, and is contiguous otherwise. The leaf may have got other
 /// sizes since the gradient's graph was made.
 static bool grad_layout_fits(const Shape* grad, const Shape* leaf) {
@@ -333,7 +325,7 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
   if (!before) {
     bool layout_fits = grad_layout_fits(grad->shape, leaf->shape);
     bool sole_owner =
-        as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && grad->storage->owner == nullptr;
+        as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && !grad->storage->is_foreign();
     if (create_graph) {
       set_grad(leaf, sole_owner && layout_fits ? std::move(grad) : clone_recorded(grad.get()));
     } else if (sole_owner && layout_fits) {
@@ -341,10 +333,11 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
     } else {
       if (!same_sizes(leaf->shape, grad->shape)) check_broadcast_into(leaf, grad->sizes());
       ShapePtr shape = is_dense(leaf->shape) ? ShapePtr::borrow(leaf->shape) : make_shape(leaf->sizes());
-      TensorPtr copy = empty(std::move(shape), grad->dtype);
+      TensorPtr copy = empty(std::move(shape), grad->dtype, grad->device);
       int64_t strides[kMaxDims];
       broadcast_strides(grad->shape, copy->sizes(), strides);
-      cpu::copy({grad->data, grad->dtype, copy->ndim(), copy->shape->sizes(), strides}, copy->view());
+      on(copy->device)
+          .memory.copy(grad->view(copy->ndim(), copy->shape->sizes(), strides), copy->view());
       set_grad(leaf, std::move(copy));
     }
     return;

@@ -41,8 +41,6 @@ void forget_parked_accumulator(Tensor* leaf);
 void renew_accumulator(Tensor* leaf);
 /// Forgets the leaf's pointer to its dying AccumulateGrad node (other nodes: nothing).
 void forget_accumulator(Node& node);
-/// target += other (broadcast), without recording or bumping the version.
-void add_in_place(Tensor* target, const Tensor* other);
 
 /// Gradient arithmetic through the op table, hence recorded when grad mode is on. Defined in op/recorded.cpp.
 TensorPtr add_tensors(Tensor* a, Tensor* b);

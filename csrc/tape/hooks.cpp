@@ -49,8 +49,8 @@ void replace_gradient(TensorPtr& gradient, PyObject* answer, PyObject* hook) {
     fail("hook '", hook_name(hook), "' has changed the size of value: from ", to_string(gradient->sizes()), " to ",
          to_string(fresh->sizes()), "; return a gradient of the size that came in");
   if (fresh->device != gradient->device)
-    fail("hook '", hook_name(hook), "' has changed the type of value: from device ", device_name(gradient->device),
-         " to ", device_name(fresh->device), "; return a gradient on the device that came in");
+    fail("hook '", hook_name(hook), "' has changed the type of value: from device ", device_name(gradient->device.type),
+         " to ", device_name(fresh->device.type), "; return a gradient on the device that came in");
   if (fresh->dtype != gradient->dtype)
     fail("hook '", hook_name(hook), "' has changed the type of value (was torch.", info(gradient->dtype).legacy_name,
          "Tensor got torch.", info(fresh->dtype).legacy_name, "Tensor); convert it back with to()");

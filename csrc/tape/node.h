@@ -29,7 +29,7 @@ struct OutputMeta {
   Shape* shape;
   Tensor* pending;
   DType dtype;
-  DeviceType device;
+  Device device;
 };
 
 /// What to compute in one application of a node.

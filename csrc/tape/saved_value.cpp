@@ -7,6 +7,7 @@
 #include "core/mode.h"
 #include "tape/change.h"
 #include "tape/node.h"
+#include "ops/memory.h"
 
 namespace adjoint {
 namespace {

@@ -36,6 +36,7 @@ class SavedValue {
   Kind kind() const { return kind_; }
   bool is_tensor() const { return kind_ == Kind::Pieces || kind_ == Kind::Whole || kind_ == Kind::Packed; }
   DType dtype() const { return dtype_; }
+  Device device() const { return device_; }
   Shape* shape() const { return shape_; }
 
   /// The first element, after the version check. Only for tensors that are not packed.
@@ -82,7 +83,7 @@ class SavedValue {
   uint32_t version_ = 0;
   Kind kind_ = Kind::Empty;
   DType dtype_ = DType::Float32;
-  DeviceType device_ = DeviceType::Cpu;
+  Device device_;
 };
 
 /// Note [Saved tensor hooks]: while a pair of hooks is pushed in a thread, each tensor that a node saves is given to

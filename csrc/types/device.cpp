@@ -261,7 +261,7 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-PyObject* device_object(DeviceType device) { return device == DeviceType::Cpu ? cpu_device : meta_device; }
+PyObject* device_object(Device device) { return device == DeviceType::Cpu ? cpu_device : meta_device; }
 
 std::string device_kind(PyObject* object) {
   if (PyObject_TypeCheck(object, device_type)) return device_of(object)->kind;
@@ -275,14 +275,14 @@ bool names_device(PyObject* object) {
   return PyObject_TypeCheck(object, device_type) || is_text(object) || is_number(object);
 }
 
-DeviceType to_device(PyObject* object) {
+Device to_device(PyObject* object) {
   std::string kind = device_kind(object);
   if (kind == "cpu") return DeviceType::Cpu;
   if (kind == "meta") return DeviceType::Meta;
   refuse(kind);
 }
 
-DeviceType default_device() { return defaults_changed ? to_device(default_device_object()) : DeviceType::Cpu; }
+Device default_device() { return defaults_changed ? to_device(default_device_object()) : DeviceType::Cpu; }
 
 void init_device(PyObject* module) {
   device_type = make_type(module, &device_spec, "device");

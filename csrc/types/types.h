@@ -17,15 +17,15 @@ Object make_size(Sizes sizes);
 Object make_tuple(Sizes values);
 
 /// `torch.device("cpu")`.
-PyObject* device_object(DeviceType device);  // borrowed
+PyObject* device_object(Device device);  // borrowed
 /// Accepts a device object or a string; throws for devices that this build does not have.
-DeviceType to_device(PyObject* object);
+Device to_device(PyObject* object);
 /// "cpu", "cuda" and so on, of a device object or string, whether this build has it or not.
 std::string device_kind(PyObject* object);
 /// Whether device_kind() can read an object: a device, its name or its number.
 bool names_device(PyObject* object);
 /// Where new tensors go when nothing is said: set_default_device, `with torch.device(...)`.
-DeviceType default_device();
+Device default_device();
 
 /// Makes a type and adds it to the module.
 PyTypeObject* make_type(PyObject* module, PyType_Spec* spec, const char* name, PyObject* base = nullptr);

@@ -96,6 +96,8 @@ class Declaration:
     in-place targets may have elements that share memory;
     `out` adds the keyword out= ("exact": of the result's type only; "typed": dtype= is by default the type of out=;
     several words: all of these);
+    `crosses`: the arguments may be on several devices, as in a copy from one to another.
+
     `apart` names the arguments whose memory must not be written to, in place or by out=; `whole` those that may be what
     is written as a whole, but not in part, as may the operands of elementwise ops;
     `varargs` names the argument that takes all further positional arguments as a tuple;
@@ -116,6 +118,7 @@ class Declaration:
     __slots__ = (
         "alias",
         "apart",
+        "crosses",
         "arguments",
         "autocast",
         "defaults",
@@ -183,6 +186,7 @@ class Declaration:
         uniform=False,
         out=None,
         apart=(),
+        crosses=False,
         whole=(),
         method=True,
         function=True,
@@ -216,6 +220,7 @@ class Declaration:
         self.uniform = uniform
         self.out = kind == "elementwise" if out is None else out
         self.apart = apart
+        self.crosses = crosses
         self.whole = whole
         self.method = method
         self.function = function

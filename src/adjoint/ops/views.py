@@ -212,7 +212,7 @@ op("clone(input, *, memory_format=None)", kernel="clone_as", linear=True, doc="A
 op("contiguous(input, *, memory_format=None)", kernel="contiguous_as", function=False,
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
 op("_laid_out(input, channels_last)", kernel="laid_out", **HIDDEN)
-op("copy(input, other, non_blocking=False)", kernel="copy_source", node="CopyBackwards", inplace="only",
+op("copy(input, other, non_blocking=False)", kernel="copy_source", node="CopyBackwards", inplace="only", crosses=True,
    whole=("other",),
    doc="`other` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
    input=lambda g: zeros_like(g),

@@ -1,6 +1,6 @@
-// Storages, and memory for them. Small blocks lie behind their storage and are kept by size when freed; larger ones are
-// from cpu/block_cache.h. All calls hold the interpreter lock.
-#include "core/storage.h"
+// Small blocks lie behind their storage and are kept by size when freed; larger ones are from cpu/block_cache.h. All
+// calls hold the interpreter lock.
+#include "cpu/allocator.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "cpu/memory_limit.h"
 
-namespace adjoint {
+namespace adjoint::cpu {
 namespace {
 
 constexpr size_t kSmallLimit = 1024;  // data up to this size lies inline behind the Storage
@@ -106,27 +106,21 @@ class Counted {
   int64_t nbytes_;
 };
 
-/// Owners own further storages where memory was handed back and forth, and wait then for the outermost to be gone; see
-/// Note [Chains of tensors] in python/tensor_type.cpp.
-struct WaitingOwner : ForeignOwner {
-  WaitingOwner* next;
-};
-thread_local WaitingOwner* waiting_owners = nullptr;
-thread_local bool freeing_owner = false;
-
-void free_foreign(WaitingOwner* owner) {
-  owner->next = std::exchange(waiting_owners, owner);
-  if (std::exchange(freeing_owner, true)) return;
-  while (waiting_owners) {
-    std::unique_ptr<WaitingOwner> first(std::exchange(waiting_owners, waiting_owners->next));
-    first->free_memory(first->context);
+void destroy(Storage* storage) {
+  current -= static_cast<int64_t>(storage->nbytes);
+  if (storage->nbytes <= kSmallLimit) {
+    free_small(storage, small_class(storage->nbytes));
+    return;
   }
-  freeing_owner = false;
+  free_block(storage->data, storage->nbytes);
+  free_small(storage, 0);
 }
+
+constexpr StorageOwner kOwner = {destroy, false};
 
 }  // namespace
 
-Storage* allocate_storage(size_t nbytes) {
+Storage* allocate(size_t nbytes) {
   if (nbytes > (size_t{1} << 46)) fail_memory(nbytes, current);
   Counted counted(nbytes);
   if (nbytes <= kSmallLimit) {
@@ -136,7 +130,7 @@ Storage* allocate_storage(size_t nbytes) {
     storage->data = reinterpret_cast<char*>(storage + 1);
     storage->nbytes = nbytes;
     storage->saved = storage->changed = false;
-    storage->owner = nullptr;
+    storage->owner = &kOwner;
     counted.keep();
     return storage;
   }
@@ -150,33 +144,9 @@ Storage* allocate_storage(size_t nbytes) {
     free_small(storage, 0);
     fail_memory(nbytes, current - static_cast<int64_t>(nbytes));
   }
-  *storage = Storage{1, 0, data, nbytes, false, false, nullptr};
+  *storage = Storage{1, 0, data, nbytes, false, false, &kOwner};
   counted.keep();
   return storage;
-}
-
-Storage* adopt_memory(void* data, size_t nbytes, FreeMemory free_memory, void* context) {
-  auto owner = std::make_unique<WaitingOwner>(ForeignOwner{free_memory, context}, nullptr);
-  Storage* storage = allocate_small(0);
-  *storage = Storage{1, 0, static_cast<char*>(data), nbytes, false, false, owner.release()};
-  return storage;
-}
-
-void destroy_storage(Storage* storage) {
-  if (storage->changed) [[unlikely]]
-    forget_change(storage);
-  if (ForeignOwner* owner = storage->owner) {
-    free_small(storage, 0);
-    free_foreign(static_cast<WaitingOwner*>(owner));
-    return;
-  }
-  current -= static_cast<int64_t>(storage->nbytes);
-  if (storage->nbytes <= kSmallLimit) {
-    free_small(storage, small_class(storage->nbytes));
-    return;
-  }
-  free_block(storage->data, storage->nbytes);
-  free_small(storage, 0);
 }
 
 MemoryStats memory_stats() { return {current, peak, block_stats().cached}; }
@@ -209,4 +179,4 @@ void empty_cache() {
   }
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::cpu

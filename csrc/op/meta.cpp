@@ -1,4 +1,4 @@
-#include "python/meta.h"
+#include "op/meta.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,7 +8,7 @@
 #include "types/types.h"
 #include "tape/geometry.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 /// A tensor of this geometry whose values are zero and must not be changed.
@@ -72,7 +72,7 @@ Object MetaCall::on_meta(Object computed, const Tensor* base) const {
   }
   if (is_tensor(computed.get())) {
     const Tensor* result = as_tensor(computed.get());
-    TensorPtr meta = base == nullptr ? empty_on(DeviceType::Meta, ShapePtr::borrow(result->shape), result->dtype)
+    TensorPtr meta = base == nullptr ? empty(ShapePtr::borrow(result->shape), result->dtype, DeviceType::Meta)
                                      : alias(base, ShapePtr::borrow(result->shape), 0);
     if (base != nullptr) {
       meta->dtype = result->dtype;
@@ -90,4 +90,4 @@ Object MetaCall::on_meta(Object computed, const Tensor* base) const {
   return checked(call_python(reinterpret_cast<PyObject*>(Py_TYPE(computed.get())), items.get()));
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

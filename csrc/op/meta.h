@@ -6,7 +6,7 @@
 
 #include "op/op.h"
 
-namespace adjoint::python {
+namespace adjoint {
 
 inline bool holds_no_values(PyObject* object) {
   return is_tensor(object) && as_tensor(object)->device == DeviceType::Meta;
@@ -41,4 +41,4 @@ class MetaCall {
   std::vector<Object> kept_;
 };
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -1,0 +1,70 @@
+#include "cpu/backend.h"
+
+#include "cpu/copy.h"
+#include "cpu/elementwise.h"
+#include "cpu/indexing.h"
+#include "cpu/matmul.h"
+#include "cpu/reduce.h"
+#include "cpu/scan.h"
+#include "cpu/softmax.h"
+#include "cpu/sort.h"
+
+namespace adjoint::cpu {
+
+const Backend backend = {
+    .memory = {.copy = copy, .to_host = copy, .from_host = copy, .fill = fill, .fill_unset = fill_unset, .enumerate = enumerate, .read = read},
+    .elementwise = {.run = elementwise, .packed = elementwise_packed, .has_zero = has_zero},
+    .reduce = {.sum = sum,
+               .nansum = nansum,
+               .prod = prod,
+               .amax = amax,
+               .amin = amin,
+               .aminmax = aminmax,
+               .any = any,
+               .all = all,
+               .argmax = argmax,
+               .argmin = argmin,
+               .max_with_index = max_with_index,
+               .min_with_index = min_with_index,
+               .var = var,
+               .norm = norm,
+               .logsumexp = logsumexp,
+               .divide = divide,
+               .take_roots = take_roots,
+               .drop_nans = drop_nans},
+    .scan = {.cumsum = cumsum,
+             .cumprod = cumprod,
+             .logcumsumexp = logcumsumexp,
+             .cummax = cummax,
+             .cummin = cummin,
+             .recur = recur},
+    .softmax = {.softmax = softmax,
+                .log_softmax = log_softmax,
+                .softmax_backward = softmax_backward,
+                .log_softmax_backward = log_softmax_backward},
+    .sort = {.sort = sort, .topk = topk, .kthvalue = kthvalue, .median = median, .mode = mode},
+    .indexing = {.gather = gather,
+                 .scatter = scatter,
+                 .scatter_value = scatter_value,
+                 .scatter_add = scatter_add,
+                 .scatter_reduce = scatter_reduce,
+                 .index_select = index_select,
+                 .index_add = index_add,
+                 .index_reduce = index_reduce,
+                 .index_copy = index_copy,
+                 .index_fill = index_fill,
+                 .index_get = index_get,
+                 .index_put = index_put,
+                 .take = take,
+                 .put = put,
+                 .embedding_backward = embedding_backward,
+                 .masked_fill = masked_fill,
+                 .masked_select = masked_select,
+                 .masked_scatter = masked_scatter,
+                 .where = where,
+                 .count_nonzero = count_nonzero,
+                 .nonzero = nonzero},
+    .matmul = {.gemm = gemm, .bmm = bmm},
+};
+
+}  // namespace adjoint::cpu

@@ -1,0 +1,44 @@
+// What is left to do with the results of reductions.
+#include <cmath>
+
+#include "core/dtype.h"
+#include "cpu/reduce.h"
+
+namespace adjoint::cpu {
+namespace {
+
+template <class F>
+void update(const View& values, F f) {
+  dispatch(values.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) {
+      T* data = values.as<T>();
+      const int64_t n = values.numel();
+      for (int64_t i = 0; i < n; ++i) data[i] = f(data[i]);
+    }
+  });
+}
+
+}  // namespace
+
+void divide(const View& results, double count) {
+  update(results, [count](auto x) {
+    if constexpr (std::is_floating_point_v<decltype(x)>) {
+      return static_cast<decltype(x)>(x / static_cast<decltype(x)>(count));
+    } else {
+      // The quotient of complex numbers, as in torch: an infinite part takes the other one with it.
+      const auto n = static_cast<typename decltype(x)::value_type>(count);
+      return decltype(x)((x.real() + x.imag() * 0) / n, (x.imag() - x.real() * 0) / n);
+    }
+  });
+}
+
+void take_roots(const View& results) {
+  update(results, [](auto x) { return std::sqrt(x); });
+}
+
+void drop_nans(const View& values) {
+  update(values, [](auto x) { return x == x ? x : decltype(x){}; });
+}
+
+}  // namespace adjoint::cpu

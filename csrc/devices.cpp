@@ -1,0 +1,12 @@
+// The devices of this build: who allocates on each, and who computes.
+#include "cpu/allocator.h"
+#include "cpu/backend.h"
+#include "meta/backend.h"
+
+namespace adjoint {
+
+const Allocate allocators[kDeviceTypes] = {cpu::allocate, meta::allocate};
+
+const Backend* const backends[kDeviceTypes] = {&cpu::backend, &meta::backend};
+
+}  // namespace adjoint

@@ -1,0 +1,32 @@
+// What a device computes: the kernels of each family. A device is one such table, and an allocator.
+#pragma once
+
+#include "core/device.h"
+#include "kernels/elementwise.h"
+#include "kernels/indexing.h"
+#include "kernels/matmul.h"
+#include "kernels/memory.h"
+#include "kernels/reduce.h"
+#include "kernels/scan.h"
+#include "kernels/softmax.h"
+#include "kernels/sort.h"
+
+namespace adjoint {
+
+struct Backend {
+  kernels::Memory memory;
+  kernels::Elementwise elementwise;
+  kernels::Reduce reduce;
+  kernels::Scan scan;
+  kernels::Softmax softmax;
+  kernels::Sort sort;
+  kernels::Indexing indexing;
+  kernels::Matmul matmul;
+};
+
+extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp
+
+/// The table of a device: `on(out->device).reduce.sum(in, out)`.
+inline const Backend& on(Device device) { return *backends[static_cast<size_t>(device.type)]; }
+
+}  // namespace adjoint

@@ -1,0 +1,76 @@
+// Kernels that do nothing; what must read values refuses.
+#include "meta/backend.h"
+
+#include <utility>
+
+#include "core/error.h"
+
+namespace adjoint::meta {
+namespace {
+
+template <class Result, class... Args>
+using Function = Result (*)(Args...);
+
+/// Becomes whatever function is asked for: one that does nothing.
+struct Nothing {
+  template <class Result, class... Args>
+  constexpr operator Function<Result, Args...>() const {
+    return [](Args...) -> Result { return Result(); };
+  }
+};
+
+/// Becomes whatever function is asked for: one that says that there are no values.
+struct NoValues {
+  template <class Result, class... Args>
+  constexpr operator Function<Result, Args...>() const {
+    return [](Args...) -> Result {
+      fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data! What depends on values cannot be ",
+           "computed on the meta device; compute it on the cpu");
+    };
+  }
+};
+
+/// A table of one family, every function of it the same.
+template <class Family, class Function>
+constexpr Family all(Function function) {
+  constexpr size_t count = sizeof(Family) / sizeof(void (*)());
+  return [&]<size_t... i>(std::index_sequence<i...>) {
+    return Family{(static_cast<void>(i), function)...};
+  }(std::make_index_sequence<count>());
+}
+
+/// Where storages seem to lie: views of them are told apart by their distance from it.
+constexpr uintptr_t kAddress = 1 << 20;
+
+kernels::Memory memory() {
+  auto table = all<kernels::Memory>(Nothing());
+  table.to_host = NoValues();
+  table.read = NoValues();
+  return table;
+}
+
+kernels::Indexing indexing() {
+  auto table = all<kernels::Indexing>(Nothing());
+  table.count_nonzero = NoValues();
+  return table;
+}
+
+}  // namespace
+
+Storage* allocate(size_t nbytes) {
+  static constexpr StorageOwner owner = {[](Storage* storage) { delete storage; }, false};
+  return new Storage{1, 0, reinterpret_cast<char*>(kAddress), nbytes, false, false, &owner};
+}
+
+const Backend backend = {
+    .memory = memory(),
+    .elementwise = all<kernels::Elementwise>(Nothing()),
+    .reduce = all<kernels::Reduce>(Nothing()),
+    .scan = all<kernels::Scan>(Nothing()),
+    .softmax = all<kernels::Softmax>(Nothing()),
+    .sort = all<kernels::Sort>(Nothing()),
+    .indexing = indexing(),
+    .matmul = all<kernels::Matmul>(Nothing()),
+};
+
+}  // namespace adjoint::meta

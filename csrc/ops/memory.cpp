@@ -1,0 +1,68 @@
+#include "ops/memory.h"
+
+#include "core/lock.h"
+#include "kernels/backend.h"
+
+namespace adjoint {
+
+void copy_into(const Tensor* source, Tensor* target) {
+  if (source->device == target->device) {
+    on(target->device).memory.copy(source->view(), target->view());
+  } else if (target->device == DeviceType::Cpu) {
+    on(source->device).memory.to_host(source->view(), target->view());
+  } else {
+    on(target->device).memory.from_host(source->view(), target->view());
+  }
+}
+
+TensorPtr contiguous(Tensor* tensor) {
+  if (tensor->contiguous()) return TensorPtr::borrow(tensor);
+  TensorPtr result = empty(tensor->sizes(), tensor->dtype, tensor->device);
+  copy_into(tensor, result.get());
+  return result;
+}
+
+TensorPtr clone(const Tensor* tensor) {
+  TensorPtr result = empty(dense_shape(tensor->shape), tensor->dtype, tensor->device);
+  copy_into(tensor, result.get());
+  return result;
+}
+
+TensorPtr cast(Tensor* tensor, DType dtype) {
+  if (tensor->dtype == dtype) return TensorPtr::borrow(tensor);
+  TensorPtr result = empty(dense_shape(tensor->shape), dtype, tensor->device);
+  copy_into(tensor, result.get());
+  return result;
+}
+
+static TensorPtr copy_in(Tensor* tensor, MemoryFormat format) {
+  TensorPtr result = empty(shape_in_format(tensor->sizes(), format), tensor->dtype, tensor->device);
+  copy_into(tensor, result.get());
+  return result;
+}
+
+TensorPtr dense_in(Tensor* tensor, MemoryFormat format) {
+  return lies_in(tensor->shape, format) ? TensorPtr::borrow(tensor) : copy_in(tensor, format);
+}
+
+TensorPtr in_format(TensorPtr tensor, MemoryFormat format) {
+  return format == MemoryFormat::Contiguous ? tensor : copy_in(tensor.get(), format);
+}
+
+void fill(Tensor* tensor, const Scalar& value) {
+  dispatch(tensor->dtype, [&](auto tag) {
+    auto element = value.to<decltype(tag)>();
+    WithoutLock unlocked(tensor->numel());
+    on(tensor->device).memory.fill(tensor->view(), &element);
+  });
+}
+
+TensorPtr zeros(Sizes sizes, DType dtype, Device device) {
+  TensorPtr result = empty(sizes, dtype, device);
+  fill(result.get(), Scalar::of(int64_t{0}));
+  return result;
+}
+
+Scalar scalar_of(const Tensor* tensor) { return on(tensor->device).memory.read(tensor->view()); }
+
+}  // namespace adjoint

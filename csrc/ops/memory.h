@@ -1,0 +1,29 @@
+// Values moved: copies, fills, numbers read and written.
+#pragma once
+
+#include "core/memory_format.h"
+#include "core/scalar.h"
+#include "core/tensor.h"
+#include "ops/memory.h"
+
+namespace adjoint {
+
+/// target[...] = source[...], converted; the sizes must be equal.
+void copy_into(const Tensor* source, Tensor* target);
+/// A contiguous tensor of the same values: itself when it is contiguous already.
+TensorPtr contiguous(Tensor* tensor);
+TensorPtr clone(const Tensor* tensor);
+/// The values in another type (a copy), or the tensor itself when it has that type.
+TensorPtr cast(Tensor* tensor, DType dtype);
+/// The tensor, or a copy of it, whose elements lie in the order of a format.
+TensorPtr dense_in(Tensor* tensor, MemoryFormat format);
+/// A contiguous result with the strides of a memory format: itself, or a copy.
+TensorPtr in_format(TensorPtr tensor, MemoryFormat format);
+
+/// One number everywhere, converted to the tensor's type.
+void fill(Tensor* tensor, const Scalar& value);
+TensorPtr zeros(Sizes sizes, DType dtype, Device device = {});
+/// The value of a tensor that has one element.
+Scalar scalar_of(const Tensor* tensor);
+
+}  // namespace adjoint
