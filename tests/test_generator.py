@@ -354,6 +354,15 @@ def test_no_rule_to_derive_from(load):
         ('elementwise("f(input)", lambda input: input, promote="up")', "f: promote='up' is not one of"),
         ('elementwise("f(input)", lambda input: input, types="quad")', "f: types names quad; expected words of"),
         ('elementwise("f(input)", lambda input: input, alias="g")', r"f: alias='g' must be a tuple"),
+        ('op("f(input)", kernel="f", linear="inputs")', "f: linear names 'inputs'; arguments are input"),
+        (
+            'op("f(input)", kernel="f", linear="input * input")',
+            r"f: linear has the term 'input \* input', which is not",
+        ),
+        (
+            'op("f(input, end, weight)", kernel="f", linear="input + input * weight + end * weight")',
+            "f: linear has the term 'input', which would stay in the tangent of weight; leave arguments out",
+        ),
         (
             'elementwise("f(input)", lambda input: input, other=None)',
             "f: 'other' is neither an option nor an argument; arguments are input",
@@ -421,6 +430,23 @@ def test_declaration_attributes(load):
     assert item.inplace
     assert item.out
     assert not item.derived
+
+
+@pytest.mark.parametrize(
+    ("linear", "substitutions"),
+    [
+        ("", ()),
+        ("a", ((("a",), ()),)),
+        ("a + b", ((("a", "b"), ()),)),
+        ("a * b", ((("a",), ()), (("b",), ()))),
+        ("a + b * c", ((("a", "b"), ()), (("c",), ("a",)))),
+        ("a * b + c", ((("a", "c"), ()), (("b",), ("c",)))),
+        ("a * b + a * c", ((("a",), ()), (("b", "c"), ()))),
+    ],
+)
+def test_substitutions_of_linear_ops(load, linear, substitutions):
+    item = load(f'op("f(a, b, c)", kernel="f", linear={linear!r})\n', names="op").ops["f"]
+    assert item.substitutions == substitutions
 
 
 # ---- updates of optimizers

@@ -337,10 +337,11 @@ def _gate_slope(gate):
 
 
 elementwise("gated(input, gate)", lambda input, gate: input * sigmoid(gate),
-            **_GATE,
+            **_GATE, linear="input",
             input=lambda g, gate: g * sigmoid(gate),
             gate=lambda g, input, gate: g * input * _gate_slope(gate))  # fmt: skip
-elementwise("gate_slope(scale, input, gate)", lambda scale, input, gate: scale * input * _gate_slope(gate), **_GATE)
+elementwise("gate_slope(scale, input, gate)", lambda scale, input, gate: scale * input * _gate_slope(gate),
+            **_GATE, linear="scale * input")  # fmt: skip
 
 
 def _glu_backward(g, input, dim):

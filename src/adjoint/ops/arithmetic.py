@@ -28,28 +28,30 @@ from .language import (
 # fmt: off
 
 elementwise("add(input, other, *, alpha=1)", lambda input, other, alpha: input + alpha * other,
-            types="complex integer bool", numbers="all", rounded="input other alpha",
+            types="complex integer bool", numbers="all", rounded="input other alpha", linear="input + other",
             input=lambda g: g,
             other=lambda g, alpha: g * conj(alpha))
 elementwise("sub(input, other, *, alpha=1)", lambda input, other, alpha: input - alpha * other,
             types="complex integer", numbers="all", rounded="input other alpha", alias=("subtract",),
+            linear="input + other",
             input=lambda g: g,
             other=lambda g, alpha: -g * conj(alpha))
 elementwise("rsub(input, other, *, alpha=1)", lambda input, other, alpha: other - alpha * input,
             types="complex integer", number_nodes={"other": "RsubBackward1"}, rounded="input other alpha",
-            inplace=False, out=False,
+            inplace=False, out=False, linear="input + other",
             input=lambda g, alpha: -g * conj(alpha),
             other=lambda g: g)
 elementwise("mul(input, other)", lambda input, other: input * other,
-            types="complex integer bool", numbers="all", rounded="input", alias=("multiply",),
+            types="complex integer bool", numbers="all", rounded="input", alias=("multiply",), linear="input * other",
             input=lambda g, other: g * conj(other),
             other=lambda g, input: g * conj(input))
 elementwise("div(input, other)", lambda input, other: input / other,
             types="complex", promote="float", numbers="all", rounded="input", alias=("divide", "true_divide"),
+            linear="input",
             input=lambda g, other: g / conj(other),
             other=lambda g, input, other: -g * conj(input / other / other))
 elementwise("neg(input)", lambda input: -input,
-            out="exact", types="complex integer", alias=("negative",),
+            out="exact", types="complex integer", alias=("negative",), linear="input",
             input=lambda g: -g)
 elementwise("reciprocal(input)", lambda input: 1 / input,
             types="complex", promote="float",
@@ -121,19 +123,19 @@ elementwise("lerp(input, end, weight)",
             lambda input, end, weight: where(
                 abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
             types="complex", promote="never", numbers="weight", rounded="",
-            node="LerpBackward1", number_nodes={"weight": "LerpBackward0"},
+            node="LerpBackward1", number_nodes={"weight": "LerpBackward0"}, linear="input + end",
             input=lambda g, weight: g * conj(1 - weight),
             end=lambda g, weight: g * conj(weight),
             weight=lambda g, input, end: g * conj(end - input))
 elementwise("addcmul(input, tensor1, tensor2, *, value=1)",
             lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
-            types="complex integer", numbers="",
+            types="complex integer", numbers="", linear="input + tensor1 * tensor2",
             input=lambda g: g,
             tensor1=lambda g, tensor2, value: g * conj(value * tensor2),
             tensor2=lambda g, tensor1, value: g * conj(value * tensor1))
 elementwise("addcdiv(input, tensor1, tensor2, *, value=1)",
             lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
-            types="complex", numbers="",
+            types="complex", numbers="", linear="input + tensor1",
             input=lambda g: g,
             tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
             tensor2=lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / tensor2 / tensor2))

@@ -83,7 +83,7 @@ def _score_grad(g, query, key, value, scale, is_causal):
 
 # Without the matrix of all scores in memory; a backward that wants a graph takes the plain formulas.
 op("_attention(query, key, value, scale, is_causal)", kernel="attention", outputs=("out", "logsumexp"),
-   node="ScaledDotProductFlashAttentionForCpuBackward0", function=False, method=False,
+   node="ScaledDotProductFlashAttentionForCpuBackward0", function=False, method=False, linear="value",
    query=lambda g, query, key, value, out, logsumexp, scale, is_causal:
        matmul(_score_grad(g, query, key, value, scale, is_causal), key)
        if _C.rule_recorded()

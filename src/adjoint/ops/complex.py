@@ -8,6 +8,7 @@ from .language import complex_parts, composite, conj_physical, cos, imag, op, re
 # fmt: off
 
 op("complex_parts(real, imag)", kernel="complex", node="ComplexBackward0", function=False, method=False, out=True,
+   linear="real + imag",
    real=lambda g: real(g),
    imag=lambda g: imag(g))
 
@@ -34,7 +35,7 @@ def _unit(angle):
     return complex_parts(cos(angle), sin(angle))
 
 
-op("polar(abs, angle)", forward=_polar, autocast="float32", method=False, out=True,
+op("polar(abs, angle)", forward=_polar, autocast="float32", method=False, out=True, linear="abs",
    abs=lambda g, angle: real(g * conj_physical(_unit(angle))),
    angle=lambda g, out: imag(g * conj_physical(out)),
    doc="The complex tensor with these absolute values and angles.")

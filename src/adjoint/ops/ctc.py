@@ -19,7 +19,7 @@ op("_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_inf
        _ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, loss.detach(), log_alpha.detach(),
                           blank, zero_infinity))  # fmt: skip
 op("_ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, loss, log_alpha, blank, zero_infinity)",
-   kernel="ctc_loss_backward", node="NotImplemented", **_INTERNAL,
+   kernel="ctc_loss_backward", node="NotImplemented", **_INTERNAL, linear="grad",
    grad=lambda g: no_second("_ctc_loss_backward"),
    log_probs=lambda g: no_second("_ctc_loss_backward"))  # fmt: skip
 

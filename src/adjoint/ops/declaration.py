@@ -50,6 +50,11 @@ def node_name(name):
     return "".join(letters).replace("_", "") + "Backward0"
 
 
+def parse_terms(linear):
+    """Splits "input + mat1 * mat2" into its terms, each a tuple of names: (("input",), ("mat1", "mat2"))."""
+    return tuple(tuple(term.split(" * ")) for term in linear.split(" + ")) if linear else ()
+
+
 _return_types = {}
 
 
@@ -112,8 +117,27 @@ class Declaration:
     `autocast` says what happens to floating point arguments while autocast is on: they become the "lower" type of the
     mode, "float32", or the widest among them ("promote"); float64 is left alone. "off": nothing is cast, and nothing
     inside of an op that is written in Python, as with the others;
-    `integers` says that, among integers, the last operand is a "divisor" (not zero) or an "exponent" (not negative).
+    `integers` says that, among integers, the last operand is a "divisor" (not zero) or an "exponent" (not negative);
+    `linear` is the op as a sum of products of its arguments, see Note [Linear ops].
     """
+
+    # Note [Linear ops]
+    #
+    # `linear` names the arguments in which an op is linear, and how they meet, as a formula of names:
+    #
+    #     "input"                 linear in it: views, sums, Fourier transforms
+    #     "input + other"         linear in both together: add, where, scatter_add
+    #     "input * other"         linear in each while the other is fixed: mul, matmul
+    #     "input + mat1 * mat2"   a sum of such terms: addmm, convolution with its bias
+    #
+    # Signs, factors and all other arguments are constants here, and left out. An argument may be a list of tensors
+    # (cat), which counts as one; a number (the value of masked_fill), whose tangent is zero; or None, a factor of one.
+    # Linear means over the real numbers, f(ax + by) = a f(x) + b f(y) for real a and b, so that conj() and
+    # view_as_real() are linear, too. It speaks of the results that carry gradients, and must hold whatever the other
+    # arguments are: an op that is linear for reduce="sum" alone is not.
+    #
+    # The tangent of such an op is the op itself, with tangents in the place of arguments: `substitutions` lists the
+    # calls to be added. tests/test_linear.py finds the formula of every op from its values, and compares.
 
     __slots__ = (
         "alias",
@@ -179,7 +203,7 @@ class Declaration:
         integers=None,
         autocast=None,
         varargs=None,
-        linear=False,
+        linear="",
         jvp=None,
         inplace=None,
         inplace_node=None,
@@ -213,7 +237,7 @@ class Declaration:
         self.integers = integers
         self.autocast = autocast
         self.varargs = varargs
-        self.linear = linear
+        self.linear = parse_terms(linear)
         self.jvp = jvp
         self.inplace = kind == "elementwise" and result != "real" if inplace is None else inplace
         self.inplace_node = inplace_node
@@ -235,6 +259,7 @@ class Declaration:
         if kind == "elementwise":
             self._check_elementwise()
         self._check_rules()
+        self._check_linear()
 
     def set_rules(self, rules):
         """Takes the rules by argument name, and notes what each of them asks for."""
@@ -264,6 +289,24 @@ class Declaration:
             for argument, rule in self.rules.items()
             if rule is not None and self.uses[argument] == ("g",) and rule.__code__.co_code == plain.co_code
         )
+
+    @property
+    def substitutions(self):
+        """The calls whose sum is the tangent of a linear op: pairs of names, (those that their tangents replace, those
+        that zeros replace). Arguments that share no term are replaced together: addmm takes two calls, add one."""
+        names = tuple(dict.fromkeys(name for term in self.linear for name in term))
+
+        def meets(name, others):
+            return any(name in term and other in term for term in self.linear for other in others)
+
+        groups = []
+        for name in names:
+            group = next((group for group in groups if not meets(name, group)), None)
+            if group is None:
+                groups.append([name])
+            else:
+                group.append(name)
+        return tuple((tuple(group), tuple(name for name in names if not meets(name, group))) for group in groups)
 
     @property
     def documentation(self):
@@ -350,6 +393,21 @@ class Declaration:
             for name in names:
                 if name not in known:
                     self.fail(f"the rule for {argument!r} uses {name!r}; expected only {', '.join(sorted(known))}")
+
+    def _check_linear(self):
+        for term in self.linear:
+            for name in term:
+                if name not in self.arguments:
+                    self.fail(f"linear names {name!r}; arguments are {', '.join(self.arguments)}")
+            if len(set(term)) < len(term):
+                self.fail(f"linear has the term {' * '.join(term)!r}, which is not linear")
+        for replaced, zeroed in self.substitutions:
+            for term in self.linear:
+                if not {*replaced, *zeroed}.intersection(term):
+                    self.fail(
+                        f"linear has the term {' * '.join(term)!r}, which would stay in the tangent of "
+                        f"{', '.join(replaced)}; leave arguments out until it does not"
+                    )
 
 
 def elementwise(signature, expression, **options):

@@ -31,22 +31,22 @@ _INDEXED = {"apart": ("index", "source"), "whole": ("input",)}
 
 # ---- Elements along a dimension
 
-op("gather(input, dim, index, *, sparse_grad=False)", kernel="gather", linear=True, out="exact",
+op("gather(input, dim, index, *, sparse_grad=False)", kernel="gather", linear="input", out="exact",
    apart=("input",), whole=("index",),
    input=lambda g, input_meta, dim, index: _gather_backward(g, input_meta.shape, dim, index),
    doc="The elements that `index` names along a dimension.")  # fmt: skip
-op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear=True, **_INTERNAL,
+op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear="grad", **_INTERNAL,
    grad=lambda g, dim, index: g.gather(dim, index),
    doc="Zeros with the gradient of gather() added where it read.")  # fmt: skip
 
 op("_scatter_src(input, dim, index, src)", kernel="scatter_src", node="ScatterBackward0", inplace=True, out="exact",
-   **_SCATTERED, **_INTERNAL,
+   **_SCATTERED, **_INTERNAL, linear="input + src",
    input=lambda g, dim, index: g.scatter(dim, index, 0),
    src=lambda g, dim, index: g.gather(dim, index))  # fmt: skip
 op("_scatter_value(input, dim, index, value)", kernel="scatter_value", node="ScatterBackward1", inplace=True,
-   out="exact", apart=("index",), whole=("input",), **_INTERNAL,
+   out="exact", apart=("index",), whole=("input",), **_INTERNAL, linear="input + value",
    input=lambda g, dim, index: g.scatter(dim, index, 0))  # fmt: skip
-op("scatter_add(input, dim, index, src)", kernel="scatter_add", linear=True, inplace=True, out="exact",
+op("scatter_add(input, dim, index, src)", kernel="scatter_add", linear="input + src", inplace=True, out="exact",
    **_SCATTERED,
    input=lambda g: g,
    src=lambda g, dim, index: g.gather(dim, index),
@@ -190,23 +190,23 @@ def take_along_dim(input, indices, dim=None, *, out=None):
 
 # ---- Slices along a dimension
 
-op("index_select(input, dim, index)", kernel="index_select", linear=True, out="exact",
+op("index_select(input, dim, index)", kernel="index_select", linear="input", out="exact",
    apart=("input", "index"),
    input=lambda g, input_meta, dim, index: g.new_zeros(input_meta.shape).index_add(dim, index, g),
    doc="The slices that a vector of indices names along a dimension.")  # fmt: skip
 op("index_add(input, dim, index, source, *, alpha=1)", kernel="index_add", inplace=True, out="exact",
-   **_INDEXED,
+   **_INDEXED, linear="input + source",
    input=lambda g: g,
    source=lambda g, dim, index, alpha: g.index_select(dim, index) * conj(alpha),
    doc="Adds the slices of `source` to those that a vector of indices names.")  # fmt: skip
 op("index_copy(input, dim, index, source)", kernel="index_copy", autocast="promote", inplace=True, out="exact",
-   **_INDEXED,
+   **_INDEXED, linear="input + source",
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
    source=lambda g, dim, index: g.index_select(dim, index),
    doc="Replaces the slices that a vector of indices names by those of `source`.")  # fmt: skip
 op("index_fill(input, dim, index, value)", kernel="index_fill", inplace=True, node="IndexFillBackward1",
    apart=("index",),
-   number_nodes={"value": "IndexFillBackward0"},
+   number_nodes={"value": "IndexFillBackward0"}, linear="input + value",
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
    value=lambda g, dim, index: where(zeros_like(g, dtype=_C.bool).index_fill(dim, index, True), g, 0),
    doc="Fills the slices that a vector of indices names.")  # fmt: skip
@@ -228,12 +228,12 @@ op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", kern
 
 # ---- Elements of the flattened tensor
 
-op("take(input, index)", kernel="take", linear=True, out="exact",
+op("take(input, index)", kernel="take", linear="input", out="exact",
    apart=("input", "index"),
    input=lambda g, input_meta, index: g.new_zeros(input_meta.shape).put(index, g, True),
    doc="The elements at these places of the flattened tensor.")  # fmt: skip
 op("put(input, index, source, accumulate=False)", kernel="put", inplace=True,
-   apart=("index", "source"),
+   apart=("index", "source"), linear="input + source",
    input=lambda g, index, source_meta, accumulate:
        g if accumulate else g.put(index, g.new_zeros(source_meta.shape)),
    source=lambda g, index, source_meta: g.take(index).reshape(source_meta.shape),
@@ -242,11 +242,11 @@ op("put(input, index, source, accumulate=False)", kernel="put", inplace=True,
 # ---- Embeddings
 
 op("embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)", kernel="embedding",
-   method=False,
+   method=False, linear="weight",
    weight=lambda g, weight_meta, indices, padding_idx, scale_grad_by_freq: _embedding_backward(
        _by_frequency(g, indices) if scale_grad_by_freq else g, indices, weight_meta.shape[0], padding_idx),
    doc="The rows of `weight` that the indices name.")  # fmt: skip
-op("_embedding_backward(grad, indices, rows, padding_idx)", kernel="embedding_backward", linear=True, **_INTERNAL,
+op("_embedding_backward(grad, indices, rows, padding_idx)", kernel="embedding_backward", linear="grad", **_INTERNAL,
    grad=lambda g, indices, padding_idx: where((indices == padding_idx).unsqueeze(-1), 0, embedding(g, indices)),
    doc="Zeros with the gradient of embedding() added to the rows it read, but for the padding.")  # fmt: skip
 

@@ -24,6 +24,7 @@ _INTERNAL = {"function": False, "method": False}
 for _dims in (2, 3):
     op(f"_grid_sampler_{_dims}d(input, grid, direction, interpolation_mode, padding_mode, align_corners)",
        kernel="grid_sampler", autocast="float32", node=f"GridSampler{_dims}DBackward0", **_INTERNAL,
+       linear="input * direction",
        input=lambda g, input_meta, grid, direction, interpolation_mode, padding_mode, align_corners:
            _grid_sampler_input(g, input_meta.shape, grid, direction, interpolation_mode, padding_mode, align_corners),
        grid=lambda g, input, grid, direction, interpolation_mode, padding_mode, align_corners:
@@ -31,7 +32,7 @@ for _dims in (2, 3):
        direction=lambda g, input, grid, interpolation_mode, padding_mode, align_corners:
            _grid_sampler_grid(g, input, grid, None, interpolation_mode, padding_mode, align_corners))  # fmt: skip
 op("_grid_sampler_input(grad, size, grid, direction, interpolation_mode, padding_mode, align_corners)",
-   kernel="grid_sampler_input", node="GridSampler2DBackwardBackward0", **_INTERNAL,
+   kernel="grid_sampler_input", node="GridSampler2DBackwardBackward0", **_INTERNAL, linear="grad * direction",
    grad=lambda g, grid, direction, interpolation_mode, padding_mode, align_corners:
        language._grid_sampler_2d(g, grid, direction, interpolation_mode, padding_mode, align_corners),
    grid=lambda g, grad, grid, direction, interpolation_mode, padding_mode, align_corners:
@@ -39,7 +40,7 @@ op("_grid_sampler_input(grad, size, grid, direction, interpolation_mode, padding
    direction=lambda g, grad, grid, interpolation_mode, padding_mode, align_corners:
        _grid_sampler_grid(grad, g, grid, None, interpolation_mode, padding_mode, align_corners))  # fmt: skip
 op("_grid_sampler_grid(grad, input, grid, direction, interpolation_mode, padding_mode, align_corners)",
-   kernel="grid_sampler_grid", node="GridSampler2DBackwardBackward0", **_INTERNAL,
+   kernel="grid_sampler_grid", node="GridSampler2DBackwardBackward0", **_INTERNAL, linear="grad * input * direction",
    grad=lambda g, input, grid, direction, interpolation_mode, padding_mode, align_corners:
        language._grid_sampler_2d(
            input, grid, _first(g, direction), interpolation_mode, padding_mode, align_corners),
@@ -153,7 +154,7 @@ def _affine_grid(theta, size, align_corners):
     return points.view(size[0], *size[2:], len(size) - 2)
 
 
-op("affine_grid_generator(theta, size, align_corners)", forward=_affine_grid, method=False,
+op("affine_grid_generator(theta, size, align_corners)", forward=_affine_grid, method=False, linear="theta",
    theta=lambda g, size, align_corners:
        g.reshape(g.shape[0], -1, len(size) - 2).transpose(1, 2) @ _base_grid(g, tuple(size), align_corners),
    doc="The points that affine maps take the points of an image to.")  # fmt: skip

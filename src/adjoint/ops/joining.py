@@ -35,12 +35,12 @@ def _cat_rule(g, tensors_meta, dim):
 
 
 # fmt: off
-op("cat(tensors, dim=0)", kernel="cat", autocast="promote", method=False, out=True, apart=("tensors",), linear=True,
-   alias=("concat", "concatenate"),
+op("cat(tensors, dim=0)", kernel="cat", autocast="promote", method=False, out=True, apart=("tensors",),
+   linear="tensors", alias=("concat", "concatenate"),
    doc="Tensors one after the other along a dimension that they have.",
    tensors=_cat_rule)
 op("stack(tensors, dim=0)", kernel="stack", autocast="promote", method=False, out=True, apart=("tensors",),
-   linear=True,
+   linear="tensors",
    doc="Tensors of equal size side by side along a new dimension.",
    tensors=lambda g, dim: g.unbind(dim))
 
@@ -107,13 +107,13 @@ def column_stack(tensors):
 # fmt: off
 # ---- Reversing, shifting, turning
 
-op("flip(input, dims)", kernel="flip", varargs="dims", linear=True,
+op("flip(input, dims)", kernel="flip", varargs="dims", linear="input",
    doc="The order of the elements reversed along dimensions.",
    input=lambda g, dims: flip(g, dims))
-op("roll(input, shifts, dims=None)", kernel="roll", linear=True,
+op("roll(input, shifts, dims=None)", kernel="roll", linear="input",
    doc="Elements moved along dimensions, those that leave at one end coming back at the other.",
    input=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
-op("rot90(input, k=1, dims=(0, 1))", kernel="rot90", linear=True,
+op("rot90(input, k=1, dims=(0, 1))", kernel="rot90", linear="input",
    doc="The plane of two dimensions turned by k quarters.",
    input=lambda g, k, dims: rot90(g, -k, dims))
 
@@ -151,10 +151,10 @@ def flipud(input):
 
 
 # fmt: off
-op("tril(input, diagonal=0)", kernel="tril", inplace=True, out="exact", linear=True,
+op("tril(input, diagonal=0)", kernel="tril", inplace=True, out="exact", linear="input",
    doc="The lower triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: tril(g, diagonal))
-op("triu(input, diagonal=0)", kernel="triu", inplace=True, out="exact", linear=True,
+op("triu(input, diagonal=0)", kernel="triu", inplace=True, out="exact", linear="input",
    doc="The upper triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: triu(g, diagonal))
 
@@ -170,7 +170,7 @@ def _repeat_rule(g, input_meta, repeats):
 
 
 # fmt: off
-op("repeat(input, repeats)", kernel="repeat", varargs="repeats", function=False, linear=True,
+op("repeat(input, repeats)", kernel="repeat", varargs="repeats", function=False, linear="input",
    doc="The tensor repeated along each dimension; further repeats make new dimensions in front.",
    input=_repeat_rule)
 # fmt: on

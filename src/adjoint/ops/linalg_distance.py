@@ -31,7 +31,7 @@ from .reduction import norm_gradient
 _INTERNAL = {"function": False, "method": False}
 
 op("linalg_cross(input, other, *, dim=-1)", kernel="linalg_cross", namespace="linalg", out="exact",
-   apart=("input", "other"),
+   apart=("input", "other"), linear="input * other",
    input=lambda g, other, dim: linalg_cross(conj(other), g, dim=dim),
    other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim),
    doc="The cross product of vectors of three elements along a dimension.")  # fmt: skip
@@ -67,7 +67,7 @@ def _trace(input):
     return input.diagonal().sum()
 
 
-op("trace(input)", forward=_trace, autocast="float32",
+op("trace(input)", forward=_trace, autocast="float32", linear="input",
    input=lambda g, input_meta: g * eye(*input_meta.shape, dtype=g.dtype),
    doc="The sum of the elements on the diagonal of a matrix.")  # fmt: skip
 
@@ -128,7 +128,7 @@ def _refuse_second(g, name):
 op("_cdist(x1, x2, p)", kernel="cdist_forward", node="CdistBackward0", **_INTERNAL,
    x1=lambda g, x1, x2, p, out: _cdist_backward(g, x1, x2, p, out),
    x2=lambda g, x1, x2, p, out: _cdist_backward(g.mT, x2, x1, p, out.mT))  # fmt: skip
-op("_cdist_backward(grad, x1, x2, p, out_)", kernel="cdist_backward", **_INTERNAL,
+op("_cdist_backward(grad, x1, x2, p, out_)", kernel="cdist_backward", **_INTERNAL, linear="grad",
    grad=lambda g: _refuse_second(g, "_cdist_backward"), x1=lambda g: _refuse_second(g, "_cdist_backward"),
    x2=lambda g: _refuse_second(g, "_cdist_backward"), out_=lambda g: _refuse_second(g, "_cdist_backward"))  # fmt: skip
 
@@ -150,7 +150,8 @@ def _euclidean(x1, x2):
 op("_euclidean_dist(x1, x2)", forward=_euclidean, node="CdistBackward0", **_INTERNAL,
    x1=lambda g, x1, x2, out: _euclidean_gradient(_ratio_or_zero(g, out), x1, x2),
    x2=lambda g, x1, x2, out: _euclidean_gradient(_ratio_or_zero(g, out).mT, x2, x1))  # fmt: skip
-elementwise("_ratio_or_zero(slope, length)", lambda slope, length: where(length == 0, 0, slope / length), **_INTERNAL)
+elementwise("_ratio_or_zero(slope, length)", lambda slope, length: where(length == 0, 0, slope / length),
+            linear="slope", **_INTERNAL)  # fmt: skip
 
 
 def _euclidean_gradient(ratio, x1, x2):
@@ -189,7 +190,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 op("_pdist(input, p)", kernel="pdist_forward", node="PdistBackward0", **_INTERNAL,
    input=lambda g, input, p, out: _pdist_backward(g, input, p, out))  # fmt: skip
-op("_pdist_backward(grad, input, p, out_)", kernel="pdist_backward", **_INTERNAL,
+op("_pdist_backward(grad, input, p, out_)", kernel="pdist_backward", **_INTERNAL, linear="grad",
    grad=lambda g: _refuse_second(g, "_pdist_backward"), input=lambda g: _refuse_second(g, "_pdist_backward"),
    out_=lambda g: _refuse_second(g, "_pdist_backward"))  # fmt: skip
 

@@ -161,7 +161,7 @@ def linalg_ldl_factor(A, *, hermitian=False):
 
 
 op("linalg_ldl_solve(LD, pivots, B, *, hermitian=False)", kernel="linalg_ldl_solve", out="exact", **_LINALG,
-   node="NotImplemented",
+   node="NotImplemented", linear="B",
    LD=lambda g: _no_derivative(g, "linalg_ldl_solve"),
    B=lambda g: _no_derivative(g, "linalg_ldl_solve"),
    doc="The solution of A X = B, with A given by linalg.ldl_factor().")  # fmt: skip
@@ -274,6 +274,7 @@ def _ormqr_factors(g, other, left, transpose):
 
 
 op("ormqr(input, tau, other, left=True, transpose=False)", kernel="ormqr", autocast="float32", out="exact",
+   linear="other",
    input=lambda g, input, tau, other, left, transpose:
        _reflector_gradients(input, tau, *_ormqr_factors(g, other, left, transpose))[0],
    tau=lambda g, input, tau, other, left, transpose:

@@ -119,7 +119,7 @@ def _lu_solve_factors_gradient(g, LU, pivots, B, out, left, adjoint):
 
 
 op("_linalg_lu_solve(LU, pivots, B, left=True, adjoint=False)", kernel="linalg_lu_solve", **_INTERNAL,
-   node="LinalgLuSolveBackward0",
+   node="LinalgLuSolveBackward0", linear="B",
    LU=lambda g, LU, pivots, B, out, left, adjoint: _lu_solve_factors_gradient(g, LU, pivots, B, out, left, adjoint),
    B=lambda g, LU, pivots, left, adjoint: linalg_lu_solve(LU, pivots, g, left=left, adjoint=not adjoint))  # fmt: skip
 
@@ -189,7 +189,7 @@ def _cholesky_factor_gradient(gB, L, out, upper):
     return L @ gK if upper else gK @ L
 
 
-op("cholesky_solve(B, L, upper=False)", kernel="cholesky_solve", autocast="float32", out=True,
+op("cholesky_solve(B, L, upper=False)", kernel="cholesky_solve", autocast="float32", out=True, linear="B",
    B=lambda g, L, upper: cholesky_solve(g, L, upper),
    L=lambda g, L, out, upper: _cholesky_factor_gradient(cholesky_solve(g, L, upper), L, out, upper),
    doc="The solution of A X = B, with A given by its Cholesky factor.")  # fmt: skip

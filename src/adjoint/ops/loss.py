@@ -55,7 +55,7 @@ elementwise("mse_elements(input, target)", lambda input, target: (input - target
             **_ELEMENTS,
             input=None, target=None)
 elementwise("mse_slope(scale, input, target)", lambda scale, input, target: scale * (2 * (input - target)),
-            **_ELEMENTS,
+            **_ELEMENTS, linear="scale * input + scale * target",
             scale=lambda g, input, target: g * (2 * (input - target)),
             input=lambda g, scale: g * (2 * scale),
             target=lambda g, scale: -g * (2 * scale))
@@ -68,7 +68,7 @@ elementwise("smooth_l1_elements(input, target, beta=1.0)",
 # The difference within the bound, its sign beyond: the slope of both losses, in units of the bound.
 elementwise("bounded_slope(scale, input, target, bound=1.0)",
             lambda scale, input, target, bound: scale * _bounded(input - target, bound),
-            **_ELEMENTS,
+            **_ELEMENTS, linear="scale",
             scale=lambda g, input, target, bound: g * _bounded(input - target, bound),
             input=lambda g, scale, input, target, bound: where(abs(input - target) < bound, g * scale / bound, 0),
             target=lambda g, scale, input, target, bound: where(abs(input - target) < bound, -g * scale / bound, 0))
@@ -399,12 +399,12 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 # The loss is linear in the scores, and so is its gradient in g: each is the other's rule.
 for _name, _node in {"_nll_loss": "NllLossBackward0", "_nll_loss_2d": "NllLoss2DBackward0"}.items():
     op(f"{_name}(input, target, weight, ignore_index, reduction)", kernel="nll_loss", outputs=("loss", "total_weight"),
-       node=_node, **_INTERNAL,
+       node=_node, linear="input", **_INTERNAL,
        weight=None,
        input=lambda g, input_meta, target, weight, ignore_index, reduction, total_weight: _nll_loss_backward(
            g, input_meta.shape, target, weight, ignore_index, reduction, total_weight))  # fmt: skip
 op("_nll_loss_backward(grad, size, target, weight, ignore_index, reduction, total_weight)", kernel="nll_loss_backward",
-   **_INTERNAL,
+   **_INTERNAL, linear="grad",
    grad=lambda g, target, weight, ignore_index, reduction:
        _nll_loss(g, target, weight, ignore_index, reduction)[0])  # fmt: skip
 

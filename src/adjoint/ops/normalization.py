@@ -33,7 +33,7 @@ op("_layer_norm_gradients(grad, input, mean, rstd, weight, normalized_shape)", k
 # mean and rstd are functions of the input: the rules below give the whole derivative with respect to it.
 # With n = (x - mean) rstd and b = g weight:  dx = rstd (b - mean(b) - n mean(b n)), which is symmetric as a map of b.
 op("layer_norm_input_grad(grad, input, mean, rstd, weight, normalized_shape, eps)", kernel="layer_norm_input_grad",
-   node="NativeLayerNormBackwardBackward0", **_INTERNAL,
+   node="NativeLayerNormBackwardBackward0", **_INTERNAL, linear="grad * weight",
    grad=lambda g, input, mean, rstd, weight, normalized_shape, eps: _weighted(
        layer_norm_input_grad(g, input, mean, rstd, None, normalized_shape, eps), weight),
    input=lambda g, grad, input, weight, normalized_shape, eps:
@@ -42,14 +42,14 @@ op("layer_norm_input_grad(grad, input, mean, rstd, weight, normalized_shape, eps
        grad * layer_norm_input_grad(g, input, mean, rstd, None, normalized_shape, eps))  # fmt: skip
 # dw = sum of g n over the leading dimensions.
 op("layer_norm_weight_grad(grad, input, mean, rstd, normalized_shape, eps)", kernel="layer_norm_weight_grad",
-   node="NativeLayerNormBackwardBackward0", **_INTERNAL,
+   node="NativeLayerNormBackwardBackward0", **_INTERNAL, linear="grad",
    grad=lambda g, input, normalized_shape, eps: g * _normal(input, normalized_shape, eps),
    input=lambda g, grad, input, mean, rstd, normalized_shape, eps:
        layer_norm_input_grad(g * grad, input, mean, rstd, None, normalized_shape, eps))  # fmt: skip
 
 
 op("_rms_norm(input, normalized_shape, weight, eps)", kernel="rms_norm", outputs=("out", "rstd"),
-   node="FusedRmsNormBackward0", **_INTERNAL,
+   node="FusedRmsNormBackward0", **_INTERNAL, linear="weight",
    input=lambda g, input, normalized_shape, weight, rstd, eps:
        _rms_input_grad(_weighted(g, weight), input, normalized_shape, eps)
        if _C.rule_recorded() else _rms_norm_gradients(g, input, rstd, weight, normalized_shape),

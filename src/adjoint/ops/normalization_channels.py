@@ -58,7 +58,7 @@ op("_batch_norm_eval_gradients(grad, input, weight, mean, var, eps)", kernel="pl
 # mean and rstd are functions of the input: the rules below give the whole derivative with respect to it.
 # With n = (x - mean) rstd and b = g weight:  dx = rstd (b - mean(b) - n mean(b n)), which is symmetric as a map of b.
 op("_plane_norm_input_grad(grad, input, mean, rstd, weight, groups, eps)", kernel="plane_norm_input_grad",
-   node="NativeBatchNormBackwardBackward0", **_INTERNAL,
+   node="NativeBatchNormBackwardBackward0", **_INTERNAL, linear="grad * weight",
    grad=lambda g, input, mean, rstd, weight, groups, eps: _weighted(
        _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps), weight),
    input=lambda g, grad, input, weight, groups, eps: _curvature(g, _weighted(grad, weight), input, groups, eps),
@@ -66,7 +66,7 @@ op("_plane_norm_input_grad(grad, input, mean, rstd, weight, groups, eps)", kerne
        grad * _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps)))  # fmt: skip
 # dw = sum of g n over all but the channels.
 op("_plane_norm_weight_grad(grad, input, mean, rstd, groups, eps)", kernel="plane_norm_weight_grad",
-   node="NativeBatchNormBackwardBackward0", **_INTERNAL,
+   node="NativeBatchNormBackwardBackward0", **_INTERNAL, linear="grad",
    grad=lambda g, input, groups, eps: _by_channel(g, input) * _normal(input, groups, eps),
    input=lambda g, grad, input, mean, rstd, groups, eps:
        _plane_norm_input_grad(grad * _by_channel(g, input), input, mean, rstd, None, groups, eps))  # fmt: skip

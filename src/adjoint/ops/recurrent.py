@@ -27,7 +27,7 @@ from .language import (
 _INTERNAL = {"function": False, "method": False, "inplace": False, "out": False, "numbers": ""}
 
 elementwise("lstm_state(i, f, new, c)", lambda i, f, new, c: sigmoid(f) * c + sigmoid(i) * tanh(new), **_INTERNAL)
-elementwise("sigmoid_mul(gate, value)", lambda gate, value: sigmoid(gate) * value, **_INTERNAL)
+elementwise("sigmoid_mul(gate, value)", lambda gate, value: sigmoid(gate) * value, linear="value", **_INTERNAL)
 
 
 def _gru_output(in_r, in_z, in_n, hidden_r, hidden_z, hidden_n, hidden):

@@ -55,27 +55,27 @@ def reduced_count(input_meta, g):
 
 # ---- Going back from a reduced shape
 
-op("spread(input, size, dim=None)", kernel="spread", node="ExpandBackward0", linear=True, **_INTERNAL,
+op("spread(input, size, dim=None)", kernel="spread", node="ExpandBackward0", linear="input", **_INTERNAL,
    input=lambda g, input_meta, dim: sum_dim(g, dim, keepdim=input_meta.ndim == g.ndim),
    doc="Repeats a reduced tensor until it has the shape `size` again.")  # fmt: skip
-view("keep_dims(input, dim, ndim)", kernel="keep_dims", node="UnsqueezeBackward0", linear=True, **_INTERNAL,
+view("keep_dims(input, dim, ndim)", kernel="keep_dims", node="UnsqueezeBackward0", linear="input", **_INTERNAL,
      input=lambda g, input_meta: g.reshape(input_meta.shape),
      doc="Puts reduced dimensions back, with size 1.")  # fmt: skip
-op("sum_to(input, size)", kernel="sum_to", node="SumBackward1", linear=True, **_INTERNAL,
+op("sum_to(input, size)", kernel="sum_to", node="SumBackward1", linear="input", **_INTERNAL,
    input=lambda g, input_meta: g.expand(input_meta.shape),
    doc="Sums to a shape that broadcasts to the input's.")  # fmt: skip
 
 # ---- Sums and means
 
-op("sum_all(input, *, dtype=None)", kernel="sum_all", node="SumBackward0", linear=True, out="exact typed", **_INTERNAL,
-   input=lambda g, input_meta: spread(g, input_meta.shape))  # fmt: skip
-op("sum_dim(input, dim, keepdim=False, *, dtype=None)", kernel="sum", node="SumBackward1", linear=True,
+op("sum_all(input, *, dtype=None)", kernel="sum_all", node="SumBackward0", linear="input", out="exact typed",
+   **_INTERNAL, input=lambda g, input_meta: spread(g, input_meta.shape))  # fmt: skip
+op("sum_dim(input, dim, keepdim=False, *, dtype=None)", kernel="sum", node="SumBackward1", linear="input",
    out="exact typed", **_INTERNAL,
    input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim))  # fmt: skip
-op("mean_all(input, *, dtype=None)", kernel="mean_all", node="MeanBackward0", linear=True, out="exact typed",
+op("mean_all(input, *, dtype=None)", kernel="mean_all", node="MeanBackward0", linear="input", out="exact typed",
    **_INTERNAL,
    input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape))  # fmt: skip
-op("mean_dim(input, dim, keepdim=False, *, dtype=None)", kernel="mean", node="MeanBackward1", linear=True,
+op("mean_dim(input, dim, keepdim=False, *, dtype=None)", kernel="mean", node="MeanBackward1", linear="input",
    out="exact typed", **_INTERNAL,
    input=lambda g, input_meta, dim: spread(g / reduced_count(input_meta, g), input_meta.shape, dim))  # fmt: skip
 
@@ -234,9 +234,9 @@ op("min_dim(input, dim, keepdim=False)", kernel="min_dim", outputs=("values", "i
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 
 # Picking elements by index along a dimension, which may have been reduced away, and its transpose.
-op("put_back(input, indices, size, dim)", kernel="put_back", node="ScatterAddBackward0", linear=True, **_INTERNAL,
+op("put_back(input, indices, size, dim)", kernel="put_back", node="ScatterAddBackward0", linear="input", **_INTERNAL,
    input=lambda g, indices, dim: pick(g, indices, dim))  # fmt: skip
-op("pick(input, indices, dim)", kernel="pick", node="GatherBackward0", linear=True, **_INTERNAL,
+op("pick(input, indices, dim)", kernel="pick", node="GatherBackward0", linear="input", **_INTERNAL,
    input=lambda g, indices, input_meta, dim: put_back(g, indices, input_meta.shape, dim))  # fmt: skip
 
 

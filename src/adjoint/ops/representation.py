@@ -35,7 +35,7 @@ elementwise("lcm(input, other)", lambda input, other: lcm(input, other), types="
             doc="The least common multiple.")
 
 elementwise("ldexp(input, other)", lambda input, other: ldexp(input, other),
-            types="complex", promote="float", numbers="",
+            types="complex", promote="float", numbers="", linear="input",
             input=lambda g, other: g * (2**other).conj(),
             other=lambda g, out: g * (out * LN2).conj(),
             doc="input * 2 ** other.")

@@ -27,11 +27,11 @@ _KINDS["lanczos-aa", 2] = ("lanczos-aa", "UpsampleLanczos2DAa")
 
 for _, _node in _KINDS.values():
     op(f"_{_node}(input, output_size, mode, align_corners, scale_x, scale_y, scale_z)", kernel="upsample",
-       node=f"{_node}Backward0", **_INTERNAL,
+       node=f"{_node}Backward0", linear="input", **_INTERNAL,
        input=lambda g, input_meta, mode, align_corners, scale_x, scale_y, scale_z: _upsample_backward(
            g, input_meta.shape[2:], mode, align_corners, scale_x, scale_y, scale_z))  # fmt: skip
 op("_upsample_backward(grad, size, mode, align_corners, scale_x, scale_y, scale_z)", kernel="upsample_backward",
-   node="UpsampleBackwardBackward0", **_INTERNAL,
+   node="UpsampleBackwardBackward0", **_INTERNAL, linear="grad",
    grad=lambda g, grad_meta, mode, align_corners, scale_x, scale_y, scale_z: language._UpsampleNearest1D(
        g, grad_meta.shape[2:], mode, align_corners, scale_x, scale_y, scale_z))  # fmt: skip
 
@@ -235,13 +235,13 @@ def _channel_shuffle(input, groups):
     return _laid_out(split.transpose(1, 2).reshape(input.shape), _C._channels_last(input))
 
 
-_shuffle = op("pixel_shuffle(input, upscale_factor)", forward=_pixel_shuffle, method=False,
+_shuffle = op("pixel_shuffle(input, upscale_factor)", forward=_pixel_shuffle, method=False, linear="input",
               input=lambda g, upscale_factor: _pixel_unshuffle(g, upscale_factor),
               doc="Channels moved into the pixels of a finer image.")  # fmt: skip
-_unshuffle = op("pixel_unshuffle(input, downscale_factor)", forward=_pixel_unshuffle, method=False,
+_unshuffle = op("pixel_unshuffle(input, downscale_factor)", forward=_pixel_unshuffle, method=False, linear="input",
                 input=lambda g, downscale_factor: _pixel_shuffle(g, downscale_factor),
                 doc="Pixels moved into the channels of a coarser image.")  # fmt: skip
-_channels = op("channel_shuffle(input, groups)", forward=_channel_shuffle, method=False,
+_channels = op("channel_shuffle(input, groups)", forward=_channel_shuffle, method=False, linear="input",
                input=lambda g, groups: _channel_shuffle(g, g.shape[1] // groups) if g.numel() else g,
                doc="Channels dealt out in turn from groups of them.")  # fmt: skip
 for _name, _function in (

@@ -14,11 +14,11 @@ def delayed(x, dim, first):
     return cat([full_like(x.narrow(dim, 0, 1), first), x.narrow(dim, 0, x.shape[dim] - 1)], dim)
 
 
-op("cumsum(input, dim, *, dtype=None)", kernel="cumsum", linear=True, inplace=True, out="exact typed",
+op("cumsum(input, dim, *, dtype=None)", kernel="cumsum", linear="input", inplace=True, out="exact typed",
    whole=("input",),
    input=lambda g, dim: reverse_cumsum(g, dim),
    doc="The sums of all elements up to each place.")  # fmt: skip
-op("reverse_cumsum(input, dim)", kernel="reverse_cumsum", linear=True, method=False, function=False,
+op("reverse_cumsum(input, dim)", kernel="reverse_cumsum", linear="input", method=False, function=False,
    node="CumsumBackward0",
    input=lambda g, dim: cumsum(g, dim),
    doc="The sums of all elements from each place on.")  # fmt: skip
@@ -26,6 +26,7 @@ op("reverse_cumsum(input, dim)", kernel="reverse_cumsum", linear=True, method=Fa
 # y[i] = x[i] + w[i] y[i-1], or in reverse y[i] = x[i] + w[i+1] y[i+1]. Each is the other's transpose, so that the rules
 # close: scans whose quotients would divide by zero or overflow are differentiated through it, at any order.
 op("linear_recurrence(input, weight, dim, reverse=False)", kernel="linear_recurrence", method=False, function=False,
+   linear="input",
    input=lambda g, weight, dim, reverse: linear_recurrence(g, conj(weight), dim, not reverse),
    weight=lambda g, weight, out, dim, reverse: _recurrence_weight(g, weight, out, dim, reverse))  # fmt: skip
 

@@ -25,7 +25,7 @@ _INTERNAL = {"function": False, "method": False}
 # ---- Conditions and masks
 
 op("where(condition, input=None, other=None)", kernel="where", method=False, out="exact",
-   whole=("condition", "input", "other"),
+   whole=("condition", "input", "other"), linear="input + other",
    input=lambda g, condition: where(condition, g, 0),
    other=lambda g, condition: where(condition, 0, g),
    doc="Elements of `input` where the condition holds, of `other` elsewhere.")  # fmt: skip
@@ -47,23 +47,23 @@ _publish("where", where_method, "", True, False, ())
 
 op("masked_fill(input, mask, value)", kernel="masked_fill", inplace=True, node="MaskedFillBackward1",
    whole=("mask",),
-   number_nodes={"value": "MaskedFillBackward0"},
+   number_nodes={"value": "MaskedFillBackward0"}, linear="input + value",
    input=lambda g, mask: g.masked_fill(mask, 0),
    value=lambda g, mask: where(mask, g, 0),
    doc="Fills the elements under the mask.")  # fmt: skip
-op("masked_select(input, mask)", kernel="masked_select", linear=True, out="exact", apart=("input", "mask"),
+op("masked_select(input, mask)", kernel="masked_select", linear="input", out="exact", apart=("input", "mask"),
    input=lambda g, input_meta, mask: _masked_select_backward(g, input_meta.shape, mask),
    doc="The elements under the mask, in one row.")  # fmt: skip
 _masked_select_backward = op(
-    "_masked_select_backward(grad, size, mask)", kernel="masked_select_backward", linear=True, **_INTERNAL,
+    "_masked_select_backward(grad, size, mask)", kernel="masked_select_backward", linear="grad", **_INTERNAL,
     grad=lambda g, mask: g.masked_select(mask),
     doc="Zeros with the gradient of masked_select() under the mask.")  # fmt: skip
-op("masked_scatter(input, mask, source)", kernel="masked_scatter", inplace=True,
+op("masked_scatter(input, mask, source)", kernel="masked_scatter", inplace=True, linear="input + source",
    input=lambda g, mask: g.masked_fill(mask, 0),
    source=lambda g, mask, source_meta: _masked_scatter_backward(g, source_meta.shape, mask),
    doc="Replaces the elements under the mask by the first ones of `source`.")  # fmt: skip
 _masked_scatter_backward = op(
-    "_masked_scatter_backward(grad, size, mask)", kernel="masked_scatter_backward", linear=True, **_INTERNAL,
+    "_masked_scatter_backward(grad, size, mask)", kernel="masked_scatter_backward", linear="grad", **_INTERNAL,
     grad=lambda g, grad_meta, mask: masked_scatter(g.new_zeros(grad_meta.shape), mask, g),
     doc="The gradient of what masked_scatter() took from its source.")  # fmt: skip
 

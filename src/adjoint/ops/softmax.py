@@ -30,12 +30,12 @@ for _namespace in ("", "nn.functional"):
     composite(log_softmax, name="log_softmax", namespace=_namespace)
 
 # y (g - sum(g y)) is symmetric as a function of g.
-op("_softmax_backward_data(grad, output, dim)", kernel="softmax_backward", **_INTERNAL,
+op("_softmax_backward_data(grad, output, dim)", kernel="softmax_backward", **_INTERNAL, linear="grad",
    grad=lambda g, output, dim: _softmax_backward_data(g, output, dim),
    output=lambda g, grad, output, dim:
        g * (grad - (grad * output).sum(dim, True)) - grad * (g * output).sum(dim, True))  # fmt: skip
 # g - exp(y) sum(g)
-op("_log_softmax_backward_data(grad, output, dim)", kernel="log_softmax_backward", **_INTERNAL,
+op("_log_softmax_backward_data(grad, output, dim)", kernel="log_softmax_backward", **_INTERNAL, linear="grad",
    grad=lambda g, output, dim: g - (g * exp(output)).sum(dim, True),
    output=lambda g, grad, output, dim: -g * exp(output) * grad.sum(dim, True))  # fmt: skip
 

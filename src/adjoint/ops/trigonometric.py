@@ -83,15 +83,15 @@ elementwise("sinc(input)", lambda input: where(input == 0, 1, sin(PI * input) / 
                 input == 0, 0,
                 g * conj((cos(PI * input) - sin(PI * input) / (PI * input)) / input)))
 elementwise("deg2rad(input)", lambda input: input * DEGREE,
-            promote="float", node="Deg2RadBackward0",
+            promote="float", node="Deg2RadBackward0", linear="input",
             input=lambda g: g * DEGREE)
 elementwise("rad2deg(input)", lambda input: input * (1 / DEGREE),
-            promote="float", node="Rad2DegBackward0",
+            promote="float", node="Rad2DegBackward0", linear="input",
             input=lambda g: g * (1 / DEGREE))
 # For real numbers a step function; for complex ones the imaginary part of dz/z.
 elementwise("angle(input)", lambda input: angle(input),
             types="complex", promote="float", result="real", inplace=False,
             input=lambda g, input: where(input == 0, 0, 1j * g * sgn(input) / abs(input)))
 elementwise("conj_physical(input)", lambda input: conj(input),
-            out="exact", types="complex integer bool",
+            out="exact", types="complex integer bool", linear="input",
             input=lambda g: conj(g))
