@@ -109,7 +109,7 @@ class Declaration:
     `number_nodes` gives the node's name when an argument is a number, not a tensor: {"exponent": "PowBackward0"};
     `numbers` names the operands that may be numbers, by default all but the first; "all" is for the operators of
     arithmetic, which take numbers only, too;
-    `promote`: integers compute in the default "float" type; "none": the operands must be of one type;
+    `promote`: integers compute in the default "float" type; "never": the operands must be of one type;
     `rounded` names the arguments whose numbers and 0-d tensors half types round to their own precision, before they
     compute in float32: by default the operands;
     a rule that returns a tuple gives the gradients of its argument and of those after it, whose rules are not asked;
