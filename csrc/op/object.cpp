@@ -554,10 +554,6 @@ PyObject* call_binary_in_place(Op& op, PyObject* a, PyObject* b) {
   });
 }
 
-PyObject* call_unary(Op& op, PyObject* a) {
-  return guarded([&] { return call_op(op, {a}).take(); });
-}
-
 Object call_op(Op& op, std::initializer_list<PyObject*> args) {
   PyObject* slots[kMaxArguments];
   fill_slots(op, args, slots);

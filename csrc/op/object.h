@@ -9,7 +9,6 @@ namespace adjoint {
 PyObject* call_binary(Op& op, PyObject* a, PyObject* b);
 /// a *= b.
 PyObject* call_binary_in_place(Op& op, PyObject* a, PyObject* b);
-PyObject* call_unary(Op& op, PyObject* a);
 
 /// Calls an op by its bound arguments, the remaining ones taking their defaults.
 Object call_op(Op& op, std::initializer_list<PyObject*> args);
