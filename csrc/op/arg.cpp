@@ -49,16 +49,6 @@ bool to_scalar(PyObject* object, Scalar* scalar) {
   return to_scalar(item.get(), scalar);
 }
 
-Object from_scalar(const Scalar& scalar) {
-  switch (scalar.category) {
-    case Category::Bool: return checked(PyBool_FromLong(scalar.integer != 0));
-    case Category::Integer: return checked(PyLong_FromLongLong(scalar.integer));
-    case Category::Float: return checked(PyFloat_FromDouble(scalar.real));
-    case Category::Complex: return checked(PyComplex_FromDoubles(scalar.real, scalar.imaginary));
-  }
-  return {};
-}
-
 TensorPtr to_tensor(PyObject* object) {
   if (is_tensor(object)) return TensorPtr::borrow(as_tensor(object));
   Scalar scalar;

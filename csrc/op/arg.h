@@ -52,7 +52,6 @@ bool to_scalar(PyObject* object, Scalar* scalar);
 int64_t to_int(PyObject* object, const char* op, const char* name);
 /// Tensor or number -> tensor, numbers becoming 0-d tensors of their natural type.
 TensorPtr to_tensor(PyObject* object);
-Object from_scalar(const Scalar& scalar);
 
 /// Results of the ops' C++ functions as Python objects.
 Object wrap(TensorPtr tensor);
