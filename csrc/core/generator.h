@@ -40,12 +40,6 @@ class Generator {
   /// One standard normal number. They are made in pairs: the second waits in the cache for the next call.
   double normal();
 
-  std::optional<double> cached_normal() const { return cached_normal_; }
-  void set_cached_normal(std::optional<double> value) { cached_normal_ = value; }
-  /// Part of the state that torch saves; none of the fills uses it, neither here nor there.
-  std::optional<float> cached_float_normal() const { return cached_float_normal_; }
-  void set_cached_float_normal(std::optional<float> value) { cached_float_normal_ = value; }
-
   /// The bytes of torch.get_rng_state(): states can be exchanged with torch both ways.
   std::vector<uint8_t> get_state() const;
   void set_state(const uint8_t* bytes, size_t size);
@@ -63,6 +57,7 @@ class Generator {
   int32_t end_;
   uint64_t seed_;
   std::optional<double> cached_normal_;
+  /// Part of the state that torch saves; none of the fills uses it, neither here nor there.
   std::optional<float> cached_float_normal_;
   mutable std::mutex mutex_;
 };
