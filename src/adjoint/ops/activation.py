@@ -43,7 +43,7 @@ elementwise("hardtanh(input, min_val=-1.0, max_val=1.0)",
 # threshold() itself, whose numbers have no defaults, is in activation_choice.py.
 elementwise("threshold_at(input, threshold=0.0, value=0.0)",
             lambda input, threshold, value: where(input <= threshold, value, input),
-            types="integer", node="ThresholdBackward0", function=False, method=False,
+            types="integer", node="ThresholdBackward0", public=False,
             input=lambda g, input, threshold: where(input <= threshold, 0, g))
 
 # Below zero the exponent is clamped so that gradients of the gradient never meet inf * 0.
@@ -79,12 +79,12 @@ elementwise("silu(input)", lambda input: input / (1 + exp(-input)),
 
 
 elementwise("prelu_kernel(input, weight)", lambda input, weight: where(input > 0, input, weight * input),
-            numbers="", inplace=False, out=False, function=False, method=False,
+            numbers="", inplace=False, out=False, public=False,
             input=lambda g, input, weight: where(input > 0, g, weight * g),
             weight=lambda g, input: where(input > 0, 0, input * g))
 # Noise is the slope below zero, one for each element.
 elementwise("rrelu_with_noise(input, noise)", lambda input, noise: where(input > 0, input, input * noise),
-            numbers="", out=False, function=False, method=False,
+            numbers="", out=False, public=False,
             input=lambda g, input, noise: where(input > 0, g, g * noise),
             noise=None)
 
@@ -102,7 +102,7 @@ elementwise("gelu(input)", lambda input: 0.5 * input * (1 + erf(input * SQRT_HAL
 elementwise("gelu_tanh(input)",
             lambda input: 0.5 * input * (
                 1 + tanh(SQRT_TWO_OVER_PI * (input + GELU_CUBIC * (input * input * input)))),
-            namespace="nn.functional", node="GeluBackward0", method=False, function=False, inplace=False, out=False)
+            namespace="nn.functional", node="GeluBackward0", public=False, inplace=False, out=False)
 
 elementwise("hardsigmoid(input)", lambda input: minimum(maximum(input + 3, 0), 6) / 6,
             namespace="nn.functional", method=False,

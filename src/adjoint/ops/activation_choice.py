@@ -329,7 +329,7 @@ def _halves(input, dim):
     return input.narrow(dim, 0, size // 2), input.narrow(dim, size // 2, size // 2)
 
 
-_GATE = {"function": False, "method": False, "inplace": False, "out": False}
+_GATE = {"public": False, "inplace": False, "out": False}
 
 
 def _gate_slope(gate):

@@ -59,16 +59,16 @@ elementwise("reciprocal(input)", lambda input: 1 / input,
 # What pow() of a float tensor and a number comes to, unless the number is 0; and the commonest powers.
 elementwise("power(input, exponent=1)", lambda input, exponent: input**exponent,
             types="complex", node="PowBackward0", rounded="exponent",
-            function=False, method=False, inplace=False, out=False,
+            public=False, inplace=False, out=False,
             input=lambda g, input, exponent: g * conj(exponent * input ** (exponent - 1)))
 elementwise("squared(input)", lambda input: input * input,
-            types="complex", node="PowBackward0", function=False, method=False, inplace=False, out=False,
+            types="complex", node="PowBackward0", public=False, inplace=False, out=False,
             input=lambda g, input: g * conj(2 * input**1))
 elementwise("cubed(input)", lambda input: input * input * input,
-            types="complex", node="PowBackward0", function=False, method=False, inplace=False, out=False,
+            types="complex", node="PowBackward0", public=False, inplace=False, out=False,
             input=lambda g, input: g * conj(3 * input**2))
 elementwise("rooted(input)", lambda input: sqrt(input),
-            types="complex", node="PowBackward0", function=False, method=False, inplace=False, out=False,
+            types="complex", node="PowBackward0", public=False, inplace=False, out=False,
             input=lambda g, input: g * conj(0.5 * rsqrt(input)))
 
 # Quotients rounded to integers are constant between their steps.
@@ -78,7 +78,7 @@ elementwise("floor_divide(input, other)", lambda input, other: floor_divide(inpu
             other=lambda g: zeros_like(g))
 elementwise("trunc_divide(input, other)", lambda input, other: trunc_divide(input, other),
             types="integer", integers="divisor", numbers="all", rounded="input",
-            function=False, method=False, inplace=False, out=False,
+            public=False, inplace=False, out=False,
             input=lambda g: zeros_like(g),
             other=lambda g: zeros_like(g))
 elementwise("remainder(input, other)", lambda input, other: remainder(input, other),

@@ -83,7 +83,7 @@ def _score_grad(g, query, key, value, scale, is_causal):
 
 # Without the matrix of all scores in memory; a backward that wants a graph takes the plain formulas.
 op("_attention(query, key, value, scale, is_causal)", kernel="attention", outputs=("out", "logsumexp"),
-   node="ScaledDotProductFlashAttentionForCpuBackward0", function=False, method=False, linear="value",
+   node="ScaledDotProductFlashAttentionForCpuBackward0", public=False, linear="value",
    query=lambda g, query, key, value, out, logsumexp, scale, is_causal:
        matmul(_score_grad(g, query, key, value, scale, is_causal), key)
        if _C.rule_recorded()
@@ -93,7 +93,7 @@ op("_attention(query, key, value, scale, is_causal)", kernel="attention", output
    value=lambda g, query, key, scale, is_causal:
        matmul(_shares(query, key, scale, is_causal).transpose(-2, -1), g))  # fmt: skip
 op("_attention_gradients(grad, query, key, value, out, logsumexp, scale, is_causal)", kernel="attention_gradients",
-   gradient=False, function=False, method=False)  # fmt: skip
+   gradient=False, public=False)  # fmt: skip
 
 
 def _in_one_pass(query, key, value, attn_mask, dropout_p):

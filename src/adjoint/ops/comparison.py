@@ -88,7 +88,7 @@ elementwise("is_close(input, other, rtol=1e-05, atol=1e-08, equal_nan=0)",
             lambda input, other, rtol, atol, equal_nan: (input == other) | (
                 isfinite(abs(input - other)) & (abs(input - other) <= real(atol) + abs(rtol * other))) | (
                     isnan(input) & isnan(other) & (real(equal_nan) != 0)),
-            result="bool", types="complex", numbers="", function=False, method=False, inplace=False, out=False)
+            result="bool", types="complex", numbers="", public=False, inplace=False, out=False)
 
 # fmt: on
 

@@ -7,7 +7,7 @@ from .language import complex_parts, composite, conj_physical, cos, imag, op, re
 
 # fmt: off
 
-op("complex_parts(real, imag)", kernel="complex", node="ComplexBackward0", function=False, method=False, out=True,
+op("complex_parts(real, imag)", kernel="complex", node="ComplexBackward0", public=False, out=True,
    linear="real + imag",
    real=lambda g: real(g),
    imag=lambda g: imag(g))

@@ -7,7 +7,6 @@ from .checks import integers
 from .language import _convolution_weight, _laid_out, composite, conj, constant_pad_nd, convolution, op, zeros
 
 Tensor = _C.Tensor
-_INTERNAL = {"function": False, "method": False}
 
 
 def _cut(value, meta):
@@ -63,7 +62,7 @@ op("convolution(input, weight, bias, stride, padding, dilation, transposed, outp
    doc="A convolution or a transposed convolution; the lists have a number for each dimension.")  # fmt: skip
 # w[o, i, k] = sum of grad[n, o, q] x[n, i, q stride + k dilation - padding], which is a convolution of x by grad.
 op("_convolution_weight(grad, input, kernel, stride, padding, dilation, groups)", kernel="convolution_weight",
-   node="ConvolutionBackwardBackward0", **_INTERNAL, linear="grad * input",
+   node="ConvolutionBackwardBackward0", public=False, linear="grad * input",
    grad=lambda g, input, grad_meta, stride, padding, dilation, groups:
        _cut(convolution(conj(input), g, None, stride, padding, dilation, False, 0, groups), grad_meta),
    input=lambda g, grad, input_meta, stride, padding, dilation, groups:

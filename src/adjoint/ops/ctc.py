@@ -5,8 +5,6 @@ from .language import _ctc_loss, _ctc_loss_backward, composite, op, tensor, wher
 from .loss_margin import reduction_named
 from .normalization import torch_level
 
-_INTERNAL = {"function": False, "method": False}
-
 
 def no_second(name):
     """Torch's error where a gradient has no gradient."""
@@ -14,12 +12,12 @@ def no_second(name):
 
 
 op("_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)", kernel="ctc_loss",
-   outputs=("loss", "log_alpha"), node="CtcLossBackward0", **_INTERNAL,
+   outputs=("loss", "log_alpha"), node="CtcLossBackward0", public=False,
    log_probs=lambda g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, loss, log_alpha:
        _ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, loss.detach(), log_alpha.detach(),
                           blank, zero_infinity))  # fmt: skip
 op("_ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, loss, log_alpha, blank, zero_infinity)",
-   kernel="ctc_loss_backward", node="NotImplemented", **_INTERNAL, linear="grad",
+   kernel="ctc_loss_backward", node="NotImplemented", public=False, linear="grad",
    grad=lambda g: no_second("_ctc_loss_backward"),
    log_probs=lambda g: no_second("_ctc_loss_backward"))  # fmt: skip
 

@@ -96,7 +96,8 @@ class Declaration:
     uses        names that each rule's parameters ask for, by argument name
     derived     elementwise: True when the rules are to be derived from the expression
 
-    Options that need a word: `inplace` adds the form with a trailing underscore ("only": nothing but that form);
+    Options that need a word: `public=False` makes an op for the table alone, neither a function nor a method;
+    `inplace` adds the form with a trailing underscore ("only": nothing but that form);
     `inplace_node` is the node's name in that form, where it differs; `uniform`: the results are all equal, so that
     in-place targets may have elements that share memory;
     `out` adds the keyword out= ("exact": of the result's type only; "typed": dtype= is by default the type of out=;
@@ -212,6 +213,7 @@ class Declaration:
         apart=(),
         crosses=False,
         whole=(),
+        public=True,
         method=True,
         function=True,
         namespace="",
@@ -246,8 +248,8 @@ class Declaration:
         self.apart = apart
         self.crosses = crosses
         self.whole = whole
-        self.method = method
-        self.function = function
+        self.method = public and method
+        self.function = public and function
         self.namespace = namespace
         self.alias = alias
         self.doc = doc

@@ -24,7 +24,6 @@ from .language import (
     zeros_like,
 )
 
-_INTERNAL = {"function": False, "method": False}
 # What may share memory with the target.
 _SCATTERED = {"apart": ("index", "src"), "whole": ("input",)}
 _INDEXED = {"apart": ("index", "source"), "whole": ("input",)}
@@ -35,16 +34,16 @@ op("gather(input, dim, index, *, sparse_grad=False)", kernel="gather", linear="i
    apart=("input",), whole=("index",),
    input=lambda g, input_meta, dim, index: _gather_backward(g, input_meta.shape, dim, index),
    doc="The elements that `index` names along a dimension.")  # fmt: skip
-op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear="grad", **_INTERNAL,
+op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear="grad", public=False,
    grad=lambda g, dim, index: g.gather(dim, index),
    doc="Zeros with the gradient of gather() added where it read.")  # fmt: skip
 
 op("_scatter_src(input, dim, index, src)", kernel="scatter_src", node="ScatterBackward0", inplace=True, out="exact",
-   **_SCATTERED, **_INTERNAL, linear="input + src",
+   **_SCATTERED, public=False, linear="input + src",
    input=lambda g, dim, index: g.scatter(dim, index, 0),
    src=lambda g, dim, index: g.gather(dim, index))  # fmt: skip
 op("_scatter_value(input, dim, index, value)", kernel="scatter_value", node="ScatterBackward1", inplace=True,
-   out="exact", apart=("index",), whole=("input",), **_INTERNAL, linear="input + value",
+   out="exact", apart=("index",), whole=("input",), public=False, linear="input + value",
    input=lambda g, dim, index: g.scatter(dim, index, 0))  # fmt: skip
 op("scatter_add(input, dim, index, src)", kernel="scatter_add", linear="input + src", inplace=True, out="exact",
    **_SCATTERED,
@@ -246,7 +245,7 @@ op("embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
    weight=lambda g, weight_meta, indices, padding_idx, scale_grad_by_freq: _embedding_backward(
        _by_frequency(g, indices) if scale_grad_by_freq else g, indices, weight_meta.shape[0], padding_idx),
    doc="The rows of `weight` that the indices name.")  # fmt: skip
-op("_embedding_backward(grad, indices, rows, padding_idx)", kernel="embedding_backward", linear="grad", **_INTERNAL,
+op("_embedding_backward(grad, indices, rows, padding_idx)", kernel="embedding_backward", linear="grad", public=False,
    grad=lambda g, indices, padding_idx: where((indices == padding_idx).unsqueeze(-1), 0, embedding(g, indices)),
    doc="Zeros with the gradient of embedding() added to the rows it read, but for the padding.")  # fmt: skip
 

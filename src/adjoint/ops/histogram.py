@@ -12,7 +12,7 @@ Tensor = _C.Tensor
 op("histc(input, bins=100, min=0, max=0)", kernel="histc", out="exact", gradient=False,
    doc="How many elements lie in each of equal parts of a range.")  # fmt: skip
 op("histogram_cells(input, edges, even, weight)", kernel="histogram_cells", gradient=False,
-   function=False, method=False,
+   public=False,
    doc="How many points, or how much weight, lie in each cell of a grid.")  # fmt: skip
 
 

@@ -3,9 +3,9 @@
 from .language import index, index_backward, index_put, op, zeros
 
 # fmt: off
-op("index(input, indices)", kernel="index", linear="input", method=False, function=False,
+op("index(input, indices)", kernel="index", linear="input", public=False,
    input=lambda g, input_meta, indices: index_backward(g, input_meta.shape, indices))
-op("index_backward(input, size, indices)", kernel="index_backward", linear="input", method=False, function=False,
+op("index_backward(input, size, indices)", kernel="index_backward", linear="input", public=False,
    input=lambda g, indices: index(g, indices))
 
 # What was overwritten has no gradient; what was added to keeps it.

@@ -191,7 +191,7 @@ def tile(input, *repeats, dims=None):
     return input.repeat((1,) * (input.ndim - len(repeats)) + repeats)
 
 
-op("interleaved_index(repeats, output_size=None)", kernel="interleaved_index", method=False, function=False)
+op("interleaved_index(repeats, output_size=None)", kernel="interleaved_index", public=False)
 
 
 @composite

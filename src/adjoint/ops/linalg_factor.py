@@ -20,7 +20,6 @@ from .language import (
     zeros,
 )
 
-_INTERNAL = {"function": False, "method": False}
 _LINALG = {"namespace": "linalg"}
 
 
@@ -250,7 +249,7 @@ def _first_columns(g):
     return eye(*g.shape[-2:], dtype=g.dtype).expand(g.shape)
 
 
-op("_linalg_householder_product(tensors)", kernel="householder_product", **_INTERNAL,
+op("_linalg_householder_product(tensors)", kernel="householder_product", public=False,
    node="LinalgHouseholderProductBackward0",
    tensors=lambda g, tensors: _reflector_gradients(tensors[0], tensors[1], g, _first_columns(g)))  # fmt: skip
 

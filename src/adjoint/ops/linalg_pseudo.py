@@ -25,7 +25,6 @@ from .language import (
 )
 from .linalg_solve import is_zero
 
-_INTERNAL = {"function": False, "method": False}
 _LINALG = {"namespace": "linalg"}
 _EPSILON = {float32: 2.0**-23, complex64: 2.0**-23, float64: 2.0**-52, complex128: 2.0**-52}
 
@@ -106,7 +105,7 @@ def pinv_gradient(g, A, Z):
     return right - A @ (Z @ right) + left - (left @ Z) @ A - Zh @ (g @ Zh)
 
 
-op("_linalg_pinv(A, atol, rtol, hermitian)", forward=_pinv, node="LinalgPinvBackward0", **_INTERNAL,
+op("_linalg_pinv(A, atol, rtol, hermitian)", forward=_pinv, node="LinalgPinvBackward0", public=False,
    A=lambda g, A, out: pinv_gradient(g, A, out))  # fmt: skip
 
 
@@ -157,7 +156,7 @@ def _lstsq_gradients(g, g_residuals, tensors, solution, residuals):
     return gA, gB
 
 
-op("_linalg_lstsq(tensors, rcond, driver)", kernel="linalg_lstsq", node="LinalgLstsqBackward0", **_INTERNAL,
+op("_linalg_lstsq(tensors, rcond, driver)", kernel="linalg_lstsq", node="LinalgLstsqBackward0", public=False,
    outputs=("solution", "residuals", "rank", "singular_values"),
    tensors=lambda g_solution, g_residuals, tensors, solution, residuals:
        _lstsq_gradients(g_solution, g_residuals, tensors, solution, residuals))  # fmt: skip

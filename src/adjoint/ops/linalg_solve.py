@@ -23,7 +23,6 @@ from .language import (
     where,
 )
 
-_INTERNAL = {"function": False, "method": False}
 _LINALG = {"namespace": "linalg"}
 
 
@@ -58,7 +57,7 @@ def _solve_gradients(g, tensors, result, LU, pivots, left):
 
 
 op("_linalg_solve_ex(tensors, left, check_errors)", kernel="linalg_solve_ex", node="LinalgSolveExBackward0",
-   outputs=("result", "LU", "pivots", "info"), **_INTERNAL,
+   outputs=("result", "LU", "pivots", "info"), public=False,
    tensors=lambda g_result, tensors, result, LU, pivots, left:
        _solve_gradients(g_result, tensors, result, LU, pivots, left))  # fmt: skip
 
@@ -118,7 +117,7 @@ def _lu_solve_factors_gradient(g, LU, pivots, B, out, left, adjoint):
     return tril(gA @ U.mH, -1) + triu(L.mH @ gA)
 
 
-op("_linalg_lu_solve(LU, pivots, B, left=True, adjoint=False)", kernel="linalg_lu_solve", **_INTERNAL,
+op("_linalg_lu_solve(LU, pivots, B, left=True, adjoint=False)", kernel="linalg_lu_solve", public=False,
    node="LinalgLuSolveBackward0", linear="B",
    LU=lambda g, LU, pivots, B, out, left, adjoint: _lu_solve_factors_gradient(g, LU, pivots, B, out, left, adjoint),
    B=lambda g, LU, pivots, left, adjoint: linalg_lu_solve(LU, pivots, g, left=left, adjoint=not adjoint))  # fmt: skip
@@ -146,7 +145,7 @@ def _triangular_gradients(g, tensors, out, upper, left, unitriangular):
     return triu(gA, int(unitriangular)) if upper else tril(gA, -int(unitriangular)), gB
 
 
-op("_linalg_solve_triangular(tensors, upper, left, unitriangular)", kernel="linalg_solve_triangular", **_INTERNAL,
+op("_linalg_solve_triangular(tensors, upper, left, unitriangular)", kernel="linalg_solve_triangular", public=False,
    node="LinalgSolveTriangularBackward0",
    tensors=lambda g, tensors, out, upper, left, unitriangular:
        _triangular_gradients(g, tensors, out, upper, left, unitriangular))  # fmt: skip
@@ -227,7 +226,7 @@ def _det_gradient(g, A, result, LU, pivots):
     return (U * (others * (g * phase).unsqueeze(-1)).unsqueeze(-2)) @ Vh
 
 
-op("_linalg_det(A)", kernel="linalg_det", outputs=("result", "LU", "pivots"), node="LinalgDetBackward0", **_INTERNAL,
+op("_linalg_det(A)", kernel="linalg_det", outputs=("result", "LU", "pivots"), node="LinalgDetBackward0", public=False,
    A=lambda g_result, A, result, LU, pivots: _det_gradient(g_result, A, result, LU, pivots))  # fmt: skip
 
 
@@ -255,7 +254,7 @@ def _slogdet_gradient(g_sign, g_log, A, sign, LU, pivots):
     return _scaled_inverse(g_log, A, LU, pivots)
 
 
-op("_linalg_slogdet(A)", kernel="linalg_slogdet", outputs=("sign", "logabsdet", "LU", "pivots"), **_INTERNAL,
+op("_linalg_slogdet(A)", kernel="linalg_slogdet", outputs=("sign", "logabsdet", "LU", "pivots"), public=False,
    node="LinalgSlogdetBackward0",
    A=lambda g_sign, g_logabsdet, A, sign, LU, pivots:
        _slogdet_gradient(g_sign, g_logabsdet, A, sign, LU, pivots))  # fmt: skip

@@ -18,7 +18,6 @@ from .language import (
 )
 from .linalg_solve import is_zero
 
-_INTERNAL = {"function": False, "method": False}
 _LINALG = {"namespace": "linalg"}
 
 
@@ -81,7 +80,7 @@ def _svd_gradient(gU, gS, gVh, U, S, Vh, shape):
     return result
 
 
-op("_linalg_svd(A, full_matrices, compute_uv)", kernel="linalg_svd", outputs=("U", "S", "Vh"), **_INTERNAL,
+op("_linalg_svd(A, full_matrices, compute_uv)", kernel="linalg_svd", outputs=("U", "S", "Vh"), public=False,
    node="LinalgSvdBackward0",
    A=lambda g_U, g_S, g_Vh, U, S, Vh, A_meta: _svd_gradient(g_U, g_S, g_Vh, U, S, Vh, A_meta.shape))  # fmt: skip
 
@@ -144,7 +143,7 @@ def _eigh_gradient(gL, gV, L, V):
     return V @ (inner @ V.mH)
 
 
-op("_linalg_eigh(A, UPLO, compute_v)", kernel="linalg_eigh", outputs=("eigenvalues", "eigenvectors"), **_INTERNAL,
+op("_linalg_eigh(A, UPLO, compute_v)", kernel="linalg_eigh", outputs=("eigenvalues", "eigenvectors"), public=False,
    node="LinalgEighBackward0",
    A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors:
        _eigh_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip
@@ -180,7 +179,7 @@ def _eig_gradient(gL, gV, L, V):
     return linalg_solve(V.mH, inner @ V.mH)
 
 
-op("_linalg_eig(A, compute_v)", kernel="linalg_eig", outputs=("eigenvalues", "eigenvectors"), **_INTERNAL,
+op("_linalg_eig(A, compute_v)", kernel="linalg_eig", outputs=("eigenvalues", "eigenvectors"), public=False,
    node="LinalgEigBackward0",
    A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors:
        _eig_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip

@@ -39,8 +39,7 @@ from .language import (
     xlogy,
 )
 
-_INTERNAL = {"function": False, "method": False}
-_ELEMENTS = {**_INTERNAL, "inplace": False, "out": False}
+_ELEMENTS = {"public": False, "inplace": False, "out": False}
 _LOSS = {"namespace": "nn.functional"}
 
 # ---- Losses by element
@@ -114,7 +113,7 @@ def _mse_forward(input, target, reduction):
     return _reduced(mse_elements(input, target), reduction)
 
 
-op("_mse_loss(input, target, reduction)", forward=_mse_forward, node="MseLossBackward0", **_INTERNAL,
+op("_mse_loss(input, target, reduction)", forward=_mse_forward, node="MseLossBackward0", public=False,
    input=lambda g, input, target, reduction: _mse_gradient(g, input, target, reduction),
    target=lambda g, input, target, reduction: _mse_gradient(-g, input, target, reduction))  # fmt: skip
 
@@ -140,10 +139,10 @@ def _bounded_gradient(g, input, target, reduction, bound):
 
 
 op("_smooth_l1_loss(input, target, reduction, beta)", forward=_smooth_l1_forward, node="SmoothL1LossBackward0",
-   **_INTERNAL,
+   public=False,
    input=lambda g, input, target, reduction, beta: _bounded_gradient(g, input, target, reduction, beta),
    target=lambda g, input, target, reduction, beta: _bounded_gradient(-g, input, target, reduction, beta))  # fmt: skip
-op("_huber_loss(input, target, reduction, delta)", forward=_huber_forward, node="HuberLossBackward0", **_INTERNAL,
+op("_huber_loss(input, target, reduction, delta)", forward=_huber_forward, node="HuberLossBackward0", public=False,
    input=lambda g, input, target, reduction, delta: _bounded_gradient(delta * g, input, target, reduction, delta),
    target=lambda g, input, target, reduction, delta:
        _bounded_gradient(-delta * g, input, target, reduction, delta))  # fmt: skip
@@ -157,7 +156,7 @@ def _binary_forward(input, target, weight, reduction):
 
 # d/dx = (x - t) / (x (1 - x)), d/dt = log(1 - x) - log(x)
 op("_binary_cross_entropy(input, target, weight, reduction)", forward=_binary_forward,
-   node="BinaryCrossEntropyBackward0", **_INTERNAL,
+   node="BinaryCrossEntropyBackward0", public=False,
    weight=None,
    input=lambda g, input, target, weight, reduction: _times(
        _shared(g, input, reduction) * (input - target) / ((1 - input) * input).clamp_min(1e-12), weight),
@@ -184,7 +183,7 @@ def _logit_target_slope(input, pos_weight):
 
 
 op("_logit_cross_entropy(input, target, weight, pos_weight, reduction)", forward=_logit_forward,
-   node="BinaryCrossEntropyWithLogitsBackward0", **_INTERNAL,
+   node="BinaryCrossEntropyWithLogitsBackward0", public=False,
    weight=None, pos_weight=None,
    input=lambda g, input, target, weight, pos_weight, reduction: _times(
        _shared(g, input, reduction) * _logit_slope(input, target, pos_weight), weight),
@@ -399,12 +398,12 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 # The loss is linear in the scores, and so is its gradient in g: each is the other's rule.
 for _name, _node in {"_nll_loss": "NllLossBackward0", "_nll_loss_2d": "NllLoss2DBackward0"}.items():
     op(f"{_name}(input, target, weight, ignore_index, reduction)", kernel="nll_loss", outputs=("loss", "total_weight"),
-       node=_node, linear="input", **_INTERNAL,
+       node=_node, linear="input", public=False,
        weight=None,
        input=lambda g, input_meta, target, weight, ignore_index, reduction, total_weight: _nll_loss_backward(
            g, input_meta.shape, target, weight, ignore_index, reduction, total_weight))  # fmt: skip
 op("_nll_loss_backward(grad, size, target, weight, ignore_index, reduction, total_weight)", kernel="nll_loss_backward",
-   **_INTERNAL, linear="grad",
+   public=False, linear="grad",
    grad=lambda g, target, weight, ignore_index, reduction:
        _nll_loss(g, target, weight, ignore_index, reduction)[0])  # fmt: skip
 

@@ -24,7 +24,6 @@ from .language import (
 from .loss import _in_type_of, _reduced, _reduction, _shared
 from .normalization import torch_level
 
-_INTERNAL = {"function": False, "method": False}
 _LOSS = {"namespace": "nn.functional"}
 _NAMES = ("none", "mean", "sum")
 
@@ -54,7 +53,7 @@ def by_number(function, *names):
 # fmt: off
 elementwise("soft_margin_elements(input, target)",
             lambda input, target: log1p(exp(-target * input)),
-            **_INTERNAL, inplace=False, out=False,
+            public=False, inplace=False, out=False,
             input=None, target=None)
 # fmt: on
 
@@ -72,7 +71,7 @@ def _soft_margin_forward(input, target, reduction):
 
 
 op("_soft_margin_loss(input, target, reduction)", forward=_soft_margin_forward, node="SoftMarginLossBackward0",
-   **_INTERNAL, out=True,
+   public=False, out=True,
    target=None,
    input=lambda g, input, target, reduction:
        -_shared(g, input, reduction) * target * sigmoid(-target * input))  # fmt: skip
@@ -184,10 +183,10 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 
 
 op("_multilabel_margin_loss(input, target)", kernel="multilabel_margin_loss", outputs=("loss", "is_target"),
-   node="MultilabelMarginLossBackward0", **_INTERNAL,
+   node="MultilabelMarginLossBackward0", public=False,
    input=lambda g, input, target, is_target: _multilabel_margin_backward(g, input, target, is_target))  # fmt: skip
 op("_multilabel_margin_backward(grad, input, target, is_target)", kernel="multilabel_margin_backward",
-   gradient=False, **_INTERNAL)  # fmt: skip
+   gradient=False, public=False)  # fmt: skip
 
 
 @composite(**_LOSS, autocast="float32")

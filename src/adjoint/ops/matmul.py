@@ -32,18 +32,16 @@ from .language import (
 )
 from .language import bool as bool_type
 
-_INTERNAL = {"function": False, "method": False}
-
 # ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views.
 
 op("mm(input, mat2)", kernel="mm", autocast="lower", out="exact", linear="input * mat2",
    input=lambda g, mat2: mm_nt(g, mat2),
    mat2=lambda g, input: mm_tn(input, g),
    doc="The product of two matrices.")  # fmt: skip
-op("mm_nt(input, mat2)", kernel="mm_nt", autocast="lower", node="MmBackward0", **_INTERNAL, linear="input * mat2",
+op("mm_nt(input, mat2)", kernel="mm_nt", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm(g, mat2),
    mat2=lambda g, input: mm_tn(g, input))  # fmt: skip
-op("mm_tn(input, mat2)", kernel="mm_tn", autocast="lower", node="MmBackward0", **_INTERNAL, linear="input * mat2",
+op("mm_tn(input, mat2)", kernel="mm_tn", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm_nt(mat2, g),
    mat2=lambda g, input: mm(input, g))  # fmt: skip
 
@@ -51,10 +49,10 @@ op("bmm(input, mat2)", kernel="bmm", autocast="lower", out="exact", linear="inpu
    input=lambda g, mat2: bmm_nt(g, mat2),
    mat2=lambda g, input: bmm_tn(input, g),
    doc="The products of two batches of matrices.")  # fmt: skip
-op("bmm_nt(input, mat2)", kernel="bmm_nt", autocast="lower", node="BmmBackward0", **_INTERNAL, linear="input * mat2",
+op("bmm_nt(input, mat2)", kernel="bmm_nt", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: bmm(g, mat2),
    mat2=lambda g, input: bmm_tn(g, input))  # fmt: skip
-op("bmm_tn(input, mat2)", kernel="bmm_tn", autocast="lower", node="BmmBackward0", **_INTERNAL, linear="input * mat2",
+op("bmm_tn(input, mat2)", kernel="bmm_tn", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: bmm_nt(mat2, g),
    mat2=lambda g, input: bmm(input, g))  # fmt: skip
 
@@ -62,7 +60,7 @@ op("mv(input, vec)", kernel="mv", out="exact", linear="input * vec",
    input=lambda g, vec: g.unsqueeze(1) * conj(vec),
    vec=lambda g, input: mv_t(input, g),
    doc="The product of a matrix and a vector.")  # fmt: skip
-op("mv_t(input, vec)", kernel="mv_t", node="MvBackward0", **_INTERNAL, linear="input * vec",
+op("mv_t(input, vec)", kernel="mv_t", node="MvBackward0", public=False, linear="input * vec",
    input=lambda g, vec: vec.unsqueeze(1) * conj(g),
    vec=lambda g, input: mv(input, g))  # fmt: skip
 op("dot(input, tensor)", kernel="dot", out="exact", linear="input * tensor",
@@ -75,11 +73,11 @@ op("vdot(input, other)", kernel="vdot", out="exact", linear="input * other",
    doc="The dot product with the first vector conjugated.")  # fmt: skip
 
 # A product's result in another shape; shares memory that no other tensor is on.
-op("_unsafe_view(input, size)", kernel="unsafe_view", linear="input", **_INTERNAL, node="UnsafeViewBackward0",
+op("_unsafe_view(input, size)", kernel="unsafe_view", linear="input", public=False, node="UnsafeViewBackward0",
    input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
-op("_squeezed_row(input, size)", kernel="unsafe_view", linear="input", **_INTERNAL, node="SqueezeBackward4",
+op("_squeezed_row(input, size)", kernel="unsafe_view", linear="input", public=False, node="SqueezeBackward4",
    input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
-op("_folded_back(input, size)", kernel="unsafe_view", linear="input", **_INTERNAL, node="ViewBackward0",
+op("_folded_back(input, size)", kernel="unsafe_view", linear="input", public=False, node="ViewBackward0",
    input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
 
 # ---- Products added to a tensor
@@ -202,7 +200,7 @@ def _multiply(input, other):
     return _batched(input, other)
 
 
-op("_matmul_out(input, other)", forward=_multiply, out="exact", **_INTERNAL, input=None, other=None)
+op("_matmul_out(input, other)", forward=_multiply, out="exact", public=False, input=None, other=None)
 
 
 @composite(autocast="lower")
@@ -261,20 +259,20 @@ def inner(input, other):
 
 # ---- Linear layers. One node each, although torch shows the weight's transpose as a second one.
 
-op("linear_plain(input, weight)", kernel="linear_plain", autocast="lower", node="MmBackward0", **_INTERNAL,
+op("linear_plain(input, weight)", kernel="linear_plain", autocast="lower", node="MmBackward0", public=False,
    linear="input * weight",
    input=lambda g, weight: mm_conj(g, weight),
    weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
-op("linear_biased(bias, input, weight)", kernel="linear_biased", autocast="lower", node="AddmmBackward0", **_INTERNAL,
+op("linear_biased(bias, input, weight)", kernel="linear_biased", autocast="lower", node="AddmmBackward0", public=False,
    linear="bias + input * weight",
    bias=lambda g: g,
    input=lambda g, weight: mm_conj(g, weight),
    weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
 # a conj(b) and a^T conj(b), which close the circle of derivatives with a b^T.
-op("mm_conj(input, mat2)", kernel="mm_conj", autocast="lower", node="MmBackward0", **_INTERNAL, linear="input * mat2",
+op("mm_conj(input, mat2)", kernel="mm_conj", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: linear_plain(g, mat2),
    mat2=lambda g, input: mm_t_conj(input, g))  # fmt: skip
-op("mm_t_conj(input, mat2)", kernel="mm_t_conj", autocast="lower", node="MmBackward0", **_INTERNAL,
+op("mm_t_conj(input, mat2)", kernel="mm_t_conj", autocast="lower", node="MmBackward0", public=False,
    linear="input * mat2",
    input=lambda g, mat2: linear_plain(mat2, g),
    mat2=lambda g, input: mm_conj(input, g))  # fmt: skip

@@ -21,8 +21,6 @@ from .language import (
 )
 from .normalization import check_mixed_types, torch_level
 
-_INTERNAL = {"function": False, "method": False}
-
 # `groups` is 0 where the statistics are those of a channel over the batch: see csrc/ops/normalization_planes.h.
 
 
@@ -40,7 +38,7 @@ for _name, _node in {
     "_group_norm": "NativeGroupNormBackward0",
 }.items():
     op(f"{_name}(input, weight, bias, running_mean, running_var, groups, momentum, eps)", kernel="plane_norm",
-       outputs=("out", "mean", "rstd"), node=_node, **_INTERNAL,
+       outputs=("out", "mean", "rstd"), node=_node, public=False,
        running_mean=None, running_var=None,
        input=lambda g, input, weight, mean, rstd, groups, eps:
            _plane_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, groups, eps)
@@ -51,14 +49,14 @@ for _name, _node in {
 
 # What a backward without a graph of its own takes, in two passes over the data.
 op("_plane_norm_gradients(grad, input, mean, rstd, weight, groups)", kernel="plane_norm_gradients", gradient=False,
-   **_INTERNAL)  # fmt: skip
+   public=False)  # fmt: skip
 op("_batch_norm_eval_gradients(grad, input, weight, mean, var, eps)", kernel="plane_norm_fixed_gradients",
-   gradient=False, **_INTERNAL)  # fmt: skip
+   gradient=False, public=False)  # fmt: skip
 
 # mean and rstd are functions of the input: the rules below give the whole derivative with respect to it.
 # With n = (x - mean) rstd and b = g weight:  dx = rstd (b - mean(b) - n mean(b n)), which is symmetric as a map of b.
 op("_plane_norm_input_grad(grad, input, mean, rstd, weight, groups, eps)", kernel="plane_norm_input_grad",
-   node="NativeBatchNormBackwardBackward0", **_INTERNAL, linear="grad * weight",
+   node="NativeBatchNormBackwardBackward0", public=False, linear="grad * weight",
    grad=lambda g, input, mean, rstd, weight, groups, eps: _weighted(
        _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps), weight),
    input=lambda g, grad, input, weight, groups, eps: _curvature(g, _weighted(grad, weight), input, groups, eps),
@@ -66,12 +64,12 @@ op("_plane_norm_input_grad(grad, input, mean, rstd, weight, groups, eps)", kerne
        grad * _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps)))  # fmt: skip
 # dw = sum of g n over all but the channels.
 op("_plane_norm_weight_grad(grad, input, mean, rstd, groups, eps)", kernel="plane_norm_weight_grad",
-   node="NativeBatchNormBackwardBackward0", **_INTERNAL, linear="grad",
+   node="NativeBatchNormBackwardBackward0", public=False, linear="grad",
    grad=lambda g, input, groups, eps: _by_channel(g, input) * _normal(input, groups, eps),
    input=lambda g, grad, input, mean, rstd, groups, eps:
        _plane_norm_input_grad(grad * _by_channel(g, input), input, mean, rstd, None, groups, eps))  # fmt: skip
 op("_batch_norm_eval(input, weight, bias, mean, var, eps)", kernel="plane_norm_fixed",
-   node="NativeBatchNormBackward0", **_INTERNAL,
+   node="NativeBatchNormBackward0", public=False,
    mean=None, var=None,
    input=lambda g, input, weight, mean, var, eps:
        g * _by_channel(_weighted_vector(rsqrt(var + eps), weight), g)

@@ -5,7 +5,6 @@ from . import language
 from .checks import listed
 from .language import _pad_circular1d, _pad_repeating_backward, composite, constant_pad_nd, op
 
-_INTERNAL = {"function": False, "method": False}
 _NODES = {"reflect": "ReflectionPad", "replicate": "ReplicationPad", "circular": "CircularPad"}
 
 
@@ -22,11 +21,11 @@ for _mode, _node in _NODES.items():
     for _dims in (1, 2, 3):
         op(f"_pad_{_mode}{_dims}d(input, pad, mode)", kernel="pad_repeating", node=f"{_node}{_dims}DBackward0",
            autocast="float32" if _mode == "replicate" or (_mode == "reflect" and _dims < 3) else None,
-           linear="input", **_INTERNAL,
+           linear="input", public=False,
            input=lambda g, input_meta, pad, mode: _pad_repeating_backward(
                g, input_meta.shape, pad, mode, _channels_last(input_meta, pad, mode)))  # fmt: skip
 op("_pad_repeating_backward(grad, size, pad, mode, channels_last)", kernel="pad_repeating_backward",
-   node="ReflectionPad2DBackwardBackward0", **_INTERNAL, linear="grad",
+   node="ReflectionPad2DBackwardBackward0", public=False, linear="grad",
    grad=lambda g, pad, mode: _pad_circular1d(g, pad, mode))  # fmt: skip
 
 

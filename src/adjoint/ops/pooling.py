@@ -18,7 +18,6 @@ from .language import (
     rand,
 )
 
-_INTERNAL = {"function": False, "method": False}
 _HIDDEN = {"function_": False, "method": False}
 _COUNTS = {1: "one int", 2: "two ints", 3: "three ints"}
 
@@ -40,7 +39,7 @@ def _declare(dims):
             "input": lambda g_values, indices, input_meta: _max_pool_backward(
                 g_values, indices, input_meta.shape[-dims:], channels_last(input_meta, kept)
             ),
-            **_INTERNAL,
+            "public": False,
         }
 
     in_space = "float32" if dims == 3 else None
@@ -51,15 +50,15 @@ def _declare(dims):
     op(f"_fractional_max_pool{dims}d(input, kernel_size, output_size, random_samples)", kernel="fractional_max_pool",
        autocast="float32", node=f"FractionalMaxPool{dims}DBackward0", **greatest(False))  # fmt: skip
     op(f"_max_unpool{dims}d(input, indices, output_size)", kernel="max_unpool", node=f"MaxUnpool{dims}DBackward0",
-       autocast="float32", linear="input", **_INTERNAL,
+       autocast="float32", linear="input", public=False,
        input=lambda g, indices: _in_plane(g, indices, dims))  # fmt: skip
     op(f"_avg_pool{dims}d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
-       kernel="avg_pool", autocast=in_space, node=f"AvgPool{dims}DBackward0", out=True, linear="input", **_INTERNAL,
+       kernel="avg_pool", autocast=in_space, node=f"AvgPool{dims}DBackward0", out=True, linear="input", public=False,
        input=lambda g, input_meta, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
            _avg_pool_backward(g, input_meta.shape[-dims:], kernel_size, stride, padding, ceil_mode, count_include_pad,
                               divisor_override, channels_last(input_meta, dims == 2)))  # fmt: skip
     op(f"_adaptive_avg_pool{dims}d(input, output_size)", kernel="adaptive_avg_pool",
-       node=f"AdaptiveAvgPool{dims}DBackward0", linear="input", **_INTERNAL,
+       node=f"AdaptiveAvgPool{dims}DBackward0", linear="input", public=False,
        input=lambda g, input_meta: _adaptive_avg_pool_backward(
            g, input_meta.shape[-dims:], channels_last(input_meta, dims == 2)))  # fmt: skip
 
@@ -67,18 +66,18 @@ def _declare(dims):
 for _dims in (2, 3):
     _declare(_dims)
 
-op("_max_pool_values(input, kernel_size, stride, padding, dilation, ceil_mode)", kernel="max_pool_values", **_INTERNAL)
+op("_max_pool_values(input, kernel_size, stride, padding, dilation, ceil_mode)", kernel="max_pool_values", public=False)
 # Each is linear in its gradient, and the other's transpose.
 op("_max_pool_backward(grad, indices, size, channels_last)", kernel="max_pool_backward",
-   node="MaxPool2DWithIndicesBackwardBackward0", **_INTERNAL, linear="grad",
+   node="MaxPool2DWithIndicesBackwardBackward0", public=False, linear="grad",
    grad=lambda g, indices, size: _in_plane(g, indices, len(size)))  # fmt: skip
 op("_avg_pool_backward(grad, size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, "
    "channels_last)",
-   kernel="avg_pool_backward", node="AvgPool2DBackwardBackward0", **_INTERNAL, linear="grad",
+   kernel="avg_pool_backward", node="AvgPool2DBackwardBackward0", public=False, linear="grad",
    grad=lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
        _avg_pool2d(g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))  # fmt: skip
 op("_adaptive_avg_pool_backward(grad, size, channels_last)", kernel="adaptive_avg_pool_backward",
-   node="AdaptiveAvgPool2DBackwardBackward0", **_INTERNAL, linear="grad",
+   node="AdaptiveAvgPool2DBackwardBackward0", public=False, linear="grad",
    grad=lambda g, grad_meta, size: _adaptive_avg_pool2d(g, grad_meta.shape[-len(size):]))  # fmt: skip
 
 

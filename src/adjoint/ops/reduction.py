@@ -44,7 +44,6 @@ from .language import (
 )
 from .scan import delayed
 
-_INTERNAL = {"function": False, "method": False}
 INF = float("inf")
 
 
@@ -55,28 +54,28 @@ def reduced_count(input_meta, g):
 
 # ---- Going back from a reduced shape
 
-op("spread(input, size, dim=None)", kernel="spread", node="ExpandBackward0", linear="input", **_INTERNAL,
+op("spread(input, size, dim=None)", kernel="spread", node="ExpandBackward0", linear="input", public=False,
    input=lambda g, input_meta, dim: sum_dim(g, dim, keepdim=input_meta.ndim == g.ndim),
    doc="Repeats a reduced tensor until it has the shape `size` again.")  # fmt: skip
-view("keep_dims(input, dim, ndim)", kernel="keep_dims", node="UnsqueezeBackward0", linear="input", **_INTERNAL,
+view("keep_dims(input, dim, ndim)", kernel="keep_dims", node="UnsqueezeBackward0", linear="input", public=False,
      input=lambda g, input_meta: g.reshape(input_meta.shape),
      doc="Puts reduced dimensions back, with size 1.")  # fmt: skip
-op("sum_to(input, size)", kernel="sum_to", node="SumBackward1", linear="input", **_INTERNAL,
+op("sum_to(input, size)", kernel="sum_to", node="SumBackward1", linear="input", public=False,
    input=lambda g, input_meta: g.expand(input_meta.shape),
    doc="Sums to a shape that broadcasts to the input's.")  # fmt: skip
 
 # ---- Sums and means
 
 op("sum_all(input, *, dtype=None)", kernel="sum_all", node="SumBackward0", linear="input", out="exact typed",
-   **_INTERNAL, input=lambda g, input_meta: spread(g, input_meta.shape))  # fmt: skip
+   public=False, input=lambda g, input_meta: spread(g, input_meta.shape))  # fmt: skip
 op("sum_dim(input, dim, keepdim=False, *, dtype=None)", kernel="sum", node="SumBackward1", linear="input",
-   out="exact typed", **_INTERNAL,
+   out="exact typed", public=False,
    input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim))  # fmt: skip
 op("mean_all(input, *, dtype=None)", kernel="mean_all", node="MeanBackward0", linear="input", out="exact typed",
-   **_INTERNAL,
+   public=False,
    input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape))  # fmt: skip
 op("mean_dim(input, dim, keepdim=False, *, dtype=None)", kernel="mean", node="MeanBackward1", linear="input",
-   out="exact typed", **_INTERNAL,
+   out="exact typed", public=False,
    input=lambda g, input_meta, dim: spread(g / reduced_count(input_meta, g), input_meta.shape, dim))  # fmt: skip
 
 
@@ -175,10 +174,10 @@ def _prod_gradient(g, input, out, dim):
 
 
 op("prod_all(input, *, dtype=None)", kernel="prod_all", autocast="float32", node="ProdBackward0",
-   out="exact typed", **_INTERNAL,
+   out="exact typed", public=False,
    input=lambda g, input, out: _prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape))  # fmt: skip
 op("prod_dim(input, dim, keepdim=False, *, dtype=None)", kernel="prod", autocast="float32", node="ProdBackward1",
-   out="exact typed", **_INTERNAL,
+   out="exact typed", public=False,
    input=lambda g, input, out, dim:
        _prod_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), dim))  # fmt: skip
 
@@ -222,21 +221,21 @@ op("aminmax(input, *, dim=None, keepdim=False)", kernel="aminmax", outputs=("min
    doc="The least and the greatest element, of all or along a dimension.")  # fmt: skip
 
 # If there is a nan, it is the extreme.
-op("max_all(input)", kernel="max_all", node="MaxBackward1", out=True, **_INTERNAL,
+op("max_all(input)", kernel="max_all", node="MaxBackward1", out=True, public=False,
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
-op("min_all(input)", kernel="min_all", node="MinBackward1", out=True, **_INTERNAL,
+op("min_all(input)", kernel="min_all", node="MinBackward1", out=True, public=False,
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
 op("max_dim(input, dim, keepdim=False)", kernel="max_dim", outputs=("values", "indices"), node="MaxBackward0",
-   out="exact", whole=("input",), **_INTERNAL,
+   out="exact", whole=("input",), public=False,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 op("min_dim(input, dim, keepdim=False)", kernel="min_dim", outputs=("values", "indices"), node="MinBackward0",
-   out="exact", whole=("input",), **_INTERNAL,
+   out="exact", whole=("input",), public=False,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 
 # Picking elements by index along a dimension, which may have been reduced away, and its transpose.
-op("put_back(input, indices, size, dim)", kernel="put_back", node="ScatterAddBackward0", linear="input", **_INTERNAL,
+op("put_back(input, indices, size, dim)", kernel="put_back", node="ScatterAddBackward0", linear="input", public=False,
    input=lambda g, indices, dim: pick(g, indices, dim))  # fmt: skip
-op("pick(input, indices, dim)", kernel="pick", node="GatherBackward0", linear="input", **_INTERNAL,
+op("pick(input, indices, dim)", kernel="pick", node="GatherBackward0", linear="input", public=False,
    input=lambda g, indices, input_meta, dim: put_back(g, indices, input_meta.shape, dim))  # fmt: skip
 
 
@@ -349,7 +348,7 @@ op("dist(input, other, p=2)", forward=_distance,
    doc="The p-norm of the difference of two tensors.")  # fmt: skip
 
 
-op("_logsumexp(input, dim, keepdim=False)", kernel="logsumexp", node="LogsumexpBackward0", **_INTERNAL,
+op("_logsumexp(input, dim, keepdim=False)", kernel="logsumexp", node="LogsumexpBackward0", public=False,
    input=lambda g, input, out, dim:
        keep_dims(g, dim, input.ndim) * exp(input - keep_dims(out, dim, input.ndim)))  # fmt: skip
 

@@ -8,8 +8,6 @@ from . import language
 from .checks import integer
 from .language import _laid_out, _publish, _upsample_backward, composite, op
 
-_INTERNAL = {"function": False, "method": False}
-
 # ---- Interpolation
 
 # The public mode and the number of dimensions -> what the kernel calls it, and the node's name.
@@ -27,11 +25,11 @@ _KINDS["lanczos-aa", 2] = ("lanczos-aa", "UpsampleLanczos2DAa")
 
 for _, _node in _KINDS.values():
     op(f"_{_node}(input, output_size, mode, align_corners, scale_x, scale_y, scale_z)", kernel="upsample",
-       node=f"{_node}Backward0", linear="input", **_INTERNAL,
+       node=f"{_node}Backward0", linear="input", public=False,
        input=lambda g, input_meta, mode, align_corners, scale_x, scale_y, scale_z: _upsample_backward(
            g, input_meta.shape[2:], mode, align_corners, scale_x, scale_y, scale_z))  # fmt: skip
 op("_upsample_backward(grad, size, mode, align_corners, scale_x, scale_y, scale_z)", kernel="upsample_backward",
-   node="UpsampleBackwardBackward0", **_INTERNAL, linear="grad",
+   node="UpsampleBackwardBackward0", public=False, linear="grad",
    grad=lambda g, grad_meta, mode, align_corners, scale_x, scale_y, scale_z: language._UpsampleNearest1D(
        g, grad_meta.shape[2:], mode, align_corners, scale_x, scale_y, scale_z))  # fmt: skip
 

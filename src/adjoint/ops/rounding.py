@@ -24,12 +24,12 @@ elementwise("ceil(input)", lambda input: ceil(input), out="exact", types="intege
 elementwise("trunc(input)", lambda input: trunc(input), out="exact", types="integer", alias=("fix",),
             input=lambda g: zeros_like(g))
 elementwise("round_whole(input)", lambda input: round(input),
-            out="exact", types="integer", node="RoundBackward0", function=False, method=False,
+            out="exact", types="integer", node="RoundBackward0", public=False,
             input=lambda g: zeros_like(g))
 # One of the two is 1: 10^decimals, or 10^-decimals.
 elementwise("round_decimals(input, factor=1.0, divisor=1.0)",
             lambda input, factor, divisor: round(input * factor / divisor) / factor * divisor,
-            out="exact", node="RoundBackward1", function=False, method=False,
+            out="exact", node="RoundBackward1", public=False,
             input=lambda g: zeros_like(g))
 elementwise("frac(input)", lambda input: input - trunc(input), out="exact", input=lambda g: g)
 

@@ -18,14 +18,14 @@ op("cumsum(input, dim, *, dtype=None)", kernel="cumsum", linear="input", inplace
    whole=("input",),
    input=lambda g, dim: reverse_cumsum(g, dim),
    doc="The sums of all elements up to each place.")  # fmt: skip
-op("reverse_cumsum(input, dim)", kernel="reverse_cumsum", linear="input", method=False, function=False,
+op("reverse_cumsum(input, dim)", kernel="reverse_cumsum", linear="input", public=False,
    node="CumsumBackward0",
    input=lambda g, dim: cumsum(g, dim),
    doc="The sums of all elements from each place on.")  # fmt: skip
 
 # y[i] = x[i] + w[i] y[i-1], or in reverse y[i] = x[i] + w[i+1] y[i+1]. Each is the other's transpose, so that the rules
 # close: scans whose quotients would divide by zero or overflow are differentiated through it, at any order.
-op("linear_recurrence(input, weight, dim, reverse=False)", kernel="linear_recurrence", method=False, function=False,
+op("linear_recurrence(input, weight, dim, reverse=False)", kernel="linear_recurrence", public=False,
    linear="input",
    input=lambda g, weight, dim, reverse: linear_recurrence(g, conj(weight), dim, not reverse),
    weight=lambda g, weight, out, dim, reverse: _recurrence_weight(g, weight, out, dim, reverse))  # fmt: skip

@@ -22,16 +22,14 @@ from .language import (
 )
 from .language import _unique2 as _unique_elements
 
-_INTERNAL = {"function": False, "method": False}
-
 # ---- Distinct values
 
 op("_unique2(input, return_inverse, return_counts, consecutive=False)", kernel="unique", node="Unique2Backward0",
-   **_INTERNAL, input=None, doc="The distinct elements in order, their numbers and their counts.")  # fmt: skip
+   public=False, input=None, doc="The distinct elements in order, their numbers and their counts.")  # fmt: skip
 op("_unique_consecutive(input, return_inverse, return_counts, consecutive=True)", kernel="unique",
-   node="UniqueConsecutiveBackward0", **_INTERNAL, input=None,
+   node="UniqueConsecutiveBackward0", public=False, input=None,
    doc="One of each run of equal elements, their numbers and their counts.")  # fmt: skip
-op("unique_rows(input, consecutive)", kernel="unique_rows", gradient=False, **_INTERNAL,
+op("unique_rows(input, consecutive)", kernel="unique_rows", gradient=False, public=False,
    doc="Where the first of each distinct row is, the numbers of rows and their counts.")  # fmt: skip
 
 
@@ -47,11 +45,11 @@ def _distinct_slices(input, dim, consecutive):
     return index_select(input, dim, first), inverse, counts
 
 
-op("_unique_dim(input, dim, consecutive=False)", forward=_distinct_slices, node="UniqueDimBackward0", **_INTERNAL,
+op("_unique_dim(input, dim, consecutive=False)", forward=_distinct_slices, node="UniqueDimBackward0", public=False,
    input=None,
    doc="The distinct slices along a dimension in order, their numbers and their counts.")  # fmt: skip
 op("_unique_consecutive_dim(input, dim, consecutive=True)", forward=_distinct_slices,
-   node="UniqueConsecutiveBackward0", **_INTERNAL, input=None,
+   node="UniqueConsecutiveBackward0", public=False, input=None,
    doc="One of each run of equal slices along a dimension, their numbers and their counts.")  # fmt: skip
 
 
@@ -133,7 +131,7 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
 
 # ---- Triangles and combinations
 
-op("triangle_indices(row, col, offset, lower, dtype)", kernel="triangle_indices", **_INTERNAL,
+op("triangle_indices(row, col, offset, lower, dtype)", kernel="triangle_indices", public=False,
    doc="The coordinates of the entries of a triangle.")  # fmt: skip
 
 

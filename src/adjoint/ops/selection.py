@@ -20,8 +20,6 @@ from .language import (
     zeros_like,
 )
 
-_INTERNAL = {"function": False, "method": False}
-
 # ---- Conditions and masks
 
 op("where(condition, input=None, other=None)", kernel="where", method=False, out="exact",
@@ -55,7 +53,7 @@ op("masked_select(input, mask)", kernel="masked_select", linear="input", out="ex
    input=lambda g, input_meta, mask: _masked_select_backward(g, input_meta.shape, mask),
    doc="The elements under the mask, in one row.")  # fmt: skip
 _masked_select_backward = op(
-    "_masked_select_backward(grad, size, mask)", kernel="masked_select_backward", linear="grad", **_INTERNAL,
+    "_masked_select_backward(grad, size, mask)", kernel="masked_select_backward", linear="grad", public=False,
     grad=lambda g, mask: g.masked_select(mask),
     doc="Zeros with the gradient of masked_select() under the mask.")  # fmt: skip
 op("masked_scatter(input, mask, source)", kernel="masked_scatter", inplace=True, linear="input + source",
@@ -63,7 +61,7 @@ op("masked_scatter(input, mask, source)", kernel="masked_scatter", inplace=True,
    source=lambda g, mask, source_meta: _masked_scatter_backward(g, source_meta.shape, mask),
    doc="Replaces the elements under the mask by the first ones of `source`.")  # fmt: skip
 _masked_scatter_backward = op(
-    "_masked_scatter_backward(grad, size, mask)", kernel="masked_scatter_backward", linear="grad", **_INTERNAL,
+    "_masked_scatter_backward(grad, size, mask)", kernel="masked_scatter_backward", linear="grad", public=False,
     grad=lambda g, grad_meta, mask: masked_scatter(g.new_zeros(grad_meta.shape), mask, g),
     doc="The gradient of what masked_scatter() took from its source.")  # fmt: skip
 
@@ -114,7 +112,7 @@ def unravel_index(indices, shape):
 
 op("bincount(input, weights=None, minlength=0)", kernel="bincount", weights=None,
    doc="How often each value occurs, or the sums of the weights of its occurrences.")  # fmt: skip
-op("_sorted_places(sorted, values, right, narrow)", kernel="sorted_places", out="exact", **_INTERNAL,
+op("_sorted_places(sorted, values, right, narrow)", kernel="sorted_places", out="exact", public=False,
    doc="Where values would be inserted in sorted rows.")  # fmt: skip
 
 

@@ -12,8 +12,6 @@ from .language import (
     sum_all,
 )
 
-_INTERNAL = {"function": False, "method": False}
-
 op("sort(input, dim=-1, descending=False, *, stable=False)", kernel="sort", outputs=("values", "indices"), out="exact",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
@@ -42,15 +40,15 @@ def _among_equals(g, input, out):
     return g * hits / sum_all(hits)
 
 
-op("median_all(input)", kernel="median_all", node="MedianBackward0", **_INTERNAL,
+op("median_all(input)", kernel="median_all", node="MedianBackward0", public=False,
    input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
-op("nanmedian_all(input)", kernel="nanmedian_all", node="NanmedianBackward0", **_INTERNAL,
+op("nanmedian_all(input)", kernel="nanmedian_all", node="NanmedianBackward0", public=False,
    input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
 op("median_dim(input, dim, keepdim=False)", kernel="median", outputs=("values", "indices"), node="MedianBackward1",
-   out="exact", **_INTERNAL,
+   out="exact", public=False,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 op("nanmedian_dim(input, dim, keepdim=False)", kernel="nanmedian", outputs=("values", "indices"),
-   node="NanmedianBackward1", out="exact", **_INTERNAL,
+   node="NanmedianBackward1", out="exact", public=False,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 
 

@@ -29,16 +29,13 @@ from .language import (
     zeros_like,
 )
 
-HIDDEN = {"method": False, "function": False}
-
-
 # fmt: off
 # ---- Sizes
 
-view("view_sizes(input, size)", kernel="view_sizes", node="ViewBackward0", linear="input", **HIDDEN,
+view("view_sizes(input, size)", kernel="view_sizes", node="ViewBackward0", linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 # What reshape makes of an input that is not contiguous.
-view("reshape_alias(input, size)", kernel="view_sizes", node="ReshapeAliasBackward0", linear="input", **HIDDEN,
+view("reshape_alias(input, size)", kernel="view_sizes", node="ReshapeAliasBackward0", linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 op("view(input, size=None, dtype=None)", kernel="view", varargs="size", function=False, linear="input",
    doc="The same memory in other sizes (one may be -1), or read as another dtype.")
@@ -47,13 +44,13 @@ op("reshape(input, shape)", kernel="reshape", varargs="shape", linear="input",
 op("flatten(input, start_dim=0, end_dim=-1)", kernel="flatten", linear="input",
    doc="The dimensions from start_dim to end_dim merged into one.")
 view("squeeze_all(input)", kernel="squeeze_all", node="SqueezeBackward0", inplace_node="SqueezeBackward3",
-     inplace=True, linear="input", **HIDDEN,
+     inplace=True, linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 view("squeeze_dim(input, dim)", kernel="squeeze_dims", node="SqueezeBackward1", inplace_node="SqueezeBackward4",
-     inplace=True, linear="input", **HIDDEN,
+     inplace=True, linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 view("squeeze_dims(input, dim)", kernel="squeeze_dims", node="SqueezeBackward2", inplace_node="SqueezeBackward5",
-     inplace=True, linear="input", **HIDDEN,
+     inplace=True, linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 op("squeeze(input, dim=None)", kernel="squeeze", linear="input",
    doc="Without the dimensions of size 1: all, or those among `dim`.")
@@ -95,23 +92,23 @@ view("permute(input, dims)", kernel="permute", varargs="dims", linear="input",
 view("select(input, dim, index)", kernel="select", linear="input",
      doc="One slice along a dimension, which goes.",
      input=lambda g, input_meta, dim, index: select_backward(g, input_meta.shape, dim, index))
-op("select_backward(input, size, dim, index)", kernel="select_backward", linear="input", **HIDDEN,
+op("select_backward(input, size, dim, index)", kernel="select_backward", linear="input", public=False,
    input=lambda g, dim, index: g.select(dim, index))
-view("slice(input, dim=0, start=None, end=None, step=1)", kernel="slice", linear="input", **HIDDEN,
+view("slice(input, dim=0, start=None, end=None, step=1)", kernel="slice", linear="input", public=False,
      input=lambda g, input_meta, dim, start, end, step: slice_backward(g, input_meta.shape, dim, start, end, step))
-op("slice_backward(input, size, dim, start, end, step)", kernel="slice_backward", linear="input", **HIDDEN,
+op("slice_backward(input, size, dim, start, end, step)", kernel="slice_backward", linear="input", public=False,
    input=lambda g, dim, start, end, step: slice(g, dim, start, end, step))
 op("narrow(input, dim, start, length)", kernel="narrow", linear="input",
    doc="The `length` slices from `start` on along a dimension.")
 view("diagonal(input, offset=0, dim1=0, dim2=1)", kernel="diagonal", linear="input",
      doc="The diagonal of two dimensions, as the last dimension.",
      input=lambda g, input_meta, offset, dim1, dim2: diagonal_backward(g, input_meta.shape, offset, dim1, dim2))
-op("diagonal_backward(input, size, offset, dim1, dim2)", kernel="diagonal_backward", linear="input", **HIDDEN,
+op("diagonal_backward(input, size, offset, dim1, dim2)", kernel="diagonal_backward", linear="input", public=False,
    input=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2))
 view("unfold(input, dimension, size, step)", kernel="unfold", function=False, linear="input",
      doc="Windows of `size` elements every `step` along a dimension, as a new last dimension.",
      input=lambda g, input_meta, dimension, size, step: unfold_backward(g, input_meta.shape, dimension, size, step))
-op("unfold_backward(input, size, dimension, window, step)", kernel="unfold_backward", linear="input", **HIDDEN,
+op("unfold_backward(input, size, dimension, window, step)", kernel="unfold_backward", linear="input", public=False,
    input=lambda g, dimension, window, step: g.unfold(dimension, window, step))
 
 # Several views with one node; their gradients are joined by stack and cat.
@@ -156,14 +153,14 @@ def _as_strided_rule(g, input_meta, size, stride, offset):
 # fmt: off
 # What rules can tell is the place in the input, not in its storage.
 view("as_strided_within(input, size, stride, offset)", kernel="as_strided_within", node="AsStridedBackward0",
-     inplace=True, inplace_node="AsStridedBackward1", linear="input", **HIDDEN,
+     inplace=True, inplace_node="AsStridedBackward1", linear="input", public=False,
      input=_as_strided_rule)
 # For tensors that begin at the start of their storage.
 composite(op("as_strided_in_storage(input, size, stride, storage_offset=None)", kernel="as_strided_in_storage",
-             linear="input", doc="Any sizes and strides within the tensor's storage.", **HIDDEN),
+             linear="input", doc="Any sizes and strides within the tensor's storage.", public=False),
           name="as_strided")
-op("as_strided_backward(input, extent, size, stride, offset)", kernel="as_strided_backward", linear="input", **HIDDEN,
-   input=lambda g, size, stride, offset: as_strided_within(g.contiguous(), size, stride, offset))
+op("as_strided_backward(input, extent, size, stride, offset)", kernel="as_strided_backward", linear="input",
+   public=False, input=lambda g, size, stride, offset: as_strided_within(g.contiguous(), size, stride, offset))
 
 # ---- Complex numbers as pairs
 
@@ -205,14 +202,14 @@ def imag(input):
 # fmt: off
 # ---- Copies
 
-view("alias(input)", kernel="alias_of", linear="input", **HIDDEN,
+view("alias(input)", kernel="alias_of", linear="input", public=False,
      input=lambda g: g)
 op("detach(input)", kernel="detached", doc="The same memory without history.")
 op("clone(input, *, memory_format=None)", kernel="clone_as", linear="input", doc="A copy.",
    input=lambda g: g)
 op("contiguous(input, *, memory_format=None)", kernel="contiguous_as", function=False, linear="input",
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
-op("_laid_out(input, channels_last)", kernel="laid_out", linear="input", **HIDDEN)
+op("_laid_out(input, channels_last)", kernel="laid_out", linear="input", public=False)
 op("copy(input, other, non_blocking=False)", kernel="copy_source", node="CopyBackwards", inplace="only",
    whole=("other",), linear="input + other", crosses=True,
    doc="`other` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
@@ -261,9 +258,9 @@ def as_strided_(input, size, stride, storage_offset=None):
 
 # ---- Transposes by attribute (x.T, x.mT, x.H, x.mH)
 
-composite(op("reverse_dims(input)", kernel="numpy_T", linear="input", **HIDDEN),
+composite(op("reverse_dims(input)", kernel="numpy_T", linear="input", public=False),
           name="numpy_T", method=False, function_=False)
-composite(op("matrix_transpose(input)", kernel="mT", linear="input", **HIDDEN),
+composite(op("matrix_transpose(input)", kernel="mT", linear="input", public=False),
           name="mT", method=False, function_=False)
 
 # fmt: on
