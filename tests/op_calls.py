@@ -196,7 +196,8 @@ def calls():
     def note(name, args, kwargs):
         if kwargs.get("out") is None and len(noted[name]) < MOST_CALLS:
             call = Call(TABLE[name], args, {key: value for key, value in kwargs.items() if key != "out"})
-            noted[name].setdefault(repr(call), call) is call and call.keep()
+            if repr(call) not in noted[name]:
+                noted[name][repr(call)] = call.keep()
 
     with recording(note) as recorder:
         for function, args, kwargs in itertools.chain(written_samples(), samples_of_the_database()):
