@@ -3,16 +3,12 @@
 tests/bits.py has the calls; `python -m tests.bits` prints them as a table.
 """
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 import adjoint
 
 from . import bits
+from .processes import python
 
 # Some ops of the sweep warn in torch, too.
 pytestmark = [
@@ -48,13 +44,5 @@ LOWER = {"avx512": ["avx2", "baseline"], "avx2": ["baseline"], "baseline": ["bas
 @pytest.mark.parametrize("isa", LOWER[adjoint._C._instruction_set()])
 def test_other_instruction_sets_keep_the_promise(isa):
     """Each in a process of its own: the choice is made once."""
-    run = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.bits", "elementwise"],
-        env={**os.environ, "ADJOINT_ISA": isa},
-        cwd=Path(__file__).resolve().parent.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    run = python("-W", "ignore", "-m", "tests.bits", "elementwise", environment={"ADJOINT_ISA": isa}, timeout=600)
     assert f"| {isa} |" in run.stdout

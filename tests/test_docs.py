@@ -9,7 +9,6 @@ import pkgutil
 import re
 import shutil
 import subprocess
-import sys
 import types
 import warnings
 from pathlib import Path
@@ -18,6 +17,8 @@ import numpy as np
 import pytest
 
 import adjoint
+
+from .processes import python
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -77,14 +78,7 @@ def test_benchmarks_run(tmp_path):
     page = Path(shutil.copy(ROOT / "docs" / "performance.md", tmp_path))
     before = table_rows(page)
     options = ["--repetitions", "1", "--markdown", "--json", str(tmp_path / "figures.json"), "--page", str(page)]
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "run.py"), *only, *options],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = python(ROOT / "benchmarks" / "run.py", *only, *options)
     rows = json.loads((tmp_path / "figures.json").read_text())["rows"]
     assert [row["name"] for row in rows] == names
     assert all(row["ratio"] > 0 for row in rows)
@@ -99,14 +93,7 @@ def test_benchmarks_run(tmp_path):
 
 
 def test_training_benchmark_runs():
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "training.py"), "--only", "mlp", "--repetitions", "1"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = python(ROOT / "benchmarks" / "training.py", "--only", "mlp", "--repetitions", 1, timeout=120)
     assert re.search(
         r"^\| MLP [^|]*\| [\d.]+ [mµ]s \| [\d.]+ [mµ]s \| [\d.]+x \| \d+.* MB \| \d+.* MB \|$", done.stdout, re.M
     )
@@ -217,10 +204,9 @@ extern "C" int run(const char* name, char* const* arrays, int64_t n, const doubl
 DECLARE = """
 import json, sys
 from pathlib import Path
-sys.path.insert(0, {tests!r})
 import adjoint as torch
 from adjoint.ops import language
-import test_docs
+from tests import test_docs
 folder = Path(sys.argv[1])
 library = test_docs.load_kernels(folder)
 derived = {{"__package__": "adjoint.ops"}}
@@ -271,18 +257,6 @@ def call_kernel(library, name, inputs, params):
     return out
 
 
-def python(script, *arguments, **values):
-    """Runs a script in a fresh interpreter, warnings as errors."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script.format(**values), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-
-
 @pytest.fixture(scope="module")
 def added(tmp_path_factory):
     """A folder with the compiled loops and derived rules of the ops that the document declares."""
@@ -297,11 +271,10 @@ def added(tmp_path_factory):
         (table / f"added_{number}.py").write_text(text)
         names += re.findall(r'elementwise\("(\w+)\(', text)
     assert names == ["squareplus", "logcosh"]
-    python(GENERATE, folder, folder, *names, tools=str(ROOT / "tools"))
+    python("-W", "error", "-c", GENERATE.format(tools=str(ROOT / "tools")), folder, folder, *names)
     (folder / "shim.cpp").write_text(SHIM)
     sources = [str(folder / name) for name in ("kernels.cpp", "shim.cpp")]
-    with open(folder / "special_tables.h", "w") as header:
-        subprocess.run([sys.executable, ROOT / "tools" / "special_tables.py"], stdout=header, check=True)
+    (folder / "special_tables.h").write_text(python(ROOT / "tools" / "special_tables.py").stdout)
     paths = [f"-I{ROOT / 'csrc'}", f"-I{folder}"]
     command = [*compiler.split(), "-std=c++20", "-O1", "-shared", "-fPIC", *paths, *sources]
     done = subprocess.run([*command, "-o", str(folder / "kernels.so")], capture_output=True, text=True, check=False)
@@ -342,4 +315,4 @@ def test_sample_block_is_a_sample():
 
 
 def test_added_op_works_as_the_document_shows(added):
-    python(DECLARE, added, tests=str(ROOT / "tests"))
+    python("-W", "error", "-c", DECLARE.format(), added)

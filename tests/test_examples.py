@@ -17,24 +17,21 @@ import pytest
 
 import adjoint
 
+from .processes import ENVIRONMENT, python, script
+
 FOLDER = Path(__file__).resolve().parent.parent / "examples"
 SHARED = ("common", "digits", "plot")
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in SHARED)
 STEPS = 3
-# Examples run in other folders, from which a relative path in PYTHONPATH would lead nowhere.
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(adjoint.__file__).resolve().parent.parent)}
 
 
-def command(name, *options):
-    return [sys.executable, "-W", "error", str(FOLDER / f"{name}.py"), *map(str, options)]
+def arguments(name, *options):
+    return ["-W", "error", str(FOLDER / f"{name}.py"), *map(str, options)]
 
 
 def run(folder, name, *options, code=0):
     """Runs an example in a folder; returns what it printed."""
-    done = subprocess.run(
-        command(name, *options), cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == code, done.stderr
+    done = python(*arguments(name, *options), folder=folder, timeout=120, code=code)
     return done.stdout + done.stderr
 
 
@@ -57,9 +54,7 @@ for name in sys.argv[1:]:
 def torch_folder(tmp_path_factory):
     """A folder with the checkpoints of all examples, run with torch."""
     folder = tmp_path_factory.mktemp("torch")
-    script = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(FOLDER)!r})\n{WITH_TORCH}", *NAMES]
-    done = subprocess.run(script, cwd=folder, capture_output=True, text=True, timeout=240, check=False)
-    assert done.returncode == 0, done.stderr
+    script(f"import sys; sys.path.insert(0, {str(FOLDER)!r})\n{WITH_TORCH}", *NAMES, folder=folder)
     return folder
 
 
@@ -116,9 +111,8 @@ def test_resumed_training_has_the_same_losses(tmp_path, name):
 
 def test_ctrl_c_saves_the_checkpoint(tmp_path):
     total = 5000
-    process = subprocess.Popen(
-        command("pendulum", "--steps", total), cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, *arguments("pendulum", "--steps", total)]
+    process = subprocess.Popen(command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline().startswith(f"step {total // 10}/{total}  loss ")
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
@@ -134,7 +128,8 @@ def test_ctrl_c_saves_the_checkpoint(tmp_path):
 def test_terminals_get_a_progress_bar(tmp_path):
     ours, its = pty.openpty()
     environment = {**ENVIRONMENT, "TERM": "xterm", "COLUMNS": "100"}
-    process = subprocess.Popen(command("pendulum", "--steps", 30), cwd=tmp_path, stdout=its, env=environment)
+    command = [sys.executable, *arguments("pendulum", "--steps", 30)]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=its, env=environment)
     os.close(its)
     shown = b""
     while True:

@@ -2,13 +2,14 @@
 
 import importlib.metadata
 import struct
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import adjoint
+
+from .processes import script
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
@@ -68,13 +69,9 @@ def test_installed_package_is_typed_and_small():
     assert sum(size for name, size in sizes.items() if not name.endswith(".pyc")) < 40e6
 
 
-def run(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
-
-
 def test_import_needs_neither_torch_nor_numpy():
     code = "import sys, adjoint; print([m for m in ('torch', 'numpy', 'scipy') if m in sys.modules])"
-    assert run(code) == "[]"
+    assert script(code).stdout == "[]\n"
 
 
 def test_version_is_that_of_the_distribution():
@@ -120,5 +117,4 @@ for library in (adjoint, torch, adjoint):
     except RuntimeError as error:
         print(str(error)[:27])
 """
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert (run.returncode, run.stdout) == (0, "The size of tensor a (2) mu\n" * 3), run.stderr
+    assert script(program, timeout=60).stdout == "The size of tensor a (2) mu\n" * 3

@@ -1,11 +1,10 @@
 """Resident memory: what goes back beside torch, what a loop finds again. In processes of their own."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
+
+from .processes import python
 
 MEGABYTE = 1 << 20
 # What the library may keep beyond what a program asks for again.
@@ -27,11 +26,7 @@ before = resident()
 
 def run(program, library="adjoint"):
     """What a program printed as JSON, in a process of its own; `before` is its resident memory at the beginning."""
-    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    command = [sys.executable, "-W", "error", "-c", PRELUDE + program, library]
-    done = subprocess.run(command, capture_output=True, text=True, env=paths, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return json.loads(python("-W", "error", "-c", PRELUDE + program, library).stdout)
 
 
 # ---- memory that is not asked for again

@@ -5,22 +5,19 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
 from .fuzz.crash import judge, workers
+from .processes import python
 
 # The sanitizers have no limit on addresses, but one on what is asked for at once.
-ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":max_allocation_size_mb=1024"}
+ASAN_OPTIONS = os.environ.get("ASAN_OPTIONS", "") + ":max_allocation_size_mb=1024"
 
 
 def test_programs_that_make_no_sense():
-    command = [sys.executable, "-m", "tests.fuzz.crash", "4000", "0", "--severe"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False, env=ENVIRONMENT)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert "4000 programs" in run.stdout
+    options = "-m", "tests.fuzz.crash", 4000, 0, "--severe"
+    assert "4000 programs" in python(*options, timeout=600, environment={"ASAN_OPTIONS": ASAN_OPTIONS}).stdout
 
 
 def found(*lines, seconds=10.0):
@@ -70,15 +67,7 @@ def test_the_same_number_gives_the_same_program():
 
 def run_wrong_operands(library):
     """What the calls of wrong_operands.py came to, by their labels."""
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.wrong_operands", library],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert run.returncode == 0, "\n".join(run.stderr.splitlines()[-30:])
-    return json.loads(run.stdout)
+    return json.loads(python("-m", "tests.wrong_operands", library).stdout)
 
 
 def test_wrong_operands_are_refused_before_anything_is_recorded():

@@ -1,7 +1,6 @@
 """The tour, `python -m adjoint`: runs to its end, shows what it should, and says so when something breaks."""
 
 import re
-import subprocess
 import sys
 from xml.etree import ElementTree
 
@@ -9,13 +8,12 @@ import pytest
 
 from adjoint import _tour
 
+from .processes import python
+
 
 @pytest.fixture(scope="module")
 def output():
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "adjoint"], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    done = python("-W", "error", "-m", "adjoint", timeout=120)
     assert done.stderr == ""  # no progress bar where there is no terminal
     return done.stdout
 

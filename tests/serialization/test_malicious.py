@@ -6,8 +6,6 @@ import os
 import pickle
 import pickletools
 import struct
-import subprocess
-import sys
 import zipfile
 
 import pytest
@@ -15,6 +13,7 @@ import torch
 
 import adjoint
 
+from ..processes import python, script
 from .objects import archive, loaded, saved, tensor_pickle
 
 P = b"\x80\x02"
@@ -269,9 +268,7 @@ while size := sys.stdin.buffer.read(8):
 def limited(*files):
     """What becomes of files where memory and time are short."""
     given = b"".join(len(data).to_bytes(8, "little") + data for data in files)
-    done = subprocess.run([sys.executable, "-c", LIMITED], input=given, capture_output=True, timeout=100, check=False)
-    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
-    return done.stdout.decode().split()
+    return script(LIMITED, given=given, timeout=100).stdout.decode().split()
 
 
 def nested_tuples(depth, width):
@@ -427,9 +424,7 @@ def test_large_tables_of_honest_keys():
 @pytest.mark.parametrize("kind", ["zip", "legacy", "spliced", "safetensors"])
 def test_mutated_files(kind):
     """A value or a clear error, whatever a file has become."""
-    command = [sys.executable, "-X", "faulthandler", "-m", "tests.serialization.mutate", kind, "1", "400"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = python("-X", "faulthandler", "-m", "tests.serialization.mutate", kind, 1, 400)
     assert "loaded" in done.stdout
     assert "Error" in done.stdout
     assert "without words" not in done.stdout
