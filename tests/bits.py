@@ -57,7 +57,7 @@ def weights_like(tensor):
     return numbers.reshape(tensor.shape).to(tensor.dtype)
 
 
-def outcome(call, leaves):
+def bits_of(call, leaves):
     """The bits of all results of a call and of its gradients."""
     results = list(tensors_in(call()))
     grown = [t for t in results if t.requires_grad]
@@ -85,7 +85,7 @@ def sweep_outcome(name, elements=ELEMENTS):
     function, args, kwargs = op.make(adjoint, elements)
     leaves = leaves_of(args) if op.gradient and name not in FORWARD_ONLY else []
     adjoint.manual_seed(5)
-    return outcome(lambda: function(*args, **kwargs), leaves)
+    return bits_of(lambda: function(*args, **kwargs), leaves)
 
 
 # ---- Elementwise ops by place and stride

@@ -17,6 +17,8 @@ import torch
 
 import adjoint
 
+from .compare import Bound, Tensor, wrong
+
 # What differs on purpose, or because torch leaves it open:
 # - conj() of complex tensors, a view in torch, copies here. backward(inputs=[a non-leaf]) frees that non-leaf's node in
 #   torch, not here. Values that overlap what they are written to are copied first. None of these is in the programs.
@@ -430,7 +432,7 @@ def run_line(line, space):
 
 
 def is_tensor(value):
-    return isinstance(value, torch.Tensor | adjoint.Tensor)
+    return isinstance(value, Tensor)
 
 
 def write(steps):
@@ -505,7 +507,7 @@ def close(a, b, tolerance=1e-6):
     if a.shape != b.shape:
         return False
     finite = np.isfinite(a) & np.isfinite(b) & (np.abs(a) < 1e12) & (np.abs(b) < 1e12)
-    return np.allclose(a[finite], b[finite], rtol=tolerance, atol=tolerance)
+    return not wrong(b[finite], a[finite], Bound(tolerance, tolerance)).any()
 
 
 def difference(expected, got):

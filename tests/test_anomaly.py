@@ -7,7 +7,7 @@ import pytest
 
 import adjoint
 
-from .both import leaf, programs, same
+from .compare import leaf, programs, same
 
 program, test_program = programs()
 

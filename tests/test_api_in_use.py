@@ -1,7 +1,6 @@
 """The names of torch that public programs use: all are here but for families that come later, and each is exercised."""
 
 import importlib
-import math
 import types
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import torch
 import adjoint
 
 from .api_programs import PROGRAMS
-from .both import outcome
+from .compare import Bound, same
 
 LINES = (Path(__file__).parent / "api_in_use.txt").read_text().splitlines()
 NAMES = [line.removeprefix("torch.") for line in LINES if not line.startswith("#")]
@@ -98,22 +97,9 @@ def test_program_reads_the_name(name):
     assert name.rpartition(".")[2] in found
 
 
-def close(ours, theirs):
-    """Equal but for the rounding of numbers; other objects by their repr."""
-    if isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):
-        return len(ours) == len(theirs) and all(map(close, ours, theirs))
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        return list(ours) == list(theirs) and all(close(ours[key], theirs[key]) for key in ours)
-    if isinstance(ours, complex) and isinstance(theirs, complex):
-        return close((ours.real, ours.imag), (theirs.real, theirs.imag))
-    if isinstance(ours, float) and isinstance(theirs, float) and math.isfinite(theirs):
-        return math.isclose(ours, theirs, rel_tol=2e-5, abs_tol=1e-5)
-    return repr(ours) == repr(theirs)
+BOUND = Bound(2e-5, 1e-5)
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_program_gives_the_same(name):
-    (ours, our_warnings), (theirs, their_warnings) = (outcome(PROGRAMS[name], library) for library in (adjoint, torch))
-    assert theirs[0] == "value", f"the program of {name} fails: {theirs}"
-    assert close(ours, theirs), f"torch: {theirs}\nadjoint: {ours}"
-    assert our_warnings == their_warnings
+    assert same(PROGRAMS[name], bound=BOUND).error is None

@@ -8,8 +8,8 @@ import torch
 
 import adjoint
 
-from .both import programs, raised
-from .oracle.check import Raised, arguments, spread, tensors
+from .compare import programs, raised, tensors_in
+from .oracle.check import Raised, arguments, spread
 from .oracle.entries import LEFT_OUT, entries, ours
 from .oracle.translate import Translator, Untranslatable
 
@@ -41,7 +41,7 @@ def types(library, function, call, enabled=True):
     """The types of the results of a call in autocast, or what it raised."""
     with library.autocast("cpu", enabled=enabled):
         try:
-            return [str(tensor.dtype) for tensor in tensors(function(*call[0], **call[1]))]
+            return [str(tensor.dtype) for tensor in tensors_in(function(*call[0], **call[1]))]
         except Exception as error:
             return Raised(error)
 

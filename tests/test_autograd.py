@@ -9,7 +9,7 @@ import pytest
 
 import adjoint
 
-from .both import leaf, programs
+from .compare import leaf, programs
 
 program, test_program = programs()
 

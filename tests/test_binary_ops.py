@@ -5,10 +5,9 @@ import operator
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 
-import adjoint
+from .compare import VALUES, Bound, of_one_kind, same
 
 DTYPES = (
     "float32", "float64", "float16", "bfloat16", "complex64", "complex128",
@@ -59,30 +58,19 @@ def build(library, recipe):
     return tensor
 
 
-def run(library, name, recipes):
-    try:
-        result = OPERATORS[name](*(build(library, recipe) for recipe in recipes))
-    except Exception as error:
-        return type(error)
-    return result
+BOUNDS = {
+    **dict.fromkeys(("float64", "complex128"), Bound(1e-12, 1e-12)),
+    **dict.fromkeys(("float32", "complex64"), Bound(1e-5, 1e-5)),
+    "float16": Bound(2e-3, 2e-3),
+    "bfloat16": Bound(2e-2, 2e-2),
+}
 
 
 def check_same(name, recipes):
-    ours, theirs = run(adjoint, name, recipes), run(torch, name, recipes)
-    if isinstance(theirs, type) or isinstance(ours, type):
-        assert ours == theirs, f"{name}: {ours!r} against {theirs!r}"
-        return
-    if not isinstance(theirs, torch.Tensor):
-        assert ours == theirs or (ours != ours and theirs != theirs)
-        return
-    assert str(ours.dtype) == str(theirs.dtype)
-    assert tuple(ours.shape) == tuple(theirs.shape)
-    wide = "complex128" if theirs.is_complex() else "float64"
-    tolerance = {"torch.float16": 2e-3, "torch.bfloat16": 2e-2, "torch.float32": 1e-5, "torch.complex64": 1e-5}
-    rtol = tolerance.get(str(theirs.dtype), 1e-12)
-    np.testing.assert_allclose(
-        ours.to(getattr(adjoint, wide)).numpy(), theirs.to(getattr(torch, wide)).numpy(), rtol=rtol, atol=rtol
-    )
+    def program(library):
+        return OPERATORS[name](*(build(library, recipe) for recipe in recipes))
+
+    same(program, VALUES, BOUNDS, of_one_kind)
 
 
 @settings(max_examples=150)

@@ -13,7 +13,7 @@ import torch.utils.checkpoint
 import adjoint
 from adjoint.utils.checkpoint import CheckpointError, checkpoint, set_checkpoint_debug_enabled
 
-from .both import programs, raised
+from .compare import programs, raised
 
 program, test_program = programs()
 

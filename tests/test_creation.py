@@ -11,7 +11,7 @@ import torch
 
 import adjoint
 
-from .outcomes import DTYPES, check, check_text, lines
+from .compare import DTYPES, Bound, check, check_text, lines
 
 
 class Indexable:
@@ -535,7 +535,7 @@ def test_same_result(call):
 
 @pytest.mark.parametrize("call", RANGES)
 def test_same_range(call):
-    check_text(call, rtol=2e-6, **NAMES)
+    check_text(call, Bound(2e-6, 2e-6), **NAMES)
 
 
 @pytest.mark.parametrize("call", BAD_DATA + BAD_SIZES + BAD_RANGES)

@@ -5,8 +5,7 @@ import torch
 
 import adjoint
 
-from .both import outcome, same
-from .outcomes import lines
+from .compare import lines, outcome, same
 
 
 @pytest.fixture(autouse=True)
@@ -122,12 +121,16 @@ FLAGS = lines("""
 @pytest.mark.parametrize("call", FLAGS)
 def test_flags(call):
     def program(library):
-        result = outcome(lambda L: eval(call, {"L": L}), library)[0][:2]
-        return result, [
-            library.are_deterministic_algorithms_enabled(),
-            library.is_deterministic_algorithms_warn_only_enabled(),
-            library.get_deterministic_debug_mode(),
-            library.utils.deterministic.fill_uninitialized_memory,
-        ]
+        result = outcome(lambda L: eval(call, {"L": L}), library)
+        return (
+            result.kind,
+            result.value,
+            [
+                library.are_deterministic_algorithms_enabled(),
+                library.is_deterministic_algorithms_warn_only_enabled(),
+                library.get_deterministic_debug_mode(),
+                library.utils.deterministic.fill_uninitialized_memory,
+            ],
+        )
 
     same(program)

@@ -7,12 +7,10 @@ import threading
 
 import numpy as np
 import pytest
-import torch
 
 import adjoint
 
-from .both import outcome, programs, raised, same
-from .outcomes import lines
+from .compare import EXACT, lines, programs, raised, same
 
 program, test_program = programs()
 
@@ -539,9 +537,7 @@ def test_constructors_of_old(constructor):
     for arguments in ["", *ARGUMENTS]:
         call = f"{constructor}({arguments})"
         # Torch warns of storages and of slow lists.
-        (ours, _), (theirs, _) = (outcome(lambda L, call=call: described(L, call), L) for L in (adjoint, torch))
-        assert ours[:2] == theirs[:2], call
-        assert ours[0] == "value" or ours[2][: len(theirs[2])] == theirs[2], call
+        same(lambda L, call=call: described(L, call), bound=EXACT, warned=None)
 
 
 def test_constructors_of_old_share_memory():
@@ -551,4 +547,4 @@ def test_constructors_of_old_share_memory():
         x.fill_(3)
         return same_memory
 
-    assert outcome(program, adjoint)[0] == outcome(program, torch)[0]
+    same(program, bound=EXACT, warned=None)

@@ -2,18 +2,15 @@
 
 import contextlib
 import os
-import subprocess
-import sys
 import threading
 
 import pytest
-import torch
 
 import adjoint
 
-from .both import leaf, programs, same
+from .compare import LIBRARIES, leaf, programs, same
+from .processes import script
 
-LIBRARIES = (torch, adjoint)
 program, test_program = programs()
 
 
@@ -362,8 +359,7 @@ y.sum().backward()
 assert (x.grad == 2.0).all().item()
 raise SystemExit(os.waitstatus_to_exitcode(status))
 """
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert script(text, timeout=60).stderr == ""
 
 
 # ---- A backward inside a backward

@@ -12,9 +12,9 @@ import torch
 
 import adjoint
 
+from .compare import lines
 from .fuzz import accepted, calls, outcomes
 from .fuzz.crash import judge
-from .outcomes import lines
 
 
 @pytest.mark.parametrize("family", calls.TABLE)
@@ -158,8 +158,8 @@ r = torch.nn.functional.softshrink(torch.ones(2), float("inf"))
 
 @pytest.mark.parametrize("line", lines(REFUSED))
 def test_refused_by_both(line):
-    (wanted, expected), (found, got) = outcomes.run(line, torch), outcomes.run(line, adjoint)
-    assert (wanted, found) == ("error", "error")
+    expected, got = outcomes.run(line, torch).error, outcomes.run(line, adjoint).error
+    assert expected is not None
     assert type(got) is type(expected)
     assert judge.accident(got) is None
 

@@ -3,25 +3,13 @@
 import random
 
 import pytest
-import torch
 
 import adjoint
 
-from .both import leaf, same
+from .compare import LIBRARIES, leaf, programs, same
 from .test_inplace import graph, matrix, message
 
-LIBRARIES = (torch, adjoint)
-PROGRAMS = {}
-
-
-def program(function):
-    PROGRAMS[function.__name__] = function
-    return function
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program(name):
-    same(PROGRAMS[name])
+program, test_program = programs()
 
 
 def shown(tensor):

@@ -8,7 +8,7 @@ import torch
 
 import adjoint
 
-from .both import programs, raised
+from .compare import programs, raised
 
 program, test_program = programs()
 

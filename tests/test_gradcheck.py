@@ -1,14 +1,12 @@
 """gradcheck and gradgradcheck find wrong gradients and pass right ones, as torch's do, with the same first words."""
 
-import warnings
-
 import pytest
 import torch
 from torch.autograd.gradcheck import GradcheckError as TorchGradcheckError
 
 import adjoint
 
-LIBRARIES = (adjoint, torch)
+from .compare import outcome
 
 
 def wrong_by(x, change):
@@ -59,18 +57,15 @@ WRONG = {
 }
 
 
-def checked(library, check, function, makers, **options):
-    """True, False, or the exception."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return check(lambda *x: function(library, *x), [make(library) for make in makers], **options)
-        except Exception as error:  # compared
-            return error
-
-
 def both(name, function, makers, **options):
-    return [checked(library, getattr(library.autograd, name), function, makers, **options) for library in LIBRARIES]
+    """True, False, or the exception, of both libraries."""
+
+    def call(library):
+        inputs = [make(library) for make in makers]
+        return getattr(library.autograd, name)(lambda *x: function(library, *x), inputs, **options)
+
+    outcomes = [outcome(call, library, look=None) for library in (adjoint, torch)]
+    return [came.value if came.error is None else came.error for came in outcomes]
 
 
 @pytest.mark.parametrize("fast_mode", [False, True])

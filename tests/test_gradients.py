@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from .both import leaf, programs, raised, same
+from .compare import leaf, programs, raised, same
 
 program, test_program = programs()
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import adjoint
-from tests.both import programs, same
+from tests.compare import programs, same
 
 program, test_program = programs()
 SIZE = 256  # whole vectors, because torch rounds once more in what is left over

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import adjoint
 
-LIBRARIES = (torch, adjoint)
+from .compare import LIBRARIES, VALUES, Bound, assert_same, check, of_one_kind, outcome, same
+
 # Deprecated ways to index, which are tested here as well; NumPy's and torch's warnings.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Using a non-tuple", "ignore:indexing with dtype torch.uint8", "ignore:Truncating the start/stop/step"
@@ -41,14 +42,6 @@ def make_key(library, key):
     return key.make(library) if isinstance(key, Indices) else key
 
 
-def outcome(function):
-    """What a call gives, or the type of what it raises."""
-    try:
-        return function()
-    except Exception as error:
-        return type(error)
-
-
 def numbers(shape, seed=0):
     return np.random.default_rng(seed).uniform(-2, 2, shape)
 
@@ -61,22 +54,14 @@ def leaf(library, shape, seed=0):
     return tensor(library, numbers(shape, seed)).requires_grad_()
 
 
-def plain(value):
-    """A result in a form that compares across libraries."""
-    return value if isinstance(value, type) else np.array(value.tolist()).reshape(tuple(value.shape))
-
-
 def used_strides(value):
     """The strides of dimensions in which there is something to step over."""
     return [step for step, size in zip(value.stride(), value.shape, strict=True) if size > 1 and value.numel()]
 
 
-def assert_same(expected, came):
-    if isinstance(expected, type) or isinstance(came, type):
-        assert expected is came
-    else:
-        assert expected.shape == came.shape
-        np.testing.assert_array_equal(expected, came)
+def selected(shape, key):
+    """The elements that a key selects in torch: their numbers; or None where it is refused."""
+    return outcome(lambda L: L.arange(int(np.prod(shape))).reshape(shape)[make_key(L, key)], torch, look=None).value
 
 
 # ---- Strategies
@@ -144,38 +129,28 @@ def shapes_and_keys(draw):
 @given(shapes_and_keys())
 def test_get_gives_what_torch_gives(case):
     shape, key = case
-    results = []
-    for library in LIBRARIES:
+
+    def program(library):
         x = leaf(library, shape)
-        # The lambda is called at once, inside this turn of the loop.
-        y = outcome(lambda: x[make_key(library, key)])  # noqa: B023 - called at once
-        if isinstance(y, type):
-            results.append((y, None, None))
-            continue
+        y = x[make_key(library, key)]
         y.backward(tensor(library, numbers(tuple(y.shape), 1)))
-        results.append((plain(y), plain(x.grad), (y.grad_fn.name(), used_strides(y))))
-    (expected, expected_grad, how), (came, grad, how_came) = results
-    assert_same(expected, came)
-    if expected_grad is not None:
-        np.testing.assert_allclose(grad, expected_grad, rtol=1e-13)
-        assert how == how_came
+        return y, y.tolist(), x.grad, used_strides(y)  # as a list, to the last bit
+
+    same(program, bound={"float64": Bound(1e-13)}, error=of_one_kind, warned=None)
 
 
 @settings(max_examples=200)
 @given(shapes_and_keys())
 def test_second_gradients_through_get(case):
     shape, key = case
-    results = []
-    for library in LIBRARIES:
+
+    def program(library):
         x = leaf(library, shape)
-        # The lambda is called at once, inside this turn of the loop.
-        y = outcome(lambda: (x * x)[make_key(library, key)])  # noqa: B023 - called at once
-        if isinstance(y, type):
-            return
+        y = (x * x)[make_key(library, key)]
         (first,) = library.autograd.grad((y * y).sum(), x, create_graph=True)
-        (second,) = library.autograd.grad((first * x).sum(), x)
-        results.append(plain(second))
-    np.testing.assert_allclose(results[1], results[0], rtol=1e-12, atol=1e-12)
+        return library.autograd.grad((first * x).sum(), x)
+
+    same(program, VALUES, Bound(1e-12, 1e-12), of_one_kind, warned=None)
 
 
 # ---- Writing
@@ -185,8 +160,8 @@ def test_second_gradients_through_get(case):
 def assignments(draw):
     """A shape, a key, and the sizes of a value for it: those of x[key], some replaced by 1 or left out in front."""
     shape, key = draw(shapes_and_keys())
-    selected = outcome(lambda: leaf(torch, shape)[make_key(torch, key)])
-    sizes = list(selected.shape) if not isinstance(selected, type) else [draw(st.integers(0, 3))]
+    places = selected(shape, key)
+    sizes = list(places.shape) if places is not None else [draw(st.integers(0, 3))]
     sizes = [1 if draw(st.integers(0, 4)) == 0 else size for size in sizes]
     sizes = sizes[draw(st.integers(0, len(sizes))) :] if draw(st.booleans()) else sizes
     if draw(st.integers(0, 9)) == 0:
@@ -196,8 +171,8 @@ def assignments(draw):
 
 def has_duplicates(shape, key):
     """Whether a place is written twice: then which value stays is not said."""
-    places = outcome(lambda: torch.arange(int(np.prod(shape))).reshape(shape)[make_key(torch, key)])
-    return not isinstance(places, type) and len(set(places.flatten().tolist())) < places.numel()
+    places = selected(shape, key)
+    return places is not None and len(set(places.flatten().tolist())) < places.numel()
 
 
 @settings(max_examples=1500)
@@ -206,37 +181,24 @@ def test_set_does_what_torch_does(case, number):
     shape, key, sizes = case
     if not number and sizes and has_duplicates(shape, key):
         return
-    results = []
-    for library in LIBRARIES:
+    value_grads = {}
+
+    def program(library):
         x, value = leaf(library, shape), leaf(library, sizes, 1)
         y = x * 1
-
-        def assign(library=library, y=y, value=value):
+        try:
             y[make_key(library, key)] = 2.5 if number else value
+        except Exception:
+            assert library is torch or y.tolist() == x.tolist(), "what failed has changed something"
+            raise
+        if y.requires_grad:
+            (y * tensor(library, numbers(shape, 2))).sum().backward()
+        value_grads[library] = library.zeros_like(value) if value.grad is None else value.grad
+        return y, y.tolist(), x.grad  # as a list, to the last bit
 
-        raised = outcome(assign)
-        if raised is not None:
-            if library is adjoint:  # what failed has changed nothing
-                np.testing.assert_array_equal(plain(y), plain(x))
-            results.append((raised, None, None))
-            continue
-        if not y.requires_grad:
-            results.append((plain(y), None, None))
-            continue
-        (y * tensor(library, numbers(shape, 2))).sum().backward()
-        results.append((plain(y), plain(x.grad), value.grad if value.grad is None else plain(value.grad)))
-    (expected, x_grad, value_grad), (came, x_grad_came, value_grad_came) = results
-    assert_same(expected, came)
-    if x_grad is not None:
-        np.testing.assert_allclose(x_grad_came, x_grad, rtol=1e-13)
-    if value_grad is not None or value_grad_came is not None:
-        zeros = np.zeros(sizes)
-        np.testing.assert_allclose(
-            zeros if value_grad_came is None else value_grad_came,
-            zeros if value_grad is None else value_grad,
-            rtol=1e-12,
-            atol=1e-12,
-        )
+    same(program, VALUES, {"float64": Bound(1e-13)}, of_one_kind, warned=None)
+    if value_grads:
+        assert_same(value_grads[adjoint], value_grads[torch], bound=Bound(1e-12, 1e-12))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "complex64", "int64", "int8", "uint8", "bool"])
@@ -247,15 +209,12 @@ def test_set_does_what_torch_does(case, number):
 )
 @pytest.mark.parametrize("key", [0, slice(1, None), [0], "mask"], ids=str)
 def test_assigned_numbers_are_converted_as_torch_converts_them(dtype, value, key):
-    results = []
-    for library in LIBRARIES:
+    def program(library):
         x = library.zeros(3, dtype=getattr(library, dtype))
+        x[library.tensor([True, False, True]) if key == "mask" else key] = value
+        return x
 
-        def assign(library=library, x=x):
-            x[library.tensor([True, False, True]) if key == "mask" else key] = value
-
-        results.append(outcome(assign) or x.tolist())
-    np.testing.assert_equal(results[1], results[0])
+    check(program)
 
 
 @pytest.mark.parametrize("key", [0, slice(0, 1), [0], "mask"], ids=str)
@@ -263,16 +222,13 @@ def test_assigned_numbers_are_converted_as_torch_converts_them(dtype, value, key
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
 @pytest.mark.parametrize("sizes", [(), (1,), (2,)], ids=str)
 def test_assigned_tensors_are_converted_or_refused_as_in_torch(dtype, value_type, key, sizes):
-    results = []
-    for library in LIBRARIES:
+    def program(library):
         x = library.zeros(3, dtype=getattr(library, dtype))
         value = library.ones(sizes, dtype=getattr(library, value_type))
+        x[library.tensor([True, False, True]) if key == "mask" else key] = value
+        return x
 
-        def assign(library=library, x=x, value=value):
-            x[library.tensor([True, False, True]) if key == "mask" else key] = value
-
-        results.append(outcome(assign) or x.tolist())
-    assert results[1] == results[0]
+    check(program)
 
 
 # ---- Odd keys
@@ -290,23 +246,16 @@ ODD_KEYS = [
 
 @pytest.mark.parametrize("key", ODD_KEYS, ids=[f"{type(key).__name__}{i}" for i, key in enumerate(ODD_KEYS)])
 def test_odd_keys(key):
-    results = []
-    for library in LIBRARIES:
-        x = library.arange(24).reshape(2, 3, 4)
-        # The lambda is called at once, inside this turn of the loop.
-        results.append(outcome(lambda: plain(x[key])))  # noqa: B023 - called at once
-    assert_same(*results)
+    check(lambda library: library.arange(24).reshape(2, 3, 4)[key])
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint8", "bool", "float32"])
 @pytest.mark.parametrize("values", [1, 0, [1, 0], [0, 1, 1]], ids=str)
 def test_types_of_index_tensors(dtype, values):
-    results = []
-    for library in LIBRARIES:
-        x = library.arange(24).reshape(2, 3, 4)
-        # The lambda is called at once, inside this turn of the loop.
-        results.append(outcome(lambda: plain(x[library.tensor(values, dtype=getattr(library, dtype))])))  # noqa: B023 - called at once
-    assert_same(*results)
+    def program(library):
+        return library.arange(24).reshape(2, 3, 4)[library.tensor(values, dtype=getattr(library, dtype))]
+
+    check(program)
 
 
 def test_messages():

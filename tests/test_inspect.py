@@ -1,7 +1,6 @@
 """adjoint.inspect: graphs as text, DOT and SVG; memory held by saved values; why a gradient is missing."""
 
 import gc
-import subprocess
 import sys
 import warnings
 import xml.etree.ElementTree as ET
@@ -13,7 +12,8 @@ import pytest
 import adjoint as torch
 from adjoint.inspect import explain_grad, graph, saved_tensors
 
-from .both import same
+from .compare import same
+from .processes import script
 
 HERE = Path(__file__).name
 SVG = "{http://www.w3.org/2000/svg}"
@@ -25,7 +25,7 @@ def leaf(*values):
 
 def test_imported_when_first_used():
     code = "import sys, adjoint; a = 'adjoint.inspect' in sys.modules; adjoint.inspect.graph; print(a)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert script(code).stdout == "False\n"
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = torch.nonsense
 
@@ -726,10 +726,7 @@ def test_explain_takes_tensors():
 def test_taking_a_number_from_the_graph_warns_that_it_cuts_it(cut):
     code = f"import adjoint as torch\na = torch.tensor(1.0, requires_grad=True)\nb = {cut}\n"
     code += "int(a), a.item(), f'{a:.2f}', float(a)\n"  # no warning, or none a second time
-    ours = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr
-    theirs = subprocess.run(
-        [sys.executable, "-c", code.replace("adjoint as torch", "torch")], capture_output=True, text=True, check=True
-    ).stderr
+    ours, theirs = (script(text).stderr for text in (code, code.replace("adjoint as torch", "torch")))
     opening = "<string>:3: UserWarning: Converting a tensor with requires_grad=True to a scalar may lead to unexpected "
     assert ours.startswith(opening)
     assert theirs.startswith(opening)

@@ -14,7 +14,7 @@ import torch
 
 import adjoint
 
-from .outcomes import DTYPES, check, check_text, lines
+from .compare import DTYPES, check, check_text, lines
 
 NUMPY_TYPES = [name for name in DTYPES if name != "bfloat16"]
 

@@ -3,8 +3,6 @@
 Values and gradients of each function are compared by tests/oracle; here is what its samples leave out.
 """
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -13,7 +11,8 @@ import torch
 
 import adjoint
 
-from .outcomes import as_array, lines
+from .compare import VALUES, Bound, assert_same, in_tensors, lines, same
+from .processes import script
 
 SETUP = """
 def numbers(*shape, seed=0, dtype="float64"):
@@ -30,28 +29,15 @@ int32 = torch.int32
 
 
 def evaluate(library, text):
-    """The value of an expression, or its exception."""
+    """The value of an expression."""
     scope = {"torch": library, "np": np}
     exec(SETUP, scope)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return eval(text, scope)
-        except Exception as error:
-            return error
-
-
-def tensors_of(value):
-    return [value] if isinstance(value, torch.Tensor | adjoint.Tensor) else list(value)
+    return eval(text, scope)
 
 
 def assert_same_values(text, tolerance=1e-9):
-    theirs, ours = evaluate(torch, text), evaluate(adjoint, text)
-    assert not isinstance(theirs, Exception), theirs
-    assert not isinstance(ours, Exception), ours
-    for a, b in zip(tensors_of(theirs), tensors_of(ours), strict=True):
-        assert (str(a.dtype), tuple(a.shape)) == (str(b.dtype), tuple(b.shape))
-        np.testing.assert_allclose(as_array(b), as_array(a), rtol=tolerance, atol=tolerance)
+    bound = in_tensors(Bound(tolerance, tolerance))
+    assert same(lambda L: evaluate(L, text), VALUES, bound, warned=None).error is None
 
 
 ERRORS = lines("""
@@ -147,13 +133,16 @@ ERRORS = lines("""
 """)
 
 
+def begin_alike(ours, theirs):
+    """The first words are the same, and the class but for the underline of torch's LinAlgError."""
+    count = min(8, len(str(theirs).split()))
+    same_class = type(ours).__name__ == type(theirs).__name__.lstrip("_")
+    return same_class and str(ours).split()[:count] == str(theirs).split()[:count]
+
+
 @pytest.mark.parametrize("text", ERRORS)
 def test_errors_begin_as_torchs(text):
-    theirs, ours = evaluate(torch, text), evaluate(adjoint, text)
-    assert isinstance(theirs, Exception), theirs
-    assert type(ours).__name__ == type(theirs).__name__.lstrip("_"), repr(ours)
-    count = min(8, len(str(theirs).split()))
-    assert str(ours).split()[:count] == str(theirs).split()[:count]
+    assert same(lambda L: evaluate(L, text), error=begin_alike, warned=None).error is not None
 
 
 def test_linalg_error_is_a_runtime_error():
@@ -207,8 +196,7 @@ def test_node_names(text):
     code = (
         f"(lambda A, S, B: {text})(numbers(3, 3).requires_grad_(), torch.eye(3).double().requires_grad_(), Z.double())"
     )
-    theirs, ours = evaluate(torch, code), evaluate(adjoint, code)
-    assert type(ours.grad_fn).__name__ == type(theirs.grad_fn).__name__
+    assert same(lambda L: type(evaluate(L, code).grad_fn).__name__, warned=None).error is None
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -336,10 +324,9 @@ def test_exponential_of_larger_matrices_and_its_derivatives(dtype, scale):
         result = library.linalg.matrix_exp(A)
         (first,) = library.autograd.grad(result, A, scope["numbers"](2, 9, 9, seed=1, dtype=dtype), create_graph=True)
         (second,) = library.autograd.grad(library.linalg.vector_norm(first), A)
-        return [value.detach().resolve_conj().numpy() for value in (result, first, second)]
+        return result, first, second
 
-    for found, expected in zip(run(adjoint), run(torch), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12 * np.abs(expected).max())
+    assert_same(run(adjoint), run(torch), bound=Bound(1e-11, 1e-12, (0.0, np.inf)))
 
 
 @pytest.mark.parametrize("transpose", [False, True])
@@ -351,9 +338,8 @@ def test_complex_triangles_are_transposed_not_conjugated(transpose):
             warnings.simplefilter("ignore")  # torch.triangular_solve is deprecated there
             solution = library.triangular_solve(b, A, transpose=transpose)[0]
         (solution * library.tensor([1j, 2.0])).sum().abs().backward()
-        results.append([as_array(value) for value in (solution, A.grad, b.grad)])
-    for expected, got in zip(*results, strict=True):
-        np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-9)
+        results.append((solution, A.grad, b.grad))
+    assert_same(results[1], results[0], bound=Bound(1e-9, 1e-9))
 
 
 PIVOTS = [[-1, -1, -1], [-3, -3, -3], [1, -1, 3], [1, 2, -3], [-1, -2, -3], [0, 1, 2], [4, 1, 1], [-(2**31), 1, 1]]
@@ -373,8 +359,7 @@ for solve in (torch.linalg.ldl_solve, torch.linalg.lu_solve, lambda LD, p, B: to
         except RuntimeError as error:
             print("refused:", error)
 """
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert run.returncode == 0, run.stderr
+    run = script(program, timeout=60)
     refused = run.stdout.count("refused: Pivots given to ldl_solve must")
     assert refused == 2
     valid_for_lu = all(1 <= pivot <= 3 for pivot in pivots)
@@ -384,7 +369,5 @@ for solve in (torch.linalg.ldl_solve, torch.linalg.lu_solve, lambda LD, p, B: to
 @pytest.mark.parametrize("pivots", [[-1, -1, -1, -1], [-2, -1, 3, 4], [1, -3, -3, 4], [4, 4, 4, 4], [-4, -4, -4, -4]])
 def test_pivots_in_pairs(pivots):
     A, B = np.eye(4) + 0.1, np.arange(8.0).reshape(4, 2)
-    results = [
-        L.linalg.ldl_solve(L.tensor(A), L.tensor(pivots, dtype=L.int32), L.tensor(B)).tolist() for L in (torch, adjoint)
-    ]
-    np.testing.assert_allclose(results[1], results[0], rtol=1e-12)
+    results = [L.linalg.ldl_solve(L.tensor(A), L.tensor(pivots, dtype=L.int32), L.tensor(B)) for L in (adjoint, torch)]
+    assert_same(*results, bound=Bound(1e-12))

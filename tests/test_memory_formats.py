@@ -11,8 +11,7 @@ import torch
 
 import adjoint
 
-from .both import programs, raised
-from .outcomes import LIBRARIES
+from .compare import LIBRARIES, programs, raised
 
 program, test_program = programs()
 

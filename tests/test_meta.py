@@ -7,9 +7,9 @@ import pytest
 
 import adjoint
 
-from .both import programs, raised
+from .compare import outcome, programs, raised, tensors_in
 from .samples import find
-from .test_op_table import NAMES, outcome, samples_by_name, tensors_in
+from .test_op_table import NAMES, samples_by_name
 
 program, test_program = programs()
 # Ops that look at values: for the shape of their result, for a choice, or to raise.
@@ -33,15 +33,15 @@ def on_meta(value):
 def test_results_have_the_shape_that_they_have_on_the_cpu(name):
     for sample in samples_by_name()[name]:
         args, kwargs, tensors = sample.make(adjoint, None, "contiguous")
-        expected, error = outcome(lambda: find(adjoint, name)(*args, **kwargs))  # noqa: B023 - called at once
-        if error is not None or not tensors:
+        expected = outcome(lambda L: find(L, name)(*args, **kwargs), adjoint, look=None)  # noqa: B023 - called at once
+        if expected.error is not None or not tensors:
             continue
         args, kwargs = on_meta(args), {key: on_meta(value) for key, value in kwargs.items()}
-        result, error = outcome(lambda: find(adjoint, name)(*args, **kwargs))  # noqa: B023 - called at once
-        if error is not None:
-            assert name in BY_VALUE, f"{sample!r}: {error}"
+        result = outcome(lambda L: find(L, name)(*args, **kwargs), adjoint, look=None)  # noqa: B023 - called at once
+        if result.error is not None:
+            assert name in BY_VALUE, f"{sample!r}: {result.error}"
             continue
-        for meta, real in zip(tensors_in(result), tensors_in(expected), strict=True):
+        for meta, real in zip(tensors_in(result.value), tensors_in(expected.value), strict=True):
             assert meta.device.type == "meta"
             assert (meta.shape, meta.dtype, meta.stride()) == (real.shape, real.dtype, real.stride()), repr(sample)
 

@@ -12,7 +12,7 @@ import pytest
 
 import adjoint
 
-from .both import leaf, programs, raised, same
+from .compare import leaf, programs, raised, same
 
 program, test_program = programs()
 

@@ -3,7 +3,6 @@ finite differences, and what editing a tensor between forward and backward does.
 """
 
 import functools
-import warnings
 
 import numpy as np
 import pytest
@@ -12,21 +11,15 @@ import torch
 import adjoint
 from adjoint.ops import language
 
+from .compare import LIBRARIES, OPS, Bound, assert_same, outcome, outcome_difference, related, tensors_in
+from .gradients import dtype_name, first_gradients, second_gradients
 from .oracle.report import agreed
-from .samples import LAYOUTS, arrange, collect, find, is_differentiable
+from .samples import LAYOUTS, collect, find, is_differentiable
 from .samples.elementwise import made_from
 
 # Samples of kl_div, in both libraries.
 pytestmark = pytest.mark.filterwarnings("ignore:reduction. 'mean' divides the total loss")
 TABLE = adjoint.ops.table()
-TOLERANCES = {
-    "float64": (1e-7, 1e-7),
-    "complex128": (1e-7, 1e-7),
-    "float32": (1.3e-6, 1e-5),
-    "complex64": (1.3e-6, 1e-5),
-    "float16": (1e-3, 1e-5),
-    "bfloat16": (1.6e-2, 1e-5),
-}
 
 
 def dotted(declaration):
@@ -56,10 +49,6 @@ every_op = pytest.mark.parametrize("name", NAMES)
 # ---- Calling and comparing
 
 
-def dtype_name(dtype):
-    return str(dtype).removeprefix("torch.")
-
-
 def call(library, name, sample, args, kwargs):
     """The result of a sample's call."""
     if sample.seed:
@@ -71,97 +60,31 @@ def call(library, name, sample, args, kwargs):
     return result if sample.compare is None else sample.compare(library, result)
 
 
-def outcome(function):
-    """(result, None), or (None, the exception)."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return function(), None
-        except Exception as error:  # whatever it is, it is compared
-            return None, error
-
-
-def assert_same_error(ours, theirs):
-    assert ours is not None, f"torch raises {type(theirs).__name__}: {theirs}"
-    assert isinstance(ours, type(theirs)) or isinstance(theirs, type(ours)), (
-        f"{type(ours).__name__}: {ours}\nbut torch raises {type(theirs).__name__}: {theirs}"
-    )
+def attempt(function, library=adjoint):
+    """The outcome of function(library), its value as it is."""
+    return outcome(function, library, look=None)
 
 
 def in_both(function, lenient=False):
     """Results of function(library) for both libraries; None when torch refuses, as we then must (or, lenient, may)."""
-    theirs, their_error = outcome(lambda: function(torch))
-    ours, our_error = outcome(lambda: function(adjoint))
-    if their_error is not None:
+    theirs, ours = attempt(function, torch), attempt(function)
+    if theirs.error is not None:
         if not lenient:
-            assert_same_error(our_error, their_error)
+            assert_same_error(ours, theirs)
         return None
-    if our_error is not None:
-        raise our_error
-    return ours, theirs
+    if ours.error is not None:
+        raise ours.error
+    return ours.value, theirs.value
+
+
+def assert_same_error(ours, theirs):
+    reason = outcome_difference(ours, theirs, error=related, warned=None)
+    assert reason is None, reason
 
 
 def assert_close(ours, theirs, tolerance=None, what="value"):
-    """The same structure of tensors of the same types, shapes and (nearly) values."""
-    if isinstance(theirs, torch.Tensor):
-        assert isinstance(ours, adjoint.Tensor), f"{what}: {type(ours)} instead of a tensor"
-        assert dtype_name(ours.dtype) == dtype_name(theirs.dtype), what
-        assert tuple(ours.shape) == tuple(theirs.shape), what
-        rtol, atol = tolerance or TOLERANCES.get(dtype_name(theirs.dtype), (0, 0))
-        if theirs._is_zerotensor():  # torch's stand-in for zeros, which has no memory to read
-            theirs = torch.zeros(theirs.shape, dtype=theirs.dtype)
-        values = [np.array(x.detach().tolist()) for x in (ours, theirs.resolve_conj().resolve_neg())]
-        np.testing.assert_allclose(*values, rtol=rtol, atol=atol, err_msg=what)
-    elif isinstance(theirs, tuple | list):
-        assert isinstance(ours, tuple | list), f"{what}: {type(ours)} instead of {type(theirs)}"
-        assert len(ours) == len(theirs), what
-        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-            assert_close(a, b, tolerance, f"{what}[{i}]")
-    elif isinstance(theirs, torch.dtype):
-        assert dtype_name(ours) == dtype_name(theirs)
-    else:
-        assert ours == theirs or (ours != ours and theirs != theirs), f"{what}: {ours} instead of {theirs}"
-
-
-def tensors_in(result):
-    """The tensors of a result, in order."""
-    if isinstance(result, torch.Tensor | adjoint.Tensor):
-        return [result]
-    if isinstance(result, tuple | list):
-        return [tensor for item in result for tensor in tensors_in(item)]
-    return []
-
-
-def numbers_like(tensor, seed, library):
-    """A tensor of the library with the shape and type of another, of numbers that depend on the seed only."""
-    random = np.random.default_rng(seed)
-    dtype = dtype_name(tensor.dtype)
-    numbers = random.uniform(-1, 1, tuple(tensor.shape))
-    if dtype.startswith("complex"):
-        numbers = numbers + 1j * random.uniform(-1, 1, tuple(tensor.shape))
-    return arrange(library, numbers, getattr(library, dtype), "contiguous")
-
-
-def first_gradients(library, result, leaves, create_graph=False):
-    """(gradients of the leaves, cotangents): for fixed cotangents of all results that require grad."""
-    outputs = [tensor for tensor in tensors_in(result) if tensor.requires_grad]
-    if not outputs or not leaves:
-        return [], []
-    cotangents = [numbers_like(output, i, library).requires_grad_(create_graph) for i, output in enumerate(outputs)]
-    gradients = library.autograd.grad(
-        outputs, leaves, cotangents, create_graph=create_graph, retain_graph=True, allow_unused=True
-    )
-    return [library.zeros_like(x) if g is None else g for x, g in zip(leaves, gradients, strict=True)], cotangents
-
-
-def second_gradients(library, result, leaves):
-    """Gradients of a weighted sum of the first gradients, with respect to leaves and cotangents."""
-    gradients, cotangents = first_gradients(library, result, leaves, create_graph=True)
-    inputs = leaves + cotangents
-    if not any(g.requires_grad for g in gradients):
-        return [library.zeros_like(x) for x in inputs]
-    total = sum((g * numbers_like(g, i, library)).sum() for i, g in enumerate(gradients) if g.requires_grad)
-    return first_gradients(library, total, inputs)[0]
+    """The same values within a sample's tolerance, relative and absolute, or those of all ops."""
+    assert_same(ours, theirs, bound=Bound(*tolerance) if tolerance else OPS, what=what)
 
 
 def leaves_of(tensors):
@@ -369,7 +292,7 @@ def test_finite_differences(name):
     for sample in samples_by_name()[name]:
         if not sample.gradcheck or sample.precise is None or sample.seed:
             continue
-        result, leaves = outcome(lambda sample=sample: run(adjoint, name, sample))[0] or (None, [])
+        result, leaves = attempt(lambda L, sample=sample: run(L, name, sample)).value or (None, [])
         if not leaves or not any(tensor.requires_grad for tensor in tensors_in(result)):
             continue
 
@@ -430,31 +353,32 @@ def test_edits_between_forward_and_backward(name):
         if not sample.edits or sample.precise is None or sample.seed:
             continue
         args, kwargs, tensors = sample.make(adjoint)
-        result, error = outcome(lambda s=sample, a=args, k=kwargs: call(adjoint, name, s, a, k))
-        if error is not None or not any(tensor.requires_grad for tensor in tensors_in(result)):
+        result = attempt(lambda L, s=sample, a=args, k=kwargs: call(L, name, s, a, k)).value
+        if not any(tensor.requires_grad for tensor in tensors_in(result)):
             continue
-        expected, error = outcome(lambda s=sample: edited_gradients(adjoint, name, s, None))
-        if error is not None:
+        expected = attempt(lambda L, s=sample: edited_gradients(L, name, s, None))
+        if expected.error is not None:
             continue
         for which in [*range(len(tensors)), *range(-len(tensors_in(result)), 0)]:
-            ours, our_error = outcome(lambda s=sample, w=which: edited_gradients(adjoint, name, s, w))
+
+            def edited(library, sample=sample, which=which):
+                return edited_gradients(library, name, sample, which)
+
+            ours = attempt(edited)
             where = f"{sample!r}, tensor {which}"
-            if our_error is None:
-                for a, b in zip(ours, expected, strict=True):
-                    np.testing.assert_allclose(a.tolist(), b.tolist(), err_msg=f"an edit went unnoticed: {where}")
+            if ours.error is None:
+                assert_same(ours.value, expected.value, bound=Bound(1e-7), what=f"an edit went unnoticed: {where}")
                 continue
-            _, their_error = outcome(lambda s=sample, w=which: edited_gradients(torch, name, s, w))
-            if their_error is None and name in SAVES_MORE:
+            theirs = attempt(edited, torch)
+            if theirs.error is None and name in SAVES_MORE:
                 continue
-            assert their_error is not None, f"{where}: torch allows this edit, here {our_error}"
-            assert_same_error(our_error, their_error)
+            assert theirs.error is not None, f"{where}: torch allows this edit, here {ours.error}"
+            assert_same_error(ours, theirs)
 
 
 @pytest.mark.parametrize("name", sorted(collect("ERRORS")))
 def test_errors(name):
     for sample in collect("ERRORS")[name]:
-        (_, theirs), (_, ours) = (
-            outcome(lambda library=library, sample=sample: run(library, name, sample)) for library in (torch, adjoint)
-        )
-        assert theirs is not None, f"torch does not refuse {sample!r}"
+        theirs, ours = (attempt(lambda L, sample=sample: run(L, name, sample), library) for library in LIBRARIES)
+        assert theirs.error is not None, f"torch does not refuse {sample!r}"
         assert_same_error(ours, theirs)

@@ -5,7 +5,7 @@ import torch
 
 import adjoint
 
-from .outcomes import lines
+from .compare import lines
 
 CALLS = lines("""
     torch.add(f, f, out=i)

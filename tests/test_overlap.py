@@ -6,8 +6,7 @@ import torch
 
 import adjoint
 
-from .both import outcome
-from .outcomes import lines
+from .compare import EXACT, lines, outcome, same
 from .samples import Placeholder, find
 from .test_op_table import TABLE, method_of, samples_by_name, tensors_in
 
@@ -245,16 +244,14 @@ def test_calls(call):
         return [np.round(tensor.detach().tolist(), 5).tolist() for tensor in tensors_in(result)]
 
     # Torch warns of resizing an out= that it then refuses; here it is refused before.
-    (ours, _), (theirs, _) = outcome(program, adjoint), outcome(program, torch)
-    assert ours == theirs
+    same(program, bound=EXACT, warned=None)
 
 
 def test_nothing_is_changed_by_what_is_refused():
     for call in CALLS:
         given = names(adjoint)
         before = {name: value.tolist() for name, value in given.items() if isinstance(value, adjoint.Tensor)}
-        result, _ = outcome(lambda _, call=call, given=given: eval(call, given), adjoint)
-        if result[0] == "raised":
+        if outcome(lambda _, call=call, given=given: eval(call, given), adjoint).error is not None:
             assert {name: given[name].tolist() for name in before} == before, call
 
 
@@ -280,8 +277,8 @@ def in_place(library, name, sample, place, kind):
 
 def refusal(call, library):
     """The first words of the error of a call that is refused for its memory, else None."""
-    result, _ = outcome(call, library)
-    return result[1:] if result[0] == "raised" and "unsupported operation" in result[2] else None
+    came = outcome(call, library)
+    return (came.kind, came.message[:40]) if "unsupported operation" in came.message[:40] else None
 
 
 # Composites in torch, which compute what they read before they write.
@@ -306,7 +303,7 @@ def test_arguments_of_in_place_forms(name, kind):
             def call(library, sample=sample, place=place):
                 return in_place(library, name, sample, place, kind)
 
-            if outcome(call, torch)[0][0] == "raised" and refusal(call, torch) is None:
+            if outcome(call, torch).error is not None and refusal(call, torch) is None:
                 continue  # refused for another reason
             assert refusal(call, adjoint) == refusal(call, torch), f"{sample!r}, argument {place}"
 
@@ -332,8 +329,7 @@ def test_arguments_as_out(name, kind):
         if name in LATER or sample.torch is not None or not sample.out or not isinstance(sample.args[0], Placeholder):
             continue
         args, kwargs, _ = sample.make(torch)
-        result, _ = outcome(lambda _, args=args, kwargs=kwargs: find(torch, name)(*args, **kwargs), torch)
-        if result[0] == "raised":
+        if outcome(lambda _, args=args, kwargs=kwargs: find(torch, name)(*args, **kwargs), torch).error is not None:
             continue
         first = tensors_in(find(torch, name)(*args, **kwargs))[0]
         for place, argument in enumerate(args):
@@ -348,6 +344,6 @@ def test_arguments_as_out(name, kind):
             def call(library, sample=sample, place=place):
                 return with_out(library, name, sample, place, kind)
 
-            if outcome(call, torch)[0][0] == "raised" and refusal(call, torch) is None:
+            if outcome(call, torch).error is not None and refusal(call, torch) is None:
                 continue  # refused for another reason
             assert refusal(call, adjoint) == refusal(call, torch), f"{sample!r}, argument {place}"

@@ -5,14 +5,15 @@ import importlib
 import inspect
 import io
 
-import numpy as np
 import pytest
 import torch
 
 import adjoint
 
+from .compare import Bound, assert_same
+
 FIELDS = ("data", "vision", "sequences", "generative", "learning", "science", "mechanics", "research", "tutorials")
-BOUNDS = {"float64": 1e-9, "float32": 1e-4}
+BOUNDS = {"float64": Bound(1e-9, 1e-9), "float32": Bound(1e-4, 1e-4)}
 PROGRAMS = {
     name: function
     for field in FIELDS
@@ -33,30 +34,10 @@ def run(program, library, dtype):
         library.set_default_dtype(before)
 
 
-def assert_close(ours, theirs, bound, what):
-    """Asserts the same structure and types, numbers within the bound, everything else equal."""
-    if isinstance(theirs, torch.Tensor):
-        assert isinstance(ours, adjoint.Tensor), f"{what}: {type(ours)}"
-        assert (str(ours.dtype), tuple(ours.shape)) == (str(theirs.dtype), tuple(theirs.shape)), what
-        ours, theirs = ours.tolist(), theirs.tolist()
-    if isinstance(theirs, dict):
-        assert list(ours) == list(theirs), what
-        for key, value in theirs.items():
-            assert_close(ours[key], value, bound, f"{what}[{key!r}]")
-    elif isinstance(theirs, list | tuple):
-        assert len(ours) == len(theirs), what
-        for i, (one, other) in enumerate(zip(ours, theirs, strict=True)):
-            assert_close(one, other, bound, f"{what}[{i}]")
-    elif isinstance(theirs, float | complex):
-        np.testing.assert_allclose(ours, theirs, rtol=bound, atol=bound, err_msg=what)
-    else:
-        assert ours == theirs, what
-
-
 @pytest.mark.parametrize("dtype", BOUNDS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name, dtype):
     (ours, our_text), (theirs, their_text) = (run(PROGRAMS[name], library, dtype) for library in (adjoint, torch))
-    assert_close(ours, theirs, BOUNDS[dtype], name)
+    assert_same(ours, theirs, bound=BOUNDS[dtype], what=name)
     if dtype == "float64":  # what is printed of float32 may round to another last digit
         assert our_text == their_text

@@ -9,7 +9,7 @@ import pytest
 import adjoint
 from adjoint import multiprocessing
 
-from .both import programs
+from .compare import programs
 
 program, test_program = programs()
 FORK = multiprocessing.get_context("fork")

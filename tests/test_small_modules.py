@@ -1,9 +1,6 @@
 """Settings, flags of backends, versions, nested containers, and methods under old names, beside torch."""
 
 import collections
-import os
-import subprocess
-import sys
 import warnings
 
 import pytest
@@ -12,7 +9,8 @@ import torch
 import adjoint
 from adjoint.torch_version import TorchVersion
 
-from .both import programs, raised
+from .compare import programs, raised
+from .processes import python
 
 program, test_program = programs()
 Point = collections.namedtuple("Point", "x y")
@@ -251,13 +249,7 @@ HEAVY = ["multiprocessing", "typing", "dataclasses", "inspect", "asyncio", "temp
 
 def test_importing_the_package_imports_little():
     code = f"import sys, adjoint; print([m for m in {HEAVY} if m in sys.modules])"
-    out = subprocess.run(
-        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, env=ENVIRONMENT
-    )
-    assert out.stdout.strip() == "[]"
-
-
-ENVIRONMENT = {**os.environ, "PYTHONPATH": ":".join(path for path in sys.path if path)}
+    assert python("-S", "-c", code).stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", [*adjoint._LAZY, *(name for names in adjoint._LAZY_NAMES.values() for name in names)])

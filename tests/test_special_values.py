@@ -3,16 +3,14 @@
 import itertools
 import json
 import math
-import os
-import subprocess
-import sys
 
 import pytest
 import torch
 
 import adjoint
 
-from .both import programs
+from .compare import Bound, assert_same, programs
+from .processes import script
 
 program, test_program = programs()
 
@@ -99,11 +97,7 @@ print(json.dumps([repr(result.tolist()) for result in results]))
 """
     seen = []
     for level in ("baseline", "avx2", "avx512"):
-        environment = {**os.environ, "ADJOINT_ISA": level}
-        run = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-        )
-        seen.append(json.loads(run.stdout))
+        seen.append(json.loads(script(program, environment={"ADJOINT_ISA": level}).stdout))
     assert seen[0] == seen[1] == seen[2]
     assert texts(eval(seen[0][0], {"nan": math.nan, "inf": math.inf})[:3]) == ["0.0", "-2.0", "2.0"]
 
@@ -127,7 +121,7 @@ def test_softmax_keeps_subnormal_numbers(size, dtype):
         columns = library.stack([x] * 5, 1)
         results.append([library.softmax(x, 0), library.softmax(columns, 0)[:, 2], library.softmax(x - 1, 0)])
     for expected, got in zip(*results, strict=True):
-        torch.testing.assert_close(torch.tensor(got.tolist(), dtype=expected.dtype), expected, rtol=2e-5, atol=1e-44)
+        assert_same(got, expected, bound=Bound(2e-5, 1e-44))
         assert [value > 0 for value in got.tolist()] == [value > 0 for value in expected.tolist()]
 
 

@@ -1,6 +1,6 @@
 """Tensors of subclasses, and `_grad`, against torch."""
 
-from .both import programs
+from .compare import programs
 
 program, test_program = programs()
 

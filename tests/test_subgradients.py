@@ -2,18 +2,16 @@
 
 import math
 
-import numpy as np
 import pytest
-import torch as reference
 
-import adjoint
+from .compare import Bound, check
 
 NAN, INF = math.nan, math.inf
 
 
 def gradients(torch, function, *values):
     leaves = [torch.tensor(value, dtype=torch.float64, requires_grad=True) for value in values]
-    return [(g + 0).numpy() for g in torch.autograd.grad(function(torch, *leaves).sum(), leaves)]
+    return [g + 0 for g in torch.autograd.grad(function(torch, *leaves).sum(), leaves)]  # zeros without a sign
 
 
 POINTS = {
@@ -86,7 +84,4 @@ PAIRS = {
 @pytest.mark.parametrize("name", [*POINTS, *PAIRS])
 def test_choice_is_torchs(name):
     function, *values = (POINTS | PAIRS)[name]
-    for ours, theirs in zip(
-        gradients(adjoint, function, *values), gradients(reference, function, *values), strict=True
-    ):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12, equal_nan=True)
+    check(lambda library: gradients(library, function, *values), Bound(1e-12))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import adjoint
 
-LIBRARIES = (torch, adjoint)
+from .compare import LIBRARIES
 
 # Each takes a tensor of sizes (2, 3, 4) and gives a view of it.
 VIEWS = {

@@ -66,7 +66,7 @@ def calls(things, L):
                     yield f"{label} in place {place} of {n}, {beside} beside it", args
 
 
-def outcome(call):
+def ending(call):
     try:
         call()
         return "value"
@@ -103,7 +103,7 @@ def run_in_place(L, names, log):
                 target = dict(targets(L))[kind]
                 before = state(target)
                 log(f"Tensor.{name} {kind} {label}")
-                how = outcome(functools.partial(getattr(target, name), *args))
+                how = ending(functools.partial(getattr(target, name), *args))
                 if how != "value":
                     assert state(target) == before, (name, kind, label)
                 outcomes[f"{name} {kind} {label}"] = how
@@ -122,17 +122,17 @@ def run_others(L, log):
             for args in ([thing], [w, thing], [thing, w], [w, w, thing], [[w, w], thing]):
                 for options in ({}, {"out": L.ones(2)}, {"out": thing}):
                     log(f"{name} {label} of {len(args)} {list(options)}")
-                    outcome(lambda function=function, args=args, options=options: function(*args, **options))
+                    ending(lambda function=function, args=args, options=options: function(*args, **options))
                     count += 1
     keys = [0, [0], L.tensor([0]), L.tensor([True, False]), slice(None), ..., None, (0,), "a", [[0], "a"], True]
     for (kind, _), key, (label, thing) in itertools.product(list(targets(L)), keys, things.items()):
         target = dict(targets(L))[kind]
         before = state(target)
         log(f"{kind}[{key!r}] = {label}")
-        if outcome(lambda target=target, key=key, thing=thing: target.__setitem__(key, thing)) != "value":
+        if ending(lambda target=target, key=key, thing=thing: target.__setitem__(key, thing)) != "value":
             assert state(target) == before, (kind, key, label)
         log(f"{kind}[{label}] = 1")
-        outcome(lambda target=target, thing=thing: target.__setitem__(thing, 1))
+        ending(lambda target=target, thing=thing: target.__setitem__(thing, 1))
         count += 2
     return count
 

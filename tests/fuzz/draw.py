@@ -8,7 +8,7 @@ integers stay in the integers' range: what happens outside is left open by C.
 import math
 import random
 
-from tests.outcomes import DTYPES
+from tests.compare import DTYPES
 
 SHAPES = [(3,), (2, 3), (3, 3), (), (1,), (2, 1, 3), (4,), (0,), (2, 0), (0, 3), (1, 3), (3, 1), (2, 3, 4), (1, 1)]
 SHAPES += [(2, 2, 2), (5, 4), (1, 2, 3, 2), (2, 2, 4, 4), (6,)]

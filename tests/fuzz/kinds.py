@@ -3,7 +3,7 @@
 import math
 import re
 
-from tests.outcomes import DTYPES
+from tests.compare import DTYPES
 
 from .draw import INTEGERS, MAIN_DTYPES, NONSENSE, NUMBERS, ODD_NUMBERS, SHAPES
 

@@ -1,14 +1,13 @@
 """Runs a line on both libraries and says how the outcomes differ."""
 
 import re
-import warnings
 
 import numpy as np
 import torch
 
 import adjoint
+from tests.compare import FORM, SUMS, VALUES, difference, errors_agree, outcome, plain, tensors_in
 from tests.oracle.check import REFUSALS
-from tests.oracle.compare import difference
 from tests.oracle.entries import WITHOUT_VALUES
 
 from .accepted import accepted
@@ -21,89 +20,83 @@ HALF = re.compile(r"float16")
 
 
 def run(line, library):
-    """("value", what the names stand for after the line) or ("error", the exception)."""
-    space = {"torch": library, "np": np}
-    library.manual_seed(7)
-    try:
+    """The outcome of a line: the result, and the tensors that it is made of."""
+
+    def call(library):
+        space = {"torch": library, "np": np}
+        library.manual_seed(7)
         exec(line, space)
-    except Exception as error:
-        return "error", error
-    tensors = [space[name] for name in sorted(space) if name.startswith("x") and name[1:].isdigit()]
-    result = plain(space.get("r"))
-    if isinstance(result, tuple) and UP_TO_TIES.search(line):
-        result = (result[0], result[1].shape)
-    return "value", (result, tensors)
+        tensors = [space[name] for name in sorted(space) if name.startswith("x") and name[1:].isdigit()]
+        result = listed(space.get("r"))
+        if isinstance(result, tuple) and UP_TO_TIES.search(line):
+            result = (result[0], result[1].shape)
+        return result, tensors
+
+    return outcome(call, library, look=None)
 
 
-def plain(value):
+def listed(value):
     """A result with lists for NumPy's arrays."""
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return type(value)([plain(item) for item in value]) if type(value) in (list, tuple) else value
+    return type(value)([listed(item) for item in value]) if type(value) in (list, tuple) else value
 
 
-def flat(value):
-    """The tensors of a result."""
-    if isinstance(value, tuple | list):
-        return [tensor for item in value for tensor in flat(item)]
-    return [value] if isinstance(value, torch.Tensor | adjoint.Tensor) else []
-
-
-def gradients(value):
-    """("value", gradients of the leaves) of the sum of a result, or ("error", the exception)."""
-    result, tensors = value
+def gradients(came, library):
+    """The outcome of a backward from the sum of a result: the gradients of its leaves."""
+    result, tensors = came.value
     tensors = [tensor for tensor in tensors if tensor.requires_grad and tensor.is_leaf]
-    outputs = [output for output in flat(result) if output.requires_grad]
-    if not tensors or not outputs:
-        return "value", None
-    total = sum((output.real if output.is_complex() else output).sum() for output in outputs)
-    try:
-        total.backward()
-    except Exception as error:
-        return "error", error
-    return "value", [tensor.grad for tensor in tensors]
+    outputs = [output for output in tensors_in(result) if output.requires_grad]
+
+    def call(_):
+        if not tensors or not outputs:
+            return None
+        sum((output.real if output.is_complex() else output).sum() for output in outputs).backward()
+        return [tensor.grad for tensor in tensors]
+
+    return outcome(call, library, look=None)
 
 
-def compare(expected, got, values=True, slack=1.0):
+def on_purpose(ours, theirs):
+    """Any words of a refusal will do, but not an accident, unless it is torch's too."""
+    return isinstance(ours, REFUSALS) or type(ours) is type(theirs)
+
+
+def compare(ours, theirs, look, slack=1.0):
     """How two outcomes differ, or None."""
-    if expected[0] != got[0]:
-        return f"torch: {shown(expected)}; adjoint: {shown(got)}"
-    if expected[0] == "error":
-        accident = not isinstance(got[1], REFUSALS) and type(got[1]) is not type(expected[1])
-        return f"torch: {shown(expected)}; adjoint: {shown(got)}" if accident else None
-    return difference(expected[1], got[1], values, slack=slack)
+    if not errors_agree(ours, theirs, on_purpose):
+        return f"torch: {shown(theirs)}; adjoint: {shown(ours)}"
+    bound = {kind: bound * slack for kind, bound in SUMS.items()}
+    return difference(plain(ours.value, look), plain(theirs.value, look), bound)
 
 
-def shown(outcome):
+def shown(came):
     """An outcome in a few words."""
-    kind, value = outcome
-    if kind == "error":
-        text = str(value).strip().splitlines()
-        return f"{type(value).__name__}: {text[0][:140] if text else ''}"
-    value = value[0] if isinstance(value, tuple) else value
+    if came.error is not None:
+        text = came.message.strip().splitlines()
+        return f"{came.kind}: {text[0][:140] if text else ''}"
+    value = came.value[0] if isinstance(came.value, tuple) else came.value
     text = repr(value).replace("\n", " ")
     return text if len(text) < 120 else text[:120] + "..."
 
 
-def crashes(line, expected):
+def crashes(line, theirs):
     """Whether torch's backward would end the process: that of pdist() of no elements."""
-    return ".pdist(" in line and any(tensor.numel() == 0 for tensor in expected[1][1])
+    return ".pdist(" in line and any(tensor.numel() == 0 for tensor in theirs.value[1])
 
 
 def problem(line):
     """How the libraries differ on a line, or None when they agree or differ in an accepted way."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        expected, got = run(line, torch), run(line, adjoint)
-        values = not UNWRITTEN.search(line)
-        # Where half types take part, wider results are no more exact than these.
-        slack = 500.0 if HALF.search(line) else 1.0
-        reason = compare(expected, got, values) and compare(expected, got, values, slack)
-        if reason is None and expected[0] == "value":
-            wanted, found = ([t.requires_grad for t in flat(outcome[1])] for outcome in (expected, got))
-            if wanted != found:
-                reason = f"requires_grad: {wanted} expected, got {found}"
-            elif any(wanted) and values and not UP_TO_TIES.search(line) and not crashes(line, expected):
-                reason = compare(gradients(expected[1]), gradients(got[1]), slack=slack)
-                reason = reason and f"gradient: {reason}"
+    theirs, ours = run(line, torch), run(line, adjoint)
+    look = FORM if UNWRITTEN.search(line) else VALUES
+    # Where half types take part, wider results are no more exact than these.
+    slack = 500.0 if HALF.search(line) else 1.0
+    reason = compare(ours, theirs, look) and compare(ours, theirs, look, slack)
+    if reason is None and theirs.error is None:
+        wanted, found = ([t.requires_grad for t in tensors_in(each.value)] for each in (theirs, ours))
+        if wanted != found:
+            reason = f"requires_grad: {wanted} expected, got {found}"
+        elif any(wanted) and look is VALUES and not UP_TO_TIES.search(line) and not crashes(line, theirs):
+            reason = compare(gradients(ours, adjoint), gradients(theirs, torch), VALUES, slack)
+            reason = reason and f"gradient: {reason}"
     return None if reason is None or accepted(line, reason) else reason

@@ -10,8 +10,10 @@ import numpy as np
 import torch
 
 import adjoint
+from tests import compare
+from tests.compare import Bound
 
-TOLERANCE = {"float64": 1e-10, "float32": 1e-5}
+BOUNDS = {"float64": Bound(1e-10, 1e-10), "float32": Bound(1e-5, 1e-5)}
 
 
 def floats(*shape, seed=0):
@@ -47,23 +49,8 @@ def tensors(library, values, dtype="float32", requires_grad=True):
 
 
 def assert_same(ours, theirs, dtype="float32", what="result"):
-    """Asserts equal structure, types and shapes, and values within the tolerance of the type."""
-    if isinstance(theirs, torch.Tensor):
-        assert isinstance(ours, adjoint.Tensor), f"{what}: {type(ours)}"
-        assert (str(ours.dtype), tuple(ours.shape)) == (str(theirs.dtype), tuple(theirs.shape)), what
-        bound = TOLERANCE[dtype]
-        ours, theirs = (np.array(value.detach().tolist()) for value in (ours, theirs))
-        np.testing.assert_allclose(ours, theirs, rtol=bound, atol=bound, err_msg=what)
-    elif isinstance(theirs, dict):
-        assert list(ours) == list(theirs), what
-        for key, value in theirs.items():
-            assert_same(ours[key], value, dtype, f"{what}[{key!r}]")
-    elif isinstance(theirs, (list, tuple)):
-        assert len(ours) == len(theirs), what
-        for i, value in enumerate(theirs):
-            assert_same(ours[i], value, dtype, f"{what}[{i}]")
-    else:
-        assert ours == theirs, what
+    """Asserts that results are the same within the bound of the type under test."""
+    compare.assert_same(ours, theirs, bound=compare.in_tensors(BOUNDS[dtype]), what=what)
 
 
 def check_signature(name):
@@ -115,7 +102,7 @@ def check(make, *inputs, dtypes=("float64", "float32"), call=lambda module, *arg
 
 def check_trajectory(make, *inputs, steps=50, lr=0.02, loss=loss_of):
     """Asserts that plain gradient descent on loss(module(*inputs)) gives torch's losses in both float types."""
-    for dtype in TOLERANCE:
+    for dtype in BOUNDS:
         losses = []
         for library, module in zip((adjoint, torch), build(make, dtype), strict=True):
             library.manual_seed(1)
@@ -131,4 +118,4 @@ def check_trajectory(make, *inputs, steps=50, lr=0.02, loss=loss_of):
                             parameter -= lr * parameter.grad
                 curve.append(value.item())
             losses.append(curve)
-        np.testing.assert_allclose(*losses, rtol=TOLERANCE[dtype], err_msg=dtype)
+        compare.assert_same(*losses, bound=Bound(BOUNDS[dtype].relative), what=dtype)

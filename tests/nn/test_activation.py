@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import adjoint
-from tests.both import same
+from tests.compare import same
 
 from .compare import check, check_signature, check_trajectory, floats
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import adjoint
-from tests.both import programs
+from tests.compare import programs
 
 from .compare import check, check_signature, floats
 from .test_module import told

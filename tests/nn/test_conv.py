@@ -3,7 +3,7 @@
 import pytest
 
 import adjoint
-from tests.both import same
+from tests.compare import same
 
 from .compare import check, check_signature, check_trajectory, floats
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.both import same
+from tests.compare import same
 
 
 def linear(L):

@@ -1,15 +1,14 @@
 """nn.init beside torch's: the same numbers under the same seed, the same errors and warnings."""
 
 import inspect
-import warnings
 
 import pytest
 import torch
 
 import adjoint
-from tests.both import same
+from tests.compare import VALUES, WHOLE, in_tensors, same
 
-from .compare import assert_same
+from .compare import BOUNDS
 
 DEPRECATED = [name for name in torch.nn.init.__all__ if f"{name}_" in torch.nn.init.__all__]
 
@@ -53,17 +52,15 @@ OPTIONS = {
 
 
 def agree(program, dtype="float32"):
-    """Asserts that both libraries give the same numbers, up to rounding, and the same warnings."""
-    results, messages = [], []
-    for L in (adjoint, torch):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            L.manual_seed(7)
-            results.append(program(L))
-        messages.append([(w.category.__name__, str(w.message)) for w in caught])
-    assert_same(*results, dtype)
-    assert messages[0] == messages[1]
-    return messages[0]
+    """Asserts that both libraries give the same numbers, up to rounding, and the same warnings; returns these."""
+
+    def seeded(L):
+        L.manual_seed(7)
+        return program(L)
+
+    ours = same(seeded, VALUES, in_tensors(BOUNDS[dtype]), warned=WHOLE)
+    assert ours.error is None
+    return ours.warnings
 
 
 @pytest.mark.parametrize("name", SHAPES)

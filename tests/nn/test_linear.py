@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.both import same
+from tests.compare import same
 
 from .compare import check, check_signature, check_trajectory, floats
 

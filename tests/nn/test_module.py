@@ -8,7 +8,7 @@ import pickle
 import torch
 
 import adjoint
-from tests.both import programs, raised
+from tests.compare import programs, raised
 
 program, test_program = programs()
 

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 import adjoint
-from tests.both import programs, raised
+from tests.compare import programs, raised
 
 program, test_program = programs()
 

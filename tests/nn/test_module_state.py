@@ -2,7 +2,7 @@
 
 import collections
 
-from tests.both import programs, raised
+from tests.compare import programs, raised
 
 from .test_module import told, tree
 

@@ -11,7 +11,7 @@ import weakref
 import pytest
 
 import adjoint
-from tests.both import programs, raised
+from tests.compare import programs, raised
 
 program, test_program = programs()
 

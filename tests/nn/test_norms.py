@@ -5,7 +5,7 @@ import copy
 import pytest
 
 import adjoint
-from tests.both import same
+from tests.compare import same
 
 from .compare import check, check_signature, check_trajectory, floats
 

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 import adjoint
-from tests.both import same
+from tests.compare import same
 
 from .compare import check, check_trajectory, floats
 

@@ -3,7 +3,7 @@
 import pytest
 import torch.nn.utils.prune  # noqa: F401 (torch imports it only when asked)
 
-from tests.both import same
+from tests.compare import same
 
 from .compare import check, check_trajectory, floats
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import adjoint
-from tests.both import same
+from tests.compare import same
 
 from .compare import build, check, check_signature, check_trajectory, floats
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import adjoint
-from tests.both import same
+from tests.compare import same
 
 from .compare import assert_same, build, check, check_signature, check_trajectory, floats, tensors
 

@@ -4,6 +4,8 @@ import numpy as np
 import torch
 
 import adjoint
+from tests import compare
+from tests.compare import Bound
 
 LIMITS = {"float32": 1e-5, "float64": 1e-10}
 
@@ -100,25 +102,15 @@ def run(L, name, options, dtype, steps=50, shapes=SHAPES, lr=0.02):
     return losses, params, optimizer.state_dict()["state"]
 
 
-def array(tensor):
-    return np.asarray(tensor.detach().tolist())
+def assert_close(ours, theirs, limit):
+    """Parameters, states or nested data of them: equal but for values, as compared with the largest of each, finite."""
+    compare.assert_same(ours, theirs, bound=Bound(absolute=limit, largest=(1e-3, np.inf)))
+    assert all(tensor.isfinite().all() for tensor in compare.tensors_in(theirs))
 
 
-def assert_close(ours, theirs, limit, what=""):
-    """Equal in shape and type, and in value as compared with the largest element."""
-    assert str(ours.dtype) == str(theirs.dtype), what
-    assert tuple(ours.shape) == tuple(theirs.shape), what
-    a, b = array(ours), array(theirs)
-    assert np.abs(a - b).max(initial=0) <= limit * max(1e-3, np.abs(b).max(initial=0)), what
-
-
-def assert_same_state(ours, theirs, limit):
-    """Two states of a state_dict: the same entries in the same order, of the same types and values."""
-    assert list(ours) == list(theirs)
-    for key, entries in theirs.items():
-        assert list(ours[key]) == list(entries)
-        for name, value in entries.items():
-            assert_close(ours[key][name], value, limit, f"{key}: {name}")
+def assert_same_losses(ours, theirs, limit):
+    compare.assert_same(ours, theirs, bound=Bound(limit))
+    assert np.isfinite(theirs).all()
 
 
 def assert_same_run(name, options, dtype, **settings):
@@ -127,10 +119,8 @@ def assert_same_run(name, options, dtype, **settings):
         settings = {"shapes": SHAPES[:-1], **settings}
     losses, params, state = run(adjoint, name, options, dtype, **settings)
     expected_losses, expected_params, expected_state = run(torch, name, options, dtype, **settings)
-    assert np.allclose(losses, expected_losses, rtol=limit, atol=0)
-    for ours, theirs in zip(params, expected_params, strict=True):
-        assert_close(ours, theirs, limit)
-    assert_same_state(state, expected_state, limit)
+    assert_same_losses(losses, expected_losses, limit)
+    assert_close((params, state), (expected_params, expected_state), limit)
 
 
 def convert(value, L):

@@ -1,11 +1,10 @@
 """LBFGS: the same iterations, evaluations and state as torch, with and without line search."""
 
-import numpy as np
 import pytest
 import torch
 
 import adjoint
-from tests.both import same
+from tests.compare import same
 
 from . import runs
 
@@ -47,9 +46,8 @@ def minimize(L, options, start=None, state=None, steps=4):
 @pytest.mark.parametrize("options", OPTIONS, ids=runs.case_id)
 def test_iterations(options):
     (optimizer, params, losses, returned), theirs = (minimize(L, options) for L in (adjoint, torch))
-    assert len(losses) == len(theirs[2])
-    assert np.allclose(losses, theirs[2], rtol=1e-9, atol=0)
-    assert np.allclose(returned, theirs[3], rtol=1e-9, atol=0)
+    runs.assert_same_losses(losses, theirs[2], 1e-9)
+    runs.assert_same_losses(returned, theirs[3], 1e-9)
     for ours, expected in zip(params, theirs[1], strict=True):
         runs.assert_close(ours, expected, 1e-9)
     state, expected = (o.state_dict()["state"][0] for o in (optimizer, theirs[0]))
@@ -68,7 +66,7 @@ def test_state_moves_between_libraries(options):
         optimizer, params, losses, _ = minimize(first, options, steps=2)
         start = [param.tolist() for param in params]
         losses += minimize(second, options, start, runs.convert(optimizer.state_dict(), second), steps=2)[2]
-        assert np.allclose(losses, whole, rtol=1e-9, atol=0)
+        runs.assert_same_losses(losses, whole, 1e-9)
 
 
 def test_complex_parameters():
@@ -85,7 +83,7 @@ def test_complex_parameters():
         return [optimizer.step(closure).item() for _ in range(3)], z
 
     (losses, z), (expected, w) = run(adjoint), run(torch)
-    assert np.allclose(losses, expected, rtol=1e-8)
+    runs.assert_same_losses(losses, expected, 1e-8)
     runs.assert_close(z, w, 1e-8)
 
 

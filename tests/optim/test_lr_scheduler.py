@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import adjoint
-from tests.both import programs, same
+from tests.compare import programs, same
 
 from .schedules import (
     CASES,

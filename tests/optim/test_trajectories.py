@@ -1,10 +1,10 @@
 """Fifty steps of each optimizer give torch's losses, parameters and states, with every option and in every type."""
 
-import numpy as np
 import pytest
 import torch
 
 import adjoint
+from tests.compare import Bound, assert_same
 
 from . import runs
 
@@ -51,7 +51,7 @@ def test_default_dtype_of_step(name):
             L.set_default_dtype(L.float32)
 
     (_, _, ours), (_, _, theirs) = program(adjoint), program(torch)
-    runs.assert_same_state(ours, theirs, 1e-10)
+    runs.assert_close(ours, theirs, 1e-10)
 
 
 @pytest.mark.parametrize("name", runs.OPTIONS)
@@ -82,10 +82,10 @@ def test_muon(options, dtype):
     shapes = ((2, 3), (5, 2), (4, 4), (1, 1))
     losses, params, state = runs.run(adjoint, "Muon", options, dtype, shapes=shapes)
     expected_losses, expected_params, expected_state = runs.run(torch, "Muon", options, dtype, shapes=shapes)
-    assert np.allclose(losses, expected_losses, rtol=2**-9, atol=0)
+    runs.assert_same_losses(losses, expected_losses, 2**-9)
     for ours, theirs in zip(params, expected_params, strict=True):
         runs.assert_close(ours, theirs, 2**-8)
-    runs.assert_same_state(state, expected_state, 2**-8)
+    runs.assert_close(state, expected_state, 2**-8)
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop"])
@@ -125,7 +125,7 @@ def test_many_parameters_that_joined_at_different_steps(name):
     (ours, our_state), (theirs, their_state) = result(adjoint), result(torch)
     for a, b in zip(ours, theirs, strict=True):
         runs.assert_close(a, b, 1e-10)
-    runs.assert_same_state(our_state, their_state, 1e-10)
+    runs.assert_close(our_state, their_state, 1e-10)
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "RMSprop", "Rprop"])
@@ -140,8 +140,7 @@ def test_large_parameter(name):
             optimizer.step()
         return param
 
-    ours, theirs = result(adjoint).detach().numpy(), result(torch).detach().numpy()
-    assert np.allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+    assert_same(result(adjoint), result(torch), bound=Bound(1e-10, 1e-12))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -165,4 +164,4 @@ def test_training_a_module(name, dtype):
             found.append(loss.item())
         return found
 
-    assert np.allclose(losses(adjoint), losses(torch), rtol=runs.LIMITS[dtype], atol=0)
+    runs.assert_same_losses(losses(adjoint), losses(torch), runs.LIMITS[dtype])

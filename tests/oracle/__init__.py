@@ -4,7 +4,6 @@
 
 - `entries.py`: the database, Adjoint's counterpart of each entry, what is left out and what needs a special comparison
 - `translate.py`: torch's values (tensors, types, functions of the database) as Adjoint's
-- `compare.py`: whether two results are the same, and the words for why not
 - `check.py`: all comparisons of one entry: forward, variants, gradients, second gradients, error inputs
 - `workers.py`: many entries at once in processes that may crash or hang
 - `report.py`: docs/coverage.md and agreed.txt, the entries that may not stop agreeing

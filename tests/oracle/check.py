@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 import adjoint
+from tests.compare import FORM, SUMS, VALUES, Tensor, difference, plain, tensors_in
 
-from .compare import difference
 from .entries import LEFT_OUT, LESS_EXACT, UP_TO_PHASE, WITHOUT_VALUES, entries, ours, unique_part
 from .translate import Translator, Untranslatable, counterpart, tensor
 
@@ -19,8 +19,6 @@ LEVELS = ("forward", "gradient", "second", "errors")
 DIFFERENTIABLE = ("float64", "float32", "complex128")
 FORWARD_ONLY = ("int64", "int32", "int16", "int8", "uint8", "bool", "float16", "bfloat16")
 DTYPES = DIFFERENTIABLE + FORWARD_ONLY
-
-Tensor = torch.Tensor | adjoint.Tensor
 
 # torch.manual_seed notes a traceback for each device that is not there, which took most of the time.
 seed_the_cpu = unittest.mock.patch.object(torch, "manual_seed", torch.default_generator.manual_seed)
@@ -200,7 +198,7 @@ class Run:
 
     def __init__(self, package, function, call, process):
         self.package, self.function, self.call, self.process = package, function, call, process
-        self.inputs = [x for x in tensors(call) if x.requires_grad]
+        self.inputs = [x for x in tensors_in(call) if x.requires_grad]
 
     @functools.cached_property
     def result(self):
@@ -216,7 +214,7 @@ class Run:
         """Gradients of the random weighted sum of all results."""
         if isinstance(self.processed, Raised):
             return self.processed
-        outputs = [x for x in tensors(self.processed) if x.requires_grad]
+        outputs = [x for x in tensors_in(self.processed) if x.requires_grad]
         self.weights = self.cotangents(outputs, 0)
         return self.gradients(outputs, self.inputs, self.weights)
 
@@ -279,7 +277,7 @@ class Call:
         except Untranslatable as error:
             return [(level, str(error)) for level in levels]
         theirs = Run(torch, self.theirs, call, process)
-        versions = [(x, x._version) for x in tensors(call)]
+        versions = [(x, x._version) for x in tensors_in(call)]
         truth = Run(torch, self.theirs, wide, process)
         for place, level in enumerate(levels):
             aspect = {"forward": self.forward, "gradient": gradient, "second": second}[level]
@@ -291,9 +289,10 @@ class Call:
             reason = self.difference(expected, aspect(mine), truth, aspect)
             if level == "forward":
                 # Parts that are not unique are of the right kind at least.
-                reason = reason or difference(theirs.result, mine.result, values=False)
+                reason = reason or difference(plain(mine.result, FORM), plain(theirs.result, FORM))
                 for changed in [x for x, version in versions if x._version != version]:
-                    reason = reason or prefixed("the argument after the call", difference(changed, translate(changed)))
+                    after = difference(plain(translate(changed), VALUES), plain(changed, VALUES), SUMS)
+                    reason = reason or prefixed("the argument after the call", after)
             if reason:
                 return [(later, reason) for later in levels[place:]]
         return []
@@ -302,12 +301,14 @@ class Call:
         """Why an aspect of two runs differs; rounding is judged by a third run in double precision."""
         if isinstance(got, Raised):
             return str(got)
-        options = {"values": self.name not in WITHOUT_VALUES, "slack": LESS_EXACT.get(self.name, 1.0)}
-        reason = difference(expected, got, **options)
+        look = FORM if self.name in WITHOUT_VALUES else VALUES
+        bound = {dtype: bound * LESS_EXACT.get(self.name, 1.0) for dtype, bound in SUMS.items()}
+        got, expected = plain(got, look), plain(expected, look)
+        reason = difference(got, expected, bound)
         if not reason or not reason.startswith("value"):
             return reason
         exact = attempt(aspect, truth)
-        return reason if isinstance(exact, Raised) else difference(expected, got, truth=exact, **options)
+        return reason if isinstance(exact, Raised) else difference(got, expected, bound, plain(exact, look))
 
     def forward(self, run):
         if isinstance(run.result, Raised):
@@ -331,9 +332,9 @@ def with_out(function, results):
     """The call with out= tensors of the right shape, which must be what it returns."""
 
     def call(*positional, **named):
-        out = [x.detach().clone().fill_(0) for x in tensors(results)]
+        out = [x.detach().clone().fill_(0) for x in tensors_in(results)]
         returned = function(*positional, **named, out=out[0] if isinstance(results, Tensor) else tuple(out))
-        if not all(x is y for x, y in zip(tensors(returned), out, strict=True)):
+        if not all(x is y for x, y in zip(tensors_in(returned), out, strict=True)):
             raise RuntimeError("the result is not the tensor given as out")
         return returned
 
@@ -356,16 +357,7 @@ def arguments(sample):
 
 def bare(results):
     """One tensor or a list of them."""
-    return results if isinstance(results, torch.Tensor) else tensors(results)
-
-
-def tensors(value):
-    """All tensors of nested data, in order."""
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [t for item in value for t in tensors(item)] if isinstance(value, tuple | list) else []
+    return results if isinstance(results, torch.Tensor) else tensors_in(results)
 
 
 def attempt(function, *positional, **named):

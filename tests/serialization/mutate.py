@@ -81,7 +81,7 @@ def sources_of(kind):
     return [saved(adjoint, obj, _use_new_zipfile_serialization=legacy) for obj in objects]
 
 
-def outcome(kind, data):
+def fate(kind, data):
     """What becomes of a file, in a word."""
     clear = CLEAR
     try:
@@ -101,7 +101,7 @@ def main(kind, seed, count):
     resource.setrlimit(resource.RLIMIT_CPU, (120, 120))
     rng, sources = random.Random(seed), sources_of(kind)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-    outcomes = collections.Counter(outcome(kind, file_of(rng, kind, sources)) for _ in range(count))
+    outcomes = collections.Counter(fate(kind, file_of(rng, kind, sources)) for _ in range(count))
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10) - before
     assert grown < MOST_MEMORY, f"memory grew by {grown} bytes"
     print(dict(outcomes))

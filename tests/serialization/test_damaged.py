@@ -20,7 +20,7 @@ LEGACY = saved(torch, checkpoint(torch), _use_new_zipfile_serialization=False)
 EXPECTED = described(checkpoint(adjoint))
 
 
-def outcome(data, **options):
+def error_of(data, **options):
     """None if the values are right, or the error; other values are a failure."""
     try:
         result = loaded(adjoint, data, **options)
@@ -39,12 +39,12 @@ def test_cut_anywhere(writer):
             places |= {entry.header_offset, entry.header_offset + 30, entry.header_offset + 64 + entry.file_size}
         places |= {file.start_dir, file.start_dir + 10}
     for place in sorted(places):
-        assert isinstance(outcome(data[:place]), CLEAR), place
+        assert isinstance(error_of(data[:place]), CLEAR), place
 
 
 def test_a_legacy_file_cut_anywhere():
     for place in [*range(200), *range(200, len(LEGACY), 37), len(LEGACY) - 1]:
-        error = outcome(LEGACY[:place])
+        error = error_of(LEGACY[:place])
         assert isinstance(error, EOFError), (place, error)
         assert "not whole" in str(error)
 
@@ -56,7 +56,7 @@ def test_one_bit_flipped_anywhere(writer, data):
     changed = bytearray(FILES[writer])
     place = data.draw(st.integers(0, len(changed) - 1))
     changed[place] ^= 1 << data.draw(st.integers(0, 7))
-    outcome(bytes(changed))
+    error_of(bytes(changed))
 
 
 @pytest.mark.parametrize("writer", FILES)
@@ -69,7 +69,7 @@ def test_a_bit_flipped_in_a_value_or_in_the_pickle(writer):
         header = data[entry.header_offset :]
         begin = entry.header_offset + 30 + sum(int.from_bytes(header[i : i + 2], "little") for i in (26, 28))
         data[begin + entry.file_size // 2] ^= 4
-        assert "checksum" in str(outcome(bytes(data)))
+        assert "checksum" in str(error_of(bytes(data)))
 
 
 @hypothesis.given(st.data())
@@ -78,7 +78,7 @@ def test_several_bytes_changed_anywhere(data):
     changed = bytearray(FILES["adjoint"])
     for _ in range(data.draw(st.integers(1, 4))):
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
-    outcome(bytes(changed))
+    error_of(bytes(changed))
 
 
 @hypothesis.given(st.data())

@@ -17,7 +17,7 @@ import torch
 
 import adjoint
 
-from ..both import raised
+from ..compare import raised
 from .objects import OBJECTS, checkpoint, described, loaded, saved
 
 

@@ -2,8 +2,6 @@
 
 import os
 import stat
-import subprocess
-import sys
 
 import pytest
 import safetensors
@@ -12,7 +10,8 @@ import torch
 
 import adjoint
 
-from ..both import raised
+from ..compare import raised
+from ..processes import script
 from .objects import DTYPES, described
 
 THEIRS = safetensors.torch
@@ -142,5 +141,4 @@ def test_damaged_files(tmp_path):
 
 def test_without_the_library():
     code = "import sys; sys.modules['safetensors'] = None\nimport adjoint\nadjoint.safetensors"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'safetensors>=0.8'" in done.stderr
+    assert "pip install 'safetensors>=0.8'" in script(code, code=1).stderr
