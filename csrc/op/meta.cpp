@@ -35,7 +35,25 @@ constexpr std::string_view kByValue[] = {"nonzero",     "masked_select",        
 
 }  // namespace
 
+bool has_no_shape(PyObject* object) {
+  return holds_no_values(object) && Py_TYPE(object) != tensor_type &&
+         PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "is_uninitialized") == 1;
+}
+
+void refuse_without_shape(std::string_view op, PyObject* object) {
+  const auto refuse = [op](PyObject* tensor) {
+    if (!has_no_shape(tensor)) return;
+    fail(ErrorKind::Value, "Attempted to use an uninitialized parameter in ", public_name(op),
+         ". This error happens when you are using a `LazyModule` or explicitly manipulating "
+         "`torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call `forward` with a dummy "
+         "batch to initialize the parameters before calling torch functions");
+  };
+  if (!is_sequence(object)) return refuse(object);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) refuse(PySequence_Fast_GET_ITEM(object, i));
+}
+
 MetaCall::MetaCall(const char* op, PyObject* const* slots, size_t n) : op_(op), given_(slots) {
+  for (size_t i = 0; i < n; ++i) refuse_without_shape(op, slots[i]);
   const bool by_value = std::ranges::find(kByValue, std::string_view(op)) != std::end(kByValue);
   if (by_value || (std::string_view(op) == "where" && slots[1] == Py_None)) refuse_by_value(op);
   for (size_t i = 0; i < n; ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "op/op.h"
@@ -11,6 +12,12 @@ namespace adjoint {
 inline bool holds_no_values(PyObject* object) {
   return is_tensor(object) && as_tensor(object)->device == DeviceType::Meta;
 }
+
+/// Whether this is a parameter or buffer of a lazy module before its first call: these are kept on the meta device, so
+/// that nothing but what leaves the fast path for it has to ask.
+bool has_no_shape(PyObject* object);
+/// Raises torch's error for one of these, also among the items of a sequence.
+void refuse_without_shape(std::string_view op, PyObject* object);
 
 /// Whether one of an op's arguments, or of the items of a list among them, is on the meta device.
 inline bool any_on_meta(PyObject* const* slots, size_t n) {

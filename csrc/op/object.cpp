@@ -8,6 +8,7 @@
 
 #include "core/mode.h"
 #include "ops/memory.h"
+#include "op/meta.h"
 
 namespace adjoint {
 namespace {
@@ -102,7 +103,10 @@ PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* 
     if (names) kwnames = names.get();
     if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
       return call_autocast(*object, args, nargs, kwnames).take();
-    return checked(call_python(object->composite, args, nargs, kwnames)).take();
+    Object result = checked(call_python(object->composite, args, nargs, kwnames));
+    // An argument that came back untouched.
+    if (holds_no_values(result.get())) refuse_without_shape(PyUnicode_AsUTF8(object->name), result.get());
+    return result.take();
   }
   if (!object->op) fail(ErrorKind::Attribute, "the op '", PyUnicode_AsUTF8(object->name), "' is not declared");
   Op& op = *object->op;

@@ -158,12 +158,13 @@ void Op::refuse_operands(PyObject* const* slots, int place) const {
 }
 
 void Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const {
-  bool any_tensor = false;
+  bool any_tensor = false, elsewhere = false;
   for (int i = 0; i < n_operands; ++i) {
     PyObject* object = slots[i];
     Scalar scalar;
     if (is_tensor(object)) {
       operands[i].set(as_tensor(object));
+      elsewhere |= as_tensor(object)->device != DeviceType::Cpu;
       any_tensor = true;
     } else if ((number_slots >> i & 1) && to_scalar(object, &scalar)) {
       operands[i].set(scalar);
@@ -172,6 +173,8 @@ void Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params
     }
   }
   if (!any_tensor && !numbers_suffice) refuse_operands(slots, 0);
+  if (elsewhere) [[unlikely]]
+    check_devices(slots);
   bool given_params = false;
   for (size_t i = n_operands; i < arguments.size(); ++i) {
     const Argument& argument = arguments[i];
@@ -317,7 +320,8 @@ static void for_each_tensor(PyObject* object, F f) {
 }
 
 void Op::check_devices(PyObject* const* slots) const {
-  if (crosses) return;
+  for (size_t i = 0; i < arguments.size(); ++i) refuse_without_shape(name, slots[i]);
+  if (crosses || kind == Kind::Elementwise) return;
   const Tensor* first = nullptr;
   auto check_one = [&](const Tensor* tensor) {
     // Numbers on the CPU go with any device, and so do indices: what they would be read for is not there.
@@ -451,6 +455,7 @@ NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded, const st
 
 void Op::change_on_meta(PyObject* const* slots, const char* shown) {
   Tensor* target = as_tensor(slots[0]);
+  for (size_t i = 0; i < arguments.size(); ++i) refuse_without_shape(name, slots[i]);
   if (!writes_one_value && name != "copy") {
     Object result = call_on_meta(slots);
     if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
@@ -460,6 +465,7 @@ void Op::change_on_meta(PyObject* const* slots, const char* shown) {
 }
 
 void refuse_out(const char* op, PyObject* object) {
+  refuse_without_shape(op, object);
   if (recording() && object_requires_grad(object))
     fail(op,
          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "

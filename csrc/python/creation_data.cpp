@@ -7,6 +7,7 @@
 #include "python/creation.h"
 #include "python/interop.h"
 #include "types/types.h"
+#include "op/meta.h"
 #include "tape/history.h"
 #include "ops/memory.h"
 
@@ -276,7 +277,8 @@ class NestedData {
 /// A new tensor with the values of a tensor, without its history.
 TensorPtr copy_values(Tensor* tensor, std::optional<DType> dtype) {
   if (tensor->device == DeviceType::Meta)
-    return empty(ShapePtr::borrow(tensor->shape), dtype.value_or(tensor->dtype), DeviceType::Meta);
+    return empty(ShapePtr::borrow(tensor->shape), dtype.value_or(tensor->dtype),
+                 has_no_shape(as_object(tensor)) ? DeviceType::Cpu : DeviceType::Meta);
   return dtype && *dtype != tensor->dtype ? cast(tensor, *dtype) : clone(tensor);
 }
 

@@ -10,6 +10,7 @@
 #include "op/object.h"
 #include "types/types.h"
 #include "ops/memory.h"
+#include "op/meta.h"
 
 namespace adjoint::python {
 namespace {
@@ -168,6 +169,7 @@ class Resolved {
       return Object::borrow(item);
     TensorPtr tensor;
     if (is_tensor(item)) {
+      refuse_without_shape("__getitem__", item);
       tensor = TensorPtr::borrow(as_tensor(item));
     } else if (PyIndex_Check(item) && !is_numpy_array(item)) {
       return checked(PyNumber_Index(item));
@@ -269,6 +271,7 @@ TensorPtr number_like(const Tensor* self, const Scalar& number) {
 }
 
 TensorPtr value_tensor(const Tensor* self, PyObject* value) {
+  refuse_without_shape("__setitem__", value);
   if (is_tensor(value)) return TensorPtr::borrow(as_tensor(value));
   Scalar number;
   if (PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value)) {

@@ -3,6 +3,7 @@
 
 #include "python/interop.h"
 #include "types/types.h"
+#include "op/meta.h"
 #include "tape/node.h"
 #include "ops/memory.h"
 
@@ -10,8 +11,6 @@ namespace adjoint::python {
 namespace {
 
 constexpr const char* kOptionNames[kOptionSlots] = {"dtype", "layout", "device", "pin_memory", "requires_grad"};
-
-bool is_sequence(PyObject* object) { return PyTuple_Check(object) || PyList_Check(object); }
 
 /// Whether an object counts as an int: bools do not, one-element integer tensors do.
 bool is_integer_like(PyObject* object) {
@@ -103,6 +102,7 @@ void Call::wrong_type(int slot, const char* expected, PyObject* given) const {
 
 Tensor* Call::tensor(int slot) const {
   if (!is_tensor(slots_[slot])) wrong_type(slot, "Tensor");
+  refuse_without_shape(name(), slots_[slot]);
   return as_tensor(slots_[slot]);
 }
 

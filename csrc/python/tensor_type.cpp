@@ -10,6 +10,7 @@
 #include "python/indexing.h"
 #include "python/interop.h"
 #include "op/object.h"
+#include "op/meta.h"
 #include "python/random_bindings.h"
 #include "python/tensor_operators.h"
 #include "types/types.h"
@@ -206,7 +207,7 @@ int put_data(PyObject* self, PyObject* value, void*) {
         if (!is_tensor(value))
           fail(ErrorKind::Type, "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
         Tensor* source = as_tensor(value);
-        if (source->device != tensor->device)
+        if (source->device != tensor->device && !has_no_shape(self))
           fail(
               "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
               "type: they are on different devices; make a new tensor instead");
@@ -216,6 +217,7 @@ int put_data(PyObject* self, PyObject* value, void*) {
         bool same_meta = tensor->dtype == source->dtype && same_sizes(tensor->shape, source->shape);
         take_memory(tensor, source);
         tensor->dtype = source->dtype;
+        tensor->device = source->device;
         tensor->flags = static_cast<uint8_t>((tensor->flags & ~kInferenceTensor) | (source->flags & kInferenceTensor));
         if (!same_meta) renew_accumulator(tensor);
         return 0;

@@ -80,12 +80,23 @@ def _no_tensor(name, function, args, names, error):
     return f"{name}(): argument {place} must be Tensor, not {kind}; convert it with torch.tensor()"
 
 
+def _has_no_shape(value):
+    """Whether an argument is, or holds, a parameter of a lazy module before its first call."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_has_no_shape, value))
+    return getattr(type(value), "is_uninitialized", False)
+
+
 def explain(name, function, args, names, error):
     """The error that a call of the composite `name` should end with, or None where `error` says it already.
 
     `args` are all arguments, the last of them by the keywords `names`.
     """
     name = name.removeprefix("_")
+    if any(map(_has_no_shape, args)):
+        from .nn.parameter import no_shape
+
+        return no_shape(name)
     text = _no_tensor(name, function, args, names, error)
     if text is not None:
         return TypeError(text)

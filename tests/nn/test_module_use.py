@@ -11,7 +11,7 @@ import weakref
 import pytest
 
 import adjoint
-from tests.compare import programs, raised
+from tests.compare import lines, programs, raised, same
 
 program, test_program = programs()
 
@@ -116,6 +116,83 @@ def operators_of_parameters_without_a_shape(L):
 @program
 def operators_of_buffers_without_a_shape(L):
     return operator_results(L, L.nn.parameter.UninitializedBuffer())
+
+
+# Functions of a tensor u without a shape and of an ordinary one: all are refused.
+FUNCTIONS = lines("""
+    torch.add(u, 1)
+    torch.mul(x, u)
+    torch.addmm(x, x, u)
+    torch.sum(u)
+    torch.where(x > 0, u, x)
+    torch.stack([u])
+    torch.cat((x, u))
+    torch.einsum("i,i->", x, u)
+    torch.sort(u)
+    torch.unique(u)
+    torch.equal(u, u)
+    torch.isnan(u)
+    torch.numel(u)
+    torch.atleast_1d(u)
+    torch.broadcast_tensors(u, x)
+    torch.zeros_like(u)
+    torch.rand_like(u)
+    torch.full_like(u, 2)
+    torch.clone(u)
+    torch.linalg.norm(u)
+    torch.fft.fft(u)
+    torch.bernoulli(u)
+    torch.add(x, x, out=u)
+    torch.zeros(1, out=u)
+    torch.sort(x, out=(u, u))
+    torch.nn.functional.linear(x, u)
+    torch.nn.functional.conv1d(torch.ones(1, 1, 3), u)
+    torch.nn.functional.relu(u)
+    torch.nn.functional.dropout(u, 0.0)
+    torch.nn.functional.layer_norm(x, (1,), u)
+    torch.nn.functional.batch_norm(torch.ones(2, 1), u, u)
+    torch.nn.functional.embedding(torch.tensor([0]), u)
+    torch.nn.functional.mse_loss(x, u)
+    torch.nn.functional.scaled_dot_product_attention(u, u, u)
+    torch.nn.Linear(2, 2)(u)
+    torch.nn.init.normal_(u)
+    torch.nn.Parameter(u)
+    torch.Tensor.add(x, u)
+    torch.Tensor.fill_(u, 1)
+    x.add_(u)
+    x.__iadd__(u)
+    x.masked_fill_(u, 1.0)
+    x.expand_as(u)
+    x[u]
+    x.__setitem__(0, u)
+    x.__setitem__(u, 1)
+    x.__setitem__(torch.tensor([0]), u)
+""")
+
+
+@pytest.mark.parametrize("kind", ["UninitializedParameter", "UninitializedBuffer"])
+@pytest.mark.parametrize("call", FUNCTIONS)
+def test_functions_without_a_shape(call, kind):
+    def program(L):
+        x = L.ones(1)
+        found = raised(lambda: eval(call, {"torch": L, "x": x, "u": getattr(L.nn.parameter, kind)()}))
+        return found, x
+
+    (_, (found, _)), _ = same(program)
+    assert found[0] == "ValueError"
+
+
+@program
+def what_can_be_asked_without_a_shape(L):
+    found = []
+    for kind in (L.nn.parameter.UninitializedParameter, L.nn.parameter.UninitializedBuffer):
+        u = kind(dtype=L.float64)
+        found += [str(u.dtype), str(u.device), u.is_meta, u.is_cpu, u.is_floating_point(), u.get_device(), u.size()]
+        found += [u.to("cpu") is u, u.double() is u, str(u.half().dtype), str(u.long().dtype), str(u.data.dtype)]
+        found += [repr(kind(device="meta")), str(kind(device="meta").device), L.tensor(u).shape]
+        u.materialize((2,))
+        found += [type(u).__name__, u.is_meta, (u * 0).tolist(), sorted(vars(u))]
+    return found
 
 
 # ---- NumPy

@@ -2,6 +2,8 @@
 
 from .. import _C
 
+_set_data = _C.Tensor.data.__set__  # type: ignore[attr-defined]  # the native attribute, behind a property below
+
 
 class Parameter(_C.Tensor):
     """A tensor that requires grad and that modules count among their parameters.
@@ -59,16 +61,17 @@ def _marked(tensor, persistent):
     return tensor
 
 
-# What may be asked of a tensor without a shape, and the casts that Module.to makes.
-_POSSIBLE_WITHOUT_SHAPE = frozenset(
-    (
-        *("cls_to_become", "materialize", "share_memory_", "size", "copy_", "get_device"),
-        *("is_complex", "is_floating_point", "to", "cpu", "cuda", "double", "float", "half"),
-    )
+# What may be asked of a tensor without a shape: an ordinary tensor of no elements answers.
+_ANSWERED = frozenset(
+    ("data", "device", "is_cpu", "is_meta", "size", "get_device", "is_complex", "is_floating_point"),
 )
+# The casts that Module.to makes.
+_CASTS = ("to", "cpu", "cuda", "double", "float", "half", "long", "int", "short", "char")
+_POSSIBLE_WITHOUT_SHAPE = frozenset((*_CASTS, "cls_to_become", "materialize", "share_memory_", "copy_"))
 
 
-def _no_shape(name):
+def no_shape(name):
+    """The error of a function that meets a tensor without a shape."""
     return ValueError(
         f"Attempted to use an uninitialized parameter in {name}. This error happens when you are using a "
         "`LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When "
@@ -78,20 +81,42 @@ def _no_shape(name):
 
 
 class _Uninitialized:
-    """A tensor without a shape yet: `materialize` gives it one."""
+    """A tensor without a shape yet: `materialize` gives it one.
+
+    It is kept on the meta device, to which no op has a fast way, and is refused there (`has_no_shape` in
+    csrc/python/meta.h). The device and the type that it is to have are those of `_plain`, which has no elements.
+    """
 
     is_uninitialized = True
 
     def __getattribute__(self, name):
+        if name in _ANSWERED:
+            return getattr(self._plain, name)
         value = super().__getattribute__(name)
         if callable(value) and not name.startswith("_") and name not in _POSSIBLE_WITHOUT_SHAPE:
-            raise _no_shape(name)
+            raise no_shape(name)
         return value
 
     def materialize(self, shape, device=None, dtype=None):
         """Takes memory for a shape and becomes an ordinary parameter or buffer."""
-        self.data = _C.empty(shape, device=device or self.device, dtype=dtype or self.dtype)
+        _set_data(self, _C.empty(shape, device=device or self.device, dtype=dtype or self.dtype))
+        del self._plain
         self.__class__ = self.cls_to_become
+
+    @property
+    def data(self):
+        """A tensor of the type and on the device that the parameter is to have."""
+        return self._plain
+
+    @data.setter
+    def data(self, value):
+        _set_data(self, value.to("meta"))
+        self._plain = value
+
+    def copy_(self, source, non_blocking=False):
+        """Copies nothing: possible from a tensor of no elements."""
+        self._plain.copy_(source._plain if is_lazy(source) else source, non_blocking)
+        return self
 
     @property
     def shape(self):
@@ -117,6 +142,9 @@ class _Uninitialized:
     def __reduce_ex__(self, protocol):
         return type(self), (self.requires_grad, self.device, self.dtype)
 
+    def __copy__(self):
+        return type(self)(self.requires_grad, self.device, self.dtype)
+
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             memo[id(self)] = type(self)(device=self.device, dtype=self.dtype)
@@ -132,12 +160,36 @@ def _refuse_operators():
     for name in names:
 
         def refuse(self, *_, _name=f"__{name}__"):
-            raise _no_shape(_name)
+            raise no_shape(_name)
 
         setattr(_Uninitialized, f"__{name}__", refuse)
 
 
+def _add_casts():
+    """A parameter is cast to an ordinary tensor, to which Module.to sets its data; a buffer to another buffer."""
+    for name in _CASTS:
+
+        def cast(self, *args, _name=name, **kwargs):
+            plain = getattr(self._plain, _name)(*args, **kwargs)
+            if plain is self._plain:
+                return self
+            if isinstance(self, Parameter):
+                return plain
+            return type(self)(self.requires_grad, plain.device, plain.dtype, self.persistent)
+
+        cast.__name__ = cast.__qualname__ = name
+        setattr(_Uninitialized, name, cast)
+
+
+def _without_shape(cls, requires_grad, device, dtype):
+    plain = _C.empty(0, device=device, dtype=dtype)
+    tensor = _C.Tensor._make_subclass(cls, plain.to("meta"), requires_grad)
+    tensor._plain = plain
+    return tensor
+
+
 _refuse_operators()
+_add_casts()
 _Uninitialized.__hash__ = _C.Tensor.__hash__  # type: ignore[method-assign]  # beside __eq__ there is none otherwise
 
 
@@ -147,7 +199,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[overrid
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
-        return _C.Tensor._make_subclass(cls, _C.empty(0, device=device, dtype=dtype), requires_grad)
+        return _without_shape(cls, requires_grad, device, dtype)
 
 
 class UninitializedBuffer(_Uninitialized, _C.Tensor):  # type: ignore[override]  # as above
@@ -156,8 +208,7 @@ class UninitializedBuffer(_Uninitialized, _C.Tensor):  # type: ignore[override] 
     cls_to_become = _C.Tensor
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
-        buffer = _C.Tensor._make_subclass(cls, _C.empty(0, device=device, dtype=dtype), requires_grad)
-        return _marked(buffer, persistent)
+        return _marked(_without_shape(cls, requires_grad, device, dtype), persistent)
 
 
 def is_lazy(value):
