@@ -252,9 +252,11 @@ def view_as_complex_with_a_dimension_of_one(L):
     return result, result.stride()
 
 
+@pytest.mark.parametrize("slices", [12, 17, 40, 200])
 @pytest.mark.parametrize("seed", range(20))
-def test_unique_slices_with_nan(seed):
-    numbers = np.random.default_rng(seed).choice([0.0, 1.0, 2.0, np.nan], (12, 1 + seed % 3)).tolist()
+def test_unique_slices_with_nan(seed, slices):
+    choices = [0.0, -0.0, 1.0, 2.0, 3.0] + [np.nan] * (seed % 2 + 1)
+    numbers = np.random.default_rng(seed).choice(choices, (slices, 1 + seed % 3)).tolist()
 
     def run(library):
         return library.tensor(numbers).unique(dim=0, return_inverse=True, return_counts=True)

@@ -1,6 +1,7 @@
 #include "ops/searching.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -90,50 +91,79 @@ std::optional<Counted> count_distinct(Tensor* input, bool return_inverse, bool r
   return Counted{cast(values.get(), input->dtype), std::move(inverse), std::move(counts)};
 }
 
-/// NaN after all numbers.
-template <class T>
-bool comes_before(T a, T b) {
-  return a < b || (a == a && b != b);
-}
+/// Sorts numbers of rows as std::sort of the GNU library does, and with it torch: among rows with NaN, which is neither
+/// before nor after anything, the result depends on which rows meet. Unlike there nothing is read beyond the ends,
+/// where such an order that is none may lead.
+template <class Before>
+class RowSort {
+ public:
+  RowSort(std::vector<int64_t>& order, Before before) : row_(order), before_(before) {}
 
-/// Up to so many rows torch sorts by insertion.
-constexpr size_t kInsertionRows = 16;
+  void run() {
+    const int64_t n = std::ssize(row_);
+    if (n < 2) return;
+    split(0, n, 2 * (63 - std::countl_zero(static_cast<uint64_t>(n))));
+    for (int64_t i = 1; i < n; ++i) insert(i, i < kFew && before_(row_[i], row_[0]));
+  }
 
-/// Few rows among which there may be NaN, which is neither before nor after anything: torch's answer depends on which
-/// rows meet, and they meet here as there.
+ private:
+  /// Up to so many rows are left to insertion.
+  static constexpr int64_t kFew = 16;
+
+  void split(int64_t first, int64_t last, int depth) {
+    while (last - first > kFew) {
+      if (depth-- == 0) {
+        std::make_heap(row_.begin() + first, row_.begin() + last, before_);
+        return std::sort_heap(row_.begin() + first, row_.begin() + last, before_);
+      }
+      median_to(first, first + 1, first + (last - first) / 2, last - 1);
+      const int64_t cut = partition(first + 1, last, row_[first]);
+      split(cut, last, depth);
+      last = cut;
+    }
+  }
+
+  bool before_at(int64_t a, int64_t b) const { return before_(row_[a], row_[b]); }
+
+  void median_to(int64_t place, int64_t a, int64_t b, int64_t c) {
+    if (!before_at(a, b)) std::swap(a, b);
+    const int64_t middle = before_at(b, c) ? b : before_at(a, c) ? c : a;
+    std::swap(row_[place], row_[middle]);
+  }
+
+  /// The first of the rows that do not come before the pivot, which these are put behind.
+  int64_t partition(int64_t first, int64_t last, int64_t pivot) {
+    for (;; ++first) {
+      while (first < std::ssize(row_) && before_(row_[first], pivot)) ++first;
+      --last;
+      while (last > 0 && before_(pivot, row_[last])) --last;
+      if (first >= last) return first;
+      std::swap(row_[first], row_[last]);
+    }
+  }
+
+  /// Puts a row where it belongs among those to its left.
+  void insert(int64_t i, bool at_begin) {
+    const int64_t row = row_[i];
+    int64_t place = at_begin ? 0 : i;
+    while (place > 0 && before_(row, row_[place - 1])) --place;
+    std::copy_backward(row_.begin() + place, row_.begin() + i, row_.begin() + i + 1);
+    row_[place] = row;
+  }
+
+  std::vector<int64_t>& row_;
+  Before before_;
+};
+
+/// The order of rows of m elements.
 template <class T>
-void insert_rows(const T* data, int64_t m, std::vector<int64_t>& order) {
-  const auto before = [=](int64_t a, int64_t b) {
+void sort_rows(const T* data, int64_t m, std::vector<int64_t>& order) {
+  RowSort(order, [=](int64_t a, int64_t b) {
     const T *x = data + a * m, *y = data + b * m;
     for (int64_t i = 0; i < m; ++i)
       if (x[i] < y[i] || x[i] > y[i]) return x[i] < y[i];
     return false;
-  };
-  for (size_t i = 1; i < order.size(); ++i) {
-    const int64_t row = order[i];
-    size_t place = i;
-    if (before(row, order[0])) {
-      place = 0;
-    } else {
-      while (place > 1 && before(row, order[place - 1])) --place;
-    }
-    std::copy_backward(order.begin() + place, order.begin() + i, order.begin() + i + 1);
-    order[place] = row;
-  }
-}
-
-/// The order of n rows of m elements, those that are equal in their own order.
-template <class T>
-void sort_rows(const T* data, int64_t m, std::vector<int64_t>& order) {
-  if (order.size() <= kInsertionRows) return insert_rows(data, m, order);
-  std::stable_sort(order.begin(), order.end(), [=](int64_t a, int64_t b) {
-    const T *x = data + a * m, *y = data + b * m;
-    for (int64_t i = 0; i < m; ++i) {
-      if (comes_before(x[i], y[i])) return true;
-      if (comes_before(y[i], x[i])) return false;
-    }
-    return false;
-  });
+  }).run();
 }
 
 /// The bin at a position counted in bins; ranges so wide that positions are NaN fall into the first.
