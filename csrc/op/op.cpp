@@ -9,6 +9,8 @@
 #include "core/mode.h"
 #include "op/meta.h"
 #include "types/types.h"
+#include "cpu/copy.h"
+#include "op/out_types.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
@@ -472,67 +474,11 @@ void refuse_out(const char* op, PyObject* object) {
          "requires grad. Assign the result instead, or detach() the arguments.");
 }
 
-namespace {
-
-/// Torch's words for an out= of the wrong type, where they are the op's own; {} is the type given, [] the one expected.
-struct OutWords {
-  const char* ops;
-  const char* text;
-};
-constexpr OutWords kOutWords[] = {
-    {" neg floor ceil round round_whole trunc sign sgn conj_physical ", "Found dtype {} but expected []"},
-    {" amax amin ",
-     "Expected the dtype for input and out to match, but got [] for input's dtype and {} for out's dtype."},
-    {" where ", "Expected out type to be [] but got {}"},
-    {" dot vdot ", "result dtype {} does not match input dtype []"},
-    {" index_select ", "index_select(): self and result must have the same scalar type"},
-    {" masked_select ", "masked_select(): self and result must have the same scalar type"},
-    {" take ", "take(): self and out expected to have the same dtype, but got self.dtype = [] and out.dtype = {}"},
-    {" nonzero ", "nonzero: Expected out tensor to have scalar type [] but got scalar type{}"},
-    {" any ", "any only supports bool tensor for result, got: {}"},
-    {" all ", "all only supports bool tensor for result, got: {}"},
-    {" cummax cummin logcumsumexp ", "expected scalar_type [] but found {}"},
-    {" kthvalue ", "output values must be of same type as input"},
-    {" mode ", "expected scalar type '[]' but got '{}' for values output"},
-    {" tensordot inner ",
-     "tensordot: Expected the output tensor to have dtype [], but got an output tensor with dtype {}"},
-    {" multinomial ", "multinomial expects Long tensor out, got: {}"},
-    {" quantile ", "quantile() out tensor must be same dtype as the input tensor"},
-    {" nanquantile ", "nanquantile() out tensor must be same dtype as the input tensor"},
-    {" nan_to_num ", "nan_to_num: dtype of out: {} should be same as input: []"},
-    {" linalg_norm ", "linalg.norm expected out tensor dtype [] but got: {}"},
-};
-
-[[noreturn]] void refuse_out_type(const char* op, DType given, DType expected) {
-  const std::string name = std::string(" ") + op + " ";
-  for (const OutWords& words : kOutWords) {
-    if (!std::strstr(words.ops, name.c_str())) continue;
-    std::string text = words.text;
-    for (auto [mark, type] : {std::pair("{}", given), std::pair("[]", expected)})
-      if (size_t place = text.find(mark); place != std::string::npos) text.replace(place, 2, info(type).legacy_name);
-    fail(text);
-  }
-  fail("Expected out tensor to have dtype ", info(expected).c_name, ", but got ", info(given).c_name, " instead");
-}
-
-/// Raises for an out= that cannot take a result for its type.
-void check_out_type(const char* op, PyObject* out, PyObject* result, bool exact) {
-  const DType given = as_tensor(out)->dtype, expected = as_tensor(result)->dtype;
-  if (exact && given != expected) refuse_out_type(op, given, expected);
-  // Joined tensors go through cat().
-  const bool joined = std::strcmp(op, "cat") == 0 || std::strstr(op, "stack");
-  if (joined && category(expected) > category(given))
-    fail(ErrorKind::Type, "torch.cat(): input types can't be cast to the desired output type ",
-         info(given).legacy_name);
-}
-
-}  // namespace
-
 Object write_results(const char* op, PyObject* out, PyObject* result, bool exact) {
   if (!is_sequence(out)) {
     if (!is_tensor(out)) Arg{out, op, "out"}.wrong_type("Tensor");
     if (!is_tensor(result)) fail(ErrorKind::Type, op, "(): out= must be a tuple of tensors for several results");
-    check_out_type(op, out, result, exact);
+    check_out_type(op, as_tensor(out)->dtype, as_tensor(result)->dtype, exact, 0);
     write_out(op, as_tensor(out), as_tensor(result));
     return Object::borrow(out);
   }
@@ -541,7 +487,8 @@ Object write_results(const char* op, PyObject* out, PyObject* result, bool exact
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
     PyObject* target = PySequence_Fast_GET_ITEM(out, i);
     if (!is_tensor(target)) Arg{target, op, "out"}.wrong_type("tuple of Tensors");
-    check_out_type(op, target, PyTuple_GET_ITEM(result, i), exact);
+    check_out_type(op, as_tensor(target)->dtype, as_tensor(PyTuple_GET_ITEM(result, i))->dtype, exact,
+                   static_cast<int>(i));
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i)
     write_out(op, as_tensor(PySequence_Fast_GET_ITEM(out, i)), as_tensor(PyTuple_GET_ITEM(result, i)));
@@ -562,7 +509,8 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
     slots = typed;
   }
   Object result = call(slots);
-  if (is_tensor(out) && is_tensor(result.get())) check_out_type(name.c_str(), out, result.get(), exact_out);
+  if (is_tensor(out) && is_tensor(result.get()))
+    check_out_type(name.c_str(), as_tensor(out)->dtype, as_tensor(result.get())->dtype, exact_out, 0);
   check_out(slots, out, result.get());
   return write_results(name.c_str(), out, result.get(), exact_out);
 }

@@ -12,7 +12,7 @@
 #include "tape/hooks.h"
 #include "tape/source_line.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 /// Edges whose nodes are owned until the run is over.
@@ -207,4 +207,4 @@ void init_autograd(PyObject* module) {
   check(PyModule_AddIntConstant(module, "_INFERENCE_MODE", kInferenceMode) == 0);
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -17,7 +17,7 @@
 #include "tape/history.h"
 #include "ops/memory.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 /// What a function fills its new tensor with.
@@ -446,4 +446,4 @@ void init_creation(PyObject* module) {
     check(PyModule_AddFunctions(module, table) == 0);
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

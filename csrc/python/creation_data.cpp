@@ -11,7 +11,7 @@
 #include "tape/history.h"
 #include "ops/memory.h"
 
-namespace adjoint::python {
+namespace adjoint {
 void warn_scalar_of_grad(Tensor* tensor) {
   static bool warned = false;
   if (grad_enabled() && requires_grad(tensor))
@@ -424,4 +424,4 @@ PyMethodDef data_functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-}  // namespace adjoint::python
+}  // namespace adjoint

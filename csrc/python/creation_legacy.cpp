@@ -4,7 +4,7 @@
 #include "op/object.h"
 #include "types/types.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 /// What a call gave, at most one of data, size, other and storage.
@@ -183,4 +183,4 @@ PyMethodDef legacy_functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -4,7 +4,7 @@
 
 #include "core/deterministic.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 PyObject* py_set(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
@@ -29,4 +29,4 @@ PyMethodDef functions[] = {{"_set_deterministic", reinterpret_cast<PyCFunction>(
 
 void init_deterministic(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -9,7 +9,7 @@
 #include "tape/node.h"
 #include "ops/memory.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 using namespace dlpack;
@@ -229,4 +229,4 @@ PyMethodDef dlpack_functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -11,7 +11,7 @@
 #include "tape/history.h"
 #include "ops/memory.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 /// What a Function's node keeps. Those from kToSave on are there from the beginning of forward until its end.
@@ -586,4 +586,4 @@ std::optional<FunctionTensors> function_tensors(const Node& node) {
 
 void init_functions(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

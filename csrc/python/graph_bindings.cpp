@@ -9,7 +9,7 @@
 #include "tape/history.h"
 #include "tape/hooks.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 // ---- SavedTensor: a node's saved value as an object
@@ -313,4 +313,4 @@ void init_graph(PyObject* module) {
   check(PyModule_AddIntConstant(module, "_CHECK_FORWARD", kAnomalyCheckForward) == 0);
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -12,7 +12,7 @@
 #include "ops/memory.h"
 #include "op/meta.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 // ---- The views of basic indexing, through the op table
@@ -342,4 +342,4 @@ void set_item(Tensor* self, PyObject* key, PyObject* value) {
   ops::index_put_(as_object(resolved.result()), resolved.indices().get(), as_object(source.get()), Py_False);
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

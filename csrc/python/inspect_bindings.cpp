@@ -8,7 +8,7 @@
 #include "types/types.h"
 #include "tape/history.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 Node& to_node(PyObject* object) {
@@ -206,4 +206,4 @@ PyMethodDef functions[] = {
 
 void init_inspect(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

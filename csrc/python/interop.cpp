@@ -16,7 +16,7 @@
 #include "tape/history.h"
 #include "ops/memory.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 // ---- Elements as Python numbers
@@ -565,4 +565,4 @@ void init_interop(PyObject* module) {
     }
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -7,7 +7,7 @@
 #include "tape/node.h"
 #include "ops/memory.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 constexpr const char* kOptionNames[kOptionSlots] = {"dtype", "layout", "device", "pin_memory", "requires_grad"};
@@ -231,4 +231,4 @@ Options Call::options() const {
   return options;
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

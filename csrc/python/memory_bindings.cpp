@@ -7,7 +7,7 @@
 #include "op/arg.h"
 #include "core/guard.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 /// A number of bytes; None where there is no limit.
@@ -71,4 +71,4 @@ PyMethodDef functions[] = {
 
 void init_memory(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -21,7 +21,7 @@
 #include "python/tensor_type.h"
 #include "types/types.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 PyObject* get_default_dtype(PyObject*, PyObject*) { return Py_NewRef(dtype_object(default_dtype())); }
@@ -138,6 +138,6 @@ static PyObject* make_module() {
   });
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint
 
 PyMODINIT_FUNC PyInit__C() { return adjoint::python::make_module(); }

@@ -13,7 +13,7 @@
 #include "tape/change.h"
 #include "ops/memory.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 /// Elements that one thread takes at least.
@@ -325,4 +325,4 @@ PyMethodDef functions[] = {
 
 void init_optimizer(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

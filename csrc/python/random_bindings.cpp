@@ -16,7 +16,7 @@
 #include "ops/memory.h"
 #include "ops/elementwise.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 // ---- History
@@ -606,4 +606,4 @@ void init_random(PyObject* module) {
   check(PyModule_AddFunctions(module, functions) == 0);
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -6,7 +6,7 @@
 #include "types/types.h"
 #include "ops/memory.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 struct GeneratorObject {
@@ -191,4 +191,4 @@ void init_generator(PyObject* module) {
   check(PyModule_AddFunctions(module, functions) == 0);
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

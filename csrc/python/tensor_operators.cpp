@@ -7,7 +7,7 @@
 #include "python/interop.h"
 #include "op/object.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 /// A string as a template argument, so that each operator looks its op up once.
@@ -230,4 +230,4 @@ void add_operator_slots(std::vector<PyType_Slot>& slots) {
   add(Py_tp_iter, iterate);
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -19,7 +19,7 @@
 #include "tape/hooks.h"
 #include "ops/memory.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 Tensor* tensor_of(PyObject* self) { return as_tensor(self); }
@@ -580,4 +580,4 @@ void init_tensor_type(PyObject* module) {
   check(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0);
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

@@ -67,11 +67,11 @@ def whole_sigmoid(input):
 
 
 elementwise("logsigmoid(input)", lambda input: minimum(input, 0) - log1p(exp(-abs(input))),
-            namespace="nn.functional", node="LogSigmoidBackward0", method=False,
+            namespace="nn.functional", node="LogSigmoidBackward0", method=False, out="exact",
             input=lambda g, input: g * whole_sigmoid(-input))
 elementwise("softplus(input, beta=1.0, threshold=20.0)",
             lambda input, beta, threshold: where(input * beta > threshold, input, log1p(exp(input * beta)) / beta),
-            namespace="nn.functional", method=False,
+            namespace="nn.functional", method=False, out="exact",
             input=lambda g, input, beta, threshold: where(input * beta > threshold, g, g * whole_sigmoid(input * beta)))
 elementwise("silu(input)", lambda input: input / (1 + exp(-input)),
             types="complex", namespace="nn.functional", method=False,
@@ -98,11 +98,11 @@ elementwise("mish(input)", lambda input: input * tanh(softplus(input)),
             namespace="nn.functional", method=False,
             input=lambda g, input: g * mish_slope(input))
 elementwise("gelu(input)", lambda input: 0.5 * input * (1 + erf(input * SQRT_HALF)),
-            namespace="nn.functional", method=False)
+            namespace="nn.functional", method=False, out="exact")
 elementwise("gelu_tanh(input)",
             lambda input: 0.5 * input * (
                 1 + tanh(SQRT_TWO_OVER_PI * (input + GELU_CUBIC * (input * input * input)))),
-            namespace="nn.functional", node="GeluBackward0", public=False, inplace=False, out=False)
+            namespace="nn.functional", node="GeluBackward0", public=False, inplace=False, out="exact")
 
 elementwise("hardsigmoid(input)", lambda input: minimum(maximum(input + 3, 0), 6) / 6,
             namespace="nn.functional", method=False,
@@ -111,12 +111,12 @@ elementwise("hardswish(input)", lambda input: input * minimum(maximum(input + 3,
             namespace="nn.functional", method=False,
             input=lambda g, input: where(input <= -3, 0, where(input >= 3, g, g * (input / 3 + 0.5))))
 elementwise("hardshrink(input, lambd=0.5)",
-            lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input), rounded="lambd",
+            lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input), rounded="lambd", out="exact",
             input=lambda g, input, lambd: where((input >= -lambd) & (input <= lambd), 0, g))
 elementwise("softshrink(input, lambd=0.5)",
             lambda input, lambd: where(
                 input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)),
-            namespace="nn.functional", method=False,
+            namespace="nn.functional", method=False, out="exact",
             input=lambda g, input, lambd: where((input >= -lambd) & (input <= lambd), 0, g))
 
 

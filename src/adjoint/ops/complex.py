@@ -7,7 +7,7 @@ from .language import complex_parts, composite, conj_physical, cos, imag, op, re
 
 # fmt: off
 
-op("complex_parts(real, imag)", kernel="complex", node="ComplexBackward0", public=False, out=True,
+op("complex_parts(real, imag)", kernel="complex", node="ComplexBackward0", public=False, out="exact",
    linear="real + imag",
    real=lambda g: real(g),
    imag=lambda g: imag(g))
@@ -35,7 +35,7 @@ def _unit(angle):
     return complex_parts(cos(angle), sin(angle))
 
 
-op("polar(abs, angle)", forward=_polar, autocast="float32", method=False, out=True, linear="abs",
+op("polar(abs, angle)", forward=_polar, autocast="float32", method=False, out="exact", linear="abs",
    abs=lambda g, angle: real(g * conj_physical(_unit(angle))),
    angle=lambda g, out: imag(g * conj_physical(out)),
    doc="The complex tensor with these absolute values and angles.")
@@ -51,11 +51,6 @@ def complex_function(real, imag, *, out=None):
     >>> torch.complex(torch.tensor([1.0]), torch.tensor([2.0]))
     tensor([1.+2.j])
     """
-    wanted = _C.complex128 if getattr(real, "dtype", None) == _C.float64 else _C.complex64
-    if out is not None and out.dtype != wanted:
-        raise RuntimeError(
-            f"Expected object of scalar type {wanted} but got scalar type {out.dtype} for argument 'out'"
-        )
     return complex_parts(real, imag, out=out)
 
 

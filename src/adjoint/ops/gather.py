@@ -51,7 +51,7 @@ op("scatter_add(input, dim, index, src)", kernel="scatter_add", linear="input + 
    src=lambda g, dim, index: g.gather(dim, index),
    doc="Adds the elements of `src` at the places that `index` names along a dimension.")  # fmt: skip
 op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", kernel="scatter_reduce", inplace=True,
-   out=True, **_SCATTERED,
+   out="exact", **_SCATTERED,
    input=lambda g, input, dim, index, src, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, index, src, include_self, out)[0],
    src=lambda g, input, dim, index, src, reduce, include_self, out:
@@ -218,7 +218,7 @@ def _as_elements(index, dim, source):
 
 
 op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", kernel="index_reduce", inplace=True,
-   out=True, **_INDEXED,
+   out="exact", **_INDEXED,
    input=lambda g, input, dim, index, source, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, _as_elements(index, dim, source), source, include_self, out)[0],
    source=lambda g, input, dim, index, source, reduce, include_self, out:

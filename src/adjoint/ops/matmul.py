@@ -292,7 +292,7 @@ def linear(input, weight, bias=None, *, out=None):
     tensor([[1., 2.]])
     """
     if out is not None:
-        return _C._call_out("linear", linear, (input, weight, bias), {}, out, False, (), ())
+        return _C._call_out("linear", linear, (input, weight, bias), {}, out, True, (), ())
     ndim = input.ndim
     if ndim == 2 and weight.ndim == 2:
         return linear_plain(input, weight) if bias is None else linear_biased(bias, input, weight)

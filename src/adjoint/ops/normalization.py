@@ -9,6 +9,7 @@ from .language import (
     _rms_norm,
     _rms_norm_gradients,
     composite,
+    div,
     layer_norm_input_grad,
     layer_norm_weight_grad,
     op,
@@ -202,8 +203,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     >>> torch.nn.functional.normalize(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-    result = input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
-    return result if out is None else out.copy_(result)
+    return div(input, input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input), out=out)
 
 
 @composite(method=False)

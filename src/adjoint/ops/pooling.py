@@ -53,7 +53,7 @@ def _declare(dims):
        autocast="float32", linear="input", public=False,
        input=lambda g, indices: _in_plane(g, indices, dims))  # fmt: skip
     op(f"_avg_pool{dims}d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
-       kernel="avg_pool", autocast=in_space, node=f"AvgPool{dims}DBackward0", out=True, linear="input", public=False,
+       kernel="avg_pool", autocast=in_space, node=f"AvgPool{dims}DBackward0", out="exact", linear="input", public=False,
        input=lambda g, input_meta, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
            _avg_pool_backward(g, input_meta.shape[-dims:], kernel_size, stride, padding, ceil_mode, count_include_pad,
                               divisor_override, channels_last(input_meta, dims == 2)))  # fmt: skip

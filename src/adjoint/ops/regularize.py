@@ -133,7 +133,7 @@ def gelu_function(input, *, approximate="none", out=None):
         raise RuntimeError("approximate argument must be either none or tanh.")
     if approximate == "none":
         return gelu(input, out=out)
-    return gelu_tanh(input) if out is None else out.copy_(gelu_tanh(input))
+    return gelu_tanh(input, out=out)
 
 
 # The public name takes one argument more than the op.

@@ -92,7 +92,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 # ---- Membership
 
 
-@composite(out=True, method=False)
+@composite(out="exact", method=False)
 def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False, element=None, test_element=None):
     """Whether each element is among the test elements; either may be a number. `assume_unique` changes nothing.
 

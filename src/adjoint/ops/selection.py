@@ -233,6 +233,9 @@ def clamp(input, min=None, max=None, *, out=None):
     >>> torch.tensor([-2.0, 0.5, 3.0]).clamp(0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
+    if out is not None and not isinstance(min, _C.Tensor) and not isinstance(max, _C.Tensor):
+        # Cut to numbers, the result goes into its own type alone.
+        return _C._call_out("clamp", clamp, (input, min, max), {}, out, True, (), (input,))
     return _clamp_form(input, min, max, clamp_between, clamp_above, clamp_below, out=out)
 
 

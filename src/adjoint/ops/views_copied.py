@@ -32,7 +32,7 @@ def _copy(name, **options):
     """Declares name_copy: the view's arguments and rule, and a copy of what it shows."""
     view = TABLE[name]
     op(view.signature.replace("(", "_copy(", 1), kernel=f"copy_of<ops::{view.kernel}>", node=f"{view.node}_copy",
-       linear="input", method=False, out=True, doc=f"What {name}() shows, in memory of its own.", **view.rules,
+       linear="input", method=False, out="exact", doc=f"What {name}() shows, in memory of its own.", **view.rules,
        **options)  # fmt: skip
 
 
@@ -43,7 +43,7 @@ for _name in ("as_strided_within", "squeeze_all", "squeeze_dim", "squeeze_dims",
     _copy(_name, function=False)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out="exact")
 def as_strided_copy(input, size, stride, storage_offset=None):
     """What as_strided() shows, in memory of its own.
 
@@ -56,7 +56,7 @@ def as_strided_copy(input, size, stride, storage_offset=None):
     return as_strided_within_copy(input, size, stride, offset)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out="exact")
 def squeeze_copy(input, dim=None):
     """What squeeze() shows, in memory of its own.
 
@@ -69,7 +69,7 @@ def squeeze_copy(input, dim=None):
     return squeeze_dims_copy(input, dim) if isinstance(dim, tuple | list) else squeeze_dim_copy(input, dim)
 
 
-@composite(method=False, out=True)
+@composite(method=False, out="exact")
 def view_copy(input, size=None, *, dtype=None):
     """What view() shows, in memory of its own.
 
@@ -96,12 +96,12 @@ op("narrow_copy(input, dim, start, length)", linear="input", out="exact",
    doc="What narrow() shows, in memory of its own.",
    input=_narrow_rule)  # fmt: skip
 # fmt: off
-op("split_copy(input, split_size, dim=0)", kernel="split_copy", method=False, out=True, linear="input",
+op("split_copy(input, split_size, dim=0)", kernel="split_copy", method=False, out="exact", linear="input",
    doc="What split() shows, in memory of its own.")
-op("split_with_sizes_copy(input, split_sizes, dim=0)", kernel="split_with_sizes_copy", method=False, out=True,
+op("split_with_sizes_copy(input, split_sizes, dim=0)", kernel="split_with_sizes_copy", method=False, out="exact",
    linear="input",
    doc="What split_with_sizes() shows, in memory of its own.")
-op("unbind_copy(input, dim=0)", kernel="unbind_copy", method=False, out=True, linear="input",
+op("unbind_copy(input, dim=0)", kernel="unbind_copy", method=False, out="exact", linear="input",
    doc="What unbind() shows, in memory of its own.")
 
 # The same memory, but nobody watches over changes of it.
@@ -118,7 +118,7 @@ op("select_scatter(input, src, dim, index)", kernel="scatter_into<ops::select>",
    doc="A copy with one slice along a dimension replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, dim, index: select_scatter(g, g.new_zeros(src_meta.shape), dim, index),
    src=lambda g, dim, index: g.select(dim, index))
-op("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", kernel="scatter_into<ops::slice>", out=True,
+op("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", kernel="scatter_into<ops::slice>", out="exact",
    doc="A copy with the slices from `start` to `end` along a dimension replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, dim, start, end, step:
        slice_scatter(g, g.new_zeros(src_meta.shape), dim, start, end, step),
