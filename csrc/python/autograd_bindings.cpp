@@ -110,6 +110,12 @@ Place input_place(PyObject* object, Py_ssize_t i) {
   return {gradient_edge(input), input};
 }
 
+/// A flag, for which torch takes any integer.
+bool to_flag(PyObject* object) {
+  if (PyBool_Check(object)) return object == Py_True;
+  return PyObject_IsTrue(checked(PyNumber_Index(object)).get()) == 1;
+}
+
 /// run_backward(roots, gradients, retain_graph, create_graph, inputs, accumulate, allow_unused): tuples in; the
 /// gradients of `inputs` out when not accumulating.
 PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
@@ -119,10 +125,10 @@ PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
     fail(ErrorKind::Type, "run_backward(): roots and gradients must be tuples of one length");
   if (inputs != Py_None && !PyTuple_Check(inputs)) fail(ErrorKind::Type, "run_backward(): inputs must be a tuple");
   BackwardRequest request;
-  request.retain_graph = args[2] == Py_True;
-  request.create_graph = args[3] == Py_True;
+  request.retain_graph = to_flag(args[2]);
+  request.create_graph = to_flag(args[3]);
   request.accumulate = args[5] == Py_True;
-  bool allow_unused = args[6] == Py_True;
+  bool allow_unused = to_flag(args[6]);
 
   OwnedEdges owned;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(roots); ++i) {

@@ -432,7 +432,10 @@ PyObject* method_make_subclass(PyObject*, PyObject* const* args, Py_ssize_t narg
   return guarded([&] {
     if (nargs < 2 || !PyType_Check(args[0]) || !is_tensor(args[1]))
       fail(ErrorKind::Type, "_make_subclass(cls, data, require_grad=False)");
-    bool grad = nargs > 2 && PyObject_IsTrue(args[2]) == 1;
+    if (nargs > 2 && !PyBool_Check(args[2]))
+      fail(ErrorKind::Type, "_make_subclass(): argument 'require_grad' (position 3) must be bool, not ",
+           Py_TYPE(args[2])->tp_name);
+    bool grad = nargs > 2 && args[2] == Py_True;
     return make_subclass(reinterpret_cast<PyTypeObject*>(args[0]), as_tensor(args[1]), grad).take();
   });
 }

@@ -4,6 +4,7 @@ import warnings
 
 from . import _C, linalg
 from .nn import functional as _functional
+from .ops.checks import boolean
 
 _warned = set()
 
@@ -50,6 +51,7 @@ def vander(x, N=None, increasing=False):
             [4, 2, 1],
             [9, 3, 1]])
     """
+    boolean("vander", increasing=increasing)
     if x.dim() != 1:
         raise RuntimeError(f"x must be a one-dimensional tensor; got {x.dim()} dimensions")
     count = x.shape[0] if N is None else N

@@ -93,8 +93,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         inputs = _as_tuple(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty. Leave it out to reach every leaf.")
-    retain = bool(create_graph if retain_graph is None else retain_graph)
-    _C.run_backward(tensors, _gradients_for(tensors, grad_tensors), retain, bool(create_graph), inputs, True, True)
+    retain = create_graph if retain_graph is None else retain_graph
+    _C.run_backward(tensors, _gradients_for(tensors, grad_tensors), retain, create_graph, inputs, True, True)
 
 
 def grad(
@@ -135,9 +135,9 @@ def grad(
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty. Name the tensors to differentiate by.")
-    retain = bool(create_graph if retain_graph is None else retain_graph)
+    retain = create_graph if retain_graph is None else retain_graph
     gradients = _gradients_for(outputs, grad_outputs)
-    how = (bool(create_graph), inputs, False, bool(allow_unused))
+    how = (create_graph, inputs, False, allow_unused)
     if is_grads_batched:
         from ..ops.language import stack
 
@@ -153,7 +153,7 @@ def grad(
                 "materialize_grads cannot be used when the given input is a GradientEdge; pass the tensor itself"
             )
         results = tuple(
-            _C.zeros_like(x, requires_grad=create_graph) if result is None else result
+            _C.zeros_like(x, requires_grad=bool(create_graph)) if result is None else result
             for x, result in zip(inputs, results, strict=True)
         )
     return results

@@ -12,6 +12,11 @@ def boolean(op, **flags):
             raise TypeError(f"{op}(): argument '{name}' must be bool, not {type(value).__name__}")
 
 
+def boolean_or_none(op, **flags):
+    """Refuses flags that are neither bools nor left out."""
+    boolean(op, **{name: value for name, value in flags.items() if value is not None})
+
+
 def tensor(op, **values):
     """Refuses what is not a tensor."""
     for name, value in values.items():

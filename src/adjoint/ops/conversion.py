@@ -3,6 +3,7 @@
 import functools
 
 from .. import _C
+from .checks import boolean
 from .language import composite, op, to_dtype
 
 op("to_dtype(input, dtype, copy=False, memory_format=None)", kernel="to_dtype", node="ToCopyBackward0", linear="input",
@@ -132,6 +133,7 @@ def type_(input, dtype=None, non_blocking=False):
     >>> torch.tensor([1.0]).type()
     'torch.FloatTensor'
     """
+    boolean("type", non_blocking=non_blocking)
     if dtype is None:
         return "torch." + next(name for name, known in TYPE_NAMES.items() if known == input.dtype)
     if isinstance(dtype, str):

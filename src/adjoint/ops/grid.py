@@ -3,7 +3,7 @@
 import warnings
 
 from . import language
-from .checks import boolean
+from .checks import boolean, boolean_or_none
 from .language import (
     _grid_sampler_grid,
     _grid_sampler_input,
@@ -170,6 +170,7 @@ def affine_grid(theta, size, align_corners=None):
     """
     if align_corners is None:
         _warn_of_default("grid_sample")
+    boolean_or_none("affine_grid_generator", align_corners=align_corners)
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     dims = len(size) - 2

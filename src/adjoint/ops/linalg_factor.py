@@ -1,5 +1,6 @@
 """Matrix factorisations: Cholesky, LU, LDL and QR. In the formulas ^H is the conjugate transpose."""
 
+from .checks import boolean
 from .declaration import return_type
 from .language import (
     _linalg_householder_product,
@@ -203,6 +204,7 @@ op("linalg_qr(A, mode='reduced')", kernel="linalg_qr", autocast="float32", outpu
 @composite(out="exact")
 def qr(input, some=True):
     """The factors of a matrix with orthonormal columns and upper triangular; linalg.qr() is the newer form."""
+    boolean("qr", some=some)
     return return_type("qr", ("Q", "R"))(linalg_qr(input, "reduced" if some else "complete"))
 
 

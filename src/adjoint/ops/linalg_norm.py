@@ -1,5 +1,6 @@
 """Matrix norms and condition numbers."""
 
+from .checks import boolean
 from .language import (
     amax,
     amin,
@@ -66,6 +67,7 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None)
     tensor(5.)
     """
     _check_norm_input("linalg.matrix_norm", A)
+    boolean("linalg_matrix_norm", keepdim=keepdim)
     if isinstance(ord, str) and ord not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if not isinstance(ord, str) and abs(ord) not in (1, 2, _INFINITY):

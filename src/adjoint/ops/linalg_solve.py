@@ -1,5 +1,6 @@
 """Linear equations, inverses and determinants. In the formulas ^H is the conjugate transpose, g the gradient of X."""
 
+from .checks import boolean
 from .declaration import return_type
 from .language import (
     _linalg_det,
@@ -160,6 +161,7 @@ def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 @composite(out="exact", autocast="float32")
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     """The solution of A X = b for a triangular matrix, and a copy of A; linalg.solve_triangular() is the newer form."""
+    boolean("triangular_solve", upper=upper, transpose=transpose, unitriangular=unitriangular)
     for name, tensor in (("b", b), ("A", A)):
         if tensor.ndim < 2:
             raise RuntimeError(

@@ -1,5 +1,6 @@
 """Singular values, eigenvalues and the exponential of matrices. In the formulas ^H is the conjugate transpose."""
 
+from .checks import boolean
 from .declaration import return_type
 from .language import (
     _linalg_eig,
@@ -114,6 +115,7 @@ def _check_driver(name, driver):
 @composite(out="exact", autocast="float32")
 def svd(input, some=True, compute_uv=True):
     """The singular value decomposition as U, S and V; linalg.svd() is the newer form."""
+    boolean("svd", some=some, compute_uv=compute_uv)
     if input.ndim < 2:
         raise RuntimeError(f"linalg.svd: input should have at least 2 dimensions, but has {input.ndim} dimensions")
     if compute_uv:

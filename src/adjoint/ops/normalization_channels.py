@@ -204,6 +204,7 @@ def _check_several(input, what, shape):
 @torch_level("batch_norm")
 def torch_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=False):
     """nn.functional.batch_norm() with its arguments in another order."""
+    boolean("batch_norm", training=training, cudnn_enabled=cudnn_enabled)
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
@@ -333,6 +334,7 @@ def torch_instance_norm(
     input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled=False
 ):
     """nn.functional.instance_norm() with its arguments in another order."""
+    boolean("instance_norm", use_input_stats=use_input_stats, cudnn_enabled=cudnn_enabled)
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if running_mean is None and not use_input_stats:

@@ -243,6 +243,11 @@ def _extreme(name, input, dim, keepdim, other, out, forms):
     over_all, along_dim, of_two = forms
     other = dim if isinstance(dim, Tensor) else other
     if other is not None:
+        if keepdim is not False:
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments: keepdim= beside two tensors, which lose no "
+                "dimension; leave it out"
+            )
         return of_two(input, other, out=out)
     if dim is None:
         only_with_dim(name, keepdim)

@@ -129,6 +129,8 @@ def gelu_function(input, *, approximate="none", out=None):
     >>> torch.nn.functional.gelu(torch.tensor([1.0]))
     tensor([0.8413])
     """
+    if not isinstance(approximate, str):
+        raise TypeError(f"gelu(): argument 'approximate' must be str, not {type(approximate).__name__}")
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     if approximate == "none":

@@ -5,7 +5,7 @@ import warnings
 
 from .. import _C
 from . import language
-from .checks import integer
+from .checks import boolean_or_none, integer
 from .language import _laid_out, _publish, _upsample_backward, composite, op
 
 # ---- Interpolation
@@ -94,6 +94,7 @@ def interpolate(
         raise ValueError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
+    boolean_or_none("interpolate", align_corners=align_corners)
     if mode == "lanczos" and dims == 2 and align_corners:
         raise ValueError("Lanczos mode does not support align_corners=True; leave it out")
     if mode == "area" and dims in (1, 2, 3):

@@ -1,6 +1,7 @@
 """Choosing elements: by condition or mask, by being nonzero, by counting, by place in a sorted row, by bounds."""
 
 from .. import _C
+from .checks import boolean
 from .language import (
     _publish,
     _sorted_places,
@@ -132,6 +133,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     >>> torch.searchsorted(torch.tensor([1.0, 3.0, 5.0]), torch.tensor([3.0, 6.0]))
     tensor([1, 3])
     """
+    boolean("searchsorted", out_int32=out_int32, right=right)
     if side is not None:
         if side not in ("left", "right"):
             raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")

@@ -346,6 +346,8 @@ def meshgrid(*tensors, indexing=None):
     tensors = list(_tensors(tensors))
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing is not None and not isinstance(indexing, str):
+        raise TypeError(f"meshgrid(): argument 'indexing' must be str, not {type(indexing).__name__}")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for tensor in tensors:

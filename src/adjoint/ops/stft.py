@@ -2,6 +2,7 @@
 
 import warnings
 
+from .checks import boolean, boolean_or_none
 from .language import (
     _fft_c2c,
     _fft_c2r,
@@ -51,6 +52,8 @@ def stft(
     >>> torch.stft(torch.rand(100), 20, window=torch.hann_window(20), return_complex=True).shape
     torch.Size([11, 21])
     """
+    boolean("stft", normalized=normalized)
+    boolean_or_none("stft", onesided=onesided, return_complex=return_complex)
     complex_input = input.is_complex() or (window is not None and window.is_complex())
     if return_complex is None:
         if not complex_input:
@@ -114,6 +117,8 @@ def istft(
     >>> torch.allclose(x, y, atol=1e-6)
     True
     """
+    boolean("istft", center=center, normalized=normalized, return_complex=return_complex)
+    boolean_or_none("istft", onesided=onesided)
     if not input.is_complex():
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."

@@ -1,6 +1,6 @@
 """Variances and standard deviations over some or all dimensions."""
 
-from .checks import only_with_dim
+from .checks import boolean, only_with_dim
 from .language import (
     composite,
     keep_dims,
@@ -58,7 +58,10 @@ def _var_arguments(name, dim, unbiased, keepdim, correction):
     if isinstance(dim, bool):
         only_with_dim(name, keepdim)
         dim, unbiased = None, dim
-    return dim, correction if unbiased is None else int(unbiased), keepdim
+    if unbiased is None:
+        return dim, correction, keepdim
+    boolean(name, unbiased=unbiased)
+    return dim, int(unbiased), keepdim
 
 
 @composite

@@ -43,7 +43,7 @@ def _window(length, sym, shape, *parameters, dtype, device=None, requires_grad=F
         return make(length, dtype=dtype, device=device, requires_grad=requires_grad)
     k = arange(length, dtype=dtype if dtype is float64 else float32, device=device)
     values = shape(k, length - 1 if sym else length, *parameters)
-    return values.to(dtype).requires_grad_(requires_grad)
+    return values.to(dtype).requires_grad_(False if requires_grad is None else requires_grad)
 
 
 # ---- torch.signal.windows

@@ -5,6 +5,7 @@ import itertools
 
 from ... import _C
 from ...ops import language as ops
+from ...ops.checks import boolean
 
 PackedSequence_ = collections.namedtuple(  # type: ignore[name-match]  # shown as the class below
     "PackedSequence", ("data", "batch_sizes", "sorted_indices", "unsorted_indices"), defaults=(None, None)
@@ -141,6 +142,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     >>> pack_padded_sequence(torch.tensor([[1, 2], [3, 0]]), [2, 1]).data
     tensor([1, 2, 3])
     """
+    boolean("_pack_padded_sequence", batch_first=batch_first)
     if lengths is None or (isinstance(lengths, tuple | list) and None in lengths):
         raise TypeError("pack_padded_sequence: expected lengths to be integers; got None")
     lengths = _C.as_tensor(lengths, dtype=_C.int64)
@@ -221,6 +223,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     sequences = list(sequences)
     if not sequences:
         raise RuntimeError("received an empty list of sequences")
+    boolean("pad_sequence", batch_first=batch_first)
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     if any(sequence.ndim == 0 for sequence in sequences):
