@@ -296,3 +296,36 @@ def test_meta_tensors_have_the_same_strides(shape):
         expected = function(adjoint, *real)
         got = function(adjoint, *(tensor.to("meta") for tensor in real))
         assert (got.stride(), got.device.type) == (expected.stride(), "meta"), name
+
+
+# ---- Copies that are changed in some places
+
+CHANGED = [
+    lambda L, x, places: L.scatter(x, 0, places, x),
+    lambda L, x, places: L.scatter_add(x, 0, places, x),
+    lambda L, x, places: L.scatter_reduce(x, 0, places, x, "amax"),
+    lambda L, x, places: L.index_add(x, 0, L.tensor([0]), x[:1]),
+    lambda L, x, places: L.index_copy(x, 0, L.tensor([0]), x[:1]),
+    lambda L, x, places: L.index_fill(x, 0, L.tensor([0]), 1.0),
+    lambda L, x, places: L.put(x, L.tensor([0]), L.tensor([1.0])),
+    lambda L, x, places: L.roll(x, 1, 0),
+    lambda L, x, places: L.roll(x, (1, 2), (0, 1)),
+    lambda L, x, places: L.fft.fftshift(x),
+    lambda L, x, places: L.sort(x, 0),
+    lambda L, x, places: L.renorm(x, 2, 0, 1.0),
+    lambda L, x, places: L.nn.functional.rms_norm(x, x.shape[-1:]),
+]
+
+
+@pytest.mark.parametrize("layout", [*LAYOUTS, "permuted"])
+@pytest.mark.parametrize("function", CHANGED)
+def test_changed_copies(function, layout):
+    found = []
+    for L in LIBRARIES:
+        x = values(L, (2, 4, 4, 6))
+        x = x.permute(2, 0, 3, 1) if layout == "permuted" else laid_out(L, x, layout)
+        result = function(L, x, L.zeros(x.shape, dtype=L.int64))
+        found.append((seen(result), (result if isinstance(result, L.Tensor) else result[0]).tolist()))
+    (theirs, their_values), (ours, our_values) = found
+    assert ours == theirs
+    assert torch.allclose(torch.tensor(our_values), torch.tensor(their_values))

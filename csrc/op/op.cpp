@@ -9,7 +9,6 @@
 #include "core/mode.h"
 #include "op/meta.h"
 #include "types/types.h"
-#include "cpu/copy.h"
 #include "op/out_types.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"

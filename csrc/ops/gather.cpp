@@ -30,11 +30,18 @@ void check_same_type(const char* op, const Tensor* input, const Tensor* src) {
          info(src->dtype).name, "; convert src with .to()");
 }
 
+/// A contiguous copy, whatever the order of the input's memory.
+TensorPtr packed_copy(Tensor* input) {
+  TensorPtr result = empty(input->sizes(), input->dtype);
+  kernels::copy(input->view(), result->view());
+  return result;
+}
+
 /// A copy of `input` changed by write(view of the copy, axis, view of the index); just a copy without indices.
 template <class Write>
 TensorPtr written(const char* op, Tensor* input, int64_t dim, Tensor* index, Write&& write) {
   int axis = wrap_dim(dim, input->ndim());
-  TensorPtr result = clone(input);
+  TensorPtr result = packed_copy(input);
   // Without indices their type does not matter.
   if (index->numel() == 0) return result;
   TensorPtr places = as_index(op, index, "dtype int32/int64");
@@ -257,7 +264,7 @@ TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, c
   Element(alpha, input->dtype);
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr places = as_index("index_add", index, "dtype int32/int64");
-  TensorPtr result = clone(input);
+  TensorPtr result = packed_copy(input);
   WithoutLock unlocked(std::max(input->numel(), source->numel()));
   cpu::index_add(result->view(), axis, places->view(), source->view(), alpha);
   return result;
@@ -278,7 +285,7 @@ TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source
   if (input->dtype == DType::Bool && reduce == "mean") fail_not_implemented("index_reduce(): mean", input->dtype);
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr places = as_index("index_reduce_", index, "dtype int32/int64");
-  TensorPtr result = clone(input);
+  TensorPtr result = packed_copy(input);
   WithoutLock unlocked(std::max(input->numel(), source->numel()));
   cpu::index_reduce(result->view(), axis, places->view(), source->view(), parse_reduction(reduce), include_self);
   return result;
@@ -296,7 +303,7 @@ TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source) 
         fail("index_copy_(): Source/destination tensor must have same slice shapes. Destination has shape ",
              to_string(input->sizes()), " and source ", to_string(source->sizes()), ", at dimension ", axis);
   }
-  TensorPtr result = clone(input);
+  TensorPtr result = packed_copy(input);
   WithoutLock unlocked(std::max(input->numel(), source->numel()));
   cpu::index_copy(result->view(), axis, index->view(), source->view());
   return result;
@@ -341,9 +348,8 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
          source->numel(), ", index.numel() = ", index->numel());
   if (input->numel() == 0 && index->numel() > 0)
     fail(ErrorKind::Index, "put_(): tried to put elements into an empty tensor");
-  TensorPtr result = empty(input->sizes(), input->dtype);
-  cpu::copy(input->view(), result->view());
-  if (index->numel() == 0) return result;
+  if (index->numel() == 0) return clone(input);
+  TensorPtr result = packed_copy(input);
   TensorPtr target = flat(result.get()), places = flat(index), values = flat(source);
   std::optional<int64_t> outside;
   {
@@ -353,7 +359,10 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
   if (outside)
     fail(ErrorKind::Index, "out of range: tried to access index ", *outside, " on a tensor of ", input->numel(),
          " elements.");
-  return result;
+  if (input->contiguous()) return result;
+  TensorPtr laid_out = empty(dense_shape(input->shape), input->dtype);
+  kernels::copy(result->view(), laid_out->view());
+  return laid_out;
 }
 
 TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t, bool, bool) {

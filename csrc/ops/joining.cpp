@@ -212,7 +212,7 @@ TensorPtr roll(Tensor* input, Ints shifts, std::optional<Ints> along) {
     if (input->ndim() == 0) fail(ErrorKind::Index, "Dimension specified as ", dims[i], " but tensor has no dimensions");
     result = rolled(result.get(), shifts[i], wrap_dim(dims[i], input->ndim()));
   }
-  return result;
+  return in_format(std::move(result), suggested_format(input->shape));
 }
 
 TensorPtr rot90(Tensor* input, int64_t k, Ints dims) {

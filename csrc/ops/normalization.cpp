@@ -6,6 +6,7 @@
 #include "core/lock.h"
 #include "cpu/normalize.h"
 #include "ops/memory.h"
+#include "core/memory_format.h"
 
 namespace adjoint::ops {
 namespace {
@@ -167,7 +168,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> layer_norm_gradients(Tensor* grad, T
 std::pair<TensorPtr, TensorPtr> rms_norm(Tensor* input, const Ints& normalized_shape, std::optional<Tensor*> weight,
                                          double eps) {
   auto [result, mean, rstd] = normalized(input, normalized_shape, weight, std::nullopt, eps, false);
-  return {std::move(result), std::move(rstd)};
+  return {in_format(std::move(result), suggested_format(input->shape)), std::move(rstd)};
 }
 
 std::pair<TensorPtr, TensorPtr> rms_norm_gradients(Tensor* grad, Tensor* input, Tensor* rstd,

@@ -85,7 +85,7 @@ def _renorm(input, p, dim, maxnorm):
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-input.ndim}, {input.ndim - 1}], but got {dim})"
         )
-    return input * _scales(*_slice_norms(input, p, dim), maxnorm)
+    return (input * _scales(*_slice_norms(input, p, dim), maxnorm)).contiguous()
 
 
 def _slice_norms(input, p, dim):
