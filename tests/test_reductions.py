@@ -372,3 +372,21 @@ def test_too_few_degrees_of_freedom_warn(name):
     for lib in (adjoint, torch):
         with pytest.warns(UserWarning, match=rf"{name}\(\): degrees of freedom is <= 0"):
             getattr(lib, name)(lib.ones(1))
+
+
+# ---- Digits
+
+
+@pytest.mark.parametrize("n", [2400, 24000, 240000])
+@pytest.mark.parametrize("seed", range(3))
+def test_sums_of_coarse_squares(seed, n):
+    # Near 10000 floats are multiples of 2**-10; the last digits of their squared differences are never 2 or 3 (mod 4),
+    # so that a total which is too large for them loses all of them in one direction.
+    x = (1e4 + np.random.default_rng(seed).standard_normal(n)).astype("float32")
+    exact = np.square(x.astype("float64") - 1e4).sum()
+    sums = [library.nn.functional.mse_loss(library.from_numpy(x), library.full((n,), 1e4), reduction="sum")
+            for library in (adjoint, torch)]  # fmt: skip
+    for total in sums:
+        assert abs(total.item() / exact - 1) < 1.8e-7
+    strided = adjoint.from_numpy(x)[::2] - 1e4
+    assert abs(strided.norm().item() / math.sqrt(np.square(x[::2].astype("float64") - 1e4).sum()) - 1) < 1.8e-7

@@ -19,28 +19,47 @@ inline V load_vector(const A* x) {
   return value;
 }
 
+/// Vectors of partial results that hide the latency of each other.
+constexpr int kVectors = 8;
+/// So many elements of a lane are joined before what they give is joined to the lane: a sum that has grown large would
+/// round away the last digits of each element, squares all in one direction.
+constexpr int64_t kSteps = 16;
+
+/// part[v]: the elements of vectors v, v + kVectors, ... up to `steps` of each, joined.
+template <class A, class Map, class Join, class V>
+inline void fold_steps(const A* x, int64_t steps, Map map, Join join, V (&part)[kVectors]) {
+  constexpr int kWidth = sizeof(V) / sizeof(A);
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) part[v] = map(load_vector<V>(x + v * kWidth));
+  for (int64_t step = 1; step < steps; ++step) {
+    x += kVectors * kWidth;
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) part[v] = join(part[v], map(load_vector<V>(x + v * kWidth)));
+  }
+}
+
 /// Joins map(x[0]) ... map(x[n - 1]), n > 0. `join` and `map` take scalars, and vectors too where A is a floating type:
-/// eight vectors of partial results hide the latency of each other, and keep rounding errors small.
+/// several of partial results keep rounding errors small.
 template <class A, class Map, class Join>
 inline A fold_run(const A* x, int64_t n, Map map, Join join) {
   if constexpr (std::is_floating_point_v<A>) {
     using V = typename VectorOf<A>::type;
     constexpr int kWidth = sizeof(V) / sizeof(A);
-    constexpr int kVectors = 8;
     int64_t i = 0;
     A result;
     if (n >= kWidth) {
       V total = map(load_vector<V>(x));
       i = kWidth;
       if (n >= kVectors * kWidth) {
-        V part[kVectors];
-        part[0] = total;
+        const int64_t steps = n / (kVectors * kWidth);
+        V part[kVectors], more[kVectors];
+        fold_steps(x, std::min(steps, kSteps), map, join, part);
+        for (int64_t step = kSteps; step < steps; step += kSteps) {
+          fold_steps(x + step * kVectors * kWidth, std::min(steps - step, kSteps), map, join, more);
 #pragma GCC unroll 8
-        for (int v = 1; v < kVectors; ++v) part[v] = map(load_vector<V>(x + v * kWidth));
-        for (i = kVectors * kWidth; i + kVectors * kWidth <= n; i += kVectors * kWidth) {
-#pragma GCC unroll 8
-          for (int v = 0; v < kVectors; ++v) part[v] = join(part[v], map(load_vector<V>(x + i + v * kWidth)));
+          for (int v = 0; v < kVectors; ++v) part[v] = join(part[v], more[v]);
         }
+        i = steps * kVectors * kWidth;
 #pragma GCC unroll 8
         for (int half = kVectors / 2; half > 0; half /= 2) {
 #pragma GCC unroll 8
