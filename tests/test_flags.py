@@ -2,8 +2,7 @@
 
 import pytest
 
-from .both import raised, same
-from .outcomes import lines
+from .compare import lines, raised, same
 
 CALLS = lines("""
     torch.nn.Parameter(x, V)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.compare import same
+from tests.compare import LIBRARIES, same
 
 from .compare import check, check_signature, floats
 
@@ -168,3 +168,12 @@ def test_unpools(dims):
 )
 def test_attributes_and_errors(program):
     same(program)
+
+
+def test_the_mean_of_a_long_row_keeps_its_digits():
+    x = 1000 + floats(1, 2, 100003)
+    exact = x.astype("float64").mean(-1).reshape(-1)
+    for library in LIBRARIES:
+        found = library.nn.functional.adaptive_avg_pool1d(library.from_numpy(x.astype("float32")), 1)
+        assert max(abs(found.double().reshape(-1).numpy() / exact - 1)) < 3e-7
+    same(lambda L: L.nn.functional.adaptive_avg_pool1d(L.ones(2, 3, 4, requires_grad=True), 1))

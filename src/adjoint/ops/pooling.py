@@ -265,9 +265,12 @@ def _adaptive_pools(dims):
             return input.mean(tuple(range(-dims, 0)), keepdim=True)
         # A mean over no channels is no mean of nothing; in three dimensions torch refuses it all the same.
         _check_sizes(mean, input, 1 if dims == 3 else input.ndim - dims)
+        whole = sizes == (1,) * dims and input.is_floating_point()
         if dims == 1:
-            return _along_one(lambda x: _adaptive_avg_pool2d(x, (1, *sizes)))(input)
-        if sizes == (1,) * dims and input.is_floating_point():
+            return _along_one(
+                lambda x: x.mean((-2, -1), keepdim=True) if whole else _adaptive_avg_pool2d(x, (1, *sizes))
+            )(input)
+        if whole:
             result = input.mean(tuple(range(-dims, 0)), keepdim=True)
             return _laid_out(result, True) if _C._channels_last(input) else result
         return getattr(language, f"_adaptive_avg_pool{dims}d")(input, sizes)
