@@ -351,45 +351,6 @@ void correlate(const Correlation& plan, const T* in, const T* weight, const T* b
   Correlator<T>(plan).run(in, weight, bias, out, scratch);
 }
 
-void correlate_integers(const Correlation& plan, const int64_t* in, const int64_t* weight, const int64_t* bias,
-                        int64_t* out) {
-  const int64_t channels = plan.groups * plan.out_channels, size = plan.out_plane();
-  const int64_t in_image = plan.groups * plan.in_channels * plan.in_plane();
-  parallel_for(plan.batch * channels, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t n = unit / channels, o = unit % channels, g = o / plan.out_channels;
-      int64_t* target = out + unit * size;
-      std::fill_n(target, size, bias ? bias[o] : 0);
-      const int64_t* w = weight + g * plan.weight_group + o % plan.out_channels * plan.weight_out;
-      const int64_t* image = in + n * in_image + g * plan.in_channels * plan.in_plane();
-      for (const ConvPhase& phase : plan.phases) {
-        const ConvAxis &a = *phase.axes[0], &b = *phase.axes[1], &c = *phase.axes[2];
-        size_t term = 0;
-        auto add_term = [&](size_t i, size_t j, size_t k, const int64_t* source) {
-          const auto factor = static_cast<uint64_t>(w[phase.sources[term++]]);
-          for (int64_t z = 0; z < a.count; ++z) {
-            for (int64_t y = 0; y < b.count; ++y) {
-              for (int64_t x = 0; x < c.count; ++x) {
-                const int64_t p = z * plan.step[0] + a.offsets[i], q = y * plan.step[1] + b.offsets[j],
-                              r = x * plan.step[2] + c.offsets[k];
-                if (p < 0 || p >= plan.in[0] || q < 0 || q >= plan.in[1] || r < 0 || r >= plan.in[2]) continue;
-                int64_t& sum = target[((a.first + z * a.spread) * plan.out[1] + b.first + y * b.spread) * plan.out[2] +
-                                      c.first + x * c.spread];
-                const auto value = static_cast<uint64_t>(source[(p * plan.in[1] + q) * plan.in[2] + r]);
-                sum = static_cast<int64_t>(static_cast<uint64_t>(sum) + factor * value);
-              }
-            }
-          }
-        };
-        for (size_t i = 0; i < a.taps.size(); ++i)
-          for (size_t j = 0; j < b.taps.size(); ++j)
-            for (int64_t channel = 0; channel < plan.in_channels; ++channel)
-              for (size_t k = 0; k < c.taps.size(); ++k) add_term(i, j, k, image + channel * plan.in_plane());
-      }
-    }
-  });
-}
-
 #define ADJOINT_INSTANCES(T)                                                       \
   template const ConvKernels<T>& conv_kernels<T>();                                \
   template void pack_image<T>(const Correlation&, const T*, int64_t, int64_t, T*); \

@@ -76,11 +76,17 @@ int64_t conv_weight_scratch(const Correlation& plan);
 /// out = in correlated with weight, plus bias (null: none). The order of sums does not depend on the threads.
 template <class T>
 void correlate(const Correlation& plan, const T* in, const T* weight, const T* bias, T* out, T* scratch);
-/// The same for integers, which wrap, without hurry.
-void correlate_integers(const Correlation& plan, const int64_t* in, const int64_t* weight, const int64_t* bias,
-                        int64_t* out);
 /// weight[o, i, tap] = sum of grad[n, o, q] in[n, i, q * step + offset]; the plan is that of the forward.
 template <class T>
 void conv_weight(const Correlation& plan, const T* grad, const T* in, T* weight, T* scratch);
+
+/// Whether nearly all products of a Correlation, or of its weight's gradient, would be with padding.
+bool mostly_padding(const ConvShape& shape, bool transposed);
+/// A convolution or its transpose without products with padding; T is float, double or uint64_t, which wraps.
+template <class T>
+void spread(const ConvShape& shape, bool transposed, const T* in, const T* weight, const T* bias, T* out);
+/// The gradient of the weight in the same way; T is float or double.
+template <class T>
+void spread_weight(const ConvShape& shape, const T* grad, const T* in, T* weight);
 
 }  // namespace adjoint::cpu

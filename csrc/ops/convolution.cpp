@@ -269,27 +269,33 @@ TensorPtr scratch(int64_t elements, DType dtype) { return empty(Sizes(&elements,
 
 /// All tensors are contiguous and of one computing type; `out` is written.
 void run(const ConvShape& shape, bool transposed, Tensor* input, Tensor* weight, Tensor* bias, Tensor* out) {
-  Correlation plan(shape, transposed);
-  if (is_integral(out->dtype)) {
-    WithoutLock unlocked(out->numel());
-    cpu::correlate_integers(plan, input->as<int64_t>(), weight->as<int64_t>(), bias ? bias->as<int64_t>() : nullptr,
-                                out->as<int64_t>());
-    return;
-  }
-  auto real = [&](auto tag) {
+  auto spread = [&](auto tag) {
     using T = decltype(tag);
+    WithoutLock unlocked(out->numel());
+    cpu::spread<T>(shape, transposed, input->as<T>(), weight->as<T>(), bias ? bias->as<T>() : nullptr,
+                       out->as<T>());
+  };
+  auto correlate = [&](auto tag) {
+    using T = decltype(tag);
+    if (cpu::mostly_padding(shape, transposed)) return spread(tag);
+    Correlation plan(shape, transposed);
     TensorPtr memory = scratch(cpu::correlate_scratch<T>(plan), out->dtype);
     WithoutLock unlocked(plan.work() >> 4);
     cpu::correlate<T>(plan, input->as<T>(), weight->as<T>(), bias ? bias->as<T>() : nullptr, out->as<T>(),
                           memory->as<T>());
   };
-  out->dtype == DType::Float32 ? real(float{}) : real(double{});
+  if (is_integral(out->dtype)) return spread(uint64_t{});
+  out->dtype == DType::Float32 ? correlate(float{}) : correlate(double{});
 }
 
 void run_weight(const ConvShape& shape, Tensor* grad, Tensor* input, Tensor* out) {
-  Correlation plan(shape, false);
   auto real = [&](auto tag) {
     using T = decltype(tag);
+    if (cpu::mostly_padding(shape, false)) {
+      WithoutLock unlocked(out->numel());
+      return cpu::spread_weight<T>(shape, grad->as<T>(), input->as<T>(), out->as<T>());
+    }
+    Correlation plan(shape, false);
     TensorPtr memory = scratch(cpu::conv_weight_scratch<T>(plan), out->dtype);
     WithoutLock unlocked(plan.work() >> 4);
     cpu::conv_weight<T>(plan, grad->as<T>(), input->as<T>(), out->as<T>(), memory->as<T>());

@@ -166,3 +166,59 @@ def test_no_channels_and_no_batch(dims, sizes, dtype):
         return out.shape, [(value.grad.shape, value.grad.abs().sum()) for value in (x, weight, bias)]
 
     same(program)
+
+
+# Of each dimension: a kernel of more than 1024 taps, and an image that it dwarfs.
+LARGE = {1: (1100, (3,)), 2: (40, (3, 4)), 3: (12, (2, 1, 2))}
+
+
+@pytest.mark.parametrize("dims", LARGE)
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"groups": 2, "bias": False}, {"stride": 2, "dilation": 3, "output_padding": 1}, {"padding": 5, "stride": 3}],
+    ids=str,
+)
+def test_transposed_convolutions_by_kernels_far_larger_than_the_image(dims, options):
+    kernel, sizes = LARGE[dims]
+
+    def make(L):
+        return getattr(L.nn, f"ConvTranspose{dims}d")(4, 6, kernel, **options)
+
+    check(make, floats(2, 4, *sizes))
+
+
+@pytest.mark.parametrize("dims", LARGE)
+@pytest.mark.parametrize("options", [{}, {"groups": 2, "bias": False}, {"stride": 2, "dilation": 3}], ids=str)
+def test_convolutions_by_kernels_far_larger_than_the_image(dims, options):
+    kernel, sizes = LARGE[dims]
+    padding = 2 * kernel * options.get("dilation", 1)
+
+    def make(L):
+        return getattr(L.nn, f"Conv{dims}d")(4, 2, kernel, padding=padding, **options)
+
+    check(make, floats(2, 4, *sizes))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex64", "int64"])
+def test_a_kernel_far_larger_than_the_image_of_other_types(dtype):
+    def program(L):
+        x = L.arange(24).reshape(2, 3, 4).to(getattr(L, dtype))
+        weight = (L.arange(3 * 2 * 1100) % 7 - 3).reshape(3, 2, 1100).to(getattr(L, dtype))
+        wide = L.nn.functional.conv_transpose1d(x, weight)
+        return wide, L.nn.functional.conv1d(x[:, :2], weight, padding=2000)
+
+    same(program)
+
+
+def test_a_kernel_far_larger_than_the_image_meets_no_padding():
+    """A number that is none stays where the element of the image that it is, or meets, goes."""
+
+    def program(L):
+        x = L.ones(1, 1, 2)
+        x[..., 1] = L.nan
+        weight = L.ones(1, 1, 1100)
+        weight[..., 5] = L.inf
+        result = L.nn.functional.conv_transpose1d(x, weight)
+        return result.isnan().nonzero().flatten(), result.isinf().nonzero().flatten()
+
+    same(program)
