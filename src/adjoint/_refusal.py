@@ -20,6 +20,18 @@ _RAW = (
 )
 
 
+class Words(str):
+    """A text whose repr is the text: a KeyError shows the repr, quoted and without line breaks."""
+
+    def __repr__(self):
+        return str(self)
+
+
+def missing(name, text):
+    """A KeyError that begins as Python's own, with the name in quotes, and goes on in words."""
+    return KeyError(Words(f"{name!r}: missing {text}"))
+
+
 def _shown(value):
     """An argument as errors name it: its type, and the sizes of a tensor."""
     if isinstance(value, _C.Tensor):

@@ -201,7 +201,7 @@ def test_wrong_step(value):
 def test_missing_state():
     optimizer, param = prepared()
     del optimizer.state[param]["exp_avg"]
-    with pytest.raises(KeyError, match="exp_avg: missing"):
+    with pytest.raises(KeyError, match="'exp_avg': missing"):
         optimizer.step()
     optimizer.state[param].clear()
     optimizer.step()
@@ -211,7 +211,7 @@ def test_missing_state():
 def test_late_amsgrad():
     optimizer, _ = prepared()
     optimizer.param_groups[0]["amsgrad"] = True
-    with pytest.raises(KeyError, match="max_exp_avg_sq: missing"):
+    with pytest.raises(KeyError, match="'max_exp_avg_sq': missing"):
         optimizer.step()
 
 

@@ -3,7 +3,7 @@
 from .._type_info import finfo
 from ..autograd.grad_mode import no_grad
 from .elementwise import as_number_states, number_state
-from .optimizer import Optimizer, check_lr, evaluate
+from .optimizer import Optimizer, check_lr, check_pair, checked_state, evaluate
 
 _STATES = ("step", "row_var", "col_var", "variance")
 
@@ -27,6 +27,7 @@ class Adafactor(Optimizer):
         check_lr(lr, "Learning rate should be >= 0 but is: {}")
         if not beta2_decay <= 0.0:
             raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        check_pair("eps", eps, "two numbers, the first of which may be None")
         if eps[0] is not None and not eps[0] >= 0.0:
             raise ValueError(f"epsilon1 should be >= 0 but is: {eps[0]}")
         if not eps[1] >= 0.0:
@@ -78,7 +79,8 @@ class Adafactor(Optimizer):
         """The new state of a parameter, the direction of its update and the length of that."""
         if param.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
-        state = dict(self.state.get(param) or _new_state(grad))
+        new = _new_state(grad)
+        state = checked_state(self.state.get(param) or new, {name: value.shape for name, value in new.items()})
         state["step"] = state["step"] + 1
         t = state["step"].item()
         tiny = finfo(param.dtype).eps if group["eps"][0] is None else group["eps"][0]

@@ -3,7 +3,7 @@
 from .. import _C
 from ..autograd.grad_mode import no_grad
 from ..ops import language as _ops
-from .optimizer import Optimizer, check_lr, evaluate
+from .optimizer import Optimizer, check_lr, checked_state, evaluate
 
 MOST_STEPS = 100
 
@@ -65,23 +65,24 @@ class Muon(Optimizer):
             for param in group["params"]
             if param.grad is not None
         ]
-        for group, param, buffer, update in changes:
+        for group, param, buffer, update, length in changes:
             self.state[param].setdefault("momentum_buffer", buffer).copy_(buffer)
-            lr = float(group["lr"])
-            param.mul_(1 - lr * group["weight_decay"])
-            param.add_(update, alpha=-_adjusted(lr, group["adjust_lr_fn"], param.shape))
+            param.mul_(1 - float(group["lr"]) * group["weight_decay"])
+            param.add_(update, alpha=-length)
         return loss
 
     def _change(self, param, grad, group):
-        """The new momentum of a parameter, and its update."""
+        """The new momentum of a parameter, the direction of its update and the length of that."""
         if param.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
         state = self.state.get(param, {})
-        buffer = state["momentum_buffer"] if "momentum_buffer" in state else _ops.zeros_like(grad)
+        if isinstance(state, dict) and "momentum_buffer" not in state:
+            state = {"momentum_buffer": _ops.zeros_like(grad)}
+        buffer = checked_state(state, {"momentum_buffer": grad.shape})["momentum_buffer"]
         buffer = _ops.lerp(buffer, grad, 1 - group["momentum"])
         update = _ops.lerp(grad, buffer, group["momentum"]) if group["nesterov"] else buffer
         update = orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
-        return buffer, update.to(param.dtype)
+        return buffer, update.to(param.dtype), _adjusted(float(group["lr"]), group["adjust_lr_fn"], param.shape)
 
 
 def orthogonal(matrix, coefficients, steps, eps):
@@ -113,4 +114,6 @@ def _adjusted(lr, way, shape):
     rows, columns = shape
     if way == "match_rms_adamw":
         return lr * 0.2 * max(rows, columns) ** 0.5
+    if not columns:
+        raise ZeroDivisionError(f"division by zero: Muon expects matrices with columns; got a size of {list(shape)}")
     return lr * max(1, rows / columns) ** 0.5

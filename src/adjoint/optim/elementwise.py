@@ -7,7 +7,7 @@ from .. import _C
 from ..autograd.grad_mode import set_grad_enabled
 from ..ops import language as _ops
 from .declaration import Rule
-from .optimizer import Optimizer, evaluate
+from .optimizer import Optimizer, checked_state, evaluate
 
 zeros_like, full_like = _ops.zeros_like, _ops.full_like
 
@@ -36,6 +36,11 @@ def as_number_states(states, names):
     for state in states.values():
         for name in names if isinstance(state, dict) else ():
             if name in state and not isinstance(state[name], _C.Tensor):
+                if not hasattr(state[name], "__float__"):
+                    raise TypeError(
+                        f"expected the state {name!r} of a parameter to be a number or a tensor; got "
+                        f"{type(state[name]).__name__}; load a state_dict of this optimizer"
+                    )
                 state[name] = number_state(state[name])
 
 
@@ -114,9 +119,7 @@ class _Rest:
             recorded = bool(group["differentiable"])
             flags = self.optimizer._flags(group)
             names = _C._update_states(self.rule.kernel(flags))
-            states = [
-                _checked_state(self.optimizer.state.get(param, {}), names, self.rule, param) for param, _ in params
-            ]
+            states = [self._checked_state(param, names) for param, _ in params]
             numbers = _as_arguments(self.rule, self.rule.group_numbers(group), flags, recorded)
             compute = functools.partial(self._compute, numbers)
             ready = [(param, first, state) for (param, first), state in zip(params, states, strict=True)]
@@ -128,6 +131,10 @@ class _Rest:
                     for arguments in _largest(ready):
                         compute(*arguments)
             self.results.append((recorded, results))
+
+    def _checked_state(self, param, names):
+        shapes = {name: () if name in self.rule.kept else param.shape for name in names}
+        return checked_state(self.optimizer.state.get(param, {}), shapes)
 
     def write(self):
         """Gives the tensors their new values."""
@@ -179,23 +186,3 @@ def _as_arguments(rule, numbers, flags, differentiable):
     if not differentiable:
         numbers = [value.item() if isinstance(value, _C.Tensor) else value for value in numbers]
     return dict(zip(rule.numbers, numbers, strict=True)) | flags
-
-
-def _checked_state(state, names, rule, param):
-    """The named entries of a parameter's state, once each is a tensor of the right shape."""
-    for name in names:
-        if name not in state:
-            raise KeyError(f"{name}: missing in the state of a parameter; load a state_dict of the same options")
-        value = state[name]
-        if not isinstance(value, _C.Tensor):
-            raise TypeError(
-                f"expected the state {name!r} of a parameter to be a tensor; got {type(value).__name__}; "
-                "load a state_dict of this optimizer"
-            )
-        shape = () if name in rule.kept else param.shape
-        if value.shape != shape:
-            raise RuntimeError(
-                f"The size of the state {name!r}, {list(value.shape)}, must match {list(shape)}; "
-                "load a state_dict of the same parameters"
-            )
-    return {name: state[name] for name in names}

@@ -1,5 +1,6 @@
 """LBFGS: a quasi-Newton method that remembers the last few steps, with a line search if wanted."""
 
+from .._refusal import missing
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops import language as _ops
 from ._wolfe import STEPS, Point, strong_wolfe
@@ -138,6 +139,11 @@ class _Memory:
         count = len(self.changes)
         if self.factors is None:
             self.factors = [None] * self.size
+        if count > len(self.factors):
+            raise IndexError(
+                f"LBFGS: expected to remember {len(self.factors)} steps at most, by history_size; the state has {count}"
+                "; set history_size when the optimizer is made, or load a state_dict of the same options"
+            )
         result = -grad
         for i in range(count - 1, -1, -1):
             self.factors[i] = self.steps[i].dot(result) * self.inverses[i]
@@ -150,11 +156,16 @@ class _Memory:
 
     def _learn(self, grad):
         direction, length, before, _ = self.last
+        for name, value in zip(("d", "t", "prev_flat_grad"), self.last[:3], strict=True):
+            if value is None:
+                raise missing(name, "in the state of LBFGS; load a state_dict of this optimizer")
         change, step = grad - before, direction * length
         curvature = change.dot(step)
         if curvature <= 1e-10:
             return
         if len(self.changes) == self.size:
+            if not self.size:
+                raise IndexError("pop from empty list: LBFGS expects a history_size of at least 1; got 0")
             for history in (self.changes, self.steps, self.inverses):
                 history.pop(0)
         self.changes.append(change)

@@ -2,10 +2,11 @@
 
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 
 from .. import _C
+from .._refusal import missing
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..autograd.graph import add_hook
 
@@ -62,13 +63,30 @@ def _with_hooks(step):
                     "step_pre_hook returned; new_args begins with the optimizer."
                 )
             args, kwargs = result
-        value = step(*args, **kwargs)
+        try:
+            value = step(*args, **kwargs)
+        except KeyError as error:
+            _explain_missing_option(self, error)
+            raise
         for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
             hook(self, args, kwargs)
         return value
 
     hooked.hooked = True
     return hooked
+
+
+def _explain_missing_option(optimizer, error):
+    """Raises the error anew with words, where a group lacks the option that was asked for."""
+    name = error.args[0] if error.args else None
+    if not isinstance(name, str) or name not in optimizer.defaults:
+        return
+    for i, group in enumerate(optimizer.param_groups):
+        if name not in group:
+            raise missing(
+                name,
+                f"in param_groups[{i}]; set param_groups[{i}][{name!r}], or load a state_dict of the same optimizer",
+            ) from None
 
 
 class Optimizer:
@@ -145,6 +163,8 @@ class Optimizer:
             raise TypeError(
                 f"param_group must be a dict, but got {type(param_group)}. Write {{'params': [...], 'lr': ...}}."
             )
+        if "params" not in param_group:
+            raise missing("params", f"in a parameter group with {_keys(param_group)}; add {{'params': [...]}}")
         params = param_group["params"]
         if isinstance(params, _C.Tensor):
             params = [params]
@@ -217,7 +237,14 @@ class Optimizer:
                 index.setdefault(id(param), len(index))
             numbers = [index[id(param)] for param in group["params"]]
             groups.append({key: value for key, value in group.items() if key != "params"} | {"params": numbers})
-        state = {index[id(key)] if isinstance(key, _C.Tensor) else key: value for key, value in self.state.items()}
+        state = {}
+        for key, value in self.state.items():
+            if isinstance(key, _C.Tensor) and id(key) not in index:
+                raise KeyError(
+                    "state_dict: expected every tensor that has a state to be a parameter of a group; got one of size "
+                    f"{list(key.shape)} that is none; delete it from optimizer.state"
+                )
+            state[index[id(key)] if isinstance(key, _C.Tensor) else key] = value
         result = {"state": state, "param_groups": groups}
         for hook in self._optimizer_state_dict_post_hooks.values():
             result = _or_else(hook(self, result), result)
@@ -226,9 +253,11 @@ class Optimizer:
     @no_grad()
     def load_state_dict(self, state_dict):
         """Takes over what `state_dict` of an optimizer with groups of the same sizes gave."""
+        _check_mapping("state_dict", state_dict)
         state_dict = state_dict.copy()
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             state_dict = _or_else(hook(self, state_dict), state_dict)
+        _check_saved(state_dict)
         saved = deepcopy(state_dict["param_groups"])
         if len(saved) != len(self.param_groups):
             raise ValueError(
@@ -288,6 +317,39 @@ def _or_else(value, default):
     return default if value is None else value
 
 
+def _keys(mapping):
+    return f"the keys {list(mapping)}" if mapping else "no keys"
+
+
+def _check_mapping(name, value):
+    if not isinstance(value, Mapping):
+        raise TypeError(
+            f"Expected {name} to be dict-like, got {type(value)}. Give what state_dict() of an optimizer returned."
+        )
+
+
+def _check_saved(state_dict):
+    """Refuses what no `state_dict` of an optimizer gave, before anything is loaded."""
+    _check_mapping("state_dict", state_dict)
+    for name in ("param_groups", "state"):
+        if name not in state_dict:
+            raise missing(
+                name,
+                f"in the state_dict, which has {_keys(state_dict)}; give what state_dict() of an optimizer returned",
+            )
+    _check_mapping("state_dict['state']", state_dict["state"])
+    groups = state_dict["param_groups"]
+    if not isinstance(groups, list | tuple):
+        raise TypeError(f"Expected state_dict['param_groups'] to be a list of dicts, got {type(groups)}.")
+    for i, group in enumerate(groups):
+        _check_mapping(f"state_dict['param_groups'][{i}]", group)
+        if not isinstance(group.get("params"), list | tuple):
+            raise missing(
+                "params",
+                f"in state_dict['param_groups'][{i}], or no list; give what state_dict() of an optimizer returned",
+            )
+
+
 def _split_names(params):
     """Tensors, and their names where they come as pairs."""
     pairs = [isinstance(param, tuple) for param in params]
@@ -295,6 +357,8 @@ def _split_names(params):
         return params, []
     if not all(pairs):
         raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+    if any(len(pair) != 2 for pair in params):
+        raise ValueError("expected the params of an optimizer to be Tensors, or pairs (name, Tensor); got other tuples")
     return [pair[1] for pair in params], [pair[0] for pair in params]
 
 
@@ -320,6 +384,30 @@ def _fitted(value, param, key=None):
     return value
 
 
+def checked_state(state, shapes):
+    """The entries of a parameter's state that `shapes` names, once each is a tensor of its shape."""
+    if not isinstance(state, dict):
+        raise TypeError(
+            f"expected the state of a parameter to be a dict; got {type(state).__name__}; load a state_dict of this "
+            "optimizer, or delete the entry to begin anew"
+        )
+    for name, shape in shapes.items():
+        if name not in state:
+            raise missing(name, "in the state of a parameter; load a state_dict of the same options")
+        value = state[name]
+        if not isinstance(value, _C.Tensor):
+            raise TypeError(
+                f"expected the state {name!r} of a parameter to be a tensor; got {type(value).__name__}; "
+                "load a state_dict of this optimizer"
+            )
+        if value.shape != shape:
+            raise RuntimeError(
+                f"The size of the state {name!r}, {list(value.shape)}, must match {list(shape)}; "
+                "load a state_dict of the same parameters"
+            )
+    return {name: state[name] for name in shapes}
+
+
 def evaluate(closure):
     """The loss of a step's closure, with gradients recorded; None without closure."""
     if closure is None:
@@ -343,10 +431,15 @@ def check_not_negative(**values):
             raise ValueError(f"Invalid {'epsilon' if name == 'eps' else name} value: {value}")
 
 
+def check_pair(name, value, meaning):
+    """Refuses an option that does not have the two numbers that it is made of."""
+    if not isinstance(value, tuple | list | _C.Tensor) or len(value) < 2:
+        raise ValueError(f"Invalid {name}: expected {meaning}; got {value}")
+
+
 def check_betas(betas):
     """Refuses decay rates outside [0, 1)."""
-    if not isinstance(betas, tuple | list | _C.Tensor) or len(betas) < 2:
-        raise ValueError(f"Invalid betas: expected two decay rates; got {betas}")
+    check_pair("betas", betas, "two decay rates")
     for i in range(2):
         if not 0.0 <= betas[i] < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")

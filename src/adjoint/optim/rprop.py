@@ -2,7 +2,7 @@
 
 from .elementwise import Elementwise, full_like, number_state, zeros_like
 from .language import addcmul, clamp_max, clamp_min, rule, sign, where
-from .optimizer import check_lr
+from .optimizer import check_lr, check_pair
 
 
 @rule
@@ -34,6 +34,8 @@ class Rprop(Elementwise):
         capturable=False, foreach=None, maximize=False, differentiable=False,
     ):  # fmt: skip
         check_lr(lr)
+        check_pair("etas", etas, "the factors that step sizes shrink and grow by")
+        check_pair("step_sizes", step_sizes, "the smallest and the largest step size")
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         defaults = {

@@ -8,7 +8,7 @@ from .. import _C
 from ..autograd.grad_mode import no_grad
 from ..nn import Module
 from ..nn.modules.batchnorm import _BatchNorm
-from .lr_scheduler.base import LRScheduler, per_group
+from .lr_scheduler.base import LRScheduler, check_option, per_group
 
 __all__ = [
     "SWALR",
@@ -227,6 +227,7 @@ class SWALR(LRScheduler):
         if self.anneal_epochs == 0:
             step = max(1, step)
         before, now = (self.anneal_func(max(0, min(1, s / max(1, self.anneal_epochs)))) for s in (step - 1, step))
+        check_option(self.optimizer, "swa_lr")
         rates = []
         for group in self.optimizer.param_groups:
             lr, end = group["lr"], group["swa_lr"]

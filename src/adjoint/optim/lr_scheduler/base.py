@@ -3,8 +3,10 @@
 import functools
 import warnings
 import weakref
+from collections.abc import Mapping
 
 from ... import _C
+from ..._refusal import missing
 from ..optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (
@@ -29,8 +31,16 @@ def copied(value):
     return value.clone() if isinstance(value, _C.Tensor) else value
 
 
+def check_option(optimizer, key):
+    """Refuses groups without an option that a schedule reads or sets."""
+    for i, group in enumerate(optimizer.param_groups):
+        if key not in group:
+            raise missing(key, f"in param_groups[{i}], where a schedule looks for it; set it in every group")
+
+
 def group_values(optimizer, key):
     """An option of every group, copied."""
+    check_option(optimizer, key)
     return [copied(group[key]) for group in optimizer.param_groups]
 
 
@@ -53,6 +63,23 @@ def per_group(name, optimizer, values):
             f"param_groups has {count}."
         )
     return [copied(value) for value in values]
+
+
+def check_state(state_dict):
+    """Refuses what no `state_dict` of a schedule gave."""
+    if not isinstance(state_dict, Mapping):
+        raise TypeError(
+            f"Expected state_dict to be dict-like, got {type(state_dict)}. Give what state_dict() of a schedule "
+            "returned."
+        )
+
+
+def taken_out(state_dict, name):
+    """An entry of a saved schedule, and the dict without it."""
+    check_state(state_dict)
+    if name not in state_dict:
+        raise missing(name, "in the state_dict; give what state_dict() of the same kind of schedule returned")
+    return state_dict[name], {key: value for key, value in state_dict.items() if key != name}
 
 
 def save_callable(function):
@@ -90,9 +117,9 @@ class LRScheduler:
     def __init__(self, optimizer, last_epoch=-1):
         check_optimizer(optimizer)
         self.optimizer = optimizer
-        for i, group in enumerate(optimizer.param_groups):
+        for i, (group, lr) in enumerate(zip(optimizer.param_groups, group_values(optimizer, "lr"), strict=True)):
             if last_epoch == -1:
-                group.setdefault("initial_lr", copied(group["lr"]))
+                group.setdefault("initial_lr", lr)
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
@@ -122,6 +149,7 @@ class LRScheduler:
 
     def load_state_dict(self, state_dict):
         """Takes over what `state_dict` gave. The rates themselves are in the optimizer's state."""
+        check_state(state_dict)
         self.__dict__.update(state_dict)
 
     def get_last_lr(self):
@@ -142,6 +170,7 @@ class LRScheduler:
         self._update_lr(epoch)
 
     def _update_lr(self, epoch=None):
+        check_option(self.optimizer, "lr")
         self._get_lr_called_within_step = True
         try:
             if epoch is None:
@@ -150,6 +179,11 @@ class LRScheduler:
             else:
                 self.last_epoch = epoch
                 values = getattr(self, "_get_closed_form_lr", self.get_lr)()
+        except ZeroDivisionError as error:
+            raise ZeroDivisionError(
+                f"{error}: {type(self).__name__} has no learning rates for epoch {self.last_epoch}; make it with other "
+                "options"
+            ) from error
         finally:
             self._get_lr_called_within_step = False
         groups = self.optimizer.param_groups

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 
-from .base import LRScheduler, group_values, set_option
+from .base import LRScheduler, check_option, check_state, group_values, set_option, taken_out
 from .plateau import ReduceLROnPlateau
 
 
@@ -32,8 +32,12 @@ class _Combined(LRScheduler):
 
     def load_state_dict(self, state_dict):
         """Takes over what `state_dict` gave, in the same order of schedules."""
-        saved = state_dict["_schedulers"]
-        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})
+        saved, rest = taken_out(state_dict, "_schedulers")
+        if not isinstance(saved, list | tuple):
+            raise TypeError(f"Expected state_dict['_schedulers'] to be a list of dicts, got {type(saved)}.")
+        for state in saved:
+            check_state(state)
+        super().load_state_dict(rest)
         for scheduler, state in zip(self._schedulers, saved, strict=False):
             scheduler.load_state_dict(state)
 
@@ -70,8 +74,9 @@ class SequentialLR(_Combined):
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
         # Every schedule has made its first step already: back to before them, and only the first one makes it again.
-        for group in optimizer.param_groups:
-            set_option(group, "lr", group["initial_lr"])
+        check_option(optimizer, "lr")
+        for group, lr in zip(optimizer.param_groups, group_values(optimizer, "initial_lr"), strict=True):
+            set_option(group, "lr", lr)
         self.recursive_undo()
         self._schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()

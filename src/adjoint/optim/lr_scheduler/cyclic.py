@@ -2,7 +2,16 @@
 
 import math
 
-from .base import LRScheduler, check_optimizer, copied, load_callable, per_group, save_callable, set_option
+from .base import (
+    LRScheduler,
+    check_optimizer,
+    copied,
+    load_callable,
+    per_group,
+    save_callable,
+    set_option,
+    taken_out,
+)
 
 
 def uses_beta1(optimizer):
@@ -51,6 +60,8 @@ class CyclicLR(LRScheduler):
         self.max_lrs = per_group("max_lr", optimizer, max_lr)
         step_size_up = float(step_size_up)
         self.total_size = step_size_up + (step_size_up if step_size_down is None else float(step_size_down))
+        if not self.total_size:
+            raise ZeroDivisionError("float division by zero: expected step_size_up to be positive; got 0")
         self.step_ratio = step_size_up / self.total_size
         if mode not in _SCALES and scale_fn is None:
             raise ValueError(f"mode is invalid and scale_fn is None: mode {mode!r}; take one of {', '.join(_SCALES)}")
@@ -99,8 +110,8 @@ class CyclicLR(LRScheduler):
 
     def load_state_dict(self, state_dict):
         """Takes over what `state_dict` gave; the function remains that of this schedule."""
-        saved = state_dict["_scale_fn_custom"]
-        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_scale_fn_custom"})
+        saved, rest = taken_out(state_dict, "_scale_fn_custom")
+        super().load_state_dict(rest)
         load_callable(self._scale_fn_custom, saved)
 
 

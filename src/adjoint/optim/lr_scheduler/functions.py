@@ -1,6 +1,6 @@
 """LambdaLR and MultiplicativeLR: learning rates by functions of the epoch."""
 
-from .base import LRScheduler, group_values, load_callable, save_callable
+from .base import LRScheduler, group_values, load_callable, save_callable, taken_out
 
 
 class _OfFunctions(LRScheduler):
@@ -24,8 +24,10 @@ class _OfFunctions(LRScheduler):
 
     def load_state_dict(self, state_dict):
         """Takes over what `state_dict` gave; the functions remain those of this schedule."""
-        saved = state_dict["lr_lambdas"]
-        super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
+        saved, rest = taken_out(state_dict, "lr_lambdas")
+        if not isinstance(saved, list | tuple):
+            raise TypeError(f"Expected state_dict['lr_lambdas'] to be a list, got {type(saved)}.")
+        super().load_state_dict(rest)
         for function, attributes in zip(self.lr_lambdas, saved, strict=False):
             load_callable(function, attributes)
 

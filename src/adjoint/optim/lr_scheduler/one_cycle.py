@@ -2,7 +2,7 @@
 
 import math
 
-from .base import LRScheduler, check_optimizer, per_group
+from .base import LRScheduler, check_optimizer, check_option, per_group
 from .cyclic import set_momentum, uses_beta1
 
 
@@ -95,6 +95,8 @@ class OneCycleLR(LRScheduler):
         else:  # one step more than there are
             start = before
         part = (step - start) / (end - start)
+        for key in ("start_lr", "end_lr", "start_momentum", "end_momentum")[: 4 if self.cycle_momentum else 2]:
+            check_option(self.optimizer, phase[key])
         anneal = _ANNEALS[self._anneal_func_type]
         rates = []
         for group in self.optimizer.param_groups:

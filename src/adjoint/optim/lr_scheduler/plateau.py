@@ -3,7 +3,7 @@
 import warnings
 from math import inf
 
-from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, group_values, set_option
+from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, check_option, group_values, set_option
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -72,6 +72,7 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = group_values(self.optimizer, "lr")
 
     def _reduce_lr(self, epoch):
+        check_option(self.optimizer, "lr")
         count = len(self.optimizer.param_groups)
         if len(self.min_lrs) != count:
             if self.default_min_lr is None:

@@ -8,6 +8,7 @@ import sys
 import traceback
 
 from .... import _C
+from ...._refusal import Words
 from . import shared
 
 # Kinds of replies.
@@ -86,8 +87,8 @@ class Failure:
 
     def reraise(self):
         """Raises an exception of the same type, or RuntimeError where that takes other arguments."""
-        if self.kind is KeyError:  # which shows the repr of its text: quoted, without line breaks
-            raise KeyError(_ShownAsItIs(self.text)) from None
+        if self.kind is KeyError:
+            raise KeyError(Words(self.text)) from None
         if self.kind is StopIteration:  # which would look like the end of the data
             raise RuntimeError(self.text)
         try:
@@ -95,13 +96,6 @@ class Failure:
         except Exception:
             error = RuntimeError(self.text)
         raise error
-
-
-class _ShownAsItIs(str):
-    """A text whose repr is the text."""
-
-    def __repr__(self):
-        return str(self)
 
 
 @dataclasses.dataclass
