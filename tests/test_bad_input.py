@@ -8,6 +8,7 @@ import fractions
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -348,3 +349,10 @@ def test_from_anything(value):
     if not isinstance(value, np.generic):  # torch has another word for NumPy's
         check(lambda t: t.Generator().manual_seed(value).initial_seed())
     check(lambda t: t.Generator().set_state(value))
+
+
+@pytest.mark.parametrize("value", [None, 5, 1.5, object()], ids=str)
+def test_size_of_what_has_no_items(value):
+    same(lambda L: L.Size(value))
+    with pytest.raises(TypeError, match=r"object is not iterable: torch\.Size\(\) takes an iterable of 'int'"):
+        adjoint.Size(value)

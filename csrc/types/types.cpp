@@ -111,6 +111,10 @@ Object size_item(PyObject* item, Py_ssize_t place) {
 }
 PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&] {
+    PyObject* items = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : nullptr;
+    if (items && !Py_TYPE(items)->tp_iter && !PySequence_Check(items))
+      fail(ErrorKind::Type, "'", Py_TYPE(items)->tp_name,
+           "' object is not iterable: torch.Size() takes an iterable of 'int'");
     Object given = checked(PyTuple_Type.tp_new(&PyTuple_Type, args, kwargs));
     Py_ssize_t n = PyTuple_GET_SIZE(given.get());
     Object size = checked(type->tp_alloc(type, n));
