@@ -68,6 +68,16 @@ def test_a_parameter_that_became_a_matrix():
     refused(param, optimizer, KeyError, "'row_var': missing in the state of a parameter")
 
 
+def test_muon_and_what_is_no_matrix_any_more():
+    param, optimizer = stepped("Muon")
+    param.data = adjoint.ones(6)
+    refused(param, optimizer, ValueError, r"Muon only supports 2D parameters whereas we found .* torch.Size\(\[6\]\)")
+    param = adjoint.ones(2, 0)
+    optimizer = adjoint.optim.Muon([param])
+    param.grad = adjoint.ones(2, 0)
+    refused(param, optimizer, ZeroDivisionError, r"division by zero: Muon expects .* with columns; got .* \[2, 0\]")
+
+
 @pytest.mark.parametrize("name", [*NAMES, "LBFGS"])
 def test_a_group_that_lacks_an_option(name):
     param = adjoint.ones(2, 3, requires_grad=True)

@@ -47,10 +47,7 @@ class Muon(Optimizer):
         super().__init__(params, defaults)
         for group in self.param_groups:
             for param in group["params"]:
-                if param.ndim != 2:
-                    raise ValueError(
-                        f"Muon only supports 2D parameters whereas we found a parameter with size: {param.shape}"
-                    )
+                _check_matrix(param)
 
     @no_grad()
     def step(self, closure=None):
@@ -73,6 +70,7 @@ class Muon(Optimizer):
 
     def _change(self, param, grad, group):
         """The new momentum of a parameter, the direction of its update and the length of that."""
+        _check_matrix(param)
         if param.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
         state = self.state.get(param, {})
@@ -83,6 +81,11 @@ class Muon(Optimizer):
         update = _ops.lerp(grad, buffer, group["momentum"]) if group["nesterov"] else buffer
         update = orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
         return buffer, update.to(param.dtype), _adjusted(float(group["lr"]), group["adjust_lr_fn"], param.shape)
+
+
+def _check_matrix(param):
+    if param.ndim != 2:
+        raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {param.shape}")
 
 
 def orthogonal(matrix, coefficients, steps, eps):
