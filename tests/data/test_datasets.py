@@ -159,6 +159,9 @@ REFUSALS = {
     "no datasets": lambda L: data(L).ConcatDataset([]),
     "stream in a sum": lambda L: data(L).ConcatDataset([stream(L)]),
     "index": lambda L: data(L).ConcatDataset([squares(L)])[-11],
+    "index behind the end": lambda L: data(L).ConcatDataset([squares(L)])[10],
+    "no tensors": lambda L: len(data(L).TensorDataset()),
+    "samples of none": lambda L: next(iter(data(L).RandomSampler([], num_samples=3))),
     "nothing stacked": lambda L: data(L).StackDataset(),
     "both ways": lambda L: data(L).StackDataset(LETTERS, x=LETTERS),
     "lengths": lambda L: data(L).StackDataset("ab", "abc"),
@@ -241,3 +244,21 @@ def loaded_streams(L):
     D = data(L)
     return [list(D.DataLoader(stream(L), 2)), list(D.DataLoader(stream(L), 2, drop_last=True)),
             list(D.DataLoader(stream(L), None))]  # fmt: skip
+
+
+def test_samplers_take_no_more_memory_than_is_asked_of_them():
+    many = 2**40
+    assert next(iter(adjoint.utils.data.RandomSampler(range(1), num_samples=many))) == 0
+    assert next(iter(adjoint.utils.data.RandomSampler(range(1), True, many))) == 0
+    assert list(adjoint.utils.data.DistributedSampler(range(3), many, many - 1, shuffle=False)) == [(many - 1) % 3]
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 3, 7])
+@pytest.mark.parametrize("replicas", [1, 2, 5])
+def test_shares_of_processes(replicas, count, drop_last):
+    def shares(L):
+        make = data(L).DistributedSampler
+        return [list(make(range(count), replicas, rank, drop_last=drop_last)) for rank in range(replicas)]
+
+    same(shares)

@@ -66,6 +66,8 @@ class TensorDataset(Dataset):
         return tuple(tensor[index] for tensor in self.tensors)
 
     def __len__(self):
+        if not self.tensors:
+            raise IndexError("tuple index out of range: a TensorDataset of no tensors has no length; give it some")
         return self.tensors[0].size(0)
 
 
@@ -143,6 +145,8 @@ class ConcatDataset(Dataset):
             if -index > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
             index += len(self)
+        if index >= len(self):
+            raise IndexError(f"list index out of range: {index}, in a ConcatDataset of {len(self)} samples")
         which = bisect.bisect_right(self.cumulative_sizes, index)
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
 

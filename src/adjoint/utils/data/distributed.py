@@ -1,6 +1,5 @@
 """The sampler of training in several processes."""
 
-import itertools
 import math
 
 from ... import _C
@@ -37,11 +36,9 @@ class DistributedSampler(Sampler):
             generator = _C.Generator()
             generator.manual_seed(self.seed + self.epoch)
             indices = _C.randperm(len(self.dataset), generator=generator).tolist()
-        if self.drop_last:
-            indices = indices[: self.total_size]
-        else:
-            indices = list(itertools.islice(itertools.cycle(indices), self.total_size))
-        return iter(indices[self.rank : self.total_size : self.num_replicas])
+        # Round and round where there are more places than samples; drop_last leaves fewer.
+        places = range(self.rank, self.total_size, self.num_replicas)
+        return iter([indices[place % len(indices)] for place in places])
 
     def __len__(self):
         return self.num_samples

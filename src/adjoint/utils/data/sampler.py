@@ -74,11 +74,16 @@ class RandomSampler(Sampler):
             generator.manual_seed(fresh_seed())
         if self.replacement:
             whole, rest = divmod(self.num_samples, 32)
-            for size in [32] * whole + [rest]:
+            for size in itertools.chain(itertools.repeat(32, whole), [rest]):
                 yield from _C.randint(high=count, size=(size,), dtype=_C.int64, generator=generator).tolist()
         else:
+            if not count:
+                raise ZeroDivisionError(
+                    f"integer division or modulo by zero: expected samples to draw {self.num_samples} of without "
+                    "replacement; the data source is empty"
+                )
             whole, rest = divmod(self.num_samples, count)
-            for size in [count] * whole + [rest]:
+            for size in itertools.chain(itertools.repeat(count, whole), [rest]):
                 yield from _C.randperm(count, generator=generator).tolist()[:size]
 
     def __len__(self):
