@@ -2,6 +2,9 @@
 
 import collections
 
+import pytest
+
+import adjoint
 from tests.compare import programs, raised
 
 from .test_module import told, tree
@@ -452,3 +455,10 @@ def nothing_is_copied_from_the_meta_device(L):
     moves = [lambda: x.cpu(), lambda: x.to("cpu"), lambda: x.to(L.ones(1)), lambda: net.cpu(), lambda: net.to("cpu")]
     moves += [lambda: setattr(x, "data", L.ones(2)), lambda: setattr(L.ones(2), "data", x)]
     return [raised(move) for move in moves], x.to("meta") is x, str(x.to(L.float64).device)
+
+
+def test_the_keys_of_a_state_are_names():
+    with pytest.raises(
+        TypeError, match="Expected the keys of state_dict to be names of parameters, got 1, <class 'int'>"
+    ):
+        adjoint.nn.Linear(1, 1).load_state_dict({1: adjoint.ones(1)})

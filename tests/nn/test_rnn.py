@@ -250,6 +250,9 @@ def attempts(L):
         "cell 3d": lambda: cell(x),
         "cell hidden": lambda: cell(x[0], (L.zeros(2, 3), L.zeros(2, 4))),
         "cell features": lambda: cell(x[0, :, :2]),
+        "cell without states": lambda: cell(x[0], ()),
+        "cell of one state": lambda: cell(x[0], [L.zeros(2, 4)]),
+        "states by number": lambda: lstm(x, 5),
         "cell batch": lambda: cell(x[0], (L.zeros(3, 4), L.zeros(2, 4))),
         "gru cell hidden": lambda: nn.GRUCell(3, 4)(x[0], L.zeros(1, 2, 4)),
         "cell nonlinearity": lambda: nn.RNNCell(3, 4, nonlinearity="q")(x[0]),
@@ -269,3 +272,8 @@ def attempts(L):
 @pytest.mark.parametrize("name", attempts(torch))
 def test_refusals(name):
     same(lambda L: attempts(L)[name]())
+
+
+def test_states_by_name():
+    with pytest.raises(TypeError, match=r"'dict' object is not subscriptable: LSTM expects hx to be the tensors"):
+        adjoint.nn.LSTM(3, 4)(adjoint.zeros(5, 2, 3), {})

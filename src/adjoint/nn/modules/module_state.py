@@ -213,6 +213,9 @@ class StateDict:
         """
         if not isinstance(state_dict, collections.abc.Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        for key in state_dict:
+            if not isinstance(key, str):
+                raise TypeError(f"Expected the keys of state_dict to be names of parameters, got {key!r}, {type(key)}.")
         missing, unexpected, errors = [], [], []
         metadata = getattr(state_dict, "_metadata", None)
         state_dict = collections.OrderedDict(state_dict)

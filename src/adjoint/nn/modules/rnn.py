@@ -309,6 +309,10 @@ class LSTM(RNNBase):
 
     def forward(self, input, hx=None):
         """(the last layer's hidden states, (last hidden states, last cell states) of every layer)."""
+        if hx is not None and not isinstance(hx, tuple | list | _C.Tensor):
+            raise TypeError(
+                f"'{type(hx).__name__}' object is not subscriptable: LSTM expects hx to be the tensors (h_0, c_0)"
+            )
         if isinstance(hx, tuple | list) and len(hx) < 2:
             raise IndexError(f"{type(hx).__name__} index out of range: LSTM expects hx to be the tensors (h_0, c_0)")
         return self._run(ops.lstm, input, None if hx is None else [hx[0], hx[1]], tuple, tuple)
@@ -423,6 +427,8 @@ class LSTMCell(RNNCellBase):
             raise TypeError(
                 f"lstm_cell(): argument 'hx' (position 2) must be tuple of Tensors, not {type(hx).__name__}"
             )
+        if hx is not None and len(hx) != 2:
+            raise RuntimeError(f"lstm_cell expects two hidden states, hx = (h_0, c_0); got {len(hx)}")
         return tuple(self._step(ops.lstm_cell, input, None if hx is None else [hx[0], hx[1]], 2))
 
 
