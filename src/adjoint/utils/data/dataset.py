@@ -130,6 +130,8 @@ class ConcatDataset(Dataset):
     """
 
     def __init__(self, datasets):
+        if datasets is None:
+            raise TypeError("'NoneType' object is not iterable: ConcatDataset expects a list of datasets")
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
@@ -183,14 +185,21 @@ class Subset(Dataset):
         self.dataset = dataset
         self.indices = indices
 
+    def _place(self, index):
+        """Where a sample is in the whole dataset."""
+        try:
+            return self.indices[index]
+        except IndexError as error:
+            raise IndexError(f"{error}: {index}, in a Subset of {len(self.indices)} samples") from None
+
     def __getitem__(self, index):
         if isinstance(index, list):
-            return self.dataset[[self.indices[i] for i in index]]
-        return self.dataset[self.indices[index]]
+            return self.dataset[[self._place(i) for i in index]]
+        return self.dataset[self._place(index)]
 
     def __getitems__(self, indices):
         """The samples at several places."""
-        chosen = [self.indices[index] for index in indices]
+        chosen = [self._place(index) for index in indices]
         if callable(getattr(self.dataset, "__getitems__", None)):
             return self.dataset.__getitems__(chosen)
         return [self.dataset[index] for index in chosen]

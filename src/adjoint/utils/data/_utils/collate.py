@@ -4,6 +4,7 @@ import collections.abc
 import copy
 
 from .... import _C
+from ...._refusal import Words, missing
 from ....ops import language as ops
 
 _WRONG = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
@@ -76,6 +77,24 @@ def _numpy(batch):
     return ops.stack([_C.as_tensor(item) for item in batch], 0)
 
 
+def _first(batch):
+    """The first sample of a batch, by which its type is known."""
+    try:
+        return batch[0]
+    except (KeyError, IndexError, TypeError) as error:
+        text = Words(f"{error}: expected a list of samples, at least one; got {type(batch).__name__}")
+        kind = next(kind for kind in (KeyError, IndexError, TypeError) if isinstance(error, kind))
+        raise kind(text) from None
+
+
+def _column(batch, key):
+    """What the samples, which are dicts, have under a key."""
+    for i, sample in enumerate(batch):
+        if key not in sample:
+            raise missing(key, f"in sample {i} of a batch whose first sample has it; give all samples the same keys")
+    return [sample[key] for sample in batch]
+
+
 # What makes a batch of samples of a type. Programs add their own types, for default_collate, or to a copy for collate.
 default_collate_fn_map = {_C.Tensor: _stack, float: _double, int: _tensor, str: _as_it_is, bytes: _as_it_is}
 
@@ -87,7 +106,7 @@ def collate(batch, *, collate_fn_map=None):
     >>> collate([(1, 2), (3, 4)], collate_fn_map={int: lambda batch, collate_fn_map: sum(batch)})
     [4, 6]
     """
-    first = batch[0]
+    first = _first(batch)
     kind = type(first)
     functions = collate_fn_map or {}
     if kind in functions:
@@ -98,7 +117,7 @@ def collate(batch, *, collate_fn_map=None):
         if isinstance(first, of):
             return function(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, collections.abc.Mapping):
-        batches = {key: collate([sample[key] for sample in batch], collate_fn_map=collate_fn_map) for key in first}
+        batches = {key: collate(_column(batch, key), collate_fn_map=collate_fn_map) for key in first}
         return _like(first, batches)
     if isinstance(first, collections.abc.Sequence):
         if not _is_named_tuple(first) and any(len(sample) != len(first) for sample in batch):
