@@ -16,7 +16,7 @@ ASAN_OPTIONS = os.environ.get("ASAN_OPTIONS", "") + ":max_allocation_size_mb=102
 
 
 def test_programs_that_make_no_sense():
-    options = "-m", "tests.fuzz.crash", 4000, 0, "--severe"
+    options = "-m", "tests.fuzz.crash", 4000, 0
     assert "4000 programs" in python(*options, timeout=600, environment={"ASAN_OPTIONS": ASAN_OPTIONS}).stdout
 
 
@@ -37,7 +37,9 @@ def test_what_is_no_answer_is_found():
 
 def test_accidents_inside_the_package_are_told_from_answers():
     code = compile(
-        "def f(x):\n    return {}[x]\ndef g(x):\n    raise KeyError(x)", f"{judge.PACKAGE}/made_up.py", "exec"
+        "def f(x):\n    return {}[x]\ndef g(x):\n    raise KeyError(x)\ndef h():\n    [0] * 2**62",
+        f"{judge.PACKAGE}/made_up.py",
+        "exec",
     )
     space = {}
     exec(code, space)
@@ -48,6 +50,15 @@ def test_accidents_inside_the_package_are_told_from_answers():
     with pytest.raises(KeyError) as caught:
         space["g"](1)
     assert judge.accident(caught.value) is None
+    with pytest.raises(MemoryError) as caught:
+        space["h"]()
+    assert judge.accident(caught.value, "h()") == "an exception without words"
+
+
+def test_words_of_the_interpreter_that_go_on_are_an_answer():
+    assert judge.INTERPRETER.search("'NoneType' object is not iterable")
+    assert judge.INTERPRETER.search("not enough values to unpack (expected 2, got 1)")
+    assert not judge.INTERPRETER.search("'NoneType' object is not iterable: torch.Size() takes an iterable of 'int'")
 
 
 def test_a_failure_is_made_small():

@@ -13,17 +13,19 @@ INTERNAL = re.compile(
     r"returned NULL without setting|returned a result with an exception|bad_alloc|std::(?!numeric_limits)|basic_string"
     r"|vector::|map::at|bad argument to internal function"
 )
-# What the interpreter says by itself: an accident where it comes out of the package.
+# What the interpreter says by itself, and nothing behind it: an accident where it comes out of the package.
 INTERPRETER = re.compile(
-    r"(tuple|list) index out of range|pop from empty|'NoneType' object (?!is not callable)|cannot unpack"
-    r"|values to unpack|referenced before assignment|division by zero"
+    r"((tuple|list) index out of range|pop from empty|'NoneType' object (?!is not callable)|cannot unpack"
+    r"|values to unpack|referenced before assignment|division by zero)[^:;]*$"
 )
 # What is raised on purpose in these words, what comes from the fuzz's own objects, and what torch says, too, to an
 # object that is no tensor or module where it expects one: that says what came and what was looked for.
 MEANT = re.compile(
-    r"^Torch not compiled with|Odd|^('[\w.]+' object|type object '\w+') has no attribute '\w+'$"
+    r"^Torch not compiled with|Odd|^('[\w.]+' object|type object '[\w.]+') has no attribute '\w+'$"
     r"|received an invalid combination of arguments|^torch.linalg.lu_factor: "
 )
+# An object that says it is as long as that has list() ask for the memory, which says no more.
+HUGE_LENGTH = re.compile(r"__len__.*2\*\*62")
 # Accidents that say what is wrong, if not whose fault it is.
 MILD = ("raised by the interpreter", "the interpreter's words")
 ACCIDENTS = (KeyError, AttributeError, NameError, ZeroDivisionError, AssertionError)
@@ -38,12 +40,14 @@ def raised_at(error):
     return code, dis.opname[code.co_code[step.tb_lasti]]
 
 
-def accident(error):
+def accident(error, line=""):
     """Why an exception is no answer, or None."""
     message = str(error)
     if isinstance(error, SystemError):
         return "SystemError"
     if not message and not isinstance(error, StopIteration | MemoryError):
+        return "an exception without words"
+    if isinstance(error, MemoryError) and not message and place(error) and not HUGE_LENGTH.search(line):
         return "an exception without words"
     if INTERNAL.search(message):
         return "internal words"

@@ -1,4 +1,4 @@
-"""Modules and optimizers to fuzz: arguments of their constructors, and sizes of what they are called with."""
+"""Modules, optimizers and schedules to fuzz: arguments of their constructors, and what is done with them."""
 
 POINTWISE = """CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh Identity LeakyReLU LogSigmoid LogSoftmax Mish
 PReLU RReLU ReLU ReLU6 SELU SiLU Sigmoid Softmax Softmin Softplus Softshrink Softsign Tanh Tanhshrink Dropout
@@ -128,3 +128,54 @@ OPTIONS = [
     "beta2_decay",
     "d",
 ]
+
+# Entries of optimizers' states.
+STATES = """step exp_avg exp_avg_sq max_exp_avg_sq exp_inf momentum_buffer sum square_avg acc_delta row_var col_var
+variance ax eta mu mu_product prev step_size d t n_iter al old_dirs old_stps ro func_evals prev_flat_grad"""
+OPTIMIZER_ENDS = """
+o.load_state_dict(o.state_dict())
+o.zero_grad()
+o.load_state_dict(<v>)
+o.load_state_dict({'param_groups': <v>, 'state': <v>})
+o.load_state_dict({**o.state_dict(), 'param_groups': [<v>]})
+o.load_state_dict({**o.state_dict(), 'param_groups': [{'params': <v>}]})
+o.load_state_dict({**o.state_dict(), 'state': <v>})
+o.load_state_dict({**o.state_dict(), 'state': {0: <v>}})
+o.load_state_dict({**o.state_dict(), 'state': {0: {'step': <v>}}})
+o.add_param_group(<v>)
+o.add_param_group({'params': <v>})
+o.param_groups.append(<v>)
+""".strip().splitlines()
+
+_TWO = "[torch.optim.lr_scheduler.StepLR(o, 2), torch.optim.lr_scheduler.ExponentialLR(o, 0.9)]"
+SCHEDULES = [
+    ("StepLR", ["o", "2", "0.5"]),
+    ("MultiStepLR", ["o", "[1, 2]"]),
+    ("ConstantLR", ["o", "0.5", "2"]),
+    ("LinearLR", ["o", "0.5", "1.0", "2"]),
+    ("ExponentialLR", ["o", "0.9"]),
+    ("PolynomialLR", ["o", "2"]),
+    ("CosineAnnealingLR", ["o", "2"]),
+    ("CosineAnnealingWarmRestarts", ["o", "2", "2"]),
+    ("CyclicLR", ["o", "0.1", "1.0", "2"]),
+    ("OneCycleLR", ["o", "0.1", "5"]),
+    ("LambdaLR", ["o", "lambda epoch: 0.5"]),
+    ("MultiplicativeLR", ["o", "[lambda epoch: 0.5]"]),
+    ("ReduceLROnPlateau", ["o", "'min'", "0.5", "0"]),
+    ("SequentialLR", ["o", _TWO, "[1]"]),
+    ("ChainedScheduler", [_TWO]),
+]
+SCHEDULE_STEPS = """
+s.step()
+s.step(<v>)
+s.step(1.0)
+s.get_last_lr()
+s.load_state_dict(s.state_dict())
+s.load_state_dict(<v>)
+s.load_state_dict({**s.state_dict(), 'last_epoch': <v>})
+s.load_state_dict({**s.state_dict(), '_schedulers': <v>, 'lr_lambdas': <v>})
+s.load_state_dict({name: value for name, value in s.state_dict().items() if name != 'lr_lambdas' and name[0] != '_'})
+o.param_groups[0].pop('initial_lr', 0)
+o.param_groups[0].pop('lr', 0)
+o.add_param_group({'params': [<t>]})
+""".strip().splitlines()

@@ -129,6 +129,8 @@ class Writer:
             args = [self.tensor()]
         if not callable(getattr(adjoint.Tensor, target.name)):
             return self.result(f"({args[0]}).{target.name}")
+        if not args[0].startswith(("torch.", "x", "r")):  # a method of something else would answer for itself
+            return self.result(f"torch.Tensor.{target.name}({self.joined(args, kwargs)})")
         return self.result(f"({args[0]}).{target.name}({self.joined(args[1:], kwargs)})")
 
     def scene(self):
@@ -171,19 +173,34 @@ class Writer:
                 )
             )
             self.run("o.step(lambda: (p * p).sum())" if self.chance(0.3) else "o.step()")
-            if self.chance(0.3):
-                key, value = self.random.choice(["step", "exp_avg", "momentum_buffer", "sum"]), pool.value(self.random)
-                self.run(f"o.state[p][{key!r}] = {value}")
+            if self.chance(0.4):
+                key = self.random.choice(layers.STATES.split())
+                ways = [f"o.state[p][{key!r}] = <v>"] * 3 + [f"o.state[p].pop({key!r}, 0)", "o.state[p] = <v>"]
+                self.run(self.fill(self.random.choice([*ways, "o.state[<t>] = <v>"])))
             if self.chance(0.2):
-                self.run(f"o.param_groups[0][{self.random.choice(layers.OPTIONS)!r}] = {pool.value(self.random)}")
+                key = self.random.choice(layers.OPTIONS)
+                ways = [f"o.param_groups[0][{key!r}] = <v>"] * 3 + [f"o.param_groups[0].pop({key!r}, 0)"]
+                self.run(self.fill(self.random.choice(ways)))
             if self.chance(0.1):
                 self.run(self.fill("p.data = <t>"))
-        if self.chance(0.2):
-            self.run(
-                self.random.choice(
-                    ["o.load_state_dict(o.state_dict())", "o.zero_grad()", self.fill("o.load_state_dict(<v>)")]
-                )
-            )
+        if self.chance(0.3):
+            self.run(self.fill(self.random.choice(layers.OPTIMIZER_ENDS)))
+            self.run("o.step()")
+
+    def schedule(self):
+        """A learning rate schedule of any options, and states that may be anything."""
+        self.run("p = torch.ones(2, 3, requires_grad=True)")
+        self.run(self.random.choice(["o = torch.optim.SGD([p], 0.1, momentum=0.9)", "o = torch.optim.Adam([p])"]))
+        name, construct = self.random.choice(layers.SCHEDULES)
+        args = self.mutated(construct, {})[0] if self.chance(0.7) else construct
+        self.run(f"s = torch.optim.lr_scheduler.{name}({self.joined(args, {})})")
+        for _ in range(3):
+            self.run(self.fill(self.random.choice(layers.SCHEDULE_STEPS)))
+
+    def data(self):
+        """Datasets, samplers and loaders of any options."""
+        for line in self.fill(self.random.choice(scenes.DATA)).split("; "):
+            self.run(line)
 
     def result(self, text):
         """Runs a call; its result, or the first tensor in it, gets a name."""
@@ -208,6 +225,10 @@ class Writer:
             self.after(self.layer(), 2)
         elif choice < 0.25:
             self.optimizer()
+        elif choice < 0.26:
+            self.schedule()
+        elif choice < 0.265:
+            self.data()
         elif choice < 0.85:
             self.after(self.call(), self.random.randrange(3))
         else:

@@ -162,3 +162,31 @@ torch.from_dlpack(<r>)
 (<r>.abs() + 1).log().sum().backward()
 """
 AFTER = [line for line in AFTER.strip().splitlines() if line]
+
+# Loading data, without processes of its own.
+DATA = """
+l = torch.utils.data.DataLoader(range(5), <v>, <v>); next(iter(l)); len(l)
+l = torch.utils.data.DataLoader(range(5), 2, sampler=<v>); next(iter(l)); len(l)
+l = torch.utils.data.DataLoader(range(5), batch_sampler=<v>); next(iter(l)); len(l)
+l = torch.utils.data.DataLoader(<v>, 2); next(iter(l)); len(l)
+l = torch.utils.data.DataLoader([<v>, <v>], 2); next(iter(l))
+l = torch.utils.data.DataLoader(range(5), collate_fn=<v>, drop_last=<v>, generator=<v>); next(iter(l))
+s = torch.utils.data.RandomSampler(range(5), <v>, <v>); next(iter(s)); len(s)
+s = torch.utils.data.RandomSampler(range(5), num_samples=<i>); next(iter(s)); len(s)
+s = torch.utils.data.RandomSampler(range(0), num_samples=<i>); next(iter(s)); len(s)
+s = torch.utils.data.SequentialSampler(<v>); next(iter(s)); len(s)
+s = torch.utils.data.SubsetRandomSampler(<v>, <v>); next(iter(s)); len(s)
+s = torch.utils.data.WeightedRandomSampler(<v>, <v>, <v>); next(iter(s)); len(s)
+s = torch.utils.data.WeightedRandomSampler([0.5, 1.0], <i>, <v>); next(iter(s)); len(s)
+s = torch.utils.data.BatchSampler(<v>, <v>, <v>); next(iter(s)); len(s)
+s = torch.utils.data.BatchSampler(range(5), <i>, True); next(iter(s)); len(s)
+s = torch.utils.data.DistributedSampler(range(5), <i>, <i>, <v>, <v>); next(iter(s)); len(s)
+d = torch.utils.data.TensorDataset(<v>, <v>); d[<v>]; len(d)
+d = torch.utils.data.TensorDataset(); d[<v>]; len(d)
+d = torch.utils.data.StackDataset(<v>, <v>); d[<v>]; len(d)
+d = torch.utils.data.ConcatDataset(<v>); d[<v>]; len(d)
+d = torch.utils.data.ConcatDataset([range(2), range(3)]); d[<i>]; d[<v>]
+d = torch.utils.data.Subset(range(5), [1, 2]); len(d); d.__getitems__(<v>)
+torch.utils.data.random_split(range(5), <v>); torch.utils.data.random_split(range(5), [<i>, <i>]); torch.utils.data.default_collate(<v>); torch.utils.data.default_collate([<v>, <v>]); torch.utils.data.default_convert(<v>)
+"""
+DATA = [line for line in DATA.strip().splitlines() if line]

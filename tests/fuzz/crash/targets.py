@@ -50,6 +50,7 @@ LEFT_OUT |= {
     "set_flush_denormal",
 }
 LEFT_OUT |= {"__getattribute__", "__setattr__", "__delattr__", "disable_saved_tensors_hooks", "__hash__"}
+LEFT_OUT |= {"add_hook"}  # not torch's: hooks are added through what has them
 
 
 class Target:

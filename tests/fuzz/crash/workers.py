@@ -101,13 +101,11 @@ class Runner:
         signal.setitimer(signal.ITIMER_REAL, 10 * self.seconds)
         try:
             return self.execute(line)
-        except MemoryError:
-            self.shared.count(2)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            self.shared.count(2 if "memory" in str(error)[:300] else 1)
-            reason = judge.accident(error)
+            self.shared.count(2 if isinstance(error, MemoryError) or "memory" in str(error)[:300] else 1)
+            reason = judge.accident(error, line)
             if reason:
                 self.accidents.append((reason, f"{type(error).__name__}: {error}"[:300], judge.place(error)))
         finally:
