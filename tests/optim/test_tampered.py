@@ -92,6 +92,15 @@ def test_a_group_that_lacks_an_option(name):
     assert param.tolist() == [[1, 1, 1], [1, 1, 1]]
 
 
+@pytest.mark.parametrize("group", [None, 5, [1]], ids=str)
+def test_a_group_that_is_none(group):
+    param, optimizer = stepped("Adam")
+    optimizer.param_groups.append(group)
+    refused(
+        param, optimizer, TypeError, r"expected param_groups\[1\] to be a dict; got .*; add groups by add_param_group"
+    )
+
+
 def test_a_key_error_of_a_step_of_ones_own_is_left_alone():
     class Mine(adjoint.optim.Optimizer):
         def step(self, closure=None):

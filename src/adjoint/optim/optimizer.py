@@ -65,8 +65,8 @@ def _with_hooks(step):
             args, kwargs = result
         try:
             value = step(*args, **kwargs)
-        except KeyError as error:
-            _explain_missing_option(self, error)
+        except (KeyError, TypeError, AttributeError) as error:
+            _explain_groups(self, error)
             raise
         for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
             hook(self, args, kwargs)
@@ -76,8 +76,13 @@ def _with_hooks(step):
     return hooked
 
 
-def _explain_missing_option(optimizer, error):
-    """Raises the error anew with words, where a group lacks the option that was asked for."""
+def _explain_groups(optimizer, error):
+    """Raises the error anew with words, where a group is none or lacks the option that was asked for."""
+    for i, group in enumerate(optimizer.param_groups):
+        if not isinstance(group, dict):
+            raise TypeError(
+                f"expected param_groups[{i}] to be a dict; got {type(group).__name__}; add groups by add_param_group"
+            ) from None
     name = error.args[0] if error.args else None
     if not isinstance(name, str) or name not in optimizer.defaults:
         return
