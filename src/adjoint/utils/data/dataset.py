@@ -8,6 +8,13 @@ import warnings
 from ... import _C
 
 
+def _listed(value, meaning):
+    """The items of what is meant to have some."""
+    if not hasattr(value, "__iter__") and not hasattr(value, "__getitem__"):
+        raise TypeError(f"'{type(value).__name__}' object is not iterable: expected {meaning}")
+    return list(value)
+
+
 class Dataset:
     """Samples by index: to be subclassed with `__getitem__`, and `__len__` for most samplers.
 
@@ -130,9 +137,7 @@ class ConcatDataset(Dataset):
     """
 
     def __init__(self, datasets):
-        if datasets is None:
-            raise TypeError("'NoneType' object is not iterable: ConcatDataset expects a list of datasets")
-        self.datasets = list(datasets)
+        self.datasets = _listed(datasets, "a list of datasets")
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
@@ -147,7 +152,7 @@ class ConcatDataset(Dataset):
             if -index > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
             index += len(self)
-        if index >= len(self):
+        if not index < len(self):
             raise IndexError(f"list index out of range: {index}, in a ConcatDataset of {len(self)} samples")
         which = bisect.bisect_right(self.cumulative_sizes, index)
         return self.datasets[which][index - (self.cumulative_sizes[which - 1] if which else 0)]
@@ -199,7 +204,7 @@ class Subset(Dataset):
 
     def __getitems__(self, indices):
         """The samples at several places."""
-        chosen = [self._place(index) for index in indices]
+        chosen = [self._place(index) for index in _listed(indices, "a list of indices")]
         if callable(getattr(self.dataset, "__getitems__", None)):
             return self.dataset.__getitems__(chosen)
         return [self.dataset[index] for index in chosen]
@@ -215,6 +220,7 @@ def random_split(dataset, lengths, generator=None):
     >>> [len(part) for part in torch.utils.data.random_split(range(10), [0.75, 0.25])]
     [8, 2]
     """
+    lengths = _listed(lengths, "a list of lengths or fractions")
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         counts = []
         for i, fraction in enumerate(lengths):

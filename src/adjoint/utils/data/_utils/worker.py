@@ -52,6 +52,10 @@ class MapFetcher:
             return self.collate_fn(self.dataset[index])
         if getattr(self.dataset, "__getitems__", None):
             return self.collate_fn(self.dataset.__getitems__(index))
+        if not hasattr(index, "__iter__") and not hasattr(index, "__getitem__"):
+            raise TypeError(
+                f"'{type(index).__name__}' object is not iterable: expected a batch_sampler of lists of indices"
+            )
         return self.collate_fn([self.dataset[i] for i in index])
 
 
