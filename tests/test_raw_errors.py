@@ -27,3 +27,14 @@ def test_the_error_names_the_call():
     with pytest.raises(TypeError, match="expected \\(input, groups\\)") as caught:
         adjoint.channel_shuffle(adjoint.ones(2, 6, 3), groups=None)
     assert "NoneType" in str(caught.value.__cause__)
+
+
+def test_the_error_names_the_call_of_a_list_without_end():
+    endless = [1]
+    endless.append(endless)
+    deep = 1.0
+    for _ in range(5000):
+        deep = [deep]
+    for value in (endless, deep):
+        with pytest.raises(TypeError, match=r"channel_shuffle\(\) received an .* - got \(Tensor\[2, 6, 3\], list of \("):
+            adjoint.channel_shuffle(adjoint.ones(2, 6, 3), value)

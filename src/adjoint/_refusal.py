@@ -32,12 +32,12 @@ def missing(name, text):
     return KeyError(Words(f"{name!r}: missing {text}"))
 
 
-def _shown(value):
-    """An argument as errors name it: its type, and the sizes of a tensor."""
+def _shown(value, depth=3):
+    """An argument as errors name it: its type, the sizes of a tensor, and the items of a list, but not for ever."""
     if isinstance(value, _C.Tensor):
         return f"Tensor{list(value.shape)}"
-    if isinstance(value, (tuple, list)) and value and len(value) <= 4:
-        return f"{type(value).__name__} of ({', '.join(map(_shown, value))})"
+    if depth and isinstance(value, (tuple, list)) and value and len(value) <= 4:
+        return f"{type(value).__name__} of ({', '.join(_shown(item, depth - 1) for item in value)})"
     return type(value).__name__
 
 
