@@ -226,6 +226,7 @@ BAD_DATA = lines("""
     torch.tensor(1j, dtype=torch.float32)
     torch.tensor(1j, dtype=torch.int32)
     torch.tensor(None, dtype=torch.bool)
+    torch.tensor([None], dtype=torch.int16)
     torch.tensor([None], dtype=torch.complex64)
     torch.tensor(Floatable(), dtype=torch.int32)
     torch.tensor([np.float32(1.5)], dtype=torch.bool)

@@ -36,5 +36,5 @@ def test_the_error_names_the_call_of_a_list_without_end():
     for _ in range(5000):
         deep = [deep]
     for value in (endless, deep):
-        with pytest.raises(TypeError, match=r"channel_shuffle\(\) received an .* - got \(Tensor\[2, 6, 3\], list of \("):
+        with pytest.raises(TypeError, match=r"channel_shuffle\(\) received an .* - got \(Tensor.*, list of \("):
             adjoint.channel_shuffle(adjoint.ones(2, 6, 3), value)

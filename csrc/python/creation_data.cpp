@@ -70,6 +70,13 @@ int64_t tensor_index(Tensor* tensor) {
   return scalar_of(tensor).integer;
 }
 
+Object whole_number(PyObject* object) {
+  if (!PyIndex_Check(object))
+    fail(ErrorKind::Type, "'", Py_TYPE(object)->tp_name,
+         "' object cannot be interpreted as an integer: expected numbers for a tensor of integers or bools");
+  return checked(PyNumber_Index(object));
+}
+
 int64_t integer_element(PyObject* object, DType dtype) {
   Scalar value;
   if (PyFloat_Check(object)) {
@@ -77,7 +84,7 @@ int64_t integer_element(PyObject* object, DType dtype) {
   } else if (is_tensor(object)) {
     value = Scalar::of(tensor_index(as_tensor(object)));
   } else {
-    Object index = checked(PyNumber_Index(object));
+    Object index = whole_number(object);
     int overflow = 0;
     value = Scalar::of(static_cast<int64_t>(PyLong_AsLongLongAndOverflow(index.get(), &overflow)));
     if (overflow) fail(ErrorKind::Value, "Overflow when unpacking long long: an integer must fit in 64 bits");
@@ -96,7 +103,7 @@ bool truth_element(PyObject* object) {
     check(truth >= 0);
     return truth;
   }
-  Object index = checked(PyNumber_Index(object));
+  Object index = whole_number(object);
   return PyObject_IsTrue(index.get());
 }
 
