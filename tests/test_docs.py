@@ -1,14 +1,11 @@
 """The documents are true: their Python runs, their declarations build, their paths exist; so do docstring examples."""
 
-import ctypes
 import doctest
 import importlib
 import json
-import os
 import pkgutil
 import re
 import shutil
-import subprocess
 import types
 import warnings
 from pathlib import Path
@@ -17,7 +14,10 @@ import numpy as np
 import pytest
 
 import adjoint
+from adjoint.codegen import files, loops, reading
+from adjoint.codegen.kernels import kernels_of
 
+from . import compiled
 from .processes import python
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -154,61 +154,16 @@ def test_docstrings_were_found():
 
 ADD_AN_OP = ROOT / "docs" / "add_an_op.md"
 
-# Reads the op table in argv[1], and writes to argv[2] the loops of the ops named after that.
-GENERATE = """
-import json, sys
-from pathlib import Path
-sys.path.insert(0, {tools!r})
-import emit, generate
-table, out = generate.load_table(Path(sys.argv[1])), Path(sys.argv[2])
-files = generate.generate(table)
-kernels = [k for name in sys.argv[3:] for k in generate.kernels_of(table, table.ops[name])]
-for kernel in kernels:
-    assert f" {{kernel.function}}(" in files[f"kernels_real_{{kernel.shard}}.cpp"]
-(out / "kernels.cpp").write_text(emit.kernel_file("real_0", kernels, ("float",)))
-(out / "derived.py").write_text(files["derived.py"])
-(out / "kernels.json").write_text(json.dumps([
-    {{"name": k.name, "op": k.item.name, "argument": k.argument, "inputs": k.inputs,
-      "operands": k.item.operands, "params": [k.item.defaults[p] for p in k.item.params]}}
-    for k in kernels]))
-"""
-
-# Stands in for the registry: finds the float64 loops that the generated file registers.
-SHIM = """
-#include <cstring>
-#include "kernels/elementwise.h"
-namespace adjoint {
-void register_loops_real_0_baseline();
-static struct { const char* name; int params; Loop loop; } entries[16];
-static int count = 0;
-void register_loop(const char* name, ResultKind, int, int params, DType compute, Loop loop) {
-  if (compute == DType::Float64) entries[count++] = {name, params, loop};
-}
-}
-extern "C" int run(const char* name, char* const* arrays, int64_t n, const double* numbers) {
-  using namespace adjoint;
-  if (count == 0) register_loops_real_0_baseline();
-  for (int i = 0; i < count; ++i) {
-    if (std::strcmp(entries[i].name, name)) continue;
-    Scalar params[8];
-    for (int p = 0; p < entries[i].params; ++p) params[p] = Scalar::of(numbers[p]);
-    entries[i].loop(arrays, n, params);
-    return 0;
-  }
-  return 1;
-}
-"""
-
 # Declares the ops of the document in the running package, with the compiled loops as their forward, and runs the
 # document's examples. In a process of its own, because an op cannot be taken out of the table again.
 DECLARE = """
-import json, sys
+import sys
 from pathlib import Path
 import adjoint as torch
 from adjoint.ops import language
-from tests import test_docs
+from tests import compiled, test_docs
 folder = Path(sys.argv[1])
-library = test_docs.load_kernels(folder)
+library = compiled.load_loops(folder)
 derived = {{"__package__": "adjoint.ops"}}
 exec((folder / "derived.py").read_text(), derived)
 
@@ -217,7 +172,7 @@ def elementwise(signature, expression, **options):
     def forward(*arguments):
         values = [a.detach().double().numpy() for a in arguments if isinstance(a, torch.Tensor)]
         numbers = [a for a in arguments if not isinstance(a, torch.Tensor)]
-        result = torch.from_numpy(test_docs.call_kernel(library, name, values, numbers))
+        result = torch.from_numpy(compiled.call_loop(library, name, values, numbers))
         return result.reshape(arguments[0].shape).to(arguments[0].dtype)
     options = {{"inplace": True, "out": True}} | derived["RULES"].get(name, {{}}) | options
     return language.op(signature, forward=forward, **options)
@@ -235,76 +190,54 @@ for text in examples:
 """
 
 
-def load_kernels(folder):
-    """The compiled loops of the document's ops."""
-    library = ctypes.CDLL(str(folder / "kernels.so"))
-    library.run.argtypes = [
-        ctypes.c_char_p,
-        ctypes.POINTER(ctypes.c_void_p),
-        ctypes.c_int64,
-        ctypes.POINTER(ctypes.c_double),
-    ]
-    return library
-
-
-def call_kernel(library, name, inputs, params):
-    """One loop over float64 arrays of equal size."""
-    inputs = [np.ascontiguousarray(x, dtype=np.float64).reshape(-1) for x in inputs]
-    out = np.empty_like(inputs[0])
-    arrays = (ctypes.c_void_p * (len(inputs) + 1))(*(x.ctypes.data for x in (out, *inputs)))
-    numbers = (ctypes.c_double * max(1, len(params)))(*params)
-    assert library.run(name.encode(), arrays, out.size, numbers) == 0, f"{name} was not generated"
-    return out
-
-
 @pytest.fixture(scope="module")
 def added(tmp_path_factory):
-    """A folder with the compiled loops and derived rules of the ops that the document declares."""
-    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
-    if compiler is None:
+    """A folder with the compiled loops and derived rules of the ops that the document declares, and their kernels."""
+    if compiled.compiler() is None:
         pytest.skip("needs a C++ compiler")
     folder = tmp_path_factory.mktemp("added")
-    table = folder / "adjoint" / "ops"
-    shutil.copytree(ROOT / "src" / "adjoint" / "ops", table, ignore=shutil.ignore_patterns("__pycache__", "derived.py"))
+    package = folder / "adjoint"
+    shutil.copytree(
+        ROOT / "src" / "adjoint" / "ops", package / "ops", ignore=shutil.ignore_patterns("__pycache__", "derived.py")
+    )
     names = []
     for number, text in enumerate(blocks(ADD_AN_OP, "python", "declaration")):
-        (table / f"added_{number}.py").write_text(text)
+        (package / "ops" / f"added_{number}.py").write_text(text)
         names += re.findall(r'elementwise\("(\w+)\(', text)
     assert names == ["squareplus", "logcosh"]
-    python("-W", "error", "-c", GENERATE.format(tools=str(ROOT / "tools")), folder, folder, *names)
-    (folder / "shim.cpp").write_text(SHIM)
-    sources = [str(folder / name) for name in ("kernels.cpp", "shim.cpp")]
-    (folder / "special_tables.h").write_text(python(ROOT / "tools" / "special_tables.py").stdout)
-    paths = [f"-I{ROOT / 'csrc'}", f"-I{folder}"]
-    command = [*compiler.split(), "-std=c++20", "-O1", "-shared", "-fPIC", *paths, *sources]
-    done = subprocess.run([*command, "-o", str(folder / "kernels.so")], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return folder
+    table = reading.read_table(package)
+    texts = files.generate(table, [])
+    kernels = [kernel for name in names for kernel in kernels_of(table, table.ops[name])]
+    for kernel in kernels:
+        assert f" {kernel.function}(" in texts[f"kernels_real_{loops.shard_of(kernel)}.cpp"]
+    (folder / "derived.py").write_text(texts["derived.py"])
+    compiled.compile_loops(loops.loop_file("real_0", kernels, loops.REAL), folder)
+    return folder, kernels
 
 
 def test_added_rules_are_derivatives(added):
     """Each compiled rule, against central differences of the compiled forward."""
-    library = load_kernels(added)
+    folder, kernels = added
+    library = compiled.load_loops(folder)
     x = np.linspace(-2.5, 2.5, 40)  # an even number of points: none at the kink of abs
-    rules = 0
-    for kernel in json.loads((added / "kernels.json").read_text()):
-        if not kernel["argument"]:
-            continue
-        (operand,) = kernel["operands"]
-        ahead, behind = (call_kernel(library, kernel["op"], [x + step], kernel["params"]) for step in (1e-5, -1e-5))
+    rules = [kernel for kernel in kernels if kernel.argument]
+    for kernel in rules:
+        (operand,) = kernel.item.operands
+        params = [kernel.item.defaults[name] for name in kernel.item.params]
+        ahead, behind = (compiled.call_loop(library, kernel.item.name, [x + step], params) for step in (1e-5, -1e-5))
         values = {"g": np.full_like(x, 3.0), operand: x}
-        got = call_kernel(library, kernel["name"], [values[name] for name in kernel["inputs"]], kernel["params"])
+        got = compiled.call_loop(library, kernel.name, [values[name] for name in kernel.inputs], params)
         np.testing.assert_allclose(got, 3 * (ahead - behind) / 2e-5, rtol=1e-6, atol=1e-8)
-        rules += 1
-    assert rules == 2
+    assert len(rules) == 2
 
 
 def test_added_values(added):
-    library = load_kernels(added)
+    library = compiled.load_loops(added[0])
     x = np.linspace(-40, 40, 101)
-    np.testing.assert_allclose(call_kernel(library, "squareplus", [x], [4.0]), (x + np.sqrt(x * x + 4)) / 2, rtol=1e-14)
+    squareplus = compiled.call_loop(library, "squareplus", [x], [4.0])
+    np.testing.assert_allclose(squareplus, (x + np.sqrt(x * x + 4)) / 2, rtol=1e-14)
     expected = np.logaddexp(x, -x) - np.log(2)
-    np.testing.assert_allclose(call_kernel(library, "logcosh", [x], []), expected, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(compiled.call_loop(library, "logcosh", [x]), expected, rtol=1e-13, atol=1e-15)
 
 
 def test_sample_block_is_a_sample():
@@ -315,4 +248,4 @@ def test_sample_block_is_a_sample():
 
 
 def test_added_op_works_as_the_document_shows(added):
-    python("-W", "error", "-c", DECLARE.format(), added)
+    python("-W", "error", "-c", DECLARE.format(), added[0])

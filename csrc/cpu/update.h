@@ -5,7 +5,7 @@
 
 namespace adjoint {
 
-/// Room for the arrays of an update, and for its numbers and 0-d states; tools/updates.py checks both.
+/// Room for the arrays of an update, and for its numbers and 0-d states; src/adjoint/codegen/updates.py checks both.
 inline constexpr int kMaxUpdateArrays = 8;
 inline constexpr int kMaxUpdateNumbers = 16;
 

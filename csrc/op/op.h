@@ -13,7 +13,7 @@
 
 namespace adjoint {
 
-/// Runs a forward written in C++: bound arguments in, the result out. Generated; see tools/.
+/// Runs a forward written in C++: bound arguments in, the result out. Generated; see src/adjoint/codegen.
 using Glue = Object (*)(PyObject* const* slots);
 struct GlueEntry {
   const char* op;

@@ -1,6 +1,6 @@
 """What an op declares: its signature, its options and its derivative rules, checked.
 
-Shared by the running package and by the build-time generator, so it imports nothing: a signature is parsed by
+Shared by the running package and by the generator, so it imports nothing: a signature is parsed by
 letting Python parse it as a lambda's parameter list.
 """
 

@@ -2,7 +2,7 @@
 
 `elementwise`, `op` and `view` register a declaration with the native core; `composite` registers a Python function of
 other ops. Every other name imported from here is an op, composite or creation function by its public name; it may be
-declared later. (When the package is built, tools/generate.py puts a symbolic twin in this module's place.)
+declared later. (Where code is generated from the table, adjoint.codegen puts a symbolic twin in this module's place.)
 """
 
 import functools as _functools

@@ -13,7 +13,7 @@ A rule is written for one parameter and one step:
   parameter's first step;
 - with a default: flags. Python conditions on them decide which tensors of the state are used at all.
 
-It returns the new values of all its tensors but `grad`, in their order. tools/generate.py makes of it a native loop for
+It returns the new values of all its tensors but `grad`, in their order. adjoint.codegen makes of it a native loop for
 each choice of the flags; what the loops do not take runs through the same function, tensor by tensor.
 """
 

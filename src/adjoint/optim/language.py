@@ -1,6 +1,6 @@
 """The words in which update rules are written, at run time: on tensors and Python numbers.
 
-When the package is built, tools/generate.py puts a symbolic twin in this module's place, as for the op table.
+Where code is generated from them, adjoint.codegen puts a symbolic twin in this module's place, as for the op table.
 """
 
 from .. import _C

@@ -1,18 +1,16 @@
-"""Update rules of optimizers -> C++: for each choice of its flags, a rule becomes one loop over all of its arrays.
+"""Update rules of optimizers in C++: for each choice of its flags, a rule becomes one loop over all of its arrays.
 
 What depends on numbers alone is computed once, in double precision as Python would, by a function that precedes the
 loop: powers of betas, step sizes, and the new values of 0-d states, which compute in their own type.
 """
 
-import importlib
 import itertools
-import types
 
-import emit
-import symbolic
-from symbolic import TraceError, Value, lift
+from . import BANNER
+from .cpp import Cpp
+from .expressions import TraceError, Value, lift, topological
+from .primitives import PRIMITIVES
 
-CONDITIONS = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not"}
 MAX_ARRAYS = 8  # kMaxUpdateArrays in csrc/cpu/update.h
 MAX_NUMBERS = 16  # kMaxUpdateNumbers
 
@@ -26,10 +24,10 @@ class Update:
         self.rule = rule
         targets = (*rule.kept, *(name for name in rule.arrays if name != "grad"))
         if not isinstance(results, tuple) or len(results) != len(targets):
-            raise SystemExit(f"{self.name}: the rule returns {results}; expected a tuple of {', '.join(targets)}")
+            raise TraceError(f"{self.name}: the rule returns {results}; expected a tuple of {', '.join(targets)}")
         self.results = {name: lift(value) for name, value in zip(targets, results, strict=True)}
         changed = [value for name, value in self.results.items() if value is not leaf(rule, name)]
-        self.order = symbolic.topological(changed)
+        self.order = topological(changed)
         used = {value.payload for value in self.order if value.kind == "input"}
         self.arrays = [name for name in rule.arrays if name in used or name in ("param", "grad")]
         self.place = {}
@@ -37,9 +35,9 @@ class Update:
             self.place[id(value)] = self._place(value)
         for name in rule.kept:
             if self.place.get(id(self.results[name])) == "array":
-                raise SystemExit(f"{self.name}: the 0-d state {name!r} cannot depend on the elements of an array")
+                raise TraceError(f"{self.name}: the 0-d state {name!r} cannot depend on the elements of an array")
         if len(self.arrays) > MAX_ARRAYS or max(len(rule.numbers), len(self.uniforms())) > MAX_NUMBERS:
-            raise SystemExit(f"{self.name}: more arrays or numbers than csrc/cpu/update.h has room for")
+            raise TraceError(f"{self.name}: more arrays or numbers than csrc/cpu/update.h has room for")
 
     def _place(self, value):
         if value.kind == "input":
@@ -64,16 +62,7 @@ def leaf(rule, name):
     return Value(kind, (), name)
 
 
-def language_module(rules):
-    """The module that stands in for adjoint.optim.language: rules are collected in `rules`."""
-    module = types.ModuleType("adjoint.optim.language")
-    module.rule = lambda function: rules.append(module.Rule(function))
-    module.item = module.tracked_item = lambda value: Value("item", (value,))
-    module.Rule = importlib.import_module("adjoint.optim.declaration").Rule
-    return module
-
-
-def trace(table, rule):
+def trace_rule(table, rule):
     """The rule for every choice of its flags."""
     for choice in itertools.product((False, True), repeat=len(rule.flags)):
         flags = dict(zip(rule.flags, choice, strict=True))
@@ -82,7 +71,7 @@ def trace(table, rule):
         try:
             results = rule.function(*(leaf(rule, name) for name in (*rule.kept, *rule.arrays)), **keywords, **flags)
         except (TraceError, TypeError, AttributeError, NameError, ArithmeticError) as error:
-            raise SystemExit(f"{rule.name}: the rule cannot be traced with {flags}: {error}") from None
+            raise TraceError(f"{rule.name}: the rule cannot be traced with {flags}: {error}") from None
         finally:
             table.tracing.pop()
         yield Update(rule, flags, results)
@@ -90,7 +79,7 @@ def trace(table, rule):
 
 def _prepare(update):
     """The function that computes, ahead of the loop, what does not depend on arrays."""
-    rule, names = update.rule, {}
+    rule, names, cpp = update.rule, {}, Cpp()
     lines = [
         "template <class S>",
         f"void prepare_{update.function}([[maybe_unused]] double* kept, [[maybe_unused]] bool first,",
@@ -102,7 +91,7 @@ def _prepare(update):
         if place == "array":
             continue
         if value.kind == "const":
-            names[id(value)] = emit.cpp_constant(value.payload)
+            names[id(value)] = cpp.constant(value.payload)
             continue
         name = names[id(value)] = f"n{len(names)}"
         if value.kind == "kept":
@@ -113,7 +102,7 @@ def _prepare(update):
             text = f"T({names[id(value.args[0])]})"
         else:
             args = [f"S({names[id(a)]})" if place == "kept" else names[id(a)] for a in value.args]
-            text = f"fn::{value.kind}({', '.join(args)})"
+            text = cpp.call(value.kind, args)
         lines.append(f"  const auto {name} = {text};")
     for i, value in enumerate(update.uniforms()):
         lines.append(f"  uniforms[{i}] = {names[id(value)]};")
@@ -125,9 +114,13 @@ def _prepare(update):
     return [*lines, "}"]
 
 
+def _is_condition(value):
+    return value.payload == "first" or (value.kind in PRIMITIVES and PRIMITIVES[value.kind].result == "bool")
+
+
 def _loop(update):
     """The loop over the elements."""
-    names = {}
+    names, cpp = {}, Cpp()
     lines = [
         "template <class T>",
         f"void loop_{update.function}(char* const* arrays, int64_t n, [[maybe_unused]] const double* uniforms) {{",
@@ -137,28 +130,28 @@ def _loop(update):
         lines.append(f"  {constant}T* const {name}_array = reinterpret_cast<{constant}T*>(arrays[{i}]);")
     for i, value in enumerate(update.uniforms()):
         names[id(value)] = f"u{i}"
-        condition = value.kind in CONDITIONS or value.payload == "first"
-        lines.append(f"  const auto u{i} = {f'uniforms[{i}] != 0' if condition else f'T(uniforms[{i}])'};")
+        text = f"uniforms[{i}] != 0" if _is_condition(value) else f"T(uniforms[{i}])"
+        lines.append(f"  const auto u{i} = {text};")
     lines += ["  ADJOINT_INDEPENDENT", "  for (int64_t i = 0; i < n; ++i) {"]
     for value in update.order:
         if value.kind == "input":
             names[id(value)] = f"{value.payload}_"
             lines.append(f"    const T {value.payload}_ = {value.payload}_array[i];")
         elif value.kind == "const":
-            names[id(value)] = emit.cpp_constant(value.payload)
+            names[id(value)] = cpp.constant(value.payload)
         elif update.place[id(value)] == "array":
-            args = ", ".join(names[id(a)] for a in value.args)
+            text = cpp.call(value.kind, [names[id(a)] for a in value.args])
             name = names[id(value)] = f"v{len(names)}"
-            lines.append(f"    const auto {name} = fn::{value.kind}({args});")
+            lines.append(f"    const auto {name} = {text};")
     for name in update.arrays:
         if name != "grad" and update.results[name] is not leaf(update.rule, name):
             lines.append(f"    {name}_array[i] = {names[id(update.results[name])]};")
     return [*lines, "  }", "}"]
 
 
-def kernel_file(updates):
+def update_file(updates):
     """One C++ file with the loops of all updates, and the function that registers them."""
-    lines = [f"// {emit.BANNER}", '#include "cpu/loops.h"', '#include "cpu/update.h"', ""]
+    lines = [f"// {BANNER}", '#include "cpu/loops.h"', '#include "cpu/update.h"', ""]
     lines += ["namespace adjoint {", "namespace cpu::ADJOINT_ISA {", "namespace {"]
     entries = []
     for update in updates:
