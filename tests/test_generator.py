@@ -278,16 +278,16 @@ def test_constants_in_loops():
 
 def test_glue_is_keyed_by_op_name(load):
     table = load(
-        'op("sum(input, dim=None, keepdim=False)", kernel="sum_dims",'
+        'op("sum(input, dim=None, keepdim=False)", native="sum_dims",'
         " input=lambda g, input_meta, dim, keepdim: spread(g, input_meta.shape, dim, keepdim))\n"
-        'view("t(input)", kernel="transpose_last", input=lambda g: g)\n'
+        'view("t(input)", native="transpose_last", input=lambda g: g)\n'
         'op("loss(input)", forward=lambda input: input, input=lambda g: g)\n'
         '@composite(alias=("sum_of_all",))\ndef total(input):\n    return spread(input)\n',
         names="composite, op, spread, view",
     )
     text = generated(table)["glue.cpp"]
     assert 'names[] = {"input", "dim", "keepdim"};' in text
-    assert 'call_kernel(ops::sum_dims, "sum", names, slots)' in text
+    assert 'call_native(ops::sum_dims, "sum", names, slots)' in text
     assert '{"sum", glue_sum},' in text
     assert '{"t", glue_t},' in text
     assert "loss" not in text
@@ -485,14 +485,14 @@ def test_no_rule_to_derive_from(load):
             "f: the expression does not use its parameter 'other'",
         ),
         ('elementwise("mul(input)", lambda input: input)', r"mul: declared twice: also in core\.py"),
-        ('op("f(input)", input=lambda g: g)', "f: give either kernel= or forward="),
-        ('view("f(input)", kernel="f", forward=3, input=None)', "f: give either kernel= or forward="),
+        ('op("f(input)", input=lambda g: g)', "f: give either native= or forward="),
+        ('view("f(input)", native="f", forward=3, input=None)', "f: give either native= or forward="),
         (
-            'op("f(input)", kernel="f", input=lambda g, inpt_meta: g)',
+            'op("f(input)", native="f", input=lambda g, inpt_meta: g)',
             "f: the rule for 'input' uses 'inpt_meta'; expected only g, input, input_meta, out, out_meta",
         ),
         (
-            'op("f(input)", kernel="f", outputs=("values", "indices"), input=lambda g, g_value: g)',
+            'op("f(input)", native="f", outputs=("values", "indices"), input=lambda g, g_value: g)',
             "uses 'g_value'; expected only g, g_indices, g_values, indices",
         ),
     ],

@@ -71,8 +71,7 @@ def test_installed_package_is_typed_and_small():
 
 def test_import_needs_neither_torch_nor_numpy_nor_the_generator():
     names = ("torch", "numpy", "scipy", "adjoint.codegen")
-    assert script(f"import sys, adjoint; print([m for m in {names} if m in sys.modules])").stdout == "[]
-"
+    assert script(f"import sys, adjoint; print([m for m in {names} if m in sys.modules])").stdout == "[]\n"
 
 
 def test_version_is_that_of_the_distribution():

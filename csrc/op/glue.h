@@ -11,19 +11,19 @@
 namespace adjoint {
 
 template <class Result, class... Parameters, size_t... I>
-Object call_kernel(Result (*kernel)(Parameters...), const char* op, const char* const* names, PyObject* const* slots,
+Object call_native(Result (*function)(Parameters...), const char* op, const char* const* names, PyObject* const* slots,
                    std::index_sequence<I...>) {
   // The conversion operators are named outright: std::optional<T> could also be made from Arg by way of T.
-  return wrap(kernel(Arg{slots[I], op, names[I]}.operator std::remove_cvref_t<Parameters>()...));
+  return wrap(function(Arg{slots[I], op, names[I]}.operator std::remove_cvref_t<Parameters>()...));
 }
 
-/// The parameter types of `kernel` say what each argument is converted to.
+/// The parameter types of `function` say what each argument is converted to.
 template <size_t N, class Result, class... Parameters>
-Object call_kernel(Result (*kernel)(Parameters...), const char* op, const char* const (&names)[N],
+Object call_native(Result (*function)(Parameters...), const char* op, const char* const (&names)[N],
                    PyObject* const* slots) {
   static_assert(N == sizeof...(Parameters),
                 "the op's signature and its C++ function differ in their number of arguments");
-  return call_kernel(kernel, op, names, slots, std::make_index_sequence<N>());
+  return call_native(function, op, names, slots, std::make_index_sequence<N>());
 }
 
 }  // namespace adjoint

@@ -373,7 +373,7 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
         if (op->name == entry->op) op->glue = entry->run;
       op->crosses = truth(get(declaration, "crosses"));
       op->by_stand_in = std::ranges::find(kStandIns, op->name) != std::end(kStandIns);
-      if (!op->glue) fail(op->name, ": no kernel was built for this op; rebuild the package");
+      if (!op->glue) fail(op->name, ": no C++ function was built for this op; rebuild the package");
     }
     op->result_type = get(declaration, "result_type");
     if (op->result_type.get() == Py_None) op->result_type.reset();

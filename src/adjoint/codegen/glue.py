@@ -4,18 +4,18 @@ from . import BANNER
 
 
 def glue_file(items):
-    """Functions that call each op's kernel with its Python arguments, and their table, keyed by op name."""
+    """Functions that call each op's C++ function with its Python arguments, and their table, keyed by op name."""
     lines = [f"// {BANNER}", '#include "op/glue.h"', "", "namespace adjoint {"]
     entries = []
     for item in items:
-        if item.kernel is None:
+        if item.native is None:
             continue
         names = ", ".join(f'"{name}"' for name in item.arguments)
         lines += [
             "",
             f"static Object glue_{item.name}(PyObject* const* slots) {{",
             f"  static constexpr const char* names[] = {{{names}}};",
-            f'  return call_kernel(ops::{item.kernel}, "{item.name}", names, slots);',
+            f'  return call_native(ops::{item.native}, "{item.name}", names, slots);',
             "}",
         ]
         entries.append(f'    {{"{item.name}", glue_{item.name}}},')

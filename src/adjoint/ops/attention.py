@@ -82,7 +82,7 @@ def _score_grad(g, query, key, value, scale, is_causal):
 
 
 # Without the matrix of all scores in memory; a backward that wants a graph takes the plain formulas.
-op("_attention(query, key, value, scale, is_causal)", kernel="attention", outputs=("out", "logsumexp"),
+op("_attention(query, key, value, scale, is_causal)", native="attention", outputs=("out", "logsumexp"),
    node="ScaledDotProductFlashAttentionForCpuBackward0", public=False, linear="value",
    query=lambda g, query, key, value, out, logsumexp, scale, is_causal:
        matmul(_score_grad(g, query, key, value, scale, is_causal), key)
@@ -92,7 +92,7 @@ op("_attention(query, key, value, scale, is_causal)", kernel="attention", output
        matmul(_score_grad(g, query, key, value, scale, is_causal).transpose(-2, -1), query),
    value=lambda g, query, key, scale, is_causal:
        matmul(_shares(query, key, scale, is_causal).transpose(-2, -1), g))  # fmt: skip
-op("_attention_gradients(grad, query, key, value, out, logsumexp, scale, is_causal)", kernel="attention_gradients",
+op("_attention_gradients(grad, query, key, value, out, logsumexp, scale, is_causal)", native="attention_gradients",
    gradient=False, public=False)  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from .language import complex_parts, composite, conj_physical, cos, imag, op, re
 
 # fmt: off
 
-op("complex_parts(real, imag)", kernel="complex", node="ComplexBackward0", public=False, out="exact",
+op("complex_parts(real, imag)", native="complex", node="ComplexBackward0", public=False, out="exact",
    linear="real + imag",
    real=lambda g: real(g),
    imag=lambda g: imag(g))

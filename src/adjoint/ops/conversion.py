@@ -6,7 +6,7 @@ from .. import _C
 from .checks import boolean
 from .language import composite, op, to_dtype
 
-op("to_dtype(input, dtype, copy=False, memory_format=None)", kernel="to_dtype", node="ToCopyBackward0", linear="input",
+op("to_dtype(input, dtype, copy=False, memory_format=None)", native="to_dtype", node="ToCopyBackward0", linear="input",
    public=False,
    input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
 

@@ -55,13 +55,13 @@ def _conv_bias(g, bias_meta):
 
 
 op("convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)",
-   kernel="convolution", autocast="lower", method=False, linear="input * weight + bias",
+   native="convolution", autocast="lower", method=False, linear="input * weight + bias",
    input=_conv_input,
    weight=_conv_weight,
    bias=_conv_bias,
    doc="A convolution or a transposed convolution; the lists have a number for each dimension.")  # fmt: skip
 # w[o, i, k] = sum of grad[n, o, q] x[n, i, q stride + k dilation - padding], which is a convolution of x by grad.
-op("_convolution_weight(grad, input, kernel, stride, padding, dilation, groups)", kernel="convolution_weight",
+op("_convolution_weight(grad, input, kernel, stride, padding, dilation, groups)", native="convolution_weight",
    node="ConvolutionBackwardBackward0", public=False, linear="grad * input",
    grad=lambda g, input, grad_meta, stride, padding, dilation, groups:
        _cut(convolution(conj(input), g, None, stride, padding, dilation, False, 0, groups), grad_meta),

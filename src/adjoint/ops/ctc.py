@@ -11,13 +11,13 @@ def no_second(name):
     raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
-op("_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)", kernel="ctc_loss",
+op("_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)", native="ctc_loss",
    outputs=("loss", "log_alpha"), node="CtcLossBackward0", public=False,
    log_probs=lambda g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, loss, log_alpha:
        _ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, loss.detach(), log_alpha.detach(),
                           blank, zero_infinity))  # fmt: skip
 op("_ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, loss, log_alpha, blank, zero_infinity)",
-   kernel="ctc_loss_backward", node="NotImplemented", public=False, linear="grad",
+   native="ctc_loss_backward", node="NotImplemented", public=False, linear="grad",
    grad=lambda g: no_second("_ctc_loss_backward"),
    log_probs=lambda g: no_second("_ctc_loss_backward"))  # fmt: skip
 

@@ -157,12 +157,12 @@ class Declaration:
         "inplace_node",
         "integers",
         "jvp",
-        "kernel",
         "kind",
         "linear",
         "method",
         "name",
         "namespace",
+        "native",
         "node",
         "number_nodes",
         "numbers",
@@ -190,7 +190,7 @@ class Declaration:
         signature,
         expression=None,
         *,
-        kernel=None,
+        native=None,
         forward=None,
         outputs=None,
         result="same",
@@ -225,7 +225,7 @@ class Declaration:
         self.signature = signature
         self.name, self.arguments, self.defaults, self.positional = parse_signature(signature)
         self.expression = expression
-        self.kernel = kernel
+        self.native = native
         self.forward = forward
         self.outputs = outputs
         self.result = result
@@ -418,7 +418,7 @@ def elementwise(signature, expression, **options):
 
 
 def op(signature, **options):
-    """An op with a kernel of its own (`kernel=`), or one written in Python (`forward=`)."""
+    """An op with a C++ function in csrc/ops (`native=` names it), or one written in Python (`forward=`)."""
     return _with_body(Declaration("op", signature, **options))
 
 
@@ -428,6 +428,6 @@ def view(signature, **options):
 
 
 def _with_body(declaration):
-    if (declaration.kernel is None) == (declaration.forward is None):
-        declaration.fail("give either kernel= or forward=")
+    if (declaration.native is None) == (declaration.forward is None):
+        declaration.fail("give either native= or forward=")
     return declaration

@@ -15,7 +15,7 @@ from .language import (
 )
 
 op("_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, "
-   "scale_grad_by_freq)", kernel="embedding_bag", outputs=("out", "bags", "details"), node="EmbeddingBagBackward0",
+   "scale_grad_by_freq)", native="embedding_bag", outputs=("out", "bags", "details"), node="EmbeddingBagBackward0",
    public=False, linear="per_sample_weights",
    weight=lambda g, weight_meta, indices, mode, per_sample_weights, bags, details, padding_idx, scale_grad_by_freq:
        _embedding_bag_weight_grad(g, weight_meta.shape[0], indices, mode, per_sample_weights, bags, details,
@@ -23,11 +23,11 @@ op("_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_l
    per_sample_weights=lambda g, weight, indices, bags, padding_idx:
        _embedding_bag_sample_grad(g, weight, indices, bags, padding_idx))  # fmt: skip
 op("_embedding_bag_weight_grad(grad, rows, indices, mode, per_sample_weights, bags, details, padding_idx, "
-   "scale_grad_by_freq)", kernel="embedding_bag_weight_grad", node="NotImplemented", public=False,
+   "scale_grad_by_freq)", native="embedding_bag_weight_grad", node="NotImplemented", public=False,
    linear="grad * per_sample_weights",
    per_sample_weights=lambda g: no_second("_embedding_bag_dense_backward"),
    grad=lambda g: no_second("_embedding_bag_dense_backward"))  # fmt: skip
-op("_embedding_bag_sample_grad(grad, weight, indices, bags, padding_idx)", kernel="embedding_bag_sample_grad",
+op("_embedding_bag_sample_grad(grad, weight, indices, bags, padding_idx)", native="embedding_bag_sample_grad",
    node="NotImplemented", public=False, linear="grad * weight",
    weight=lambda g: no_second("_embedding_bag_per_sample_weights_backward"),
    grad=lambda g: no_second("_embedding_bag_per_sample_weights_backward"))  # fmt: skip

@@ -4,17 +4,17 @@ from .language import composite, op, overwrite_, sum, zeros_like
 
 # fmt: off
 
-op("fill(input, value)", kernel="filled", node="FillBackward1", number_nodes={"value": "FillBackward0"},
+op("fill(input, value)", native="filled", node="FillBackward1", number_nodes={"value": "FillBackward0"},
    linear="input + value",
    input=lambda g: zeros_like(g),
    value=lambda g: sum(g),
    doc="A tensor of the input's shape with the same value everywhere.")
 # fill_() under the names of torch's nodes.
-op("overwrite(input, value)", kernel="spread_value", inplace="only", uniform=True, public=False,
+op("overwrite(input, value)", native="spread_value", inplace="only", uniform=True, public=False,
    node="FillBackward3", number_nodes={"value": "FillBackward2"}, linear="input + value", crosses=True,
    input=lambda g: zeros_like(g),
    value=lambda g: sum(g))
 composite(overwrite_, name="fill_")
-op("zero(input)", kernel="zeroed", inplace="only", uniform=True, node="ZeroBackward0", linear="input",
+op("zero(input)", native="zeroed", inplace="only", uniform=True, node="ZeroBackward0", linear="input",
    input=lambda g: zeros_like(g),
    doc="A tensor of the input's shape with zeros everywhere.")

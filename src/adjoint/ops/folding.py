@@ -2,11 +2,11 @@
 
 from .language import _col2im, _im2col, _publish, composite, op
 
-op("_im2col(input, kernel_size, dilation, padding, stride)", kernel="im2col", node="Im2ColBackward0", public=False,
+op("_im2col(input, kernel_size, dilation, padding, stride)", native="im2col", node="Im2ColBackward0", public=False,
    linear="input",
    input=lambda g, input_meta, kernel_size, dilation, padding, stride:
        _col2im(g, input_meta.shape[-2:], kernel_size, dilation, padding, stride))  # fmt: skip
-op("_col2im(input, output_size, kernel_size, dilation, padding, stride)", kernel="col2im", node="Col2ImBackward0",
+op("_col2im(input, output_size, kernel_size, dilation, padding, stride)", native="col2im", node="Col2ImBackward0",
    public=False, linear="input",
    input=lambda g, kernel_size, dilation, padding, stride:
        _im2col(g, kernel_size, dilation, padding, stride))  # fmt: skip

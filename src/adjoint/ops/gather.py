@@ -30,27 +30,27 @@ _INDEXED = {"apart": ("index", "source"), "whole": ("input",)}
 
 # ---- Elements along a dimension
 
-op("gather(input, dim, index, *, sparse_grad=False)", kernel="gather", linear="input", out="exact",
+op("gather(input, dim, index, *, sparse_grad=False)", native="gather", linear="input", out="exact",
    apart=("input",), whole=("index",),
    input=lambda g, input_meta, dim, index: _gather_backward(g, input_meta.shape, dim, index),
    doc="The elements that `index` names along a dimension.")  # fmt: skip
-op("_gather_backward(grad, size, dim, index)", kernel="gather_backward", linear="grad", public=False,
+op("_gather_backward(grad, size, dim, index)", native="gather_backward", linear="grad", public=False,
    grad=lambda g, dim, index: g.gather(dim, index),
    doc="Zeros with the gradient of gather() added where it read.")  # fmt: skip
 
-op("_scatter_src(input, dim, index, src)", kernel="scatter_src", node="ScatterBackward0", inplace=True, out="exact",
+op("_scatter_src(input, dim, index, src)", native="scatter_src", node="ScatterBackward0", inplace=True, out="exact",
    **_SCATTERED, public=False, linear="input + src",
    input=lambda g, dim, index: g.scatter(dim, index, 0),
    src=lambda g, dim, index: g.gather(dim, index))  # fmt: skip
-op("_scatter_value(input, dim, index, value)", kernel="scatter_value", node="ScatterBackward1", inplace=True,
+op("_scatter_value(input, dim, index, value)", native="scatter_value", node="ScatterBackward1", inplace=True,
    out="exact", apart=("index",), whole=("input",), public=False, linear="input + value",
    input=lambda g, dim, index: g.scatter(dim, index, 0))  # fmt: skip
-op("scatter_add(input, dim, index, src)", kernel="scatter_add", linear="input + src", inplace=True, out="exact",
+op("scatter_add(input, dim, index, src)", native="scatter_add", linear="input + src", inplace=True, out="exact",
    **_SCATTERED,
    input=lambda g: g,
    src=lambda g, dim, index: g.gather(dim, index),
    doc="Adds the elements of `src` at the places that `index` names along a dimension.")  # fmt: skip
-op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", kernel="scatter_reduce", inplace=True,
+op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", native="scatter_reduce", inplace=True,
    out="exact", **_SCATTERED,
    input=lambda g, input, dim, index, src, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, index, src, include_self, out)[0],
@@ -189,21 +189,21 @@ def take_along_dim(input, indices, dim=None, *, out=None):
 
 # ---- Slices along a dimension
 
-op("index_select(input, dim, index)", kernel="index_select", linear="input", out="exact",
+op("index_select(input, dim, index)", native="index_select", linear="input", out="exact",
    apart=("input", "index"),
    input=lambda g, input_meta, dim, index: g.new_zeros(input_meta.shape).index_add(dim, index, g),
    doc="The slices that a vector of indices names along a dimension.")  # fmt: skip
-op("index_add(input, dim, index, source, *, alpha=1)", kernel="index_add", inplace=True, out="exact",
+op("index_add(input, dim, index, source, *, alpha=1)", native="index_add", inplace=True, out="exact",
    **_INDEXED, linear="input + source",
    input=lambda g: g,
    source=lambda g, dim, index, alpha: g.index_select(dim, index) * conj(alpha),
    doc="Adds the slices of `source` to those that a vector of indices names.")  # fmt: skip
-op("index_copy(input, dim, index, source)", kernel="index_copy", autocast="promote", inplace=True, out="exact",
+op("index_copy(input, dim, index, source)", native="index_copy", autocast="promote", inplace=True, out="exact",
    **_INDEXED, linear="input + source",
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
    source=lambda g, dim, index: g.index_select(dim, index),
    doc="Replaces the slices that a vector of indices names by those of `source`.")  # fmt: skip
-op("index_fill(input, dim, index, value)", kernel="index_fill", inplace=True, node="IndexFillBackward1",
+op("index_fill(input, dim, index, value)", native="index_fill", inplace=True, node="IndexFillBackward1",
    apart=("index",),
    number_nodes={"value": "IndexFillBackward0"}, linear="input + value",
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
@@ -217,7 +217,7 @@ def _as_elements(index, dim, source):
     return index.long().reshape(shape).expand(source.shape)
 
 
-op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", kernel="index_reduce", inplace=True,
+op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", native="index_reduce", inplace=True,
    out="exact", **_INDEXED,
    input=lambda g, input, dim, index, source, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, _as_elements(index, dim, source), source, include_self, out)[0],
@@ -227,11 +227,11 @@ op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", kern
 
 # ---- Elements of the flattened tensor
 
-op("take(input, index)", kernel="take", linear="input", out="exact",
+op("take(input, index)", native="take", linear="input", out="exact",
    apart=("input", "index"),
    input=lambda g, input_meta, index: g.new_zeros(input_meta.shape).put(index, g, True),
    doc="The elements at these places of the flattened tensor.")  # fmt: skip
-op("put(input, index, source, accumulate=False)", kernel="put", inplace=True,
+op("put(input, index, source, accumulate=False)", native="put", inplace=True,
    apart=("index", "source"), linear="input + source",
    input=lambda g, index, source_meta, accumulate:
        g if accumulate else g.put(index, g.new_zeros(source_meta.shape)),
@@ -240,12 +240,12 @@ op("put(input, index, source, accumulate=False)", kernel="put", inplace=True,
 
 # ---- Embeddings
 
-op("embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)", kernel="embedding",
+op("embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)", native="embedding",
    method=False, linear="weight",
    weight=lambda g, weight_meta, indices, padding_idx, scale_grad_by_freq: _embedding_backward(
        _by_frequency(g, indices) if scale_grad_by_freq else g, indices, weight_meta.shape[0], padding_idx),
    doc="The rows of `weight` that the indices name.")  # fmt: skip
-op("_embedding_backward(grad, indices, rows, padding_idx)", kernel="embedding_backward", linear="grad", public=False,
+op("_embedding_backward(grad, indices, rows, padding_idx)", native="embedding_backward", linear="grad", public=False,
    grad=lambda g, indices, padding_idx: where((indices == padding_idx).unsqueeze(-1), 0, embedding(g, indices)),
    doc="Zeros with the gradient of embedding() added to the rows it read, but for the padding.")  # fmt: skip
 

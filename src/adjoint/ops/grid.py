@@ -21,7 +21,7 @@ from .language import (
 # cotangent of that is a direction.
 for _dims in (2, 3):
     op(f"_grid_sampler_{_dims}d(input, grid, direction, interpolation_mode, padding_mode, align_corners)",
-       kernel="grid_sampler", autocast="float32", node=f"GridSampler{_dims}DBackward0", public=False,
+       native="grid_sampler", autocast="float32", node=f"GridSampler{_dims}DBackward0", public=False,
        linear="input * direction",
        input=lambda g, input_meta, grid, direction, interpolation_mode, padding_mode, align_corners:
            _grid_sampler_input(g, input_meta.shape, grid, direction, interpolation_mode, padding_mode, align_corners),
@@ -30,7 +30,7 @@ for _dims in (2, 3):
        direction=lambda g, input, grid, interpolation_mode, padding_mode, align_corners:
            _grid_sampler_grid(g, input, grid, None, interpolation_mode, padding_mode, align_corners))  # fmt: skip
 op("_grid_sampler_input(grad, size, grid, direction, interpolation_mode, padding_mode, align_corners)",
-   kernel="grid_sampler_input", node="GridSampler2DBackwardBackward0", public=False, linear="grad * direction",
+   native="grid_sampler_input", node="GridSampler2DBackwardBackward0", public=False, linear="grad * direction",
    grad=lambda g, grid, direction, interpolation_mode, padding_mode, align_corners:
        language._grid_sampler_2d(g, grid, direction, interpolation_mode, padding_mode, align_corners),
    grid=lambda g, grad, grid, direction, interpolation_mode, padding_mode, align_corners:
@@ -38,7 +38,7 @@ op("_grid_sampler_input(grad, size, grid, direction, interpolation_mode, padding
    direction=lambda g, grad, grid, interpolation_mode, padding_mode, align_corners:
        _grid_sampler_grid(grad, g, grid, None, interpolation_mode, padding_mode, align_corners))  # fmt: skip
 op("_grid_sampler_grid(grad, input, grid, direction, interpolation_mode, padding_mode, align_corners)",
-   kernel="grid_sampler_grid", node="GridSampler2DBackwardBackward0", public=False, linear="grad * input * direction",
+   native="grid_sampler_grid", node="GridSampler2DBackwardBackward0", public=False, linear="grad * input * direction",
    grad=lambda g, input, grid, direction, interpolation_mode, padding_mode, align_corners:
        language._grid_sampler_2d(
            input, grid, _first(g, direction), interpolation_mode, padding_mode, align_corners),

@@ -9,9 +9,9 @@ from .language import composite, histogram_cells, linspace, op, zeros
 
 Tensor = _C.Tensor
 
-op("histc(input, bins=100, min=0, max=0)", kernel="histc", out="exact", gradient=False,
+op("histc(input, bins=100, min=0, max=0)", native="histc", out="exact", gradient=False,
    doc="How many elements lie in each of equal parts of a range.")  # fmt: skip
-op("histogram_cells(input, edges, even, weight)", kernel="histogram_cells", gradient=False,
+op("histogram_cells(input, edges, even, weight)", native="histogram_cells", gradient=False,
    public=False,
    doc="How many points, or how much weight, lie in each cell of a grid.")  # fmt: skip
 

@@ -3,15 +3,15 @@
 from .language import index, index_backward, index_put, op, zeros
 
 # fmt: off
-op("index(input, indices)", kernel="index", linear="input", public=False,
+op("index(input, indices)", native="index", linear="input", public=False,
    input=lambda g, input_meta, indices: index_backward(g, input_meta.shape, indices))
-op("index_backward(input, size, indices)", kernel="index_backward", linear="input", public=False,
+op("index_backward(input, size, indices)", native="index_backward", linear="input", public=False,
    input=lambda g, indices: index(g, indices))
 
 # What was overwritten has no gradient; what was added to keeps it.
-op("index_put(input, indices, values, accumulate=False)", kernel="index_put", linear="input + values",
+op("index_put(input, indices, values, accumulate=False)", native="index_put", linear="input + values",
    doc="A copy with values written, or added, at the places that index tensors name.",
    input=lambda g, indices, accumulate: g if accumulate else index_put(g, indices, zeros((), dtype=g.dtype)),
    values=lambda g, indices: index(g, indices))
-op("index_put_(input, indices, values, accumulate=False)", kernel="index_put_", linear="input + values",
+op("index_put_(input, indices, values, accumulate=False)", native="index_put_", linear="input + values",
    doc="In-place version of index_put().")

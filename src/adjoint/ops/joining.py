@@ -35,11 +35,11 @@ def _cat_rule(g, tensors_meta, dim):
 
 
 # fmt: off
-op("cat(tensors, dim=0)", kernel="cat", autocast="promote", method=False, out=True, apart=("tensors",),
+op("cat(tensors, dim=0)", native="cat", autocast="promote", method=False, out=True, apart=("tensors",),
    linear="tensors", alias=("concat", "concatenate"),
    doc="Tensors one after the other along a dimension that they have.",
    tensors=_cat_rule)
-op("stack(tensors, dim=0)", kernel="stack", autocast="promote", method=False, out=True, apart=("tensors",),
+op("stack(tensors, dim=0)", native="stack", autocast="promote", method=False, out=True, apart=("tensors",),
    linear="tensors",
    doc="Tensors of equal size side by side along a new dimension.",
    tensors=lambda g, dim: g.unbind(dim))
@@ -107,13 +107,13 @@ def column_stack(tensors):
 # fmt: off
 # ---- Reversing, shifting, turning
 
-op("flip(input, dims)", kernel="flip", varargs="dims", linear="input",
+op("flip(input, dims)", native="flip", varargs="dims", linear="input",
    doc="The order of the elements reversed along dimensions.",
    input=lambda g, dims: flip(g, dims))
-op("roll(input, shifts, dims=None)", kernel="roll", linear="input",
+op("roll(input, shifts, dims=None)", native="roll", linear="input",
    doc="Elements moved along dimensions, those that leave at one end coming back at the other.",
    input=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
-op("rot90(input, k=1, dims=(0, 1))", kernel="rot90", linear="input",
+op("rot90(input, k=1, dims=(0, 1))", native="rot90", linear="input",
    doc="The plane of two dimensions turned by k quarters.",
    input=lambda g, k, dims: rot90(g, -k, dims))
 
@@ -151,10 +151,10 @@ def flipud(input):
 
 
 # fmt: off
-op("tril(input, diagonal=0)", kernel="tril", inplace=True, out="exact", linear="input",
+op("tril(input, diagonal=0)", native="tril", inplace=True, out="exact", linear="input",
    doc="The lower triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: tril(g, diagonal))
-op("triu(input, diagonal=0)", kernel="triu", inplace=True, out="exact", linear="input",
+op("triu(input, diagonal=0)", native="triu", inplace=True, out="exact", linear="input",
    doc="The upper triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: triu(g, diagonal))
 
@@ -170,7 +170,7 @@ def _repeat_rule(g, input_meta, repeats):
 
 
 # fmt: off
-op("repeat(input, repeats)", kernel="repeat", varargs="repeats", function=False, linear="input",
+op("repeat(input, repeats)", native="repeat", varargs="repeats", function=False, linear="input",
    doc="The tensor repeated along each dimension; further repeats make new dimensions in front.",
    input=_repeat_rule)
 # fmt: on
@@ -191,7 +191,7 @@ def tile(input, *repeats, dims=None):
     return input.repeat((1,) * (input.ndim - len(repeats)) + repeats)
 
 
-op("interleaved_index(repeats, output_size=None)", kernel="interleaved_index", public=False)
+op("interleaved_index(repeats, output_size=None)", native="interleaved_index", public=False)
 
 
 @composite

@@ -52,7 +52,7 @@ def elementwise(signature, expression, **options):
 
 
 def op(signature, **options):
-    """Declares an op with a kernel of its own, or one written in Python; see Declaration."""
+    """Declares an op with a C++ function, or one written in Python; see Declaration."""
     return _register(_declaration.op(signature, **options))
 
 

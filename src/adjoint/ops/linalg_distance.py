@@ -28,7 +28,7 @@ from .language import bool as bool_type
 from .matmul import _broadcast
 from .reduction import norm_gradient
 
-op("linalg_cross(input, other, *, dim=-1)", kernel="linalg_cross", namespace="linalg", out="exact",
+op("linalg_cross(input, other, *, dim=-1)", native="linalg_cross", namespace="linalg", out="exact",
    apart=("input", "other"), linear="input * other",
    input=lambda g, other, dim: linalg_cross(conj(other), g, dim=dim),
    other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim),
@@ -123,10 +123,10 @@ def _refuse_second(g, name):
     raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
-op("_cdist(x1, x2, p)", kernel="cdist_forward", node="CdistBackward0", public=False,
+op("_cdist(x1, x2, p)", native="cdist_forward", node="CdistBackward0", public=False,
    x1=lambda g, x1, x2, p, out: _cdist_backward(g, x1, x2, p, out),
    x2=lambda g, x1, x2, p, out: _cdist_backward(g.mT, x2, x1, p, out.mT))  # fmt: skip
-op("_cdist_backward(grad, x1, x2, p, out_)", kernel="cdist_backward", public=False, linear="grad",
+op("_cdist_backward(grad, x1, x2, p, out_)", native="cdist_backward", public=False, linear="grad",
    grad=lambda g: _refuse_second(g, "_cdist_backward"), x1=lambda g: _refuse_second(g, "_cdist_backward"),
    x2=lambda g: _refuse_second(g, "_cdist_backward"), out_=lambda g: _refuse_second(g, "_cdist_backward"))  # fmt: skip
 
@@ -186,9 +186,9 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     return _cdist(left, right, float(p)).reshape(*batch, n, m)
 
 
-op("_pdist(input, p)", kernel="pdist_forward", node="PdistBackward0", public=False,
+op("_pdist(input, p)", native="pdist_forward", node="PdistBackward0", public=False,
    input=lambda g, input, p, out: _pdist_backward(g, input, p, out))  # fmt: skip
-op("_pdist_backward(grad, input, p, out_)", kernel="pdist_backward", public=False, linear="grad",
+op("_pdist_backward(grad, input, p, out_)", native="pdist_backward", public=False, linear="grad",
    grad=lambda g: _refuse_second(g, "_pdist_backward"), input=lambda g: _refuse_second(g, "_pdist_backward"),
    out_=lambda g: _refuse_second(g, "_pdist_backward"))  # fmt: skip
 

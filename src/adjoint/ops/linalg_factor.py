@@ -46,7 +46,7 @@ def _cholesky_gradient(g, L, upper):
     return linalg_solve_triangular(L, middle, upper=False, left=False)
 
 
-op("linalg_cholesky_ex(A, *, upper=False, check_errors=False)", kernel="linalg_cholesky_ex", autocast="float32",
+op("linalg_cholesky_ex(A, *, upper=False, check_errors=False)", native="linalg_cholesky_ex", autocast="float32",
    outputs=("L", "info"),
    out="exact", **_LINALG,
    A=lambda g_L, L, upper: _cholesky_gradient(g_L, L, upper),
@@ -65,7 +65,7 @@ def linalg_cholesky(A, *, upper=False):
     return linalg_cholesky_ex(A, upper=upper, check_errors=True)[0]
 
 
-op("cholesky(input, upper=False)", kernel="cholesky", autocast="float32", out=True,
+op("cholesky(input, upper=False)", native="cholesky", autocast="float32", out=True,
    input=lambda g, out, upper: _cholesky_gradient(g, out, upper),
    doc="The Cholesky factor; linalg.cholesky() is the newer form.")  # fmt: skip
 
@@ -105,7 +105,7 @@ def _packed_gradient(g, LU, pivots):
     return _plu_gradient(tril(g[..., : min(m, n)], -1), triu(g[..., : min(m, n), :]), P, L, U)
 
 
-op("linalg_lu_factor_ex(A, *, pivot=True, check_errors=False)", kernel="linalg_lu_factor_ex", out="exact", **_LINALG,
+op("linalg_lu_factor_ex(A, *, pivot=True, check_errors=False)", native="linalg_lu_factor_ex", out="exact", **_LINALG,
    outputs=("LU", "pivots", "info"),
    A=lambda g_LU, LU, pivots: _packed_gradient(g_LU, LU, pivots),
    doc="The LU factors in one matrix, the pivots, and LAPACK's info.")  # fmt: skip
@@ -117,7 +117,7 @@ def linalg_lu_factor(A, *, pivot=True):
     return return_type("linalg_lu_factor", ("LU", "pivots"))(linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
-op("linalg_lu(A, *, pivot=True)", kernel="linalg_lu", outputs=("P", "L", "U"), out="exact", **_LINALG,
+op("linalg_lu(A, *, pivot=True)", native="linalg_lu", outputs=("P", "L", "U"), out="exact", **_LINALG,
    A=lambda g_L, g_U, P, L, U: _plu_gradient(tril(g_L, -1), triu(g_U), P, L, U),
    doc="The factors of A = P L U: a permutation, a unit lower and an upper triangular matrix.")  # fmt: skip
 
@@ -139,7 +139,7 @@ def _unpacked_gradient(g_L, g_U, shape):
     return cat([below[..., :n, :] + above, below[..., n:, :]], -2)
 
 
-op("lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)", kernel="lu_unpack", outputs=("P", "L", "U"),
+op("lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)", native="lu_unpack", outputs=("P", "L", "U"),
    out="exact", method=False,
    LU_data=lambda g_L, g_U, LU_data_meta: _unpacked_gradient(g_L, g_U, LU_data_meta.shape),
    doc="The factors P, L and U of a packed LU factorisation.")  # fmt: skip
@@ -147,7 +147,7 @@ op("lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)", kernel
 
 # ---- LDL
 
-op("linalg_ldl_factor_ex(A, *, hermitian=False, check_errors=False)", kernel="linalg_ldl_factor_ex", out="exact",
+op("linalg_ldl_factor_ex(A, *, hermitian=False, check_errors=False)", native="linalg_ldl_factor_ex", out="exact",
    **_LINALG, outputs=("LD", "pivots", "info"), node="NotImplemented",
    A=lambda g_LD: _no_derivative(g_LD, "linalg_ldl_factor_ex"),
    doc="The factors of A = L D L^T (or L D L^H) in one matrix, the pivots, and LAPACK's info.")  # fmt: skip
@@ -160,7 +160,7 @@ def linalg_ldl_factor(A, *, hermitian=False):
     return return_type("linalg_ldl_factor", ("LD", "pivots"))(factors)
 
 
-op("linalg_ldl_solve(LD, pivots, B, *, hermitian=False)", kernel="linalg_ldl_solve", out="exact", **_LINALG,
+op("linalg_ldl_solve(LD, pivots, B, *, hermitian=False)", native="linalg_ldl_solve", out="exact", **_LINALG,
    node="NotImplemented", linear="B",
    LD=lambda g: _no_derivative(g, "linalg_ldl_solve"),
    B=lambda g: _no_derivative(g, "linalg_ldl_solve"),
@@ -196,7 +196,7 @@ def _qr_gradient(gQ, gR, Q, R, mode):
     return gA if beside is None else cat([gA, beside], -1)
 
 
-op("linalg_qr(A, mode='reduced')", kernel="linalg_qr", autocast="float32", outputs=("Q", "R"), out="exact", **_LINALG,
+op("linalg_qr(A, mode='reduced')", native="linalg_qr", autocast="float32", outputs=("Q", "R"), out="exact", **_LINALG,
    A=lambda g_Q, g_R, Q, R, mode: _qr_gradient(g_Q, g_R, Q, R, mode),
    doc="The factors of A = Q R: orthonormal columns and an upper triangular matrix.")  # fmt: skip
 
@@ -213,7 +213,7 @@ def _geqrf_gradient(g_a, g_tau):
     _refuse("the derivative for 'geqrf' is not implemented.", NotImplementedError)
 
 
-op("geqrf(input)", kernel="geqrf", autocast="float32", outputs=("a", "tau"), out=True,
+op("geqrf(input)", native="geqrf", autocast="float32", outputs=("a", "tau"), out=True,
    input=lambda g_a, g_tau: _geqrf_gradient(g_a, g_tau),
    doc="The QR factorisation as LAPACK keeps it: R, and below it the reflectors whose product is Q.")  # fmt: skip
 
@@ -251,7 +251,7 @@ def _first_columns(g):
     return eye(*g.shape[-2:], dtype=g.dtype).expand(g.shape)
 
 
-op("_linalg_householder_product(tensors)", kernel="householder_product", public=False,
+op("_linalg_householder_product(tensors)", native="householder_product", public=False,
    node="LinalgHouseholderProductBackward0",
    tensors=lambda g, tensors: _reflector_gradients(tensors[0], tensors[1], g, _first_columns(g)))  # fmt: skip
 
@@ -274,7 +274,7 @@ def _ormqr_factors(g, other, left, transpose):
     return pair[::-1] if transpose else pair
 
 
-op("ormqr(input, tau, other, left=True, transpose=False)", kernel="ormqr", autocast="float32", out="exact",
+op("ormqr(input, tau, other, left=True, transpose=False)", native="ormqr", autocast="float32", out="exact",
    linear="other",
    input=lambda g, input, tau, other, left, transpose:
        _reflector_gradients(input, tau, *_ormqr_factors(g, other, left, transpose))[0],

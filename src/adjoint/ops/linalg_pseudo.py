@@ -156,7 +156,7 @@ def _lstsq_gradients(g, g_residuals, tensors, solution, residuals):
     return gA, gB
 
 
-op("_linalg_lstsq(tensors, rcond, driver)", kernel="linalg_lstsq", node="LinalgLstsqBackward0", public=False,
+op("_linalg_lstsq(tensors, rcond, driver)", native="linalg_lstsq", node="LinalgLstsqBackward0", public=False,
    outputs=("solution", "residuals", "rank", "singular_values"),
    tensors=lambda g_solution, g_residuals, tensors, solution, residuals:
        _lstsq_gradients(g_solution, g_residuals, tensors, solution, residuals))  # fmt: skip

@@ -57,7 +57,7 @@ def _solve_gradients(g, tensors, result, LU, pivots, left):
     return gA, gB.squeeze(-1) if vector else gB
 
 
-op("_linalg_solve_ex(tensors, left, check_errors)", kernel="linalg_solve_ex", node="LinalgSolveExBackward0",
+op("_linalg_solve_ex(tensors, left, check_errors)", native="linalg_solve_ex", node="LinalgSolveExBackward0",
    outputs=("result", "LU", "pivots", "info"), public=False,
    tensors=lambda g_result, tensors, result, LU, pivots, left:
        _solve_gradients(g_result, tensors, result, LU, pivots, left))  # fmt: skip
@@ -81,7 +81,7 @@ def linalg_solve_ex(A, B, *, left=True, check_errors=False):
     return return_type("linalg_solve_ex", ("result", "info"))((result, info))
 
 
-op("linalg_inv_ex(A, *, check_errors=False)", kernel="linalg_inv_ex", autocast="float32",
+op("linalg_inv_ex(A, *, check_errors=False)", native="linalg_inv_ex", autocast="float32",
    outputs=("inverse", "info"), out="exact", **_LINALG,
    A=lambda g_inverse, inverse: -(inverse.mH @ (g_inverse @ inverse.mH)),
    doc="The inverse, and LAPACK's info, which is not 0 for a singular matrix.")  # fmt: skip
@@ -118,7 +118,7 @@ def _lu_solve_factors_gradient(g, LU, pivots, B, out, left, adjoint):
     return tril(gA @ U.mH, -1) + triu(L.mH @ gA)
 
 
-op("_linalg_lu_solve(LU, pivots, B, left=True, adjoint=False)", kernel="linalg_lu_solve", public=False,
+op("_linalg_lu_solve(LU, pivots, B, left=True, adjoint=False)", native="linalg_lu_solve", public=False,
    node="LinalgLuSolveBackward0", linear="B",
    LU=lambda g, LU, pivots, B, out, left, adjoint: _lu_solve_factors_gradient(g, LU, pivots, B, out, left, adjoint),
    B=lambda g, LU, pivots, left, adjoint: linalg_lu_solve(LU, pivots, g, left=left, adjoint=not adjoint))  # fmt: skip
@@ -146,7 +146,7 @@ def _triangular_gradients(g, tensors, out, upper, left, unitriangular):
     return triu(gA, int(unitriangular)) if upper else tril(gA, -int(unitriangular)), gB
 
 
-op("_linalg_solve_triangular(tensors, upper, left, unitriangular)", kernel="linalg_solve_triangular", public=False,
+op("_linalg_solve_triangular(tensors, upper, left, unitriangular)", native="linalg_solve_triangular", public=False,
    node="LinalgSolveTriangularBackward0",
    tensors=lambda g, tensors, out, upper, left, unitriangular:
        _triangular_gradients(g, tensors, out, upper, left, unitriangular))  # fmt: skip
@@ -190,7 +190,7 @@ def _cholesky_factor_gradient(gB, L, out, upper):
     return L @ gK if upper else gK @ L
 
 
-op("cholesky_solve(B, L, upper=False)", kernel="cholesky_solve", autocast="float32", out=True, linear="B",
+op("cholesky_solve(B, L, upper=False)", native="cholesky_solve", autocast="float32", out=True, linear="B",
    B=lambda g, L, upper: cholesky_solve(g, L, upper),
    L=lambda g, L, out, upper: _cholesky_factor_gradient(cholesky_solve(g, L, upper), L, out, upper),
    doc="The solution of A X = B, with A given by its Cholesky factor.")  # fmt: skip
@@ -202,7 +202,7 @@ def _cholesky_inverse_gradient(g, input, out, upper):
     return input @ middle if upper else middle @ input
 
 
-op("cholesky_inverse(input, upper=False)", kernel="cholesky_inverse", autocast="float32", out=True,
+op("cholesky_inverse(input, upper=False)", native="cholesky_inverse", autocast="float32", out=True,
    input=lambda g, input, out, upper: _cholesky_inverse_gradient(g, input, out, upper),
    doc="The inverse of a matrix given by its Cholesky factor.")  # fmt: skip
 
@@ -228,7 +228,7 @@ def _det_gradient(g, A, result, LU, pivots):
     return (U * (others * (g * phase).unsqueeze(-1)).unsqueeze(-2)) @ Vh
 
 
-op("_linalg_det(A)", kernel="linalg_det", outputs=("result", "LU", "pivots"), node="LinalgDetBackward0", public=False,
+op("_linalg_det(A)", native="linalg_det", outputs=("result", "LU", "pivots"), node="LinalgDetBackward0", public=False,
    A=lambda g_result, A, result, LU, pivots: _det_gradient(g_result, A, result, LU, pivots))  # fmt: skip
 
 
@@ -256,7 +256,7 @@ def _slogdet_gradient(g_sign, g_log, A, sign, LU, pivots):
     return _scaled_inverse(g_log, A, LU, pivots)
 
 
-op("_linalg_slogdet(A)", kernel="linalg_slogdet", outputs=("sign", "logabsdet", "LU", "pivots"), public=False,
+op("_linalg_slogdet(A)", native="linalg_slogdet", outputs=("sign", "logabsdet", "LU", "pivots"), public=False,
    node="LinalgSlogdetBackward0",
    A=lambda g_sign, g_logabsdet, A, sign, LU, pivots:
        _slogdet_gradient(g_sign, g_logabsdet, A, sign, LU, pivots))  # fmt: skip

@@ -81,7 +81,7 @@ def _svd_gradient(gU, gS, gVh, U, S, Vh, shape):
     return result
 
 
-op("_linalg_svd(A, full_matrices, compute_uv)", kernel="linalg_svd", outputs=("U", "S", "Vh"), public=False,
+op("_linalg_svd(A, full_matrices, compute_uv)", native="linalg_svd", outputs=("U", "S", "Vh"), public=False,
    node="LinalgSvdBackward0",
    A=lambda g_U, g_S, g_Vh, U, S, Vh, A_meta: _svd_gradient(g_U, g_S, g_Vh, U, S, Vh, A_meta.shape))  # fmt: skip
 
@@ -145,7 +145,7 @@ def _eigh_gradient(gL, gV, L, V):
     return V @ (inner @ V.mH)
 
 
-op("_linalg_eigh(A, UPLO, compute_v)", kernel="linalg_eigh", outputs=("eigenvalues", "eigenvectors"), public=False,
+op("_linalg_eigh(A, UPLO, compute_v)", native="linalg_eigh", outputs=("eigenvalues", "eigenvectors"), public=False,
    node="LinalgEighBackward0",
    A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors:
        _eigh_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip
@@ -181,7 +181,7 @@ def _eig_gradient(gL, gV, L, V):
     return linalg_solve(V.mH, inner @ V.mH)
 
 
-op("_linalg_eig(A, compute_v)", kernel="linalg_eig", outputs=("eigenvalues", "eigenvectors"), public=False,
+op("_linalg_eig(A, compute_v)", native="linalg_eig", outputs=("eigenvalues", "eigenvectors"), public=False,
    node="LinalgEigBackward0",
    A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors:
        _eig_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip
@@ -215,7 +215,7 @@ def _exp_gradient(g, A):
     return linalg_matrix_exp(cat([above, below], -2))[..., :n, n:]
 
 
-op("linalg_matrix_exp(A)", kernel="matrix_exp", **_LINALG, A=lambda g, A: _exp_gradient(g, A),
+op("linalg_matrix_exp(A)", native="matrix_exp", **_LINALG, A=lambda g, A: _exp_gradient(g, A),
    doc="The exponential of a square matrix.")  # fmt: skip
 
 

@@ -397,12 +397,12 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 # The loss is linear in the scores, and so is its gradient in g: each is the other's rule.
 for _name, _node in {"_nll_loss": "NllLossBackward0", "_nll_loss_2d": "NllLoss2DBackward0"}.items():
-    op(f"{_name}(input, target, weight, ignore_index, reduction)", kernel="nll_loss", outputs=("loss", "total_weight"),
+    op(f"{_name}(input, target, weight, ignore_index, reduction)", native="nll_loss", outputs=("loss", "total_weight"),
        node=_node, linear="input", public=False,
        weight=None,
        input=lambda g, input_meta, target, weight, ignore_index, reduction, total_weight: _nll_loss_backward(
            g, input_meta.shape, target, weight, ignore_index, reduction, total_weight))  # fmt: skip
-op("_nll_loss_backward(grad, size, target, weight, ignore_index, reduction, total_weight)", kernel="nll_loss_backward",
+op("_nll_loss_backward(grad, size, target, weight, ignore_index, reduction, total_weight)", native="nll_loss_backward",
    public=False, linear="grad",
    grad=lambda g, target, weight, ignore_index, reduction:
        _nll_loss(g, target, weight, ignore_index, reduction)[0])  # fmt: skip

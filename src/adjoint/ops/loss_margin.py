@@ -182,10 +182,10 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     return _reduced(losses.reshape(target.shape) if reduction == "none" else losses, reduction)
 
 
-op("_multilabel_margin_loss(input, target)", kernel="multilabel_margin_loss", outputs=("loss", "is_target"),
+op("_multilabel_margin_loss(input, target)", native="multilabel_margin_loss", outputs=("loss", "is_target"),
    node="MultilabelMarginLossBackward0", public=False,
    input=lambda g, input, target, is_target: _multilabel_margin_backward(g, input, target, is_target))  # fmt: skip
-op("_multilabel_margin_backward(grad, input, target, is_target)", kernel="multilabel_margin_backward",
+op("_multilabel_margin_backward(grad, input, target, is_target)", native="multilabel_margin_backward",
    gradient=False, public=False)  # fmt: skip
 
 

@@ -34,50 +34,50 @@ from .language import bool as bool_type
 
 # ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views.
 
-op("mm(input, mat2)", kernel="mm", autocast="lower", out="exact", linear="input * mat2",
+op("mm(input, mat2)", native="mm", autocast="lower", out="exact", linear="input * mat2",
    input=lambda g, mat2: mm_nt(g, mat2),
    mat2=lambda g, input: mm_tn(input, g),
    doc="The product of two matrices.")  # fmt: skip
-op("mm_nt(input, mat2)", kernel="mm_nt", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
+op("mm_nt(input, mat2)", native="mm_nt", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm(g, mat2),
    mat2=lambda g, input: mm_tn(g, input))  # fmt: skip
-op("mm_tn(input, mat2)", kernel="mm_tn", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
+op("mm_tn(input, mat2)", native="mm_tn", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm_nt(mat2, g),
    mat2=lambda g, input: mm(input, g))  # fmt: skip
 
-op("bmm(input, mat2)", kernel="bmm", autocast="lower", out="exact", linear="input * mat2",
+op("bmm(input, mat2)", native="bmm", autocast="lower", out="exact", linear="input * mat2",
    input=lambda g, mat2: bmm_nt(g, mat2),
    mat2=lambda g, input: bmm_tn(input, g),
    doc="The products of two batches of matrices.")  # fmt: skip
-op("bmm_nt(input, mat2)", kernel="bmm_nt", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
+op("bmm_nt(input, mat2)", native="bmm_nt", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: bmm(g, mat2),
    mat2=lambda g, input: bmm_tn(g, input))  # fmt: skip
-op("bmm_tn(input, mat2)", kernel="bmm_tn", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
+op("bmm_tn(input, mat2)", native="bmm_tn", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: bmm_nt(mat2, g),
    mat2=lambda g, input: bmm(input, g))  # fmt: skip
 
-op("mv(input, vec)", kernel="mv", out="exact", linear="input * vec",
+op("mv(input, vec)", native="mv", out="exact", linear="input * vec",
    input=lambda g, vec: g.unsqueeze(1) * conj(vec),
    vec=lambda g, input: mv_t(input, g),
    doc="The product of a matrix and a vector.")  # fmt: skip
-op("mv_t(input, vec)", kernel="mv_t", node="MvBackward0", public=False, linear="input * vec",
+op("mv_t(input, vec)", native="mv_t", node="MvBackward0", public=False, linear="input * vec",
    input=lambda g, vec: vec.unsqueeze(1) * conj(g),
    vec=lambda g, input: mv(input, g))  # fmt: skip
-op("dot(input, tensor)", kernel="dot", out="exact", linear="input * tensor",
+op("dot(input, tensor)", native="dot", out="exact", linear="input * tensor",
    input=lambda g, tensor: g * conj(tensor),
    tensor=lambda g, input: g * conj(input),
    doc="The sum of the products of two vectors' elements.")  # fmt: skip
-op("vdot(input, other)", kernel="vdot", out="exact", linear="input * other",
+op("vdot(input, other)", native="vdot", out="exact", linear="input * other",
    input=lambda g, other: conj(g) * other,
    other=lambda g, input: g * input,
    doc="The dot product with the first vector conjugated.")  # fmt: skip
 
 # A product's result in another shape; shares memory that no other tensor is on.
-op("_unsafe_view(input, size)", kernel="unsafe_view", linear="input", public=False, node="UnsafeViewBackward0",
+op("_unsafe_view(input, size)", native="unsafe_view", linear="input", public=False, node="UnsafeViewBackward0",
    input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
-op("_squeezed_row(input, size)", kernel="unsafe_view", linear="input", public=False, node="SqueezeBackward4",
+op("_squeezed_row(input, size)", native="unsafe_view", linear="input", public=False, node="SqueezeBackward4",
    input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
-op("_folded_back(input, size)", kernel="unsafe_view", linear="input", public=False, node="ViewBackward0",
+op("_folded_back(input, size)", native="unsafe_view", linear="input", public=False, node="ViewBackward0",
    input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
 
 # ---- Products added to a tensor
@@ -88,25 +88,25 @@ def _times(tensor, factor):
     return tensor if factor == 1 else tensor * conj(factor)
 
 
-op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", kernel="addmm", autocast="lower", inplace=True, out="exact",
+op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", native="addmm", autocast="lower", inplace=True, out="exact",
    whole=("input",), linear="input + mat1 * mat2",
    input=lambda g, beta: _times(g, beta),
    mat1=lambda g, mat2, alpha: _times(mm_nt(g, mat2), alpha),
    mat2=lambda g, mat1, alpha: _times(mm_tn(mat1, g), alpha),
    doc="beta * input + alpha * (mat1 @ mat2)")  # fmt: skip
-op("addmv(input, mat, vec, *, beta=1, alpha=1)", kernel="addmv", inplace=True, out="exact",
+op("addmv(input, mat, vec, *, beta=1, alpha=1)", native="addmv", inplace=True, out="exact",
    whole=("input",), linear="input + mat * vec",
    input=lambda g, beta: _times(g, beta),
    mat=lambda g, vec, alpha: _times(g.unsqueeze(1) * conj(vec), alpha),
    vec=lambda g, mat, alpha: _times(mv_t(mat, g), alpha),
    doc="beta * input + alpha * (mat @ vec)")  # fmt: skip
-op("baddbmm(input, batch1, batch2, *, beta=1, alpha=1)", kernel="baddbmm", autocast="lower", inplace=True, out="exact",
+op("baddbmm(input, batch1, batch2, *, beta=1, alpha=1)", native="baddbmm", autocast="lower", inplace=True, out="exact",
    whole=("input",), linear="input + batch1 * batch2",
    input=lambda g, beta: _times(g, beta),
    batch1=lambda g, batch2, alpha: _times(bmm_nt(g, batch2), alpha),
    batch2=lambda g, batch1, alpha: _times(bmm_tn(batch1, g), alpha),
    doc="beta * input + alpha * (batch1 @ batch2)")  # fmt: skip
-op("addbmm(input, batch1, batch2, *, beta=1, alpha=1)", kernel="addbmm", autocast="lower", inplace=True, out="exact",
+op("addbmm(input, batch1, batch2, *, beta=1, alpha=1)", native="addbmm", autocast="lower", inplace=True, out="exact",
    whole=("input",), linear="input + batch1 * batch2",
    input=lambda g, beta: _times(g, beta),
    batch1=lambda g, batch2, alpha: _times(bmm_nt(_for_each(g, batch2), batch2), alpha),
@@ -259,20 +259,20 @@ def inner(input, other):
 
 # ---- Linear layers. One node each, although torch shows the weight's transpose as a second one.
 
-op("linear_plain(input, weight)", kernel="linear_plain", autocast="lower", node="MmBackward0", public=False,
+op("linear_plain(input, weight)", native="linear_plain", autocast="lower", node="MmBackward0", public=False,
    linear="input * weight",
    input=lambda g, weight: mm_conj(g, weight),
    weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
-op("linear_biased(bias, input, weight)", kernel="linear_biased", autocast="lower", node="AddmmBackward0", public=False,
+op("linear_biased(bias, input, weight)", native="linear_biased", autocast="lower", node="AddmmBackward0", public=False,
    linear="bias + input * weight",
    bias=lambda g: g,
    input=lambda g, weight: mm_conj(g, weight),
    weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
 # a conj(b) and a^T conj(b), which close the circle of derivatives with a b^T.
-op("mm_conj(input, mat2)", kernel="mm_conj", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
+op("mm_conj(input, mat2)", native="mm_conj", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: linear_plain(g, mat2),
    mat2=lambda g, input: mm_t_conj(input, g))  # fmt: skip
-op("mm_t_conj(input, mat2)", kernel="mm_t_conj", autocast="lower", node="MmBackward0", public=False,
+op("mm_t_conj(input, mat2)", native="mm_t_conj", autocast="lower", node="MmBackward0", public=False,
    linear="input * mat2",
    input=lambda g, mat2: linear_plain(mat2, g),
    mat2=lambda g, input: mm_conj(input, g))  # fmt: skip

@@ -16,7 +16,7 @@ from .language import (
     rsqrt,
 )
 
-op("_layer_norm(input, normalized_shape, weight, bias, eps)", kernel="layer_norm",
+op("_layer_norm(input, normalized_shape, weight, bias, eps)", native="layer_norm",
    outputs=("out", "mean", "rstd"), node="NativeLayerNormBackward0", public=False,
    input=lambda g, input, normalized_shape, weight, mean, rstd, eps:
        layer_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, normalized_shape, eps)
@@ -26,12 +26,12 @@ op("_layer_norm(input, normalized_shape, weight, bias, eps)", kernel="layer_norm
    bias=lambda g: g)  # fmt: skip
 
 # What a backward without a graph of its own takes, in one pass over the data.
-op("_layer_norm_gradients(grad, input, mean, rstd, weight, normalized_shape)", kernel="layer_norm_gradients",
+op("_layer_norm_gradients(grad, input, mean, rstd, weight, normalized_shape)", native="layer_norm_gradients",
    gradient=False, public=False)  # fmt: skip
 
 # mean and rstd are functions of the input: the rules below give the whole derivative with respect to it.
 # With n = (x - mean) rstd and b = g weight:  dx = rstd (b - mean(b) - n mean(b n)), which is symmetric as a map of b.
-op("layer_norm_input_grad(grad, input, mean, rstd, weight, normalized_shape, eps)", kernel="layer_norm_input_grad",
+op("layer_norm_input_grad(grad, input, mean, rstd, weight, normalized_shape, eps)", native="layer_norm_input_grad",
    node="NativeLayerNormBackwardBackward0", public=False, linear="grad * weight",
    grad=lambda g, input, mean, rstd, weight, normalized_shape, eps: _weighted(
        layer_norm_input_grad(g, input, mean, rstd, None, normalized_shape, eps), weight),
@@ -40,20 +40,20 @@ op("layer_norm_input_grad(grad, input, mean, rstd, weight, normalized_shape, eps
    weight=lambda g, grad, input, mean, rstd, normalized_shape, eps:
        grad * layer_norm_input_grad(g, input, mean, rstd, None, normalized_shape, eps))  # fmt: skip
 # dw = sum of g n over the leading dimensions.
-op("layer_norm_weight_grad(grad, input, mean, rstd, normalized_shape, eps)", kernel="layer_norm_weight_grad",
+op("layer_norm_weight_grad(grad, input, mean, rstd, normalized_shape, eps)", native="layer_norm_weight_grad",
    node="NativeLayerNormBackwardBackward0", public=False, linear="grad",
    grad=lambda g, input, normalized_shape, eps: g * _normal(input, normalized_shape, eps),
    input=lambda g, grad, input, mean, rstd, normalized_shape, eps:
        layer_norm_input_grad(g * grad, input, mean, rstd, None, normalized_shape, eps))  # fmt: skip
 
 
-op("_rms_norm(input, normalized_shape, weight, eps)", kernel="rms_norm", outputs=("out", "rstd"),
+op("_rms_norm(input, normalized_shape, weight, eps)", native="rms_norm", outputs=("out", "rstd"),
    node="FusedRmsNormBackward0", public=False, linear="weight",
    input=lambda g, input, normalized_shape, weight, rstd, eps:
        _rms_input_grad(_weighted(g, weight), input, normalized_shape, eps)
        if _C.rule_recorded() else _rms_norm_gradients(g, input, rstd, weight, normalized_shape),
    weight=lambda g, input, normalized_shape, eps: g * _rms_normal(input, normalized_shape, eps)[0])  # fmt: skip
-op("_rms_norm_gradients(grad, input, rstd, weight, normalized_shape)", kernel="rms_norm_gradients", gradient=False,
+op("_rms_norm_gradients(grad, input, rstd, weight, normalized_shape)", native="rms_norm_gradients", gradient=False,
    public=False)  # fmt: skip
 
 

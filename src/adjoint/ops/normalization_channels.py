@@ -37,7 +37,7 @@ for _name, _node in {
     "_plane_norm": "NativeBatchNormBackward0",
     "_group_norm": "NativeGroupNormBackward0",
 }.items():
-    op(f"{_name}(input, weight, bias, running_mean, running_var, groups, momentum, eps)", kernel="plane_norm",
+    op(f"{_name}(input, weight, bias, running_mean, running_var, groups, momentum, eps)", native="plane_norm",
        outputs=("out", "mean", "rstd"), node=_node, public=False,
        running_mean=None, running_var=None,
        input=lambda g, input, weight, mean, rstd, groups, eps:
@@ -48,14 +48,14 @@ for _name, _node in {
        bias=lambda g: _channel_sum(g))  # fmt: skip
 
 # What a backward without a graph of its own takes, in two passes over the data.
-op("_plane_norm_gradients(grad, input, mean, rstd, weight, groups)", kernel="plane_norm_gradients", gradient=False,
+op("_plane_norm_gradients(grad, input, mean, rstd, weight, groups)", native="plane_norm_gradients", gradient=False,
    public=False)  # fmt: skip
-op("_batch_norm_eval_gradients(grad, input, weight, mean, var, eps)", kernel="plane_norm_fixed_gradients",
+op("_batch_norm_eval_gradients(grad, input, weight, mean, var, eps)", native="plane_norm_fixed_gradients",
    gradient=False, public=False)  # fmt: skip
 
 # mean and rstd are functions of the input: the rules below give the whole derivative with respect to it.
 # With n = (x - mean) rstd and b = g weight:  dx = rstd (b - mean(b) - n mean(b n)), which is symmetric as a map of b.
-op("_plane_norm_input_grad(grad, input, mean, rstd, weight, groups, eps)", kernel="plane_norm_input_grad",
+op("_plane_norm_input_grad(grad, input, mean, rstd, weight, groups, eps)", native="plane_norm_input_grad",
    node="NativeBatchNormBackwardBackward0", public=False, linear="grad * weight",
    grad=lambda g, input, mean, rstd, weight, groups, eps: _weighted(
        _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps), weight),
@@ -63,12 +63,12 @@ op("_plane_norm_input_grad(grad, input, mean, rstd, weight, groups, eps)", kerne
    weight=lambda g, grad, input, mean, rstd, groups, eps: _channel_sum(
        grad * _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps)))  # fmt: skip
 # dw = sum of g n over all but the channels.
-op("_plane_norm_weight_grad(grad, input, mean, rstd, groups, eps)", kernel="plane_norm_weight_grad",
+op("_plane_norm_weight_grad(grad, input, mean, rstd, groups, eps)", native="plane_norm_weight_grad",
    node="NativeBatchNormBackwardBackward0", public=False, linear="grad",
    grad=lambda g, input, groups, eps: _by_channel(g, input) * _normal(input, groups, eps),
    input=lambda g, grad, input, mean, rstd, groups, eps:
        _plane_norm_input_grad(grad * _by_channel(g, input), input, mean, rstd, None, groups, eps))  # fmt: skip
-op("_batch_norm_eval(input, weight, bias, mean, var, eps)", kernel="plane_norm_fixed",
+op("_batch_norm_eval(input, weight, bias, mean, var, eps)", native="plane_norm_fixed",
    node="NativeBatchNormBackward0", public=False,
    mean=None, var=None,
    input=lambda g, input, weight, mean, var, eps:

@@ -13,18 +13,18 @@ def _channels_last(input, pad, mode):
     return mode != "circular" and 2 * input.ndim == len(pad) + 4 and _C._channels_last(input)
 
 
-op("constant_pad_nd(input, pad, value=0)", kernel="constant_pad_nd", method=False, linear="input + value",
+op("constant_pad_nd(input, pad, value=0)", native="constant_pad_nd", method=False, linear="input + value",
    input=lambda g, pad: constant_pad_nd(g, [-p for p in pad], 0),
    doc="Adds (or cuts off) elements at the ends of the last dimensions.")  # fmt: skip
 
 for _mode, _node in _NODES.items():
     for _dims in (1, 2, 3):
-        op(f"_pad_{_mode}{_dims}d(input, pad, mode)", kernel="pad_repeating", node=f"{_node}{_dims}DBackward0",
+        op(f"_pad_{_mode}{_dims}d(input, pad, mode)", native="pad_repeating", node=f"{_node}{_dims}DBackward0",
            autocast="float32" if _mode == "replicate" or (_mode == "reflect" and _dims < 3) else None,
            linear="input", public=False,
            input=lambda g, input_meta, pad, mode: _pad_repeating_backward(
                g, input_meta.shape, pad, mode, _channels_last(input_meta, pad, mode)))  # fmt: skip
-op("_pad_repeating_backward(grad, size, pad, mode, channels_last)", kernel="pad_repeating_backward",
+op("_pad_repeating_backward(grad, size, pad, mode, channels_last)", native="pad_repeating_backward",
    node="ReflectionPad2DBackwardBackward0", public=False, linear="grad",
    grad=lambda g, pad, mode: _pad_circular1d(g, pad, mode))  # fmt: skip
 

@@ -43,21 +43,21 @@ def _declare(dims):
         }
 
     in_space = "float32" if dims == 3 else None
-    op(f"_max_pool{dims}d(input, kernel_size, stride, padding, dilation, ceil_mode)", kernel="max_pool",
+    op(f"_max_pool{dims}d(input, kernel_size, stride, padding, dilation, ceil_mode)", native="max_pool",
        node=f"MaxPool{dims}DWithIndicesBackward0", **greatest(True))  # fmt: skip
-    op(f"_adaptive_max_pool{dims}d(input, output_size)", kernel="adaptive_max_pool", autocast=in_space,
+    op(f"_adaptive_max_pool{dims}d(input, output_size)", native="adaptive_max_pool", autocast=in_space,
        node=f"AdaptiveMaxPool{dims}DBackward0", **greatest(dims == 2))  # fmt: skip
-    op(f"_fractional_max_pool{dims}d(input, kernel_size, output_size, random_samples)", kernel="fractional_max_pool",
+    op(f"_fractional_max_pool{dims}d(input, kernel_size, output_size, random_samples)", native="fractional_max_pool",
        autocast="float32", node=f"FractionalMaxPool{dims}DBackward0", **greatest(False))  # fmt: skip
-    op(f"_max_unpool{dims}d(input, indices, output_size)", kernel="max_unpool", node=f"MaxUnpool{dims}DBackward0",
+    op(f"_max_unpool{dims}d(input, indices, output_size)", native="max_unpool", node=f"MaxUnpool{dims}DBackward0",
        autocast="float32", linear="input", public=False,
        input=lambda g, indices: _in_plane(g, indices, dims))  # fmt: skip
     op(f"_avg_pool{dims}d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
-       kernel="avg_pool", autocast=in_space, node=f"AvgPool{dims}DBackward0", out="exact", linear="input", public=False,
+       native="avg_pool", autocast=in_space, node=f"AvgPool{dims}DBackward0", out="exact", linear="input", public=False,
        input=lambda g, input_meta, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
            _avg_pool_backward(g, input_meta.shape[-dims:], kernel_size, stride, padding, ceil_mode, count_include_pad,
                               divisor_override, channels_last(input_meta, dims == 2)))  # fmt: skip
-    op(f"_adaptive_avg_pool{dims}d(input, output_size)", kernel="adaptive_avg_pool",
+    op(f"_adaptive_avg_pool{dims}d(input, output_size)", native="adaptive_avg_pool",
        node=f"AdaptiveAvgPool{dims}DBackward0", linear="input", public=False,
        input=lambda g, input_meta: _adaptive_avg_pool_backward(
            g, input_meta.shape[-dims:], channels_last(input_meta, dims == 2)))  # fmt: skip
@@ -66,17 +66,17 @@ def _declare(dims):
 for _dims in (2, 3):
     _declare(_dims)
 
-op("_max_pool_values(input, kernel_size, stride, padding, dilation, ceil_mode)", kernel="max_pool_values", public=False)
+op("_max_pool_values(input, kernel_size, stride, padding, dilation, ceil_mode)", native="max_pool_values", public=False)
 # Each is linear in its gradient, and the other's transpose.
-op("_max_pool_backward(grad, indices, size, channels_last)", kernel="max_pool_backward",
+op("_max_pool_backward(grad, indices, size, channels_last)", native="max_pool_backward",
    node="MaxPool2DWithIndicesBackwardBackward0", public=False, linear="grad",
    grad=lambda g, indices, size: _in_plane(g, indices, len(size)))  # fmt: skip
 op("_avg_pool_backward(grad, size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, "
    "channels_last)",
-   kernel="avg_pool_backward", node="AvgPool2DBackwardBackward0", public=False, linear="grad",
+   native="avg_pool_backward", node="AvgPool2DBackwardBackward0", public=False, linear="grad",
    grad=lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
        _avg_pool2d(g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))  # fmt: skip
-op("_adaptive_avg_pool_backward(grad, size, channels_last)", kernel="adaptive_avg_pool_backward",
+op("_adaptive_avg_pool_backward(grad, size, channels_last)", native="adaptive_avg_pool_backward",
    node="AdaptiveAvgPool2DBackwardBackward0", public=False, linear="grad",
    grad=lambda g, grad_meta, size: _adaptive_avg_pool2d(g, grad_meta.shape[-len(size):]))  # fmt: skip
 

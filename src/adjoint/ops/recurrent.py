@@ -40,7 +40,7 @@ elementwise("gru_output(in_r, in_z, in_n, hidden_r, hidden_z, hidden_n, hidden)"
 
 # A sequence of equal batches, in one pass: what comes from the gates' rule is for all arguments, the others have their
 # own for when the gates need no gradient.
-op("_lstm_sequence(gates, hidden, cell, weight)", kernel="lstm_sequence", outputs=("output", "cells", "activated"),
+op("_lstm_sequence(gates, hidden, cell, weight)", native="lstm_sequence", outputs=("output", "cells", "activated"),
    public=False,
    gates=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells, activated:
        _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated),
@@ -51,7 +51,7 @@ op("_lstm_sequence(gates, hidden, cell, weight)", kernel="lstm_sequence", output
    weight=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells, activated:
        _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated)[3])  # fmt: skip
 op("_lstm_sequence_gradients(output_grad, cells_grad, cells, activated, cell, weight)",
-   kernel="lstm_sequence_gradients", gradient=False, public=False)  # fmt: skip
+   native="lstm_sequence_gradients", gradient=False, public=False)  # fmt: skip
 
 
 def _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated):

@@ -54,27 +54,27 @@ def reduced_count(input_meta, g):
 
 # ---- Going back from a reduced shape
 
-op("spread(input, size, dim=None)", kernel="spread", node="ExpandBackward0", linear="input", public=False,
+op("spread(input, size, dim=None)", native="spread", node="ExpandBackward0", linear="input", public=False,
    input=lambda g, input_meta, dim: sum_dim(g, dim, keepdim=input_meta.ndim == g.ndim),
    doc="Repeats a reduced tensor until it has the shape `size` again.")  # fmt: skip
-view("keep_dims(input, dim, ndim)", kernel="keep_dims", node="UnsqueezeBackward0", linear="input", public=False,
+view("keep_dims(input, dim, ndim)", native="keep_dims", node="UnsqueezeBackward0", linear="input", public=False,
      input=lambda g, input_meta: g.reshape(input_meta.shape),
      doc="Puts reduced dimensions back, with size 1.")  # fmt: skip
-op("sum_to(input, size)", kernel="sum_to", node="SumBackward1", linear="input", public=False,
+op("sum_to(input, size)", native="sum_to", node="SumBackward1", linear="input", public=False,
    input=lambda g, input_meta: g.expand(input_meta.shape),
    doc="Sums to a shape that broadcasts to the input's.")  # fmt: skip
 
 # ---- Sums and means
 
-op("sum_all(input, *, dtype=None)", kernel="sum_all", node="SumBackward0", linear="input", out="exact typed",
+op("sum_all(input, *, dtype=None)", native="sum_all", node="SumBackward0", linear="input", out="exact typed",
    public=False, input=lambda g, input_meta: spread(g, input_meta.shape))  # fmt: skip
-op("sum_dim(input, dim, keepdim=False, *, dtype=None)", kernel="sum", node="SumBackward1", linear="input",
+op("sum_dim(input, dim, keepdim=False, *, dtype=None)", native="sum", node="SumBackward1", linear="input",
    out="exact typed", public=False,
    input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim))  # fmt: skip
-op("mean_all(input, *, dtype=None)", kernel="mean_all", node="MeanBackward0", linear="input", out="exact typed",
+op("mean_all(input, *, dtype=None)", native="mean_all", node="MeanBackward0", linear="input", out="exact typed",
    public=False,
    input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape))  # fmt: skip
-op("mean_dim(input, dim, keepdim=False, *, dtype=None)", kernel="mean", node="MeanBackward1", linear="input",
+op("mean_dim(input, dim, keepdim=False, *, dtype=None)", native="mean", node="MeanBackward1", linear="input",
    out="exact typed", public=False,
    input=lambda g, input_meta, dim: spread(g / reduced_count(input_meta, g), input_meta.shape, dim))  # fmt: skip
 
@@ -121,7 +121,7 @@ def sum_to_size(input, *size):
     return sum_to(input, size)
 
 
-op("nansum(input, dim=None, keepdim=False, *, dtype=None)", kernel="nansum", out="exact typed",
+op("nansum(input, dim=None, keepdim=False, *, dtype=None)", native="nansum", out="exact typed",
    input=lambda g, input, dim: where(isnan(input), 0, spread(g, input.shape, dim)),
    doc="The sum of the elements that are not nan.")  # fmt: skip
 
@@ -173,10 +173,10 @@ def _prod_gradient(g, input, out, dim):
     return g * conj(_products_of_others(input, dim))
 
 
-op("prod_all(input, *, dtype=None)", kernel="prod_all", autocast="float32", node="ProdBackward0",
+op("prod_all(input, *, dtype=None)", native="prod_all", autocast="float32", node="ProdBackward0",
    out="exact typed", public=False,
    input=lambda g, input, out: _prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape))  # fmt: skip
-op("prod_dim(input, dim, keepdim=False, *, dtype=None)", kernel="prod", autocast="float32", node="ProdBackward1",
+op("prod_dim(input, dim, keepdim=False, *, dtype=None)", native="prod", autocast="float32", node="ProdBackward1",
    out="exact typed", public=False,
    input=lambda g, input, out, dim:
        _prod_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), dim))  # fmt: skip
@@ -208,34 +208,34 @@ def _hits(input, out, dim):
     return input == keep_dims(out, dim, input.ndim)
 
 
-op("amax(input, dim=(), keepdim=False)", kernel="amax", out="exact",
+op("amax(input, dim=(), keepdim=False)", native="amax", out="exact",
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
    doc="The greatest element over the given dimensions.")  # fmt: skip
-op("amin(input, dim=(), keepdim=False)", kernel="amin", out="exact",
+op("amin(input, dim=(), keepdim=False)", native="amin", out="exact",
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
    doc="The least element over the given dimensions.")  # fmt: skip
 
-op("aminmax(input, *, dim=None, keepdim=False)", kernel="aminmax", outputs=("min", "max"), out="exact",
+op("aminmax(input, *, dim=None, keepdim=False)", native="aminmax", outputs=("min", "max"), out="exact",
    input=lambda g_min, g_max, min, max, input, dim:
        _shared(g_min, _hits(input, min, dim), dim) + _shared(g_max, _hits(input, max, dim), dim),
    doc="The least and the greatest element, of all or along a dimension.")  # fmt: skip
 
 # If there is a nan, it is the extreme.
-op("max_all(input)", kernel="max_all", node="MaxBackward1", out=True, public=False,
+op("max_all(input)", native="max_all", node="MaxBackward1", out=True, public=False,
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
-op("min_all(input)", kernel="min_all", node="MinBackward1", out=True, public=False,
+op("min_all(input)", native="min_all", node="MinBackward1", out=True, public=False,
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
-op("max_dim(input, dim, keepdim=False)", kernel="max_dim", outputs=("values", "indices"), node="MaxBackward0",
+op("max_dim(input, dim, keepdim=False)", native="max_dim", outputs=("values", "indices"), node="MaxBackward0",
    out="exact", whole=("input",), public=False,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
-op("min_dim(input, dim, keepdim=False)", kernel="min_dim", outputs=("values", "indices"), node="MinBackward0",
+op("min_dim(input, dim, keepdim=False)", native="min_dim", outputs=("values", "indices"), node="MinBackward0",
    out="exact", whole=("input",), public=False,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 
 # Picking elements by index along a dimension, which may have been reduced away, and its transpose.
-op("put_back(input, indices, size, dim)", kernel="put_back", node="ScatterAddBackward0", linear="input", public=False,
+op("put_back(input, indices, size, dim)", native="put_back", node="ScatterAddBackward0", linear="input", public=False,
    input=lambda g, indices, dim: pick(g, indices, dim))  # fmt: skip
-op("pick(input, indices, dim)", kernel="pick", node="GatherBackward0", linear="input", public=False,
+op("pick(input, indices, dim)", native="pick", node="GatherBackward0", linear="input", public=False,
    input=lambda g, indices, input_meta, dim: put_back(g, indices, input_meta.shape, dim))  # fmt: skip
 
 
@@ -277,12 +277,12 @@ def min(input, dim=None, keepdim=False, *, other=None, out=None):
     return _extreme("min", input, dim, keepdim, other, out, (min_all, min_dim, minimum))
 
 
-op("argmax(input, dim=None, keepdim=False)", kernel="argmax", out="exact",
+op("argmax(input, dim=None, keepdim=False)", native="argmax", out="exact",
    doc="The index of the greatest element, the first of equal ones.")  # fmt: skip
-op("argmin(input, dim=None, keepdim=False)", kernel="argmin", out="exact",
+op("argmin(input, dim=None, keepdim=False)", native="argmin", out="exact",
    doc="The index of the least element, the first of equal ones.")  # fmt: skip
-op("any(input, dim=None, keepdim=False)", kernel="any", out="exact", doc="Whether any element is not zero.")
-op("all(input, dim=None, keepdim=False)", kernel="all", out="exact", doc="Whether no element is zero.")
+op("any(input, dim=None, keepdim=False)", native="any", out="exact", doc="Whether any element is not zero.")
+op("all(input, dim=None, keepdim=False)", native="all", out="exact", doc="Whether no element is zero.")
 
 
 # ---- Norms
@@ -315,7 +315,7 @@ def _recorded_norm_gradient(g, input, out, ord):
     return input * abs(input) ** (ord - 2) * where(out == 0, 0, g / out ** (ord - 1))
 
 
-op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", kernel="vector_norm", namespace="linalg",
+op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", native="vector_norm", namespace="linalg",
    node="LinalgVectorNormBackward0", out="exact",
    input=lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim),
    doc="The p-norm of the elements over the given dimensions.")  # fmt: skip
@@ -353,7 +353,7 @@ op("dist(input, other, p=2)", forward=_distance,
    doc="The p-norm of the difference of two tensors.")  # fmt: skip
 
 
-op("_logsumexp(input, dim, keepdim=False)", kernel="logsumexp", node="LogsumexpBackward0", public=False,
+op("_logsumexp(input, dim, keepdim=False)", native="logsumexp", node="LogsumexpBackward0", public=False,
    input=lambda g, input, out, dim:
        keep_dims(g, dim, input.ndim) * exp(input - keep_dims(out, dim, input.ndim)))  # fmt: skip
 

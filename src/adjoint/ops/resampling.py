@@ -24,11 +24,11 @@ _KINDS["bicubic-aa", 2] = ("cubic-aa", "UpsampleBicubic2DAa")
 _KINDS["lanczos-aa", 2] = ("lanczos-aa", "UpsampleLanczos2DAa")
 
 for _, _node in _KINDS.values():
-    op(f"_{_node}(input, output_size, mode, align_corners, scale_x, scale_y, scale_z)", kernel="upsample",
+    op(f"_{_node}(input, output_size, mode, align_corners, scale_x, scale_y, scale_z)", native="upsample",
        node=f"{_node}Backward0", linear="input", public=False,
        input=lambda g, input_meta, mode, align_corners, scale_x, scale_y, scale_z: _upsample_backward(
            g, input_meta.shape[2:], mode, align_corners, scale_x, scale_y, scale_z))  # fmt: skip
-op("_upsample_backward(grad, size, mode, align_corners, scale_x, scale_y, scale_z)", kernel="upsample_backward",
+op("_upsample_backward(grad, size, mode, align_corners, scale_x, scale_y, scale_z)", native="upsample_backward",
    node="UpsampleBackwardBackward0", public=False, linear="grad",
    grad=lambda g, grad_meta, mode, align_corners, scale_x, scale_y, scale_z: language._UpsampleNearest1D(
        g, grad_meta.shape[2:], mode, align_corners, scale_x, scale_y, scale_z))  # fmt: skip

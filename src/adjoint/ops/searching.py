@@ -24,12 +24,12 @@ from .language import _unique2 as _unique_elements
 
 # ---- Distinct values
 
-op("_unique2(input, return_inverse, return_counts, consecutive=False)", kernel="unique", node="Unique2Backward0",
+op("_unique2(input, return_inverse, return_counts, consecutive=False)", native="unique", node="Unique2Backward0",
    public=False, input=None, doc="The distinct elements in order, their numbers and their counts.")  # fmt: skip
-op("_unique_consecutive(input, return_inverse, return_counts, consecutive=True)", kernel="unique",
+op("_unique_consecutive(input, return_inverse, return_counts, consecutive=True)", native="unique",
    node="UniqueConsecutiveBackward0", public=False, input=None,
    doc="One of each run of equal elements, their numbers and their counts.")  # fmt: skip
-op("unique_rows(input, consecutive)", kernel="unique_rows", gradient=False, public=False,
+op("unique_rows(input, consecutive)", native="unique_rows", gradient=False, public=False,
    doc="Where the first of each distinct row is, the numbers of rows and their counts.")  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
 
 # ---- Triangles and combinations
 
-op("triangle_indices(row, col, offset, lower, dtype)", kernel="triangle_indices", public=False,
+op("triangle_indices(row, col, offset, lower, dtype)", native="triangle_indices", public=False,
    doc="The coordinates of the entries of a triangle.")  # fmt: skip
 
 

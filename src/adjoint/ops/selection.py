@@ -23,7 +23,7 @@ from .language import (
 
 # ---- Conditions and masks
 
-op("where(condition, input=None, other=None)", kernel="where", method=False, out="exact",
+op("where(condition, input=None, other=None)", native="where", method=False, out="exact",
    whole=("condition", "input", "other"), linear="input + other",
    input=lambda g, condition: where(condition, g, 0),
    other=lambda g, condition: where(condition, 0, g),
@@ -44,33 +44,33 @@ def where_method(input, condition, other):
 # The method's arguments come in another order than the function's.
 _publish("where", where_method, "", True, False, ())
 
-op("masked_fill(input, mask, value)", kernel="masked_fill", inplace=True, node="MaskedFillBackward1",
+op("masked_fill(input, mask, value)", native="masked_fill", inplace=True, node="MaskedFillBackward1",
    whole=("mask",),
    number_nodes={"value": "MaskedFillBackward0"}, linear="input + value",
    input=lambda g, mask: g.masked_fill(mask, 0),
    value=lambda g, mask: where(mask, g, 0),
    doc="Fills the elements under the mask.")  # fmt: skip
-op("masked_select(input, mask)", kernel="masked_select", linear="input", out="exact", apart=("input", "mask"),
+op("masked_select(input, mask)", native="masked_select", linear="input", out="exact", apart=("input", "mask"),
    input=lambda g, input_meta, mask: _masked_select_backward(g, input_meta.shape, mask),
    doc="The elements under the mask, in one row.")  # fmt: skip
 _masked_select_backward = op(
-    "_masked_select_backward(grad, size, mask)", kernel="masked_select_backward", linear="grad", public=False,
+    "_masked_select_backward(grad, size, mask)", native="masked_select_backward", linear="grad", public=False,
     grad=lambda g, mask: g.masked_select(mask),
     doc="Zeros with the gradient of masked_select() under the mask.")  # fmt: skip
-op("masked_scatter(input, mask, source)", kernel="masked_scatter", inplace=True, linear="input + source",
+op("masked_scatter(input, mask, source)", native="masked_scatter", inplace=True, linear="input + source",
    input=lambda g, mask: g.masked_fill(mask, 0),
    source=lambda g, mask, source_meta: _masked_scatter_backward(g, source_meta.shape, mask),
    doc="Replaces the elements under the mask by the first ones of `source`.")  # fmt: skip
 _masked_scatter_backward = op(
-    "_masked_scatter_backward(grad, size, mask)", kernel="masked_scatter_backward", linear="grad", public=False,
+    "_masked_scatter_backward(grad, size, mask)", native="masked_scatter_backward", linear="grad", public=False,
     grad=lambda g, grad_meta, mask: masked_scatter(g.new_zeros(grad_meta.shape), mask, g),
     doc="The gradient of what masked_scatter() took from its source.")  # fmt: skip
 
 # ---- Nonzero elements, counts, places
 
-op("nonzero(input, *, as_tuple=False)", kernel="nonzero", out="exact", apart=("input",),
+op("nonzero(input, *, as_tuple=False)", native="nonzero", out="exact", apart=("input",),
    doc="The coordinates of the elements that are not zero.")  # fmt: skip
-op("nonzero_static(input, *, size, fill_value=-1)", kernel="nonzero_static", out=True,
+op("nonzero_static(input, *, size, fill_value=-1)", native="nonzero_static", out=True,
    doc="The coordinates of the first `size` elements that are not zero, then `fill_value`.")  # fmt: skip
 
 
@@ -111,9 +111,9 @@ def unravel_index(indices, shape):
     return tuple(reversed(coordinates))
 
 
-op("bincount(input, weights=None, minlength=0)", kernel="bincount", weights=None,
+op("bincount(input, weights=None, minlength=0)", native="bincount", weights=None,
    doc="How often each value occurs, or the sums of the weights of its occurrences.")  # fmt: skip
-op("_sorted_places(sorted, values, right, narrow)", kernel="sorted_places", out="exact", public=False,
+op("_sorted_places(sorted, values, right, narrow)", native="sorted_places", out="exact", public=False,
    doc="Where values would be inserted in sorted rows.")  # fmt: skip
 
 

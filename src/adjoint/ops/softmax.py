@@ -13,12 +13,12 @@ def chosen_dim(dim, tensor):
 
 
 softmax = op(
-    "_softmax(input, dim=None, dtype=None, _stacklevel=3)", kernel="softmax", node="SoftmaxBackward0", out="exact",
+    "_softmax(input, dim=None, dtype=None, _stacklevel=3)", native="softmax", node="SoftmaxBackward0", out="exact",
     public=False,
     input=lambda g, out, dim: _softmax_backward_data(g, out, chosen_dim(dim, out)),
     doc="exp(x) over its sum along a dimension.")  # fmt: skip
 log_softmax = op(
-    "_log_softmax(input, dim=None, dtype=None, _stacklevel=3)", kernel="log_softmax", node="LogSoftmaxBackward0",
+    "_log_softmax(input, dim=None, dtype=None, _stacklevel=3)", native="log_softmax", node="LogSoftmaxBackward0",
     out="exact", public=False,
     input=lambda g, out, dim: _log_softmax_backward_data(g, out, chosen_dim(dim, out)),
     doc="The logarithm of softmax, without overflow.")  # fmt: skip
@@ -28,12 +28,12 @@ for _namespace in ("", "nn.functional"):
     composite(log_softmax, name="log_softmax", namespace=_namespace)
 
 # y (g - sum(g y)) is symmetric as a function of g.
-op("_softmax_backward_data(grad, output, dim)", kernel="softmax_backward", public=False, linear="grad",
+op("_softmax_backward_data(grad, output, dim)", native="softmax_backward", public=False, linear="grad",
    grad=lambda g, output, dim: _softmax_backward_data(g, output, dim),
    output=lambda g, grad, output, dim:
        g * (grad - (grad * output).sum(dim, True)) - grad * (g * output).sum(dim, True))  # fmt: skip
 # g - exp(y) sum(g)
-op("_log_softmax_backward_data(grad, output, dim)", kernel="log_softmax_backward", public=False, linear="grad",
+op("_log_softmax_backward_data(grad, output, dim)", native="log_softmax_backward", public=False, linear="grad",
    grad=lambda g, output, dim: g - (g * exp(output)).sum(dim, True),
    output=lambda g, grad, output, dim: -g * exp(output) * grad.sum(dim, True))  # fmt: skip
 

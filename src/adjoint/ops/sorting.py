@@ -12,23 +12,23 @@ from .language import (
     sum_all,
 )
 
-op("sort(input, dim=-1, descending=False, *, stable=False)", kernel="sort", outputs=("values", "indices"), out="exact",
+op("sort(input, dim=-1, descending=False, *, stable=False)", native="sort", outputs=("values", "indices"), out="exact",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The elements in order along a dimension, and where they were.")  # fmt: skip
-op("argsort(input, dim=-1, descending=False, *, stable=False)", kernel="argsort",
+op("argsort(input, dim=-1, descending=False, *, stable=False)", native="argsort",
    doc="The indices that would sort along a dimension.")  # fmt: skip
-op("topk(input, k, dim=-1, largest=True, sorted=True)", kernel="topk", outputs=("values", "indices"), out="exact",
+op("topk(input, k, dim=-1, largest=True, sorted=True)", native="topk", outputs=("values", "indices"), out="exact",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The k greatest (or least) elements along a dimension, in order, and where they were.")  # fmt: skip
 
 
-op("kthvalue(input, k, dim=-1, keepdim=False)", kernel="kthvalue", outputs=("values", "indices"), out="exact",
+op("kthvalue(input, k, dim=-1, keepdim=False)", native="kthvalue", outputs=("values", "indices"), out="exact",
    apart=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The k-th least element along a dimension, counted from 1, and where it is.")  # fmt: skip
-op("mode(input, dim=-1, keepdim=False)", kernel="mode", outputs=("values", "indices"), out="exact",
+op("mode(input, dim=-1, keepdim=False)", native="mode", outputs=("values", "indices"), out="exact",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The most frequent element along a dimension, the least of several, and where it is.")  # fmt: skip
@@ -40,14 +40,14 @@ def _among_equals(g, input, out):
     return g * hits / sum_all(hits)
 
 
-op("median_all(input)", kernel="median_all", node="MedianBackward0", public=False,
+op("median_all(input)", native="median_all", node="MedianBackward0", public=False,
    input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
-op("nanmedian_all(input)", kernel="nanmedian_all", node="NanmedianBackward0", public=False,
+op("nanmedian_all(input)", native="nanmedian_all", node="NanmedianBackward0", public=False,
    input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
-op("median_dim(input, dim, keepdim=False)", kernel="median", outputs=("values", "indices"), node="MedianBackward1",
+op("median_dim(input, dim, keepdim=False)", native="median", outputs=("values", "indices"), node="MedianBackward1",
    out="exact", public=False,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
-op("nanmedian_dim(input, dim, keepdim=False)", kernel="nanmedian", outputs=("values", "indices"),
+op("nanmedian_dim(input, dim, keepdim=False)", native="nanmedian", outputs=("values", "indices"),
    node="NanmedianBackward1", out="exact", public=False,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 

@@ -32,43 +32,43 @@ from .language import (
 # fmt: off
 # ---- Sizes
 
-view("view_sizes(input, size)", kernel="view_sizes", node="ViewBackward0", linear="input", public=False,
+view("view_sizes(input, size)", native="view_sizes", node="ViewBackward0", linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 # What reshape makes of an input that is not contiguous.
-view("reshape_alias(input, size)", kernel="view_sizes", node="ReshapeAliasBackward0", linear="input", public=False,
+view("reshape_alias(input, size)", native="view_sizes", node="ReshapeAliasBackward0", linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
-op("view(input, size=None, dtype=None)", kernel="view", varargs="size", function=False, linear="input",
+op("view(input, size=None, dtype=None)", native="view", varargs="size", function=False, linear="input",
    doc="The same memory in other sizes (one may be -1), or read as another dtype.")
-op("reshape(input, shape)", kernel="reshape", varargs="shape", linear="input",
+op("reshape(input, shape)", native="reshape", varargs="shape", linear="input",
    doc="The elements in other sizes (one may be -1): a view where possible, else a copy.")
-op("flatten(input, start_dim=0, end_dim=-1)", kernel="flatten", linear="input",
+op("flatten(input, start_dim=0, end_dim=-1)", native="flatten", linear="input",
    doc="The dimensions from start_dim to end_dim merged into one.")
-view("squeeze_all(input)", kernel="squeeze_all", node="SqueezeBackward0", inplace_node="SqueezeBackward3",
+view("squeeze_all(input)", native="squeeze_all", node="SqueezeBackward0", inplace_node="SqueezeBackward3",
      inplace=True, linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
-view("squeeze_dim(input, dim)", kernel="squeeze_dims", node="SqueezeBackward1", inplace_node="SqueezeBackward4",
+view("squeeze_dim(input, dim)", native="squeeze_dims", node="SqueezeBackward1", inplace_node="SqueezeBackward4",
      inplace=True, linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
-view("squeeze_dims(input, dim)", kernel="squeeze_dims", node="SqueezeBackward2", inplace_node="SqueezeBackward5",
+view("squeeze_dims(input, dim)", native="squeeze_dims", node="SqueezeBackward2", inplace_node="SqueezeBackward5",
      inplace=True, linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
-op("squeeze(input, dim=None)", kernel="squeeze", linear="input",
+op("squeeze(input, dim=None)", native="squeeze", linear="input",
    doc="Without the dimensions of size 1: all, or those among `dim`.")
-view("unsqueeze(input, dim)", kernel="unsqueeze", inplace=True, inplace_node="UnsqueezeBackward1", linear="input",
+view("unsqueeze(input, dim)", native="unsqueeze", inplace=True, inplace_node="UnsqueezeBackward1", linear="input",
      doc="With a new dimension of size 1 at `dim`.",
      input=lambda g, dim: g.squeeze(dim))
 # The engine sums the gradient to the input's shape.
-view("expand(input, size)", kernel="expand", varargs="size", function=False, linear="input",
+view("expand(input, size)", native="expand", varargs="size", function=False, linear="input",
      doc="Dimensions of size 1 repeated to `size` without a copy; -1 keeps a size.",
      input=lambda g: g)
 
 # ---- Order of dimensions
 
-view("transpose(input, dim0, dim1)", kernel="transpose", alias=("swapaxes", "swapdims"), linear="input",
+view("transpose(input, dim0, dim1)", native="transpose", alias=("swapaxes", "swapdims"), linear="input",
      inplace=True, inplace_node="TransposeBackward1",
      doc="Two dimensions swapped.",
      input=lambda g, dim0, dim1: g.transpose(dim0, dim1))
-view("t(input)", kernel="t", inplace=True, inplace_node="TBackward1", linear="input",
+view("t(input)", native="t", inplace=True, inplace_node="TBackward1", linear="input",
      doc="A matrix transposed; vectors and 0-d tensors as they are.",
      input=lambda g: g.t())
 
@@ -83,41 +83,41 @@ def _inverse(dims):
 
 
 # fmt: off
-view("permute(input, dims)", kernel="permute", varargs="dims", linear="input",
+view("permute(input, dims)", native="permute", varargs="dims", linear="input",
      doc="The dimensions in another order.",
      input=lambda g, dims: g.permute(_inverse(dims)))
 
 # ---- Parts
 
-view("select(input, dim, index)", kernel="select", linear="input",
+view("select(input, dim, index)", native="select", linear="input",
      doc="One slice along a dimension, which goes.",
      input=lambda g, input_meta, dim, index: select_backward(g, input_meta.shape, dim, index))
-op("select_backward(input, size, dim, index)", kernel="select_backward", linear="input", public=False,
+op("select_backward(input, size, dim, index)", native="select_backward", linear="input", public=False,
    input=lambda g, dim, index: g.select(dim, index))
-view("slice(input, dim=0, start=None, end=None, step=1)", kernel="slice", linear="input", public=False,
+view("slice(input, dim=0, start=None, end=None, step=1)", native="slice", linear="input", public=False,
      input=lambda g, input_meta, dim, start, end, step: slice_backward(g, input_meta.shape, dim, start, end, step))
-op("slice_backward(input, size, dim, start, end, step)", kernel="slice_backward", linear="input", public=False,
+op("slice_backward(input, size, dim, start, end, step)", native="slice_backward", linear="input", public=False,
    input=lambda g, dim, start, end, step: slice(g, dim, start, end, step))
-op("narrow(input, dim, start, length)", kernel="narrow", linear="input",
+op("narrow(input, dim, start, length)", native="narrow", linear="input",
    doc="The `length` slices from `start` on along a dimension.")
-view("diagonal(input, offset=0, dim1=0, dim2=1)", kernel="diagonal", linear="input",
+view("diagonal(input, offset=0, dim1=0, dim2=1)", native="diagonal", linear="input",
      doc="The diagonal of two dimensions, as the last dimension.",
      input=lambda g, input_meta, offset, dim1, dim2: diagonal_backward(g, input_meta.shape, offset, dim1, dim2))
-op("diagonal_backward(input, size, offset, dim1, dim2)", kernel="diagonal_backward", linear="input", public=False,
+op("diagonal_backward(input, size, offset, dim1, dim2)", native="diagonal_backward", linear="input", public=False,
    input=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2))
-view("unfold(input, dimension, size, step)", kernel="unfold", function=False, linear="input",
+view("unfold(input, dimension, size, step)", native="unfold", function=False, linear="input",
      doc="Windows of `size` elements every `step` along a dimension, as a new last dimension.",
      input=lambda g, input_meta, dimension, size, step: unfold_backward(g, input_meta.shape, dimension, size, step))
-op("unfold_backward(input, size, dimension, window, step)", kernel="unfold_backward", linear="input", public=False,
+op("unfold_backward(input, size, dimension, window, step)", native="unfold_backward", linear="input", public=False,
    input=lambda g, dimension, window, step: g.unfold(dimension, window, step))
 
 # Several views with one node; their gradients are joined by stack and cat.
-op("unbind(input, dim=0)", kernel="unbind", linear="input", doc="All slices along a dimension.")
-op("split(input, split_size, dim=0)", kernel="split", function=False, linear="input",
+op("unbind(input, dim=0)", native="unbind", linear="input", doc="All slices along a dimension.")
+op("split(input, split_size, dim=0)", native="split", function=False, linear="input",
    doc="Parts of `split_size` along a dimension (the last may be smaller), or of the sizes in a list.")
-op("split_with_sizes(input, split_sizes, dim=0)", kernel="split_with_sizes", linear="input",
+op("split_with_sizes(input, split_sizes, dim=0)", native="split_with_sizes", linear="input",
    doc="Parts of the given sizes along a dimension.")
-op("chunk(input, chunks, dim=0)", kernel="chunk", linear="input",
+op("chunk(input, chunks, dim=0)", native="chunk", linear="input",
    doc="At most `chunks` parts of equal size along a dimension.")
 
 # fmt: on
@@ -152,23 +152,23 @@ def _as_strided_rule(g, input_meta, size, stride, offset):
 
 # fmt: off
 # What rules can tell is the place in the input, not in its storage.
-view("as_strided_within(input, size, stride, offset)", kernel="as_strided_within", node="AsStridedBackward0",
+view("as_strided_within(input, size, stride, offset)", native="as_strided_within", node="AsStridedBackward0",
      inplace=True, inplace_node="AsStridedBackward1", linear="input", public=False,
      input=_as_strided_rule)
 # For tensors that begin at the start of their storage.
-composite(op("as_strided_in_storage(input, size, stride, storage_offset=None)", kernel="as_strided_in_storage",
+composite(op("as_strided_in_storage(input, size, stride, storage_offset=None)", native="as_strided_in_storage",
              linear="input", doc="Any sizes and strides within the tensor's storage.", public=False),
           name="as_strided")
-op("as_strided_backward(input, extent, size, stride, offset)", kernel="as_strided_backward", linear="input",
+op("as_strided_backward(input, extent, size, stride, offset)", native="as_strided_backward", linear="input",
    public=False, input=lambda g, size, stride, offset: as_strided_within(g.contiguous(), size, stride, offset))
 
 # ---- Complex numbers as pairs
 
 # The gradient is packed first: pairs must lie together, and begin at an even place.
-view("view_as_real(input)", kernel="view_as_real", linear="input", method=False,
+view("view_as_real(input)", native="view_as_real", linear="input", method=False,
      doc="A complex tensor as pairs (real, imaginary) in a new last dimension.",
      input=lambda g: view_as_complex(g.clone(memory_format=contiguous_format)))
-view("view_as_complex(input)", kernel="view_as_complex", autocast="float32", linear="input", method=False,
+view("view_as_complex(input)", native="view_as_complex", autocast="float32", linear="input", method=False,
      doc="Pairs in the last dimension as complex numbers.",
      input=lambda g: view_as_real(g))
 
@@ -202,15 +202,15 @@ def imag(input):
 # fmt: off
 # ---- Copies
 
-view("alias(input)", kernel="alias_of", linear="input", public=False,
+view("alias(input)", native="alias_of", linear="input", public=False,
      input=lambda g: g)
-op("detach(input)", kernel="detached", doc="The same memory without history.")
-op("clone(input, *, memory_format=None)", kernel="clone_as", linear="input", doc="A copy.",
+op("detach(input)", native="detached", doc="The same memory without history.")
+op("clone(input, *, memory_format=None)", native="clone_as", linear="input", doc="A copy.",
    input=lambda g: g)
-op("contiguous(input, *, memory_format=None)", kernel="contiguous_as", function=False, linear="input",
+op("contiguous(input, *, memory_format=None)", native="contiguous_as", function=False, linear="input",
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
-op("_laid_out(input, channels_last)", kernel="laid_out", linear="input", public=False)
-op("copy(input, other, non_blocking=False)", kernel="copy_source", node="CopyBackwards", inplace="only",
+op("_laid_out(input, channels_last)", native="laid_out", linear="input", public=False)
+op("copy(input, other, non_blocking=False)", native="copy_source", node="CopyBackwards", inplace="only",
    whole=("other",), linear="input + other", crosses=True,
    doc="`other` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
    input=lambda g: zeros_like(g),
@@ -218,11 +218,11 @@ op("copy(input, other, non_blocking=False)", kernel="copy_source", node="CopyBac
 
 # ---- In place: other sizes, or other memory
 
-op("set_(input, source=None, storage_offset=None, size=None, stride=None)", kernel="set_", function=False,
+op("set_(input, source=None, storage_offset=None, size=None, stride=None)", native="set_", function=False,
    doc="Gives the tensor the memory of another one, and its geometry or the one that is said.")
-op("resize_(input, size, *, memory_format=None)", kernel="resize_", varargs="size", function=False,
+op("resize_(input, size, *, memory_format=None)", native="resize_", varargs="size", function=False,
    doc="Gives the tensor other sizes; its elements stay in memory where they are.")
-op("resize_as_(input, the_template, *, memory_format=None)", kernel="resize_as_",
+op("resize_as_(input, the_template, *, memory_format=None)", native="resize_as_",
    doc="Gives the tensor the sizes of another one.")
 
 # fmt: on
@@ -258,9 +258,9 @@ def as_strided_(input, size, stride, storage_offset=None):
 
 # ---- Transposes by attribute (x.T, x.mT, x.H, x.mH)
 
-composite(op("reverse_dims(input)", kernel="numpy_T", linear="input", public=False),
+composite(op("reverse_dims(input)", native="numpy_T", linear="input", public=False),
           name="numpy_T", method=False, function_=False)
-composite(op("matrix_transpose(input)", kernel="mT", linear="input", public=False),
+composite(op("matrix_transpose(input)", native="mT", linear="input", public=False),
           name="mT", method=False, function_=False)
 
 # fmt: on

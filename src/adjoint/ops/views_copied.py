@@ -31,7 +31,7 @@ from .language import (
 def _copy(name, **options):
     """Declares name_copy: the view's arguments and rule, and a copy of what it shows."""
     view = TABLE[name]
-    op(view.signature.replace("(", "_copy(", 1), kernel=f"copy_of<ops::{view.kernel}>", node=f"{view.node}_copy",
+    op(view.signature.replace("(", "_copy(", 1), native=f"copy_of<ops::{view.native}>", node=f"{view.node}_copy",
        linear="input", method=False, out="exact", doc=f"What {name}() shows, in memory of its own.", **view.rules,
        **options)  # fmt: skip
 
@@ -96,39 +96,39 @@ op("narrow_copy(input, dim, start, length)", linear="input", out="exact",
    doc="What narrow() shows, in memory of its own.",
    input=_narrow_rule)  # fmt: skip
 # fmt: off
-op("split_copy(input, split_size, dim=0)", kernel="split_copy", method=False, out="exact", linear="input",
+op("split_copy(input, split_size, dim=0)", native="split_copy", method=False, out="exact", linear="input",
    doc="What split() shows, in memory of its own.")
-op("split_with_sizes_copy(input, split_sizes, dim=0)", kernel="split_with_sizes_copy", method=False, out="exact",
+op("split_with_sizes_copy(input, split_sizes, dim=0)", native="split_with_sizes_copy", method=False, out="exact",
    linear="input",
    doc="What split_with_sizes() shows, in memory of its own.")
-op("unbind_copy(input, dim=0)", kernel="unbind_copy", method=False, out="exact", linear="input",
+op("unbind_copy(input, dim=0)", native="unbind_copy", method=False, out="exact", linear="input",
    doc="What unbind() shows, in memory of its own.")
 
 # The same memory, but nobody watches over changes of it.
-op("unsafe_split(input, split_size, dim=0)", kernel="unsafe_split", linear="input",
+op("unsafe_split(input, split_size, dim=0)", native="unsafe_split", linear="input",
    doc="split() for parts that are changed in place one by one, and not looked at through the input again.")
-op("unsafe_split_with_sizes(input, split_sizes, dim=0)", kernel="unsafe_split_with_sizes", linear="input",
+op("unsafe_split_with_sizes(input, split_sizes, dim=0)", native="unsafe_split_with_sizes", linear="input",
    doc="split_with_sizes() for parts that are changed in place, and not looked at through the input again.")
-op("unsafe_chunk(input, chunks, dim=0)", kernel="unsafe_chunk", linear="input",
+op("unsafe_chunk(input, chunks, dim=0)", native="unsafe_chunk", linear="input",
    doc="chunk() for parts that are changed in place, and not looked at through the input again.")
 
 # ---- Copies with the part that a view shows replaced
 
-op("select_scatter(input, src, dim, index)", kernel="scatter_into<ops::select>",
+op("select_scatter(input, src, dim, index)", native="scatter_into<ops::select>",
    doc="A copy with one slice along a dimension replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, dim, index: select_scatter(g, g.new_zeros(src_meta.shape), dim, index),
    src=lambda g, dim, index: g.select(dim, index))
-op("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", kernel="scatter_into<ops::slice>", out="exact",
+op("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", native="scatter_into<ops::slice>", out="exact",
    doc="A copy with the slices from `start` to `end` along a dimension replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, dim, start, end, step:
        slice_scatter(g, g.new_zeros(src_meta.shape), dim, start, end, step),
    src=lambda g, dim, start, end, step: slice(g, dim, start, end, step))
-op("diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", kernel="scatter_into<ops::diagonal>",
+op("diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", native="scatter_into<ops::diagonal>",
    doc="A copy with the diagonal of two dimensions replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, offset, dim1, dim2:
        diagonal_scatter(g, g.new_zeros(src_meta.shape), offset, dim1, dim2),
    src=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
-op("as_strided_scatter(input, src, size, stride, storage_offset=None)", kernel="as_strided_scatter",
+op("as_strided_scatter(input, src, size, stride, storage_offset=None)", native="as_strided_scatter",
    doc="A copy with the elements that as_strided() shows replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, size, stride, storage_offset:
        g.contiguous().as_strided_scatter(g.new_zeros(src_meta.shape), size, stride, storage_offset),
@@ -136,7 +136,7 @@ op("as_strided_scatter(input, src, size, stride, storage_offset=None)", kernel="
 
 # ---- Around the diagonal
 
-op("diag_embed(input, offset=0, dim1=-2, dim2=-1)", kernel="diag_embed", linear="input",
+op("diag_embed(input, offset=0, dim1=-2, dim2=-1)", native="diag_embed", linear="input",
    doc="The last dimension laid along the diagonal of two new ones, zeros elsewhere.",
    input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
 # fmt: on
@@ -179,7 +179,7 @@ def _block_rule(g, tensors_meta):
     return parts
 
 
-op("block_diag(tensors=())", kernel="block_diag", varargs="tensors", method=False, linear="tensors",
+op("block_diag(tensors=())", native="block_diag", varargs="tensors", method=False, linear="tensors",
    doc="Matrices along the diagonal of one matrix; vectors and numbers count as rows.",
    tensors=_block_rule)  # fmt: skip
 
