@@ -495,6 +495,22 @@ def test_no_rule_to_derive_from(load):
             'op("f(input)", native="f", outputs=("values", "indices"), input=lambda g, g_value: g)',
             "uses 'g_value'; expected only g, g_indices, g_values, indices",
         ),
+        (
+            'op("f(input)", native="f", input=lambda g: g, fused={"input": lambda g, inpt: g})',
+            "f: the fused form for 'input' uses 'inpt'; expected only g, input, input_meta, out, out_meta",
+        ),
+        (
+            'op("f(input)", native="f", input=None, fused={"input": lambda g: g})',
+            "f: a fused form for 'input' is given, but no rule in Python that it could stand for",
+        ),
+        (
+            'op("f(input)", native="f", input=lambda g: g, fused={"input": lambda g, out: g})',
+            "f: the fused form for 'input' does not use its parameter 'out'; remove it",
+        ),
+        (
+            'elementwise("f(input)", lambda input: input, input=lambda g: g, fused={"input": lambda g: g})',
+            "f: a fused form for 'input' is given, but no rule in Python that it could stand for",
+        ),
     ],
 )
 def test_declaration_errors(load, text, message):

@@ -88,7 +88,7 @@ Object Op::unpack_item(Node& node, uint32_t index, bool with_history) const {
   return wrap(value.unpack_with_edge(node, edge == UINT32_MAX ? nullptr : &node.edges()[edge]));
 }
 
-TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const {
+TensorPtr Op::run_loop(const Rule& rule, Node& node, const TensorPtr* gradients) const {
   Operand operands[kernels::kMaxInputs];
   // Long work releases the interpreter lock: another thread may then free what this node has saved.
   std::vector<StoragePtr> alive;
@@ -97,7 +97,7 @@ TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients
   Scalar params[kMaxArguments];
   int n_params = static_cast<int>(arguments.size()) - n_operands;
   for (int i = 0; i < n_params; ++i) params[i] = arguments[n_operands + i].default_scalar;
-  for (const RuleParameter& parameter : rule.parameters) {
+  for (const RuleParameter& parameter : rule.form.parameters) {
     if (parameter.source == RuleParameter::Source::Gradient) {
       operands[n++].set(gradients[0].get());
       continue;
@@ -107,7 +107,7 @@ TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients
     const SavedItem& item = items[parameter.index];
     if (value.kind() == SavedValue::Kind::Packed) {
       // The hook may free what this node has saved, too.
-      for (const RuleParameter& other : rule.parameters)
+      for (const RuleParameter& other : rule.form.parameters)
         if (other.source == RuleParameter::Source::Item)
           if (Storage* storage = node.saved()[other.index].storage()) alive.push_back(StoragePtr::borrow(storage));
       unpacked.push_back(value.unpack(node));
@@ -127,7 +127,7 @@ TensorPtr Op::run_fused(const Rule& rule, Node& node, const TensorPtr* gradients
       operands[n++].set(scalar);
     }
   }
-  return ops::elementwise(*rule.fused, {name.c_str(), options.promote_float}, operands, n, params);
+  return ops::elementwise(*rule.loop, {name.c_str(), options.promote_float}, operands, n, params);
 }
 
 /// Note [Rules in Python]: a rule runs in the caller's grad mode, because a signal handler may run in its middle and
@@ -138,7 +138,8 @@ Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, u
   PyObject* args[kMaxArguments * 2 + 1];
   Object owned[kMaxArguments * 2];
   int n = 0;
-  for (const RuleParameter& parameter : rule.parameters) {
+  const RuleForm& form = rule.chosen(context.create_graph);
+  for (const RuleParameter& parameter : form.parameters) {
     if (parameter.source == RuleParameter::Source::Item) {
       owned[n] = unpack_item(node, parameter.index, context.create_graph);
     } else if (Tensor* gradient = gradients[parameter.index].get()) {
@@ -152,9 +153,9 @@ Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, u
     ++n;
   }
   GradModeGuard mode(context.create_graph || context.grad_mode);
-  RuleCall call{context.create_graph, context.wanted + edge, node.n_edges - edge};
+  RuleCall call{context.wanted + edge, node.n_edges - edge};
   const RuleCall* outer = std::exchange(rule_call, &call);
-  PyObject* answer = call_python(rule.callable.get(), args + 1, n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  PyObject* answer = call_python(form.callable.get(), args + 1, n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
   rule_call = outer;
   return checked(answer);
 }
@@ -192,8 +193,8 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
         edges[edge] = outputs[0];
       } else if (rule.zero) {
         edges[edge] = zeros_of(node.outputs()[0]);
-      } else if (rule.fused && !context.create_graph && outputs[0]) {
-        edges[edge] = run_fused(rule, node, outputs);
+      } else if (rule.loop && !context.create_graph && outputs[0]) {
+        edges[edge] = run_loop(rule, node, outputs);
       } else {
         Object answer = call_rule(rule, node, outputs, edge, context);
         if (PyTuple_Check(answer.get())) {

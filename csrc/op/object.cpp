@@ -270,6 +270,23 @@ uint8_t item_number(Op& op, const std::vector<std::string>& outputs, const std::
   return number;
 }
 
+RuleForm read_form(Op& op, const std::vector<std::string>& outputs, PyObject* callable, PyObject* uses,
+                   uint32_t* items) {
+  RuleForm form{Object::borrow(callable), {}};
+  for (Py_ssize_t i = 0; i < PyTuple_Size(uses); ++i) {
+    std::string name = text(PyTuple_GET_ITEM(uses, i));
+    int gradient = name == "g" ? 0 : name.starts_with("g_") ? output_of(outputs, name.substr(2)) : -1;
+    if (gradient >= 0) {
+      form.parameters.push_back({RuleParameter::Source::Gradient, static_cast<uint8_t>(gradient)});
+      continue;
+    }
+    uint8_t item = item_number(op, outputs, name);
+    *items |= 1u << item;
+    form.parameters.push_back({RuleParameter::Source::Item, item});
+  }
+  return form;
+}
+
 void read_rule(Op& op, const std::vector<std::string>& outputs, const std::string& argument, PyObject* callable,
                PyObject* uses) {
   int slot = slot_of(op, argument);
@@ -280,19 +297,8 @@ void read_rule(Op& op, const std::vector<std::string>& outputs, const std::strin
   rule.differentiable = rule.zero;
   if (callable == Py_None) return;
   rule.differentiable = true;
-  rule.callable = Object::borrow(callable);
-  if (op.kind == Op::Kind::Elementwise) rule.fused = find_kernel((op.name + "." + argument).c_str());
-  for (Py_ssize_t i = 0; i < PyTuple_Size(uses); ++i) {
-    std::string name = text(PyTuple_GET_ITEM(uses, i));
-    int gradient = name == "g" ? 0 : name.starts_with("g_") ? output_of(outputs, name.substr(2)) : -1;
-    if (gradient >= 0) {
-      rule.parameters.push_back({RuleParameter::Source::Gradient, static_cast<uint8_t>(gradient)});
-      continue;
-    }
-    uint8_t item = item_number(op, outputs, name);
-    rule.items |= 1u << item;
-    rule.parameters.push_back({RuleParameter::Source::Item, item});
-  }
+  if (op.kind == Op::Kind::Elementwise) rule.loop = find_kernel((op.name + "." + argument).c_str());
+  rule.form = read_form(op, outputs, callable, uses, &rule.items);
 }
 
 void read_rules(Op& op, PyObject* declaration) {
@@ -307,20 +313,25 @@ void read_rules(Op& op, PyObject* declaration) {
   Object uses = get(declaration, "uses");
   Object identity = get(declaration, "identity_rules");
   Object refusals = get(declaration, "refusals");
+  Object fused = get(declaration, "fused");
+  Object fused_uses = get(declaration, "fused_uses");
   for (const Argument& argument : op.arguments) {  // in signature order, whatever the order of the rules
     PyObject* callable = PyDict_GetItemWithError(rules.get(), argument.name.get());
     if (!callable) continue;
     read_rule(op, outputs, text(argument.name.get()), callable,
               PyDict_GetItemWithError(uses.get(), argument.name.get()));
-    if (PyObject* refusal = PyDict_GetItemWithError(refusals.get(), argument.name.get()))
-      op.rules[op.edge_slots.back()].refusal = text(refusal);
-    op.rules[op.edge_slots.back()].identity = PySequence_Contains(identity.get(), argument.name.get()) == 1;
+    Rule& rule = op.rules[op.edge_slots.back()];
+    if (PyObject* refusal = PyDict_GetItemWithError(refusals.get(), argument.name.get())) rule.refusal = text(refusal);
+    rule.identity = PySequence_Contains(identity.get(), argument.name.get()) == 1;
+    if (PyObject* form = PyDict_GetItemWithError(fused.get(), argument.name.get()))
+      rule.fused =
+          read_form(op, outputs, form, PyDict_GetItemWithError(fused_uses.get(), argument.name.get()), &rule.items);
   }
   for (const std::string& output : outputs) {
     // An output is differentiable if some rule takes its gradient; the first always is.
     bool used = &output == &outputs.front();
     for (const Rule& rule : op.rules)
-      for (const RuleParameter& parameter : rule.parameters)
+      for (const RuleParameter& parameter : rule.form.parameters)
         used |= parameter.source == RuleParameter::Source::Gradient && parameter.index == &output - outputs.data();
     op.output_is_differentiable.push_back(used);
   }
@@ -476,12 +487,6 @@ PyObject* py_undeclared_ops(PyObject*, PyObject*) {
   });
 }
 
-/// rule_recorded(), for rules: is a graph of the gradients wanted? One that no backward calls goes by the grad mode.
-PyObject* py_rule_recorded(PyObject*, PyObject*) {
-  const RuleCall* rule = running_rule();
-  return PyBool_FromLong(rule ? rule->recorded : grad_enabled());
-}
-
 /// rule_wants(i), for rules that answer for several arguments: is the gradient of the i-th needed?
 PyObject* py_rule_wants(PyObject*, PyObject* position) {
   const RuleCall* rule = running_rule();
@@ -491,7 +496,6 @@ PyObject* py_rule_wants(PyObject*, PyObject* position) {
 }
 
 PyMethodDef functions[] = {
-    {"rule_recorded", py_rule_recorded, METH_NOARGS, "For rules: whether a graph of the gradients is wanted."},
     {"rule_wants", py_rule_wants, METH_O, "For rules: whether the gradient of the argument of this number is needed."},
     {"declare_op", py_declare_op, METH_O, "Makes the op of a Declaration; returns its callable."},
     {"_set_refusal", py_set_refusal, METH_O, "What explains errors of Python's own inside composites."},

@@ -44,16 +44,25 @@ struct RuleParameter {
   uint8_t index;  ///< output number, or item number
 };
 
+/// A rule as a Python function, and what it is called with.
+struct RuleForm {
+  Object callable;
+  std::vector<RuleParameter> parameters;
+};
+
 /// The derivative with respect to one argument.
 struct Rule {
   bool differentiable = false;
-  bool identity = false;  ///< `lambda g: g`
-  bool zero = false;      ///< a comparison written in place: no gradient passes
-  std::string refusal;    ///< the error of a backward that asks for it, where torch waits until then
-  Object callable;
-  const Kernel* fused = nullptr;  ///< elementwise first order
-  uint32_t items = 0;             ///< bit set of the items that it uses
-  std::vector<RuleParameter> parameters;
+  bool identity = false;         ///< `lambda g: g`
+  bool zero = false;             ///< a comparison written in place: no gradient passes
+  std::string refusal;           ///< the error of a backward that asks for it, where torch waits until then
+  RuleForm form;                 ///< at every order
+  RuleForm fused;                ///< the first order, where the declaration has a form of its own for it ...
+  const Kernel* loop = nullptr;  ///< ... or the loop of an elementwise op, with the parameters of `form`
+  uint32_t items = 0;            ///< bit set of the items that these use
+
+  /// What a backward calls.
+  const RuleForm& chosen(bool create_graph) const { return fused.callable && !create_graph ? fused : form; }
 };
 
 /// Whether an argument is a tuple or a list.
@@ -162,7 +171,7 @@ class Op final : public NodeKind {
   void save_argument(Node& node, uint32_t item, PyObject* argument) const;
   void apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t edge,
                        uint32_t count, const ApplyContext& context) const;
-  TensorPtr run_fused(const Rule& rule, Node& node, const TensorPtr* gradients) const;
+  TensorPtr run_loop(const Rule& rule, Node& node, const TensorPtr* gradients) const;
   /// `edge`: the first edge that the rule answers for.
   Object call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, uint32_t edge,
                    const ApplyContext& context) const;
@@ -186,7 +195,6 @@ Object write_results(const char* op, PyObject* out, PyObject* result, bool exact
 
 /// What a rule written in Python may ask about the backward that calls it.
 struct RuleCall {
-  bool recorded;       ///< is a graph of the gradients wanted?
   const bool* wanted;  ///< per edge that the rule answers for: is a gradient needed?
   uint32_t n_edges;
 };

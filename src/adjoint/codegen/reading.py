@@ -97,12 +97,14 @@ def _optim_language(rules):
 
 def _check_used(item):
     """Every parameter of an expression or rule must be used: an unused one would be saved for nothing."""
-    for argument, function in (("", item.expression), *item.rules.items()):
+    functions = [("the expression", item.expression)]
+    functions += [(f"the rule for {argument!r}", rule) for argument, rule in item.rules.items()]
+    functions += [(f"the fused form for {argument!r}", form) for argument, form in item.fused.items()]
+    for what, function in functions:
         if not hasattr(function, "__code__"):
             continue
         used = {str(i.argval) for i in dis.get_instructions(function) if i.opname.startswith("LOAD_")}
         used |= {name for i in dis.get_instructions(function) if isinstance(i.argval, tuple) for name in i.argval}
         for name in declaration.parameter_names(function):
             if name not in used and name != "g":
-                what = f"the rule for {argument!r}" if argument else "the expression"
                 item.fail(f"{what} does not use its parameter {name!r}; remove it")

@@ -84,10 +84,10 @@ def _score_grad(g, query, key, value, scale, is_causal):
 # Without the matrix of all scores in memory; a backward that wants a graph takes the plain formulas.
 op("_attention(query, key, value, scale, is_causal)", native="attention", outputs=("out", "logsumexp"),
    node="ScaledDotProductFlashAttentionForCpuBackward0", public=False, linear="value",
-   query=lambda g, query, key, value, out, logsumexp, scale, is_causal:
-       matmul(_score_grad(g, query, key, value, scale, is_causal), key)
-       if _C.rule_recorded()
-       else _attention_gradients(g, query, key, value, out, logsumexp, scale, is_causal),
+   fused={"query": lambda g, query, key, value, out, logsumexp, scale, is_causal:
+          _attention_gradients(g, query, key, value, out, logsumexp, scale, is_causal)},
+   query=lambda g, query, key, value, scale, is_causal:
+       matmul(_score_grad(g, query, key, value, scale, is_causal), key),
    key=lambda g, query, key, value, scale, is_causal:
        matmul(_score_grad(g, query, key, value, scale, is_causal).transpose(-2, -1), query),
    value=lambda g, query, key, scale, is_causal:

@@ -94,6 +94,7 @@ class Declaration:
     rules       rule (or None: not differentiable) by argument name
     refusals    the error of a backward that asks for the gradient, given in a rule's place, by argument name
     uses        names that each rule's parameters ask for, by argument name
+    fused_uses  the same of each fused form
     derived     elementwise: True when the rules are to be derived from the expression
 
     Options that need a word: `public=False` makes an op for the table alone, neither a function nor a method;
@@ -114,6 +115,9 @@ class Declaration:
     `rounded` names the arguments whose numbers and 0-d tensors half types round to their own precision, before they
     compute in float32: by default the operands;
     a rule that returns a tuple gives the gradients of its argument and of those after it, whose rules are not asked;
+    `fused` gives forms of rules by argument name, for a backward that wants no graph of the gradients: they may use
+    kernels that have no derivative themselves, and what the forward has found. (Those of elementwise ops are made by
+    the generator.)
     `gradient=False` is for what torch does not differentiate: the result never requires grad;
     `autocast` says what happens to floating point arguments while autocast is on: they become the "lower" type of the
     mode, "float32", or the widest among them ("promote"); float64 is left alone. "off": nothing is cast, and nothing
@@ -143,15 +147,17 @@ class Declaration:
     __slots__ = (
         "alias",
         "apart",
-        "crosses",
         "arguments",
         "autocast",
+        "crosses",
         "defaults",
         "derived",
         "doc",
         "expression",
         "forward",
         "function",
+        "fused",
+        "fused_uses",
         "gradient",
         "inplace",
         "inplace_node",
@@ -219,6 +225,7 @@ class Declaration:
         namespace="",
         alias=(),
         doc=None,
+        fused=None,
         **rules,
     ):
         self.kind = kind
@@ -254,6 +261,8 @@ class Declaration:
         self.alias = alias
         self.doc = doc
         self.set_rules(rules)
+        self.fused = fused or {}
+        self.fused_uses = {argument: parameter_names(rule) for argument, rule in self.fused.items()}
         self.operands = ()
         self.params = ()
         self.derived = False
@@ -391,10 +400,15 @@ class Declaration:
             known.add("out_meta")
             for name in self.outputs or ():
                 known.update((name, f"g_{name}", f"{name}_meta"))
-        for argument, names in self.uses.items():
-            for name in names:
-                if name not in known:
-                    self.fail(f"the rule for {argument!r} uses {name!r}; expected only {', '.join(sorted(known))}")
+        for what, uses in (("rule", self.uses), ("fused form", self.fused_uses)):
+            for argument, names in uses.items():
+                for name in names:
+                    if name not in known:
+                        expected = ", ".join(sorted(known))
+                        self.fail(f"the {what} for {argument!r} uses {name!r}; expected only {expected}")
+        for argument in self.fused:
+            if self.kind == "elementwise" or argument not in self.uses:
+                self.fail(f"a fused form for {argument!r} is given, but no rule in Python that it could stand for")
 
     def _check_linear(self):
         for term in self.linear:

@@ -100,17 +100,18 @@ def _scales(norms, others, maxnorm):
     return where(norms > maxnorm, maxnorm / (norms + 1e-7), ones_like(norms))
 
 
-def _renorm_gradient(g, input, p, dim, maxnorm):
+def _renorm_gradient(g, input, p, dim, maxnorm, fused=False):
     """x f(|x|): g f(|x|) + f'(|x|) (x g) d|x|, with f = maxnorm / |x| beyond maxnorm and 1 before."""
     norms, others = _slice_norms(input, p, dim)
     scales = _scales(norms, others, maxnorm)
     along = (conj(input) * g).sum(others, keepdim=True)
     along = along.real if along.is_complex() else along
     slope = where(norms > maxnorm, -along * scales / (norms + 1e-7), 0)
-    return g * scales + norm_gradient(slope, input, norms, p, others)
+    return g * scales + norm_gradient(slope, input, norms, p, others, fused)
 
 
 op("renorm(input, p, dim, maxnorm)", forward=_renorm, inplace=True, out="exact",
+   fused={"input": lambda g, input, p, dim, maxnorm: _renorm_gradient(g, input, p, dim, maxnorm, fused=True)},
    input=lambda g, input, p, dim, maxnorm: _renorm_gradient(g, input, p, dim, maxnorm),
    doc="The slices along a dimension, those with a p-norm above maxnorm scaled down to it.")  # fmt: skip
 

@@ -17,7 +17,6 @@ from .language import (
     log,
     lu_unpack,
     op,
-    rule_recorded,
     rule_wants,
     tril,
     triu,
@@ -40,17 +39,23 @@ def is_zero(g):
 # ---- A X = B. One rule for both arguments, so that the adjoint equation is solved once.
 
 
-def _solve_gradients(g, tensors, result, LU, pivots, left):
+def _by_solving(A, left=True):
+    """How the adjoint equation is solved, with a derivative."""
+    return lambda B: linalg_solve(A.mH, B, left=left)
+
+
+def _by_factors(LU, pivots, left=True):
+    """How it is solved in a fused rule: by the factors that the forward has found, which carry no history."""
+    return lambda B: linalg_lu_solve(LU, pivots, B, left=left, adjoint=True)
+
+
+def _solve_gradients(g, tensors, result, left, adjoint_solve):
     """A^H gB = g; gA = -gB X^H. From the right: gB A^H = g; gA = -X^H gB."""
     A, B = tensors
     vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     if vector:
         g, result = g.unsqueeze(-1), result.unsqueeze(-1)
-    # Through the factors only when nothing is recorded: they carry no history.
-    if rule_recorded():
-        gB = linalg_solve(A.mH, g, left=left)
-    else:
-        gB = linalg_lu_solve(LU, pivots, g, left=left, adjoint=True)
+    gB = adjoint_solve(g)
     gA = None
     if rule_wants(0):
         gA = -(gB @ result.mH) if left else -(result.mH @ gB)
@@ -59,8 +64,10 @@ def _solve_gradients(g, tensors, result, LU, pivots, left):
 
 op("_linalg_solve_ex(tensors, left, check_errors)", native="linalg_solve_ex", node="LinalgSolveExBackward0",
    outputs=("result", "LU", "pivots", "info"), public=False,
-   tensors=lambda g_result, tensors, result, LU, pivots, left:
-       _solve_gradients(g_result, tensors, result, LU, pivots, left))  # fmt: skip
+   fused={"tensors": lambda g_result, tensors, result, LU, pivots, left:
+          _solve_gradients(g_result, tensors, result, left, _by_factors(LU, pivots, left))},
+   tensors=lambda g_result, tensors, result, left:
+       _solve_gradients(g_result, tensors, result, left, _by_solving(tensors[0], left)))  # fmt: skip
 
 
 @composite(**_LINALG, out="exact", autocast="float32")
@@ -210,18 +217,15 @@ op("cholesky_inverse(input, upper=False)", native="cholesky_inverse", autocast="
 # ---- Determinants
 
 
-def _scaled_inverse(factor, A, LU, pivots):
+def _scaled_inverse(factor, A, adjoint_solve):
     """factor A^-H, for one factor per matrix."""
-    scaled = identity_like(A) * factor.unsqueeze(-1).unsqueeze(-1)
-    if rule_recorded():
-        return linalg_solve(A.mH, scaled)
-    return linalg_lu_solve(LU, pivots, scaled, adjoint=True)
+    return adjoint_solve(identity_like(A) * factor.unsqueeze(-1).unsqueeze(-1))
 
 
-def _det_gradient(g, A, result, LU, pivots):
+def _det_gradient(g, A, result, LU, adjoint_solve):
     """g conj(det) A^-H; for singular matrices the matrix of cofactors by way of the singular values."""
     if A.numel() == 0 or LU.diagonal(0, -2, -1).all():
-        return _scaled_inverse(g * conj(result), A, LU, pivots)
+        return _scaled_inverse(g * conj(result), A, adjoint_solve)
     U, S, Vh = linalg_svd(A)
     others = where(eye(S.shape[-1], dtype=S.dtype) == 1, 1, S.unsqueeze(-2)).prod(-1)
     phase = conj(_linalg_det(U)[0] * _linalg_det(Vh)[0])
@@ -229,7 +233,9 @@ def _det_gradient(g, A, result, LU, pivots):
 
 
 op("_linalg_det(A)", native="linalg_det", outputs=("result", "LU", "pivots"), node="LinalgDetBackward0", public=False,
-   A=lambda g_result, A, result, LU, pivots: _det_gradient(g_result, A, result, LU, pivots))  # fmt: skip
+   fused={"A": lambda g_result, A, result, LU, pivots:
+          _det_gradient(g_result, A, result, LU, _by_factors(LU, pivots))},
+   A=lambda g_result, A, result, LU: _det_gradient(g_result, A, result, LU, _by_solving(A)))  # fmt: skip
 
 
 @composite(**_LINALG, out="exact")
@@ -249,17 +255,19 @@ def det(input):
     return _linalg_det(input)[0]
 
 
-def _slogdet_gradient(g_sign, g_log, A, sign, LU, pivots):
+def _slogdet_gradient(g_sign, g_log, A, sign, adjoint_solve):
     """d log|det| + i d arg = tr(A^-1 dA): both gradients are those of one complex number."""
     if A.is_complex():
         g_log = g_log + 1j * (conj(sign) * g_sign).imag
-    return _scaled_inverse(g_log, A, LU, pivots)
+    return _scaled_inverse(g_log, A, adjoint_solve)
 
 
 op("_linalg_slogdet(A)", native="linalg_slogdet", outputs=("sign", "logabsdet", "LU", "pivots"), public=False,
    node="LinalgSlogdetBackward0",
-   A=lambda g_sign, g_logabsdet, A, sign, LU, pivots:
-       _slogdet_gradient(g_sign, g_logabsdet, A, sign, LU, pivots))  # fmt: skip
+   fused={"A": lambda g_sign, g_logabsdet, A, sign, LU, pivots:
+          _slogdet_gradient(g_sign, g_logabsdet, A, sign, _by_factors(LU, pivots))},
+   A=lambda g_sign, g_logabsdet, A, sign:
+       _slogdet_gradient(g_sign, g_logabsdet, A, sign, _by_solving(A)))  # fmt: skip
 
 
 @composite(**_LINALG, out="exact")

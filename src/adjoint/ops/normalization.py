@@ -18,14 +18,15 @@ from .language import (
 
 op("_layer_norm(input, normalized_shape, weight, bias, eps)", native="layer_norm",
    outputs=("out", "mean", "rstd"), node="NativeLayerNormBackward0", public=False,
+   fused={"input": lambda g, input, mean, rstd, weight, normalized_shape:
+          _layer_norm_gradients(g, input, mean, rstd, weight, normalized_shape)},
    input=lambda g, input, normalized_shape, weight, mean, rstd, eps:
-       layer_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, normalized_shape, eps)
-       if _C.rule_recorded() else _layer_norm_gradients(g, input, mean, rstd, weight, normalized_shape),
+       layer_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, normalized_shape, eps),
    weight=lambda g, input, normalized_shape, mean, rstd, eps:
        layer_norm_weight_grad(g, input, mean.detach(), rstd.detach(), normalized_shape, eps),
    bias=lambda g: g)  # fmt: skip
 
-# What a backward without a graph of its own takes, in one pass over the data.
+# The gradients of all three, in one pass over the data.
 op("_layer_norm_gradients(grad, input, mean, rstd, weight, normalized_shape)", native="layer_norm_gradients",
    gradient=False, public=False)  # fmt: skip
 
@@ -49,9 +50,10 @@ op("layer_norm_weight_grad(grad, input, mean, rstd, normalized_shape, eps)", nat
 
 op("_rms_norm(input, normalized_shape, weight, eps)", native="rms_norm", outputs=("out", "rstd"),
    node="FusedRmsNormBackward0", public=False, linear="weight",
-   input=lambda g, input, normalized_shape, weight, rstd, eps:
-       _rms_input_grad(_weighted(g, weight), input, normalized_shape, eps)
-       if _C.rule_recorded() else _rms_norm_gradients(g, input, rstd, weight, normalized_shape),
+   fused={"input": lambda g, input, rstd, weight, normalized_shape:
+          _rms_norm_gradients(g, input, rstd, weight, normalized_shape)},
+   input=lambda g, input, normalized_shape, weight, eps:
+       _rms_input_grad(_weighted(g, weight), input, normalized_shape, eps),
    weight=lambda g, input, normalized_shape, eps: g * _rms_normal(input, normalized_shape, eps)[0])  # fmt: skip
 op("_rms_norm_gradients(grad, input, rstd, weight, normalized_shape)", native="rms_norm_gradients", gradient=False,
    public=False)  # fmt: skip

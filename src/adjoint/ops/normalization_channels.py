@@ -2,7 +2,6 @@
 
 from math import prod
 
-from .. import _C
 from .checks import boolean
 from .language import (
     _batch_norm_eval,
@@ -40,14 +39,15 @@ for _name, _node in {
     op(f"{_name}(input, weight, bias, running_mean, running_var, groups, momentum, eps)", native="plane_norm",
        outputs=("out", "mean", "rstd"), node=_node, public=False,
        running_mean=None, running_var=None,
+       fused={"input": lambda g, input, mean, rstd, weight, groups:
+              _plane_norm_gradients(g, input, mean, rstd, weight, groups)},
        input=lambda g, input, weight, mean, rstd, groups, eps:
-           _plane_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, groups, eps)
-           if _C.rule_recorded() else _plane_norm_gradients(g, input, mean, rstd, weight, groups),
+           _plane_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, groups, eps),
        weight=lambda g, input, mean, rstd, groups, eps:
            _plane_norm_weight_grad(g, input, mean.detach(), rstd.detach(), groups, eps),
        bias=lambda g: _channel_sum(g))  # fmt: skip
 
-# What a backward without a graph of its own takes, in two passes over the data.
+# The gradients of input, weight and bias, in two passes over the data.
 op("_plane_norm_gradients(grad, input, mean, rstd, weight, groups)", native="plane_norm_gradients", gradient=False,
    public=False)  # fmt: skip
 op("_batch_norm_eval_gradients(grad, input, weight, mean, var, eps)", native="plane_norm_fixed_gradients",
@@ -71,9 +71,9 @@ op("_plane_norm_weight_grad(grad, input, mean, rstd, groups, eps)", native="plan
 op("_batch_norm_eval(input, weight, bias, mean, var, eps)", native="plane_norm_fixed",
    node="NativeBatchNormBackward0", public=False,
    mean=None, var=None,
-   input=lambda g, input, weight, mean, var, eps:
-       g * _by_channel(_weighted_vector(rsqrt(var + eps), weight), g)
-       if _C.rule_recorded() else _batch_norm_eval_gradients(g, input, weight, mean, var, eps),
+   fused={"input": lambda g, input, weight, mean, var, eps:
+          _batch_norm_eval_gradients(g, input, weight, mean, var, eps)},
+   input=lambda g, weight, var, eps: g * _by_channel(_weighted_vector(rsqrt(var + eps), weight), g),
    weight=lambda g, input, mean, var, eps:
        _channel_sum(g * (input - _by_channel(mean, input))) * rsqrt(var + eps),
    bias=lambda g: _channel_sum(g))  # fmt: skip

@@ -42,25 +42,37 @@ elementwise("gru_output(in_r, in_z, in_n, hidden_r, hidden_z, hidden_n, hidden)"
 # own for when the gates need no gradient.
 op("_lstm_sequence(gates, hidden, cell, weight)", native="lstm_sequence", outputs=("output", "cells", "activated"),
    public=False,
-   gates=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells, activated:
-       _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated),
-   hidden=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells, activated:
-       _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated)[1:],
-   cell=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells, activated:
-       _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated)[2:],
-   weight=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells, activated:
-       _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated)[3])  # fmt: skip
+   fused={
+       "gates": lambda g_output, g_cells, hidden, cell, weight, output, cells, activated:
+           _sequence_gradients(g_output, g_cells, hidden, cell, weight, output, cells, activated),
+       "hidden": lambda g_output, g_cells, hidden, cell, weight, output, cells, activated:
+           _sequence_gradients(g_output, g_cells, hidden, cell, weight, output, cells, activated)[1:],
+       "cell": lambda g_output, g_cells, hidden, cell, weight, output, cells, activated:
+           _sequence_gradients(g_output, g_cells, hidden, cell, weight, output, cells, activated)[2:],
+       "weight": lambda g_output, g_cells, hidden, cell, weight, output, cells, activated:
+           _sequence_gradients(g_output, g_cells, hidden, cell, weight, output, cells, activated)[3],
+   },
+   gates=lambda g_output, g_cells, gates, hidden, cell, weight:
+       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight),
+   hidden=lambda g_output, g_cells, gates, hidden, cell, weight:
+       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight)[1:],
+   cell=lambda g_output, g_cells, gates, hidden, cell, weight:
+       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight)[2:],
+   weight=lambda g_output, g_cells, gates, hidden, cell, weight:
+       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight)[3])  # fmt: skip
 op("_lstm_sequence_gradients(output_grad, cells_grad, cells, activated, cell, weight)",
    native="lstm_sequence_gradients", gradient=False, public=False)  # fmt: skip
 
 
-def _sequence_gradients(g_output, g_cells, gates, hidden, cell, weight, output, cells, activated):
+def _sequence_gradients(g_output, g_cells, hidden, cell, weight, output, cells, activated):
     """The gradients of gates, hidden, cell and weight."""
-    if not _C.rule_recorded():
-        g, g_hidden, g_cell = _lstm_sequence_gradients(g_output, g_cells, cells, activated, cell, weight)
-        later = g[1:].flatten(0, 1).t() @ output[:-1].flatten(0, 1)
-        return g, g_hidden, g_cell, later + g[0].t() @ hidden
-    # A graph of the gradients is wanted: the steps give it.
+    g, g_hidden, g_cell = _lstm_sequence_gradients(g_output, g_cells, cells, activated, cell, weight)
+    later = g[1:].flatten(0, 1).t() @ output[:-1].flatten(0, 1)
+    return g, g_hidden, g_cell, later + g[0].t() @ hidden
+
+
+def _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight):
+    """The same with a graph, through the ops of the steps."""
     inputs = [part.detach().requires_grad_() if not part.requires_grad else part.view_as(part)
               for part in (gates, hidden, cell, weight)]  # fmt: skip
     states = []

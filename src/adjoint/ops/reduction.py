@@ -31,7 +31,6 @@ from .language import (
     prod_all,
     prod_dim,
     put_back,
-    rule_recorded,
     sgn,
     spread,
     squeeze,
@@ -167,19 +166,24 @@ def _products_of_others(x, dim):
     return before * flip(after, (dim,))
 
 
-def _prod_gradient(g, input, out, dim):
-    if not rule_recorded() and not bool((input == 0).any()):
-        return g * conj(out / input)
+def _prod_gradient(g, input, dim):
     return g * conj(_products_of_others(input, dim))
+
+
+def _fused_prod_gradient(g, input, out, dim):
+    return _prod_gradient(g, input, dim) if bool((input == 0).any()) else g * conj(out / input)
 
 
 op("prod_all(input, *, dtype=None)", native="prod_all", autocast="float32", node="ProdBackward0",
    out="exact typed", public=False,
-   input=lambda g, input, out: _prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape))  # fmt: skip
+   fused={"input": lambda g, input, out:
+          _fused_prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape)},
+   input=lambda g, input: _prod_gradient(g, input.reshape(-1), 0).reshape(input.shape))  # fmt: skip
 op("prod_dim(input, dim, keepdim=False, *, dtype=None)", native="prod", autocast="float32", node="ProdBackward1",
    out="exact typed", public=False,
-   input=lambda g, input, out, dim:
-       _prod_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), dim))  # fmt: skip
+   fused={"input": lambda g, input, out, dim:
+          _fused_prod_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), dim)},
+   input=lambda g, input, dim: _prod_gradient(keep_dims(g, dim, input.ndim), input, dim))  # fmt: skip
 
 
 @composite
@@ -288,7 +292,7 @@ op("all(input, dim=None, keepdim=False)", native="all", out="exact", doc="Whethe
 # ---- Norms
 
 
-def norm_gradient(g, input, out, ord, dim):
+def norm_gradient(g, input, out, ord, dim, fused=False):
     """d |x|_p = (|x| / |x|_p)^(p - 1) sgn(x), the subgradient 0 where that is not defined."""
     if ord == 0:
         return None
@@ -300,15 +304,15 @@ def norm_gradient(g, input, out, ord, dim):
             # As this library rounds them, not as the kernel does, or none may be equal.
             out = amax(sizes, dim) if ord > 0 else amin(sizes, dim)
         return _shared(g, _hits(sizes, out, dim), dim) * sgn(input)
-    if rule_recorded() and ord >= 2:
-        return _recorded_norm_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), ord)
+    if not fused and ord >= 2:
+        return _norm_gradient_with_nans(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), ord)
     if ord == 2:
         return keep_dims(where(out == 0, 0, g / out), dim, input.ndim) * input
     outer = where(out == 0, 0, g * out ** (1 - ord))
     return keep_dims(outer, dim, input.ndim) * where(input == 0, 0, sgn(input) * abs(input) ** (ord - 1))
 
 
-def _recorded_norm_gradient(g, input, out, ord):
+def _norm_gradient_with_nans(g, input, out, ord):
     """The same, written so that its own derivative is nan where torch's is: at zeros."""
     if ord == 2:
         return g * where(out == 0, 0, input / out)
@@ -317,6 +321,7 @@ def _recorded_norm_gradient(g, input, out, ord):
 
 op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", native="vector_norm", namespace="linalg",
    node="LinalgVectorNormBackward0", out="exact",
+   fused={"input": lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim, fused=True)},
    input=lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim),
    doc="The p-norm of the elements over the given dimensions.")  # fmt: skip
 
@@ -338,18 +343,18 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
-def _distance_gradient(g, input, other, out, p):
-    return norm_gradient(g, input - other, out, p, None)
-
-
 def _distance(input, other, p):
     tensor("dist", input=input, other=other)
     return vector_norm(input - other, p)
 
 
 op("dist(input, other, p=2)", forward=_distance,
-   input=lambda g, input, other, out, p: _distance_gradient(g, input, other, out, p),
-   other=lambda g, input, other, out, p: _distance_gradient(-g, input, other, out, p),
+   fused={
+       "input": lambda g, input, other, out, p: norm_gradient(g, input - other, out, p, None, fused=True),
+       "other": lambda g, input, other, out, p: norm_gradient(-g, input - other, out, p, None, fused=True),
+   },
+   input=lambda g, input, other, out, p: norm_gradient(g, input - other, out, p, None),
+   other=lambda g, input, other, out, p: norm_gradient(-g, input - other, out, p, None),
    doc="The p-norm of the difference of two tensors.")  # fmt: skip
 
 
