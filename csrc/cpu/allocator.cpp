@@ -6,8 +6,8 @@
 #include <memory>
 #include <new>
 
-#include "cpu/block_cache.h"
 #include "core/error.h"
+#include "cpu/block_cache.h"
 #include "cpu/memory_limit.h"
 
 namespace adjoint::cpu {

@@ -12,7 +12,13 @@
 namespace adjoint::cpu {
 
 const Backend backend = {
-    .memory = {.copy = copy, .to_host = copy, .from_host = copy, .fill = fill, .fill_unset = fill_unset, .enumerate = enumerate, .read = read},
+    .memory = {.copy = copy,
+               .to_host = copy,
+               .from_host = copy,
+               .fill = fill,
+               .fill_unset = fill_unset,
+               .enumerate = enumerate,
+               .read = read},
     .elementwise = {.run = elementwise, .packed = elementwise_packed, .has_zero = has_zero},
     .reduce = {.sum = sum,
                .nansum = nansum,

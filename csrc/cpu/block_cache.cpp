@@ -25,9 +25,9 @@
 #include <malloc.h>
 #endif
 
+#include "core/ref.h"
 #include "cpu/demand.h"
 #include "cpu/memory_limit.h"
-#include "core/ref.h"
 
 namespace adjoint {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "cpu/parallel.h"
 #include "cpu/conv.h"
+#include "cpu/parallel.h"
 
 /// Rows are often too short for calls of memcpy and memset to pay.
 #if defined(__clang__)

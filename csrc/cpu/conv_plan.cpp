@@ -1,9 +1,9 @@
 // What a convolution reads and writes: classes of output positions, taps, and the layout of packed images.
 #include <algorithm>
 
-#include "cpu/parallel.h"
 #include "core/shape.h"
 #include "cpu/conv.h"
+#include "cpu/parallel.h"
 
 namespace adjoint::cpu {
 namespace {

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "cpu/parallel.h"
 #include "cpu/conv.h"
+#include "cpu/parallel.h"
 
 namespace adjoint::cpu {
 namespace {

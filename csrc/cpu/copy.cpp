@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "cpu/parallel.h"
 #include "cpu/half_rows.h"
+#include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 
 namespace adjoint::cpu {

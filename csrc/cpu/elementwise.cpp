@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "cpu/parallel.h"
 #include "cpu/copy.h"
+#include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
@@ -180,8 +180,7 @@ char* fetch(const Geometry& g, const Position& at, const Array& operand, int64_t
 }
 
 /// Writes what the loop left in `chunk` to elements [begin, begin + n) of the output.
-void store(const Geometry& g, const Position& at, const Array& out, int64_t begin, int64_t n, char* chunk,
-           char* raw) {
+void store(const Geometry& g, const Position& at, const Array& out, int64_t begin, int64_t n, char* chunk, char* raw) {
   const int64_t size = itemsize(out.dtype);
   if (out.packed) return convert_contiguous(out.computed, chunk, out.dtype, out.data + begin * size, n);
   char* source = chunk;

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <iterator>
 
-#include "cpu/parallel.h"
 #include "cpu/copy.h"
+#include "cpu/parallel.h"
 
 namespace adjoint::cpu::indexing {
 namespace {

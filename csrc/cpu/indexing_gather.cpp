@@ -3,8 +3,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "cpu/parallel.h"
 #include "cpu/indexing.h"
+#include "cpu/parallel.h"
 
 namespace adjoint::cpu {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "cpu/parallel.h"
 #include "cpu/indexing.h"
+#include "cpu/parallel.h"
 
 namespace adjoint::cpu {
 namespace {

@@ -3,8 +3,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "cpu/parallel.h"
 #include "cpu/indexing.h"
+#include "cpu/parallel.h"
 
 namespace adjoint::cpu {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cpu/blas.h"
-#include "cpu/parallel.h"
 #include "cpu/copy.h"
 #include "cpu/matmul_small.h"
+#include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 
 namespace adjoint::cpu {

@@ -20,8 +20,8 @@
 #include <type_traits>
 
 #include "core/error.h"
-#include "cpu/parallel.h"
 #include "cpu/half_rows.h"
+#include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 
 // Floats only: see normal_blocks for doubles.

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "cpu/parallel.h"
 #include "cpu/indexing.h"
+#include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 
 namespace adjoint::cpu {

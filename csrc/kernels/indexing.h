@@ -28,17 +28,18 @@ struct Indexing {
   void (*scatter_add)(const View& dst, int dim, const View& index, const View& src);
   /// As scatter_add with any reduction. Without `include_self` the old values of the elements hit do not take part.
   void (*scatter_reduce)(const View& dst, int dim, const View& index, const View& src, Reduction reduction,
-                      bool include_self);
+                         bool include_self);
 
   /// Whole slices along `dim` by a 1-D index. No negative indices, but in index_fill.
   void (*index_select)(const View& in, int dim, const View& index, const View& out);
   void (*index_add)(const View& dst, int dim, const View& index, const View& src, const Scalar& alpha);
-  void (*index_reduce)(const View& dst, int dim, const View& index, const View& src, Reduction reduction, bool include_self);
+  void (*index_reduce)(const View& dst, int dim, const View& index, const View& src, Reduction reduction,
+                       bool include_self);
   void (*index_copy)(const View& dst, int dim, const View& index, const View& src);
   void (*index_fill)(const View& dst, int dim, const View& index, const void* value);
 
-  /// Advanced indexing. The indexed dimensions come first: `in` is [I1 .. Ik, rest ..], the k index views have one common
-  /// shape S (strides may be 0) and `out` is S + rest. Negative indices count from the end.
+  /// Advanced indexing. The indexed dimensions come first: `in` is [I1 .. Ik, rest ..], the k index views have one
+  /// common shape S (strides may be 0) and `out` is S + rest. Negative indices count from the end.
   void (*index_get)(const View& in, int count, const View* const* indices, const View& out);
   /// The reverse: dst[indices] = src, or += where `accumulate`. Duplicates as in scatter and scatter_add.
   void (*index_put)(const View& dst, int count, const View* const* indices, const View& src, bool accumulate);

@@ -8,7 +8,8 @@
 
 namespace adjoint {
 
-/// `data` is an address on the device. Sizes and strides are counted in elements and belong to the caller. Strides may be 0 (broadcast) or negative.
+/// `data` is an address on the device. Sizes and strides are counted in elements and belong to the caller. Strides may
+/// be 0 (broadcast) or negative.
 struct View {
   char* data;
   DType dtype;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "types/types.h"
 #include "ops/memory.h"
 #include "tape/node.h"
+#include "types/types.h"
 
 namespace adjoint {
 

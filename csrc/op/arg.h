@@ -7,10 +7,10 @@
 #include <tuple>
 #include <vector>
 
-#include "core/scalar.h"
-#include "core/tensor.h"
 #include "core/guard.h"
 #include "core/ints.h"
+#include "core/scalar.h"
+#include "core/tensor.h"
 
 namespace adjoint {
 

@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
-#include "types/types.h"
 #include "tape/history.h"
+#include "types/types.h"
 
 namespace adjoint {
 namespace {

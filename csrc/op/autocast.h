@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "core/guard.h"
 #include "core/mode.h"
 #include "core/tensor.h"
-#include "core/guard.h"
 
 namespace adjoint {
 

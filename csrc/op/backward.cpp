@@ -6,18 +6,16 @@
 #include "core/lock.h"
 #include "core/mode.h"
 #include "op/op.h"
-#include "types/types.h"
 #include "ops/memory.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
+#include "types/types.h"
 
 namespace adjoint {
 namespace {
 
-TensorPtr zeros_of(const OutputMeta& meta) {
-  return zeros(meta.shape->size_span(), meta.dtype, meta.device);
-}
+TensorPtr zeros_of(const OutputMeta& meta) { return zeros(meta.shape->size_span(), meta.dtype, meta.device); }
 
 /// A number as a 0-d tensor of the widest type of its category.
 TensorPtr number_tensor(PyObject* number) {

@@ -4,9 +4,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "ops_headers.h"  // made by CMake: every header in csrc/ops
 #include "op/arg.h"
 #include "op/op.h"
+#include "ops_headers.h"  // made by CMake: every header in csrc/ops
 
 namespace adjoint {
 

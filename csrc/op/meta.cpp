@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "python/creation.h"
-#include "types/types.h"
 #include "tape/geometry.h"
+#include "types/types.h"
 
 namespace adjoint {
 namespace {

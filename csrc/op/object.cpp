@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "core/mode.h"
-#include "ops/memory.h"
 #include "op/meta.h"
+#include "ops/memory.h"
 
 namespace adjoint {
 namespace {

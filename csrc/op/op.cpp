@@ -8,12 +8,12 @@
 
 #include "core/mode.h"
 #include "op/meta.h"
-#include "types/types.h"
 #include "op/out_types.h"
+#include "ops/memory.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
-#include "ops/memory.h"
+#include "types/types.h"
 
 namespace adjoint {
 namespace {
@@ -393,8 +393,7 @@ void Op::call_in_place(PyObject* const* slots) {
   uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
   check_inplace(target, shown.c_str(), recorded || requires_grad(target));
   if (kind == Kind::View) {
-    Object view =
-        by_stand_in && target->device == DeviceType::Meta ? call_on_meta(slots) : run_forward(slots);
+    Object view = by_stand_in && target->device == DeviceType::Meta ? call_on_meta(slots) : run_forward(slots);
     NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
     return take_geometry(target, as_tensor(view.get()), shown.c_str(), node.get());
   }

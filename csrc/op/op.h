@@ -6,9 +6,9 @@
 
 #include "core/overlap.h"
 #include "kernels/elementwise.h"
-#include "ops/elementwise.h"
 #include "op/arg.h"
 #include "op/autocast.h"
+#include "ops/elementwise.h"
 #include "tape/node.h"
 
 namespace adjoint {

@@ -4,11 +4,10 @@
 
 #include "core/mode.h"
 #include "op/object.h"
-#include "types/types.h"
 #include "tape/history.h"
+#include "types/types.h"
 
 namespace adjoint {
-
 
 namespace {
 

@@ -62,7 +62,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> attention_gradients(Tensor* grad, Te
   {
     WithoutLock unlocked(query->numel() * key->size(2));
     cpu::attention_backward({q->view(), k->view(), v->view(), scale, is_causal}, g->view(), out->view(),
-                                logsumexp->view(), for_query->view(), for_key->view(), for_value->view());
+                            logsumexp->view(), for_query->view(), for_key->view(), for_value->view());
   }
   return {std::move(for_query), std::move(for_key), std::move(for_value)};
 }

@@ -272,8 +272,7 @@ void run(const ConvShape& shape, bool transposed, Tensor* input, Tensor* weight,
   auto spread = [&](auto tag) {
     using T = decltype(tag);
     WithoutLock unlocked(out->numel());
-    cpu::spread<T>(shape, transposed, input->as<T>(), weight->as<T>(), bias ? bias->as<T>() : nullptr,
-                       out->as<T>());
+    cpu::spread<T>(shape, transposed, input->as<T>(), weight->as<T>(), bias ? bias->as<T>() : nullptr, out->as<T>());
   };
   auto correlate = [&](auto tag) {
     using T = decltype(tag);
@@ -282,7 +281,7 @@ void run(const ConvShape& shape, bool transposed, Tensor* input, Tensor* weight,
     TensorPtr memory = scratch(cpu::correlate_scratch<T>(plan), out->dtype);
     WithoutLock unlocked(plan.work() >> 4);
     cpu::correlate<T>(plan, input->as<T>(), weight->as<T>(), bias ? bias->as<T>() : nullptr, out->as<T>(),
-                          memory->as<T>());
+                      memory->as<T>());
   };
   if (is_integral(out->dtype)) return spread(uint64_t{});
   out->dtype == DType::Float32 ? correlate(float{}) : correlate(double{});

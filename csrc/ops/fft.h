@@ -1,8 +1,8 @@
 // Fourier transforms along some dimensions, scaled by 1, 1/sqrt(n) or 1/n (normalization 0, 1, 2).
 #pragma once
 
-#include "core/tensor.h"
 #include "core/ints.h"
+#include "core/tensor.h"
 
 namespace adjoint::ops {
 

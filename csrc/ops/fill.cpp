@@ -1,8 +1,8 @@
 #include "ops/fill.h"
 
 #include "op/arg.h"
-#include "python/creation.h"
 #include "ops/memory.h"
+#include "python/creation.h"
 
 namespace adjoint::ops {
 

@@ -4,18 +4,17 @@
 #include <cmath>
 #include <limits>
 
-#include "op/arg.h"
-#include "core/warning.h"
+#include "core/deterministic.h"
 #include "core/lock.h"
+#include "core/warning.h"
 #include "cpu/copy.h"
 #include "cpu/indexing.h"
-#include "ops/views.h"
-#include "core/deterministic.h"
+#include "op/arg.h"
 #include "ops/memory.h"
+#include "ops/views.h"
 
 namespace adjoint::ops {
 namespace {
-
 
 /// int64 indices; int32 ones are converted. `expected` ends torch's message for other types.
 TensorPtr as_index(const char* op, Tensor* index, const char* expected) {
@@ -33,7 +32,7 @@ void check_same_type(const char* op, const Tensor* input, const Tensor* src) {
 /// A contiguous copy, whatever the order of the input's memory.
 TensorPtr packed_copy(Tensor* input) {
   TensorPtr result = empty(input->sizes(), input->dtype);
-  kernels::copy(input->view(), result->view());
+  cpu::copy(input->view(), result->view());
   return result;
 }
 
@@ -314,9 +313,9 @@ TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value)
   if (index->ndim() > 1) fail("Index has to be a vector/scalar; got shape ", to_string(index->sizes()));
   Element element("index_fill", value, input->dtype);
   Scalar number;
-  Category kind = is_tensor(value)                    ? category(as_tensor(value)->dtype)
+  Category kind = is_tensor(value)            ? category(as_tensor(value)->dtype)
                   : to_scalar(value, &number) ? number.category
-                                                      : Category::Bool;
+                                              : Category::Bool;
   if (kind == Category::Complex && category(input->dtype) != kind)
     fail("index_fill_(): Converting complex Scalar to non-complex type is not supported; got ",
          info(input->dtype).name);
@@ -361,7 +360,7 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
          " elements.");
   if (input->contiguous()) return result;
   TensorPtr laid_out = empty(dense_shape(input->shape), input->dtype);
-  kernels::copy(result->view(), laid_out->view());
+  cpu::copy(result->view(), laid_out->view());
   return laid_out;
 }
 

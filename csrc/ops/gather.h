@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "core/ints.h"
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "core/ints.h"
 
 namespace adjoint::ops {
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/tensor.h"
 #include "core/ints.h"
+#include "core/tensor.h"
 
 namespace adjoint::ops {
 

@@ -4,22 +4,21 @@
 #include <array>
 #include <vector>
 
-#include "op/arg.h"
 #include "core/lock.h"
 #include "core/overlap.h"
 #include "cpu/copy.h"
 #include "cpu/indexing.h"
-#include "ops/gather.h"
-#include "ops/views.h"
-#include "python/interop.h"
+#include "op/arg.h"
 #include "op/meta.h"
 #include "op/object.h"
-#include "tape/history.h"
+#include "ops/gather.h"
 #include "ops/memory.h"
+#include "ops/views.h"
+#include "python/interop.h"
+#include "tape/history.h"
 
 namespace adjoint::ops {
 namespace {
-
 
 bool is_mask(const Tensor* tensor) { return tensor->dtype == DType::Bool || tensor->dtype == DType::UInt8; }
 
@@ -202,8 +201,8 @@ void fill_under_mask(Tensor* target, const SingleMask& single, Tensor* value) {
   std::copy_n(single.mask->shape->strides(), single.mask->ndim(), strides + single.dim);
   Element element(scalar_of(value), target->dtype);
   WithoutLock unlocked(target->numel());
-  cpu::masked_fill(
-      target->view(), {single.mask->data, DType::Bool, target->ndim(), target->shape->sizes(), strides}, element.get());
+  cpu::masked_fill(target->view(), {single.mask->data, DType::Bool, target->ndim(), target->shape->sizes(), strides},
+                   element.get());
 }
 
 void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accumulate) {

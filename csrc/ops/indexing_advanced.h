@@ -1,11 +1,10 @@
 // Indexing by tensors: reading and writing the elements that index tensors and masks name.
 #pragma once
 
-#include "core/tensor.h"
 #include "core/ints.h"
+#include "core/tensor.h"
 
 namespace adjoint::ops {
-
 
 /// input[indices]: a sequence of integer tensors, masks and None (a whole dimension), one for each leading dimension.
 TensorPtr index(Tensor* input, PyObject* indices);

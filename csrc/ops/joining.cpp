@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <array>
 
-#include "op/arg.h"
-#include "core/warning.h"
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "cpu/parallel.h"
+#include "core/warning.h"
 #include "cpu/copy.h"
+#include "cpu/parallel.h"
 #include "cpu/structure.h"
+#include "op/arg.h"
 #include "ops/elementwise.h"
+#include "ops/memory.h"
 #include "ops/views.h"
 #include "ops/views_copied.h"
-#include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {

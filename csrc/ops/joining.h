@@ -4,11 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/tensor.h"
 #include "core/ints.h"
+#include "core/tensor.h"
 
 namespace adjoint::ops {
-
 
 /// One after the other along a dimension that they have. Tensors of size [0] are left out, as in torch.
 TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim);

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/tensor.h"
 #include "core/ints.h"
+#include "core/tensor.h"
 
 namespace adjoint::ops {
 

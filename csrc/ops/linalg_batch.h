@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/lapack.h"
 #include "core/lock.h"
-#include "cpu/parallel.h"
 #include "core/tensor.h"
 #include "cpu/copy.h"
+#include "cpu/lapack.h"
+#include "cpu/parallel.h"
 
 namespace adjoint::ops {
 

@@ -15,7 +15,7 @@ void subtract_product(Int m, Int n, Int k, const T* a, Int lda, const T* b, Int 
     return View{reinterpret_cast<char*>(const_cast<T*>(data)), DTypeOf<T>::value, 2, sizes, strides};
   };
   cpu::gemm(view(a, a_sizes, a_strides), view(b, b_sizes, b_strides), view(c, c_sizes, c_strides),
-                Scalar::of(int64_t{-1}), Scalar::of(int64_t{1}));
+            Scalar::of(int64_t{-1}), Scalar::of(int64_t{1}));
 }
 
 /// b = op(a)^-1 b or b op(a)^-1 on all threads; `count` columns (rows, from the right) of b, in pieces that do not

@@ -1,8 +1,8 @@
 // Products and distances of vectors that are no matrix products.
 #pragma once
 
-#include "core/tensor.h"
 #include "core/ints.h"
+#include "core/tensor.h"
 
 namespace adjoint::ops {
 

@@ -12,7 +12,6 @@
 namespace adjoint::ops {
 namespace {
 
-
 const Scalar kOne = Scalar::of(int64_t{1});
 const Scalar kZero = Scalar::of(int64_t{0});
 

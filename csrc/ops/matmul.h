@@ -2,9 +2,9 @@
 // that gradients of products have, and need no transposed view.
 #pragma once
 
+#include "core/ints.h"
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "core/ints.h"
 
 namespace adjoint::ops {
 

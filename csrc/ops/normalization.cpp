@@ -4,13 +4,12 @@
 #include <cstring>
 
 #include "core/lock.h"
+#include "core/memory_format.h"
 #include "cpu/normalize.h"
 #include "ops/memory.h"
-#include "core/memory_format.h"
 
 namespace adjoint::ops {
 namespace {
-
 
 /// Contiguous tensors seen as rows to normalise.
 struct Rows {
@@ -119,7 +118,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> gradients(Tensor* grad, Tensor* inpu
   {
     WithoutLock unlocked(input->numel());
     cpu::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, &gweight,
-                                 mean ? &gbias : nullptr, mean != nullptr);
+                             mean ? &gbias : nullptr, mean != nullptr);
   }
   return {std::move(result), std::move(for_weight), std::move(for_bias)};
 }
@@ -141,8 +140,7 @@ TensorPtr layer_norm_input_grad(Tensor* grad, Tensor* input, Tensor* mean, Tenso
   OptionalVector w(weight);
   View gin = target->view();
   WithoutLock unlocked(input->numel());
-  cpu::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, nullptr,
-                               nullptr);
+  cpu::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), w.get(), &gin, nullptr, nullptr);
   return result;
 }
 
@@ -155,7 +153,7 @@ TensorPtr layer_norm_weight_grad(Tensor* grad, Tensor* input, Tensor* mean, Tens
   View gweight = target->view();
   WithoutLock unlocked(input->numel());
   cpu::layer_norm_backward(g->view(), source->view(), means->view(), rstds->view(), nullptr, nullptr, &gweight,
-                               nullptr);
+                           nullptr);
   return result;
 }
 

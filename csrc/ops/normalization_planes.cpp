@@ -200,8 +200,8 @@ struct Backward {
     }
     {
       WithoutLock unlocked(input->numel());
-      cpu::plane_scale_sum(g->view(), input->view(), planes, center.data(), factor.data(), slope.data(),
-                               term.data(), result->view());
+      cpu::plane_scale_sum(g->view(), input->view(), planes, center.data(), factor.data(), slope.data(), term.data(),
+                           result->view());
     }
     return layout.finished(std::move(result));
   }

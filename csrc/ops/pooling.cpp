@@ -4,11 +4,11 @@
 #include <functional>
 #include <string>
 
+#include "core/deterministic.h"
 #include "core/lock.h"
 #include "core/memory_format.h"
 #include "cpu/copy.h"
 #include "cpu/pool.h"
-#include "core/deterministic.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
@@ -360,7 +360,7 @@ std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& k
     if constexpr (!std::is_same_v<T, int64_t>) {
       WithoutLock unlocked(values->numel());
       cpu::fractional_max_pool<T>(planes, static_cast<int64_t>(dims), in, kernel, out, samples->as<T>(),
-                                      source->as<T>(), values->as<T>(), indices->as<int64_t>(), room->as<int64_t>());
+                                  source->as<T>(), values->as<T>(), indices->as<int64_t>(), room->as<int64_t>());
     }
   });
   return {cast(values.get(), input->dtype), std::move(indices)};
@@ -386,7 +386,7 @@ static TensorPtr scattered(Tensor* input, Tensor* indices, const Ints& size, boo
   with_type(compute, [&](auto tag) {
     using T = decltype(tag);
     cpu::scatter_planes<T>(planes, count, checked_numel(size), source->as<T>(), places->as<int64_t>(), add,
-                               text.c_str(), values->as<T>());
+                           text.c_str(), values->as<T>());
   });
   return finished(std::move(values), input->dtype, format);
 }
@@ -448,8 +448,7 @@ TensorPtr adaptive_avg_pool_backward(Tensor* grad, const Ints& size, bool channe
 }
 
 TensorPtr max_unpool(Tensor* input, Tensor* indices, const Ints& output_size) {
-  alert_not_deterministic(output_size.size() == 3 ? "max_unpooling3d_forward_out"
-                                                          : "max_unpooling2d_forward_out");
+  alert_not_deterministic(output_size.size() == 3 ? "max_unpooling3d_forward_out" : "max_unpooling2d_forward_out");
   check_real("max_unpool", input->dtype, true);
   return scattered(input, indices, output_size, false, kept_format(input, output_size.size(), false));
 }

@@ -245,7 +245,8 @@ TensorPtr nansum(Tensor* input, const OptionalInts& dim, bool keepdim, std::opti
 }
 
 TensorPtr sum_all(Tensor* input, std::optional<DType> dtype) {
-  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), &kernels::Reduce::sum);
+  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype),
+                &kernels::Reduce::sum);
 }
 
 TensorPtr sum_to(Tensor* input, const Ints& size) {
@@ -311,7 +312,8 @@ TensorPtr prod(Tensor* input, int64_t dim, bool keepdim, std::optional<DType> dt
   return reduce(input, plan, accumulated_type(input, dtype), &kernels::Reduce::prod);
 }
 TensorPtr prod_all(Tensor* input, std::optional<DType> dtype) {
-  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype), &kernels::Reduce::prod);
+  return reduce(input, Plan(input, all_dims(input->ndim()), false), accumulated_type(input, dtype),
+                &kernels::Reduce::prod);
 }
 
 TensorPtr amax(Tensor* input, const OptionalInts& dim, bool keepdim) {

@@ -6,9 +6,9 @@
 #include <tuple>
 #include <utility>
 
+#include "core/ints.h"
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "core/ints.h"
 
 namespace adjoint::ops {
 

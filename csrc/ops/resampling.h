@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "core/tensor.h"
 #include "core/ints.h"
+#include "core/tensor.h"
 
 namespace adjoint::ops {
 
@@ -19,7 +19,7 @@ TensorPtr upsample_backward(Tensor* grad, const Ints& size, const std::string& m
 
 /// Pairs (before, after) from the last dimension on; `mode` is reflect, replicate or circular.
 TensorPtr pad_repeating(Tensor* input, const Ints& pad, const std::string& mode);
-TensorPtr pad_repeating_backward(Tensor* grad, const Ints& size, const Ints& pad,
-                                 const std::string& mode, bool channels_last);
+TensorPtr pad_repeating_backward(Tensor* grad, const Ints& size, const Ints& pad, const std::string& mode,
+                                 bool channels_last);
 
 }  // namespace adjoint::ops

@@ -2,20 +2,19 @@
 
 #include <algorithm>
 
-#include "op/arg.h"
 #include "core/lock.h"
 #include "core/memory_format.h"
 #include "cpu/copy.h"
 #include "cpu/indexing.h"
 #include "cpu/structure.h"
+#include "op/arg.h"
 #include "ops/elementwise.h"
 #include "ops/gather.h"
-#include "ops/views.h"
 #include "ops/memory.h"
+#include "ops/views.h"
 
 namespace adjoint::ops {
 namespace {
-
 
 /// The sizes that tensors broadcast to.
 class CommonSizes {
@@ -120,7 +119,8 @@ Object where(Tensor* condition, PyObject* input, PyObject* other) {
   TensorPtr test = cast(condition, DType::Bool);
   Operand operands[] = {{}, operand_of(input, "input"), operand_of(other, "other")};
   DType dtype = result_type(operands + 1, 2);
-  operands[0].set(test->shape, test->data, dtype, test->device);  // not of another type: it is not converted to the result's
+  operands[0].set(test->shape, test->data, dtype,
+                  test->device);  // not of another type: it is not converted to the result's
   TensorPtr result = empty(result_shape(operands, 3, dtype), dtype);
   Sizes sizes = result->sizes();
   Source first(input, dtype), second(other, dtype);
@@ -134,8 +134,7 @@ Object where(Tensor* condition, PyObject* input, PyObject* other) {
 
 TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value) {
   Scalar number;
-  if (!is_tensor(value) && !to_scalar(value, &number))
-    Arg{value, "masked_fill", "value"}.wrong_type("Number");
+  if (!is_tensor(value) && !to_scalar(value, &number)) Arg{value, "masked_fill", "value"}.wrong_type("Number");
   check_mask("masked_fill", mask);
   Element element("masked_fill", value, input->dtype);
   CommonSizes sizes;

@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include "core/ints.h"
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "core/ints.h"
 
 namespace adjoint::ops {
 

@@ -64,10 +64,9 @@ std::pair<TensorPtr, TensorPtr> choose_one(const char* op, Tensor* input, int64_
 std::pair<TensorPtr, TensorPtr> middle_along(const char* op, Tensor* input, int64_t dim, bool keepdim,
                                              bool ignore_nan) {
   check_countable("median_out", input, false);
-  return choose_one(op, input, dim, keepdim,
-                    [=](const View& in, const View& values, const View& indices, int axis) {
-                      on(in.device).sort.median(in, values, indices, axis, ignore_nan);
-                    });
+  return choose_one(op, input, dim, keepdim, [=](const View& in, const View& values, const View& indices, int axis) {
+    on(in.device).sort.median(in, values, indices, axis, ignore_nan);
+  });
 }
 
 TensorPtr middle_of_all(Tensor* input, bool ignore_nan) {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/tensor.h"
 #include "core/ints.h"
+#include "core/tensor.h"
 
 namespace adjoint::ops {
 

@@ -6,9 +6,9 @@
 #include "core/lock.h"
 #include "core/mode.h"
 #include "kernels/backend.h"
-#include "tape/history.h"
-#include "ops/memory.h"
 #include "ops/elementwise.h"
+#include "ops/memory.h"
+#include "tape/history.h"
 
 namespace adjoint::ops {
 namespace {

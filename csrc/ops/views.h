@@ -3,11 +3,10 @@
 
 #include <optional>
 
-#include "core/tensor.h"
 #include "core/ints.h"
+#include "core/tensor.h"
 
 namespace adjoint::ops {
-
 
 /// A raw view of `tensor` repeated to `sizes`; the strides go to `strides`. Throws torch's message when it does not
 /// fit.

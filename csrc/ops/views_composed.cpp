@@ -1,20 +1,19 @@
 // Shape ops that choose among the views and copies of the table, and those that make several views with one node.
 #include <algorithm>
 
-#include "core/warning.h"
 #include "core/mode.h"
+#include "core/warning.h"
 #include "op/arg.h"
+#include "op/object.h"
+#include "ops/memory.h"
 #include "ops/views.h"
 #include "ops/views_copied.h"
 #include "python/creation.h"
-#include "op/object.h"
-#include "types/types.h"
 #include "tape/history.h"
-#include "ops/memory.h"
+#include "types/types.h"
 
 namespace adjoint::ops {
 namespace {
-
 
 Object as_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
 
@@ -217,8 +216,7 @@ Object contiguous_as(PyObject* input, PyObject* memory_format) {
     fail("preserve memory format is unsupported by the contiguous operator; use clone()");
   if (format == MemoryFormat::Preserve || lies_in(tensor->shape, format)) return Object::borrow(input);
   static Op& op = require_op("clone");
-  return call_op(op,
-                 {input, memory_format == Py_None ? format_object(MemoryFormat::Contiguous) : memory_format});
+  return call_op(op, {input, memory_format == Py_None ? format_object(MemoryFormat::Contiguous) : memory_format});
 }
 
 Object laid_out(PyObject* input, bool channels_last) {
@@ -251,11 +249,10 @@ Object numpy_T(PyObject* input) {
   if (tensor->ndim() == 0)
     warn_once(warned, "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.");
   else if (tensor->ndim() > 2)
-    warn_once(
-        warned,
-        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
-        "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-        "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.");
+    warn_once(warned,
+              "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+              "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+              "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.");
   Ints dims;
   for (int d = tensor->ndim() - 1; d >= 0; --d) dims.push(d, "T");
   static Op& op = require_op("permute");

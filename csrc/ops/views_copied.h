@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "ops/views.h"
 #include "ops/memory.h"
+#include "ops/views.h"
 
 namespace adjoint::ops {
 

@@ -1,18 +1,17 @@
 // In-place ops that give a tensor other sizes or other memory: set_(), resize_(), resize_as_().
 #include "core/memory_format.h"
-#include "op/arg.h"
 #include "core/mode.h"
+#include "op/arg.h"
+#include "ops/memory.h"
 #include "ops/views.h"
 #include "python/creation.h"
-#include "types/types.h"
 #include "tape/change.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
-#include "ops/memory.h"
+#include "types/types.h"
 
 namespace adjoint::ops {
 namespace {
-
 
 [[noreturn]] void refuse_set(PyObject* source) {
   fail(ErrorKind::Type, "set_() received an invalid combination of arguments - got (", Py_TYPE(source)->tp_name,

@@ -6,13 +6,13 @@
 #include "core/mode.h"
 #include "op/arg.h"
 #include "ops/memory.h"
-#include "types/types.h"
 #include "tape/engine.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
 #include "tape/source_line.h"
+#include "types/types.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 /// Edges whose nodes are owned until the run is over.
@@ -213,4 +213,4 @@ void init_autograd(PyObject* module) {
   check(PyModule_AddIntConstant(module, "_INFERENCE_MODE", kInferenceMode) == 0);
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

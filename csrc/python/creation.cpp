@@ -11,13 +11,13 @@
 #include "core/mode.h"
 #include "cpu/copy.h"
 #include "ops/gather.h"
+#include "ops/memory.h"
 #include "python/interop.h"
 #include "python/tensor_type.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
-#include "ops/memory.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 /// What a function fills its new tensor with.
@@ -446,4 +446,4 @@ void init_creation(PyObject* module) {
     check(PyModule_AddFunctions(module, table) == 0);
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

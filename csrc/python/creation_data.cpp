@@ -4,14 +4,14 @@
 #include "core/lock.h"
 #include "core/mode.h"
 #include "cpu/copy.h"
+#include "op/meta.h"
+#include "ops/memory.h"
 #include "python/creation.h"
 #include "python/interop.h"
-#include "types/types.h"
-#include "op/meta.h"
 #include "tape/history.h"
-#include "ops/memory.h"
+#include "types/types.h"
 
-namespace adjoint {
+namespace adjoint::python {
 void warn_scalar_of_grad(Tensor* tensor) {
   static bool warned = false;
   if (grad_enabled() && requires_grad(tensor))
@@ -269,8 +269,7 @@ class NestedData {
     TensorPtr part = from_numpy(array, ArrayUse::Source);
     if (part->ndim() != ndim_ - depth || !std::equal(part->sizes().begin(), part->sizes().end(), sizes_ + depth))
       return false;
-    cpu::copy(part->view(),
-                  {out, whole->dtype, part->ndim(), part->shape->sizes(), whole->shape->strides() + depth});
+    cpu::copy(part->view(), {out, whole->dtype, part->ndim(), part->shape->sizes(), whole->shape->strides() + depth});
     return true;
   }
 
@@ -431,4 +430,4 @@ PyMethodDef data_functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-}  // namespace adjoint
+}  // namespace adjoint::python

@@ -1,10 +1,10 @@
 // The constructors of old: torch.Tensor(2, 3), torch.LongTensor([1, 2]), tensor.new(storage).
-#include "python/creation.h"
-#include "op/op.h"
 #include "op/object.h"
+#include "op/op.h"
+#include "python/creation.h"
 #include "types/types.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 /// What a call gave, at most one of data, size, other and storage.
@@ -183,4 +183,4 @@ PyMethodDef legacy_functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-}  // namespace adjoint
+}  // namespace adjoint::python

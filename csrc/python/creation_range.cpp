@@ -7,7 +7,7 @@
 #include "cpu/parallel.h"
 #include "python/creation.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 constexpr int64_t kGrain = 1 << 15;
@@ -220,4 +220,4 @@ PyMethodDef range_functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-}  // namespace adjoint
+}  // namespace adjoint::python

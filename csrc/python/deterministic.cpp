@@ -4,7 +4,7 @@
 
 #include "core/deterministic.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 PyObject* py_set(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
@@ -29,4 +29,4 @@ PyMethodDef functions[] = {{"_set_deterministic", reinterpret_cast<PyCFunction>(
 
 void init_deterministic(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

@@ -3,13 +3,13 @@
 
 #include <memory>
 
+#include "ops/memory.h"
 #include "python/creation.h"
 #include "python/interop.h"
-#include "types/types.h"
 #include "tape/node.h"
-#include "ops/memory.h"
+#include "types/types.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 using namespace dlpack;
@@ -229,4 +229,4 @@ PyMethodDef dlpack_functions[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-}  // namespace adjoint
+}  // namespace adjoint::python

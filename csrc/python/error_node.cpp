@@ -3,7 +3,7 @@
 #include "op/arg.h"
 #include "tape/history.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 class DelayedError final : public NodeKind {
@@ -59,4 +59,4 @@ NodePtr make_error_node(PyObject* message, uint32_t n_outputs, uint32_t n_edges)
 
 void init_error_node(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

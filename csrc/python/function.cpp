@@ -7,11 +7,11 @@
 
 #include "core/mode.h"
 #include "op/arg.h"
+#include "ops/memory.h"
 #include "python/error_node.h"
 #include "tape/history.h"
-#include "ops/memory.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 /// What a Function's node keeps. Those from kToSave on are there from the beginning of forward until its end.
@@ -586,4 +586,4 @@ std::optional<FunctionTensors> function_tensors(const Node& node) {
 
 void init_functions(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

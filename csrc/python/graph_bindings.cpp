@@ -3,13 +3,13 @@
 #include <cstring>
 
 #include "core/mode.h"
-#include "python/function.h"
 #include "op/op.h"
+#include "python/function.h"
 #include "tape/anomaly.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 // ---- SavedTensor: a node's saved value as an object
@@ -313,4 +313,4 @@ void init_graph(PyObject* module) {
   check(PyModule_AddIntConstant(module, "_CHECK_FORWARD", kAnomalyCheckForward) == 0);
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

@@ -4,15 +4,15 @@
 #include <vector>
 
 #include "core/mode.h"
+#include "op/meta.h"
+#include "op/object.h"
 #include "ops/indexing_advanced.h"
+#include "ops/memory.h"
 #include "python/creation.h"
 #include "python/interop.h"
-#include "op/object.h"
 #include "types/types.h"
-#include "ops/memory.h"
-#include "op/meta.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 // ---- The views of basic indexing, through the op table
@@ -342,4 +342,4 @@ void set_item(Tensor* self, PyObject* key, PyObject* value) {
   ops::index_put_(as_object(resolved.result()), resolved.indices().get(), as_object(source.get()), Py_False);
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

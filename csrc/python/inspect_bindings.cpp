@@ -5,10 +5,10 @@
 #include <unordered_set>
 
 #include "op/op.h"
-#include "types/types.h"
 #include "tape/history.h"
+#include "types/types.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 Node& to_node(PyObject* object) {
@@ -206,4 +206,4 @@ PyMethodDef functions[] = {
 
 void init_inspect(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

@@ -9,14 +9,14 @@
 #include "core/mode.h"
 #include "cpu/copy.h"
 #include "op/arg.h"
+#include "ops/memory.h"
 #include "python/creation.h"
 #include "python/keywords.h"
 #include "python/tensor_type.h"
-#include "types/types.h"
 #include "tape/history.h"
-#include "ops/memory.h"
+#include "types/types.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 // ---- Elements as Python numbers
@@ -386,7 +386,7 @@ TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory 
   byte_sizes[ndim] = size;
   from[ndim] = to[ndim] = 1;
   cpu::copy({static_cast<char*>(data), DType::UInt8, ndim + 1, byte_sizes, from},
-                {result->data, DType::UInt8, ndim + 1, byte_sizes, to});
+            {result->data, DType::UInt8, ndim + 1, byte_sizes, to});
   return result;
 }
 
@@ -565,4 +565,4 @@ void init_interop(PyObject* module) {
     }
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

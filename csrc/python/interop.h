@@ -3,9 +3,9 @@
 
 #include <optional>
 
+#include "core/guard.h"
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "core/guard.h"
 
 namespace adjoint::python {
 

@@ -1,13 +1,13 @@
 // Binding and reading of arguments, with the messages that torch gives.
 #include "python/keywords.h"
 
-#include "python/interop.h"
-#include "types/types.h"
 #include "op/meta.h"
-#include "tape/node.h"
 #include "ops/memory.h"
+#include "python/interop.h"
+#include "tape/node.h"
+#include "types/types.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 constexpr const char* kOptionNames[kOptionSlots] = {"dtype", "layout", "device", "pin_memory", "requires_grad"};
@@ -231,4 +231,4 @@ Options Call::options() const {
   return options;
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

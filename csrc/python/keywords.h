@@ -1,9 +1,9 @@
 // Arguments of the functions that are written by hand: bound by position or keyword, then read with torch's messages.
 #pragma once
 
-#include "core/warning.h"
 #include <initializer_list>
 #include <optional>
+#include "core/warning.h"
 
 #include "op/arg.h"
 #include "types/formats.h"
@@ -98,6 +98,5 @@ inline PyCFunction keyword_function(KeywordFunction function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
 }
 inline constexpr int kKeywordCall = METH_FASTCALL | METH_KEYWORDS;
-
 
 }  // namespace adjoint::python

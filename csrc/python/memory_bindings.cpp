@@ -1,13 +1,13 @@
 #include "python/memory_bindings.h"
 
-#include "cpu/block_cache.h"
-#include "cpu/allocator.h"
-#include "cpu/memory_limit.h"
-#include "core/storage.h"
-#include "op/arg.h"
 #include "core/guard.h"
+#include "core/storage.h"
+#include "cpu/allocator.h"
+#include "cpu/block_cache.h"
+#include "cpu/memory_limit.h"
+#include "op/arg.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 /// A number of bytes; None where there is no limit.
@@ -71,4 +71,4 @@ PyMethodDef functions[] = {
 
 void init_memory(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

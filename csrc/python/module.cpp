@@ -1,9 +1,10 @@
 // The extension module adjoint._C.
 #include "cpu/blas.h"
-#include "cpu/parallel.h"
 #include "cpu/elementwise.h"
+#include "cpu/parallel.h"
 #include "op/arg.h"
 #include "op/autocast.h"
+#include "op/object.h"
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
 #include "python/deterministic.h"
@@ -14,14 +15,13 @@
 #include "python/interop.h"
 #include "python/memory_bindings.h"
 #include "python/module_base.h"
-#include "op/object.h"
 #include "python/optimizer_bindings.h"
 #include "python/random_bindings.h"
 #include "python/shared_bindings.h"
 #include "python/tensor_type.h"
 #include "types/types.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 PyObject* get_default_dtype(PyObject*, PyObject*) { return Py_NewRef(dtype_object(default_dtype())); }
@@ -138,6 +138,6 @@ static PyObject* make_module() {
   });
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python
 
 PyMODINIT_FUNC PyInit__C() { return adjoint::python::make_module(); }

@@ -4,7 +4,7 @@
 
 #include "core/guard.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 /// Where a module keeps what is reached like an attribute, in the order of the search.
@@ -143,4 +143,4 @@ void init_module_base(PyObject* module) {
   check(PyModule_AddFunctions(module, functions) == 0);
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

@@ -1,13 +1,12 @@
 // What Python sees of a node: name(), next_functions, metadata, hooks, saved values.
 
+#include "core/guard.h"
 #include "core/mode.h"
 #include "python/graph_bindings.h"
-#include "core/guard.h"
-#include "types/types.h"
 #include "tape/history.h"
+#include "types/types.h"
 
 namespace adjoint {
-
 
 namespace {
 

@@ -5,15 +5,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/guard.h"
 #include "core/lock.h"
 #include "cpu/parallel.h"
 #include "cpu/update.h"
-#include "core/guard.h"
+#include "ops/memory.h"
 #include "python/interop.h"
 #include "tape/change.h"
-#include "ops/memory.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 /// Elements that one thread takes at least.
@@ -325,4 +325,4 @@ PyMethodDef functions[] = {
 
 void init_optimizer(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

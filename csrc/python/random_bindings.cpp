@@ -7,16 +7,16 @@
 #include "core/mode.h"
 #include "cpu/copy.h"
 #include "cpu/elementwise.h"
+#include "op/op.h"
+#include "ops/elementwise.h"
+#include "ops/memory.h"
 #include "python/creation.h"
 #include "python/error_node.h"
 #include "python/interop.h"
-#include "op/op.h"
-#include "types/types.h"
 #include "tape/history.h"
-#include "ops/memory.h"
-#include "ops/elementwise.h"
+#include "types/types.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 // ---- History
@@ -89,7 +89,7 @@ void fill_in_order(Tensor* tensor, Fill fill) {
   WithoutLock unlocked(n);
   fill(packed->data, n);
   cpu::copy({packed->data, tensor->dtype, order.ndim, shape->sizes(), shape->strides()},
-                order.view(tensor->data, tensor->dtype));
+            order.view(tensor->data, tensor->dtype));
 }
 
 NormalStream normal_stream(const Tensor* tensor) {
@@ -606,4 +606,4 @@ void init_random(PyObject* module) {
   check(PyModule_AddFunctions(module, functions) == 0);
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

@@ -1,9 +1,9 @@
 // Random numbers from Python: the Generator type, the functions that make random tensors and the in-place fills.
 #pragma once
 
-#include "cpu/random.h"
-#include "core/tensor.h"
 #include "core/guard.h"
+#include "core/tensor.h"
+#include "cpu/random.h"
 
 namespace adjoint::python {
 

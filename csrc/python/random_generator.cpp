@@ -2,11 +2,11 @@
 #include <memory>
 
 #include "core/tensor.h"
+#include "ops/memory.h"
 #include "python/random_bindings.h"
 #include "types/types.h"
-#include "ops/memory.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 struct GeneratorObject {
@@ -191,4 +191,4 @@ void init_generator(PyObject* module) {
   check(PyModule_AddFunctions(module, functions) == 0);
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

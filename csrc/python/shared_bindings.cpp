@@ -7,7 +7,7 @@
 #include "core/shared_memory.h"
 #include "core/tensor.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 Tensor* to_tensor(PyObject* object) {
@@ -71,4 +71,4 @@ PyMethodDef functions[] = {
 
 void init_shared(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

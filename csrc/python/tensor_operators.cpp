@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "op/object.h"
 #include "python/creation.h"
 #include "python/indexing.h"
 #include "python/interop.h"
-#include "op/object.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 /// A string as a template argument, so that each operator looks its op up once.
@@ -230,4 +230,4 @@ void add_operator_slots(std::vector<PyType_Slot>& slots) {
   add(Py_tp_iter, iterate);
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

@@ -5,21 +5,21 @@
 
 #include "core/mode.h"
 #include "cpu/copy.h"
+#include "op/meta.h"
+#include "op/object.h"
+#include "ops/memory.h"
 #include "python/creation.h"
-#include "types/formats.h"
 #include "python/indexing.h"
 #include "python/interop.h"
-#include "op/object.h"
-#include "op/meta.h"
 #include "python/random_bindings.h"
 #include "python/tensor_operators.h"
-#include "types/types.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
-#include "ops/memory.h"
+#include "types/formats.h"
+#include "types/types.h"
 
-namespace adjoint {
+namespace adjoint::python {
 namespace {
 
 Tensor* tensor_of(PyObject* self) { return as_tensor(self); }
@@ -583,4 +583,4 @@ void init_tensor_type(PyObject* module) {
   check(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0);
 }
 
-}  // namespace adjoint
+}  // namespace adjoint::python

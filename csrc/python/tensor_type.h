@@ -1,8 +1,8 @@
 // The Python type of tensors.
 #pragma once
 
-#include "core/tensor.h"
 #include "core/guard.h"
+#include "core/tensor.h"
 
 namespace adjoint::python {
 

@@ -6,9 +6,9 @@
 #include "core/deterministic.h"
 #include "core/mode.h"
 #include "kernels/backend.h"
+#include "ops/memory.h"
 #include "tape/change.h"
 #include "tape/history.h"
-#include "ops/memory.h"
 
 namespace adjoint {
 
@@ -94,8 +94,8 @@ void resize(Tensor* tensor, ShapePtr shape) {
       const int64_t held = held_bytes / itemsize(tensor->dtype);
       const int64_t added = static_cast<int64_t>(needed) / itemsize(tensor->dtype) - held;
       on(tensor->device)
-          .memory.fill_unset({larger->data + held * itemsize(tensor->dtype), tensor->dtype, 1, &added, &step,
-                              tensor->device});
+          .memory.fill_unset(
+              {larger->data + held * itemsize(tensor->dtype), tensor->dtype, 1, &added, &step, tensor->device});
     }
     if (base) {
       retain(larger.get());

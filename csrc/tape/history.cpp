@@ -6,8 +6,8 @@
 #include "core/mode.h"
 #include "kernels/backend.h"
 #include "ops/elementwise.h"
-#include "tape/hooks.h"
 #include "ops/memory.h"
+#include "tape/hooks.h"
 
 namespace adjoint {
 
@@ -324,8 +324,7 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
   Tensor* before = grad_of(leaf);
   if (!before) {
     bool layout_fits = grad_layout_fits(grad->shape, leaf->shape);
-    bool sole_owner =
-        as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && !grad->storage->is_foreign();
+    bool sole_owner = as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && !grad->storage->is_foreign();
     if (create_graph) {
       set_grad(leaf, sole_owner && layout_fits ? std::move(grad) : clone_recorded(grad.get()));
     } else if (sole_owner && layout_fits) {
@@ -336,8 +335,7 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
       TensorPtr copy = empty(std::move(shape), grad->dtype, grad->device);
       int64_t strides[kMaxDims];
       broadcast_strides(grad->shape, copy->sizes(), strides);
-      on(copy->device)
-          .memory.copy(grad->view(copy->ndim(), copy->shape->sizes(), strides), copy->view());
+      on(copy->device).memory.copy(grad->view(copy->ndim(), copy->shape->sizes(), strides), copy->view());
       set_grad(leaf, std::move(copy));
     }
     return;

@@ -5,9 +5,9 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
+#include "ops/memory.h"
 #include "tape/change.h"
 #include "tape/node.h"
-#include "ops/memory.h"
 
 namespace adjoint {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/memory_format.h"
 #include "core/guard.h"
+#include "core/memory_format.h"
 
 namespace adjoint {
 

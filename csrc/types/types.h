@@ -1,8 +1,8 @@
 // The small Python types beside the tensor: dtype, device, Size, layout and memory format objects.
 #pragma once
 
-#include "core/tensor.h"
 #include "core/guard.h"
+#include "core/tensor.h"
 
 namespace adjoint {
 
