@@ -150,3 +150,9 @@ def test_gains(nonlinearity):
 )
 def test_odd_calls(program):
     same(program)
+
+
+@pytest.mark.parametrize("option", ["mean", "std", "a", "b"])
+def test_a_truncated_normal_distribution_that_accepts_nothing(option):
+    with pytest.raises(ValueError, match="trunc_normal_: expected a finite mean"):
+        adjoint.nn.init.trunc_normal_(adjoint.ones(2), **{option: float("nan")})

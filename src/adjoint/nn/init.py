@@ -114,6 +114,11 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         chance = _C.empty_like(tensor).uniform_(generator=generator)
         return drawn, chance.log_() <= (peak - ((drawn - mean) / std).square_()).div_(2)
 
+    if not math.isfinite(mean) or any(math.isnan(value) for value in (std, a, b)):
+        raise ValueError(
+            "trunc_normal_: expected a finite mean, and std, a and b that are numbers, as no value would be accepted; "
+            f"got mean={mean}, std={std}, a={a}, b={b}"
+        )
     if std == 0:
         raise ZeroDivisionError("float division by zero: trunc_normal_ expects a positive std; got 0")
     peak = ((min(max(mean, a), b) - mean) / std) ** 2  # of the density within [a, b]
