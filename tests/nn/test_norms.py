@@ -214,3 +214,7 @@ def test_training():
         floats(3, 2, 8),
         loss=loss,
     )
+
+
+def test_no_channels_to_normalise_over():
+    same(lambda L: L.nn.CrossMapLRN2d(0)(L.ones(1, 2, 3, 3)))

@@ -155,6 +155,8 @@ class CrossMapLRN2d(_ResponseNorm):
         """The input, normalised."""
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        if not self.size:
+            raise ZeroDivisionError("float division by zero: CrossMapLRN2d expects a size of at least 1; got 0")
         squares = input * input
         channels, reach = input.shape[1], int((self.size - 1) / 2 + 1)
         window = squares[:, :reach].sum(1)
