@@ -351,7 +351,7 @@ def test_from_anything(value):
     check(lambda t: t.Generator().set_state(value))
 
 
-@pytest.mark.parametrize("value", [None, 5, 1.5, object()], ids=str)
+@pytest.mark.parametrize("value", [None, 5, 1.5, object()], ids=["none", "int", "float", "object"])
 def test_size_of_what_has_no_items(value):
     same(lambda L: L.Size(value))
     with pytest.raises(TypeError, match=r"object is not iterable: torch\.Size\(\) takes an iterable of 'int'"):

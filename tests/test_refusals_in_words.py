@@ -29,6 +29,14 @@ REFUSED = {
     "pca_lowrank": (lambda: adjoint.pca_lowrank(adjoint.ones(3)), IndexError, "expects a matrix"),
     "autocast": (lambda: adjoint.autocast("cpu").__exit__(None, None, None), RuntimeError, "without __enter__"),
     "deviation": (lambda: init.trunc_normal_(adjoint.ones(2), 1, 0), ZeroDivisionError, "a positive std; got 0"),
+    "sequences": (lambda: nn.utils.rnn.pack_sequence(None), TypeError, "a list of tensors; got NoneType"),
+    "weights": (
+        lambda: adjoint.gru(
+            adjoint.ones(6, 2), adjoint.ones(1, 2, 3), [adjoint.ones(3, 2)], True, 1, 0.0, False, False, False
+        ),
+        RuntimeError,
+        "expected 4 weights and biases",
+    ),
     "fans": (lambda: init.xavier_uniform_(adjoint.ones(0, 0)), ZeroDivisionError, "has no fans"),
 }
 
@@ -45,5 +53,5 @@ def test_numbers_taken_out_of_a_group():
     optimizer = optim.NAdam([parameter])
     parameter.grad = adjoint.ones(2)
     optimizer.param_groups[0]["betas"] = []
-    with pytest.raises(ValueError, match="expected 'betas' to have more than 0 numbers"):
+    with pytest.raises(ValueError, match="expected 'betas' of the parameter group to have more than 0 numbers"):
         optimizer.step()

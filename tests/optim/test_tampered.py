@@ -256,3 +256,18 @@ def test_a_schedule_needs_the_rates_of_all_groups(option):
         KeyError, match=rf"'{option}': missing in param_groups\[0\]|param 'initial_lr' is not specified"
     ):
         adjoint.optim.lr_scheduler.StepLR(optimizer, 2, last_epoch=3)
+
+
+def test_a_state_of_all_parameters_that_is_no_dict():
+    parameter = adjoint.ones(2, requires_grad=True)
+    optimizer = adjoint.optim.LBFGS([parameter])
+    optimizer.state[parameter] = None
+    with pytest.raises(TypeError, match="expected the state of a parameter to be a dict; got NoneType"):
+        optimizer.step(lambda: (parameter * parameter).sum())
+
+
+@pytest.mark.filterwarnings("ignore:The epoch parameter", "ignore:Detected call")
+def test_powers_of_whole_numbers_end():
+    scheduler = schedule("ExponentialLR", -2)
+    scheduler.step(2**31)
+    assert scheduler.get_last_lr() == [float("inf")]

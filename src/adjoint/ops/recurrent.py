@@ -176,6 +176,10 @@ def _run(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, tra
     """(output, last states) of all layers; the input is (step, batch, feature), or packed if there are batch sizes."""
     directions = 2 if bidirectional else 1
     per_direction = len(params) // (num_layers * directions)
+    needed = 4 if has_biases else 2
+    if per_direction < needed:
+        raise RuntimeError(f"expected {needed} weights and biases for each of {num_layers * directions} layers and "
+                           f"directions; got {len(params)}")  # fmt: skip
     last = []
     for layer in range(num_layers):
         results = []

@@ -4,7 +4,7 @@ from .._refusal import missing
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops import language as _ops
 from ._wolfe import STEPS, Point, strong_wolfe
-from .optimizer import Optimizer, check_lr
+from .optimizer import Optimizer, check_lr, checked_state
 
 
 class LBFGS(Optimizer):
@@ -51,6 +51,7 @@ class LBFGS(Optimizer):
         A step that fails, for want of memory as it may be, changes nothing.
         """
         params = self.param_groups[0]["params"]
+        checked_state(self.state.get(params[0], {}), {})
         before, state = [param.clone() for param in params], dict(self.state.get(params[0], {}))
         try:
             return self._iterate(closure)

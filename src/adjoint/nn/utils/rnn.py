@@ -260,6 +260,8 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
 
 def pack_sequence(sequences, enforce_sorted=True):
     """Packs a list of sequences; their lengths must fall unless enforce_sorted=False."""
+    if not isinstance(sequences, list | tuple):
+        raise TypeError(f"pack_sequence: expected a list of tensors; got {type(sequences).__name__}")
     lengths = _C.as_tensor([sequence.size(0) for sequence in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 

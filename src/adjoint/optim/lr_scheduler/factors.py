@@ -6,6 +6,14 @@ from bisect import bisect_right
 from .base import LRScheduler
 
 
+def _power(gamma, count):
+    """gamma ** count. Of whole numbers too it is computed in floats: millions of digits take for ever."""
+    try:
+        return (float(gamma) if isinstance(gamma, int) else gamma) ** count
+    except OverflowError:
+        return float("inf")
+
+
 class _Factor(LRScheduler):
     """A schedule given twice: as the factor from one epoch to the next, and as the factor from the beginning.
 
@@ -45,7 +53,7 @@ class StepLR(_Factor):
         return 1 if epoch == 0 or epoch % self.step_size != 0 else self.gamma
 
     def _total_factor(self, epoch):
-        return self.gamma ** (epoch // self.step_size)
+        return _power(self.gamma, epoch // self.step_size)
 
 
 class MultiStepLR(_Factor):
@@ -67,10 +75,10 @@ class MultiStepLR(_Factor):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self, epoch):
-        return self.gamma ** self.milestones[epoch] if epoch in self.milestones else 1
+        return _power(self.gamma, self.milestones[epoch]) if epoch in self.milestones else 1
 
     def _total_factor(self, epoch):
-        return self.gamma ** bisect_right(sorted(self.milestones.elements()), epoch)
+        return _power(self.gamma, bisect_right(sorted(self.milestones.elements()), epoch))
 
 
 class ConstantLR(_Factor):
@@ -161,7 +169,7 @@ class ExponentialLR(_Factor):
         return 1 if self._is_initial else self.gamma
 
     def _total_factor(self, epoch):
-        return self.gamma**epoch
+        return _power(self.gamma, epoch)
 
 
 class PolynomialLR(_Factor):
