@@ -1,6 +1,6 @@
 """The memory of tensors: how much there is, how much there may be, and what is kept of it for reuse.
 
-Freed memory is kept while a program asks for as much again, and goes back when it does not (csrc/core/demand.h).
+Freed memory is kept while a program asks for as much again, and goes back when it does not (csrc/cpu/demand.h).
 """
 
 from . import _C

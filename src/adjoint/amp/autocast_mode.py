@@ -1,6 +1,6 @@
 """The autocast mode: its context manager and decorator, the functions that ask and set it, and custom Functions in it.
 
-Which ops are cast stands in their declarations; the casting itself is csrc/python/autocast.cpp.
+Which ops are cast stands in their declarations; the casting itself is csrc/op/autocast.cpp.
 """
 
 import functools

@@ -84,7 +84,7 @@ class _Uninitialized:
     """A tensor without a shape yet: `materialize` gives it one.
 
     It is kept on the meta device, to which no op has a fast way, and is refused there (`has_no_shape` in
-    csrc/python/meta.h). The device and the type that it is to have are those of `_plain`, which has no elements.
+    csrc/op/meta.h). The device and the type that it is to have are those of `_plain`, which has no elements.
     """
 
     is_uninitialized = True
