@@ -176,3 +176,25 @@ def test_indices_without_values_do_not_write(kind):
     with pytest.raises(RuntimeError, match=r"no data|expected device meta"):
         y.index_put_((index,), adjoint.zeros(3))
     assert y.tolist() == [1.0, 1.0, 1.0]
+
+
+@program
+def layers_on_more_elements_than_there_is_memory_for(L):
+    F, n = L.nn.functional, 10**6
+    image = (1, 2, n, n)
+    calls = [
+        (lambda x, w, b: F.conv2d(x, w, b, padding=1), image, (4, 2, 3, 3), (4,)),
+        (lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2), image, (2, 4, 3, 3), (4,)),
+        (lambda x: F.max_pool2d(x, 3, 2, 1), image),
+        (lambda x: F.avg_pool2d(x, 3, 2, 1), image),
+        (lambda x: F.adaptive_avg_pool2d(x, (n // 2, 7)), image),
+        (lambda x: F.adaptive_max_pool2d(x, (n // 2, 7)), image),
+        (lambda x: F.fractional_max_pool2d(x, 3, output_size=n // 3), image),
+    ]
+    results = []
+    for call, *shapes in calls:
+        inputs = [L.empty(shape, device="meta", requires_grad=True) for shape in shapes]
+        result = call(*inputs)
+        gradients = L.autograd.grad(result.sum(), inputs)
+        results.append([(tuple(x.shape), tuple(x.stride()), str(x.dtype)) for x in (result, *gradients)])
+    return results

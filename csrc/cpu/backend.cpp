@@ -1,9 +1,11 @@
 #include "cpu/backend.h"
 
+#include "cpu/convolution.h"
 #include "cpu/copy.h"
 #include "cpu/elementwise.h"
 #include "cpu/indexing.h"
 #include "cpu/matmul.h"
+#include "cpu/pooling.h"
 #include "cpu/reduce.h"
 #include "cpu/scan.h"
 #include "cpu/softmax.h"
@@ -71,6 +73,15 @@ const Backend backend = {
                  .count_nonzero = count_nonzero,
                  .nonzero = nonzero},
     .matmul = {.gemm = gemm, .bmm = bmm},
+    .convolution = {.forward = convolution,
+                    .weight = convolution_weight,
+                    .split_weight = split_conv_weight,
+                    .join_weight = join_conv_weight},
+    .pooling = {.max = max_pool,
+                .mean = mean_pool,
+                .mean_backward = mean_pool_backward,
+                .fractional_max = fractional_max_pool,
+                .scatter = scatter_planes},
 };
 
 }  // namespace adjoint::cpu

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "core/device.h"
+#include "kernels/convolution.h"
 #include "kernels/elementwise.h"
 #include "kernels/indexing.h"
 #include "kernels/matmul.h"
 #include "kernels/memory.h"
+#include "kernels/pooling.h"
 #include "kernels/reduce.h"
 #include "kernels/scan.h"
 #include "kernels/softmax.h"
@@ -22,6 +24,8 @@ struct Backend {
   kernels::Sort sort;
   kernels::Indexing indexing;
   kernels::Matmul matmul;
+  kernels::Convolution convolution;
+  kernels::Pooling pooling;
 };
 
 extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp

@@ -71,6 +71,8 @@ const Backend backend = {
     .sort = all<kernels::Sort>(Nothing()),
     .indexing = indexing(),
     .matmul = all<kernels::Matmul>(Nothing()),
+    .convolution = all<kernels::Convolution>(Nothing()),
+    .pooling = all<kernels::Pooling>(Nothing()),
 };
 
 }  // namespace adjoint::meta

@@ -1,19 +1,15 @@
 #include "ops/convolution.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "core/lock.h"
 #include "core/memory_format.h"
-#include "cpu/conv.h"
-#include "cpu/copy.h"
+#include "kernels/backend.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
 
-using cpu::ConvShape;
-using cpu::Correlation;
+using kernels::ConvShape;
 
 // ---- Checks
 
@@ -182,7 +178,8 @@ struct Parts {
     std::copy_n(all, 5, sizes);
     const int64_t steps[] = {2 * groups * channels * sizes[4], 2 * channels * sizes[4], 1, 2 * sizes[4], 2};
     std::copy_n(steps, 5, strides);
-    view = {tensor->data, real_type(tensor->dtype), 5, sizes, strides};
+    view = tensor->view(5, sizes, strides);
+    view.dtype = real_type(tensor->dtype);
   }
   /// `real` has room for the parts one after the other.
   Parts(const Parts& model, const Tensor* real) {
@@ -192,7 +189,7 @@ struct Parts {
       strides[d] = step;
       step *= sizes[d];
     }
-    view = {real->data, real->dtype, 5, sizes, strides};
+    view = real->view(5, sizes, strides);
   }
 };
 
@@ -203,104 +200,44 @@ TensorPtr split(Tensor* tensor, int64_t groups) {
   int64_t sizes[kMaxDims];
   std::copy_n(tensor->sizes().begin(), tensor->ndim(), sizes);
   sizes[tensor->ndim() == 1 ? 0 : 1] *= 2;
-  TensorPtr result = empty({sizes, tensor->sizes().size()}, real_type(tensor->dtype));
-  cpu::copy(from.view, Parts(from, result.get()).view);
+  TensorPtr result = empty({sizes, tensor->sizes().size()}, real_type(tensor->dtype), tensor->device);
+  on(tensor->device).memory.copy(from.view, Parts(from, result.get()).view);
   return result;
 }
 
 void join(const Tensor* real, Tensor* out, int64_t groups) {
   Parts to(out, groups);
-  cpu::copy(Parts(to, real).view, to.view);
+  on(out->device).memory.copy(Parts(to, real).view, to.view);
 }
 
-/// The four products of the parts of weights, [groups, 2, first, 2, second, taps], and the complex weight.
-template <class R>
-struct WeightParts {
-  int64_t groups, first, second, taps;
+/// A contiguous complex weight as [groups, first, second, taps].
+struct GroupedWeight {
+  int64_t sizes[4], strides[4];
+  View view;
 
-  WeightParts(const Tensor* weight, int64_t count)
-      : groups(count), first(weight->size(0) / count), second(weight->size(1)) {
-    taps = 1;
-    for (int d = 2; d < weight->ndim(); ++d) taps *= weight->size(d);
-  }
-  /// f(element, {re re, re im, im re, im im}) for all weights, by (first, second) part.
-  template <class F>
-  void each(std::complex<R>* complex, R* real, F f) const {
-    for (int64_t g = 0; g < groups; ++g) {
-      for (int64_t a = 0; a < first; ++a) {
-        for (int64_t b = 0; b < second * taps; ++b) {
-          auto place = [&](int64_t i, int64_t j) {
-            return real + (((g * 2 + i) * first + a) * 2 + j) * second * taps + b;
-          };
-          f(complex[(g * first + a) * second * taps + b], place(0, 0), place(0, 1), place(1, 0), place(1, 1));
-        }
-      }
-    }
+  GroupedWeight(const Tensor* weight, int64_t groups) {
+    sizes[0] = groups;
+    sizes[1] = weight->size(0) / groups;
+    sizes[2] = weight->size(1);
+    sizes[3] = 1;
+    for (int d = 2; d < weight->ndim(); ++d) sizes[3] *= weight->size(d);
+    strides[3] = 1;
+    for (int d = 2; d >= 0; --d) strides[d] = strides[d + 1] * sizes[d + 1];
+    view = weight->view(4, sizes, strides);
   }
 };
-
-template <class F>
-auto with_real(DType dtype, F f) {
-  return dtype == DType::Complex64 ? f(float{}) : f(double{});
-}
 
 TensorPtr split_weight(Tensor* weight, int64_t groups, bool transposed) {
   int64_t sizes[kMaxDims];
   std::copy_n(weight->sizes().begin(), weight->ndim(), sizes);
   sizes[0] *= 2;
   sizes[1] *= 2;
-  TensorPtr result = empty({sizes, weight->sizes().size()}, real_type(weight->dtype));
-  with_real(weight->dtype, [&](auto tag) {
-    using R = decltype(tag);
-    // An imaginary input makes -w.imag of a real output.
-    WeightParts<R>(weight, groups)
-        .each(weight->as<std::complex<R>>(), result->as<R>(), [&](std::complex<R>& w, R* rr, R* ri, R* ir, R* ii) {
-          *rr = *ii = w.real();
-          *ri = transposed ? w.imag() : -w.imag();
-          *ir = transposed ? -w.imag() : w.imag();
-        });
-  });
+  TensorPtr result = empty({sizes, weight->sizes().size()}, real_type(weight->dtype), weight->device);
+  on(weight->device).convolution.split_weight(GroupedWeight(weight, groups).view, result->view(), transposed);
   return result;
 }
 
 // ---- Running
-
-TensorPtr scratch(int64_t elements, DType dtype) { return empty(Sizes(&elements, 1), dtype); }
-
-/// All tensors are contiguous and of one computing type; `out` is written.
-void run(const ConvShape& shape, bool transposed, Tensor* input, Tensor* weight, Tensor* bias, Tensor* out) {
-  auto spread = [&](auto tag) {
-    using T = decltype(tag);
-    WithoutLock unlocked(out->numel());
-    cpu::spread<T>(shape, transposed, input->as<T>(), weight->as<T>(), bias ? bias->as<T>() : nullptr, out->as<T>());
-  };
-  auto correlate = [&](auto tag) {
-    using T = decltype(tag);
-    if (cpu::mostly_padding(shape, transposed)) return spread(tag);
-    Correlation plan(shape, transposed);
-    TensorPtr memory = scratch(cpu::correlate_scratch<T>(plan), out->dtype);
-    WithoutLock unlocked(plan.work() >> 4);
-    cpu::correlate<T>(plan, input->as<T>(), weight->as<T>(), bias ? bias->as<T>() : nullptr, out->as<T>(),
-                      memory->as<T>());
-  };
-  if (is_integral(out->dtype)) return spread(uint64_t{});
-  out->dtype == DType::Float32 ? correlate(float{}) : correlate(double{});
-}
-
-void run_weight(const ConvShape& shape, Tensor* grad, Tensor* input, Tensor* out) {
-  auto real = [&](auto tag) {
-    using T = decltype(tag);
-    if (cpu::mostly_padding(shape, false)) {
-      WithoutLock unlocked(out->numel());
-      return cpu::spread_weight<T>(shape, grad->as<T>(), input->as<T>(), out->as<T>());
-    }
-    Correlation plan(shape, false);
-    TensorPtr memory = scratch(cpu::conv_weight_scratch<T>(plan), out->dtype);
-    WithoutLock unlocked(plan.work() >> 4);
-    cpu::conv_weight<T>(plan, grad->as<T>(), input->as<T>(), out->as<T>(), memory->as<T>());
-  };
-  out->dtype == DType::Float32 ? real(float{}) : real(double{});
-}
 
 TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
 
@@ -343,7 +280,7 @@ TensorPtr convolution(Tensor* input, Tensor* weight, std::optional<Tensor*> bias
   if (input->size(1) == 0) result_sizes[1] = 0;
   std::copy_n((transposed ? shape.wide : shape.narrow) + 3 - dims, dims, result_sizes + 2);
   const MemoryFormat format = format_of(input, weight);
-  TensorPtr result = empty({result_sizes, static_cast<size_t>(dims) + 2}, dtype);
+  TensorPtr result = empty({result_sizes, static_cast<size_t>(dims) + 2}, dtype, input->device);
   if (result->numel() == 0) return in_format(std::move(result), format);
   merge_positions(shape);
   const DType compute = compute_type(dtype);
@@ -356,15 +293,16 @@ TensorPtr convolution(Tensor* input, Tensor* weight, std::optional<Tensor*> bias
     shape.wide_channels *= 2;
     shape.narrow_channels *= 2;
     result_sizes[1] *= 2;
-    out = empty({result_sizes, static_cast<size_t>(dims) + 2}, w->dtype);
+    out = empty({result_sizes, static_cast<size_t>(dims) + 2}, w->dtype, input->device);
   } else if (compute != dtype) {
-    out = empty(ShapePtr::borrow(result->shape), compute);
+    out = empty(ShapePtr::borrow(result->shape), compute, input->device);
   }
-  run(shape, transposed, x.get(), w.get(), b.get(), out.get());
+  const View bias_view = b ? b->view() : View();
+  on(input->device).convolution.forward(shape, transposed, x->view(), w->view(), b ? &bias_view : nullptr, out->view());
   if (is_complex(dtype)) {
     join(out.get(), result.get(), groups);
   } else if (compute != dtype) {
-    cpu::copy(out->view(), result->view());
+    copy_into(out.get(), result.get());
   }
   return in_format(std::move(result), format);
 }
@@ -392,10 +330,10 @@ TensorPtr convolution_weight(Tensor* grad, Tensor* input, const Ints& kernel, co
   }
   int64_t sizes[5] = {grad->size(1), input->size(1) / groups};
   std::copy(kernel.begin(), kernel.end(), sizes + 2);
-  TensorPtr result = empty({sizes, kernel.size() + 2}, grad->dtype);
+  TensorPtr result = empty({sizes, kernel.size() + 2}, grad->dtype, grad->device);
   if (result->numel() == 0) return result;
   if (grad->numel() == 0 || input->numel() == 0) {
-    std::memset(result->data, 0, result->storage->nbytes);
+    fill(result.get(), Scalar::of(int64_t{0}));
     return result;
   }
   merge_positions(shape);
@@ -408,20 +346,15 @@ TensorPtr convolution_weight(Tensor* grad, Tensor* input, const Ints& kernel, co
     shape.narrow_channels *= 2;
     sizes[0] *= 2;
     sizes[1] *= 2;
-    out = empty({sizes, kernel.size() + 2}, g->dtype);
+    out = empty({sizes, kernel.size() + 2}, g->dtype, grad->device);
   } else if (compute != dtype) {
-    out = empty(ShapePtr::borrow(result->shape), compute);
+    out = empty(ShapePtr::borrow(result->shape), compute, input->device);
   }
-  run_weight(shape, g.get(), x.get(), out.get());
+  on(grad->device).convolution.weight(shape, g->view(), x->view(), out->view());
   if (is_complex(dtype)) {
-    with_real(dtype, [&](auto tag) {
-      using R = decltype(tag);
-      WeightParts<R>(result.get(), groups)
-          .each(result->as<std::complex<R>>(), out->as<R>(),
-                [](std::complex<R>& w, R* rr, R* ri, R* ir, R* ii) { w = {*rr - *ii, *ri + *ir}; });
-    });
+    on(grad->device).convolution.join_weight(out->view(), GroupedWeight(result.get(), groups).view);
   } else if (compute != dtype) {
-    cpu::copy(out->view(), result->view());
+    copy_into(out.get(), result.get());
   }
   return result;
 }

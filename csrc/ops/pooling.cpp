@@ -7,15 +7,14 @@
 #include "core/deterministic.h"
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "cpu/copy.h"
-#include "cpu/pool.h"
+#include "kernels/backend.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
 
-using cpu::PoolAxis;
-using cpu::PoolShape;
+using kernels::PoolAxis;
+using kernels::PoolShape;
 
 std::string named(const char* kind, size_t dims) { return std::string(kind) + std::to_string(dims) + "d"; }
 
@@ -72,34 +71,9 @@ struct Windows {
   }
 
   PoolAxis axis(size_t d, int64_t in, int64_t count, bool count_padding) const {
-    PoolAxis axis;
-    axis.in = in;
-    axis.step = dilation[d];
-    axis.stride = stride[d];
-    axis.first = -padding[d];
-    axis.taps = kernel[d];
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t from = i * stride[d] - padding[d];
-      const int64_t reach = dilation[d] * (kernel[d] - 1) + 1;
-      const int64_t to = std::min(from + reach, in), padded = std::min(from + reach, in + padding[d]) - from;
-      if (from < 0) from += (-from + dilation[d] - 1) / dilation[d] * dilation[d];
-      axis.add(from, to, count_padding ? padded : to - from);
-    }
-    return axis;
+    return {in, count, kernel[d], dilation[d], stride[d], padding[d], false, count_padding};
   }
 };
-
-/// The windows i * in / out to (i + 1) * in / out, rounded outwards.
-PoolAxis adaptive_axis(int64_t in, int64_t out) {
-  PoolAxis axis;
-  axis.in = in;
-  axis.reserve(out);
-  for (int64_t i = 0; i < out; ++i) {
-    const int64_t from = i * in / out, to = ((i + 1) * in + out - 1) / out;
-    axis.add(from, to, to - from);
-  }
-  return axis;
-}
 
 void check_real(const char* op, DType dtype, bool integers) {
   if (!is_float(dtype) && !(integers && category(dtype) == Category::Integer)) fail_not_implemented(op, dtype);
@@ -124,7 +98,7 @@ TensorPtr result_like(const Tensor* input, const int64_t* sizes, size_t dims, DT
   const size_t lead = static_cast<size_t>(input->ndim()) - dims;
   std::copy_n(input->sizes().begin(), lead, all);
   std::copy_n(sizes, dims, all + lead);
-  return empty({all, lead + dims}, dtype);
+  return empty({all, lead + dims}, dtype, input->device);
 }
 
 int64_t planes_of(const Tensor* input, size_t dims) {
@@ -137,12 +111,6 @@ int64_t planes_of(const Tensor* input, size_t dims) {
 DType compute_type(DType dtype) {
   if (is_float(dtype)) return dtype == DType::Float64 ? dtype : DType::Float32;
   return DType::Int64;
-}
-
-/// Calls f(T{}) for float, double or int64.
-template <class F>
-void with_type(DType compute, F f) {
-  compute == DType::Float32 ? f(float{}) : compute == DType::Float64 ? f(double{}) : f(int64_t{});
 }
 
 TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
@@ -162,16 +130,10 @@ struct Plan {
   int64_t sizes[3];
   size_t dims;
 
-  Plan(const Tensor* like, size_t n) : dims(n) {
-    shape.planes = planes_of(like, n);
-    for (size_t d = 0; d < 3 - n; ++d) {
-      shape.axes[d].add(0, 1, 1);
-      shape.axes[d].stride = shape.axes[d].taps = 1;
-    }
-  }
-  void set(size_t d, PoolAxis axis) {
-    sizes[d] = axis.out();
-    shape.axes[3 - dims + d] = std::move(axis);
+  Plan(const Tensor* like, size_t n) : dims(n) { shape.planes = planes_of(like, n); }
+  void set(size_t d, const PoolAxis& axis) {
+    sizes[d] = axis.out;
+    shape.axes[3 - dims + d] = axis;
   }
 };
 
@@ -198,11 +160,11 @@ Plan window_plan(const std::string& op, const Tensor* like, const int64_t* in, c
 
 Plan adaptive_plan(const Tensor* like, const int64_t* in, const int64_t* out, size_t dims) {
   Plan plan(like, dims);
-  for (size_t d = 0; d < dims; ++d) plan.set(d, adaptive_axis(in[d], out[d]));
+  for (size_t d = 0; d < dims; ++d) plan.set(d, {.in = in[d], .out = out[d], .adaptive = true});
   return plan;
 }
 
-/// The result of an adaptive pool, whose sizes are the caller's: made before the tables of windows, which are longer.
+/// The result of an adaptive pool, whose sizes are the caller's.
 TensorPtr adaptive_result(const std::string& op, const Tensor* input, const Ints& output_size, bool needs_sizes) {
   const size_t dims = output_size.size();
   check_input(op, input, dims, false);
@@ -220,13 +182,11 @@ std::pair<TensorPtr, TensorPtr> run_max(const Plan& plan, Tensor* input, MemoryF
   const DType compute = compute_type(input->dtype);
   TensorPtr source = ready(input, compute);
   TensorPtr values = result_like(input, plan.sizes, plan.dims, compute);
-  TensorPtr indices = want_indices ? empty(ShapePtr::borrow(values->shape), DType::Int64) : TensorPtr();
+  TensorPtr indices = want_indices ? empty(ShapePtr::borrow(values->shape), DType::Int64, input->device) : TensorPtr();
   if (values->numel() > 0) {
-    with_type(compute, [&](auto tag) {
-      using T = decltype(tag);
-      WithoutLock unlocked(input->numel());
-      cpu::max_pool<T>(plan.shape, source->as<T>(), values->as<T>(), indices ? indices->as<int64_t>() : nullptr);
-    });
+    const View places = indices ? indices->view() : View();
+    WithoutLock unlocked(input->numel());
+    on(input->device).pooling.max(plan.shape, source->view(), values->view(), indices ? &places : nullptr);
   }
   if (indices) indices = in_format(std::move(indices), format);
   return {finished(std::move(values), input->dtype, format), std::move(indices)};
@@ -236,11 +196,8 @@ TensorPtr run_mean(const Plan& plan, int64_t divisor, Tensor* input, MemoryForma
   const DType compute = compute_type(input->dtype);
   TensorPtr source = ready(input, compute), values = result_like(input, plan.sizes, plan.dims, compute);
   if (values->numel() > 0) {
-    with_type(compute, [&](auto tag) {
-      using T = decltype(tag);
-      WithoutLock unlocked(input->numel());
-      cpu::mean_pool<T>(plan.shape, divisor, source->as<T>(), values->as<T>());
-    });
+    WithoutLock unlocked(input->numel());
+    on(input->device).pooling.mean(plan.shape, divisor, source->view(), values->view());
   }
   return finished(std::move(values), input->dtype, format);
 }
@@ -252,13 +209,10 @@ TensorPtr run_mean_backward(const std::string& op, const Plan& plan, int64_t div
     fail(op, ": expected a gradient of the result's size; got ", to_string(grad->sizes()));
   const DType compute = compute_type(grad->dtype);
   TensorPtr source = ready(grad, compute), values = result_like(grad, size, plan.dims, compute);
-  with_type(compute, [&](auto tag) {
-    using T = decltype(tag);
-    if constexpr (!std::is_same_v<T, int64_t>) {
-      WithoutLock unlocked(values->numel());
-      cpu::mean_pool_backward<T>(plan.shape, divisor, source->as<T>(), values->as<T>());
-    }
-  });
+  {
+    WithoutLock unlocked(values->numel());
+    on(grad->device).pooling.mean_backward(plan.shape, divisor, source->view(), values->view());
+  }
   return finished(std::move(values), grad->dtype, channels_last_format(grad->ndim(), channels_last));
 }
 
@@ -313,7 +267,7 @@ std::pair<TensorPtr, TensorPtr> adaptive_max_pool(Tensor* input, const Ints& out
   check_dims("adaptive_max_pool", output_size);
   const size_t dims = output_size.size();
   TensorPtr result = adaptive_result(named("adaptive_max_pool", dims), input, output_size, false);
-  TensorPtr places = empty(ShapePtr::borrow(result->shape), DType::Int64);
+  TensorPtr places = empty(ShapePtr::borrow(result->shape), DType::Int64, input->device);
   if (result->numel() == 0) return {std::move(result), std::move(places)};
   return run_max(adaptive_plan(input, last_sizes(input, dims), output_size.begin(), dims), input,
                  kept_format(input, dims, false));
@@ -334,35 +288,30 @@ std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& k
          " dimensions; got size ", to_string(random_samples->sizes()));
   if (random_samples->dtype != input->dtype)
     fail("Expect _random_samples to have the same dtype as input; got ", info(random_samples->dtype).name);
-  int64_t in[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, out[3] = {1, 1, 1};
+  PoolShape shape{planes, {}};
   for (size_t d = 0; d < dims; ++d) {
     const size_t i = 3 - dims + d;
-    in[i] = last_sizes(input, dims)[d];
-    kernel[i] = kernel_size[d];
-    out[i] = output_size[d];
+    const int64_t in = last_sizes(input, dims)[d], kernel = kernel_size[d], out = output_size[d];
     // In three dimensions a window must have room to move, as in torch.
-    if (kernel[i] < 1 || kernel[i] > in[i] || out[i] > in[i] - (dims == 3) - kernel[i] + 1) {
+    if (kernel < 1 || kernel > in || out > in - (dims == 3) - kernel + 1) {
       const char* name = i == 0 ? "time" : i == 1 ? "height" : "width";
-      fail(op, dims == 3 ? "_out(): pool " : "(): pool ", name, " ", kernel[i], " too large relative to input ", name,
-           " ", in[i], " for output size ", out[i]);
+      fail(op, dims == 3 ? "_out(): pool " : "(): pool ", name, " ", kernel, " too large relative to input ", name, " ",
+           in, " for output size ", out);
     }
+    shape.axes[i] = {.in = in, .out = out, .taps = kernel};
   }
   const DType compute = compute_type(input->dtype);
   TensorPtr source = ready(input, compute), values = result_like(input, output_size.begin(), dims, compute);
-  TensorPtr indices = empty(ShapePtr::borrow(values->shape), DType::Int64);
+  TensorPtr indices = empty(ShapePtr::borrow(values->shape), DType::Int64, input->device);
   if (values->numel() == 0)
     return {finished(std::move(values), input->dtype, MemoryFormat::Contiguous), std::move(indices)};
   TensorPtr samples = ready(random_samples, compute);
-  const int64_t borders = planes * (out[0] + out[1] + out[2]) * 2;
-  TensorPtr room = empty(Sizes(&borders, 1), DType::Int64);
-  with_type(compute, [&](auto tag) {
-    using T = decltype(tag);
-    if constexpr (!std::is_same_v<T, int64_t>) {
-      WithoutLock unlocked(values->numel());
-      cpu::fractional_max_pool<T>(planes, static_cast<int64_t>(dims), in, kernel, out, samples->as<T>(),
-                                  source->as<T>(), values->as<T>(), indices->as<int64_t>(), room->as<int64_t>());
-    }
-  });
+  {
+    WithoutLock unlocked(values->numel());
+    on(input->device)
+        .pooling.fractional_max(shape, static_cast<int>(dims), samples->view(), source->view(), values->view(),
+                                indices->view());
+  }
   return {cast(values.get(), input->dtype), std::move(indices)};
 }
 
@@ -380,14 +329,10 @@ static TensorPtr scattered(Tensor* input, Tensor* indices, const Ints& size, boo
   const DType compute = compute_type(input->dtype);
   TensorPtr source = ready(input, compute), places = contiguous(indices);
   TensorPtr values = result_like(input, size.begin(), dims, compute);
-  const int64_t planes = planes_of(input, dims), count = checked_numel({last_sizes(input, dims), dims});
   if (values->numel() == 0) return finished(std::move(values), input->dtype, format);
-  const std::string text = by(size.begin(), dims);
-  with_type(compute, [&](auto tag) {
-    using T = decltype(tag);
-    cpu::scatter_planes<T>(planes, count, checked_numel(size), source->as<T>(), places->as<int64_t>(), add,
-                           text.c_str(), values->as<T>());
-  });
+  std::optional<int64_t> wrong =
+      on(input->device).pooling.scatter(planes_of(input, dims), source->view(), places->view(), values->view(), add);
+  if (wrong) fail("Found an invalid max index: ", *wrong, " (output volumes are of size ", by(size.begin(), dims), ")");
   return finished(std::move(values), input->dtype, format);
 }
 
@@ -439,9 +384,9 @@ TensorPtr adaptive_avg_pool_backward(Tensor* grad, const Ints& size, bool channe
   if (grad->ndim() <= static_cast<int>(size.size())) fail(op, ": expected a gradient of the result's size");
   // Nothing comes back from a result without elements, whose sizes may be beyond all tables.
   if (grad->numel() == 0) {
-    TensorPtr zeros = result_like(grad, size.begin(), size.size(), grad->dtype);
-    std::fill_n(zeros->data, zeros->numel() * itemsize(zeros->dtype), '\0');
-    return zeros;
+    TensorPtr nothing = result_like(grad, size.begin(), size.size(), grad->dtype);
+    fill(nothing.get(), Scalar::of(int64_t{0}));
+    return nothing;
   }
   return run_mean_backward(op, adaptive_plan(grad, size.begin(), last_sizes(grad, size.size()), size.size()), 0, grad,
                            size.begin(), channels_last);

@@ -4,7 +4,7 @@ import warnings
 
 from .. import _C
 from .checks import integers
-from .language import _convolution_weight, _laid_out, composite, conj, constant_pad_nd, convolution, op, zeros
+from .language import _convolution_weight, _laid_out, composite, conj, constant_pad_nd, convolution, op
 
 Tensor = _C.Tensor
 
@@ -27,7 +27,7 @@ def _channels_last(input, weight):
 def _conv_input(g, input_meta, weight, stride, padding, dilation, transposed, groups):
     """The gradient of a convolution's input is a transposed convolution, and the other way round."""
     if not g.numel():
-        return zeros(input_meta.shape, dtype=g.dtype)
+        return g.new_zeros(input_meta.shape)
     last = _channels_last(input_meta, weight)
     if not last:
         g = g.contiguous()
@@ -42,7 +42,7 @@ def _conv_input(g, input_meta, weight, stride, padding, dilation, transposed, gr
 
 def _conv_weight(g, input, weight_meta, stride, padding, dilation, transposed, groups):
     if not g.numel():
-        return zeros(weight_meta.shape, dtype=g.dtype)
+        return g.new_zeros(weight_meta.shape)
     narrow, wide = (conj(input), g) if transposed else (g, conj(input))
     result = _convolution_weight(narrow, wide, weight_meta.shape[2:], stride, padding, dilation, groups)
     return _laid_out(result, _channels_last(input, weight_meta))
@@ -50,7 +50,7 @@ def _conv_weight(g, input, weight_meta, stride, padding, dilation, transposed, g
 
 def _conv_bias(g, bias_meta):
     if not g.numel():  # without input channels the result has none either, whatever the bias
-        return zeros(bias_meta.shape, dtype=g.dtype)
+        return g.new_zeros(bias_meta.shape)
     return g.sum((0, *range(2, g.ndim)))
 
 

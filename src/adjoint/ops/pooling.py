@@ -312,7 +312,7 @@ def _fractional_pools(dims):
         _check_dims(name, input, dims)
         if _random_samples is None:
             batch = 1 if input.ndim == dims + 1 else input.shape[0]
-            _random_samples = rand(batch, input.shape[-dims - 1], dims, dtype=input.dtype)
+            _random_samples = rand(batch, input.shape[-dims - 1], dims, dtype=input.dtype, device=input.device)
         pool = getattr(language, f"_fractional_max_pool{dims}d")
         kernel, sizes = _tuple(name, "kernel_size", kernel_size, dims), _tuple(name, "output_size", output_size, dims)
         return tuple(pool(input, kernel, sizes, _random_samples))

@@ -1,7 +1,7 @@
 // Pooling: means and their gradients.
 #include <algorithm>
 
-#include "cpu/pool_detail.h"
+#include "cpu/pooling_detail.h"
 #include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
@@ -112,10 +112,8 @@ ADJOINT_ROWS(spread_rows, spread, float)
 ADJOINT_ROWS(spread_rows, spread, double)
 #undef ADJOINT_ROWS
 
-}  // namespace
-
 template <class T>
-void mean_pool(const PoolShape& shape, int64_t divisor, const T* in_data, T* out_data) {
+void mean_planes(const PoolShape& shape, int64_t divisor, const T* in_data, T* out_data) {
   const PoolAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
   const std::vector<RowTap> taps = useful_taps(xa);
   each_plane(shape.planes, plane_work(shape), [&](int64_t plane) {
@@ -137,7 +135,7 @@ void mean_pool(const PoolShape& shape, int64_t divisor, const T* in_data, T* out
 }
 
 template <class T>
-void mean_pool_backward(const PoolShape& shape, int64_t divisor, const T* grad, T* out_data) {
+void mean_planes_backward(const PoolShape& shape, int64_t divisor, const T* grad, T* out_data) {
   const PoolAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
   std::vector<RowTap> taps = useful_taps(xa);
   // An element's shares are added in the order of the windows: the last tap is that of the first.
@@ -160,10 +158,22 @@ void mean_pool_backward(const PoolShape& shape, int64_t divisor, const T* grad, 
   });
 }
 
-template void mean_pool<float>(const PoolShape&, int64_t, const float*, float*);
-template void mean_pool<double>(const PoolShape&, int64_t, const double*, double*);
-template void mean_pool<int64_t>(const PoolShape&, int64_t, const int64_t*, int64_t*);
-template void mean_pool_backward<float>(const PoolShape&, int64_t, const float*, float*);
-template void mean_pool_backward<double>(const PoolShape&, int64_t, const double*, double*);
+}  // namespace
+
+void mean_pool(const kernels::PoolShape& shape, int64_t divisor, const View& in, const View& out) {
+  const PoolShape tables(shape);
+  with_pooled(in.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    mean_planes(tables, divisor, in.as<const T>(), out.as<T>());
+  });
+}
+
+void mean_pool_backward(const kernels::PoolShape& shape, int64_t divisor, const View& in, const View& out) {
+  const PoolShape tables(shape);
+  with_pooled_real(in.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    mean_planes_backward(tables, divisor, in.as<const T>(), out.as<T>());
+  });
+}
 
 }  // namespace adjoint::cpu

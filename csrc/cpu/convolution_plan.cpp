@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "core/shape.h"
-#include "cpu/conv.h"
+#include "cpu/convolution_plan.h"
 #include "cpu/parallel.h"
 
 namespace adjoint::cpu {

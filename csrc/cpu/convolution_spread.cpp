@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-#include "cpu/conv.h"
+#include "cpu/convolution_plan.h"
 #include "cpu/parallel.h"
 
 namespace adjoint::cpu {

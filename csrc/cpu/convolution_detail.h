@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cpu/conv.h"
+#include "cpu/convolution_plan.h"
 #include "cpu/parallel.h"
 
 /// Rows are often too short for calls of memcpy and memset to pay.
@@ -20,7 +20,7 @@ struct GradWalk {
   int64_t count[3], step[2];
 };
 
-/// The inner loops (cpu/conv_isa.h) of one instruction set.
+/// The inner loops (cpu/convolution_isa.h) of one instruction set.
 template <class T>
 struct ConvKernels {
   int lanes, most_pixels, grad_rows;

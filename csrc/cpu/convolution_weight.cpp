@@ -1,6 +1,6 @@
 // The gradient of a convolution's weight: products of the output's gradient and the shifted input, summed over
 // positions and images.
-#include "cpu/conv_detail.h"
+#include "cpu/convolution_detail.h"
 
 namespace adjoint::cpu {
 namespace {

@@ -1,20 +1,14 @@
-// Convolutions in one, two or three dimensions of contiguous tensors: forward, transposed, and gradient of the weight.
+// Convolutions of packed arrays: plans for sums over taps, and the two ways to compute them.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "core/dtype.h"
+#include "kernels/convolution.h"
 
 namespace adjoint::cpu {
 
-/// A convolution takes a `wide` tensor [batch, groups * wide_channels, wide...] to a `narrow` one [batch, groups *
-/// narrow_channels, narrow...] by a weight [groups * narrow_channels, wide_channels, kernel...]; its transpose goes the
-/// other way. Fewer than three dimensions are padded with ones in front. The sizes are known to fit together.
-struct ConvShape {
-  int64_t batch, groups, wide_channels, narrow_channels;
-  int64_t wide[3], narrow[3], kernel[3], stride[3], padding[3], dilation[3];
-};
+using kernels::ConvShape;
 
 /// One residue class of output positions along an axis: out[first + q * spread] = sum of w[tap] in[q * step + offset].
 struct ConvAxis {

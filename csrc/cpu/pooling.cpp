@@ -1,13 +1,13 @@
 // Pooling: greatest elements and their places, and what goes back to them.
-#include "cpu/pool.h"
+#include "cpu/pooling.h"
 
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <memory>
 #include <type_traits>
 
-#include "core/error.h"
-#include "cpu/pool_detail.h"
+#include "cpu/pooling_detail.h"
 #include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
@@ -286,10 +286,8 @@ ADJOINT_GREATEST(double, int64_t)
 ADJOINT_GREATEST(int64_t, int64_t)
 #undef ADJOINT_GREATEST
 
-}  // namespace
-
 template <class T>
-void max_pool(const PoolShape& shape, const T* in, T* out, int64_t* indices) {
+void greatest_of_planes(const PoolShape& shape, const T* in, T* out, int64_t* indices) {
   const Tiling tiling(shape.axes);
   if (tiling.together > 0) {
     const int64_t layers = shape.planes * shape.axes[0].out();
@@ -318,41 +316,36 @@ void max_pool(const PoolShape& shape, const T* in, T* out, int64_t* indices) {
 constexpr int64_t kApart = 16;
 
 template <class T>
-void fractional_max_pool(int64_t planes, int64_t dims, const int64_t (&in)[3], const int64_t (&kernel)[3],
-                         const int64_t (&out_sizes)[3], const T* samples, const T* in_data, T* out, int64_t* indices,
-                         int64_t* room) {
-  const int64_t in_size = in[0] * in[1] * in[2], out_size = out_sizes[0] * out_sizes[1] * out_sizes[2];
-  const int64_t count = out_sizes[0] + out_sizes[1] + out_sizes[2];
+void fractional_planes(const kernels::PoolShape& shape, int dims, const T* samples, const T* in, T* out,
+                       int64_t* indices) {
+  const auto& axes = shape.axes;
+  const int64_t count = axes[0].out + axes[1].out + axes[2].out;
+  // The borders of the windows, two for each plane and output along an axis.
+  auto room = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(shape.planes * count * 2));
   // Windows lie apart, and each has to come from memory.
-  const int64_t window = std::max<int64_t>(kApart, kernel[0] * kernel[1] * kernel[2]);
-  each_plane(planes, out_size * window, [&](int64_t plane) {
+  const int64_t window = std::max<int64_t>(kApart, axes[0].taps * axes[1].taps * axes[2].taps);
+  each_plane(shape.planes, shape.out() * window, [&](int64_t plane) {
     WindowsOfAxis windows[3];
-    int64_t* begin = room + plane * count * 2;
-    for (int64_t d = 0; d < 3; ++d) {
-      const int64_t outputs = out_sizes[d], last = in[d] - kernel[d];
+    int64_t* begin = room.get() + plane * count * 2;
+    for (int d = 0; d < 3; ++d) {
+      const int64_t outputs = axes[d].out, last = axes[d].in - axes[d].taps;
       const T sample = d < 3 - dims ? T(0) : samples[plane * dims + (dims == 3 ? d : 2 - d)];
       const T alpha = outputs > 1 ? static_cast<T>(last) / static_cast<T>(outputs - 1) : T(0);
       const int64_t first = static_cast<int64_t>(sample * alpha);
       for (int64_t i = 0; i < outputs; ++i) {
         const int64_t start = static_cast<int64_t>((static_cast<T>(i) + sample) * alpha) - first;
         begin[i] = i == outputs - 1 ? last : std::clamp<int64_t>(start, 0, last);
-        begin[outputs + i] = begin[i] + kernel[d];
+        begin[outputs + i] = begin[i] + axes[d].taps;
       }
-      windows[d] = {in[d], 1, outputs, begin, begin + outputs};
+      windows[d] = {axes[d].in, 1, outputs, begin, begin + outputs};
       begin += 2 * outputs;
     }
-    greatest_of_windows(windows, in_data + plane * in_size, out + plane * out_size, indices + plane * out_size);
+    greatest_of_windows(windows, in + plane * shape.in(), out + plane * shape.out(), indices + plane * shape.out());
   });
 }
 
 template <class T>
-void scatter_planes(int64_t planes, int64_t count, int64_t size, const T* in, const int64_t* indices, bool add,
-                    const char* text, T* out) {
-  const int64_t total = planes * count;
-  const int64_t* wrong =
-      std::find_if(indices, indices + total, [size](int64_t index) { return index < 0 || index >= size; });
-  if (wrong != indices + total)
-    fail("Found an invalid max index: ", *wrong, " (output volumes are of size ", text, ")");
+void scatter(int64_t planes, int64_t count, int64_t size, const T* in, const int64_t* indices, T* out, bool add) {
   each_plane(planes, count + size, [&](int64_t plane) {
     T* target = out + plane * size;
     std::fill_n(target, size, T(0));
@@ -366,18 +359,34 @@ void scatter_planes(int64_t planes, int64_t count, int64_t size, const T* in, co
   });
 }
 
-#define ADJOINT_INSTANCES(T)                                           \
-  template void max_pool<T>(const PoolShape&, const T*, T*, int64_t*); \
-  template void scatter_planes<T>(int64_t, int64_t, int64_t, const T*, const int64_t*, bool, const char*, T*);
-ADJOINT_INSTANCES(float)
-ADJOINT_INSTANCES(double)
-ADJOINT_INSTANCES(int64_t)
-#undef ADJOINT_INSTANCES
-#define ADJOINT_INSTANCES(T)                                                                         \
-  template void fractional_max_pool<T>(int64_t, int64_t, const int64_t (&)[3], const int64_t (&)[3], \
-                                       const int64_t (&)[3], const T*, const T*, T*, int64_t*, int64_t*);
-ADJOINT_INSTANCES(float)
-ADJOINT_INSTANCES(double)
-#undef ADJOINT_INSTANCES
+}  // namespace
+
+void max_pool(const kernels::PoolShape& shape, const View& in, const View& out, const View* indices) {
+  const PoolShape tables(shape);
+  with_pooled(in.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    greatest_of_planes(tables, in.as<const T>(), out.as<T>(), indices ? indices->as<int64_t>() : nullptr);
+  });
+}
+
+void fractional_max_pool(const kernels::PoolShape& shape, int dims, const View& samples, const View& in,
+                         const View& out, const View& indices) {
+  with_pooled_real(in.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    fractional_planes(shape, dims, samples.as<const T>(), in.as<const T>(), out.as<T>(), indices.as<int64_t>());
+  });
+}
+
+std::optional<int64_t> scatter_planes(int64_t planes, const View& in, const View& indices, const View& out, bool add) {
+  const int64_t total = in.numel(), size = out.numel() / planes;
+  const auto* places = indices.as<const int64_t>();
+  const int64_t* wrong = std::find_if(places, places + total, [size](int64_t i) { return i < 0 || i >= size; });
+  if (wrong != places + total) return *wrong;
+  with_pooled(in.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    scatter(planes, total / planes, size, in.as<const T>(), places, out.as<T>(), add);
+  });
+  return std::nullopt;
+}
 
 }  // namespace adjoint::cpu

@@ -1,17 +1,17 @@
 // Convolutions by direct sums over taps and channels: images are packed with their padding, weights by panels of output
 // channels, and the inner loops of the machine's instruction set keep a block of results in registers.
-#include "cpu/conv.h"
+#include "cpu/convolution_plan.h"
 
 #include <cstring>
 #include <utility>
 
-#include "cpu/conv_detail.h"
+#include "cpu/convolution_detail.h"
 #include "cpu/elementwise.h"
 
 namespace adjoint::cpu {
 namespace {
 
-#define ADJOINT_ISA_FILE "cpu/conv_isa.h"
+#define ADJOINT_ISA_FILE "cpu/convolution_isa.h"
 #include "cpu/for_each_isa.h"
 
 template <class T>
