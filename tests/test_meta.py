@@ -181,7 +181,7 @@ def test_indices_without_values_do_not_write(kind):
 @program
 def layers_on_more_elements_than_there_is_memory_for(L):
     F, n = L.nn.functional, 10**6
-    image = (1, 2, n, n)
+    image, plane = (1, 2, n, n), (1, 2, 10**4, 10**4)
     calls = [
         (lambda x, w, b: F.conv2d(x, w, b, padding=1), image, (4, 2, 3, 3), (4,)),
         (lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2), image, (2, 4, 3, 3), (4,)),
@@ -190,6 +190,9 @@ def layers_on_more_elements_than_there_is_memory_for(L):
         (lambda x: F.adaptive_avg_pool2d(x, (n // 2, 7)), image),
         (lambda x: F.adaptive_max_pool2d(x, (n // 2, 7)), image),
         (lambda x: F.fractional_max_pool2d(x, 3, output_size=n // 3), image),
+        (lambda x: F.unfold(x, 3), image),
+        (lambda x: F.fold(x, (n, n), 2, stride=2), (1, 8, n * n // 4)),
+        (lambda x, grid: F.grid_sample(x, grid, align_corners=False), plane, (1, n, n, 2)),
     ]
     results = []
     for call, *shapes in calls:

@@ -3,6 +3,8 @@
 #include "cpu/convolution.h"
 #include "cpu/copy.h"
 #include "cpu/elementwise.h"
+#include "cpu/folding.h"
+#include "cpu/grid.h"
 #include "cpu/indexing.h"
 #include "cpu/matmul.h"
 #include "cpu/pooling.h"
@@ -82,6 +84,8 @@ const Backend backend = {
                 .mean_backward = mean_pool_backward,
                 .fractional_max = fractional_max_pool,
                 .scatter = scatter_planes},
+    .folding = {.unfold = unfold_planes, .fold = fold_planes},
+    .grid = {.sample = grid_sample, .image_grad = grid_sample_image, .grid_grad = grid_sample_grid},
 };
 
 }  // namespace adjoint::cpu

@@ -12,6 +12,10 @@
 namespace adjoint::cpu {
 namespace {
 
+using kernels::GridMode;
+using kernels::GridPadding;
+using kernels::GridShape;
+
 /// Points that are worked out together, before all channels are sampled at them.
 constexpr int64_t kBlock = 64;
 constexpr int kMostTaps = 16;
@@ -360,10 +364,8 @@ void spread_in_blocks(const GridShape& shape, const T* grad, const T* grid, cons
   });
 }
 
-}  // namespace
-
 template <class T>
-void grid_sample(const GridShape& shape, const T* image, const T* grid, const T* direction, T* out) {
+void sample(const GridShape& shape, const T* image, const T* grid, const T* direction, T* out) {
   if (shape.mode == GridMode::Nearest) return sample_in_blocks<T, 1>(shape, image, grid, direction, out);
   if (shape.mode == GridMode::Cubic) return sample_in_blocks<T, 16>(shape, image, grid, direction, out);
   if (shape.dims == 3) return sample_in_blocks<T, 8>(shape, image, grid, direction, out);
@@ -371,7 +373,7 @@ void grid_sample(const GridShape& shape, const T* image, const T* grid, const T*
 }
 
 template <class T>
-void grid_sample_image(const GridShape& shape, const T* grad, const T* grid, const T* direction, T* out) {
+void spread(const GridShape& shape, const T* grad, const T* grid, const T* direction, T* out) {
   if (shape.mode == GridMode::Nearest) return spread_in_blocks<T, 1>(shape, grad, grid, direction, out);
   if (shape.mode == GridMode::Cubic) return spread_in_blocks<T, 16>(shape, grad, grid, direction, out);
   if (shape.dims == 3) return spread_in_blocks<T, 8>(shape, grad, grid, direction, out);
@@ -379,8 +381,7 @@ void grid_sample_image(const GridShape& shape, const T* grad, const T* grid, con
 }
 
 template <class T>
-void grid_sample_grid(const GridShape& shape, const T* grad, const T* image, const T* grid, const T* direction,
-                      T* out) {
+void grid_gradient(const GridShape& shape, const T* grad, const T* image, const T* grid, const T* direction, T* out) {
   // The nearest element stays the same for a while.
   if (shape.mode == GridMode::Nearest)
     return static_cast<void>(std::fill_n(out, shape.batch * shape.points * shape.dims, T(0)));
@@ -413,12 +414,40 @@ void grid_sample_grid(const GridShape& shape, const T* grad, const T* image, con
   });
 }
 
-#define ADJOINT_INSTANCES(T)                                                              \
-  template void grid_sample<T>(const GridShape&, const T*, const T*, const T*, T*);       \
-  template void grid_sample_image<T>(const GridShape&, const T*, const T*, const T*, T*); \
-  template void grid_sample_grid<T>(const GridShape&, const T*, const T*, const T*, const T*, T*);
-ADJOINT_INSTANCES(float)
-ADJOINT_INSTANCES(double)
-#undef ADJOINT_INSTANCES
+template <class F>
+void with_type(DType dtype, F f) {
+  dtype == DType::Float64 ? f(double{}) : f(float{});
+}
+
+template <class T>
+const T* data_of(const View* view) {
+  return view ? view->as<const T>() : nullptr;
+}
+
+}  // namespace
+
+void grid_sample(const GridShape& shape, const View& from, const View& grid, const View* direction, const View& out) {
+  with_type(out.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    sample(shape, from.as<const T>(), grid.as<const T>(), data_of<T>(direction), out.as<T>());
+  });
+}
+
+void grid_sample_image(const GridShape& shape, const View& from, const View& grid, const View* direction,
+                       const View& out) {
+  with_type(out.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    spread(shape, from.as<const T>(), grid.as<const T>(), data_of<T>(direction), out.as<T>());
+  });
+}
+
+void grid_sample_grid(const GridShape& shape, const View& grad, const View& image, const View& grid,
+                      const View* direction, const View& out) {
+  with_type(out.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    grid_gradient(shape, grad.as<const T>(), image.as<const T>(), grid.as<const T>(), data_of<T>(direction),
+                  out.as<T>());
+  });
+}
 
 }  // namespace adjoint::cpu

@@ -4,6 +4,8 @@
 #include "core/device.h"
 #include "kernels/convolution.h"
 #include "kernels/elementwise.h"
+#include "kernels/folding.h"
+#include "kernels/grid.h"
 #include "kernels/indexing.h"
 #include "kernels/matmul.h"
 #include "kernels/memory.h"
@@ -26,6 +28,8 @@ struct Backend {
   kernels::Matmul matmul;
   kernels::Convolution convolution;
   kernels::Pooling pooling;
+  kernels::Folding folding;
+  kernels::Grid grid;
 };
 
 extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp

@@ -73,6 +73,8 @@ const Backend backend = {
     .matmul = all<kernels::Matmul>(Nothing()),
     .convolution = all<kernels::Convolution>(Nothing()),
     .pooling = all<kernels::Pooling>(Nothing()),
+    .folding = all<kernels::Folding>(Nothing()),
+    .grid = all<kernels::Grid>(Nothing()),
 };
 
 }  // namespace adjoint::meta

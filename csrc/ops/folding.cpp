@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "core/lock.h"
-#include "cpu/fold.h"
+#include "kernels/backend.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
 
-using cpu::FoldShape;
+using kernels::FoldShape;
 
 std::string pair(const int64_t* sizes) {
   return "(" + std::to_string(sizes[0]) + ", " + std::to_string(sizes[1]) + ")";
@@ -68,9 +68,10 @@ TensorPtr im2col(Tensor* input, const Ints& kernel_size, const Ints& dilation, c
   shape.planes = batched ? input->size(0) * channels : channels;
   const int64_t sizes[] = {batched ? input->size(0) : 1, channels * shape.kernel[0] * shape.kernel[1],
                            shape.blocks[0] * shape.blocks[1]};
-  TensorPtr source = contiguous(input), result = empty(Sizes(sizes + !batched, batched ? 3 : 2), input->dtype);
+  TensorPtr source = contiguous(input);
+  TensorPtr result = empty(Sizes(sizes + !batched, batched ? 3 : 2), input->dtype, input->device);
   WithoutLock unlocked(result->numel());
-  cpu::unfold_planes(shape, itemsize(input->dtype), source->data, result->data);
+  on(input->device).folding.unfold(shape, source->view(), result->view());
   return result;
 }
 
@@ -102,14 +103,10 @@ TensorPtr col2im(Tensor* input, const Ints& output_size, const Ints& kernel_size
   shape.planes = sizes[0] * sizes[1];
   const DType compute = itemsize(input->dtype) == 2 ? DType::Float32 : input->dtype;
   TensorPtr source = contiguous(cast(input, compute).get());
-  TensorPtr result = empty(Sizes(sizes + !batched, batched ? 4 : 3), compute);
+  TensorPtr result = empty(Sizes(sizes + !batched, batched ? 4 : 3), compute, input->device);
   {
     WithoutLock unlocked(input->numel());
-    dispatch(compute, [&](auto tag) {
-      using T = decltype(tag);
-      if constexpr (std::is_floating_point_v<T> || is_complex_v<T>)
-        cpu::fold_planes(shape, source->as<T>(), result->as<T>());
-    });
+    on(input->device).folding.fold(shape, source->view(), result->view());
   }
   return cast(result.get(), input->dtype);
 }

@@ -1,16 +1,15 @@
 #include "ops/grid.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/lock.h"
-#include "cpu/grid.h"
+#include "kernels/backend.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
 
-using cpu::GridShape;
+using kernels::GridShape;
 
 GridShape grid_shape(Sizes input, const Tensor* grid, const std::optional<Tensor*>& direction, int64_t mode,
                      int64_t padding, bool align_corners) {
@@ -40,8 +39,8 @@ GridShape grid_shape(Sizes input, const Tensor* grid, const std::optional<Tensor
                   1,
                   n - 2,
                   {1, 1, 1},
-                  static_cast<cpu::GridMode>(mode),
-                  static_cast<cpu::GridPadding>(padding),
+                  static_cast<kernels::GridMode>(mode),
+                  static_cast<kernels::GridPadding>(padding),
                   align_corners};
   for (int d = 1; d < n - 1; ++d) shape.points *= grid->size(d);
   for (int d = 0; d < n - 2; ++d) shape.size[d] = input[static_cast<size_t>(n - 1 - d)];
@@ -64,20 +63,19 @@ void check_grad(const GridShape& shape, const Tensor* grad, const Tensor* grid) 
   if (!fits) fail("grid_sampler(): expected a gradient of the result's size; got ", to_string(grad->sizes()));
 }
 
-/// Calls f(T{}) with the type that is computed in: half types go by way of float.
-template <class F>
-void with_type(DType compute, F f) {
-  compute == DType::Float64 ? f(double{}) : f(float{});
-}
-
+/// Half types go by way of float.
 DType compute_type(DType dtype) { return dtype == DType::Float64 ? dtype : DType::Float32; }
 TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
-TensorPtr ready(std::optional<Tensor*> tensor, DType dtype) { return tensor ? ready(*tensor, dtype) : TensorPtr(); }
 
-template <class T>
-const T* data_of(const TensorPtr& tensor) {
-  return tensor ? tensor->as<T>() : nullptr;
-}
+/// The directions of a derivative in the computing type, or none.
+struct Direction {
+  TensorPtr tensor;
+  View view;
+
+  Direction(std::optional<Tensor*> given, DType dtype)
+      : tensor(given ? ready(*given, dtype) : TensorPtr()), view(tensor ? tensor->view() : View()) {}
+  const View* get() const { return tensor ? &view : nullptr; }
+};
 
 }  // namespace
 
@@ -86,16 +84,14 @@ TensorPtr grid_sampler(Tensor* input, Tensor* grid, std::optional<Tensor*> direc
   GridShape shape = grid_shape(input->sizes(), grid, direction, interpolation_mode, padding_mode, align_corners);
   check_same_type(input, grid);
   const DType compute = compute_type(input->dtype);
-  TensorPtr x = ready(input, compute), points = ready(grid, compute), along = ready(direction, compute);
+  TensorPtr x = ready(input, compute), points = ready(grid, compute);
+  Direction along(direction, compute);
   int64_t sizes[5] = {shape.batch, shape.channels};
   std::copy_n(grid->sizes().begin() + 1, shape.dims, sizes + 2);
-  TensorPtr result = empty(Sizes(sizes, static_cast<size_t>(shape.dims) + 2), compute);
+  TensorPtr result = empty(Sizes(sizes, static_cast<size_t>(shape.dims) + 2), compute, input->device);
   if (result->numel()) {
     WithoutLock unlocked(result->numel() * 8);
-    with_type(compute, [&](auto tag) {
-      using T = decltype(tag);
-      cpu::grid_sample(shape, x->as<T>(), points->as<T>(), data_of<T>(along), result->as<T>());
-    });
+    on(input->device).grid.sample(shape, x->view(), points->view(), along.get(), result->view());
   }
   return cast(result.get(), input->dtype);
 }
@@ -105,14 +101,12 @@ TensorPtr grid_sampler_input(Tensor* grad, const Ints& size, Tensor* grid, std::
   GridShape shape = grid_shape(size, grid, direction, interpolation_mode, padding_mode, align_corners);
   check_grad(shape, grad, grid);
   const DType compute = compute_type(grad->dtype);
-  TensorPtr g = ready(grad, compute), points = ready(grid, compute), along = ready(direction, compute);
-  TensorPtr result = empty(size, compute);
+  TensorPtr g = ready(grad, compute), points = ready(grid, compute);
+  Direction along(direction, compute);
+  TensorPtr result = empty(size, compute, grad->device);
   if (result->numel()) {
     WithoutLock unlocked(grad->numel() * 8);
-    with_type(compute, [&](auto tag) {
-      using T = decltype(tag);
-      cpu::grid_sample_image(shape, g->as<T>(), points->as<T>(), data_of<T>(along), result->as<T>());
-    });
+    on(grad->device).grid.image_grad(shape, g->view(), points->view(), along.get(), result->view());
   }
   return cast(result.get(), grad->dtype);
 }
@@ -123,15 +117,12 @@ TensorPtr grid_sampler_grid(Tensor* grad, Tensor* input, Tensor* grid, std::opti
   check_same_type(input, grid);
   check_grad(shape, grad, grid);
   const DType compute = compute_type(grad->dtype);
-  TensorPtr g = ready(grad, compute), x = ready(input, compute), points = ready(grid, compute),
-            along = ready(direction, compute);
-  TensorPtr result = empty(grid->sizes(), compute);
+  TensorPtr g = ready(grad, compute), x = ready(input, compute), points = ready(grid, compute);
+  Direction along(direction, compute);
+  TensorPtr result = empty(grid->sizes(), compute, grad->device);
   if (result->numel()) {
     WithoutLock unlocked(grad->numel() * 8);
-    with_type(compute, [&](auto tag) {
-      using T = decltype(tag);
-      cpu::grid_sample_grid(shape, g->as<T>(), x->as<T>(), points->as<T>(), data_of<T>(along), result->as<T>());
-    });
+    on(grad->device).grid.grid_grad(shape, g->view(), x->view(), points->view(), along.get(), result->view());
   }
   return cast(result.get(), grid->dtype);
 }

@@ -135,13 +135,14 @@ def _warn_of_default(name):
 def _base_grid(theta, size, align_corners):
     """The points of an image as rows (x, y, 1) or (x, y, z, 1), by which affine maps are multiplied."""
     dims = len(size) - 2
-    base = ones(*size[2:], dims + 1, dtype=theta.dtype)
+    like = {"dtype": theta.dtype, "device": theta.device}
+    base = ones(*size[2:], dims + 1, **like)
     for d in range(dims):
         n = size[-1 - d]
         if align_corners:
-            places = arange(n, dtype=theta.dtype) * (2 / (n - 1)) - 1 if n > 1 else ones(1, dtype=theta.dtype) * 0
+            places = arange(n, **like) * (2 / (n - 1)) - 1 if n > 1 else ones(1, **like) * 0
         else:
-            places = (arange(n, dtype=theta.dtype) * 2 + 1) / n - 1
+            places = (arange(n, **like) * 2 + 1) / n - 1
         base.select(-1, d).copy_(places.view(-1, *(1,) * d))
     return base.view(-1, dims + 1)
 

@@ -1,12 +1,13 @@
-#include "cpu/fold.h"
+#include "cpu/folding.h"
 
 #include <algorithm>
 
-#include "core/dtype.h"
 #include "cpu/parallel.h"
 
 namespace adjoint::cpu {
 namespace {
+
+using kernels::FoldShape;
 
 template <int64_t Size>
 struct Block {
@@ -58,24 +59,8 @@ void unfold_as(const FoldShape& shape, const T* in, T* out) {
   });
 }
 
-}  // namespace
-
-void unfold_planes(const FoldShape& shape, int64_t itemsize, const char* in, char* out) {
-  auto run = [&](auto block) {
-    using B = decltype(block);
-    unfold_as(shape, reinterpret_cast<const B*>(in), reinterpret_cast<B*>(out));
-  };
-  switch (itemsize) {
-    case 1: return run(uint8_t{});
-    case 2: return run(uint16_t{});
-    case 4: return run(uint32_t{});
-    case 8: return run(uint64_t{});
-    default: return run(Block<16>{});
-  }
-}
-
 template <class T>
-void fold_planes(const FoldShape& shape, const T* in, T* out) {
+void fold_as(const FoldShape& shape, const T* in, T* out) {
   const int64_t places = shape.kernel[0] * shape.kernel[1], blocks = shape.blocks[0] * shape.blocks[1];
   each_column(shape, [&](int64_t plane, int64_t place, const Inside& ys, const Inside& xs) {
     T* target = out + plane * shape.size[0] * shape.size[1];
@@ -89,9 +74,27 @@ void fold_planes(const FoldShape& shape, const T* in, T* out) {
   });
 }
 
-template void fold_planes<float>(const FoldShape&, const float*, float*);
-template void fold_planes<double>(const FoldShape&, const double*, double*);
-template void fold_planes<complex64>(const FoldShape&, const complex64*, complex64*);
-template void fold_planes<complex128>(const FoldShape&, const complex128*, complex128*);
+}  // namespace
+
+void unfold_planes(const FoldShape& shape, const View& in, const View& out) {
+  auto run = [&](auto block) {
+    using B = decltype(block);
+    unfold_as(shape, in.as<const B>(), out.as<B>());
+  };
+  switch (itemsize(in.dtype)) {
+    case 1: return run(uint8_t{});
+    case 2: return run(uint16_t{});
+    case 4: return run(uint32_t{});
+    case 8: return run(uint64_t{});
+    default: return run(Block<16>{});
+  }
+}
+
+void fold_planes(const FoldShape& shape, const View& in, const View& out) {
+  dispatch(in.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) fold_as(shape, in.as<const T>(), out.as<T>());
+  });
+}
 
 }  // namespace adjoint::cpu
