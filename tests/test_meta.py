@@ -15,7 +15,7 @@ program, test_program = programs()
 # Ops that look at values: for the shape of their result, for a choice, or to raise.
 BY_VALUE = (
     *("argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "where", "nn.functional.one_hot"),
-    *("inverse", "matrix_power", "searchsorted", "nn.functional.multi_margin_loss", "nn.functional.ctc_loss"),
+    *("inverse", "matrix_power", "searchsorted", "nn.functional.ctc_loss"),
     *("Tensor.cpu", "Tensor.to", "lstm", "gru", "rnn_tanh", "rnn_relu", "nn.functional.scaled_dot_product_attention"),
     *("index_put", "scatter"),
 )
@@ -193,6 +193,7 @@ def layers_on_more_elements_than_there_is_memory_for(L):
         (lambda x: F.unfold(x, 3), image),
         (lambda x: F.fold(x, (n, n), 2, stride=2), (1, 8, n * n // 4)),
         (lambda x, grid: F.grid_sample(x, grid, align_corners=False), plane, (1, n, n, 2)),
+        (lambda x: F.binary_cross_entropy(x, L.empty(n, n, device="meta")), (n, n)),
     ]
     results = []
     for call, *shapes in calls:

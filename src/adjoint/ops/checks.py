@@ -76,3 +76,8 @@ def only_with_dim(op, keepdim):
         raise TypeError(
             f"{op}() received an invalid combination of arguments: keepdim= needs dim=; give the dimensions to reduce"
         )
+
+
+def holds(condition):
+    """Whether all elements are True; of a tensor without values nothing is known to the contrary."""
+    return condition.device.type == "meta" or bool(condition.all())

@@ -3,7 +3,7 @@
 import warnings
 
 from .. import _C
-from .checks import boolean, tensor
+from .checks import boolean, holds, tensor
 from .comparison import legacy_name
 from .language import (
     _binary_cross_entropy,
@@ -149,7 +149,7 @@ op("_huber_loss(input, target, reduction, delta)", forward=_huber_forward, node=
 
 
 def _binary_forward(input, target, weight, reduction):
-    if input.numel() and not bool(((input >= 0) & (input <= 1)).all()):
+    if input.numel() and not holds((input >= 0) & (input <= 1)):
         raise RuntimeError("all elements of input should be between 0 and 1")
     return _reduced(_written(input, _times(binary_elements(input, target), weight)), reduction)
 

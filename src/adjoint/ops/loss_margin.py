@@ -1,7 +1,7 @@
 """Losses by margins: of scores, of pairs and triplets of vectors, and of labels."""
 
 from .. import _C
-from .checks import boolean, tensor
+from .checks import boolean, holds, tensor
 from .comparison import legacy_name
 from .language import (
     _multilabel_margin_backward,
@@ -171,7 +171,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
             f"\"multi_margin_loss\" not implemented for '{input.dtype}'; convert it with .float()"
         )
     places = target.reshape(-1, 1)
-    if count and not bool(((places >= 0) & (places < classes)).all()):
+    if count and not holds((places >= 0) & (places < classes)):
         raise RuntimeError("target out of range")
     distance = (float(margin) - gather(rows, 1, places) + rows).relu().scatter(1, places, 0)
     if p == 2:
