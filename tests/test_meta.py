@@ -193,6 +193,11 @@ def layers_on_more_elements_than_there_is_memory_for(L):
         (lambda x: F.unfold(x, 3), image),
         (lambda x: F.fold(x, (n, n), 2, stride=2), (1, 8, n * n // 4)),
         (lambda x, grid: F.grid_sample(x, grid, align_corners=False), plane, (1, n, n, 2)),
+        (lambda x: F.interpolate(x, scale_factor=2, mode="nearest"), image),
+        (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), image),
+        (lambda x: F.interpolate(x, scale_factor=0.5, mode="bicubic", antialias=True), image),
+        (lambda x: F.pad(x, (3, 4, 1, 2), mode="reflect"), image),
+        (lambda x: F.pad(x, (3, 4, 1, 2), mode="replicate"), image),
         (lambda x: F.binary_cross_entropy(x, L.empty(n, n, device="meta")), (n, n)),
     ]
     results = []

@@ -9,6 +9,7 @@
 #include "cpu/matmul.h"
 #include "cpu/pooling.h"
 #include "cpu/reduce.h"
+#include "cpu/resampling.h"
 #include "cpu/scan.h"
 #include "cpu/softmax.h"
 #include "cpu/sort.h"
@@ -86,6 +87,7 @@ const Backend backend = {
                 .scatter = scatter_planes},
     .folding = {.unfold = unfold_planes, .fold = fold_planes},
     .grid = {.sample = grid_sample, .image_grad = grid_sample_image, .grid_grad = grid_sample_grid},
+    .resampling = {.move = resample_move, .interpolate = resample_interpolate, .backward = resample_backward},
 };
 
 }  // namespace adjoint::cpu

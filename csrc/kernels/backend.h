@@ -11,6 +11,7 @@
 #include "kernels/memory.h"
 #include "kernels/pooling.h"
 #include "kernels/reduce.h"
+#include "kernels/resampling.h"
 #include "kernels/scan.h"
 #include "kernels/softmax.h"
 #include "kernels/sort.h"
@@ -30,6 +31,7 @@ struct Backend {
   kernels::Pooling pooling;
   kernels::Folding folding;
   kernels::Grid grid;
+  kernels::Resampling resampling;
 };
 
 extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp

@@ -75,6 +75,7 @@ const Backend backend = {
     .pooling = all<kernels::Pooling>(Nothing()),
     .folding = all<kernels::Folding>(Nothing()),
     .grid = all<kernels::Grid>(Nothing()),
+    .resampling = all<kernels::Resampling>(Nothing()),
 };
 
 }  // namespace adjoint::meta

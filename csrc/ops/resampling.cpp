@@ -2,126 +2,39 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <utility>
 
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "cpu/copy.h"
-#include "cpu/resample.h"
+#include "kernels/backend.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
 
-using cpu::ResampleAxis;
-using cpu::ResampleShape;
+using kernels::ResampleAxis;
+using kernels::ResampleMode;
+using kernels::ResampleShape;
 
-// ---- Interpolation: source positions are computed in the type of the elements, as in torch
-
-/// Input elements per output element. `scale` is what was asked for, or 0.
-template <class R>
-R scale_of(int64_t in, int64_t out, bool align_corners, double scale) {
-  if (align_corners) return out > 1 ? static_cast<R>(in - 1) / static_cast<R>(out - 1) : R(0);
-  return scale > 0 ? static_cast<R>(1.0 / scale) : static_cast<R>(in) / static_cast<R>(out);
+ResampleMode mode_named(const std::string& name) {
+  static constexpr std::pair<const char*, ResampleMode> names[] = {
+      {"nearest", ResampleMode::Nearest},
+      {"nearest-exact", ResampleMode::NearestExact},
+      {"linear", ResampleMode::Linear},
+      {"cubic", ResampleMode::Cubic},
+      {"linear-aa", ResampleMode::LinearAntialiased},
+      {"cubic-aa", ResampleMode::CubicAntialiased},
+      {"lanczos-aa", ResampleMode::LanczosAntialiased},
+      {"replicate", ResampleMode::Replicate},
+      {"reflect", ResampleMode::Reflect},
+      {"circular", ResampleMode::Circular},
+  };
+  for (const auto& [known, mode] : names)
+    if (name == known) return mode;
+  fail("resampling: unknown mode ", name);
 }
 
-void add_nearest(ResampleAxis& axis, bool exact, double scale) {
-  const float step = scale_of<float>(axis.in, axis.out, false, scale);
-  axis.reserve(1);
-  for (int64_t i = 0; i < axis.out; ++i) {
-    const float place = exact ? (static_cast<float>(i) + 0.5f) * step : static_cast<float>(i) * step;
-    axis.index.push_back(static_cast<int64_t>(std::min(std::floor(place), static_cast<float>(axis.in - 1))));
-  }
-}
-
-template <class R>
-void add_linear(ResampleAxis& axis, bool align_corners, double scale) {
-  axis.reserve(2);
-  const R step = scale_of<R>(axis.in, axis.out, align_corners, scale);
-  for (int64_t i = 0; i < axis.out; ++i) {
-    R place = align_corners ? step * static_cast<R>(i) : step * (static_cast<R>(i) + R(0.5)) - R(0.5);
-    place = std::max(place, R(0));
-    const int64_t first = std::min(static_cast<int64_t>(place), axis.in - 1);
-    const R beyond = std::min(std::max(place - static_cast<R>(first), R(0)), R(1));
-    axis.index.insert(axis.index.end(), {first, std::min(first + 1, axis.in - 1)});
-    axis.weight.insert(axis.weight.end(), {static_cast<double>(R(1) - beyond), static_cast<double>(beyond)});
-  }
-}
-
-/// Keys' cubic convolution at a distance.
-template <class R>
-R cubic(R x, R a) {
-  x = std::fabs(x);
-  if (x < R(1)) return ((a + R(2)) * x - (a + R(3))) * x * x + R(1);
-  if (x < R(2)) return (((x - R(5)) * x + R(8)) * x - R(4)) * a;
-  return R(0);
-}
-
-template <class R>
-void add_cubic(ResampleAxis& axis, bool align_corners, double scale) {
-  axis.reserve(4);
-  const R step = scale_of<R>(axis.in, axis.out, align_corners, scale);
-  for (int64_t i = 0; i < axis.out; ++i) {
-    const R place = align_corners ? step * static_cast<R>(i) : step * (static_cast<R>(i) + R(0.5)) - R(0.5);
-    const R floor = std::floor(place), beyond = place - floor;
-    for (int64_t t = 0; t < 4; ++t) {
-      axis.index.push_back(std::clamp<int64_t>(static_cast<int64_t>(floor) - 1 + t, 0, axis.in - 1));
-      axis.weight.push_back(static_cast<double>(cubic(beyond + R(1) - static_cast<R>(t), R(-0.75))));
-    }
-  }
-}
-
-template <class R>
-R lanczos(R x) {
-  constexpr R pi = R(3.14159265358979323846);
-  if (x == R(0)) return R(1);
-  return std::fabs(x) < R(3) ? R(3) * std::sin(pi * x) * std::sin(pi * x / R(3)) / (pi * pi * x * x) : R(0);
-}
-
-/// A filter that grows with the scale, so that every input element counts when there are fewer output elements.
-template <class R, class Filter>
-void add_antialiased(ResampleAxis& axis, bool align_corners, double scale, R radius, Filter filter) {
-  const R step = scale_of<R>(axis.in, axis.out, align_corners, scale);
-  const R support = step >= R(1) ? radius * step : radius, inverse = step >= R(1) ? R(1) / step : R(1);
-  constexpr R most = R(1 << 23);
-  if (!(support <= most)) fail("interpolate: expected a smaller filter; got a scale of ", step);
-  axis.reserve(static_cast<int64_t>(std::ceil(support)) * 2 + 1);
-  for (int64_t i = 0; i < axis.out; ++i) {
-    const R center = step * (static_cast<R>(i) + R(0.5));
-    const int64_t from = std::clamp<int64_t>(static_cast<int64_t>(center - support + R(0.5)), 0, axis.in - 1);
-    const int64_t to = std::clamp<int64_t>(static_cast<int64_t>(center + support + R(0.5)), from + 1, axis.in);
-    R total = 0;
-    std::vector<R> weights(static_cast<size_t>(axis.taps), R(0));
-    for (int64_t t = 0; t < std::min(to - from, axis.taps); ++t) {
-      weights[static_cast<size_t>(t)] = filter((static_cast<R>(t + from) - center + R(0.5)) * inverse);
-      total += weights[static_cast<size_t>(t)];
-    }
-    for (int64_t t = 0; t < axis.taps; ++t) {
-      axis.index.push_back(std::min(from + t, axis.in - 1));
-      axis.weight.push_back(static_cast<double>(total != R(0) ? weights[static_cast<size_t>(t)] / total : R(0)));
-    }
-  }
-}
-
-template <class R>
-void fill_axis(ResampleAxis& axis, const std::string& mode, bool align_corners, double scale) {
-  if (mode == "nearest" || mode == "nearest-exact") return add_nearest(axis, mode != "nearest", scale);
-  if (mode == "linear") return add_linear<R>(axis, align_corners, scale);
-  if (mode == "cubic") return add_cubic<R>(axis, align_corners, scale);
-  if (axis.in == axis.out) {  // whatever the scale, as in torch
-    for (int64_t i = 0; i < axis.out; ++i) axis.index.push_back(i);
-    return;
-  }
-  if (mode == "linear-aa")
-    return add_antialiased<R>(axis, align_corners, scale, R(1),
-                              [](R x) { return std::fabs(x) < R(1) ? R(1) - std::fabs(x) : R(0); });
-  if (mode == "cubic-aa")
-    return add_antialiased<R>(axis, align_corners, scale, R(2), [](R x) { return cubic(x, R(-0.5)); });
-  if (mode == "lanczos-aa") return add_antialiased<R>(axis, align_corners, scale, R(3), lanczos<R>);
-  fail("upsample: unknown mode ", mode);
-}
-
-void keep_axis(ResampleAxis& axis) { axis.index.push_back(0); }
+// ---- Interpolation
 
 std::string sizes_text(Sizes sizes) {
   static constexpr const char* names[] = {"D", "H", "W"};
@@ -131,53 +44,42 @@ std::string sizes_text(Sizes sizes) {
   return text + ")";
 }
 
-/// The sizes of an interpolation, without its tables.
-ResampleShape upsample_shape(int64_t planes, Sizes in, Sizes out) {
+/// `scales` are those asked for, or 0, the last dimension's first.
+ResampleShape upsample_shape(int64_t planes, Sizes in, Sizes out, const std::string& mode, bool align_corners,
+                             const std::array<double, 3>& scales) {
   const size_t dims = in.size();
   if (std::any_of(in.begin(), in.end(), [](int64_t n) { return n < 1; }) ||
       std::any_of(out.begin(), out.end(), [](int64_t n) { return n < 1; }))
     fail("Input and output sizes should be greater than 0, but got input ", sizes_text(in),
          dims == 1 ? " and output " : " output ", sizes_text(out));
-  ResampleShape shape{planes, {}};
-  for (size_t d = 0; d < 3; ++d) {
-    ResampleAxis& axis = shape.axes[d];
-    if (d < 3 - dims) {
-      keep_axis(axis);
-      continue;
-    }
-    axis.in = in[d - (3 - dims)];
-    axis.out = out[d - (3 - dims)];
-  }
+  ResampleShape shape{planes, static_cast<int>(dims), mode_named(mode), align_corners, {}};
+  // Images that keep their size are copied whatever the scale, as in torch.
+  const bool same =
+      shape.mode == ResampleMode::Nearest && dims == 2 && std::equal(in.begin(), in.end(), out.begin(), out.end());
+  for (size_t d = 0; d < dims; ++d)
+    shape.axes[3 - dims + d] = {.in = in[d], .out = out[d], .scale = same ? 0 : scales[dims - 1 - d]};
   return shape;
 }
 
-/// The tables of an interpolation; `scales` are those asked for, the last dimension's first.
-void fill_upsample(ResampleShape& shape, size_t dims, const std::string& mode, bool align_corners,
-                   const std::array<double, 3>& scales, bool wide) {
-  // Images that keep their size are copied whatever the scale, as in torch.
-  const bool same =
-      mode == "nearest" && dims == 2 && shape.in() == shape.out() && shape.axes[2].in == shape.axes[2].out;
-  for (size_t d = 3 - dims; d < 3; ++d) {
-    const double scale = same ? 0 : scales[2 - d];
-    wide ? fill_axis<double>(shape.axes[d], mode, align_corners, scale)
-         : fill_axis<float>(shape.axes[d], mode, align_corners, scale);
+/// Refuses a filter that would be larger than all memory.
+template <class R>
+void check_filters(const ResampleShape& shape) {
+  if (!kernels::is_antialiased(shape.mode)) return;
+  for (int d = 3 - shape.dims; d < 3; ++d) {
+    const ResampleAxis& axis = shape.axes[d];
+    const R step = kernels::resample_step<R>(axis, shape.align_corners), radius = kernels::filter_radius<R>(shape.mode);
+    constexpr R most = R(1 << 23);
+    if (axis.in != axis.out && !(std::max(step, R(1)) * radius <= most))
+      fail("interpolate: expected a smaller filter; got a scale of ", step);
   }
 }
 
+void check_filters(const ResampleShape& shape, DType dtype) {
+  const bool wide = dtype == DType::Float64 || dtype == DType::UInt8;
+  wide ? check_filters<double>(shape) : check_filters<float>(shape);
+}
+
 // ---- Padding
-
-/// The element that stands at place i, which may lie outside.
-int64_t repeated(int64_t i, int64_t n, const std::string& mode) {
-  if (mode == "replicate") return std::clamp<int64_t>(i, 0, n - 1);
-  if (i < 0) i = -i;
-  return i >= n ? 2 * (n - 1) - i : i;
-}
-
-/// What negative padding cuts off does not come back at the other end.
-int64_t turned(int64_t i, int64_t n, int64_t before, int64_t after) {
-  const int64_t cut = std::max<int64_t>(-before, 0), left = n - cut - std::max<int64_t>(-after, 0);
-  return cut + ((i - cut) % left + left) % left;
-}
 
 ResampleShape pad_shape(Sizes sizes, const Ints& pad, const std::string& mode) {
   const size_t dims = pad.size() / 2;
@@ -188,15 +90,16 @@ ResampleShape pad_shape(Sizes sizes, const Ints& pad, const std::string& mode) {
     fail("Expected ", dims + 1, "D or ", dims + 2,
          "D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: ",
          to_string(sizes));
-  ResampleShape shape{1, {}};
+  ResampleShape shape{1, static_cast<int>(dims), mode_named(mode), false, {}};
   for (size_t d = 0; d + dims < sizes.size(); ++d) shape.planes *= sizes[d];
-  for (size_t d = 0; d < 3 - dims; ++d) keep_axis(shape.axes[d]);
   bool any_left = false;
   for (size_t d = 0; d < dims; ++d) {
     ResampleAxis& axis = shape.axes[2 - d];
     const size_t dimension = sizes.size() - 1 - d;
     const int64_t before = pad[2 * d], after = pad[2 * d + 1];
     axis.in = sizes[dimension];
+    axis.before = before;
+    axis.after = after;
     if (axis.in < 1 && (mode != "circular" || before > 0 || after > 0))
       fail("Expected a non-empty tensor for padding by ", mode, "; got size ", to_string(sizes));
     if (mode == "reflect" && std::max(before, after) >= axis.in)
@@ -218,22 +121,10 @@ ResampleShape pad_shape(Sizes sizes, const Ints& pad, const std::string& mode) {
   return shape;
 }
 
-/// The tables of a padding that pad_shape() found right.
-void fill_pad(ResampleShape& shape, const Ints& pad, const std::string& mode) {
-  for (size_t d = 0; d < pad.size() / 2; ++d) {
-    ResampleAxis& axis = shape.axes[2 - d];
-    const int64_t before = pad[2 * d], after = pad[2 * d + 1];
-    axis.reserve(1);
-    for (int64_t i = 0; i < axis.out; ++i) {
-      const int64_t place = i - before;
-      axis.index.push_back(mode == "circular" ? turned(place, axis.in, before, after) : repeated(place, axis.in, mode));
-    }
-  }
-}
-
 // ---- Both
 
-TensorPtr result_like(const Tensor* input, const ResampleShape& shape, size_t dims, bool forward, DType dtype) {
+TensorPtr result_like(const Tensor* input, const ResampleShape& shape, bool forward, DType dtype) {
+  const auto dims = static_cast<size_t>(shape.dims);
   int64_t sizes[kMaxDims];
   std::copy_n(input->sizes().begin(), input->ndim(), sizes);
   const size_t lead = static_cast<size_t>(input->ndim()) - dims;
@@ -241,11 +132,13 @@ TensorPtr result_like(const Tensor* input, const ResampleShape& shape, size_t di
     const ResampleAxis& axis = shape.axes[3 - dims + d];
     sizes[lead + d] = forward ? axis.out : axis.in;
   }
-  return empty({sizes, static_cast<size_t>(input->ndim())}, dtype);
+  return empty({sizes, static_cast<size_t>(input->ndim())}, dtype, input->device);
 }
 
 bool only_moves(const ResampleShape& shape) {
-  return std::all_of(shape.axes, shape.axes + 3, [](const ResampleAxis& axis) { return axis.weight.empty(); });
+  if (!kernels::is_antialiased(shape.mode))
+    return shape.mode != ResampleMode::Linear && shape.mode != ResampleMode::Cubic;
+  return std::all_of(shape.axes, shape.axes + 3, [](const ResampleAxis& axis) { return axis.in == axis.out; });
 }
 
 /// The format of the input; results of fewer or more dimensions than a batch of images or volumes are contiguous.
@@ -253,48 +146,31 @@ MemoryFormat kept_format(const Tensor* input, size_t dims) {
   return input->ndim() == static_cast<int>(dims) + 2 ? suggested_format(input->shape) : MemoryFormat::Contiguous;
 }
 
-/// `fill` makes the tables, once it is known that there is room for the result.
-template <class Fill>
-TensorPtr contiguous_forward(ResampleShape shape, Tensor* input, size_t dims, Fill fill) {
-  TensorPtr room = result_like(input, shape, dims, true, input->dtype);
-  if (room->numel() == 0) return room;
-  room = TensorPtr();
-  fill(shape);
-  if (only_moves(shape)) {
-    TensorPtr source = contiguous(input), result = result_like(input, shape, dims, true, input->dtype);
-    WithoutLock unlocked(result->numel());
-    if (result->numel()) cpu::rearrange(shape, itemsize(input->dtype), source->data, result->data);
-    return result;
-  }
-  if (input->dtype == DType::UInt8) {
-    TensorPtr source = contiguous(input), result = result_like(input, shape, dims, true, DType::UInt8);
-    if (result->numel()) cpu::resample_bytes(shape, source->as<uint8_t>(), result->as<uint8_t>());
-    return result;
-  }
-  const DType compute = input->dtype == DType::Float64 ? DType::Float64 : DType::Float32;
-  TensorPtr source = contiguous(cast(input, compute).get()), result = result_like(input, shape, dims, true, compute);
+TensorPtr contiguous_forward(const ResampleShape& shape, Tensor* input) {
+  const bool moves = only_moves(shape), as_it_is = moves || input->dtype == DType::UInt8;
+  const DType compute = as_it_is || input->dtype == DType::Float64 ? input->dtype : DType::Float32;
+  TensorPtr result = result_like(input, shape, true, compute);
   if (result->numel()) {
+    check_filters(shape, compute);
+    TensorPtr source = contiguous(cast(input, compute).get());
+    const kernels::Resampling& resampling = on(input->device).resampling;
     WithoutLock unlocked(result->numel());
-    compute == DType::Float64 ? cpu::resample(shape, source->as<double>(), result->as<double>())
-                              : cpu::resample(shape, source->as<float>(), result->as<float>());
+    (moves ? resampling.move : resampling.interpolate)(shape, source->view(), result->view());
   }
   return cast(result.get(), input->dtype);
 }
 
-TensorPtr run_backward(const ResampleShape& shape, Tensor* grad, size_t dims, MemoryFormat format) {
+TensorPtr run_backward(const ResampleShape& shape, Tensor* grad, MemoryFormat format) {
   if (!is_differentiable(grad->dtype)) fail_not_implemented("upsample_backward", grad->dtype);
-  for (size_t d = 0; d < dims; ++d)
-    if (shape.axes[3 - dims + d].out != grad->size(grad->ndim() - static_cast<int>(dims - d)))
+  for (int d = 0; d < shape.dims; ++d)
+    if (shape.axes[3 - shape.dims + d].out != grad->size(grad->ndim() - (shape.dims - d)))
       fail("resampling: expected a gradient of the result's size; got ", to_string(grad->sizes()));
   const DType compute = itemsize(grad->dtype) == 2 ? DType::Float32 : grad->dtype;
-  TensorPtr source = contiguous(cast(grad, compute).get()), result = result_like(grad, shape, dims, false, compute);
+  TensorPtr source = contiguous(cast(grad, compute).get()), result = result_like(grad, shape, false, compute);
   if (result->numel()) {
+    check_filters(shape, compute);
     WithoutLock unlocked(result->numel());
-    dispatch(compute, [&](auto tag) {
-      using T = decltype(tag);
-      if constexpr (std::is_floating_point_v<T> || is_complex_v<T>)
-        cpu::resample_backward(shape, source->as<T>(), result->as<T>());
-    });
+    on(grad->device).resampling.backward(shape, source->view(), result->view());
   }
   return in_format(cast(result.get(), grad->dtype), format);
 }
@@ -312,12 +188,9 @@ TensorPtr upsample(Tensor* input, const Ints& output_size, const std::string& mo
   if (!is_float(input->dtype) && input->dtype != DType::UInt8) fail_not_implemented("upsample", input->dtype);
   const size_t dims = output_size.size();
   const int64_t planes = lead_of("upsample", input, dims);
-  const bool wide = input->dtype == DType::Float64 || input->dtype == DType::UInt8;
+  const std::array<double, 3> scales = {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)};
   TensorPtr result = contiguous_forward(
-      upsample_shape(planes, input->sizes().subspan(2), output_size), input, dims, [&](ResampleShape& shape) {
-        fill_upsample(shape, dims, mode, align_corners, {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)},
-                      wide);
-      });
+      upsample_shape(planes, input->sizes().subspan(2), output_size, mode, align_corners, scales), input);
   return in_format(std::move(result), kept_format(input, dims));
 }
 
@@ -326,20 +199,17 @@ TensorPtr upsample_backward(Tensor* grad, const Ints& size, const std::string& m
                             std::optional<double> scale_z) {
   const size_t dims = size.size();
   const int64_t planes = lead_of("upsample_backward", grad, dims);
-  ResampleShape shape = upsample_shape(planes, size, grad->sizes().subspan(2));
-  if (grad->numel())
-    fill_upsample(shape, dims, mode, align_corners, {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)},
-                  grad->dtype == DType::Float64);
+  const std::array<double, 3> scales = {scale_x.value_or(0), scale_y.value_or(0), scale_z.value_or(0)};
+  ResampleShape shape = upsample_shape(planes, size, grad->sizes().subspan(2), mode, align_corners, scales);
   // As in torch, whose other kernels give contiguous gradients.
   const bool keeps = mode.starts_with("linear") || (mode.starts_with("nearest") && dims == 2);
-  return run_backward(shape, grad, dims, keeps ? kept_format(grad, dims) : MemoryFormat::Contiguous);
+  return run_backward(shape, grad, keeps ? kept_format(grad, dims) : MemoryFormat::Contiguous);
 }
 
 TensorPtr pad_repeating(Tensor* input, const Ints& pad, const std::string& mode) {
   if (input->dtype == DType::Bool && mode != "circular") fail_not_implemented((mode + "_pad").c_str(), input->dtype);
   const size_t dims = pad.size() / 2;
-  TensorPtr result = contiguous_forward(pad_shape(input->sizes(), pad, mode), input, dims,
-                                        [&](ResampleShape& shape) { fill_pad(shape, pad, mode); });
+  TensorPtr result = contiguous_forward(pad_shape(input->sizes(), pad, mode), input);
   return in_format(std::move(result), mode == "circular" ? MemoryFormat::Contiguous : kept_format(input, dims));
 }
 
@@ -347,8 +217,7 @@ TensorPtr pad_repeating_backward(Tensor* grad, const Ints& size, const Ints& pad
                                  bool channels_last) {
   ResampleShape shape = pad_shape(size, pad, mode);
   if (grad->ndim() != static_cast<int>(size.size())) fail("pad: expected a gradient of the result's size");
-  fill_pad(shape, pad, mode);
-  return run_backward(shape, grad, pad.size() / 2, channels_last_format(grad->ndim(), channels_last));
+  return run_backward(shape, grad, channels_last_format(grad->ndim(), channels_last));
 }
 
 }  // namespace adjoint::ops

@@ -1,11 +1,9 @@
-// Resampling of planes along up to three axes at once by tables of indices and weights: interpolation, and paddings
-// that repeat elements of the input.
+// Tables of indices and weights for the resampling of planes.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
-#include "core/dtype.h"
+#include "kernels/resampling.h"
 
 namespace adjoint::cpu {
 
@@ -28,19 +26,10 @@ struct ResampleShape {
   int64_t planes;
   ResampleAxis axes[3];
 
+  /// For elements of a type.
+  ResampleShape(const kernels::ResampleShape& shape, DType dtype);
   int64_t in() const { return axes[0].in * axes[1].in * axes[2].in; }
   int64_t out() const { return axes[0].out * axes[1].out * axes[2].out; }
 };
-
-/// T is float or double.
-template <class T>
-void resample(const ResampleShape& shape, const T* in, T* out);
-/// The same for bytes, as torch does it: axis by axis, the last one first, in whole numbers, each time rounded.
-void resample_bytes(const ResampleShape& shape, const uint8_t* in, uint8_t* out);
-/// The transpose, where T may be complex as well; `out` has the size of the input.
-template <class T>
-void resample_backward(const ResampleShape& shape, const T* grad, T* out);
-/// The same as resample without weights, for elements of any type.
-void rearrange(const ResampleShape& shape, int64_t itemsize, const char* in, char* out);
 
 }  // namespace adjoint::cpu

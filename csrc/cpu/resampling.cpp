@@ -1,11 +1,12 @@
-#include "cpu/resample.h"
+#include "cpu/resampling.h"
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
-#include "core/error.h"
 #include "cpu/parallel.h"
+#include "cpu/resampling_tables.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -146,10 +147,8 @@ struct Block {
   char bytes[Size];
 };
 
-}  // namespace
-
 template <class T>
-void resample(const ResampleShape& shape, const T* in, T* out) {
+void interpolate(const ResampleShape& shape, const T* in, T* out) {
   const ResampleAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
   const auto wz = weights_of<T>(za), wy = weights_of<T>(ya), wx = weights_of<T>(xa);
   const int64_t rows = za.out * ya.out, units = shape.planes * rows;
@@ -178,7 +177,7 @@ void resample(const ResampleShape& shape, const T* in, T* out) {
   });
 }
 
-void resample_bytes(const ResampleShape& shape, const uint8_t* in, uint8_t* out) {
+void interpolate_bytes(const ResampleShape& shape, const uint8_t* in, uint8_t* out) {
   const ResampleAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
   const int64_t rows = shape.planes * za.in * ya.in, planes = shape.planes * za.in;
   std::vector<uint8_t> wide(static_cast<size_t>(rows * xa.out)), high(static_cast<size_t>(planes * ya.out * xa.out));
@@ -188,7 +187,7 @@ void resample_bytes(const ResampleShape& shape, const uint8_t* in, uint8_t* out)
 }
 
 template <class T>
-void resample_backward(const ResampleShape& shape, const T* grad, T* out) {
+void spread(const ResampleShape& shape, const T* grad, T* out) {
   const ResampleAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
   const auto wz = weights_of<T>(za), wy = weights_of<T>(ya), wx = weights_of<T>(xa);
   const int64_t slots = slots_for(shape.planes, shape.out() * (xa.taps + za.taps * ya.taps));
@@ -222,12 +221,15 @@ void resample_backward(const ResampleShape& shape, const T* grad, T* out) {
   });
 }
 
-void rearrange(const ResampleShape& shape, int64_t itemsize, const char* in, char* out) {
+}  // namespace
+
+void resample_move(const kernels::ResampleShape& shape, const View& in, const View& out) {
+  const ResampleShape tables(shape, in.dtype);
   auto run = [&](auto block) {
     using B = decltype(block);
-    gather_rows(shape, reinterpret_cast<const B*>(in), reinterpret_cast<B*>(out));
+    gather_rows(tables, in.as<const B>(), out.as<B>());
   };
-  switch (itemsize) {
+  switch (itemsize(in.dtype)) {
     case 1: return run(uint8_t{});
     case 2: return run(uint16_t{});
     case 4: return run(uint32_t{});
@@ -236,11 +238,19 @@ void rearrange(const ResampleShape& shape, int64_t itemsize, const char* in, cha
   }
 }
 
-template void resample<float>(const ResampleShape&, const float*, float*);
-template void resample<double>(const ResampleShape&, const double*, double*);
-template void resample_backward<float>(const ResampleShape&, const float*, float*);
-template void resample_backward<double>(const ResampleShape&, const double*, double*);
-template void resample_backward<complex64>(const ResampleShape&, const complex64*, complex64*);
-template void resample_backward<complex128>(const ResampleShape&, const complex128*, complex128*);
+void resample_interpolate(const kernels::ResampleShape& shape, const View& in, const View& out) {
+  const ResampleShape tables(shape, in.dtype);
+  if (in.dtype == DType::UInt8) return interpolate_bytes(tables, in.as<const uint8_t>(), out.as<uint8_t>());
+  in.dtype == DType::Float64 ? interpolate(tables, in.as<const double>(), out.as<double>())
+                             : interpolate(tables, in.as<const float>(), out.as<float>());
+}
+
+void resample_backward(const kernels::ResampleShape& shape, const View& in, const View& out) {
+  const ResampleShape tables(shape, in.dtype);
+  dispatch(in.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) spread(tables, in.as<const T>(), out.as<T>());
+  });
+}
 
 }  // namespace adjoint::cpu
