@@ -15,7 +15,7 @@ program, test_program = programs()
 # Ops that look at values: for the shape of their result, for a choice, or to raise.
 BY_VALUE = (
     *("argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "where", "nn.functional.one_hot"),
-    *("inverse", "matrix_power", "searchsorted", "nn.functional.ctc_loss"),
+    *("inverse", "matrix_power", "searchsorted", "ctc_loss", "nn.functional.ctc_loss"),
     *("Tensor.cpu", "Tensor.to", "lstm", "gru", "rnn_tanh", "rnn_relu", "nn.functional.scaled_dot_product_attention"),
     *("index_put", "scatter"),
 )
@@ -182,6 +182,7 @@ def test_indices_without_values_do_not_write(kind):
 def layers_on_more_elements_than_there_is_memory_for(L):
     F, n = L.nn.functional, 10**6
     image, plane = (1, 2, n, n), (1, 2, 10**4, 10**4)
+    labels = L.zeros(n, n, dtype=L.int64, device="meta")
     calls = [
         (lambda x, w, b: F.conv2d(x, w, b, padding=1), image, (4, 2, 3, 3), (4,)),
         (lambda x, w, b: F.conv_transpose2d(x, w, b, stride=2), image, (2, 4, 3, 3), (4,)),
@@ -199,6 +200,7 @@ def layers_on_more_elements_than_there_is_memory_for(L):
         (lambda x: F.pad(x, (3, 4, 1, 2), mode="reflect"), image),
         (lambda x: F.pad(x, (3, 4, 1, 2), mode="replicate"), image),
         (lambda x: F.binary_cross_entropy(x, L.empty(n, n, device="meta")), (n, n)),
+        (lambda weight: F.embedding_bag(labels[:, 0], weight, labels[0, :9], mode="sum"), (n, n)),
     ]
     results = []
     for call, *shapes in calls:
@@ -207,3 +209,34 @@ def layers_on_more_elements_than_there_is_memory_for(L):
         gradients = L.autograd.grad(result.sum(), inputs)
         results.append([(tuple(x.shape), tuple(x.stride()), str(x.dtype)) for x in (result, *gradients)])
     return results
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_indices_without_values(mode):
+    n = 10**6
+    table = adjoint.empty(n, n, device="meta", requires_grad=True)
+    indices = adjoint.empty(n, 5, dtype=adjoint.int64, device="meta")
+    bags = adjoint.nn.functional.embedding_bag(indices, table, mode=mode)
+    assert (bags.shape, bags.device.type) == ((n, n), "meta")
+    assert adjoint.autograd.grad(bags.sum(), table)[0].shape == table.shape
+
+
+def test_losses_of_labels_without_values():
+    F, n = adjoint.nn.functional, 10**6
+    labels = adjoint.empty(n, n, dtype=adjoint.int64, device="meta")
+    rows = adjoint.empty(n, n, device="meta", requires_grad=True)
+    times = adjoint.empty(n, 2, n, device="meta", requires_grad=True)
+    calls = [
+        (rows, F.multilabel_margin_loss(rows, labels)),
+        (times, F.ctc_loss(times, labels[:2, :3], [5, 5], [3, 2])),
+    ]
+    for scores, loss in calls:
+        assert (loss.shape, loss.device.type) == ((), "meta")
+        assert adjoint.autograd.grad(loss, scores)[0].shape == scores.shape
+
+
+def test_lengths_of_sequences_without_values_are_refused():
+    scores, labels = adjoint.empty(5, 2, 4, device="meta"), adjoint.zeros(2, 3, dtype=adjoint.int64, device="meta")
+    lengths = adjoint.empty(2, dtype=adjoint.int64, device="meta")
+    with pytest.raises(NotImplementedError, match="no data"):
+        adjoint.nn.functional.ctc_loss(scores, labels, lengths, lengths)

@@ -2,10 +2,13 @@
 
 #include "cpu/convolution.h"
 #include "cpu/copy.h"
+#include "cpu/ctc.h"
 #include "cpu/elementwise.h"
+#include "cpu/embedding_bag.h"
 #include "cpu/folding.h"
 #include "cpu/grid.h"
 #include "cpu/indexing.h"
+#include "cpu/loss_labels.h"
 #include "cpu/matmul.h"
 #include "cpu/pooling.h"
 #include "cpu/reduce.h"
@@ -88,6 +91,14 @@ const Backend backend = {
     .folding = {.unfold = unfold_planes, .fold = fold_planes},
     .grid = {.sample = grid_sample, .image_grad = grid_sample_image, .grid_grad = grid_sample_grid},
     .resampling = {.move = resample_move, .interpolate = resample_interpolate, .backward = resample_backward},
+    .ctc = {.wrong_label = wrong_ctc_label, .loss = ctc_loss, .backward = ctc_loss_backward},
+    .embedding_bag = {.fault = bag_fault,
+                      .forward = embedding_bag,
+                      .table_grad = embedding_bag_table_grad,
+                      .factors_grad = embedding_bag_factors_grad},
+    .loss_labels = {.any_out_of_range = any_out_of_range,
+                    .multilabel_margin = multilabel_margin,
+                    .multilabel_margin_backward = multilabel_margin_backward},
 };
 
 }  // namespace adjoint::cpu

@@ -3,10 +3,13 @@
 
 #include "core/device.h"
 #include "kernels/convolution.h"
+#include "kernels/ctc.h"
 #include "kernels/elementwise.h"
+#include "kernels/embedding_bag.h"
 #include "kernels/folding.h"
 #include "kernels/grid.h"
 #include "kernels/indexing.h"
+#include "kernels/loss_labels.h"
 #include "kernels/matmul.h"
 #include "kernels/memory.h"
 #include "kernels/pooling.h"
@@ -32,6 +35,9 @@ struct Backend {
   kernels::Folding folding;
   kernels::Grid grid;
   kernels::Resampling resampling;
+  kernels::Ctc ctc;
+  kernels::EmbeddingBag embedding_bag;
+  kernels::LossLabels loss_labels;
 };
 
 extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp

@@ -76,6 +76,9 @@ const Backend backend = {
     .folding = all<kernels::Folding>(Nothing()),
     .grid = all<kernels::Grid>(Nothing()),
     .resampling = all<kernels::Resampling>(Nothing()),
+    .ctc = all<kernels::Ctc>(Nothing()),
+    .embedding_bag = all<kernels::EmbeddingBag>(Nothing()),
+    .loss_labels = all<kernels::LossLabels>(Nothing()),
 };
 
 }  // namespace adjoint::meta

@@ -1,18 +1,16 @@
 #include "ops/ctc.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <vector>
 
 #include "core/lock.h"
-#include "cpu/parallel.h"
+#include "kernels/backend.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
 
-/// Checked lengths and labels. The states of a sequence are its labels with a blank before, between and after.
+/// Checked lengths and labels.
 struct Sequences {
   int64_t times, batch, classes, blank, states = 1;
   TensorPtr labels;
@@ -55,104 +53,30 @@ struct Sequences {
     if (!rows && targets->size(0) != total)
       fail("Expected tensor to have size ", total, " at dimension 0, but got size ", targets->size(0),
            " for argument #2 'targets'", where);
-    for (int64_t n = 0; n < batch; ++n)
-      for (int64_t i = 0; i < label_counts[n]; ++i) {
-        int64_t label = labels->as<int64_t>()[label_starts[n] + i];
-        if (label < 0 || label >= classes)
-          fail("ctc_loss: expected labels from 0 to ", classes - 1, "; got ", label, " in sequence ", n);
-      }
+    if (auto wrong = on(scores->device).ctc.wrong_label(shape(), labels->view()))
+      fail("ctc_loss: expected labels from 0 to ", classes - 1, "; got ", wrong->label, " in sequence ",
+           wrong->sequence);
     states = 2 * most + 1;
   }
 
-  int64_t label(int64_t n, int64_t s) const {
-    return s % 2 == 0 ? blank : labels->as<int64_t>()[label_starts[n] + s / 2];
+  kernels::CtcShape shape() const {
+    return {times, batch, classes, blank, states, lengths.data(), label_counts.data(), label_starts.data()};
   }
-  /// Whether state s can be reached from state s - 2.
-  bool skips(int64_t n, int64_t s) const { return s % 2 == 1 && s >= 2 && label(n, s) != label(n, s - 2); }
-  int64_t states_of(int64_t n) const { return 2 * label_counts[n] + 1; }
 
  private:
   std::vector<int64_t> numbers(const char* name, Tensor* tensor) const {
     if (!is_integral(tensor->dtype)) fail(name, " must be integral");
     if (tensor->ndim() != 1 || tensor->numel() != batch) fail(name, " must be of size batch_size");
-    TensorPtr dense = contiguous(cast(tensor, DType::Int64).get());
-    return std::vector<int64_t>(dense->as<int64_t>(), dense->as<int64_t>() + batch);
+    std::vector<int64_t> values(static_cast<size_t>(batch));
+    const int64_t step = 1;
+    on(tensor->device)
+        .memory.to_host(tensor->view(), {reinterpret_cast<char*>(values.data()), DType::Int64, 1, &batch, &step});
+    return values;
   }
 };
 
-template <class T>
-constexpr T kNever = -std::numeric_limits<T>::infinity();
-
-template <class T>
-T log_sum(T a, T b, T c) {
-  T most = std::max(a, std::max(b, c));
-  if (most == kNever<T>) return most;
-  return std::log(std::exp(a - most) + std::exp(b - most) + std::exp(c - most)) + most;
-}
-
-template <class F>
-void with_real(DType dtype, F&& f) {
-  if (dtype == DType::Float32) return f(float{});
-  if (dtype == DType::Float64) return f(double{});
-  fail_not_implemented("ctc_loss_cpu", dtype);
-}
-
-int64_t grain(const Sequences& all) {
-  return std::max<int64_t>(1, 2048 / std::max<int64_t>(1, all.times * all.states));
-}
-
-/// The scores of one sequence: at(t)[class].
-template <class T>
-struct Scores {
-  const T* data;
-  int64_t step;
-  const T* at(int64_t t) const { return data + t * step; }
-};
-
-template <class T>
-T forward(const Sequences& all, int64_t n, Scores<T> scores, T* alpha) {
-  int64_t times = all.lengths[n], states = all.states_of(n);
-  std::fill_n(alpha, all.times * all.states, kNever<T>);
-  if (times == 0) return states == 1 ? T(-0.0) : std::numeric_limits<T>::infinity();
-  alpha[0] = scores.at(0)[all.blank];
-  if (states > 1) alpha[1] = scores.at(0)[all.label(n, 1)];
-  for (int64_t t = 1; t < times; ++t) {
-    const T* before = alpha + (t - 1) * all.states;
-    T* now = alpha + t * all.states;
-    for (int64_t s = 0; s < states; ++s)
-      now[s] = log_sum(before[s], s > 0 ? before[s - 1] : kNever<T>, all.skips(n, s) ? before[s - 2] : kNever<T>) +
-               scores.at(t)[all.label(n, s)];
-  }
-  const T* last = alpha + (times - 1) * all.states;
-  return -log_sum(last[states - 1], states > 1 ? last[states - 2] : kNever<T>, kNever<T>);
-}
-
-template <class T>
-void backward(const Sequences& all, int64_t n, Scores<T> scores, const T* alpha, T loss, T g, T* grad,
-              std::vector<T>& beta, std::vector<T>& sums) {
-  int64_t times = all.lengths[n], states = all.states_of(n);
-  for (int64_t t = times; t-- > 0;) {
-    const T* score = scores.at(t);
-    if (t == times - 1) {
-      std::fill(beta.begin(), beta.end(), kNever<T>);
-      beta[states - 1] = score[all.blank];
-      if (states > 1) beta[states - 2] = score[all.label(n, states - 2)];
-    } else {
-      // Ascending, so that the states after s are still those of the later time.
-      for (int64_t s = 0; s < states; ++s)
-        beta[s] = log_sum(beta[s], s + 1 < states ? beta[s + 1] : kNever<T>,
-                          s + 2 < states && all.skips(n, s + 2) ? beta[s + 2] : kNever<T>) +
-                  score[all.label(n, s)];
-    }
-    std::fill(sums.begin(), sums.end(), kNever<T>);
-    for (int64_t s = 0; s < states; ++s) {
-      T& sum = sums[all.label(n, s)];
-      sum = log_sum(sum, alpha[t * all.states + s] + beta[s], kNever<T>);
-    }
-    T* target = grad + t * scores.step;
-    for (int64_t c = 0; c < all.classes; ++c)
-      target[c] = (std::exp(score[c]) - std::exp(sums[c] + loss - score[c])) * g;
-  }
+void check_real(DType dtype) {
+  if (dtype != DType::Float32 && dtype != DType::Float64) fail_not_implemented("ctc_loss_cpu", dtype);
 }
 
 }  // namespace
@@ -162,18 +86,11 @@ std::pair<TensorPtr, TensorPtr> ctc_loss(Tensor* log_probs, Tensor* targets, Ten
   Sequences all(log_probs, targets, input_lengths, target_lengths, blank);
   TensorPtr scores = contiguous(log_probs);
   const int64_t sizes[] = {all.batch, all.times, all.states};
-  TensorPtr losses, alpha;
-  with_real(scores->dtype, [&](auto tag) {
-    using T = decltype(tag);
-    losses = empty(Sizes(sizes, 1), scores->dtype);
-    alpha = empty(Sizes(sizes, 3), scores->dtype);
-    WithoutLock unlocked(alpha->numel() * 8);
-    parallel_for(all.batch, grain(all), [&](int64_t first, int64_t last) {
-      for (int64_t n = first; n < last; ++n)
-        losses->as<T>()[n] = forward<T>(all, n, {scores->as<T>() + n * all.classes, all.batch * all.classes},
-                                        alpha->as<T>() + n * all.times * all.states);
-    });
-  });
+  check_real(scores->dtype);
+  TensorPtr losses = empty(Sizes(sizes, 1), scores->dtype, scores->device);
+  TensorPtr alpha = empty(Sizes(sizes, 3), scores->dtype, scores->device);
+  WithoutLock unlocked(alpha->numel() * 8);
+  on(scores->device).ctc.loss(all.shape(), scores->view(), all.labels->view(), losses->view(), alpha->view());
   return {std::move(losses), std::move(alpha)};
 }
 
@@ -186,23 +103,12 @@ TensorPtr ctc_loss_backward(Tensor* grad, Tensor* log_probs, Tensor* targets, Te
   if (g->numel() != all.batch || loss->numel() != all.batch || alpha->numel() != all.batch * all.times * all.states ||
       g->dtype != scores->dtype)
     fail("ctc_loss_backward: the gradient or the saved values do not fit the scores");
-  TensorPtr result = empty(scores->sizes(), scores->dtype);
-  with_real(scores->dtype, [&](auto tag) {
-    using T = decltype(tag);
-    std::fill_n(result->as<T>(), result->numel(), T(0));
-    int64_t threads = std::max<int64_t>(1, num_threads());
-    std::vector<std::vector<T>> beta(threads, std::vector<T>(all.states)), sums(threads, std::vector<T>(all.classes));
-    WithoutLock unlocked(alpha->numel() * 8);
-    parallel_for(threads, all.batch > grain(all) ? 1 : threads, [&](int64_t begin, int64_t end) {
-      for (int64_t n = all.batch * begin / threads; n < all.batch * end / threads; ++n) {
-        T cost = loss->as<T>()[n];
-        if (zero_infinity && cost == -kNever<T>) continue;
-        backward<T>(all, n, {scores->as<T>() + n * all.classes, all.batch * all.classes},
-                    alpha->as<T>() + n * all.times * all.states, cost, g->as<T>()[n], result->as<T>() + n * all.classes,
-                    beta[begin], sums[begin]);
-      }
-    });
-  });
+  check_real(scores->dtype);
+  TensorPtr result = empty(scores->sizes(), scores->dtype, scores->device);
+  WithoutLock unlocked(alpha->numel() * 8);
+  on(scores->device)
+      .ctc.backward(all.shape(), g->view(), scores->view(), all.labels->view(), loss->view(), alpha->view(),
+                    zero_infinity, result->view());
   return result;
 }
 

@@ -24,7 +24,7 @@ op("_ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, 
 
 def _lengths(value):
     # A copy: later changes of the lengths do not matter, as in torch.
-    return value.clone() if isinstance(value, _C.Tensor) else tensor(tuple(value), dtype=_C.int64)
+    return value.clone() if isinstance(value, _C.Tensor) else tensor(tuple(value), dtype=_C.int64, device="cpu")
 
 
 @composite(namespace="nn.functional", autocast="float32")
@@ -49,7 +49,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     if zero_infinity:
         loss = where(loss == float("inf"), 0, loss)
     if reduction == "mean":
-        return (loss / target_lengths.clamp_min(1).to(loss.dtype)).mean()
+        return (loss / target_lengths.clamp_min(1).to(loss.device, loss.dtype)).mean()
     if reduction == "sum":
         return loss.sum()
     return loss if batched else loss.squeeze(0)

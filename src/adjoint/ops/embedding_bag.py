@@ -11,7 +11,6 @@ from .language import (
     composite,
     op,
     promote_types,
-    zeros,
 )
 
 op("_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, "
@@ -55,8 +54,8 @@ def _flat_bags(input, offsets, weight):
             )
         count, size = input.shape
         if size == 0:
-            return input.reshape(-1), zeros(count, dtype=_C.int64)
-        return input.reshape(-1), arange(0, count * size, size)
+            return input.reshape(-1), input.new_zeros(count, dtype=_C.int64)
+        return input.reshape(-1), arange(0, count * size, size, device=input.device)
     if input.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if offsets is None:
@@ -161,5 +160,5 @@ def embedding_bag(
     result, bags, details = _embedding_bag(
         weight, indices, offsets, word, per_sample_weights, include_last_offset, padding, scale_grad_by_freq
     )
-    sizes = zeros(result.shape[0], dtype=_C.int64).index_add(0, bags, (indices != padding).long())
-    return result, bags, sizes, details if word == "max" else zeros(result.shape[0], dtype=_C.int64)
+    sizes = bags.new_zeros(result.shape[0]).index_add(0, bags, (indices != padding).long())
+    return result, bags, sizes, details if word == "max" else bags.new_zeros(result.shape[0])
