@@ -211,6 +211,23 @@ def layers_on_more_elements_than_there_is_memory_for(L):
     return results
 
 
+@program
+def what_functions_make_for_themselves_is_where_their_input_is(L):
+    def ones(*size, **options):
+        return L.ones(size, device="meta", **options)
+
+    x = ones(4, requires_grad=True)
+    results = [
+        L.nn.functional.affine_grid(ones(2, 2, 3), (2, 1, 4, 5), align_corners=True),
+        L.trapezoid(ones(3, 0)),
+        L.mvlgamma(ones(3), 2),
+        L.stft(ones(64), 16, window=None, return_complex=True),
+        L.multinomial(ones(3, 4), 2),
+        *L.autograd.grad(x.expand(3, 4).as_strided((2, 2), (1, 1)).sum(), x),
+    ]
+    return [(tuple(y.shape), str(y.dtype), str(y.device)) for y in results]
+
+
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_bags_of_indices_without_values(mode):
     n = 10**6

@@ -4,7 +4,7 @@ from numbers import Number
 
 from .. import _C
 from .checks import integers
-from .language import cat, composite, empty_like, logical_xor, zeros
+from .language import cat, composite, empty_like, logical_xor
 
 Tensor = _C.Tensor
 
@@ -86,7 +86,7 @@ def trapezoid(y, x=None, *, dx=None, dim=-1):
     if y.ndim == 0:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if y.size(dim) == 0:  # as torch: whatever the other arguments are, and without a gradient
-        return zeros([size for d, size in enumerate(y.shape) if d != dim % y.ndim], dtype=y.dtype)
+        return y.new_zeros([size for d, size in enumerate(y.shape) if d != dim % y.ndim])
     x = _check_samples("trapezoid", y, x, dx, dim)
     if x is None:
         return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * (1 if dx is None else dx)

@@ -1,6 +1,6 @@
 """Drawing indices by weight."""
 
-from .checks import boolean
+from .checks import boolean, holds
 from .language import composite, cumsum, empty_like, float64, rand, searchsorted
 
 
@@ -27,10 +27,10 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement; got "
             f"n_sample={num_samples} for {weights.shape[-1]} weights"
         )
-    if weights.numel() and not bool(((weights >= 0) & (weights < float("inf"))).all()):
+    if weights.numel() and not holds((weights >= 0) & (weights < float("inf"))):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     totals = weights.sum(-1, keepdim=True)
-    if weights.numel() and bool((totals == 0).any()):
+    if weights.numel() and not holds(totals != 0):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement or num_samples == 1:
         # The largest of weights divided by exponential numbers are a draw without replacement.
@@ -38,5 +38,5 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         return scores.topk(num_samples, -1).indices if num_samples > 1 else scores.argmax(-1, keepdim=True)
     bounds = (cumsum(weights, -1) / totals).to(float64)
     bounds[..., -1] = 1
-    draws = rand(*weights.shape[:-1], num_samples, dtype=float64, generator=generator)
+    draws = rand(*weights.shape[:-1], num_samples, dtype=float64, device=weights.device, generator=generator)
     return searchsorted(bounds, draws)

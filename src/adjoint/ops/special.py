@@ -237,7 +237,7 @@ def logit_(input, eps=None):
 
 def _mvlgamma_arguments(input, p):
     """x, x - 1/2, x - 1, ... along a new last dimension."""
-    return input.unsqueeze(-1) - arange(p, dtype=input.dtype) / 2
+    return input.unsqueeze(-1) - arange(p, dtype=input.dtype, device=input.device) / 2
 
 
 def _mvlgamma(input, p):

@@ -16,13 +16,13 @@ from .language import (
 )
 
 
-def _window(name, window, win_length, n_fft, dtype, hint):
-    """The window in the middle of n_fft points, ones where none is given."""
+def _window(name, window, win_length, n_fft, hint, **kind):
+    """The window in the middle of n_fft points, ones of this kind where none is given."""
     if not 0 < win_length <= n_fft:
         raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={win_length}, n_fft={n_fft}")
     if window is None:
         warnings.warn(f"A window was not provided. A rectangular window will be applied. {hint}", stacklevel=3)
-        window = ones(win_length, dtype=dtype)
+        window = ones(win_length, **kind)
     elif window.ndim != 1 or window.shape[0] != win_length:
         raise RuntimeError(
             f"{name}: expected a 1D window tensor of size equal to win_length={win_length}, but got window with size "
@@ -82,9 +82,8 @@ def stft(
         raise RuntimeError(f"stft: expected 0 < n_fft <= {signal.shape[1]}, but got n_fft={n_fft}")
     if hop <= 0:
         raise RuntimeError(f"stft: expected hop_length > 0, but got hop_length={hop}")
-    window = _window(
-        "stft", window, win_length, n_fft, signal.dtype, "Pass window=torch.hann_window(n_fft) against leakage."
-    )
+    hint = "Pass window=torch.hann_window(n_fft) against leakage."
+    window = _window("stft", window, win_length, n_fft, hint, dtype=signal.dtype, device=signal.device)
     frames = signal.unfold(1, n_fft, hop) * window
     if complex_input:
         spectrum = _fft_c2c(frames, [2], int(normalized), True)
@@ -143,9 +142,8 @@ def istft(
             f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match {expected}, but "
             f"got {input.shape[-2]}"
         )
-    window = _window(
-        "istft", window, win_length, n_fft, input.dtype.to_real(), "Pass the window that stft used to get it undone."
-    )
+    hint = "Pass the window that stft used to get it undone."
+    window = _window("istft", window, win_length, n_fft, hint, dtype=input.dtype.to_real(), device=input.device)
     spectrum = (input.unsqueeze(0) if input.ndim == 2 else input).transpose(1, 2)
     scale = 1 if normalized else 2
     if return_complex:

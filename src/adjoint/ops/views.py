@@ -12,7 +12,6 @@ from .language import (
     composite,
     contiguous_format,
     diagonal_backward,
-    ones,
     op,
     reshape,
     select_backward,
@@ -145,7 +144,7 @@ def _as_strided_rule(g, input_meta, size, stride, offset):
     extent = start + max(_reach(shape, strides), offset + _reach(size, stride)) + 1
     memory = as_strided_backward(g, extent, size, stride, start + offset)
     if _may_overlap(shape, strides):
-        counts = as_strided_backward(ones(shape, dtype=g.dtype), extent, shape, strides, start)
+        counts = as_strided_backward(g.new_ones(shape), extent, shape, strides, start)
         memory = memory / (counts + (counts == 0))
     return as_strided_within(memory, shape, strides, start)
 
