@@ -371,3 +371,68 @@ def test_pivots_in_pairs(pivots):
     A, B = np.eye(4) + 0.1, np.arange(8.0).reshape(4, 2)
     results = [L.linalg.ldl_solve(L.tensor(A), L.tensor(pivots, dtype=L.int32), L.tensor(B)) for L in (adjoint, torch)]
     assert_same(*results, bound=Bound(1e-12))
+
+
+# ---- Without values
+
+META = lines("""
+    L.cholesky(A)
+    torch.cholesky(A, upper=True)
+    L.lu_factor(A)
+    L.lu(A)
+    torch.lu_unpack(*L.lu_factor(A))
+    L.qr(A)
+    L.householder_product(A, A[..., 0])
+    torch.ormqr(A, A[..., 0], B)
+    L.solve(A, B)
+    L.solve(A, B.mT, left=False)
+    L.lu_solve(*L.lu_factor(A), B, adjoint=True)
+    L.solve_triangular(A, B, upper=True)
+    torch.cholesky_solve(B, A)
+    torch.cholesky_inverse(A)
+    L.inv(A)
+    L.det(A)
+    L.slogdet(A)
+    L.lstsq(B, A)
+    L.lstsq(A, B, driver="gelsd")
+    L.cond(A, 1)
+    L.svd(B, full_matrices=False)
+    L.svdvals(A)
+    L.eigh(A)
+    L.eigvalsh(A)
+    L.eig(A)
+    L.eigvals(A)
+    L.matrix_exp(A)
+""")
+WITHOUT_RULE = lines("""
+    L.ldl_factor(A)
+    L.ldl_solve(A, A[0].int(), B)
+    torch.geqrf(A)
+    L.qr(A, "complete")
+    L.svd(A)
+""")
+
+
+def results_of(text, A, B):
+    value = eval(text, {"torch": adjoint, "L": adjoint.linalg, "A": A, "B": B})
+    return [value] if isinstance(value, adjoint.Tensor) else list(value)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("text", [*META, "L.pinv(A)"])
+def test_results_without_values_are_recorded(text, dtype):
+    A, B = (adjoint.ones(2, 4, n, dtype=getattr(adjoint, dtype), device="meta", requires_grad=True) for n in (4, 3))
+    results = [y for y in results_of(text, A, B) if y.requires_grad]
+    sum(y.abs().sum() for y in results).backward()
+    gradients = [(x, x.grad) for x in (A, B) if x.grad is not None]
+    assert results
+    assert gradients
+    for x, gradient in gradients:
+        assert (gradient.is_meta, gradient.shape, gradient.dtype) == (True, x.shape, x.dtype)
+
+
+@pytest.mark.parametrize("text", [*META, *WITHOUT_RULE])
+def test_results_without_values_take_no_memory(text):
+    n = 10**6
+    A, B = adjoint.ones(n, n, device="meta"), adjoint.ones(n, 3, device="meta")
+    assert all(y.is_meta for y in results_of(text, A, B))

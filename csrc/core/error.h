@@ -18,6 +18,7 @@ enum class ErrorKind {
   Buffer,
   Attribute,
   Assertion,
+  LinAlg,
   Python
 };
 

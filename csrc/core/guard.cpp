@@ -20,6 +20,15 @@ void give_words() {
   if (silent) PyErr_SetString(PyExc_MemoryError, kNoMemory);
 }
 
+/// LinAlgError is a class of Python's side. What keeps it from being found is raised in its place.
+void set_linalg_error(const char* message) {
+  in_python([&] {
+    Object module = Object::steal(PyImport_ImportModule("adjoint.linalg"));
+    Object type = module ? Object::steal(PyObject_GetAttrString(module.get(), "LinAlgError")) : Object();
+    if (type) PyErr_SetString(type.get(), message);
+  });
+}
+
 }  // namespace
 
 void set_python_error() noexcept {
@@ -44,6 +53,7 @@ void set_python_error() noexcept {
       case ErrorKind::Buffer: type = PyExc_BufferError; break;
       case ErrorKind::Attribute: type = PyExc_AttributeError; break;
       case ErrorKind::Assertion: type = PyExc_AssertionError; break;
+      case ErrorKind::LinAlg: set_linalg_error(error.what()); return;
     }
     PyErr_SetString(type, error.what());
   } catch (const std::bad_alloc&) {

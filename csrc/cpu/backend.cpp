@@ -9,6 +9,7 @@
 #include "cpu/grid.h"
 #include "cpu/indexing.h"
 #include "cpu/loss_labels.h"
+#include "cpu/linalg.h"
 #include "cpu/matmul.h"
 #include "cpu/pooling.h"
 #include "cpu/reduce.h"
@@ -99,6 +100,32 @@ const Backend backend = {
     .loss_labels = {.any_out_of_range = any_out_of_range,
                     .multilabel_margin = multilabel_margin,
                     .multilabel_margin_backward = multilabel_margin_backward},
+    .linalg = {.cholesky = cholesky,
+               .lu_factor = lu_factor,
+               .ldl_factor = ldl_factor,
+               .geqrf = geqrf,
+               .orgqr = orgqr,
+               .ormqr = ormqr,
+               .upper_triangle = upper_triangle,
+               .unit_lower_triangle = unit_lower_triangle,
+               .permutation = permutation,
+               .first_failure = first_failure,
+               .lu_pivot_fault = lu_pivot_fault,
+               .ldl_pivot_fault = ldl_pivot_fault,
+               .has_nonfinite = has_nonfinite,
+               .lu_solve = lu_solve,
+               .triangular_solve = triangular_solve,
+               .cholesky_solve = cholesky_solve,
+               .ldl_solve = ldl_solve,
+               .inverse = inverse,
+               .cholesky_inverse = cholesky_inverse,
+               .det = det,
+               .slogdet = slogdet,
+               .lstsq = lstsq,
+               .svd = svd,
+               .eigh = eigh,
+               .eig = eig,
+               .matrix_exp = matrix_exp},
 };
 
 }  // namespace adjoint::cpu

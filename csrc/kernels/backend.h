@@ -10,6 +10,7 @@
 #include "kernels/grid.h"
 #include "kernels/indexing.h"
 #include "kernels/loss_labels.h"
+#include "kernels/linalg.h"
 #include "kernels/matmul.h"
 #include "kernels/memory.h"
 #include "kernels/pooling.h"
@@ -38,6 +39,7 @@ struct Backend {
   kernels::Ctc ctc;
   kernels::EmbeddingBag embedding_bag;
   kernels::LossLabels loss_labels;
+  kernels::Linalg linalg;
 };
 
 extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp

@@ -79,6 +79,7 @@ const Backend backend = {
     .ctc = all<kernels::Ctc>(Nothing()),
     .embedding_bag = all<kernels::EmbeddingBag>(Nothing()),
     .loss_labels = all<kernels::LossLabels>(Nothing()),
+    .linalg = all<kernels::Linalg>(Nothing()),
 };
 
 }  // namespace adjoint::meta

@@ -1,26 +1,17 @@
 #include "ops/linalg_batch.h"
 
-#include "core/guard.h"
+#include <algorithm>
+
 #include "ops/memory.h"
 
 namespace adjoint::ops {
 
-void fail_linalg(const std::string& message) {
-  Object module = checked(PyImport_ImportModule("adjoint.linalg"));
-  Object type = checked(PyObject_GetAttrString(module.get(), "LinAlgError"));
-  PyErr_SetString(type.get(), message.c_str());
-  fail_python();
+std::string batch_element(const Tensor* infos, int64_t place) {
+  return infos->ndim() == 0 ? "" : "(Batch element " + std::to_string(place) + "): ";
 }
 
-std::string batch_element(const Tensor* info, int64_t place) {
-  return info->ndim() == 0 ? "" : "(Batch element " + std::to_string(place) + "): ";
-}
-
-int64_t first_failure(const Tensor* info) {
-  const int32_t* values = info->as<int32_t>();
-  const int32_t* end = values + info->numel();
-  const int32_t* found = std::find_if(values, end, [](int32_t value) { return value != 0; });
-  return found == end ? -1 : found - values;
+kernels::LinalgFailure first_failure(const Tensor* infos) {
+  return on(infos->device).linalg.first_failure(infos->view());
 }
 
 void check_matrix_dims(const char* op, const Tensor* tensor, const char* name) {
@@ -52,13 +43,17 @@ void check_solvable(const char* op, const Tensor* a, const Tensor* b, bool left)
          cols_of(a), " and ", rows_of(b), "x", cols_of(b), ")");
 }
 
-int64_t product(Sizes sizes) {
-  int64_t n = 1;
-  for (int64_t size : sizes) n *= size;
-  return n;
+void check_lapack_type(const char* kernel, DType dtype) {
+  switch (dtype) {
+    case DType::Float32:
+    case DType::Float64:
+    case DType::Complex64:
+    case DType::Complex128: return;
+    default: fail_not_implemented(kernel, dtype);
+  }
 }
 
-TensorPtr column_major(Sizes batch, int64_t rows, int64_t cols, DType dtype) {
+TensorPtr column_major(Sizes batch, int64_t rows, int64_t cols, DType dtype, Device device) {
   int n = static_cast<int>(batch.size());
   int64_t sizes[kMaxDims], strides[kMaxDims];
   if (n + 2 > kMaxDims) fail("at most ", kMaxDims, " dimensions are supported");
@@ -70,21 +65,27 @@ TensorPtr column_major(Sizes batch, int64_t rows, int64_t cols, DType dtype) {
   int64_t step = std::max<int64_t>(rows, 1) * std::max<int64_t>(cols, 1);
   for (int d = n; d-- > 0; step *= std::max<int64_t>(sizes[d], 1)) strides[d] = step;
   checked_numel({sizes, static_cast<size_t>(n + 2)});
-  return empty(make_shape({sizes, static_cast<size_t>(n + 2)}, {strides, static_cast<size_t>(n + 2)}), dtype);
+  return empty(make_shape({sizes, static_cast<size_t>(n + 2)}, {strides, static_cast<size_t>(n + 2)}), dtype, device);
 }
 
 TensorPtr column_major_copy(const Tensor* tensor) {
-  TensorPtr result = column_major(batch_sizes(tensor), rows_of(tensor), cols_of(tensor), tensor->dtype);
-  cpu::copy(tensor->view(), result->view());
+  TensorPtr result = column_major(batch_sizes(tensor), rows_of(tensor), cols_of(tensor), tensor->dtype, tensor->device);
+  copy_into(tensor, result.get());
   return result;
 }
 
-TensorPtr batch_vectors(Sizes batch, int64_t n, DType dtype) {
+TensorPtr row_major(Sizes batch, int64_t rows, int64_t cols, DType dtype, Device device) {
+  std::vector<int64_t> sizes(batch.begin(), batch.end());
+  sizes.insert(sizes.end(), {rows, cols});
+  return empty(sizes, dtype, device);
+}
+TensorPtr batch_vectors(Sizes batch, int64_t n, DType dtype, Device device) {
   std::vector<int64_t> sizes(batch.begin(), batch.end());
   sizes.push_back(n);
-  return empty(sizes, dtype);
+  return empty(sizes, dtype, device);
 }
-TensorPtr batch_numbers(Sizes batch, DType dtype) { return empty(batch, dtype); }
+TensorPtr batch_numbers(Sizes batch, DType dtype, Device device) { return empty(batch, dtype, device); }
+TensorPtr nothing(DType dtype, Device device) { return empty(std::vector<int64_t>{0}, dtype, device); }
 
 TensorPtr swapped(const Tensor* tensor) {
   std::vector<int64_t> sizes(tensor->sizes().begin(), tensor->sizes().end());
@@ -107,23 +108,8 @@ std::vector<int64_t> broadcast_batches(const Tensor* a, const Tensor* b) {
   return {sizes, sizes + n};
 }
 
-Columns::Columns(TensorPtr tensor, int inner) : tensor_(std::move(tensor)), batch_dims_(tensor_->ndim() - inner) {
-  ld_ = inner == 2 && cols_of(tensor_.get()) > 1 ? tensor_->stride(tensor_->ndim() - 1)
-                                                 : std::max<Int>(1, inner == 2 ? rows_of(tensor_.get()) : 1);
-}
-
-Columns Columns::readable(Tensor* tensor) {
-  int n = tensor->ndim();
-  int64_t rows = rows_of(tensor), cols = cols_of(tensor);
-  bool packed = rows <= 1 || tensor->stride(n - 2) == 1;
-  bool apart = cols <= 1 || tensor->stride(n - 1) >= std::max<int64_t>(rows, 1);
-  return Columns(packed && apart ? TensorPtr::borrow(tensor) : column_major_copy(tensor), 2);
-}
-
-Columns Columns::vectors(Tensor* tensor) {
-  int n = tensor->ndim();
-  bool packed = tensor->size(n - 1) <= 1 || tensor->stride(n - 1) == 1;
-  return Columns(packed ? TensorPtr::borrow(tensor) : contiguous(tensor), 1);
+int64_t work_on(const Tensor* matrices, int64_t each) {
+  return static_cast<int64_t>(std::min(static_cast<double>(matrices->numel()) * static_cast<double>(each) / 16, 1e15));
 }
 
 }  // namespace adjoint::ops

@@ -18,7 +18,6 @@ from .language import (
     ormqr,
     tril,
     triu,
-    zeros,
 )
 
 _LINALG = {"namespace": "linalg"}
@@ -191,7 +190,7 @@ def _qr_gradient(gQ, gR, Q, R, mode):
     diagonal = W.diagonal(0, -2, -1)
     if W.is_complex():
         diagonal = diagonal.real.to(W.dtype)
-    W = above + above.mH + diagonal.unsqueeze(-1) * eye(W.shape[-1], dtype=W.dtype)
+    W = above + above.mH + diagonal.unsqueeze(-1) * eye(W.shape[-1], dtype=W.dtype, device=W.device)
     gA = linalg_solve_triangular(R.mH, gQ + Q @ W, upper=False, left=False)
     return gA if beside is None else cat([gA, beside], -1)
 
@@ -226,8 +225,8 @@ def _reflector_gradients(input, tau, X, Z):
     if input.numel() == 0 or tau.numel() == 0:
         return None, None
     k = tau.shape[-1]
-    ones = eye(k, dtype=input.dtype)
-    V = tril(input[..., :k], -1) + eye(input.shape[-2], k, dtype=input.dtype)
+    ones = eye(k, dtype=input.dtype, device=input.device)
+    V = tril(input[..., :k], -1) + eye(input.shape[-2], k, dtype=input.dtype, device=input.device)
     W = triu(V.mH @ V, 1)
     factors = tau.unsqueeze(-1)
     M = ones + factors * W
@@ -242,13 +241,13 @@ def _reflector_gradients(input, tau, X, Z):
     gV = tril(gV + V @ (gW + gW.mH), -1)
     unused = input.shape[-1] - k
     if unused:
-        gV = cat([gV, zeros(*gV.shape[:-1], unused, dtype=gV.dtype)], -1)
+        gV = cat([gV, gV.new_zeros(*gV.shape[:-1], unused)], -1)
     return gV, g_tau
 
 
 def _first_columns(g):
     """The matrix E of the first columns of the identity: a gradient of Q E is g E^H for Q."""
-    return eye(*g.shape[-2:], dtype=g.dtype).expand(g.shape)
+    return eye(*g.shape[-2:], dtype=g.dtype, device=g.device).expand(g.shape)
 
 
 op("_linalg_householder_product(tensors)", native="householder_product", public=False,

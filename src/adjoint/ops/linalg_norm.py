@@ -141,4 +141,4 @@ def linalg_cond(A, p=None):
     inverse, info = linalg_inv_ex(A)
     product = linalg_matrix_norm(A, p) * linalg_matrix_norm(inverse, p)
     # A singular matrix has the condition number inf.
-    return product.masked_fill(info != 0, _INFINITY) if info.any() else product
+    return product.masked_fill(info != 0, _INFINITY) if not info.is_meta and info.any() else product

@@ -36,7 +36,7 @@ def _matrix_power(A, n):
             f"{name}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
         )
     if n == 0:
-        return A.clone().copy_(eye(A.shape[-1], dtype=A.dtype))
+        return A.clone().copy_(eye(A.shape[-1], dtype=A.dtype, device=A.device))
     if n < 0:
         A, n = linalg_inv(A), -n
     if n == 1:

@@ -208,7 +208,7 @@ def _range_of(A, q, niter):
 
     Halko, Martinsson and Tropp, Finding structure with randomness (2009), algorithm 4.4.
     """
-    Q = linalg_qr(A @ randn(A.shape[-1], q, dtype=A.dtype))[0]
+    Q = linalg_qr(A @ randn(A.shape[-1], q, dtype=A.dtype, device=A.device))[0]
     for _ in range(min(niter, _MOST_ROUNDS)):
         Q = linalg_qr(A.mH @ Q)[0]
         Q = linalg_qr(A @ Q)[0]

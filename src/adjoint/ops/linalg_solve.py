@@ -26,14 +26,14 @@ from .language import (
 _LINALG = {"namespace": "linalg"}
 
 
-def identity_like(matrix):
-    """One identity matrix of the size and type of square matrices."""
-    return eye(matrix.shape[-1], dtype=matrix.dtype)
+def identity_like(tensor):
+    """One identity matrix as large as the last dimension, of the tensor's type and on its device."""
+    return eye(tensor.shape[-1], dtype=tensor.dtype, device=tensor.device)
 
 
 def is_zero(g):
-    """Whether a gradient is that of a result that was not used."""
-    return not g.requires_grad and not g.any()
+    """Whether a gradient is that of a result that was not used, as far as there are values to tell."""
+    return not g.requires_grad and not g.is_meta and not g.any()
 
 
 # ---- A X = B. One rule for both arguments, so that the adjoint equation is solved once.
@@ -224,10 +224,10 @@ def _scaled_inverse(factor, A, adjoint_solve):
 
 def _det_gradient(g, A, result, LU, adjoint_solve):
     """g conj(det) A^-H; for singular matrices the matrix of cofactors by way of the singular values."""
-    if A.numel() == 0 or LU.diagonal(0, -2, -1).all():
+    if A.numel() == 0 or A.is_meta or LU.diagonal(0, -2, -1).all():
         return _scaled_inverse(g * conj(result), A, adjoint_solve)
     U, S, Vh = linalg_svd(A)
-    others = where(eye(S.shape[-1], dtype=S.dtype) == 1, 1, S.unsqueeze(-2)).prod(-1)
+    others = where(identity_like(S) == 1, 1, S.unsqueeze(-2)).prod(-1)
     phase = conj(_linalg_det(U)[0] * _linalg_det(Vh)[0])
     return (U * (others * (g * phase).unsqueeze(-1)).unsqueeze(-2)) @ Vh
 

@@ -9,7 +9,6 @@ from .language import (
     cat,
     composite,
     conj,
-    eye,
     is_grad_enabled,
     linalg_matrix_exp,
     linalg_solve,
@@ -17,7 +16,7 @@ from .language import (
     where,
     zeros_like,
 )
-from .linalg_solve import is_zero
+from .linalg_solve import identity_like, is_zero
 
 _LINALG = {"namespace": "linalg"}
 
@@ -28,13 +27,14 @@ def _recorded(tensor):
 
 def _differences(values):
     """values[j] - values[i], with ones on the diagonal."""
-    return values.unsqueeze(-2) - values.unsqueeze(-1) + eye(values.shape[-1], dtype=values.dtype)
+    return values.unsqueeze(-2) - values.unsqueeze(-1) + identity_like(values)
 
 
 def _check_phase(name, quantity, phase, size):
     """A loss of complex vectors must not depend on their phases, which are arbitrary."""
-    largest = phase.detach().abs().max().item() if phase.numel() else 0.0
-    scale = size.detach().abs().max().item() if size.numel() else 0.0
+    if phase.numel() == 0 or phase.is_meta:
+        return
+    largest, scale = phase.detach().abs().max().item(), size.detach().abs().max().item()
     tolerance = 1e-2
     if largest > tolerance * max(1.0, scale):
         vectors = "singular vectors" if name == "svd_backward" else "eigenvectors"
@@ -68,7 +68,7 @@ def _svd_gradient(gU, gS, gVh, U, S, Vh, shape):
     diagonal = gS
     if U.is_complex():
         diagonal = gS + 1j * (left.diagonal(0, -2, -1).imag / S)
-    ones = eye(k, dtype=S.dtype)
+    ones = identity_like(S)
     inner = where(ones == 1, diagonal.unsqueeze(-1) * ones, inner)
     if m > k:
         beyond = gU - U @ left
@@ -140,7 +140,7 @@ def _eigh_gradient(gL, gV, L, V):
     if V.is_complex():
         phase = inner.diagonal(0, -2, -1).imag
         _check_phase("linalg_eigh_backward", "quantity, so it is ill-defined.", phase, inner)
-    ones = eye(L.shape[-1], dtype=L.dtype)
+    ones = identity_like(L)
     inner = where(ones == 1, gL.unsqueeze(-1) * ones, (inner - inner.mH) / (2 * _differences(L)))
     return V @ (inner @ V.mH)
 
@@ -176,7 +176,7 @@ def _eig_gradient(gL, gV, L, V):
     diagonal = inner.diagonal(0, -2, -1)
     _check_phase("linalg_eig_backward", "quantity, so it is ill-defined.", diagonal.imag, inner)
     inner = (inner - (V.mH @ V) * diagonal.real.unsqueeze(-2)) / conj(_differences(L))
-    ones = eye(L.shape[-1], dtype=L.dtype)
+    ones = identity_like(L)
     inner = where(ones == 1, gL.unsqueeze(-1) * ones, inner)
     return linalg_solve(V.mH, inner @ V.mH)
 

@@ -1,9 +1,9 @@
 // LU and Cholesky factors of one large matrix by blocks: the products between them run on all threads.
 #pragma once
 
-#include "ops/linalg_batch.h"
+#include "cpu/linalg_batch.h"
 
-namespace adjoint::ops {
+namespace adjoint::cpu {
 
 /// As LAPACK's getrf, for a column-major matrix; returns its info.
 template <class T>
@@ -19,4 +19,4 @@ inline constexpr Int kFactorBlock = 128;
 /// Whether matrices of this size are factored by blocks, on whatever number of threads.
 inline bool worth_blocks(int64_t size) { return size >= 384; }
 
-}  // namespace adjoint::ops
+}  // namespace adjoint::cpu

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/linalg_batch.h"
+#include "cpu/linalg_batch.h"
 
-namespace adjoint::ops {
+namespace adjoint::cpu {
 
 template <class T>
 inline constexpr bool kHasSmall = !is_complex_v<T>;
@@ -121,4 +121,4 @@ Int factor_cholesky_small(Int n, T* a, Int lda) {
   return 0;
 }
 
-}  // namespace adjoint::ops
+}  // namespace adjoint::cpu

@@ -1,8 +1,8 @@
-#include "ops/linalg_blocked.h"
+#include "cpu/linalg_blocked.h"
 
 #include "cpu/matmul.h"
 
-namespace adjoint::ops {
+namespace adjoint::cpu {
 namespace {
 
 /// c -= a b, for blocks of column-major matrices: c is m by n, a m by k; b is k by n, or n by k and transposed.
@@ -14,8 +14,8 @@ void subtract_product(Int m, Int n, Int k, const T* a, Int lda, const T* b, Int 
   auto view = [](const T* data, const int64_t* sizes, const int64_t* strides) {
     return View{reinterpret_cast<char*>(const_cast<T*>(data)), DTypeOf<T>::value, 2, sizes, strides};
   };
-  cpu::gemm(view(a, a_sizes, a_strides), view(b, b_sizes, b_strides), view(c, c_sizes, c_strides),
-            Scalar::of(int64_t{-1}), Scalar::of(int64_t{1}));
+  gemm(view(a, a_sizes, a_strides), view(b, b_sizes, b_strides), view(c, c_sizes, c_strides), Scalar::of(int64_t{-1}),
+       Scalar::of(int64_t{1}));
 }
 
 /// b = op(a)^-1 b or b op(a)^-1 on all threads; `count` columns (rows, from the right) of b, in pieces that do not
@@ -115,4 +115,4 @@ ADJOINT_BLOCKED(complex64)
 ADJOINT_BLOCKED(complex128)
 #undef ADJOINT_BLOCKED
 
-}  // namespace adjoint::ops
+}  // namespace adjoint::cpu
