@@ -126,6 +126,7 @@ const Backend backend = {
                .eigh = eigh,
                .eig = eig,
                .matrix_exp = matrix_exp},
+    .matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate},
 };
 
 }  // namespace adjoint::cpu

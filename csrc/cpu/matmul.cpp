@@ -471,4 +471,24 @@ void bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const
   solve(problem);
 }
 
+void sum_bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
+  const auto entry = [](const View& batch, int64_t i, const int64_t* sizes) {
+    return View{batch.data, batch.dtype, 2, sizes, batch.strides + 1}.shifted(i * batch.strides[0]);
+  };
+  // Without products, what remains is beta * c: a product over no columns.
+  const int64_t none_left[2] = {a.sizes[1], 0}, none_right[2] = {0, b.sizes[2]};
+  gemm(entry(a, 0, none_left), entry(b, 0, none_right), c, alpha, beta);
+  for (int64_t i = 0; i < a.sizes[0]; ++i)
+    gemm(entry(a, i, a.sizes + 1), entry(b, i, b.sizes + 1), c, alpha, Scalar::of(int64_t{1}));
+}
+
+void conjugate(const View& values) {
+  dispatch(values.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (is_complex_v<T>) {
+      for (int64_t i = 0, n = values.numel(); i < n; ++i) values.as<T>()[i] = std::conj(values.as<T>()[i]);
+    }
+  });
+}
+
 }  // namespace adjoint::cpu

@@ -7,12 +7,18 @@
 namespace adjoint::kernels {
 
 struct Matmul {
+  using Product = void(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta);
+
   /// c = alpha * (a @ b) + beta * c for matrices a: m x k, b: k x n, c: m x n of one type, any strides. c is not read
   /// when beta is 0, and must not overlap a or b. A vector is a matrix with one row or column; a dot product is 1 x k
   /// times k x 1. Half-precision sums are kept in float32 and rounded once; integers wrap.
-  void (*gemm)(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta);
+  Product* gemm;
   /// The same for each entry of the first dimension of three-dimensional views, whose batch strides may be 0.
-  void (*bmm)(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta);
+  Product* bmm;
+  /// The products of two batches added up: c = alpha * (the sum of all a @ b) + beta * c, for one matrix c.
+  Product* sum_bmm;
+  /// Complex numbers that lie one after the other become their conjugates.
+  void (*conjugate)(const View& values);
 };
 
 }  // namespace adjoint::kernels

@@ -4,8 +4,7 @@
 #include <string>
 
 #include "core/lock.h"
-#include "cpu/copy.h"
-#include "cpu/matmul.h"
+#include "kernels/backend.h"
 #include "ops/gather.h"
 #include "ops/memory.h"
 
@@ -45,33 +44,27 @@ void check_numeric(const char* torch_name, DType dtype) {
 struct Matrix {
   int64_t sizes[3];  ///< batch, rows, columns
   int64_t strides[3];
-  char* data;
-  DType dtype;
+  const Tensor* tensor;
 
   static Matrix of(const Tensor* t) {
-    if (t->ndim() == 3)
-      return {{t->size(0), t->size(1), t->size(2)}, {t->stride(0), t->stride(1), t->stride(2)}, t->data, t->dtype};
-    return {{1, t->size(0), t->size(1)}, {0, t->stride(0), t->stride(1)}, t->data, t->dtype};
+    if (t->ndim() == 3) return {{t->size(0), t->size(1), t->size(2)}, {t->stride(0), t->stride(1), t->stride(2)}, t};
+    return {{1, t->size(0), t->size(1)}, {0, t->stride(0), t->stride(1)}, t};
   }
-  static Matrix column(const Tensor* t) { return {{1, t->size(0), 1}, {0, t->stride(0), 1}, t->data, t->dtype}; }
+  static Matrix column(const Tensor* t) { return {{1, t->size(0), 1}, {0, t->stride(0), 1}, t}; }
   static Matrix row(const Tensor* t) { return column(t).transposed(); }
+  static Matrix number(const Tensor* t) { return {{1, 1, 1}, {0, 1, 1}, t}; }
 
-  Matrix transposed() const {
-    return {{sizes[0], sizes[2], sizes[1]}, {strides[0], strides[2], strides[1]}, data, dtype};
-  }
-  Matrix entry(int64_t i) const {
-    return {{1, sizes[1], sizes[2]}, {0, strides[1], strides[2]}, data + i * strides[0] * itemsize(dtype), dtype};
-  }
+  Matrix transposed() const { return {{sizes[0], sizes[2], sizes[1]}, {strides[0], strides[2], strides[1]}, tensor}; }
   int64_t batch() const { return sizes[0]; }
   int64_t rows() const { return sizes[1]; }
   int64_t cols() const { return sizes[2]; }
-  View matrix_view() const { return {data, dtype, 2, sizes + 1, strides + 1}; }
-  View batch_view() const { return {data, dtype, 3, sizes, strides}; }
+  View matrix_view() const { return tensor->view(2, sizes + 1, strides + 1); }
+  View batch_view() const { return tensor->view(3, sizes, strides); }
 };
 
 /// What a product costs, counted in elements of elementwise work.
 int64_t work(const Matrix& a, const Matrix& c) {
-  double products = static_cast<double>(c.batch()) * static_cast<double>(c.rows()) * static_cast<double>(c.cols()) *
+  double products = static_cast<double>(a.batch()) * static_cast<double>(c.rows()) * static_cast<double>(c.cols()) *
                     static_cast<double>(a.cols());
   return static_cast<int64_t>(std::min(products / 16, 1e15));
 }
@@ -79,10 +72,11 @@ int64_t work(const Matrix& a, const Matrix& c) {
 void multiply(const Matrix& a, const Matrix& b, const Matrix& c, const Scalar& alpha = kOne,
               const Scalar& beta = kZero) {
   WithoutLock unlocked(work(a, c));
+  const kernels::Matmul& matmul = on(c.tensor->device).matmul;
   if (c.batch() == 1) {
-    cpu::gemm(a.matrix_view(), b.matrix_view(), c.matrix_view(), alpha, beta);
+    matmul.gemm(a.matrix_view(), b.matrix_view(), c.matrix_view(), alpha, beta);
   } else {
-    cpu::bmm(a.batch_view(), b.batch_view(), c.batch_view(), alpha, beta);
+    matmul.bmm(a.batch_view(), b.batch_view(), c.batch_view(), alpha, beta);
   }
 }
 
@@ -91,12 +85,7 @@ TensorPtr conjugate(Tensor* tensor) {
   if (!is_complex(tensor->dtype)) return TensorPtr::borrow(tensor);
   TensorPtr result = clone(tensor);
   result = contiguous(result.get());
-  dispatch(result->dtype, [&](auto tag) {
-    using T = decltype(tag);
-    if constexpr (is_complex_v<T>) {
-      for (int64_t i = 0; i < result->numel(); ++i) result->as<T>()[i] = std::conj(result->as<T>()[i]);
-    }
-  });
+  on(result->device).matmul.conjugate(result->view());
   return result;
 }
 
@@ -118,7 +107,7 @@ void check_inner(const Matrix& a, const Matrix& b) {
 TensorPtr product(const Matrix& a, const Matrix& b) {
   check_inner(a, b);
   const int64_t sizes[2] = {a.rows(), b.cols()};
-  TensorPtr result = empty(sizes, a.dtype);
+  TensorPtr result = empty(sizes, a.tensor->dtype, a.tensor->device);
   multiply(a, b, Matrix::of(result.get()));
   return result;
 }
@@ -155,14 +144,14 @@ void check_bmm(const Tensor* a, const Tensor* b) {
 TensorPtr batched_product(const Matrix& a, const Matrix& b) {
   check_batch_sizes(a, b);
   const int64_t sizes[3] = {a.batch(), a.rows(), b.cols()};
-  TensorPtr result = empty(sizes, a.dtype);
+  TensorPtr result = empty(sizes, a.tensor->dtype, a.tensor->device);
   if (result->numel() > 0) multiply(a, b, Matrix::of(result.get()));
   return result;
 }
 
 TensorPtr matrix_times_vector(const Matrix& a, const Tensor* vec) {
   const int64_t rows = a.rows();
-  TensorPtr result = empty(Sizes(&rows, 1), a.dtype);
+  TensorPtr result = empty(Sizes(&rows, 1), vec->dtype, vec->device);
   multiply(a, Matrix::column(vec), Matrix::column(result.get()));
   return result;
 }
@@ -193,8 +182,8 @@ TensorPtr dot_product(Tensor* a, Tensor* b) {
     fail("inconsistent tensor size, expected tensor ", to_string(a->sizes()), " and src ", to_string(b->sizes()),
          " to have the same number of elements, but got ", a->numel(), " and ", b->numel(), " elements respectively");
   check_numeric("dot", a->dtype);
-  TensorPtr result = empty(scalar_shape(), a->dtype);
-  multiply(Matrix::row(a), Matrix::column(b), {{1, 1, 1}, {0, 1, 1}, result->data, result->dtype});
+  TensorPtr result = empty(scalar_shape(), a->dtype, a->device);
+  multiply(Matrix::row(a), Matrix::column(b), Matrix::number(result.get()));
   return result;
 }
 
@@ -216,14 +205,14 @@ TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, cons
       fail("The expanded size of the tensor (", sizes[d + lead], ") must match the existing size (", input->size(d),
            ") at non-singleton dimension ", d + lead, ".  Target sizes: ", to_string(sizes),
            ".  Tensor sizes: ", to_string(input->sizes()));
-  TensorPtr result = empty(sizes, input->dtype);
+  TensorPtr result = empty(sizes, input->dtype, input->device);
   if (result->numel() == 0) return result;
   check_factor(input->dtype, beta);
   check_factor(input->dtype, alpha);
   if (is_zero(beta)) return result;
   int64_t strides[kMaxDims];
   broadcast_strides(input->shape, sizes, strides);
-  cpu::copy({input->data, input->dtype, static_cast<int>(sizes.size()), sizes.data(), strides}, result->view());
+  on(input->device).memory.copy(input->view(static_cast<int>(sizes.size()), sizes.data(), strides), result->view());
   return result;
 }
 
@@ -335,11 +324,8 @@ TensorPtr addbmm(Tensor* input, Tensor* batch1, Tensor* batch2, const Scalar& be
   const int64_t sizes[2] = {a.rows(), b.cols()};
   TensorPtr result = accumulator(input, sizes, beta, alpha);
   Matrix total = Matrix::of(result.get());
-  // Without products, what remains is beta * input: a product over no columns.
-  Matrix none_left = a.entry(0), none_right = b.entry(0);
-  none_left.sizes[2] = none_right.sizes[1] = 0;
-  multiply(none_left, none_right, total, alpha, beta);
-  for (int64_t i = 0; i < a.batch(); ++i) multiply(a.entry(i), b.entry(i), total, alpha, kOne);
+  WithoutLock unlocked(work(a, total));
+  on(input->device).matmul.sum_bmm(a.batch_view(), b.batch_view(), total.matrix_view(), alpha, beta);
   return result;
 }
 

@@ -1,0 +1,51 @@
+"""Products and normalisations on the meta device: results too large for any memory, recorded and differentiated."""
+
+from .compare import programs
+
+program, test_program = programs()
+
+LARGE = 10**6
+
+
+def described(tensor):
+    return tuple(tensor.shape), tensor.stride(), str(tensor.dtype), str(tensor.device), tensor.requires_grad
+
+
+def twice(L, f, *inputs):
+    """The result of f, its gradients, and the gradients of these."""
+    result = f(*inputs)
+    wanted = [x for x in inputs if x.requires_grad]
+    first = L.autograd.grad(result, wanted, L.ones_like(result), create_graph=True)
+    second = L.autograd.grad(first, wanted, [L.ones_like(g) for g in first], allow_unused=True)
+    return [described(result), *map(described, first), *(None if g is None else described(g) for g in second)]
+
+
+@program
+def products(L):
+    def make(*size, dtype=None):
+        return L.empty(size, device="meta", dtype=dtype, requires_grad=True)
+
+    matrix, vector, batch = make(LARGE, LARGE), make(LARGE), make(1000, LARGE, 1000)
+    numbers = make(LARGE, LARGE, dtype=L.complex64)
+    turned = batch.mT
+    calls = [
+        lambda: twice(L, L.matmul, matrix, matrix.detach().t()),
+        lambda: twice(L, L.matmul, matrix, vector),
+        lambda: twice(L, L.matmul, vector, matrix),
+        lambda: twice(L, L.matmul, vector, vector),
+        lambda: twice(L, L.matmul, batch, turned),
+        lambda: twice(L, L.matmul, batch.detach(), make(1000, 7)),
+        lambda: twice(L, L.matmul, numbers, numbers),
+        lambda: twice(L, L.vdot, numbers[0], numbers[1]),
+        lambda: twice(L, lambda *xs: L.addmm(*xs, beta=2, alpha=3), vector, matrix, matrix),
+        lambda: twice(L, lambda *xs: L.addmv(*xs, beta=0), vector, matrix, vector),
+        lambda: twice(L, lambda *xs: L.addr(*xs, alpha=3), matrix, vector, vector),
+        lambda: twice(L, L.baddbmm, make(1), batch, turned),
+        lambda: twice(L, L.addbmm, make(LARGE, LARGE), batch, turned),
+        lambda: twice(L, L.nn.functional.linear, matrix, make(5, LARGE), make(5)),
+        lambda: twice(L, L.nn.functional.linear, batch, make(5, 1000)),
+        lambda: twice(L, lambda *xs: L.einsum("bij,bjk->bk", *xs), batch, turned),
+        lambda: described(L.mm(matrix.detach(), matrix.detach(), out=L.empty(0, device="meta"))),
+        lambda: described(matrix.detach().addmm_(matrix.detach(), matrix.detach())),
+    ]
+    return [call() for call in calls]
