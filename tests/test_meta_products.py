@@ -15,9 +15,9 @@ def twice(L, f, *inputs):
     """The result of f, its gradients, and the gradients of these."""
     result = f(*inputs)
     wanted = [x for x in inputs if x.requires_grad]
-    first = L.autograd.grad(result, wanted, L.ones_like(result), create_graph=True)
+    first = L.autograd.grad(result, wanted, L.ones_like(result, requires_grad=True), create_graph=True)
     second = L.autograd.grad(first, wanted, [L.ones_like(g) for g in first], allow_unused=True)
-    return [described(result), *map(described, first), *(None if g is None else described(g) for g in second)]
+    return [described(result), *map(described, first), [g if g is None else (g.shape, g.device) for g in second]]
 
 
 @program
@@ -49,3 +49,28 @@ def products(L):
         lambda: described(matrix.detach().addmm_(matrix.detach(), matrix.detach())),
     ]
     return [call() for call in calls]
+
+
+@program
+def rows_that_are_normalised(L):
+    nn = L.nn.functional
+
+    def make(*size, dtype=None):
+        return L.empty(size, device="meta", dtype=dtype, requires_grad=True)
+
+    rows, weight, bias = make(LARGE, LARGE), make(LARGE), make(LARGE)
+    halves = L.empty(3, LARGE, dtype=L.bfloat16, device="meta")
+    normalised = nn.layer_norm(rows, (LARGE,), weight, bias)
+    normalised.sum().backward()
+    results = [normalised, rows.grad, weight.grad, bias.grad, nn.layer_norm(halves, (LARGE,))]
+    results += [
+        *L.native_layer_norm(rows, (LARGE,), None, None, 1e-5),
+        nn.rms_norm(rows.t(), (LARGE,)),
+        nn.normalize(rows, dim=0),
+    ]
+    calls = [
+        lambda: twice(L, lambda *xs: nn.layer_norm(xs[0], (LARGE,), *xs[1:]), rows, weight, bias),
+        lambda: twice(L, lambda x: nn.layer_norm(x, (LARGE, 4)), make(5, LARGE, 4)),
+        lambda: twice(L, lambda *xs: nn.rms_norm(xs[0], (LARGE,), xs[1]), rows, weight),
+    ]
+    return [described(result) for result in results], [call() for call in calls]

@@ -12,6 +12,7 @@
 #include "cpu/linalg.h"
 #include "cpu/matmul.h"
 #include "cpu/pooling.h"
+#include "cpu/normalization.h"
 #include "cpu/reduce.h"
 #include "cpu/resampling.h"
 #include "cpu/scan.h"
@@ -127,6 +128,7 @@ const Backend backend = {
                .eig = eig,
                .matrix_exp = matrix_exp},
     .matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate},
+    .normalization = {.layer_norm = layer_norm, .layer_norm_backward = layer_norm_backward},
 };
 
 }  // namespace adjoint::cpu

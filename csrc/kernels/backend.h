@@ -14,6 +14,7 @@
 #include "kernels/matmul.h"
 #include "kernels/memory.h"
 #include "kernels/pooling.h"
+#include "kernels/normalization.h"
 #include "kernels/reduce.h"
 #include "kernels/resampling.h"
 #include "kernels/scan.h"
@@ -40,6 +41,7 @@ struct Backend {
   kernels::EmbeddingBag embedding_bag;
   kernels::LossLabels loss_labels;
   kernels::Linalg linalg;
+  kernels::Normalization normalization;
 };
 
 extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp

@@ -80,6 +80,7 @@ const Backend backend = {
     .embedding_bag = all<kernels::EmbeddingBag>(Nothing()),
     .loss_labels = all<kernels::LossLabels>(Nothing()),
     .linalg = all<kernels::Linalg>(Nothing()),
+    .normalization = all<kernels::Normalization>(Nothing()),
 };
 
 }  // namespace adjoint::meta

@@ -1,5 +1,5 @@
 // Layer normalisation: rows in float (double for float64), each read once from memory and then from the cache.
-#include "cpu/normalize.h"
+#include "cpu/normalization.h"
 
 #include <cmath>
 
@@ -8,27 +8,6 @@
 
 namespace adjoint::cpu {
 namespace {
-
-void check_matrix(const char* op, const char* name, const View& view, int64_t rows, int64_t cols) {
-  if (view.ndim != 2 || view.sizes[0] != rows || view.sizes[1] != cols) {
-    fail(op, ": expected ", name, " to be a matrix of ", rows, " x ", cols, "; it is not; reshape it first");
-  }
-}
-
-void check_vector(const char* op, const char* name, const View* view, int64_t n) {
-  if (view != nullptr && (view->ndim != 1 || view->sizes[0] != n)) {
-    fail(op, ": expected ", name, " to be a vector of ", n, " elements; it is not; reshape it first");
-  }
-}
-
-void check_real_floats(const char* op, std::initializer_list<const View*> views) {
-  for (const View* view : views) {
-    if (view != nullptr && !is_float(view->dtype)) {
-      fail(ErrorKind::NotImplemented, "\"", op, "\" not implemented for '", info(view->dtype).legacy_name,
-           "'; real floating-point tensors are expected; convert it first");
-    }
-  }
-}
 
 /// A matrix's rows in type A.
 template <class A>
@@ -74,11 +53,12 @@ void store_vector_view(const View& view, const A* values) {
 }
 
 template <class A>
-void forward(const View& in, const View* weight, const View* bias, double eps, const View& out, const View& mean,
-             const View& rstd, bool centered) {
+void forward(const View& in, const View* weight, const View* bias, double eps, const View& out, const View* mean,
+             const View& rstd) {
   int64_t rows = in.sizes[0], cols = in.sizes[1];
   auto w = load_vector_view<A>(weight, cols, A(1));
   auto b = load_vector_view<A>(bias, cols, A(0));
+  const bool centered = mean != nullptr;
   auto means = std::make_unique_for_overwrite<A[]>(static_cast<size_t>(rows));
   auto rstds = std::make_unique_for_overwrite<A[]>(static_cast<size_t>(rows));
   RowReader<A> source(in), target(out);
@@ -99,16 +79,16 @@ void forward(const View& in, const View* weight, const View* bias, double eps, c
                       means[r] = center;
                       rstds[r] = scale;
                     });
-  store_vector_view(mean, means.get());
+  if (centered) store_vector_view(*mean, means.get());
   store_vector_view(rstd, rstds.get());
 }
 
 template <class A>
-void backward(const View& g, const View& in, const View& mean, const View& rstd, const View* weight, const View* gin,
-              const View* gweight, const View* gbias, bool centered) {
+void backward(const View& g, const View& in, const View* mean, const View& rstd, const View* weight, const View* gin,
+              const View* gweight, const View* gbias) {
   int64_t rows = in.sizes[0], cols = in.sizes[1];
   auto w = load_vector_view<A>(weight, cols, A(1));
-  auto means = load_vector_view<A>(&mean, rows, A(0));
+  auto means = load_vector_view<A>(mean, rows, A(0));
   auto rstds = load_vector_view<A>(&rstd, rows, A(0));
   RowReader<A> gradients(g), source(in), target(gin != nullptr ? *gin : in);
   Writer<A> writer(gin != nullptr ? gin->dtype : in.dtype);
@@ -135,7 +115,7 @@ void backward(const View& g, const View& in, const View& mean, const View& rstd,
       const A* gy = gradients.row(r, g_buffer);
       const A* x = source.row(r, x_buffer);
       A* y = gin != nullptr ? target.row_to_write(r, x_buffer) : nullptr;
-      normalize_row_backward(gy, x, cols, means[r], rstds[r], w.get(), centered,
+      normalize_row_backward(gy, x, cols, means[r], rstds[r], w.get(), mean != nullptr,
                              {gweight != nullptr ? weight_sum : nullptr, gbias != nullptr ? bias_sum : nullptr, y});
       if (gin == nullptr) continue;
       put_row(*gin, writer, y, r);
@@ -156,43 +136,16 @@ void backward(const View& g, const View& in, const View& mean, const View& rstd,
 
 }  // namespace
 
-void layer_norm(const View& in, const View* weight, const View* bias, double eps, const View& out, const View& mean,
-                const View& rstd, bool centered) {
-  const char* op = "layer_norm";
-  if (in.ndim != 2)
-    fail(op, ": expected a matrix of rows to normalise; got ", in.ndim, " dimensions; reshape it first");
-  int64_t rows = in.sizes[0], cols = in.sizes[1];
-  check_matrix(op, "out", out, rows, cols);
-  check_vector(op, "weight", weight, cols);
-  check_vector(op, "bias", bias, cols);
-  check_vector(op, "mean", &mean, rows);
-  check_vector(op, "rstd", &rstd, rows);
-  check_real_floats(op, {&in, weight, bias, &out, &mean, &rstd});
-  if (in.dtype == DType::Float64) {
-    forward<double>(in, weight, bias, eps, out, mean, rstd, centered);
-  } else {
-    forward<float>(in, weight, bias, eps, out, mean, rstd, centered);
-  }
+void layer_norm(const View& in, const View* weight, const View* bias, double eps, const View& out, const View* mean,
+                const View& rstd) {
+  const auto run = in.dtype == DType::Float64 ? forward<double> : forward<float>;
+  run(in, weight, bias, eps, out, mean, rstd);
 }
 
-void layer_norm_backward(const View& g, const View& in, const View& mean, const View& rstd, const View* weight,
-                         const View* gin, const View* gweight, const View* gbias, bool centered) {
-  const char* op = "layer_norm_backward";
-  if (in.ndim != 2) fail(op, ": expected a matrix of rows; got ", in.ndim, " dimensions; reshape it first");
-  int64_t rows = in.sizes[0], cols = in.sizes[1];
-  check_matrix(op, "g", g, rows, cols);
-  if (gin != nullptr) check_matrix(op, "gin", *gin, rows, cols);
-  check_vector(op, "mean", &mean, rows);
-  check_vector(op, "rstd", &rstd, rows);
-  check_vector(op, "weight", weight, cols);
-  check_vector(op, "gweight", gweight, cols);
-  check_vector(op, "gbias", gbias, cols);
-  check_real_floats(op, {&g, &in, &mean, &rstd, weight, gin, gweight, gbias});
-  if (in.dtype == DType::Float64) {
-    backward<double>(g, in, mean, rstd, weight, gin, gweight, gbias, centered);
-  } else {
-    backward<float>(g, in, mean, rstd, weight, gin, gweight, gbias, centered);
-  }
+void layer_norm_backward(const View& g, const View& in, const View* mean, const View& rstd, const View* weight,
+                         const View* gin, const View* gweight, const View* gbias) {
+  const auto run = in.dtype == DType::Float64 ? backward<double> : backward<float>;
+  run(g, in, mean, rstd, weight, gin, gweight, gbias);
 }
 
 }  // namespace adjoint::cpu

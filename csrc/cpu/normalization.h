@@ -1,0 +1,13 @@
+// The CPU's normalisations; kernels/normalization.h says what each does.
+#pragma once
+
+#include "kernels/normalization.h"
+
+namespace adjoint::cpu {
+
+void layer_norm(const View& in, const View* weight, const View* bias, double eps, const View& out, const View* mean,
+                const View& rstd);
+void layer_norm_backward(const View& g, const View& in, const View* mean, const View& rstd, const View* weight,
+                         const View* gin, const View* gweight, const View* gbias);
+
+}  // namespace adjoint::cpu
