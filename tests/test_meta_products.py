@@ -17,7 +17,7 @@ def twice(L, f, *inputs):
     wanted = [x for x in inputs if x.requires_grad]
     first = L.autograd.grad(result, wanted, L.ones_like(result, requires_grad=True), create_graph=True)
     second = L.autograd.grad(first, wanted, [L.ones_like(g) for g in first], allow_unused=True)
-    return [described(result), *map(described, first), [g if g is None else (g.shape, g.device) for g in second]]
+    return described(result), [g if g is None else (g.shape, g.dtype, g.device) for g in (*first, *second)]
 
 
 @program
@@ -74,3 +74,23 @@ def rows_that_are_normalised(L):
         lambda: twice(L, lambda *xs: nn.rms_norm(xs[0], (LARGE,), xs[1]), rows, weight),
     ]
     return [described(result) for result in results], [call() for call in calls]
+
+
+@program
+def attention(L):
+    nn = L.nn.functional
+
+    def make(*size, dtype=None):
+        return L.empty(size, device="meta", dtype=dtype, requires_grad=True)
+
+    query, key, value = make(8, 16, LARGE, 64), make(8, 16, LARGE, 64), make(8, 16, LARGE, 64)
+    halves, mask = make(1, 2, LARGE, 64, dtype=L.float16), L.empty(5, 7, device="meta")
+    causal = nn.scaled_dot_product_attention(query, key, value, is_causal=True)
+    causal.sum().backward()
+    results = [causal, query.grad, key.grad, value.grad, nn.scaled_dot_product_attention(halves, halves, halves)]
+    results.append(nn.scaled_dot_product_attention(make(2, 5, 4), make(2, 7, 4), make(2, 7, 4), mask))
+    results.append(nn.scaled_dot_product_attention(make(5, 4), make(5, 4), make(5, 4), is_causal=True).detach())
+    heads = L.nn.MultiheadAttention(8, 2, add_zero_attn=True, device="meta")
+    parts = heads(make(5, 3, 8), make(7, 3, 8), make(7, 3, 8))
+    shapes = [(r.shape, r.dtype, r.device) for r in (*results, *parts)]
+    return shapes, twice(L, nn.scaled_dot_product_attention, query, key, value)

@@ -10,6 +10,8 @@
 namespace adjoint::cpu {
 namespace {
 
+using kernels::AttentionInputs;
+
 /// Rows of the queries in a tile.
 constexpr int64_t kTileRows = 32;
 
@@ -41,12 +43,12 @@ Matrix2<T> packed(char* data, int64_t rows, int64_t columns) {
 }
 
 /// Keys that row `row` of the queries looks at.
-int64_t keys_of(const Attention& of, int64_t row) {
+int64_t keys_of(const AttentionInputs& of, int64_t row) {
   return of.causal ? std::min(row + 1, of.key.sizes[2]) : of.key.sizes[2];
 }
 
 template <class T>
-void forward(const Attention& of, const View& out, const View& logsumexp) {
+void forward(const AttentionInputs& of, const View& out, const View& logsumexp) {
   const int64_t heads = of.query.sizes[0] * of.query.sizes[1], rows = of.query.sizes[2];
   const int64_t tiles = (rows + kTileRows - 1) / kTileRows, all_keys = of.key.sizes[2];
   const int64_t work = kTileRows * all_keys * (of.query.sizes[3] + 4);
@@ -73,8 +75,8 @@ void zero(const Matrix2<T>& matrix) {
 
 /// With shares P = exp(scores - logsumexp):  dV = P'g,  dP = g V',  dS = P (dP - sum of g out),  dQ = dS K,  dK = dS'Q.
 template <class T>
-void backward(const Attention& of, const View& grad, const View& out, const View& logsumexp, const View& for_query,
-              const View& for_key, const View& for_value) {
+void backward(const AttentionInputs& of, const View& grad, const View& out, const View& logsumexp,
+              const View& for_query, const View& for_key, const View& for_value) {
   const int64_t heads = of.query.sizes[0] * of.query.sizes[1], rows = of.query.sizes[2], size = of.query.sizes[3];
   const int64_t all_keys = of.key.sizes[2], tile_bytes = kTileRows * all_keys * int64_t{sizeof(T)};
   const Scalar scale = Scalar::of(of.scale), one = Scalar::of(int64_t{1});
@@ -114,11 +116,11 @@ void backward(const Attention& of, const View& grad, const View& out, const View
 
 }  // namespace
 
-void attention(const Attention& of, const View& out, const View& logsumexp) {
+void attention(const AttentionInputs& of, const View& out, const View& logsumexp) {
   of.query.dtype == DType::Float64 ? forward<double>(of, out, logsumexp) : forward<float>(of, out, logsumexp);
 }
 
-void attention_backward(const Attention& of, const View& grad, const View& out, const View& logsumexp,
+void attention_backward(const AttentionInputs& of, const View& grad, const View& out, const View& logsumexp,
                         const View& for_query, const View& for_key, const View& for_value) {
   const auto run = of.query.dtype == DType::Float64 ? backward<double> : backward<float>;
   run(of, grad, out, logsumexp, for_query, for_key, for_value);

@@ -1,22 +1,12 @@
-// Attention, softmax(queries keys' scale) values, without the matrix of all scores in memory, and its gradients.
+// The CPU's attention; kernels/attention.h says what each function does.
 #pragma once
 
-#include "kernels/view.h"
+#include "kernels/attention.h"
 
 namespace adjoint::cpu {
 
-/// Views of (batch, heads, rows, size), one type (float or double), elements of a row side by side, rows not
-/// overlapping. `causal`: row i of the queries looks at the keys up to i. There is at least one key.
-struct Attention {
-  View query, key, value;
-  double scale;
-  bool causal;
-};
-
-/// `logsumexp` is contiguous, (batch, heads, rows): the logarithm of the sum of the exponentials of a row's scores.
-void attention(const Attention& of, const View& out, const View& logsumexp);
-/// The gradients of query, key and value, into views like theirs. `out` and `logsumexp` are the forward's.
-void attention_backward(const Attention& of, const View& grad, const View& out, const View& logsumexp,
+void attention(const kernels::AttentionInputs& of, const View& out, const View& logsumexp);
+void attention_backward(const kernels::AttentionInputs& of, const View& grad, const View& out, const View& logsumexp,
                         const View& for_query, const View& for_key, const View& for_value);
 
 }  // namespace adjoint::cpu

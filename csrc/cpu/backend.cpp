@@ -1,6 +1,7 @@
 #include "cpu/backend.h"
 
 #include "cpu/convolution.h"
+#include "cpu/attention.h"
 #include "cpu/copy.h"
 #include "cpu/ctc.h"
 #include "cpu/elementwise.h"
@@ -129,6 +130,7 @@ const Backend backend = {
                .matrix_exp = matrix_exp},
     .matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate},
     .normalization = {.layer_norm = layer_norm, .layer_norm_backward = layer_norm_backward},
+    .attention = {.forward = attention, .backward = attention_backward},
 };
 
 }  // namespace adjoint::cpu

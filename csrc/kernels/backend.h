@@ -4,6 +4,7 @@
 #include "core/device.h"
 #include "kernels/convolution.h"
 #include "kernels/ctc.h"
+#include "kernels/attention.h"
 #include "kernels/elementwise.h"
 #include "kernels/embedding_bag.h"
 #include "kernels/folding.h"
@@ -42,6 +43,7 @@ struct Backend {
   kernels::LossLabels loss_labels;
   kernels::Linalg linalg;
   kernels::Normalization normalization;
+  kernels::Attention attention;
 };
 
 extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp

@@ -81,6 +81,7 @@ const Backend backend = {
     .loss_labels = all<kernels::LossLabels>(Nothing()),
     .linalg = all<kernels::Linalg>(Nothing()),
     .normalization = all<kernels::Normalization>(Nothing()),
+    .attention = all<kernels::Attention>(Nothing()),
 };
 
 }  // namespace adjoint::meta

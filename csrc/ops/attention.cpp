@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "core/lock.h"
-#include "cpu/attention.h"
+#include "kernels/backend.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
@@ -18,14 +18,14 @@ TensorPtr with_rows(Tensor* tensor) {
 TensorPtr result_like(const Tensor* query) {
   ShapePtr shape = dense_shape(query->shape);
   if (shape->strides()[3] != 1) shape = make_shape(query->sizes());
-  return empty(std::move(shape), query->dtype);
+  return empty(std::move(shape), query->dtype, query->device);
 }
 
 /// A gradient of this shape in which the heads of a row lie side by side, as those of most inputs do.
 TensorPtr heads_inside(const Tensor* like) {
   const int64_t heads = like->size(1), rows = like->size(2), size = like->size(3);
   const int64_t strides[] = {heads * rows * size, size, heads * size, 1};
-  return empty(make_shape(like->sizes(), Sizes(strides, 4)), like->dtype);
+  return empty(make_shape(like->sizes(), Sizes(strides, 4)), like->dtype, like->device);
 }
 
 void check(const Tensor* query, const Tensor* key, const Tensor* value) {
@@ -45,10 +45,11 @@ void check(const Tensor* query, const Tensor* key, const Tensor* value) {
 std::pair<TensorPtr, TensorPtr> attention(Tensor* query, Tensor* key, Tensor* value, double scale, bool is_causal) {
   check(query, key, value);
   TensorPtr q = with_rows(query), k = with_rows(key), v = with_rows(value);
-  TensorPtr out = result_like(q.get()), logsumexp = empty(query->sizes().first(3), query->dtype);
+  TensorPtr out = result_like(q.get()), logsumexp = empty(query->sizes().first(3), query->dtype, query->device);
   {
     WithoutLock unlocked(query->numel() * key->size(2));
-    cpu::attention({q->view(), k->view(), v->view(), scale, is_causal}, out->view(), logsumexp->view());
+    on(query->device)
+        .attention.forward({q->view(), k->view(), v->view(), scale, is_causal}, out->view(), logsumexp->view());
   }
   return {std::move(out), std::move(logsumexp)};
 }
@@ -61,7 +62,8 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> attention_gradients(Tensor* grad, Te
   TensorPtr for_query = heads_inside(query), for_key = heads_inside(key), for_value = heads_inside(value);
   {
     WithoutLock unlocked(query->numel() * key->size(2));
-    cpu::attention_backward({q->view(), k->view(), v->view(), scale, is_causal}, g->view(), out->view(),
+    on(query->device)
+        .attention.backward({q->view(), k->view(), v->view(), scale, is_causal}, g->view(), out->view(),
                             logsumexp->view(), for_query->view(), for_key->view(), for_value->view());
   }
   return {std::move(for_query), std::move(for_key), std::move(for_value)};

@@ -16,11 +16,9 @@ from .language import (
     dropout,
     linear,
     matmul,
-    ones,
     op,
     softmax,
     where,
-    zeros,
     zeros_like,
 )
 
@@ -66,7 +64,7 @@ def _repeated_heads(query, value):
 
 def _causal(scores):
     """The scores with -inf for keys that come after the query."""
-    return where(ones(scores.shape[-2:], dtype=_C.bool).tril(), scores, -math.inf)
+    return where(scores.new_ones(scores.shape[-2:], dtype=_C.bool).tril(), scores, -math.inf)
 
 
 def _shares(query, key, scale, is_causal):
@@ -148,7 +146,7 @@ def scaled_dot_product_attention(
 def _attention_weights(scores):
     """softmax, but zeros where a query may look nowhere."""
     nowhere = (scores == -math.inf).all(-1, keepdim=True)
-    if not bool(nowhere.any()):
+    if nowhere.is_meta or not bool(nowhere.any()):
         return softmax(scores, -1)
     return where(nowhere, 0, softmax(where(nowhere, 0, scores), -1))
 
@@ -317,7 +315,7 @@ def multi_head_attention_forward(
     k = _heads(k, batch, num_heads, size) if static_k is None else _static("static_k", static_k, batch, num_heads, size)
     v = _heads(v, batch, num_heads, size) if static_v is None else _static("static_v", static_v, batch, num_heads, size)
     if add_zero_attn:
-        none = zeros(batch * num_heads, 1, size, dtype=k.dtype)
+        none = k.new_zeros(batch * num_heads, 1, size)
         k, v = cat([k, none], 1), cat([v, none], 1)
         attn_mask, key_padding_mask = _lengthened(attn_mask), _lengthened(key_padding_mask)
     keys = k.shape[1]

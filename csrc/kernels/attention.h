@@ -1,0 +1,24 @@
+// Attention, softmax(queries keys' scale) values, without the matrix of all scores in memory, and its gradients.
+#pragma once
+
+#include "kernels/view.h"
+
+namespace adjoint::kernels {
+
+/// Views of (batch, heads, rows, size), one type (float or double), elements of a row side by side, rows not
+/// overlapping. `causal`: row i of the queries looks at the keys up to i. There is at least one key.
+struct AttentionInputs {
+  View query, key, value;
+  double scale;
+  bool causal;
+};
+
+struct Attention {
+  /// `logsumexp` is contiguous, (batch, heads, rows): the logarithm of the sum of the exponentials of a row's scores.
+  void (*forward)(const AttentionInputs& of, const View& out, const View& logsumexp);
+  /// The gradients of query, key and value, into views like theirs. `out` and `logsumexp` are the forward's.
+  void (*backward)(const AttentionInputs& of, const View& grad, const View& out, const View& logsumexp,
+                   const View& for_query, const View& for_key, const View& for_value);
+};
+
+}  // namespace adjoint::kernels
