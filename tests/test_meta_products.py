@@ -94,3 +94,30 @@ def attention(L):
     parts = heads(make(5, 3, 8), make(7, 3, 8), make(7, 3, 8))
     shapes = [(r.shape, r.dtype, r.device) for r in (*results, *parts)]
     return shapes, twice(L, nn.scaled_dot_product_attention, query, key, value)
+
+
+@program
+def planes_that_are_normalised(L):
+    nn = L.nn.functional
+
+    def make(*size, dtype=None):
+        return L.empty(size, device="meta", dtype=dtype, requires_grad=True)
+
+    batch, weight, bias = make(LARGE, 12, 1000, 1000), make(12), make(12)
+    running = L.empty(12, device="meta"), L.empty(12, device="meta")
+    normalised = nn.batch_norm(batch, *running, weight, bias, training=True)
+    normalised.sum().backward()
+    plain = L.empty(7, 12, 5, 5, device="meta")
+    turned = plain.to(memory_format=L.channels_last)
+    results = [normalised, batch.grad, weight.grad, bias.grad, nn.batch_norm(turned, *running)]
+    results += [nn.batch_norm(turned, None, None, training=True), nn.group_norm(plain, 3), nn.instance_norm(plain)]
+    results += [
+        nn.group_norm(make(3, 4, dtype=L.bfloat16), 2),
+        *L.native_group_norm(plain, None, None, 7, 12, 25, 3, 0),
+    ]
+    calls = [
+        lambda: twice(L, lambda *xs: nn.batch_norm(xs[0], None, None, *xs[1:], training=True), batch, weight, bias),
+        lambda: twice(L, lambda *xs: nn.batch_norm(xs[0], *running, *xs[1:]), batch, weight, bias),
+        lambda: twice(L, lambda *xs: nn.group_norm(xs[0], 3, *xs[1:]), batch, weight, bias),
+    ]
+    return [described(result) for result in results], [call() for call in calls]

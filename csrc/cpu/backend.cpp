@@ -129,7 +129,12 @@ const Backend backend = {
                .eig = eig,
                .matrix_exp = matrix_exp},
     .matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate},
-    .normalization = {.layer_norm = layer_norm, .layer_norm_backward = layer_norm_backward},
+    .normalization = {.layer_norm = layer_norm,
+                      .layer_norm_backward = layer_norm_backward,
+                      .plane_norm = plane_norm,
+                      .plane_norm_backward = plane_norm_backward,
+                      .plane_norm_fixed = plane_norm_fixed,
+                      .plane_norm_fixed_backward = plane_norm_fixed_backward},
     .attention = {.forward = attention, .backward = attention_backward},
 };
 
