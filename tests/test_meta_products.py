@@ -121,3 +121,18 @@ def planes_that_are_normalised(L):
         lambda: twice(L, lambda *xs: nn.group_norm(xs[0], 3, *xs[1:]), batch, weight, bias),
     ]
     return [described(result) for result in results], [call() for call in calls]
+
+
+@program
+def recurrent_networks(L):
+    nn, results = L.nn, []
+    network, given = nn.LSTM(1000, 1000, device="meta"), L.empty(2, LARGE, 1000, device="meta", requires_grad=True)
+    output, states = network(given)
+    output.sum().backward()
+    results += [output, *states, given.grad, *(weight.grad for weight in network.parameters())]
+    results += [result for kind in (nn.GRU, nn.RNN) for result in kind(1000, 1000, device="meta")(given.detach())]
+    cell = nn.LSTMCell(4, LARGE, device="meta")
+    results += cell(L.empty(LARGE, 4, device="meta"))
+    several = nn.LSTM(4, 3, num_layers=2, bidirectional=True, batch_first=True, device="meta")
+    results.append(several(L.empty(5, 6, 4, device="meta"))[0])
+    return [(r.shape, r.dtype, r.device) for r in results]

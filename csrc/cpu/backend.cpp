@@ -14,6 +14,7 @@
 #include "cpu/matmul.h"
 #include "cpu/pooling.h"
 #include "cpu/normalization.h"
+#include "cpu/recurrent.h"
 #include "cpu/reduce.h"
 #include "cpu/resampling.h"
 #include "cpu/scan.h"
@@ -136,6 +137,7 @@ const Backend backend = {
                       .plane_norm_fixed = plane_norm_fixed,
                       .plane_norm_fixed_backward = plane_norm_fixed_backward},
     .attention = {.forward = attention, .backward = attention_backward},
+    .recurrent = {.lstm = lstm, .lstm_backward = lstm_backward},
 };
 
 }  // namespace adjoint::cpu

@@ -16,6 +16,7 @@
 #include "kernels/memory.h"
 #include "kernels/pooling.h"
 #include "kernels/normalization.h"
+#include "kernels/recurrent.h"
 #include "kernels/reduce.h"
 #include "kernels/resampling.h"
 #include "kernels/scan.h"
@@ -44,6 +45,7 @@ struct Backend {
   kernels::Linalg linalg;
   kernels::Normalization normalization;
   kernels::Attention attention;
+  kernels::Recurrent recurrent;
 };
 
 extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp

@@ -82,6 +82,7 @@ const Backend backend = {
     .linalg = all<kernels::Linalg>(Nothing()),
     .normalization = all<kernels::Normalization>(Nothing()),
     .attention = all<kernels::Attention>(Nothing()),
+    .recurrent = all<kernels::Recurrent>(Nothing()),
 };
 
 }  // namespace adjoint::meta
