@@ -20,6 +20,7 @@
 #include "cpu/scan.h"
 #include "cpu/softmax.h"
 #include "cpu/sort.h"
+#include "cpu/structure.h"
 
 namespace adjoint::cpu {
 
@@ -82,6 +83,12 @@ const Backend backend = {
                  .where = where,
                  .count_nonzero = count_nonzero,
                  .nonzero = nonzero},
+    .structure = {.tril = tril,
+                  .triu = triu,
+                  .roll = roll,
+                  .total_repeats = total_repeats,
+                  .check_repeats = check_repeats,
+                  .repeat_places = repeat_places},
     .matmul = {.gemm = gemm, .bmm = bmm},
     .convolution = {.forward = convolution,
                     .weight = convolution_weight,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "cpu/copy.h"
 #include "cpu/indexing.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"
@@ -74,6 +75,45 @@ int64_t insertion_place(const T* sorted, int64_t step, int64_t n, C value, bool 
 
 void tril(const View& in, int64_t diagonal, const View& out) { triangle("tril", in, diagonal, out, true); }
 void triu(const View& in, int64_t diagonal, const View& out) { triangle("triu", in, diagonal, out, false); }
+
+void roll(const View& in, int dim, int64_t start, const View& out) {
+  // Block by block, so that memory is written once from front to back.
+  // By the result's strides: those of dimensions of size 1 may be anything in the input.
+  const int64_t step = out.strides[dim] * itemsize(in.dtype), block = in.sizes[dim] * step;
+  const int64_t first = (in.sizes[dim] - start) * step;
+  const char* from = in.data;
+  char* to = out.data;
+  constexpr int64_t kGrainBytes = 1 << 17;
+  parallel_for(out.numel() * itemsize(in.dtype) / block, kGrainBytes / block + 1, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin * block; i < end * block; i += block) {
+      copy_bytes(from + i + block - first, to + i, first);
+      copy_bytes(from + i, to + i + first, block - first);
+    }
+  });
+}
+
+int64_t total_repeats(const View& repeats) {
+  const int64_t* count = repeats.as<const int64_t>();
+  int64_t total = 0;
+  for (int64_t i = 0, n = repeats.numel(); i < n; ++i) {
+    if (count[i] < 0) fail("repeats can not be negative; got ", count[i], " at ", i);
+    if (__builtin_add_overflow(total, count[i], &total))
+      fail("repeat_interleave: the repeats add up to more than can be addressed");
+  }
+  return total;
+}
+
+void check_repeats(const View& repeats, int64_t expected) {
+  const int64_t total = total_repeats(repeats);
+  if (total != expected)
+    fail("allocated size does not match required size; the repeats add up to ", total, ", output_size is ", expected);
+}
+
+void repeat_places(const View& repeats, const View& out) {
+  const int64_t* count = repeats.as<const int64_t>();
+  int64_t* to = out.as<int64_t>();
+  for (int64_t i = 0, n = repeats.numel(); i < n; ++i) to = std::fill_n(to, count[i], i);
+}
 
 ADJOINT_CLONES std::pair<int64_t, int64_t> least_and_greatest(const int64_t* values, int64_t n) {
   int64_t least = values[0], greatest = values[0];

@@ -1,17 +1,19 @@
-// Kernels on the structure of matrices and sorted or counted data: triangles, bincount, searchsorted.
+// The CPU's triangles, turned rows and runs, which kernels/structure.h describes; and bincount, searchsorted.
 #pragma once
 
 #include <cstdint>
 #include <utility>
 
-#include "kernels/view.h"
+#include "kernels/structure.h"
 
 namespace adjoint::cpu {
 
-/// The lower (tril) or upper (triu) triangle of the last two dimensions, zero elsewhere. Diagonal 0 is the main one,
-/// positive ones lie above it. `out` may be `in` itself.
 void tril(const View& in, int64_t diagonal, const View& out);
 void triu(const View& in, int64_t diagonal, const View& out);
+void roll(const View& in, int dim, int64_t start, const View& out);
+int64_t total_repeats(const View& repeats);
+void check_repeats(const View& repeats, int64_t expected);
+void repeat_places(const View& repeats, const View& out);
 
 /// Of n > 0 values.
 std::pair<int64_t, int64_t> least_and_greatest(const int64_t* values, int64_t n);

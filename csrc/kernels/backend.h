@@ -22,6 +22,7 @@
 #include "kernels/scan.h"
 #include "kernels/softmax.h"
 #include "kernels/sort.h"
+#include "kernels/structure.h"
 
 namespace adjoint {
 
@@ -33,6 +34,7 @@ struct Backend {
   kernels::Softmax softmax;
   kernels::Sort sort;
   kernels::Indexing indexing;
+  kernels::Structure structure;
   kernels::Matmul matmul;
   kernels::Convolution convolution;
   kernels::Pooling pooling;

@@ -55,6 +55,14 @@ kernels::Indexing indexing() {
   return table;
 }
 
+kernels::Structure structure() {
+  auto table = all<kernels::Structure>(Nothing());
+  table.total_repeats = [](const View&) -> int64_t {
+    fail("cannot repeat_interleave a meta tensor without output_size; how often it repeats is not known there");
+  };
+  return table;
+}
+
 }  // namespace
 
 Storage* allocate(size_t nbytes) {
@@ -70,6 +78,7 @@ const Backend backend = {
     .softmax = all<kernels::Softmax>(Nothing()),
     .sort = all<kernels::Sort>(Nothing()),
     .indexing = indexing(),
+    .structure = structure(),
     .matmul = all<kernels::Matmul>(Nothing()),
     .convolution = all<kernels::Convolution>(Nothing()),
     .pooling = all<kernels::Pooling>(Nothing()),

@@ -6,9 +6,7 @@
 #include "core/lock.h"
 #include "core/memory_format.h"
 #include "core/warning.h"
-#include "cpu/copy.h"
-#include "cpu/parallel.h"
-#include "cpu/structure.h"
+#include "kernels/backend.h"
 #include "op/arg.h"
 #include "ops/elementwise.h"
 #include "ops/memory.h"
@@ -24,38 +22,47 @@ DType common_type(const std::vector<Tensor*>& tensors) {
   return dtype;
 }
 
+void check_one_device(const char* op, const std::vector<Tensor*>& tensors) {
+  for (const Tensor* tensor : tensors)
+    if (tensor->device != tensors[0]->device) refuse_devices(op, tensor->device, tensors[0]->device);
+}
+
 /// Copies the pieces one after the other along `dim` of `out`; the sizes are known to fit.
 void write_pieces(const std::vector<View>& pieces, int dim, Tensor* out) {
   WithoutLock unlocked(out->numel());
   View target = out->view();
   for (const View& piece : pieces) {
     target.sizes = piece.sizes;
-    cpu::copy(piece, target);
-    target.data += piece.sizes[dim] * target.strides[dim] * itemsize(out->dtype);
+    on(out->device).memory.copy(piece, target);
+    target = target.shifted(piece.sizes[dim] * target.strides[dim]);
   }
 }
 
-/// Strides for reading a tensor with some dimensions reversed.
-struct Reversed {
-  const Tensor* tensor;
-  char* data;
-  int64_t strides[kMaxDims];
-
-  explicit Reversed(const Tensor* input) : tensor(input), data(input->data) {
-    std::copy_n(input->shape->strides(), input->ndim(), strides);
+/// Reads a tensor with some dimensions reversed.
+class Reversed {
+ public:
+  explicit Reversed(const Tensor* input)
+      : view_(input->view(input->ndim(), input->shape->sizes(), strides_)), empty_(input->numel() == 0) {
+    std::copy_n(input->shape->strides(), input->ndim(), strides_);
   }
+  Reversed(const Reversed&) = delete;
   void reverse(int dim) {
-    if (tensor->numel() == 0) return;
-    data += (tensor->size(dim) - 1) * strides[dim] * itemsize(tensor->dtype);
-    strides[dim] = -strides[dim];
+    if (empty_) return;
+    view_ = view_.shifted((view_.sizes[dim] - 1) * strides_[dim]);
+    strides_[dim] = -strides_[dim];
   }
-  View view(const int64_t* sizes) const { return {data, tensor->dtype, tensor->ndim(), sizes, strides}; }
+  const View& operator*() const { return view_; }
+
+ private:
+  int64_t strides_[kMaxDims];
+  View view_;
+  bool empty_;
 };
 
 TensorPtr rolled(Tensor* input, int64_t shift, int dim) {
   int64_t size = input->size(dim);
   if (size == 0) return clone(input);
-  TensorPtr result = empty(input->sizes(), input->dtype);
+  TensorPtr result = empty(input->sizes(), input->dtype, input->device);
   if (result->numel() == 0) return result;
   int64_t start = size - ((shift % size) + size) % size;  // the element that comes first
   if (!input->contiguous()) {
@@ -63,27 +70,14 @@ TensorPtr rolled(Tensor* input, int64_t shift, int dim) {
     write_pieces({tail->view(), head->view()}, dim, result.get());
     return result;
   }
-  // Block by block, so that memory is written once from front to back.
-  // By the result's strides: those of dimensions of size 1 may be anything in the input.
-  int64_t step = result->stride(dim) * itemsize(input->dtype), block = size * step, first = (size - start) * step;
   WithoutLock unlocked(input->numel());
-  const char* from = input->data;
-  char* to = result->data;
-  constexpr int64_t kGrainBytes = 1 << 17;
-  parallel_for(result->numel() * itemsize(input->dtype) / block, kGrainBytes / block + 1,
-               [=](int64_t begin, int64_t end) {
-                 for (int64_t i = begin * block; i < end * block; i += block) {
-                   cpu::copy_bytes(from + i + block - first, to + i, first);
-                   cpu::copy_bytes(from + i, to + i + first, block - first);
-                 }
-               });
+  on(input->device).structure.roll(input->view(), dim, start, result->view());
   return result;
 }
 
-template <class Kernel>
-TensorPtr triangle(Tensor* input, int64_t diagonal, const char* op, Kernel kernel) {
+TensorPtr triangle(const char* op, Tensor* input, int64_t diagonal, kernels::Structure::Triangle* kernel) {
   if (input->ndim() < 2) fail(op, ": input tensor must have at least 2 dimensions; got ", to_string(input->sizes()));
-  TensorPtr result = empty(input->sizes(), input->dtype);
+  TensorPtr result = empty(input->sizes(), input->dtype, input->device);
   WithoutLock unlocked(input->numel());
   kernel(input->view(), diagonal, result->view());
   return result;
@@ -137,7 +131,8 @@ TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim) {
       fail("zero-dimensional tensor (at position ", i, ") cannot be concatenated; use stack()");
   DType dtype = common_type(tensors);
   auto first = std::find_if(tensors.begin(), tensors.end(), counts);
-  if (first == tensors.end()) return empty(tensors[0]->sizes(), dtype);
+  check_one_device("cat", tensors);
+  if (first == tensors.end()) return empty(tensors[0]->sizes(), dtype, tensors[0]->device);
   const Tensor* model = *first;
   int d = wrap_dim(dim, model->ndim());
   Ints sizes;
@@ -160,7 +155,7 @@ TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim) {
   int64_t shape[kMaxDims];
   std::copy(sizes.begin(), sizes.end(), shape);
   shape[d] = total;
-  TensorPtr result = empty(shape_in_format({shape, sizes.size()}, common_format(tensors)), dtype);
+  TensorPtr result = empty(shape_in_format({shape, sizes.size()}, common_format(tensors)), dtype, model->device);
   write_pieces(pieces, d, result.get());
   return result;
 }
@@ -178,7 +173,8 @@ TensorPtr stack(std::vector<Tensor*> tensors, int64_t dim) {
     owned.push_back(unsqueeze(tensors[i], d));
     pieces.push_back(owned.back()->view());
   }
-  TensorPtr result = empty(stacked_shape(tensors, d), common_type(tensors));
+  check_one_device("stack", tensors);
+  TensorPtr result = empty(stacked_shape(tensors, d), common_type(tensors), model->device);
   write_pieces(pieces, d, result.get());
   return result;
 }
@@ -192,9 +188,9 @@ TensorPtr flip(Tensor* input, Ints dims) {
     seen |= uint64_t{1} << d;
     if (input->ndim() > 0) reversed.reverse(d);
   }
-  TensorPtr result = empty(dense_shape(input->shape), input->dtype);
+  TensorPtr result = empty(dense_shape(input->shape), input->dtype, input->device);
   WithoutLock unlocked(input->numel());
-  cpu::copy(reversed.view(input->shape->sizes()), result->view());
+  on(input->device).memory.copy(*reversed, result->view());
   return result;
 }
 
@@ -241,7 +237,7 @@ TensorPtr repeat(Tensor* input, Ints repeats) {
     if (__builtin_mul_overflow(size, repeats[i], &sizes[i]))
       fail("repeat: ", to_string(repeats), " is too often for ", to_string(input->sizes()));
   }
-  TensorPtr result = empty({sizes, repeats.size()}, input->dtype);
+  TensorPtr result = empty({sizes, repeats.size()}, input->dtype, input->device);
   // Both seen with each repeated dimension split in two: which repetition, and where in it.
   int n = 0;
   int64_t split[2 * kMaxDims], from[2 * kMaxDims], to[2 * kMaxDims];
@@ -258,7 +254,7 @@ TensorPtr repeat(Tensor* input, Ints repeats) {
   if (n > kMaxDims)
     fail("repeat: at most ", kMaxDims, " dimensions are supported, each repeated one counting twice; got ", n);
   WithoutLock unlocked(result->numel());
-  cpu::copy({input->data, input->dtype, n, split, from}, {result->data, result->dtype, n, split, to});
+  on(input->device).memory.copy(input->view(n, split, from), result->view(n, split, to));
   return result;
 }
 
@@ -267,24 +263,20 @@ TensorPtr interleaved_index(Tensor* repeats, std::optional<int64_t> output_size)
   if (repeats->dtype != DType::Int64 && repeats->dtype != DType::Int32)
     fail_not_implemented("repeat_interleave_cpu", repeats->dtype);
   TensorPtr counts = cast(contiguous(repeats).get(), DType::Int64);
-  const int64_t* count = counts->as<int64_t>();
-  int64_t total = 0;
-  for (int64_t i = 0; i < counts->numel(); ++i) {
-    if (count[i] < 0) fail("repeats can not be negative; got ", count[i], " at ", i);
-    if (__builtin_add_overflow(total, count[i], &total))
-      fail("repeat_interleave: the repeats add up to more than can be addressed");
-  }
-  if (output_size && *output_size != total)
-    fail("allocated size does not match required size; the repeats add up to ", total, ", output_size is ",
-         *output_size);
-  TensorPtr result = empty(std::array{total}, DType::Int64);
-  int64_t* out = result->as<int64_t>();
-  for (int64_t i = 0; i < counts->numel(); ++i) out = std::fill_n(out, count[i], i);
+  const kernels::Structure& kernels = on(counts->device).structure;
+  if (output_size) kernels.check_repeats(counts->view(), *output_size);
+  int64_t total = output_size ? *output_size : kernels.total_repeats(counts->view());
+  TensorPtr result = empty(std::array{total}, DType::Int64, counts->device);
+  kernels.repeat_places(counts->view(), result->view());
   return result;
 }
 
-TensorPtr tril(Tensor* input, int64_t diagonal) { return triangle(input, diagonal, "tril", cpu::tril); }
-TensorPtr triu(Tensor* input, int64_t diagonal) { return triangle(input, diagonal, "triu", cpu::triu); }
+TensorPtr tril(Tensor* input, int64_t diagonal) {
+  return triangle("tril", input, diagonal, on(input->device).structure.tril);
+}
+TensorPtr triu(Tensor* input, int64_t diagonal) {
+  return triangle("triu", input, diagonal, on(input->device).structure.triu);
+}
 
 TensorPtr copy_source(Tensor* input, PyObject* other, bool) {
   if (Scalar number; !is_tensor(other) && !to_scalar(other, &number))
@@ -294,7 +286,7 @@ TensorPtr copy_source(Tensor* input, PyObject* other, bool) {
   int64_t sizes[kMaxDims], strides[kMaxDims];
   auto ndim = static_cast<size_t>(broadcast_sizes(input->sizes(), src->sizes(), sizes));
   check_in_place_result(input, {sizes, ndim}, input->dtype);
-  bool same_place = src->data == input->data && src->shape == input->shape;
+  bool same_place = src->storage == input->storage && src->offset() == input->offset() && src->shape == input->shape;
   TensorPtr source = TensorPtr::borrow(src);
   static bool warned = false;
   if (is_complex(src->dtype) && !is_complex(input->dtype))
