@@ -125,14 +125,6 @@ View at_least_1d(const View& view) {
   return view.ndim > 0 ? view : View{view.data, view.dtype, 1, one, one};
 }
 
-int check_dim(int dim, int ndim) {
-  if (dim < 0 || dim >= ndim) {
-    fail(ErrorKind::Index, "Dimension out of range (expected to be in range of [0, ", ndim - 1, "], but got ", dim,
-         ")");
-  }
-  return dim;
-}
-
 void check_int64(const char* op, const View& index) {
   if (index.dtype != DType::Int64) {
     fail(op, "(): Expected dtype int64 for index; got ", info(index.dtype).name, "; convert it with .long()");
@@ -200,15 +192,6 @@ void check_index(ErrorKind kind, const char* lead, const char* op, const View& i
     fail(kind, lead, "index ", *bad, " is out of bounds for dimension ", dim, " with size ", size, " (", op,
          ": indices must lie in [", low, ", ", size, "))");
   }
-}
-
-View check_slices(const char* op, const View& index) {
-  check_int64(op, index);
-  if (index.ndim > 1) {
-    fail(ErrorKind::Index, op, "(): Index is supposed to be a vector; got shape ", sizes_text(index),
-         "; flatten it first");
-  }
-  return at_least_1d(index);
 }
 
 }  // namespace adjoint::cpu::indexing

@@ -29,6 +29,11 @@ void index_put(const View& dst, int count, const View* const* indices, const Vie
 void take(const View& in, const View& index, const View& out);
 std::optional<int64_t> put(const View& dst, const View& index, const View& src, bool accumulate);
 void embedding_backward(const View& g, const View& index, int64_t padding_idx, const View& gweight);
+void check_classes(const View& target, const kernels::Classes& classes);
+void class_scores(const View& scores, const View& target, const View* weight, const kernels::Classes& classes,
+                  kernels::LossReduction reduction, const View& loss, const View& total);
+void class_scores_backward(const View& g, const View& target, const View* weight, const kernels::Classes& classes,
+                           kernels::LossReduction reduction, const View& total, const View& out);
 void masked_fill(const View& dst, const View& mask, const void* value);
 void masked_select(const View& in, const View& mask, const View& out);
 void masked_scatter(const View& dst, const View& mask, const View& src);
@@ -177,8 +182,6 @@ std::string sizes_text(const View& view);
 /// The strides that `view` would have if it were contiguous.
 void contiguous_strides(const View& view, int64_t* strides);
 View at_least_1d(const View& view);
-/// Returns `dim`; throws unless 0 <= dim < ndim.
-int check_dim(int dim, int ndim);
 void check_int64(const char* op, const View& index);
 void check_same_dtype(const char* op, const View& a, const View& b);
 void check_same_sizes(const char* op, const View& a, const View& b);
@@ -187,8 +190,6 @@ const int64_t* find_outside(const View& index, int64_t low, int64_t high);
 /// Throws where an index is outside [0, size of `dim`), or [-size, size) where `wraps`; `lead` opens the message.
 void check_index(ErrorKind kind, const char* lead, const char* op, const View& index, const View& in, int dim,
                  bool wraps = false);
-/// An index of slices: Int64, of one dimension at most.
-View check_slices(const char* op, const View& index);
 /// `view`'s strides with that of `dim` set to 0: where the index, not the position, says how far to go.
 struct Unstepped {
   int64_t strides[kMaxDims];

@@ -98,23 +98,9 @@ bool gather_walk(const Walk<3>& walk, const int64_t* index, const View& out, con
 }  // namespace
 
 void gather(const View& in_view, int dim, const View& index_view, const View& out_view) {
-  check_int64("gather", index_view);
-  check_same_dtype("gather", in_view, out_view);
   const View in = at_least_1d(in_view), out = at_least_1d(out_view);
   const Snapshot index(at_least_1d(index_view), out);
-  check_dim(dim, in.ndim);
-  if (index->ndim != in.ndim) {
-    fail("Index tensor must have the same number of dimensions as input tensor (gather: index is ", sizes_text(*index),
-         ", input is ", sizes_text(in), ")");
-  }
-  check_same_sizes("gather", *index, out);
   if (out.numel() == 0) return;
-  for (int d = 0; d < in.ndim; ++d) {
-    if (d != dim && index->sizes[d] > in.sizes[d]) {
-      fail("Size does not match at dimension ", d, " expected index ", sizes_text(*index),
-           " to be no larger than self ", sizes_text(in), " apart from dimension ", dim);
-    }
-  }
   const Snapshot source(in, out);
   const Unstepped from(*source, dim);
   const Walk<3> walk(in.ndim, out.sizes, {index->strides, out.strides, from.strides});
@@ -125,16 +111,8 @@ void gather(const View& in_view, int dim, const View& index_view, const View& ou
 }
 
 void index_select(const View& in_view, int dim, const View& index_view, const View& out_view) {
-  check_same_dtype("index_select", in_view, out_view);
   const View in = at_least_1d(in_view), out = at_least_1d(out_view);
-  const Snapshot index(check_slices("index_select", index_view), out);
-  check_dim(dim, in.ndim);
-  bool fits = out.ndim == in.ndim;
-  for (int d = 0; d < in.ndim && fits; ++d) fits = out.sizes[d] == (d == dim ? index->sizes[0] : in.sizes[d]);
-  if (!fits) {
-    fail("index_select(): Expected an output for ", index->sizes[0], " slices of ", sizes_text(in), " along dimension ",
-         dim, "; got ", sizes_text(out), "; allocate it anew");
-  }
+  const Snapshot index(at_least_1d(index_view), out);
   check_index(ErrorKind::Index, "index out of range in self; ", "index_select", *index, in, dim);
   if (out.numel() == 0) return;
   const Snapshot source(in, out);
@@ -154,14 +132,9 @@ void index_get(const View& in, int count, const View* const* indices, const View
 }
 
 void take(const View& in_view, const View& index_view, const View& out) {
-  check_int64("take", index_view);
-  check_same_dtype("take", in_view, out);
-  check_same_sizes("take", index_view, out);
   const View in = at_least_1d(in_view);
-  if (in.ndim > 1) fail("take(): Expected a flattened input; got shape ", sizes_text(in), "; flatten it first");
   const int64_t size = in.sizes[0];
   if (out.numel() == 0) return;
-  if (size == 0) fail(ErrorKind::Index, "take(): tried to take from an empty tensor");
   const Snapshot index(index_view, out), source(in, out);
   const int64_t still[kMaxDims] = {};
   const Walk<3> walk(out.ndim, out.sizes, {index->strides, out.strides, still});

@@ -212,26 +212,8 @@ struct Constant {
 /// A scatter along one dimension, checked and ready to run with any operation.
 class Scatter {
  public:
-  /// `index` and `src` by position in all dimensions; `src` null where only values will be written.
-  Scatter(const char* op, const View& dst, int dim, const View& index, const View* src)
-      : dst_(at_least_1d(dst)), dim_(check_dim(dim, dst_.ndim)), index_(at_least_1d(index), dst_) {
-    check_int64(op, index);
-    if (index_->ndim != dst_.ndim || (src && at_least_1d(*src).ndim != dst_.ndim)) {
-      fail("Index tensor must have the same number of dimensions as ", index_->ndim != dst_.ndim ? "self" : "src",
-           " tensor (", op, ": index is ", sizes_text(*index_), ", self is ", sizes_text(dst_), ")");
-    }
-    if (src) check_same_dtype(op, dst, *src);
-    if (index_->numel() == 0) return;
-    for (int d = 0; d < dst_.ndim; ++d) {
-      const bool beyond_dst = d != dim_ && index_->sizes[d] > dst_.sizes[d];
-      if (!beyond_dst && !(src && index_->sizes[d] > at_least_1d(*src).sizes[d])) continue;
-      if (!src) {
-        fail("Expected index ", sizes_text(*index_), " to be no larger than self ", sizes_text(dst_),
-             " apart from dimension ", dim_);
-      }
-      fail("Expected index ", sizes_text(*index_), " to be no larger than self ", sizes_text(dst_),
-           " apart from dimension ", dim_, " and to be no larger size than src ", sizes_text(*src));
-    }
+  Scatter(const char* op, const View& dst, int dim, const View& index)
+      : dst_(at_least_1d(dst)), dim_(dim), index_(at_least_1d(index), dst_) {
     check_index(ErrorKind::Runtime, "", op, *index_, dst_, dim_);
   }
 
@@ -314,34 +296,19 @@ void scatter_slices(JobRunner runner, const View& dst, int dim, const View& inde
              itemsize(dst.dtype));
 }
 
-/// Throws unless `src` is `dst` with index.sizes[0] slices along `dim`.
-void check_slices_fit(const char* op, ErrorKind kind, const View& dst, int dim, const View& index, const View& src) {
-  check_same_dtype(op, dst, src);
-  bool fits = dst.ndim == src.ndim;
-  for (int d = 0; d < dst.ndim && fits; ++d) fits = d == dim || dst.sizes[d] == src.sizes[d];
-  if (!fits) {
-    fail(kind, "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = ",
-         sizes_text(dst), " source.shape = ", sizes_text(src), " (", op, ")");
-  }
-  if (src.sizes[dim] != index.sizes[0]) {
-    fail(kind, op, "_(): Number of indices (", index.sizes[0], ") should be equal to source.size(dim): (",
-         src.sizes[dim], "), for dim: ", dim);
-  }
-}
-
 }  // namespace
 
 void scatter(const View& dst, int dim, const View& index, const View& src) {
-  Scatter("scatter", dst, dim, index, &src).run(assigning(dst.dtype), src);
+  Scatter("scatter", dst, dim, index).run(assigning(dst.dtype), src);
 }
 
 void scatter_value(const View& dst, int dim, const View& index, const void* value) {
-  const Scatter plan("scatter", dst, dim, index, nullptr);
+  const Scatter plan("scatter", dst, dim, index);
   plan.run(assigning(dst.dtype), Constant(value, plan.dst()).view);
 }
 
 void scatter_add(const View& dst, int dim, const View& index, const View& src) {
-  Scatter("scatter_add", dst, dim, index, &src).run(combining<Add>(dst.dtype), src);
+  Scatter("scatter_add", dst, dim, index).run(combining<Add>(dst.dtype), src);
 }
 
 void scatter_reduce(const View& dst, int dim, const View& index, const View& src_view, Reduction reduction,
@@ -350,7 +317,7 @@ void scatter_reduce(const View& dst, int dim, const View& index, const View& src
     fail(ErrorKind::NotImplemented, "\"scatter_reduce_mean\" not implemented for 'Bool'; convert to a number first");
   }
   const JobRunner runner = reducing(reduction, dst.dtype);
-  const Scatter plan("scatter_reduce", dst, dim, index, &src_view);
+  const Scatter plan("scatter_reduce", dst, dim, index);
   const Snapshot src(src_view, dst);
   if (!include_self) {
     dispatch(dst.dtype, [&](auto tag) {
@@ -377,9 +344,7 @@ void scatter_reduce(const View& dst, int dim, const View& index, const View& src
 
 void index_add(const View& dst_view, int dim, const View& index_view, const View& src_view, const Scalar& alpha) {
   const View dst = at_least_1d(dst_view), src = at_least_1d(src_view);
-  const Snapshot index(check_slices("index_add", index_view), dst);
-  check_dim(dim, dst.ndim);
-  check_slices_fit("index_add", ErrorKind::Runtime, dst, dim, *index, src);
+  const Snapshot index(at_least_1d(index_view), dst);
   if (src.numel() == 0) return;
   check_index(ErrorKind::Runtime, "", "index_add", *index, dst, dim);
   const bool plain = alpha.to<complex128>() == complex128(1);
@@ -389,9 +354,7 @@ void index_add(const View& dst_view, int dim, const View& index_view, const View
 void index_reduce(const View& dst_view, int dim, const View& index_view, const View& src_view, Reduction reduction,
                   bool include_self) {
   const View dst = at_least_1d(dst_view);
-  const Snapshot index(check_slices("index_reduce", index_view), dst), src(at_least_1d(src_view), dst);
-  check_dim(dim, dst.ndim);
-  check_slices_fit("index_reduce", ErrorKind::Runtime, dst, dim, *index, *src);
+  const Snapshot index(at_least_1d(index_view), dst), src(at_least_1d(src_view), dst);
   const JobRunner runner = reducing(reduction, dst.dtype);
   check_index(ErrorKind::Index, "index out of range in self; ", "index_reduce", *index, dst, dim);
   if (src->numel() == 0) return;
@@ -413,9 +376,7 @@ void index_reduce(const View& dst_view, int dim, const View& index_view, const V
 
 void index_copy(const View& dst_view, int dim, const View& index_view, const View& src_view) {
   const View dst = at_least_1d(dst_view), src = at_least_1d(src_view);
-  const Snapshot index(check_slices("index_copy", index_view), dst);
-  check_dim(dim, dst.ndim);
-  check_slices_fit("index_copy", ErrorKind::Index, dst, dim, *index, src);
+  const Snapshot index(at_least_1d(index_view), dst);
   if (src.numel() == 0) return;
   check_index(ErrorKind::Index, "index_copy_(): ", "index_copy", *index, dst, dim);
   scatter_slices(assigning(dst.dtype), dst, dim, *index, src);
@@ -423,8 +384,7 @@ void index_copy(const View& dst_view, int dim, const View& index_view, const Vie
 
 void index_fill(const View& dst_view, int dim, const View& index_view, const void* value) {
   const View dst = at_least_1d(dst_view);
-  const Snapshot index(check_slices("index_fill", index_view), dst);
-  check_dim(dim, dst.ndim);
+  const Snapshot index(at_least_1d(index_view), dst);
   if (dst.numel() == 0 && dst.sizes[dim] > 0) return;
   check_index(ErrorKind::Index, "", "index_fill", *index, dst, dim, true);
   const int64_t n = index->sizes[0], packed[1] = {1};
@@ -453,8 +413,6 @@ void index_put(const View& dst, int count, const View* const* indices, const Vie
 }
 
 std::optional<int64_t> put(const View& dst, const View& index, const View& src, bool accumulate) {
-  check_same_dtype("put", dst, src);
-  check_same_sizes("put", index, src);
   const JobRunner run = accumulate ? combining<Add>(dst.dtype) : assigning(dst.dtype);
   const int64_t size = dst.sizes[0], count = index.sizes[0], packed = 1, still = 0;
   // Blocks of indices, which are still in the cache when they are used.
@@ -477,12 +435,7 @@ std::optional<int64_t> put(const View& dst, const View& index, const View& src, 
 }
 
 void embedding_backward(const View& g, const View& index_view, int64_t padding_idx, const View& gweight) {
-  View index = check_slices("embedding_backward", index_view);
-  if (gweight.ndim != 2 || g.ndim != 2) {
-    fail("embedding_backward: expected gradients of two dimensions; got ", sizes_text(g), " and ", sizes_text(gweight),
-         "; flatten the index dimensions first");
-  }
-  check_slices_fit("embedding_backward", ErrorKind::Runtime, gweight, 0, index, g);
+  View index = index_view;
   check_index(ErrorKind::Index, "index out of range in self; ", "embedding_backward", index, gweight, 0);
   if (padding_idx < 0) return scatter_slices(combining<Add>(g.dtype), gweight, 0, index, g);
 

@@ -3,7 +3,8 @@
 // Index views are Int64. Every index is checked before anything is written, so a call that throws has changed nothing
 // (but for gather, take and put, which check as they go: their output is then of no use).
 // Inputs may share memory with what is written: they are then read as they were before the call. The written view must
-// not overlap itself. 0-d views count as one element in one dimension; `dim` is not negative.
+// not overlap itself. Shapes and types fit each other. 0-d views count as one element in one dimension; `dim` is not
+// negative.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,12 @@
 namespace adjoint::kernels {
 
 enum class Reduction : uint8_t { Sum, Prod, Mean, AMax, AMin };
+enum class LossReduction : uint8_t { None, Sum, Mean };
+
+/// Scores of classes, packed as [examples, count, inner]; targets equal to `ignored` do not count.
+struct Classes {
+  int64_t count, inner, ignored;
+};
 
 struct Indexing {
   /// out[.., i, ..] = in[.., index[.., i, ..], ..] along `dim`; `out` has the sizes of `index`. No negative indices.
@@ -53,6 +60,16 @@ struct Indexing {
 
   /// gweight[index[i]] += g[i] for rows i whose index is not `padding_idx` (negative: none); `gweight` is V x d.
   void (*embedding_backward)(const View& g, const View& index, int64_t padding_idx, const View& gweight);
+
+  /// Targets are packed Int64, weights of classes packed Float64 or null. Fails where a target names no class.
+  void (*check_classes)(const View& target, const Classes& classes);
+  /// loss = the negated scores of the targets, weighted, each for itself (`loss` is then zero) or reduced to one;
+  /// total = the sum of the weights. All are packed and of one floating type.
+  void (*class_scores)(const View& scores, const View& target, const View* weight, const Classes& classes,
+                       LossReduction reduction, const View& loss, const View& total);
+  /// The gradient in the scores, written into zeros.
+  void (*class_scores_backward)(const View& g, const View& target, const View* weight, const Classes& classes,
+                                LossReduction reduction, const View& total, const View& out);
 
   /// Masks are Bool, with the sizes of the view they mask.
   void (*masked_fill)(const View& dst, const View& mask, const void* value);

@@ -7,9 +7,9 @@
 #include "core/deterministic.h"
 #include "core/lock.h"
 #include "core/warning.h"
-#include "cpu/copy.h"
-#include "cpu/indexing.h"
+#include "kernels/backend.h"
 #include "op/arg.h"
+#include "ops/index_shapes.h"
 #include "ops/memory.h"
 #include "ops/views.h"
 
@@ -31,26 +31,29 @@ void check_same_type(const char* op, const Tensor* input, const Tensor* src) {
 
 /// A contiguous copy, whatever the order of the input's memory.
 TensorPtr packed_copy(Tensor* input) {
-  TensorPtr result = empty(input->sizes(), input->dtype);
-  cpu::copy(input->view(), result->view());
+  TensorPtr result = empty(input->sizes(), input->dtype, input->device);
+  copy_into(input, result.get());
   return result;
 }
 
-/// A copy of `input` changed by write(view of the copy, axis, view of the index); just a copy without indices.
+/// A copy of `input` changed by write(view of the copy, axis, view of the index); just a copy without indices. `src` is
+/// null where a number is written.
 template <class Write>
-TensorPtr written(const char* op, Tensor* input, int64_t dim, Tensor* index, Write&& write) {
+TensorPtr written(const char* op, Tensor* input, int64_t dim, Tensor* index, const Tensor* src, Write&& write) {
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr result = packed_copy(input);
   // Without indices their type does not matter.
   if (index->numel() == 0) return result;
   TensorPtr places = as_index(op, index, "dtype int32/int64");
+  const Sizes from = src ? src->sizes() : Sizes();
+  check_scatter(op, input->sizes(), axis, places->sizes(), src ? &from : nullptr);
   WithoutLock unlocked(std::max(input->numel(), places->numel()));
   write(result->view(), axis, places->view());
   return result;
 }
 
-cpu::Reduction parse_reduction(const std::string& reduce) {
-  using cpu::Reduction;
+kernels::Reduction parse_reduction(const std::string& reduce) {
+  using kernels::Reduction;
   if (reduce == "sum") return Reduction::Sum;
   if (reduce == "prod") return Reduction::Prod;
   if (reduce == "mean") return Reduction::Mean;
@@ -74,46 +77,31 @@ void check_long(const char* op, const Tensor* index) {
 /// Class indices laid over scores (N, C, ...) packed in memory.
 class Targets {
  public:
-  Targets(Tensor* target, Sizes scores, std::optional<Tensor*> weight, int64_t ignore_index)
-      : target_(flat(target)), classes_(scores.size() > 1 ? scores[1] : 0), ignore_index_(ignore_index) {
+  Targets(Tensor* target, Sizes scores, Device device, std::optional<Tensor*> weight, int64_t ignore_index)
+      : target_(flat(target)), classes_{scores.size() > 1 ? scores[1] : 0, 1, ignore_index} {
     if (scores.size() < 2) fail("nll_loss: expected an input with a dimension of classes; got ", to_string(scores));
     if (target->dtype != DType::Int64) fail("expected scalar type Long but found ", info(target->dtype).legacy_name);
     if (weight) weight_ = flat(cast(*weight, DType::Float64).get());
-    for (size_t d = 2; d < scores.size(); ++d) inner_ *= scores[d];
-    if (target_->numel() != scores[0] * inner_ || (weight_ && weight_->numel() != classes_))
+    for (size_t d = 2; d < scores.size(); ++d) classes_.inner *= scores[d];
+    if (target_->numel() != scores[0] * classes_.inner || (weight_ && weight_->numel() != classes_.count))
       fail("nll_loss: target or weight do not fit an input of shape ", to_string(scores));
-    for (int64_t i = 0; i < target_->numel(); ++i) {
-      int64_t t = target_->as<int64_t>()[i];
-      if (t != ignore_index_ && (t < 0 || t >= classes_)) fail(ErrorKind::Index, "Target ", t, " is out of bounds.");
-    }
+    target_view_ = target_->view();
+    if (weight_) weight_view_ = weight_->view();
+    on(device).indexing.check_classes(target_view_, classes_);
   }
-  /// Calls f(number of the target, place in the scores, weight) for each target that counts.
-  template <class F>
-  void each(F&& f) const {
-    const int64_t* classes = target_->as<int64_t>();
-    const double* weights = weight_ ? weight_->as<double>() : nullptr;
-    for (int64_t i = 0; i < target_->numel(); ++i) {
-      int64_t t = classes[i];
-      if (t != ignore_index_) f(i, (i / inner_ * classes_ + t) * inner_ + i % inner_, weights ? weights[t] : 1.0);
-    }
-  }
+  const View& target() const { return target_view_; }
+  const View* weight() const { return weight_ ? &weight_view_ : nullptr; }
+  const kernels::Classes& classes() const { return classes_; }
 
  private:
   TensorPtr target_, weight_;
-  int64_t classes_, ignore_index_, inner_ = 1;
+  View target_view_, weight_view_;
+  kernels::Classes classes_;
 };
 
-/// Calls f(T{}) with a real floating type.
-template <class F>
-void dispatch_float(const char* op, DType dtype, F&& f) {
-  dispatch(dtype, [&](auto tag) {
-    using T = decltype(tag);
-    if constexpr (std::is_floating_point_v<T> || is_half_v<T>) {
-      f(tag);
-    } else {
-      fail_not_implemented(op, dtype);
-    }
-  });
+kernels::LossReduction parse_loss_reduction(const std::string& reduction) {
+  using kernels::LossReduction;
+  return reduction == "none" ? LossReduction::None : reduction == "mean" ? LossReduction::Mean : LossReduction::Sum;
 }
 
 /// Whether a number lies in the range of T. Infinities belong to the floating types only.
@@ -173,7 +161,8 @@ Element::Element(const char* op, PyObject* value, DType dtype) {
     Tensor* tensor = as_tensor(value);
     if (tensor->ndim() != 0)
       fail(op, "_ only supports a 0-dimensional value tensor, but got tensor with ", tensor->ndim(), " dimension(s).");
-    number = Arg{value, op, "value"};
+    // One without a value is written only where there are none.
+    if (tensor->device != DeviceType::Meta) number = Arg{value, op, "value"};
   } else if (!to_scalar(value, &number)) {
     Arg{value, op, "value"}.wrong_type("Number or Tensor");
   }
@@ -194,47 +183,53 @@ void Element::assign(const Scalar& value, DType dtype, DType range) {
 TensorPtr gather(Tensor* input, int64_t dim, Tensor* index, bool) {
   int axis = wrap_dim(dim, input->ndim());
   // Without indices their type does not matter.
-  if (index->numel() == 0) return empty(index->sizes(), input->dtype);
+  if (index->numel() == 0) return empty(index->sizes(), input->dtype, input->device);
   TensorPtr places = as_index("gather", index, "dtype int32/int64");
-  TensorPtr result = empty(places->sizes(), input->dtype);
+  check_gather(input->sizes(), axis, places->sizes());
+  TensorPtr result = empty(places->sizes(), input->dtype, input->device);
   WithoutLock unlocked(places->numel());
-  cpu::gather(input->view(), axis, places->view(), result->view());
+  on(input->device).indexing.gather(input->view(), axis, places->view(), result->view());
   return result;
 }
 
 TensorPtr gather_backward(Tensor* grad, const Ints& size, int64_t dim, Tensor* index) {
-  TensorPtr result = zeros(size, grad->dtype);
+  TensorPtr result = zeros(size, grad->dtype, grad->device);
   TensorPtr places = cast(index, DType::Int64);
   if (places->numel() == 0) return result;
+  int axis = wrap_dim(dim, result->ndim());
+  const Sizes from = grad->sizes();
+  check_scatter("scatter_add", size, axis, places->sizes(), &from);
   WithoutLock unlocked(places->numel());
-  cpu::scatter_add(result->view(), wrap_dim(dim, result->ndim()), places->view(), grad->view());
+  on(grad->device).indexing.scatter_add(result->view(), axis, places->view(), grad->view());
   return result;
 }
 
 TensorPtr scatter_src(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
   check_same_type("scatter", input, src);
-  return written("scatter", input, dim, index,
-                 [&](const View& to, int axis, const View& at) { cpu::scatter(to, axis, at, src->view()); });
+  return written("scatter", input, dim, index, src, [&](const View& to, int axis, const View& at) {
+    on(input->device).indexing.scatter(to, axis, at, src->view());
+  });
 }
 
 TensorPtr scatter_value(Tensor* input, int64_t dim, Tensor* index, const Scalar& value) {
-  return written("scatter", input, dim, index, [&](const View& to, int axis, const View& at) {
-    cpu::scatter_value(to, axis, at, Element(value, input->dtype).get());
+  return written("scatter", input, dim, index, nullptr, [&](const View& to, int axis, const View& at) {
+    on(input->device).indexing.scatter_value(to, axis, at, Element(value, input->dtype).get());
   });
 }
 
 TensorPtr scatter_add(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
   check_same_type("scatter", input, src);
-  return written("scatter_add", input, dim, index,
-                 [&](const View& to, int axis, const View& at) { cpu::scatter_add(to, axis, at, src->view()); });
+  return written("scatter_add", input, dim, index, src, [&](const View& to, int axis, const View& at) {
+    on(input->device).indexing.scatter_add(to, axis, at, src->view());
+  });
 }
 
 TensorPtr scatter_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* src, const std::string& reduce,
                          bool include_self) {
   check_same_type("scatter", input, src);
-  cpu::Reduction reduction = parse_reduction(reduce);
-  return written("scatter_reduce", input, dim, index, [&](const View& to, int axis, const View& at) {
-    cpu::scatter_reduce(to, axis, at, src->view(), reduction, include_self);
+  kernels::Reduction reduction = parse_reduction(reduce);
+  return written("scatter_reduce", input, dim, index, src, [&](const View& to, int axis, const View& at) {
+    on(input->device).indexing.scatter_reduce(to, axis, at, src->view(), reduction, include_self);
   });
 }
 
@@ -250,9 +245,9 @@ TensorPtr index_select(Tensor* input, int64_t dim, Tensor* index) {
   } else if (places->numel() != 1) {
     fail("index_select(): Index to scalar can have only 1 value, got ", places->numel(), " value(s)");
   }
-  TensorPtr result = empty(Sizes(sizes, static_cast<size_t>(input->ndim())), input->dtype);
+  TensorPtr result = empty(Sizes(sizes, static_cast<size_t>(input->ndim())), input->dtype, input->device);
   WithoutLock unlocked(result->numel());
-  cpu::index_select(input->view(), axis, places->view(), result->view());
+  on(input->device).indexing.index_select(input->view(), axis, places->view(), result->view());
   return result;
 }
 
@@ -263,9 +258,10 @@ TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, c
   Element(alpha, input->dtype);
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr places = as_index("index_add", index, "dtype int32/int64");
+  check_slices("index_add", ErrorKind::Runtime, input->sizes(), axis, places->sizes(), source->sizes());
   TensorPtr result = packed_copy(input);
   WithoutLock unlocked(std::max(input->numel(), source->numel()));
-  cpu::index_add(result->view(), axis, places->view(), source->view(), alpha);
+  on(input->device).indexing.index_add(result->view(), axis, places->view(), source->view(), alpha);
   return result;
 }
 
@@ -284,9 +280,12 @@ TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source
   if (input->dtype == DType::Bool && reduce == "mean") fail_not_implemented("index_reduce(): mean", input->dtype);
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr places = as_index("index_reduce_", index, "dtype int32/int64");
+  check_slices("index_reduce", ErrorKind::Runtime, input->sizes(), axis, places->sizes(), source->sizes());
   TensorPtr result = packed_copy(input);
   WithoutLock unlocked(std::max(input->numel(), source->numel()));
-  cpu::index_reduce(result->view(), axis, places->view(), source->view(), parse_reduction(reduce), include_self);
+  on(input->device)
+      .indexing.index_reduce(result->view(), axis, places->view(), source->view(), parse_reduction(reduce),
+                             include_self);
   return result;
 }
 
@@ -302,9 +301,10 @@ TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source) 
         fail("index_copy_(): Source/destination tensor must have same slice shapes. Destination has shape ",
              to_string(input->sizes()), " and source ", to_string(source->sizes()), ", at dimension ", axis);
   }
+  check_slices("index_copy", ErrorKind::Index, input->sizes(), axis, index->sizes(), source->sizes());
   TensorPtr result = packed_copy(input);
   WithoutLock unlocked(std::max(input->numel(), source->numel()));
-  cpu::index_copy(result->view(), axis, index->view(), source->view());
+  on(input->device).indexing.index_copy(result->view(), axis, index->view(), source->view());
   return result;
 }
 
@@ -322,16 +322,17 @@ TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value)
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr result = clone(input);
   WithoutLock unlocked(input->numel());
-  cpu::index_fill(result->view(), axis, index->view(), element.get());
+  on(input->device).indexing.index_fill(result->view(), axis, index->view(), element.get());
   return result;
 }
 
 TensorPtr take(Tensor* input, Tensor* index) {
   check_long("take", index);
   TensorPtr source = flat(input);
-  TensorPtr result = empty(index->sizes(), input->dtype);
+  TensorPtr result = empty(index->sizes(), input->dtype, input->device);
+  if (input->numel() == 0 && index->numel() > 0) fail(ErrorKind::Index, "take(): tried to take from an empty tensor");
   WithoutLock unlocked(index->numel());
-  cpu::take(source->view(), index->view(), result->view());
+  on(input->device).indexing.take(source->view(), index->view(), result->view());
   return result;
 }
 
@@ -353,14 +354,14 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
   std::optional<int64_t> outside;
   {
     WithoutLock unlocked(std::max(input->numel(), index->numel()));
-    outside = cpu::put(target->view(), places->view(), values->view(), accumulate);
+    outside = on(input->device).indexing.put(target->view(), places->view(), values->view(), accumulate);
   }
   if (outside)
     fail(ErrorKind::Index, "out of range: tried to access index ", *outside, " on a tensor of ", input->numel(),
          " elements.");
   if (input->contiguous()) return result;
-  TensorPtr laid_out = empty(dense_shape(input->shape), input->dtype);
-  cpu::copy(result->view(), laid_out->view());
+  TensorPtr laid_out = empty(dense_shape(input->shape), input->dtype, input->device);
+  copy_into(result.get(), laid_out.get());
   return laid_out;
 }
 
@@ -376,11 +377,11 @@ TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t, bool, bool) {
   int64_t sizes[kMaxDims + 1];
   std::copy(indices->sizes().begin(), indices->sizes().end(), sizes);
   sizes[indices->ndim()] = weight->size(1);
-  TensorPtr result = empty(Sizes(sizes, static_cast<size_t>(indices->ndim()) + 1), weight->dtype);
+  TensorPtr result = empty(Sizes(sizes, static_cast<size_t>(indices->ndim()) + 1), weight->dtype, weight->device);
   int64_t rows[] = {places->numel(), weight->size(1)};
   TensorPtr matrix = alias(result.get(), make_shape(Sizes(rows, 2)));
   WithoutLock unlocked(result->numel());
-  cpu::index_select(weight->view(), 0, places->view(), matrix->view());
+  on(weight->device).indexing.index_select(weight->view(), 0, places->view(), matrix->view());
   return result;
 }
 
@@ -392,56 +393,39 @@ TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_
     fail("embedding_backward: the gradient ", to_string(grad->sizes()), " does not fit indices of shape ",
          to_string(indices->sizes()));
   int64_t result_sizes[] = {rows, columns}, grad_sizes[] = {places->numel(), columns};
-  TensorPtr result = zeros(Sizes(result_sizes, 2), grad->dtype);
+  TensorPtr result = zeros(Sizes(result_sizes, 2), grad->dtype, grad->device);
   TensorPtr matrix = alias(dense.get(), make_shape(Sizes(grad_sizes, 2)));
   WithoutLock unlocked(grad->numel());
-  cpu::embedding_backward(matrix->view(), places->view(), padding_idx, result->view());
+  on(grad->device).indexing.embedding_backward(matrix->view(), places->view(), padding_idx, result->view());
   return result;
 }
 
 std::pair<TensorPtr, TensorPtr> nll_loss(Tensor* input, Tensor* target, std::optional<Tensor*> weight,
                                          int64_t ignore_index, const std::string& reduction) {
-  Targets targets(target, input->sizes(), weight, ignore_index);
+  Targets targets(target, input->sizes(), input->device, weight, ignore_index);
+  if (!is_float(input->dtype)) fail_not_implemented("nll_loss_out_frame", input->dtype);
   TensorPtr scores = contiguous(input);
   bool each = reduction == "none";
-  TensorPtr loss = each ? zeros(target->sizes(), input->dtype) : empty(scalar_shape(), input->dtype);
-  TensorPtr total = empty(scalar_shape(), input->dtype);
-  dispatch_float("nll_loss_out_frame", input->dtype, [&](auto tag) {
-    using T = decltype(tag);
-    using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    const T* from = scores->as<T>();
-    T* to = loss->as<T>();
-    double sum = 0, weights = 0;
-    targets.each([&](int64_t i, int64_t place, double w) {
-      double term = -static_cast<double>(static_cast<Wide>(from[place])) * w;
-      if (each) to[i] = convert<T>(term);
-      sum += term;
-      weights += w;
-    });
-    if (!each) *to = convert<T>(reduction == "mean" ? sum / weights : sum);
-    *total->as<T>() = convert<T>(weights);
-  });
+  TensorPtr loss =
+      each ? zeros(target->sizes(), input->dtype, input->device) : empty(scalar_shape(), input->dtype, input->device);
+  TensorPtr total = empty(scalar_shape(), input->dtype, input->device);
+  on(input->device)
+      .indexing.class_scores(scores->view(), targets.target(), targets.weight(), targets.classes(),
+                             parse_loss_reduction(reduction), loss->view(), total->view());
   return {std::move(loss), std::move(total)};
 }
 
 TensorPtr nll_loss_backward(Tensor* grad, const Ints& size, Tensor* target, std::optional<Tensor*> weight,
                             int64_t ignore_index, const std::string& reduction, Tensor* total_weight) {
-  Targets targets(target, size, weight, ignore_index);
+  Targets targets(target, size, grad->device, weight, ignore_index);
   if (grad->numel() != (reduction == "none" ? target->numel() : 1) || total_weight->dtype != grad->dtype)
     fail("nll_loss_backward: the gradient does not fit a target of shape ", to_string(target->sizes()));
-  TensorPtr result = zeros(size, grad->dtype);
+  if (!is_float(grad->dtype)) fail_not_implemented("nll_loss_backward", grad->dtype);
+  TensorPtr result = zeros(size, grad->dtype, grad->device);
   TensorPtr g = contiguous(grad);
-  dispatch_float("nll_loss_backward", grad->dtype, [&](auto tag) {
-    using T = decltype(tag);
-    using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
-    bool each = reduction == "none";
-    double share = reduction == "mean" ? 1.0 / static_cast<Wide>(*total_weight->as<T>()) : 1.0;
-    const T* from = g->as<T>();
-    T* to = result->as<T>();
-    targets.each([&](int64_t i, int64_t place, double w) {
-      to[place] = convert<T>(-static_cast<double>(static_cast<Wide>(from[each ? i : 0])) * w * share);
-    });
-  });
+  on(grad->device)
+      .indexing.class_scores_backward(g->view(), targets.target(), targets.weight(), targets.classes(),
+                                      parse_loss_reduction(reduction), total_weight->view(), result->view());
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/lock.h"
 #include "kernels/backend.h"
+#include "ops/index_shapes.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
@@ -25,6 +26,7 @@ class Restored {
   }
   Restored(const Restored&) = delete;
   const View& operator*() const { return view_; }
+  const View* operator->() const { return &view_; }
 
  private:
   View view_;
@@ -140,10 +142,17 @@ std::pair<TensorPtr, TensorPtr> mode(Tensor* input, int64_t dim, bool keepdim) {
   return choose_one("mode", input, dim, keepdim, on(input->device).sort.mode);
 }
 
+static void check_places(const char* op, const Tensor* indices) {
+  if (indices->dtype != DType::Int64) fail(op, ": expected int64 indices; got ", info(indices->dtype).name);
+}
+
 TensorPtr put_back(Tensor* input, Tensor* indices, const Ints& size, int64_t dim) {
+  check_places("put_back", indices);
   int ndim = static_cast<int>(size.size());
   int axis = wrap_dim(dim, ndim);
   Restored values(input, ndim, axis), places(indices, ndim, axis);
+  const Sizes from(values->sizes, size.size());
+  check_scatter("put_back", size, axis, {places->sizes, size.size()}, &from);
   TensorPtr result = zeros(size, input->dtype, input->device);
   WithoutLock unlocked(input->numel());
   on(input->device).indexing.scatter_add(result->view(), axis, *places, *values);
@@ -151,8 +160,10 @@ TensorPtr put_back(Tensor* input, Tensor* indices, const Ints& size, int64_t dim
 }
 
 TensorPtr pick(Tensor* input, Tensor* indices, int64_t dim) {
+  check_places("pick", indices);
   int axis = wrap_dim(dim, input->ndim());
   Restored places(indices, input->ndim(), axis);
+  check_gather(input->sizes(), axis, {places->sizes, input->sizes().size()});
   TensorPtr result = empty(indices->sizes(), input->dtype, input->device);
   Restored out(result.get(), input->ndim(), axis);
   WithoutLock unlocked(indices->numel());

@@ -125,7 +125,7 @@ def _scatter_form(input, dim, index, src, value, reduce, forms, **out):
     if reduce not in ("add", "multiply"):
         raise RuntimeError(f"reduce argument must be either add or multiply. Got {reduce!r}.")
     if src is None:
-        src = full(index.shape, value, dtype=input.dtype)
+        src = full(index.shape, value, dtype=input.dtype, device=input.device)
     return of_reduction(input, dim, index, src, "sum" if reduce == "add" else "prod", **out)
 
 

@@ -1,0 +1,80 @@
+// The scores of classes that targets name, weighted and added up, and the way back.
+#include <type_traits>
+
+#include "core/error.h"
+#include "cpu/indexing.h"
+
+namespace adjoint::cpu {
+namespace {
+
+using kernels::Classes;
+using kernels::LossReduction;
+
+/// Calls f(number of the target, place in the scores, weight) for each target that counts.
+template <class F>
+void each_target(const View& target, const View* weight, const Classes& classes, F&& f) {
+  const int64_t* targets = target.as<const int64_t>();
+  const double* weights = weight ? weight->as<const double>() : nullptr;
+  for (int64_t i = 0, n = target.numel(); i < n; ++i) {
+    const int64_t t = targets[i], inner = classes.inner;
+    if (t != classes.ignored) f(i, (i / inner * classes.count + t) * inner + i % inner, weights ? weights[t] : 1.0);
+  }
+}
+
+/// Calls f(T{}) with a real floating type, which the types of losses are.
+template <class F>
+void dispatch_float(DType dtype, F&& f) {
+  dispatch(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    if constexpr (std::is_floating_point_v<T> || is_half_v<T>) f(tag);
+  });
+}
+
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+}  // namespace
+
+void check_classes(const View& target, const Classes& classes) {
+  const int64_t* targets = target.as<const int64_t>();
+  for (int64_t i = 0, n = target.numel(); i < n; ++i) {
+    const int64_t t = targets[i];
+    if (t != classes.ignored && (t < 0 || t >= classes.count))
+      fail(ErrorKind::Index, "Target ", t, " is out of bounds.");
+  }
+}
+
+void class_scores(const View& scores, const View& target, const View* weight, const Classes& classes,
+                  LossReduction reduction, const View& loss, const View& total) {
+  dispatch_float(scores.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const bool each = reduction == LossReduction::None;
+    const T* from = scores.as<const T>();
+    T* to = loss.as<T>();
+    double sum = 0, weights = 0;
+    each_target(target, weight, classes, [&](int64_t i, int64_t place, double w) {
+      const double term = -static_cast<double>(static_cast<Wide<T>>(from[place])) * w;
+      if (each) to[i] = convert<T>(term);
+      sum += term;
+      weights += w;
+    });
+    if (!each) *to = convert<T>(reduction == LossReduction::Mean ? sum / weights : sum);
+    *total.as<T>() = convert<T>(weights);
+  });
+}
+
+void class_scores_backward(const View& g, const View& target, const View* weight, const Classes& classes,
+                           LossReduction reduction, const View& total, const View& out) {
+  dispatch_float(g.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const bool each = reduction == LossReduction::None;
+    const double share = reduction == LossReduction::Mean ? 1.0 / static_cast<Wide<T>>(*total.as<const T>()) : 1.0;
+    const T* from = g.as<const T>();
+    T* to = out.as<T>();
+    each_target(target, weight, classes, [&](int64_t i, int64_t place, double w) {
+      to[place] = convert<T>(-static_cast<double>(static_cast<Wide<T>>(from[each ? i : 0])) * w * share);
+    });
+  });
+}
+
+}  // namespace adjoint::cpu
