@@ -59,7 +59,30 @@ def gathered(L, x, rows):
     }
 
 
-FAMILIES = {"joined": joined, "gathered": gathered}
+def chosen(L, x, rows):
+    """Results of masks, of conditions and of searching."""
+    mask, number = x > 0, L.ones((), device="meta")
+    index = L.zeros(2, rows + 1, dtype=L.int64, device="meta")
+    return {
+        "where": L.where(mask, x, 0.0),
+        "where tensors": L.where(mask[:1], x * 2, x),
+        "where numbers": L.where(mask, 1.0, 2.0),
+        "masked_fill": x.masked_fill(mask, 1.0),
+        "masked_fill number": x.masked_fill(mask[0], number),
+        "masked_fill_": (x * 1).masked_fill_(mask, 1.0),
+        "masked_scatter": x.masked_scatter(mask, x.reshape(-1) * 2),
+        "pad": L.nn.functional.pad(x, (1, 2, 0, 1), value=3.0),
+        "pad off": L.nn.functional.pad(x, (-1, 0)),
+        "searchsorted": L.searchsorted(x, x),
+        "searchsorted number": L.searchsorted(x[0], 2.0),
+        "bucketize": L.bucketize(x, x[0], out_int32=True),
+        "one_hot": L.nn.functional.one_hot(index[0], 3),
+        "embedding": L.nn.functional.embedding(index, x, 1),
+        "clamp": x.clamp(0, 1),
+    }
+
+
+FAMILIES = {"joined": joined, "gathered": gathered, "chosen": chosen}
 
 
 def looks(x):
@@ -97,6 +120,36 @@ for each in FAMILIES:
 def repeats_without_values(L):
     repeats = L.ones(3, device="meta").long()
     return raised(lambda: L.repeat_interleave(repeats))[0]
+
+
+@program
+def what_depends_on_values(L):
+    x = L.ones(3, 4, device="meta")
+    calls = [
+        lambda: x.nonzero(),
+        lambda: x.nonzero(as_tuple=True),
+        lambda: L.argwhere(x),
+        lambda: L.where(x > 0),
+        lambda: x.masked_select(x > 0),
+        lambda: L.bincount(x[0].long()),
+        lambda: L.nn.functional.one_hot(x.long()),
+    ]
+    return [raised(call)[0] for call in calls]
+
+
+def test_nonzero_static_has_the_size_that_is_asked_for():
+    x = adjoint.ones(3, 4, device="meta")
+    assert tuple(adjoint.nonzero_static(x, size=5).shape) == (5, 2)
+    y = adjoint.tensor([[0.0, 1.0], [2.0, 3.0]])
+    assert adjoint.nonzero_static(y, size=4, fill_value=-2).tolist() == [[0, 1], [1, 0], [1, 1], [-2, -2]]
+    assert adjoint.nonzero_static(y, size=2).tolist() == [[0, 1], [1, 0]]
+
+
+def test_masks_of_the_cpu_choose_on_the_meta_device():
+    x = adjoint.ones(3, 4, device="meta", requires_grad=True)
+    y = x.masked_select(adjoint.ones(3, 4) > 0)
+    y.sum().backward()
+    assert (tuple(y.shape), tuple(x.grad.shape)) == ((12,), (3, 4))
 
 
 @program

@@ -18,6 +18,7 @@
 #include "cpu/reduce.h"
 #include "cpu/resampling.h"
 #include "cpu/scan.h"
+#include "cpu/search.h"
 #include "cpu/softmax.h"
 #include "cpu/sort.h"
 #include "cpu/structure.h"
@@ -82,16 +83,19 @@ const Backend backend = {
                  .class_scores_backward = class_scores_backward,
                  .masked_fill = masked_fill,
                  .masked_select = masked_select,
+                 .masked_front = masked_front,
                  .masked_scatter = masked_scatter,
                  .where = where,
                  .count_nonzero = count_nonzero,
-                 .nonzero = nonzero},
+                 .nonzero = nonzero,
+                 .nonzero_static = nonzero_static},
     .structure = {.tril = tril,
                   .triu = triu,
                   .roll = roll,
                   .total_repeats = total_repeats,
                   .check_repeats = check_repeats,
                   .repeat_places = repeat_places},
+    .search = {.searchsorted = searchsorted, .least_and_greatest = least_and_greatest, .bincount = bincount},
     .matmul = {.gemm = gemm, .bmm = bmm},
     .convolution = {.forward = convolution,
                     .weight = convolution_weight,

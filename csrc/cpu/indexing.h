@@ -36,11 +36,12 @@ void class_scores_backward(const View& g, const View& target, const View* weight
                            kernels::LossReduction reduction, const View& total, const View& out);
 void masked_fill(const View& dst, const View& mask, const void* value);
 void masked_select(const View& in, const View& mask, const View& out);
+void masked_front(const View& in, const View& mask, const View& out);
 void masked_scatter(const View& dst, const View& mask, const View& src);
 void where(const View& condition, const View& a, const View& b, const View& out);
 int64_t count_nonzero(const View& in);
 void nonzero(const View& in, const View& out);
-inline int64_t count_true(const View& mask) { return count_nonzero(mask); }
+void nonzero_static(const View& in, int64_t fill, const View& out);
 
 /// What the indexing and structure kernels share.
 namespace indexing {

@@ -1,7 +1,9 @@
 // Mask kernels: masked_fill, masked_select, masked_scatter, where, nonzero.
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
+#include "cpu/copy.h"
 #include "cpu/indexing.h"
 #include "cpu/parallel.h"
 
@@ -216,6 +218,11 @@ void masked_select(const View& in, const View& mask_view, const View& out) {
   });
 }
 
+void masked_front(const View& in, const View& mask, const View& out) {
+  const int64_t count = std::min(count_nonzero(mask), out.sizes[0]);
+  masked_select(in, mask, {out.data, out.dtype, 1, &count, out.strides});
+}
+
 void masked_scatter(const View& dst, const View& mask_view, const View& src_view) {
   check_mask("masked_scatter", mask_view, dst);
   check_same_dtype("masked_scatter", dst, src_view);
@@ -276,6 +283,17 @@ void nonzero(const View& in_view, const View& out) {
       });
     });
   });
+}
+
+void nonzero_static(const View& in, int64_t fill_value, const View& out) {
+  const int64_t count = count_nonzero(in), rows[] = {count, in.ndim}, strides[] = {in.ndim, 1};
+  const int64_t taken[] = {std::min(count, out.sizes[0]), in.ndim};
+  const auto places = std::make_unique_for_overwrite<int64_t[]>(count * in.ndim);
+  View found{reinterpret_cast<char*>(places.get()), DType::Int64, 2, rows, strides}, first = out;
+  nonzero(in, found);
+  fill(out, &fill_value);
+  found.sizes = first.sizes = taken;
+  copy(found, first);
 }
 
 }  // namespace adjoint::cpu

@@ -20,6 +20,7 @@
 #include "kernels/reduce.h"
 #include "kernels/resampling.h"
 #include "kernels/scan.h"
+#include "kernels/search.h"
 #include "kernels/softmax.h"
 #include "kernels/sort.h"
 #include "kernels/structure.h"
@@ -35,6 +36,7 @@ struct Backend {
   kernels::Sort sort;
   kernels::Indexing indexing;
   kernels::Structure structure;
+  kernels::Search search;
   kernels::Matmul matmul;
   kernels::Convolution convolution;
   kernels::Pooling pooling;

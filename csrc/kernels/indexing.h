@@ -75,15 +75,20 @@ struct Indexing {
   void (*masked_fill)(const View& dst, const View& mask, const void* value);
   /// out = the elements of `in` under the mask, in row-major order; `out` is 1-D with count_true(mask) elements.
   void (*masked_select)(const View& in, const View& mask, const View& out);
+  /// The same into the first places of a longer row, which is zero.
+  void (*masked_front)(const View& in, const View& mask, const View& out);
   /// The elements of `dst` under the mask become the first elements of the 1-D `src`.
   void (*masked_scatter)(const View& dst, const View& mask, const View& src);
   /// out = condition ? a : b. All have the same sizes (stride 0 where broadcast); a, b and out have one dtype.
+  /// A number among a and b lies in the program's memory, as its device says.
   void (*where)(const View& condition, const View& a, const View& b, const View& out);
 
   /// How many elements of any dtype are not zero (nan is not zero).
   int64_t (*count_nonzero)(const View& in);
   /// The coordinates of the nonzero elements in row-major order; `out` is Int64, count_nonzero(in) x in.ndim.
   void (*nonzero)(const View& in, const View& out);
+  /// The first rows of nonzero(), as many as `out` has, then rows of `fill`.
+  void (*nonzero_static)(const View& in, int64_t fill, const View& out);
 };
 
 }  // namespace adjoint::kernels

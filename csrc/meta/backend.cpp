@@ -55,6 +55,12 @@ kernels::Indexing indexing() {
   return table;
 }
 
+kernels::Search search() {
+  auto table = all<kernels::Search>(Nothing());
+  table.least_and_greatest = NoValues();
+  return table;
+}
+
 kernels::Structure structure() {
   auto table = all<kernels::Structure>(Nothing());
   table.total_repeats = [](const View&) -> int64_t {
@@ -79,6 +85,7 @@ const Backend backend = {
     .sort = all<kernels::Sort>(Nothing()),
     .indexing = indexing(),
     .structure = structure(),
+    .search = search(),
     .matmul = all<kernels::Matmul>(Nothing()),
     .convolution = all<kernels::Convolution>(Nothing()),
     .pooling = all<kernels::Pooling>(Nothing()),

@@ -243,7 +243,7 @@ TensorPtr index(Tensor* input, PyObject* indices) {
   SingleMask single = single_mask(input, entries);
   if (single.mask && single.mask->ndim() == input->ndim()) {
     TensorPtr mask = as_bool(single.mask);
-    TensorPtr result = empty(std::array{cpu::count_true(mask->view())}, input->dtype);
+    TensorPtr result = empty(std::array{cpu::count_nonzero(mask->view())}, input->dtype);
     WithoutLock unlocked(input->numel());
     cpu::masked_select(input->view(), mask->view(), result->view());
     return result;

@@ -10,8 +10,8 @@
 #include "core/lock.h"
 #include "cpu/parallel.h"
 #include "cpu/reduce.h"
+#include "cpu/search.h"
 #include "cpu/sort.h"
-#include "cpu/structure.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {

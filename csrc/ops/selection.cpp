@@ -4,9 +4,7 @@
 
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "cpu/copy.h"
-#include "cpu/indexing.h"
-#include "cpu/structure.h"
+#include "kernels/backend.h"
 #include "op/arg.h"
 #include "ops/elementwise.h"
 #include "ops/gather.h"
@@ -84,12 +82,27 @@ void check_mask(const char* op, const Tensor* mask) {
          "; convert it with .bool()");
 }
 
+void check_searched(const Tensor* sorted, const Tensor* values) {
+  bool fits = sorted->ndim() == 1 || (sorted->ndim() == values->ndim() && sorted->ndim() > 0);
+  for (int d = 0; d + 1 < sorted->ndim() && fits; ++d) fits = sorted->size(d) == values->size(d);
+  if (!fits)
+    fail(
+        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+        "tensor and input value tensor must match, but we got boundaries tensor ",
+        to_string(sorted->sizes()), " and input value tensor ", to_string(values->sizes()));
+  if (sorted->dtype != values->dtype)
+    fail("searchsorted(): Expected both tensors to have the same dtype; got ", info(sorted->dtype).name, " and ",
+         info(values->dtype).name, "; convert one with .to()");
+  if (is_complex(sorted->dtype) || sorted->dtype == DType::Bool) fail_not_implemented("searchsorted", sorted->dtype);
+}
+
 TensorPtr coordinates(Tensor* input) {
   // One dimension after the other in memory, as in torch.
-  int64_t sizes[] = {cpu::count_nonzero(input->view()), input->ndim()}, strides[] = {1, sizes[0]};
-  TensorPtr result = empty(make_shape(Sizes(sizes, 2), Sizes(strides, 2)), DType::Int64);
+  const kernels::Indexing& kernels = on(input->device).indexing;
+  int64_t sizes[] = {kernels.count_nonzero(input->view()), input->ndim()}, strides[] = {1, sizes[0]};
+  TensorPtr result = empty(make_shape(Sizes(sizes, 2), Sizes(strides, 2)), DType::Int64, input->device);
   WithoutLock unlocked(input->numel());
-  cpu::nonzero(input->view(), result->view());
+  kernels.nonzero(input->view(), result->view());
   return result;
 }
 
@@ -119,15 +132,15 @@ Object where(Tensor* condition, PyObject* input, PyObject* other) {
   TensorPtr test = cast(condition, DType::Bool);
   Operand operands[] = {{}, operand_of(input, "input"), operand_of(other, "other")};
   DType dtype = result_type(operands + 1, 2);
-  operands[0].set(test->shape, test->data, dtype,
-                  test->device);  // not of another type: it is not converted to the result's
-  TensorPtr result = empty(result_shape(operands, 3, dtype), dtype);
+  operands[0].set(test.get());
+  operands[0].dtype = dtype;  // not of another type: it is not converted to the result's
+  TensorPtr result = empty(result_shape(operands, 3, dtype), dtype, condition->device);
   Sizes sizes = result->sizes();
   Source first(input, dtype), second(other, dtype);
   Expanded shown(test.get(), sizes), a = first.expanded(sizes), b = second.expanded(sizes);
   {
     WithoutLock unlocked(result->numel());
-    cpu::where(*shown, *a, *b, result->view());
+    on(condition->device).indexing.where(*shown, *a, *b, result->view());
   }
   return wrap(std::move(result));
 }
@@ -140,10 +153,10 @@ TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value) {
   CommonSizes sizes;
   sizes.add(mask->sizes());
   sizes.add(input->sizes());
-  TensorPtr result = empty(sizes, input->dtype);
+  TensorPtr result = empty(sizes, input->dtype, input->device);
   Expanded shown(mask, sizes), fill(element, input->dtype, sizes), rest(input, sizes);
   WithoutLock unlocked(result->numel());
-  cpu::where(*shown, *fill, *rest, result->view());
+  on(input->device).indexing.where(*shown, *fill, *rest, result->view());
   return result;
 }
 
@@ -154,10 +167,10 @@ TensorPtr masked_select(Tensor* input, Tensor* mask) {
   sizes.add(mask->sizes());
   sizes.add(input->sizes());
   Expanded source(input, sizes), shown(mask, sizes);
-  int64_t count = cpu::count_true(*shown);
-  TensorPtr result = empty(Sizes(&count, 1), input->dtype);
+  int64_t count = on(mask->device).indexing.count_nonzero(*shown);
+  TensorPtr result = empty(Sizes(&count, 1), input->dtype, input->device);
   WithoutLock unlocked(checked_numel(sizes));
-  cpu::masked_select(*source, *shown, result->view());
+  on(input->device).indexing.masked_select(*source, *shown, result->view());
   return result;
 }
 
@@ -165,10 +178,10 @@ TensorPtr masked_select_backward(Tensor* grad, const Ints& size, Tensor* mask) {
   CommonSizes sizes;
   sizes.add(size);
   sizes.add(mask->sizes());
-  TensorPtr result = zeros(sizes, grad->dtype);
+  TensorPtr result = zeros(sizes, grad->dtype, grad->device);
   Expanded shown(mask, sizes);
   WithoutLock unlocked(result->numel());
-  cpu::masked_scatter(result->view(), *shown, grad->view());
+  on(grad->device).indexing.masked_scatter(result->view(), *shown, grad->view());
   return result;
 }
 
@@ -184,20 +197,20 @@ TensorPtr masked_scatter(Tensor* input, Tensor* mask, Tensor* source) {
   TensorPtr dense = contiguous(source);
   int64_t count = dense->numel();
   TensorPtr row = alias(dense.get(), make_shape(Sizes(&count, 1)));
-  TensorPtr result = empty(sizes, input->dtype);
+  TensorPtr result = empty(sizes, input->dtype, input->device);
   WithoutLock unlocked(result->numel());
-  cpu::copy(*before, result->view());
-  cpu::masked_scatter(result->view(), *shown, row->view());
+  on(input->device).memory.copy(*before, result->view());
+  on(input->device).indexing.masked_scatter(result->view(), *shown, row->view());
   return result;
 }
 
 TensorPtr masked_scatter_backward(Tensor* grad, const Ints& size, Tensor* mask) {
   Expanded shown(mask, grad->sizes());
-  TensorPtr result = zeros(size, grad->dtype);
-  int64_t count = std::min(cpu::count_true(*shown), result->numel());
+  TensorPtr result = zeros(size, grad->dtype, grad->device);
+  int64_t count = result->numel();
   TensorPtr row = alias(result.get(), make_shape(Sizes(&count, 1)));
   WithoutLock unlocked(grad->numel());
-  cpu::masked_select(grad->view(), *shown, row->view());
+  on(grad->device).indexing.masked_front(grad->view(), *shown, row->view());
   return result;
 }
 
@@ -208,13 +221,9 @@ Object nonzero(Tensor* input, bool as_tuple) {
 
 TensorPtr nonzero_static(Tensor* input, int64_t size, int64_t fill_value) {
   if (size < 0) fail("nonzero_static: 'size' must be an non-negative integer; got ", size);
-  TensorPtr rows = coordinates(input);
-  int64_t sizes[] = {size, input->ndim()}, taken[] = {std::min(size, rows->size(0)), input->ndim()};
-  TensorPtr result = empty(sizes, DType::Int64);
-  View source = rows->view(), target = result->view();
-  cpu::fill(target, &fill_value);
-  source.sizes = target.sizes = taken;
-  cpu::copy(source, target);
+  int64_t sizes[] = {size, input->ndim()};
+  TensorPtr result = empty(sizes, DType::Int64, input->device);
+  on(input->device).indexing.nonzero_static(input->view(), fill_value, result->view());
   return result;
 }
 
@@ -222,32 +231,33 @@ TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlen
   if (minlength < 0) fail("minlength should be >= 0; got ", minlength);
   if (category(input->dtype) != Category::Integer)
     fail(ErrorKind::NotImplemented, "\"bincount_cpu\" not implemented for '", info(input->dtype).legacy_name, "'");
-  if (input->ndim() == 1 && input->numel() == 0) return zeros(Sizes(&minlength, 1), DType::Int64);
+  if (input->ndim() == 1 && input->numel() == 0) return zeros(Sizes(&minlength, 1), DType::Int64, input->device);
   if (input->ndim() != 1) fail("bincount only supports 1-d non-negative integral inputs.");
   if (weights && ((*weights)->ndim() != 1 || (*weights)->numel() != input->numel()))
     fail("weights should be 1-d and have the same length as input");
   TensorPtr dense = contiguous(input);
   TensorPtr values = cast(dense.get(), DType::Int64);
-  const auto [least, greatest] = cpu::least_and_greatest(values->as<int64_t>(), values->numel());
+  const auto [least, greatest] = on(input->device).search.least_and_greatest(values->view());
   if (least < 0) fail("bincount only supports 1-d non-negative integral inputs.");
   if (greatest == INT64_MAX) fail("bincount: the value ", greatest, " needs more bins than there can be");
   int64_t bins = std::max(minlength, greatest + 1);
   if (!weights) {
-    TensorPtr counts = empty(Sizes(&bins, 1), DType::Int64);
-    cpu::bincount(values->as<int64_t>(), values->numel(), 0, counts->as<int64_t>(), bins);
+    TensorPtr counts = empty(Sizes(&bins, 1), DType::Int64, input->device);
+    on(input->device).search.bincount(values->view(), counts->view());
     return counts;
   }
   DType dtype = (*weights)->dtype == DType::Float32 ? DType::Float32 : DType::Float64;
-  TensorPtr sums = zeros(Sizes(&bins, 1), dtype);
-  cpu::scatter_add(sums->view(), 0, values->view(), cast(*weights, dtype)->view());
+  TensorPtr sums = zeros(Sizes(&bins, 1), dtype, input->device);
+  on(input->device).indexing.scatter_add(sums->view(), 0, values->view(), cast(*weights, dtype)->view());
   return sums;
 }
 
 TensorPtr sorted_places(Tensor* sorted, Tensor* values, bool right, bool narrow) {
-  TensorPtr result = empty(values->sizes(), DType::Int64);
+  check_searched(sorted, values);
+  TensorPtr result = empty(values->sizes(), DType::Int64, sorted->device);
   {
     WithoutLock unlocked(values->numel());
-    cpu::searchsorted(sorted->view(), values->view(), result->view(), right);
+    on(sorted->device).search.searchsorted(sorted->view(), values->view(), result->view(), right);
   }
   return narrow ? cast(result.get(), DType::Int32) : result;
 }
@@ -281,19 +291,17 @@ TensorPtr constant_pad_nd(Tensor* input, const Ints& pad, const Scalar& value) {
   // What only cuts off is a copy of a slice, with the slice's order of dimensions.
   ShapePtr shape = grows ? shape_in_format({sizes, ndim}, suggested_format(input->shape))
                          : dense_shape(make_shape({sizes, ndim}, input->strides()).get());
-  TensorPtr result = empty(std::move(shape), input->dtype);
+  TensorPtr result = empty(std::move(shape), input->dtype, input->device);
   for (size_t d = 0; d < ndim; ++d) {
     size_t pair = ndim - 1 - d;
     if (pair < pairs) to += std::max<int64_t>(pad[2 * pair], 0) * result->stride(static_cast<int>(d));
   }
   WithoutLock unlocked(result->numel());
-  if (grows) cpu::fill(result->view(), Element(value, input->dtype).get());
+  if (grows) on(input->device).memory.fill(result->view(), Element(value, input->dtype).get());
   if (inside == 0) return result;
   View source = input->view(), target = result->view();
-  source.data += from * itemsize(input->dtype);
-  target.data += to * itemsize(input->dtype);
   source.sizes = target.sizes = kept;
-  cpu::copy(source, target);
+  on(input->device).memory.copy(source.shifted(from), target.shifted(to));
   return result;
 }
 

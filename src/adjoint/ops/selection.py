@@ -161,7 +161,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
             raise RuntimeError(
                 f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}"
             )
-        if sorter.numel() and (int(sorter.min()) < 0 or int(sorter.max()) >= sorter.shape[-1]):
+        if sorter.numel() and not sorter.is_meta and (int(sorter.min()) < 0 or int(sorter.max()) >= sorter.shape[-1]):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     return _places(sorted_sequence, input, right, out_int32, out)
@@ -195,7 +195,7 @@ def one_hot(input, num_classes=-1):
     if input.numel() == 0:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    else:
+    elif num_classes == -1 or not input.is_meta:
         if int(input.min()) < 0:
             raise RuntimeError("Class values must be non-negative.")
         greatest = int(input.max())
