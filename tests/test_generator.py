@@ -280,7 +280,7 @@ def test_glue_is_keyed_by_op_name(load):
     table = load(
         'op("sum(input, dim=None, keepdim=False)", native="sum_dims",'
         " input=lambda g, input_meta, dim, keepdim: spread(g, input_meta.shape, dim, keepdim))\n"
-        'view("t(input)", native="transpose_last", input=lambda g: g)\n'
+        'view("t(input)", native="transpose_last", shown="mT", input=lambda g: g)\n'
         'op("loss(input)", forward=lambda input: input, input=lambda g: g)\n'
         '@composite(alias=("sum_of_all",))\ndef total(input):\n    return spread(input)\n',
         names="composite, op, spread, view",
@@ -289,6 +289,7 @@ def test_glue_is_keyed_by_op_name(load):
     assert 'names[] = {"input", "dim", "keepdim"};' in text
     assert 'call_native(ops::sum_dims, "sum", names, slots)' in text
     assert '{"sum", glue_sum},' in text
+    assert 'call_native(ops::transpose_last, "mT", names, slots)' in text
     assert '{"t", glue_t},' in text
     assert "loss" not in text
     assert text.index("{nullptr, nullptr}") > text.index('{"t", glue_t}')
@@ -508,6 +509,25 @@ def test_no_rule_to_derive_from(load):
             "f: the fused form for 'input' does not use its parameter 'out'; remove it",
         ),
         (
+            'elementwise("f(input)", lambda input: input, refuse={"bools": "..."})',
+            "f: refuse has the key 'bools'; expected 'bool', 'any bool', 'bool input' or the like, or 'mixed'",
+        ),
+        (
+            'elementwise("f(input)", lambda input: input, refuse={"bool other": "..."})',
+            "f: refuse has the key 'bool other'; expected",
+        ),
+        (
+            'elementwise("f(input)", lambda input: input, refuse={"mixed": "..."})',
+            "f: refuse has the key 'mixed', but the operands are promoted",
+        ),
+        ('op("f(input)", native="f", refuse={"bool": "..."})', "f: refuse is for elementwise ops"),
+        ('op("f(input)", native="f", out_words="...")', "f: out_words is given, but the op takes no out="),
+        (
+            'elementwise("f(input, a=1)", lambda input, a: a * input, factor="b")',
+            "f: factor names 'b'; parameters are a",
+        ),
+        ('elementwise("f(a, b)", lambda a, b: a**b, powers=("squared",))', "f: powers=.* must name four ops"),
+        (
             'elementwise("f(input)", lambda input: input, input=lambda g: g, fused={"input": lambda g: g})',
             "f: a fused form for 'input' is given, but no rule in Python that it could stand for",
         ),
@@ -538,7 +558,18 @@ def test_declaration_attributes(load):
     assert item.uses == {"input": ("g",)}
     assert item.inplace
     assert item.out
+    assert item.shown == "f"
     assert not item.derived
+
+
+def test_what_is_refused_in_words(load):
+    item = load(
+        'elementwise("f(input, other)", lambda input, other: input * other, promote="never",'
+        ' refuse={"any bool": "a", "integer input other": "b", "complex": "c", "mixed": "d"})\n',
+        names="elementwise",
+    ).ops["f"]
+    assert item.refused == {("bool", "any"): "a", ("integer", "input", "other"): "b", ("complex",): "c"}
+    assert item.mixed == "d"
 
 
 @pytest.mark.parametrize(

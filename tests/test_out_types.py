@@ -1,11 +1,29 @@
 """What is said of an out= of the wrong type, against torch; nothing is written before it."""
 
+import re
+
 import pytest
 import torch
 
 import adjoint
 
 from .compare import lines
+
+NAMED = lines("""
+    torch.sum(g, out=f)
+    torch.sum(g, 0, out=f)
+    torch.max(g, 0, out=(f, i))
+    torch.round(g, out=f)
+    torch.softmax(g, 0, out=f)
+    torch.sum(f, "x")
+    torch.round("x")
+    torch.round("x", decimals=2)
+    torch.clamp(f, "x")
+    g.squeeze_(0)
+    g.clamp_(0)
+    g.scatter_(0, i, 1)
+    g.fill_(1)
+""")
 
 CALLS = lines("""
     torch.add(f, f, out=i)
@@ -132,3 +150,13 @@ def test_refusals(call):
     assert expected[0] == got[0]
     assert got[1].startswith(expected[1].rstrip("."))
     assert got[2] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("call", NAMED)
+def test_errors_name_the_function_that_was_called(call):
+    """Not the op among several that does its work."""
+    f, i = adjoint.ones(3), adjoint.arange(3)
+    g = adjoint.ones(3, requires_grad=True)
+    name = re.match(r"(?:torch|g)\.(\w+)\(", call).group(1)
+    with pytest.raises((RuntimeError, TypeError), match=rf"^{name}\(\)|\({name}\)"):
+        eval(call, {"torch": adjoint, "f": f, "g": g, "i": i})

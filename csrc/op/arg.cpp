@@ -1,8 +1,5 @@
 #include "op/arg.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "ops/memory.h"
 #include "tape/node.h"
 #include "types/types.h"
@@ -79,30 +76,13 @@ int64_t to_int(PyObject* object, const char* op, const char* name) {
   int64_t value = PyLong_AsLongLong(index.get());
   if (value == -1 && PyErr_Occurred()) {
     PyErr_Clear();
-    fail(ErrorKind::Runtime, public_name(op), "(): argument '", name, "' overflows: the number must fit in 64 bits");
+    fail(ErrorKind::Runtime, op, "(): argument '", name, "' overflows: the number must fit in 64 bits");
   }
   return value;
 }
 
-std::string_view public_name(std::string_view op) {
-  // The ops that a function chooses among, by the arguments it is given.
-  static constexpr std::string_view parts[] = {"_all",   "_dim",   "_dims",    "_sizes",  "_src",   "_value",
-                                               "_above", "_below", "_between", "_biased", "_plain", "_decimals"};
-  static constexpr std::string_view functions[] = {
-      "clamp",   "linear",  "log_softmax", "max",     "mean",     "median", "min", "nanmedian", "prod", "round",
-      "scatter", "softmax", "std",         "squeeze", "std_mean", "sum",    "var", "var_mean",  "view"};
-  std::string_view name = op.starts_with('_') ? op.substr(1) : op;
-  for (std::string_view part : parts) {
-    if (!name.ends_with(part)) continue;
-    name.remove_suffix(part.size());
-    break;
-  }
-  return std::find(std::begin(functions), std::end(functions), name) != std::end(functions) ? name : op;
-}
-
 void Arg::wrong_type(const char* expected) const {
-  fail(ErrorKind::Type, public_name(op), "(): argument '", name, "' must be ", expected, ", not ",
-       Py_TYPE(object)->tp_name);
+  fail(ErrorKind::Type, op, "(): argument '", name, "' must be ", expected, ", not ", Py_TYPE(object)->tp_name);
 }
 
 Arg::operator Tensor*() const {
@@ -177,8 +157,8 @@ Arg::operator Ints() const {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
     if (!is_tensor(item) && (!PyIndex_Check(item) || PyBool_Check(item)))
-      fail(ErrorKind::Type, public_name(op), "(): argument '", name,
-           "' must be tuple of ints, but found element of type ", Py_TYPE(item)->tp_name, " at pos ", i);
+      fail(ErrorKind::Type, op, "(): argument '", name, "' must be tuple of ints, but found element of type ",
+           Py_TYPE(item)->tp_name, " at pos ", i);
     ints.push(to_int(item, op, name), op);
   }
   return ints;

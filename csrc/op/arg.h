@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -14,13 +13,10 @@
 
 namespace adjoint {
 
-/// The function that a user knows an op by: several ops may share its work, such as sum_all and sum_dim.
-std::string_view public_name(std::string_view op);
-
 /// Converts on demand: `ops::sum(Arg{...}, Arg{...})` lets the parameter types of `sum` say what is expected.
 struct Arg {
   PyObject* object;  ///< borrowed
-  const char* op;
+  const char* op;    ///< as errors call it
   const char* name;
 
   operator Tensor*() const;

@@ -43,7 +43,7 @@ bool has_no_shape(PyObject* object) {
 void refuse_without_shape(std::string_view op, PyObject* object) {
   const auto refuse = [op](PyObject* tensor) {
     if (!has_no_shape(tensor)) return;
-    fail(ErrorKind::Value, "Attempted to use an uninitialized parameter in ", public_name(op),
+    fail(ErrorKind::Value, "Attempted to use an uninitialized parameter in ", op,
          ". This error happens when you are using a `LazyModule` or explicitly manipulating "
          "`torch.nn.parameter.UninitializedParameter` objects. When using LazyModules Call `forward` with a dummy "
          "batch to initialize the parameters before calling torch functions");

@@ -301,6 +301,33 @@ void read_rule(Op& op, const std::vector<std::string>& outputs, const std::strin
   rule.form = read_form(op, outputs, callable, uses, &rule.items);
 }
 
+/// What an op refuses: pairs of a type family with the operands that are asked about, and of the error.
+ops::Refusal read_refusal(const Op& op, PyObject* key, PyObject* error) {
+  auto [kind, message] = read_error(error);
+  ops::Refusal refusal{.kind = kind, .text = std::move(message)};
+  std::string family = text(PyTuple_GET_ITEM(key, 0));
+  auto bit = [](Category category) { return 1u << static_cast<int>(category); };
+  refusal.categories = family == "bool"      ? bit(Category::Bool)
+                       : family == "integer" ? bit(Category::Bool) | bit(Category::Integer)
+                                             : bit(Category::Complex);
+  for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(key); ++i) {
+    std::string name = text(PyTuple_GET_ITEM(key, i));
+    refusal.of = name == "any" ? ops::Refusal::Of::Any : ops::Refusal::Of::All;
+    refusal.operands |= name == "any" ? ~0u : 1u << slot_of(op, name);
+  }
+  return refusal;
+}
+
+void read_words(Op& op, PyObject* declaration) {
+  for (const Argument& argument : op.arguments) op.words.arguments.push_back(text(argument.name.get()));
+  Object refused = get(declaration, "refused");
+  PyObject *key, *error;
+  for (Py_ssize_t place = 0; PyDict_Next(refused.get(), &place, &key, &error);)
+    op.words.refusals.push_back(read_refusal(op, key, error));
+  if (Object mixed = get(declaration, "mixed"); mixed.get() != Py_None) op.words.mixed = text(mixed.get());
+  op.options.words = &op.words;
+}
+
 void read_rules(Op& op, PyObject* declaration) {
   std::vector<std::string> outputs;
   Object names = get(declaration, "outputs");
@@ -342,11 +369,13 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
   std::string kind = text(get(declaration, "kind").get());
   auto op_kind = kind == "elementwise" ? Op::Kind::Elementwise : kind == "view" ? Op::Kind::View : Op::Kind::Plain;
   auto op = std::make_unique<Op>(text(get(declaration, "name").get()), node, op_kind);
+  op->shown = text(get(declaration, "shown").get());
+  op->shown_in_place = op->shown + "_";
   read_arguments(*op, declaration);
   Object out = get(declaration, "out");
   op->has_out = truth(out);
   std::string demands = PyUnicode_Check(out.get()) ? text(out.get()) : "";
-  op->exact_out = demands.find("exact") != std::string::npos;
+  op->out_demands = read_demands(out.get(), get(declaration, "out_words").get());
   for (auto [option, slots] : {std::pair("apart", &op->apart), std::pair("whole", &op->whole)}) {
     Object names = get(declaration, option);
     for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i)
@@ -376,6 +405,9 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
     Object rounded = get(declaration, "rounded");
     for (Py_ssize_t i = 0; i < PyTuple_Size(rounded.get()); ++i)
       op->options.rounded |= 1u << slot_of(*op, text(PyTuple_GET_ITEM(rounded.get(), i)));
+    if (Object factor = get(declaration, "factor"); factor.get() != Py_None)
+      op->options.factors = 1u << (slot_of(*op, text(factor.get())) - op->n_operands);
+    read_words(*op, declaration);
   } else {
     op->forward = get(declaration, "forward");
     if (op->forward.get() == Py_None) {
@@ -414,12 +446,10 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
       op->has_variants = true;
       op->writes_one_value = false;  // torch lets a number be written everywhere, not a tensor
     }
-    if (name == "pow") {
-      op->square = &require_op("squared");
-      op->cube = &require_op("cubed");
-      op->root = &require_op("rooted");
-      op->power = &require_op("power");
-    }
+    Object powers = get(declaration, "powers");
+    Op** simpler[] = {&op->square, &op->cube, &op->root, &op->power};
+    for (Py_ssize_t i = 0; i < PyTuple_Size(powers.get()); ++i)
+      *simpler[i] = &require_op(text(PyTuple_GET_ITEM(powers.get(), i)).c_str());
     OpObject* object = op_object(name);
     object->op = op.get();
     Py_XSETREF(object->doc, get(declaration, "documentation").take());
@@ -454,12 +484,14 @@ PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-/// call_out(name, function, args, kwargs, out, exact, apart, whole): writes what a composite returns into `out`; exact:
-/// only into one of the result's type; apart, whole: the arguments that it must not lie in, at all or in part.
+/// call_out(name, function, args, kwargs, out, demands, words, apart, whole): writes what a composite returns into
+/// `out`; demands, words: as the options out and out_words of a declaration; apart, whole: the arguments that it must
+/// not lie in, at all or in part.
 PyObject* py_call_out(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
-    if (nargs != 8 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3]))
-      fail(ErrorKind::Type, "call_out() takes a name, a function, a tuple, a dict, out, exact, apart and whole");
+    if (nargs != 9 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3]))
+      fail(ErrorKind::Type,
+           "call_out() takes a name, a function, a tuple, a dict, out, its demands and words, apart and whole");
     std::string name = text(args[0]);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[2]); ++i) refuse_out(name.c_str(), PyTuple_GET_ITEM(args[2], i));
     Py_ssize_t place = 0;
@@ -467,11 +499,11 @@ PyObject* py_call_out(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     refuse_out(name.c_str(), args[4]);
     AutocastOff as_given;
     Object result = checked(in_python([&] { return PyObject_Call(args[1], args[2], args[3]); }));
-    for (int i : {6, 7})
+    for (int i : {7, 8})
       for (Py_ssize_t j = 0; j < PyTuple_Size(args[i]); ++j)
         check_out_overlap(args[4], result.get(), PyTuple_GET_ITEM(args[i], j),
-                          i == 6 ? Allowed::Nothing : Allowed::Whole);
-    return write_results(name.c_str(), args[4], result.get(), args[5] == Py_True).take();
+                          i == 7 ? Allowed::Nothing : Allowed::Whole);
+    return write_results(name.c_str(), args[4], result.get(), read_demands(args[5], args[6])).take();
   });
 }
 

@@ -8,7 +8,6 @@
 
 #include "core/mode.h"
 #include "op/meta.h"
-#include "op/out_types.h"
 #include "ops/memory.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"
@@ -145,8 +144,8 @@ bool Op::bind_old_numbers(PyObject* const* args, size_t nargs, PyObject** slots)
 void Op::refuse_operands(PyObject* const* slots, int place) const {
   auto kind = [&](int i) { return is_tensor(slots[i]) ? "Tensor" : Py_TYPE(slots[i])->tp_name; };
   if (!number_slots || n_operands == 1)
-    fail(ErrorKind::Type, public_name(name), "(): argument '", PyUnicode_AsUTF8(arguments[place].name.get()),
-         "' (position ", place + 1, ") must be Tensor, not ", kind(place));
+    fail(ErrorKind::Type, shown, "(): argument '", PyUnicode_AsUTF8(arguments[place].name.get()), "' (position ",
+         place + 1, ") must be Tensor, not ", kind(place));
   std::string came, expected;
   for (int i = 0; i < n_operands; ++i) {
     const char* separator = i ? ", " : "";
@@ -154,8 +153,8 @@ void Op::refuse_operands(PyObject* const* slots, int place) const {
     expected += std::string(separator) + (number_slots >> i & 1 ? "Tensor or Number " : "Tensor ");
     expected += PyUnicode_AsUTF8(arguments[i].name.get());
   }
-  fail(ErrorKind::Type, public_name(name), "() received an invalid combination of arguments - got (", came,
-       "), but expected (", expected, "), at least one of them a Tensor");
+  fail(ErrorKind::Type, shown, "() received an invalid combination of arguments - got (", came, "), but expected (",
+       expected, "), at least one of them a Tensor");
 }
 
 void Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const {
@@ -184,7 +183,7 @@ void Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params
       param = argument.default_scalar;
       continue;
     }
-    Arg given{slots[i], name.c_str(), PyUnicode_AsUTF8(argument.name.get())};
+    Arg given{slots[i], shown.c_str(), PyUnicode_AsUTF8(argument.name.get())};
     if (object_requires_grad(slots[i])) given.wrong_type("Number");  // no gradient would reach it
     param = given;
     given_params = true;
@@ -321,7 +320,7 @@ static void for_each_tensor(PyObject* object, F f) {
 }
 
 void Op::check_devices(PyObject* const* slots) const {
-  for (size_t i = 0; i < arguments.size(); ++i) refuse_without_shape(name, slots[i]);
+  for (size_t i = 0; i < arguments.size(); ++i) refuse_without_shape(shown, slots[i]);
   if (crosses || kind == Kind::Elementwise) return;
   const Tensor* first = nullptr;
   auto check_one = [&](const Tensor* tensor) {
@@ -385,17 +384,17 @@ NodePtr Op::record_change(PyObject* const* slots, uint32_t recorded) const {
 void Op::call_in_place(PyObject* const* slots) {
   for (uint8_t slot : edge_slots)
     if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call_in_place(slots);
-  if (!is_tensor(slots[0])) Arg{slots[0], name.c_str(), "input"}.wrong_type("Tensor");
+  if (!is_tensor(slots[0])) Arg{slots[0], shown.c_str(), "input"}.wrong_type("Tensor");
   Tensor* target = as_tensor(slots[0]);
-  std::string shown = name == "overwrite" ? "fill_" : name + "_";
+  const char* changed = shown_in_place.c_str();
   std::optional<ForwardCheck> watch;
-  if (mode_flags & kAnomalyCheckForward) watch.emplace(shown.c_str(), slots, arguments.size(), true);
+  if (mode_flags & kAnomalyCheckForward) watch.emplace(changed, slots, arguments.size(), true);
   uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
-  check_inplace(target, shown.c_str(), recorded || requires_grad(target));
+  check_inplace(target, changed, recorded || requires_grad(target));
   if (kind == Kind::View) {
     Object view = by_stand_in && target->device == DeviceType::Meta ? call_on_meta(slots) : run_forward(slots);
     NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
-    return take_geometry(target, as_tensor(view.get()), shown.c_str(), node.get());
+    return take_geometry(target, as_tensor(view.get()), changed, node.get());
   }
   if (typed_out >= 0 && slots[typed_out] != Py_None && to_dtype(slots[typed_out]) != target->dtype)
     fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
@@ -403,11 +402,10 @@ void Op::call_in_place(PyObject* const* slots) {
   if (!writes_one_value) check_writable(target);
   if (any_on_meta(slots, arguments.size())) [[unlikely]] {
     check_devices(slots);
-    if (by_stand_in) return change_on_meta(slots, shown.c_str());
+    if (by_stand_in) return change_on_meta(slots);
   }
-  NodePtr node =
-      kind == Kind::Elementwise ? change_by_kernel(slots, recorded) : change_by_result(slots, recorded, shown);
-  bump_version(target, shown.c_str());
+  NodePtr node = kind == Kind::Elementwise ? change_by_kernel(slots, recorded) : change_by_result(slots, recorded);
+  bump_version(target, changed);
   if (node) {
     save_outputs(*node, recorded, &target);
     set_output_meta(*node, 0, target);
@@ -434,7 +432,7 @@ NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
   return node;
 }
 
-NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded, const std::string& shown) {
+NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded) {
   Tensor* target = as_tensor(slots[0]);
   for (size_t i = 1; i < arguments.size(); ++i)
     if ((apart | whole) >> i & 1)
@@ -443,7 +441,7 @@ NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded, const st
       });
   AutocastOff as_given;
   Object result = run_forward(slots);
-  if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
+  if (!is_tensor(result.get())) fail(shown_in_place, ": the op has no single result to write in place");
   Tensor* value = as_tensor(result.get());
   ops::check_in_place_result(target, value->sizes(), value->dtype);
   NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
@@ -453,15 +451,15 @@ NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded, const st
   return node;
 }
 
-void Op::change_on_meta(PyObject* const* slots, const char* shown) {
+void Op::change_on_meta(PyObject* const* slots) {
   Tensor* target = as_tensor(slots[0]);
-  for (size_t i = 0; i < arguments.size(); ++i) refuse_without_shape(name, slots[i]);
-  if (!writes_one_value && name != "copy") {
+  for (size_t i = 0; i < arguments.size(); ++i) refuse_without_shape(shown, slots[i]);
+  if (!writes_one_value && !crosses) {
     Object result = call_on_meta(slots);
-    if (!is_tensor(result.get())) fail(shown, ": the op has no single result to write in place");
+    if (!is_tensor(result.get())) fail(shown_in_place, ": the op has no single result to write in place");
     ops::check_in_place_result(target, as_tensor(result.get())->sizes(), as_tensor(result.get())->dtype);
   }
-  bump_version(target, shown);
+  bump_version(target, shown_in_place.c_str());
 }
 
 void refuse_out(const char* op, PyObject* object) {
@@ -472,11 +470,11 @@ void refuse_out(const char* op, PyObject* object) {
          "requires grad. Assign the result instead, or detach() the arguments.");
 }
 
-Object write_results(const char* op, PyObject* out, PyObject* result, bool exact) {
+Object write_results(const char* op, PyObject* out, PyObject* result, const OutDemands& demands) {
   if (!is_sequence(out)) {
     if (!is_tensor(out)) Arg{out, op, "out"}.wrong_type("Tensor");
     if (!is_tensor(result)) fail(ErrorKind::Type, op, "(): out= must be a tuple of tensors for several results");
-    check_out_type(op, as_tensor(out)->dtype, as_tensor(result)->dtype, exact, 0);
+    check_out_type(demands, as_tensor(out)->dtype, as_tensor(result)->dtype, 0);
     write_out(op, as_tensor(out), as_tensor(result));
     return Object::borrow(out);
   }
@@ -485,7 +483,7 @@ Object write_results(const char* op, PyObject* out, PyObject* result, bool exact
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
     PyObject* target = PySequence_Fast_GET_ITEM(out, i);
     if (!is_tensor(target)) Arg{target, op, "out"}.wrong_type("tuple of Tensors");
-    check_out_type(op, as_tensor(target)->dtype, as_tensor(PyTuple_GET_ITEM(result, i))->dtype, exact,
+    check_out_type(demands, as_tensor(target)->dtype, as_tensor(PyTuple_GET_ITEM(result, i))->dtype,
                    static_cast<int>(i));
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i)
@@ -496,9 +494,9 @@ Object write_results(const char* op, PyObject* out, PyObject* result, bool exact
 }
 
 Object Op::call_out(PyObject* const* slots, PyObject* out) {
-  for (uint8_t slot : edge_slots) refuse_out(name.c_str(), slots[slot]);
-  refuse_out(name.c_str(), out);
-  if (!is_sequence(out) && !is_tensor(out)) Arg{out, name.c_str(), "out"}.wrong_type("Tensor");
+  for (uint8_t slot : edge_slots) refuse_out(shown.c_str(), slots[slot]);
+  refuse_out(shown.c_str(), out);
+  if (!is_sequence(out) && !is_tensor(out)) Arg{out, shown.c_str(), "out"}.wrong_type("Tensor");
   AutocastOff as_given;
   PyObject* typed[kMaxArguments];
   if (typed_out >= 0 && slots[typed_out] == Py_None && is_tensor(out)) {
@@ -508,9 +506,9 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
   }
   Object result = call(slots);
   if (is_tensor(out) && is_tensor(result.get()))
-    check_out_type(name.c_str(), as_tensor(out)->dtype, as_tensor(result.get())->dtype, exact_out, 0);
+    check_out_type(out_demands, as_tensor(out)->dtype, as_tensor(result.get())->dtype, 0);
   check_out(slots, out, result.get());
-  return write_results(name.c_str(), out, result.get(), exact_out);
+  return write_results(shown.c_str(), out, result.get(), out_demands);
 }
 
 // ---- Recording

@@ -8,6 +8,7 @@
 #include "kernels/elementwise.h"
 #include "op/arg.h"
 #include "op/autocast.h"
+#include "op/out_types.h"
 #include "ops/elementwise.h"
 #include "tape/node.h"
 
@@ -78,19 +79,22 @@ class Op final : public NodeKind {
   Op(std::string name, std::string node, Kind kind);
 
   std::string name;
+  std::string shown;           ///< the function that a user knows it by, in errors: sum for sum_all and sum_dim ...
+  std::string shown_in_place;  ///< ... and its form with a trailing underscore
   Kind kind;
   std::vector<Argument> arguments;
-  int positional = 0;      ///< arguments that may be given by position
-  int varargs = -1;        ///< the slot that takes all further positional arguments as a tuple
-  bool has_out = false;    ///< accepts out=
-  bool exact_out = false;  ///< out= must have the result's type
-  uint32_t apart = 0;      ///< bit set of the arguments that what is written must have no memory in common with ...
-  uint32_t whole = 0;      ///< ... and of those that it may be, but not lie in part in
+  int positional = 0;    ///< arguments that may be given by position
+  int varargs = -1;      ///< the slot that takes all further positional arguments as a tuple
+  bool has_out = false;  ///< accepts out=
+  OutDemands out_demands;
+  uint32_t apart = 0;  ///< bit set of the arguments that what is written must have no memory in common with ...
+  uint32_t whole = 0;  ///< ... and of those that it may be, but not lie in part in
   Autocast autocast = Autocast::None;
   int typed_out = -1;  ///< the slot of dtype= whose default is the type of out=
   // Elementwise
   const Kernel* kernel = nullptr;
   ops::ElementwiseOptions options{};
+  ops::ElementwiseWords words;
   int n_operands = 0;
   uint32_t number_slots = 0;     ///< bit set of the operands that may be numbers
   bool numbers_suffice = false;  ///< no operand need be a tensor
@@ -108,7 +112,7 @@ class Op final : public NodeKind {
   bool crosses = false;           ///< the arguments may be on several devices
   bool by_stand_in = false;       ///< on the meta device it is run on zeros instead
   bool writes_one_value = false;  ///< in place, elements may share memory
-  Op* square = nullptr;           ///< pow: used instead for floats when the exponent is 2 ...
+  Op* square = nullptr;           ///< powers: used instead for floats when the exponent is 2 ...
   Op* cube = nullptr;             ///< ... when it is 3 ...
   Op* root = nullptr;             ///< ... when it is 0.5 ...
   Op* power = nullptr;            ///< ... and when it is another number but 0
@@ -156,12 +160,12 @@ class Op final : public NodeKind {
   /// The two ways of changing the first argument. Arguments are checked first, then recorded, then used; returns the
   /// record, or null.
   NodePtr change_by_kernel(PyObject* const* slots, uint32_t recorded);
-  NodePtr change_by_result(PyObject* const* slots, uint32_t recorded, const std::string& shown);
+  NodePtr change_by_result(PyObject* const* slots, uint32_t recorded);
   Object run_forward(PyObject* const* slots) const;
   void read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const;
   /// The shape and the type of the result, without values; nothing is recorded.
   [[gnu::cold]] Object call_on_meta(PyObject* const* slots);
-  [[gnu::cold]] void change_on_meta(PyObject* const* slots, const char* shown);
+  [[gnu::cold]] void change_on_meta(PyObject* const* slots);
   /// Refuses tensors that are not on the device of the first one.
   [[gnu::cold]] void check_devices(PyObject* const* slots) const;
   /// Says which operands must be tensors.
@@ -191,7 +195,7 @@ void refuse_out(const char* op, PyObject* object);
 /// Refuses an out= that would lie in the memory of an argument (or of one in a list of them).
 void check_out_overlap(PyObject* out, PyObject* result, PyObject* argument, Allowed allowed);
 /// Writes a result (or a tuple of results) into out=, a tensor (or a sequence of them), which is resized to fit.
-Object write_results(const char* op, PyObject* out, PyObject* result, bool exact);
+Object write_results(const char* op, PyObject* out, PyObject* result, const OutDemands& demands);
 
 /// What a rule written in Python may ask about the backward that calls it.
 struct RuleCall {

@@ -1,7 +1,6 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "core/lock.h"
 #include "core/memory_format.h"
@@ -53,9 +52,8 @@ DType only_type(const Operand* operands, int n, const ElementwiseOptions& option
       Element(operand.number, dtype);
       numbers = true;
     } else if (operand.dtype != dtype && (i == 1 || operand.shape->ndim > 0)) {
-      if (options.name == std::string_view("heaviside"))
-        fail("heaviside is not yet implemented for tensors with different dtypes; convert one with .to(dtype)");
-      fail("expected dtype ", info(dtype).c_name, " for `", i == 1 ? "end" : "weight", "` but got dtype ",
+      if (!options.words->mixed.empty()) fail(options.words->mixed);
+      fail("expected dtype ", info(dtype).c_name, " for `", options.words->arguments[i], "` but got dtype ",
            info(operand.dtype).c_name, "; convert one with .to(dtype)");
     }
   }
@@ -89,47 +87,28 @@ void check_integers(IntegerCheck check, DType compute, const Operand& last) {
     fail("ZeroDivisionError: an integer tensor is divided by a tensor with zeros");
 }
 
-/// torch has no `-` for bool tensors.
-void check_bool_minus(std::string_view op, const Operand* operands, int n) {
-  auto is_bool = [](const Operand& operand) {
-    return operand.is_number() ? operand.number.category == Category::Bool : operand.dtype == DType::Bool;
-  };
-  if (op == "neg" && is_bool(operands[0]))
-    fail(
-        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-        "`~` or "
-        "`logical_not()` operator instead.");
-  if ((op == "sub" || op == "rsub") && std::all_of(operands, operands + n, is_bool))
-    fail(
-        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-        "operator "
-        "instead.");
-  if ((op == "sub" || op == "rsub") && std::any_of(operands, operands + n, is_bool))
-    fail(
-        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
-        "the `~` or "
-        "`logical_not()` operator instead.");
-}
-
-/// A type for which the op has no loop, in torch's words where these are special.
-[[noreturn]] void fail_type(std::string_view op, DType dtype) {
-  if (op == "relu" && dtype == DType::Bool) fail("Boolean inputs not supported for relu; convert them first");
-  if (is_complex(dtype) && (op == "maximum" || op == "minimum"))
-    fail(op, " not implemented for complex tensors. They have no order; compare abs(), real or imag.");
-  if (is_complex(dtype) && (op == "relu" || op.starts_with("clamp")))
-    fail(ErrorKind::NotImplemented, "clamp is not supported for complex types: they have no order (", op, ")");
-  fail_not_implemented(op.data(), dtype);
+/// Whether these operands, or the type in which they meet, are what the op refuses.
+bool is_refused(const Refusal& refusal, DType compute, const Operand* operands, int n) {
+  auto refused = [&](Category kind) { return refusal.categories >> static_cast<int>(kind) & 1; };
+  if (refusal.of == Refusal::Of::Result) return refused(category(compute));
+  bool any = false, all = true;
+  for (int i = 0; i < n; ++i) {
+    if (!(refusal.operands >> i & 1)) continue;
+    const bool hit = refused(operands[i].is_number() ? operands[i].number.category : category(operands[i].dtype));
+    any |= hit;
+    all &= hit;
+  }
+  return refusal.of == Refusal::Of::Any ? any : all;
 }
 
 /// Refuses what the op is not defined for.
 void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const Operand* operands,
                     int n, int64_t numel) {
-  check_bool_minus(options.name, operands, n);
-  if (options.name == std::string_view("addcdiv") && is_integral(operands[1].dtype) && is_integral(operands[2].dtype))
-    fail(
-        "Integer division with addcdiv is no longer supported; convert tensor1 or tensor2 with .float() for a true "
-        "division, or divide with rounding_mode first");
-  if (!kernel.loops[static_cast<int>(is_half(compute) ? DType::Float32 : compute)]) fail_type(options.name, compute);
+  if (options.words)
+    for (const Refusal& refusal : options.words->refusals)
+      if (is_refused(refusal, compute, operands, n)) fail(refusal.kind, refusal.text);
+  if (!kernel.loops[static_cast<int>(is_half(compute) ? DType::Float32 : compute)])
+    fail_not_implemented(options.name, compute);
   if (numel > 0 || options.check != IntegerCheck::Divisor) check_integers(options.check, compute, operands[n - 1]);
 }
 
@@ -316,19 +295,19 @@ ShapePtr result_shape(const Operand* operands, int n, DType compute) {
 
 void check_params(const ElementwiseOptions& options, const Operand* operands, int n, const Scalar* params, int count) {
   DType compute = compute_type(operands, n, options);
-  std::string_view op = options.name;
-  bool factor = op == "add" || op == "sub" || op == "rsub";  // alpha
-  for (const Scalar* param = params; param != params + count; ++param) {
-    if (!factor) {
-      Element(*param, is_half(compute) ? DType::Float32 : compute);
+  for (int i = 0; i < count; ++i) {
+    const Category kind = params[i].category;
+    if (!(options.factors >> i & 1)) {
+      Element(params[i], is_half(compute) ? DType::Float32 : compute);
       continue;
     }
-    if (param->category == Category::Bool && compute != DType::Bool)
-      fail("Boolean alpha only supported for Boolean results.");
-    if (param->category == Category::Float && is_integral(compute))
-      fail("For integral input tensors, argument alpha must not be a floating point number.");
-    if (param->category == Category::Complex && !is_complex(compute))
-      fail("For non-complex input tensors, argument alpha must not be a complex number.");
+    const std::string& name = options.words->arguments[n + i];
+    if (kind == Category::Bool && compute != DType::Bool)
+      fail("Boolean ", name, " only supported for Boolean results.");
+    if (kind == Category::Float && is_integral(compute))
+      fail("For integral input tensors, argument ", name, " must not be a floating point number.");
+    if (kind == Category::Complex && !is_complex(compute))
+      fail("For non-complex input tensors, argument ", name, " must not be a complex number.");
   }
 }
 

@@ -1,6 +1,10 @@
 // Elementwise ops on tensors and numbers: type promotion, broadcasting, the result's memory, then the kernel.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "core/error.h"
 #include "kernels/elementwise.h"
 #include "kernels/operand.h"
 
@@ -19,12 +23,31 @@ ShapePtr result_shape(const Operand* operands, int n, DType compute);
 /// What the last operand must not be when integers are computed with.
 enum class IntegerCheck : uint8_t { None, Divisor, Exponent };
 
+/// Types that an op refuses before it looks for a loop, and what it says of them.
+struct Refusal {
+  enum class Of : uint8_t { Result, Any, All };
+  Of of = Of::Result;      ///< the type in which the op computes, that of any operand, or those of all `operands`
+  uint8_t categories = 0;  ///< bit set of the categories that are refused
+  uint32_t operands = 0;   ///< bit set
+  ErrorKind kind = ErrorKind::Runtime;
+  std::string text;
+};
+
+/// What only errors need.
+struct ElementwiseWords {
+  std::vector<std::string> arguments;  ///< their names
+  std::vector<Refusal> refusals;       ///< in the order in which they are looked at
+  std::string mixed;                   ///< what is said of tensors of several types where there must be one
+};
+
 struct ElementwiseOptions {
   const char* name;    ///< for messages
   bool promote_float;  ///< integers compute in the default float type
   IntegerCheck check = IntegerCheck::None;
   bool one_type = false;  ///< tensors that have dimensions must all have the type of the first operand
   uint32_t rounded = 0;   ///< bit set of the operands, then the params, that half types round if they are numbers
+  uint32_t factors = 0;   ///< bit set of the params that multiply an operand: they may not raise the type
+  const ElementwiseWords* words = nullptr;  ///< of an op; the loop of a rule has none
 };
 
 /// Refuses parameters that do not fit in the type in which the op computes.

@@ -15,7 +15,7 @@ def glue_file(items):
             "",
             f"static Object glue_{item.name}(PyObject* const* slots) {{",
             f"  static constexpr const char* names[] = {{{names}}};",
-            f'  return call_native(ops::{item.native}, "{item.name}", names, slots);',
+            f'  return call_native(ops::{item.native}, "{item.shown}", names, slots);',
             "}",
         ]
         entries.append(f'    {{"{item.name}", glue_{item.name}}},')

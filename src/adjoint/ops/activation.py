@@ -16,6 +16,7 @@ from .language import (
     tanh,
     where,
 )
+from .out_words import EXPECTED_SCALAR_TYPE, FOUND_DTYPE
 
 # fmt: off
 
@@ -27,6 +28,9 @@ SELU_SCALE = 1.0507009873554805
 
 elementwise("relu(input)", lambda input: maximum(input, 0),
             types="integer",
+            refuse={"bool": "Boolean inputs not supported for relu; convert them first",
+                    "complex": NotImplementedError(
+                        "clamp is not supported for complex types: they have no order (relu)")},
             # 0 as a multiple of the result: the gradient requires grad again, as in torch.
             input=lambda g, out: where(out <= 0, out * 0, g))
 elementwise("relu6(input)", lambda input: minimum(maximum(input, 0), 6),
@@ -68,10 +72,11 @@ def whole_sigmoid(input):
 
 elementwise("logsigmoid(input)", lambda input: minimum(input, 0) - log1p(exp(-abs(input))),
             namespace="nn.functional", node="LogSigmoidBackward0", method=False, out="exact",
+            out_words=EXPECTED_SCALAR_TYPE,
             input=lambda g, input: g * whole_sigmoid(-input))
 elementwise("softplus(input, beta=1.0, threshold=20.0)",
             lambda input, beta, threshold: where(input * beta > threshold, input, log1p(exp(input * beta)) / beta),
-            namespace="nn.functional", method=False, out="exact",
+            namespace="nn.functional", method=False, out="exact", out_words=FOUND_DTYPE,
             input=lambda g, input, beta, threshold: where(input * beta > threshold, g, g * whole_sigmoid(input * beta)))
 elementwise("silu(input)", lambda input: input / (1 + exp(-input)),
             types="complex", namespace="nn.functional", method=False,
@@ -98,11 +103,12 @@ elementwise("mish(input)", lambda input: input * tanh(softplus(input)),
             namespace="nn.functional", method=False,
             input=lambda g, input: g * mish_slope(input))
 elementwise("gelu(input)", lambda input: 0.5 * input * (1 + erf(input * SQRT_HALF)),
-            namespace="nn.functional", method=False, out="exact")
+            namespace="nn.functional", method=False, out="exact", out_words=FOUND_DTYPE)
 elementwise("gelu_tanh(input)",
             lambda input: 0.5 * input * (
                 1 + tanh(SQRT_TWO_OVER_PI * (input + GELU_CUBIC * (input * input * input)))),
-            namespace="nn.functional", node="GeluBackward0", public=False, inplace=False, out="exact")
+            namespace="nn.functional", node="GeluBackward0", public=False, inplace=False, out="exact",
+            out_words=FOUND_DTYPE)
 
 elementwise("hardsigmoid(input)", lambda input: minimum(maximum(input + 3, 0), 6) / 6,
             namespace="nn.functional", method=False,
@@ -112,11 +118,12 @@ elementwise("hardswish(input)", lambda input: input * minimum(maximum(input + 3,
             input=lambda g, input: where(input <= -3, 0, where(input >= 3, g, g * (input / 3 + 0.5))))
 elementwise("hardshrink(input, lambd=0.5)",
             lambda input, lambd: where((input >= -lambd) & (input <= lambd), 0, input), rounded="lambd", out="exact",
+            out_words=FOUND_DTYPE,
             input=lambda g, input, lambd: where((input >= -lambd) & (input <= lambd), 0, g))
 elementwise("softshrink(input, lambd=0.5)",
             lambda input, lambd: where(
                 input > lambd, input - lambd, where(input < -lambd, input + lambd, input * 0)),
-            namespace="nn.functional", method=False, out="exact",
+            namespace="nn.functional", method=False, out="exact", out_words=FOUND_DTYPE,
             input=lambda g, input, lambd: where((input >= -lambd) & (input <= lambd), 0, g))
 
 

@@ -24,21 +24,31 @@ from .language import (
     where,
     zeros_like,
 )
+from .out_words import FOUND_DTYPE
 
 # fmt: off
 
+# torch has no `-` for bool tensors.
+_MINUS = {
+    "bool": "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead.",
+    "any bool": "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+                "mask, use the `~` or `logical_not()` operator instead.",
+}
+
 elementwise("add(input, other, *, alpha=1)", lambda input, other, alpha: input + alpha * other,
-            types="complex integer bool", numbers="all", rounded="input other alpha", linear="input + other",
+            types="complex integer bool", numbers="all", rounded="input other alpha", factor="alpha",
+            linear="input + other",
             input=lambda g: g,
             other=lambda g, alpha: g * conj(alpha))
 elementwise("sub(input, other, *, alpha=1)", lambda input, other, alpha: input - alpha * other,
-            types="complex integer", numbers="all", rounded="input other alpha", alias=("subtract",),
-            linear="input + other",
+            types="complex integer", numbers="all", rounded="input other alpha", factor="alpha",
+            refuse=_MINUS, alias=("subtract",), linear="input + other",
             input=lambda g: g,
             other=lambda g, alpha: -g * conj(alpha))
 elementwise("rsub(input, other, *, alpha=1)", lambda input, other, alpha: other - alpha * input,
             types="complex integer", number_nodes={"other": "RsubBackward1"}, rounded="input other alpha",
-            inplace=False, out=False, linear="input + other",
+            factor="alpha", refuse=_MINUS, inplace=False, out=False, linear="input + other",
             input=lambda g, alpha: -g * conj(alpha),
             other=lambda g: g)
 elementwise("mul(input, other)", lambda input, other: input * other,
@@ -51,7 +61,9 @@ elementwise("div(input, other)", lambda input, other: input / other,
             input=lambda g, other: g / conj(other),
             other=lambda g, input, other: -g * conj(input / other / other))
 elementwise("neg(input)", lambda input: -input,
-            out="exact", types="complex integer", alias=("negative",), linear="input",
+            out="exact", out_words=FOUND_DTYPE, types="complex integer", alias=("negative",), linear="input",
+            refuse={"bool": "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+                            "invert a mask, use the `~` or `logical_not()` operator instead."},
             input=lambda g: -g)
 elementwise("reciprocal(input)", lambda input: 1 / input,
             types="complex", promote="float",
@@ -94,6 +106,7 @@ elementwise("fmod(input, other)", lambda input, other: fmod(input, other),
 # d(a^b) = b a^(b-1) da + a^b log(a) db; a zero exponent and a zero base get the limits that keep gradients finite.
 elementwise("pow(input, exponent)", lambda input, exponent: input**exponent,
             types="complex integer bool", integers="exponent", numbers="input exponent",
+            powers=("squared", "cubed", "rooted", "power"),
             node="PowBackward1", number_nodes={"exponent": "PowBackward0", "input": "PowBackward2"},
             input=lambda g, input, exponent: where(exponent == 0, 0, g * conj(exponent * input ** (exponent - 1))),
             exponent=lambda g, input, exponent, out: where(
@@ -103,11 +116,11 @@ elementwise("abs(input)", lambda input: abs(input),
             types="complex integer", result="real", inplace=True, alias=("absolute",),
             input=lambda g, input: g * sgn(input))
 elementwise("sign(input)", lambda input: sign(input),
-            out="exact", types="integer bool",
+            out="exact", out_words=FOUND_DTYPE, types="integer bool",
             input=lambda g: zeros_like(g))
 # z/|z| moves only across z: the part of g along the result is taken off.
 elementwise("sgn(input)", lambda input: sgn(input),
-            out="exact", types="complex integer bool",
+            out="exact", out_words=FOUND_DTYPE, types="complex integer bool",
             input=lambda g, input, out: where(input == 0, 0, (g - out * real(g * conj(out))) / abs(input)))
 elementwise("copysign(input, other)", lambda input, other: copysign(input, other),
             promote="float", number_nodes={"other": "CopysignBackward1"},
@@ -136,6 +149,9 @@ elementwise("addcmul(input, tensor1, tensor2, *, value=1)",
 elementwise("addcdiv(input, tensor1, tensor2, *, value=1)",
             lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
             types="complex", numbers="", linear="input + tensor1",
+            refuse={"integer tensor1 tensor2":
+                    "Integer division with addcdiv is no longer supported; convert tensor1 or tensor2 with .float() "
+                    "for a true division, or divide with rounding_mode first"},
             input=lambda g: g,
             tensor1=lambda g, tensor2, value: g * conj(value / tensor2),
             tensor2=lambda g, tensor1, tensor2, value: -g * conj(value * tensor1 / tensor2 / tensor2))

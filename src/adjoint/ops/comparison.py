@@ -25,6 +25,7 @@ from .language import (
     signbit,
     where,
 )
+from .out_words import not_boolean
 
 # fmt: off
 
@@ -55,19 +56,26 @@ elementwise("isinf(input)", lambda input: isinf(input), result="bool", types="co
 elementwise("isfinite(input)", lambda input: isfinite(input), result="bool", types="complex integer bool",
             inplace=False, out=False)
 elementwise("isposinf(input)", lambda input: isposinf(input), result="bool", types="integer bool",
-            inplace=False, out="exact")
+            inplace=False, out="exact", out_words=not_boolean("isposinf"))
 elementwise("isneginf(input)", lambda input: isneginf(input), result="bool", types="integer bool",
-            inplace=False, out="exact")
+            inplace=False, out="exact", out_words=not_boolean("isneginf"))
 elementwise("signbit(input)", lambda input: signbit(input), result="bool", types="integer bool",
-            inplace=False, out="exact")
+            inplace=False, out="exact", out_words=not_boolean("signbit"))
+
+
+def _ordered(name):
+    return f"{name} not implemented for complex tensors. They have no order; compare abs(), real or imag."
+
 
 # Where the two are equal, each gets half of the gradient.
 elementwise("maximum(input, other)", lambda input, other: maximum(input, other),
             types="integer bool", numbers="", inplace=False,
+            refuse={"complex": _ordered("maximum")},
             input=lambda g, input, other: where(input == other, g / 2, where(input < other, 0, g)),
             other=lambda g, input, other: where(input == other, g / 2, where(other < input, 0, g)))
 elementwise("minimum(input, other)", lambda input, other: minimum(input, other),
             types="integer bool", numbers="", inplace=False,
+            refuse={"complex": _ordered("minimum")},
             input=lambda g, input, other: where(input == other, g / 2, where(input > other, 0, g)),
             other=lambda g, input, other: where(input == other, g / 2, where(other > input, 0, g)))
 # These two take the number where the other operand is nan.
@@ -81,6 +89,9 @@ elementwise("fmin(input, other)", lambda input, other: fmin(input, other),
             other=lambda g, input, other: where((input <= other) | isnan(other), 0, g))
 elementwise("heaviside(input, values)", lambda input, values: where(input == 0, values, input > 0),
             types="integer bool", promote="never", numbers="", out="exact",
+            refuse={"mixed": "heaviside is not yet implemented for tensors with different dtypes; "
+                             "convert one with .to(dtype)"},
+            out_words="heaviside is not yet implemented for tensors with different dtypes.",
             input=None,
             values=None)
 

@@ -4,10 +4,12 @@ elementwise.)"""
 from .. import _C
 from .checks import tensor
 from .language import complex_parts, composite, conj_physical, cos, imag, op, real, sin
+from .out_words import EXPECTED_OBJECT
 
 # fmt: off
 
 op("complex_parts(real, imag)", native="complex", node="ComplexBackward0", public=False, out="exact",
+   out_words=EXPECTED_OBJECT,
    linear="real + imag",
    real=lambda g: real(g),
    imag=lambda g: imag(g))
@@ -35,7 +37,8 @@ def _unit(angle):
     return complex_parts(cos(angle), sin(angle))
 
 
-op("polar(abs, angle)", forward=_polar, autocast="float32", method=False, out="exact", linear="abs",
+op("polar(abs, angle)", forward=_polar, autocast="float32", method=False, out="exact",
+   out_words=EXPECTED_OBJECT, linear="abs",
    abs=lambda g, angle: real(g * conj_physical(_unit(angle))),
    angle=lambda g, out: imag(g * conj_physical(out)),
    doc="The complex tensor with these absolute values and angles.")

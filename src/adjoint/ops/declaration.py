@@ -9,6 +9,7 @@ INTEGER_CHECKS = (None, "divisor", "exponent")
 KINDS = ("elementwise", "op", "view", "composite")
 RESULTS = ("same", "bool", "real")
 PROMOTIONS = ("same", "float", "never")
+REFUSED = ("bool", "integer", "complex")
 TYPES = ("float", "half", "complex", "integer", "bool")
 
 
@@ -101,8 +102,9 @@ class Declaration:
     `inplace` adds the form with a trailing underscore ("only": nothing but that form);
     `inplace_node` is the node's name in that form, where it differs; `uniform`: the results are all equal, so that
     in-place targets may have elements that share memory;
-    `out` adds the keyword out= ("exact": of the result's type only; "typed": dtype= is by default the type of out=;
-    several words: all of these);
+    `out` adds the keyword out= ("exact": of the result's type only; "kind": complex as the result is, or real and no
+    integer; "typed": dtype= is by default the type of out=; several words: all of these);
+    `out_words` says what an out= of a wrong type is told, where torch has words of the op's own, see Note [Errors];
     `crosses`: the arguments may be on several devices, as in a copy from one to another.
 
     `apart` names the arguments whose memory must not be written to, in place or by out=; `whole` those that may be what
@@ -122,9 +124,29 @@ class Declaration:
     `autocast` says what happens to floating point arguments while autocast is on: they become the "lower" type of the
     mode, "float32", or the widest among them ("promote"); float64 is left alone. "off": nothing is cast, and nothing
     inside of an op that is written in Python, as with the others;
+    `shown` is the function that errors name, where several ops share its work: "sum" for sum_all and sum_dim;
+    `refuse` gives the errors of types that the op is not defined for, where torch has words of the op's own, see
+    Note [Errors];
+    `factor` names the parameter that multiplies an operand: it may not be of a higher category than the result;
+    `powers` names the ops that stand for this one, for floats, when the second operand is the number 2, 3, 0.5 or
+    another one but 0;
     `integers` says that, among integers, the last operand is a "divisor" (not zero) or an "exponent" (not negative);
     `linear` is the op as a sum of products of its arguments, see Note [Linear ops].
     """
+
+    # Note [Errors]
+    #
+    # An error is given as a string, for a RuntimeError, or as an exception. `refuse` gives it by what is refused, which
+    # is looked at in this order:
+    #
+    #     "bool", "complex"           the type in which an elementwise op computes
+    #     "any bool"                  the type of some operand
+    #     "integer tensor1 tensor2"   the types of all of these operands; bool counts as integer
+    #     "mixed"                     tensors of several types, for promote="never"; a string
+    #
+    # `out_words` is one error, or a tuple of them, one for each result. In it, {given} is the type of out= and
+    # {expected} that of the result, such as Float; {given_c} and {expected_c} the same as C has it, such as float;
+    # {kind} is "complex" or "floating point", as the result is; {is_int32} says whether it is of 32-bit integers.
 
     # Note [Linear ops]
     #
@@ -154,6 +176,7 @@ class Declaration:
         "derived",
         "doc",
         "expression",
+        "factor",
         "forward",
         "function",
         "fused",
@@ -166,6 +189,7 @@ class Declaration:
         "kind",
         "linear",
         "method",
+        "mixed",
         "name",
         "namespace",
         "native",
@@ -174,14 +198,18 @@ class Declaration:
         "numbers",
         "operands",
         "out",
+        "out_words",
         "outputs",
         "params",
         "positional",
+        "powers",
         "promote",
         "refusals",
+        "refused",
         "result",
         "rounded",
         "rules",
+        "shown",
         "signature",
         "types",
         "uniform",
@@ -208,6 +236,10 @@ class Declaration:
         rounded=None,
         gradient=True,
         integers=None,
+        factor=None,
+        powers=(),
+        refuse=None,
+        shown=None,
         autocast=None,
         varargs=None,
         linear="",
@@ -216,6 +248,7 @@ class Declaration:
         inplace_node=None,
         uniform=False,
         out=None,
+        out_words=None,
         apart=(),
         crosses=False,
         whole=(),
@@ -244,6 +277,9 @@ class Declaration:
         self.rounded = rounded
         self.gradient = gradient
         self.integers = integers
+        self.factor = factor
+        self.powers = powers
+        self.shown = shown or self.name
         self.autocast = autocast
         self.varargs = varargs
         self.linear = parse_terms(linear)
@@ -252,6 +288,7 @@ class Declaration:
         self.inplace_node = inplace_node
         self.uniform = uniform
         self.out = kind == "elementwise" if out is None else out
+        self.out_words = out_words
         self.apart = apart
         self.crosses = crosses
         self.whole = whole
@@ -267,6 +304,7 @@ class Declaration:
         self.params = ()
         self.derived = False
         self._check_options()
+        self._set_refused(refuse or {})
         if kind == "elementwise":
             self._check_elementwise()
         self._check_rules()
@@ -334,6 +372,24 @@ class Declaration:
         place = self.place
         raise DeclarationError(f"{self.name}: {problem}" + (f" ({place})" if place else ""))
 
+    def _set_refused(self, refuse):
+        """Splits the keys of `refuse` into words, the type family first; `mixed` goes apart."""
+        refuse = dict(refuse)
+        self.mixed = refuse.pop("mixed", None)
+        self.refused = {}
+        for key, error in refuse.items():
+            first, *others = key.split()
+            words = (others[0], "any") if first == "any" and len(others) == 1 else (first, *others)
+            if words[0] not in REFUSED or (words[1:] != ("any",) and not set(words[1:]) <= set(self.arguments)):
+                self.fail(
+                    f"refuse has the key {key!r}; expected 'bool', 'any bool', 'bool input' or the like, or 'mixed'"
+                )
+            self.refused[words] = error
+        if (refuse or self.mixed) and self.kind != "elementwise":
+            self.fail("refuse is for elementwise ops; other functions refuse types themselves")
+        if self.mixed and self.promote != "never":
+            self.fail("refuse has the key 'mixed', but the operands are promoted")
+
     def _check_options(self):
         if self.kind not in KINDS:
             self.fail(f"unknown kind {self.kind!r}; expected one of {', '.join(KINDS)}")
@@ -345,6 +401,10 @@ class Declaration:
             self.fail(f"integers={self.integers!r} is not one of {', '.join(map(str, INTEGER_CHECKS))}")
         if self.autocast not in AUTOCASTS:
             self.fail(f"autocast={self.autocast!r} is not one of {', '.join(map(str, AUTOCASTS))}")
+        if self.out_words and not self.out:
+            self.fail("out_words is given, but the op takes no out=")
+        if len(self.powers) not in (0, 4):
+            self.fail(f"powers={self.powers!r} must name four ops, for the exponents 2, 3, 0.5 and others")
         unknown = self.types.difference(TYPES)
         if unknown:
             self.fail(f"types names {', '.join(sorted(unknown))}; expected words of {' '.join(TYPES)}")
@@ -367,6 +427,8 @@ class Declaration:
         for name in self.rounded:
             if name not in self.arguments:
                 self.fail(f"rounded names {name!r}; arguments are {', '.join(self.arguments)}")
+        if self.factor not in (None, *self.params):
+            self.fail(f"factor names {self.factor!r}; parameters are {', '.join(self.params)}")
         for name in self.params:
             if not isinstance(self.defaults[name], int | float | complex):
                 self.fail(f"the default of {name!r} must be a number; came {self.defaults[name]!r}")

@@ -34,7 +34,7 @@ def div(input, other, *, rounding_mode=None, out=None):
         return true_divide(input, other) if out is None else true_divide(input, other, out=out)
     if out is None:
         return _rounded(input, other, rounding_mode)
-    return _C._call_out("div", _rounded, (input, other, rounding_mode), {}, out, False, (), (input, other))
+    return _C._call_out("div", _rounded, (input, other, rounding_mode), {}, out, True, None, (), (input, other))
 
 
 def div_(input, other, *, rounding_mode=None):

@@ -12,6 +12,7 @@ from .language import (
     get_default_dtype,
     roll,
 )
+from .out_words import transform
 
 # How norm= scales (0: by 1, 1: by 1/sqrt(n), 2: by 1/n), for forward transforms and for backward ones.
 _FORWARD = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
@@ -19,6 +20,11 @@ _BACKWARD = {None: 2, "backward": 2, "ortho": 1, "forward": 0}
 _UNSUPPORTED = {"torch.float16": "Half", "torch.bfloat16": "BFloat16"}
 _COMPLEX = {"torch.complex64": "ComplexFloat", "torch.complex128": "ComplexDouble"}
 _function = {"namespace": "fft", "out": True}
+
+
+def _transform_of(name):
+    """The options of a transform; `name`: as errors call it."""
+    return _function | {"out": "kind", "out_words": transform(name)}
 
 
 def _scale(norm, forward):
@@ -127,7 +133,7 @@ def _transform(input, n, dim, norm, forward):
     return result if forward else conj(result)
 
 
-@composite(**_function, autocast="float32")
+@composite(**_transform_of("fft"), autocast="float32")
 def fft(input, n=None, dim=-1, norm=None):
     """The discrete Fourier transform along one dimension.
 
@@ -138,7 +144,7 @@ def fft(input, n=None, dim=-1, norm=None):
     return _transform(input, n, dim, norm, True)
 
 
-@composite(**_function, autocast="float32")
+@composite(**_transform_of("ifft"), autocast="float32")
 def ifft(input, n=None, dim=-1, norm=None):
     """The inverse of fft().
 
@@ -149,7 +155,7 @@ def ifft(input, n=None, dim=-1, norm=None):
     return _transform(input, n, dim, norm, False)
 
 
-@composite(**_function, autocast="float32")
+@composite(**_transform_of("rfft"), autocast="float32")
 def rfft(input, n=None, dim=-1, norm=None):
     """The Fourier transform of real values, without its mirrored half.
 
@@ -162,7 +168,7 @@ def rfft(input, n=None, dim=-1, norm=None):
     return _fft_r2c(input, [dim], _scale(norm, True), True)
 
 
-@composite(**_function, autocast="float32")
+@composite(**_transform_of("irfft"), autocast="float32")
 def irfft(input, n=None, dim=-1, norm=None):
     """The inverse of rfft(); `n` is the number of real values.
 
@@ -176,7 +182,7 @@ def irfft(input, n=None, dim=-1, norm=None):
     return _fft_c2r(_resized(input, [dim], sizes), [dim], _scale(norm, False), last)
 
 
-@composite(**_function, autocast="float32")
+@composite(**_transform_of("hfft"), autocast="float32")
 def hfft(input, n=None, dim=-1, norm=None):
     """The Fourier transform of a signal that is Hermitian, given by its first half: real values.
 
@@ -190,7 +196,7 @@ def hfft(input, n=None, dim=-1, norm=None):
     return _fft_c2r(conj(_resized(input, [dim], sizes)), [dim], _scale(norm, True), last)
 
 
-@composite(**_function, autocast="float32")
+@composite(**_transform_of("ihfft"), autocast="float32")
 def ihfft(input, n=None, dim=-1, norm=None):
     """The inverse of hfft().
 
@@ -212,7 +218,7 @@ def _transform_n(input, s, dim, norm, forward):
     return _fft_c2c(_resized(input, dims, sizes), dims, _scale(norm, forward), forward)
 
 
-@composite(**_function, autocast="float32")
+@composite(**_transform_of("fftn"), autocast="float32")
 def fftn(input, s=None, dim=None, norm=None):
     """The Fourier transform along several dimensions, all by default.
 
@@ -224,7 +230,7 @@ def fftn(input, s=None, dim=None, norm=None):
     return _transform_n(input, s, dim, norm, True)
 
 
-@composite(**_function, autocast="float32")
+@composite(**_transform_of("fftn"), autocast="float32")
 def ifftn(input, s=None, dim=None, norm=None):
     """The inverse of fftn().
 
@@ -236,7 +242,7 @@ def ifftn(input, s=None, dim=None, norm=None):
     return _transform_n(input, s, dim, norm, False)
 
 
-@composite(**_function, autocast="float32")
+@composite(**_transform_of("rfftn"), autocast="float32")
 def rfftn(input, s=None, dim=None, norm=None):
     """The Fourier transform of real values along several dimensions, without the mirrored half of the last.
 
@@ -251,7 +257,7 @@ def rfftn(input, s=None, dim=None, norm=None):
     return _fft_r2c(_resized(input, dims, sizes), dims, _scale(norm, True), True)
 
 
-@composite(**_function, autocast="float32")
+@composite(**_transform_of("irfftn"), autocast="float32")
 def irfftn(input, s=None, dim=None, norm=None):
     """The inverse of rfftn().
 
@@ -267,7 +273,7 @@ def irfftn(input, s=None, dim=None, norm=None):
     return _fft_c2r(_resized(input, dims, sizes), dims, _scale(norm, False), last)
 
 
-@composite(**_function)
+@composite(**_transform_of("hfftn"))
 def hfftn(input, s=None, dim=None, norm=None):
     """hfft() along the last of several dimensions, fft() along the others.
 
@@ -285,7 +291,7 @@ def hfftn(input, s=None, dim=None, norm=None):
     return _fft_c2r(conj(others), dims[-1:], scale, last)
 
 
-@composite(**_function)
+@composite(**_transform_of("ihfftn"))
 def ihfftn(input, s=None, dim=None, norm=None):
     """The inverse of hfftn().
 
@@ -303,11 +309,11 @@ def ihfftn(input, s=None, dim=None, norm=None):
     return _fft_c2c(last, dims[:-1], scale, False)
 
 
-def _flat(name, transform):
+def _flat(name, shown, function):
     """The form of a transform of several dimensions that takes the last two by default."""
 
     def call(input, s=None, dim=(-2, -1), norm=None):
-        return transform(input, s, integers(f"fft_{name}", "dim", dim), norm)
+        return function(input, s, integers(f"fft_{name}", "dim", dim), norm)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"""{name[:-1]}n() along two dimensions, the last ones by default.
@@ -316,13 +322,14 @@ def _flat(name, transform):
     >>> torch.fft.{name}(torch.ones(5, 3, 2)).shape == torch.fft.{name[:-1]}n(torch.ones(5, 3, 2), dim=(-2, -1)).shape
     True
     """
-    composite(call, **_function)
+    composite(call, **_transform_of(shown))
 
 
-for _name, _function_n in (
-    ("fft2", fftn), ("ifft2", ifftn), ("rfft2", rfftn), ("irfft2", irfftn), ("hfft2", hfftn), ("ihfft2", ihfftn)
+for _name, _shown, _function_n in (
+    ("fft2", "fftn", fftn), ("ifft2", "fftn", ifftn), ("rfft2", "rfftn", rfftn), ("irfft2", "irfftn", irfftn),
+    ("hfft2", "hfftn", hfftn), ("ihfft2", "ihfftn", ihfftn),
 ):  # fmt: skip
-    _flat(_name, _function_n)
+    _flat(_name, _shown, _function_n)
 
 
 # ---- Frequencies

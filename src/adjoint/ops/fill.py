@@ -10,7 +10,7 @@ op("fill(input, value)", native="filled", node="FillBackward1", number_nodes={"v
    value=lambda g: sum(g),
    doc="A tensor of the input's shape with the same value everywhere.")
 # fill_() under the names of torch's nodes.
-op("overwrite(input, value)", native="spread_value", inplace="only", uniform=True, public=False,
+op("overwrite(input, value)", native="spread_value", inplace="only", uniform=True, public=False, shown="fill",
    node="FillBackward3", number_nodes={"value": "FillBackward2"}, linear="input + value", crosses=True,
    input=lambda g: zeros_like(g),
    value=lambda g: sum(g))

@@ -23,6 +23,7 @@ from .language import (
     where,
     zeros_like,
 )
+from .out_words import same_scalar_type
 
 # What may share memory with the target.
 _SCATTERED = {"apart": ("index", "src"), "whole": ("input",)}
@@ -39,11 +40,11 @@ op("_gather_backward(grad, size, dim, index)", native="gather_backward", linear=
    doc="Zeros with the gradient of gather() added where it read.")  # fmt: skip
 
 op("_scatter_src(input, dim, index, src)", native="scatter_src", node="ScatterBackward0", inplace=True, out="exact",
-   **_SCATTERED, public=False, linear="input + src",
+   **_SCATTERED, public=False, shown="scatter", linear="input + src",
    input=lambda g, dim, index: g.scatter(dim, index, 0),
    src=lambda g, dim, index: g.gather(dim, index))  # fmt: skip
 op("_scatter_value(input, dim, index, value)", native="scatter_value", node="ScatterBackward1", inplace=True,
-   out="exact", apart=("index",), whole=("input",), public=False, linear="input + value",
+   out="exact", apart=("index",), whole=("input",), public=False, shown="scatter", linear="input + value",
    input=lambda g, dim, index: g.scatter(dim, index, 0))  # fmt: skip
 op("scatter_add(input, dim, index, src)", native="scatter_add", linear="input + src", inplace=True, out="exact",
    **_SCATTERED,
@@ -190,6 +191,7 @@ def take_along_dim(input, indices, dim=None, *, out=None):
 # ---- Slices along a dimension
 
 op("index_select(input, dim, index)", native="index_select", linear="input", out="exact",
+   out_words=same_scalar_type("index_select"),
    apart=("input", "index"),
    input=lambda g, input_meta, dim, index: g.new_zeros(input_meta.shape).index_add(dim, index, g),
    doc="The slices that a vector of indices names along a dimension.")  # fmt: skip
@@ -228,6 +230,8 @@ op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", nati
 # ---- Elements of the flattened tensor
 
 op("take(input, index)", native="take", linear="input", out="exact",
+   out_words="take(): self and out expected to have the same dtype, but got self.dtype = {expected} "
+             "and out.dtype = {given}",
    apart=("input", "index"),
    input=lambda g, input_meta, index: g.new_zeros(input_meta.shape).put(index, g, True),
    doc="The elements at these places of the flattened tensor.")  # fmt: skip

@@ -6,10 +6,11 @@ from .. import _C
 from .checks import boolean, integer, tensor
 from .declaration import return_type
 from .language import composite, histogram_cells, linspace, op, zeros
+from .out_words import HISTOGRAM
 
 Tensor = _C.Tensor
 
-op("histc(input, bins=100, min=0, max=0)", native="histc", out="exact", gradient=False,
+op("histc(input, bins=100, min=0, max=0)", native="histc", out="exact", out_words=HISTOGRAM, gradient=False,
    doc="How many elements lie in each of equal parts of a range.")  # fmt: skip
 op("histogram_cells(input, edges, even, weight)", native="histogram_cells", gradient=False,
    public=False,
@@ -111,7 +112,14 @@ def _histogram(points, bins, range, weight, density):
     return hist, tuple(edges)
 
 
-@composite(out="exact")
+@composite(
+    out="exact",
+    out_words=(
+        HISTOGRAM,
+        "torch.histogram: input tensor and bin_edges tensor should have the same dtype, "
+        "but got input {expected_c} and bin_edges {given_c} for dimension 0",
+    ),
+)
 def histogram(input, bins, *, range=None, weight=None, density=False):
     """How many elements, or how much weight, lie in each bin: `bins` is their number, or a tensor of their edges.
 

@@ -17,6 +17,7 @@ from .language import (
     tril,
     triu,
 )
+from .out_words import CAT
 
 # ---- Joining
 
@@ -35,11 +36,12 @@ def _cat_rule(g, tensors_meta, dim):
 
 
 # fmt: off
-op("cat(tensors, dim=0)", native="cat", autocast="promote", method=False, out=True, apart=("tensors",),
+op("cat(tensors, dim=0)", native="cat", autocast="promote", method=False, out=True, out_words=CAT, apart=("tensors",),
    linear="tensors", alias=("concat", "concatenate"),
    doc="Tensors one after the other along a dimension that they have.",
    tensors=_cat_rule)
-op("stack(tensors, dim=0)", native="stack", autocast="promote", method=False, out=True, apart=("tensors",),
+op("stack(tensors, dim=0)", native="stack", autocast="promote", method=False, out=True,
+   out_words=CAT, apart=("tensors",),
    linear="tensors",
    doc="Tensors of equal size side by side along a new dimension.",
    tensors=lambda g, dim: g.unbind(dim))
@@ -55,7 +57,7 @@ def _several(name, tensors):
     return tensors
 
 
-@composite(method=False, out=True, apart=("tensors",))
+@composite(method=False, out=True, out_words=CAT, apart=("tensors",))
 def hstack(tensors):
     """Tensors side by side: along the second dimension (vectors: the first).
 
@@ -68,7 +70,7 @@ def hstack(tensors):
     return cat(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
-@composite(method=False, out=True, apart=("tensors",), alias=("row_stack",))
+@composite(method=False, out=True, out_words=CAT, apart=("tensors",), alias=("row_stack",))
 def vstack(tensors):
     """Tensors one below the other; vectors count as rows.
 
@@ -80,7 +82,7 @@ def vstack(tensors):
     return cat(atleast_2d(_several("vstack", tensors)), 0)
 
 
-@composite(method=False, out=True, apart=("tensors",))
+@composite(method=False, out=True, out_words=CAT, apart=("tensors",))
 def dstack(tensors):
     """Tensors one behind the other, along the third dimension.
 
@@ -91,7 +93,7 @@ def dstack(tensors):
     return cat(atleast_3d(_several("dstack", tensors)), 2)
 
 
-@composite(method=False, out=True, apart=("tensors",))
+@composite(method=False, out=True, out_words=CAT, apart=("tensors",))
 def column_stack(tensors):
     """Tensors side by side, vectors as columns.
 

@@ -61,18 +61,19 @@ def view(signature, **options):
     return _register(_declaration.view(signature, **options))
 
 
-def composite(function=None, *, out=False, apart=(), whole=(), inplace=False, name=None, **where):
+def composite(function=None, *, out=False, out_words=None, apart=(), whole=(), inplace=False, name=None, **where):
     """Publishes a Python function of other ops under its own name, as a function and a method.
 
-    `out` adds the keyword out= ("exact": of the result's type only), `apart` and `whole` name the arguments that it
-    must not lie in, as in a Declaration; `inplace` adds the form with a trailing underscore;
+    `out` adds the keyword out= ("exact" or "kind": of certain types only), `out_words` are those for other types,
+    `apart` and `whole` name the arguments that it must not lie in, all as in a Declaration; `inplace` adds the form
+    with a trailing underscore;
     `where` is as for _publish_composite: `autocast` casts the arguments of the whole, as in a Declaration, and none
     of those of its parts, `numpy_names` lets axis= and keepdims= stand for dim= and keepdim= (as a rule where torch
     has the function from C++).
     """
     if function is None:
         return lambda function: composite(
-            function, out=out, apart=apart, whole=whole, inplace=inplace, name=name, **where
+            function, out=out, out_words=out_words, apart=apart, whole=whole, inplace=inplace, name=name, **where
         )
     public = name or function.__name__.rstrip("_")
     where.setdefault("numpy_names", where.get("namespace", "") in _NUMPY_NAMES and "dim" in _parameters(function))
@@ -80,7 +81,7 @@ def composite(function=None, *, out=False, apart=(), whole=(), inplace=False, na
         names = [f"{alias}_" for alias in where.get("alias", ())]
         _publish_composite(f"{public}_", _in_place(public, function), **{**where, "alias": names, "autocast": None})
     if out:
-        function = _with_out(public, function, out == "exact", apart, whole)
+        function = _with_out(public, function, out, out_words, apart, whole)
     return _publish_composite(public, function, **where)
 
 
@@ -106,7 +107,7 @@ def _publish_composite(
     return target
 
 
-def _with_out(name, function, exact, apart, whole):
+def _with_out(name, function, demands, words, apart, whole):
     """The function with the keyword out=."""
     places = {argument: i for i, argument in enumerate(_parameters(function))}
 
@@ -119,7 +120,7 @@ def _with_out(name, function, exact, apart, whole):
         if out is None:
             return function(*args, **kwargs)
         read = named(apart, args, kwargs), named(whole, args, kwargs)
-        return _C._call_out(name, function, args, kwargs, out, exact, *read)
+        return _C._call_out(name, function, args, kwargs, out, demands, words, *read)
 
     call.has_out = True
     return call

@@ -19,6 +19,7 @@ from .language import (
     tril,
     triu,
 )
+from .out_words import castable
 
 _LINALG = {"namespace": "linalg"}
 
@@ -64,7 +65,7 @@ def linalg_cholesky(A, *, upper=False):
     return linalg_cholesky_ex(A, upper=upper, check_errors=True)[0]
 
 
-op("cholesky(input, upper=False)", native="cholesky", autocast="float32", out=True,
+op("cholesky(input, upper=False)", native="cholesky", autocast="float32", out=True, out_words=castable("cholesky"),
    input=lambda g, out, upper: _cholesky_gradient(g, out, upper),
    doc="The Cholesky factor; linalg.cholesky() is the newer form.")  # fmt: skip
 
@@ -213,6 +214,7 @@ def _geqrf_gradient(g_a, g_tau):
 
 
 op("geqrf(input)", native="geqrf", autocast="float32", outputs=("a", "tau"), out=True,
+   out_words=(castable("torch.geqrf", "a"), castable("torch.geqrf", "tau")),
    input=lambda g_a, g_tau: _geqrf_gradient(g_a, g_tau),
    doc="The QR factorisation as LAPACK keeps it: R, and below it the reflectors whose product is Q.")  # fmt: skip
 
@@ -255,7 +257,7 @@ op("_linalg_householder_product(tensors)", native="householder_product", public=
    tensors=lambda g, tensors: _reflector_gradients(tensors[0], tensors[1], g, _first_columns(g)))  # fmt: skip
 
 
-@composite(**_LINALG, out=True, autocast="float32")
+@composite(**_LINALG, out=True, out_words=castable("torch.linalg.householder_product"), autocast="float32")
 def linalg_householder_product(input, tau):
     """The first columns of a product of reflectors, as geqrf() gives them."""
     return _linalg_householder_product((input, tau))
@@ -274,6 +276,8 @@ def _ormqr_factors(g, other, left, transpose):
 
 
 op("ormqr(input, tau, other, left=True, transpose=False)", native="ormqr", autocast="float32", out="exact",
+   out_words="torch.ormqr: Expected input and result to have the same dtype, "
+             "but input has dtype{expected} and result has dtype {given}",
    linear="other",
    input=lambda g, input, tau, other, left, transpose:
        _reflector_gradients(input, tau, *_ormqr_factors(g, other, left, transpose))[0],

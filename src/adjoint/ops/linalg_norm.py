@@ -12,6 +12,7 @@ from .language import (
     movedim,
     vector_norm,
 )
+from .out_words import castable
 
 _LINALG = {"namespace": "linalg"}
 _INFINITY = float("inf")
@@ -58,7 +59,7 @@ def _by_singular_values(A, ord, first, second, keepdim):
     return result
 
 
-@composite(**_LINALG, out="exact")
+@composite(**_LINALG, out="exact", out_words="linalg.matrix_norm expected out tensor dtype {expected} but got: {given}")
 def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """A norm of matrices: "fro", "nuc", inf, -inf, 1, -1, 2 or -2.
 
@@ -87,7 +88,7 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None)
     return _greatest(sums, chosen, keepdim) if ord > 0 else amin(sums, chosen, keepdim)
 
 
-@composite(**_LINALG, out="exact")
+@composite(**_LINALG, out="exact", out_words="linalg.norm expected out tensor dtype {expected} but got: {given}")
 def linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
     """A norm of vectors (one dimension) or matrices (two): see linalg.vector_norm() and linalg.matrix_norm().
 
@@ -110,7 +111,7 @@ def linalg_norm(input, ord=None, dim=None, keepdim=False, *, dtype=None):
     return vector_norm(input, ord, dims, keepdim, dtype=dtype)
 
 
-@composite(**_LINALG, out=True, autocast="float32")
+@composite(**_LINALG, out=True, out_words=castable("linalg.cond"), autocast="float32")
 def linalg_cond(A, p=None):
     """The condition number: the norm of a matrix times that of its inverse; by singular values for p=None, 2 and -2.
 

@@ -19,6 +19,7 @@ from .language import (
     vdot,
 )
 from .language import bool as bool_type
+from .out_words import castable
 
 _LINALG = {"namespace": "linalg"}
 
@@ -99,7 +100,9 @@ def _chain_product(matrices):
     return product(0, len(matrices) - 1)
 
 
-@composite(**_LINALG, out="exact")
+@composite(
+    **_LINALG, out="exact", out_words="multi_dot(): expected out tensor to have dtype {expected_c} but got {given_c}"
+)
 def linalg_multi_dot(tensors):
     """The product of two or more matrices, in the order that needs the fewest multiplications.
 
@@ -154,7 +157,12 @@ def chain_matmul(*matrices, out=None):
 # ---- Vectors
 
 
-@composite(**_LINALG, out="exact", autocast="lower")
+@composite(
+    **_LINALG,
+    out="exact",
+    out_words="linalg.vecdot: Expected out of dtype{expected} but found {given}",
+    autocast="lower",
+)
 def linalg_vecdot(x, y, *, dim=-1):
     """The sum of conj(x) y over a dimension.
 
@@ -202,7 +210,7 @@ def linalg_vander(x, N=None):
 # ---- Tensors as matrices
 
 
-@composite(**_LINALG, out=True, autocast="float32")
+@composite(**_LINALG, out=True, out_words=castable("tensorinv"), autocast="float32")
 def linalg_tensorinv(A, ind=2):
     """The inverse of a tensor as a matrix from its last dimensions to its first `ind`."""
     if ind <= 0:
@@ -216,7 +224,7 @@ def linalg_tensorinv(A, ind=2):
     return linalg_inv(A.reshape(prod(columns), prod(rows))).reshape(*columns, *rows)
 
 
-@composite(**_LINALG, out=True, autocast="float32")
+@composite(**_LINALG, out=True, out_words=castable("tensorsolve"), autocast="float32")
 def linalg_tensorsolve(A, B, dims=None):
     """The X with tensordot(A, X, X.ndim) = B."""
     if dims is not None:

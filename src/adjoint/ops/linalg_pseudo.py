@@ -24,6 +24,7 @@ from .language import (
     where,
 )
 from .linalg_solve import is_zero
+from .out_words import castable
 
 _LINALG = {"namespace": "linalg"}
 _EPSILON = {float32: 2.0**-23, complex64: 2.0**-23, float64: 2.0**-52, complex128: 2.0**-52}
@@ -61,7 +62,7 @@ def _cut(largest, atol, rtol):
     return maximum(relative, relative.new_tensor(atol) if not isinstance(atol, Tensor) else atol.to(relative.dtype))
 
 
-@composite(**_LINALG, out=True, autocast="float32")
+@composite(**_LINALG, out=True, out_words=castable("torch.linalg.matrix_rank"), autocast="float32")
 def linalg_matrix_rank(A, tol=None, hermitian=False, *, atol=None, rtol=None):
     """The number of singular values greater than max(atol, rtol * the greatest).
 
@@ -109,7 +110,7 @@ op("_linalg_pinv(A, atol, rtol, hermitian)", forward=_pinv, node="LinalgPinvBack
    A=lambda g, A, out: pinv_gradient(g, A, out))  # fmt: skip
 
 
-@composite(**_LINALG, out=True)
+@composite(**_LINALG, out=True, out_words=castable("linalg.pinv"))
 def linalg_pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The pseudoinverse: singular values up to max(atol, rtol * the greatest) count as 0.
 
@@ -162,7 +163,14 @@ op("_linalg_lstsq(tensors, rcond, driver)", native="linalg_lstsq", node="LinalgL
        _lstsq_gradients(g_solution, g_residuals, tensors, solution, residuals))  # fmt: skip
 
 
-@composite(**_LINALG, out=True, autocast="float32")
+@composite(
+    **_LINALG,
+    out=True,
+    out_words=tuple(
+        castable("torch.linalg.lstsq", name) for name in ("solution", "solution", "rank", "singular_values")
+    ),
+    autocast="float32",
+)
 def linalg_lstsq(A, B, rcond=None, *, driver=None):
     """The X with the least |A X - B|, the residuals, the rank and the singular values, as far as the driver finds them.
 

@@ -22,6 +22,7 @@ from .language import (
     triu,
     where,
 )
+from .out_words import EXPECTED_SCALAR_TYPE, castable
 
 _LINALG = {"namespace": "linalg"}
 
@@ -159,7 +160,7 @@ op("_linalg_solve_triangular(tensors, upper, left, unitriangular)", native="lina
        _triangular_gradients(g, tensors, out, upper, left, unitriangular))  # fmt: skip
 
 
-@composite(**_LINALG, out="exact")
+@composite(**_LINALG, out="exact", out_words=EXPECTED_SCALAR_TYPE)
 def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
     """The solution of A X = B for a triangular matrix, of which only that triangle is read."""
     return _linalg_solve_triangular((A, B), upper, left, unitriangular)
@@ -197,7 +198,8 @@ def _cholesky_factor_gradient(gB, L, out, upper):
     return L @ gK if upper else gK @ L
 
 
-op("cholesky_solve(B, L, upper=False)", native="cholesky_solve", autocast="float32", out=True, linear="B",
+op("cholesky_solve(B, L, upper=False)", native="cholesky_solve", autocast="float32", out=True,
+   out_words=castable("cholesky_solve"), linear="B",
    B=lambda g, L, upper: cholesky_solve(g, L, upper),
    L=lambda g, L, out, upper: _cholesky_factor_gradient(cholesky_solve(g, L, upper), L, out, upper),
    doc="The solution of A X = B, with A given by its Cholesky factor.")  # fmt: skip
@@ -210,6 +212,7 @@ def _cholesky_inverse_gradient(g, input, out, upper):
 
 
 op("cholesky_inverse(input, upper=False)", native="cholesky_inverse", autocast="float32", out=True,
+   out_words=castable("cholesky_inverse"),
    input=lambda g, input, out, upper: _cholesky_inverse_gradient(g, input, out, upper),
    doc="The inverse of a matrix given by its Cholesky factor.")  # fmt: skip
 

@@ -17,6 +17,7 @@ from .language import (
     zeros_like,
 )
 from .linalg_solve import identity_like, is_zero
+from .out_words import castable
 
 _LINALG = {"namespace": "linalg"}
 
@@ -187,7 +188,12 @@ op("_linalg_eig(A, compute_v)", native="linalg_eig", outputs=("eigenvalues", "ei
        _eig_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip
 
 
-@composite(**_LINALG, out=True, autocast="float32")
+@composite(
+    **_LINALG,
+    out=True,
+    out_words=(castable("torch.linalg.eig", "eigenvalues"), castable("torch.linalg.eig", "eigenvectors")),
+    autocast="float32",
+)
 def linalg_eig(A):
     """The eigenvalues and eigenvectors of a square matrix, always complex.
 
@@ -198,7 +204,7 @@ def linalg_eig(A):
     return return_type("linalg_eig", ("eigenvalues", "eigenvectors"))(_linalg_eig(A, True))
 
 
-@composite(**_LINALG, out=True, autocast="float32")
+@composite(**_LINALG, out=True, out_words=castable("torch.linalg.eigvals", "eigenvalues"), autocast="float32")
 def linalg_eigvals(A):
     """The eigenvalues of a square matrix, always complex."""
     return _linalg_eig(A, _recorded(A))[0]

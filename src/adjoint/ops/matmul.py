@@ -31,6 +31,7 @@ from .language import (
     promote_types,
 )
 from .language import bool as bool_type
+from .out_words import DOT, TENSORDOT
 
 # ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views.
 
@@ -56,18 +57,20 @@ op("bmm_tn(input, mat2)", native="bmm_tn", autocast="lower", node="BmmBackward0"
    input=lambda g, mat2: bmm_nt(mat2, g),
    mat2=lambda g, input: bmm(input, g))  # fmt: skip
 
-op("mv(input, vec)", native="mv", out="exact", linear="input * vec",
+op("mv(input, vec)", native="mv", out="exact",
+   out_words="addmv input tensors must have the same dtype, but got {given}, {expected}, and {expected}",
+   linear="input * vec",
    input=lambda g, vec: g.unsqueeze(1) * conj(vec),
    vec=lambda g, input: mv_t(input, g),
    doc="The product of a matrix and a vector.")  # fmt: skip
 op("mv_t(input, vec)", native="mv_t", node="MvBackward0", public=False, linear="input * vec",
    input=lambda g, vec: vec.unsqueeze(1) * conj(g),
    vec=lambda g, input: mv(input, g))  # fmt: skip
-op("dot(input, tensor)", native="dot", out="exact", linear="input * tensor",
+op("dot(input, tensor)", native="dot", out="exact", out_words=DOT, linear="input * tensor",
    input=lambda g, tensor: g * conj(tensor),
    tensor=lambda g, input: g * conj(input),
    doc="The sum of the products of two vectors' elements.")  # fmt: skip
-op("vdot(input, other)", native="vdot", out="exact", linear="input * other",
+op("vdot(input, other)", native="vdot", out="exact", out_words=DOT, linear="input * other",
    input=lambda g, other: conj(g) * other,
    other=lambda g, input: g * input,
    doc="The dot product with the first vector conjugated.")  # fmt: skip
@@ -107,6 +110,7 @@ op("baddbmm(input, batch1, batch2, *, beta=1, alpha=1)", native="baddbmm", autoc
    batch2=lambda g, batch1, alpha: _times(bmm_tn(batch1, g), alpha),
    doc="beta * input + alpha * (batch1 @ batch2)")  # fmt: skip
 op("addbmm(input, batch1, batch2, *, beta=1, alpha=1)", native="addbmm", autocast="lower", inplace=True, out="exact",
+   out_words="self and mat2 must have the same dtype, but got {given} and {expected}",
    whole=("input",), linear="input + batch1 * batch2",
    input=lambda g, beta: _times(g, beta),
    batch1=lambda g, batch2, alpha: _times(bmm_nt(_for_each(g, batch2), batch2), alpha),
@@ -236,7 +240,7 @@ def outer(input, vec2):
     return input.unsqueeze(1) * vec2
 
 
-@composite(out="exact", whole=("input", "other"))
+@composite(out="exact", out_words=TENSORDOT, whole=("input", "other"))
 def inner(input, other):
     """The dot products of the rows of one tensor with the rows of another.
 
@@ -259,11 +263,13 @@ def inner(input, other):
 
 # ---- Linear layers. One node each, although torch shows the weight's transpose as a second one.
 
-op("linear_plain(input, weight)", native="linear_plain", autocast="lower", node="MmBackward0", public=False,
+op("linear_plain(input, weight)", native="linear_plain", autocast="lower", node="MmBackward0",
+   public=False, shown="linear",
    linear="input * weight",
    input=lambda g, weight: mm_conj(g, weight),
    weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
-op("linear_biased(bias, input, weight)", native="linear_biased", autocast="lower", node="AddmmBackward0", public=False,
+op("linear_biased(bias, input, weight)", native="linear_biased", autocast="lower", node="AddmmBackward0",
+   public=False, shown="linear",
    linear="bias + input * weight",
    bias=lambda g: g,
    input=lambda g, weight: mm_conj(g, weight),
@@ -292,7 +298,7 @@ def linear(input, weight, bias=None, *, out=None):
     tensor([[1., 2.]])
     """
     if out is not None:
-        return _C._call_out("linear", linear, (input, weight, bias), {}, out, True, (), ())
+        return _C._call_out("linear", linear, (input, weight, bias), {}, out, "exact", None, (), ())
     ndim = input.ndim
     if ndim == 2 and weight.ndim == 2:
         return linear_plain(input, weight) if bias is None else linear_biased(bias, input, weight)
@@ -374,7 +380,7 @@ def kron(input, other):
 # ---- Contractions
 
 
-@composite(out="exact", method=False)
+@composite(out="exact", out_words=TENSORDOT, method=False)
 def tensordot(a, b, dims=2):
     """The sums of products over several dimensions of two tensors: the last and first `dims`, or lists of them.
 

@@ -41,6 +41,7 @@ from .language import (
     view,
     where,
 )
+from .out_words import MATCH_INPUT, bool_only
 from .scan import delayed
 
 INF = float("inf")
@@ -66,15 +67,15 @@ op("sum_to(input, size)", native="sum_to", node="SumBackward1", linear="input", 
 # ---- Sums and means
 
 op("sum_all(input, *, dtype=None)", native="sum_all", node="SumBackward0", linear="input", out="exact typed",
-   public=False, input=lambda g, input_meta: spread(g, input_meta.shape))  # fmt: skip
+   public=False, shown="sum", input=lambda g, input_meta: spread(g, input_meta.shape))  # fmt: skip
 op("sum_dim(input, dim, keepdim=False, *, dtype=None)", native="sum", node="SumBackward1", linear="input",
-   out="exact typed", public=False,
+   out="exact typed", public=False, shown="sum",
    input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim))  # fmt: skip
 op("mean_all(input, *, dtype=None)", native="mean_all", node="MeanBackward0", linear="input", out="exact typed",
-   public=False,
+   public=False, shown="mean",
    input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape))  # fmt: skip
 op("mean_dim(input, dim, keepdim=False, *, dtype=None)", native="mean", node="MeanBackward1", linear="input",
-   out="exact typed", public=False,
+   out="exact typed", public=False, shown="mean",
    input=lambda g, input_meta, dim: spread(g / reduced_count(input_meta, g), input_meta.shape, dim))  # fmt: skip
 
 
@@ -175,12 +176,12 @@ def _fused_prod_gradient(g, input, out, dim):
 
 
 op("prod_all(input, *, dtype=None)", native="prod_all", autocast="float32", node="ProdBackward0",
-   out="exact typed", public=False,
+   out="exact typed", public=False, shown="prod",
    fused={"input": lambda g, input, out:
           _fused_prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape)},
    input=lambda g, input: _prod_gradient(g, input.reshape(-1), 0).reshape(input.shape))  # fmt: skip
 op("prod_dim(input, dim, keepdim=False, *, dtype=None)", native="prod", autocast="float32", node="ProdBackward1",
-   out="exact typed", public=False,
+   out="exact typed", public=False, shown="prod",
    fused={"input": lambda g, input, out, dim:
           _fused_prod_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), dim)},
    input=lambda g, input, dim: _prod_gradient(keep_dims(g, dim, input.ndim), input, dim))  # fmt: skip
@@ -212,10 +213,10 @@ def _hits(input, out, dim):
     return input == keep_dims(out, dim, input.ndim)
 
 
-op("amax(input, dim=(), keepdim=False)", native="amax", out="exact",
+op("amax(input, dim=(), keepdim=False)", native="amax", out="exact", out_words=MATCH_INPUT,
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
    doc="The greatest element over the given dimensions.")  # fmt: skip
-op("amin(input, dim=(), keepdim=False)", native="amin", out="exact",
+op("amin(input, dim=(), keepdim=False)", native="amin", out="exact", out_words=MATCH_INPUT,
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
    doc="The least element over the given dimensions.")  # fmt: skip
 
@@ -225,15 +226,15 @@ op("aminmax(input, *, dim=None, keepdim=False)", native="aminmax", outputs=("min
    doc="The least and the greatest element, of all or along a dimension.")  # fmt: skip
 
 # If there is a nan, it is the extreme.
-op("max_all(input)", native="max_all", node="MaxBackward1", out=True, public=False,
+op("max_all(input)", native="max_all", node="MaxBackward1", out=True, public=False, shown="max",
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
-op("min_all(input)", native="min_all", node="MinBackward1", out=True, public=False,
+op("min_all(input)", native="min_all", node="MinBackward1", out=True, public=False, shown="min",
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
 op("max_dim(input, dim, keepdim=False)", native="max_dim", outputs=("values", "indices"), node="MaxBackward0",
-   out="exact", whole=("input",), public=False,
+   out="exact", whole=("input",), public=False, shown="max",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 op("min_dim(input, dim, keepdim=False)", native="min_dim", outputs=("values", "indices"), node="MinBackward0",
-   out="exact", whole=("input",), public=False,
+   out="exact", whole=("input",), public=False, shown="min",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 
 # Picking elements by index along a dimension, which may have been reduced away, and its transpose.
@@ -285,8 +286,10 @@ op("argmax(input, dim=None, keepdim=False)", native="argmax", out="exact",
    doc="The index of the greatest element, the first of equal ones.")  # fmt: skip
 op("argmin(input, dim=None, keepdim=False)", native="argmin", out="exact",
    doc="The index of the least element, the first of equal ones.")  # fmt: skip
-op("any(input, dim=None, keepdim=False)", native="any", out="exact", doc="Whether any element is not zero.")
-op("all(input, dim=None, keepdim=False)", native="all", out="exact", doc="Whether no element is zero.")
+op("any(input, dim=None, keepdim=False)", native="any", out="exact", out_words=bool_only("any"),
+   doc="Whether any element is not zero.")  # fmt: skip
+op("all(input, dim=None, keepdim=False)", native="all", out="exact", out_words=bool_only("all"),
+   doc="Whether no element is zero.")  # fmt: skip
 
 
 # ---- Norms
@@ -363,7 +366,7 @@ op("_logsumexp(input, dim, keepdim=False)", native="logsumexp", node="LogsumexpB
        keep_dims(g, dim, input.ndim) * exp(input - keep_dims(out, dim, input.ndim)))  # fmt: skip
 
 
-@composite(out=True)
+@composite(out=True, out_words="logsumexp(): Expected floating point type for result tensor, but got: {given}")
 def logsumexp(input, dim, keepdim=False):
     """The logarithm of the sum of exponentials, without overflow.
 

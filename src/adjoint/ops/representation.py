@@ -35,7 +35,8 @@ elementwise("lcm(input, other)", lambda input, other: lcm(input, other), types="
             doc="The least common multiple.")
 
 elementwise("ldexp(input, other)", lambda input, other: ldexp(input, other),
-            types="complex", promote="float", numbers="", linear="input",
+            types="complex", promote="float", out_words="ldexp can't be cast to the desired output type {given}",
+            numbers="", linear="input",
             input=lambda g, other: g * (2**other).conj(),
             other=lambda g, out: g * (out * LN2).conj(),
             doc="input * 2 ** other.")
@@ -51,6 +52,8 @@ def _frexp(input):
 
 
 op("frexp(input)", forward=_frexp, outputs=("mantissa", "exponent"), out="exact",
+   out_words=("torch.frexp() expects mantissa to have dtype {expected_c} but got {given_c}",
+              "torch.frexp() expects exponent to have int dtype but got {given_c}"),
    input=lambda g_mantissa, exponent: g_mantissa / 2.0 ** exponent.to(g_mantissa.dtype),
    doc="Mantissas in [1/2, 1) and exponents of 2 whose products are the elements.")
 
@@ -108,7 +111,7 @@ def _check_numbers(**values):
             raise TypeError(f"nan_to_num(): argument '{name}' must be float, not {type(value).__name__}")
 
 
-@composite(out="exact")
+@composite(out="exact", out_words="nan_to_num: dtype of out: {given} should be same as input: {expected}")
 def nan_to_num(input, nan=None, posinf=None, neginf=None):
     """The elements, with numbers in the places of nan and infinities.
 

@@ -16,45 +16,57 @@ from .language import (
     where,
     zeros_like,
 )
+from .out_words import FOUND_DTYPE
 
 # fmt: off
 
-elementwise("floor(input)", lambda input: floor(input), out="exact", types="integer", input=lambda g: zeros_like(g))
-elementwise("ceil(input)", lambda input: ceil(input), out="exact", types="integer", input=lambda g: zeros_like(g))
-elementwise("trunc(input)", lambda input: trunc(input), out="exact", types="integer", alias=("fix",),
+elementwise("floor(input)", lambda input: floor(input), out="exact", out_words=FOUND_DTYPE,
+            types="integer", input=lambda g: zeros_like(g))
+elementwise("ceil(input)", lambda input: ceil(input), out="exact", out_words=FOUND_DTYPE,
+            types="integer", input=lambda g: zeros_like(g))
+elementwise("trunc(input)", lambda input: trunc(input), out="exact", out_words=FOUND_DTYPE,
+            types="integer", alias=("fix",),
             input=lambda g: zeros_like(g))
 elementwise("round_whole(input)", lambda input: round(input),
-            out="exact", types="integer", node="RoundBackward0", public=False,
+            out="exact", out_words=FOUND_DTYPE, types="integer", node="RoundBackward0", public=False,
+            shown="round",
             input=lambda g: zeros_like(g))
 # One of the two is 1: 10^decimals, or 10^-decimals.
 elementwise("round_decimals(input, factor=1.0, divisor=1.0)",
             lambda input, factor, divisor: round(input * factor / divisor) / factor * divisor,
-            out="exact", node="RoundBackward1", public=False,
+            out="exact", out_words=FOUND_DTYPE, node="RoundBackward1", public=False, shown="round",
             input=lambda g: zeros_like(g))
-elementwise("frac(input)", lambda input: input - trunc(input), out="exact", input=lambda g: g)
+elementwise("frac(input)", lambda input: input - trunc(input), out="exact", out_words=FOUND_DTYPE, input=lambda g: g)
+
+
+def _ordered(name):
+    return {"complex": NotImplementedError(f"clamp is not supported for complex types: they have no order ({name})")}
+
 
 # The upper bound wins where the bounds are the wrong way round; nan passes through from everywhere.
 # clamp() itself, which chooses among these by what it is given, is a composite in selection.py.
-CLAMP_NODES = {"node": "ClampBackward0", "function": False, "method": False}
+CLAMP = {"node": "ClampBackward0", "function": False, "method": False, "shown": "clamp", "refuse": _ordered("clamp")}
 elementwise("clamp_between(input, min, max)", lambda input, min, max: minimum(maximum(input, min), max),
-            types="integer", number_nodes={"min": "ClampBackward1", "max": "ClampBackward1"}, **CLAMP_NODES,
+            types="integer", number_nodes={"min": "ClampBackward1", "max": "ClampBackward1"}, **CLAMP,
             input=lambda g, input, min, max: where((input >= min) & (input <= max), g, 0),
             min=lambda g, input, min, max: where((min < max) & (input < min), g, 0),
             max=lambda g, input, min, max: where((input > max) | (max < min), g, 0))
 elementwise("clamp_below(input, max)", lambda input, max: minimum(input, max),
-            types="integer bool", number_nodes={"max": "ClampBackward1"}, **CLAMP_NODES,
+            types="integer bool", number_nodes={"max": "ClampBackward1"}, **CLAMP,
             input=lambda g, input, max: where(input <= max, g, 0),
             max=lambda g, input, max: where(input > max, g, 0))
 elementwise("clamp_above(input, min)", lambda input, min: maximum(input, min),
-            types="integer bool", number_nodes={"min": "ClampBackward1"}, **CLAMP_NODES,
+            types="integer bool", number_nodes={"min": "ClampBackward1"}, **CLAMP,
             input=lambda g, input, min: where(input >= min, g, 0),
             min=lambda g, input, min: where(input < min, g, 0))
 elementwise("clamp_min(input, min)", lambda input, min: maximum(input, min),
             types="integer bool", node="ClampMinBackward1", number_nodes={"min": "ClampMinBackward0"},
+            refuse=_ordered("clamp_min"),
             input=lambda g, input, min: where(input >= min, g, 0),
             min=lambda g, input, min: where(input < min, g, 0))
 elementwise("clamp_max(input, max)", lambda input, max: minimum(input, max),
             types="integer bool", node="ClampMaxBackward1", number_nodes={"max": "ClampMaxBackward0"},
+            refuse=_ordered("clamp_max"),
             input=lambda g, input, max: where(input <= max, g, 0),
             max=lambda g, input, max: where(input > max, g, 0))
 

@@ -4,7 +4,7 @@ from .checks import boolean, holds
 from .language import composite, cumsum, empty_like, float64, rand, searchsorted
 
 
-@composite(out="exact")
+@composite(out="exact", out_words="multinomial expects Long tensor out, got: {given}")
 def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Draws `num_samples` indices per row, each with the probability that its weight has in the row.
 

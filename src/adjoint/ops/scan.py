@@ -1,6 +1,7 @@
 """Scans along one dimension: running sums, products and extremes."""
 
 from .language import cat, conj, cumsum, exp, full_like, linear_recurrence, op, put_back, reverse_cumsum
+from .out_words import CUMULATIVE
 
 INF = float("inf")
 
@@ -45,14 +46,14 @@ op("cumprod(input, dim, *, dtype=None)", native="cumprod", inplace=True, out="ex
 
 # dL/dx[i] = exp(x[i] - y[i]) s[i] with s[i] = sum over k >= i of g[k] exp(y[i] - y[k]); of real numbers y never falls,
 # so that no exponential exceeds 1.
-op("logcumsumexp(input, dim)", native="logcumsumexp", out="exact", whole=("input",),
+op("logcumsumexp(input, dim)", native="logcumsumexp", out="exact", out_words=CUMULATIVE, whole=("input",),
    input=lambda g, input, out, dim:
        conj(exp(input - out)) * linear_recurrence(g, conj(exp(delayed(out, dim, -INF) - out)), dim, True),
    doc="The logarithm of the sums of exponentials up to each place.")  # fmt: skip
 
-op("cummax(input, dim)", native="cummax", outputs=("values", "indices"), out="exact",
+op("cummax(input, dim)", native="cummax", outputs=("values", "indices"), out="exact", out_words=CUMULATIVE,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The greatest element up to each place, and where it is.")  # fmt: skip
-op("cummin(input, dim)", native="cummin", outputs=("values", "indices"), out="exact",
+op("cummin(input, dim)", native="cummin", outputs=("values", "indices"), out="exact", out_words=CUMULATIVE,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The least element up to each place, and where it is.")  # fmt: skip

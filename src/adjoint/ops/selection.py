@@ -20,10 +20,12 @@ from .language import (
     where,
     zeros_like,
 )
+from .out_words import FOUND_DTYPE, SEARCHSORTED, same_scalar_type
 
 # ---- Conditions and masks
 
 op("where(condition, input=None, other=None)", native="where", method=False, out="exact",
+   out_words="Expected out type to be {expected} but got {given}",
    whole=("condition", "input", "other"), linear="input + other",
    input=lambda g, condition: where(condition, g, 0),
    other=lambda g, condition: where(condition, 0, g),
@@ -50,7 +52,8 @@ op("masked_fill(input, mask, value)", native="masked_fill", inplace=True, node="
    input=lambda g, mask: g.masked_fill(mask, 0),
    value=lambda g, mask: where(mask, g, 0),
    doc="Fills the elements under the mask.")  # fmt: skip
-op("masked_select(input, mask)", native="masked_select", linear="input", out="exact", apart=("input", "mask"),
+op("masked_select(input, mask)", native="masked_select", linear="input", out="exact",
+   out_words=same_scalar_type("masked_select"), apart=("input", "mask"),
    input=lambda g, input_meta, mask: _masked_select_backward(g, input_meta.shape, mask),
    doc="The elements under the mask, in one row.")  # fmt: skip
 _masked_select_backward = op(
@@ -68,7 +71,9 @@ _masked_scatter_backward = op(
 
 # ---- Nonzero elements, counts, places
 
-op("nonzero(input, *, as_tuple=False)", native="nonzero", out="exact", apart=("input",),
+op("nonzero(input, *, as_tuple=False)", native="nonzero", out="exact",
+   out_words="nonzero: Expected out tensor to have scalar type {expected} but got scalar type{given}",
+   apart=("input",),
    doc="The coordinates of the elements that are not zero.")  # fmt: skip
 op("nonzero_static(input, *, size, fill_value=-1)", native="nonzero_static", out=True,
    doc="The coordinates of the first `size` elements that are not zero, then `fill_value`.")  # fmt: skip
@@ -113,7 +118,8 @@ def unravel_index(indices, shape):
 
 op("bincount(input, weights=None, minlength=0)", native="bincount", weights=None,
    doc="How often each value occurs, or the sums of the weights of its occurrences.")  # fmt: skip
-op("_sorted_places(sorted, values, right, narrow)", native="sorted_places", out="exact", public=False,
+op("_sorted_places(sorted, values, right, narrow)", native="sorted_places", out="exact",
+   out_words=SEARCHSORTED, public=False,
    doc="Where values would be inserted in sorted rows.")  # fmt: skip
 
 
@@ -237,7 +243,7 @@ def clamp(input, min=None, max=None, *, out=None):
     """
     if out is not None and not isinstance(min, _C.Tensor) and not isinstance(max, _C.Tensor):
         # Cut to numbers, the result goes into its own type alone.
-        return _C._call_out("clamp", clamp, (input, min, max), {}, out, True, (), (input,))
+        return _C._call_out("clamp", clamp, (input, min, max), {}, out, "exact", FOUND_DTYPE, (), (input,))
     return _clamp_form(input, min, max, clamp_between, clamp_above, clamp_below, out=out)
 
 

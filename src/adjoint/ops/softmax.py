@@ -14,12 +14,12 @@ def chosen_dim(dim, tensor):
 
 softmax = op(
     "_softmax(input, dim=None, dtype=None, _stacklevel=3)", native="softmax", node="SoftmaxBackward0", out="exact",
-    public=False,
+    public=False, shown="softmax",
     input=lambda g, out, dim: _softmax_backward_data(g, out, chosen_dim(dim, out)),
     doc="exp(x) over its sum along a dimension.")  # fmt: skip
 log_softmax = op(
     "_log_softmax(input, dim=None, dtype=None, _stacklevel=3)", native="log_softmax", node="LogSoftmaxBackward0",
-    out="exact", public=False,
+    out="exact", public=False, shown="log_softmax",
     input=lambda g, out, dim: _log_softmax_backward_data(g, out, chosen_dim(dim, out)),
     doc="The logarithm of softmax, without overflow.")  # fmt: skip
 

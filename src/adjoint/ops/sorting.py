@@ -11,6 +11,7 @@ from .language import (
     put_back,
     sum_all,
 )
+from .out_words import MEDIAN
 
 op("sort(input, dim=-1, descending=False, *, stable=False)", native="sort", outputs=("values", "indices"), out="exact",
    whole=("input",),
@@ -25,10 +26,12 @@ op("topk(input, k, dim=-1, largest=True, sorted=True)", native="topk", outputs=(
 
 
 op("kthvalue(input, k, dim=-1, keepdim=False)", native="kthvalue", outputs=("values", "indices"), out="exact",
+   out_words=("output values must be of same type as input", "output indices must be of scalar type {expected}"),
    apart=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The k-th least element along a dimension, counted from 1, and where it is.")  # fmt: skip
 op("mode(input, dim=-1, keepdim=False)", native="mode", outputs=("values", "indices"), out="exact",
+   out_words="expected scalar type '{expected}' but got '{given}' for values output",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The most frequent element along a dimension, the least of several, and where it is.")  # fmt: skip
@@ -40,15 +43,15 @@ def _among_equals(g, input, out):
     return g * hits / sum_all(hits)
 
 
-op("median_all(input)", native="median_all", node="MedianBackward0", public=False,
+op("median_all(input)", native="median_all", node="MedianBackward0", public=False, shown="median",
    input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
-op("nanmedian_all(input)", native="nanmedian_all", node="NanmedianBackward0", public=False,
+op("nanmedian_all(input)", native="nanmedian_all", node="NanmedianBackward0", public=False, shown="nanmedian",
    input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
 op("median_dim(input, dim, keepdim=False)", native="median", outputs=("values", "indices"), node="MedianBackward1",
-   out="exact", public=False,
+   out="exact", out_words=MEDIAN, public=False, shown="median",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 op("nanmedian_dim(input, dim, keepdim=False)", native="nanmedian", outputs=("values", "indices"),
-   node="NanmedianBackward1", out="exact", public=False,
+   node="NanmedianBackward1", out="exact", out_words=MEDIAN, public=False, shown="nanmedian",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
 
 

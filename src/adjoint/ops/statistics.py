@@ -7,6 +7,7 @@ from .checks import boolean, tensor
 from .language import any as any_
 from .language import complex as complex_
 from .language import composite, conj, isnan, lerp, scalar_tensor, where
+from .out_words import QUANTILE
 
 Tensor = _C.Tensor
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -74,7 +75,7 @@ def _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan):
     return result.T.reshape((q.numel(), *rest)) if q.ndim else result.reshape(rest)
 
 
-@composite(out="exact", autocast="float32")
+@composite(out="exact", out_words=QUANTILE, autocast="float32")
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The value below which a part `q` of all elements lies, or of those along a dimension.
 
@@ -85,7 +86,7 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@composite(out="exact", autocast="float32")
+@composite(out="exact", out_words=QUANTILE, autocast="float32")
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     """The value below which a part `q` of the elements that are not nan lies; see quantile().
 

@@ -31,7 +31,7 @@ from .language import (
 # fmt: off
 # ---- Sizes
 
-view("view_sizes(input, size)", native="view_sizes", node="ViewBackward0", linear="input", public=False,
+view("view_sizes(input, size)", native="view_sizes", node="ViewBackward0", linear="input", public=False, shown="view",
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 # What reshape makes of an input that is not contiguous.
 view("reshape_alias(input, size)", native="view_sizes", node="ReshapeAliasBackward0", linear="input", public=False,
@@ -43,13 +43,13 @@ op("reshape(input, shape)", native="reshape", varargs="shape", linear="input",
 op("flatten(input, start_dim=0, end_dim=-1)", native="flatten", linear="input",
    doc="The dimensions from start_dim to end_dim merged into one.")
 view("squeeze_all(input)", native="squeeze_all", node="SqueezeBackward0", inplace_node="SqueezeBackward3",
-     inplace=True, linear="input", public=False,
+     inplace=True, linear="input", public=False, shown="squeeze",
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 view("squeeze_dim(input, dim)", native="squeeze_dims", node="SqueezeBackward1", inplace_node="SqueezeBackward4",
-     inplace=True, linear="input", public=False,
+     inplace=True, linear="input", public=False, shown="squeeze",
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 view("squeeze_dims(input, dim)", native="squeeze_dims", node="SqueezeBackward2", inplace_node="SqueezeBackward5",
-     inplace=True, linear="input", public=False,
+     inplace=True, linear="input", public=False, shown="squeeze",
      input=lambda g, input_meta: reshape(g, input_meta.shape))
 op("squeeze(input, dim=None)", native="squeeze", linear="input",
    doc="Without the dimensions of size 1: all, or those among `dim`.")

@@ -92,6 +92,7 @@ def _narrow_rule(g, input_meta, dim, start, length):
 
 
 op("narrow_copy(input, dim, start, length)", linear="input", out="exact",
+   out_words="Expected self.dtype() == output.dtype() to be true, but got false.",
    forward=lambda input, dim, start, length: alias_copy(input.narrow(dim, start, length)),
    doc="What narrow() shows, in memory of its own.",
    input=_narrow_rule)  # fmt: skip
