@@ -13,6 +13,7 @@ enum ModeFlags : uint32_t {
   kAutocast = 4,              ///< ops choose the type that they compute in; see op/autocast.h
   kAutocastPaused = 8,        ///< autocast is on for the user, and off inside of the op that is running
   kSavedTensorHooks = 16,     ///< what is saved goes through a pack hook; see tape/saved_value.h
+  kTransformed = 32,          ///< ops go to the innermost transform; see op/transform.h
   kAnomalyCheckForward = 64,  ///< ops that make nan or inf fail; see tape/anomaly.h
 };
 
@@ -23,6 +24,9 @@ enum ModeFlags : uint32_t {
 #define ADJOINT_FAST_TLS
 #endif
 extern thread_local ADJOINT_FAST_TLS constinit uint32_t mode_flags;
+
+/// Puts a former word back. kTransformed belongs to the stack of transforms, which may have changed meanwhile.
+inline void restore_modes(uint32_t before) { mode_flags = (before & ~kTransformed) | (mode_flags & kTransformed); }
 
 /// What goes with kAutocast.
 struct AutocastState {
@@ -42,7 +46,7 @@ class GradModeGuard {
   explicit GradModeGuard(bool enabled) : before_(mode_flags) {
     mode_flags = enabled ? mode_flags & ~kGradDisabled : mode_flags | kGradDisabled;
   }
-  ~GradModeGuard() { mode_flags = before_; }
+  ~GradModeGuard() { restore_modes(before_); }
   GradModeGuard(const GradModeGuard&) = delete;
   GradModeGuard& operator=(const GradModeGuard&) = delete;
 
@@ -71,7 +75,7 @@ class AutocastOff {
 class RecordingGuard {
  public:
   RecordingGuard() : before_(mode_flags) { mode_flags &= ~(kGradDisabled | kInferenceMode); }
-  ~RecordingGuard() { mode_flags = before_; }
+  ~RecordingGuard() { restore_modes(before_); }
   RecordingGuard(const RecordingGuard&) = delete;
   RecordingGuard& operator=(const RecordingGuard&) = delete;
 

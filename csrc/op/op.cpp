@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "core/mode.h"
 #include "op/meta.h"
+#include "op/transform.h"
 #include "ops/memory.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"
@@ -214,25 +214,37 @@ Op* Op::simpler_power(PyObject* const* slots) const {
   return value == 2.0 ? square : value == 3.0 ? cube : value == 0.5 ? root : value != 0.0 ? power : nullptr;
 }
 
-Object Op::call(PyObject* const* slots) {
-  if (power) {
-    if (Op* simpler = simpler_power(slots)) return simpler->call(slots);
-  }
+inline Op& Op::variant(PyObject* const* slots) {
   if (has_variants) {
     for (uint8_t slot : edge_slots)
-      if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call(slots);
+      if (Op* other = number_variant[slot]; other && !is_tensor(slots[slot])) return *other;
   }
-  if (mode_flags & (kAutocast | kAnomalyCheckForward)) [[unlikely]]
+  return *this;
+}
+
+inline Op& Op::chosen(PyObject* const* slots) {
+  if (power) {
+    if (Op* simpler = simpler_power(slots)) return simpler->variant(slots);
+  }
+  return variant(slots);
+}
+
+Object Op::call(PyObject* const* slots) {
+  if (mode_flags & (kTransformed | kAutocast | kAnomalyCheckForward)) [[unlikely]]
     return call_in_mode(slots);
-  return run(slots);
+  return chosen(slots).run(slots);
 }
 
 Object Op::call_in_mode(PyObject* const* slots) {
-  if ((mode_flags & kAutocast) && autocast != Autocast::None)
-    return call(AutocastCall(autocast, slots, arguments.size()).args());
-  if (!(mode_flags & kAnomalyCheckForward)) return run(slots);
-  ForwardCheck watch(name.c_str(), slots, arguments.size(), false);
-  Object result = run(slots);
+  if (mode_flags & kTransformed) {
+    if (RunningTransform transform; transform) return transform->call(*this, slots);
+  }
+  Op& op = chosen(slots);
+  if ((mode_flags & kAutocast) && op.autocast != Autocast::None)
+    return op.call(AutocastCall(op.autocast, slots, op.arguments.size()).args());
+  if (!(mode_flags & kAnomalyCheckForward)) return op.run(slots);
+  ForwardCheck watch(op.name.c_str(), slots, op.arguments.size(), false);
+  Object result = op.run(slots);
   watch.finish(result.get());
   return result;
 }
@@ -382,13 +394,26 @@ NodePtr Op::record_change(PyObject* const* slots, uint32_t recorded) const {
 }
 
 void Op::call_in_place(PyObject* const* slots) {
-  for (uint8_t slot : edge_slots)
-    if (Op* variant = number_variant[slot]; variant && !is_tensor(slots[slot])) return variant->call_in_place(slots);
+  if (mode_flags & (kTransformed | kAnomalyCheckForward)) [[unlikely]]
+    return change_in_mode(slots);
+  variant(slots).change(slots);
+}
+
+void Op::change_in_mode(PyObject* const* slots) {
+  if (mode_flags & kTransformed) {
+    if (RunningTransform transform; transform) return transform->change(*this, slots);
+  }
+  Op& op = variant(slots);
+  if (!(mode_flags & kAnomalyCheckForward)) return op.change(slots);
+  ForwardCheck watch(op.shown_in_place.c_str(), slots, op.arguments.size(), true);
+  op.change(slots);
+  watch.finish(slots[0]);
+}
+
+void Op::change(PyObject* const* slots) {
   if (!is_tensor(slots[0])) Arg{slots[0], shown.c_str(), "input"}.wrong_type("Tensor");
   Tensor* target = as_tensor(slots[0]);
   const char* changed = shown_in_place.c_str();
-  std::optional<ForwardCheck> watch;
-  if (mode_flags & kAnomalyCheckForward) watch.emplace(changed, slots, arguments.size(), true);
   uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
   check_inplace(target, changed, recorded || requires_grad(target));
   if (kind == Kind::View) {
@@ -411,7 +436,6 @@ void Op::call_in_place(PyObject* const* slots) {
     set_output_meta(*node, 0, target);
     rebase_history(target, node.get());
   }
-  if (watch) watch->finish(slots[0]);
 }
 
 NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {

@@ -119,12 +119,13 @@ class Op final : public NodeKind {
   bool has_variants = false;
   Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
 
-  /// Calls the op with bound arguments (borrowed).
+  /// Calls the op with bound arguments (borrowed). The innermost transform comes first; see op/transform.h.
   Object call(PyObject* const* slots);
   /// Computes into the first argument, recording it as changed in place; a view changes its geometry.
   void call_in_place(PyObject* const* slots);
   /// Computes into `out` (a tensor, or a tuple of them), which is resized to fit; nothing is recorded.
   Object call_out(PyObject* const* slots, PyObject* out);
+
 
   /// Fills slots from a vectorcall; returns the out= argument (borrowed) or null. `owned` keeps collected varargs
   /// alive.
@@ -148,8 +149,15 @@ class Op final : public NodeKind {
  private:
   /// The simpler op that stands for pow with this exponent, or null.
   Op* simpler_power(PyObject* const* slots) const;
-  /// As call, in a mode that few programs use.
+  /// The op with another node name that is used for these arguments, numbers among them; or this one.
+  Op& variant(PyObject* const* slots);
+  /// What computes a new result: a simpler op or a variant where there is one.
+  Op& chosen(PyObject* const* slots);
+  /// As call and call_in_place, in a mode that few programs use.
   [[gnu::cold]] Object call_in_mode(PyObject* const* slots);
+  [[gnu::cold]] void change_in_mode(PyObject* const* slots);
+  /// As call_in_place, in no such mode.
+  void change(PyObject* const* slots);
   Object run(PyObject* const* slots) { return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots); }
   Object call_elementwise(PyObject* const* slots);
   Object call_plain(PyObject* const* slots);

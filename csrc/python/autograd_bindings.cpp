@@ -180,7 +180,7 @@ PyObject* py_mode_flags(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(m
 PyObject* py_set_mode_flags(PyObject*, PyObject* value) {
   unsigned long flags = PyLong_AsUnsignedLong(value);
   if (PyErr_Occurred()) return nullptr;
-  mode_flags = static_cast<uint32_t>(flags);
+  restore_modes(static_cast<uint32_t>(flags));
   Py_RETURN_NONE;
 }
 

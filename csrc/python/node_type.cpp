@@ -2,6 +2,7 @@
 
 #include "core/guard.h"
 #include "core/mode.h"
+#include "op/transform.h"
 #include "python/graph_bindings.h"
 #include "tape/history.h"
 #include "types/types.h"
@@ -141,7 +142,7 @@ PyObject* node_call(PyObject* self, PyObject* args, PyObject* keywords) {
     auto wanted = std::make_unique<bool[]>(node.n_edges);
     for (uint32_t i = 0; i < node.n_edges; ++i) wanted[i] = node.edges()[i].node;
     bool grad_mode = grad_enabled();
-    if (any) node.kind->apply(node, outputs.data(), edges.data(), {grad_mode, true, wanted.get(), grad_mode});
+    if (any) apply_watched(node, outputs.data(), edges.data(), {grad_mode, true, wanted.get(), grad_mode});
     Object results = checked(PyTuple_New(node.n_edges));
     for (uint32_t i = 0; i < node.n_edges; ++i)
       PyTuple_SET_ITEM(results.get(), i, edges[i] ? as_object(edges[i].take()) : Py_NewRef(Py_None));

@@ -8,6 +8,7 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
+#include "op/transform.h"
 #include "ops/elementwise.h"
 #include "tape/anomaly.h"
 #include "tape/history.h"
@@ -252,7 +253,7 @@ class Run final : public RunningBackward {
       SmallArray<bool> wanted_edges(n_edges);
       for (uint32_t i = 0; i < n_edges; ++i) wanted_edges[i] = wanted(node->edges()[i].node);
       ApplyContext context{request_.create_graph, request_.retain_graph, wanted_edges.get(), grad_mode_};
-      if (node->extra || (anomaly_flags & kAnomaly)) {
+      if (node->extra || (anomaly_flags & kAnomaly) || (mode_flags & kTransformed)) {
         apply_with_hooks(*node, outputs.get(), edges.get(), context);
       } else {
         node->kind->apply(*node, outputs.get(), edges.get(), context);
@@ -302,12 +303,14 @@ std::vector<TensorPtr> run_in_own_thread(BackwardRequest& request) {
   const AutocastState autocast{autocast_state.dtype, false};
   RunningBackward* outer = RunningBackward::current();
   void* saved_hooks = saved_tensor_hooks();
+  TransformStack* transforms = transform_stack();
   auto body = [&] {
     PyGILState_STATE lock = in_python(PyGILState_Ensure);
     mode_flags = flags;
     autocast_state = autocast;
     RunningBackward::set_current(outer);
     set_saved_tensor_hooks(saved_hooks);
+    set_transform_stack(transforms);
     depth = 1;
     try {
       result = run_here(request);

@@ -4,6 +4,7 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
+#include "op/transform.h"
 #include "tape/anomaly.h"
 #include "tape/history.h"
 
@@ -94,7 +95,7 @@ uint64_t last_run = 0;
 
 void apply_node(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) {
   bool any = std::any_of(outputs, outputs + node.n_outputs, [](const TensorPtr& g) { return static_cast<bool>(g); });
-  if (any || node.kind->runs_on_undefined()) node.kind->apply(node, outputs, edges, context);
+  if (any || node.kind->runs_on_undefined()) apply_watched(node, outputs, edges, context);
   Tensor* leaf = accumulated_leaf(node);
   if (!leaf || !leaf->extra) return;
   each_hook(leaf->extra->post_hooks, [&](PyObject* hook) {

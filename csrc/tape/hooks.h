@@ -35,7 +35,7 @@ class RunningBackward {
 /// it. Needs node.extra.
 void run_tensor_hooks(Node& node, TensorPtr* outputs, bool create_graph);
 /// Node pre-hooks, apply (unless no gradient is defined and the node does not want to run then), a leaf's
-/// post-accumulation hooks, node post-hooks; with the checks of anomaly mode.
+/// post-accumulation hooks, node post-hooks; with the checks of anomaly mode, and in sight of the transforms.
 void apply_with_hooks(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context);
 
 /// The dict of the hooks on the gradient of `tensor` as it is now (borrowed): hooks registered before an in-place

@@ -1,0 +1,105 @@
+#include "op/transform.h"
+
+#include <algorithm>
+#include <ranges>
+#include <vector>
+
+#include "core/mode.h"
+
+namespace adjoint {
+
+using TransformPtr = std::shared_ptr<Transform>;
+
+/// The transforms of a thread, innermost last. On the heap and never freed by the end of a thread: a transform may hold
+/// Python objects, and dropping them then would need the interpreter lock.
+class TransformStack {
+ public:
+  bool push(TransformPtr transform) {
+    if (transform->open_) return false;
+    levels_.push_back(std::move(transform));
+    return levels_.back()->open_ = true;
+  }
+  bool pop(Transform& transform) {
+    auto place = std::ranges::find(levels_, &transform, &TransformPtr::get);
+    if (place == levels_.end()) return false;
+    transform.open_ = false;
+    // What dies may run Python code, which may push another one.
+    TransformPtr last = std::move(*place);
+    levels_.erase(place);
+    return true;
+  }
+  /// Those that do not rest, innermost first.
+  std::vector<TransformPtr> active() const {
+    std::vector<TransformPtr> found;
+    for (const TransformPtr& level : levels_ | std::views::reverse)
+      if (!level->rests_) found.push_back(level);
+    return found;
+  }
+  TransformPtr innermost() const {
+    for (const TransformPtr& level : levels_ | std::views::reverse)
+      if (!level->rests_) return level;
+    return nullptr;
+  }
+
+ private:
+  std::vector<TransformPtr> levels_;
+};
+
+namespace {
+
+thread_local TransformStack* thread_stack = nullptr;
+
+TransformStack& stack_of_thread() {
+  if (!thread_stack) thread_stack = new TransformStack;
+  return *thread_stack;
+}
+
+/// Brings the bit of the mode word in line with the stack.
+void update_mode() {
+  mode_flags = stack_of_thread().innermost() ? mode_flags | kTransformed : mode_flags & ~kTransformed;
+}
+
+}  // namespace
+
+bool push_transform(TransformPtr transform) {
+  bool done = stack_of_thread().push(std::move(transform));
+  update_mode();
+  return done;
+}
+
+bool pop_transform(Transform& transform) {
+  bool done = stack_of_thread().pop(transform);
+  update_mode();
+  return done;
+}
+
+RunningTransform::RunningTransform() : transform_(stack_of_thread().innermost()) {
+  if (transform_) transform_->rests_ = true;
+  update_mode();
+}
+
+RunningTransform::~RunningTransform() {
+  if (transform_) transform_->rests_ = false;
+  update_mode();
+}
+
+void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) {
+  if (!(mode_flags & kTransformed)) return node.kind->apply(node, outputs, edges, context);
+  std::vector<TransformPtr> told = stack_of_thread().active();
+  for (const TransformPtr& transform : told) transform->begin_node(node, outputs);
+  auto tell_end = [&](const TensorPtr* results) {
+    for (const TransformPtr& transform : told | std::views::reverse) transform->end_node(node, results);
+  };
+  try {
+    node.kind->apply(node, outputs, edges, context);
+  } catch (...) {
+    tell_end(nullptr);
+    throw;
+  }
+  tell_end(edges);
+}
+
+TransformStack* transform_stack() { return thread_stack; }
+void set_transform_stack(TransformStack* stack) { thread_stack = stack; }
+
+}  // namespace adjoint

@@ -1,0 +1,68 @@
+// The one interception point: whatever changes the meaning of calls, or watches them, is a Transform on a stack.
+#pragma once
+
+#include <memory>
+
+#include "core/ref.h"
+#include "tape/node.h"
+
+namespace adjoint {
+
+class Op;
+
+/// Note [Transforms]: every call of an op goes to the innermost transform of its thread, if there is one, before
+/// anything else looks at it: before autocast, and before the op makes way for a simpler one. While a transform has a
+/// call it rests: the ops that it calls itself reach the next one outwards, and in the end the op. kTransformed in the
+/// mode word says that some transform of the thread does not rest; while it is clear, a call costs what it would
+/// without any of this.
+///
+/// A transform may be pushed or popped at any time, by a signal handler in the middle of its own call, too; that is why
+/// it rests in its place instead of leaving the stack, and why a call keeps it alive.
+class Transform {
+ public:
+  virtual ~Transform() = default;
+  /// A call that gives a new result; with out=, too, which the result is copied into afterwards.
+  virtual Object call(Op& op, PyObject* const* slots) = 0;
+  /// A call that changes the first argument in place.
+  virtual void change(Op& op, PyObject* const* slots) = 0;
+  /// Backward is about to apply a node, and has: all transforms that do not rest are told. The ops that a rule in
+  /// Python calls in between come to `call` and `change`; fused loops, and what else a node does in C++, are seen here
+  /// alone. `edges` is null after an error.
+  virtual void begin_node(const Node& /*node*/, const TensorPtr* /*gradients*/) {}
+  virtual void end_node(const Node& /*node*/, const TensorPtr* /*edges*/) {}
+
+ private:
+  friend class TransformStack;
+  friend class RunningTransform;
+  bool rests_ = false;
+  bool open_ = false;  ///< on the stack of some thread
+};
+
+/// Makes a transform the innermost one of this thread; false if it is on a stack already.
+[[nodiscard]] bool push_transform(std::shared_ptr<Transform> transform);
+/// Takes it off the stack of this thread, wherever it is in it; false if it is not there.
+[[nodiscard]] bool pop_transform(Transform& transform);
+
+/// The innermost transform that does not rest, which rests while this lives; false where there is none.
+class RunningTransform {
+ public:
+  RunningTransform();
+  ~RunningTransform();
+  RunningTransform(const RunningTransform&) = delete;
+  RunningTransform& operator=(const RunningTransform&) = delete;
+  explicit operator bool() const { return transform_ != nullptr; }
+  Transform* operator->() const { return transform_.get(); }
+
+ private:
+  std::shared_ptr<Transform> transform_;
+};
+
+/// Applies a node in backward, and tells the transforms of this thread.
+void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context);
+
+/// The stack of this thread, for a thread that goes on with its work while it waits.
+class TransformStack;
+TransformStack* transform_stack();
+void set_transform_stack(TransformStack* stack);
+
+}  // namespace adjoint
