@@ -448,13 +448,13 @@ def test_no_rule_to_derive_from(load):
         ('elementwise("f(input)", lambda input: input, promote="up")', "f: promote='up' is not one of"),
         ('elementwise("f(input)", lambda input: input, types="quad")', "f: types names quad; expected words of"),
         ('elementwise("f(input)", lambda input: input, alias="g")', r"f: alias='g' must be a tuple"),
-        ('op("f(input)", kernel="f", linear="inputs")', "f: linear names 'inputs'; arguments are input"),
+        ('op("f(input)", native="f", linear="inputs")', "f: linear names 'inputs'; arguments are input"),
         (
-            'op("f(input)", kernel="f", linear="input * input")',
+            'op("f(input)", native="f", linear="input * input")',
             r"f: linear has the term 'input \* input', which is not",
         ),
         (
-            'op("f(input, end, weight)", kernel="f", linear="input + input * weight + end * weight")',
+            'op("f(input, end, weight)", native="f", linear="input + input * weight + end * weight")',
             "f: linear has the term 'input', which would stay in the tangent of weight; leave arguments out",
         ),
         (
@@ -585,7 +585,7 @@ def test_what_is_refused_in_words(load):
     ],
 )
 def test_substitutions_of_linear_ops(load, linear, substitutions):
-    item = load(f'op("f(a, b, c)", kernel="f", linear={linear!r})\n', names="op").ops["f"]
+    item = load(f'op("f(a, b, c)", native="f", linear={linear!r})\n', names="op").ops["f"]
     assert item.substitutions == substitutions
 
 

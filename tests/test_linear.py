@@ -14,8 +14,8 @@ import pytest
 import adjoint
 from adjoint.ops.declaration import parse_terms
 
-from .op_calls import calls, is_number, is_precise
-from .test_op_table import TABLE, outcome
+from .op_calls import attempt, calls, is_number, is_precise
+from .test_op_table import TABLE
 
 # Linear but for one rounding.
 EXCEPT = {"nextafter"}
@@ -91,7 +91,7 @@ def is_affine(call, name):
     x = call.values[name]
     y = random_like(x, 1)
     line, nan = mapped(lambda x, y: 2.5 * x - 1.5 * y, x, y), mapped(lambda x: x * math.nan, x)
-    results, error = outcome(lambda: [call.numbers(**{name: value}) for value in (x, y, line, nan)])
+    results, error = attempt(lambda: [call.numbers(**{name: value}) for value in (x, y, line, nan)])
     if error is not None or len({tuple(array.shape for array in arrays) for arrays in results}) > 1:
         return False
     at_x, at_y, at_line, at_nan = results

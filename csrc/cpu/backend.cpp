@@ -1,7 +1,7 @@
 #include "cpu/backend.h"
 
-#include "cpu/convolution.h"
 #include "cpu/attention.h"
+#include "cpu/convolution.h"
 #include "cpu/copy.h"
 #include "cpu/ctc.h"
 #include "cpu/elementwise.h"
@@ -9,11 +9,11 @@
 #include "cpu/folding.h"
 #include "cpu/grid.h"
 #include "cpu/indexing.h"
-#include "cpu/loss_labels.h"
 #include "cpu/linalg.h"
+#include "cpu/loss_labels.h"
 #include "cpu/matmul.h"
-#include "cpu/pooling.h"
 #include "cpu/normalization.h"
+#include "cpu/pooling.h"
 #include "cpu/recurrent.h"
 #include "cpu/reduce.h"
 #include "cpu/resampling.h"
@@ -96,7 +96,7 @@ const Backend backend = {
                   .check_repeats = check_repeats,
                   .repeat_places = repeat_places},
     .search = {.searchsorted = searchsorted, .least_and_greatest = least_and_greatest, .bincount = bincount},
-    .matmul = {.gemm = gemm, .bmm = bmm},
+    .matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate},
     .convolution = {.forward = convolution,
                     .weight = convolution_weight,
                     .split_weight = split_conv_weight,
@@ -143,7 +143,6 @@ const Backend backend = {
                .eigh = eigh,
                .eig = eig,
                .matrix_exp = matrix_exp},
-    .matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate},
     .normalization = {.layer_norm = layer_norm,
                       .layer_norm_backward = layer_norm_backward,
                       .plane_norm = plane_norm,

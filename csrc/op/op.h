@@ -126,7 +126,6 @@ class Op final : public NodeKind {
   /// Computes into `out` (a tensor, or a tuple of them), which is resized to fit; nothing is recorded.
   Object call_out(PyObject* const* slots, PyObject* out);
 
-
   /// Fills slots from a vectorcall; returns the out= argument (borrowed) or null. `owned` keeps collected varargs
   /// alive.
   PyObject* bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObject** slots, Object& owned) const;

@@ -19,6 +19,7 @@
 #include "python/random_bindings.h"
 #include "python/shared_bindings.h"
 #include "python/tensor_type.h"
+#include "python/trace_bindings.h"
 #include "types/types.h"
 
 namespace adjoint::python {
@@ -131,6 +132,7 @@ static PyObject* make_module() {
     init_interop(module.get());
     init_shared(module.get());
     init_inspect(module.get());
+    init_trace(module.get());
     init_memory(module.get());
     init_module_base(module.get());
     init_optimizer(module.get());

@@ -51,16 +51,31 @@ static PyCodeObject* code_of(Frame* frame, int* instruction) {
 #endif
 }
 
-PyCodeObject* adjoint_current_code(int* instruction) {
+static inline Frame* current_frame(void) {
   PyThreadState* state = PyThreadState_Get();
 #if PY_VERSION_HEX >= 0x030D0000
-  Frame* frame = state->current_frame;
+  return state->current_frame;
 #else
-  Frame* frame = state->cframe->current_frame;
+  return state->cframe->current_frame;
 #endif
-  for (; frame; frame = frame->previous) {
+}
+
+PyCodeObject* adjoint_current_code(int* instruction) {
+  for (Frame* frame = current_frame(); frame; frame = frame->previous) {
     PyCodeObject* code = code_of(frame, instruction);
     if (code && !is_internal(code)) return code;
+  }
+  return NULL;
+}
+
+PyCodeObject* adjoint_current_path(int* instruction, PyCodeObject** inside, int* count) {
+  int room = *count;
+  *count = 0;
+  for (Frame* frame = current_frame(); frame; frame = frame->previous) {
+    PyCodeObject* code = code_of(frame, instruction);
+    if (!code) continue;
+    if (!is_internal(code)) return code;
+    if (*count < room) inside[(*count)++] = code;
   }
   return NULL;
 }

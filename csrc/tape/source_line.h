@@ -12,6 +12,10 @@ extern "C" {
 /// instruction.
 PyCodeObject* adjoint_current_code(int* instruction);
 
+/// The same, with the code of the package's own frames inside of it (borrowed), innermost first. `count`: how many
+/// there is room for, then how many there are.
+PyCodeObject* adjoint_current_path(int* instruction, PyCodeObject** inside, int* count);
+
 /// Code in files whose path begins with `prefix` belongs to the package: its frames are passed over.
 void adjoint_set_package_path(const char* prefix);
 

@@ -14,3 +14,8 @@ from .explain import explain_grad as explain_grad
 from .memory import SavedRow as SavedRow
 from .memory import SavedTensors as SavedTensors
 from .memory import saved_tensors as saved_tensors
+from .tracing import Trace as Trace
+from .tracing import TraceEvent as TraceEvent
+from .tracing import TraceRow as TraceRow
+from .tracing import TraceTable as TraceTable
+from .tracing import trace as trace
