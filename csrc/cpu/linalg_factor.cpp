@@ -81,11 +81,11 @@ void lu_factor(const View& a, const View& pivots, const View& infos) {
 }
 
 void permutation(const View& pivots, const View& out) {
-  const int64_t k = pivots.sizes[pivots.ndim - 1], m = rows_of(out);
+  const int64_t k = pivots.sizes[pivots.ndim - 1], m = rows_of(out), count = batch_of(out);
   dispatch(out.dtype, [&](auto tag) {
     using T = decltype(tag);
     std::vector<int64_t> order(m);
-    for (int64_t i = 0; i < batch_of(out); ++i) {
+    for (int64_t i = 0; i < count; ++i) {
       const int32_t* swaps = pivots.as<int32_t>() + i * k;
       std::iota(order.begin(), order.end(), int64_t{0});
       for (int64_t j = 0; j < k; ++j) std::swap(order[j], order[swaps[j] - 1]);
@@ -98,25 +98,23 @@ void permutation(const View& pivots, const View& out) {
 
 namespace {
 
-/// Keeps the elements for which `inside(row, column)` holds; others are 0, and 1 on the diagonal where `unit`. Rows or
-/// columns of `out`, whichever are packed, are written in turn.
-template <class Inside>
-void copy_triangle(const View& in, const View& out, bool unit, Inside inside) {
-  const int row = in.ndim - 2, column = in.ndim - 1;
-  const bool by_columns = out.strides[column] != 1;
-  const int outer = by_columns ? column : row, inner = by_columns ? row : column;
+/// One triangle of each matrix, with its diagonal or with ones there, and zeros in the other one; `out` is written line
+/// by line, whichever way it lies.
+void copy_triangle(const View& in, const View& out, bool upper) {
+  const bool by_columns = out.strides[out.ndim - 1] != 1;
+  const int line = out.ndim - (by_columns ? 1 : 2), along = out.ndim - (by_columns ? 2 : 1);
+  const int64_t lines = out.sizes[line], length = out.sizes[along], step = in.strides[along];
+  const bool first = upper == by_columns;  // whether a line begins with what is kept
   with_lapack_type(in.dtype, [&](auto tag) {
     using T = decltype(tag);
-    Columns sources = Columns::of(in), targets = Columns::of(out);
-    for_each_matrix(batch_of(out), static_cast<double>(rows_of(out) * cols_of(out)), 0, [&](int64_t b, char*) {
+    Columns sources = Columns::of(in);
+    for_each_matrix(batch_of(out), static_cast<double>(length * lines), 0, [&](int64_t b, char*) {
       const T* source = sources.at<T>(b);
-      T* target = targets.at<T>(b);
-      for (int64_t i = 0; i < out.sizes[outer]; ++i) {
-        for (int64_t j = 0; j < out.sizes[inner]; ++j) {
-          const int64_t r = by_columns ? j : i, c = by_columns ? i : j;
-          target[i * out.strides[outer] + j * out.strides[inner]] =
-              inside(r, c) ? source[i * in.strides[outer] + j * in.strides[inner]] : T(unit && r == c ? 1 : 0);
-        }
+      T* target = out.as<T>() + b * lines * length;
+      for (int64_t i = 0; i < lines; ++i, source += in.strides[line], target += length) {
+        const int64_t cut = i + by_columns;
+        for (int64_t j = 0; j < length; ++j) target[j] = (j < cut) == first ? source[j * step] : T(0);
+        if (!upper && i < length) target[i] = T(1);
       }
     });
   });
@@ -124,12 +122,8 @@ void copy_triangle(const View& in, const View& out, bool unit, Inside inside) {
 
 }  // namespace
 
-void upper_triangle(const View& in, const View& out) {
-  copy_triangle(in, out, false, [](int64_t row, int64_t column) { return row <= column; });
-}
-void unit_lower_triangle(const View& in, const View& out) {
-  copy_triangle(in, out, true, [](int64_t row, int64_t column) { return row > column; });
-}
+void upper_triangle(const View& in, const View& out) { copy_triangle(in, out, true); }
+void unit_lower_triangle(const View& in, const View& out) { copy_triangle(in, out, false); }
 
 // ---- LDL
 

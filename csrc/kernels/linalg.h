@@ -40,7 +40,7 @@ struct Linalg {
   /// c = Q c, or c Q from the right, for the product Q of reflectors, or for its conjugate transpose.
   void (*ormqr)(const View& a, const View& tau, const View& c, bool left, bool transpose);
 
-  // ---- Parts of factors. Results may have any strides within a matrix, and are packed as a batch.
+  // ---- Parts of factors. Results are packed, row by row; triangles may lie column by column too.
 
   /// out is as high or wide as the triangle needs; 0 in the other one, and 1 on the diagonal of the lower one.
   void (*upper_triangle)(const View& in, const View& out);
