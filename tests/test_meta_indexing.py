@@ -79,6 +79,8 @@ def chosen(L, x, rows):
         "one_hot": L.nn.functional.one_hot(index[0], 3),
         "embedding": L.nn.functional.embedding(index, x, 1),
         "clamp": x.clamp(0, 1),
+        "histc": L.histc(x.detach(), 10),
+        "histc between": L.histc(x.detach(), 10, 0.0, 2.0),
     }
 
 
@@ -133,6 +135,10 @@ def what_depends_on_values(L):
         lambda: x.masked_select(x > 0),
         lambda: L.bincount(x[0].long()),
         lambda: L.nn.functional.one_hot(x.long()),
+        lambda: L.unique(x),
+        lambda: L.unique(x.long(), return_inverse=True),
+        lambda: L.unique_consecutive(x),
+        lambda: L.unique(x, dim=0),
     ]
     return [raised(call)[0] for call in calls]
 
@@ -143,6 +149,12 @@ def test_nonzero_static_has_the_size_that_is_asked_for():
     y = adjoint.tensor([[0.0, 1.0], [2.0, 3.0]])
     assert adjoint.nonzero_static(y, size=4, fill_value=-2).tolist() == [[0, 1], [1, 0], [1, 1], [-2, -2]]
     assert adjoint.nonzero_static(y, size=2).tolist() == [[0, 1], [1, 0]]
+
+
+def test_histograms_with_bounds_need_no_values():
+    x = adjoint.ones(3, 4, device="meta")
+    hist, edges = adjoint.histogram(x, 5, range=(0.0, 1.0))
+    assert (hist.shape, edges.shape, hist.is_meta, edges.is_meta) == ((5,), (6,), True, True)
 
 
 def test_masks_of_the_cpu_choose_on_the_meta_device():

@@ -8,6 +8,7 @@
 #include "cpu/embedding_bag.h"
 #include "cpu/folding.h"
 #include "cpu/grid.h"
+#include "cpu/histogram.h"
 #include "cpu/indexing.h"
 #include "cpu/linalg.h"
 #include "cpu/loss_labels.h"
@@ -22,6 +23,7 @@
 #include "cpu/softmax.h"
 #include "cpu/sort.h"
 #include "cpu/structure.h"
+#include "cpu/unique.h"
 
 namespace adjoint::cpu {
 
@@ -91,6 +93,7 @@ const Backend backend = {
                  .nonzero_static = nonzero_static},
     .structure = {.tril = tril,
                   .triu = triu,
+                  .triangle_places = triangle_places,
                   .roll = roll,
                   .total_repeats = total_repeats,
                   .check_repeats = check_repeats,
@@ -151,6 +154,14 @@ const Backend backend = {
                       .plane_norm_fixed_backward = plane_norm_fixed_backward},
     .attention = {.forward = attention, .backward = attention_backward},
     .recurrent = {.lstm = lstm, .lstm_backward = lstm_backward},
+    .search = {.searchsorted = searchsorted,
+               .least_and_greatest = least_and_greatest,
+               .bincount = bincount,
+               .bounds = bounds,
+               .histc = histc,
+               .histogram = histogram},
+    .unique = {.elements = unique, .rows = unique_rows},
+    .matmul = {.gemm = gemm, .bmm = bmm},
 };
 
 }  // namespace adjoint::cpu

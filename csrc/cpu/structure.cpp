@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/copy.h"
 #include "cpu/indexing.h"
@@ -59,6 +60,23 @@ void triangle(const char* op, const View& in, int64_t diagonal, const View& out,
 
 void tril(const View& in, int64_t diagonal, const View& out) { triangle("tril", in, diagonal, out, true); }
 void triu(const View& in, int64_t diagonal, const View& out) { triangle("triu", in, diagonal, out, false); }
+
+void triangle_places(int64_t row, int64_t col, int64_t offset, bool lower, const View& out) {
+  // Of row i the columns from first(i) up to last(i); other rows than those from `begin` to `end` have none.
+  auto first = [&](int64_t i) { return lower ? 0 : std::clamp<int64_t>(i + offset, 0, col); };
+  auto last = [&](int64_t i) { return lower ? std::clamp<int64_t>(i + offset + 1, 0, col) : col; };
+  const int64_t begin = lower ? std::max<int64_t>(0, -offset) : 0, end = lower ? row : std::min(row, col - offset);
+  auto write = [&](auto* rows) {
+    using Index = std::remove_reference_t<decltype(*rows)>;
+    Index* columns = rows + out.sizes[1];
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t j = first(i); j < last(i); ++j) {
+        *rows++ = static_cast<Index>(i);
+        *columns++ = static_cast<Index>(j);
+      }
+  };
+  out.dtype == DType::Int64 ? write(out.as<int64_t>()) : write(out.as<int32_t>());
+}
 
 void roll(const View& in, int dim, int64_t start, const View& out) {
   // Block by block, so that memory is written once from front to back.

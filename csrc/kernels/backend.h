@@ -24,6 +24,7 @@
 #include "kernels/softmax.h"
 #include "kernels/sort.h"
 #include "kernels/structure.h"
+#include "kernels/unique.h"
 
 namespace adjoint {
 
@@ -37,6 +38,7 @@ struct Backend {
   kernels::Indexing indexing;
   kernels::Structure structure;
   kernels::Search search;
+  kernels::Unique unique;
   kernels::Matmul matmul;
   kernels::Convolution convolution;
   kernels::Pooling pooling;

@@ -15,6 +15,10 @@ struct Structure {
   Triangle* tril;
   Triangle* triu;
 
+  /// The coordinates (2, n) of the entries on and below (`lower`), or on and above, a diagonal, row by row; packed, of
+  /// Int64 or Int32.
+  void (*triangle_places)(int64_t row, int64_t col, int64_t offset, bool lower, const View& out);
+
   /// The elements of `dim` from `start` on, and then those before it. Both views are packed and hold elements.
   void (*roll)(const View& in, int dim, int64_t start, const View& out);
 

@@ -86,6 +86,7 @@ const Backend backend = {
     .indexing = indexing(),
     .structure = structure(),
     .search = search(),
+    .unique = all<kernels::Unique>(NoValues()),
     .matmul = all<kernels::Matmul>(Nothing()),
     .convolution = all<kernels::Convolution>(Nothing()),
     .pooling = all<kernels::Pooling>(Nothing()),

@@ -311,9 +311,9 @@ ops::Refusal read_refusal(const Op& op, PyObject* key, PyObject* error) {
                        : family == "integer" ? bit(Category::Bool) | bit(Category::Integer)
                                              : bit(Category::Complex);
   for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(key); ++i) {
-    std::string name = text(PyTuple_GET_ITEM(key, i));
-    refusal.of = name == "any" ? ops::Refusal::Of::Any : ops::Refusal::Of::All;
-    refusal.operands |= name == "any" ? ~0u : 1u << slot_of(op, name);
+    std::string word = text(PyTuple_GET_ITEM(key, i));
+    refusal.of = word == "any" ? ops::Refusal::Of::Any : ops::Refusal::Of::All;
+    refusal.operands |= word == "any" ? ~0u : 1u << slot_of(op, word);
   }
   return refusal;
 }
@@ -398,9 +398,9 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
     op->whole = (1u << op->n_operands) - 1;
     Object numbers = get(declaration, "numbers");
     for (Py_ssize_t i = 0; i < PyTuple_Size(numbers.get()); ++i) {
-      std::string name = text(PyTuple_GET_ITEM(numbers.get(), i));
-      op->numbers_suffice |= name == "all";
-      op->number_slots |= name == "all" ? ~0u : 1u << slot_of(*op, name);
+      std::string word = text(PyTuple_GET_ITEM(numbers.get(), i));
+      op->numbers_suffice |= word == "all";
+      op->number_slots |= word == "all" ? ~0u : 1u << slot_of(*op, word);
     }
     Object rounded = get(declaration, "rounded");
     for (Py_ssize_t i = 0; i < PyTuple_Size(rounded.get()); ++i)

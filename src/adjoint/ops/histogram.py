@@ -88,7 +88,7 @@ def _edges(rows, bins, range, dim):
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
-    return linspace(low, high, bins + 1, dtype=rows.dtype)
+    return linspace(low, high, bins + 1, dtype=rows.dtype, device=rows.device)
 
 
 def _histogram(points, bins, range, weight, density):
@@ -100,7 +100,7 @@ def _histogram(points, bins, range, weight, density):
             f"but got {len(range)}"
         )
     if not bins:
-        return zeros((), dtype=points.dtype), ()
+        return zeros((), dtype=points.dtype, device=points.device), ()
     rows = points.detach().reshape(-1, points.shape[-1])
     even = not isinstance(bins[0], Tensor)
     edges = [each if isinstance(each, Tensor) else _edges(rows, each, range, dim) for dim, each in enumerate(bins)]

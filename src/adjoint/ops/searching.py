@@ -123,7 +123,7 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     if tests.is_floating_point():
         tests = tests.masked_select(tests == tests)  # nan is equal to nothing
     if tests.numel() == 0:
-        return _C.full(elements.shape, invert, dtype=_C.bool)
+        return _C.full(elements.shape, invert, dtype=_C.bool, device=elements.device)
     tests = tests.reshape(-1).sort().values
     nearest = tests.take(_sorted_places(tests, elements, False, False).clamp_(max=tests.numel() - 1))
     return nearest != elements if invert else nearest == elements
