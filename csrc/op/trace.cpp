@@ -70,7 +70,7 @@ size_t Trace::begin_call(std::string name, const Op& op, PyObject* const* slots)
 }
 
 Object Trace::call(Op& op, PyObject* const* slots) {
-  const size_t number = begin_call(std::string(public_name(op.name)), op, slots);
+  const size_t number = begin_call(op.shown, op, slots);
   try {
     Object result = op.call(slots);
     end(number, false);
