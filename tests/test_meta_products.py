@@ -136,3 +136,21 @@ def recurrent_networks(L):
     several = nn.LSTM(4, 3, num_layers=2, bidirectional=True, batch_first=True, device="meta")
     results.append(several(L.empty(5, 6, 4, device="meta"))[0])
     return [(r.shape, r.dtype, r.device) for r in results]
+
+
+@program
+def fourier_transforms(L):
+    fft = L.fft
+
+    def make(*size, dtype=None):
+        return L.empty(size, device="meta", dtype=dtype, requires_grad=True)
+
+    real, values = make(LARGE, LARGE), make(LARGE, LARGE, dtype=L.complex64)
+    calls = [
+        lambda: twice(L, fft.fft, values),
+        lambda: twice(L, lambda x: fft.ifftn(x, norm="ortho"), values),
+        lambda: twice(L, lambda x: fft.irfft(x, n=2 * LARGE - 2), values),
+        lambda: [described(f(real)) for f in (fft.fft, fft.rfft, fft.ihfft)],
+        lambda: [(x.shape, x.dtype) for x in (fft.rfft2(real), fft.hfftn(make(1000, 7, 3, dtype=L.complex128)))],
+    ]
+    return [call() for call in calls]

@@ -9,6 +9,7 @@
 #include "cpu/folding.h"
 #include "cpu/grid.h"
 #include "cpu/histogram.h"
+#include "cpu/fft.h"
 #include "cpu/indexing.h"
 #include "cpu/linalg.h"
 #include "cpu/loss_labels.h"
@@ -160,6 +161,7 @@ const Backend backend = {
                       .plane_norm_fixed_backward = plane_norm_fixed_backward},
     .attention = {.forward = attention, .backward = attention_backward},
     .recurrent = {.lstm = lstm, .lstm_backward = lstm_backward},
+    .fft = {.transform = fft},
 };
 
 }  // namespace adjoint::cpu

@@ -8,6 +8,8 @@
 #include <numbers>
 #include <utility>
 
+#include "core/lock.h"
+#include "cpu/allocator.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 
@@ -268,5 +270,19 @@ void Fft<T>::run(T* scratch) const {
 
 template struct Fft<float>;
 template struct Fft<double>;
+
+template <class T>
+static void transform(const View& in, const View& out, const kernels::FftLines& lines) {
+  const Fft<T> fft(lines.kind, lines.inverse, lines.n, lines.outer, lines.inner, lines.scale, in.as<T>(), out.as<T>());
+  // Large lines want large scratch memory, which the allocator keeps from call to call.
+  const auto scratch = StoragePtr::steal(allocate(static_cast<size_t>(fft.scratch()) * sizeof(T)));
+  WithoutLock unlocked(lines.n * fft.lines() * 8);
+  fft.run(reinterpret_cast<T*>(scratch->data));
+}
+
+void fft(const View& in, const View& out, const kernels::FftLines& lines) {
+  const auto run = real_type(in.dtype) == DType::Float64 ? transform<double> : transform<float>;
+  run(in, out, lines);
+}
 
 }  // namespace adjoint::cpu

@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/fft.h"
+
 namespace adjoint::cpu {
 
 /// What depends on the length alone. Lengths with prime factors above 7 go by way of a convolution, in double
@@ -20,12 +22,7 @@ struct FftPlan {
   std::vector<double> filter;  ///< the transform of the chirp's conjugate, scaled, [re, im][convolution->n]
 };
 
-enum class FftKind {
-  Complex,     ///< n complex values to n
-  RealToHalf,  ///< n real values to the n / 2 + 1 that tell the others
-  RealToFull,  ///< n real values to n complex ones
-  HalfToReal,  ///< back
-};
+using kernels::FftKind;
 
 /// Transforms along the middle dimension of contiguous arrays [outer, length, inner]; in and out may be the same.
 template <class T>
@@ -51,5 +48,8 @@ struct Fft {
  private:
   int64_t piece_scratch() const;
 };
+
+/// See kernels/fft.h.
+void fft(const View& in, const View& out, const kernels::FftLines& lines);
 
 }  // namespace adjoint::cpu

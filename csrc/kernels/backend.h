@@ -9,6 +9,7 @@
 #include "kernels/embedding_bag.h"
 #include "kernels/folding.h"
 #include "kernels/grid.h"
+#include "kernels/fft.h"
 #include "kernels/indexing.h"
 #include "kernels/linalg.h"
 #include "kernels/loss_labels.h"
@@ -52,6 +53,7 @@ struct Backend {
   kernels::Normalization normalization;
   kernels::Attention attention;
   kernels::Recurrent recurrent;
+  kernels::Fft fft;
 };
 
 extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp

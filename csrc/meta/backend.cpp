@@ -100,6 +100,7 @@ const Backend backend = {
     .normalization = all<kernels::Normalization>(Nothing()),
     .attention = all<kernels::Attention>(Nothing()),
     .recurrent = all<kernels::Recurrent>(Nothing()),
+    .fft = all<kernels::Fft>(Nothing()),
 };
 
 }  // namespace adjoint::meta

@@ -4,48 +4,34 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/lock.h"
-#include "cpu/fft.h"
+#include "kernels/backend.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
 namespace {
 
-using cpu::FftKind;
+using kernels::FftKind;
 
 /// Transforms `in` along a dimension into `out`, both contiguous; n values on the long side.
-template <class T>
-void along(FftKind kind, bool inverse, const Tensor* in, Tensor* out, int dim, int64_t n, int64_t normalization) {
+void along(FftKind kind, bool inverse, const Tensor* in, Tensor* out, int64_t dim, int64_t n, int64_t normalization) {
+  const int axis = wrap_dim(dim, in->ndim());
   if (out->numel() == 0) return;
   const Sizes sizes = in->sizes();
   const auto product = [](auto first, auto last) {
     return std::accumulate(first, last, int64_t{1}, std::multiplies());
   };
-  const int64_t outer = product(sizes.begin(), sizes.begin() + dim),
-                inner = product(sizes.begin() + dim + 1, sizes.end());
+  const int64_t outer = product(sizes.begin(), sizes.begin() + axis),
+                inner = product(sizes.begin() + axis + 1, sizes.end());
   const auto count = static_cast<double>(n);
   const double scale = normalization == 0 ? 1 : normalization == 1 ? 1 / std::sqrt(count) : 1 / count;
-  const cpu::Fft<T> fft(kind, inverse, n, outer, inner, scale, in->as<T>(), out->as<T>());
-  const int64_t room[] = {fft.scratch()};
-  const TensorPtr scratch = empty(Sizes(room), DTypeOf<T>::value);
-  WithoutLock unlocked(n * outer * inner * 8);
-  fft.run(scratch->as<T>());
-}
-
-void along(FftKind kind, bool inverse, const Tensor* in, Tensor* out, int64_t dim, int64_t n, int64_t normalization) {
-  const int axis = wrap_dim(dim, in->ndim());
-  if (real_type(in->dtype) == DType::Float64) {
-    along<double>(kind, inverse, in, out, axis, n, normalization);
-  } else {
-    along<float>(kind, inverse, in, out, axis, n, normalization);
-  }
+  on(in->device).fft.transform(in->view(), out->view(), {kind, inverse, n, outer, inner, scale});
 }
 
 TensorPtr with_size(const Tensor* input, int64_t dim, int64_t size, DType dtype) {
   int64_t sizes[kMaxDims];
   std::ranges::copy(input->sizes(), sizes);
   sizes[wrap_dim(dim, input->ndim())] = size;
-  return empty(Sizes(sizes, static_cast<size_t>(input->ndim())), dtype);
+  return empty(Sizes(sizes, static_cast<size_t>(input->ndim())), dtype, input->device);
 }
 
 /// Transforms along dim[count - 1], ..., dim[0]; the first one reads `input`, contiguous, and all write `result`.
@@ -69,7 +55,7 @@ void check(const Tensor* input, const Ints& dim, int64_t normalization, bool com
 TensorPtr fft_c2c(Tensor* input, const Ints& dim, int64_t normalization, bool forward) {
   if (dim.empty()) return clone(input);
   check(input, dim, normalization, true);
-  TensorPtr result = empty(input->sizes(), input->dtype);
+  TensorPtr result = empty(input->sizes(), input->dtype, input->device);
   each(contiguous(input).get(), result.get(), dim, dim.size(), normalization, forward);
   return result;
 }
@@ -91,7 +77,7 @@ TensorPtr fft_c2r(Tensor* input, const Ints& dim, int64_t normalization, int64_t
     fail("fft: expected ", last_dim_size / 2 + 1, " values for ", last_dim_size, " real ones; got ", half);
   TensorPtr values = contiguous(input);
   if (dim.size() > 1) {
-    TensorPtr partly = empty(input->sizes(), input->dtype);
+    TensorPtr partly = empty(input->sizes(), input->dtype, input->device);
     each(values.get(), partly.get(), dim, dim.size() - 1, normalization, false);
     values = std::move(partly);
   }
