@@ -154,3 +154,20 @@ def fourier_transforms(L):
         lambda: [(x.shape, x.dtype) for x in (fft.rfft2(real), fft.hfftn(make(1000, 7, 3, dtype=L.complex128)))],
     ]
     return [call() for call in calls]
+
+
+@program
+def distances(L):
+    def make(*size):
+        return L.empty(size, device="meta", requires_grad=True)
+
+    vectors, rows, others = make(LARGE, LARGE, 3), make(LARGE, 5), make(LARGE, 5)
+    calls = [
+        lambda: twice(L, L.linalg.cross, vectors, make(1, 1, 3)),
+        *(lambda p=p: described(L.cdist(rows, others, p=p)) for p in (0, 1.0, 2.0, 3.5)),
+        lambda: described(L.pdist(rows)),
+        lambda: twice(L, L.trace, vectors[0, :3]),
+    ]
+    L.cdist(rows, others, p=1.0).sum().backward()
+    L.pdist(vectors[0], 3.0).sum().backward()
+    return [call() for call in calls], described(rows.grad), described(others.grad), described(vectors.grad)

@@ -4,6 +4,7 @@
 #include "cpu/convolution.h"
 #include "cpu/copy.h"
 #include "cpu/ctc.h"
+#include "cpu/distance.h"
 #include "cpu/elementwise.h"
 #include "cpu/embedding_bag.h"
 #include "cpu/folding.h"
@@ -162,6 +163,11 @@ const Backend backend = {
     .attention = {.forward = attention, .backward = attention_backward},
     .recurrent = {.lstm = lstm, .lstm_backward = lstm_backward},
     .fft = {.transform = fft},
+    .distance = {.cross = cross,
+                 .cdist = cdist,
+                 .cdist_backward = cdist_backward,
+                 .pdist = pdist,
+                 .pdist_backward = pdist_backward},
 };
 
 }  // namespace adjoint::cpu

@@ -5,6 +5,7 @@
 #include "kernels/attention.h"
 #include "kernels/convolution.h"
 #include "kernels/ctc.h"
+#include "kernels/distance.h"
 #include "kernels/elementwise.h"
 #include "kernels/embedding_bag.h"
 #include "kernels/folding.h"
@@ -54,6 +55,7 @@ struct Backend {
   kernels::Attention attention;
   kernels::Recurrent recurrent;
   kernels::Fft fft;
+  kernels::Distance distance;
 };
 
 extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp

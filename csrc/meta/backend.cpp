@@ -101,6 +101,7 @@ const Backend backend = {
     .attention = all<kernels::Attention>(Nothing()),
     .recurrent = all<kernels::Recurrent>(Nothing()),
     .fft = all<kernels::Fft>(Nothing()),
+    .distance = all<kernels::Distance>(Nothing()),
 };
 
 }  // namespace adjoint::meta

@@ -66,7 +66,7 @@ def _trace(input):
 
 
 op("trace(input)", forward=_trace, autocast="float32", linear="input",
-   input=lambda g, input_meta: g * eye(*input_meta.shape, dtype=g.dtype),
+   input=lambda g, input_meta: g * eye(*input_meta.shape, dtype=g.dtype, device=g.device),
    doc="The sum of the elements on the diagonal of a matrix.")  # fmt: skip
 
 
