@@ -84,7 +84,36 @@ def chosen(L, x, rows):
     }
 
 
-FAMILIES = {"joined": joined, "gathered": gathered, "chosen": chosen}
+def assigned(L, x, key, value):
+    y = x * 1
+    y[key] = value
+    return y
+
+
+def indexed(L, x, rows):
+    """Results of x[key] and of x[key] = value."""
+    places, mask = L.zeros(2, dtype=L.int64, device="meta"), x > 0
+    known = L.tensor([0, 2])
+    return {
+        "places": x[places],
+        "places of int32": x[places.int()],
+        "places twice": x[places, places],
+        "places behind": x[:, places[:, None]],
+        "places of the cpu": x.detach()[known],
+        "mask of the cpu": x.detach()[L.tensor([True, False, True, True, False])[:4]] if rows == 4 else x[places],
+        "assigned number": assigned(L, x, places, 2.0),
+        "assigned number under a mask": assigned(L, x, mask, 2.0),
+        "assigned row": assigned(L, x, places, x[0] * 3),
+        "assigned element": assigned(L, x, (places, places), x[0, 0] * 3),
+        "assigned row under a mask": assigned(L, x.detach(), mask[:, 0], x[0].detach()),
+        "assigned many under a mask": assigned(L, x.detach(), mask, x[0].detach()),
+        "index_put": x.index_put((places,), x[:2] * 2),
+        "index_put added": x.index_put((places,), x[:2] * 2, accumulate=True),
+        "index_put_": (x * 1).index_put_((places,), x[:2] * 2),
+    }
+
+
+FAMILIES = {"joined": joined, "gathered": gathered, "chosen": chosen, "indexed": indexed}
 
 
 def looks(x):
@@ -135,6 +164,8 @@ def what_depends_on_values(L):
         lambda: x.masked_select(x > 0),
         lambda: L.bincount(x[0].long()),
         lambda: L.nn.functional.one_hot(x.long()),
+        lambda: x[x > 0],
+        lambda: x[x[:, 0] > 0],
         lambda: L.unique(x),
         lambda: L.unique(x.long(), return_inverse=True),
         lambda: L.unique_consecutive(x),

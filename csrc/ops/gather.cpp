@@ -153,6 +153,8 @@ const char* cpp_name(DType dtype) {
   }
 }
 
+Scalar number_in(const Tensor* tensor) { return tensor->device == DeviceType::Meta ? Scalar() : scalar_of(tensor); }
+
 Element::Element(const Scalar& value, DType dtype, DType range) { assign(value, dtype, range); }
 
 Element::Element(const char* op, PyObject* value, DType dtype) {
@@ -161,8 +163,7 @@ Element::Element(const char* op, PyObject* value, DType dtype) {
     Tensor* tensor = as_tensor(value);
     if (tensor->ndim() != 0)
       fail(op, "_ only supports a 0-dimensional value tensor, but got tensor with ", tensor->ndim(), " dimension(s).");
-    // One without a value is written only where there are none.
-    if (tensor->device != DeviceType::Meta) number = Arg{value, op, "value"};
+    number = number_in(tensor);
   } else if (!to_scalar(value, &number)) {
     Arg{value, op, "value"}.wrong_type("Number or Tensor");
   }

@@ -15,6 +15,9 @@ namespace adjoint::ops {
 /// The name of an element type in torch's errors about values that do not fit: "int64_t", "c10::Half".
 const char* cpp_name(DType dtype);
 
+/// The value of a tensor of one element; zero where it has none, which is written only where there are none.
+Scalar number_in(const Tensor* tensor);
+
 /// One element of a given type made from a number or a 0-d tensor; throws torch's error when the value does not fit.
 class Element {
  public:

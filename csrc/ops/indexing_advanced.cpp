@@ -6,8 +6,7 @@
 
 #include "core/lock.h"
 #include "core/overlap.h"
-#include "cpu/copy.h"
-#include "cpu/indexing.h"
+#include "kernels/backend.h"
 #include "op/arg.h"
 #include "op/meta.h"
 #include "op/object.h"
@@ -101,10 +100,10 @@ class Plan {
   /// A tensor of the input's sizes with the indexed dimensions in front.
   View source(const Tensor* tensor) {
     for (int d = 0; d < input_->ndim(); ++d) source_strides_[d] = tensor->stride(order_[d]);
-    return {tensor->data, tensor->dtype, input_->ndim(), source_sizes_, source_strides_};
+    return tensor->view(input_->ndim(), source_sizes_, source_strides_);
   }
-  /// Memory of the result's sizes with the dimensions of the index in front.
-  View result(char* data, DType dtype, const int64_t* strides) {
+  /// A tensor seen in the result's sizes by these strides, with the dimensions of the index in front.
+  View result(const Tensor* tensor, const int64_t* strides) {
     int position = adjacent_ ? first_dim_ : 0;
     for (int d = 0, rest = 0; d < ndim_; ++d) {
       int from = d < index_ndim_ ? position + d : rest + (rest < position ? 0 : index_ndim_);
@@ -112,7 +111,7 @@ class Plan {
       result_sizes_[d] = sizes_[from];
       result_strides_[d] = strides[from];
     }
-    return {data, dtype, ndim_, result_sizes_, result_strides_};
+    return tensor->view(ndim_, result_sizes_, result_strides_);
   }
 
  private:
@@ -123,9 +122,10 @@ class Plan {
 
   void add_mask(Tensor* mask) {
     check_mask(input_, mask, next_dim_);
-    int64_t count = cpu::count_nonzero(mask->view());
-    TensorPtr places = empty(std::array{count, int64_t{mask->ndim()}}, DType::Int64);
-    cpu::nonzero(mask->view(), places->view());
+    const kernels::Indexing& kernels = on(mask->device).indexing;
+    int64_t count = kernels.count_nonzero(mask->view());
+    TensorPtr places = empty(std::array{count, int64_t{mask->ndim()}}, DType::Int64, mask->device);
+    kernels.nonzero(mask->view(), places->view());
     for (int d = 0; d < mask->ndim(); ++d) add(select(places.get(), 1, d));
   }
 
@@ -199,10 +199,11 @@ void fill_under_mask(Tensor* target, const SingleMask& single, Tensor* value) {
     fail("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
   int64_t strides[kMaxDims] = {};
   std::copy_n(single.mask->shape->strides(), single.mask->ndim(), strides + single.dim);
-  Element element(scalar_of(value), target->dtype);
+  Element element(number_in(value), target->dtype);
   WithoutLock unlocked(target->numel());
-  cpu::masked_fill(target->view(), {single.mask->data, DType::Bool, target->ndim(), target->shape->sizes(), strides},
-                   element.get());
+  on(target->device)
+      .indexing.masked_fill(target->view(), single.mask->view(target->ndim(), target->shape->sizes(), strides),
+                            element.get());
 }
 
 void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accumulate) {
@@ -213,11 +214,15 @@ void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accum
   if (values->dtype != target->dtype)
     fail("Index put requires the source and destination dtypes match, got ", info(target->dtype).legacy_name,
          " for the destination and ", info(values->dtype).legacy_name, " for the source.");
+  // How many places a mask without values chooses cannot be told, and nothing is written there.
+  if (std::ranges::any_of(
+          entries, [](const Tensor* entry) { return entry && is_mask(entry) && entry->device == DeviceType::Meta; }))
+    return;
   if (single.mask && !accumulate && single.mask->ndim() == target->ndim() && values->ndim() == 1 &&
-      values->numel() == cpu::count_nonzero(single.mask->view())) {
+      values->numel() == on(single.mask->device).indexing.count_nonzero(single.mask->view())) {
     TensorPtr mask = as_bool(single.mask);
     WithoutLock unlocked(target->numel());
-    return cpu::masked_scatter(target->view(), mask->view(), values->view());
+    return on(target->device).indexing.masked_scatter(target->view(), mask->view(), values->view());
   }
   Plan plan(target, entries);
   int lead = static_cast<int>(plan.sizes().size()) - values->ndim();
@@ -230,9 +235,9 @@ void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accum
   int64_t strides[kMaxDims];
   broadcast_strides(values->shape, plan.sizes(), strides);
   View destination = plan.source(target);
-  View source = plan.result(values->data, values->dtype, strides);
+  View source = plan.result(values, strides);
   WithoutLock unlocked(source.numel());
-  cpu::index_put(destination, plan.count(), plan.indices(), source, accumulate);
+  on(target->device).indexing.index_put(destination, plan.count(), plan.indices(), source, accumulate);
 }
 
 }  // namespace
@@ -243,22 +248,23 @@ TensorPtr index(Tensor* input, PyObject* indices) {
   SingleMask single = single_mask(input, entries);
   if (single.mask && single.mask->ndim() == input->ndim()) {
     TensorPtr mask = as_bool(single.mask);
-    TensorPtr result = empty(std::array{cpu::count_nonzero(mask->view())}, input->dtype);
+    const int64_t count = on(mask->device).indexing.count_nonzero(mask->view());
+    TensorPtr result = empty(std::array{count}, input->dtype, input->device);
     WithoutLock unlocked(input->numel());
-    cpu::masked_select(input->view(), mask->view(), result->view());
+    on(input->device).indexing.masked_select(input->view(), mask->view(), result->view());
     return result;
   }
   Plan plan(input, entries);
-  TensorPtr result = empty(plan.sizes(), input->dtype);
+  TensorPtr result = empty(plan.sizes(), input->dtype, input->device);
   View source = plan.source(input);
-  View out = plan.result(result->data, result->dtype, result->shape->strides());
+  View out = plan.result(result.get(), result->shape->strides());
   WithoutLock unlocked(result->numel());
-  cpu::index_get(source, plan.count(), plan.indices(), out);
+  on(input->device).indexing.index_get(source, plan.count(), plan.indices(), out);
   return result;
 }
 
 TensorPtr index_backward(Tensor* input, Ints size, PyObject* indices) {
-  TensorPtr result = zeros(size, input->dtype);
+  TensorPtr result = zeros(size, input->dtype, input->device);
   std::vector<Tensor*> entries = index_entries(indices);
   // Under a mask each place is read once: writing does what adding would.
   Tensor* mask = single_mask(result.get(), entries).mask;
@@ -288,12 +294,9 @@ static void check_apart(const Tensor* target, const std::vector<Tensor*>& entrie
 Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject* accumulate) {
   static Op& op = require_op("index_put");
   PyObject* slots[] = {input, indices, values, accumulate};
-  if (any_on_meta(slots, std::size(slots))) {
-    if (!holds_no_values(input)) fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
-    bump_version(as_tensor(input), "index_put_");
-    return Object::borrow(input);
-  }
   Tensor* target = Arg{input, "index_put_", "input"};
+  if (target->device != DeviceType::Meta && any_on_meta(slots, std::size(slots)))
+    fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data! Move the tensor to the meta device too");
   Tensor* source = Arg{values, "index_put_", "values"};
   bool added = Arg{accumulate, "index_put_", "accumulate"};
   index_entries(indices);

@@ -1,6 +1,6 @@
 """Indexing by tensors: x[mask], x[[0, 2]], x[i, :, j], and assignment to them. (Basic indexing: views.py.)"""
 
-from .language import index, index_backward, index_put, op, zeros
+from .language import index, index_backward, index_put, op
 
 # fmt: off
 op("index(input, indices)", native="index", linear="input", public=False,
@@ -11,7 +11,7 @@ op("index_backward(input, size, indices)", native="index_backward", linear="inpu
 # What was overwritten has no gradient; what was added to keeps it.
 op("index_put(input, indices, values, accumulate=False)", native="index_put", linear="input + values",
    doc="A copy with values written, or added, at the places that index tensors name.",
-   input=lambda g, indices, accumulate: g if accumulate else index_put(g, indices, zeros((), dtype=g.dtype)),
+   input=lambda g, indices, accumulate: g if accumulate else index_put(g, indices, g.new_zeros(())),
    values=lambda g, indices: index(g, indices))
-op("index_put_(input, indices, values, accumulate=False)", native="index_put_", linear="input + values",
+op("index_put_(input, indices, values, accumulate=False)", native="index_put_", linear="input + values", crosses=True,
    doc="In-place version of index_put().")
