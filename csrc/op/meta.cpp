@@ -23,16 +23,6 @@ TensorPtr zeros_like(const Tensor* tensor) {
   return make_tensor(std::move(storage), data, ShapePtr::borrow(tensor->shape), tensor->dtype, DeviceType::Cpu);
 }
 
-/// Ops whose results have a shape that depends on values.
-constexpr std::string_view kByValue[] = {"nonzero",     "masked_select",           "bincount",
-                                         "_unique2",    "_unique_consecutive",     "unique_rows",
-                                         "_unique_dim", "_unique_consecutive_dim", "interleaved_index"};
-
-[[noreturn]] void refuse_by_value(std::string_view op) {
-  fail(ErrorKind::NotImplemented, op, "(): the shape of the result depends on values, and tensors on the meta device ",
-       "hold none; compute it on the cpu");
-}
-
 }  // namespace
 
 bool has_no_shape(PyObject* object) {
@@ -54,8 +44,6 @@ void refuse_without_shape(std::string_view op, PyObject* object) {
 
 MetaCall::MetaCall(const char* op, PyObject* const* slots, size_t n) : op_(op), given_(slots) {
   for (size_t i = 0; i < n; ++i) refuse_without_shape(op, slots[i]);
-  const bool by_value = std::ranges::find(kByValue, std::string_view(op)) != std::end(kByValue);
-  if (by_value || (std::string_view(op) == "where" && slots[1] == Py_None)) refuse_by_value(op);
   for (size_t i = 0; i < n; ++i) {
     kept_.push_back(stand_in(slots[i]));
     slots_.push_back(kept_.back().get());
@@ -74,8 +62,6 @@ Object MetaCall::stand_in(PyObject* object) {
   Object items = checked(PyTuple_New(n));
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(object, i);
-    bool mask = is_tensor(item) && as_tensor(item)->dtype == DType::Bool;
-    if (mask && std::string_view(op_) == "index") refuse_by_value(op_);
     PyTuple_SET_ITEM(items.get(), i, stand_in(item).take());
   }
   return items;
