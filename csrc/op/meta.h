@@ -1,9 +1,8 @@
-// Ops on the meta device: shapes and types without values.
+// Arguments that hold no values: tensors on the meta device, and parameters without a shape.
 #pragma once
 
 #include <algorithm>
 #include <string_view>
-#include <vector>
 
 #include "op/op.h"
 
@@ -28,24 +27,5 @@ inline bool any_on_meta(PyObject* const* slots, size_t n) {
     return std::any_of(items, items + PySequence_Fast_GET_SIZE(object), holds_no_values);
   });
 }
-
-/// The arguments of an op, with zeros in the place of tensors on the meta device: what the op makes of them has the
-/// shape and the type of its result. The pages of the zeros are never written, hence take no memory.
-class MetaCall {
- public:
-  MetaCall(const char* op, PyObject* const* slots, size_t n);
-
-  PyObject* const* slots() const { return slots_.data(); }
-  /// The results on the meta device, as views of `base` if that is given.
-  Object on_meta(Object computed, const Tensor* base) const;
-
- private:
-  Object stand_in(PyObject* object);
-
-  const char* op_;
-  PyObject* const* given_;
-  std::vector<PyObject*> slots_;
-  std::vector<Object> kept_;
-};
 
 }  // namespace adjoint

@@ -198,10 +198,6 @@ OpObject* op_object(std::string_view name) {
   return reinterpret_cast<OpObject*>(place->second.get());
 }
 
-constexpr std::string_view kStandIns[] = {
-#include "op/stand_ins.inc"
-};
-
 Object get(PyObject* declaration, const char* name) { return checked(PyObject_GetAttrString(declaration, name)); }
 std::string text(PyObject* object) {
   const char* utf8 = PyUnicode_AsUTF8(object);
@@ -415,7 +411,6 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
       for (const GlueEntry* entry = kGlue; entry->op; ++entry)
         if (op->name == entry->op) op->glue = entry->run;
       op->crosses = truth(get(declaration, "crosses"));
-      op->by_stand_in = std::ranges::find(kStandIns, op->name) != std::end(kStandIns);
       if (!op->glue) fail(op->name, ": no C++ function was built for this op; rebuild the package");
     }
     op->result_type = get(declaration, "result_type");

@@ -232,6 +232,7 @@ inline Op& Op::chosen(PyObject* const* slots) {
 Object Op::call(PyObject* const* slots) {
   if (mode_flags & (kTransformed | kAutocast | kAnomalyCheckForward)) [[unlikely]]
     return call_in_mode(slots);
+  if (!power && !has_variants) return run(slots);
   return chosen(slots).run(slots);
 }
 
@@ -284,10 +285,8 @@ Object Op::run_forward(PyObject* const* slots) const {
 }
 
 Object Op::call_plain(PyObject* const* slots) {
-  if (any_on_meta(slots, arguments.size())) [[unlikely]] {
+  if (any_on_meta(slots, arguments.size())) [[unlikely]]
     check_devices(slots);
-    if (by_stand_in) return call_on_meta(slots);
-  }
   Object result = run_forward(slots);
   bool several = PyTuple_Check(result.get());
   if (!several && !is_tensor(result.get())) return result;
@@ -346,11 +345,6 @@ void Op::check_devices(PyObject* const* slots) const {
   // Whatever is first says where the result is.
   if (is_tensor(slots[0]) && first && as_tensor(slots[0])->device != first->device)
     refuse_devices(name.c_str(), first->device, as_tensor(slots[0])->device);
-}
-
-Object Op::call_on_meta(PyObject* const* slots) {
-  MetaCall zeros(name.c_str(), slots, arguments.size());
-  return zeros.on_meta(run(zeros.slots()), kind == Kind::View && is_tensor(slots[0]) ? as_tensor(slots[0]) : nullptr);
 }
 
 // ---- In place, and out=
@@ -417,7 +411,7 @@ void Op::change(PyObject* const* slots) {
   uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
   check_inplace(target, changed, recorded || requires_grad(target));
   if (kind == Kind::View) {
-    Object view = by_stand_in && target->device == DeviceType::Meta ? call_on_meta(slots) : run_forward(slots);
+    Object view = run_forward(slots);
     NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
     return take_geometry(target, as_tensor(view.get()), changed, node.get());
   }
@@ -425,10 +419,8 @@ void Op::change(PyObject* const* slots) {
     fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
          info(to_dtype(slots[typed_out])).c_name, " should match");
   if (!writes_one_value) check_writable(target);
-  if (any_on_meta(slots, arguments.size())) [[unlikely]] {
+  if (any_on_meta(slots, arguments.size())) [[unlikely]]
     check_devices(slots);
-    if (by_stand_in) return change_on_meta(slots);
-  }
   NodePtr node = kind == Kind::Elementwise ? change_by_kernel(slots, recorded) : change_by_result(slots, recorded);
   bump_version(target, changed);
   if (node) {
@@ -473,17 +465,6 @@ NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded) {
   if (node && (mode_flags & kSavedTensorHooks)) ops::check_in_place_result(target, value->sizes(), value->dtype);
   if (value != target) copy_into(value, target);
   return node;
-}
-
-void Op::change_on_meta(PyObject* const* slots) {
-  Tensor* target = as_tensor(slots[0]);
-  for (size_t i = 0; i < arguments.size(); ++i) refuse_without_shape(shown, slots[i]);
-  if (!writes_one_value && !crosses) {
-    Object result = call_on_meta(slots);
-    if (!is_tensor(result.get())) fail(shown_in_place, ": the op has no single result to write in place");
-    ops::check_in_place_result(target, as_tensor(result.get())->sizes(), as_tensor(result.get())->dtype);
-  }
-  bump_version(target, shown_in_place.c_str());
 }
 
 void refuse_out(const char* op, PyObject* object) {

@@ -110,7 +110,6 @@ class Op final : public NodeKind {
   uint32_t output_items = 0;  ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
   bool crosses = false;           ///< the arguments may be on several devices
-  bool by_stand_in = false;       ///< on the meta device it is run on zeros instead
   bool writes_one_value = false;  ///< in place, elements may share memory
   Op* square = nullptr;           ///< powers: used instead for floats when the exponent is 2 ...
   Op* cube = nullptr;             ///< ... when it is 3 ...
@@ -170,9 +169,6 @@ class Op final : public NodeKind {
   NodePtr change_by_result(PyObject* const* slots, uint32_t recorded);
   Object run_forward(PyObject* const* slots) const;
   void read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const;
-  /// The shape and the type of the result, without values; nothing is recorded.
-  [[gnu::cold]] Object call_on_meta(PyObject* const* slots);
-  [[gnu::cold]] void change_on_meta(PyObject* const* slots);
   /// Refuses tensors that are not on the device of the first one.
   [[gnu::cold]] void check_devices(PyObject* const* slots) const;
   /// Says which operands must be tensors.
