@@ -27,8 +27,8 @@ TensorPtr as_index(const char* name, Tensor* tensor) {
   return contiguous(cast(tensor, DType::Int64).get());
 }
 
-BagMode mode_named(const std::string& name) {
-  return name == "max" ? BagMode::Max : name == "mean" ? BagMode::Mean : BagMode::Sum;
+BagMode mode_named(const std::string& mode) {
+  return mode == "max" ? BagMode::Max : mode == "mean" ? BagMode::Mean : BagMode::Sum;
 }
 
 void check_values(const Tensor* weight, const Tensor* indices, const Tensor* starts) {

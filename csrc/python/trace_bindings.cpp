@@ -1,7 +1,7 @@
 #include "python/trace_bindings.h"
 
 #include "core/guard.h"
-#include "op/trace.h"
+#include "python/trace.h"
 #include "types/types.h"
 
 namespace adjoint::python {

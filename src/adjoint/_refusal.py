@@ -92,10 +92,10 @@ def _no_tensor(name, function, args, names, error):
     return f"{name}(): argument {place} must be Tensor, not {kind}; convert it with torch.tensor()"
 
 
-def _has_no_shape(value):
+def _has_no_shape(value, depth=3):
     """Whether an argument is, or holds, a parameter of a lazy module before its first call."""
-    if isinstance(value, (tuple, list)):
-        return any(map(_has_no_shape, value))
+    if depth and isinstance(value, (tuple, list)):
+        return any(_has_no_shape(item, depth - 1) for item in value)
     return getattr(type(value), "is_uninitialized", False)
 
 

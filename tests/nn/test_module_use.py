@@ -178,8 +178,7 @@ def test_functions_without_a_shape(call, kind):
         found = raised(lambda: eval(call, {"torch": L, "x": x, "u": getattr(L.nn.parameter, kind)()}))
         return found, x
 
-    (_, (found, _)), _ = same(program)
-    assert found[0] == "ValueError"
+    assert same(program).value[0][0] == "ValueError"
 
 
 @program
@@ -191,7 +190,7 @@ def what_can_be_asked_without_a_shape(L):
         found += [u.to("cpu") is u, u.double() is u, str(u.half().dtype), str(u.long().dtype), str(u.data.dtype)]
         found += [repr(kind(device="meta")), str(kind(device="meta").device), L.tensor(u).shape]
         u.materialize((2,))
-        found += [type(u).__name__, u.is_meta, (u * 0).tolist(), sorted(vars(u))]
+        found += [type(u).__name__, u.is_meta, u.shape, sorted(vars(u))]
     return found
 
 

@@ -1,4 +1,4 @@
-#include "op/trace.h"
+#include "python/trace.h"
 
 #include <chrono>
 
