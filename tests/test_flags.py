@@ -2,6 +2,8 @@
 
 import pytest
 
+import adjoint
+
 from .compare import lines, raised, same
 
 CALLS = lines("""
@@ -74,3 +76,9 @@ def test_what_is_no_flag(call):
 @pytest.mark.parametrize("value", [3, 0, "a", 1.0])
 def test_unbiased(call, value):
     same(lambda L: raised(lambda: eval(call, {"torch": L, "V": value, "x": L.ones(2)}))[0])
+
+
+def test_flags_of_a_backward_are_named():
+    x = adjoint.ones(2, requires_grad=True)
+    with pytest.raises(TypeError, match="'NoneType' object cannot be interpreted as an integer: retain_graph, create"):
+        adjoint.autograd.grad(x.sum(), x, create_graph=None)

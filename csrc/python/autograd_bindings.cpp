@@ -113,6 +113,9 @@ Place input_place(PyObject* object, Py_ssize_t i) {
 /// A flag, for which torch takes any integer.
 bool to_flag(PyObject* object) {
   if (PyBool_Check(object)) return object == Py_True;
+  if (!PyIndex_Check(object))
+    fail(ErrorKind::Type, "'", Py_TYPE(object)->tp_name,
+         "' object cannot be interpreted as an integer: retain_graph, create_graph and allow_unused are True or False");
   return PyObject_IsTrue(checked(PyNumber_Index(object)).get()) == 1;
 }
 
