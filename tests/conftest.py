@@ -15,8 +15,9 @@ import adjoint
 
 torch.set_num_threads(1)
 
-# Under the sanitizers, freed memory is neither reused nor given back at once, and addresses cannot be limited; a thread
-# that ends by unwinding is an error to them, and so is torch's narrow_copy, which copies memory onto itself.
+# Under the sanitizers, freed memory is neither reused nor given back at once, addresses cannot be limited, and working
+# space that cannot be had ends the process; a thread that ends by unwinding is an error to them, and so is torch's
+# narrow_copy, which copies memory onto itself.
 if "asan" in os.environ.get("LD_PRELOAD", ""):
     collect_ignore = ["test_resident_memory.py", "test_huge_sizes.py", "test_exit.py", "test_overlap.py"]
 

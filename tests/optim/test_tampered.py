@@ -271,3 +271,10 @@ def test_powers_of_whole_numbers_end():
     scheduler = schedule("ExponentialLR", -2)
     scheduler.step(2**31)
     assert scheduler.get_last_lr() == [float("inf")]
+
+
+@pytest.mark.parametrize("value", [None, 5])
+def test_a_group_of_what_is_no_list(value):
+    optimizer = adjoint.optim.SGD([adjoint.ones(2)], 0.1)
+    with pytest.raises(TypeError, match="object is not iterable: 'params' of a parameter group is a Tensor or a list"):
+        optimizer.add_param_group({"params": value})

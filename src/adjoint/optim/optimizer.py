@@ -178,6 +178,11 @@ class Optimizer:
                 "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
                 "will change between runs. Please use a list instead."
             )
+        elif not hasattr(params, "__iter__"):
+            kind = type(params).__name__
+            raise TypeError(
+                f"{kind!r} object is not iterable: 'params' of a parameter group is a Tensor or a list of them"
+            )
         params, names = _split_names(list(params))
         for param in params:
             _check_parameter(param, self.defaults)
