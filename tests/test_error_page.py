@@ -80,7 +80,8 @@ SINGLE_OPS = ("csrc/ops/", "csrc/cpu/", "csrc/meta/", "src/adjoint/ops/")  # wha
 ABOUT = re.compile(r"\bgrad\b|requires_grad|gradient|autograd|inference|leaf|inplace|written-to|broadcast shape")
 # Wrong calls, which say all by themselves; private functions; states that cannot be reached; base methods.
 NOT_SHOWN = re.compile(
-    r"must be bool|positional argument|keyword argument|multiple values|missing required|set_anomaly_enabled"
+    r"must be bool|are True or False|positional argument|keyword argument|multiple values|missing required"
+    r"|set_anomaly_enabled"
     r"|^run_backward\(|^_\w+\(\w+, |^apply\(\)|^expected a Node|has no place in a graph|in this thread"
     r"|_backward: |^convolution_|^softmax backward|^backward of a view|another dtype than its base"
     r"|^has no attribute$|^grad is incorrect size|^Gradient has dtype mismatch"
