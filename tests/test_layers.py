@@ -39,7 +39,6 @@ KNOWN = {
         "ops/indexing_advanced.cpp",
         "ops/joining.cpp",
         "ops/selection.cpp",
-        "ops/views.cpp",
         "ops/views_composed.cpp",
         "ops/views_in_place.cpp",
     },

@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
+#include "cpu/indexing.h"
 #include "cpu/parallel.h"
 
 namespace adjoint::cpu {
 namespace {
 
 using kernels::FoldShape;
-
-template <int64_t Size>
-struct Block {
-  char bytes[Size] = {};
-};
 
 /// The blocks along one axis whose element at kernel place k lies inside: the first, and the one after the last.
 struct Inside {
@@ -77,17 +73,10 @@ void fold_as(const FoldShape& shape, const T* in, T* out) {
 }  // namespace
 
 void unfold_planes(const FoldShape& shape, const View& in, const View& out) {
-  auto run = [&](auto block) {
-    using B = decltype(block);
-    unfold_as(shape, in.as<const B>(), out.as<B>());
-  };
-  switch (itemsize(in.dtype)) {
-    case 1: return run(uint8_t{});
-    case 2: return run(uint16_t{});
-    case 4: return run(uint32_t{});
-    case 8: return run(uint64_t{});
-    default: return run(Block<16>{});
-  }
+  indexing::dispatch_size(in.dtype, [&](auto word) {
+    using W = decltype(word);
+    unfold_as(shape, in.as<const W>(), out.as<W>());
+  });
 }
 
 void fold_planes(const FoldShape& shape, const View& in, const View& out) {

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "cpu/indexing.h"
 #include "cpu/parallel.h"
 #include "cpu/resampling_tables.h"
 
@@ -141,12 +142,6 @@ void resample_bytes_along(const ResampleAxis& axis, int64_t outer, int64_t inner
                });
 }
 
-/// An element that is only moved.
-template <int64_t Size>
-struct Block {
-  char bytes[Size];
-};
-
 template <class T>
 void interpolate(const ResampleShape& shape, const T* in, T* out) {
   const ResampleAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
@@ -225,17 +220,10 @@ void spread(const ResampleShape& shape, const T* grad, T* out) {
 
 void resample_move(const kernels::ResampleShape& shape, const View& in, const View& out) {
   const ResampleShape tables(shape, in.dtype);
-  auto run = [&](auto block) {
-    using B = decltype(block);
-    gather_rows(tables, in.as<const B>(), out.as<B>());
-  };
-  switch (itemsize(in.dtype)) {
-    case 1: return run(uint8_t{});
-    case 2: return run(uint16_t{});
-    case 4: return run(uint32_t{});
-    case 8: return run(uint64_t{});
-    default: return run(Block<16>{});
-  }
+  indexing::dispatch_size(in.dtype, [&](auto word) {
+    using W = decltype(word);
+    gather_rows(tables, in.as<const W>(), out.as<W>());
+  });
 }
 
 void resample_interpolate(const kernels::ResampleShape& shape, const View& in, const View& out) {

@@ -13,8 +13,8 @@ class Op;
 /// Note [Transforms]: every call of an op goes to the innermost transform of its thread, if there is one, before
 /// anything else looks at it: before autocast, and before the op makes way for a simpler one. While a transform has a
 /// call it rests: the ops that it calls itself reach the next one outwards, and in the end the op. kTransformed in the
-/// mode word says that some transform of the thread does not rest; while it is clear, a call costs what it would
-/// without any of this.
+/// mode word says that some transform of the thread does not rest; while it is clear, a call only tests the
+/// word, as it did for other modes.
 ///
 /// A transform may be pushed or popped at any time, by a signal handler in the middle of its own call, too; that is why
 /// it rests in its place instead of leaving the stack, and why a call keeps it alive.

@@ -8,7 +8,6 @@
 #include "kernels/backend.h"
 #include "ops/elementwise.h"
 #include "ops/memory.h"
-#include "tape/history.h"
 
 namespace adjoint::ops {
 namespace {
