@@ -88,7 +88,7 @@ class Pass {
   /// them other memory. Most steps call none, and need not count references, which takes a third of a small one's time.
   void hold() {
     for (size_t i = held_.size(); i < parts_.size(); ++i)
-      held_.push_back({TensorPtr::borrow(parts_[i].tensor), StoragePtr::borrow(parts_[i].tensor->storage)});
+      held_.push_back({TensorPtr::borrow(parts_[i].tensor), StoragePtr::borrow(parts_[i].storage)});
   }
   /// Whether `run` releases the interpreter lock.
   bool lets_others_run() const { return lets_others_run_; }
@@ -102,7 +102,7 @@ class Pass {
       for (int i = 0; i < update_->arrays; ++i) {
         const Part& part = parts[update_->kept + i];
         data[i] = part.data;
-        if (i != 1) bump_version(part.tensor, "optimizer.step");
+        if (i != 1) part.bump();
       }
       run_loop(data, item.n, item.type);
       parts += parts_each();
@@ -110,10 +110,21 @@ class Pass {
   }
 
  private:
-  /// A tensor of the update and its memory; see `hold`.
+  /// A tensor of the update and its memory; see `hold`. What `run` needs lies in the memory or just before it: looking
+  /// at the tensor once more would fetch it a second time, when there are many.
   struct Part {
     Tensor* tensor;
+    Storage* storage;
     char* data;
+    bool plain;  ///< a change is counted in the storage, and no more
+
+    void bump() const {
+      if (plain) {
+        ++storage->version;
+      } else {
+        bump_version(tensor, "optimizer.step");
+      }
+    }
   };
   struct Held {
     TensorPtr tensor;
@@ -174,7 +185,10 @@ class Pass {
     return true;
   }
 
-  void add_part(Tensor* tensor) { parts_.push_back({tensor, tensor->data}); }
+  void add_part(Tensor* tensor) {
+    const bool own_version = tensor->extra && tensor->extra->version;
+    parts_.push_back({tensor, tensor->storage, tensor->data, !own_version && !tensor->storage->saved});
+  }
 
   static bool matches(const Tensor* a, const Tensor* b) {
     return a->dtype == b->dtype && (a->shape == b->shape || std::ranges::equal(a->sizes(), b->sizes()));
@@ -217,7 +231,7 @@ class Pass {
       } else {
         *reinterpret_cast<float*>(parts[i].data) = static_cast<float>(after_[i]);
       }
-      bump_version(parts[i].tensor, "optimizer.step");
+      parts[i].bump();
     }
   }
 
