@@ -40,6 +40,25 @@ Tensor* allocate_tensor() {
   return tensor;
 }
 
+/// Takes the references to the storage and the shape once the object is there.
+inline TensorPtr new_tensor(StoragePtr& storage, char* data, ShapePtr& shape, DType dtype, Device device,
+                            uint8_t flags) {
+  Tensor* tensor = allocate_tensor();
+  tensor->dict = nullptr;
+  tensor->weakrefs = nullptr;
+  tensor->storage = storage.take();
+  tensor->data = data;
+  tensor->shape = shape.take();
+  tensor->dtype = dtype;
+  tensor->device = device;
+  tensor->flags = flags;
+  tensor->output_nr = 0;
+  tensor->grad_fn = nullptr;
+  tensor->extra = nullptr;
+  PyObject_GC_Track(tensor);
+  return TensorPtr::steal(tensor);
+}
+
 }  // namespace
 
 void destroy_extra(Tensor* tensor) {
@@ -72,28 +91,13 @@ bool recycle_tensor(Tensor* tensor) {
 }
 
 TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtype, Device device) {
-  Tensor* tensor = allocate_tensor();
-  tensor->dict = nullptr;
-  tensor->weakrefs = nullptr;
-  tensor->storage = storage.take();
-  tensor->data = data;
-  tensor->shape = shape.take();
-  tensor->dtype = dtype;
-  tensor->device = device;
-  tensor->flags = 0;
-  tensor->output_nr = 0;
-  tensor->grad_fn = nullptr;
-  tensor->extra = nullptr;
-  PyObject_GC_Track(tensor);
-  return TensorPtr::steal(tensor);
+  return new_tensor(storage, data, shape, dtype, device, 0);
 }
 
 TensorPtr empty(ShapePtr shape, DType dtype, Device device) {
   auto storage = StoragePtr::steal(allocate_storage(static_cast<size_t>(shape->numel) * itemsize(dtype), device));
-  char* data = storage->data;
-  TensorPtr tensor = make_tensor(std::move(storage), data, std::move(shape), dtype, device);
-  if (mode_flags & kInferenceMode) tensor->flags |= kInferenceTensor;
-  return tensor;
+  const uint8_t flags = mode_flags & kInferenceMode ? kInferenceTensor : 0;
+  return new_tensor(storage, storage->data, shape, dtype, device, flags);
 }
 
 TensorPtr empty(Sizes sizes, DType dtype, Device device) { return empty(make_shape(sizes), dtype, device); }

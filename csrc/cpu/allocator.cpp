@@ -80,7 +80,7 @@ Storage* allocate_small(size_t cls) {
   return static_cast<Storage*>(memory);
 }
 
-void free_small(Storage* storage, size_t cls) {
+inline void free_small(Storage* storage, size_t cls) {
   SmallClass& list = small_classes[cls];
   if (list.count >= kKeptPerSmallClass) {
     PyObject_Free(storage);
@@ -107,13 +107,10 @@ class Counted {
 };
 
 void destroy(Storage* storage) {
-  current -= static_cast<int64_t>(storage->nbytes);
-  if (storage->nbytes <= kSmallLimit) {
-    free_small(storage, small_class(storage->nbytes));
-    return;
-  }
-  free_block(storage->data, storage->nbytes);
-  free_small(storage, 0);
+  const size_t nbytes = storage->nbytes;
+  current -= static_cast<int64_t>(nbytes);
+  if (nbytes > kSmallLimit) free_block(storage->data, nbytes);
+  free_small(storage, nbytes > kSmallLimit ? 0 : small_class(nbytes));
 }
 
 constexpr StorageOwner kOwner = {destroy, false};

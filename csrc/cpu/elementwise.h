@@ -16,7 +16,7 @@ const char* instruction_set();
 namespace cpu {
 
 void elementwise(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params);
-void elementwise_packed(const Kernel& kernel, DType compute, const View& out, const Operand* operands, int n,
+void elementwise_packed(const Kernel& kernel, DType compute, const Tensor& out, const Operand* operands, int n,
                         const Scalar* params);
 bool has_zero(const View& in);
 

@@ -22,11 +22,9 @@ void spread(const Scalar& number, DType dtype, int64_t n, char* place) {
 
 }  // namespace
 
-void elementwise_packed(const Kernel& kernel, DType compute, const View& out, const Operand* operands, int n,
+void elementwise_packed(const Kernel& kernel, DType compute, const Tensor& out, const Operand* operands, int n,
                         const Scalar* params) {
-  const Operand* first = operands;
-  while (first->is_number()) ++first;
-  const int64_t numel = first->shape->numel;
+  const int64_t numel = out.numel();
   char* arrays[kernels::kMaxInputs + 1];
   alignas(16) char places[kernels::kMaxNumbers][kernels::kMaxSpread * 16];
   int filled = 0;

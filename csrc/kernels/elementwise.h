@@ -8,6 +8,7 @@
 namespace adjoint {
 
 struct Operand;
+struct Tensor;
 
 /// What a kernel writes, given its compute type.
 enum class ResultKind : uint8_t { Same, Bool, Real };
@@ -45,8 +46,8 @@ struct Elementwise {
   /// compute in float32; a kernel may have a loop that converts as it goes.
   void (*run)(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params);
   /// The same where all operands are contiguous and of one type, or numbers: for few elements, on the calling thread.
-  /// Numbers are for kMaxSpread elements at most, and two at most.
-  void (*packed)(const Kernel& kernel, DType compute, const View& out, const Operand* operands, int n,
+  /// Numbers are for kMaxSpread elements at most, and two at most. (A view of `out` would cost what the loop does.)
+  void (*packed)(const Kernel& kernel, DType compute, const Tensor& out, const Operand* operands, int n,
                  const Scalar* params);
   /// Whether some element is zero.
   bool (*has_zero)(const View& in);

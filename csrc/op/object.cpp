@@ -19,6 +19,8 @@ struct OpObject {
   vectorcallfunc vectorcall;
   Op* op;               ///< null until declared
   PyObject* composite;  ///< a Python function instead of an op, owned
+  OpObject* of_all;     ///< an op that stands for the composite where its first argument is all that is given ...
+  OpObject* along;      ///< ... and one where dim= is given, too; or null
   Autocast autocast;    ///< of the composite as a whole
   bool numpy_names;     ///< the composite has dim=, which may be spelled axis=
   bool in_place;
@@ -97,7 +99,25 @@ PyObject* py_set_refusal(PyObject*, PyObject* function) {
   Py_RETURN_NONE;
 }
 
+/// Whether a call gives dim=, in second place or by name.
+bool gives_dim(size_t nargs, PyObject* kwnames) {
+  if (nargs != 1) return nargs > 1;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kwnames); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(kwnames, i);
+    if (PyUnicode_CompareWithASCIIString(name, "dim") == 0 || PyUnicode_CompareWithASCIIString(name, "axis") == 0)
+      return true;
+  }
+  return false;
+}
+
+/// The op that stands for a composite in this call, or the composite itself.
+OpObject* form_of(OpObject* object, size_t nargs, PyObject* kwnames) {
+  if (nargs == 1 && !kwnames) return object->of_all ? object->of_all : object;
+  return object->along && gives_dim(nargs, kwnames) ? object->along : object;
+}
+
 PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  if (object->composite) object = form_of(object, nargs, kwnames);
   if (object->composite) {
     Object names = kwnames && object->numpy_names ? torch_names(kwnames) : Object();
     if (names) kwnames = names.get();
@@ -187,6 +207,7 @@ OpObject* op_object(std::string_view name) {
     object->vectorcall = op_vectorcall;
     object->op = nullptr;
     object->composite = nullptr;
+    object->of_all = object->along = nullptr;
     object->autocast = Autocast::None;
     object->numpy_names = false;
     object->in_place = false;
@@ -222,6 +243,7 @@ void read_arguments(Op& op, PyObject* declaration) {
     if (text(name) == "tensors") op.list_slot = static_cast<int>(i);
     op.arguments.push_back(std::move(argument));
   }
+  op.count = static_cast<int>(n);
   op.positional = static_cast<int>(PyLong_AsLong(get(declaration, "positional").get()));
   Object varargs = get(declaration, "varargs");
   if (varargs.get() != Py_None) {
@@ -349,6 +371,10 @@ void read_rules(Op& op, PyObject* declaration) {
     if (PyObject* form = PyDict_GetItemWithError(fused.get(), argument.name.get()))
       rule.fused =
           read_form(op, outputs, form, PyDict_GetItemWithError(fused_uses.get(), argument.name.get()), &rule.items);
+    const uint8_t slot = op.edge_slots.back();
+    op.edge_mask |= 1u << slot;
+    op.slot_items[slot] = rule.items;
+    if (rule.differentiable || !rule.refusal.empty()) op.differentiable |= 1u << slot;
   }
   for (const std::string& output : outputs) {
     // An output is differentiable if some rule takes its gradient; the first always is.
@@ -437,6 +463,8 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
         PyObject* its_node = PyDict_GetItemWithError(variants.get(), op->arguments[edge].name.get());
         return its_node && PyUnicode_Compare(its_node, node) == 0;
       });
+      variant->edge_mask = 0;
+      for (uint8_t edge : variant->edge_slots) variant->edge_mask |= 1u << edge;
       op->number_variant[slot] = variant.release();
       op->has_variants = true;
       op->writes_one_value = false;  // torch lets a number be written everywhere, not a tensor
@@ -466,15 +494,19 @@ PyObject* py_op_object(PyObject*, PyObject* name) {
   return guarded([&] { return Py_NewRef(reinterpret_cast<PyObject*>(op_object(text(name)))); });
 }
 
-/// set_composite(name, function, autocast, numpy_names): lets the op object of this name call a Python function.
+/// set_composite(name, function, autocast, numpy_names, of_all, along): lets the op object of this name call a Python
+/// function; of_all, along: op objects that stand for it, or None.
 PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
-    if (nargs != 4) fail(ErrorKind::Type, "set_composite() takes 4 arguments");
+    if (nargs != 6) fail(ErrorKind::Type, "set_composite() takes 6 arguments");
+    auto form = [](PyObject* op) { return Py_TYPE(op) == op_type ? reinterpret_cast<OpObject*>(op) : nullptr; };
     OpObject* object = op_object(text(args[0]));
     Py_XSETREF(object->composite, Py_NewRef(args[1]));
     Py_XSETREF(object->doc, checked(PyObject_GetAttrString(args[1], "__doc__")).take());
     object->autocast = to_autocast(args[2]);
     object->numpy_names = args[3] == Py_True;
+    object->of_all = form(args[4]);
+    object->along = form(args[5]);
     Py_RETURN_NONE;
   });
 }
@@ -540,9 +572,9 @@ bool is_operand(PyObject* object, Scalar* scratch) { return is_tensor(object) ||
 /// Positional arguments, then defaults.
 void fill_slots(const Op& op, std::initializer_list<PyObject*> args, PyObject** slots) {
   // Not std::copy: for two pointers a call of memmove costs more than the loop.
-  size_t given = 0;
+  int given = 0;
   for (PyObject* arg : args) slots[given++] = arg;
-  for (size_t i = given; i < op.arguments.size(); ++i) slots[i] = op.arguments[i].default_value.get();
+  for (; given < op.count; ++given) slots[given] = op.arguments[given].default_value.get();
 }
 
 }  // namespace
@@ -558,6 +590,11 @@ Op& require_op(const char* name) {
   return *op;
 }
 
+/// Needs no conversion, as a look at its type tells.
+static bool is_plain_operand(PyObject* object) {
+  return is_tensor(object) || PyFloat_CheckExact(object) || PyLong_CheckExact(object);
+}
+
 /// Tensors and numbers as they are; NumPy arrays as tensors on their memory; null for anything else.
 static Object as_operand(PyObject* object) {
   Scalar scratch;
@@ -570,12 +607,10 @@ static Object as_operand(PyObject* object) {
 }
 
 PyObject* call_binary(Op& op, PyObject* a, PyObject* b) {
-  return guarded([&]() -> PyObject* {
-    if (is_tensor(a) && is_tensor(b)) return call_op(op, {a, b}).take();
-    Object left = as_operand(a), right = as_operand(b);
-    if (!left || !right) Py_RETURN_NOTIMPLEMENTED;
-    return call_op(op, {left.get(), right.get()}).take();
-  });
+  if (is_plain_operand(a) && is_plain_operand(b)) return call_op(op, {a, b}).take();
+  Object left = as_operand(a), right = as_operand(b);
+  if (!left || !right) Py_RETURN_NOTIMPLEMENTED;
+  return call_op(op, {left.get(), right.get()}).take();
 }
 
 PyObject* call_binary_in_place(Op& op, PyObject* a, PyObject* b) {

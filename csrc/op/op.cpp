@@ -64,7 +64,7 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
     std::copy(args, args + nargs, slots);
     for (size_t i = nargs; i < n; ++i) slots[i] = nullptr;
   } else if (!bind_old_numbers(args, nargs, slots)) {
-    fail(ErrorKind::Type, name, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ",
+    fail(ErrorKind::Type, shown, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ",
          nargs, nargs == 1 ? " was" : " were", " given");
   }
   PyObject* out = nullptr;
@@ -89,10 +89,10 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
           out = value == Py_None ? nullptr : value;
           continue;
         }
-        if (slot == n) fail(ErrorKind::Type, name, "() got an unexpected keyword argument '", text, "'");
+        if (slot == n) fail(ErrorKind::Type, shown, "() got an unexpected keyword argument '", text, "'");
       }
       if (slots[slot])
-        fail(ErrorKind::Type, name, "() got multiple values for argument '",
+        fail(ErrorKind::Type, shown, "() got multiple values for argument '",
              PyUnicode_AsUTF8(arguments[slot].name.get()), "'");
       slots[slot] = value;
     }
@@ -100,7 +100,7 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
   for (size_t i = 0; i < n; ++i) {
     if (slots[i]) continue;
     if (!arguments[i].default_value)
-      fail(ErrorKind::Type, name, "() missing 1 required positional arguments: \"",
+      fail(ErrorKind::Type, shown, "() missing 1 required positional arguments: \"",
            PyUnicode_AsUTF8(arguments[i].name.get()), "\"");
     slots[i] = arguments[i].default_value.get();
   }
@@ -157,14 +157,19 @@ void Op::refuse_operands(PyObject* const* slots, int place) const {
        expected, "), at least one of them a Tensor");
 }
 
-void Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const {
-  bool any_tensor = false, elsewhere = false;
+inline uint32_t Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const {
+  const bool records = recording();
+  bool any_tensor = false;
+  uint8_t elsewhere = 0;
+  uint32_t tracked = 0;
   for (int i = 0; i < n_operands; ++i) {
     PyObject* object = slots[i];
     Scalar scalar;
     if (is_tensor(object)) {
-      operands[i].set(as_tensor(object));
-      elsewhere |= as_tensor(object)->device != DeviceType::Cpu;
+      const Tensor* tensor = as_tensor(object);
+      operands[i].set(tensor);
+      elsewhere |= static_cast<uint8_t>(tensor->device.type);  // that of the CPU is 0
+      if (records) tracked |= uint32_t{requires_grad(tensor)} << i;
       any_tensor = true;
     } else if ((number_slots >> i & 1) && to_scalar(object, &scalar)) {
       operands[i].set(scalar);
@@ -176,7 +181,7 @@ void Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params
   if (elsewhere) [[unlikely]]
     check_devices(slots);
   bool given_params = false;
-  for (size_t i = n_operands; i < arguments.size(); ++i) {
+  for (int i = n_operands; i < count; ++i) {
     const Argument& argument = arguments[i];
     Scalar& param = params[i - n_operands];
     if (slots[i] == argument.default_value.get()) {
@@ -188,8 +193,8 @@ void Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params
     param = given;
     given_params = true;
   }
-  if (given_params)
-    ops::check_params(options, operands, n_operands, params, static_cast<int>(arguments.size()) - n_operands);
+  if (given_params) ops::check_params(options, operands, n_operands, params, count - n_operands);
+  return tracked & edge_mask;
 }
 
 uint32_t Op::recorded_slots(PyObject* const* slots) const {
@@ -253,9 +258,8 @@ Object Op::call_in_mode(PyObject* const* slots) {
 Object Op::call_elementwise(PyObject* const* slots) {
   Operand operands[kernels::kMaxInputs];
   Scalar params[kMaxArguments];
-  read_operands(slots, operands, params);
+  const uint32_t recorded = read_operands(slots, operands, params);
   TensorPtr result = ops::elementwise(*kernel, options, operands, n_operands, params);
-  uint32_t recorded = recorded_slots(slots);
   if (recorded && is_differentiable(result->dtype)) {
     NodePtr node = record(slots, recorded, 1);
     Tensor* output = result.get();
@@ -520,8 +524,8 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
 
 uint32_t Op::used_items(uint32_t recorded) const {
   uint32_t used = 0;
-  for (uint8_t slot : edge_slots)
-    if (recorded >> slot & 1) used |= rules[slot].items;
+  for (int slot = 0; recorded; ++slot, recorded >>= 1)
+    if (recorded & 1) used |= slot_items[slot];
   return used;
 }
 
@@ -543,7 +547,19 @@ void Op::save_argument(Node& node, uint32_t item, PyObject* argument) const {
   }
 }
 
+void Op::check_differentiable(uint32_t recorded) const {
+  // An op without any rule says so when the gradient is asked for, as in torch.
+  if (std::ranges::none_of(rules, &Rule::differentiable)) return;
+  for (uint8_t slot : edge_slots)
+    if ((recorded & ~differentiable) >> slot & 1)
+      fail("The function '", name.c_str() + name.starts_with('_'), "' is not differentiable with respect to argument '",
+           PyUnicode_AsUTF8(arguments[slot].name.get()),
+           "'. This input cannot have requires_grad True; detach() it if no gradient is wanted");
+}
+
 NodePtr Op::record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs) const {
+  if (recorded & ~differentiable & ~(list_slot >= 0 ? 1u << list_slot : 0u)) [[unlikely]]
+    check_differentiable(recorded);
   auto n_edges = static_cast<uint32_t>(edge_slots.size());
   if (list_slot >= 0) n_edges += static_cast<uint32_t>(PySequence_Fast_GET_SIZE(slots[list_slot])) - 1;
   NodePtr node = make_node(*this, n_outputs, n_edges, static_cast<uint32_t>(items.size()));
@@ -557,15 +573,7 @@ NodePtr Op::record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs
       }
       continue;
     }
-    if (recorded >> slot & 1) {
-      // An op without any rule says so when the gradient is asked for, as in torch.
-      auto has_rule = [&](uint8_t other) { return rules[other].differentiable; };
-      if (!rules[slot].differentiable && rules[slot].refusal.empty() && std::ranges::any_of(edge_slots, has_rule))
-        fail("The function '", name.c_str() + name.starts_with('_'),
-             "' is not differentiable with respect to argument '", PyUnicode_AsUTF8(arguments[slot].name.get()),
-             "'. This input cannot have requires_grad True; detach() it if no gradient is wanted");
-      *edge = input_edge(as_tensor(object));
-    }
+    if (recorded >> slot & 1) *edge = input_edge(as_tensor(object));
     ++edge;
   }
   uint32_t used = used_items(recorded) & ~output_items;

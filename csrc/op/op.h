@@ -83,6 +83,7 @@ class Op final : public NodeKind {
   std::string shown_in_place;  ///< ... and its form with a trailing underscore
   Kind kind;
   std::vector<Argument> arguments;
+  int count = 0;         ///< of the arguments
   int positional = 0;    ///< arguments that may be given by position
   int varargs = -1;      ///< the slot that takes all further positional arguments as a tuple
   bool has_out = false;  ///< accepts out=
@@ -106,6 +107,9 @@ class Op final : public NodeKind {
   // Gradients
   std::vector<Rule> rules;          ///< by slot; empty rule: no gradient
   std::vector<uint8_t> edge_slots;  ///< slots that have a rule
+  uint32_t edge_mask = 0;           ///< the same as a bit set
+  uint32_t differentiable = 0;      ///< bit set of those whose rule gives a gradient, or refuses to when it is asked
+  uint32_t slot_items[kMaxArguments] = {};  ///< by slot: the items that its rule uses
   std::vector<SavedItem> items;
   uint32_t output_items = 0;  ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
@@ -132,6 +136,8 @@ class Op final : public NodeKind {
   /// Fills slots from add(input, alpha, other) and its like, as they were once written; false if this is not one.
   [[gnu::cold]] bool bind_old_numbers(PyObject* const* args, size_t nargs, PyObject** slots) const;
 
+  /// Refuses to record arguments without a rule, where others of the op have one.
+  [[gnu::cold]] void check_differentiable(uint32_t recorded) const;
   /// Bit set of the slots whose arguments require grad; 0 when the call need not be recorded.
   uint32_t recorded_slots(PyObject* const* slots) const;
   /// Makes the node of a call with these arguments, keeping the arguments that the rules of `recorded` slots need;
@@ -168,7 +174,8 @@ class Op final : public NodeKind {
   NodePtr change_by_kernel(PyObject* const* slots, uint32_t recorded);
   NodePtr change_by_result(PyObject* const* slots, uint32_t recorded);
   Object run_forward(PyObject* const* slots) const;
-  void read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const;
+  /// Reads the arguments of an elementwise op; returns what recorded_slots would.
+  uint32_t read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const;
   /// Refuses tensors that are not on the device of the first one.
   [[gnu::cold]] void check_devices(PyObject* const* slots) const;
   /// Says which operands must be tensors.

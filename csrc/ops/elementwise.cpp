@@ -113,10 +113,11 @@ void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DTy
 }
 
 /// The parameters; where `compute` is a half type and rounds some of them, in `place`.
-const Scalar* round_params(const Kernel& kernel, const ElementwiseOptions& options, DType compute, int n,
-                           const Scalar* params, Scalar* place) {
+inline const Scalar* round_params(const Kernel& kernel, const ElementwiseOptions& options, DType compute, int n,
+                                  const Scalar* params, Scalar* place) {
   uint32_t rounded = options.rounded >> n;
-  if (!rounded || !is_half(compute)) return params;
+  if (!rounded || !is_half(compute)) [[likely]]
+    return params;
   for (int i = 0; i < kernel.params; ++i) {
     place[i] = params[i];
     if (rounded >> i & 1) {
@@ -175,46 +176,47 @@ ShapePtr common_shape(std::span<Shape* const> shapes) {
   return alike && is_dense(first) ? ShapePtr::borrow(first) : ShapePtr();
 }
 
-/// Same shape, same type, contiguous, numbers among them: no promotion, no broadcasting, straight into the loop.
-TensorPtr fast_path(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
-                    const Scalar* params) {
+/// The first tensor of operands that have the same shape and type and are contiguous, numbers among them: no promotion,
+/// no broadcasting, straight into the loop. Null where that cannot be.
+const Operand* packed_operand(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n) {
   const Operand* first = nullptr;
+  int numbers = 0;
   bool wide = false;  // a number that half types do not round
   for (int i = 0; i < n; ++i) {
     const Operand& operand = operands[i];
     if (operand.is_number()) {
       wide |= !(options.rounded >> i & 1);
+      ++numbers;
       continue;
     }
     if (!first) {
       first = &operand;
-      if (!operand.shape->contiguous) return {};
+      if (!operand.shape->contiguous) return nullptr;
     } else if (operand.dtype != first->dtype || operand.device != first->device ||
                (operand.shape != first->shape &&
                 !(operand.shape->contiguous && same_sizes(operand.shape, first->shape)))) {
-      return {};
+      return nullptr;
     }
   }
-  if (!first || (options.check != IntegerCheck::None && is_integral(first->dtype))) return {};
-  if (wide && is_half(first->dtype)) return {};
+  if (!first || (options.check != IntegerCheck::None && is_integral(first->dtype))) return nullptr;
+  if (wide && is_half(first->dtype)) return nullptr;
   int64_t numel = first->shape->numel;
-  if (!kernel.loops[static_cast<int>(first->dtype)] || numel > kPacked) return {};
-  int numbers = 0;
-  for (int i = 0; i < n; ++i) {
+  if (!kernel.loops[static_cast<int>(first->dtype)] || numel > kPacked) return nullptr;
+  if (numbers && (numel > kernels::kMaxSpread || numbers > kernels::kMaxNumbers)) return nullptr;
+  for (int i = 0; numbers; ++i) {
     if (!operands[i].is_number()) continue;
     Category kind = operands[i].number.category;
-    if (kind > category(first->dtype) || kind == Category::Bool || numel > kernels::kMaxSpread ||
-        ++numbers > kernels::kMaxNumbers)
-      return {};
+    if (kind > category(first->dtype) || kind == Category::Bool) return nullptr;
+    --numbers;
   }
-  TensorPtr result =
-      empty(first->shape->standard ? ShapePtr::borrow(first->shape) : result_shape(operands, n, first->dtype),
-            kernel_result(kernel, first->dtype), first->device);
+  return first;
+}
+
+void run_packed(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
+                const Scalar* params, DType compute, const Tensor& out) {
   Scalar rounded[kernels::kMaxParams];
-  on(first->device)
-      .elementwise.packed(kernel, first->dtype, result->view(), operands, n,
-                          round_params(kernel, options, first->dtype, n, params, rounded));
-  return result;
+  params = round_params(kernel, options, compute, n, params, rounded);
+  on(out.device).elementwise.packed(kernel, compute, out, operands, n, params);
 }
 
 /// The device of the tensors among the operands. Numbers, and 0-d tensors on the CPU, go with any.
@@ -313,7 +315,13 @@ void check_params(const ElementwiseOptions& options, const Operand* operands, in
 
 TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params) {
-  if (TensorPtr result = fast_path(kernel, options, operands, n, params)) return result;
+  if (const Operand* first = packed_operand(kernel, options, operands, n)) {
+    TensorPtr result =
+        empty(first->shape->standard ? ShapePtr::borrow(first->shape) : result_shape(operands, n, first->dtype),
+              kernel_result(kernel, first->dtype), first->device);
+    run_packed(kernel, options, operands, n, params, first->dtype, *result);
+    return result;
+  }
   DType compute = compute_type(operands, n, options);
   ShapePtr shape = result_shape(operands, n, compute);
   check_operands(kernel, options, compute, operands, n, shape->numel);
@@ -333,6 +341,10 @@ void check_in_place_result(const Tensor* out, Sizes sizes, DType dtype) {
 
 void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params, Tensor* out) {
+  if (const Operand* first = packed_operand(kernel, options, operands, n);
+      first && first->shape == out->shape && first->device == out->device &&
+      kernel_result(kernel, first->dtype) == out->dtype)
+    return run_packed(kernel, options, operands, n, params, first->dtype, *out);
   DType compute = compute_type(operands, n, options);
   ShapePtr shape = result_shape(operands, n, compute);
   if (kernel.result == ResultKind::Real && is_complex(out->dtype))

@@ -33,6 +33,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
 
 using Operation = PyObject* (*)(PyObject*, PyObject*);
 
+/// `object` is the operand beside a tensor.
 bool is_array(PyObject* object) {
   return !is_tensor(object) && !PyFloat_CheckExact(object) && !PyLong_CheckExact(object) && is_numpy_array(object);
 }
@@ -45,7 +46,7 @@ PyObject* operate_in_numpy(Operation operation, PyObject* a, PyObject* b) {
 /// An operator of numbers: `operation` is the same one of Python.
 template <Operation operation, Operation of_tensors>
 PyObject* arithmetic(PyObject* a, PyObject* b) {
-  if (is_array(a) || is_array(b)) return guarded([&] { return operate_in_numpy(operation, a, b); });
+  if (is_array(is_tensor(a) ? b : a)) return guarded([&] { return operate_in_numpy(operation, a, b); });
   return of_tensors(a, b);
 }
 template <Name name>

@@ -64,11 +64,12 @@ void tensor_dealloc(PyObject* self) {
     return;
   }
   ++dying.nesting;
-  in_python([&] { destroy_tensor(tensor); });
-  while (dying.nesting == 1 && dying.waiting) {
-    Tensor* next = dying.waiting;
-    dying.waiting = as_tensor(std::exchange(next->weakrefs, nullptr));
-    in_python([&] { destroy_tensor(next); });
+  for (;;) {
+    in_python([&] { destroy_tensor(tensor); });
+    if (dying.nesting > 1 || !dying.waiting) [[likely]]
+      break;
+    tensor = dying.waiting;
+    dying.waiting = as_tensor(std::exchange(tensor->weakrefs, nullptr));
   }
   --dying.nesting;
 }

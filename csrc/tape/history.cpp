@@ -138,11 +138,10 @@ void mark_view(Tensor* result, Tensor* source, ViewOrigin origin) {
 
 /// Note [Views that require grad]: as in torch, a view requires grad when its base does, even if it was made without
 /// recording and has no history. Ops on such a view are recorded, but no gradient comes back through it.
-bool requires_grad(Tensor* tensor) {
-  if ((tensor->flags & kRequiresGrad) || tensor->grad_fn) return true;
-  Tensor* base = view_base(tensor);
-  if (base && tensor->extra->changed_by) return true;
-  return base && ((base->flags & kRequiresGrad) || base->grad_fn) && is_differentiable(tensor->dtype);
+bool base_requires_grad(const Tensor* view) {
+  const Tensor* base = view_base(view);
+  if (base && view->extra->changed_by) return true;
+  return base && ((base->flags & kRequiresGrad) || base->grad_fn) && is_differentiable(view->dtype);
 }
 
 bool is_leaf(Tensor* tensor) { return current_grad_fn(tensor) == nullptr; }
@@ -211,6 +210,10 @@ Node* current_grad_fn(Tensor* tensor) {
 }
 
 Edge input_edge(Tensor* tensor) {
+  if (!tensor->extra && tensor->grad_fn) {  // no view, and no leaf
+    retain(tensor->grad_fn);
+    return {tensor->grad_fn, tensor->output_nr};
+  }
   if (!requires_grad(tensor) || (is_leaf(tensor) && !(tensor->flags & kRequiresGrad))) return {nullptr, 0};
   return gradient_edge(tensor);
 }

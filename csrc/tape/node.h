@@ -152,8 +152,12 @@ std::string source_line(PyCodeObject* code, int instruction);
 /// The gradient edge of a tensor that requires grad: its grad_fn, or its AccumulateGrad, which is made if need be.
 /// The caller owns the reference to the edge's node.
 Edge gradient_edge(Tensor* tensor);
+/// What requires_grad says of a tensor that neither is marked nor has a history: true for a view of one that does.
+bool base_requires_grad(const Tensor* view);
 /// True when recording an op on `tensor` is needed; looks through views whose base changed.
-bool requires_grad(Tensor* tensor);
+inline bool requires_grad(const Tensor* tensor) {
+  return (tensor->flags & kRequiresGrad) || tensor->grad_fn || (tensor->extra && base_requires_grad(tensor));
+}
 /// grad_fn brought up to date for views (borrowed; null for leaves).
 Node* current_grad_fn(Tensor* tensor);
 bool is_leaf(Tensor* tensor);

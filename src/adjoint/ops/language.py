@@ -69,7 +69,8 @@ def composite(function=None, *, out=False, out_words=None, apart=(), whole=(), i
     with a trailing underscore;
     `where` is as for _publish_composite: `autocast` casts the arguments of the whole, as in a Declaration, and none
     of those of its parts, `numpy_names` lets axis= and keepdims= stand for dim= and keepdim= (as a rule where torch
-    has the function from C++).
+    has the function from C++), `forms` are two ops that stand for it, the one where its first argument is all that is
+    given, the other where dim= is given, too (or None): they are called without a detour through Python.
     """
     if function is None:
         return lambda function: composite(
@@ -96,13 +97,22 @@ def _parameters(function):
 
 
 def _publish_composite(
-    name, function, *, method=True, function_=True, namespace="", alias=(), autocast=None, numpy_names=False
+    name,
+    function,
+    *,
+    method=True,
+    function_=True,
+    namespace="",
+    alias=(),
+    autocast=None,
+    numpy_names=False,
+    forms=(None, None),
 ):
     target = _C.op_object(name)
     if function is not target:  # else it goes to one more namespace
         if COMPOSITES.setdefault(name, function) is not function:
             raise _declaration.DeclarationError(f"{name}: declared twice; put the namespace before the name of one")
-        _C.set_composite(name, function, autocast, numpy_names)
+        _C.set_composite(name, function, autocast, numpy_names, *forms)
     _publish(name, target, namespace, method and not namespace, function_, alias)
     return target
 

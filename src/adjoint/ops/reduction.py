@@ -79,7 +79,7 @@ op("mean_dim(input, dim, keepdim=False, *, dtype=None)", native="mean", node="Me
    input=lambda g, input_meta, dim: spread(g / reduced_count(input_meta, g), input_meta.shape, dim))  # fmt: skip
 
 
-@composite
+@composite(forms=(sum_all, sum_dim))
 def sum(input, dim=..., keepdim=False, *, dtype=None, out=None):
     """The sum of all elements, or over the given dimensions.
 
@@ -93,7 +93,7 @@ def sum(input, dim=..., keepdim=False, *, dtype=None, out=None):
     return sum_dim(input, dim, keepdim, dtype=dtype, out=out)
 
 
-@composite
+@composite(forms=(mean_all, mean_dim))
 def mean(input, dim=..., keepdim=False, *, dtype=None, out=None):
     """The mean of all elements, or over the given dimensions.
 
@@ -187,7 +187,7 @@ op("prod_dim(input, dim, keepdim=False, *, dtype=None)", native="prod", autocast
    input=lambda g, input, dim: _prod_gradient(keep_dims(g, dim, input.ndim), input, dim))  # fmt: skip
 
 
-@composite
+@composite(forms=(prod_all, prod_dim))
 def prod(input, dim=..., keepdim=False, *, dtype=None, out=None):
     """The product of all elements, or along a dimension.
 
@@ -260,7 +260,7 @@ def _extreme(name, input, dim, keepdim, other, out, forms):
     return along_dim(input, dim, keepdim, out=out)
 
 
-@composite
+@composite(forms=(max_all, None))
 def max(input, dim=None, keepdim=False, *, other=None, out=None):
     """The greatest element; with `dim` also where it is; with a second tensor the greater of each two elements.
 
@@ -271,7 +271,7 @@ def max(input, dim=None, keepdim=False, *, other=None, out=None):
     return _extreme("max", input, dim, keepdim, other, out, (max_all, max_dim, maximum))
 
 
-@composite
+@composite(forms=(min_all, None))
 def min(input, dim=None, keepdim=False, *, other=None, out=None):
     """The least element; with `dim` also where it is; with a second tensor the lesser of each two elements.
 
