@@ -282,17 +282,22 @@ def test_glue_is_keyed_by_op_name(load):
         " input=lambda g, input_meta, dim, keepdim: spread(g, input_meta.shape, dim, keepdim))\n"
         'view("t(input)", native="transpose_last", shown="mT", input=lambda g: g)\n'
         'op("loss(input)", forward=lambda input: input, input=lambda g: g)\n'
+        'op("put(input, value)", native="put", shown="puts", inplace=True, inplace_native="put_")\n'
+        'op("clear(input)", inplace="only", inplace_native="clear_")\n'
         '@composite(alias=("sum_of_all",))\ndef total(input):\n    return spread(input)\n',
         names="composite, op, spread, view",
     )
     text = generated(table)["glue.cpp"]
     assert 'names[] = {"input", "dim", "keepdim"};' in text
     assert 'call_native(ops::sum_dims, "sum", names, slots)' in text
-    assert '{"sum", glue_sum},' in text
+    assert '{"sum", glue_sum, nullptr},' in text
     assert 'call_native(ops::transpose_last, "mT", names, slots)' in text
-    assert '{"t", glue_t},' in text
+    assert '{"t", glue_t, nullptr},' in text
+    assert 'change_native(ops::put_, "puts_", names, slots)' in text
+    assert '{"put", glue_put, change_put},' in text
+    assert '{"clear", nullptr, change_clear},' in text
     assert "loss" not in text
-    assert text.index("{nullptr, nullptr}") > text.index('{"t", glue_t}')
+    assert text.index("{nullptr, nullptr, nullptr}") > text.index('{"clear", ')
 
 
 def test_files_are_written_only_when_changed(tmp_path):
@@ -520,6 +525,9 @@ def test_no_rule_to_derive_from(load):
             'elementwise("f(input)", lambda input: input, refuse={"mixed": "..."})',
             "f: refuse has the key 'mixed', but the operands are promoted",
         ),
+        ('op("f(input)", inplace=True, inplace_native="f_")', "f: give either native= or forward="),
+        ('op("f(input)", native="f", inplace_native="f_")', "f: inplace_native is given, but the op has no in-place"),
+        ('view("f(input)", native="f", inplace=True, inplace_native="f_")', "f: inplace_native is given, but the op"),
         ('op("f(input)", native="f", refuse={"bool": "..."})', "f: refuse is for elementwise ops"),
         ('op("f(input)", native="f", out_words="...")', "f: out_words is given, but the op takes no out="),
         (

@@ -434,11 +434,16 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
     op->forward = get(declaration, "forward");
     if (op->forward.get() == Py_None) {
       op->forward.reset();
-      for (const GlueEntry* entry = kGlue; entry->op; ++entry)
-        if (op->name == entry->op) op->glue = entry->run;
       op->crosses = truth(get(declaration, "crosses"));
-      if (!op->glue) fail(op->name, ": no C++ function was built for this op; rebuild the package");
     }
+    for (const GlueEntry* entry = kGlue; entry->op; ++entry) {
+      if (op->name != entry->op) continue;
+      op->glue = entry->run;
+      op->glue_in_place = entry->change;
+    }
+    auto declares = [&](const char* option) { return get(declaration, option).get() != Py_None; };
+    if (declares("native") != (op->glue != nullptr) || declares("inplace_native") != (op->glue_in_place != nullptr))
+      fail(op->name, ": no C++ function was built for this op; rebuild the package");
     op->result_type = get(declaration, "result_type");
     if (op->result_type.get() == Py_None) op->result_type.reset();
   }

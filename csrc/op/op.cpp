@@ -272,6 +272,7 @@ Object Op::call_elementwise(PyObject* const* slots) {
 
 Object Op::run_forward(PyObject* const* slots) const {
   if (glue) return glue(slots);
+  if (!forward) fail(shown, ": the op has nothing but an in-place form; call ", shown_in_place, "()");
   // In the caller's modes, which a signal handler may ask for: what it gets has no history, so nothing is recorded.
   PyObject* plain[kMaxArguments];
   Object owned[kMaxArguments];
@@ -425,7 +426,9 @@ void Op::change(PyObject* const* slots) {
   if (!writes_one_value) check_writable(target);
   if (any_on_meta(slots, arguments.size())) [[unlikely]]
     check_devices(slots);
-  NodePtr node = kind == Kind::Elementwise ? change_by_kernel(slots, recorded) : change_by_result(slots, recorded);
+  NodePtr node = kind == Kind::Elementwise ? change_by_kernel(slots, recorded)
+                 : glue_in_place           ? change_by_native(slots, recorded)
+                                           : change_by_result(slots, recorded);
   bump_version(target, changed);
   if (node) {
     save_outputs(*node, recorded, &target);
@@ -452,13 +455,25 @@ NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
   return node;
 }
 
-NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded) {
-  Tensor* target = as_tensor(slots[0]);
+void Op::check_apart(PyObject* const* slots) const {
+  const Tensor* target = as_tensor(slots[0]);
   for (size_t i = 1; i < arguments.size(); ++i)
     if ((apart | whole) >> i & 1)
       for_each_tensor(slots[i], [&](Tensor* read) {
         check_overlap(target, read, apart >> i & 1 ? Allowed::Nothing : Allowed::Whole);
       });
+}
+
+NodePtr Op::change_by_native(PyObject* const* slots, uint32_t recorded) {
+  check_apart(slots);
+  NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
+  glue_in_place(slots);
+  return node;
+}
+
+NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded) {
+  Tensor* target = as_tensor(slots[0]);
+  check_apart(slots);
   AutocastOff as_given;
   Object result = run_forward(slots);
   if (!is_tensor(result.get())) fail(shown_in_place, ": the op has no single result to write in place");

@@ -16,9 +16,12 @@ namespace adjoint {
 
 /// Runs a forward written in C++: bound arguments in, the result out. Generated; see src/adjoint/codegen.
 using Glue = Object (*)(PyObject* const* slots);
+/// The same for a function that writes into its first argument.
+using GlueInPlace = void (*)(PyObject* const* slots);
 struct GlueEntry {
   const char* op;
   Glue run;
+  GlueInPlace change;
 };
 /// Ends with a null name.
 extern const GlueEntry kGlue[];
@@ -101,6 +104,7 @@ class Op final : public NodeKind {
   bool numbers_suffice = false;  ///< no operand need be a tensor
   // Others
   Glue glue = nullptr;
+  GlueInPlace glue_in_place = nullptr;
   Object forward;      ///< a Python callable
   Object result_type;  ///< named tuple of several results
   int list_slot = -1;  ///< the argument that is a sequence of tensors
@@ -169,9 +173,14 @@ class Op final : public NodeKind {
   void check_out(PyObject* const* slots, PyObject* out, PyObject* result) const;
   /// As record, before an in-place change: rules that use the first argument get a copy of the values about to be lost.
   NodePtr record_change(PyObject* const* slots, uint32_t recorded) const;
-  /// The two ways of changing the first argument. Arguments are checked first, then recorded, then used; returns the
+  /// Refuses arguments that lie in the memory of the first one, which is about to be changed, where that is not
+  /// allowed.
+  void check_apart(PyObject* const* slots) const;
+  /// The three ways of changing the first argument. Arguments are checked first, then recorded, then used; returns the
   /// record, or null.
   NodePtr change_by_kernel(PyObject* const* slots, uint32_t recorded);
+  /// By a function of its own, which checks before it writes: until then the record is nobody's.
+  NodePtr change_by_native(PyObject* const* slots, uint32_t recorded);
   NodePtr change_by_result(PyObject* const* slots, uint32_t recorded);
   Object run_forward(PyObject* const* slots) const;
   /// Reads the arguments of an elementwise op; returns what recorded_slots would.

@@ -4,27 +4,38 @@ from . import BANNER
 
 
 def glue_file(items):
-    """Functions that call each op's C++ function with its Python arguments, and their table, keyed by op name."""
+    """Functions that call each op's C++ functions with its Python arguments, and their table, keyed by op name."""
     lines = [f"// {BANNER}", '#include "op/glue.h"', "", "namespace adjoint {"]
     entries = []
     for item in items:
-        if item.native is None:
-            continue
-        names = ", ".join(f'"{name}"' for name in item.arguments)
-        lines += [
-            "",
-            f"static Object glue_{item.name}(PyObject* const* slots) {{",
-            f"  static constexpr const char* names[] = {{{names}}};",
-            f'  return call_native(ops::{item.native}, "{item.shown}", names, slots);',
-            "}",
-        ]
-        entries.append(f'    {{"{item.name}", glue_{item.name}}},')
+        run = change = "nullptr"
+        if item.native is not None:
+            run = f"glue_{item.name}"
+            call = f'return wrap(call_native(ops::{item.native}, "{item.shown}", names, slots));'
+            lines += _function(f"Object {run}", item, call)
+        if item.inplace_native is not None:
+            change = f"change_{item.name}"
+            call = f'change_native(ops::{item.inplace_native}, "{item.shown}_", names, slots);'
+            lines += _function(f"void {change}", item, call)
+        if (run, change) != ("nullptr", "nullptr"):
+            entries.append(f'    {{"{item.name}", {run}, {change}}},')
     lines += [
         "",
         "extern const GlueEntry kGlue[];",
         "const GlueEntry kGlue[] = {",
         *entries,
-        "    {nullptr, nullptr},",
+        "    {nullptr, nullptr, nullptr},",
         "};",
     ]
     return "\n".join([*lines, "", "}  // namespace adjoint", ""])
+
+
+def _function(declared, item, call):
+    names = ", ".join(f'"{name}"' for name in item.arguments)
+    return [
+        "",
+        f"static {declared}(PyObject* const* slots) {{",
+        f"  static constexpr const char* names[] = {{{names}}};",
+        f"  {call}",
+        "}",
+    ]

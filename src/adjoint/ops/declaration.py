@@ -100,8 +100,8 @@ class Declaration:
 
     Options that need a word: `public=False` makes an op for the table alone, neither a function nor a method;
     `inplace` adds the form with a trailing underscore ("only": nothing but that form);
-    `inplace_node` is the node's name in that form, where it differs; `uniform`: the results are all equal, so that
-    in-place targets may have elements that share memory;
+    `inplace_node` is the node's name in that form, where it differs; `inplace_native` its own C++ function, see
+    Note [In place]; `uniform`: the results are all equal, so that in-place targets may have elements that share memory;
     `out` adds the keyword out= ("exact": of the result's type only; "kind": complex as the result is, or real and no
     integer; "typed": dtype= is by default the type of out=; several words: all of these);
     `out_words` says what an out= of a wrong type is told, where torch has words of the op's own, see Note [Errors];
@@ -148,6 +148,16 @@ class Declaration:
     # {expected} that of the result, such as Float; {given_c} and {expected_c} the same as C has it, such as float;
     # {kind} is "complex" or "floating point", as the result is; {is_int32} says whether it is of 32-bit integers.
 
+    # Note [In place]
+    #
+    # The form with a trailing underscore computes a whole new result and copies it into the first argument, unless
+    # `inplace_native` names a function of csrc/ops that writes there and nowhere else:
+    #
+    #     void index_put_(Tensor* input, Indices indices, Tensor* values, bool accumulate);
+    #
+    # It has the parameters of the op, and must check all of them before it writes, so that an error leaves its input as
+    # it was. An op that has no other form (`inplace="only"`) may leave out `native`.
+
     # Note [Linear ops]
     #
     # `linear` names the arguments in which an op is linear, and how they meet, as a formula of names:
@@ -183,6 +193,7 @@ class Declaration:
         "fused_uses",
         "gradient",
         "inplace",
+        "inplace_native",
         "inplace_node",
         "integers",
         "jvp",
@@ -245,6 +256,7 @@ class Declaration:
         linear="",
         jvp=None,
         inplace=None,
+        inplace_native=None,
         inplace_node=None,
         uniform=False,
         out=None,
@@ -285,6 +297,7 @@ class Declaration:
         self.linear = parse_terms(linear)
         self.jvp = jvp
         self.inplace = kind == "elementwise" and result != "real" if inplace is None else inplace
+        self.inplace_native = inplace_native
         self.inplace_node = inplace_node
         self.uniform = uniform
         self.out = kind == "elementwise" if out is None else out
@@ -403,6 +416,8 @@ class Declaration:
             self.fail(f"autocast={self.autocast!r} is not one of {', '.join(map(str, AUTOCASTS))}")
         if self.out_words and not self.out:
             self.fail("out_words is given, but the op takes no out=")
+        if self.inplace_native and (not self.inplace or self.kind != "op"):
+            self.fail("inplace_native is given, but the op has no in-place form that could use it")
         if len(self.powers) not in (0, 4):
             self.fail(f"powers={self.powers!r} must name four ops, for the exponents 2, 3, 0.5 and others")
         unknown = self.types.difference(TYPES)
@@ -504,6 +519,7 @@ def view(signature, **options):
 
 
 def _with_body(declaration):
-    if (declaration.native is None) == (declaration.forward is None):
+    in_place_alone = declaration.inplace == "only" and declaration.inplace_native is not None
+    if (declaration.native is None) == (declaration.forward is None) and not in_place_alone:
         declaration.fail("give either native= or forward=")
     return declaration
