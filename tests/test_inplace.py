@@ -1,5 +1,7 @@
 """In-place ops, views and the history they rewrite: each program runs on both libraries and must give the same."""
 
+import pytest
+
 import adjoint
 
 from .compare import leaf, programs
@@ -594,3 +596,42 @@ def test_stale_view_may_be_changed_at_once():
     view.mul_(3)
     base.sum().backward()
     assert x.grad.tolist() == [3.0, 1.0]
+
+
+# ---- What a failure leaves behind
+
+
+def failing_assignments(L, y):
+    """Assignments to a matrix of 2 x 3, each with something wrong."""
+    rows, mask, value = L.tensor([1, 0]), L.tensor([True, False]), leaf(L, 5.0, 6.0, 7.0)
+    return [
+        lambda: y.__setitem__(L.tensor([0, 2]), value),
+        lambda: y.__setitem__((rows, L.tensor([0, 7])), value[:2]),
+        lambda: y.__setitem__(rows, value[:2]),
+        lambda: y.__setitem__(mask, value[:2]),
+        lambda: y.__setitem__(rows, value.double()),
+        lambda: y.index_put_((rows, rows, rows), value),
+        lambda: y.index_put_((rows.float(),), value),
+        lambda: y.index_put_((L.tensor([1, -3]),), value, accumulate=True),
+    ]
+
+
+@program
+def assignments_that_fail(L):
+    kinds = []
+    for action in failing_assignments(L, matrix(L) * 1):
+        try:
+            action()
+        except (RuntimeError, IndexError) as error:
+            kinds.append(type(error).__name__)
+    return kinds
+
+
+def test_assignments_that_fail_change_nothing():
+    """torch may write some of the values before it finds what is wrong."""
+    y = matrix(adjoint) * 1
+    before = y.tolist(), y._version, y.grad_fn
+    for action in failing_assignments(adjoint, y):
+        with pytest.raises((RuntimeError, IndexError)):
+            action()
+        assert (y.tolist(), y._version, y.grad_fn) == before

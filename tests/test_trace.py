@@ -51,6 +51,37 @@ def test_each_op_once_in_order_with_shapes_and_line():
     assert b.shape == (2,)
 
 
+@pytest.mark.parametrize(
+    ("key", "read", "written"),
+    [
+        (1, ["select"], ["select", "copy_"]),
+        (slice(1, 3), ["slice"], ["slice", "copy_"]),
+        (None, ["unsqueeze"], ["unsqueeze", "copy_"]),
+        ([True, False, True], ["index"], ["index_put_"]),
+        (torch.tensor([True, False, True]), ["index"], ["index_put_"]),
+        ([0, 2], ["index"], ["index_put_"]),
+        (torch.tensor([0, 2]), ["index"], ["index_put_"]),
+        ((0, [True, False, True]), ["select", "index"], ["select", "index_put_"]),
+    ],
+)
+def test_indexing_and_assignment_are_calls_like_any_other(key, read, written):
+    x = torch.zeros(3, 3)
+    with trace() as t:
+        part = x[key]
+    assert ops(t) == read
+    assert t.events[-1].outputs == ((torch.float32, tuple(part.shape)),)
+    with trace() as t:
+        x[key] = 2.0
+    assert ops(t) == written
+    assert x[key].eq(2.0).all()
+    assert x.sum() == 2 * part.numel()
+    assert t.events[-1].place.code == "x[key] = 2.0"
+    y = torch.zeros(3, 3, requires_grad=True) * 1
+    with trace() as t:
+        y[key] = torch.ones((), requires_grad=True)
+    assert ops(t) == [*written[:-1], "fill_" if written[-1] == "copy_" else written[-1]]
+
+
 def test_nothing_is_logged_outside_of_the_block():
     x = matrix()
     x * 2

@@ -192,6 +192,19 @@ Arg::operator std::vector<Tensor*>() const {
   }
   return tensors;
 }
+Arg::operator std::vector<std::optional<Tensor*>>() const {
+  if (!PyTuple_Check(object) && !PyList_Check(object)) wrong_type("tuple of Tensors");
+  std::vector<std::optional<Tensor*>> tensors(PySequence_Fast_GET_SIZE(object));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(object, i);
+    if (item == Py_None) continue;
+    if (!is_tensor(item))
+      fail(ErrorKind::Type, "expected Tensor as element ", i, " in argument '", name, "', but got ",
+           Py_TYPE(item)->tp_name, " (", op, ")");
+    tensors[i] = as_tensor(item);
+  }
+  return tensors;
+}
 
 Object wrap(TensorPtr tensor) { return Object::steal(as_object(tensor.take())); }
 Object wrap(std::vector<TensorPtr> tensors) {

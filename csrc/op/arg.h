@@ -37,6 +37,7 @@ struct Arg {
   operator std::string() const;
   operator std::optional<std::string>() const;
   operator std::vector<Tensor*>() const;
+  operator std::vector<std::optional<Tensor*>>() const;
   operator PyObject*() const { return object; }
 
   [[noreturn]] void wrong_type(const char* expected) const;

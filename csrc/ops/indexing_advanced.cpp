@@ -7,40 +7,20 @@
 #include "core/lock.h"
 #include "core/overlap.h"
 #include "kernels/backend.h"
-#include "op/arg.h"
-#include "op/meta.h"
-#include "op/object.h"
 #include "ops/gather.h"
 #include "ops/memory.h"
 #include "ops/views.h"
-#include "python/interop.h"
-#include "tape/history.h"
 
 namespace adjoint::ops {
 namespace {
 
 bool is_mask(const Tensor* tensor) { return tensor->dtype == DType::Bool || tensor->dtype == DType::UInt8; }
 
-/// The entries of an index sequence: a tensor, or null for None.
-std::vector<Tensor*> index_entries(PyObject* indices) {
-  if (!PyTuple_Check(indices) && !PyList_Check(indices))
-    Arg{indices, "index", "indices"}.wrong_type("tuple of Tensors");
-  std::vector<Tensor*> entries;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(indices); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(indices, i);
-    if (item != Py_None && !is_tensor(item))
-      fail(ErrorKind::Type, "expected Tensor as element ", i, " in argument 'indices', but got ",
-           Py_TYPE(item)->tp_name);
-    entries.push_back(item == Py_None ? nullptr : as_tensor(item));
-  }
-  return entries;
-}
-
-void check_index_types(const std::vector<Tensor*>& entries) {
-  for (const Tensor* entry : entries)
-    if (entry && !is_mask(entry) && entry->dtype != DType::Int64 && entry->dtype != DType::Int32)
+void check_index_types(const Indices& indices) {
+  for (const std::optional<Tensor*>& index : indices)
+    if (index && !is_mask(*index) && (*index)->dtype != DType::Int64 && (*index)->dtype != DType::Int32)
       fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ",
-           info(entry->dtype).name);
+           info((*index)->dtype).name);
 }
 
 void check_mask(const Tensor* input, const Tensor* mask, int dim) {
@@ -61,12 +41,12 @@ struct SingleMask {
   int dim = 0;             ///< the first dimension that it covers
 };
 
-SingleMask single_mask(const Tensor* input, const std::vector<Tensor*>& entries) {
+SingleMask single_mask(const Tensor* input, const Indices& indices) {
   SingleMask found;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (!entries[i]) continue;
-    if (found.mask || !is_mask(entries[i])) return {};
-    found = {entries[i], static_cast<int>(i)};
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i]) continue;
+    if (found.mask || !is_mask(*indices[i])) return {};
+    found = {*indices[i], static_cast<int>(i)};
   }
   if (found.mask) check_mask(input, found.mask, found.dim);
   return found;
@@ -75,14 +55,14 @@ SingleMask single_mask(const Tensor* input, const std::vector<Tensor*>& entries)
 /// Index tensors made ready for the kernels: masks as places, all of one shape, and the indexed dimensions in front.
 class Plan {
  public:
-  Plan(const Tensor* input, const std::vector<Tensor*>& entries) : input_(input) {
-    for (Tensor* entry : entries) {
-      if (!entry) {
+  Plan(const Tensor* input, const Indices& indices) : input_(input) {
+    for (const std::optional<Tensor*>& index : indices) {
+      if (!index) {
         ++next_dim_;
-      } else if (is_mask(entry)) {
-        add_mask(entry);
+      } else if (is_mask(*index)) {
+        add_mask(*index);
       } else {
-        add(cast(entry, DType::Int64));
+        add(cast(*index, DType::Int64));
       }
     }
     if (next_dim_ > input->ndim())
@@ -206,17 +186,38 @@ void fill_under_mask(Tensor* target, const SingleMask& single, Tensor* value) {
                             element.get());
 }
 
-void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accumulate) {
-  std::vector<Tensor*> entries = index_entries(indices);
-  check_index_types(entries);
-  SingleMask single = single_mask(target, entries);
+/// What is read must not be what is written; one value under a mask is as masked_fill_().
+void check_apart(const Tensor* target, const Indices& indices, const Tensor* values, bool accumulate) {
+  auto given = [](const std::optional<Tensor*>& index) { return index.has_value(); };
+  bool fills = !accumulate && values->numel() == 1 && std::ranges::count_if(indices, given) == 1;
+  for (const std::optional<Tensor*>& index : indices)
+    if (index) {
+      fills = fills && (*index)->dtype == DType::Bool;
+      check_overlap(target, *index, fills ? Allowed::Whole : Allowed::Nothing);
+    }
+  if (!fills) check_overlap(target, values, Allowed::Nothing);
+}
+
+/// What has no values cannot be written into what has.
+void check_has_values(const Tensor* target, const Indices& indices, const Tensor* values) {
+  if (target->device == DeviceType::Meta) return;
+  auto on_meta = [](const std::optional<Tensor*>& index) { return index && (*index)->device == DeviceType::Meta; };
+  if (values->device == DeviceType::Meta || std::ranges::any_of(indices, on_meta))
+    fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data! Move the tensor to the meta device too");
+}
+
+void write_indexed(Tensor* target, const Indices& indices, Tensor* values, bool accumulate) {
+  check_has_values(target, indices, values);
+  check_index_types(indices);
+  SingleMask single = single_mask(target, indices);
   if (single.mask && values->numel() == 1 && !accumulate) return fill_under_mask(target, single, values);
   if (values->dtype != target->dtype)
     fail("Index put requires the source and destination dtypes match, got ", info(target->dtype).legacy_name,
          " for the destination and ", info(values->dtype).legacy_name, " for the source.");
   // How many places a mask without values chooses cannot be told, and nothing is written there.
-  if (std::ranges::any_of(
-          entries, [](const Tensor* entry) { return entry && is_mask(entry) && entry->device == DeviceType::Meta; }))
+  if (std::ranges::any_of(indices, [](const std::optional<Tensor*>& index) {
+        return index && is_mask(*index) && (*index)->device == DeviceType::Meta;
+      }))
     return;
   if (single.mask && !accumulate && single.mask->ndim() == target->ndim() && values->ndim() == 1 &&
       values->numel() == on(single.mask->device).indexing.count_nonzero(single.mask->view())) {
@@ -224,7 +225,7 @@ void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accum
     WithoutLock unlocked(target->numel());
     return on(target->device).indexing.masked_scatter(target->view(), mask->view(), values->view());
   }
-  Plan plan(target, entries);
+  Plan plan(target, indices);
   int lead = static_cast<int>(plan.sizes().size()) - values->ndim();
   bool fits = lead >= 0;
   for (int d = 0; fits && d < values->ndim(); ++d)
@@ -242,10 +243,9 @@ void write_indexed(Tensor* target, PyObject* indices, Tensor* values, bool accum
 
 }  // namespace
 
-TensorPtr index(Tensor* input, PyObject* indices) {
-  std::vector<Tensor*> entries = index_entries(indices);
-  check_index_types(entries);
-  SingleMask single = single_mask(input, entries);
+TensorPtr index(Tensor* input, const Indices& indices) {
+  check_index_types(indices);
+  SingleMask single = single_mask(input, indices);
   if (single.mask && single.mask->ndim() == input->ndim()) {
     TensorPtr mask = as_bool(single.mask);
     const int64_t count = on(mask->device).indexing.count_nonzero(mask->view());
@@ -254,7 +254,7 @@ TensorPtr index(Tensor* input, PyObject* indices) {
     on(input->device).indexing.masked_select(input->view(), mask->view(), result->view());
     return result;
   }
-  Plan plan(input, entries);
+  Plan plan(input, indices);
   TensorPtr result = empty(plan.sizes(), input->dtype, input->device);
   View source = plan.source(input);
   View out = plan.result(result.get(), result->shape->strides());
@@ -263,56 +263,23 @@ TensorPtr index(Tensor* input, PyObject* indices) {
   return result;
 }
 
-TensorPtr index_backward(Tensor* input, Ints size, PyObject* indices) {
+TensorPtr index_backward(Tensor* input, Ints size, const Indices& indices) {
   TensorPtr result = zeros(size, input->dtype, input->device);
-  std::vector<Tensor*> entries = index_entries(indices);
   // Under a mask each place is read once: writing does what adding would.
-  Tensor* mask = single_mask(result.get(), entries).mask;
+  Tensor* mask = single_mask(result.get(), indices).mask;
   write_indexed(result.get(), indices, input, !mask || mask->dtype != DType::Bool);
   return result;
 }
 
-TensorPtr index_put(Tensor* input, PyObject* indices, Tensor* values, bool accumulate) {
+TensorPtr index_put(Tensor* input, const Indices& indices, Tensor* values, bool accumulate) {
   TensorPtr result = clone(input);
   write_indexed(result.get(), indices, values, accumulate);
   return result;
 }
 
-/// What is read must not be what is written; one value under a mask is as masked_fill_().
-static void check_apart(const Tensor* target, const std::vector<Tensor*>& entries, const Tensor* values,
-                        bool accumulate) {
-  auto given = [](const Tensor* entry) { return entry != nullptr; };
-  bool fills = !accumulate && values->numel() == 1 && std::ranges::count_if(entries, given) == 1;
-  for (const Tensor* entry : entries)
-    if (entry) {
-      fills = fills && entry->dtype == DType::Bool;
-      check_overlap(target, entry, fills ? Allowed::Whole : Allowed::Nothing);
-    }
-  if (!fills) check_overlap(target, values, Allowed::Nothing);
-}
-
-Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject* accumulate) {
-  static Op& op = require_op("index_put");
-  PyObject* slots[] = {input, indices, values, accumulate};
-  Tensor* target = Arg{input, "index_put_", "input"};
-  if (target->device != DeviceType::Meta && any_on_meta(slots, std::size(slots)))
-    fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data! Move the tensor to the meta device too");
-  Tensor* source = Arg{values, "index_put_", "values"};
-  bool added = Arg{accumulate, "index_put_", "accumulate"};
-  index_entries(indices);
-  uint32_t recorded = op.recorded_slots(slots);
-  check_inplace(target, "index_put_", recorded || requires_grad(target));
-  check_writable(target);
-  check_apart(target, index_entries(indices), Arg{values, "index_put_", "values"},
-              Arg{accumulate, "index_put_", "accumulate"});
-  NodePtr node = recorded ? op.record(slots, recorded, 1) : NodePtr();
-  write_indexed(target, indices, source, added);
-  bump_version(target, "index_put_");
-  if (node) {
-    set_output_meta(*node, 0, target);
-    rebase_history(target, node.get());
-  }
-  return Object::borrow(input);
+void index_put_(Tensor* input, const Indices& indices, Tensor* values, bool accumulate) {
+  check_apart(input, indices, values, accumulate);
+  write_indexed(input, indices, values, accumulate);
 }
 
 }  // namespace adjoint::ops

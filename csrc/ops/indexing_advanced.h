@@ -1,18 +1,23 @@
 // Indexing by tensors: reading and writing the elements that index tensors and masks name.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "core/ints.h"
 #include "core/tensor.h"
 
 namespace adjoint::ops {
 
-/// input[indices]: a sequence of integer tensors, masks and None (a whole dimension), one for each leading dimension.
-TensorPtr index(Tensor* input, PyObject* indices);
+/// Integer tensors, masks and nothing (a whole dimension), one for each leading dimension.
+using Indices = std::vector<std::optional<Tensor*>>;
+
+/// input[indices]
+TensorPtr index(Tensor* input, const Indices& indices);
 /// Zeros of `size` with the gradient of index() summed at the places that it read.
-TensorPtr index_backward(Tensor* input, Ints size, PyObject* indices);
+TensorPtr index_backward(Tensor* input, Ints size, const Indices& indices);
 /// A copy of the input with `values` (broadcast) at the indexed places, or added to them where `accumulate`.
-TensorPtr index_put(Tensor* input, PyObject* indices, Tensor* values, bool accumulate);
-/// The same in place, recorded as index_put. Returns its first argument.
-Object index_put_(PyObject* input, PyObject* indices, PyObject* values, PyObject* accumulate);
+TensorPtr index_put(Tensor* input, const Indices& indices, Tensor* values, bool accumulate);
+void index_put_(Tensor* input, const Indices& indices, Tensor* values, bool accumulate);
 
 }  // namespace adjoint::ops

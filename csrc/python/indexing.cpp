@@ -6,7 +6,6 @@
 #include "core/mode.h"
 #include "op/meta.h"
 #include "op/object.h"
-#include "ops/indexing_advanced.h"
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/interop.h"
@@ -339,7 +338,10 @@ void set_item(Tensor* self, PyObject* key, PyObject* value) {
   if (!resolved.advanced()) return copy_into(resolved.result(), std::move(source));
   // A number of dimensions that the result has at least: what is left of the value broadcasts.
   source = without_leading_ones(std::move(source), 0);
-  ops::index_put_(as_object(resolved.result()), resolved.indices().get(), as_object(source.get()), Py_False);
+  static Op& op = require_op("index_put");
+  Object indices = resolved.indices();
+  PyObject* slots[] = {as_object(resolved.result()), indices.get(), as_object(source.get()), Py_False};
+  op.call_in_place(slots);
 }
 
 }  // namespace adjoint::python

@@ -10,8 +10,7 @@ op("index_backward(input, size, indices)", native="index_backward", linear="inpu
 
 # What was overwritten has no gradient; what was added to keeps it.
 op("index_put(input, indices, values, accumulate=False)", native="index_put", linear="input + values",
+   inplace=True, inplace_native="index_put_", crosses=True,
    doc="A copy with values written, or added, at the places that index tensors name.",
    input=lambda g, indices, accumulate: g if accumulate else index_put(g, indices, g.new_zeros(())),
    values=lambda g, indices: index(g, indices))
-op("index_put_(input, indices, values, accumulate=False)", native="index_put_", linear="input + values", crosses=True,
-   doc="In-place version of index_put().")
