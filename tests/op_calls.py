@@ -58,6 +58,7 @@ INSIDE = {
     "resize_as_": [Sample(T(6, grad=False), T(2, 3, grad=False))],
     "reverse_dims": [Sample(T(2, 3))],
     "rooted": [Sample(T(3, low=0.5))],
+    "split_evenly": [Sample(T(5, 2), 2), Sample(T(2, 5), 2, 1)],
     "squared": [Sample(T(3))],
     "squeeze_all": [Sample(T(1, 3))],
     "squeeze_dim": [Sample(T(1, 3), 0)],

@@ -495,15 +495,15 @@ def test_no_rule_to_derive_from(load):
         ('view("f(input)", native="f", forward=3, input=None)', "f: give either native= or forward="),
         (
             'op("f(input)", native="f", input=lambda g, inpt_meta: g)',
-            "f: the rule for 'input' uses 'inpt_meta'; expected only g, input, input_meta, out, out_meta",
+            "f: the rule for 'input' uses 'inpt_meta'; expected only g, gs, input, input_meta, out, out_meta",
         ),
         (
             'op("f(input)", native="f", outputs=("values", "indices"), input=lambda g, g_value: g)',
-            "uses 'g_value'; expected only g, g_indices, g_values, indices",
+            "uses 'g_value'; expected only g, g_indices, g_values, gs, indices",
         ),
         (
             'op("f(input)", native="f", input=lambda g: g, fused={"input": lambda g, inpt: g})',
-            "f: the fused form for 'input' uses 'inpt'; expected only g, input, input_meta, out, out_meta",
+            "f: the fused form for 'input' uses 'inpt'; expected only g, gs, input, input_meta, out, out_meta",
         ),
         (
             'op("f(input)", native="f", input=None, fused={"input": lambda g: g})',

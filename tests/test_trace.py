@@ -82,6 +82,18 @@ def test_indexing_and_assignment_are_calls_like_any_other(key, read, written):
     assert ops(t) == [*written[:-1], "fill_" if written[-1] == "copy_" else written[-1]]
 
 
+def test_parts_are_results_of_one_call():
+    x = matrix(requires_grad=True)
+    with trace() as t:
+        first, _ = x.unbind()
+        x.chunk(3, 1)
+    assert ops(t) == ["unbind", "chunk"]
+    assert t.events[0].outputs == ((torch.float32, (3,)),) * 2
+    with trace() as t:
+        first.sum().backward()
+    assert ops(t)[-3:] == ["UnbindBackward0", "stack", "AccumulateGrad"]
+
+
 def test_nothing_is_logged_outside_of_the_block():
     x = matrix()
     x * 2

@@ -293,6 +293,56 @@ def test_several_views_at_once_refuse_changes_in_place():
         first.add_(1)
 
 
+PARTS = {
+    "unbind": lambda L, x: x.unbind(-1),
+    "split": lambda L, x: x.split(2, 1),
+    "split sizes": lambda L, x: x.split([1, 0, 4], -1),
+    "chunk": lambda L, x: x.chunk(2, 1),
+    "chunk of nothing": lambda L, x: x[:0].chunk(3),
+    "unbind_copy": lambda L, x: L.unbind_copy(x, 1),
+    "split_copy": lambda L, x: L.split_copy(x, 2, 1),
+    "split_with_sizes_copy": lambda L, x: L.split_with_sizes_copy(x, [1, 4], 1),
+    "unsafe_split": lambda L, x: L.unsafe_split(x, 2, 1),
+    "unsafe_split_with_sizes": lambda L, x: L.unsafe_split_with_sizes(x, [1, 4], 1),
+    "unsafe_chunk": lambda L, x: L.unsafe_chunk(x, 2, 1),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_share_one_node_that_joins_their_gradients(name):
+    """Also where only some of them, or none with elements, get one; and of gradients themselves."""
+
+    def come(L):
+        x = L.arange(15.0).reshape(3, 5).requires_grad_()
+        parts = PARTS[name](L, x * 1)
+        node = parts[0].grad_fn
+        loss = (parts[-1] ** 3).sum()
+        (g,) = L.autograd.grad(loss, x, create_graph=True)
+        (g**2).sum().backward()
+        return (
+            [part.tolist() for part in parts],
+            [part.stride() for part in parts],
+            [part._is_view() for part in parts],
+            node.name(),
+            [part.grad_fn is node for part in parts],
+            [function.name() for function, _ in node.next_functions],
+            g.tolist(),
+            x.grad.tolist(),
+        )
+
+    assert come(adjoint) == come(torch)
+
+
+def test_parts_of_more_sizes_than_a_tensor_has_dimensions():
+    for L in (adjoint, torch):
+        x = L.arange(100.0, requires_grad=True)
+        parts = x.split([1] * 100)
+        assert [part.item() for part in parts] == list(range(100))
+        parts[70].backward(L.ones(1))
+        assert x.grad.nonzero().tolist() == [[70]]
+        assert [part.shape for part in L.zeros(0, 3).chunk(100)] == [(0, 3)] * 100
+
+
 def test_backward_of_parts_may_come_twice_where_nothing_is_saved():
     x = adjoint.ones(4, requires_grad=True)
     first, second = x.split(2)

@@ -146,21 +146,32 @@ Arg::operator std::optional<DType>() const {
   if (object == Py_None) return std::nullopt;
   return static_cast<DType>(*this);
 }
+/// Calls take(value) for each of a sequence of ints, or for an int alone.
+template <class F>
+static void for_each_int(const Arg& arg, F take) {
+  PyObject* object = arg.object;
+  if ((PyIndex_Check(object) && !PySequence_Check(object)) || is_single_integer(object))
+    return take(to_int(object, arg.op, arg.name));
+  if (!PyTuple_Check(object) && !PyList_Check(object)) arg.wrong_type("tuple of ints");
+  // A tuple, so that an item's __index__ cannot change it meanwhile.
+  Object items = checked(PySequence_Tuple(object));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(items.get(), i);
+    if (!is_tensor(item) && (!PyIndex_Check(item) || PyBool_Check(item)))
+      fail(ErrorKind::Type, arg.op, "(): argument '", arg.name, "' must be tuple of ints, but found element of type ",
+           Py_TYPE(item)->tp_name, " at pos ", i);
+    take(to_int(item, arg.op, arg.name));
+  }
+}
+
 Arg::operator Ints() const {
   Ints ints;
-  if ((PyIndex_Check(object) && !PySequence_Check(object)) || is_single_integer(object)) {
-    ints.push(to_int(object, op, name), op);
-    return ints;
-  }
-  if (!PyTuple_Check(object) && !PyList_Check(object)) wrong_type("tuple of ints");
-  Object items = checked(PySequence_Fast(object, "expected a sequence of ints"));
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
-    if (!is_tensor(item) && (!PyIndex_Check(item) || PyBool_Check(item)))
-      fail(ErrorKind::Type, op, "(): argument '", name, "' must be tuple of ints, but found element of type ",
-           Py_TYPE(item)->tp_name, " at pos ", i);
-    ints.push(to_int(item, op, name), op);
-  }
+  for_each_int(*this, [&](int64_t value) { ints.push(value, op); });
+  return ints;
+}
+Arg::operator std::vector<int64_t>() const {
+  std::vector<int64_t> ints;
+  for_each_int(*this, [&](int64_t value) { ints.push_back(value); });
   return ints;
 }
 Arg::operator std::optional<Ints>() const {

@@ -34,6 +34,8 @@ struct Arg {
   /// An int counts as a list of one.
   operator Ints() const;
   operator std::optional<Ints>() const;
+  /// The same, of any length.
+  operator std::vector<int64_t>() const;
   operator std::string() const;
   operator std::optional<std::string>() const;
   operator std::vector<Tensor*>() const;

@@ -30,6 +30,20 @@ TensorPtr number_tensor(PyObject* number) {
   return {};
 }
 
+/// What a rule gets for the gradient of an output; an undefined one counts as zero.
+Object gradient_for_rule(const Node& node, const TensorPtr* gradients, uint32_t output, bool create_graph) {
+  Tensor* gradient = gradients[output].get();
+  if (!gradient) return wrap(zeros_of(node.outputs()[output]));
+  return create_graph || !requires_grad(gradient) ? Object::borrow(as_object(gradient)) : wrap(alias(gradient));
+}
+
+Object gradients_for_rule(const Node& node, const TensorPtr* gradients, bool create_graph) {
+  Object tuple = checked(PyTuple_New(node.n_outputs));
+  for (uint32_t i = 0; i < node.n_outputs; ++i)
+    PyTuple_SET_ITEM(tuple.get(), i, gradient_for_rule(node, gradients, i, create_graph).take());
+  return tuple;
+}
+
 thread_local const RuleCall* rule_call = nullptr;
 
 }  // namespace
@@ -138,14 +152,14 @@ Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, u
   int n = 0;
   const RuleForm& form = rule.chosen(context.create_graph);
   for (const RuleParameter& parameter : form.parameters) {
-    if (parameter.source == RuleParameter::Source::Item) {
-      owned[n] = unpack_item(node, parameter.index, context.create_graph);
-    } else if (Tensor* gradient = gradients[parameter.index].get()) {
-      bool bare = context.create_graph || !requires_grad(gradient);
-      owned[n] = bare ? Object::borrow(as_object(gradient)) : wrap(alias(gradient));
-    } else {
-      // An undefined gradient counts as zero.
-      owned[n] = wrap(zeros_of(node.outputs()[parameter.index]));
+    switch (parameter.source) {
+      case RuleParameter::Source::Gradient:
+        owned[n] = gradient_for_rule(node, gradients, parameter.index, context.create_graph);
+        break;
+      case RuleParameter::Source::Gradients:
+        owned[n] = gradients_for_rule(node, gradients, context.create_graph);
+        break;
+      case RuleParameter::Source::Item: owned[n] = unpack_item(node, parameter.index, context.create_graph); break;
     }
     args[n + 1] = owned[n].get();
     ++n;

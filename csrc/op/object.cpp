@@ -293,6 +293,10 @@ RuleForm read_form(Op& op, const std::vector<std::string>& outputs, PyObject* ca
   RuleForm form{Object::borrow(callable), {}};
   for (Py_ssize_t i = 0; i < PyTuple_Size(uses); ++i) {
     std::string name = text(PyTuple_GET_ITEM(uses, i));
+    if (name == "gs") {
+      form.parameters.push_back({RuleParameter::Source::Gradients, 0});
+      continue;
+    }
     int gradient = name == "g" ? 0 : name.starts_with("g_") ? output_of(outputs, name.substr(2)) : -1;
     if (gradient >= 0) {
       form.parameters.push_back({RuleParameter::Source::Gradient, static_cast<uint8_t>(gradient)});
@@ -381,7 +385,8 @@ void read_rules(Op& op, PyObject* declaration) {
     bool used = &output == &outputs.front();
     for (const Rule& rule : op.rules)
       for (const RuleParameter& parameter : rule.form.parameters)
-        used |= parameter.source == RuleParameter::Source::Gradient && parameter.index == &output - outputs.data();
+        used |= parameter.source == RuleParameter::Source::Gradients ||
+                (parameter.source == RuleParameter::Source::Gradient && parameter.index == &output - outputs.data());
     op.output_is_differentiable.push_back(used);
   }
 }

@@ -43,9 +43,9 @@ struct SavedItem {
 };
 
 struct RuleParameter {
-  enum class Source : uint8_t { Gradient, Item };
+  enum class Source : uint8_t { Gradient, Gradients, Item };
   Source source;
-  uint8_t index;  ///< output number, or item number
+  uint8_t index;  ///< output number, or item number; 0 for the tuple of all gradients
 };
 
 /// A rule as a Python function, and what it is called with.

@@ -80,16 +80,9 @@ Object resize_as_(PyObject* input, Tensor* the_template, PyObject* memory_format
 Object numpy_T(PyObject* input);
 Object mT(PyObject* input);
 Object narrow(PyObject* input, PyObject* dim, PyObject* first, int64_t length);
-/// Several views at once, which share one node; copies of them; and the same memory without being called views.
-Object unbind(Tensor* input, int64_t dim);
-Object unbind_copy(Tensor* input, int64_t dim);
-Object split(Tensor* input, PyObject* split_size, int64_t dim);
-Object split_copy(Tensor* input, int64_t split_size, int64_t dim);
-Object unsafe_split(Tensor* input, int64_t split_size, int64_t dim);
-Object split_with_sizes(Tensor* input, Ints split_sizes, int64_t dim);
-Object split_with_sizes_copy(Tensor* input, Ints split_sizes, int64_t dim);
-Object unsafe_split_with_sizes(Tensor* input, Ints split_sizes, int64_t dim);
-Object chunk(Tensor* input, int64_t chunks, int64_t dim);
-Object unsafe_chunk(Tensor* input, int64_t chunks, int64_t dim);
+/// Parts of one size, or of the sizes in a sequence; at most `chunks` parts of equal size.
+Object split(PyObject* input, PyObject* split_size, PyObject* dim);
+Object chunk(PyObject* input, int64_t chunks, PyObject* dim);
+Object unsafe_chunk(PyObject* input, int64_t chunks, PyObject* dim);
 
 }  // namespace adjoint::ops

@@ -1,4 +1,4 @@
-// Shape ops that choose among the views and copies of the table, and those that make several views with one node.
+// Shape ops that choose among the views and copies of the table.
 #include <algorithm>
 
 #include "core/mode.h"
@@ -6,6 +6,7 @@
 #include "op/arg.h"
 #include "op/object.h"
 #include "ops/memory.h"
+#include "ops/pieces.h"
 #include "ops/views.h"
 #include "ops/views_copied.h"
 #include "python/creation.h"
@@ -25,137 +26,6 @@ MemoryFormat to_format(PyObject* object, const char* op, MemoryFormat preset) {
   std::optional<MemoryFormat> format = to_memory_format(object);
   if (!format) Arg{object, op, "memory_format"}.wrong_type("torch.memory_format");
   return *format;
-}
-
-// ---- Several views with one node
-
-/// Views of the input, copies of what these show, or the same memory without being called views (unsafe_split).
-enum class Piece : uint8_t { View, Copy, Unsafe };
-
-/// The node of pieces that together make the whole: their gradients are joined again.
-class PiecesKind final : public NodeKind {
- public:
-  PiecesKind(const char* name, const char* joining, Piece piece = Piece::View)
-      : NodeKind(name), piece(piece), joining_(joining) {}
-
-  const Piece piece;
-
-  void apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext&) const override {
-    Object pieces = checked(PyTuple_New(node.n_outputs));
-    for (uint32_t i = 0; i < node.n_outputs; ++i) {
-      const OutputMeta& meta = node.outputs()[i];
-      TensorPtr piece = outputs[i] ? outputs[i] : zeros(meta.shape->size_span(), meta.dtype, meta.device);
-      PyTuple_SET_ITEM(pieces.get(), i, as_object(piece.take()));
-    }
-    Object joined = call_op(require_op(joining_), {pieces.get(), node.saved()[0].object()});
-    edges[0] = TensorPtr::borrow(as_tensor(joined.get()));
-  }
-  /// The dimension is all that is kept, and backward may come again.
-  void release_saved(Node&) const override {}
-  Object attribute(Node& node, const char* name) const override {
-    return std::string_view(name) == "_saved_dim" ? Object::borrow(node.saved()[0].object()) : Object();
-  }
-  std::vector<std::string> attribute_names() const override { return {"_saved_dim"}; }
-
- private:
-  const char* joining_;
-};
-
-/// Ties aliases of `input` to it as the outputs of one node.
-Object as_pieces(Tensor* input, int dim, std::vector<TensorPtr> pieces, const PiecesKind& kind) {
-  bool recorded = recording() && !pieces.empty() && requires_grad(input);
-  for (TensorPtr& piece : pieces) {
-    switch (kind.piece) {
-      case Piece::View: mark_view(piece.get(), input, ViewOrigin::MultiOutput); break;
-      case Piece::Copy: piece = packed(piece.get()); break;
-      case Piece::Unsafe: detach_version(piece.get()); break;
-    }
-  }
-  if (recorded) {
-    NodePtr node = make_node(kind, static_cast<uint32_t>(pieces.size()), 1, 1);
-    set_edge(*node, 0, input);
-    node->saved()[0].save_object(as_int(dim).get());
-    for (uint32_t i = 0; i < pieces.size(); ++i) set_history(pieces[i].get(), node.get(), i);
-  }
-  return wrap(std::move(pieces));
-}
-
-Object split_at(Tensor* input, Sizes lengths, int dim, const PiecesKind& kind) {
-  std::vector<TensorPtr> pieces;
-  pieces.reserve(lengths.size());
-  int64_t start = 0;
-  for (int64_t length : lengths) {
-    pieces.push_back(slice(input, dim, start, start + length, 1));
-    start += length;
-  }
-  return as_pieces(input, dim, std::move(pieces), kind);
-}
-
-const PiecesKind split_node("SplitBackward0", "cat");
-const PiecesKind split_with_sizes_node("SplitWithSizesBackward0", "cat");
-const PiecesKind unbind_node("UnbindBackward0", "stack");
-const PiecesKind split_copy_node("SplitBackward0_copy", "cat", Piece::Copy);
-const PiecesKind split_with_sizes_copy_node("SplitWithSizesBackward0_copy", "cat", Piece::Copy);
-const PiecesKind unbind_copy_node("UnbindBackward0_copy", "stack", Piece::Copy);
-const PiecesKind unsafe_split_node("UnsafeSplitBackward0", "cat", Piece::Unsafe);
-const PiecesKind unsafe_split_with_sizes_node("UnsafeSplitWithSizesBackward0", "cat", Piece::Unsafe);
-
-Object split_evenly(Tensor* input, int64_t size, int dim, const PiecesKind& kind) {
-  int64_t whole = input->size(dim);
-  std::vector<int64_t> lengths;
-  for (int64_t start = 0; start < whole; start += lengths.back()) lengths.push_back(std::min(size, whole - start));
-  if (lengths.empty()) lengths.push_back(0);
-  return split_at(input, lengths, dim, kind);
-}
-
-int dim_to_split(const Tensor* input, int64_t dim, const char* op) {
-  if (input->ndim() == 0) fail(op, " expects at least a 1-dimensional tensor");
-  return wrap_dim(dim, input->ndim());
-}
-
-Object unbind_as(Tensor* input, int64_t dim, const PiecesKind& kind) {
-  if (input->ndim() == 0) fail(ErrorKind::Index, "Dimension specified as ", dim, " but tensor has no dimensions");
-  int d = wrap_dim(dim, input->ndim());
-  std::vector<TensorPtr> pieces;
-  pieces.reserve(input->size(d));
-  if (input->size(d) > 0) pieces.push_back(select(input, d, 0));
-  // The pieces have one shape, which they share.
-  for (int64_t i = 1; i < input->size(d); ++i)
-    pieces.push_back(alias(input, ShapePtr::borrow(pieces[0]->shape), i * input->stride(d)));
-  return as_pieces(input, d, std::move(pieces), kind);
-}
-
-Object split_with_sizes_as(Tensor* input, Sizes split_sizes, int64_t dim, const PiecesKind& kind) {
-  int d = dim_to_split(input, dim, "split_with_sizes");
-  int64_t total = 0;
-  for (int64_t size : split_sizes) {
-    if (size < 0)
-      fail("split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes=",
-           to_string(split_sizes));
-    if (__builtin_add_overflow(total, size, &total)) total = -1;
-    if (total < 0) break;
-  }
-  if (total != input->size(d))
-    fail("split_with_sizes expects split_sizes to sum exactly to ", input->size(d),
-         " (input tensor's size at dimension ", d, "), but got split_sizes=", to_string(split_sizes));
-  return split_at(input, split_sizes, d, kind);
-}
-
-Object split_as(Tensor* input, int64_t size, int64_t dim, const PiecesKind& kind) {
-  int d = dim_to_split(input, dim, "split");
-  if (size < 0) fail("split expects split_size be non-negative, but got split_size=", size);
-  if (size == 0 && input->size(d) != 0)
-    fail("split_size can only be 0 if dimension size is 0, but got dimension size of ", input->size(d));
-  return split_evenly(input, size, d, kind);
-}
-
-/// Without elements along the dimension there are as many empty pieces as were asked for; `empty_kind` is their node.
-Object chunk_as(Tensor* input, int64_t chunks, int64_t dim, const PiecesKind& kind, const PiecesKind& empty_kind) {
-  int d = dim_to_split(input, dim, "chunk");
-  if (chunks <= 0) fail("chunk expects `chunks` to be greater than 0, got: ", chunks);
-  int64_t size = input->size(d);
-  if (size > 0) return split_evenly(input, size / chunks + (size % chunks != 0), d, kind);
-  return split_at(input, std::vector<int64_t>(chunks), d, empty_kind);
 }
 
 Object reshaped(PyObject* input, Sizes sizes) { return reshape(input, make_tuple(sizes).get()); }
@@ -285,36 +155,32 @@ Object narrow(PyObject* input, PyObject* dim, PyObject* first, int64_t length) {
   return call_op(op, {input, dim, as_int(start).get(), as_int(start + length).get()});
 }
 
-Object unbind(Tensor* input, int64_t dim) { return unbind_as(input, dim, unbind_node); }
-Object unbind_copy(Tensor* input, int64_t dim) { return unbind_as(input, dim, unbind_copy_node); }
+// ---- Parts
 
-Object split_with_sizes(Tensor* input, Ints split_sizes, int64_t dim) {
-  return split_with_sizes_as(input, split_sizes, dim, split_with_sizes_node);
-}
-Object split_with_sizes_copy(Tensor* input, Ints split_sizes, int64_t dim) {
-  return split_with_sizes_as(input, split_sizes, dim, split_with_sizes_copy_node);
-}
-Object unsafe_split_with_sizes(Tensor* input, Ints split_sizes, int64_t dim) {
-  return split_with_sizes_as(input, split_sizes, dim, unsafe_split_with_sizes_node);
+Object split(PyObject* input, PyObject* split_size, PyObject* dim) {
+  static Op& evenly = require_op("split_evenly");
+  static Op& with_sizes = require_op("split_with_sizes");
+  return call_op(is_sequence(split_size) ? with_sizes : evenly, {input, split_size, dim});
 }
 
-Object split(Tensor* input, PyObject* split_size, int64_t dim) {
-  if (PyTuple_Check(split_size) || PyList_Check(split_size))
-    return split_with_sizes(input, Arg{split_size, "split_with_sizes", "split_sizes"}, dim);
-  return split_as(input, Arg{split_size, "split", "split_size"}, dim, split_node);
-}
-Object split_copy(Tensor* input, int64_t split_size, int64_t dim) {
-  return split_as(input, split_size, dim, split_copy_node);
-}
-Object unsafe_split(Tensor* input, int64_t split_size, int64_t dim) {
-  return split_as(input, split_size, dim, unsafe_split_node);
+/// Without elements along the dimension there are as many empty pieces as were asked for.
+static Object chunk_by(Op& evenly, Op& with_sizes, PyObject* input, int64_t chunks, PyObject* dim) {
+  Tensor* tensor = Arg{input, "chunk", "input"};
+  int64_t size = tensor->size(dim_to_split(tensor, Arg{dim, "chunk", "dim"}, "chunk"));
+  if (chunks <= 0) fail("chunk expects `chunks` to be greater than 0, got: ", chunks);
+  if (size > 0) return call_op(evenly, {input, as_int(size / chunks + (size % chunks != 0)).get(), dim});
+  return call_op(with_sizes, {input, make_tuple(Sizes(std::vector<int64_t>(chunks))).get(), dim});
 }
 
-Object chunk(Tensor* input, int64_t chunks, int64_t dim) {
-  return chunk_as(input, chunks, dim, split_node, split_with_sizes_node);
+Object chunk(PyObject* input, int64_t chunks, PyObject* dim) {
+  static Op& evenly = require_op("split_evenly");
+  static Op& with_sizes = require_op("split_with_sizes");
+  return chunk_by(evenly, with_sizes, input, chunks, dim);
 }
-Object unsafe_chunk(Tensor* input, int64_t chunks, int64_t dim) {
-  return chunk_as(input, chunks, dim, unsafe_split_node, unsafe_split_with_sizes_node);
+Object unsafe_chunk(PyObject* input, int64_t chunks, PyObject* dim) {
+  static Op& evenly = require_op("unsafe_split");
+  static Op& with_sizes = require_op("unsafe_split_with_sizes");
+  return chunk_by(evenly, with_sizes, input, chunks, dim);
 }
 
 }  // namespace adjoint::ops

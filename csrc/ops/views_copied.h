@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ops/memory.h"
+#include "ops/pieces.h"
 #include "ops/views.h"
 
 namespace adjoint::ops {
@@ -13,11 +14,17 @@ TensorPtr packed(const Tensor* tensor);
 /// Writes `src` into `part`, a view of a fresh copy; the sizes must be equal, the types need not be.
 void write_part(const Tensor* src, Tensor* part);
 
+inline TensorPtr packed(const TensorPtr& tensor) { return packed(tensor.get()); }
+inline std::vector<TensorPtr> packed(std::vector<TensorPtr> tensors) {
+  for (TensorPtr& tensor : tensors) tensor = packed(tensor.get());
+  return tensors;
+}
+
 template <auto kView>
 struct ViewFunction;
-template <class... Arguments, TensorPtr (*kView)(Tensor*, Arguments...)>
+template <class Result, class... Arguments, Result (*kView)(Tensor*, Arguments...)>
 struct ViewFunction<kView> {
-  static TensorPtr copy(Tensor* input, Arguments... arguments) { return packed(kView(input, arguments...).get()); }
+  static Result copy(Tensor* input, Arguments... arguments) { return packed(kView(input, arguments...)); }
   static TensorPtr scatter(Tensor* input, Tensor* src, Arguments... arguments) {
     TensorPtr result = clone(input);
     write_part(src, kView(result.get(), arguments...).get());
@@ -25,7 +32,7 @@ struct ViewFunction<kView> {
   }
 };
 
-/// permute -> permute_copy: what the view shows, copied.
+/// permute -> permute_copy: what the view shows (or each of several), copied.
 template <auto kView>
 inline constexpr auto copy_of = &ViewFunction<kView>::copy;
 /// select -> select_scatter: a copy of the input with `src` where the view looks.

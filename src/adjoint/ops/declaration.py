@@ -474,7 +474,7 @@ class Declaration:
         known = {"g", "out", *self.arguments}
         if self.kind != "elementwise":
             known.update(f"{name}_meta" for name in self.arguments)
-            known.add("out_meta")
+            known.update(("gs", "out_meta"))
             for name in self.outputs or ():
                 known.update((name, f"g_{name}", f"{name}_meta"))
         for what, uses in (("rule", self.uses), ("fused form", self.fused_uses)):

@@ -9,6 +9,7 @@ from .language import (
     as_strided_backward,
     as_strided_within,
     as_strided_within_,
+    cat,
     composite,
     contiguous_format,
     diagonal_backward,
@@ -21,6 +22,7 @@ from .language import (
     squeeze_all_,
     squeeze_dim_,
     squeeze_dims_,
+    stack,
     unfold_backward,
     view,
     view_as_complex,
@@ -110,12 +112,18 @@ view("unfold(input, dimension, size, step)", native="unfold", function=False, li
 op("unfold_backward(input, size, dimension, window, step)", native="unfold_backward", linear="input", public=False,
    input=lambda g, dimension, window, step: g.unfold(dimension, window, step))
 
-# Several views with one node; their gradients are joined by stack and cat.
-op("unbind(input, dim=0)", native="unbind", linear="input", doc="All slices along a dimension.")
+# Several views with one node, which together show the whole: their gradients are joined again.
+view("unbind(input, dim=0)", native="unbind", linear="input",
+     doc="All slices along a dimension.",
+     input=lambda gs, dim: stack(gs, dim))
+view("split_evenly(input, split_size, dim=0)", native="split_evenly", node="SplitBackward0", linear="input",
+     public=False, shown="split",
+     input=lambda gs, dim: cat(gs, dim))
+view("split_with_sizes(input, split_sizes, dim=0)", native="split_with_sizes", linear="input",
+     doc="Parts of the given sizes along a dimension.",
+     input=lambda gs, dim: cat(gs, dim))
 op("split(input, split_size, dim=0)", native="split", function=False, linear="input",
    doc="Parts of `split_size` along a dimension (the last may be smaller), or of the sizes in a list.")
-op("split_with_sizes(input, split_sizes, dim=0)", native="split_with_sizes", linear="input",
-   doc="Parts of the given sizes along a dimension.")
 op("chunk(input, chunks, dim=0)", native="chunk", linear="input",
    doc="At most `chunks` parts of equal size along a dimension.")
 

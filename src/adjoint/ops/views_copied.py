@@ -7,6 +7,7 @@ from .language import (
     TABLE,
     alias_copy,
     as_strided_within_copy,
+    cat,
     composite,
     diag_embed,
     diagonal,
@@ -36,8 +37,8 @@ def _copy(name, **options):
        **options)  # fmt: skip
 
 
-for _name in ("alias", "diagonal", "expand", "permute", "select", "slice", "t", "transpose", "unfold", "unsqueeze",
-              "view_as_real", "view_as_complex"):  # fmt: skip
+for _name in ("alias", "diagonal", "expand", "permute", "select", "slice", "split_with_sizes", "t", "transpose",
+              "unbind", "unfold", "unsqueeze", "view_as_real", "view_as_complex"):  # fmt: skip
     _copy(_name)
 for _name in ("as_strided_within", "squeeze_all", "squeeze_dim", "squeeze_dims", "view_sizes"):
     _copy(_name, function=False)
@@ -97,19 +98,18 @@ op("narrow_copy(input, dim, start, length)", linear="input", out="exact",
    doc="What narrow() shows, in memory of its own.",
    input=_narrow_rule)  # fmt: skip
 # fmt: off
-op("split_copy(input, split_size, dim=0)", native="split_copy", method=False, out="exact", linear="input",
-   doc="What split() shows, in memory of its own.")
-op("split_with_sizes_copy(input, split_sizes, dim=0)", native="split_with_sizes_copy", method=False, out="exact",
-   linear="input",
-   doc="What split_with_sizes() shows, in memory of its own.")
-op("unbind_copy(input, dim=0)", native="unbind_copy", method=False, out="exact", linear="input",
-   doc="What unbind() shows, in memory of its own.")
+op("split_copy(input, split_size, dim=0)", native="copy_of<ops::split_evenly>", node="SplitBackward0_copy",
+   method=False, out="exact", linear="input",
+   doc="What split() shows, in memory of its own.",
+   input=lambda gs, dim: cat(gs, dim))
 
 # The same memory, but nobody watches over changes of it.
 op("unsafe_split(input, split_size, dim=0)", native="unsafe_split", linear="input",
-   doc="split() for parts that are changed in place one by one, and not looked at through the input again.")
+   doc="split() for parts that are changed in place one by one, and not looked at through the input again.",
+   input=lambda gs, dim: cat(gs, dim))
 op("unsafe_split_with_sizes(input, split_sizes, dim=0)", native="unsafe_split_with_sizes", linear="input",
-   doc="split_with_sizes() for parts that are changed in place, and not looked at through the input again.")
+   doc="split_with_sizes() for parts that are changed in place, and not looked at through the input again.",
+   input=lambda gs, dim: cat(gs, dim))
 op("unsafe_chunk(input, chunks, dim=0)", native="unsafe_chunk", linear="input",
    doc="chunk() for parts that are changed in place, and not looked at through the input again.")
 
