@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/ref.h"
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint {
 

@@ -4,7 +4,7 @@
 #include "core/ref.h"
 #include "core/shape.h"
 #include "core/storage.h"
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint {
 

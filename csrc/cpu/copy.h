@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/scalar.h"
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::cpu {
 

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/view.h"
 #include "cpu/lapack.h"
 #include "cpu/parallel.h"
-#include "kernels/view.h"
 
 namespace adjoint::cpu {
 

@@ -1,7 +1,7 @@
 // Normalising planes of contiguous elements: the sums and the scaling of which batch and group norm are made.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::cpu {
 

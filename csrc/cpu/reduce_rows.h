@@ -6,8 +6,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "core/view.h"
 #include "cpu/parallel.h"
-#include "kernels/view.h"
 
 namespace adjoint::cpu {
 

@@ -1,7 +1,7 @@
 // Attention, softmax(queries keys' scale) values, without the matrix of all scores in memory, and its gradients.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

@@ -2,7 +2,7 @@
 // and of one type.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

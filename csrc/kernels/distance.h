@@ -1,7 +1,7 @@
 // Products and distances of vectors that are no matrix products.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

@@ -3,7 +3,7 @@
 
 #include "core/dtype.h"
 #include "core/scalar.h"
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint {
 

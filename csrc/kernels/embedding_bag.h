@@ -2,7 +2,7 @@
 // results and gradients are of one floating type, everything else is Int64.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

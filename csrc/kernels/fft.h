@@ -1,7 +1,7 @@
 // Fourier transforms of many lines.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

@@ -1,7 +1,7 @@
 // Windows of planes as columns of a matrix, and sums of columns back into planes. All views are packed.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

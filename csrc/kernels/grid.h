@@ -2,7 +2,7 @@
 // views are packed and of one type, Float32 or Float64.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "core/scalar.h"
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

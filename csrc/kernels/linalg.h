@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

@@ -2,7 +2,7 @@
 // one type, Float32 or Float64, labels Int64 and marks UInt8. A row's labels end at the first -1.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

@@ -2,7 +2,7 @@
 // converted on the way.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

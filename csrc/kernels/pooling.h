@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

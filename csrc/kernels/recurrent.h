@@ -1,7 +1,7 @@
 // Recurrent networks: an LSTM over a whole sequence, and its gradients; float32 and float64.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

@@ -2,7 +2,7 @@
 // Elements are converted to the output's type as they are read; results do not depend on the number of threads.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

@@ -2,7 +2,7 @@
 // All views are packed.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

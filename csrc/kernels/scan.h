@@ -1,7 +1,7 @@
 // Scans along one dimension: out[k] joins in[0] ... in[k]. All views have one shape; 0-d counts as one element.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

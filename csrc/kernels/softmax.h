@@ -1,7 +1,7 @@
 // Softmax along one dimension and its fused backward. All views have one shape; 0-d counts as one element.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

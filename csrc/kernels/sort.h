@@ -2,7 +2,7 @@
 // Values have the input's dtype, indices are Int64. 0-d counts as one element.
 #pragma once
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

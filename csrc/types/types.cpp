@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint {
 namespace {
