@@ -1,13 +1,11 @@
 """The documents are true: their Python runs, their declarations build, their paths exist; so do docstring examples."""
 
-import doctest
 import importlib
 import json
 import pkgutil
 import re
 import shutil
 import types
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -17,27 +15,11 @@ import adjoint
 from adjoint.codegen import files, loops, reading
 from adjoint.codegen.kernels import kernels_of
 
-from . import compiled
+from . import add_an_op, compiled
+from .documents import ROOT, blocks, run_examples
 from .processes import python
 
-ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w*) ?([\w-]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks(path, language, kind=""):
-    """The fenced blocks of a document whose first line is ```language kind."""
-    return [text for what, which, text in BLOCK.findall(path.read_text()) if (what, which) == (language, kind)]
-
-
-def run_examples(text, name):
-    """Runs `>>>` examples with warnings as errors; fails with doctest's own report."""
-    test = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
-    report = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
-    assert not failed, "".join(report)
 
 
 # ---- documents
@@ -58,7 +40,7 @@ def test_paths_exist(path):
     text = path.read_text()
     spelled = re.findall(r"`((?:csrc|src|tools|tests|docs|benchmarks|examples)/[\w./-]*)`", text)
     linked = [link for link in re.findall(r"\]\(([^)#\s]+)\)", text) if "://" not in link]
-    added = {"src/adjoint/ops/smooth.py"}  # what docs/add_an_op.md has its reader create
+    added = {name for _, name, _ in add_an_op.files()}  # what docs/add_an_op.md has its reader create
     missing = [name for name in spelled if name not in added and not (ROOT / name).exists()]
     missing += [link for link in linked if not (path.parent / link).exists()]
     assert not missing
@@ -150,44 +132,16 @@ def test_docstrings_were_found():
     assert {"adjoint", "adjoint.autograd.grad", "adjoint.nn.Parameter", "adjoint.Tensor.backward"} <= set(OBJECTS)
 
 
-# ---- docs/add_an_op.md: its declarations, in a copy of the op table, generated, compiled and run
+# ---- docs/add_an_op.md. `python -m tests.add_an_op` follows it in full; here is what takes no build: that its lines
+# fit the files that they change, and the loops of its elementwise ops, generated from a copy of the table and compiled.
 
-ADD_AN_OP = ROOT / "docs" / "add_an_op.md"
 
-# Declares the ops of the document in the running package, with the compiled loops as their forward, and runs the
-# document's examples. In a process of its own, because an op cannot be taken out of the table again.
-DECLARE = """
-import sys
-from pathlib import Path
-import adjoint as torch
-from adjoint.ops import language
-from tests import compiled, test_docs
-folder = Path(sys.argv[1])
-library = compiled.load_loops(folder)
-derived = {{"__package__": "adjoint.ops"}}
-exec((folder / "derived.py").read_text(), derived)
-
-def elementwise(signature, expression, **options):
-    name = signature.split("(")[0]
-    def forward(*arguments):
-        values = [a.detach().double().numpy() for a in arguments if isinstance(a, torch.Tensor)]
-        numbers = [a for a in arguments if not isinstance(a, torch.Tensor)]
-        result = torch.from_numpy(compiled.call_loop(library, name, values, numbers))
-        return result.reshape(arguments[0].shape).to(arguments[0].dtype)
-    options = {{"inplace": True, "out": True}} | derived["RULES"].get(name, {{}}) | options
-    return language.op(signature, forward=forward, **options)
-
-before = len(language.PUBLIC)
-language.elementwise = elementwise
-for text in test_docs.blocks(test_docs.ADD_AN_OP, "python", "declaration"):
-    exec(text, {{"__package__": "adjoint.ops"}})
-for namespace, name, function in language.PUBLIC[before:]:
-    setattr(sys.modules[".".join(filter(None, ("adjoint", namespace)))], name, function)
-examples = test_docs.blocks(test_docs.ADD_AN_OP, "python", "after-declaration")
-assert examples
-for text in examples:
-    test_docs.run_examples(text, "add_an_op.md")
-"""
+def test_what_the_page_changes_is_there(tmp_path):
+    for part in {Path(name).parent for _, name, _ in add_an_op.files()}:
+        shutil.copytree(ROOT / part, tmp_path / part, dirs_exist_ok=True)
+    add_an_op.follow(tmp_path)
+    changed = {name for language, name, _ in add_an_op.files() if language == "diff"}
+    assert {"csrc/kernels/reduce.h", "csrc/cpu/backend.cpp", "csrc/ops/reductions.cpp"} <= changed
 
 
 @pytest.fixture(scope="module")
@@ -201,9 +155,10 @@ def added(tmp_path_factory):
         ROOT / "src" / "adjoint" / "ops", package / "ops", ignore=shutil.ignore_patterns("__pycache__", "derived.py")
     )
     names = []
-    for number, text in enumerate(blocks(ADD_AN_OP, "python", "declaration")):
-        (package / "ops" / f"added_{number}.py").write_text(text)
-        names += re.findall(r'elementwise\("(\w+)\(', text)
+    for _, name, text in add_an_op.files():
+        if name.startswith("src/"):
+            (folder / name.removeprefix("src/")).write_text(text)
+            names += re.findall(r'elementwise\(\s*"(\w+)\(', text)
     assert names == ["squareplus", "logcosh"]
     table = reading.read_table(package)
     texts = files.generate(table, [])
@@ -238,14 +193,3 @@ def test_added_values(added):
     np.testing.assert_allclose(squareplus, (x + np.sqrt(x * x + 4)) / 2, rtol=1e-14)
     expected = np.logaddexp(x, -x) - np.log(2)
     np.testing.assert_allclose(compiled.call_loop(library, "logcosh", [x]), expected, rtol=1e-13, atol=1e-15)
-
-
-def test_sample_block_is_a_sample():
-    (text,) = blocks(ADD_AN_OP, "python", "sample")
-    sample = eval(text, vars(importlib.import_module("tests.samples")))
-    x = adjoint.tensor([[0.5]])
-    assert sample.torch(adjoint, x, 0.0).tolist() == [[0.5]]
-
-
-def test_added_op_works_as_the_document_shows(added):
-    python("-W", "error", "-c", DECLARE.format(), added[0])

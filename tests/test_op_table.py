@@ -14,8 +14,8 @@ from adjoint.ops import language
 from .compare import LIBRARIES, OPS, Bound, assert_same, outcome, outcome_difference, related, tensors_in
 from .gradients import dtype_name, first_gradients, second_gradients
 from .oracle.report import agreed
-from .samples import LAYOUTS, collect, find, is_differentiable
-from .samples.elementwise import made_from
+from .samples import LAYOUTS, collect, find, in_torchs_words, instead, is_differentiable
+from .samples.elementwise import ALL, declared_types, made_from
 
 # Samples of kl_div, in both libraries.
 pytestmark = pytest.mark.filterwarnings("ignore:reduction. 'mean' divides the total loss")
@@ -33,8 +33,10 @@ def samples_by_name():
     samples = collect("SAMPLES")
     for declaration in TABLE.values():
         if declaration.kind == "elementwise" and (declaration.function or declaration.method):
-            samples.setdefault(dotted(declaration), [])[:0] = made_from(declaration)
-    return samples
+            name = dotted(declaration)
+            types = declared_types(declaration) if name in instead() else ALL
+            samples.setdefault(name, [])[:0] = made_from(declaration, types)
+    return in_torchs_words(samples)
 
 
 def agreed_names():

@@ -6,8 +6,10 @@
 
 `T`, `I` and `B` stand for a float, an integer and a bool tensor; `ref` for a name of the library, such as a dtype.
 Keys are names below the package ("nn.functional.gelu"); one that the package lacks is taken for a method of Tensor.
+INSTEAD = {name: f} says what torch is asked of an op that it does not have: f(torch, *args, **kwargs).
 """
 
+import functools
 import importlib
 import pkgutil
 import types
@@ -224,10 +226,42 @@ def arrange(library, numbers, dtype, layout):
     return dense(spread)[..., ::2].detach()
 
 
+def _tables(attribute):
+    """The dicts of this name in the modules beside this one."""
+    modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+    return [getattr(module, attribute, {}) for module in modules]
+
+
 def collect(attribute="SAMPLES"):
     """All samples (or ERRORS) of the modules beside this one: name -> list."""
     collected = {}
-    for module in pkgutil.iter_modules(__path__):
-        for name, samples in getattr(importlib.import_module(f"{__name__}.{module.name}"), attribute, {}).items():
+    for table in _tables(attribute):
+        for name, samples in table.items():
             collected.setdefault(name, []).extend(samples)
+    return in_torchs_words(collected)
+
+
+@functools.cache
+def instead():
+    """What torch is asked of the ops that it does not have, by name."""
+    return {name: rounded_once(function) for table in _tables("INSTEAD") for name, function in table.items()}
+
+
+def rounded_once(function):
+    """As ops do it: half types are computed in float32, and the result alone is rounded."""
+
+    def call(torch, *args, **kwargs):
+        halves = {x.dtype for x in args if isinstance(x, torch.Tensor)} & {torch.float16, torch.bfloat16}
+        args = [x.float() if isinstance(x, torch.Tensor) and x.dtype in halves else x for x in args]
+        result = function(torch, *args, **kwargs)
+        return result.to(halves.pop()) if halves else result
+
+    return call
+
+
+def in_torchs_words(collected):
+    """Samples by name, those of ops that torch does not have with what it is asked instead."""
+    for name, function in instead().items():
+        for sample in collected.get(name, []):
+            sample.options(torch=function, node=False)
     return collected

@@ -22,7 +22,6 @@ ALL = (
     "uint8",
     "bool",
 )
-NUMBERS = ALL[:-1]
 SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-30, 1e30]
 
 # The range of each operand (one for all, or one for each) where the function is defined and smooth.
@@ -124,8 +123,21 @@ TENSORS_ONLY = (
 )
 
 
-def made_from(declaration):
-    """The samples of one elementwise op."""
+def family(dtype):
+    """The word for a type (a name) in declarations."""
+    if dtype in ("float16", "bfloat16"):
+        return "half"
+    return next(word for word in ("float", "complex", "int", "bool") if word in dtype).replace("int", "integer")
+
+
+def declared_types(declaration):
+    """The types in which an op that torch does not have can be called."""
+    families = declaration.types | ({"integer", "bool"} if declaration.promote == "float" else set())
+    return tuple(dtype for dtype in ALL if family(dtype) in families)
+
+
+def made_from(declaration, types=ALL):
+    """The samples of one elementwise op, in these types."""
     name = declaration.name
     if name in ONLY:
         return ONLY[name]
@@ -136,7 +148,7 @@ def made_from(declaration):
     def tensors(*shapes):
         return [T(*shape, low=low, high=high) for shape, (low, high) in zip(shapes, domains, strict=False)]
 
-    samples = [Sample(*tensors(*[(2, 3)] * count)).options(dtypes=ALL)]
+    samples = [Sample(*tensors(*[(2, 3)] * count)).options(dtypes=types)]
     samples += [
         Sample(*tensors(*[()] * count)),
         Sample(*tensors(*[(0, 3)] * count)),
@@ -153,8 +165,9 @@ def made_from(declaration):
     samples.append(Sample(narrow, *tensors((), (2,))[1:]).options(gradcheck=False))
     if name not in TENSORS_ONLY:
         whole = max(1, math.ceil(domains[1][0]))
-        samples.append(Sample(*tensors((2, 3)), whole).options(dtypes=NUMBERS))
-        samples.append(Sample(*tensors((2, 3)), whole + 0.5).options(dtypes=NUMBERS))
+        numbers = tuple(dtype for dtype in types if dtype != "bool")
+        samples.append(Sample(*tensors((2, 3)), whole).options(dtypes=numbers))
+        samples.append(Sample(*tensors((2, 3)), whole + 0.5).options(dtypes=numbers))
     grid = [[a for a in SPECIAL for _ in SPECIAL], [b for _ in SPECIAL for b in SPECIAL]]
     samples.append(Sample(*(T(values=column, grad=False) for column in grid)).options(dtypes=("float64", "float32")))
     return samples
