@@ -94,6 +94,19 @@ def test_parts_are_results_of_one_call():
     assert ops(t)[-3:] == ["UnbindBackward0", "stack", "AccumulateGrad"]
 
 
+def test_functions_that_make_tensors_are_logged():
+    out = torch.ones(3)
+    with trace() as t:
+        made = torch.zeros(2, 3, requires_grad=True)
+        torch.zeros(2, out=out[:2])
+    assert ops(t) == ["zeros", "slice", "zeros"]
+    assert t.events[0].inputs == ()
+    assert t.events[0].outputs == ((torch.float32, (2, 3)),)
+    assert made.is_leaf
+    assert made.requires_grad
+    assert out.tolist() == [0.0, 0.0, 1.0]
+
+
 def test_nothing_is_logged_outside_of_the_block():
     x = matrix()
     x * 2

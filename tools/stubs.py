@@ -21,7 +21,7 @@ from collections.abc import Callable as _Callable, Iterator as _Iterator, Sequen
 from typing import Any as _Any, NamedTuple as _NamedTuple, TypeAlias as _TypeAlias
 """
 TYPES = {"dtype": "_dtype | None", "device": "_Any", "generator": "Generator | None", "requires_grad": "_bool"}
-TYPES |= {"input": "Tensor", "tensors": "_Sequence[Tensor]"}
+TYPES |= {"input": "Tensor", "tensors": "_Sequence[Tensor]", "out": "Tensor | None"}
 SEVERAL = "tuple[Tensor, ...]"
 RESULTS = {"unbind": SEVERAL, "split": SEVERAL, "split_with_sizes": SEVERAL, "chunk": SEVERAL, "tolist": "_Any"}
 RESULTS |= {"where": "_Any", "nonzero": "_Any", "numel": "_int", "dim": "_int", "item": "_Any", "size": "_Any"}
@@ -92,7 +92,7 @@ def of_declaration(item, spelled):
         else:
             annotation = default_type(name, default)
         parameters.append((name, kind, annotation, default))
-    if item.out and not in_place:
+    if item.out and not in_place and not item.creates:
         parameters.append(("out", kinds.KEYWORD_ONLY, "Tensor | None", None))
     result = f"_{item.result_type.__name__}" if item.outputs and not in_place else RESULTS.get(item.name, "Tensor")
     return parameters, result

@@ -30,4 +30,9 @@ class Ints {
   size_t size_ = 0;
 };
 
+/// Sizes as a tuple or a list: one int alone is none.
+struct SizeList : Ints {};
+/// Sizes as several arguments, or as a tuple or a list: zeros(2, 3) and zeros((2, 3)).
+struct SizeArgs : Ints {};
+
 }  // namespace adjoint

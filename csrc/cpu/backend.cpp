@@ -34,6 +34,7 @@ const Backend backend = {
                .to_host = copy,
                .from_host = copy,
                .fill = fill,
+               .clear = clear,
                .fill_unset = fill_unset,
                .enumerate = enumerate,
                .read = read},

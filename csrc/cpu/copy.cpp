@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cpu/half_rows.h"
+#include "cpu/indexing.h"
 #include "cpu/parallel.h"
 #include "cpu/vector_math.h"
 
@@ -567,11 +568,37 @@ void copy(const View& src, const View& dst) {
                [from = src.dtype, to = dst.dtype](const Walk& part) { convert_walk(part, from, to); });
 }
 
+/// Few elements that lie side by side: for these a plan costs more than the work.
+static bool fill_few(const View& dst, const void* value) {
+  constexpr int64_t kFew = 64;
+  const int64_t n = dst.numel();
+  if (n > kFew || !dst.is_packed()) return false;
+  indexing::dispatch_size(dst.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    T element;
+    std::memcpy(&element, value, sizeof(T));
+    std::fill_n(dst.as<T>(), n, element);
+  });
+  return true;
+}
+
 void fill(const View& dst, const void* value) {
+  if (fill_few(dst, value)) return;
   Walk walk;
   if (!plan(dst, static_cast<const char*>(value), nullptr, 0, walk)) return;
   const int64_t item = itemsize(dst.dtype);
   run_parallel(walk, walk.numel() * item, [item](const Walk& part) { copy_walk(part, item); });
+}
+
+void clear(const View& dst) {
+  constexpr int64_t kSmall = 4096;
+  const int64_t bytes = dst.numel() * itemsize(dst.dtype);
+  if (bytes <= kSmall) {
+    std::memset(dst.data, 0, static_cast<size_t>(bytes));
+  } else {
+    const complex128 zero{};  // as large as any element
+    fill(dst, &zero);
+  }
 }
 
 void fill_unset(const View& dst) {

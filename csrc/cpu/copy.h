@@ -17,6 +17,9 @@ void copy_bytes(const char* src, char* dst, int64_t n);
 /// Writes the same element everywhere; `value` points at one element of the type of `dst`.
 void fill(const View& dst, const void* value);
 
+/// Writes zeros into a view whose elements lie side by side, in whatever order.
+void clear(const View& dst);
+
 /// Writes what shows that nothing was written yet: nan, the largest integer or True.
 void fill_unset(const View& dst);
 

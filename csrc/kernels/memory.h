@@ -15,6 +15,8 @@ struct Memory {
   void (*from_host)(const View& src, const View& dst);
   /// Writes the same element everywhere; `value` points at one element of the type of `dst`, in the program's memory.
   void (*fill)(const View& dst, const void* value);
+  /// Writes zeros into a view whose elements lie side by side, in whatever order.
+  void (*clear)(const View& dst);
   /// Writes what shows that nothing was written yet: nan, the largest integer or True.
   void (*fill_unset)(const View& dst);
   /// Writes 0, 1, 2 and so on into one dimension of Int64.

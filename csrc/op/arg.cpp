@@ -2,6 +2,7 @@
 
 #include "ops/memory.h"
 #include "tape/node.h"
+#include "types/formats.h"
 #include "types/types.h"
 
 namespace adjoint {
@@ -81,8 +82,13 @@ int64_t to_int(PyObject* object, const char* op, const char* name) {
   return value;
 }
 
+std::string Arg::described() const {
+  std::string text = std::string(op) + "(): argument '" + name + "'";
+  return position ? text + " (position " + std::to_string(position) + ")" : text;
+}
+
 void Arg::wrong_type(const char* expected) const {
-  fail(ErrorKind::Type, op, "(): argument '", name, "' must be ", expected, ", not ", Py_TYPE(object)->tp_name);
+  fail(ErrorKind::Type, described(), " must be ", expected, ", not ", Py_TYPE(object)->tp_name);
 }
 
 Arg::operator Tensor*() const {
@@ -177,6 +183,79 @@ Arg::operator std::vector<int64_t>() const {
 Arg::operator std::optional<Ints>() const {
   if (object == Py_None) return std::nullopt;
   return static_cast<Ints>(*this);
+}
+
+/// Whether an object counts as a size: bools do not, tensors of one integer do.
+static bool is_size(PyObject* object) {
+  if (is_tensor(object)) return is_integral(as_tensor(object)->dtype) && as_tensor(object)->ndim() == 0;
+  return PyIndex_Check(object) && !PyBool_Check(object);
+}
+
+/// The value of a size; `place` is its position for an error.
+static int64_t to_size(const Arg& arg, PyObject* item, Py_ssize_t place) {
+  int overflow = 0;
+  int64_t value = PyLong_CheckExact(item)
+                      ? PyLong_AsLongLongAndOverflow(item, &overflow)
+                      : PyLong_AsLongLongAndOverflow(checked(PyNumber_Index(item)).get(), &overflow);
+  if (overflow)
+    fail(ErrorKind::Type, arg.described(), " failed to unpack the object at pos ", place + 1, ": Overflow when unpacking long long");
+  return value;
+}
+
+template <class List>
+static List to_sizes(const Arg& arg) {
+  if (!PyTuple_Check(arg.object) && !PyList_Check(arg.object)) arg.wrong_type("tuple of ints");
+  // A tuple, so that an item's __index__ cannot change it meanwhile.
+  Object copy = PyTuple_Check(arg.object) ? Object() : checked(PySequence_Tuple(arg.object));
+  PyObject* items = copy ? copy.get() : arg.object;
+  List sizes;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(items, i);
+    // torch looks at the first type only: (2, True) is (2, 1).
+    if (!PyLong_CheckExact(item) && !is_size(item) && !(i > 0 && PyBool_Check(item)))
+      fail(ErrorKind::Type, arg.described(), " must be tuple of ints, but found element of type ",
+           Py_TYPE(item)->tp_name, " at pos ", i);
+    sizes.push(to_size(arg, item, i), arg.op);
+  }
+  return sizes;
+}
+
+Arg::operator SizeList() const { return to_sizes<SizeList>(*this); }
+Arg::operator SizeArgs() const {
+  if (!PyLong_CheckExact(object) && (PyTuple_Check(object) || !is_size(object))) return to_sizes<SizeArgs>(*this);
+  SizeArgs sizes;
+  sizes.push(to_size(*this, object, 0), op);
+  return sizes;
+}
+Arg::operator Number() const {
+  if (is_tensor(object)) {
+    if (as_tensor(object)->ndim() > 0 || requires_grad(as_tensor(object))) wrong_type("Number");
+    Scalar value = scalar_of(as_tensor(object));
+    return {value, value.category};
+  }
+  Number number;
+  // NumPy's arrays are no numbers; its bools are floats to torch.
+  const bool known = PyFloat_Check(object) || PyLong_Check(object) || PyComplex_Check(object);
+  if ((!known && PySequence_Check(object)) || !to_scalar(object, &number.value)) wrong_type("Number");
+  number.category = number.value.category;
+  if (number.category == Category::Bool && !PyBool_Check(object)) number.category = Category::Float;
+  if (!PyLong_Check(object) || number.category != Category::Float) return number;
+  number.category = Category::Integer;
+  if (number.value.real < 0)
+    fail(ErrorKind::Overflow, "can't convert negative int to unsigned: ", described(), " is below -2**63");
+  if (number.value.real >= 0x1p64)
+    fail(ErrorKind::Overflow, "int too big to convert: ", described(), " must be less than 2**64");
+  return number;
+}
+Arg::operator Device() const {
+  if (!names_device(object)) wrong_type("torch.device");
+  return to_device(object);
+}
+Arg::operator std::optional<MemoryFormat>() const {
+  if (object == Py_None) return std::nullopt;
+  std::optional<MemoryFormat> format = to_memory_format(object);
+  if (!format) wrong_type("torch.memory_format");
+  return format;
 }
 Arg::operator std::string() const {
   const char* text = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;

@@ -8,6 +8,8 @@
 
 #include "core/guard.h"
 #include "core/ints.h"
+#include "core/memory_format.h"
+#include "core/number.h"
 #include "core/scalar.h"
 #include "core/tensor.h"
 
@@ -18,6 +20,7 @@ struct Arg {
   PyObject* object;  ///< borrowed
   const char* op;    ///< as errors call it
   const char* name;
+  int position = 0;  ///< as errors count it, from 1; 0: they do not say
 
   operator Tensor*() const;
   operator std::optional<Tensor*>() const;
@@ -36,12 +39,19 @@ struct Arg {
   operator std::optional<Ints>() const;
   /// The same, of any length.
   operator std::vector<int64_t>() const;
+  operator SizeList() const;
+  operator SizeArgs() const;
+  operator Number() const;
+  operator Device() const;
+  operator std::optional<MemoryFormat>() const;
   operator std::string() const;
   operator std::optional<std::string>() const;
   operator std::vector<Tensor*>() const;
   operator std::vector<std::optional<Tensor*>>() const;
   operator PyObject*() const { return object; }
 
+  /// "zeros(): argument 'size' (position 1)".
+  std::string described() const;
   [[noreturn]] void wrong_type(const char* expected) const;
 };
 

@@ -5,25 +5,46 @@
 #include <utility>
 
 #include "op/arg.h"
+#include "op/creation.h"
 #include "op/op.h"
 #include "ops_headers.h"  // made by CMake: every header in csrc/ops
 
 namespace adjoint {
 
-template <class Result, class... Parameters, size_t... I>
-Result call_native(Result (*function)(Parameters...), const char* op, const char* const* names, PyObject* const* slots,
-                   std::index_sequence<I...>) {
-  // The conversion operators are named outright: std::optional<T> could also be made from Arg by way of T.
-  return function(Arg{slots[I], op, names[I]}.operator std::remove_cvref_t<Parameters>()...);
+/// What errors of an op say of the places of its arguments: of how many, and how many come before the first.
+struct Places {
+  int count = 0;
+  int hidden = 0;
+};
+
+/// One argument of a C++ function: the slot in its place, or the options, which are all slots from there on.
+template <class Parameter, class First, size_t I, size_t N>
+Parameter read_argument(const char* op, const char* const (&names)[N], PyObject* const* slots, Places places) {
+  if constexpr (std::is_same_v<Parameter, ops::CreationOptions>) {
+    static_assert(N - I == kCreationSlots || N - I == kCreationSlots - 1, "options are those of `creates`");
+    return read_creation(op, slots + I, N - I, std::is_same_v<First, Tensor*> ? slots[0] : nullptr);
+  } else {
+    constexpr int place = static_cast<int>(I) + 1;
+    // The conversion operators are named outright: std::optional<T> could also be made from Arg by way of T.
+    return Arg{slots[I], op, names[I], place <= places.count ? place - places.hidden : 0}.operator Parameter();
+  }
+}
+
+template <size_t N, class Result, class First, class... Rest, size_t... I>
+Result call_native(Result (*function)(First, Rest...), const char* op, const char* const (&names)[N],
+                   PyObject* const* slots, Places places, std::index_sequence<I...>) {
+  return function(read_argument<std::remove_cvref_t<First>, First, 0>(op, names, slots, places),
+                  read_argument<std::remove_cvref_t<Rest>, First, I + 1>(op, names, slots, places)...);
 }
 
 /// The parameter types of `function` say what each argument is converted to.
-template <size_t N, class Result, class... Parameters>
-Result call_native(Result (*function)(Parameters...), const char* op, const char* const (&names)[N],
-                   PyObject* const* slots) {
-  static_assert(N == sizeof...(Parameters),
+template <size_t N, class Result, class First, class... Rest>
+Result call_native(Result (*function)(First, Rest...), const char* op, const char* const (&names)[N],
+                   PyObject* const* slots, Places places = {}) {
+  constexpr bool creates = (std::is_same_v<std::remove_cvref_t<Rest>, ops::CreationOptions> || ...);
+  static_assert(creates || N == 1 + sizeof...(Rest),
                 "the op's signature and its C++ function differ in their number of arguments");
-  return call_native(function, op, names, slots, std::make_index_sequence<N>());
+  return call_native(function, op, names, slots, places, std::make_index_sequence<sizeof...(Rest)>());
 }
 
 /// A function that writes into its first argument.

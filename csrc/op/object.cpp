@@ -241,6 +241,8 @@ void read_arguments(Op& op, PyObject* declaration) {
     argument.default_value = Object::borrow(PyDict_GetItemWithError(defaults.get(), name));
     if (argument.default_value) to_scalar(argument.default_value.get(), &argument.default_scalar);
     if (text(name) == "tensors") op.list_slot = static_cast<int>(i);
+    op.defaults[i] = argument.default_value.get();
+    if (!argument.default_value) op.required = static_cast<size_t>(i) + 1;
     op.arguments.push_back(std::move(argument));
   }
   op.count = static_cast<int>(n);
@@ -440,6 +442,7 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
     if (op->forward.get() == Py_None) {
       op->forward.reset();
       op->crosses = truth(get(declaration, "crosses"));
+      if (truth(get(declaration, "creates"))) op->creation = slot_of(*op, "dtype");
     }
     for (const GlueEntry* entry = kGlue; entry->op; ++entry) {
       if (op->name != entry->op) continue;
@@ -584,7 +587,7 @@ void fill_slots(const Op& op, std::initializer_list<PyObject*> args, PyObject** 
   // Not std::copy: for two pointers a call of memmove costs more than the loop.
   int given = 0;
   for (PyObject* arg : args) slots[given++] = arg;
-  for (; given < op.count; ++given) slots[given] = op.arguments[given].default_value.get();
+  for (; given < op.count; ++given) slots[given] = op.defaults[given];
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/mode.h"
+#include "op/creation.h"
 #include "op/meta.h"
 #include "op/transform.h"
 #include "ops/memory.h"
@@ -44,71 +45,73 @@ Op::Op(std::string op_name, std::string node, Kind op_kind)
 // ---- Binding arguments
 
 PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObject** slots, Object& owned) const {
-  size_t n = arguments.size();
-  size_t taken = nargs;
+  // All of them: a copy of known length costs less than a loop.
+  std::memcpy(slots, defaults, sizeof(defaults));
+  size_t taken = nargs;  // slots that are filled by position
   if (varargs >= 0 && nargs > static_cast<size_t>(varargs)) {
-    // view(2, 3) and view((2, 3)) mean the same; a list of tensors is not several of them.
-    size_t rest = nargs - varargs;
-    if (rest == 1 && is_sequence(args[varargs]) &&
-        PyUnicode_CompareWithASCIIString(arguments[varargs].name.get(), "tensors") != 0) {
-      slots[varargs] = args[varargs];
-    } else {
-      owned = checked(PyTuple_New(static_cast<Py_ssize_t>(rest)));
-      for (size_t i = 0; i < rest; ++i) PyTuple_SET_ITEM(owned.get(), i, Py_NewRef(args[varargs + i]));
-      slots[varargs] = owned.get();
-    }
-    taken = varargs;
-    for (size_t i = taken + 1; i < n; ++i) slots[i] = nullptr;
-    std::copy(args, args + taken, slots);
+    taken = varargs + 1;
+    slots[varargs] = collect(args + varargs, nargs - varargs, owned);
+    for (int i = 0; i < varargs; ++i) slots[i] = args[i];
   } else if (nargs <= static_cast<size_t>(positional)) {
     std::copy(args, args + nargs, slots);
-    for (size_t i = nargs; i < n; ++i) slots[i] = nullptr;
   } else if (!bind_old_numbers(args, nargs, slots)) {
     fail(ErrorKind::Type, shown, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ",
          nargs, nargs == 1 ? " was" : " were", " given");
   }
-  PyObject* out = nullptr;
-  if (kwnames) {
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
-      PyObject* key = PyTuple_GET_ITEM(kwnames, k);
-      PyObject* value = args[nargs + k];
-      size_t slot = 0;
-      while (slot < n && arguments[slot].name.get() != key) ++slot;
-      if (slot == n) {
-        const char* text = PyUnicode_AsUTF8(key);
-        check(text != nullptr);
-        std::string_view spelled = text;
-        // NumPy's spellings are accepted, as in torch.
-        if (spelled == "axis") spelled = "dim";
-        if (spelled == "keepdims") spelled = "keepdim";
-        if (spelled == "axis0") spelled = "dim0";
-        if (spelled == "axis1") spelled = "dim1";
-        if (spelled == "x" || spelled == "self") spelled = "input";
-        for (slot = 0; slot < n && spelled != PyUnicode_AsUTF8(arguments[slot].name.get());) ++slot;
-        if (slot == n && spelled == "out" && has_out) {
-          out = value == Py_None ? nullptr : value;
-          continue;
-        }
-        if (slot == n) fail(ErrorKind::Type, shown, "() got an unexpected keyword argument '", text, "'");
-      }
-      if (slots[slot])
-        fail(ErrorKind::Type, shown, "() got multiple values for argument '",
-             PyUnicode_AsUTF8(arguments[slot].name.get()), "'");
-      slots[slot] = value;
-    }
-  }
-  for (size_t i = 0; i < n; ++i) {
-    if (slots[i]) continue;
-    if (!arguments[i].default_value)
+  PyObject* out = kwnames ? bind_keywords(args + nargs, kwnames, slots, taken) : nullptr;
+  for (size_t i = taken; i < required; ++i)
+    if (!slots[i])
       fail(ErrorKind::Type, shown, "() missing 1 required positional arguments: \"",
            PyUnicode_AsUTF8(arguments[i].name.get()), "\"");
-    slots[i] = arguments[i].default_value.get();
+  return out;
+}
+
+PyObject* Op::collect(PyObject* const* args, size_t count, Object& owned) const {
+  // view(2, 3) and view((2, 3)) mean the same; a list of tensors is not several of them.
+  if (count == 1 && (creation >= 0 || (is_sequence(args[0]) && varargs != list_slot))) return args[0];
+  owned = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  for (size_t i = 0; i < count; ++i) PyTuple_SET_ITEM(owned.get(), i, Py_NewRef(args[i]));
+  return owned.get();
+}
+
+PyObject* Op::bind_keywords(PyObject* const* values, PyObject* kwnames, PyObject** slots, size_t taken) const {
+  const size_t n = arguments.size();
+  PyObject* out = nullptr;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); ++k) {
+    PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+    size_t slot = 0;
+    while (slot < n && arguments[slot].name.get() != key) ++slot;
+    if (slot == n) {
+      const char* text = PyUnicode_AsUTF8(key);
+      check(text != nullptr);
+      std::string_view spelled = text;
+      // NumPy's spellings are accepted, as in torch.
+      if (spelled == "axis") spelled = "dim";
+      if (spelled == "keepdims") spelled = "keepdim";
+      if (spelled == "axis0") spelled = "dim0";
+      if (spelled == "axis1") spelled = "dim1";
+      if (spelled == "x" || spelled == "self") spelled = "input";
+      for (slot = 0; slot < n && spelled != PyUnicode_AsUTF8(arguments[slot].name.get());) ++slot;
+      if (slot == n && spelled == "out" && has_out) {
+        out = values[k] == Py_None ? nullptr : values[k];
+        continue;
+      }
+      if (slot == n) fail(ErrorKind::Type, shown, "() got an unexpected keyword argument '", text, "'");
+    }
+    if (slot < taken || slots[slot] != defaults[slot])
+      fail(ErrorKind::Type, shown, "() got multiple values for argument '", PyUnicode_AsUTF8(arguments[slot].name.get()),
+           "'");
+    slots[slot] = values[k];
+    if (creation < 0) continue;
+    // One size alone is none: zeros(3), but zeros(size=(3,)).
+    if (static_cast<int>(slot) == varargs && !is_sequence(values[k]))
+      Arg{values[k], name.c_str(), PyUnicode_AsUTF8(key)}.wrong_type("tuple of ints");
+    if (static_cast<int>(slot) == creation + kOut && values[k] != Py_None) out = values[k];
   }
   return out;
 }
 
 bool Op::bind_old_numbers(PyObject* const* args, size_t nargs, PyObject** slots) const {
-  std::fill(slots, slots + arguments.size(), nullptr);
   auto keyword = static_cast<size_t>(positional);
   auto next_keyword = [&] {
     constexpr std::string_view names[] = {"alpha", "beta", "value"};
@@ -303,26 +306,36 @@ Object Op::call_plain(PyObject* const* slots) {
   if (forward) {
     for (uint32_t i = 0; i < n; ++i) forget_base(as_tensor(items[i]));
   }
-  uint32_t recorded = recorded_slots(slots);
   if (kind == Kind::View && is_tensor(slots[0])) {
     ViewOrigin origin = several ? ViewOrigin::MultiOutput : ViewOrigin::Recorded;
     for (uint32_t i = 0; i < n; ++i) mark_view(as_tensor(items[i]), as_tensor(slots[0]), origin);
   }
-  if (recorded) {
-    // The items are tensors, and a Tensor* is a PyObject*.
-    auto* outputs = reinterpret_cast<Tensor**>(items);
-    if (std::any_of(outputs, outputs + n, [](Tensor* output) { return is_differentiable(output->dtype); })) {
-      NodePtr node = record(slots, recorded, n);
-      save_outputs(*node, recorded, outputs);
-      for (uint32_t i = 0; i < n; ++i) {
-        set_output_meta(*node, i, outputs[i]);
-        bool differentiable =
-            output_is_differentiable.empty() || (i < output_is_differentiable.size() && output_is_differentiable[i]);
-        if (differentiable && is_differentiable(outputs[i]->dtype)) set_history(outputs[i], node.get(), i);
-      }
-    }
-  }
+  // The items are tensors, and a Tensor* is a PyObject*.
+  record_results(slots, reinterpret_cast<Tensor**>(items), n);
   if (several && result_type) return checked(call_python(result_type.get(), result.get()));
+  return result;
+}
+
+void Op::record_results(PyObject* const* slots, Tensor* const* outputs, uint32_t n) const {
+  uint32_t recorded = recorded_slots(slots);
+  if (!recorded) return;
+  if (std::none_of(outputs, outputs + n, [](Tensor* output) { return is_differentiable(output->dtype); })) return;
+  NodePtr node = record(slots, recorded, n);
+  save_outputs(*node, recorded, outputs);
+  for (uint32_t i = 0; i < n; ++i) {
+    set_output_meta(*node, i, outputs[i]);
+    bool differentiable =
+        output_is_differentiable.empty() || (i < output_is_differentiable.size() && output_is_differentiable[i]);
+    if (differentiable && is_differentiable(outputs[i]->dtype)) set_history(outputs[i], node.get(), i);
+  }
+}
+
+Object Op::call_creation(PyObject* const* slots) {
+  Object result = glue(slots);
+  Tensor* tensor = as_tensor(result.get());
+  if (mode_flags & kInferenceMode) tensor->flags |= kInferenceTensor;
+  if (slots[creation + kRequiresGradSlot] == Py_True) tensor->flags |= kRequiresGrad;
+  if (!edge_slots.empty()) record_results(slots, &tensor, 1);
   return result;
 }
 
@@ -522,6 +535,7 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
   refuse_out(shown.c_str(), out);
   if (!is_sequence(out) && !is_tensor(out)) Arg{out, shown.c_str(), "out"}.wrong_type("Tensor");
   AutocastOff as_given;
+  if (creation >= 0) check_creation_out(shown.c_str(), slots + creation, out);
   PyObject* typed[kMaxArguments];
   if (typed_out >= 0 && slots[typed_out] == Py_None && is_tensor(out)) {
     std::copy(slots, slots + arguments.size(), typed);
@@ -532,7 +546,10 @@ Object Op::call_out(PyObject* const* slots, PyObject* out) {
   if (is_tensor(out) && is_tensor(result.get()))
     check_out_type(out_demands, as_tensor(out)->dtype, as_tensor(result.get())->dtype, 0);
   check_out(slots, out, result.get());
-  return write_results(shown.c_str(), out, result.get(), out_demands);
+  Object written = write_results(shown.c_str(), out, result.get(), out_demands);
+  if (creation >= 0 && !as_tensor(out)->grad_fn)
+    as_tensor(out)->flags |= as_tensor(result.get())->flags & kRequiresGrad;
+  return written;
 }
 
 // ---- Recording

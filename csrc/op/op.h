@@ -87,6 +87,8 @@ class Op final : public NodeKind {
   Kind kind;
   std::vector<Argument> arguments;
   int count = 0;         ///< of the arguments
+  PyObject* defaults[kMaxArguments] = {};  ///< by slot, borrowed from the arguments; null: required
+  size_t required = 0;                     ///< all slots from this one on have a default
   int positional = 0;    ///< arguments that may be given by position
   int varargs = -1;      ///< the slot that takes all further positional arguments as a tuple
   bool has_out = false;  ///< accepts out=
@@ -108,6 +110,7 @@ class Op final : public NodeKind {
   Object forward;      ///< a Python callable
   Object result_type;  ///< named tuple of several results
   int list_slot = -1;  ///< the argument that is a sequence of tensors
+  int creation = -1;   ///< makes a new tensor: the first slot of its options, see op/creation.h
   // Gradients
   std::vector<Rule> rules;          ///< by slot; empty rule: no gradient
   std::vector<uint8_t> edge_slots;  ///< slots that have a rule
@@ -155,6 +158,10 @@ class Op final : public NodeKind {
   std::vector<std::string> attribute_names() const override;
 
  private:
+  /// The argument that stands for all further positional ones: themselves, if they are one sequence, or a tuple.
+  PyObject* collect(PyObject* const* args, size_t count, Object& owned) const;
+  /// Fills slots from keywords, of which the first `taken` are there; returns the out= argument (borrowed) or null.
+  PyObject* bind_keywords(PyObject* const* values, PyObject* kwnames, PyObject** slots, size_t taken) const;
   /// The simpler op that stands for pow with this exponent, or null.
   Op* simpler_power(PyObject* const* slots) const;
   /// The op with another node name that is used for these arguments, numbers among them; or this one.
@@ -166,9 +173,16 @@ class Op final : public NodeKind {
   [[gnu::cold]] void change_in_mode(PyObject* const* slots);
   /// As call_in_place, in no such mode.
   void change(PyObject* const* slots);
-  Object run(PyObject* const* slots) { return kind == Kind::Elementwise ? call_elementwise(slots) : call_plain(slots); }
+  Object run(PyObject* const* slots) {
+    return kind == Kind::Elementwise ? call_elementwise(slots)
+           : creation < 0            ? call_plain(slots)
+                                     : call_creation(slots);
+  }
   Object call_elementwise(PyObject* const* slots);
   Object call_plain(PyObject* const* slots);
+  Object call_creation(PyObject* const* slots);
+  /// Gives new results their history, where one is to be recorded.
+  void record_results(PyObject* const* slots, Tensor* const* outputs, uint32_t n) const;
   /// Refuses an out= that lies in the memory of an argument in a way that is not allowed.
   void check_out(PyObject* const* slots, PyObject* out, PyObject* result) const;
   /// As record, before an in-place change: rules that use the first argument get a copy of the values about to be lost.

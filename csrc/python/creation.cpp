@@ -51,10 +51,6 @@ PyObject* make_sized(const Signature& signature, Content content, PyObject* cons
   });
 }
 
-PyObject* make_zeros(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  static const Signature signature("zeros", {"*size"}, 1, {"out", nullptr}, kAllOptions);
-  return make_sized(signature, Content::Zeros, args, nargs, kwnames);
-}
 PyObject* make_ones(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   static const Signature signature("ones", {"*size"}, 1, {"out", nullptr}, kAllOptions);
   return make_sized(signature, Content::Ones, args, nargs, kwnames);
@@ -314,19 +310,8 @@ PyObject* make_eye(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject*
 
 }  // namespace
 
-void mark_unset(Tensor* tensor) {
-  if (fills_memory() && tensor->device == DeviceType::Cpu) cpu::fill_unset(tensor->view());
-}
-
-ShapePtr shape_like(const Tensor* tensor, std::optional<MemoryFormat> format) {
-  if (format && *format != MemoryFormat::Preserve) return shape_in_format(tensor->sizes(), *format);
-  return dense_shape(tensor->shape);
-}
-
 void check_requires_grad(DType dtype, bool requires_grad) {
-  if (requires_grad && !is_differentiable(dtype))
-    fail("Only Tensors of floating point and complex dtype can require gradients; got ", info(dtype).name,
-         ": write the values as floats (1. for 1), or pass dtype=");
+  if (requires_grad) ops::check_differentiable(dtype);
 }
 
 Object finish(TensorPtr tensor, const Options& options) {
@@ -359,49 +344,7 @@ Object into_out(const char* op, Tensor* out, Tensor* result, const Options& opti
   return Object::borrow(as_object(out));
 }
 
-void check_fits(const Scalar& value, DType dtype, const char* type_name) {
-  if (dtype == DType::Bool) return;
-  bool fits = true;
-  double real = value.category <= Category::Integer ? static_cast<double>(value.integer) : value.real;
-  if (!is_complex(dtype) && value.category == Category::Complex) fits = value.imaginary == 0;
-  dispatch(dtype, [&](auto tag) {
-    using T = decltype(tag);
-    if constexpr (std::is_same_v<T, int64_t>) {
-      if (value.category > Category::Integer) fits = fits && real >= -0x1p63 && real < 0x1p63;
-    } else if constexpr (std::is_integral_v<T>) {
-      constexpr double low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
-      // A negative integer may stand for the unsigned number with the same bits.
-      bool wraps = low == 0 && value.category <= Category::Integer;
-      fits = fits && real >= (wraps ? -high : low) && real <= high;
-    } else {
-      constexpr bool half = std::is_same_v<T, Half>;
-      constexpr bool single = std::is_same_v<T, float> || std::is_same_v<T, complex64>;
-      constexpr double high = half                          ? 65504.0
-                              : single                      ? std::numeric_limits<float>::max()
-                              : std::is_same_v<T, BFloat16> ? 0x1.fep127
-                                                            : INFINITY;
-      auto too_big = [](double part) { return std::isfinite(part) && std::abs(part) > high; };
-      bool has_imaginary = is_complex_v<T> && value.category == Category::Complex;
-      fits = fits && !too_big(real) && !(has_imaginary && too_big(value.imaginary));
-    }
-  });
-  if (!fits)
-    fail("value cannot be converted to type ", type_name ? type_name : ops::cpp_name(dtype), " without overflow");
-}
-
-void check_fill(const Scalar& value, DType dtype) {
-  bool half = is_float(dtype) && itemsize(dtype) == 2;
-  check_fits(value, half ? DType::Float64 : dtype);
-}
-
-void fill_value(Tensor* tensor, const Scalar& value) {
-  check_fill(value, tensor->dtype);
-  fill(tensor, value);
-}
-
 PyMethodDef size_functions[] = {
-    {"zeros", keyword_function(make_zeros), kKeywordCall,
-     "zeros(*size, dtype=None, requires_grad=False): a tensor of zeros."},
     {"ones", keyword_function(make_ones), kKeywordCall,
      "ones(*size, dtype=None, requires_grad=False): a tensor of ones."},
     {"empty", keyword_function(make_empty), kKeywordCall,

@@ -1,12 +1,15 @@
 // Functions that make tensors: from sizes, from ranges and from Python data.
 #pragma once
 
+#include "ops/creation.h"
+#include "ops/numbers.h"
 #include "python/keywords.h"
 
 namespace adjoint::python {
 
-/// The shape of `zeros_like(tensor)` and its relatives.
-ShapePtr shape_like(const Tensor* tensor, std::optional<MemoryFormat> format);
+using adjoint::fill_value;
+using ops::mark_unset;
+using ops::shape_like;
 
 /// Refuses requires_grad for types that have no gradient.
 void check_requires_grad(DType dtype, bool requires_grad);
@@ -17,11 +20,6 @@ Object into_out(const char* op, Tensor* out, Tensor* result, const Options& opti
 /// The out= tensor of a call, checked against dtype=, which it replaces; null when none was given.
 Tensor* read_out(const Call& call, int slot, Options& options);
 
-/// Throws torch's error where a value does not fit in `dtype`; `type_name` as the error calls it.
-void check_fits(const Scalar& value, DType dtype, const char* type_name = nullptr);
-/// The same for a value that is written everywhere: what is too large for a half type becomes infinite.
-void check_fill(const Scalar& value, DType dtype);
-void fill_value(Tensor* tensor, const Scalar& value);
 /// Warns once, in grad mode, that a number taken from a tensor that requires grad has no gradient.
 void warn_scalar_of_grad(Tensor* tensor);
 
@@ -31,8 +29,6 @@ TensorPtr tensor_from_data(PyObject* data, std::optional<DType> dtype);
 /// type; (or in `type`); `model`: the tensor whose new() it is.
 TensorPtr legacy_new(PyObject* args, PyObject* keywords, std::optional<DType> type = std::nullopt,
                      Tensor* model = nullptr);
-/// Where use_deterministic_algorithms() asks for it, gives new memory values that show that nothing was written yet.
-void mark_unset(Tensor* tensor);
 
 /// The functions of the files that make up creation: sizes, ranges, data.
 extern PyMethodDef size_functions[];

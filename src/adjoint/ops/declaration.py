@@ -6,6 +6,8 @@ letting Python parse it as a lambda's parameter list.
 
 AUTOCASTS = (None, "lower", "float32", "promote", "off")
 INTEGER_CHECKS = (None, "divisor", "exponent")
+# The keywords of functions that make tensors; csrc/op/creation.h has them in the same order.
+CREATION = "dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False"
 KINDS = ("elementwise", "op", "view", "composite")
 RESULTS = ("same", "bool", "real")
 PROMOTIONS = ("same", "float", "never")
@@ -40,6 +42,13 @@ def parse_signature(signature):
     defaults = dict(zip(arguments[positional - len(values) : positional], values, strict=True))
     defaults.update(shape.__kwdefaults__ or {})
     return name, arguments, defaults, positional
+
+
+def creation_signature(signature, out):
+    """The signature with the keywords of functions that make tensors."""
+    head = signature.removesuffix(")")
+    star = "" if " *, " in head else "*, "
+    return f"{head}, {star}{CREATION}{', out=None' if out else ''})"
 
 
 def node_name(name):
@@ -105,7 +114,9 @@ class Declaration:
     `out` adds the keyword out= ("exact": of the result's type only; "kind": complex as the result is, or real and no
     integer; "typed": dtype= is by default the type of out=; several words: all of these);
     `out_words` says what an out= of a wrong type is told, where torch has words of the op's own, see Note [Errors];
-    `crosses`: the arguments may be on several devices, as in a copy from one to another.
+    `crosses`: the arguments may be on several devices, as in a copy from one to another;
+    `creates`: makes a new tensor. The keywords dtype=, layout=, device=, pin_memory= and requires_grad= are added to the
+    signature, and out= if there is one; the C++ function gets them together, as ops::CreationOptions.
 
     `apart` names the arguments whose memory must not be written to, in place or by out=; `whole` those that may be what
     is written as a whole, but not in part, as may the operands of elementwise ops;
@@ -181,6 +192,7 @@ class Declaration:
         "apart",
         "arguments",
         "autocast",
+        "creates",
         "crosses",
         "defaults",
         "derived",
@@ -262,6 +274,7 @@ class Declaration:
         out=None,
         out_words=None,
         apart=(),
+        creates=False,
         crosses=False,
         whole=(),
         public=True,
@@ -274,6 +287,8 @@ class Declaration:
         **rules,
     ):
         self.kind = kind
+        if creates:
+            signature = creation_signature(signature, out)
         self.signature = signature
         self.name, self.arguments, self.defaults, self.positional = parse_signature(signature)
         self.expression = expression
@@ -303,6 +318,7 @@ class Declaration:
         self.out = kind == "elementwise" if out is None else out
         self.out_words = out_words
         self.apart = apart
+        self.creates = creates
         self.crosses = crosses
         self.whole = whole
         self.method = public and method

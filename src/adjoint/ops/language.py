@@ -38,6 +38,8 @@ def _register(item):
     method = item.method and not item.namespace
     if item.inplace != "only":
         _publish(item.name, target, item.namespace, method, item.function, item.alias)
+    if item.creates and item.function:
+        setattr(_C, item.name, target)  # where the package's modules find it, as they do tensor()
     if item.inplace:
         names = [f"{alias}_" for alias in item.alias]
         in_place = _C.op_object(f"{item.name}_")

@@ -1,0 +1,13 @@
+// A number with the category that it was written in, which decides the type of what is made of it.
+#pragma once
+
+#include "core/scalar.h"
+
+namespace adjoint {
+
+struct Number {
+  Scalar value;
+  Category category;  ///< Integer also for what lies beyond 64 bits, whose value is a float
+};
+
+}  // namespace adjoint
