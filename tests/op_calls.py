@@ -65,6 +65,7 @@ INSIDE = {
     "squeeze_dims": [Sample(T(1, 3, 1), (0, 2))],
     "triangle_indices": [Sample(3, 3, 0, True, ref("int64"))],
     "trunc_divide": [Sample(T(3, low=-7.0, high=7.0), T(3, low=0.6, high=3.0))],
+    "view_dtype": [Sample(T(2, 3), ref("int64"))],
     "view_sizes": [Sample(T(2, 3), (3, 2))],
     "xlog1py": [Sample(T(values=[0.0]), T(values=[-1.0]))],
     "zero": [Sample(T(2, 3))],

@@ -283,6 +283,7 @@ def test_glue_is_keyed_by_op_name(load):
         'view("t(input)", native="transpose_last", shown="mT", input=lambda g: g)\n'
         'op("loss(input)", forward=lambda input: input, input=lambda g: g)\n'
         'op("put(input, value)", native="put", shown="puts", inplace=True, inplace_native="put_")\n'
+        'op("flat(input)", composed="flatten")\n'
         'op("clear(input)", inplace="only", inplace_native="clear_")\n'
         '@composite(alias=("sum_of_all",))\ndef total(input):\n    return spread(input)\n',
         names="composite, op, spread, view",
@@ -294,6 +295,7 @@ def test_glue_is_keyed_by_op_name(load):
     assert 'call_native(ops::transpose_last, "mT", names, slots)' in text
     assert '{"t", glue_t, nullptr},' in text
     assert 'change_native(ops::put_, "puts_", names, slots)' in text
+    assert 'call_native(composed::flatten, "flat", names, slots)' in text
     assert '{"put", glue_put, change_put},' in text
     assert '{"clear", nullptr, change_clear},' in text
     assert "loss" not in text
@@ -491,8 +493,8 @@ def test_no_rule_to_derive_from(load):
             "f: the expression does not use its parameter 'other'",
         ),
         ('elementwise("mul(input)", lambda input: input)', r"mul: declared twice: also in core\.py"),
-        ('op("f(input)", input=lambda g: g)', "f: give either native= or forward="),
-        ('view("f(input)", native="f", forward=3, input=None)', "f: give either native= or forward="),
+        ('op("f(input)", input=lambda g: g)', "f: give either native=, composed= or forward="),
+        ('view("f(input)", native="f", forward=3, input=None)', "f: give either native=, composed= or forward="),
         (
             'op("f(input)", native="f", input=lambda g, inpt_meta: g)',
             "f: the rule for 'input' uses 'inpt_meta'; expected only g, gs, input, input_meta, out, out_meta",
@@ -525,7 +527,10 @@ def test_no_rule_to_derive_from(load):
             'elementwise("f(input)", lambda input: input, refuse={"mixed": "..."})',
             "f: refuse has the key 'mixed', but the operands are promoted",
         ),
-        ('op("f(input)", inplace=True, inplace_native="f_")', "f: give either native= or forward="),
+        ('op("f(input)", inplace=True, inplace_native="f_")', "f: give either native=, composed= or forward="),
+        ('op("f(input)", composed="f", input=lambda g: g)', "f: a composite records through the ops it calls"),
+        ('op("f(input)", composed="f", inplace=True)', r"f: .*; declare it by op\(\), without rules and inplace"),
+        ('view("f(input)", composed="f")', "f: a composite records through the ops it calls"),
         ('op("f(input)", native="f", inplace_native="f_")', "f: inplace_native is given, but the op has no in-place"),
         ('view("f(input)", native="f", inplace=True, inplace_native="f_")', "f: inplace_native is given, but the op"),
         ('op("f(input)", native="f", refuse={"bool": "..."})', "f: refuse is for elementwise ops"),

@@ -36,8 +36,6 @@ KNOWN = {
         "ops/gather.cpp",
         "ops/joining.cpp",
         "ops/selection.cpp",
-        "ops/views_composed.cpp",
-        "ops/views_in_place.cpp",
     },
     "touches": {
         "ops/conversion.h",
@@ -49,9 +47,6 @@ KNOWN = {
         "ops/joining.h",
         "ops/selection.cpp",
         "ops/selection.h",
-        "ops/views.h",
-        "ops/views_composed.cpp",
-        "ops/views_in_place.cpp",
     },
     "compares": set(),
     "defined_elsewhere": {

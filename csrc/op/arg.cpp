@@ -177,6 +177,7 @@ Arg::operator Ints() const {
 }
 Arg::operator std::vector<int64_t>() const {
   std::vector<int64_t> ints;
+  if (PyTuple_Check(object) || PyList_Check(object)) ints.reserve(PySequence_Fast_GET_SIZE(object));
   for_each_int(*this, [&](int64_t value) { ints.push_back(value); });
   return ints;
 }

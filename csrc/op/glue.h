@@ -7,6 +7,8 @@
 #include "op/arg.h"
 #include "op/creation.h"
 #include "op/op.h"
+#include "op/views_composed.h"
+#include "op/views_in_place.h"
 #include "ops_headers.h"  // made by CMake: every header in csrc/ops
 
 namespace adjoint {

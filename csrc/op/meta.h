@@ -9,7 +9,9 @@
 namespace adjoint {
 
 inline bool holds_no_values(PyObject* object) {
-  return is_tensor(object) && as_tensor(object)->device == DeviceType::Meta;
+  // Numbers, None and their like, which most arguments are, have static types; tensors do not.
+  return (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) && is_tensor(object) &&
+         as_tensor(object)->device == DeviceType::Meta;
 }
 
 /// Whether this is a parameter or buffer of a lazy module before its first call: these are kept on the meta device, so

@@ -396,7 +396,11 @@ void read_rules(Op& op, PyObject* declaration) {
 /// declare_op(declaration, node_name): makes the op of a Declaration and returns its object.
 std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
   std::string kind = text(get(declaration, "kind").get());
-  auto op_kind = kind == "elementwise" ? Op::Kind::Elementwise : kind == "view" ? Op::Kind::View : Op::Kind::Plain;
+  auto declares = [&](const char* option) { return get(declaration, option).get() != Py_None; };
+  auto op_kind = kind == "elementwise"  ? Op::Kind::Elementwise
+                 : kind == "view"       ? Op::Kind::View
+                 : declares("composed") ? Op::Kind::Composed
+                                        : Op::Kind::Plain;
   auto op = std::make_unique<Op>(text(get(declaration, "name").get()), node, op_kind);
   op->shown = text(get(declaration, "shown").get());
   op->shown_in_place = op->shown + "_";
@@ -449,8 +453,8 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
       op->glue = entry->run;
       op->glue_in_place = entry->change;
     }
-    auto declares = [&](const char* option) { return get(declaration, option).get() != Py_None; };
-    if (declares("native") != (op->glue != nullptr) || declares("inplace_native") != (op->glue_in_place != nullptr))
+    if ((declares("native") || declares("composed")) != (op->glue != nullptr) ||
+        declares("inplace_native") != (op->glue_in_place != nullptr))
       fail(op->name, ": no C++ function was built for this op; rebuild the package");
     op->result_type = get(declaration, "result_type");
     if (op->result_type.get() == Py_None) op->result_type.reset();

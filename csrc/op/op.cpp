@@ -339,6 +339,12 @@ Object Op::call_creation(PyObject* const* slots) {
   return result;
 }
 
+Object Op::call_composed(PyObject* const* slots) {
+  if (any_on_meta(slots, arguments.size())) [[unlikely]]
+    check_devices(slots);
+  return glue(slots);
+}
+
 /// Calls f for a tensor, or for each tensor of a sequence.
 template <class F>
 static void for_each_tensor(PyObject* object, F f) {

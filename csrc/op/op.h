@@ -77,7 +77,8 @@ TensorPtr meta_tensor(Shape* shape, DType dtype);
 
 class Op final : public NodeKind {
  public:
-  enum class Kind : uint8_t { Elementwise, Plain, View };
+  /// Composed: calls other ops, which record; nothing is left to do here.
+  enum class Kind : uint8_t { Elementwise, Plain, View, Composed };
 
   Op(std::string name, std::string node, Kind kind);
 
@@ -175,11 +176,13 @@ class Op final : public NodeKind {
   void change(PyObject* const* slots);
   Object run(PyObject* const* slots) {
     return kind == Kind::Elementwise ? call_elementwise(slots)
+           : kind == Kind::Composed  ? call_composed(slots)
            : creation < 0            ? call_plain(slots)
                                      : call_creation(slots);
   }
   Object call_elementwise(PyObject* const* slots);
   Object call_plain(PyObject* const* slots);
+  Object call_composed(PyObject* const* slots);
   Object call_creation(PyObject* const* slots);
   /// Gives new results their history, where one is to be recorded.
   void record_results(PyObject* const* slots, Tensor* const* outputs, uint32_t n) const;

@@ -55,34 +55,4 @@ TensorPtr unfold_backward(Tensor* input, Ints size, int64_t dimension, int64_t w
 /// A flat buffer of `extent` elements into which the gradient of an as_strided view is summed.
 TensorPtr as_strided_backward(Tensor* input, int64_t extent, Ints size, Ints stride, int64_t offset);
 
-// ---- Ops that choose among others and record through them.
-
-/// Sizes or a dtype: x.view(2, 3), x.view(torch.int32).
-Object view(PyObject* input, PyObject* size, PyObject* dtype);
-/// A view where the geometry allows it, else a contiguous copy.
-Object reshape(PyObject* input, PyObject* shape);
-Object flatten(PyObject* input, int64_t start_dim, int64_t end_dim);
-Object squeeze(PyObject* input, PyObject* dim);
-/// The tensor itself when it lies in memory as asked, else a clone that does.
-Object contiguous_as(PyObject* input, PyObject* memory_format);
-/// A gradient with the strides of one of the two formats, in which it mostly is already.
-Object laid_out(PyObject* input, bool channels_last);
-TensorPtr clone_as(Tensor* input, PyObject* memory_format);
-Object as_strided_in_storage(PyObject* input, PyObject* size, PyObject* stride, std::optional<int64_t> storage_offset);
-// ---- In place: the tensor itself gets another geometry, or other memory. Each returns its first argument.
-
-/// x.set_(): no elements; x.set_(tensor): its memory and geometry; the rest: any geometry in the tensor's storage.
-Object set_(PyObject* input, PyObject* source, PyObject* storage_offset, PyObject* size, PyObject* stride);
-Object resize_(PyObject* input, Ints size, PyObject* memory_format);
-Object resize_as_(PyObject* input, Tensor* the_template, PyObject* memory_format);
-
-/// x.T and x.mT: all dimensions reversed; the last two swapped.
-Object numpy_T(PyObject* input);
-Object mT(PyObject* input);
-Object narrow(PyObject* input, PyObject* dim, PyObject* first, int64_t length);
-/// Parts of one size, or of the sizes in a sequence; at most `chunks` parts of equal size.
-Object split(PyObject* input, PyObject* split_size, PyObject* dim);
-Object chunk(PyObject* input, int64_t chunks, PyObject* dim);
-Object unsafe_chunk(PyObject* input, int64_t chunks, PyObject* dim);
-
 }  // namespace adjoint::ops

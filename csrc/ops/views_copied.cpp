@@ -19,6 +19,14 @@ TensorPtr packed(const Tensor* tensor) {
   return result;
 }
 
+TensorPtr clone_as(Tensor* input, std::optional<MemoryFormat> memory_format) {
+  MemoryFormat format = memory_format.value_or(MemoryFormat::Preserve);
+  if (format == MemoryFormat::Preserve) return clone(input);
+  TensorPtr result = empty(shape_in_format(input->sizes(), format), input->dtype, input->device);
+  copy_into(input, result.get());
+  return result;
+}
+
 void write_part(const Tensor* src, Tensor* part) {
   if (!same_sizes(src->shape, part->shape))
     fail("expected src to have a size equal to the slice of self. src size = ", to_string(src->sizes()),

@@ -1,8 +1,10 @@
 // What views show in memory of its own, and copies of a tensor with the part that a view shows replaced.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "core/memory_format.h"
 #include "ops/memory.h"
 #include "ops/pieces.h"
 #include "ops/views.h"
@@ -11,6 +13,8 @@ namespace adjoint::ops {
 
 /// The elements in row-major order in new memory.
 TensorPtr packed(const Tensor* tensor);
+/// A copy in a memory format, by default the input's own.
+TensorPtr clone_as(Tensor* input, std::optional<MemoryFormat> memory_format);
 /// Writes `src` into `part`, a view of a fresh copy; the sizes must be equal, the types need not be.
 void write_part(const Tensor* src, Tensor* part);
 

@@ -11,9 +11,10 @@ def glue_file(items):
         run = change = "nullptr"
         # Functions that make tensors say where a wrong argument stood; methods do not count the tensor that they are of.
         places = f", Places{{{item.positional}, {int(not item.function)}}}" if item.creates else ""
-        if item.native is not None:
+        if item.native is not None or item.composed is not None:
             run = f"glue_{item.name}"
-            call = f'return wrap(call_native(ops::{item.native}, "{item.shown}", names, slots{places}));'
+            function = f"ops::{item.native}" if item.composed is None else f"composed::{item.composed}"
+            call = f'return wrap(call_native({function}, "{item.shown}", names, slots{places}));'
             lines += _function(f"Object {run}", item, call)
         if item.inplace_native is not None:
             change = f"change_{item.name}"

@@ -192,6 +192,7 @@ class Declaration:
         "apart",
         "arguments",
         "autocast",
+        "composed",
         "creates",
         "crosses",
         "defaults",
@@ -248,6 +249,7 @@ class Declaration:
         expression=None,
         *,
         native=None,
+        composed=None,
         forward=None,
         outputs=None,
         result="same",
@@ -293,6 +295,7 @@ class Declaration:
         self.name, self.arguments, self.defaults, self.positional = parse_signature(signature)
         self.expression = expression
         self.native = native
+        self.composed = composed
         self.forward = forward
         self.outputs = outputs
         self.result = result
@@ -525,7 +528,8 @@ def elementwise(signature, expression, **options):
 
 
 def op(signature, **options):
-    """An op with a C++ function in csrc/ops (`native=` names it), or one written in Python (`forward=`)."""
+    """An op with a C++ function in csrc/ops (`native=` names it), one written in Python (`forward=`), or a composite in
+    C++, a function in csrc/op that calls other ops (`composed=`)."""
     return _with_body(Declaration("op", signature, **options))
 
 
@@ -535,7 +539,10 @@ def view(signature, **options):
 
 
 def _with_body(declaration):
+    bodies = [body for body in (declaration.native, declaration.composed, declaration.forward) if body is not None]
     in_place_alone = declaration.inplace == "only" and declaration.inplace_native is not None
-    if (declaration.native is None) == (declaration.forward is None) and not in_place_alone:
-        declaration.fail("give either native= or forward=")
+    if len(bodies) > 1 or not (bodies or in_place_alone):
+        declaration.fail("give either native=, composed= or forward=")
+    if declaration.composed is not None and (declaration.kind != "op" or declaration.rules or declaration.inplace):
+        declaration.fail("a composite records through the ops it calls; declare it by op(), without rules and inplace")
     return declaration

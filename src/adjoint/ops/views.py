@@ -38,11 +38,12 @@ view("view_sizes(input, size)", native="view_sizes", node="ViewBackward0", linea
 # What reshape makes of an input that is not contiguous.
 view("reshape_alias(input, size)", native="view_sizes", node="ReshapeAliasBackward0", linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape))
-op("view(input, size=None, dtype=None)", native="view", varargs="size", function=False, linear="input",
+op("view_dtype(input, dtype)", native="view_dtype", public=False, shown="view")
+op("view(input, size=None, dtype=None)", composed="view", varargs="size", function=False, linear="input",
    doc="The same memory in other sizes (one may be -1), or read as another dtype.")
-op("reshape(input, shape)", native="reshape", varargs="shape", linear="input",
+op("reshape(input, shape)", composed="reshape", varargs="shape", linear="input",
    doc="The elements in other sizes (one may be -1): a view where possible, else a copy.")
-op("flatten(input, start_dim=0, end_dim=-1)", native="flatten", linear="input",
+op("flatten(input, start_dim=0, end_dim=-1)", composed="flatten", linear="input",
    doc="The dimensions from start_dim to end_dim merged into one.")
 view("squeeze_all(input)", native="squeeze_all", node="SqueezeBackward0", inplace_node="SqueezeBackward3",
      inplace=True, linear="input", public=False, shown="squeeze",
@@ -53,7 +54,7 @@ view("squeeze_dim(input, dim)", native="squeeze_dims", node="SqueezeBackward1", 
 view("squeeze_dims(input, dim)", native="squeeze_dims", node="SqueezeBackward2", inplace_node="SqueezeBackward5",
      inplace=True, linear="input", public=False, shown="squeeze",
      input=lambda g, input_meta: reshape(g, input_meta.shape))
-op("squeeze(input, dim=None)", native="squeeze", linear="input",
+op("squeeze(input, dim=None)", composed="squeeze", linear="input",
    doc="Without the dimensions of size 1: all, or those among `dim`.")
 view("unsqueeze(input, dim)", native="unsqueeze", inplace=True, inplace_node="UnsqueezeBackward1", linear="input",
      doc="With a new dimension of size 1 at `dim`.",
@@ -99,7 +100,7 @@ view("slice(input, dim=0, start=None, end=None, step=1)", native="slice", linear
      input=lambda g, input_meta, dim, start, end, step: slice_backward(g, input_meta.shape, dim, start, end, step))
 op("slice_backward(input, size, dim, start, end, step)", native="slice_backward", linear="input", public=False,
    input=lambda g, dim, start, end, step: slice(g, dim, start, end, step))
-op("narrow(input, dim, start, length)", native="narrow", linear="input",
+op("narrow(input, dim, start, length)", composed="narrow", linear="input",
    doc="The `length` slices from `start` on along a dimension.")
 view("diagonal(input, offset=0, dim1=0, dim2=1)", native="diagonal", linear="input",
      doc="The diagonal of two dimensions, as the last dimension.",
@@ -122,9 +123,9 @@ view("split_evenly(input, split_size, dim=0)", native="split_evenly", node="Spli
 view("split_with_sizes(input, split_sizes, dim=0)", native="split_with_sizes", linear="input",
      doc="Parts of the given sizes along a dimension.",
      input=lambda gs, dim: cat(gs, dim))
-op("split(input, split_size, dim=0)", native="split", function=False, linear="input",
+op("split(input, split_size, dim=0)", composed="split", function=False, linear="input",
    doc="Parts of `split_size` along a dimension (the last may be smaller), or of the sizes in a list.")
-op("chunk(input, chunks, dim=0)", native="chunk", linear="input",
+op("chunk(input, chunks, dim=0)", composed="chunk", linear="input",
    doc="At most `chunks` parts of equal size along a dimension.")
 
 # fmt: on
@@ -163,7 +164,7 @@ view("as_strided_within(input, size, stride, offset)", native="as_strided_within
      inplace=True, inplace_node="AsStridedBackward1", linear="input", public=False,
      input=_as_strided_rule)
 # For tensors that begin at the start of their storage.
-composite(op("as_strided_in_storage(input, size, stride, storage_offset=None)", native="as_strided_in_storage",
+composite(op("as_strided_in_storage(input, size, stride, storage_offset=None)", composed="as_strided_in_storage",
              linear="input", doc="Any sizes and strides within the tensor's storage.", public=False),
           name="as_strided")
 op("as_strided_backward(input, extent, size, stride, offset)", native="as_strided_backward", linear="input",
@@ -214,9 +215,9 @@ view("alias(input)", native="alias_of", linear="input", public=False,
 op("detach(input)", native="detached", doc="The same memory without history.")
 op("clone(input, *, memory_format=None)", native="clone_as", linear="input", doc="A copy.",
    input=lambda g: g)
-op("contiguous(input, *, memory_format=None)", native="contiguous_as", function=False, linear="input",
+op("contiguous(input, *, memory_format=None)", composed="contiguous", function=False, linear="input",
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
-op("_laid_out(input, channels_last)", native="laid_out", linear="input", public=False)
+op("_laid_out(input, channels_last)", composed="laid_out", linear="input", public=False)
 op("copy(input, other, non_blocking=False)", native="copy_source", node="CopyBackwards", inplace="only",
    whole=("other",), linear="input + other", crosses=True,
    doc="`other` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
@@ -225,11 +226,11 @@ op("copy(input, other, non_blocking=False)", native="copy_source", node="CopyBac
 
 # ---- In place: other sizes, or other memory
 
-op("set_(input, source=None, storage_offset=None, size=None, stride=None)", native="set_", function=False,
+op("set_(input, source=None, storage_offset=None, size=None, stride=None)", composed="set_", function=False,
    doc="Gives the tensor the memory of another one, and its geometry or the one that is said.")
-op("resize_(input, size, *, memory_format=None)", native="resize_", varargs="size", function=False,
+op("resize_(input, size, *, memory_format=None)", composed="resize_", varargs="size", function=False,
    doc="Gives the tensor other sizes; its elements stay in memory where they are.")
-op("resize_as_(input, the_template, *, memory_format=None)", native="resize_as_",
+op("resize_as_(input, the_template, *, memory_format=None)", composed="resize_as_",
    doc="Gives the tensor the sizes of another one.")
 
 # fmt: on
@@ -265,9 +266,9 @@ def as_strided_(input, size, stride, storage_offset=None):
 
 # ---- Transposes by attribute (x.T, x.mT, x.H, x.mH)
 
-composite(op("reverse_dims(input)", native="numpy_T", linear="input", public=False),
+composite(op("reverse_dims(input)", composed="numpy_T", linear="input", public=False),
           name="numpy_T", method=False, function_=False)
-composite(op("matrix_transpose(input)", native="mT", linear="input", public=False),
+composite(op("matrix_transpose(input)", composed="mT", linear="input", public=False),
           name="mT", method=False, function_=False)
 
 # fmt: on

@@ -110,7 +110,7 @@ op("unsafe_split(input, split_size, dim=0)", native="unsafe_split", linear="inpu
 op("unsafe_split_with_sizes(input, split_sizes, dim=0)", native="unsafe_split_with_sizes", linear="input",
    doc="split_with_sizes() for parts that are changed in place, and not looked at through the input again.",
    input=lambda gs, dim: cat(gs, dim))
-op("unsafe_chunk(input, chunks, dim=0)", native="unsafe_chunk", linear="input",
+op("unsafe_chunk(input, chunks, dim=0)", composed="unsafe_chunk", linear="input",
    doc="chunk() for parts that are changed in place, and not looked at through the input again.")
 
 # ---- Copies with the part that a view shows replaced

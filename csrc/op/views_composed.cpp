@@ -1,32 +1,18 @@
-// Shape ops that choose among the views and copies of the table.
+#include "op/views_composed.h"
+
 #include <algorithm>
 
-#include "core/mode.h"
 #include "core/warning.h"
-#include "op/arg.h"
 #include "op/object.h"
-#include "ops/memory.h"
 #include "ops/pieces.h"
 #include "ops/views.h"
-#include "ops/views_copied.h"
-#include "python/creation.h"
-#include "tape/history.h"
+#include "types/formats.h"
 #include "types/types.h"
 
-namespace adjoint::ops {
+namespace adjoint::composed {
 namespace {
 
 Object as_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
-
-// ---- Memory formats
-
-/// The format asked for, or `preset` for None.
-MemoryFormat to_format(PyObject* object, const char* op, MemoryFormat preset) {
-  if (object == Py_None) return preset;
-  std::optional<MemoryFormat> format = to_memory_format(object);
-  if (!format) Arg{object, op, "memory_format"}.wrong_type("torch.memory_format");
-  return *format;
-}
 
 Object reshaped(PyObject* input, Sizes sizes) { return reshape(input, make_tuple(sizes).get()); }
 
@@ -36,7 +22,8 @@ Object view(PyObject* input, PyObject* size, PyObject* dtype) {
   if (dtype == Py_None && PyTuple_Check(size) && PyTuple_GET_SIZE(size) == 1 &&
       (is_dtype(PyTuple_GET_ITEM(size, 0)) || PyType_Check(PyTuple_GET_ITEM(size, 0))))
     dtype = PyTuple_GET_ITEM(size, 0);
-  if (dtype != Py_None) return wrap(view_dtype(Arg{input, "view", "input"}, Arg{dtype, "view", "dtype"}));
+  static Op& typed = require_op("view_dtype");
+  if (dtype != Py_None) return call_op(typed, {input, dtype});
   if (size == Py_None)
     fail(ErrorKind::Type, "view() received an invalid combination of arguments: expected sizes or a dtype; got none");
   static Op& op = require_op("view_sizes");
@@ -49,9 +36,9 @@ Object reshape(PyObject* input, PyObject* shape) {
   static Op& as_copy = require_op("_unsafe_view");
   Tensor* tensor = Arg{input, "reshape", "input"};
   if (tensor->contiguous()) return call_op(as_view, {input, shape});
-  Ints sizes = inferred_sizes(Ints(Arg{shape, "reshape", "shape"}), tensor->numel());
-  if (fits_view(tensor, sizes)) return call_op(as_alias, {input, shape});
-  return call_op(as_copy, {contiguous_as(input, Py_None).get(), make_tuple(sizes).get()});
+  Ints sizes = ops::inferred_sizes(Ints(Arg{shape, "reshape", "shape"}), tensor->numel());
+  if (ops::fits_view(tensor, sizes)) return call_op(as_alias, {input, shape});
+  return call_op(as_copy, {contiguous(input, std::nullopt).get(), make_tuple(sizes).get()});
 }
 
 Object flatten(PyObject* input, int64_t start_dim, int64_t end_dim) {
@@ -79,14 +66,14 @@ Object squeeze(PyObject* input, PyObject* dim) {
   return call_op(PyTuple_Check(dim) || PyList_Check(dim) ? several : one, {input, dim});
 }
 
-Object contiguous_as(PyObject* input, PyObject* memory_format) {
+Object contiguous(PyObject* input, std::optional<MemoryFormat> memory_format) {
   Tensor* tensor = Arg{input, "contiguous", "input"};
-  MemoryFormat format = to_format(memory_format, "contiguous", MemoryFormat::Contiguous);
+  MemoryFormat format = memory_format.value_or(MemoryFormat::Contiguous);
   if (format == MemoryFormat::Preserve && !tensor->contiguous())
     fail("preserve memory format is unsupported by the contiguous operator; use clone()");
   if (format == MemoryFormat::Preserve || lies_in(tensor->shape, format)) return Object::borrow(input);
   static Op& op = require_op("clone");
-  return call_op(op, {input, memory_format == Py_None ? format_object(MemoryFormat::Contiguous) : memory_format});
+  return call_op(op, {input, format_object(format)});
 }
 
 Object laid_out(PyObject* input, bool channels_last) {
@@ -95,14 +82,6 @@ Object laid_out(PyObject* input, bool channels_last) {
   if (std::ranges::equal(tensor->strides(), wanted->stride_span())) return Object::borrow(input);
   static Op& op = require_op("clone");
   return call_op(op, {input, format_object(channels_last_format(tensor->ndim(), channels_last))});
-}
-
-TensorPtr clone_as(Tensor* input, PyObject* memory_format) {
-  MemoryFormat format = to_format(memory_format, "clone", MemoryFormat::Preserve);
-  if (format == MemoryFormat::Preserve) return clone(input);
-  TensorPtr result = empty(shape_in_format(input->sizes(), format), input->dtype, input->device);
-  copy_into(input, result.get());
-  return result;
 }
 
 Object as_strided_in_storage(PyObject* input, PyObject* size, PyObject* stride, std::optional<int64_t> storage_offset) {
@@ -166,7 +145,7 @@ Object split(PyObject* input, PyObject* split_size, PyObject* dim) {
 /// Without elements along the dimension there are as many empty pieces as were asked for.
 static Object chunk_by(Op& evenly, Op& with_sizes, PyObject* input, int64_t chunks, PyObject* dim) {
   Tensor* tensor = Arg{input, "chunk", "input"};
-  int64_t size = tensor->size(dim_to_split(tensor, Arg{dim, "chunk", "dim"}, "chunk"));
+  int64_t size = tensor->size(ops::dim_to_split(tensor, Arg{dim, "chunk", "dim"}, "chunk"));
   if (chunks <= 0) fail("chunk expects `chunks` to be greater than 0, got: ", chunks);
   if (size > 0) return call_op(evenly, {input, as_int(size / chunks + (size % chunks != 0)).get(), dim});
   return call_op(with_sizes, {input, make_tuple(Sizes(std::vector<int64_t>(chunks))).get(), dim});
@@ -183,4 +162,4 @@ Object unsafe_chunk(PyObject* input, int64_t chunks, PyObject* dim) {
   return chunk_by(evenly, with_sizes, input, chunks, dim);
 }
 
-}  // namespace adjoint::ops
+}  // namespace adjoint::composed
