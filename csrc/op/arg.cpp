@@ -68,6 +68,11 @@ static bool is_single_integer(PyObject* object) {
 }
 
 int64_t to_int(PyObject* object, const char* op, const char* name) {
+  if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (!overflow) return value;
+  }
   if (is_tensor(object)) {
     if (!is_single_integer(object)) Arg{object, op, name}.wrong_type("int");
     return scalar_of(Arg{object, op, name}).to<int64_t>();
@@ -101,7 +106,8 @@ Arg::operator std::optional<Tensor*>() const {
 }
 Arg::operator int64_t() const {
   // Among several ints a tensor may be a bool or have dimensions, alone it may not.
-  if (is_tensor(object) && (as_tensor(object)->ndim() > 0 || as_tensor(object)->dtype == DType::Bool))
+  if (!PyLong_CheckExact(object) && is_tensor(object) &&
+      (as_tensor(object)->ndim() > 0 || as_tensor(object)->dtype == DType::Bool))
     wrong_type("int");
   return to_int(object, op, name);
 }

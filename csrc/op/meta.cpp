@@ -1,6 +1,15 @@
 #include "op/meta.h"
 
+#include <algorithm>
+
 namespace adjoint {
+
+bool has_one_on_meta(PyObject* sequence) {
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence);
+  PyObject** items = PySequence_Fast_ITEMS(sequence);
+  if (size == 0 || PyLong_CheckExact(items[0])) return false;  // sizes and dimensions
+  return std::any_of(items, items + size, holds_no_values);
+}
 
 bool has_no_shape(PyObject* object) {
   return holds_no_values(object) && Py_TYPE(object) != tensor_type &&

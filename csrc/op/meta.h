@@ -1,7 +1,6 @@
 // Arguments that hold no values: tensors on the meta device, and parameters without a shape.
 #pragma once
 
-#include <algorithm>
 #include <string_view>
 
 #include "op/op.h"
@@ -9,10 +8,11 @@
 namespace adjoint {
 
 inline bool holds_no_values(PyObject* object) {
-  // Numbers, None and their like, which most arguments are, have static types; tensors do not.
-  return (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) && is_tensor(object) &&
-         as_tensor(object)->device == DeviceType::Meta;
+  return is_tensor(object) && as_tensor(object)->device == DeviceType::Meta;
 }
+
+/// Whether one of the items of a tuple or list is on the meta device.
+bool has_one_on_meta(PyObject* sequence);
 
 /// Whether this is a parameter or buffer of a lazy module before its first call: these are kept on the meta device, so
 /// that nothing but what leaves the fast path for it has to ask.
@@ -22,12 +22,12 @@ void refuse_without_shape(std::string_view op, PyObject* object);
 
 /// Whether one of an op's arguments, or of the items of a list among them, is on the meta device.
 inline bool any_on_meta(PyObject* const* slots, size_t n) {
-  return std::any_of(slots, slots + n, [](PyObject* object) {
-    if (!is_sequence(object) || PySequence_Fast_GET_SIZE(object) == 0) return holds_no_values(object);
-    PyObject** items = PySequence_Fast_ITEMS(object);
-    if (PyLong_CheckExact(items[0])) return false;  // sizes and dimensions
-    return std::any_of(items, items + PySequence_Fast_GET_SIZE(object), holds_no_values);
-  });
+  // Numbers, None and their like, which most arguments are, have static types; tensors do not.
+  constexpr auto flags = Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS;
+  for (PyObject* const* slot = slots; slot < slots + n; ++slot)
+    if ((Py_TYPE(*slot)->tp_flags & flags) && (is_sequence(*slot) ? has_one_on_meta(*slot) : holds_no_values(*slot)))
+      return true;
+  return false;
 }
 
 }  // namespace adjoint

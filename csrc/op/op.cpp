@@ -1,6 +1,7 @@
 #include "op/op.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -323,10 +324,13 @@ void Op::record_results(PyObject* const* slots, Tensor* const* outputs, uint32_t
   NodePtr node = record(slots, recorded, n);
   save_outputs(*node, recorded, outputs);
   for (uint32_t i = 0; i < n; ++i) {
-    set_output_meta(*node, i, outputs[i]);
     bool differentiable =
         output_is_differentiable.empty() || (i < output_is_differentiable.size() && output_is_differentiable[i]);
-    if (differentiable && is_differentiable(outputs[i]->dtype)) set_history(outputs[i], node.get(), i);
+    if (differentiable && is_differentiable(outputs[i]->dtype)) {
+      set_history(outputs[i], node.get(), i);
+    } else {
+      set_output_meta(*node, i, outputs[i]);
+    }
   }
 }
 
@@ -476,11 +480,12 @@ NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
 
 void Op::check_apart(PyObject* const* slots) const {
   const Tensor* target = as_tensor(slots[0]);
-  for (size_t i = 1; i < arguments.size(); ++i)
-    if ((apart | whole) >> i & 1)
-      for_each_tensor(slots[i], [&](Tensor* read) {
-        check_overlap(target, read, apart >> i & 1 ? Allowed::Nothing : Allowed::Whole);
-      });
+  for (uint32_t read = (apart | whole) & ~1u; read; read &= read - 1) {
+    const int i = std::countr_zero(read);
+    for_each_tensor(slots[i], [&](Tensor* tensor) {
+      check_overlap(target, tensor, apart >> i & 1 ? Allowed::Nothing : Allowed::Whole);
+    });
+  }
 }
 
 NodePtr Op::change_by_native(PyObject* const* slots, uint32_t recorded) {
@@ -569,7 +574,9 @@ uint32_t Op::used_items(uint32_t recorded) const {
 
 void Op::save_argument(Node& node, uint32_t item, PyObject* argument) const {
   SavedValue& value = node.saved()[item];
-  if (is_tensor(argument)) {
+  if (PyLong_CheckExact(argument)) {  // a dimension, as a rule
+    value.save_object(argument);
+  } else if (is_tensor(argument)) {
     value.save_tensor(as_tensor(argument), node);
   } else if (is_sequence(argument)) {
     // As a tuple: the caller may change a list later.

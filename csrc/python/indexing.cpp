@@ -89,7 +89,6 @@ bool is_full_slice(PyObject* key) {
 /// NumPy's old rule, which torch keeps: a short list that holds sequences, slices, None, ... or tensors is meant as a
 /// tuple.
 bool means_tuple(PyObject* key) {
-  if (PyTuple_Check(key)) return true;
   if (is_tensor(key) || is_numpy_array(key) || !PySequence_Check(key)) return false;
   Py_ssize_t n = PySequence_Size(key);
   if (n < 0) {
@@ -125,24 +124,20 @@ TensorPtr index_from_sequence(PyObject* sequence) {
   return tensor->dtype == DType::Bool || tensor->dtype == DType::UInt8 ? tensor : cast(tensor.get(), DType::Int64);
 }
 
-/// The key as a tuple (owned).
-Object key_tuple(PyObject* key) {
-  if (PyTuple_Check(key)) return Object::borrow(key);
-  if (means_tuple(key)) return checked(PySequence_Tuple(key));
-  return checked(PyTuple_Pack(1, key));
-}
-
 /// A key taken apart: the view that its basic parts make, and the index tensors that remain.
 class Resolved {
  public:
   Resolved(Tensor* self, PyObject* key) : self_(self), result_(Object::borrow(as_object(self))) {
-    Object items = key_tuple(key);
-    Py_ssize_t n = PyTuple_GET_SIZE(items.get());
+    Object tuple = PyTuple_Check(key) ? Object::borrow(key)
+                   : means_tuple(key) ? checked(PySequence_Tuple(key))
+                                      : Object();
+    PyObject* const* items = tuple ? PySequence_Fast_ITEMS(tuple.get()) : &key;
+    const Py_ssize_t n = tuple ? PyTuple_GET_SIZE(tuple.get()) : 1;
     // Sequences become tensors once: their number of dimensions is needed first.
     std::vector<Object> parts(n);
     int64_t specified = 0;
     for (Py_ssize_t i = 0; i < n; ++i) {
-      parts[i] = part_of(PyTuple_GET_ITEM(items.get(), i));
+      parts[i] = part_of(items[i]);
       specified += dimensions_of(parts[i].get());
     }
     if (specified > self->ndim())
