@@ -257,3 +257,83 @@ def test_lengths_of_sequences_without_values_are_refused():
     lengths = adjoint.empty(2, dtype=adjoint.int64, device="meta")
     with pytest.raises(NotImplementedError, match="no data"):
         adjoint.nn.functional.ctc_loss(scores, labels, lengths, lengths)
+
+
+def outlined(L, x):
+    """What a meta tensor is, and where it came from."""
+    node = None if x.grad_fn is None else x.grad_fn.name()
+    return tuple(x.shape), str(x.dtype), str(x.device), tuple(x.stride()), x.requires_grad, node
+
+
+@program
+def choices_that_need_no_values(L):
+    F, ones = L.nn.functional, lambda *size, **kinds: L.ones(size, device="meta", **kinds)
+    x = ones(3).requires_grad_()
+    F.rrelu(x, training=True).sum().backward()
+    results = [x.grad, F.rrelu(x, training=True), F.rrelu(x), F.rrelu_(ones(3), training=True)]
+    results += [L.isin(ones(3), ones(2)), L.isin(ones(3), 2.0), L.isin(2.0, ones(3)), L.isin(ones(3), ones(0))]
+    results += [L.isin(ones(2, 3), L.ones(2), invert=True), L.isin(ones(3, dtype=L.int64), 2, assume_unique=True)]
+    target = ones(3)
+    loss = F.hinge_embedding_loss(x, target)
+    results += [loss, F.hinge_embedding_loss(x, target, reduction="none"), F.hinge_embedding_loss(ones(3), target)]
+    loss.backward()
+    return [outlined(L, y) for y in [*results, x.grad]]
+
+
+@program
+def triangles_beyond_the_memory_there_is(L):
+    results = [L.tril_indices(10**6, 10**6, device="meta"), L.triu_indices(3, 4, 1, dtype=L.int32, device="meta")]
+    with L.device("meta"):
+        results += [L.tril_indices(3, 3), L.triu_indices(2, 2, device="cpu")]
+    return [outlined(L, y) for y in results]
+
+
+@program
+def moves_to_the_meta_device_are_recorded(L):
+    x, y = L.ones(2, 3, requires_grad=True), L.ones(2, 3, device="meta").requires_grad_()
+    moved = [x.to("meta"), x.t().to("meta"), x.to("meta", L.float64), x.to("meta", L.int64), (x * 2).to(y)]
+    cast = [y.to(L.float64), y.to("meta", copy=True), y.double(), y.to(L.int32)]
+    cast += [y.view(1, 1, 2, 3).to(memory_format=L.channels_last)]
+    gradients = [L.autograd.grad(z, y, L.ones_like(z))[0] for z in cast if z.requires_grad]
+    with L.no_grad():
+        unrecorded = x.to("meta")
+    return [outlined(L, z) for z in [*moved, *cast, *gradients, unrecorded]], y.to("meta") is y
+
+
+@program
+def gradients_go_back_to_where_their_tensor_is(L):
+    """Which has values, and the gradient has none: that is what is said."""
+    x, number = L.ones(3, requires_grad=True), L.tensor(2.0, requires_grad=True)
+
+    def copied():
+        y = L.ones(3, device="meta")
+        return y.copy_(x)
+
+    def assigned():
+        y = L.ones(3, device="meta")
+        y[:2] = x[:2]
+        return y
+
+    meta = L.ones(3, device="meta").requires_grad_()
+    calls = [copied, assigned, lambda: x.to("meta"), lambda: L.ones(3, device="meta").fill_(number)]
+    calls += [lambda: meta * number, lambda: L.where(meta > 0, number, meta)]
+    refused = []
+    for call in calls:
+        result = call()
+        leaf = x if call in calls[:3] else number
+        refused.append((outlined(L, result), raised(lambda y=result, z=leaf: L.autograd.grad(y.sum(), z))))
+    return refused, L.autograd.grad((meta * number).sum(), meta)[0].device.type
+
+
+@program
+def functions_must_give_gradients_on_the_device_of_their_input(L):
+    class Elsewhere(L.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.to("meta")
+
+    return raised(lambda: Elsewhere.apply(L.ones(2, requires_grad=True)).sum().backward(), 80)

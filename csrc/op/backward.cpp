@@ -184,6 +184,16 @@ void Op::apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradient
   }
 }
 
+/// The gradient of what was copied from another device goes back there.
+static void return_to_devices(Node& node, TensorPtr* edges) {
+  for (uint32_t i = 0; i < node.n_edges; ++i) {
+    const Edge& edge = node.edges()[i];
+    if (!edges[i] || !edge.node) continue;
+    Device home = edge.node->outputs()[edge.index].device;
+    if (edges[i]->device != home) edges[i] = moved_recorded(edges[i].get(), home);
+  }
+}
+
 void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const {
   uint32_t edge = 0;
   for (uint8_t slot : edge_slots) {
@@ -222,6 +232,7 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
     }
     ++edge;
   }
+  if (crosses) return_to_devices(node, edges);
 }
 
 void Op::release_saved(Node& node) const {

@@ -445,7 +445,6 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
     op->forward = get(declaration, "forward");
     if (op->forward.get() == Py_None) {
       op->forward.reset();
-      op->crosses = truth(get(declaration, "crosses"));
       if (truth(get(declaration, "creates"))) op->creation = slot_of(*op, "dtype");
     }
     for (const GlueEntry* entry = kGlue; entry->op; ++entry) {
@@ -456,6 +455,7 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
     if ((declares("native") || declares("composed")) != (op->glue != nullptr) ||
         declares("inplace_native") != (op->glue_in_place != nullptr))
       fail(op->name, ": no C++ function was built for this op; rebuild the package");
+    op->crosses = truth(get(declaration, "crosses"));
     op->result_type = get(declaration, "result_type");
     if (op->result_type.get() == Py_None) op->result_type.reset();
   }

@@ -43,6 +43,12 @@ TensorPtr cast_recorded(Tensor* tensor, DType dtype) {
   return as_result(call_op(cached_op("to_dtype", [] {}), {as_object(tensor), dtype_object(dtype)}));
 }
 
+TensorPtr moved_recorded(Tensor* tensor, Device device) {
+  TensorPtr result = empty(tensor->sizes(), tensor->dtype, device);
+  copy_recorded(result.get(), tensor);
+  return result;
+}
+
 TensorPtr clone_recorded(Tensor* tensor) {
   return as_result(call_op(cached_op("clone", [] {}), {as_object(tensor)}));
 }

@@ -118,7 +118,8 @@ TensorPtr histogram_cells(Tensor* input, const std::vector<Tensor*>& edges, bool
   return result;
 }
 
-TensorPtr triangle_indices(int64_t row, int64_t col, int64_t offset, bool lower, std::optional<DType> dtype) {
+TensorPtr triangle_indices(int64_t row, int64_t col, int64_t offset, bool lower, std::optional<DType> dtype,
+                           Tensor* like) {
   if (row < 0) fail("row must be non-negative, got", row);
   if (col < 0) fail("col must be non-negative, got", col);
   DType type = dtype.value_or(DType::Int64);
@@ -131,7 +132,7 @@ TensorPtr triangle_indices(int64_t row, int64_t col, int64_t offset, bool lower,
   if (!lower) entries = static_cast<__int128>(row) * col - entries;
   if (entries > INT64_MAX) fail("a triangle of ", row, " by ", col, " has too many entries");
   int64_t sizes[2] = {2, static_cast<int64_t>(entries)};
-  TensorPtr result = empty(Sizes(sizes, 2), type, Device());
+  TensorPtr result = empty(Sizes(sizes, 2), type, like->device);
   if (entries > 0) on(result->device).structure.triangle_places(row, col, offset, lower, result->view());
   return result;
 }

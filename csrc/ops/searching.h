@@ -25,6 +25,7 @@ TensorPtr histc(Tensor* input, int64_t bins, double min, double max);
 TensorPtr histogram_cells(Tensor* input, const std::vector<Tensor*>& edges, bool even, std::optional<Tensor*> weight);
 
 /// The coordinates (2, n) of the entries on and below (`lower`), or on and above, a diagonal, row by row.
-TensorPtr triangle_indices(int64_t row, int64_t col, int64_t offset, bool lower, std::optional<DType> dtype);
+TensorPtr triangle_indices(int64_t row, int64_t col, int64_t offset, bool lower, std::optional<DType> dtype,
+                           Tensor* like);
 
 }  // namespace adjoint::ops

@@ -104,9 +104,9 @@ class SmallArray {
   T* items_ = inline_;
 };
 
-/// A gradient in the shape and type of the output it belongs to.
+/// A gradient in the shape and type of the output it belongs to; that of a number in a tensor, on its device, too.
 TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, Node& from, uint32_t index) {
-  if (grad->device != meta.device) [[unlikely]]
+  if (grad->device != meta.device && meta.shape->ndim > 0) [[unlikely]]
     fail("Function ", from.kind->name(), " returned an invalid gradient at index ", index, " - expected device ",
          device_name(meta.device.type), " but got ", device_name(grad->device.type));
   if (grad->shape != meta.shape && !same_sizes(grad->shape, meta.shape)) {
@@ -128,6 +128,8 @@ TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, Node& from, uint3
     grad = sum_to(grad.get(), meta.shape);
   }
   if (grad->dtype != meta.dtype) grad = cast_recorded(grad.get(), meta.dtype);
+  if (grad->device != meta.device) [[unlikely]]
+    grad = moved_recorded(grad.get(), meta.device);
   return grad;
 }
 

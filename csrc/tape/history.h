@@ -47,6 +47,7 @@ TensorPtr add_tensors(Tensor* a, Tensor* b);
 /// Sums to a shape that broadcasts to the tensor's; itself when the sizes are equal.
 TensorPtr sum_to(Tensor* tensor, const Shape* shape);
 TensorPtr cast_recorded(Tensor* tensor, DType dtype);
+TensorPtr moved_recorded(Tensor* tensor, Device device);
 TensorPtr clone_recorded(Tensor* tensor);
 TensorPtr contiguous_recorded(Tensor* tensor);
 void copy_recorded(Tensor* target, Tensor* source);

@@ -281,6 +281,8 @@ def _rrelu_noise(input, lower, upper, training):
     values = input.detach()
     if not training:
         return values.new_full((), (lower + upper) / 2)
+    if values.device.type == "meta":
+        return values.new_ones(values.shape)
     below = values <= 0
     drawn = empty(int(below.sum()), dtype=_C.float64).uniform_(lower, upper)
     return values.new_ones(values.shape).masked_scatter_(below, drawn.to(values.dtype))

@@ -4,10 +4,15 @@ import functools
 
 from .. import _C
 from .checks import boolean
-from .language import composite, op, to_dtype
+from .language import composite, op, to_device, to_dtype
 
 op("to_dtype(input, dtype, copy=False, memory_format=None)", native="to_dtype", node="ToCopyBackward0", linear="input",
    public=False,
+   input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
+op("to_device(input, device, dtype, memory_format=None)",
+   forward=lambda input, device, dtype, memory_format:
+       _C.empty_like(input, dtype=dtype, device=device, memory_format=memory_format).copy_(input),
+   node="ToCopyBackward0", linear="input", crosses=True, public=False,
    input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
 
 
@@ -89,11 +94,8 @@ def to(input, *args, **kwargs):
     if device is not None:
         _check_move(input.device.type, device)
     dtype = input.dtype if dtype is None else dtype
-    if input.device.type == "meta" or (device is not None and _C.device(device).type == "meta"):
-        same = input.device.type == "meta" and dtype == input.dtype and not copy
-        if same and _lies_in(input, memory_format):
-            return input
-        return _C.empty_like(input, dtype=dtype, device="meta", memory_format=memory_format)
+    if device is not None and _C.device(device).type != input.device.type:
+        return to_device(input, device, dtype, memory_format)
     if not copy and dtype == input.dtype and _lies_in(input, memory_format):
         return input
     return to_dtype(input, dtype, bool(copy), memory_format)

@@ -116,10 +116,13 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
             names = {"bool": "Bool", "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
             raise RuntimeError(f"Unsupported input type encountered for isin(): {names[kind]}")
     common = result_type(elements, tests)
+    device = elements.device if isinstance(elements, _C.Tensor) else tests.device
     elements, tests = (
-        given.detach().to(common) if isinstance(given, _C.Tensor) else scalar_tensor(given, dtype=common)
+        given.detach().to(common) if isinstance(given, _C.Tensor) else scalar_tensor(given, dtype=common, device=device)
         for given in (elements, tests)
     )
+    if device.type == "meta":
+        return _C.empty(elements.shape, dtype=_C.bool, device=device)
     if tests.is_floating_point():
         tests = tests.masked_select(tests == tests)  # nan is equal to nothing
     if tests.numel() == 0:
@@ -131,15 +134,14 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
 
 # ---- Triangles and combinations
 
-op("triangle_indices(row, col, offset, lower, dtype)", native="triangle_indices", public=False,
-   doc="The coordinates of the entries of a triangle.")  # fmt: skip
+op("triangle_indices(row, col, offset, lower, dtype, like)", native="triangle_indices", public=False,
+   doc="The coordinates of the entries of a triangle, on the device of a tensor.")  # fmt: skip
 
 
 def _triangle(row, col, offset, lower, dtype, device, layout):
     if layout not in (None, _C.strided):
         raise RuntimeError(f"expected the strided layout, the only one there is; got {layout}")
-    result = triangle_indices(row, col, offset, lower, dtype)
-    return result if device is None else result.to(device)
+    return triangle_indices(row, col, offset, lower, dtype, _C.empty(0, device=device))
 
 
 @composite(method=False)
