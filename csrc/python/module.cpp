@@ -20,6 +20,7 @@
 #include "python/shared_bindings.h"
 #include "python/tensor_type.h"
 #include "python/trace_bindings.h"
+#include "types/struct_sequence.h"
 #include "types/types.h"
 
 namespace adjoint::python {
@@ -84,6 +85,13 @@ PyObject* py_can_cast(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+PyObject* py_struct_sequence(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2) fail(ErrorKind::Type, "_struct_sequence() takes 2 arguments");
+    return make_struct_sequence(args[0], args[1]).take();
+  });
+}
+
 template <class F>
 PyCFunction fast(F f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
@@ -99,6 +107,7 @@ PyMethodDef functions[] = {
     {"result_type", fast(py_result_type), METH_FASTCALL, "The type in which two tensors or numbers meet."},
     {"promote_types", fast(py_promote_types), METH_FASTCALL, "The smallest type that holds both."},
     {"can_cast", fast(py_can_cast), METH_FASTCALL, "Whether an in-place op may write the first type into the second."},
+    {"_struct_sequence", fast(py_struct_sequence), METH_FASTCALL, "A new type of tuples with names."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -61,6 +61,7 @@ _LAZY = (
     "multiprocessing",
     "optim",
     "random",
+    "return_types",
     "safetensors",
     "storage",
     "testing",

@@ -65,23 +65,53 @@ def parse_terms(linear):
     return tuple(tuple(term.split(" * ")) for term in linear.split(" + ")) if linear else ()
 
 
+# The fields of what composites return; those of ops stand in their declarations.
+COMPOSITE_FIELDS = {
+    "_lu_with_info": ("LU", "pivots", "info"),
+    "histogram": ("hist", "bin_edges"),
+    "histogramdd": ("hist", "bin_edges"),
+    "linalg_eig": ("eigenvalues", "eigenvectors"),
+    "linalg_eigh": ("eigenvalues", "eigenvectors"),
+    "linalg_ldl_factor": ("LD", "pivots"),
+    "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"),
+    "linalg_lu_factor": ("LU", "pivots"),
+    "linalg_slogdet": ("sign", "logabsdet"),
+    "linalg_solve_ex": ("result", "info"),
+    "linalg_svd": ("U", "S", "Vh"),
+    "qr": ("Q", "R"),
+    "slogdet": ("sign", "logabsdet"),
+    "svd": ("U", "S", "V"),
+    "triangular_solve": ("solution", "cloned_coefficient"),
+}
 _return_types = {}
 
 
-def return_type(name, fields):
-    """The tuple type torch.return_types.<name> with these fields."""
-    key = (name, fields)
-    if key not in _return_types:
+def return_type(name, fields=None):
+    """The tuple type torch.return_types.<name>."""
+    if name not in _return_types:
+        _return_types[name] = _make_return_type(name, fields or COMPOSITE_FIELDS[name])
+    return _return_types[name]
 
-        def represent(self):
-            items = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
-            return f"torch.return_types.{name}(\n{items})"
 
-        members = {field: property(lambda self, i=i: self[i]) for i, field in enumerate(fields)}
-        _return_types[key] = type(
-            name, (tuple,), {"__slots__": (), "__repr__": represent, "__module__": "torch.return_types"} | members
-        )
-    return _return_types[key]
+def _make_return_type(name, fields):
+    import copyreg
+
+    from .. import _C
+
+    def represent(self):
+        items = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
+        return f"torch.return_types.{name}(\n{items})"
+
+    made = _C._struct_sequence(f"torch.return_types.{name}", fields)
+    made.__repr__ = represent
+    # By its own name it would be looked for in torch.
+    copyreg.pickle(made, lambda value: (restored, (name, tuple(value))))
+    return made
+
+
+def restored(name, values):
+    """A named result that was pickled."""
+    return return_type(name)(values)
 
 
 def resolve_types(types):

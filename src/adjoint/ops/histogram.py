@@ -132,7 +132,7 @@ def histogram(input, bins, *, range=None, weight=None, density=False):
     tensor("histogram", input=input)
     bins = bins if isinstance(bins, Tensor) and bins.ndim else integer("histogram", "bins", bins)
     hist, edges = _histogram(input.reshape(-1, 1), (bins,), range, weight, density)
-    return return_type("histogram", ("hist", "bin_edges"))((hist, edges[0]))
+    return return_type("histogram")((hist, edges[0]))
 
 
 @composite(method=False)
@@ -146,4 +146,4 @@ def histogramdd(input, bins, range=None, weight=None, density=False):
             [0., 1., 1.]])
     """
     bins = (bins,) * input.shape[-1] if isinstance(bins, int) and input.ndim else bins
-    return return_type("histogramdd", ("hist", "bin_edges"))(_histogram(input, bins, range, weight, density))
+    return return_type("histogramdd")(_histogram(input, bins, range, weight, density))

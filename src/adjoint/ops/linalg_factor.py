@@ -114,7 +114,7 @@ op("linalg_lu_factor_ex(A, *, pivot=True, check_errors=False)", native="linalg_l
 @composite(**_LINALG, out="exact")
 def linalg_lu_factor(A, *, pivot=True):
     """The LU factors with partial pivoting, packed into one matrix, and the pivots; for linalg.lu_solve()."""
-    return return_type("linalg_lu_factor", ("LU", "pivots"))(linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
+    return return_type("linalg_lu_factor")(linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
 op("linalg_lu(A, *, pivot=True)", native="linalg_lu", outputs=("P", "L", "U"), out="exact", **_LINALG,
@@ -126,7 +126,7 @@ op("linalg_lu(A, *, pivot=True)", native="linalg_lu", outputs=("P", "L", "U"), o
 def lu(input, pivot=True, get_infos=False):
     """The LU factors, packed into one matrix, and the pivots; linalg.lu_factor() is the newer form."""
     factors = linalg_lu_factor_ex(input, pivot=pivot)
-    return return_type("_lu_with_info", ("LU", "pivots", "info"))(factors) if get_infos else tuple(factors[:2])
+    return return_type("_lu_with_info")(factors) if get_infos else tuple(factors[:2])
 
 
 def _unpacked_gradient(g_L, g_U, shape):
@@ -157,7 +157,7 @@ op("linalg_ldl_factor_ex(A, *, hermitian=False, check_errors=False)", native="li
 def linalg_ldl_factor(A, *, hermitian=False):
     """The factors of a symmetric or Hermitian matrix, A = L D L^T, packed into one matrix, and the pivots."""
     factors = linalg_ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2]
-    return return_type("linalg_ldl_factor", ("LD", "pivots"))(factors)
+    return return_type("linalg_ldl_factor")(factors)
 
 
 op("linalg_ldl_solve(LD, pivots, B, *, hermitian=False)", native="linalg_ldl_solve", out="exact", **_LINALG,
@@ -205,7 +205,7 @@ op("linalg_qr(A, mode='reduced')", native="linalg_qr", autocast="float32", outpu
 def qr(input, some=True):
     """The factors of a matrix with orthonormal columns and upper triangular; linalg.qr() is the newer form."""
     boolean("qr", some=some)
-    return return_type("qr", ("Q", "R"))(linalg_qr(input, "reduced" if some else "complete"))
+    return return_type("qr")(linalg_qr(input, "reduced" if some else "complete"))
 
 
 def _geqrf_gradient(g_a, g_tau):

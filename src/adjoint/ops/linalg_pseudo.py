@@ -201,7 +201,7 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
     if vector:
         solution, residuals, rank, values = results
         results = solution.squeeze(-1), residuals.squeeze(-1) if residuals.ndim > 1 else residuals, rank, values
-    return return_type("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))(results)
+    return return_type("linalg_lstsq")(results)
 
 
 # ---- Few singular values of large matrices

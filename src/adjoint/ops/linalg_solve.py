@@ -86,7 +86,7 @@ def linalg_solve(A, B, *, left=True):
 def linalg_solve_ex(A, B, *, left=True, check_errors=False):
     """The solution of A X = B and LAPACK's info, which is not 0 for a singular matrix."""
     result, _, _, info = _linalg_solve_ex((A, B), left, check_errors)
-    return return_type("linalg_solve_ex", ("result", "info"))((result, info))
+    return return_type("linalg_solve_ex")((result, info))
 
 
 op("linalg_inv_ex(A, *, check_errors=False)", native="linalg_inv_ex", autocast="float32",
@@ -188,7 +188,7 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     matrix, is_upper = (A.mT, not upper) if transpose else (A, upper)
     solution = _linalg_solve_triangular((matrix, b), is_upper, True, unitriangular)
     copied = A.expand(*solution.shape[:-2], *A.shape[-2:]).clone()
-    return return_type("triangular_solve", ("solution", "cloned_coefficient"))((solution, copied))
+    return return_type("triangular_solve")((solution, copied))
 
 
 def _cholesky_factor_gradient(gB, L, out, upper):
@@ -282,13 +282,13 @@ def linalg_slogdet(A):
     >>> sign, logarithm
     (tensor(1.), tensor(0.))
     """
-    return return_type("linalg_slogdet", ("sign", "logabsdet"))(_linalg_slogdet(A)[:2])
+    return return_type("linalg_slogdet")(_linalg_slogdet(A)[:2])
 
 
 @composite(out="exact")
 def slogdet(input):
     """The sign of the determinant and the logarithm of its absolute value; see linalg.slogdet()."""
-    return return_type("slogdet", ("sign", "logabsdet"))(_linalg_slogdet(input)[:2])
+    return return_type("slogdet")(_linalg_slogdet(input)[:2])
 
 
 @composite

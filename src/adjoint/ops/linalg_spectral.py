@@ -96,7 +96,7 @@ def linalg_svd(A, full_matrices=True, *, driver=None):
     tensor([3., 2.])
     """
     _check_driver("linalg.svd", driver)
-    return return_type("linalg_svd", ("U", "S", "Vh"))(_linalg_svd(A, full_matrices, True))
+    return return_type("linalg_svd")(_linalg_svd(A, full_matrices, True))
 
 
 @composite(**_LINALG, out="exact", autocast="float32")
@@ -127,7 +127,7 @@ def svd(input, some=True, compute_uv=True):
         S = linalg_svdvals(input)
         U = input.new_zeros(*input.shape[:-2], m, m)
         V = input.new_zeros(*input.shape[:-2], n, n)
-    return return_type("svd", ("U", "S", "V"))((U, S, V))
+    return return_type("svd")((U, S, V))
 
 
 # ---- Eigenvalues
@@ -160,7 +160,7 @@ def linalg_eigh(A, UPLO="L"):
     >>> torch.linalg.eigh(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).eigenvalues
     tensor([2., 3.])
     """
-    return return_type("linalg_eigh", ("eigenvalues", "eigenvectors"))(_linalg_eigh(A, UPLO, True))
+    return return_type("linalg_eigh")(_linalg_eigh(A, UPLO, True))
 
 
 @composite(**_LINALG, out="exact", autocast="float32")
@@ -201,7 +201,7 @@ def linalg_eig(A):
     >>> torch.linalg.eig(torch.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues
     tensor([0.+1.j, 0.-1.j])
     """
-    return return_type("linalg_eig", ("eigenvalues", "eigenvectors"))(_linalg_eig(A, True))
+    return return_type("linalg_eig")(_linalg_eig(A, True))
 
 
 @composite(**_LINALG, out=True, out_words=castable("torch.linalg.eigvals", "eigenvalues"), autocast="float32")
