@@ -374,6 +374,15 @@ def test_too_few_degrees_of_freedom_warn(name):
             getattr(lib, name)(lib.ones(1))
 
 
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean"])
+@pytest.mark.parametrize("correction", [-2, -1, 0, 1, 3])
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0), (0, 1), (1,), (2, 3), ()])
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_variances_of_few_elements_warn_as_in_torch(name, correction, shape, device):
+    for dim in (None, *range(len(shape))):
+        same(lambda lib, d=dim: getattr(lib, name)(lib.ones(shape, device=device), d, correction=correction), VALUES)
+
+
 # ---- Digits
 
 

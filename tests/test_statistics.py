@@ -276,3 +276,16 @@ def test_sorted_elements_lie_as_their_input(shape):
             yield values.tolist(), values.stride(), places.stride(), turned.argsort(-1).stride()
 
     assert list(strides(adjoint)) == list(strides(torch))
+
+
+def test_variances_inside_of_norms_do_not_warn():
+    """Of no elements there is a second derivative of a norm, and no degree of freedom; warnings are errors here."""
+    for library in (adjoint, torch):
+        x = library.ones((0, 4, 2), dtype=library.float64, requires_grad=True)
+        for norm in (library.nn.functional.group_norm, library.nn.functional.layer_norm):
+            y = norm(x, 2 if norm is library.nn.functional.group_norm else (2,))
+            (first,) = library.autograd.grad(y.sum(), x, create_graph=True)
+            (second,) = library.autograd.grad((first * first).sum(), x)
+            assert second.shape == x.shape
+        _, mean, rstd = library.native_group_norm(x, None, None, 0, 4, 2, 2, 1e-5)
+        assert (mean.shape, rstd.shape) == ((0, 2), (0, 2))

@@ -65,7 +65,7 @@ struct Variance {
     left.squares += right.squares + distance * distance * (left.n * right.n / n);
     left.n = n;
   }
-  Moments identity() const { return {0, NAN, 0}; }
+  Moments identity() const { return {0, NAN, NAN}; }
 
   void emit(const Moments* states, const Target& target) const {
     double results[kMaxLanes];

@@ -192,7 +192,8 @@ std::pair<TensorPtr, TensorPtr> spread_of(const char* op, Tensor* input, const O
          info(input->dtype).name, "; convert the input with .float()");
   Plan plan(input, reduced_dims(dim, input->ndim()), keepdim);
   double taken_off = correction.value_or(1);
-  if (static_cast<double>(plan.count()) <= taken_off) {
+  int64_t joined = input->numel() == 0 ? 0 : plan.count();
+  if (static_cast<double>(joined) <= taken_off && input->device != DeviceType::Meta) {
     std::string warning = std::string(op) +
                           "(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
                           "factor (input numel divided by output numel).";

@@ -103,7 +103,8 @@ def _curvature(a, b, input, normalized_shape, eps):
     n = _normal(input, normalized_shape, eps)
     an, bn = mean(a * n), mean(b * n)
     bend = n * (mean(a * b) - mean(a) * mean(b) - 3 * an * bn) + bn * (a - mean(a)) + an * (b - mean(b))
-    return -bend / (input.var(dims, correction=0, keepdim=True) + eps)
+    deviation = input - mean(input)
+    return -bend / (mean(deviation * deviation) + eps)
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):

@@ -107,7 +107,8 @@ def _curvature(a, b, input, groups, eps):
     x, a, b, n = by_group(input), by_group(a), by_group(b), by_group(_normal(input, groups, eps))
     an, bn = mean(a * n), mean(b * n)
     bend = n * (mean(a * b) - mean(a) * mean(b) - 3 * an * bn) + bn * (a - mean(a)) + an * (b - mean(b))
-    return (-bend / (x.var(dims, correction=0, keepdim=True) + eps)).reshape(input.shape)
+    deviation = x - mean(x)
+    return (-bend / (mean(deviation * deviation) + eps)).reshape(input.shape)
 
 
 # ---- Batch norm
@@ -298,7 +299,9 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     if result.requires_grad:
         # Torch differentiates these two as well; few use them, so they are worked out apart.
         grouped = values.reshape(N, group, C // group * HxW)
-        mean, rstd = grouped.mean(2), rsqrt(grouped.var(2, correction=0) + eps)
+        mean = grouped.mean(2)
+        deviation = grouped - mean.unsqueeze(2)
+        rstd = rsqrt((deviation * deviation).mean(2) + eps)
     if input.dtype.itemsize == 2 and (weight is None or weight.dtype == input.dtype):
         mean, rstd = mean.to(input.dtype), rstd.to(input.dtype)
     return result.reshape(input.shape), mean, rstd
