@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/dtype.h"
 #include "core/guard.h"
 
 namespace adjoint {
@@ -11,6 +12,12 @@ inline void warn(const char* text) { check(PyErr_WarnEx(PyExc_UserWarning, text,
 /// Only the first time; `warned` keeps whether that has been.
 inline void warn_once(bool& warned, const char* text) {
   if (!std::exchange(warned, true)) warn(text);
+}
+/// Before complex elements become real, the first time; as truth values they lose nothing.
+inline void warn_if_imaginary_part_goes(DType from, DType to) {
+  static bool warned = false;
+  if (is_complex(from) && !is_complex(to) && to != DType::Bool)
+    warn_once(warned, "Casting complex values to real discards the imaginary part");
 }
 
 }  // namespace adjoint

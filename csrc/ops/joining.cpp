@@ -288,9 +288,7 @@ TensorPtr copy_source(Tensor* input, PyObject* other, bool) {
   check_in_place_result(input, {sizes, ndim}, input->dtype);
   bool same_place = src->storage == input->storage && src->offset() == input->offset() && src->shape == input->shape;
   TensorPtr source = TensorPtr::borrow(src);
-  static bool warned = false;
-  if (is_complex(src->dtype) && !is_complex(input->dtype))
-    warn_once(warned, "Casting complex values to real discards the imaginary part");
+  warn_if_imaginary_part_goes(src->dtype, input->dtype);
   if (category(src->dtype) > category(input->dtype)) {
     source = cast(src, input->dtype);
   } else if (src->storage == input->storage && !same_place) {
