@@ -118,15 +118,17 @@ void fill_spaced(T* data, int64_t steps, const Scalar& start, const Scalar& end,
   using W = Work<T>;
   // Through T first: that is where -1 becomes 255 and 3.5 becomes 3.
   W first = convert<W>(start.to<T>()), last = convert<W>(end.to<T>());
-  W step = steps > 1 ? (last - first) / static_cast<W>(steps - 1) : W(0);
+  // Counts are real: an infinite part of a complex number leaves the other alone.
+  using Count = decltype(std::real(first));
+  W step = steps > 1 ? (last - first) / static_cast<Count>(steps - 1) : W(0);
   const int64_t half = steps == 1 ? 1 : steps / 2;
   // Short integers where they will do: there is a vector instruction for their conversion.
   auto fill = [=](auto index, int64_t begin, int64_t stop) {
     using Index = decltype(index);
     const Index middle = static_cast<Index>(std::clamp(half, begin, stop));
-    for (Index i = static_cast<Index>(begin); i < middle; ++i) data[i] = convert<T>(map(first + step * W(i)));
+    for (Index i = static_cast<Index>(begin); i < middle; ++i) data[i] = convert<T>(map(first + step * Count(i)));
     const Index final = static_cast<Index>(steps - 1), end = static_cast<Index>(stop);
-    for (Index i = middle; i < end; ++i) data[i] = convert<T>(map(last - step * W(final - i)));
+    for (Index i = middle; i < end; ++i) data[i] = convert<T>(map(last - step * Count(final - i)));
   };
   parallel_for(steps, kGrain, [=](int64_t begin, int64_t stop) {
     steps < std::numeric_limits<int32_t>::max() ? fill(int32_t{}, begin, stop) : fill(int64_t{}, begin, stop);
