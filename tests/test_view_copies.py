@@ -147,3 +147,17 @@ def test_shapes_that_do_not_broadcast():
             library.broadcast_shapes((2,), (1, 3))
         with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"):
             library.broadcast_tensors(library.zeros(2), library.zeros(3))
+
+
+@pytest.mark.parametrize("turns", range(-1, 5))
+@pytest.mark.parametrize("dims", [(0, 2), (1, 0), (1, 2)])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
+def test_strides_of_gradients_of_rot90(turns, dims, order):
+    def strides(library):
+        x = library.arange(24.0).reshape(2, 3, 4).permute(order).requires_grad_()
+        y = library.rot90(x, turns, dims)
+        (by_sum,) = library.autograd.grad(y.sum(), x, retain_graph=True)
+        (gradient,) = library.autograd.grad(y, x, library.arange(24.0).reshape(y.shape))
+        return y.stride(), by_sum.stride(), gradient.stride(), gradient.tolist()
+
+    assert strides(adjoint) == strides(torch)
