@@ -13,7 +13,6 @@ import adjoint
 
 from . import compare
 from .compare import VALUES, Bound, in_tensors, same
-from .processes import script
 
 NAN, INF = float("nan"), float("inf")
 TYPES = [
@@ -382,43 +381,6 @@ def test_too_few_degrees_of_freedom_warn(name):
 def test_variances_of_few_elements_warn_as_in_torch(name, correction, shape, device):
     for dim in (None, *range(len(shape))):
         same(lambda lib, d=dim: getattr(lib, name)(lib.ones(shape, device=device), d, correction=correction), VALUES)
-
-
-# Each library warns once in a process.
-IMAGINARY = """
-import sys, warnings
-library = __import__(sys.argv[1])
-x, real = library.tensor([[1 + 2j, 3 - 1j]]), library.float32
-calls = {
-    "sum": lambda: x.sum(dtype=real),
-    "sum of rows": lambda: x.sum(1, dtype=library.int64),
-    "mean": lambda: x.mean(dtype=real),
-    "prod": lambda: x.prod(dtype=real),
-    "prod of rows": lambda: x.prod(1, dtype=real),
-    "cumsum": lambda: x.cumsum(0, dtype=real),
-    "cumprod": lambda: x.cumprod(0, dtype=real),
-    "softmax": lambda: x.softmax(0, dtype=real),
-    "copy_": lambda: library.zeros(1, 2).copy_(x),
-    "bool": lambda: (x.sum(dtype=library.bool), x.sum(dtype=library.complex128)),
-}
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    calls[sys.argv[2]]()
-    print(len(caught), *(str(w.message)[:58] for w in caught))
-    calls["sum"](), calls["copy_"]()
-    print(len(caught))
-"""
-
-
-@pytest.mark.parametrize(
-    "name", ["sum of rows", "mean", "prod", "prod of rows", "cumsum", "cumprod", "softmax", "bool"]
-)
-def test_losing_imaginary_parts_warns_once(name):
-    # Two calls of torch, which takes long to import, stand for the others.
-    for library in ("adjoint", "torch") if name in ("mean", "bool") else ("adjoint",):
-        first, after = script(IMAGINARY, library, name).stdout.splitlines()
-        words = "Casting complex values to real discards the imaginary part"
-        assert (first, after) == ("0" if name == "bool" else f"1 {words}", "1")
 
 
 # ---- Digits

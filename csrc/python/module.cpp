@@ -1,4 +1,5 @@
 // The extension module adjoint._C.
+#include "core/warning.h"
 #include "cpu/blas.h"
 #include "cpu/elementwise.h"
 #include "cpu/parallel.h"
@@ -85,6 +86,15 @@ PyObject* py_can_cast(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+PyObject* py_warn_if_imaginary_part_goes(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    const char* name = "_warn_if_imaginary_part_goes";
+    if (nargs != 2) fail(ErrorKind::Type, name, "() takes 2 arguments");
+    warn_if_imaginary_part_goes(Arg{args[0], name, "from_"}, Arg{args[1], name, "to"});
+    return Py_NewRef(Py_None);
+  });
+}
+
 PyObject* py_struct_sequence(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
     if (nargs != 2) fail(ErrorKind::Type, "_struct_sequence() takes 2 arguments");
@@ -107,6 +117,8 @@ PyMethodDef functions[] = {
     {"result_type", fast(py_result_type), METH_FASTCALL, "The type in which two tensors or numbers meet."},
     {"promote_types", fast(py_promote_types), METH_FASTCALL, "The smallest type that holds both."},
     {"can_cast", fast(py_can_cast), METH_FASTCALL, "Whether an in-place op may write the first type into the second."},
+    {"_warn_if_imaginary_part_goes", fast(py_warn_if_imaginary_part_goes), METH_FASTCALL,
+     "Warns, once, where complex elements become real."},
     {"_struct_sequence", fast(py_struct_sequence), METH_FASTCALL, "A new type of tuples with names."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -73,6 +73,13 @@ def _check_move(source, device):
     _C.empty(0, device=kind)  # raises: it is not there
 
 
+def _converted(input, dtype, copy, memory_format):
+    """to_dtype() as programs ask for it: they are told what goes. Rules take real parts without a word."""
+    if input.is_complex() and not input.is_meta:
+        _C._warn_if_imaginary_part_goes(input.dtype, dtype)
+    return to_dtype(input, dtype, copy, memory_format)
+
+
 def _lies_in(input, memory_format):
     """Whether to() leaves the order of elements: torch goes by the strides alone, with gaps between them or not."""
     if memory_format is None or memory_format is _C.preserve_format:
@@ -98,7 +105,7 @@ def to(input, *args, **kwargs):
         return to_device(input, device, dtype, memory_format)
     if not copy and dtype == input.dtype and _lies_in(input, memory_format):
         return input
-    return to_dtype(input, dtype, bool(copy), memory_format)
+    return _converted(input, dtype, bool(copy), memory_format)
 
 
 @composite(function_=False)
@@ -168,7 +175,7 @@ def _caster(name, dtype):
     def cast(input, memory_format=None):
         if input.dtype == dtype and _lies_in(input, memory_format):
             return input
-        return to_dtype(input, dtype, False, memory_format)
+        return _converted(input, dtype, False, memory_format)
 
     cast.__name__ = cast.__qualname__ = name
     cast.__doc__ = f"The tensor as {dtype}."
