@@ -76,3 +76,17 @@ def test_found_by_name(name):
 def test_the_type_of_a_result_is_the_one_that_is_named():
     assert type(adjoint.ones(2).max(0)) is adjoint.return_types.max
     assert type(adjoint.linalg.svd(adjoint.eye(2))) is adjoint.return_types.linalg_svd
+
+
+def test_a_forward_that_gives_another_number_of_results_is_refused():
+    """In a process of its own, because an op cannot be taken out of the table again."""
+    declared = """
+import adjoint as torch
+from adjoint.ops import language
+language.op("pair(input)", forward=lambda input: (input,), outputs=("first", "second"), gradient=False)
+try:
+    language.pair(torch.ones(2))
+except TypeError as error:
+    print(error)
+"""
+    assert script(declared).stdout.strip() == "torch.return_types.pair: expected 2 values; got 1"

@@ -14,6 +14,7 @@
 #include "tape/anomaly.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
+#include "types/struct_sequence.h"
 #include "types/types.h"
 
 namespace adjoint {
@@ -313,7 +314,7 @@ Object Op::call_plain(PyObject* const* slots) {
   }
   // The items are tensors, and a Tensor* is a PyObject*.
   record_results(slots, reinterpret_cast<Tensor**>(items), n);
-  if (several && result_type) return checked(call_python(result_type.get(), result.get()));
+  if (several && result_type) return struct_sequence_of(result_type.get(), result.get());
   return result;
 }
 

@@ -24,4 +24,15 @@ Object make_struct_sequence(PyObject* name, PyObject* fields) {
   return type;
 }
 
+Object struct_sequence_of(PyObject* type, PyObject* values) {
+  Object result = checked(PyStructSequence_New(reinterpret_cast<PyTypeObject*>(type)));
+  Py_ssize_t count = PyTuple_GET_SIZE(values);
+  if (count != Py_SIZE(result.get()))
+    fail(ErrorKind::Type, reinterpret_cast<PyTypeObject*>(type)->tp_name, ": expected ", Py_SIZE(result.get()),
+         " values; got ", count);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    PyStructSequence_SET_ITEM(result.get(), i, Py_NewRef(PyTuple_GET_ITEM(values, i)));
+  return result;
+}
+
 }  // namespace adjoint
