@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "tape/history.h"
+#include "op/recorded.h"
 #include "types/types.h"
 
 namespace adjoint {

@@ -1,4 +1,5 @@
-// The recorded arithmetic that the tape needs, through the op table. Declared in tape/history.h.
+#include "op/recorded.h"
+
 #include <algorithm>
 #include <vector>
 

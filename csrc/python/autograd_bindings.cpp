@@ -5,6 +5,7 @@
 
 #include "core/mode.h"
 #include "op/arg.h"
+#include "op/recorded.h"
 #include "ops/memory.h"
 #include "tape/engine.h"
 #include "tape/history.h"

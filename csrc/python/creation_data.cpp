@@ -5,6 +5,7 @@
 #include "core/mode.h"
 #include "cpu/copy.h"
 #include "op/meta.h"
+#include "op/recorded.h"
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/interop.h"

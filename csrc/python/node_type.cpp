@@ -2,6 +2,7 @@
 
 #include "core/guard.h"
 #include "core/mode.h"
+#include "op/recorded.h"
 #include "op/transform.h"
 #include "python/graph_bindings.h"
 #include "tape/history.h"

@@ -8,10 +8,10 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
+#include "op/recorded.h"
 #include "op/transform.h"
 #include "ops/elementwise.h"
 #include "tape/anomaly.h"
-#include "tape/history.h"
 #include "tape/hooks.h"
 
 namespace adjoint {

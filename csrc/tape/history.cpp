@@ -5,6 +5,7 @@
 
 #include "core/mode.h"
 #include "kernels/backend.h"
+#include "op/recorded.h"
 #include "ops/elementwise.h"
 #include "ops/memory.h"
 #include "tape/hooks.h"
