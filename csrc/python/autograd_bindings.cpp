@@ -7,6 +7,7 @@
 #include "op/arg.h"
 #include "op/recorded.h"
 #include "ops/memory.h"
+#include "python/node_type.h"
 #include "tape/engine.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
@@ -209,7 +210,7 @@ PyMethodDef functions[] = {
 }  // namespace
 
 void init_autograd(PyObject* module) {
-  PyTypeObject* node_type = init_node_type();
+  PyTypeObject* node_type = init_nodes();
   check(node_type != nullptr);
   check(PyModule_AddObjectRef(module, "Node", reinterpret_cast<PyObject*>(node_type)) == 0);
   check(PyModule_AddFunctions(module, functions) == 0);

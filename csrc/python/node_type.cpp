@@ -1,15 +1,13 @@
-// What Python sees of a node: name(), next_functions, metadata, hooks, saved values.
+#include "python/node_type.h"
 
 #include "core/guard.h"
 #include "core/mode.h"
 #include "op/recorded.h"
 #include "op/transform.h"
 #include "python/graph_bindings.h"
-#include "tape/history.h"
 #include "types/types.h"
 
-namespace adjoint {
-
+namespace adjoint::python {
 namespace {
 
 Node& node_of(PyObject* self) { return *reinterpret_cast<Node*>(self); }
@@ -116,12 +114,10 @@ PyObject* node_dir(PyObject* self, PyObject*) {
         check(PyList_Append(names.get(), checked(PyUnicode_FromString(name.c_str())).get()) == 0);
     };
     add(node_of(self).kind->attribute_names());
-    add(python::raw_saved_names(node_of(self)));
+    add(raw_saved_names(node_of(self)));
     return names.take();
   });
 }
-
-}  // namespace
 
 PyObject* node_repr(PyObject* self) {
   return PyUnicode_FromFormat("<%s object at %p>", node_of(self).kind->name().c_str(), static_cast<void*>(self));
@@ -183,11 +179,24 @@ PyObject* node_getattro(PyObject* self, PyObject* name) {
     Node& node = node_of(self);
     if (Object found = node.kind->attribute(node, text)) return found.take();
     if (std::string_view(text).starts_with("_raw_saved_")) {
-      if (Object found = python::raw_saved(node, text + std::string_view("_raw_saved_").size())) return found.take();
+      if (Object found = raw_saved(node, text + std::string_view("_raw_saved_").size())) return found.take();
     }
     PyErr_Restore(owned_type.take(), owned_error.take(), owned_traceback.take());
     return nullptr;
   });
 }
 
-}  // namespace adjoint
+}  // namespace
+
+PyTypeObject* init_nodes() {
+  const PyType_Slot shown[] = {
+      {Py_tp_methods, node_methods},
+      {Py_tp_getset, node_getset},
+      {Py_tp_getattro, reinterpret_cast<void*>(node_getattro)},
+      {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
+      {Py_tp_call, reinterpret_cast<void*>(node_call)},
+  };
+  return init_node_type(shown);
+}
+
+}  // namespace adjoint::python

@@ -220,22 +220,18 @@ std::string source_line(PyCodeObject* code, int instruction) {
 
 std::string source_line(const Node& node) { return source_line(node.code, node.instruction); }
 
-PyTypeObject* init_node_type() {
-  static PyType_Slot slots[] = {
+PyTypeObject* init_node_type(std::span<const PyType_Slot> shown) {
+  std::vector<PyType_Slot> slots = {
       {Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
       {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
       {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
-      {Py_tp_methods, node_methods},
-      {Py_tp_getset, node_getset},
-      {Py_tp_getattro, reinterpret_cast<void*>(node_getattro)},
-      {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
-      {Py_tp_call, reinterpret_cast<void*>(node_call)},
       {Py_tp_doc, const_cast<char*>("A node of the graph that backward walks.")},
-      {0, nullptr},
   };
-  static PyType_Spec spec = {
-      "adjoint.autograd.Node", sizeof(Node), 8,
-      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  slots.insert(slots.end(), shown.begin(), shown.end());
+  slots.push_back({0, nullptr});
+  PyType_Spec spec = {"adjoint.autograd.Node", sizeof(Node), 8,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                      slots.data()};
   node_base_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return node_base_type;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -123,14 +124,8 @@ NodePtr make_node(const NodeKind& kind, uint32_t n_outputs, uint32_t n_edges, ui
 /// The type of all nodes.
 extern PyTypeObject* node_base_type;
 bool is_node(PyObject* object);
-/// What Python sees of a node (python/node_type.cpp).
-extern PyMethodDef node_methods[];
-extern PyGetSetDef node_getset[];
-PyObject* node_getattro(PyObject* self, PyObject* name);
-PyObject* node_repr(PyObject* self);
-PyObject* node_call(PyObject* self, PyObject* args, PyObject* keywords);
-/// Makes the base type of all nodes; called once at import.
-PyTypeObject* init_node_type();
+/// Makes the base type of all nodes; called once at import. `shown`: what Python sees of a node.
+PyTypeObject* init_node_type(std::span<const PyType_Slot> shown);
 
 /// Notes what output `index` looks like.
 inline void set_output_meta(Node& node, uint32_t index, const Tensor* tensor) {
