@@ -38,7 +38,7 @@ const Backend backend = {
                .fill_unset = fill_unset,
                .enumerate = enumerate,
                .read = read},
-    .elementwise = {.run = elementwise, .packed = elementwise_packed, .has_zero = has_zero},
+    .elementwise = {.kernel = find_kernel, .run = elementwise, .packed = elementwise_packed, .has_zero = has_zero},
     .reduce = {.sum = sum,
                .nansum = nansum,
                .prod = prod,

@@ -9,6 +9,8 @@ namespace adjoint {
 
 /// Adds a loop to the registry; called by generated code. Later calls for the same (name, dtype) replace earlier ones.
 void register_loop(const char* name, ResultKind result, int inputs, int params, DType compute, Loop loop);
+/// The kernel of this name, or null.
+const Kernel* find_kernel(const char* name);
 
 /// The instruction set chosen at run time: "avx512", "avx2" or "baseline".
 const char* instruction_set();

@@ -27,9 +27,6 @@ struct Kernel {
   Loop loops[kDTypeCount] = {};  ///< by compute type; null where the op is not defined
 };
 
-/// The kernel of this name, or nullptr.
-const Kernel* find_kernel(const char* name);
-
 namespace kernels {
 
 /// The most inputs an elementwise kernel may have.
@@ -41,6 +38,8 @@ inline constexpr int kMaxNumbers = 2;
 inline constexpr int kMaxParams = 8;
 
 struct Elementwise {
+  /// The kernel of this name, or null. Ops know their kernels as the CPU has them, which has them all.
+  const Kernel* (*kernel)(const char* name);
   /// out = kernel(inputs...). All views have `out`'s sizes (stride 0 where broadcast). Each input is converted to
   /// `compute` in cache-sized chunks; the output is converted from the kernel's result type. float16 and bfloat16
   /// compute in float32; a kernel may have a loop that converts as it goes.

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/mode.h"
+#include "kernels/backend.h"
 #include "op/meta.h"
 #include "ops/memory.h"
 
@@ -311,6 +312,8 @@ RuleForm read_form(Op& op, const std::vector<std::string>& outputs, PyObject* ca
   return form;
 }
 
+const Kernel* kernel_of(const std::string& name) { return on(DeviceType::Cpu).elementwise.kernel(name.c_str()); }
+
 void read_rule(Op& op, const std::vector<std::string>& outputs, const std::string& argument, PyObject* callable,
                PyObject* uses) {
   int slot = slot_of(op, argument);
@@ -321,7 +324,7 @@ void read_rule(Op& op, const std::vector<std::string>& outputs, const std::strin
   rule.differentiable = rule.zero;
   if (callable == Py_None) return;
   rule.differentiable = true;
-  if (op.kind == Op::Kind::Elementwise) rule.loop = find_kernel((op.name + "." + argument).c_str());
+  if (op.kind == Op::Kind::Elementwise) rule.loop = kernel_of(op.name + "." + argument);
   rule.form = read_form(op, outputs, callable, uses, &rule.items);
 }
 
@@ -418,7 +421,7 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
   op->writes_one_value = truth(get(declaration, "uniform"));
   op->autocast = to_autocast(get(declaration, "autocast").get());
   if (op_kind == Op::Kind::Elementwise) {
-    op->kernel = find_kernel(op->name.c_str());
+    op->kernel = kernel_of(op->name);
     if (!op->kernel) fail(op->name, ": no kernel of this name was generated; rebuild the package");
     if (op->kernel->params > kernels::kMaxParams) fail(op->name, ": more than ", kernels::kMaxParams, " parameters");
     Object check = get(declaration, "integers");

@@ -361,7 +361,7 @@ void elementwise_into(const Kernel& kernel, const ElementwiseOptions& options, c
 namespace adjoint {
 
 void add_in_place(Tensor* target, const Tensor* other) {
-  static const Kernel* add = find_kernel("add");
+  static const Kernel* add = on(DeviceType::Cpu).elementwise.kernel("add");
   int64_t strides[kMaxDims];
   broadcast_strides(other->shape, target->sizes(), strides);
   View inputs[2] = {target->view(), other->view(target->ndim(), target->shape->sizes(), strides)};
