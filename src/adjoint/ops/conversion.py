@@ -7,7 +7,7 @@ from .checks import boolean
 from .language import composite, op, to_device, to_dtype
 
 op("to_dtype(input, dtype, copy=False, memory_format=None)", native="to_dtype", node="ToCopyBackward0", linear="input",
-   public=False,
+   public=False, shown="to",
    input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
 op("to_device(input, device, dtype, memory_format=None)",
    forward=lambda input, device, dtype, memory_format:
