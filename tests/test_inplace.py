@@ -338,6 +338,60 @@ def fills_with_numbers_of_full_precision(L):
 
 
 @program
+def copies_of_numbers_of_full_precision(L):
+    dtypes = (L.float64, L.float32, L.bfloat16, L.int64, L.uint8, L.bool, L.complex128)
+    return [[L.zeros(2, dtype=dtype).copy_(number) for dtype in dtypes] for number in (0.475, 1e39, 2.5, -3, 300, True)]
+
+
+@program
+def copies_of_the_same_memory(L):
+    x = L.arange(6.0)
+    bits = x.view(L.int32)
+    return x.copy_(x), x.clone().copy_(bits), x.copy_(bits), x[::2].copy_(x[1::2]), x
+
+
+@program
+def filled_in_the_order_of_the_input(L):
+    x = L.zeros(2, 3)
+    return L.fill(x.t(), 1.0).stride(), L.fill(x.t(), L.tensor(2)), L.fill(x[:, ::2], 1.0).stride()
+
+
+@program
+def numbers_that_just_fit(L):
+    mask, place = L.tensor([True, False]), L.tensor([0])
+    calls = [
+        *((L.int64, number) for number in (-(2.0**63), -(2.0**63) - 2048, 2.0**64)),
+        *((L.bfloat16, number) for number in (3.3895e38, 3.39e38, 3.41e38, float("inf"))),
+        *((L.uint8, number) for number in (255, -255, 256, -256, 255.5, -0.5)),
+        *((L.float32, number) for number in (1j, 1 + 0j, 3.5e38)),
+        *((L.complex64, number) for number in (1j, 1e39j)),
+    ]
+    results = []
+    for dtype, number in calls:
+        x = L.zeros(2, dtype=dtype)
+        results.append(message(lambda x=x, number=number: x.masked_fill_(mask, number)))
+        results.append(message(lambda x=x, number=number: x.index_fill_(0, place, number)))
+        results.append(x)
+    return results
+
+
+def test_what_is_neither_a_tensor_nor_a_number():
+    x, mask = adjoint.zeros(2), adjoint.tensor([True, False])
+    calls = {
+        "fill_": ("value", lambda wrong: x.fill_(wrong)),
+        "fill": ("value", lambda wrong: adjoint.fill(x, wrong)),
+        "copy_": ("other", lambda wrong: x.copy_(wrong)),
+        "masked_fill": ("value", lambda wrong: x.masked_fill(mask, wrong)),
+        "index_fill": ("value", lambda wrong: x.index_fill(0, adjoint.tensor([0]), wrong)),
+        "where": ("input", lambda wrong: adjoint.where(mask, wrong, 1)),
+    }
+    for name, (argument, call) in calls.items():
+        words = rf"{name}\(\): argument '{argument}' must be Tensor or Number, not list"
+        with pytest.raises(TypeError, match=words):
+            call([1, 2])
+
+
+@program
 def fills(L):
     x, v = matrix(L), L.tensor(3.0, requires_grad=True)
     y = x * 2

@@ -14,9 +14,9 @@ inline void warn_once(bool& warned, const char* text) {
   if (!std::exchange(warned, true)) warn(text);
 }
 /// Before complex elements become real, the first time; as truth values they lose nothing.
-inline void warn_if_imaginary_part_goes(DType from, DType to) {
+inline void warn_if_imaginary_part_goes(Category from, DType to) {
   static bool warned = false;
-  if (is_complex(from) && !is_complex(to) && to != DType::Bool)
+  if (from == Category::Complex && !is_complex(to) && to != DType::Bool)
     warn_once(warned, "Casting complex values to real discards the imaginary part");
 }
 

@@ -47,21 +47,6 @@ bool to_scalar(PyObject* object, Scalar* scalar) {
   return to_scalar(item.get(), scalar);
 }
 
-TensorPtr to_tensor(PyObject* object) {
-  if (is_tensor(object)) return TensorPtr::borrow(as_tensor(object));
-  Scalar scalar;
-  if (!to_scalar(object, &scalar))
-    fail(ErrorKind::Type, "expected a Tensor or a number, not ", Py_TYPE(object)->tp_name);
-  switch (scalar.category) {
-    case Category::Bool: return scalar_tensor(scalar.integer != 0);
-    case Category::Integer: return scalar_tensor(scalar.integer);
-    case Category::Float: return scalar_tensor(scalar.real, default_dtype());
-    case Category::Complex:
-      return scalar_tensor(complex128(scalar.real, scalar.imaginary), complex_type(default_dtype()));
-  }
-  return {};
-}
-
 /// Whether this is a tensor of one integer (or bool).
 static bool is_single_integer(PyObject* object) {
   return is_tensor(object) && is_integral(as_tensor(object)->dtype) && as_tensor(object)->numel() == 1;
@@ -149,6 +134,16 @@ Arg::operator Scalar() const {
 Arg::operator std::optional<Scalar>() const {
   if (object == Py_None) return std::nullopt;
   return static_cast<Scalar>(*this);
+}
+Arg::operator Value() const {
+  if (is_tensor(object)) return as_tensor(object);
+  Scalar scalar;
+  if (!to_scalar(object, &scalar)) wrong_type("Tensor or Number");
+  return scalar;
+}
+Arg::operator std::optional<Value>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<Value>(*this);
 }
 Arg::operator DType() const {
   if (!is_dtype(object) && !PyType_Check(object)) wrong_type("torch.dtype");
@@ -308,6 +303,9 @@ Object wrap(std::vector<TensorPtr> tensors) {
   Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
   for (size_t i = 0; i < tensors.size(); ++i) PyTuple_SET_ITEM(tuple.get(), i, as_object(tensors[i].take()));
   return tuple;
+}
+Object wrap(std::variant<TensorPtr, std::vector<TensorPtr>> one_or_more) {
+  return std::visit([](auto& tensors) { return wrap(std::move(tensors)); }, one_or_more);
 }
 Object wrap(std::pair<TensorPtr, TensorPtr> tensors) {
   Object tuple = checked(PyTuple_New(2));

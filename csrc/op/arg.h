@@ -4,14 +4,14 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "core/guard.h"
 #include "core/ints.h"
 #include "core/memory_format.h"
 #include "core/number.h"
-#include "core/scalar.h"
-#include "core/tensor.h"
+#include "core/value.h"
 
 namespace adjoint {
 
@@ -32,6 +32,8 @@ struct Arg {
   operator std::optional<double>() const;
   operator Scalar() const;
   operator std::optional<Scalar>() const;
+  operator Value() const;
+  operator std::optional<Value>() const;
   operator DType() const;
   operator std::optional<DType>() const;
   /// An int counts as a list of one.
@@ -59,12 +61,11 @@ struct Arg {
 bool to_scalar(PyObject* object, Scalar* scalar);
 /// An index-like object as an integer; throws Python's error.
 int64_t to_int(PyObject* object, const char* op, const char* name);
-/// Tensor or number -> tensor, numbers becoming 0-d tensors of their natural type.
-TensorPtr to_tensor(PyObject* object);
 
 /// Results of the ops' C++ functions as Python objects.
 Object wrap(TensorPtr tensor);
 Object wrap(std::vector<TensorPtr> tensors);
+Object wrap(std::variant<TensorPtr, std::vector<TensorPtr>> one_or_more);
 Object wrap(std::pair<TensorPtr, TensorPtr> tensors);
 Object wrap(std::tuple<TensorPtr, TensorPtr, TensorPtr> tensors);
 Object wrap(bool value);

@@ -1,43 +1,51 @@
 #include "ops/fill.h"
 
-#include "op/arg.h"
+#include "core/warning.h"
+#include "ops/elementwise.h"
 #include "ops/memory.h"
-#include "python/creation.h"
+#include "ops/numbers.h"
 
 namespace adjoint::ops {
 
 namespace {
 
-/// A number or a 0-d tensor as a 0-d tensor of a type. Numbers do not go by way of the default type, which would round.
-TensorPtr as_element(PyObject* value, DType dtype, Device device) {
-  if (!is_tensor(value)) {
-    TensorPtr element = empty(Sizes(), dtype, device);
-    python::fill_value(element.get(), Arg{value, "fill_", "value"});
-    return element;
-  }
-  Tensor* source = as_tensor(value);
-  if (source->ndim() > 0)
-    fail("fill_ only supports 0-dimension value tensor but got tensor with ", source->ndim(), " dimensions.");
-  return cast(source, dtype);
+/// `source` repeated to the sizes of `target`, into it.
+void copy_repeated(const Tensor* source, Tensor* target) {
+  int64_t strides[kMaxDims];
+  broadcast_strides(source->shape, target->sizes(), strides);
+  copy_into(source->view(target->ndim(), target->shape->sizes(), strides), target->view());
+}
+
+bool same_elements(const Tensor* a, const Tensor* b) {
+  return a->offset() == b->offset() && a->shape == b->shape && a->dtype == b->dtype;
 }
 
 }  // namespace
 
-TensorPtr spread_value(Tensor* input, PyObject* value) {
-  const int64_t strides[kMaxDims] = {};
-  ShapePtr shape = make_shape(input->sizes(), {strides, input->sizes().size()});
-  return alias(as_element(value, input->dtype, input->device).get(), std::move(shape));
-}
-
-TensorPtr filled(Tensor* input, PyObject* value) {
-  TensorPtr result = empty(input->sizes(), input->dtype, input->device);
-  copy_into(spread_value(input, value).get(), result.get());
+TensorPtr filled(Tensor* input, const Value& value) {
+  TensorPtr result = empty(dense_shape(input->shape), input->dtype, input->device);
+  fill_(result.get(), value);
   return result;
 }
 
-TensorPtr zeroed(Tensor* input) {
-  TensorPtr zero = scalar_tensor(int64_t{0});
-  return spread_value(input, as_object(zero.get()));
+void fill_(Tensor* input, const Value& value) {
+  if (value.is_number()) return fill_value(input, value.number);
+  if (value.tensor->ndim() > 0)
+    fail("fill_ only supports 0-dimension value tensor but got tensor with ", value.tensor->ndim(), " dimensions.");
+  copy_repeated(cast(value.tensor, input->dtype).get(), input);
+}
+
+void zero_(Tensor* input) { fill(input, Scalar::of(int64_t{0})); }
+
+void copy_(Tensor* input, const Value& other, bool) {
+  warn_if_imaginary_part_goes(other.category(), input->dtype);
+  if (other.is_number()) return fill(input, other.number);
+  int64_t sizes[kMaxDims];
+  auto ndim = static_cast<size_t>(broadcast_sizes(input->sizes(), other.tensor->sizes(), sizes));
+  check_in_place_result(input, {sizes, ndim}, input->dtype);
+  // What lies in the same memory may be overwritten while it is read.
+  const bool shared = other.tensor->storage == input->storage && !same_elements(other.tensor, input);
+  copy_repeated(shared ? clone(other.tensor).get() : other.tensor, input);
 }
 
 }  // namespace adjoint::ops

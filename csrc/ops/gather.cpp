@@ -1,14 +1,11 @@
 #include "ops/gather.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "core/deterministic.h"
 #include "core/lock.h"
 #include "core/warning.h"
 #include "kernels/backend.h"
-#include "op/arg.h"
 #include "ops/index_shapes.h"
 #include "ops/memory.h"
 #include "ops/views.h"
@@ -104,82 +101,7 @@ kernels::LossReduction parse_loss_reduction(const std::string& reduction) {
   return reduction == "none" ? LossReduction::None : reduction == "mean" ? LossReduction::Mean : LossReduction::Sum;
 }
 
-/// Whether a number lies in the range of T. Infinities belong to the floating types only.
-template <class T>
-bool fits(double value) {
-  if constexpr (std::is_same_v<T, bool>) {
-    return true;
-  } else if constexpr (std::is_integral_v<T>) {
-    // uint8 also takes negative numbers, which wrap. One more than the greatest is exact as a double, int64's too.
-    double end = static_cast<double>(std::numeric_limits<T>::max() / 2 + 1) * 2;
-    return value > (std::is_unsigned_v<T> ? -end : -end - 1) && value < end;
-  } else {
-    double most = std::is_same_v<T, Half>     ? 65504.0
-                  : std::is_same_v<T, double> ? std::numeric_limits<double>::max()
-                                              : static_cast<double>(std::numeric_limits<float>::max());
-    return !std::isfinite(value) || std::fabs(value) <= most;
-  }
-}
-
-template <class T>
-bool fits(const Scalar& value) {
-  if (std::is_same_v<T, bool>) return true;
-  // Not by way of a double, which cannot tell the greatest int64 from one more.
-  if (std::is_same_v<T, int64_t> && value.category <= Category::Integer) return true;
-  double imaginary = value.category == Category::Complex ? value.imaginary : 0;
-  if constexpr (is_complex_v<T>) {
-    using Part = typename T::value_type;
-    return fits<Part>(value.to<double>()) && fits<Part>(imaginary);
-  } else {
-    double real = value.to<double>();
-    // Only integers wrap; of other numbers the part after the point counts, too.
-    if (std::is_integral_v<T> && value.category >= Category::Float &&
-        (real < static_cast<double>(std::numeric_limits<T>::lowest()) ||
-         real > static_cast<double>(std::numeric_limits<T>::max())))
-      return false;
-    return imaginary == 0 && fits<T>(real);
-  }
-}
-
 }  // namespace
-
-const char* cpp_name(DType dtype) {
-  switch (dtype) {
-    case DType::Int64: return "int64_t";
-    case DType::Int16: return "int16_t";
-    case DType::Int8: return "int8_t";
-    case DType::UInt8: return "uint8_t";
-    default: return info(dtype).c_name;
-  }
-}
-
-Scalar number_in(const Tensor* tensor) { return tensor->device == DeviceType::Meta ? Scalar() : scalar_of(tensor); }
-
-Element::Element(const Scalar& value, DType dtype, DType range) { assign(value, dtype, range); }
-
-Element::Element(const char* op, PyObject* value, DType dtype) {
-  Scalar number;
-  if (is_tensor(value)) {
-    Tensor* tensor = as_tensor(value);
-    if (tensor->ndim() != 0)
-      fail(op, "_ only supports a 0-dimensional value tensor, but got tensor with ", tensor->ndim(), " dimension(s).");
-    number = number_in(tensor);
-  } else if (!to_scalar(value, &number)) {
-    Arg{value, op, "value"}.wrong_type("Number or Tensor");
-  }
-  assign(number, dtype, dtype);
-}
-
-void Element::assign(const Scalar& value, DType dtype, DType range) {
-  dispatch(range, [&](auto tag) {
-    using T = decltype(tag);
-    if (!fits<T>(value)) fail("value cannot be converted to type ", cpp_name(range), " without overflow");
-  });
-  dispatch(dtype, [&](auto tag) {
-    using T = decltype(tag);
-    *reinterpret_cast<T*>(bytes_) = value.to<T>();
-  });
-}
 
 TensorPtr gather(Tensor* input, int64_t dim, Tensor* index, bool) {
   int axis = wrap_dim(dim, input->ndim());
@@ -309,17 +231,13 @@ TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source) 
   return result;
 }
 
-TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value) {
+TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, const Value& value) {
   if (index->dtype != DType::Int64) fail(ErrorKind::Index, "index_fill_(): Expected dtype int64 for index.");
   if (index->ndim() > 1) fail("Index has to be a vector/scalar; got shape ", to_string(index->sizes()));
-  Element element("index_fill", value, input->dtype);
-  Scalar number;
-  Category kind = is_tensor(value)            ? category(as_tensor(value)->dtype)
-                  : to_scalar(value, &number) ? number.category
-                                              : Category::Bool;
-  if (kind == Category::Complex && category(input->dtype) != kind)
+  if (value.category() == Category::Complex && !is_complex(input->dtype))
     fail("index_fill_(): Converting complex Scalar to non-complex type is not supported; got ",
          info(input->dtype).name);
+  Element element("index_fill", value, input->dtype);
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr result = clone(input);
   WithoutLock unlocked(input->numel());

@@ -7,31 +7,9 @@
 #include <utility>
 
 #include "core/ints.h"
-#include "core/scalar.h"
-#include "core/tensor.h"
+#include "ops/numbers.h"
 
 namespace adjoint::ops {
-
-/// The name of an element type in torch's errors about values that do not fit: "int64_t", "c10::Half".
-const char* cpp_name(DType dtype);
-
-/// The value of a tensor of one element; zero where it has none, which is written only where there are none.
-Scalar number_in(const Tensor* tensor);
-
-/// One element of a given type made from a number or a 0-d tensor; throws torch's error when the value does not fit.
-class Element {
- public:
-  Element(const Scalar& value, DType dtype) : Element(value, dtype, dtype) {}
-  /// The value must fit in the type `range`, which may be wider.
-  Element(const Scalar& value, DType dtype, DType range);
-  /// `op` names the op in the error for a tensor that has dimensions.
-  Element(const char* op, PyObject* value, DType dtype);
-  const void* get() const { return bytes_; }
-
- private:
-  void assign(const Scalar& value, DType dtype, DType range);
-  alignas(16) char bytes_[16];
-};
 
 TensorPtr gather(Tensor* input, int64_t dim, Tensor* index, bool sparse_grad);
 /// Zeros of `size` with `grad` added at `index` along `dim`: the transpose of gather.
@@ -49,7 +27,7 @@ TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, c
 TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const std::string& reduce,
                        bool include_self);
 TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source);
-TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, PyObject* value);
+TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, const Value& value);
 
 /// The input seen as one flat row of elements, as put sees it.
 TensorPtr take(Tensor* input, Tensor* index);

@@ -5,10 +5,7 @@
 
 #include "core/lock.h"
 #include "core/memory_format.h"
-#include "core/warning.h"
 #include "kernels/backend.h"
-#include "op/arg.h"
-#include "ops/elementwise.h"
 #include "ops/memory.h"
 #include "ops/views.h"
 #include "ops/views_copied.h"
@@ -276,27 +273,6 @@ TensorPtr tril(Tensor* input, int64_t diagonal) {
 }
 TensorPtr triu(Tensor* input, int64_t diagonal) {
   return triangle("triu", input, diagonal, on(input->device).structure.triu);
-}
-
-TensorPtr copy_source(Tensor* input, PyObject* other, bool) {
-  if (Scalar number; !is_tensor(other) && !to_scalar(other, &number))
-    fail(ErrorKind::Type, "copy_(): argument 'other' (position 1) must be Tensor, not ", Py_TYPE(other)->tp_name);
-  TensorPtr given = to_tensor(other);
-  Tensor* src = given.get();
-  int64_t sizes[kMaxDims], strides[kMaxDims];
-  auto ndim = static_cast<size_t>(broadcast_sizes(input->sizes(), src->sizes(), sizes));
-  check_in_place_result(input, {sizes, ndim}, input->dtype);
-  bool same_place = src->storage == input->storage && src->offset() == input->offset() && src->shape == input->shape;
-  TensorPtr source = TensorPtr::borrow(src);
-  warn_if_imaginary_part_goes(src->dtype, input->dtype);
-  if (category(src->dtype) > category(input->dtype)) {
-    source = cast(src, input->dtype);
-  } else if (src->storage == input->storage && !same_place) {
-    source = clone(src);  // it may be overwritten while it is read
-  }
-  if (same_sizes(source->shape, input->shape)) return alias(source.get());
-  broadcast_strides(source->shape, input->sizes(), strides);
-  return alias(source.get(), make_shape(input->sizes(), {strides, input->sizes().size()}));
 }
 
 }  // namespace adjoint::ops

@@ -27,7 +27,4 @@ TensorPtr interleaved_index(Tensor* repeats, std::optional<int64_t> output_size)
 TensorPtr tril(Tensor* input, int64_t diagonal);
 TensorPtr triu(Tensor* input, int64_t diagonal);
 
-/// What copy_ writes into `input`: `src` broadcast to its size, and converted where a plain cast would be refused.
-TensorPtr copy_source(Tensor* input, PyObject* other, bool non_blocking);
-
 }  // namespace adjoint::ops

@@ -5,8 +5,8 @@
 
 #include "core/lock.h"
 #include "kernels/backend.h"
-#include "ops/gather.h"
 #include "ops/memory.h"
+#include "ops/numbers.h"
 
 namespace adjoint::ops {
 namespace {
@@ -189,7 +189,7 @@ TensorPtr dot_product(Tensor* a, Tensor* b) {
 
 /// Throws unless the product's type holds alpha or beta; half types compute in float32.
 void check_factor(DType dtype, const Scalar& factor) {
-  Element(factor, dtype, dtype == DType::Float16 ? DType::Float32 : dtype);
+  check_fits(factor, dtype == DType::Float16 ? DType::Float32 : dtype);
 }
 
 bool is_zero(const Scalar& factor) { return factor.to<complex128>() == complex128(0); }

@@ -5,13 +5,13 @@
 
 namespace adjoint {
 
-void copy_into(const Tensor* source, Tensor* target) {
-  if (source->device == target->device) {
-    on(target->device).memory.copy(source->view(), target->view());
-  } else if (target->device == DeviceType::Cpu) {
-    on(source->device).memory.to_host(source->view(), target->view());
+void copy_into(const View& source, const View& target) {
+  if (source.device == target.device) {
+    on(target.device).memory.copy(source, target);
+  } else if (target.device == DeviceType::Cpu) {
+    on(source.device).memory.to_host(source, target);
   } else {
-    on(target->device).memory.from_host(source->view(), target->view());
+    on(target.device).memory.from_host(source, target);
   }
 }
 

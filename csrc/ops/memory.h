@@ -4,12 +4,12 @@
 #include "core/memory_format.h"
 #include "core/scalar.h"
 #include "core/tensor.h"
-#include "ops/memory.h"
 
 namespace adjoint {
 
 /// target[...] = source[...], converted; the sizes must be equal.
-void copy_into(const Tensor* source, Tensor* target);
+void copy_into(const View& source, const View& target);
+inline void copy_into(const Tensor* source, Tensor* target) { copy_into(source->view(), target->view()); }
 /// A contiguous tensor of the same values: itself when it is contiguous already.
 TensorPtr contiguous(Tensor* tensor);
 TensorPtr clone(const Tensor* tensor);

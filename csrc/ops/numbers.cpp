@@ -3,10 +3,21 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/gather.h"
+#include "core/error.h"
 #include "ops/memory.h"
 
 namespace adjoint {
+
+/// The name of an element type in torch's errors about values that do not fit: "int64_t", "c10::Half".
+static const char* cpp_name(DType dtype) {
+  switch (dtype) {
+    case DType::Int64: return "int64_t";
+    case DType::Int16: return "int16_t";
+    case DType::Int8: return "int8_t";
+    case DType::UInt8: return "uint8_t";
+    default: return info(dtype).c_name;
+  }
+}
 
 void check_fits(const Scalar& value, DType dtype, const char* type_name) {
   if (dtype == DType::Bool) return;
@@ -34,8 +45,7 @@ void check_fits(const Scalar& value, DType dtype, const char* type_name) {
       fits = fits && !too_big(real) && !(has_imaginary && too_big(value.imaginary));
     }
   });
-  if (!fits)
-    fail("value cannot be converted to type ", type_name ? type_name : ops::cpp_name(dtype), " without overflow");
+  if (!fits) fail("value cannot be converted to type ", type_name ? type_name : cpp_name(dtype), " without overflow");
 }
 
 void check_fill(const Scalar& value, DType dtype) {
@@ -49,3 +59,27 @@ void fill_value(Tensor* tensor, const Scalar& value) {
 }
 
 }  // namespace adjoint
+
+namespace adjoint::ops {
+
+Scalar number_in(const Tensor* tensor) { return tensor->device == DeviceType::Meta ? Scalar() : scalar_of(tensor); }
+
+static Scalar single_number(const char* op, const Value& value) {
+  if (value.is_number()) return value.number;
+  if (value.tensor->ndim() != 0)
+    fail(op, "_ only supports a 0-dimensional value tensor, but got tensor with ", value.tensor->ndim(),
+         " dimension(s).");
+  return number_in(value.tensor);
+}
+
+Element::Element(const Scalar& value, DType dtype, DType range) {
+  check_fits(value, range);
+  dispatch(dtype, [&](auto tag) {
+    using T = decltype(tag);
+    *reinterpret_cast<T*>(bytes_) = value.to<T>();
+  });
+}
+
+Element::Element(const char* op, const Value& value, DType dtype) : Element(single_number(op, value), dtype) {}
+
+}  // namespace adjoint::ops

@@ -1,8 +1,7 @@
-// Numbers that are to be elements: whether they fit.
+// Numbers that are to be elements: whether they fit, and what they are in memory.
 #pragma once
 
-#include "core/scalar.h"
-#include "core/tensor.h"
+#include "core/value.h"
 
 namespace adjoint {
 
@@ -14,3 +13,24 @@ void check_fill(const Scalar& value, DType dtype);
 void fill_value(Tensor* tensor, const Scalar& value);
 
 }  // namespace adjoint
+
+namespace adjoint::ops {
+
+/// The value of a tensor of one element, to be written where the tensor is; any where there are no values.
+Scalar number_in(const Tensor* tensor);
+
+/// One element of a given type made from a number or a 0-d tensor; throws torch's error when the value does not fit.
+class Element {
+ public:
+  Element(const Scalar& value, DType dtype) : Element(value, dtype, dtype) {}
+  /// The value must fit in the type `range`, which may be wider.
+  Element(const Scalar& value, DType dtype, DType range);
+  /// `op` names the op in the error for a tensor that has dimensions.
+  Element(const char* op, const Value& value, DType dtype);
+  const void* get() const { return bytes_; }
+
+ private:
+  alignas(16) char bytes_[16];
+};
+
+}  // namespace adjoint::ops

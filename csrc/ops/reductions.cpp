@@ -81,7 +81,7 @@ TensorPtr reduce(const Tensor* input, const Plan& plan, DType dtype, Kernel kern
 
 /// Integers are added and multiplied as int64.
 DType accumulated_type(const Tensor* input, std::optional<DType> dtype) {
-  if (dtype) warn_if_imaginary_part_goes(input->dtype, *dtype);
+  if (dtype) warn_if_imaginary_part_goes(category(input->dtype), *dtype);
   return dtype ? *dtype : is_integral(input->dtype) ? DType::Int64 : input->dtype;
 }
 
@@ -89,7 +89,7 @@ DType widened(DType dtype) { return dtype == DType::Float16 || dtype == DType::B
 
 TensorPtr mean_of(Tensor* input, uint64_t mask, bool keepdim, std::optional<DType> dtype) {
   DType type = dtype.value_or(input->dtype);
-  warn_if_imaginary_part_goes(input->dtype, type);
+  warn_if_imaginary_part_goes(category(input->dtype), type);
   if (!is_differentiable(type))
     fail("mean(): could not infer output dtype. ", dtype ? "Optional" : "Input",
          " dtype must be either a floating point or complex dtype. Got: ", info(type).legacy_name,

@@ -26,7 +26,7 @@ TensorPtr along(const Tensor* input, int64_t dim, DType dtype, kernels::Scan::Al
 DType accumulated_type(const char* op, const Tensor* input, std::optional<DType> dtype) {
   if (dtype == DType::Bool)
     fail(ErrorKind::NotImplemented, "\"", op, "_out_cpu\" not implemented for 'Bool'; choose a dtype of numbers");
-  if (dtype) warn_if_imaginary_part_goes(input->dtype, *dtype);
+  if (dtype) warn_if_imaginary_part_goes(category(input->dtype), *dtype);
   return dtype ? *dtype : is_integral(input->dtype) ? DType::Int64 : input->dtype;
 }
 
@@ -77,7 +77,7 @@ TensorPtr normalised(const char* op, Tensor* input, std::optional<int64_t> dim, 
     fail(ErrorKind::NotImplemented, "\"", op, last ? "_lastdim" : "", "_kernel_impl\" not implemented for '",
          info(type).legacy_name, "'; convert the input with .float(), or pass dtype=");
   // The kernel converts real types as it reads; casting a complex input drops what is imaginary.
-  warn_if_imaginary_part_goes(input->dtype, type);
+  warn_if_imaginary_part_goes(category(input->dtype), type);
   TensorPtr real = is_complex(input->dtype) ? cast(input, type) : TensorPtr::borrow(input);
   return along(packed_along(real.get(), axis).get(), *dim, type, kernel);
 }

@@ -5,10 +5,9 @@
 #include "core/lock.h"
 #include "core/memory_format.h"
 #include "kernels/backend.h"
-#include "op/arg.h"
 #include "ops/elementwise.h"
-#include "ops/gather.h"
 #include "ops/memory.h"
+#include "ops/numbers.h"
 #include "ops/views.h"
 
 namespace adjoint::ops {
@@ -49,10 +48,10 @@ class Expanded {
 /// One of the two sources of `where`: a tensor in the result's type, or an element.
 class Source {
  public:
-  Source(PyObject* object, DType dtype)
-      : tensor_(is_tensor(object) ? cast(as_tensor(object), dtype) : TensorPtr()),
+  Source(const Value& value, DType dtype)
+      : tensor_(value.is_number() ? TensorPtr() : cast(value.tensor, dtype)),
         // What is too large for half types becomes infinite.
-        element_(tensor_ ? Scalar() : Arg{object, "where", "input"}, dtype,
+        element_(value.is_number() ? value.number : Scalar(), dtype,
                  is_float(dtype) && itemsize(dtype) == 2 ? DType::Float64 : dtype),
         dtype_(dtype) {}
   Expanded expanded(Sizes sizes) const {
@@ -65,13 +64,12 @@ class Source {
   DType dtype_;
 };
 
-Operand operand_of(PyObject* object, const char* name) {
+Operand operand_of(const Value& value) {
   Operand operand;
-  Arg argument{object, "where", name};
-  if (is_tensor(object)) {
-    operand.set(static_cast<Tensor*>(argument));
+  if (value.is_number()) {
+    operand.set(value.number);
   } else {
-    operand.set(static_cast<Scalar>(argument));
+    operand.set(value.tensor);
   }
   return operand;
 }
@@ -120,9 +118,9 @@ std::vector<TensorPtr> coordinate_columns(Tensor* input) {
 
 }  // namespace
 
-Object where(Tensor* condition, PyObject* input, PyObject* other) {
-  if (input == Py_None && other == Py_None) return wrap(coordinate_columns(condition));
-  if (input == Py_None || other == Py_None)
+OneOrMore where(Tensor* condition, const std::optional<Value>& input, const std::optional<Value>& other) {
+  if (!input && !other) return coordinate_columns(condition);
+  if (!input || !other)
     fail(ErrorKind::Type,
          "where() received an invalid combination of arguments: give a condition alone, or a condition "
          "and both sources");
@@ -130,24 +128,22 @@ Object where(Tensor* condition, PyObject* input, PyObject* other) {
     fail("where expected condition to be a boolean tensor, but got a tensor with dtype ",
          info(condition->dtype).legacy_name, "; convert it with .bool()");
   TensorPtr test = cast(condition, DType::Bool);
-  Operand operands[] = {{}, operand_of(input, "input"), operand_of(other, "other")};
+  Operand operands[] = {{}, operand_of(*input), operand_of(*other)};
   DType dtype = result_type(operands + 1, 2);
   operands[0].set(test.get());
   operands[0].dtype = dtype;  // not of another type: it is not converted to the result's
   TensorPtr result = empty(result_shape(operands, 3, dtype), dtype, condition->device);
   Sizes sizes = result->sizes();
-  Source first(input, dtype), second(other, dtype);
+  Source first(*input, dtype), second(*other, dtype);
   Expanded shown(test.get(), sizes), a = first.expanded(sizes), b = second.expanded(sizes);
   {
     WithoutLock unlocked(result->numel());
     on(condition->device).indexing.where(*shown, *a, *b, result->view());
   }
-  return wrap(std::move(result));
+  return result;
 }
 
-TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value) {
-  Scalar number;
-  if (!is_tensor(value) && !to_scalar(value, &number)) Arg{value, "masked_fill", "value"}.wrong_type("Number");
+TensorPtr masked_fill(Tensor* input, Tensor* mask, const Value& value) {
   check_mask("masked_fill", mask);
   Element element("masked_fill", value, input->dtype);
   CommonSizes sizes;
@@ -214,9 +210,9 @@ TensorPtr masked_scatter_backward(Tensor* grad, const Ints& size, Tensor* mask) 
   return result;
 }
 
-Object nonzero(Tensor* input, bool as_tuple) {
-  if (as_tuple) return wrap(coordinate_columns(input));
-  return wrap(coordinates(input));
+OneOrMore nonzero(Tensor* input, bool as_tuple) {
+  if (as_tuple) return coordinate_columns(input);
+  return coordinates(input);
 }
 
 TensorPtr nonzero_static(Tensor* input, int64_t size, int64_t fill_value) {

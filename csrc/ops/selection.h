@@ -2,18 +2,21 @@
 #pragma once
 
 #include <optional>
+#include <variant>
+#include <vector>
 
 #include "core/ints.h"
-#include "core/scalar.h"
-#include "core/tensor.h"
+#include "core/value.h"
 
 namespace adjoint::ops {
 
+using OneOrMore = std::variant<TensorPtr, std::vector<TensorPtr>>;
+
 /// Elements of `input` where the condition holds, else of `other`; both may be numbers. With neither, the coordinates
 /// of the true elements, one tensor for each dimension.
-Object where(Tensor* condition, PyObject* input, PyObject* other);
+OneOrMore where(Tensor* condition, const std::optional<Value>& input, const std::optional<Value>& other);
 
-TensorPtr masked_fill(Tensor* input, Tensor* mask, PyObject* value);
+TensorPtr masked_fill(Tensor* input, Tensor* mask, const Value& value);
 TensorPtr masked_select(Tensor* input, Tensor* mask);
 /// The transpose of masked_select: zeros of `size` (broadcast with the mask), with the elements of `grad` under the
 /// mask.
@@ -23,7 +26,7 @@ TensorPtr masked_scatter(Tensor* input, Tensor* mask, Tensor* source);
 TensorPtr masked_scatter_backward(Tensor* grad, const Ints& size, Tensor* mask);
 
 /// The coordinates of the elements that are not zero: rows of one tensor, or one tensor for each dimension.
-Object nonzero(Tensor* input, bool as_tuple);
+OneOrMore nonzero(Tensor* input, bool as_tuple);
 /// The first `size` rows of nonzero(), filled up with `fill_value`.
 TensorPtr nonzero_static(Tensor* input, int64_t size, int64_t fill_value);
 TensorPtr bincount(Tensor* input, std::optional<Tensor*> weights, int64_t minlength);

@@ -2,15 +2,12 @@
 #include "python/creation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "core/deterministic.h"
 #include "core/lock.h"
 #include "core/mode.h"
 #include "cpu/copy.h"
-#include "ops/gather.h"
 #include "ops/memory.h"
 #include "python/interop.h"
 #include "python/tensor_type.h"

@@ -90,7 +90,7 @@ PyObject* py_warn_if_imaginary_part_goes(PyObject*, PyObject* const* args, Py_ss
   return guarded([&] {
     const char* name = "_warn_if_imaginary_part_goes";
     if (nargs != 2) fail(ErrorKind::Type, name, "() takes 2 arguments");
-    warn_if_imaginary_part_goes(Arg{args[0], name, "from_"}, Arg{args[1], name, "to"});
+    warn_if_imaginary_part_goes(category(Arg{args[0], name, "from_"}), Arg{args[1], name, "to"});
     return Py_NewRef(Py_None);
   });
 }

@@ -218,7 +218,7 @@ op("clone(input, *, memory_format=None)", native="clone_as", linear="input", doc
 op("contiguous(input, *, memory_format=None)", composed="contiguous", function=False, linear="input",
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
 op("_laid_out(input, channels_last)", composed="laid_out", linear="input", public=False)
-op("copy(input, other, non_blocking=False)", native="copy_source", node="CopyBackwards", inplace="only",
+op("copy(input, other, non_blocking=False)", inplace="only", inplace_native="copy_", node="CopyBackwards",
    whole=("other",), linear="input + other", crosses=True,
    doc="`other` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
    input=lambda g: zeros_like(g),
