@@ -23,6 +23,8 @@ struct Memory {
   void (*enumerate)(const View& dst);
   /// The value of a view of one element.
   Scalar (*read)(const View& from);
+  /// The same to be written on the device again: any value where there are none.
+  Scalar (*read_back)(const View& from);
 };
 
 }  // namespace adjoint::kernels

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "kernels/backend.h"
 #include "ops/memory.h"
 
 namespace adjoint {
@@ -62,7 +63,7 @@ void fill_value(Tensor* tensor, const Scalar& value) {
 
 namespace adjoint::ops {
 
-Scalar number_in(const Tensor* tensor) { return tensor->device == DeviceType::Meta ? Scalar() : scalar_of(tensor); }
+Scalar number_in(const Tensor* tensor) { return on(tensor->device).memory.read_back(tensor->view()); }
 
 static Scalar single_number(const char* op, const Value& value) {
   if (value.is_number()) return value.number;
