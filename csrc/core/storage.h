@@ -36,7 +36,7 @@ inline void (*forget_change)(const Storage* storage) = nullptr;
 /// Uninitialised memory on a device.
 using Allocate = Storage* (*)(size_t nbytes);
 extern const Allocate allocators[kDeviceTypes];  // in csrc/devices.cpp
-inline Storage* allocate_storage(size_t nbytes, Device device = {}) {
+inline Storage* allocate_storage(size_t nbytes, Device device) {
   return allocators[static_cast<size_t>(device.type)](nbytes);
 }
 

@@ -88,15 +88,15 @@ inline Tensor* as_tensor(PyObject* object) { return reinterpret_cast<Tensor*>(ob
 /// A tensor of this geometry over part of a storage; no history. The caller checks the bounds.
 TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtype, Device device = {});
 /// Uninitialised memory for a dense shape.
-TensorPtr empty(ShapePtr shape, DType dtype, Device device = {});
-TensorPtr empty(Sizes sizes, DType dtype, Device device = {});
+TensorPtr empty(ShapePtr shape, DType dtype, Device device);
+TensorPtr empty(Sizes sizes, DType dtype, Device device);
 /// A second tensor on the same memory and version counter, of another geometry, without history or view relation.
 TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor = 0);
 inline TensorPtr alias(const Tensor* tensor) { return alias(tensor, ShapePtr::borrow(tensor->shape)); }
-/// A 0-d tensor.
+/// A 0-d tensor in the program's memory.
 template <class T>
 TensorPtr scalar_tensor(T value, DType dtype = DTypeOf<T>::value) {
-  TensorPtr result = empty(scalar_shape(), dtype);
+  TensorPtr result = empty(scalar_shape(), dtype, DeviceType::Cpu);
   dispatch(dtype, [&](auto tag) { *result->as<decltype(tag)>() = convert<decltype(tag)>(value); });
   return result;
 }

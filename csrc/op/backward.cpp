@@ -51,7 +51,7 @@ thread_local const RuleCall* rule_call = nullptr;
 const RuleCall* running_rule() { return rule_call; }
 
 TensorPtr meta_tensor(Shape* shape, DType dtype) {
-  static Storage* nothing = allocate_storage(0);
+  static Storage* nothing = allocate_storage(0, DeviceType::Meta);
   return make_tensor(StoragePtr::borrow(nothing), nothing->data, ShapePtr::borrow(shape), dtype, DeviceType::Meta);
 }
 

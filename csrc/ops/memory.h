@@ -22,7 +22,7 @@ TensorPtr in_format(TensorPtr tensor, MemoryFormat format);
 
 /// One number everywhere, converted to the tensor's type.
 void fill(Tensor* tensor, const Scalar& value);
-TensorPtr zeros(Sizes sizes, DType dtype, Device device = {});
+TensorPtr zeros(Sizes sizes, DType dtype, Device device);
 /// The value of a tensor that has one element.
 Scalar scalar_of(const Tensor* tensor);
 

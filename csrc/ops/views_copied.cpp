@@ -60,7 +60,7 @@ TensorPtr diag_embed(Tensor* input, int64_t offset, int64_t dim1, int64_t dim2) 
 
 TensorPtr block_diag(std::vector<Tensor*> tensors) {
   // Without tensors the result is an empty row, as torch's is.
-  if (tensors.empty()) return empty(Sizes(std::array<int64_t, 2>{1, 0}), default_dtype());
+  if (tensors.empty()) return empty(Sizes(std::array<int64_t, 2>{1, 0}), default_dtype(), DeviceType::Cpu);
   std::vector<Operand> operands(tensors.size());
   int64_t sizes[2] = {0, 0};
   for (size_t i = 0; i < tensors.size(); ++i) {

@@ -221,7 +221,7 @@ TensorPtr strided(Sizes sizes, Sizes strides, DType dtype, Device device) {
   replace_negative_strides(sizes, taken);
   ShapePtr shape = make_shape(sizes, {taken, sizes.size()});
   if (device == DeviceType::Meta) return empty(std::move(shape), dtype, device);
-  auto storage = StoragePtr::steal(allocate_storage(static_cast<size_t>(elements * itemsize(dtype))));
+  auto storage = StoragePtr::steal(allocate_storage(static_cast<size_t>(elements * itemsize(dtype)), device));
   char* data = storage->data;
   return make_tensor(std::move(storage), data, std::move(shape), dtype);
 }

@@ -131,7 +131,7 @@ class NestedData {
     return type_.value_or(default_dtype());
   }
   TensorPtr make(DType dtype) {
-    TensorPtr result = empty(Sizes{sizes_, static_cast<size_t>(ndim_)}, dtype);
+    TensorPtr result = empty(Sizes{sizes_, static_cast<size_t>(ndim_)}, dtype, DeviceType::Cpu);
     if (result->numel() == 0) return result;
     dispatch(dtype, [&](auto tag) {
       using T = decltype(tag);

@@ -229,7 +229,7 @@ class Resolved {
   /// x[True] is x with a new dimension of size 1, x[False] one of size 0.
   void add_flag(bool taken) {
     result_ = unsqueeze_at(result(), dim_);
-    TensorPtr place = empty(std::array<int64_t, 1>{taken}, DType::Int64);
+    TensorPtr place = empty(std::array<int64_t, 1>{taken}, DType::Int64, DeviceType::Cpu);
     if (taken) *place->as<int64_t>() = 0;
     add_index(wrap(std::move(place)), 1);
   }

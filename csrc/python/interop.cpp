@@ -235,7 +235,7 @@ PyObject* py_rebuild(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
     if (buffer->len != nbytes) fail("_rebuild(): expected ", nbytes, " bytes of data; got ", buffer->len);
     bool grad = call.flag(4, false);
     check_requires_grad(dtype, grad);
-    TensorPtr result = empty(std::move(shape), dtype);
+    TensorPtr result = empty(std::move(shape), dtype, DeviceType::Cpu);
     std::memcpy(result->data, buffer->buf, static_cast<size_t>(nbytes));
     if (dtype == DType::Bool)  // other bytes than 0 and 1 are not values of bool
       for (int64_t i = 0; i < nbytes; ++i) result->as<uint8_t>()[i] = result->as<uint8_t>()[i] != 0;
@@ -374,7 +374,7 @@ TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory 
         "the elements are not aligned in memory: the tensor gets a copy of them and does not share memory with its "
         "source");
   // Whole bytes may be copied from anywhere; rows of them, as the strides say.
-  TensorPtr result = empty(sizes, dtype);
+  TensorPtr result = empty(sizes, dtype, DeviceType::Cpu);
   int64_t byte_sizes[kMaxDims + 1], from[kMaxDims + 1], to[kMaxDims + 1];
   int ndim = static_cast<int>(sizes.size());
   for (int i = 0; i < ndim; ++i) {

@@ -83,7 +83,7 @@ void fill_in_order(Tensor* tensor, Fill fill) {
     fill(tensor->data, n);
     return;
   }
-  TensorPtr packed = empty({&n, 1}, tensor->dtype);
+  TensorPtr packed = empty({&n, 1}, tensor->dtype, tensor->device);
   MemoryOrder order(tensor);
   ShapePtr shape = make_shape({order.sizes, static_cast<size_t>(order.ndim)});
   WithoutLock unlocked(n);
@@ -128,7 +128,7 @@ void fill_bernoulli_tensor(Tensor* tensor, Generator& generator, Tensor* p) {
   MemoryOrder order(tensor);
   int64_t ordered[kMaxDims];
   for (int i = 0; i < order.ndim; ++i) ordered[i] = strides[order.dims[i]];
-  TensorPtr packed = empty(make_shape({order.sizes, static_cast<size_t>(order.ndim)}), p->dtype);
+  TensorPtr packed = empty(make_shape({order.sizes, static_cast<size_t>(order.ndim)}), p->dtype, p->device);
   cpu::copy({p->data, p->dtype, order.ndim, order.sizes, ordered}, packed->view());
   fill_in_order(tensor, [&](void* data, int64_t n) {
     fill_bernoulli(generator, tensor->dtype, data, n, p->dtype, packed->data);
@@ -400,7 +400,8 @@ PyObject* py_randperm(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObje
     if (is_integral(dtype)) check_fits(Scalar::of(n), dtype);
     auto fill = [&](Tensor* tensor) {
       if (tensor->device == DeviceType::Meta) return;
-      TensorPtr order = tensor->dtype == DType::Int64 ? TensorPtr::borrow(tensor) : empty({&n, 1}, DType::Int64);
+      TensorPtr order =
+          tensor->dtype == DType::Int64 ? TensorPtr::borrow(tensor) : empty({&n, 1}, DType::Int64, tensor->device);
       WithoutLock unlocked(n);
       randperm(generator, order->as<int64_t>(), n);
       if (order.get() != tensor) cpu::copy(order->view(), tensor->view());
@@ -432,7 +433,7 @@ TensorPtr normal_of(const Call& call, Generator& generator, Tensor* mean, Tensor
   if (mean && is_complex(mean->dtype) && !is_complex(dtype))
     fail("result type ", info(mean->dtype).legacy_name, " can't be cast to the desired output type ",
          info(dtype).legacy_name, "; give normal() an out= of the mean's type");
-  TensorPtr result = empty({sizes, ndim}, dtype);
+  TensorPtr result = empty({sizes, ndim}, dtype, mean ? mean->device : std->device);
   if (std) {
     fill_normal(result.get(), generator, 0, 1);
     multiply_in_place(result.get(), std);
@@ -500,7 +501,7 @@ PyObject* py_bernoulli(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
 TensorPtr doubles(Tensor* tensor, Sizes sizes) {
   int64_t strides[kMaxDims];
   broadcast_strides(tensor->shape, sizes, strides);
-  TensorPtr result = empty(sizes, DType::Float64);
+  TensorPtr result = empty(sizes, DType::Float64, tensor->device);
   cpu::copy({tensor->data, tensor->dtype, static_cast<int>(sizes.size()), sizes.data(), strides}, result->view());
   return result;
 }

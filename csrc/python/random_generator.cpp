@@ -85,7 +85,7 @@ PyObject* generator_get_state(PyObject* self, PyObject*) {
   return guarded([&] {
     std::vector<uint8_t> state = generator_in(self).get_state();
     auto size = static_cast<int64_t>(state.size());
-    TensorPtr result = empty({&size, 1}, DType::UInt8);
+    TensorPtr result = empty({&size, 1}, DType::UInt8, DeviceType::Cpu);
     std::copy(state.begin(), state.end(), result->as<uint8_t>());
     return as_object(result.take());
   });
