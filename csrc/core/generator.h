@@ -1,4 +1,4 @@
-// The Mersenne Twister: draws, seeds and states, as torch's CPU generator has them.
+// The state of a Mersenne Twister: its seed, and states as torch's CPU generator saves them. cpu/random_draws.h draws.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,29 @@
 
 namespace adjoint {
 
-/// The bits of a 64-bit draw that a double in [0, 1) is made from.
-inline constexpr uint64_t kMask53 = (uint64_t{1} << 53) - 1;
+/// The words of MT19937, and the draws that they give.
+struct Twister {
+  static constexpr int kWords = 624;
 
-/// MT19937. The fills of cpu/random.h hold `mutex()` for a whole call; whoever draws directly while other threads may
-/// draw holds it too. Seeding and the state functions take it themselves.
+  uint32_t words[kWords];
+  uint32_t draws[kWords];  ///< what the words give; those in [next, end) are still to be drawn
+  int32_t next;
+  int32_t end;
+  std::optional<double> normal;  ///< made in pairs: the second one waits for the next call
+  /// Part of the state that torch saves; none of the fills uses it, neither here nor there.
+  std::optional<float> float_normal;
+};
+
+/// The draw that a word of the state gives.
+inline uint32_t tempered(uint32_t word) {
+  word ^= word >> 11;
+  word ^= (word << 7) & 0x9d2c5680u;
+  word ^= (word << 15) & 0xefc60000u;
+  return word ^ (word >> 18);
+}
+
+/// MT19937. Whoever draws while other threads may draw holds `mutex()`, as the fills of cpu/random.h do for a whole
+/// call. Seeding and the state functions take it themselves.
 class Generator {
  public:
   static constexpr uint64_t kDefaultSeed = 67280421310721;
@@ -25,40 +43,16 @@ class Generator {
   void manual_seed(uint64_t seed);
   uint64_t initial_seed() const { return seed_; }
 
-  uint32_t random() {
-    if (next_ == end_) refill();
-    return tempered_[next_++];
-  }
-  /// Two 32-bit draws, the first in the upper half.
-  uint64_t random64() {
-    uint64_t upper = random();
-    return upper << 32 | random();
-  }
-  /// The next `count` 32-bit draws.
-  void random_words(uint32_t* out, int64_t count);
-
-  /// One standard normal number. They are made in pairs: the second waits in the cache for the next call.
-  double normal();
-
   /// The bytes of torch.get_rng_state(): states can be exchanged with torch both ways.
   std::vector<uint8_t> get_state() const;
   void set_state(const uint8_t* bytes, size_t size);
 
   std::mutex& mutex() const { return mutex_; }
+  Twister& twister() { return twister_; }
 
  private:
-  static constexpr int kWords = 624;
-
-  void refill();
-
-  uint32_t state_[kWords];
-  uint32_t tempered_[kWords];  ///< the outputs that belong to state_; those in [next_, end_) are still to be drawn
-  int32_t next_;
-  int32_t end_;
   uint64_t seed_;
-  std::optional<double> cached_normal_;
-  /// Part of the state that torch saves; none of the fills uses it, neither here nor there.
-  std::optional<float> cached_float_normal_;
+  Twister twister_;
   mutable std::mutex mutex_;
 };
 

@@ -22,6 +22,7 @@
 #include "core/error.h"
 #include "cpu/half_rows.h"
 #include "cpu/parallel.h"
+#include "cpu/random_draws.h"
 #include "cpu/vector_math.h"
 
 // Floats only: see normal_blocks for doubles.
@@ -115,7 +116,7 @@ void draw32(Generator& generator, int64_t n, Body body) {
   uint32_t words[kChunk];
   for (int64_t start = 0; start < n; start += kChunk) {
     int64_t count = std::min(kChunk, n - start);
-    generator.random_words(words, count);
+    draw_words(generator, words, count);
     body(start, words, count);
   }
 }
@@ -127,7 +128,7 @@ void draw64(Generator& generator, int64_t n, Body body) {
   uint64_t bits[kChunk];
   for (int64_t start = 0; start < n; start += kChunk) {
     int64_t count = std::min(kChunk, n - start);
-    generator.random_words(words, 2 * count);
+    draw_words(generator, words, 2 * count);
     pair_words(words, bits, count);
     body(start, bits, count);
   }
@@ -372,7 +373,7 @@ void fill_from_normal(Generator& generator, DType dtype, void* data, int64_t n, 
   double values[kChunk];
   for (int64_t start = 0; start < n; start += kChunk) {
     int64_t count = std::min(kChunk, n - start);
-    for (int64_t i = 0; i < count; ++i) values[i] = f(generator.normal());
+    for (int64_t i = 0; i < count; ++i) values[i] = f(draw_normal(generator));
     store(dtype, data, start, values, count);
   }
 }

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "cpu/random.h"
+#include "cpu/random_draws.h"
 
 namespace adjoint {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 /// From so many expected events on, candidates are drawn and rejected.
 constexpr double kMany = 10;
 
-double uniform(Generator& generator) { return static_cast<double>(generator.random64() & kMask53) * 0x1p-53; }
+double uniform(Generator& generator) { return static_cast<double>(draw_pair(generator) & kMask53) * 0x1p-53; }
 
 double poisson(Generator& generator, double rate) {
   if (rate == 0 || std::isinf(rate)) return rate;
