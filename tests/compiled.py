@@ -14,18 +14,21 @@ ROOT = Path(__file__).resolve().parent.parent
 # Stands in for the registry: finds the float64 loops that the generated file registers.
 SHIM = """
 #include <cstring>
+#include "cpu/isa.h"
 #include "cpu/elementwise.h"
 namespace adjoint {
-void register_loops_real_0_baseline();
+template <Isa>
+void register_loops_real_0();
 static struct { const char* name; int params; Loop loop; } entries[16];
 static int count = 0;
 void register_loop(const char* name, ResultKind, int, int params, DType compute, Loop loop) {
   if (compute == DType::Float64) entries[count++] = {name, params, loop};
 }
 }
-extern "C" int run(const char* name, char* const* arrays, int64_t n, const double* numbers) {
+extern "C" __attribute__((visibility("default")))
+int run(const char* name, char* const* arrays, int64_t n, const double* numbers) {
   using namespace adjoint;
-  if (count == 0) register_loops_real_0_baseline();
+  if (count == 0) register_loops_real_0<Isa::baseline>();
   for (int i = 0; i < count; ++i) {
     if (std::strcmp(entries[i].name, name)) continue;
     Scalar params[8];
@@ -56,7 +59,8 @@ def compile_loops(text, folder):
     """Compiles a file of loops that registers as real_0, into a library in `folder`."""
     for name, content in (("kernels.cpp", text), ("shim.cpp", SHIM), ("special_tables.h", _special_tables())):
         (folder / name).write_text(content)
-    options = ["-std=c++20", "-O1", "-shared", "-fPIC", f"-I{ROOT / 'csrc'}", f"-I{folder}"]
+    # Hidden, as in the package: what two libraries of a process show, they would share.
+    options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{ROOT / 'csrc'}", f"-I{folder}"]
     files = [str(folder / name) for name in ("kernels.cpp", "shim.cpp", "kernels.so")]
     command = [*compiler(), *options, *files[:2], "-o", files[2]]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -23,7 +23,7 @@ struct Twister {
 };
 
 /// The draw that a word of the state gives.
-inline uint32_t tempered(uint32_t word) {
+[[gnu::always_inline]] inline uint32_t tempered(uint32_t word) {
   word ^= word >> 11;
   word ^= (word << 7) & 0x9d2c5680u;
   word ^= (word << 15) & 0xefc60000u;

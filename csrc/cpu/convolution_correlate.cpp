@@ -2,26 +2,12 @@
 // channels, and the inner loops of the machine's instruction set keep a block of results in registers.
 #include "cpu/convolution_plan.h"
 
-#include <cstring>
 #include <utility>
 
 #include "cpu/convolution_detail.h"
-#include "cpu/elementwise.h"
 
 namespace adjoint::cpu {
 namespace {
-
-#define ADJOINT_ISA_FILE "cpu/convolution_isa.h"
-#include "cpu/for_each_isa.h"
-
-template <class T>
-ConvKernels<T> choose() {
-#if defined(__x86_64__)
-  if (!std::strcmp(instruction_set(), "avx512")) return avx512::conv_kernels<T>();
-  if (!std::strcmp(instruction_set(), "avx2")) return avx2::conv_kernels<T>();
-#endif
-  return portable::conv_kernels<T>();
-}
 
 /// Pixels whose sums are kept in the cache, and taps times channels that are added to them in one go.
 constexpr int64_t kBandPixels = 256;
@@ -46,7 +32,7 @@ class Correlator {
       depth_ += phase.depth();
       add_pieces(phase);
     }
-    const int64_t lanes = panels_.kernels.lanes;
+    const int64_t lanes = panels_.loops.lanes;
     sums_ = panels_.by_pixels ? 16 * lanes : (kBandPixels + 16) * 2 * lanes;
   }
 
@@ -114,9 +100,9 @@ class Correlator {
 
   /// Pixels of a block: few blocks, little waste at the end of the row.
   int64_t block_width(int64_t count) const {
-    if (panels_.by_pixels) return panels_.kernels.lanes;
+    if (panels_.by_pixels) return panels_.loops.lanes;
     int64_t best = 2, best_cost = INT64_MAX;
-    for (int64_t width = 2; width <= panels_.kernels.most_pixels; width += 2) {
+    for (int64_t width = 2; width <= panels_.loops.most_pixels; width += 2) {
       const int64_t cost = (count + width - 1) / width * (width + 1);
       if (cost > best_cost) continue;
       best = width;
@@ -233,7 +219,7 @@ class Correlator {
     const ConvPhase& phase = *piece.phase;
     const int64_t count = phase.axes[2]->count, pixels = block_width(count);
     const int64_t width = panels_.width_of(piece.panel);
-    const auto kernel = panels_.kernels.by_channels[width / panels_.kernels.lanes - 1][pixels / 2 - 1];
+    const auto loop = panels_.loops.by_channels[width / panels_.loops.lanes - 1][pixels / 2 - 1];
     for (int64_t k = 0; k < phase.depth(); k += kBandDepth) {
       T* target = sums;
       Rows row(plan_, phase, piece.row);
@@ -242,8 +228,7 @@ class Correlator {
         const auto [first, last] = row.terms(k, std::min(k + kBandDepth, phase.depth()));
         for (int64_t b = 0; b < piece.blocks; ++b, target += pixels * width) {
           if (first < last || k == 0)
-            kernel(from + b * pixels, phase.offsets.data() + first, last - first, weights + first * width, target,
-                   k > 0);
+            loop(from + b * pixels, phase.offsets.data() + first, last - first, weights + first * width, target, k > 0);
         }
       }
     }
@@ -267,10 +252,10 @@ class Correlator {
   void channels_beside_pixels(const Piece& piece, const T* image, const T* weights, const T* bias, T* out,
                               T* sums) const {
     const ConvPhase& phase = *piece.phase;
-    const int64_t count = phase.axes[2]->count, lanes = panels_.kernels.lanes, spread = phase.axes[2]->spread;
+    const int64_t count = phase.axes[2]->count, lanes = panels_.loops.lanes, spread = phase.axes[2]->spread;
     const int64_t first = piece.block * lanes, last = std::min(count, first + piece.blocks * lanes);
     const int64_t used = panels_.used(piece.panel);
-    const auto& kernels = panels_.kernels.by_pixels[panels_.width == 4];
+    const auto& loops = panels_.loops.by_pixels[panels_.width == 4];
     const int64_t wide = (panels_.width == 4 ? 2 : 4) * lanes;
     // Straight to its place, where that has room for whole vectors.
     const bool direct = spread == 1 && used == panels_.width && last - first >= lanes;
@@ -283,9 +268,8 @@ class Correlator {
       for (int64_t x = first; x < last; x += wide) {
         if (direct) x = std::min(x, last - lanes);
         const int64_t done = std::min(wide, last - x);
-        kernels[(done - 1) / lanes](from + x, phase.offsets.data(), phase.depth(), weights, terms,
-                                    direct ? to + x : sums, direct ? plan_.out_plane() : wide,
-                                    direct ? done - lanes : wide);
+        loops[(done - 1) / lanes](from + x, phase.offsets.data(), phase.depth(), weights, terms, direct ? to + x : sums,
+                                  direct ? plan_.out_plane() : wide, direct ? done - lanes : wide);
         for (int64_t o = 0; !direct && o < used; ++o) {
           T* target = to + o * plan_.out_plane() + x * spread;
           for (int64_t i = 0; i < done; ++i) target[i * spread] = sums[o * wide + i];
@@ -302,12 +286,6 @@ class Correlator {
 };
 
 }  // namespace
-
-template <class T>
-const ConvKernels<T>& conv_kernels() {
-  static const ConvKernels<T> kernels = choose<T>();
-  return kernels;
-}
 
 template <class T>
 ADJOINT_SHORT_LOOPS void pack_image(const Correlation& plan, const T* in, int64_t begin, int64_t end, T* packed) {
@@ -352,7 +330,6 @@ void correlate(const Correlation& plan, const T* in, const T* weight, const T* b
 }
 
 #define ADJOINT_INSTANCES(T)                                                       \
-  template const ConvKernels<T>& conv_kernels<T>();                                \
   template void pack_image<T>(const Correlation&, const T*, int64_t, int64_t, T*); \
   template int64_t correlate_scratch<T>(const Correlation&);                       \
   template void correlate<T>(const Correlation&, const T*, const T*, const T*, T*, T*);

@@ -17,7 +17,7 @@ class WeightGrad {
  public:
   explicit WeightGrad(const Correlation& plan) : plan_(plan), panels_(plan.out_channels) {
     if (!plan.phases.empty()) depth_ = plan.phases[0].depth();
-    const int64_t rows = panels_.kernels.grad_rows, lanes = panels_.kernels.lanes;
+    const int64_t rows = panels_.loops.grad_rows, lanes = panels_.loops.lanes;
     blocks_ = (depth_ + rows - 1) / rows;
     row_ = panels_.by_pixels ? (plan.out[2] + lanes - 1) / lanes * lanes : plan.out[2];
     channels_ = panels_.by_pixels ? plan.out_channels : panels_.padded;
@@ -120,7 +120,7 @@ class WeightGrad {
 
   /// Adds one image's part of one block: some taps and input channels, by one panel of output channels.
   void add(int64_t unit, const T* image, const T* grads, T* sums) const {
-    const int64_t rows = panels_.kernels.grad_rows, size = plan_.out[0] * plan_.out[1] * row_;
+    const int64_t rows = panels_.loops.grad_rows, size = plan_.out[0] * plan_.out[1] * row_;
     const int64_t panels = panels_.by_pixels ? plan_.out_channels : panels_.count;
     const int64_t width = panels_.by_pixels ? 1 : panels_.width;
     const int64_t block = unit % blocks_, panel = unit / blocks_ % panels, group = unit / blocks_ / panels;
@@ -134,15 +134,15 @@ class WeightGrad {
     T* target = sums + channel * blocks_ * rows + block * rows * mine;
     const T* grad = grads + channel * size;
     if (panels_.by_pixels) {
-      panels_.kernels.grad_by_pixels(pointers, walk_, grad, target);
+      panels_.loops.grad_by_pixels(pointers, walk_, grad, target);
     } else {
-      panels_.kernels.grad_by_channels[mine / panels_.kernels.lanes - 1](pointers, walk_, grad, target);
+      panels_.loops.grad_by_channels[mine / panels_.loops.lanes - 1](pointers, walk_, grad, target);
     }
   }
 
   /// The bands' sums, each in its place in the weight.
   void write(const T* sums, T* weight) const {
-    const int64_t depth = blocks_ * panels_.kernels.grad_rows;
+    const int64_t depth = blocks_ * panels_.loops.grad_rows;
     share(plan_.groups * plan_.out_channels, [&](int64_t unit) {
       const int64_t group = unit / plan_.out_channels, o = unit % plan_.out_channels;
       const int64_t panel = panels_.by_pixels ? o : o / panels_.width;

@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "cpu/copy_isa.h"
 #include "cpu/half_rows.h"
 #include "cpu/indexing.h"
 #include "cpu/parallel.h"
-#include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -21,46 +21,6 @@ namespace {
 constexpr int64_t kParallelBytes = 1 << 18;
 /// Elements in a staging chunk: two chunks of the widest type stay inside a first-level cache.
 constexpr int64_t kChunk = 512;
-
-// ---- Conversion of packed elements -----------------------------------------------------------------------------
-
-template <class From, class To>
-[[gnu::always_inline]] inline void convert_loop(const void* src, void* dst, int64_t n) {
-  const From* __restrict in = static_cast<const From*>(src);
-  To* __restrict out = static_cast<To*>(dst);
-  for (int64_t i = 0; i < n; ++i) out[i] = convert<To>(in[i]);
-}
-
-template <class From, class To>
-void convert_portable(const void* src, void* dst, int64_t n) {
-  convert_loop<From, To>(src, dst, n);
-}
-
-#if defined(__x86_64__)
-/// AVX-512 is the first to convert between 64-bit integers and floats in vectors.
-template <class From, class To>
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=256"))) void convert_avx512(
-    const void* src, void* dst, int64_t n) {
-  convert_loop<From, To>(src, dst, n);
-}
-
-const bool has_avx512 = cpu_has_avx512();
-#endif
-
-template <class From, class To>
-void convert_fast(const void* src, void* dst, int64_t n) {
-#if defined(__x86_64__)
-  if (has_avx512 && n >= 16) return convert_avx512<From, To>(src, dst, n);
-#endif
-  convert_portable<From, To>(src, dst, n);
-}
-
-/// True when a conversion leaves every byte as it is.
-bool same_bytes(DType from, DType to) {
-  if (from == to) return true;
-  bool to_byte = to == DType::Int8 || to == DType::UInt8;
-  return to_byte && itemsize(from) == 1;
-}
 
 // ---- Walks -----------------------------------------------------------------------------------------------------
 
@@ -206,11 +166,6 @@ void reverse_row(const char* __restrict src, char* __restrict dst, int64_t n) {
   for (; i < n; ++i) move_one<T>(src - i * item, dst + i * item);
 }
 
-/// Eight bytes, again and again.
-ADJOINT_CLONES void fill_words(char* dst, uint64_t word, int64_t words) {
-  for (int64_t i = 0; i < words; ++i) std::memcpy(dst + i * 8, &word, 8);
-}
-
 /// dst[i] = *src.
 template <class T>
 void fill_row(const char* src, char* dst, int64_t n) {
@@ -224,7 +179,7 @@ void fill_row(const char* src, char* dst, int64_t n) {
     if (word == 0) {
       std::memset(dst, 0, words * 8);
     } else {
-      fill_words(dst, word, words);
+      chosen<CopyLoops>.fill_words(dst, word, words);
     }
   }
   for (; done < n; ++done) std::memcpy(dst + done * item, src, item);
@@ -512,40 +467,15 @@ void convert_contiguous(DType from, const void* src, DType to, void* dst, int64_
     if (src != dst) std::memcpy(dst, src, n * itemsize(to));
     return;
   }
-  // Half goes by way of float, in chunks: the hardware converts eight at a time, but only between these two.
-  if (from == DType::Float16) {
-    const Half* in = static_cast<const Half*>(src);
-    if (to == DType::Float32) return widen_row(in, static_cast<float*>(dst), n);
-    float chunk[kChunk];
-    for (int64_t i = 0; i < n; i += kChunk) {
-      int64_t count = std::min(kChunk, n - i);
-      widen_row(in + i, chunk, count);
-      convert_contiguous(DType::Float32, chunk, to, static_cast<char*>(dst) + i * itemsize(to), count);
-    }
-    return;
+  if (const auto loop = chosen<CopyLoops>.convert[static_cast<int>(from)][static_cast<int>(to)])
+    return loop(src, dst, n);
+  // By way of float, in chunks: the hardware converts many at a time, but only between these two.
+  float chunk[kChunk];
+  for (int64_t i = 0; i < n; i += kChunk) {
+    const int64_t count = std::min(kChunk, n - i);
+    convert_contiguous(from, static_cast<const char*>(src) + i * itemsize(from), DType::Float32, chunk, count);
+    convert_contiguous(DType::Float32, chunk, to, static_cast<char*>(dst) + i * itemsize(to), count);
   }
-  if (to == DType::Float16) {
-    Half* out = static_cast<Half*>(dst);
-    if (from == DType::Float32) return narrow_row(static_cast<const float*>(src), out, n);
-    float chunk[kChunk];
-    for (int64_t i = 0; i < n; i += kChunk) {
-      int64_t count = std::min(kChunk, n - i);
-      convert_contiguous(from, static_cast<const char*>(src) + i * itemsize(from), DType::Float32, chunk, count);
-      narrow_row(chunk, out + i, count);
-    }
-    return;
-  }
-  dispatch(from, [&](auto from_tag) {
-    // A bool is read as the byte it is: that vectorises, and is defined whatever the byte.
-    using Tag = decltype(from_tag);
-    using From = std::conditional_t<std::is_same_v<Tag, bool>, uint8_t, Tag>;
-    if constexpr (!std::is_same_v<From, Half>) {
-      dispatch(to, [&](auto to_tag) {
-        using To = decltype(to_tag);
-        if constexpr (!std::is_same_v<To, Half> && !std::is_same_v<To, From>) convert_fast<From, To>(src, dst, n);
-      });
-    }
-  });
 }
 
 void gather_strided(const void* src, int64_t stride, int64_t itemsize, void* dst, int64_t n) {

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "cpu/copy.h"
+#include "cpu/copy_isa.h"
 #include "cpu/parallel.h"
-#include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
 
@@ -239,16 +239,10 @@ void run_range(Loop loop, const Scalar* params, const Geometry& g, const Array* 
 }
 
 // Fill whole vectors, at least `bytes`, with one value.
-ADJOINT_CLONES void repeat(uint32_t value, char* to, int64_t bytes) {
-  typedef uint32_t Vector __attribute__((vector_size(64), may_alias));
-  for (int64_t at = 0; at < bytes; at += 64) *reinterpret_cast<Vector*>(to + at) = Vector{} + value;
-}
-ADJOINT_CLONES void repeat(uint64_t value, char* to, int64_t bytes) {
-  typedef uint64_t Vector __attribute__((vector_size(64), may_alias));
-  for (int64_t at = 0; at < bytes; at += 64) *reinterpret_cast<Vector*>(to + at) = Vector{} + value;
-}
-void repeat(uint8_t value, char* to, int64_t bytes) { repeat(value * 0x01010101u, to, bytes); }
-void repeat(uint16_t value, char* to, int64_t bytes) { repeat(value * 0x00010001u, to, bytes); }
+void repeat(uint64_t value, char* to, int64_t bytes) { chosen<CopyLoops>.fill_words(to, value, (bytes + 63) / 64 * 8); }
+void repeat(uint32_t value, char* to, int64_t bytes) { repeat(value * uint64_t{0x100000001}, to, bytes); }
+void repeat(uint16_t value, char* to, int64_t bytes) { repeat(value * uint64_t{0x1000100010001}, to, bytes); }
+void repeat(uint8_t value, char* to, int64_t bytes) { repeat(value * uint64_t{0x101010101010101}, to, bytes); }
 void repeat(complex128 value, char* to, int64_t bytes) {
   std::fill_n(reinterpret_cast<complex128*>(to), bytes / sizeof(value), value);
 }

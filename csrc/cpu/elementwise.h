@@ -12,9 +12,6 @@ void register_loop(const char* name, ResultKind result, int inputs, int params, 
 /// The kernel of this name, or null.
 const Kernel* find_kernel(const char* name);
 
-/// The instruction set chosen at run time: "avx512", "avx2" or "baseline".
-const char* instruction_set();
-
 namespace cpu {
 
 void elementwise(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params);

@@ -1,4 +1,4 @@
-// Plans of Fourier transforms, kept for the next call, and the choice of loops for this machine.
+// Plans of Fourier transforms, kept for the next call, and groups of lines over the threads.
 #include "cpu/fft.h"
 
 #include <algorithm>
@@ -10,98 +10,17 @@
 
 #include "core/lock.h"
 #include "cpu/allocator.h"
+#include "cpu/fft_isa.h"
 #include "cpu/parallel.h"
-#include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
 namespace {
 
-/// Complex numbers with their parts in two arrays.
-template <class T>
-struct Split {
-  T *re, *im;
-  Split exchanged() const { return {im, re}; }
-};
-
-/// Lines that stand side by side in the lanes of a vector: 64 bytes, whatever the instruction set.
-template <class T>
-inline constexpr int kLanes = 64 / sizeof(T);
 /// From this length on, vectors run along a line of neighbouring values. The first pass of odd ones has no vectors.
 constexpr int64_t kLongLine = 512;
 constexpr int64_t kLongOddLine = 8192;
 /// Values from which work is split over threads.
 constexpr int64_t kParallelValues = 1 << 14;
-
-/// cos and sin of 2 pi k / Radix, for k from 1 to half the radix.
-template <int Radix>
-struct Circle;
-template <>
-struct Circle<3> {
-  static constexpr double cos[] = {-0.5}, sin[] = {0.86602540378443864676};
-};
-template <>
-struct Circle<5> {
-  static constexpr double cos[] = {0.30901699437494742410, -0.80901699437494742410};
-  static constexpr double sin[] = {0.95105651629515357212, 0.58778525229247312917};
-};
-template <>
-struct Circle<7> {
-  static constexpr double cos[] = {0.62348980185873353053, -0.22252093395631440429, -0.90096886790241912624};
-  static constexpr double sin[] = {0.78183148246802980871, 0.97492791218182360702, 0.43388373911755812048};
-};
-
-/// What is loaded or stored as a pair of scalars.
-enum class Pairs { Complex, Neighbours, None };
-
-/// Where the pairs of a group of lines lie, counted in scalars.
-struct Places {
-  int64_t offset[16];  ///< of each line's first
-  int64_t lanes, used;
-  int64_t step;   ///< from a pair to the next
-  int64_t pair;   ///< from the first of a pair to the second
-  int64_t apart;  ///< from a line to the next, where that is the same for all lanes; else 0
-
-  template <class T>
-  Places(const Fft<T>& fft, int64_t first, int64_t length, Pairs pairs)
-      : lanes(fft.lanes), used(std::min(lanes, fft.lines() - first)) {
-    const int64_t width = pairs == Pairs::Complex ? 2 : 1;
-    int64_t column = first % fft.inner, start = first / fft.inner * length * fft.inner;
-    const bool beside = lanes > 1 && used == lanes && column + lanes <= fft.inner;
-    apart = beside ? width : 0;
-    for (int64_t b = 0; b < used; ++b) {
-      offset[b] = width * (start + column);
-      if (++column < fft.inner) continue;
-      column = 0;
-      start += length * fft.inner;
-    }
-    step = fft.inner * (pairs == Pairs::None ? 1 : 2);
-    pair = pairs == Pairs::Complex ? 1 : pairs == Pairs::Neighbours ? fft.inner : 0;
-  }
-};
-
-/// Scalars in one of the four arrays of a group. The odd line keeps arrays off the same places of the cache.
-template <class T>
-int64_t buffer_room(const Fft<T>& fft) {
-  return (fft.n + 1) * fft.lanes + kLanes<T>;
-}
-
-#define ADJOINT_ISA_FILE "cpu/fft_isa.h"
-#include "cpu/for_each_isa.h"
-
-template <class T>
-using GroupFunction = void (*)(const Fft<T>& fft, int64_t first, T* scratch);
-
-template <class T>
-GroupFunction<T> choose() {
-#if defined(__x86_64__)
-  if (cpu_has_avx512()) return avx512::transform_group<T>;
-  if (cpu_has_avx2()) return avx2::transform_group<T>;
-#endif
-  return portable::transform_group<T>;
-}
-
-template <class T>
-const GroupFunction<T> transform_group = choose<T>();
 
 // ---- Plans
 
@@ -262,7 +181,7 @@ void Fft<T>::run(T* scratch) const {
   parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
       for (int64_t group = groups * piece / pieces; group < groups * (piece + 1) / pieces; ++group) {
-        transform_group<T>(*this, group * lanes, scratch + piece * piece_scratch());
+        chosen<FftLoops<T>>.transform_group(*this, group * lanes, scratch + piece * piece_scratch());
       }
     }
   });

@@ -6,8 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "cpu/grid_isa.h"
 #include "cpu/parallel.h"
-#include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -16,8 +16,7 @@ using kernels::GridMode;
 using kernels::GridPadding;
 using kernels::GridShape;
 
-/// Points that are worked out together, before all channels are sampled at them.
-constexpr int64_t kBlock = 64;
+constexpr int64_t kBlock = kGridBlock;
 constexpr int kMostTaps = 16;
 
 /// std::floor where it is an instruction, else a call that takes longer than the rest.
@@ -239,37 +238,6 @@ void each_block(const GridShape& shape, const F& f) {
   });
 }
 
-template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-
-/// Taps outside the image count for nothing, even where the element in their stead is infinite.
-template <class T>
-[[gnu::always_inline]] inline T kept(T value, BitsOf<T> mask) {
-  return std::bit_cast<T>(std::bit_cast<BitsOf<T>>(value) & mask);
-}
-
-template <class T>
-[[gnu::always_inline]] inline void sample_points_of(const T* __restrict plane, const int32_t* offset, const T* weight,
-                                                    const BitsOf<T>* mask, int taps, int64_t count, T* __restrict out) {
-  for (int64_t p = 0; p < count; ++p) out[p] = kept(weight[p] * plane[offset[p]], mask[p]);
-  for (int t = 1; t < taps; ++t) {
-    offset += kBlock;
-    weight += kBlock;
-    mask += kBlock;
-    for (int64_t p = 0; p < count; ++p) out[p] += kept(weight[p] * plane[offset[p]], mask[p]);
-  }
-}
-
-// Tap after tap of a block of points, gathered by vector instructions.
-ADJOINT_CLONES void sample_points(const float* plane, const int32_t* offset, const float* weight, const uint32_t* mask,
-                                  int taps, int64_t count, float* out) {
-  sample_points_of(plane, offset, weight, mask, taps, count, out);
-}
-ADJOINT_CLONES void sample_points(const double* plane, const int32_t* offset, const double* weight,
-                                  const uint64_t* mask, int taps, int64_t count, double* out) {
-  sample_points_of(plane, offset, weight, mask, taps, count, out);
-}
-
 /// The samples of a block of points, turned so that points lie side by side; `Taps` of them each.
 template <class T, int Taps>
 class BlockSampler {
@@ -290,7 +258,7 @@ class BlockSampler {
     }
   }
   void sample(const T* plane, T* out) const {
-    sample_points(plane, offset_[0], weight_[0], mask_[0], Taps, count_, out);
+    chosen<GridLoops<T>>.sample_points(plane, offset_[0], weight_[0], mask_[0], Taps, count_, out);
   }
   void spread(const T* grad, T* plane) const {
     for (int64_t p = 0; p < count_; ++p) {

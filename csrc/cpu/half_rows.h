@@ -1,14 +1,17 @@
-// Rows of half-precision numbers to and from floats.
+// Rows of half-precision numbers to and from floats. They are contiguous and do not overlap.
 #pragma once
 
-#include "core/dtype.h"
+#include "cpu/copy_isa.h"
 
 namespace adjoint::cpu {
 
-// Contiguous and not overlapping. The processor's own conversion is used where it has one.
-void widen_row(const Half* in, float* out, int64_t n);
-void narrow_row(const float* in, Half* out, int64_t n);
-void widen_row(const BFloat16* in, float* out, int64_t n);
-void narrow_row(const float* in, BFloat16* out, int64_t n);
+template <class Narrow>
+void widen_row(const Narrow* in, float* out, int64_t n) {
+  chosen<CopyLoops>.convert[static_cast<int>(DTypeOf<Narrow>::value)][static_cast<int>(DType::Float32)](in, out, n);
+}
+template <class Narrow>
+void narrow_row(const float* in, Narrow* out, int64_t n) {
+  chosen<CopyLoops>.convert[static_cast<int>(DType::Float32)][static_cast<int>(DTypeOf<Narrow>::value)](in, out, n);
+}
 
 }  // namespace adjoint::cpu

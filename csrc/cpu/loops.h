@@ -1,4 +1,4 @@
-// What the generated loop files share: names by instruction set, blocks, and the entry of a registration table.
+// What the generated loop files share: blocks, and the entry of a registration table.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,6 @@
 
 #include "cpu/elementwise.h"
 #include "cpu/math.h"
-
-#define ADJOINT_PASTE_(a, b) a##b
-#define ADJOINT_PASTE(a, b) ADJOINT_PASTE_(a, b)
-/// `prefix` followed by the instruction set this file is compiled for.
-#define ADJOINT_ISA_NAME(prefix) ADJOINT_PASTE(prefix, ADJOINT_ISA)
 
 namespace adjoint::fn {
 inline namespace ADJOINT_ISA {

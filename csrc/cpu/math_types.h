@@ -8,13 +8,8 @@
 #include <type_traits>
 
 #include "core/dtype.h"
+#include "cpu/isa.h"
 #include "core/scalar.h"
-
-/// The instruction set this file is compiled for. It is part of the name of everything here, so that the linker never
-/// replaces a function of one instruction set by another's.
-#ifndef ADJOINT_ISA
-#define ADJOINT_ISA baseline
-#endif
 
 namespace adjoint::fn {
 inline namespace ADJOINT_ISA {

@@ -10,7 +10,6 @@
 #include "cpu/copy.h"
 #include "cpu/matmul_small.h"
 #include "cpu/parallel.h"
-#include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -262,15 +261,10 @@ inline T multiply_add(T sum, T x, T y) {
 /// out[j] += x * in[j]
 template <class T>
 inline void add_multiple(T* __restrict out, T x, const T* __restrict in, int64_t n) {
+  if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, int32_t>)
+    return chosen<IntegerLoops<T>>.add_multiple(out, x, in, n);
   for (int64_t j = 0; j < n; ++j) out[j] = multiply_add(out[j], x, in[j]);
 }
-ADJOINT_CLONES void add_multiple(int64_t* __restrict out, int64_t x, const int64_t* __restrict in, int64_t n) {
-  add_multiple<int64_t>(out, x, in, n);
-}
-ADJOINT_CLONES void add_multiple(int32_t* __restrict out, int32_t x, const int32_t* __restrict in, int64_t n) {
-  add_multiple<int32_t>(out, x, in, n);
-}
-
 /// Adds multiples of rows of b to rows of c, in blocks of b that stay in the cache. Needs rows of b and c packed.
 template <class T>
 void plain_gemm(const Product<T>& p) {

@@ -1,58 +1,29 @@
-// Small products for each instruction set, and the choice among them.
+// Small products, and long ones of a row and a column.
 #include "cpu/matmul_small.h"
 
 #include <algorithm>
 
 #include "cpu/parallel.h"
-#include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
-namespace {
-
-/// The longest k that one pass of the kernels takes; longer sums are cut.
-constexpr int64_t kSmallDepth = 256;
-
-#define ADJOINT_ISA_FILE "cpu/matmul_small_isa.h"
-#include "cpu/for_each_isa.h"
-
-template <class T>
-struct Kernels {
-  void (*panels)(const Product<T>&);
-  T (*dot)(const T*, const T*, int64_t);
-};
-
-template <class T>
-Kernels<T> choose() {
-#if defined(__x86_64__)
-  if (cpu_has_avx512()) return {avx512::panels<T>, avx512::dot<T>};
-  if (cpu_has_avx2()) return {avx2::panels<T>, avx2::dot<T>};
-#endif
-  return {portable::panels<T>, portable::dot<T>};
-}
-
-template <class T>
-const Kernels<T> kernels = choose<T>();
-
-}  // namespace
-
 template <class T>
 void small_gemm(const Product<T>& product) {
   // One row times a matrix stored by columns: both run along k, which is a dot product for each column.
   if (product.m == 1 && product.a.col == 1 && product.b.row == 1) {
     for (int64_t j = 0; j < product.n; ++j) {
       T* out = product.c.at(0, j);
-      T value = product.alpha * kernels<T>.dot(product.a.data, product.b.at(0, j), product.k);
+      T value = product.alpha * chosen<ProductLoops<T>>.dot(product.a.data, product.b.at(0, j), product.k);
       *out = product.beta == T(0) ? value : value + product.beta * *out;
     }
     return;
   }
-  if (product.k <= kSmallDepth) return kernels<T>.panels(product);
+  if (product.k <= kSmallDepth) return chosen<ProductLoops<T>>.panels(product);
   Product<T> part = product;
   for (int64_t start = 0; start < product.k; start += kSmallDepth) {
     part.k = std::min(kSmallDepth, product.k - start);
     part.a.data = product.a.at(0, start);
     part.b.data = product.b.at(start, 0);
-    kernels<T>.panels(part);
+    chosen<ProductLoops<T>>.panels(part);
     part.beta = T(1);
   }
 }

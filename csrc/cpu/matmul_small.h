@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "cpu/isa.h"
+
 namespace adjoint::cpu {
 
 template <class T>
@@ -11,7 +13,7 @@ struct Matrix {
   int64_t row;  ///< elements from one row to the next
   int64_t col;  ///< elements from one column to the next
 
-  T* at(int64_t r, int64_t c) const { return data + r * row + c * col; }
+  [[gnu::always_inline]] T* at(int64_t r, int64_t c) const { return data + r * row + c * col; }
 };
 
 /// c = alpha * (a @ b) + beta * c, with a: m x k, b: k x n, c: m x n. When beta is 0, c is not read.
@@ -21,6 +23,29 @@ struct Product {
   Matrix<const T> a, b;
   Matrix<T> c;
   T alpha, beta;
+};
+
+/// The longest k that one pass of the loops takes; longer sums are cut.
+inline constexpr int64_t kSmallDepth = 256;
+
+/// Of float or double. See Note [Instruction sets] in cpu/isa.h.
+template <class T>
+struct ProductLoops {
+  void (*panels)(const Product<T>& product);  ///< k <= kSmallDepth
+  T (*dot)(const T* a, const T* b, int64_t n);
+
+  template <Isa>
+  static ProductLoops compiled();
+};
+
+/// Of int64_t and int32_t.
+template <class T>
+struct IntegerLoops {
+  /// out[j] += x * in[j]; what overflows wraps.
+  void (*add_multiple)(T* out, T x, const T* in, int64_t n);
+
+  template <Isa>
+  static IntegerLoops compiled();
 };
 
 /// Any strides for a and b; c must be packed along its rows (c.col == 1 or n == 1). T is float or double.

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "cpu/normalize_rows.h"
+#include "cpu/normalize_rows_isa.h"
 #include "cpu/reduce_rows.h"
 
 namespace adjoint::cpu {
@@ -72,9 +72,9 @@ void forward(const View& in, const View* weight, const View* bias, double eps, c
                       A* buffer = reinterpret_cast<A*>(scratch);
                       const A* x = source.row(r, buffer);
                       A* y = target.row_to_write(r, buffer);
-                      auto [center, variance] = moments_of_row(x, cols, centered);
+                      auto [center, variance] = chosen<NormalizeLoops<A>>.moments(x, cols, centered);
                       A scale = 1 / std::sqrt(variance + static_cast<A>(eps));
-                      normalize_row(x, cols, center, scale, w.get(), b.get(), y);
+                      chosen<NormalizeLoops<A>>.normalize(x, cols, center, scale, w.get(), b.get(), y);
                       put_row(out, writer, y, r);
                       means[r] = center;
                       rstds[r] = scale;
@@ -115,8 +115,9 @@ void backward(const View& g, const View& in, const View* mean, const View& rstd,
       const A* gy = gradients.row(r, g_buffer);
       const A* x = source.row(r, x_buffer);
       A* y = gin != nullptr ? target.row_to_write(r, x_buffer) : nullptr;
-      normalize_row_backward(gy, x, cols, means[r], rstds[r], w.get(), mean != nullptr,
-                             {gweight != nullptr ? weight_sum : nullptr, gbias != nullptr ? bias_sum : nullptr, y});
+      chosen<NormalizeLoops<A>>.backward(
+          gy, x, cols, means[r], rstds[r], w.get(), mean != nullptr,
+          {gweight != nullptr ? weight_sum : nullptr, gbias != nullptr ? bias_sum : nullptr, y});
       if (gin == nullptr) continue;
       put_row(*gin, writer, y, r);
     }

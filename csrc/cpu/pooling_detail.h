@@ -7,6 +7,7 @@
 
 #include "cpu/parallel.h"
 #include "cpu/pooling.h"
+#include "cpu/pooling_isa.h"
 
 namespace adjoint::cpu {
 
@@ -24,6 +25,7 @@ struct PoolAxis {
     axis.adaptive ? add_adaptive(axis) : add_alike(axis);
   }
   int64_t out() const { return static_cast<int64_t>(begin.size()); }
+  PoolWindows windows() const { return {in, out(), step, stride, begin.data(), end.data(), weight.data()}; }
 
  private:
   void add(int64_t from, int64_t to, int64_t counted) {
@@ -61,6 +63,14 @@ struct PoolShape {
   int64_t out() const { return axes[0].out() * axes[1].out() * axes[2].out(); }
 };
 
+/// The tables of the three axes, for the loops.
+struct AxisTables {
+  PoolWindows axes[3];
+
+  explicit AxisTables(const PoolShape& shape)
+      : axes{shape.axes[0].windows(), shape.axes[1].windows(), shape.axes[2].windows()} {}
+};
+
 /// Calls f(T{}) for float, double or int64.
 template <class F>
 void with_pooled(DType dtype, F f) {
@@ -94,16 +104,6 @@ inline int64_t plane_work(const PoolShape& shape) {
   return work;
 }
 
-/// One element of all windows of a row that are alike: outputs [begin, end) take element start + output * stride.
-struct RowTap {
-  int64_t start, begin, end;
-
-  /// The same for outputs [from, to) that are counted from `from` on.
-  RowTap within(int64_t from, int64_t to, int64_t stride) const {
-    return {start + from * stride, std::max<int64_t>(begin - from, 0), std::min(end, to) - from};
-  }
-};
-
 /// Of windows that are not alike there are none.
 inline std::vector<RowTap> row_taps(const PoolAxis& axis) {
   std::vector<RowTap> taps;
@@ -116,9 +116,9 @@ inline std::vector<RowTap> row_taps(const PoolAxis& axis) {
   }
   return taps;
 }
+inline RowTaps all_of(const std::vector<RowTap>& taps) { return {taps.data(), taps.data() + taps.size()}; }
 
-/// Outputs of a row that are worked on at a time, and those that are too few for vectors to pay.
-inline constexpr int64_t kBlock = 128;
+/// Outputs of a row that are too few for vectors to pay.
 inline constexpr int64_t kFewInRow = 16;
 
 }  // namespace adjoint::cpu

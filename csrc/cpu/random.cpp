@@ -23,89 +23,22 @@
 #include "cpu/half_rows.h"
 #include "cpu/parallel.h"
 #include "cpu/random_draws.h"
-#include "cpu/vector_math.h"
-
-// Floats only: see normal_blocks for doubles.
-ADJOINT_VECTOR_FLOAT(log)
-ADJOINT_VECTOR_FLOAT(sin)
-ADJOINT_VECTOR_FLOAT(cos)
+#include "cpu/random_isa.h"
 
 namespace adjoint {
 namespace {
 
 /// Draws are taken this many at a time, so that what is made of them stays in the first-level cache.
 constexpr int64_t kChunk = 512;
-constexpr int64_t kBlock = 16;
+constexpr int64_t kBlock = cpu::kNormalBlock;
 
-// ---- Loops over raw draws ----------------------------------------------------------------------------------------
+const cpu::RandomLoops& loops = chosen<cpu::RandomLoops>;
 
-ADJOINT_CLONES void pair_words(const uint32_t* __restrict words, uint64_t* __restrict out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = uint64_t{words[2 * i]} << 32 | words[2 * i + 1];
-}
-
-ADJOINT_CLONES void unit_floats(const uint32_t* __restrict words, float* __restrict out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(static_cast<int32_t>(words[i] & 0xffffffu)) * 0x1p-24f;
-}
-
-ADJOINT_CLONES void unit_doubles(const uint64_t* __restrict bits, double* __restrict out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) out[i] = static_cast<double>(static_cast<int64_t>(bits[i] & kMask53)) * 0x1p-53;
-}
-
-// From [0, 1) to [low, high). One rounding for the product and the sum, as in torch: the last bit depends on it.
-template <class Real>
-inline void stretch_real(Real* values, int64_t n, Real low, Real high) {
-  for (int64_t i = 0; i < n; ++i) {
-    Real value = std::fma(values[i], high - low, low);
-    values[i] = value == high ? low : value;
-  }
-}
-
-ADJOINT_CLONES void stretch(float* values, int64_t n, float low, float high) { stretch_real(values, n, low, high); }
-ADJOINT_CLONES void stretch(double* values, int64_t n, double low, double high) { stretch_real(values, n, low, high); }
-
-/// Box-Muller in place: of each block of 16 uniform numbers, 8 give the radius and 8 the angle.
-ADJOINT_CLONES void normal_blocks(float* values, int64_t blocks, float mean, float std) {
-  constexpr int64_t group = 32, half = kBlock / 2;
-  constexpr float two_pi = 2 * std::numbers::pi_v<float>;
-  float radius[group * half], angle[group * half], sine[group * half];
-  for (int64_t start = 0; start < blocks; start += group) {
-    float* first = values + start * kBlock;
-    int64_t count = std::min(group, blocks - start);
-    for (int64_t b = 0; b < count; ++b) {
-      for (int64_t i = 0; i < half; ++i) {
-        radius[b * half + i] = 1.0f - first[b * kBlock + i];
-        angle[b * half + i] = two_pi * first[b * kBlock + half + i];
-      }
-    }
-    // The sine and the cosine have a loop each: together they would become calls of the scalar sincosf.
-    for (int64_t i = 0; i < count * half; ++i) radius[i] = __builtin_sqrtf(-2.0f * logf(radius[i]));
-    for (int64_t i = 0; i < count * half; ++i) sine[i] = sinf(angle[i]);
-    for (int64_t i = 0; i < count * half; ++i) angle[i] = cosf(angle[i]);
-    for (int64_t b = 0; b < count; ++b) {
-      for (int64_t i = 0; i < half; ++i) {
-        first[b * kBlock + i] = radius[b * half + i] * angle[b * half + i] * std + mean;
-        first[b * kBlock + half + i] = radius[b * half + i] * sine[b * half + i] * std + mean;
-      }
-    }
-  }
-}
-
-/// Writes `one` where bits[i] / 2 ** 53 is below a probability, given as threshold = ceil(p * 2 ** 53).
-template <class Bits>
-inline void mark_below(const uint64_t* __restrict bits, uint64_t threshold, Bits one, Bits* __restrict out, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    out[i] = static_cast<int64_t>(bits[i] & kMask53) < static_cast<int64_t>(threshold) ? one : Bits{0};
-  }
-}
-
-ADJOINT_CLONES void mark_below_any(const uint64_t* bits, uint64_t threshold, uint64_t one, int64_t size, void* out,
-                                   int64_t n) {
-  switch (size) {
-    case 1: return mark_below(bits, threshold, static_cast<uint8_t>(one), static_cast<uint8_t*>(out), n);
-    case 2: return mark_below(bits, threshold, static_cast<uint16_t>(one), static_cast<uint16_t*>(out), n);
-    case 4: return mark_below(bits, threshold, static_cast<uint32_t>(one), static_cast<uint32_t*>(out), n);
-    default: return mark_below(bits, threshold, one, static_cast<uint64_t*>(out), n);
-  }
+// The loops by type.
+void stretch(float* values, int64_t n, float low, float high) { loops.stretch_floats(values, n, low, high); }
+void stretch(double* values, int64_t n, double low, double high) { loops.stretch_doubles(values, n, low, high); }
+void normal_blocks(float* values, int64_t blocks, float mean, float std) {
+  loops.normal_blocks(values, blocks, mean, std);
 }
 
 // ---- Drawing in chunks and storing as any type -------------------------------------------------------------------
@@ -129,19 +62,19 @@ void draw64(Generator& generator, int64_t n, Body body) {
   for (int64_t start = 0; start < n; start += kChunk) {
     int64_t count = std::min(kChunk, n - start);
     draw_words(generator, words, 2 * count);
-    pair_words(words, bits, count);
+    loops.pair_words(words, bits, count);
     body(start, bits, count);
   }
 }
 
 void fill_unit(Generator& generator, float* out, int64_t n) {
   draw32(generator, n,
-         [=](int64_t start, const uint32_t* words, int64_t count) { unit_floats(words, out + start, count); });
+         [=](int64_t start, const uint32_t* words, int64_t count) { loops.unit_floats(words, out + start, count); });
 }
 
 void fill_unit(Generator& generator, double* out, int64_t n) {
   draw64(generator, n,
-         [=](int64_t start, const uint64_t* bits, int64_t count) { unit_doubles(bits, out + start, count); });
+         [=](int64_t start, const uint64_t* bits, int64_t count) { loops.unit_doubles(bits, out + start, count); });
 }
 
 /// Writes `values` as elements [start, start + n) of `data`. The type must not be complex.
@@ -540,7 +473,7 @@ void fill_bernoulli(Generator& generator, DType dtype, void* data, int64_t n, do
   uint64_t one = one_bits(dtype), threshold = static_cast<uint64_t>(std::ceil(p * 0x1p53));
   draw64(generator, n, [=](int64_t start, const uint64_t* bits, int64_t count) {
     char* out = static_cast<char*>(data) + start * itemsize(dtype);
-    mark_below_any(bits, threshold, one, itemsize(dtype), out, count);
+    loops.mark_below(bits, threshold, one, itemsize(dtype), out, count);
   });
 }
 

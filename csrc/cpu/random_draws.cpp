@@ -1,4 +1,3 @@
-// The Mersenne Twister's recurrence, vectorised.
 #include "cpu/random_draws.h"
 
 #include <algorithm>
@@ -6,30 +5,14 @@
 #include <cstring>
 #include <numbers>
 
-#include "cpu/vector_math.h"
+#include "cpu/random_draws_isa.h"
 
 namespace adjoint {
 namespace {
 
-inline uint32_t twist(uint32_t current, uint32_t following, uint32_t ahead) {
-  uint32_t mixed = (current & 0x80000000u) | (following & 0x7fffffffu);
-  return ahead ^ (mixed >> 1) ^ (-(following & 1u) & 0x9908b0dfu);
-}
-
-ADJOINT_CLONES void temper(const uint32_t* __restrict words, uint32_t* __restrict out, int count) {
-  for (int i = 0; i < count; ++i) out[i] = tempered(words[i]);
-}
-
-ADJOINT_CLONES void advance_words(uint32_t* words) {
-  constexpr int n = Twister::kWords, m = 397;
-  for (int i = 0; i < n - m; ++i) words[i] = twist(words[i], words[i + 1], words[i + m]);
-  for (int i = n - m; i < n - 1; ++i) words[i] = twist(words[i], words[i + 1], words[i + m - n]);
-  words[n - 1] = twist(words[n - 1], words[0], words[m - 1]);
-}
-
 void refill(Twister& twister) {
-  advance_words(twister.words);
-  temper(twister.words, twister.draws, Twister::kWords);
+  chosen<TwisterLoops>.advance(twister.words);
+  chosen<TwisterLoops>.temper(twister.words, twister.draws, Twister::kWords);
   twister.next = 0;
   twister.end = Twister::kWords;
 }

@@ -2,11 +2,9 @@
 #pragma once
 
 #include "core/generator.h"
+#include "cpu/random_draws_isa.h"
 
 namespace adjoint {
-
-/// The bits of a 64-bit draw that a double in [0, 1) is made from.
-inline constexpr uint64_t kMask53 = (uint64_t{1} << 53) - 1;
 
 /// The next `count` 32-bit draws.
 void draw_words(Generator& generator, uint32_t* out, int64_t count);

@@ -1,7 +1,7 @@
 // Greatest and least elements, and where they are.
 #include "cpu/reduce.h"
 #include "cpu/reduce_monoid.h"
-#include "cpu/reduce_runs.h"
+#include "cpu/reduce_runs_isa.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -29,12 +29,14 @@ void check_has_elements(const char* op, const View& in, const View& out) {
 
 template <bool kMax, class A>
 A extreme_of(const A* x, int64_t n) {
-  return kMax ? greatest_of_run(x, n) : least_of_run(x, n);
+  const auto& loops = chosen<ExtremeLoops<A>>;
+  return (kMax ? loops.greatest_of_run : loops.least_of_run)(x, n);
 }
 
 template <bool kMax, class A>
 void extreme_of_columns(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) {
-  kMax ? greatest_of_rows(x, step, n, lanes, out) : least_of_rows(x, step, n, lanes, out);
+  const auto& loops = chosen<ExtremeLoops<A>>;
+  (kMax ? loops.greatest_of_rows : loops.least_of_rows)(x, step, n, lanes, out);
 }
 
 template <class A>

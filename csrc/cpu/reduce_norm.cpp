@@ -4,7 +4,7 @@
 
 #include "cpu/reduce.h"
 #include "cpu/reduce_monoid.h"
-#include "cpu/reduce_runs.h"
+#include "cpu/reduce_runs_isa.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -38,7 +38,7 @@ struct Length {
   char* out;
   int64_t out_itemsize;
 
-  double row(const float* x, int64_t n, int64_t) const { return squares_of_run(x, n); }
+  double row(const float* x, int64_t n, int64_t) const { return chosen<PowerLoops>.squares_of_run(x, n); }
   void panel(const float* x, int64_t step, int64_t n, int64_t lanes, int64_t, double* states) const {
     std::fill(states, states + lanes, 0.0);
     for (int64_t k = 0; k < n; ++k)
@@ -70,14 +70,14 @@ struct PowerSum {
 
   double row(const double* x, int64_t n, int64_t) const {
     double powers[kRun];
-    powers_of_run(x, n, p, powers);
+    chosen<PowerLoops>.powers_of_run(x, n, p, powers);
     return fold_run(powers, n, kIdentityMap, kAdd);
   }
   void panel(const double* x, int64_t step, int64_t n, int64_t lanes, int64_t, double* states) const {
     std::fill(states, states + lanes, 0.0);
     double powers[kMaxLanes];
     for (int64_t k = 0; k < n; ++k) {
-      powers_of_run(x + k * step, lanes, p, powers);
+      chosen<PowerLoops>.powers_of_run(x + k * step, lanes, p, powers);
       for (int64_t w = 0; w < lanes; ++w) states[w] += powers[w];
     }
   }

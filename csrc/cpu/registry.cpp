@@ -1,19 +1,18 @@
-// The registries of elementwise kernels and of optimizer updates, filled once with the loops of the best instruction
-// set of this machine.
-#include <cstdlib>
-#include <cstring>
+// The registries of elementwise kernels and of optimizer updates, filled once with the loops of the chosen instruction
+// set.
 #include <string_view>
 #include <unordered_map>
 
+#include "cpu/isa.h"
 #include "cpu/elementwise.h"
 #include "cpu/update.h"
-#include "cpu/vector_math.h"
 
 namespace adjoint {
 
-/// Generated: registers every loop, as compiled for `isa`.
-void register_all_loops(const char* isa);
-/// cpu/remainder_loops.cpp: in the place of generated ones.
+/// Generated: registers every loop.
+void register_all_loops();
+/// cpu/remainder_isa.cpp: in the place of generated ones.
+template <Isa>
 void register_remainder_loops();
 
 namespace {
@@ -31,27 +30,14 @@ std::unordered_map<std::string_view, const Update*>& updates() {
 }
 
 void fill_once() {
-  static const bool filled = (register_all_loops(instruction_set()), register_remainder_loops(), true);
-  (void)filled;
-}
-
-const char* choose_instruction_set() {
-#ifdef ADJOINT_X86_DISPATCH
-  const char* wish = std::getenv("ADJOINT_ISA");  // may lower the choice, never raise it
-  const bool no_avx512 = wish && (!std::strcmp(wish, "avx2") || !std::strcmp(wish, "baseline"));
-  const bool no_avx2 = wish && !std::strcmp(wish, "baseline");
-  if (cpu::cpu_has_avx512() && !no_avx512) return "avx512";
-  if (cpu::cpu_has_avx2() && !no_avx2) return "avx2";
-#endif
-  return "baseline";
+  [[maybe_unused]] static const bool filled = [] {
+    register_all_loops();
+    with_chosen_isa([]<Isa isa>() { register_remainder_loops<isa>(); });
+    return true;
+  }();
 }
 
 }  // namespace
-
-const char* instruction_set() {
-  static const char* const chosen = choose_instruction_set();
-  return chosen;
-}
 
 void register_loop(const char* name, ResultKind result, int inputs, int params, DType compute, Loop loop) {
   auto [entry, added] = registry().try_emplace(name);

@@ -6,7 +6,7 @@
 
 #include "cpu/indexing.h"
 #include "cpu/parallel.h"
-#include "cpu/vector_math.h"
+#include "cpu/reduce_runs_isa.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -29,11 +29,14 @@ int64_t insertion_place(const T* sorted, int64_t step, int64_t n, C value, bool 
 
 }  // namespace
 
-ADJOINT_CLONES std::pair<int64_t, int64_t> least_and_greatest(const int64_t* values, int64_t n) {
+std::pair<int64_t, int64_t> least_and_greatest(const int64_t* values, int64_t n) {
+  const ExtremeLoops<int64_t>& loops = chosen<ExtremeLoops<int64_t>>;
+  constexpr int64_t run = 2048;  // stays in the cache for the second look
   int64_t least = values[0], greatest = values[0];
-  for (int64_t i = 1; i < n; ++i) {
-    least = values[i] < least ? values[i] : least;
-    greatest = values[i] > greatest ? values[i] : greatest;
+  for (int64_t i = 0; i < n; i += run) {
+    const int64_t count = std::min(run, n - i);
+    least = std::min(least, loops.least_of_run(values + i, count));
+    greatest = std::max(greatest, loops.greatest_of_run(values + i, count));
   }
   return {least, greatest};
 }

@@ -11,7 +11,8 @@
 #include "cpu/parallel.h"
 #include "cpu/reduce.h"
 #include "cpu/reduce_monoid.h"
-#include "cpu/reduce_runs.h"
+#include "cpu/reduce_runs_isa.h"
+#include "cpu/softmax_isa.h"
 #include "cpu/vector_math.h"
 
 ADJOINT_VECTOR_UNARY(exp)
@@ -19,106 +20,14 @@ ADJOINT_VECTOR_UNARY(exp)
 namespace adjoint::cpu {
 namespace {
 
-/// Elements per step of the exponential loops: the widest vector, so that no element takes the scalar function, whose
-/// last bit may differ.
-constexpr int kStep = 16;
-
-/// The shift of element i: one for all, or one for each.
+/// y[i] = exp(x[i] - shift), of which there is one for all, or one for each; y may be x.
 template <class A>
-inline A shift_of(A shift, int64_t) {
-  return shift;
+void exp_shifted(const A* x, A shift, A* y, int64_t n) {
+  chosen<SoftmaxLoops<A>>.exp_shifted(x, shift, y, n);
 }
 template <class A>
-inline A shift_of(const A* shift, int64_t i) {
-  return shift[i];
-}
-
-/// Exponentials of less are subnormal numbers, where vector functions are slow, and of less than the second are 0.
-template <class A>
-constexpr A kLeastNormal = std::is_same_v<A, float> ? A(-87.33) : A(-708.39);
-template <class A>
-constexpr A kLeastExponent = std::is_same_v<A, float> ? A(-103.98) : A(-745.14);
-
-// Always inline: a call would leave the instruction set of the caller.
-template <class A, class Shift>
-[[gnu::always_inline]] inline void exp_steps_of(const A* x, Shift shift, A* y, int64_t n) {
-  for (int64_t i = 0; i < n; i += kStep) {
-    A block[kStep], exponent[kStep], factor[kStep];
-    for (int k = 0; k < kStep; ++k) exponent[k] = x[i + k] - shift_of<A>(shift, i + k);
-    // A subnormal power is the square of that of half the exponent; masks are made of -inf, which is cut off before.
-    for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastExponent<A> ? kLeastExponent<A> : exponent[k];
-    for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastNormal<A> ? block[k] / 2 : block[k];
-    // A loop of its own, or the compiler would give up the vector function for a branch.
-    for (int k = 0; k < kStep; ++k) block[k] = std::exp(block[k]);
-    for (int k = 0; k < kStep; ++k) factor[k] = exponent[k] < kLeastNormal<A> ? block[k] : A(1);
-    for (int k = 0; k < kStep; ++k) factor[k] = exponent[k] < kLeastExponent<A> ? A(0) : factor[k];
-    for (int k = 0; k < kStep; ++k) y[i + k] = block[k] * factor[k];
-  }
-}
-
-// y[i] = exp(x[i] - shift) for n a multiple of kStep; y may be x. Not templates: those cannot be cloned.
-ADJOINT_CLONES void exp_steps(const float* x, float shift, float* y, int64_t n) { exp_steps_of(x, shift, y, n); }
-ADJOINT_CLONES void exp_steps(const double* x, double shift, double* y, int64_t n) { exp_steps_of(x, shift, y, n); }
-ADJOINT_CLONES void exp_steps(const float* x, const float* shift, float* y, int64_t n) { exp_steps_of(x, shift, y, n); }
-ADJOINT_CLONES void exp_steps(const double* x, const double* shift, double* y, int64_t n) {
-  exp_steps_of(x, shift, y, n);
-}
-
-template <class A>
-[[gnu::always_inline]] inline void subtract_exps_of(const A* x, const A* exponent, A factor, A* y, int64_t n) {
-  for (int64_t i = 0; i < n; i += kStep) {
-    A power[kStep];
-    exp_steps_of(exponent + i, A(0), power, kStep);
-    for (int k = 0; k < kStep; ++k) y[i + k] = x[i + k] - power[k] * factor;
-  }
-}
-
-// y[i] = x[i] - exp(exponent[i]) * factor for n a multiple of kStep; y may be x.
-ADJOINT_CLONES void subtract_exps(const float* x, const float* exponent, float factor, float* y, int64_t n) {
-  subtract_exps_of(x, exponent, factor, y, n);
-}
-ADJOINT_CLONES void subtract_exps(const double* x, const double* exponent, double factor, double* y, int64_t n) {
-  subtract_exps_of(x, exponent, factor, y, n);
-}
-
-template <class A, class Shift>
-inline void subtract_of(const A* x, Shift first, Shift second, A* y, int64_t n) {
-  ADJOINT_INDEPENDENT
-  for (int64_t i = 0; i < n; ++i) y[i] = x[i] - shift_of<A>(first, i) - shift_of<A>(second, i);
-}
-
-// y[i] = x[i] - first - second, of which there are one for all, or one for each; y may be x.
-ADJOINT_CLONES void subtract(const float* x, float first, float second, float* y, int64_t n) {
-  subtract_of(x, first, second, y, n);
-}
-ADJOINT_CLONES void subtract(const double* x, double first, double second, double* y, int64_t n) {
-  subtract_of(x, first, second, y, n);
-}
-ADJOINT_CLONES void subtract(const float* x, const float* first, const float* second, float* y, int64_t n) {
-  subtract_of(x, first, second, y, n);
-}
-ADJOINT_CLONES void subtract(const double* x, const double* first, const double* second, double* y, int64_t n) {
-  subtract_of(x, first, second, y, n);
-}
-
-// total[i] += x[i]
-ADJOINT_CLONES void accumulate(const float* x, double* total, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) total[i] += x[i];
-}
-ADJOINT_CLONES void accumulate(const double* x, double* total, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) total[i] += x[i];
-}
-
-/// y[i] = exp(x[i] - shift) for any n; y may be x. The tail goes through a padded block.
-template <class A, class Shift>
-void exp_shifted(const A* x, Shift shift, A* y, int64_t n) {
-  int64_t whole = n / kStep * kStep;
-  if (whole > 0) exp_steps(x, shift, y, whole);
-  if (whole == n) return;
-  A tail[kStep] = {};
-  for (int64_t i = whole; i < n; ++i) tail[i - whole] = x[i] - shift_of<A>(shift, i);
-  exp_steps(tail, A(0), tail, kStep);
-  std::copy(tail, tail + (n - whole), y + whole);
+void exp_shifted(const A* x, const A* shift, A* y, int64_t n) {
+  chosen<SoftmaxLoops<A>>.exp_shifted_each(x, shift, y, n);
 }
 
 /// Sum of exp(x[i] - shift), n <= kRun.
@@ -136,116 +45,8 @@ A exp_sum(const A* x, A shift, int64_t n) {
   return exp_sum(x, shift, half) + exp_sum(x + half, shift, n - half);
 }
 
-// ---- Short rows, packed and of the type computed in: a block of whole steps each, and no calls
-
-constexpr int64_t kShort = 64;
-/// Elements worth a thread of their own.
+/// Elements of short rows worth a thread of their own.
 constexpr int64_t kShortGrain = 8192;
-
-/// One step in a vector, and the integers that number its lanes.
-template <class A>
-struct Step {
-  typedef A type __attribute__((vector_size(kStep * sizeof(A))));
-  using Lane = std::conditional_t<sizeof(A) == 4, int32_t, int64_t>;
-  typedef Lane Lanes __attribute__((vector_size(kStep * sizeof(A))));
-};
-
-/// Joins the lanes of a step by f(into, other): each with the one `apart` lanes away, then in pairs of pairs.
-template <class A, class F>
-[[gnu::always_inline]] inline A joined(typename Step<A>::type& v, F f) {
-  typename Step<A>::Lanes lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-#pragma GCC unroll 4
-  for (int apart = kStep / 2; apart > 0; apart /= 2) f(v, __builtin_shuffle(v, lanes ^ apart));
-  return v[0];
-}
-
-/// The first n of a row in whole steps; the rest is as before.
-template <class A>
-[[gnu::always_inline]] inline void take_row(const A* row, int64_t n, A* block) {
-  int64_t i = 0;
-  for (; i + kStep <= n; i += kStep) std::memcpy(block + i, row + i, kStep * sizeof(A));
-  for (; i < n; ++i) block[i] = row[i];
-}
-
-template <class A>
-[[gnu::always_inline]] inline A sum_of(const A* block, int64_t steps) {
-  using V = typename Step<A>::type;
-  V total = {};
-  for (int64_t i = 0; i < steps; i += kStep) {
-    V step;
-    std::memcpy(&step, block + i, sizeof step);
-    total += step;
-  }
-  return joined<A>(total, [](V& a, const V& b) { a += b; });
-}
-
-template <class A>
-[[gnu::always_inline]] inline A greatest_of(const A* block, int64_t steps) {
-  using V = typename Step<A>::type;
-  auto raise = [](V& a, const V& b) { a = a > b ? a : b; };
-  V high;
-  std::memcpy(&high, block, sizeof high);
-  for (int64_t i = kStep; i < steps; i += kStep) {
-    V step;
-    std::memcpy(&step, block + i, sizeof step);
-    raise(high, step);
-  }
-  return joined<A>(high, raise);
-}
-
-template <class A>
-[[gnu::always_inline]] inline void short_forward_of(const A* x, A* y, int64_t rows, int64_t n, bool log) {
-  const int64_t steps = (n + kStep - 1) / kStep * kStep;
-  A block[kShort], powers[kShort];
-  std::fill(block, block + kShort, -std::numeric_limits<A>::infinity());
-  for (int64_t row = 0; row < rows; ++row, x += n, y += n) {
-    take_row(x, n, block);
-    const A high = greatest_of(block, steps);  // a NaN may lose here, but not in the sum
-    exp_steps_of(block, high, powers, steps);
-    const A total = sum_of(powers, steps);
-    if (log) {
-      const A log_total = std::log(total);
-      for (int64_t i = 0; i < n; ++i) y[i] = block[i] - high - log_total;
-    } else {
-      const A scale = 1 / total;
-      for (int64_t i = 0; i < n; ++i) y[i] = powers[i] * scale;
-    }
-  }
-}
-
-template <class A>
-[[gnu::always_inline]] inline void short_backward_of(const A* g, const A* result, A* y, int64_t rows, int64_t n,
-                                                     bool log) {
-  const int64_t steps = (n + kStep - 1) / kStep * kStep;
-  A block[kShort] = {}, other[kShort] = {};
-  for (int64_t row = 0; row < rows; ++row, g += n, result += n, y += n) {
-    take_row(g, n, block);
-    take_row(result, n, other);
-    if (log) {
-      const A total = sum_of(block, steps);
-      exp_steps_of(other, A(0), other, steps);
-      for (int64_t i = 0; i < n; ++i) y[i] = block[i] - other[i] * total;
-    } else {
-      A products[kShort];
-      for (int64_t i = 0; i < steps; ++i) products[i] = block[i] * other[i];
-      const A total = sum_of(products, steps);
-      for (int64_t i = 0; i < n; ++i) y[i] = other[i] * (block[i] - total);
-    }
-  }
-}
-
-ADJOINT_CLONES void short_forward(const float* x, float* y, int64_t rows, int64_t n, bool log) {
-  short_forward_of(x, y, rows, n, log);
-}
-ADJOINT_CLONES void short_forward(const double* x, double* y, int64_t rows, int64_t n, bool log) {
-  short_forward_of(x, y, rows, n, log);
-}
-ADJOINT_CLONES void short_backward(const float* g, const float* out, float* y, int64_t rows, int64_t n, bool log) {
-  short_backward_of(g, out, y, rows, n, log);
-}
-ADJOINT_CLONES void short_backward(const double* g, const double* out, double* y, int64_t rows, int64_t n, bool log) {
-  short_backward_of(g, out, y, rows, n, log);
-}
 
 /// Calls run(first row, rows, elements of a row) over all rows if they are short, packed and of type A in every view.
 template <class A, class Run>
@@ -253,7 +54,7 @@ bool in_short_rows(std::initializer_list<const View*> views, int dim, Run run) {
   const View& first = **views.begin();
   if (first.ndim == 0 || dim != first.ndim - 1) return false;
   const int64_t n = first.sizes[dim];
-  if (n == 0 || n > kShort) return false;
+  if (n == 0 || n > kShortSoftmax) return false;
   for (const View* view : views) {
     if (view->dtype != DTypeOf<A>::value || !view->is_packed()) return false;
   }
@@ -343,7 +144,7 @@ void run_tiles(const View* const (&views)[N + 1], int dim, Rows rows, PanelFn pa
 /// y = softmax(x); returns the logarithm of the sum of the exponentials.
 template <class A>
 A softmax_of_row(const A* x, A* y, int64_t n) {
-  const A high = greatest_of_run(x, n);
+  const A high = chosen<ExtremeLoops<A>>.greatest_of_run(x, n);
   exp_shifted(x, high, y, n);
   const A total = fold_long(y, n, kIdentityMap, kAdd), scale = 1 / total;
   for (int64_t i = 0; i < n; ++i) y[i] *= scale;
@@ -355,30 +156,30 @@ void forward(const View& in, const View& out, int dim, bool log) {
   const A* from = reinterpret_cast<const A*>(in.data);
   A* to = reinterpret_cast<A*>(out.data);
   const bool done = in_short_rows<A>({&in, &out}, dim, [&](int64_t first, int64_t rows, int64_t n) {
-    short_forward(from + first, to + first, rows, n, log);
+    chosen<SoftmaxLoops<A>>.short_forward(from + first, to + first, rows, n, log);
   });
   if (done) return;
   auto rows = [log](const Tile<A>* x, A* y, int64_t n) {
     const A* from = x[0].data;
     if (!log) return static_cast<void>(softmax_of_row(from, y, n));
-    const A high = greatest_of_run(from, n);
-    subtract(from, high, std::log(exp_sum(from, high, n)), y, n);
+    const A high = chosen<ExtremeLoops<A>>.greatest_of_run(from, n);
+    chosen<SoftmaxLoops<A>>.subtract(from, high, std::log(exp_sum(from, high, n)), y, n);
   };
   auto panel = [log](const Tile<A>* x, Tile<A> y, int64_t n, int64_t lanes) {
     A high[kTileLanes];
     A part[kTileLanes];
     double total[kTileLanes] = {};
-    greatest_of_rows(x[0].data, x[0].step, n, lanes, high);
+    chosen<ExtremeLoops<A>>.greatest_of_rows(x[0].data, x[0].step, n, lanes, high);
     for (int64_t k = 0; k < n; ++k) {
       A* powers = log ? part : y.row(k);
       exp_shifted<A>(x[0].row(k), high, powers, lanes);
-      accumulate(powers, total, lanes);
+      chosen<SoftmaxLoops<A>>.accumulate(powers, total, lanes);
     }
     for (int64_t w = 0; w < lanes; ++w) part[w] = static_cast<A>(log ? std::log(total[w]) : 1 / total[w]);
     for (int64_t k = 0; k < n; ++k) {
       A* to = y.row(k);
       if (log) {
-        subtract(x[0].row(k), high, part, to, lanes);
+        chosen<SoftmaxLoops<A>>.subtract_each(x[0].row(k), high, part, to, lanes);
       } else {
         for (int64_t w = 0; w < lanes; ++w) to[w] *= part[w];
       }
@@ -392,7 +193,7 @@ void backward(const View& g, const View& out, const View& gin, int dim, bool log
   const A *from = reinterpret_cast<const A*>(g.data), *result = reinterpret_cast<const A*>(out.data);
   A* to = reinterpret_cast<A*>(gin.data);
   const bool done = in_short_rows<A>({&g, &out, &gin}, dim, [&](int64_t first, int64_t rows, int64_t n) {
-    short_backward(from + first, result + first, to + first, rows, n, log);
+    chosen<SoftmaxLoops<A>>.short_backward(from + first, result + first, to + first, rows, n, log);
   });
   if (done) return;
   auto rows = [log](const Tile<A>* x, A* y, int64_t n) {
@@ -400,12 +201,7 @@ void backward(const View& g, const View& out, const View& gin, int dim, bool log
     const A* result = x[1].data;
     if (log) {
       const A total = fold_long(from, n, kIdentityMap, kAdd);
-      const int64_t whole = n / kStep * kStep;
-      subtract_exps(from, result, total, y, whole);
-      A powers[kStep];
-      exp_shifted(result + whole, A(0), powers, n - whole);
-      for (int64_t i = whole; i < n; ++i) y[i] = from[i] - powers[i - whole] * total;
-      return;
+      return chosen<SoftmaxLoops<A>>.subtract_exps(from, result, total, y, n);
     }
     A products[kRun];
     double total = 0;
@@ -425,7 +221,7 @@ void backward(const View& g, const View& out, const View& gin, int dim, bool log
       const A* from = x[0].row(k);
       const A* result = x[1].row(k);
       if (log) {
-        accumulate(from, total, lanes);
+        chosen<SoftmaxLoops<A>>.accumulate(from, total, lanes);
       } else {
         for (int64_t w = 0; w < lanes; ++w) total[w] += from[w] * result[w];
       }

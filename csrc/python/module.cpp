@@ -1,7 +1,7 @@
 // The extension module adjoint._C.
+#include "cpu/isa.h"
 #include "core/warning.h"
 #include "cpu/blas.h"
-#include "cpu/elementwise.h"
 #include "cpu/parallel.h"
 #include "op/arg.h"
 #include "op/autocast.h"
@@ -53,7 +53,7 @@ PyObject* py_set_blas_path(PyObject*, PyObject* value) {
     Py_RETURN_NONE;
   });
 }
-PyObject* py_instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(instruction_set()); }
+PyObject* py_instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(isa_name(chosen_isa())); }
 
 /// result_type(a, b): the type in which two tensors or numbers meet.
 PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
@@ -113,7 +113,7 @@ PyMethodDef functions[] = {
     {"get_num_threads", get_num_threads, METH_NOARGS, "The number of threads that kernels may use."},
     {"set_num_threads", put_num_threads, METH_O, "Sets the number of threads that kernels may use."},
     {"_set_blas_path", py_set_blas_path, METH_O, "Where the OpenBLAS library lies."},
-    {"_instruction_set", py_instruction_set, METH_NOARGS, "The instruction set of the kernels in use."},
+    {"_instruction_set", py_instruction_set, METH_NOARGS, "The instruction set of the loops in use."},
     {"result_type", fast(py_result_type), METH_FASTCALL, "The type in which two tensors or numbers meet."},
     {"promote_types", fast(py_promote_types), METH_FASTCALL, "The smallest type that holds both."},
     {"can_cast", fast(py_can_cast), METH_FASTCALL, "Whether an in-place op may write the first type into the second."},

@@ -1,4 +1,4 @@
-"""The generated files of elementwise loops, and the function that registers all loops of an instruction set."""
+"""The generated files of elementwise loops, and the function that registers all loops."""
 
 import zlib
 
@@ -9,7 +9,6 @@ from .expressions import leaves
 SHARDS = 4  # files over which the kernels are spread
 REAL = ("float",)
 OTHER = tuple(family for family in DTYPES if family != "float")
-VARIANTS = ("avx2", "avx512")  # beside the baseline, on x86
 RESULT_KINDS = {"same": "Same", "bool": "Bool", "real": "Real"}
 
 
@@ -58,20 +57,19 @@ def loop_file(file, kernels, families):
         head += f"{len(kernel.item.params)}"
         for family in mine:
             for dtype, cpp_type in DTYPES[family]:
-                entries.append(f"    {{{head}, DType::{dtype}, cpu::ADJOINT_ISA::{kernel.function}<{cpp_type}>}},")
+                entries.append(f"    {{{head}, DType::{dtype}, {kernel.function}<{cpp_type}>}},")
     lines = [
         f"// {BANNER}",
         '#include "cpu/loops.h"',
         "",
         "namespace adjoint {",
-        "namespace cpu::ADJOINT_ISA {",
         "namespace {",
         *loops,
         "",
         "}  // namespace",
-        "}  // namespace cpu::ADJOINT_ISA",
         "",
-        f"void ADJOINT_ISA_NAME(register_loops_{file}_)() {{",
+        "template <Isa>",
+        f"void register_loops_{file}() {{",
     ]
     if entries:
         lines += [
@@ -80,25 +78,23 @@ def loop_file(file, kernels, families):
             "  };",
             "  for (const LoopEntry& entry : entries) entry.add();",
         ]
-    return "\n".join([*lines, "}", "", "}  // namespace adjoint", ""])
+    lines += ["}", f"template void register_loops_{file}<kIsa>();", "", "}  // namespace adjoint", ""]
+    return "\n".join(lines)
 
 
 def registration_file():
-    """The function that registers every loop of one instruction set."""
+    """The function that registers every loop, as compiled for the chosen instruction set."""
     names = [f"register_loops_{family}_{shard}" for family in ("real", "other") for shard in range(SHARDS)]
     names.append("register_updates")
-    lines = [f"// {BANNER}", "#include <cstring>", "", "namespace adjoint {", ""]
-    lines += [f"void {name}_baseline();" for name in names]
-    lines += ["#ifdef ADJOINT_X86_DISPATCH"]
-    lines += [f"void {name}_{isa}();" for isa in VARIANTS for name in names]
-    lines += ["#endif", "", "void register_all_loops([[maybe_unused]] const char* isa) {"]
-    lines += ["#ifdef ADJOINT_X86_DISPATCH"]
-    for isa in VARIANTS:
-        lines += [
-            f'  if (!std::strcmp(isa, "{isa}")) {{',
-            *(f"    {name}_{isa}();" for name in names),
-            "    return;",
-            "  }",
-        ]
-    lines += ["#endif", *(f"  {name}_baseline();" for name in names), "}", "", "}  // namespace adjoint", ""]
-    return "\n".join(lines)
+    lines = [f"// {BANNER}", '#include "cpu/isa.h"', "", "namespace adjoint {", ""]
+    for name in names:
+        lines += ["template <Isa>", f"void {name}();"]
+    lines += [
+        "",
+        "void register_all_loops() {",
+        "  with_chosen_isa([]<Isa isa>() {",
+        *(f"    {name}<isa>();" for name in names),
+        "  });",
+        "}",
+    ]
+    return "\n".join([*lines, "", "}  // namespace adjoint", ""])

@@ -152,7 +152,7 @@ def _loop(update):
 def update_file(updates):
     """One C++ file with the loops of all updates, and the function that registers them."""
     lines = [f"// {BANNER}", '#include "cpu/loops.h"', '#include "cpu/update.h"', ""]
-    lines += ["namespace adjoint {", "namespace cpu::ADJOINT_ISA {", "namespace {"]
+    lines += ["namespace adjoint {", "namespace {"]
     entries = []
     for update in updates:
         name, rule = update.function, update.rule
@@ -161,13 +161,12 @@ def update_file(updates):
             quoted = "".join(f'"{word}", ' for word in words)
             lines.append(f"constexpr const char* {what}_{name}[] = {{{quoted}nullptr}};")
         counts = f"{len(rule.kept)}, {len(update.arrays)}, {len(rule.numbers)}"
-        space = "cpu::ADJOINT_ISA::"
         entries.append(
-            f'    {{"{update.name}", {space}states_{name}, {space}numbers_{name}, {counts}, '
-            f"{{{space}prepare_{name}<float>, {space}prepare_{name}<double>}}, "
-            f"{{{space}loop_{name}<float>, {space}loop_{name}<double>}}}},"
+            f'    {{"{update.name}", states_{name}, numbers_{name}, {counts}, '
+            f"{{prepare_{name}<float>, prepare_{name}<double>}}, {{loop_{name}<float>, loop_{name}<double>}}}},"
         )
-    lines += ["", "}  // namespace", "}  // namespace cpu::ADJOINT_ISA", ""]
-    lines += ["void ADJOINT_ISA_NAME(register_updates_)() {", "  static constexpr Update entries[] = {", *entries]
-    lines += ["  };", "  for (const Update& entry : entries) register_update(&entry);", "}", ""]
-    return "\n".join([*lines, "}  // namespace adjoint", ""])
+    lines += ["", "}  // namespace", "", "template <Isa>", "void register_updates() {"]
+    lines += ["  static constexpr Update entries[] = {", *entries, "  };"]
+    lines += ["  for (const Update& entry : entries) register_update(&entry);", "}"]
+    lines += ["template void register_updates<kIsa>();", "", "}  // namespace adjoint", ""]
+    return "\n".join(lines)

@@ -1,11 +1,9 @@
-// The loops of fmod, remainder and floor_divide of real numbers, which take the place of the generated ones: fmod of
-// the C library takes one number at a time, and quotients are small nearly always.
-#include <algorithm>
+// The loops of fmod and remainder of real numbers, which take the place of the generated ones: fmod of the C library
+// takes one number at a time, and quotients are small nearly always. See Note [Instruction sets] in cpu/isa.h.
 #include <cmath>
 
+#include "cpu/isa.h"
 #include "cpu/elementwise.h"
-#include "cpu/math.h"
-#include "cpu/vector_math.h"
 
 namespace adjoint {
 namespace {
@@ -14,13 +12,13 @@ constexpr int64_t kBlock = 512;
 
 /// a - trunc(a / b) b, exact while the quotient is below 2^28: doubles hold all of its products with a float.
 /// Without a whole quotient all of a is left; 0 times an infinite b would not be a number.
-ADJOINT_ALWAYS_INLINE bool quick_rest(float a, float b, float& rest) {
+inline bool quick_rest(float a, float b, float& rest) {
   const double quotient = std::trunc(static_cast<double>(a) / b);
   rest = quotient == 0 ? a : static_cast<float>(a - quotient * b);
   return std::fabs(quotient) < 268435456.0;
 }
 /// The same while the quotient is below 2^52. Rounded up, it is one too large; the rest has the wrong sign then.
-ADJOINT_ALWAYS_INLINE bool quick_rest(double a, double b, double& rest) {
+inline bool quick_rest(double a, double b, double& rest) {
   const double quotient = std::trunc(a / b);
   const double first = __builtin_fma(-quotient, b, a);
   const bool beyond = (a < 0 ? -first : first) < 0;
@@ -31,7 +29,7 @@ ADJOINT_ALWAYS_INLINE bool quick_rest(double a, double b, double& rest) {
 
 /// rests[i] = fmod(a[i], b[i]) for a block; false where a quotient was too large (or none).
 template <class T>
-ADJOINT_ALWAYS_INLINE bool quick_rests(const T* a, const T* b, T* rests, int64_t n) {
+bool quick_rests(const T* a, const T* b, T* rests, int64_t n) {
   int slow = 0;
   for (int64_t i = 0; i < n; ++i) {
     T rest;
@@ -40,23 +38,15 @@ ADJOINT_ALWAYS_INLINE bool quick_rests(const T* a, const T* b, T* rests, int64_t
   }
   return slow == 0;
 }
-ADJOINT_CLONES bool rests_of(const float* a, const float* b, float* rests, int64_t n) {
-  return quick_rests(a, b, rests, n);
-}
-ADJOINT_CLONES bool rests_of(const double* a, const double* b, double* rests, int64_t n) {
-  return quick_rests(a, b, rests, n);
-}
 
 /// The sign of a remainder is that of b.
 template <class T>
-ADJOINT_ALWAYS_INLINE void shift_rests(const T* b, T* rests, int64_t n) {
+void shift_rests(const T* b, T* rests, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     const bool shift = (rests[i] != 0) & ((rests[i] < 0) != (b[i] < 0));
     rests[i] = shift ? rests[i] + b[i] : rests[i];
   }
 }
-ADJOINT_CLONES void remainders_of(const float* b, float* rests, int64_t n) { shift_rests(b, rests, n); }
-ADJOINT_CLONES void remainders_of(const double* b, double* rests, int64_t n) { shift_rests(b, rests, n); }
 
 template <bool remainder, class T>
 void loop(char* const* arrays, int64_t n, const Scalar*) {
@@ -65,12 +55,12 @@ void loop(char* const* arrays, int64_t n, const Scalar*) {
   const T* b = reinterpret_cast<const T*>(arrays[2]);
   T rests[kBlock];
   for (int64_t done = 0; done < n; done += kBlock) {
-    const int64_t m = std::min(kBlock, n - done);
-    if (!rests_of(a + done, b + done, rests, m)) {
+    const int64_t m = n - done < kBlock ? n - done : kBlock;
+    if (!quick_rests(a + done, b + done, rests, m)) {
       for (int64_t i = 0; i < m; ++i) rests[i] = std::fmod(a[done + i], b[done + i]);
     }
-    if (remainder) remainders_of(b + done, rests, m);
-    std::copy(rests, rests + m, result + done);
+    if (remainder) shift_rests(b + done, rests, m);
+    for (int64_t i = 0; i < m; ++i) result[done + i] = rests[i];
   }
 }
 
@@ -82,9 +72,11 @@ void add(const char* name) {
 
 }  // namespace
 
+template <Isa>
 void register_remainder_loops() {
   add<false>("fmod");
   add<true>("remainder");
 }
+template void register_remainder_loops<kIsa>();
 
 }  // namespace adjoint

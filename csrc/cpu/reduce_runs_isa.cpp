@@ -1,7 +1,6 @@
-// Loops over arrays of partial results, which the compiler turns into vectors for each instruction set.
-#include "cpu/reduce_runs.h"
+// Loops over arrays of partial results, which the compiler turns into vectors.
+#include "cpu/reduce_runs_isa.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -14,14 +13,15 @@ ADJOINT_VECTOR_BINARY(pow)
 namespace adjoint::cpu {
 namespace {
 
-constexpr int kVectorBytes = 64;
+/// Of partial results, whatever the instruction set: the bits of a sum depend on it.
+constexpr int kPartBytes = 64;
 /// Partial results that hide the latency of each other.
 constexpr int kParts = 4;
 
 template <class A>
 struct Wide {
-  typedef A type __attribute__((vector_size(kVectorBytes)));
-  static constexpr int64_t kWidth = kVectorBytes / sizeof(A);
+  typedef A type __attribute__((vector_size(kPartBytes)));
+  static constexpr int64_t kWidth = kPartBytes / sizeof(A);
 };
 
 template <bool kMax, class A>
@@ -30,10 +30,10 @@ template <bool kMax, class A>
 }
 
 template <class A, bool kMax>
-[[gnu::always_inline]] inline A extreme_of_run(const A* x, int64_t n) {
+A extreme_of_run(const A* x, int64_t n) {
   // Comparing with NaN keeps the best so far, so that they are counted apart, in integers as wide as the elements.
   using Count = std::conditional_t<sizeof(A) == 4, int32_t, int64_t>;
-  constexpr int64_t kLanes = 2 * kVectorBytes / sizeof(A);
+  constexpr int64_t kLanes = 2 * kPartBytes / sizeof(A);
   A result = x[0];
   Count found = 0;
   int64_t i = 0;
@@ -62,8 +62,8 @@ template <bool kMax, class A>
 }
 
 template <class A, bool kMax>
-[[gnu::always_inline]] inline void extreme_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) {
-  constexpr int64_t kLanes = 2 * kVectorBytes / sizeof(A);
+void extreme_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) {
+  constexpr int64_t kLanes = 2 * kPartBytes / sizeof(A);
   int64_t lane = 0;
   for (; lane + kLanes <= lanes; lane += kLanes) {
     A best[kLanes];
@@ -81,23 +81,8 @@ template <class A, bool kMax>
   }
 }
 
-}  // namespace
-
-// Not templates: those cannot be compiled for several instruction sets.
-#define ADJOINT_DEFINE_EXTREMES(A)                                                                   \
-  ADJOINT_CLONES A greatest_of_run(const A* x, int64_t n) { return extreme_of_run<A, true>(x, n); }  \
-  ADJOINT_CLONES A least_of_run(const A* x, int64_t n) { return extreme_of_run<A, false>(x, n); }    \
-  ADJOINT_CLONES void greatest_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) { \
-    extreme_of_rows<A, true>(x, step, n, lanes, out);                                                \
-  }                                                                                                  \
-  ADJOINT_CLONES void least_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out) {    \
-    extreme_of_rows<A, false>(x, step, n, lanes, out);                                               \
-  }
-ADJOINT_EACH_ORDERED(ADJOINT_DEFINE_EXTREMES)
-#undef ADJOINT_DEFINE_EXTREMES
-
-ADJOINT_CLONES double squares_of_run(const float* x, int64_t n) {
-  typedef float Narrow __attribute__((vector_size(kVectorBytes / 2)));
+double squares_of_run(const float* x, int64_t n) {
+  typedef float Narrow __attribute__((vector_size(kPartBytes / 2)));
   using V = Wide<double>::type;
   constexpr int64_t kWidth = Wide<double>::kWidth;
   V total[kParts] = {};
@@ -118,7 +103,7 @@ ADJOINT_CLONES double squares_of_run(const float* x, int64_t n) {
   return result;
 }
 
-ADJOINT_CLONES void powers_of_run(const double* __restrict x, int64_t n, double p, double* __restrict out) {
+void powers_of_run(const double* __restrict x, int64_t n, double p, double* __restrict out) {
   if (p == 3) {
     for (int64_t i = 0; i < n; ++i) out[i] = std::fabs(x[i]) * (x[i] * x[i]);
     return;
@@ -129,9 +114,34 @@ ADJOINT_CLONES void powers_of_run(const double* __restrict x, int64_t n, double 
   for (int64_t i = 0; i < whole; ++i) out[i] = std::pow(std::fabs(x[i]), p);
   if (whole == n) return;
   double rest[kWidth] = {};
-  std::copy(x + whole, x + n, rest);
+  for (int64_t i = whole; i < n; ++i) rest[i - whole] = x[i];
   for (int64_t w = 0; w < kWidth; ++w) rest[w] = std::pow(std::fabs(rest[w]), p);
-  std::copy(rest, rest + (n - whole), out + whole);
+  for (int64_t i = whole; i < n; ++i) out[i] = rest[i - whole];
 }
+
+template <class A>
+constexpr ExtremeLoops<A> kExtremes = {.greatest_of_run = extreme_of_run<A, true>,
+                                       .least_of_run = extreme_of_run<A, false>,
+                                       .greatest_of_rows = extreme_of_rows<A, true>,
+                                       .least_of_rows = extreme_of_rows<A, false>};
+constexpr PowerLoops kPowers = {.squares_of_run = squares_of_run, .powers_of_run = powers_of_run};
+
+}  // namespace
+
+template <class A>
+template <Isa>
+ExtremeLoops<A> ExtremeLoops<A>::compiled() {
+  return kExtremes<A>;
+}
+template ExtremeLoops<float> ExtremeLoops<float>::compiled<kIsa>();
+template ExtremeLoops<double> ExtremeLoops<double>::compiled<kIsa>();
+template ExtremeLoops<int64_t> ExtremeLoops<int64_t>::compiled<kIsa>();
+template ExtremeLoops<int32_t> ExtremeLoops<int32_t>::compiled<kIsa>();
+
+template <Isa>
+PowerLoops PowerLoops::compiled() {
+  return kPowers;
+}
+template PowerLoops PowerLoops::compiled<kIsa>();
 
 }  // namespace adjoint::cpu

@@ -1,6 +1,11 @@
-// The bodies of the small products. Included once for each instruction set, with ADJOINT_ISA naming the namespace,
-// ADJOINT_TARGET the function attribute and ADJOINT_VECTOR_BYTES the widest vector: no include guard, on purpose.
-namespace ADJOINT_ISA {
+// Small products: blocks of the result held in registers.
+#include <type_traits>
+
+#include "cpu/matmul_small.h"
+#include "cpu/vector_math.h"
+
+namespace adjoint::cpu {
+namespace {
 
 template <class T, int Bytes>
 struct VectorOf {
@@ -9,7 +14,7 @@ struct VectorOf {
 
 /// Rows x (Columns vectors) of c, held in registers over the whole of k. The first `skip` columns are not stored.
 template <class T, int Bytes, int Rows, int Columns>
-ADJOINT_TARGET inline void block(const Product<T>& p, const T* a, const T* b, int64_t b_row, T* c, int64_t skip) {
+inline void block(const Product<T>& p, const T* a, const T* b, int64_t b_row, T* c, int64_t skip) {
   using Vector = typename VectorOf<T, Bytes>::Type;
   constexpr int lanes = Bytes / sizeof(T);
   Vector sum[Rows][Columns] = {};
@@ -47,8 +52,8 @@ ADJOINT_TARGET inline void block(const Product<T>& p, const T* a, const T* b, in
 
 /// One panel of c, Columns vectors wide, from `b` that is packed along its rows.
 template <class T, int Bytes, int Columns>
-ADJOINT_TARGET inline void panel(const Product<T>& p, const T* b, int64_t b_row, int64_t column, int64_t skip) {
-  constexpr int most = ADJOINT_VECTOR_BYTES == 64 || Columns == 1 ? 8 : 4;
+inline void panel(const Product<T>& p, const T* b, int64_t b_row, int64_t column, int64_t skip) {
+  constexpr int most = kVectorBytes == 64 || Columns == 1 ? 8 : 4;
   int64_t i = 0;
   for (; i + most <= p.m; i += most) {
     block<T, Bytes, most, Columns>(p, p.a.at(i, 0), b, b_row, p.c.at(i, column), skip);
@@ -67,7 +72,7 @@ ADJOINT_TARGET inline void panel(const Product<T>& p, const T* b, int64_t b_row,
 /// All columns, in vectors of `Bytes`, of which n must fill one at least. The last panel reaches back
 /// over columns that are done already, rather than over the end: nothing needs padding.
 template <class T, int Bytes>
-ADJOINT_TARGET void panels_of(const Product<T>& p) {
+void panels_of(const Product<T>& p) {
   constexpr int lanes = Bytes / sizeof(T);
   int64_t column = 0;
   if (p.b.col == 1) {
@@ -93,11 +98,11 @@ ADJOINT_TARGET void panels_of(const Product<T>& p) {
 }
 
 template <class T>
-ADJOINT_TARGET void panels(const Product<T>& p) {
+void panels(const Product<T>& p) {
   const int64_t bytes = p.n * sizeof(T);
-  if (bytes >= ADJOINT_VECTOR_BYTES) return panels_of<T, ADJOINT_VECTOR_BYTES>(p);
-  if (ADJOINT_VECTOR_BYTES > 32 && bytes >= 32) return panels_of<T, 32>(p);
-  if (ADJOINT_VECTOR_BYTES > 16 && bytes >= 16) return panels_of<T, 16>(p);
+  if (bytes >= kVectorBytes) return panels_of<T, kVectorBytes>(p);
+  if (kVectorBytes > 32 && bytes >= 32) return panels_of<T, 32>(p);
+  if (kVectorBytes > 16 && bytes >= 16) return panels_of<T, 16>(p);
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
       T sum = 0;
@@ -109,9 +114,9 @@ ADJOINT_TARGET void panels(const Product<T>& p) {
 }
 
 template <class T>
-ADJOINT_TARGET T dot(const T* a, const T* b, int64_t n) {
-  using Vector = typename VectorOf<T, ADJOINT_VECTOR_BYTES>::Type;
-  constexpr int lanes = ADJOINT_VECTOR_BYTES / sizeof(T);
+T dot(const T* a, const T* b, int64_t n) {
+  using Vector = typename VectorOf<T, kVectorBytes>::Type;
+  constexpr int lanes = kVectorBytes / sizeof(T);
   if (n < lanes) {
     T result = 0;
     for (int64_t i = 0; i < n; ++i) result += a[i] * b[i];
@@ -148,4 +153,36 @@ ADJOINT_TARGET T dot(const T* a, const T* b, int64_t n) {
   return total[0];
 }
 
-}  // namespace ADJOINT_ISA
+/// out[j] += x * in[j], modulo 2^64 or 2^32: a signed overflow is undefined.
+template <class T>
+void add_multiple(T* __restrict out, T x, const T* __restrict in, int64_t n) {
+  using Wrapping = std::make_unsigned_t<T>;
+  for (int64_t j = 0; j < n; ++j) {
+    out[j] = static_cast<T>(static_cast<Wrapping>(out[j]) + static_cast<Wrapping>(x) * static_cast<Wrapping>(in[j]));
+  }
+}
+
+template <class T>
+constexpr ProductLoops<T> kLoops = {.panels = panels<T>, .dot = dot<T>};
+template <class T>
+constexpr IntegerLoops<T> kIntegerLoops = {.add_multiple = add_multiple<T>};
+
+}  // namespace
+
+template <class T>
+template <Isa>
+ProductLoops<T> ProductLoops<T>::compiled() {
+  return kLoops<T>;
+}
+template ProductLoops<float> ProductLoops<float>::compiled<kIsa>();
+template ProductLoops<double> ProductLoops<double>::compiled<kIsa>();
+
+template <class T>
+template <Isa>
+IntegerLoops<T> IntegerLoops<T>::compiled() {
+  return kIntegerLoops<T>;
+}
+template IntegerLoops<int64_t> IntegerLoops<int64_t>::compiled<kIsa>();
+template IntegerLoops<int32_t> IntegerLoops<int32_t>::compiled<kIsa>();
+
+}  // namespace adjoint::cpu

@@ -1,7 +1,6 @@
 // The loops of layer normalisation: sums of a row in several vectors, then one pass that writes.
-#include "cpu/normalize_rows.h"
+#include "cpu/normalize_rows_isa.h"
 
-#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -10,7 +9,8 @@
 namespace adjoint::cpu {
 namespace {
 
-constexpr int kVectorBytes = 64;
+/// Bytes of a vector of partial sums, whatever the instruction set.
+constexpr int kPartBytes = 64;
 /// Vectors of partial sums that hide the latency of each other.
 constexpr int kParts = 4;
 /// Elements that are summed in type A before they are added in double.
@@ -18,7 +18,7 @@ constexpr int64_t kBlock = 2048;
 
 template <class A>
 struct Wide {
-  typedef A type __attribute__((vector_size(kVectorBytes)));
+  typedef A type __attribute__((vector_size(kPartBytes)));
 };
 
 /// Element i, or the vector that begins there.
@@ -31,10 +31,10 @@ template <class T, class A>
 template <class A, class Term>
 [[gnu::always_inline]] inline double sum_of_terms(int64_t n, Term term) {
   using V = typename Wide<A>::type;
-  constexpr int64_t kWidth = kVectorBytes / sizeof(A);
+  constexpr int64_t kWidth = kPartBytes / sizeof(A);
   double total = 0;
   for (int64_t begin = 0; begin < n; begin += kBlock) {
-    const int64_t end = std::min(n, begin + kBlock);
+    const int64_t end = n < begin + kBlock ? n : begin + kBlock;
     V part[kParts] = {};
     V value;
     int64_t i = begin;
@@ -67,7 +67,7 @@ template <class A, class Term>
 }
 
 template <class A>
-[[gnu::always_inline]] inline Moments<A> moments_of(const A* x, int64_t n, bool centered) {
+Moments<A> moments(const A* x, int64_t n, bool centered) {
   const double count = static_cast<double>(n);
   A center = 0;
   if (centered) {
@@ -89,16 +89,14 @@ template <class A>
 }
 
 template <class A>
-[[gnu::always_inline]] inline void normalize_of(const A* x, int64_t n, A center, A scale, const A* factor,
-                                                const A* term, A* y) {
+void normalize(const A* x, int64_t n, A center, A scale, const A* factor, const A* term, A* y) {
   ADJOINT_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) y[i] = (x[i] - center) * scale * factor[i] + term[i];
 }
 
-/// gin = scale * (gw - mean(gw) - normal * mean(gw * normal)), gw = g * factor, normal = (x - center) * scale.
 template <class A>
-[[gnu::always_inline]] inline void backward_of(const A* g, const A* x, int64_t n, A center, A scale, const A* factor,
-                                               bool centered, const RowGradients<A>& to) {
+void backward(const A* g, const A* x, int64_t n, A center, A scale, const A* factor, bool centered,
+              const RowGradients<A>& to) {
   if (to.weight_sum != nullptr) {
     A* __restrict sum = to.weight_sum;
     for (int64_t i = 0; i < n; ++i) sum[i] += g[i] * ((x[i] - center) * scale);
@@ -128,22 +126,17 @@ template <class A>
   for (int64_t i = 0; i < n; ++i) y[i] = scale * (g[i] * factor[i] - average - (x[i] - center) * scale * slope);
 }
 
+template <class A>
+constexpr NormalizeLoops<A> kLoops = {.moments = moments<A>, .normalize = normalize<A>, .backward = backward<A>};
+
 }  // namespace
 
-// Not templates: those cannot be compiled for several instruction sets.
-#define ADJOINT_DEFINE_ROWS(A)                                                                                        \
-  ADJOINT_CLONES Moments<A> moments_of_row(const A* x, int64_t n, bool centered) {                                    \
-    return moments_of(x, n, centered);                                                                                \
-  }                                                                                                                   \
-  ADJOINT_CLONES void normalize_row(const A* x, int64_t n, A center, A scale, const A* factor, const A* term, A* y) { \
-    normalize_of(x, n, center, scale, factor, term, y);                                                               \
-  }                                                                                                                   \
-  ADJOINT_CLONES void normalize_row_backward(const A* g, const A* x, int64_t n, A center, A scale, const A* factor,   \
-                                             bool centered, const RowGradients<A>& to) {                              \
-    backward_of(g, x, n, center, scale, factor, centered, to);                                                        \
-  }
-ADJOINT_DEFINE_ROWS(float)
-ADJOINT_DEFINE_ROWS(double)
-#undef ADJOINT_DEFINE_ROWS
+template <class A>
+template <Isa>
+NormalizeLoops<A> NormalizeLoops<A>::compiled() {
+  return kLoops<A>;
+}
+template NormalizeLoops<float> NormalizeLoops<float>::compiled<kIsa>();
+template NormalizeLoops<double> NormalizeLoops<double>::compiled<kIsa>();
 
 }  // namespace adjoint::cpu
