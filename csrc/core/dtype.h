@@ -100,6 +100,11 @@ inline Category category(DType dtype) { return info(dtype).category; }
 inline bool is_float(DType dtype) { return category(dtype) == Category::Float; }
 inline bool is_complex(DType dtype) { return category(dtype) == Category::Complex; }
 inline bool is_integral(DType dtype) { return category(dtype) <= Category::Integer; }
+inline bool is_half(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
+/// What elements are computed in: float32 for the half types, which have no loops of their own.
+inline DType compute_type(DType dtype) { return is_half(dtype) ? DType::Float32 : dtype; }
+/// What their sums are computed in: int64 for integers, too.
+inline DType sum_type(DType dtype) { return is_integral(dtype) ? DType::Int64 : compute_type(dtype); }
 /// Only floating and complex tensors can require a gradient.
 inline bool is_differentiable(DType dtype) { return category(dtype) >= Category::Float; }
 
@@ -141,6 +146,12 @@ auto dispatch(DType dtype, F&& f) {
 #undef ADJOINT_CASE
   }
   fail("unknown dtype");
+}
+
+/// Calls `f(double{})` for float64 and complex128, `f(float{})` for all others: of kernels that compute in these two.
+template <class F>
+auto dispatch_real(DType dtype, F&& f) {
+  return dtype == DType::Float64 || dtype == DType::Complex128 ? f(double{}) : f(float{});
 }
 
 /// Converts one element between any two types the way torch's casts do (complex -> real drops the imaginary part).

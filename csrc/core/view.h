@@ -44,6 +44,12 @@ struct View {
   }
 };
 
+/// The first element of a view that may not be there.
+template <class T>
+T* data_of(const View* view) {
+  return view ? view->as<T>() : nullptr;
+}
+
 /// The most dimensions a tensor may have.
 inline constexpr int kMaxDims = 64;
 

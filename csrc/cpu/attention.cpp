@@ -117,13 +117,13 @@ void backward(const AttentionInputs& of, const View& grad, const View& out, cons
 }  // namespace
 
 void attention(const AttentionInputs& of, const View& out, const View& logsumexp) {
-  of.query.dtype == DType::Float64 ? forward<double>(of, out, logsumexp) : forward<float>(of, out, logsumexp);
+  dispatch_real(of.query.dtype, [&](auto tag) { forward<decltype(tag)>(of, out, logsumexp); });
 }
 
 void attention_backward(const AttentionInputs& of, const View& grad, const View& out, const View& logsumexp,
                         const View& for_query, const View& for_key, const View& for_value) {
-  const auto run = of.query.dtype == DType::Float64 ? backward<double> : backward<float>;
-  run(of, grad, out, logsumexp, for_query, for_key, for_value);
+  dispatch_real(of.query.dtype,
+                [&](auto tag) { backward<decltype(tag)>(of, grad, out, logsumexp, for_query, for_key, for_value); });
 }
 
 }  // namespace adjoint::cpu

@@ -20,21 +20,11 @@ class Scratch {
   StoragePtr storage_;
 };
 
-template <class F>
-void with_real(DType dtype, F f) {
-  dtype == DType::Float32 || dtype == DType::Complex64 ? f(float{}) : f(double{});
-}
-
-template <class T>
-const T* data_of(const View* view) {
-  return view ? view->as<const T>() : nullptr;
-}
-
 template <class T>
 void spread_all(const ConvShape& shape, bool transposed, const View& in, const View& weight, const View* bias,
                 const View& out) {
   WithoutLock unlocked(out.numel());
-  spread(shape, transposed, in.as<const T>(), weight.as<const T>(), data_of<T>(bias), out.as<T>());
+  spread(shape, transposed, in.as<const T>(), weight.as<const T>(), data_of<const T>(bias), out.as<T>());
 }
 
 /// f(element, re re, re im, im re, im im) for all weights, by (first, second) part.
@@ -59,18 +49,18 @@ void each_weight(const View& complex, const View& real, F f) {
 void convolution(const ConvShape& shape, bool transposed, const View& in, const View& weight, const View* bias,
                  const View& out) {
   if (is_integral(out.dtype)) return spread_all<uint64_t>(shape, transposed, in, weight, bias, out);
-  with_real(out.dtype, [&](auto tag) {
+  dispatch_real(out.dtype, [&](auto tag) {
     using T = decltype(tag);
     if (mostly_padding(shape, transposed)) return spread_all<T>(shape, transposed, in, weight, bias, out);
     Correlation plan(shape, transposed);
     Scratch<T> scratch(correlate_scratch<T>(plan));
     WithoutLock unlocked(plan.work() >> 4);
-    correlate<T>(plan, in.as<const T>(), weight.as<const T>(), data_of<T>(bias), out.as<T>(), scratch.data());
+    correlate<T>(plan, in.as<const T>(), weight.as<const T>(), data_of<const T>(bias), out.as<T>(), scratch.data());
   });
 }
 
 void convolution_weight(const ConvShape& shape, const View& grad, const View& in, const View& out) {
-  with_real(out.dtype, [&](auto tag) {
+  dispatch_real(out.dtype, [&](auto tag) {
     using T = decltype(tag);
     if (mostly_padding(shape, false)) {
       WithoutLock unlocked(out.numel());
@@ -84,7 +74,7 @@ void convolution_weight(const ConvShape& shape, const View& grad, const View& in
 }
 
 void split_conv_weight(const View& complex, const View& real, bool transposed) {
-  with_real(complex.dtype, [&](auto tag) {
+  dispatch_real(complex.dtype, [&](auto tag) {
     using R = decltype(tag);
     // An imaginary input makes -w.imag of a real output.
     each_weight<R>(complex, real, [&](std::complex<R>& w, R* rr, R* ri, R* ir, R* ii) {
@@ -96,7 +86,7 @@ void split_conv_weight(const View& complex, const View& real, bool transposed) {
 }
 
 void join_conv_weight(const View& real, const View& complex) {
-  with_real(complex.dtype, [&](auto tag) {
+  dispatch_real(complex.dtype, [&](auto tag) {
     using R = decltype(tag);
     each_weight<R>(complex, real, [](std::complex<R>& w, R* rr, R* ri, R* ir, R* ii) { w = {*rr - *ii, *ri + *ir}; });
   });

@@ -13,6 +13,7 @@
 #include "cpu/half_rows.h"
 #include "cpu/indexing.h"
 #include "cpu/parallel.h"
+#include "cpu/words.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -135,10 +136,6 @@ void run_parallel(const Walk& walk, int64_t bytes, Run run) {
 
 // ---- Copies by element size --------------------------------------------------------------------------------------
 
-struct Pair64 {
-  uint64_t low, high;
-};
-
 /// Elements are moved through memcpy, which is one instruction and has no alignment or aliasing rules to break.
 template <class T>
 inline void move_one(const char* src, char* dst) {
@@ -152,9 +149,10 @@ void reverse_row(const char* __restrict src, char* __restrict dst, int64_t n) {
   int64_t i = 0;
   if constexpr (item <= 8) {
     constexpr int64_t lanes = 16 / item;
-    typedef T Lanes __attribute__((vector_size(16)));
+    using Bits = typename T::Bits;
+    typedef Bits Lanes __attribute__((vector_size(16)));
     Lanes backwards = {};
-    for (int64_t lane = 0; lane < lanes; ++lane) backwards[lane] = static_cast<T>(lanes - 1 - lane);
+    for (int64_t lane = 0; lane < lanes; ++lane) backwards[lane] = static_cast<Bits>(lanes - 1 - lane);
 #pragma GCC unroll 4
     for (; i + lanes <= n; i += lanes) {
       Lanes block;
@@ -338,13 +336,7 @@ void copy_walk_sized(const Walk& walk) {
 }
 
 void copy_walk(const Walk& walk, int64_t item) {
-  switch (item) {
-    case 1: return copy_walk_sized<uint8_t>(walk);
-    case 2: return copy_walk_sized<uint16_t>(walk);
-    case 4: return copy_walk_sized<uint32_t>(walk);
-    case 8: return copy_walk_sized<uint64_t>(walk);
-    default: return copy_walk_sized<Pair64>(walk);
-  }
+  dispatch_size(item, [&](auto word) { copy_walk_sized<decltype(word)>(walk); });
 }
 
 Walk row_walk(const void* src, int64_t from, void* dst, int64_t to, int64_t n) {
@@ -384,8 +376,8 @@ void convert_slabs(const Walk& walk, DType from, DType to) {
   const bool dst_packed = is_packed(walk, walk.to, cut, dst_item);
   if (cut == 0 && src_packed && dst_packed) return convert_contiguous(from, walk.src, to, walk.dst, walk.numel());
 
-  alignas(64) char src_chunk[kChunk * sizeof(Pair64)];
-  alignas(64) char dst_chunk[kChunk * sizeof(Pair64)];
+  alignas(64) char src_chunk[kChunk * sizeof(DoubleWord)];
+  alignas(64) char dst_chunk[kChunk * sizeof(DoubleWord)];
   Walk pack, spread;
   pack.ndim = spread.ndim = walk.ndim - cut;
   pack.dst = src_chunk;

@@ -33,11 +33,6 @@ T log_sum(T a, T b, T c) {
   return std::log(std::exp(a - most) + std::exp(b - most) + std::exp(c - most)) + most;
 }
 
-template <class F>
-void with_real(DType dtype, F f) {
-  dtype == DType::Float32 ? f(float{}) : f(double{});
-}
-
 int64_t grain(const Sequences& all) {
   return std::max<int64_t>(1, 2048 / std::max<int64_t>(1, all.times * all.states));
 }
@@ -109,7 +104,7 @@ std::optional<kernels::Ctc::Label> wrong_ctc_label(const CtcShape& shape, const 
 
 void ctc_loss(const CtcShape& shape, const View& scores, const View& labels, const View& losses, const View& alpha) {
   const Sequences all(shape, labels);
-  with_real(scores.dtype, [&](auto tag) {
+  dispatch_real(scores.dtype, [&](auto tag) {
     using T = decltype(tag);
     parallel_for(all.batch, grain(all), [&](int64_t first, int64_t last) {
       for (int64_t n = first; n < last; ++n)
@@ -122,7 +117,7 @@ void ctc_loss(const CtcShape& shape, const View& scores, const View& labels, con
 void ctc_loss_backward(const CtcShape& shape, const View& grad, const View& scores, const View& labels,
                        const View& losses, const View& alpha, bool zero_infinity, const View& out) {
   const Sequences all(shape, labels);
-  with_real(scores.dtype, [&](auto tag) {
+  dispatch_real(scores.dtype, [&](auto tag) {
     using T = decltype(tag);
     std::fill_n(out.as<T>(), out.numel(), T(0));
     int64_t threads = std::max<int64_t>(1, num_threads());

@@ -109,8 +109,7 @@ int64_t grain(int64_t cost) { return std::max<int64_t>(1, 16384 / std::max<int64
 /// Calls f(norm, T{}) for the type and the norm.
 template <class F>
 void with_type_and_norm(DType dtype, double p, F&& f) {
-  if (dtype == DType::Float64) return with_norm<double>(p, [&](auto norm) { f(norm, double{}); });
-  with_norm<float>(p, [&](auto norm) { f(norm, float{}); });
+  dispatch_real(dtype, [&](auto tag) { with_norm<decltype(tag)>(p, [&](auto norm) { f(norm, tag); }); });
 }
 
 /// Where the distances of row i to the rows after it begin.

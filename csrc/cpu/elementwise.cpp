@@ -8,6 +8,7 @@
 #include "cpu/copy.h"
 #include "cpu/copy_isa.h"
 #include "cpu/parallel.h"
+#include "cpu/words.h"
 
 namespace adjoint::cpu {
 
@@ -115,22 +116,10 @@ void each_row(const Geometry& g, Position at, const Array& operand, int64_t n, F
   }
 }
 
-/// Calls f with a type of `size` bytes, for loops that only move elements.
-template <class F>
-void with_element(int64_t size, F&& f) {
-  switch (size) {
-    case 1: return f(uint8_t{});
-    case 2: return f(uint16_t{});
-    case 4: return f(uint32_t{});
-    case 8: return f(uint64_t{});
-    default: return f(complex128{});
-  }
-}
-
 /// Packs elements [at, at + n) of an operand into `packed`. Short rows are moved here: a call for each would cost more.
 void pack(const Geometry& g, const Position& at, const Array& operand, int64_t n, char* packed) {
   const int64_t size = itemsize(operand.dtype), stride = operand.strides[g.ndim - 1];
-  with_element(size, [&](auto tag) {
+  dispatch_size(size, [&](auto tag) {
     using Element = decltype(tag);
     each_row(g, at, operand, n, [&](const char* row, int64_t m, int64_t done) {
       if (m >= kShortRow) return gather_strided(row, stride, size, packed + done * size, m);
@@ -144,7 +133,7 @@ void pack(const Geometry& g, const Position& at, const Array& operand, int64_t n
 /// The reverse of pack.
 void unpack(const Geometry& g, const Position& at, const Array& operand, int64_t n, const char* packed) {
   const int64_t size = itemsize(operand.dtype), stride = operand.strides[g.ndim - 1];
-  with_element(size, [&](auto tag) {
+  dispatch_size(size, [&](auto tag) {
     using Element = decltype(tag);
     each_row(g, at, operand, n, [&](char* row, int64_t m, int64_t done) {
       if (m >= kShortRow) return scatter_strided(packed + done * size, row, stride, size, m);
@@ -238,13 +227,14 @@ void run_range(Loop loop, const Scalar* params, const Geometry& g, const Array* 
   }
 }
 
-// Fill whole vectors, at least `bytes`, with one value.
-void repeat(uint64_t value, char* to, int64_t bytes) { chosen<CopyLoops>.fill_words(to, value, (bytes + 63) / 64 * 8); }
-void repeat(uint32_t value, char* to, int64_t bytes) { repeat(value * uint64_t{0x100000001}, to, bytes); }
-void repeat(uint16_t value, char* to, int64_t bytes) { repeat(value * uint64_t{0x1000100010001}, to, bytes); }
-void repeat(uint8_t value, char* to, int64_t bytes) { repeat(value * uint64_t{0x101010101010101}, to, bytes); }
-void repeat(complex128 value, char* to, int64_t bytes) {
-  std::fill_n(reinterpret_cast<complex128*>(to), bytes / sizeof(value), value);
+// Fill whole vectors, at least `bytes`, with one element.
+template <class U>
+void repeat(Word<U> element, char* to, int64_t bytes) {
+  constexpr uint64_t everywhere = ~uint64_t{0} / static_cast<U>(~U{0});  // 1, 0x0000000100000001, ...
+  chosen<CopyLoops>.fill_words(to, element.bits * everywhere, (bytes + 63) / 64 * 8);
+}
+void repeat(DoubleWord element, char* to, int64_t bytes) {
+  std::fill_n(reinterpret_cast<DoubleWord*>(to), bytes / sizeof(element), element);
 }
 
 /// Whether rows can be run where they lie: every operand packed along the row or, if an input, one element for it.
@@ -283,7 +273,7 @@ void run_rows(Loop loop, const Scalar* params, const Geometry& g, const Array* o
       for (int i = 0; i <= count; first[i] += step[i], ++i) {
         rows[i] = spread[i] ? buffers.chunk[i] : first[i];
         if (!spread[i]) continue;
-        with_element(size[i], [&](auto tag) {
+        dispatch_size(size[i], [&](auto tag) {
           std::memcpy(&tag, first[i], sizeof(tag));
           repeat(tag, rows[i], chunk * size[i]);
         });
@@ -316,7 +306,7 @@ void spread(const Array& operand, int64_t n, char* chunk) {
     convert_contiguous(operand.dtype, operand.data, operand.computed, converted, 1);
     element = converted;
   }
-  with_element(itemsize(operand.computed), [&](auto tag) {
+  dispatch_size(itemsize(operand.computed), [&](auto tag) {
     std::memcpy(&tag, element, sizeof(tag));
     std::fill_n(reinterpret_cast<decltype(tag)*>(chunk), n, tag);
   });
@@ -336,7 +326,7 @@ void run_small(Loop loop, const Scalar* params, const Array* operands, int count
 }  // namespace
 
 void elementwise(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params) {
-  const bool half = compute == DType::Float16 || compute == DType::BFloat16;
+  const bool half = is_half(compute);
   const bool own = half && kernel.loops[static_cast<int>(compute)] &&
                    std::all_of(inputs, inputs + kernel.inputs, [&](const View& in) { return in.dtype == compute; });
   const DType type = half && !own ? DType::Float32 : compute;

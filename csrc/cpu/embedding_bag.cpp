@@ -26,11 +26,6 @@ void with_float(DType dtype, F f) {
   });
 }
 
-template <class T>
-const T* data_of(const View* view) {
-  return view ? view->as<const T>() : nullptr;
-}
-
 struct Bags {
   const int64_t *index, *start;
   int64_t indices, starts, count;
@@ -183,7 +178,7 @@ void embedding_bag(const kernels::Bags& given, const View& table, const View* fa
     const int64_t pieces = std::min<int64_t>(num_threads(), bags.count);
     parallel_for(pieces, length * width < 32768 ? pieces : 1, [&](int64_t first, int64_t last) {
       for (int64_t bag = bags.count * first / pieces; bag < bags.count * last / pieces; ++bag)
-        fold_bag<T>(bags, bag, table.as<const T>(), width, data_of<T>(factors), greatest, mean, given.padding,
+        fold_bag<T>(bags, bag, table.as<const T>(), width, data_of<const T>(factors), greatest, mean, given.padding,
                     totals.data() + first * width, detail + bag * step, out.as<T>() + bag * width);
     });
   });
@@ -207,7 +202,7 @@ void embedding_bag_table_grad(const kernels::Bags& bags, const View& grad, const
     const T* from = grad.as<const T>();
     bags.mode == BagMode::Max
         ? add_to_greatest<T>(bags, from, owners, detail, grad.sizes[0], width, total)
-        : add_to_rows<T>(bags, from, data_of<T>(factors), owners, detail, by_frequency, rows, width, total);
+        : add_to_rows<T>(bags, from, data_of<const T>(factors), owners, detail, by_frequency, rows, width, total);
     if constexpr (is_half_v<T>)
       std::transform(wide.begin(), wide.end(), out.as<T>(), [](float value) { return T(value); });
   });

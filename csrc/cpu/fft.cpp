@@ -200,8 +200,7 @@ static void transform(const View& in, const View& out, const kernels::FftLines& 
 }
 
 void fft(const View& in, const View& out, const kernels::FftLines& lines) {
-  const auto run = real_type(in.dtype) == DType::Float64 ? transform<double> : transform<float>;
-  run(in, out, lines);
+  dispatch_real(in.dtype, [&](auto tag) { transform<decltype(tag)>(in, out, lines); });
 }
 
 }  // namespace adjoint::cpu

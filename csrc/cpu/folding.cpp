@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "cpu/indexing.h"
 #include "cpu/parallel.h"
+#include "cpu/words.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -73,7 +73,7 @@ void fold_as(const FoldShape& shape, const T* in, T* out) {
 }  // namespace
 
 void unfold_planes(const FoldShape& shape, const View& in, const View& out) {
-  indexing::dispatch_size(in.dtype, [&](auto word) {
+  dispatch_size(in.dtype, [&](auto word) {
     using W = decltype(word);
     unfold_as(shape, in.as<const W>(), out.as<W>());
   });

@@ -382,38 +382,28 @@ void grid_gradient(const GridShape& shape, const T* grad, const T* image, const 
   });
 }
 
-template <class F>
-void with_type(DType dtype, F f) {
-  dtype == DType::Float64 ? f(double{}) : f(float{});
-}
-
-template <class T>
-const T* data_of(const View* view) {
-  return view ? view->as<const T>() : nullptr;
-}
-
 }  // namespace
 
 void grid_sample(const GridShape& shape, const View& from, const View& grid, const View* direction, const View& out) {
-  with_type(out.dtype, [&](auto tag) {
+  dispatch_real(out.dtype, [&](auto tag) {
     using T = decltype(tag);
-    sample(shape, from.as<const T>(), grid.as<const T>(), data_of<T>(direction), out.as<T>());
+    sample(shape, from.as<const T>(), grid.as<const T>(), data_of<const T>(direction), out.as<T>());
   });
 }
 
 void grid_sample_image(const GridShape& shape, const View& from, const View& grid, const View* direction,
                        const View& out) {
-  with_type(out.dtype, [&](auto tag) {
+  dispatch_real(out.dtype, [&](auto tag) {
     using T = decltype(tag);
-    spread(shape, from.as<const T>(), grid.as<const T>(), data_of<T>(direction), out.as<T>());
+    spread(shape, from.as<const T>(), grid.as<const T>(), data_of<const T>(direction), out.as<T>());
   });
 }
 
 void grid_sample_grid(const GridShape& shape, const View& grad, const View& image, const View& grid,
                       const View* direction, const View& out) {
-  with_type(out.dtype, [&](auto tag) {
+  dispatch_real(out.dtype, [&](auto tag) {
     using T = decltype(tag);
-    grid_gradient(shape, grad.as<const T>(), image.as<const T>(), grid.as<const T>(), data_of<T>(direction),
+    grid_gradient(shape, grad.as<const T>(), image.as<const T>(), grid.as<const T>(), data_of<const T>(direction),
                   out.as<T>());
   });
 }

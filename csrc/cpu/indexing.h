@@ -7,6 +7,7 @@
 
 #include "core/dtype.h"
 #include "core/scalar.h"
+#include "cpu/words.h"
 #include "kernels/indexing.h"
 
 namespace adjoint::cpu {
@@ -48,27 +49,6 @@ namespace indexing {
 
 /// Below this many elements a call stays on the calling thread.
 inline constexpr int64_t kGrain = 32768;
-
-/// Elements moved without looking at what they mean.
-template <class U>
-struct [[gnu::may_alias]] Word {
-  U bits;
-};
-struct [[gnu::may_alias]] DoubleWord {
-  uint64_t low, high;
-};
-
-/// Calls `f(W{})` with the word of `dtype`'s element size.
-template <class F>
-auto dispatch_size(DType dtype, F&& f) {
-  switch (itemsize(dtype)) {
-    case 1: return f(Word<uint8_t>{});
-    case 2: return f(Word<uint16_t>{});
-    case 4: return f(Word<uint32_t>{});
-    case 8: return f(Word<uint64_t>{});
-    default: return f(DoubleWord{});
-  }
-}
 
 enum class Merge : bool { No, Yes };
 

@@ -7,11 +7,6 @@
 namespace adjoint::cpu {
 namespace {
 
-template <class F>
-void with_float(DType dtype, F f) {
-  dtype == DType::Float64 ? f(double{}) : f(float{});
-}
-
 /// Calls f(difference of class i and label t that is within the margin, t, i).
 template <class T, class F>
 void each_violation(const T* scores, const int64_t* labels, const uint8_t* is_label, int64_t classes, F&& f) {
@@ -41,7 +36,7 @@ bool any_out_of_range(const View& labels) {
 void multilabel_margin(const View& scores, const View& labels, const View& losses, const View& is_label) {
   const int64_t classes = scores.sizes[1];
   std::fill_n(is_label.as<uint8_t>(), is_label.numel(), uint8_t{0});
-  with_float(scores.dtype, [&](auto tag) {
+  dispatch_real(scores.dtype, [&](auto tag) {
     using T = decltype(tag);
     each_row(scores, [&](int64_t r) {
       const int64_t* row = labels.as<const int64_t>() + r * classes;
@@ -58,7 +53,7 @@ void multilabel_margin(const View& scores, const View& labels, const View& losse
 void multilabel_margin_backward(const View& grad, const View& scores, const View& labels, const View& is_label,
                                 const View& out) {
   const int64_t classes = scores.sizes[1];
-  with_float(scores.dtype, [&](auto tag) {
+  dispatch_real(scores.dtype, [&](auto tag) {
     using T = decltype(tag);
     std::fill_n(out.as<T>(), out.numel(), T(0));
     each_row(scores, [&](int64_t r) {

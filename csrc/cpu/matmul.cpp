@@ -374,7 +374,7 @@ void solve(Problem& p);
 
 void solve(Problem& p) {
   if (p.batch == 0 || p.m == 0 || p.n == 0) return;
-  if (p.dtype == DType::Float16 || p.dtype == DType::BFloat16) return solve_elsewhere(p, DType::Float32);
+  if (is_half(p.dtype)) return solve_elsewhere(p, DType::Float32);
   // Many matrices times one matrix are one tall matrix times it.
   if (p.batch > 1 && p.b.batch == 0) {
     if (p.m == 1) {

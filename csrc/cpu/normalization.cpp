@@ -139,14 +139,12 @@ void backward(const View& g, const View& in, const View* mean, const View& rstd,
 
 void layer_norm(const View& in, const View* weight, const View* bias, double eps, const View& out, const View* mean,
                 const View& rstd) {
-  const auto run = in.dtype == DType::Float64 ? forward<double> : forward<float>;
-  run(in, weight, bias, eps, out, mean, rstd);
+  dispatch_real(in.dtype, [&](auto tag) { forward<decltype(tag)>(in, weight, bias, eps, out, mean, rstd); });
 }
 
 void layer_norm_backward(const View& g, const View& in, const View* mean, const View& rstd, const View* weight,
                          const View* gin, const View* gweight, const View* gbias) {
-  const auto run = in.dtype == DType::Float64 ? backward<double> : backward<float>;
-  run(g, in, mean, rstd, weight, gin, gweight, gbias);
+  dispatch_real(in.dtype, [&](auto tag) { backward<decltype(tag)>(g, in, mean, rstd, weight, gin, gweight, gbias); });
 }
 
 }  // namespace adjoint::cpu

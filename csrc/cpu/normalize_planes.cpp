@@ -276,17 +276,10 @@ void scale_sum(const View& g, const View& in, const Planes& planes, const double
   });
 }
 
-/// Calls f(double{}) for float64 and f(float{}) for the others.
-template <class F>
-void with_type(const View& view, F&& f) {
-  if (view.dtype == DType::Float64) return f(double{});
-  f(float{});
-}
-
 }  // namespace
 
 void plane_moments(const View& in, const Planes& planes, double* means, double* squares) {
-  with_type(in, [&](auto tag) {
+  dispatch_real(in.dtype, [&](auto tag) {
     using A = decltype(tag);
     if (planes.length < kShort && planes.period < planes.count) return short_moments<A>(in, planes, means, squares);
     long_moments<A>(in, planes, means, squares);
@@ -295,17 +288,18 @@ void plane_moments(const View& in, const Planes& planes, double* means, double* 
 
 void plane_products(const View& g, const View& in, const Planes& planes, const double* centers, double* g_sums,
                     double* sums) {
-  with_type(in, [&](auto tag) { products<decltype(tag)>(g, in, planes, centers, g_sums, sums); });
+  dispatch_real(in.dtype, [&](auto tag) { products<decltype(tag)>(g, in, planes, centers, g_sums, sums); });
 }
 
 void plane_scale(const View& in, const Planes& planes, const double* centers, const double* factors,
                  const double* terms, const View& out) {
-  with_type(in, [&](auto tag) { scale<decltype(tag)>(in, planes, centers, factors, terms, out); });
+  dispatch_real(in.dtype, [&](auto tag) { scale<decltype(tag)>(in, planes, centers, factors, terms, out); });
 }
 
 void plane_scale_sum(const View& g, const View& in, const Planes& planes, const double* centers, const double* factors,
                      const double* slopes, const double* terms, const View& out) {
-  with_type(in, [&](auto tag) { scale_sum<decltype(tag)>(g, in, planes, centers, factors, slopes, terms, out); });
+  dispatch_real(in.dtype,
+                [&](auto tag) { scale_sum<decltype(tag)>(g, in, planes, centers, factors, slopes, terms, out); });
 }
 
 }  // namespace adjoint::cpu

@@ -108,7 +108,7 @@ void max_pool(const kernels::PoolShape& shape, const View& in, const View& out, 
 
 void fractional_max_pool(const kernels::PoolShape& shape, int dims, const View& samples, const View& in,
                          const View& out, const View& indices) {
-  with_pooled_real(in.dtype, [&](auto tag) {
+  dispatch_real(in.dtype, [&](auto tag) {
     using T = decltype(tag);
     fractional_planes(shape, dims, samples.as<const T>(), in.as<const T>(), out.as<T>(), indices.as<int64_t>());
   });

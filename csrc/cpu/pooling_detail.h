@@ -74,12 +74,7 @@ struct AxisTables {
 /// Calls f(T{}) for float, double or int64.
 template <class F>
 void with_pooled(DType dtype, F f) {
-  dtype == DType::Float32 ? f(float{}) : dtype == DType::Float64 ? f(double{}) : f(int64_t{});
-}
-/// The same without integers.
-template <class F>
-void with_pooled_real(DType dtype, F f) {
-  dtype == DType::Float32 ? f(float{}) : f(double{});
+  dtype == DType::Int64 ? f(int64_t{}) : dispatch_real(dtype, f);
 }
 
 /// Elements of work that are worth a thread's waking up.

@@ -86,7 +86,7 @@ void mean_pool(const kernels::PoolShape& shape, int64_t divisor, const View& in,
 
 void mean_pool_backward(const kernels::PoolShape& shape, int64_t divisor, const View& in, const View& out) {
   const PoolShape tables(shape);
-  with_pooled_real(in.dtype, [&](auto tag) {
+  dispatch_real(in.dtype, [&](auto tag) {
     using T = decltype(tag);
     mean_planes_backward(tables, divisor, in.as<const T>(), out.as<T>());
   });

@@ -27,21 +27,17 @@ struct LstmCell {
 /// Elements of work that are worth a second thread.
 constexpr int64_t kGrain = 1 << 13;
 
-/// Calls body(T*, first row, rows) for the type, the rows divided over the threads.
+/// Calls body(T{}, first row, rows) for the type, the rows divided over the threads.
 template <class Body>
 void each_part(const LstmCell& cell, const Body& body) {
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, cell.size));
   parallel_for(cell.batch, grain, [&](int64_t begin, int64_t end) {
-    if (cell.dtype == DType::Float32) {
-      body(static_cast<float*>(nullptr), begin * cell.size, end - begin);
-    } else {
-      body(static_cast<double*>(nullptr), begin * cell.size, end - begin);
-    }
+    dispatch_real(cell.dtype, [&](auto tag) { body(tag, begin * cell.size, end - begin); });
   });
 }
 
 void LstmCell::forward(char* gates, const char* before, char* cell, char* hidden) const {
-  each_part(*this, [&]<class T>(T*, int64_t at, int64_t rows) {
+  each_part(*this, [&]<class T>(T, int64_t at, int64_t rows) {
     chosen<LstmLoops<T>>.forward(reinterpret_cast<T*>(gates) + 4 * at, reinterpret_cast<const T*>(before) + at,
                                  reinterpret_cast<T*>(cell) + at, reinterpret_cast<T*>(hidden) + at, rows, size);
   });
@@ -49,7 +45,7 @@ void LstmCell::forward(char* gates, const char* before, char* cell, char* hidden
 
 void LstmCell::backward(const char* activated, const char* before, const char* cell, const char* hidden_grad,
                         char* cell_grad, char* gates_grad) const {
-  each_part(*this, [&]<class T>(T*, int64_t at, int64_t rows) {
+  each_part(*this, [&]<class T>(T, int64_t at, int64_t rows) {
     chosen<LstmLoops<T>>.backward(reinterpret_cast<const T*>(activated) + 4 * at,
                                   reinterpret_cast<const T*>(before) + at, reinterpret_cast<const T*>(cell) + at,
                                   reinterpret_cast<const T*>(hidden_grad) + at, reinterpret_cast<T*>(cell_grad) + at,

@@ -118,7 +118,7 @@ void nansum(const View& in, const View& out) {
     using A = decltype(zero);
     run_monoid<A>(in, out, Reader<A>(in.dtype), zero, number, kAdd, from_identity(zero, kAdd));
   };
-  out.dtype == DType::Float64 ? run(0.0) : run(0.0f);
+  dispatch_real(out.dtype, run);
 }
 
 void prod(const View& in, const View& out) {

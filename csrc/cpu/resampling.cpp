@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "cpu/indexing.h"
 #include "cpu/parallel.h"
 #include "cpu/resampling_tables.h"
+#include "cpu/words.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -220,7 +220,7 @@ void spread(const ResampleShape& shape, const T* grad, T* out) {
 
 void resample_move(const kernels::ResampleShape& shape, const View& in, const View& out) {
   const ResampleShape tables(shape, in.dtype);
-  indexing::dispatch_size(in.dtype, [&](auto word) {
+  dispatch_size(in.dtype, [&](auto word) {
     using W = decltype(word);
     gather_rows(tables, in.as<const W>(), out.as<W>());
   });
@@ -229,8 +229,10 @@ void resample_move(const kernels::ResampleShape& shape, const View& in, const Vi
 void resample_interpolate(const kernels::ResampleShape& shape, const View& in, const View& out) {
   const ResampleShape tables(shape, in.dtype);
   if (in.dtype == DType::UInt8) return interpolate_bytes(tables, in.as<const uint8_t>(), out.as<uint8_t>());
-  in.dtype == DType::Float64 ? interpolate(tables, in.as<const double>(), out.as<double>())
-                             : interpolate(tables, in.as<const float>(), out.as<float>());
+  dispatch_real(in.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    interpolate(tables, in.as<const T>(), out.as<T>());
+  });
 }
 
 void resample_backward(const kernels::ResampleShape& shape, const View& in, const View& out) {

@@ -253,7 +253,7 @@ void check_floating(const char* op, const View& in, const View& out) {
 void run_forward(const char* op, const View& in, const View& out, int dim, bool log) {
   check_same_shape(op, in, out, dim);
   check_floating(op, in, out);
-  out.dtype == DType::Float64 ? forward<double>(in, out, dim, log) : forward<float>(in, out, dim, log);
+  dispatch_real(out.dtype, [&](auto tag) { forward<decltype(tag)>(in, out, dim, log); });
 }
 
 void run_backward(const char* op, const View& g, const View& out, const View& gin, int dim, bool log) {
@@ -261,7 +261,7 @@ void run_backward(const char* op, const View& g, const View& out, const View& gi
   check_same_shape(op, g, gin, dim);
   check_floating(op, g, gin);
   check_floating(op, out, gin);
-  gin.dtype == DType::Float64 ? backward<double>(g, out, gin, dim, log) : backward<float>(g, out, gin, dim, log);
+  dispatch_real(gin.dtype, [&](auto tag) { backward<decltype(tag)>(g, out, gin, dim, log); });
 }
 
 /// The Op for ReducerOf: the greatest element so far, and the sum of exp(x - shift(high)).
@@ -353,7 +353,7 @@ void log_softmax_backward(const View& g, const View& out, const View& gin, int d
 void logsumexp(const View& in, const View& out) {
   check_reduced_shape("logsumexp", in, out);
   check_floating("logsumexp", in, out);
-  out.dtype == DType::Float64 ? run_logsumexp<double>(in, out) : run_logsumexp<float>(in, out);
+  dispatch_real(out.dtype, [&](auto tag) { run_logsumexp<decltype(tag)>(in, out); });
 }
 
 }  // namespace adjoint::cpu

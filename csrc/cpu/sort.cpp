@@ -2,6 +2,7 @@
 #include "cpu/sort.h"
 
 #include "cpu/reduce_rows.h"
+#include "cpu/words.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -149,18 +150,12 @@ void each_slice(const View& in, const Slices<3>& slices, bool flip, const Body& 
 template <class E>
 void copy_chosen(const E* entries, int64_t k, int64_t size, const char* from, int64_t from_step, char* to,
                  int64_t to_step) {
-  auto copy = [&](auto word) {
-    using Word = decltype(word);
-    const Word* source = reinterpret_cast<const Word*>(from);
-    Word* target = reinterpret_cast<Word*>(to);
+  dispatch_size(size, [&](auto word) {
+    using W = decltype(word);
+    const W* source = reinterpret_cast<const W*>(from);
+    W* target = reinterpret_cast<W*>(to);
     for (int64_t i = 0; i < k; ++i) target[i * to_step] = source[static_cast<int64_t>(entries[i].index) * from_step];
-  };
-  switch (size) {
-    case 1: return copy(uint8_t{});
-    case 2: return copy(uint16_t{});
-    case 4: return copy(uint32_t{});
-    default: return copy(uint64_t{});
-  }
+  });
 }
 
 /// Checks everything, then writes k chosen entries of each slice: `choose(entries, n)` returns where they begin.

@@ -160,11 +160,6 @@ void merge_positions(ConvShape& shape) {
 
 // ---- Complex numbers, as real ones of twice the channels
 
-DType compute_type(DType dtype) {
-  if (itemsize(dtype) == 2 && is_float(dtype)) return DType::Float32;
-  return is_integral(dtype) ? DType::Int64 : dtype;
-}
-
 /// A view of [lead, groups, part, channels, rest] over complex elements or over real ones that lie so.
 struct Parts {
   int64_t sizes[5], strides[5];
@@ -239,8 +234,6 @@ TensorPtr split_weight(Tensor* weight, int64_t groups, bool transposed) {
 
 // ---- Running
 
-TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
-
 /// Channels last if input or weight has them last; but torch's kernels for volumes have them only for some types.
 MemoryFormat format_of(const Tensor* input, const Tensor* weight) {
   MemoryFormat format = suggested_format(input->shape);
@@ -283,8 +276,9 @@ TensorPtr convolution(Tensor* input, Tensor* weight, std::optional<Tensor*> bias
   TensorPtr result = empty({result_sizes, static_cast<size_t>(dims) + 2}, dtype, input->device);
   if (result->numel() == 0) return in_format(std::move(result), format);
   merge_positions(shape);
-  const DType compute = compute_type(dtype);
-  TensorPtr x = ready(input, compute), w = ready(weight, compute), b = bias ? ready(*bias, compute) : TensorPtr();
+  const DType compute = sum_type(dtype);
+  TensorPtr x = contiguous(input, compute), w = contiguous(weight, compute),
+            b = bias ? contiguous(*bias, compute) : TensorPtr();
   TensorPtr out = result;
   if (is_complex(dtype)) {
     x = split(x.get(), groups);
@@ -337,8 +331,8 @@ TensorPtr convolution_weight(Tensor* grad, Tensor* input, const Ints& kernel, co
     return result;
   }
   merge_positions(shape);
-  const DType dtype = grad->dtype, compute = compute_type(dtype);
-  TensorPtr g = ready(grad, compute), x = ready(input, compute), out = result;
+  const DType dtype = grad->dtype, compute = sum_type(dtype);
+  TensorPtr g = contiguous(grad, compute), x = contiguous(input, compute), out = result;
   if (is_complex(dtype)) {
     g = split(g.get(), groups);
     x = split(x.get(), groups);

@@ -34,7 +34,7 @@ struct Sequences {
       if (length > times)
         fail("Expected input_lengths to have value at most ", times, ", but got value ", length, where);
     }
-    labels = contiguous(cast(targets, DType::Int64).get());
+    labels = contiguous(targets, DType::Int64);
     bool rows = targets->ndim() == 2;
     if (rows && targets->size(0) != batch)
       fail("Expected tensor to have size ", batch, " at dimension 0, but got size ", targets->size(0),

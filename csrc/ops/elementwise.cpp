@@ -10,8 +10,6 @@
 namespace adjoint::ops {
 namespace {
 
-bool is_half(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
-
 constexpr int64_t kPacked = 4096;  // longer work is split over threads
 
 DType number_type(const Scalar& number) {

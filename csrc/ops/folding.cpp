@@ -102,7 +102,7 @@ TensorPtr col2im(Tensor* input, const Ints& output_size, const Ints& kernel_size
   const int64_t sizes[] = {batched ? input->size(0) : 1, rows / window, shape.size[0], shape.size[1]};
   shape.planes = sizes[0] * sizes[1];
   const DType compute = itemsize(input->dtype) == 2 ? DType::Float32 : input->dtype;
-  TensorPtr source = contiguous(cast(input, compute).get());
+  TensorPtr source = contiguous(input, compute);
   TensorPtr result = empty(Sizes(sizes + !batched, batched ? 4 : 3), compute, input->device);
   {
     WithoutLock unlocked(input->numel());

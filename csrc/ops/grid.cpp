@@ -63,17 +63,13 @@ void check_grad(const GridShape& shape, const Tensor* grad, const Tensor* grid) 
   if (!fits) fail("grid_sampler(): expected a gradient of the result's size; got ", to_string(grad->sizes()));
 }
 
-/// Half types go by way of float.
-DType compute_type(DType dtype) { return dtype == DType::Float64 ? dtype : DType::Float32; }
-TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
-
 /// The directions of a derivative in the computing type, or none.
 struct Direction {
   TensorPtr tensor;
   View view;
 
   Direction(std::optional<Tensor*> given, DType dtype)
-      : tensor(given ? ready(*given, dtype) : TensorPtr()), view(tensor ? tensor->view() : View()) {}
+      : tensor(given ? contiguous(*given, dtype) : TensorPtr()), view(tensor ? tensor->view() : View()) {}
   const View* get() const { return tensor ? &view : nullptr; }
 };
 
@@ -84,7 +80,7 @@ TensorPtr grid_sampler(Tensor* input, Tensor* grid, std::optional<Tensor*> direc
   GridShape shape = grid_shape(input->sizes(), grid, direction, interpolation_mode, padding_mode, align_corners);
   check_same_type(input, grid);
   const DType compute = compute_type(input->dtype);
-  TensorPtr x = ready(input, compute), points = ready(grid, compute);
+  TensorPtr x = contiguous(input, compute), points = contiguous(grid, compute);
   Direction along(direction, compute);
   int64_t sizes[5] = {shape.batch, shape.channels};
   std::copy_n(grid->sizes().begin() + 1, shape.dims, sizes + 2);
@@ -101,7 +97,7 @@ TensorPtr grid_sampler_input(Tensor* grad, const Ints& size, Tensor* grid, std::
   GridShape shape = grid_shape(size, grid, direction, interpolation_mode, padding_mode, align_corners);
   check_grad(shape, grad, grid);
   const DType compute = compute_type(grad->dtype);
-  TensorPtr g = ready(grad, compute), points = ready(grid, compute);
+  TensorPtr g = contiguous(grad, compute), points = contiguous(grid, compute);
   Direction along(direction, compute);
   TensorPtr result = empty(size, compute, grad->device);
   if (result->numel()) {
@@ -117,7 +113,7 @@ TensorPtr grid_sampler_grid(Tensor* grad, Tensor* input, Tensor* grid, std::opti
   check_same_type(input, grid);
   check_grad(shape, grad, grid);
   const DType compute = compute_type(grad->dtype);
-  TensorPtr g = ready(grad, compute), x = ready(input, compute), points = ready(grid, compute);
+  TensorPtr g = contiguous(grad, compute), x = contiguous(input, compute), points = contiguous(grid, compute);
   Direction along(direction, compute);
   TensorPtr result = empty(grid->sizes(), compute, grad->device);
   if (result->numel()) {

@@ -28,8 +28,7 @@ void check_float(const char* op, const Tensor* tensor) {
     fail(op, ": Expected a floating point or complex tensor as input. Got ", info(tensor->dtype).legacy_name);
 }
 void check_not_half(const char* op, const Tensor* tensor) {
-  if (tensor->dtype == DType::Float16 || tensor->dtype == DType::BFloat16)
-    fail(op, ": Low precision dtypes not supported. Got ", info(tensor->dtype).legacy_name);
+  if (is_half(tensor->dtype)) fail(op, ": Low precision dtypes not supported. Got ", info(tensor->dtype).legacy_name);
 }
 void check_same_type(const char* op, const Tensor* a, const char* a_name, const Tensor* b, const char* b_name) {
   if (a->dtype != b->dtype)

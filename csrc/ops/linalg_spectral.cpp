@@ -91,15 +91,14 @@ TensorPtr matrix_exp(Tensor* A) {
   const char* op = "linalg.matrix_exp";
   check_square(op, A);
   check_float(op, A);
-  bool half = A->dtype == DType::Float16 || A->dtype == DType::BFloat16;
-  TensorPtr result = empty(A->sizes(), half ? DType::Float32 : A->dtype, A->device);
+  TensorPtr result = empty(A->sizes(), compute_type(A->dtype), A->device);
   copy_into(A, result.get());
   check_lapack_type("matrix_exp", result->dtype);
   {
     WithoutLock unlocked(work_on(A, 20 * rows_of(A)));
     on(A->device).linalg.matrix_exp(result->view());
   }
-  return half ? cast(result.get(), A->dtype) : result;
+  return cast(result.get(), A->dtype);
 }
 
 }  // namespace adjoint::ops

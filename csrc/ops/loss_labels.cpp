@@ -7,13 +7,10 @@
 namespace adjoint::ops {
 namespace {
 
-/// Half types are computed in float.
-DType compute_type(const char* kernel, DType dtype) {
+DType checked_type(const char* kernel, DType dtype) {
   if (!is_float(dtype)) fail_not_implemented(kernel, dtype);
-  return dtype == DType::Float64 ? dtype : DType::Float32;
+  return compute_type(dtype);
 }
-
-TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
 
 void check_matrices(const Tensor* input, const Tensor* target) {
   if (input->ndim() != 2 || !same_sizes(input->shape, target->shape) || target->dtype != DType::Int64)
@@ -27,7 +24,7 @@ std::pair<TensorPtr, TensorPtr> multilabel_margin_loss(Tensor* input, Tensor* ta
   const auto& kernels = on(input->device).loss_labels;
   TensorPtr labels = contiguous(target);
   if (kernels.any_out_of_range(labels->view())) fail("argument #2 'target' is out of range");
-  TensorPtr scores = ready(input, compute_type("multilabel_margin_loss_forward_out_frame", input->dtype));
+  TensorPtr scores = contiguous(input, checked_type("multilabel_margin_loss_forward_out_frame", input->dtype));
   const int64_t rows = input->size(0);
   TensorPtr losses = empty(Sizes(&rows, 1), scores->dtype, input->device);
   TensorPtr is_label = empty(input->sizes(), DType::UInt8, input->device);
@@ -42,9 +39,9 @@ TensorPtr multilabel_margin_backward(Tensor* grad, Tensor* input, Tensor* target
   check_matrices(input, target);
   const int64_t rows = input->size(0);
   if (grad->numel() != rows) fail("multilabel_margin_loss_backward: expected a gradient for each of ", rows, " rows");
-  const DType compute = compute_type("multilabel_margin_loss_backward_out", input->dtype);
+  const DType compute = checked_type("multilabel_margin_loss_backward_out", input->dtype);
   TensorPtr labels = contiguous(target), marks = contiguous(is_target);
-  TensorPtr scores = ready(input, compute), g = ready(grad, compute);
+  TensorPtr scores = contiguous(input, compute), g = contiguous(grad, compute);
   TensorPtr result = empty(input->sizes(), compute, input->device);
   {
     WithoutLock unlocked(input->numel());

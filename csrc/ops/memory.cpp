@@ -35,6 +35,13 @@ TensorPtr cast(Tensor* tensor, DType dtype) {
   return result;
 }
 
+TensorPtr contiguous(Tensor* tensor, DType dtype) {
+  if (tensor->dtype == dtype) return contiguous(tensor);
+  TensorPtr result = empty(tensor->sizes(), dtype, tensor->device);
+  copy_into(tensor, result.get());
+  return result;
+}
+
 static TensorPtr copy_in(Tensor* tensor, MemoryFormat format) {
   TensorPtr result = empty(shape_in_format(tensor->sizes(), format), tensor->dtype, tensor->device);
   copy_into(tensor, result.get());

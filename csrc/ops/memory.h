@@ -15,6 +15,8 @@ TensorPtr contiguous(Tensor* tensor);
 TensorPtr clone(const Tensor* tensor);
 /// The values in another type (a copy), or the tensor itself when it has that type.
 TensorPtr cast(Tensor* tensor, DType dtype);
+/// Both: the values in another type, contiguous.
+TensorPtr contiguous(Tensor* tensor, DType dtype);
 /// The tensor, or a copy of it, whose elements lie in the order of a format.
 TensorPtr dense_in(Tensor* tensor, MemoryFormat format);
 /// A contiguous result with the strides of a memory format: itself, or a copy.

@@ -107,14 +107,6 @@ int64_t planes_of(const Tensor* input, size_t dims) {
   return planes;
 }
 
-/// float32 for the half types, int64 for the other integers.
-DType compute_type(DType dtype) {
-  if (is_float(dtype)) return dtype == DType::Float64 ? dtype : DType::Float32;
-  return DType::Int64;
-}
-
-TensorPtr ready(Tensor* tensor, DType dtype) { return contiguous(cast(tensor, dtype).get()); }
-
 /// The format of the input, where torch's pools keep it.
 MemoryFormat kept_format(const Tensor* input, size_t dims, bool in_volumes) {
   const bool batch = input->ndim() == static_cast<int>(dims) + 2;
@@ -179,8 +171,8 @@ TensorPtr adaptive_result(const std::string& op, const Tensor* input, const Ints
 
 std::pair<TensorPtr, TensorPtr> run_max(const Plan& plan, Tensor* input, MemoryFormat format,
                                         bool want_indices = true) {
-  const DType compute = compute_type(input->dtype);
-  TensorPtr source = ready(input, compute);
+  const DType compute = sum_type(input->dtype);
+  TensorPtr source = contiguous(input, compute);
   TensorPtr values = result_like(input, plan.sizes, plan.dims, compute);
   TensorPtr indices = want_indices ? empty(ShapePtr::borrow(values->shape), DType::Int64, input->device) : TensorPtr();
   if (values->numel() > 0) {
@@ -193,8 +185,8 @@ std::pair<TensorPtr, TensorPtr> run_max(const Plan& plan, Tensor* input, MemoryF
 }
 
 TensorPtr run_mean(const Plan& plan, int64_t divisor, Tensor* input, MemoryFormat format) {
-  const DType compute = compute_type(input->dtype);
-  TensorPtr source = ready(input, compute), values = result_like(input, plan.sizes, plan.dims, compute);
+  const DType compute = sum_type(input->dtype);
+  TensorPtr source = contiguous(input, compute), values = result_like(input, plan.sizes, plan.dims, compute);
   if (values->numel() > 0) {
     WithoutLock unlocked(input->numel());
     on(input->device).pooling.mean(plan.shape, divisor, source->view(), values->view());
@@ -207,8 +199,8 @@ TensorPtr run_mean_backward(const std::string& op, const Plan& plan, int64_t div
   if (!is_float(grad->dtype)) fail_not_implemented(op.c_str(), grad->dtype);
   if (!std::equal(plan.sizes, plan.sizes + plan.dims, grad->sizes().end() - static_cast<int64_t>(plan.dims)))
     fail(op, ": expected a gradient of the result's size; got ", to_string(grad->sizes()));
-  const DType compute = compute_type(grad->dtype);
-  TensorPtr source = ready(grad, compute), values = result_like(grad, size, plan.dims, compute);
+  const DType compute = sum_type(grad->dtype);
+  TensorPtr source = contiguous(grad, compute), values = result_like(grad, size, plan.dims, compute);
   {
     WithoutLock unlocked(values->numel());
     on(grad->device).pooling.mean_backward(plan.shape, divisor, source->view(), values->view());
@@ -300,12 +292,12 @@ std::pair<TensorPtr, TensorPtr> fractional_max_pool(Tensor* input, const Ints& k
     }
     shape.axes[i] = {.in = in, .out = out, .taps = kernel};
   }
-  const DType compute = compute_type(input->dtype);
-  TensorPtr source = ready(input, compute), values = result_like(input, output_size.begin(), dims, compute);
+  const DType compute = sum_type(input->dtype);
+  TensorPtr source = contiguous(input, compute), values = result_like(input, output_size.begin(), dims, compute);
   TensorPtr indices = empty(ShapePtr::borrow(values->shape), DType::Int64, input->device);
   if (values->numel() == 0)
     return {finished(std::move(values), input->dtype, MemoryFormat::Contiguous), std::move(indices)};
-  TensorPtr samples = ready(random_samples, compute);
+  TensorPtr samples = contiguous(random_samples, compute);
   {
     WithoutLock unlocked(values->numel());
     on(input->device)
@@ -326,8 +318,8 @@ static TensorPtr scattered(Tensor* input, Tensor* indices, const Ints& size, boo
          ") but got indices tensor with shape: ", to_string(indices->sizes()));
   if (input->ndim() < static_cast<int>(dims))
     fail("max_unpool: expected at least ", dims, " dimensions; got size ", to_string(input->sizes()));
-  const DType compute = compute_type(input->dtype);
-  TensorPtr source = ready(input, compute), places = contiguous(indices);
+  const DType compute = sum_type(input->dtype);
+  TensorPtr source = contiguous(input, compute), places = contiguous(indices);
   TensorPtr values = result_like(input, size.begin(), dims, compute);
   if (values->numel() == 0) return finished(std::move(values), input->dtype, format);
   std::optional<int64_t> wrong =

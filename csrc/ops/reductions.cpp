@@ -85,8 +85,6 @@ DType accumulated_type(const Tensor* input, std::optional<DType> dtype) {
   return dtype ? *dtype : is_integral(input->dtype) ? DType::Int64 : input->dtype;
 }
 
-DType widened(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16 ? DType::Float32 : dtype; }
-
 TensorPtr mean_of(Tensor* input, uint64_t mask, bool keepdim, std::optional<DType> dtype) {
   DType type = dtype.value_or(input->dtype);
   warn_if_imaginary_part_goes(category(input->dtype), type);
@@ -95,7 +93,7 @@ TensorPtr mean_of(Tensor* input, uint64_t mask, bool keepdim, std::optional<DTyp
          " dtype must be either a floating point or complex dtype. Got: ", info(type).legacy_name,
          "; convert the input with .float(), or pass dtype=");
   Plan plan(input, mask, keepdim);
-  TensorPtr total = reduce(input, plan, widened(type), &kernels::Reduce::sum);
+  TensorPtr total = reduce(input, plan, compute_type(type), &kernels::Reduce::sum);
   on(input->device).reduce.divide(total->view(), static_cast<double>(plan.count()));
   return cast(total.get(), type);
 }
@@ -201,7 +199,7 @@ std::pair<TensorPtr, TensorPtr> spread_of(const char* op, Tensor* input, const O
                           "factor (input numel divided by output numel).";
     warn(warning.c_str());
   }
-  TensorPtr variance = plan.result(widened(real_type(input->dtype)));
+  TensorPtr variance = plan.result(compute_type(real_type(input->dtype)));
   TensorPtr mean = with_mean ? plan.result(input->dtype) : TensorPtr();
   View variance_view = plan.view(variance), mean_view;
   if (mean) mean_view = plan.view(mean);

@@ -152,7 +152,7 @@ TensorPtr contiguous_forward(const ResampleShape& shape, Tensor* input) {
   TensorPtr result = result_like(input, shape, true, compute);
   if (result->numel()) {
     check_filters(shape, compute);
-    TensorPtr source = contiguous(cast(input, compute).get());
+    TensorPtr source = contiguous(input, compute);
     const kernels::Resampling& resampling = on(input->device).resampling;
     WithoutLock unlocked(result->numel());
     (moves ? resampling.move : resampling.interpolate)(shape, source->view(), result->view());
@@ -166,7 +166,7 @@ TensorPtr run_backward(const ResampleShape& shape, Tensor* grad, MemoryFormat fo
     if (shape.axes[3 - shape.dims + d].out != grad->size(grad->ndim() - (shape.dims - d)))
       fail("resampling: expected a gradient of the result's size; got ", to_string(grad->sizes()));
   const DType compute = itemsize(grad->dtype) == 2 ? DType::Float32 : grad->dtype;
-  TensorPtr source = contiguous(cast(grad, compute).get()), result = result_like(grad, shape, false, compute);
+  TensorPtr source = contiguous(grad, compute), result = result_like(grad, shape, false, compute);
   if (result->numel()) {
     check_filters(shape, compute);
     WithoutLock unlocked(result->numel());

@@ -134,10 +134,8 @@ TensorPtr linear_recurrence(Tensor* input, Tensor* weight, int64_t dim, bool rev
          to_string(weight->sizes()));
   DType type = promote(input->dtype, weight->dtype);
   if (!is_differentiable(type)) fail_not_implemented("linear_recurrence", type);
-  DType compute = type == DType::Float16 || type == DType::BFloat16 ? DType::Float32 : type;
-  TensorPtr x = cast(input, compute), w = cast(weight, compute);
-  x = contiguous(x.get());
-  w = contiguous(w.get());
+  DType compute = compute_type(type);
+  TensorPtr x = contiguous(input, compute), w = contiguous(weight, compute);
   TensorPtr result = empty(packed_shape(x.get()), compute, x->device);
   {
     WithoutLock unlocked(x->numel());
