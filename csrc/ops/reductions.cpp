@@ -69,9 +69,9 @@ class Plan {
   ShapePtr shape_;
 };
 
-using Kernel = kernels::Reduce::Whole* kernels::Reduce::*;
+using WholeReduction = kernels::Reduce::Whole* kernels::Reduce::*;
 
-TensorPtr reduce(const Tensor* input, const Plan& plan, DType dtype, Kernel kernel) {
+TensorPtr reduce(const Tensor* input, const Plan& plan, DType dtype, WholeReduction kernel) {
   TensorPtr result = plan.result(dtype);
   View out = plan.view(result);
   WithoutLock unlocked(input->numel());
@@ -119,7 +119,7 @@ void check_ordered(const char* op, const char* torch_name, const Tensor* input) 
 }
 
 TensorPtr extreme(const char* op, const char* torch_name, Tensor* input, const OptionalInts& dim, bool keepdim,
-                  Kernel kernel) {
+                  WholeReduction kernel) {
   uint64_t mask = reduced_dims(dim, input->ndim());
   if (!dim || dim->empty()) {
     check_not_empty(op, input);
@@ -130,7 +130,7 @@ TensorPtr extreme(const char* op, const char* torch_name, Tensor* input, const O
   return reduce(input, Plan(input, mask, keepdim), input->dtype, kernel);
 }
 
-TensorPtr extreme_of_all(const char* op, const char* torch_name, Tensor* input, Kernel kernel) {
+TensorPtr extreme_of_all(const char* op, const char* torch_name, Tensor* input, WholeReduction kernel) {
   check_not_empty(op, input);
   check_ordered(op, torch_name, input);
   return reduce(input, Plan(input, all_dims(input->ndim()), false), input->dtype, kernel);
@@ -179,7 +179,7 @@ TensorPtr arg_extreme(const char* op, Tensor* input, std::optional<int64_t> dim,
   return result;
 }
 
-TensorPtr logical(Tensor* input, const OptionalInts& dim, bool keepdim, Kernel kernel) {
+TensorPtr logical(Tensor* input, const OptionalInts& dim, bool keepdim, WholeReduction kernel) {
   uint64_t mask = dim ? listed_dims(*dim, input->ndim()) : all_dims(input->ndim());
   return reduce(input, Plan(input, mask, keepdim), input->dtype == DType::UInt8 ? DType::UInt8 : DType::Bool, kernel);
 }
