@@ -19,8 +19,8 @@ constexpr int64_t kParallelWork = 1 << 19;
 /// The same for a matrix times a vector, which memory bounds.
 constexpr int64_t kParallelVectorWork = 1 << 17;
 
-/// One operand of a batch of products; strides in elements.
-struct Operand {
+/// One side of a batch of products; strides in elements.
+struct Matrices {
   char* data;
   int64_t batch, row, col;
 };
@@ -28,7 +28,7 @@ struct Operand {
 struct Problem {
   DType dtype;
   int64_t batch, m, n, k;
-  Operand a, b, c;
+  Matrices a, b, c;
   const Scalar& alpha;
   const Scalar& beta;
 
@@ -58,8 +58,8 @@ class Scratch {
   void* heap_ = nullptr;
 };
 
-void copy_operand(const Operand& from, DType from_type, const Operand& to, DType to_type, int64_t batch, int64_t rows,
-                  int64_t cols) {
+void copy_matrices(const Matrices& from, DType from_type, const Matrices& to, DType to_type, int64_t batch,
+                   int64_t rows, int64_t cols) {
   const int64_t sizes[3] = {batch, rows, cols};
   const int64_t from_strides[3] = {from.batch, from.row, from.col};
   const int64_t to_strides[3] = {to.batch, to.row, to.col};
@@ -67,17 +67,17 @@ void copy_operand(const Operand& from, DType from_type, const Operand& to, DType
 }
 
 /// A packed place for `operand`, of the type `to_type`. A matrix that all of the batch shares stays shared.
-Operand packed_like(const Operand& operand, DType to_type, int64_t batch, int64_t rows, int64_t cols,
-                    Scratch& scratch) {
+Matrices packed_like(const Matrices& operand, DType to_type, int64_t batch, int64_t rows, int64_t cols,
+                     Scratch& scratch) {
   const bool shared = operand.batch == 0;
   char* data = scratch.reserve((shared ? 1 : batch) * rows * cols * itemsize(to_type));
   return {data, shared ? 0 : rows * cols, cols, 1};
 }
 
-Operand pack(const Operand& operand, DType from_type, DType to_type, int64_t batch, int64_t rows, int64_t cols,
-             Scratch& scratch) {
-  Operand result = packed_like(operand, to_type, batch, rows, cols, scratch);
-  copy_operand(operand, from_type, result, to_type, result.batch == 0 ? 1 : batch, rows, cols);
+Matrices pack(const Matrices& operand, DType from_type, DType to_type, int64_t batch, int64_t rows, int64_t cols,
+              Scratch& scratch) {
+  Matrices result = packed_like(operand, to_type, batch, rows, cols, scratch);
+  copy_matrices(operand, from_type, result, to_type, result.batch == 0 ? 1 : batch, rows, cols);
   return result;
 }
 
@@ -85,12 +85,12 @@ Operand pack(const Operand& operand, DType from_type, DType to_type, int64_t bat
 void transpose(Problem& p) {
   std::swap(p.a, p.b);
   std::swap(p.m, p.n);
-  for (Operand* operand : {&p.a, &p.b, &p.c}) std::swap(operand->row, operand->col);
+  for (Matrices* operand : {&p.a, &p.b, &p.c}) std::swap(operand->row, operand->col);
 }
 
 template <class T>
 Product<T> product_of(const Problem& p, int64_t index) {
-  auto matrix = [index](const Operand& x) { return reinterpret_cast<T*>(x.data) + index * x.batch; };
+  auto matrix = [index](const Matrices& x) { return reinterpret_cast<T*>(x.data) + index * x.batch; };
   return {p.m,
           p.n,
           p.k,
@@ -188,7 +188,7 @@ auto factor(const T& value) {
 
 /// BLAS takes matrices packed along rows or along columns. Strides that no element uses are put right on the way;
 /// false when a copy is needed.
-bool fits_blas(Operand& x, int64_t rows, int64_t cols) {
+bool fits_blas(Matrices& x, int64_t rows, int64_t cols) {
   const int64_t row = rows == 1 ? cols : x.row;
   const int64_t col = cols == 1 ? rows : x.col;
   if ((cols == 1 || x.col == 1) && row >= cols) {
@@ -364,12 +364,12 @@ void solve(Problem& p);
     there.b = pack(p.b, p.dtype, type, p.batch, p.k, p.n, b_scratch);
   }
   there.c = packed_like(p.c, type, p.batch, p.m, p.n, c_scratch);
-  if (p.reads_c()) copy_operand(p.c, p.dtype, there.c, type, p.batch, p.m, p.n);
-  const Operand result = there.c;
+  if (p.reads_c()) copy_matrices(p.c, p.dtype, there.c, type, p.batch, p.m, p.n);
+  const Matrices result = there.c;
   const int64_t m = p.m;
   const int64_t n = p.n;
   solve(there);
-  copy_operand(result, type, p.c, p.dtype, p.batch, m, n);
+  copy_matrices(result, type, p.c, p.dtype, p.batch, m, n);
 }
 
 void solve(Problem& p) {
