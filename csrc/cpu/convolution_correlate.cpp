@@ -209,8 +209,7 @@ class Correlator {
     }
     int64_t in() const { return (z * plan.step[0] * plan.span[1] + y * plan.step[1]) * plan.row; }
     int64_t out() const {
-      return ((z_axis.first + z * z_axis.spread) * plan.out[1] + y_axis.first + y * y_axis.spread) * plan.out[2] +
-             first;
+      return ((z_axis.first + z * z_axis.apart) * plan.out[1] + y_axis.first + y * y_axis.apart) * plan.out[2] + first;
     }
   };
 
@@ -233,17 +232,17 @@ class Correlator {
       }
     }
     const int64_t first = piece.block * pixels, last = std::min(count, first + piece.blocks * pixels);
-    const int64_t spread = phase.axes[2]->spread;
+    const int64_t apart = phase.axes[2]->apart;
     for (int64_t o = 0; o < panels_.used(piece.panel); ++o) {
       const T term = bias ? bias[o] : T(0);
       Rows row(plan_, phase, piece.row);
       for (int64_t r = 0; r < piece.rows; ++r, row.next()) {
-        T* to = out + o * plan_.out_plane() + row.out() + first * spread;
+        T* to = out + o * plan_.out_plane() + row.out() + first * apart;
         const T* from = sums + r * piece.blocks * pixels * width + o;
-        if (spread == 1) {
+        if (apart == 1) {
           for (int64_t x = 0; x < last - first; ++x) to[x] = from[x * width] + term;
         } else {
-          for (int64_t x = 0; x < last - first; ++x) to[x * spread] = from[x * width] + term;
+          for (int64_t x = 0; x < last - first; ++x) to[x * apart] = from[x * width] + term;
         }
       }
     }
@@ -252,13 +251,13 @@ class Correlator {
   void channels_beside_pixels(const Piece& piece, const T* image, const T* weights, const T* bias, T* out,
                               T* sums) const {
     const ConvPhase& phase = *piece.phase;
-    const int64_t count = phase.axes[2]->count, lanes = panels_.loops.lanes, spread = phase.axes[2]->spread;
+    const int64_t count = phase.axes[2]->count, lanes = panels_.loops.lanes, apart = phase.axes[2]->apart;
     const int64_t first = piece.block * lanes, last = std::min(count, first + piece.blocks * lanes);
     const int64_t used = panels_.used(piece.panel);
     const auto& loops = panels_.loops.by_pixels[panels_.width == 4];
     const int64_t wide = (panels_.width == 4 ? 2 : 4) * lanes;
     // Straight to its place, where that has room for whole vectors.
-    const bool direct = spread == 1 && used == panels_.width && last - first >= lanes;
+    const bool direct = apart == 1 && used == panels_.width && last - first >= lanes;
     T terms[4] = {};
     for (int64_t o = 0; bias && o < used; ++o) terms[o] = bias[o];
     Rows row(plan_, phase, piece.row);
@@ -271,8 +270,8 @@ class Correlator {
         loops[(done - 1) / lanes](from + x, phase.offsets.data(), phase.depth(), weights, terms, direct ? to + x : sums,
                                   direct ? plan_.out_plane() : wide, direct ? done - lanes : wide);
         for (int64_t o = 0; !direct && o < used; ++o) {
-          T* target = to + o * plan_.out_plane() + x * spread;
-          for (int64_t i = 0; i < done; ++i) target[i * spread] = sums[o * wide + i];
+          T* target = to + o * plan_.out_plane() + x * apart;
+          for (int64_t i = 0; i < done; ++i) target[i * apart] = sums[o * wide + i];
         }
       }
     }

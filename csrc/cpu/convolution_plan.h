@@ -10,9 +10,9 @@ namespace adjoint::cpu {
 
 using kernels::ConvShape;
 
-/// One residue class of output positions along an axis: out[first + q * spread] = sum of w[tap] in[q * step + offset].
+/// One residue class of output positions along an axis: out[first + q * apart] = sum of w[tap] in[q * step + offset].
 struct ConvAxis {
-  int64_t count, first, spread;
+  int64_t count, first, apart;
   std::vector<int64_t> taps, offsets;
 };
 

@@ -1,5 +1,5 @@
 // Strided copy: coalesces the dimensions, orders them by the destination, then copies by element size.
-// Conversions run on packed chunks; strided operands are packed into, or spread from, a chunk on the stack.
+// Conversions run on packed chunks; strided operands are packed into a chunk on the stack, or unpacked from one.
 #include "cpu/copy.h"
 
 #include <algorithm>
@@ -362,7 +362,7 @@ bool is_packed(const Walk& walk, const int64_t* strides, int first, int64_t item
   return true;
 }
 
-/// Cuts the walk into slabs of at most kChunk elements and converts each: pack, convert, spread.
+/// Cuts the walk into slabs of at most kChunk elements and converts each: pack, convert, unpack.
 void convert_slabs(const Walk& walk, DType from, DType to) {
   if (walk.ndim == 0) return convert_contiguous(from, walk.src, to, walk.dst, 1);
   const int64_t src_item = itemsize(from);
@@ -378,28 +378,28 @@ void convert_slabs(const Walk& walk, DType from, DType to) {
 
   alignas(64) char src_chunk[kChunk * sizeof(DoubleWord)];
   alignas(64) char dst_chunk[kChunk * sizeof(DoubleWord)];
-  Walk pack, spread;
-  pack.ndim = spread.ndim = walk.ndim - cut;
+  Walk pack, unpack;
+  pack.ndim = unpack.ndim = walk.ndim - cut;
   pack.dst = src_chunk;
-  spread.src = dst_chunk;
+  unpack.src = dst_chunk;
   int64_t run = 1;
   for (int i = pack.ndim - 1; i >= 0; --i) {
-    pack.size[i] = spread.size[i] = walk.size[cut + i];
+    pack.size[i] = unpack.size[i] = walk.size[cut + i];
     pack.from[i] = walk.from[cut + i];
     pack.to[i] = run * src_item;
-    spread.from[i] = run * dst_item;
-    spread.to[i] = walk.to[cut + i];
+    unpack.from[i] = run * dst_item;
+    unpack.to[i] = walk.to[cut + i];
     run *= walk.size[cut + i];
   }
   for_each_outer(walk, cut, [&](const char* src, char* dst) {
     for (int64_t at = 0; at < walk.size[cut]; at += step) {
-      pack.size[0] = spread.size[0] = std::min(step, walk.size[cut] - at);
+      pack.size[0] = unpack.size[0] = std::min(step, walk.size[cut] - at);
       pack.src = src + at * walk.from[cut];
-      spread.dst = dst + at * walk.to[cut];
+      unpack.dst = dst + at * walk.to[cut];
       if (!src_packed) copy_walk(pack, src_item);
-      convert_contiguous(from, src_packed ? pack.src : src_chunk, to, dst_packed ? spread.dst : dst_chunk,
+      convert_contiguous(from, src_packed ? pack.src : src_chunk, to, dst_packed ? unpack.dst : dst_chunk,
                          pack.size[0] * inner_count);
-      if (!dst_packed) copy_walk(spread, dst_item);
+      if (!dst_packed) copy_walk(unpack, dst_item);
     }
   });
 }

@@ -249,7 +249,7 @@ bool runs_by_rows(const Geometry& g, const Array* operands, int count) {
   return fits && !chunks_fit;
 }
 
-/// Rows [begin, end) of such operands. What is one element for a row is spread over a chunk.
+/// Rows [begin, end) of such operands. What is one element for a row is repeated in a chunk.
 void run_rows(Loop loop, const Scalar* params, const Geometry& g, const Array* operands, int count, int64_t begin,
               int64_t end) {
   const int last = g.ndim - 1;
@@ -257,22 +257,22 @@ void run_rows(Loop loop, const Scalar* params, const Geometry& g, const Array* o
   Buffers buffers;
   char *first[kMaxInputs + 1], *rows[kMaxInputs + 1];
   int64_t size[kMaxInputs + 1], step[kMaxInputs + 1];
-  bool spread[kMaxInputs + 1], any_spread = false;
+  bool repeated[kMaxInputs + 1], any_repeated = false;
   for (int i = 0; i <= count; ++i) {
     size[i] = itemsize(operands[i].dtype);
     step[i] = operands[i].strides[last - 1] * size[i];
-    spread[i] = operands[i].strides[last] == 0;
-    any_spread |= spread[i];
+    repeated[i] = operands[i].strides[last] == 0;
+    any_repeated |= repeated[i];
   }
-  const int64_t chunk = any_spread ? std::min(row, kChunk) : row;
+  const int64_t chunk = any_repeated ? std::min(row, kChunk) : row;
   for (Position at(g, begin * row); begin < end;) {
     // The rows of one group are a fixed step apart.
     const int64_t group = std::min(end - begin, g.sizes[last - 1] - at.index[last - 1]);
     for (int i = 0; i <= count; ++i) first[i] = at.address(operands[i], last);
     for (int64_t r = 0; r < group; ++r) {
       for (int i = 0; i <= count; first[i] += step[i], ++i) {
-        rows[i] = spread[i] ? buffers.chunk[i] : first[i];
-        if (!spread[i]) continue;
+        rows[i] = repeated[i] ? buffers.chunk[i] : first[i];
+        if (!repeated[i]) continue;
         dispatch_size(size[i], [&](auto tag) {
           std::memcpy(&tag, first[i], sizeof(tag));
           repeat(tag, rows[i], chunk * size[i]);
@@ -281,7 +281,7 @@ void run_rows(Loop loop, const Scalar* params, const Geometry& g, const Array* o
       for (int64_t done = 0;;) {
         loop(rows, std::min(chunk, row - done), params);
         if ((done += chunk) >= row) break;
-        for (int i = 0; i <= count; ++i) rows[i] += spread[i] ? 0 : chunk * size[i];
+        for (int i = 0; i <= count; ++i) rows[i] += repeated[i] ? 0 : chunk * size[i];
       }
     }
     begin += group;
@@ -299,7 +299,7 @@ void run_packed(Loop loop, const Scalar* params, const Array* operands, int coun
 }
 
 /// Fills a chunk with n copies of the one element of a constant operand, converted.
-void spread(const Array& operand, int64_t n, char* chunk) {
+void repeat_constant(const Array& operand, int64_t n, char* chunk) {
   alignas(16) char converted[kMaxItemsize];
   const char* element = operand.data;
   if (operand.dtype != operand.computed) {
@@ -318,7 +318,7 @@ void run_small(Loop loop, const Scalar* params, const Array* operands, int count
   char* arrays[kMaxInputs + 1];
   for (int i = 0; i <= count; ++i) {
     arrays[i] = operands[i].constant ? buffers.chunk[i] : operands[i].data;
-    if (operands[i].constant) spread(operands[i], n, arrays[i]);
+    if (operands[i].constant) repeat_constant(operands[i], n, arrays[i]);
   }
   loop(arrays, n, params);
 }

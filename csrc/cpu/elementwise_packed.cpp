@@ -9,7 +9,7 @@ namespace adjoint::cpu {
 namespace {
 
 /// Writes a number n times.
-void spread(const Scalar& number, DType dtype, int64_t n, char* place) {
+void repeat_number(const Scalar& number, DType dtype, int64_t n, char* place) {
   if (dtype == DType::Float32) {
     std::fill_n(reinterpret_cast<float*>(place), n, number.to<float>());
     return;
@@ -33,7 +33,7 @@ void elementwise_packed(const Kernel& kernel, DType compute, const Tensor& out, 
     arrays[i + 1] = operands[i].data;
     if (!operands[i].is_number()) continue;
     arrays[i + 1] = places[filled++];
-    spread(operands[i].number, compute, numel, arrays[i + 1]);
+    repeat_number(operands[i].number, compute, numel, arrays[i + 1]);
   }
   kernel.loops[static_cast<int>(compute)](arrays, numel, params);
 }

@@ -260,7 +260,7 @@ class BlockSampler {
   void sample(const T* plane, T* out) const {
     chosen<GridLoops<T>>.sample_points(plane, offset_[0], weight_[0], mask_[0], Taps, count_, out);
   }
-  void spread(const T* grad, T* plane) const {
+  void give_back(const T* grad, T* plane) const {
     for (int64_t p = 0; p < count_; ++p) {
 #pragma GCC unroll 16
       for (int t = 0; t < Taps; ++t) plane[offset_[t][p]] += kept(weight_[t][p] * grad[p], mask_[t][p]);
@@ -313,7 +313,7 @@ void sample_in_blocks(const GridShape& shape, const T* image, const T* grid, con
 
 /// Points of one image may share elements: a thread has whole images, or some channels of one.
 template <class T, int Taps>
-void spread_in_blocks(const GridShape& shape, const T* grad, const T* grid, const T* direction, T* out) {
+void image_gradient_in_blocks(const GridShape& shape, const T* grad, const T* grid, const T* direction, T* out) {
   const int64_t parts =
       std::clamp<int64_t>(num_threads() / std::max<int64_t>(1, shape.batch), 1, std::max<int64_t>(1, shape.channels));
   const int64_t work = shape.points * (8 + shape.channels) + shape.channels * shape.plane();
@@ -326,7 +326,7 @@ void spread_in_blocks(const GridShape& shape, const T* grad, const T* grid, cons
       for (int64_t p = 0; p < shape.points; p += kBlock) {
         const BlockSampler<T, Taps> block(shape, grid, direction, n * shape.points + p,
                                           std::min(kBlock, shape.points - p));
-        for (int64_t c = first; c < last; ++c) block.spread(grad + c * shape.points + p, out + c * shape.plane());
+        for (int64_t c = first; c < last; ++c) block.give_back(grad + c * shape.points + p, out + c * shape.plane());
       }
     }
   });
@@ -341,11 +341,11 @@ void sample(const GridShape& shape, const T* image, const T* grid, const T* dire
 }
 
 template <class T>
-void spread(const GridShape& shape, const T* grad, const T* grid, const T* direction, T* out) {
-  if (shape.mode == GridMode::Nearest) return spread_in_blocks<T, 1>(shape, grad, grid, direction, out);
-  if (shape.mode == GridMode::Cubic) return spread_in_blocks<T, 16>(shape, grad, grid, direction, out);
-  if (shape.dims == 3) return spread_in_blocks<T, 8>(shape, grad, grid, direction, out);
-  spread_in_blocks<T, 4>(shape, grad, grid, direction, out);
+void image_gradient(const GridShape& shape, const T* grad, const T* grid, const T* direction, T* out) {
+  if (shape.mode == GridMode::Nearest) return image_gradient_in_blocks<T, 1>(shape, grad, grid, direction, out);
+  if (shape.mode == GridMode::Cubic) return image_gradient_in_blocks<T, 16>(shape, grad, grid, direction, out);
+  if (shape.dims == 3) return image_gradient_in_blocks<T, 8>(shape, grad, grid, direction, out);
+  image_gradient_in_blocks<T, 4>(shape, grad, grid, direction, out);
 }
 
 template <class T>
@@ -395,7 +395,7 @@ void grid_sample_image(const GridShape& shape, const View& from, const View& gri
                        const View& out) {
   dispatch_real(out.dtype, [&](auto tag) {
     using T = decltype(tag);
-    spread(shape, from.as<const T>(), grid.as<const T>(), data_of<const T>(direction), out.as<T>());
+    image_gradient(shape, from.as<const T>(), grid.as<const T>(), data_of<const T>(direction), out.as<T>());
   });
 }
 

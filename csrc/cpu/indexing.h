@@ -178,10 +178,10 @@ struct Unstepped {
     for (int d = 0; d < view.ndim; ++d) strides[d] = d == dim ? 0 : view.strides[d];
   }
 };
-/// The strides of a 1-D index spread over all dimensions but `dim`.
-struct Spread {
+/// The strides of a 1-D index along `dim`, as of a view that repeats it along all other dimensions.
+struct Along {
   int64_t strides[kMaxDims];
-  Spread(const View& index, int ndim, int dim) {
+  Along(const View& index, int ndim, int dim) {
     for (int d = 0; d < ndim; ++d) strides[d] = d == dim ? index.strides[0] : 0;
   }
 };

@@ -117,8 +117,8 @@ void index_select(const View& in_view, int dim, const View& index_view, const Vi
   if (out.numel() == 0) return;
   const Snapshot source(in, out);
   const Unstepped from(*source, dim);
-  const Spread spread(*index, in.ndim, dim);
-  const Walk<3> walk(in.ndim, out.sizes, {spread.strides, out.strides, from.strides});
+  const Along along(*index, in.ndim, dim);
+  const Walk<3> walk(in.ndim, out.sizes, {along.strides, out.strides, from.strides});
   gather_walk(walk, index->as<const int64_t>(), out, *source, source->strides[dim], Trusted());
 }
 

@@ -290,8 +290,8 @@ void scatter_slices(JobRunner runner, const View& dst, int dim, const View& inde
                     const Scalar* alpha = nullptr) {
   const Snapshot src(src_view, dst);
   const Unstepped to(dst, dim);
-  const Spread spread(index, dst.ndim, dim);
-  const Walk<3> walk(dst.ndim, src->sizes, {spread.strides, to.strides, src->strides}, Merge::Yes, dim, dim + 1);
+  const Along along(index, dst.ndim, dim);
+  const Walk<3> walk(dst.ndim, src->sizes, {along.strides, to.strides, src->strides}, Merge::Yes, dim, dim + 1);
   spread_job(runner, walk, {index.as<const int64_t>(), dst.data, src->data, dst.strides[dim], 0, dst.sizes[dim], alpha},
              itemsize(dst.dtype));
 }

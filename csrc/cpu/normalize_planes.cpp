@@ -135,10 +135,10 @@ void long_moments(const View& in, const Planes& planes, double* means, double* s
       A about = fold_long(x, planes.length, kIdentityMap, kAdd) / static_cast<A>(planes.length);
       // A second pass removes the rounding error of the mean.
       A rest = fold_long(x, planes.length, [about](auto value) { return value - about; }, kAdd);
-      A spread = fold_long(x, planes.length, [about](auto value) { return (value - about) * (value - about); }, kAdd);
+      A squares = fold_long(x, planes.length, [about](auto value) { return (value - about) * (value - about); }, kAdd);
       double shift = static_cast<double>(rest) / static_cast<double>(planes.length);
       mean[first + p] = about + shift;
-      square[first + p] = std::max(0.0, spread - shift * rest);
+      square[first + p] = std::max(0.0, squares - shift * rest);
     }
   });
   int64_t samples = planes.count / planes.period;

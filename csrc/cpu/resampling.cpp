@@ -182,7 +182,7 @@ void interpolate_bytes(const ResampleShape& shape, const uint8_t* in, uint8_t* o
 }
 
 template <class T>
-void spread(const ResampleShape& shape, const T* grad, T* out) {
+void input_gradient(const ResampleShape& shape, const T* grad, T* out) {
   const ResampleAxis &za = shape.axes[0], &ya = shape.axes[1], &xa = shape.axes[2];
   const auto wz = weights_of<T>(za), wy = weights_of<T>(ya), wx = weights_of<T>(xa);
   const int64_t slots = slots_for(shape.planes, shape.out() * (xa.taps + za.taps * ya.taps));
@@ -239,7 +239,7 @@ void resample_backward(const kernels::ResampleShape& shape, const View& in, cons
   const ResampleShape tables(shape, in.dtype);
   dispatch(in.dtype, [&](auto tag) {
     using T = decltype(tag);
-    if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) spread(tables, in.as<const T>(), out.as<T>());
+    if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) input_gradient(tables, in.as<const T>(), out.as<T>());
   });
 }
 

@@ -33,7 +33,7 @@ struct Pooling {
   void (*max)(const PoolShape& shape, const View& in, const View& out, const View* indices);
   /// The sum of each window, divided by the number of its elements, or by `divisor` unless that is 0.
   Mean* mean;
-  /// Each element of `in`, a gradient, spread over its window; `out` has the size of the input. No integers.
+  /// Each element of `in`, a gradient, shared out over its window; `out` has the size of the input. No integers.
   Mean* mean_backward;
   /// Windows that differ from plane to plane: `samples` are numbers in [0, 1), by which their steps begin, one for each
   /// of the last `dims` axes and each plane; in two dimensions that of the width comes first. Of the axes only `in`,
