@@ -312,6 +312,8 @@ SIZES = lines("""
     torch.full((2,), 1 + 0j, dtype=torch.float32)
     torch.full((2,), 1j, dtype=torch.bool)
     torch.full((2,), np.float32(2))
+    torch.full((2,), np.bool_(True))
+    torch.full((2,), torch.tensor(True))
     torch.full((2,), np.int8(2))
     torch.full((2,), 3, out=torch.ones(2, dtype=torch.int32))
     torch.scalar_tensor(3)
@@ -346,6 +348,8 @@ SIZES = lines("""
     torch.ones(2).new_full((2,), 3, dtype=torch.int32)
     torch.ones(2, dtype=torch.int8).new_empty(2, 3).shape
     torch.ones(2).new_empty_strided((2, 3), (1, 2)).stride()
+    torch.ones(2, device="meta").new_empty_strided((2, 3), (1, 2)).device.type
+    torch.zeros(2, requires_grad=None)
 """)
 
 BAD_SIZES = lines("""
@@ -381,6 +385,8 @@ BAD_SIZES = lines("""
     torch.zeros(2, out=torch.ones(2, requires_grad=True))
     torch.zeros(2, spam=1)
     torch.zeros(2, size=3)
+    torch.zeros(size=3)
+    torch.zeros(2, dim=3)
     torch.zeros(2, memory_format=torch.contiguous_format)
     torch.empty(2, memory_format=torch.preserve_format)
     torch.empty(1, 2, memory_format=torch.channels_last)
@@ -406,6 +412,7 @@ BAD_SIZES = lines("""
     torch.eye(-1)
     torch.eye(2, -1)
     torch.eye(2.0)
+    torch.eye(2**63)
     torch.zeros_like(3)
     torch.zeros_like()
     torch.zeros_like(torch.ones(2), dtype=torch.int32, requires_grad=True)
@@ -472,6 +479,7 @@ RANGES = lines("""
     torch.linspace(0, 1, steps=3)
     torch.linspace(0, 1, torch.tensor(3))
     torch.linspace(True, False, 3)
+    torch.linspace(torch.tensor(0.0, requires_grad=True), 1, 3)
     torch.linspace(0, inf, 3)
     torch.linspace(0, inf, 5, dtype=torch.complex64)
     torch.linspace(inf, 1, 5, dtype=torch.complex128)

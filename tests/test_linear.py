@@ -160,7 +160,9 @@ def disagreement(declaration, its_calls):
 
 
 def test_every_op_is_called():
-    assert not [name for name, its_calls in calls().items() if TABLE[name].differentiable and not its_calls]
+    # But for those that draw numbers, whose calls cannot be made again.
+    wanted = [name for name, item in TABLE.items() if item.differentiable and "generator" not in item.arguments]
+    assert not [name for name in wanted if not calls()[name]]
 
 
 def test_the_formula_of_every_op_is_what_its_calls_show():

@@ -99,12 +99,41 @@ def test_functions_that_make_tensors_are_logged():
     with trace() as t:
         made = torch.zeros(2, 3, requires_grad=True)
         torch.zeros(2, out=out[:2])
-    assert ops(t) == ["zeros", "slice", "zeros"]
+        torch.zeros_like(made)
+        made.new_full((2,), 3)
+        torch.arange(3)
+        torch.randn(4)
+        torch.randint(5, (2,))
+    assert ops(t) == ["zeros", "slice", "zeros", "zeros_like", "new_full", "arange", "randn", "randint"]
     assert t.events[0].inputs == ()
     assert t.events[0].outputs == ((torch.float32, (2, 3)),)
+    assert t.events[3].inputs == ((torch.float32, (2, 3)),)
     assert made.is_leaf
     assert made.requires_grad
     assert out.tolist() == [0.0, 0.0, 1.0]
+
+
+def test_random_fills_are_logged_as_changes():
+    w = torch.empty(3, 2)
+    with trace() as t:
+        w.normal_()
+        w.uniform_(-1, 1)
+        w.bernoulli_(0.5)
+        w.random_(3)
+    assert ops(t) == ["normal_", "uniform_", "bernoulli_", "random_"]
+    assert all(event.inputs == event.outputs == ((torch.float32, (3, 2)),) for event in t.events)
+
+
+def test_a_step_from_its_first_tensor_on():
+    with trace() as t:
+        x = torch.zeros(4, 2)
+        w = torch.empty(2, 1, requires_grad=True)
+        with torch.no_grad():
+            w.normal_()
+        noise = torch.randn(4, 1)
+        ((x @ w - noise) ** 2).sum().backward()
+    forward = [event.op for event in t.events if not event.backward]
+    assert forward == ["zeros", "empty", "normal_", "randn", "mm", "sub", "pow", "sum"]
 
 
 def test_nothing_is_logged_outside_of_the_block():
@@ -229,9 +258,9 @@ def test_a_custom_function_has_its_own_lines():
 
 
 def test_a_node_that_is_called():
-    y = matrix(requires_grad=True).exp()
+    y, g = matrix(requires_grad=True).exp(), torch.ones(2, 3)
     with trace() as t:
-        y.grad_fn(torch.ones(2, 3))
+        y.grad_fn(g)
     assert [(event.op, event.backward) for event in t.events if event.parent is None] == [("ExpBackward0", True)]
 
 
@@ -368,16 +397,16 @@ def test_closing_in_another_thread_is_refused():
         thread.join()
         torch.ones(2) * 2
     assert "of another thread" in caught[0]
-    assert ops(t) == ["mul"]
+    assert ops(t) == ["ones", "mul"]
 
 
 def test_errors_leave_the_stack_as_it_was():
-    x = matrix()
+    x, longer = matrix(), torch.ones(7)
     with trace() as t:
         with pytest.raises(RuntimeError):
             x @ x
         with pytest.raises(RuntimeError):
-            x.add_(torch.ones(7))
+            x.add_(longer)
         x * 2
     assert [(event.op, event.failed, bool(event.outputs)) for event in t.events] == [
         ("mm", True, False),

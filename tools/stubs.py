@@ -9,6 +9,7 @@ import argparse
 import ast
 import importlib
 import inspect
+import keyword
 import re
 import sys
 from pathlib import Path
@@ -91,7 +92,8 @@ def of_declaration(item, spelled):
             annotation = TYPES.get(name, "Tensor") + (" | None" if default is None else "")
         else:
             annotation = default_type(name, default)
-        parameters.append((name, kind, annotation, default))
+        # A word of Python cannot be the name of a parameter; such arguments are given by position.
+        parameters.append((f"{name}_" if keyword.iskeyword(name) else name, kind, annotation, default))
     if item.out and not in_place and not item.creates:
         parameters.append(("out", kinds.KEYWORD_ONLY, "Tensor | None", None))
     result = f"_{item.result_type.__name__}" if item.outputs and not in_place else RESULTS.get(item.name, "Tensor")
@@ -136,6 +138,8 @@ class Stubs:
             for name in (item.name, *item.alias):
                 self.declared[name] = item
                 self.declared.setdefault(f"{name}_", item)
+            if item.inplace == "only":
+                self.declared[f"{item.shown}_"] = item
 
     def function(self, name, function, method=False):
         """One `def` of a stub."""

@@ -2,12 +2,19 @@
 #pragma once
 
 #include "core/scalar.h"
+#include "core/tensor.h"
 
 namespace adjoint {
 
 struct Number {
   Scalar value;
   Category category;  ///< Integer also for what lies beyond 64 bits, whose value is a float
+};
+
+/// What may be either.
+struct TensorOrNumber {
+  Tensor* tensor = nullptr;
+  Number number{};  ///< valid when there is no tensor
 };
 
 }  // namespace adjoint

@@ -17,6 +17,8 @@
 #include "cpu/matmul.h"
 #include "cpu/normalization.h"
 #include "cpu/pooling.h"
+#include "cpu/random_views.h"
+#include "cpu/ranges.h"
 #include "cpu/recurrent.h"
 #include "cpu/reduce.h"
 #include "cpu/resampling.h"
@@ -39,6 +41,22 @@ const Backend backend = {
                .enumerate = enumerate,
                .read = read,
                .read_back = read},
+    .ranges = {.arange = arange, .linspace = linspace, .logspace = logspace},
+    .random = {.uniform = random_uniform,
+               .normal = random_normal,
+               .integers = random_integers,
+               .integers_from = random_integers_from,
+               .all_integers = random_all_integers,
+               .bernoulli = random_bernoulli,
+               .bernoulli_each = random_bernoulli_each,
+               .exponential = random_exponential,
+               .geometric = random_geometric,
+               .log_normal = random_log_normal,
+               .cauchy = random_cauchy,
+               .permutation = random_permutation,
+               .poisson = random_poisson,
+               .binomial = random_binomial,
+               .has_negative = has_negative},
     .elementwise = {.kernel = find_kernel, .run = elementwise, .packed = elementwise_packed, .has_zero = has_zero},
     .reduce = {.sum = sum,
                .nansum = nansum,

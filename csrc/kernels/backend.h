@@ -18,6 +18,8 @@
 #include "kernels/memory.h"
 #include "kernels/normalization.h"
 #include "kernels/pooling.h"
+#include "kernels/random.h"
+#include "kernels/ranges.h"
 #include "kernels/recurrent.h"
 #include "kernels/reduce.h"
 #include "kernels/resampling.h"
@@ -32,6 +34,8 @@ namespace adjoint {
 
 struct Backend {
   kernels::Memory memory;
+  kernels::Ranges ranges;
+  kernels::Random random;
   kernels::Elementwise elementwise;
   kernels::Reduce reduce;
   kernels::Scan scan;

@@ -78,6 +78,8 @@ Storage* allocate(size_t nbytes) {
 
 const Backend backend = {
     .memory = memory(),
+    .ranges = all<kernels::Ranges>(Nothing()),
+    .random = all<kernels::Random>(Nothing()),
     .elementwise = all<kernels::Elementwise>(Nothing()),
     .reduce = all<kernels::Reduce>(Nothing()),
     .scan = all<kernels::Scan>(Nothing()),

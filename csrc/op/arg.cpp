@@ -3,6 +3,7 @@
 #include "ops/memory.h"
 #include "tape/node.h"
 #include "types/formats.h"
+#include "types/generator.h"
 #include "types/types.h"
 
 namespace adjoint {
@@ -67,7 +68,7 @@ int64_t to_int(PyObject* object, const char* op, const char* name) {
   int64_t value = PyLong_AsLongLong(index.get());
   if (value == -1 && PyErr_Occurred()) {
     PyErr_Clear();
-    fail(ErrorKind::Runtime, op, "(): argument '", name, "' overflows: the number must fit in 64 bits");
+    fail(ErrorKind::Value, "Overflow when unpacking long long: ", op, "(): argument '", name, "' must fit in 64 bits");
   }
   return value;
 }
@@ -200,7 +201,8 @@ static int64_t to_size(const Arg& arg, PyObject* item, Py_ssize_t place) {
                       ? PyLong_AsLongLongAndOverflow(item, &overflow)
                       : PyLong_AsLongLongAndOverflow(checked(PyNumber_Index(item)).get(), &overflow);
   if (overflow)
-    fail(ErrorKind::Type, arg.described(), " failed to unpack the object at pos ", place + 1, ": Overflow when unpacking long long");
+    fail(ErrorKind::Type, arg.described(), " failed to unpack the object at pos ", place + 1,
+         ": Overflow when unpacking long long");
   return value;
 }
 
@@ -223,6 +225,10 @@ static List to_sizes(const Arg& arg) {
 }
 
 Arg::operator SizeList() const { return to_sizes<SizeList>(*this); }
+Arg::operator std::optional<SizeList>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<SizeList>(*this);
+}
 Arg::operator SizeArgs() const {
   if (!PyLong_CheckExact(object) && (PyTuple_Check(object) || !is_size(object))) return to_sizes<SizeArgs>(*this);
   SizeArgs sizes;
@@ -248,6 +254,23 @@ Arg::operator Number() const {
   if (number.value.real >= 0x1p64)
     fail(ErrorKind::Overflow, "int too big to convert: ", described(), " must be less than 2**64");
   return number;
+}
+Arg::operator std::optional<Number>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<Number>(*this);
+}
+Arg::operator TensorOrNumber() const {
+  if (is_tensor(object)) return {as_tensor(object)};
+  return {nullptr, static_cast<Number>(*this)};
+}
+Arg::operator std::optional<TensorOrNumber>() const {
+  if (object == Py_None) return std::nullopt;
+  return static_cast<TensorOrNumber>(*this);
+}
+Arg::operator Generator*() const {
+  Generator* generator = to_generator(object);
+  if (!generator) wrong_type("torch.Generator");
+  return generator;
 }
 Arg::operator Device() const {
   if (!names_device(object)) wrong_type("torch.device");

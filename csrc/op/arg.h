@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/generator.h"
 #include "core/guard.h"
 #include "core/ints.h"
 #include "core/memory_format.h"
@@ -42,8 +43,14 @@ struct Arg {
   /// The same, of any length.
   operator std::vector<int64_t>() const;
   operator SizeList() const;
+  operator std::optional<SizeList>() const;
   operator SizeArgs() const;
   operator Number() const;
+  operator std::optional<Number>() const;
+  operator TensorOrNumber() const;
+  operator std::optional<TensorOrNumber>() const;
+  /// The default one for None.
+  operator Generator*() const;
   operator Device() const;
   operator std::optional<MemoryFormat>() const;
   operator std::string() const;

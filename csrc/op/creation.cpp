@@ -37,7 +37,8 @@ ops::CreationOptions read_given_creation(const char* op, PyObject* const* slots,
   if (flag(kPinMemory, "pin_memory"))
     fail("pin_memory=True requires a CUDA or other accelerator backend; there is none, leave pin_memory out");
   options.leaf = flag(kRequiresGradSlot, "requires_grad");
-  if (count == kCreationSlots && slots[kOut] != Py_None) options.out = static_cast<Tensor*>(Arg{slots[kOut], op, "out"});
+  if (count == kCreationSlots && slots[kOut] != Py_None)
+    options.out = static_cast<Tensor*>(Arg{slots[kOut], op, "out"});
   return options;
 }
 

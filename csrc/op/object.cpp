@@ -269,6 +269,12 @@ int output_of(const std::vector<std::string>& outputs, std::string_view name) {
   return -1;
 }
 
+void read_short_form(Op& op, PyObject* declaration) {
+  Object names = get(declaration, "short");
+  for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i)
+    op.short_form.push_back(static_cast<uint8_t>(slot_of(op, text(PyTuple_GET_ITEM(names.get(), i)))));
+}
+
 SavedItem resolve_item(const Op& op, const std::vector<std::string>& outputs, const std::string& name) {
   auto as_item = [&](SavedItem::What what, int index) { return SavedItem{what, static_cast<uint8_t>(index), name}; };
   if (int slot = slot_of(op, name); slot >= 0) return as_item(SavedItem::What::Argument, slot);
@@ -408,6 +414,7 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
   op->shown = text(get(declaration, "shown").get());
   op->shown_in_place = op->shown + "_";
   read_arguments(*op, declaration);
+  read_short_form(*op, declaration);
   Object out = get(declaration, "out");
   op->has_out = truth(out);
   std::string demands = PyUnicode_Check(out.get()) ? text(out.get()) : "";
@@ -486,7 +493,7 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
       variant->edge_mask = 0;
       for (uint8_t edge : variant->edge_slots) variant->edge_mask |= 1u << edge;
       op->number_variant[slot] = variant.release();
-      op->has_variants = true;
+      op->variant_slots.push_back(static_cast<uint8_t>(slot));
       op->writes_one_value = false;  // torch lets a number be written everywhere, not a tensor
     }
     Object powers = get(declaration, "powers");

@@ -54,6 +54,14 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
     taken = varargs + 1;
     slots[varargs] = collect(args + varargs, nargs - varargs, owned);
     for (int i = 0; i < varargs; ++i) slots[i] = args[i];
+  } else if (!short_form.empty() && is_short(nargs, kwnames)) {
+    for (size_t i = 0; i < nargs; ++i) {
+      const uint8_t slot = short_form[i];
+      if (args[i] == Py_None)  // which would mean the other form
+        Arg{args[i], shown.c_str(), PyUnicode_AsUTF8(arguments[slot].name.get())}.wrong_type("Number");
+      slots[slot] = args[i];
+    }
+    taken = 0;  // not the first ones
   } else if (nargs <= static_cast<size_t>(positional)) {
     std::copy(args, args + nargs, slots);
   } else if (!bind_old_numbers(args, nargs, slots)) {
@@ -66,6 +74,19 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
       fail(ErrorKind::Type, shown, "() missing 1 required positional arguments: \"",
            PyUnicode_AsUTF8(arguments[i].name.get()), "\"");
   return out;
+}
+
+bool Op::is_short(size_t nargs, PyObject* kwnames) const {
+  if (nargs == 0 || nargs > short_form.size()) return false;
+  for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+    PyObject* key = PyTuple_GET_ITEM(kwnames, k);
+    int slot = 0;
+    while (slot < positional && PyUnicode_Compare(arguments[slot].name.get(), key) != 0) ++slot;
+    if (slot == positional) continue;  // it goes with either form
+    auto place = std::find(short_form.begin(), short_form.end(), slot);
+    if (place == short_form.end() || static_cast<size_t>(place - short_form.begin()) < nargs) return false;
+  }
+  return true;
 }
 
 PyObject* Op::collect(PyObject* const* args, size_t count, Object& owned) const {
@@ -225,10 +246,9 @@ Op* Op::simpler_power(PyObject* const* slots) const {
 }
 
 inline Op& Op::variant(PyObject* const* slots) {
-  if (has_variants) {
-    for (uint8_t slot : edge_slots)
-      if (Op* other = number_variant[slot]; other && !is_tensor(slots[slot])) return *other;
-  }
+  // Without a rule it is a number that may be left out: the bounds of random_().
+  for (uint8_t slot : variant_slots)
+    if (!is_tensor(slots[slot]) && (rules[slot].differentiable || slots[slot] != Py_None)) return *number_variant[slot];
   return *this;
 }
 
@@ -242,7 +262,7 @@ inline Op& Op::chosen(PyObject* const* slots) {
 Object Op::call(PyObject* const* slots) {
   if (mode_flags & (kTransformed | kAutocast | kAnomalyCheckForward)) [[unlikely]]
     return call_in_mode(slots);
-  if (!power && !has_variants) return run(slots);
+  if (!power && variant_slots.empty()) return run(slots);
   return chosen(slots).run(slots);
 }
 

@@ -90,9 +90,10 @@ class Op final : public NodeKind {
   int count = 0;         ///< of the arguments
   PyObject* defaults[kMaxArguments] = {};  ///< by slot, borrowed from the arguments; null: required
   size_t required = 0;                     ///< all slots from this one on have a default
-  int positional = 0;    ///< arguments that may be given by position
-  int varargs = -1;      ///< the slot that takes all further positional arguments as a tuple
-  bool has_out = false;  ///< accepts out=
+  int positional = 0;                      ///< arguments that may be given by position
+  std::vector<uint8_t> short_form;         ///< the slots of a second form with fewer arguments: arange(end)
+  int varargs = -1;                        ///< the slot that takes all further positional arguments as a tuple
+  bool has_out = false;                    ///< accepts out=
   OutDemands out_demands;
   uint32_t apart = 0;  ///< bit set of the arguments that what is written must have no memory in common with ...
   uint32_t whole = 0;  ///< ... and of those that it may be, but not lie in part in
@@ -121,13 +122,13 @@ class Op final : public NodeKind {
   std::vector<SavedItem> items;
   uint32_t output_items = 0;  ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
-  bool crosses = false;           ///< the arguments may be on several devices
-  bool writes_one_value = false;  ///< in place, elements may share memory
-  Op* square = nullptr;           ///< powers: used instead for floats when the exponent is 2 ...
-  Op* cube = nullptr;             ///< ... when it is 3 ...
-  Op* root = nullptr;             ///< ... when it is 0.5 ...
-  Op* power = nullptr;            ///< ... and when it is another number but 0
-  bool has_variants = false;
+  bool crosses = false;                    ///< the arguments may be on several devices
+  bool writes_one_value = false;           ///< in place, elements may share memory
+  Op* square = nullptr;                    ///< powers: used instead for floats when the exponent is 2 ...
+  Op* cube = nullptr;                      ///< ... when it is 3 ...
+  Op* root = nullptr;                      ///< ... when it is 0.5 ...
+  Op* power = nullptr;                     ///< ... and when it is another number but 0
+  std::vector<uint8_t> variant_slots;      ///< of the arguments that have a variant
   Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
 
   /// Calls the op with bound arguments (borrowed). The innermost transform comes first; see op/transform.h.
@@ -161,6 +162,8 @@ class Op final : public NodeKind {
  private:
   /// The argument that stands for all further positional ones: themselves, if they are one sequence, or a tuple.
   PyObject* collect(PyObject* const* args, size_t count, Object& owned) const;
+  /// Whether these are the arguments of the second form.
+  bool is_short(size_t nargs, PyObject* kwnames) const;
   /// Fills slots from keywords, of which the first `taken` are there; returns the out= argument (borrowed) or null.
   PyObject* bind_keywords(PyObject* const* values, PyObject* kwnames, PyObject** slots, size_t taken) const;
   /// The simpler op that stands for pow with this exponent, or null.

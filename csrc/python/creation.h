@@ -1,4 +1,4 @@
-// Functions that make tensors: from sizes, from ranges and from Python data.
+// Functions that make tensors from Python data.
 #pragma once
 
 #include "ops/creation.h"
@@ -7,19 +7,10 @@
 
 namespace adjoint::python {
 
-using adjoint::fill_value;
-using ops::mark_unset;
-using ops::shape_like;
-
 /// Refuses requires_grad for types that have no gradient.
 void check_requires_grad(DType dtype, bool requires_grad);
 /// The last step of every creation function: marks the new tensor as the options say.
 Object finish(TensorPtr tensor, const Options& options);
-/// Gives out= the values of `result`, and its memory where the sizes differ; returns `out`.
-Object into_out(const char* op, Tensor* out, Tensor* result, const Options& options);
-/// The out= tensor of a call, checked against dtype=, which it replaces; null when none was given.
-Tensor* read_out(const Call& call, int slot, Options& options);
-
 /// Warns once, in grad mode, that a number taken from a tensor that requires grad has no gradient.
 void warn_scalar_of_grad(Tensor* tensor);
 
@@ -30,12 +21,10 @@ TensorPtr tensor_from_data(PyObject* data, std::optional<DType> dtype);
 TensorPtr legacy_new(PyObject* args, PyObject* keywords, std::optional<DType> type = std::nullopt,
                      Tensor* model = nullptr);
 
-/// The functions of the files that make up creation: sizes, ranges, data.
-extern PyMethodDef size_functions[];
-extern PyMethodDef range_functions[];
+/// The functions of the files that make up creation: data, and the constructors of old.
 extern PyMethodDef data_functions[];
 extern PyMethodDef legacy_functions[];
-/// new_zeros and its relatives, to be methods of Tensor.
+/// new() and new_tensor(), to be methods of Tensor.
 extern PyMethodDef creation_methods[];
 PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 

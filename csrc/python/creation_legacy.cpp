@@ -146,7 +146,7 @@ TensorPtr from_sizes(PyObject* size, DType dtype, Device device) {
     sizes.push(value, "new");
   }
   TensorPtr result = empty(make_shape(sizes), dtype, device);
-  mark_unset(result.get());
+  ops::mark_unset(result.get());
   return result;
 }
 

@@ -17,10 +17,10 @@
 #include "python/memory_bindings.h"
 #include "python/module_base.h"
 #include "python/optimizer_bindings.h"
-#include "python/random_bindings.h"
 #include "python/shared_bindings.h"
 #include "python/tensor_type.h"
 #include "python/trace_bindings.h"
+#include "types/generator.h"
 #include "types/struct_sequence.h"
 #include "types/types.h"
 
@@ -149,7 +149,7 @@ static PyObject* make_module() {
     init_error_node(module.get());
     init_graph(module.get());
     init_creation(module.get());
-    init_random(module.get());
+    init_generator(module.get());
     init_interop(module.get());
     init_shared(module.get());
     init_inspect(module.get());

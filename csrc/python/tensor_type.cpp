@@ -11,7 +11,6 @@
 #include "python/creation.h"
 #include "python/indexing.h"
 #include "python/interop.h"
-#include "python/random_bindings.h"
 #include "python/tensor_operators.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
@@ -580,7 +579,6 @@ void init_tensor_type(PyObject* module) {
   // adjoint.
   tensor_type->tp_name = "Tensor";
   add_methods(creation_methods);
-  add_methods(random_methods);
   check(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0);
 }
 

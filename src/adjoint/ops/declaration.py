@@ -26,7 +26,10 @@ def parameter_names(function):
 
 
 def parse_signature(signature):
-    """Splits "add(input, other, *, alpha=1)" into (name, argument names, defaults by name, positional count)."""
+    """Splits "add(input, other, *, alpha=1)" into (name, argument names, defaults by name, positional count).
+
+    The argument that is called from, a word of Python, is written from_.
+    """
     name, opening, rest = signature.partition("(")
     if not name.isidentifier() or not opening or not rest.endswith(")"):
         raise DeclarationError(f"{signature!r}: expected a signature such as 'add(input, other, *, alpha=1)'")
@@ -36,7 +39,7 @@ def parse_signature(signature):
         raise DeclarationError(
             f"{signature!r}: the argument list is not valid Python ({error}); defaults must be literals"
         ) from None
-    arguments = parameter_names(shape)
+    arguments = tuple("from" if name == "from_" else name for name in parameter_names(shape))
     positional = shape.__code__.co_argcount
     values = shape.__defaults__ or ()
     defaults = dict(zip(arguments[positional - len(values) : positional], values, strict=True))
@@ -145,6 +148,7 @@ class Declaration:
     integer; "typed": dtype= is by default the type of out=; several words: all of these);
     `out_words` says what an out= of a wrong type is told, where torch has words of the op's own, see Note [Errors];
     `crosses`: the arguments may be on several devices, as in a copy from one to another;
+    `short` names the arguments of a second form, with fewer of them: "end" for arange(end), beside arange(start, end);
     `creates`: makes a new tensor. The keywords dtype=, layout=, device=, pin_memory= and requires_grad= are added to the
     signature, and out= if there is one; the C++ function gets them together, as ops::CreationOptions.
 
@@ -263,6 +267,7 @@ class Declaration:
         "result",
         "rounded",
         "rules",
+        "short",
         "shown",
         "signature",
         "types",
@@ -307,6 +312,7 @@ class Declaration:
         out_words=None,
         apart=(),
         creates=False,
+        short="",
         crosses=False,
         whole=(),
         public=True,
@@ -352,6 +358,7 @@ class Declaration:
         self.out_words = out_words
         self.apart = apart
         self.creates = creates
+        self.short = tuple(short.split())
         self.crosses = crosses
         self.whole = whole
         self.method = public and method
@@ -463,6 +470,8 @@ class Declaration:
             self.fail(f"integers={self.integers!r} is not one of {', '.join(map(str, INTEGER_CHECKS))}")
         if self.autocast not in AUTOCASTS:
             self.fail(f"autocast={self.autocast!r} is not one of {', '.join(map(str, AUTOCASTS))}")
+        if not set(self.short) <= set(self.arguments[: self.positional]):
+            self.fail(f"short={' '.join(self.short)!r} must name arguments that may be given by position")
         if self.out_words and not self.out:
             self.fail("out_words is given, but the op takes no out=")
         if self.inplace_native and (not self.inplace or self.kind != "op"):

@@ -44,7 +44,8 @@ def _register(item):
         names = [f"{alias}_" for alias in item.alias]
         in_place = _C.op_object(f"{item.name}_")
         function = item.function and item.kind != "view"
-        _publish(f"{item.name}_", in_place, item.namespace, method, function, names)
+        name = item.shown if item.inplace == "only" else item.name
+        _publish(f"{name}_", in_place, item.namespace, method, function, names)
     return target
 
 

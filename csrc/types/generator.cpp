@@ -1,12 +1,12 @@
 // The Generator type, the default generator and its seeds.
+#include "types/generator.h"
+
 #include <memory>
 
 #include "core/tensor.h"
-#include "ops/memory.h"
-#include "python/random_bindings.h"
 #include "types/types.h"
 
-namespace adjoint::python {
+namespace adjoint {
 namespace {
 
 struct GeneratorObject {
@@ -96,8 +96,11 @@ PyObject* generator_set_state(PyObject* self, PyObject* state) {
     Tensor* bytes = as_tensor(state);
     if (bytes->dtype != DType::UInt8 || bytes->device != DeviceType::Cpu)
       fail(ErrorKind::Type, "RNG state must be a torch.ByteTensor");
-    TensorPtr packed = contiguous(bytes);
-    generator_in(self).set_state(packed->as<uint8_t>(), static_cast<size_t>(packed->numel()));
+    if (bytes->ndim() != 1) fail("RNG state must have one dimension; got ", bytes->ndim(), "; flatten() it");
+    std::vector<uint8_t> packed(static_cast<size_t>(bytes->numel()));
+    for (size_t i = 0; i < packed.size(); ++i)
+      packed[i] = bytes->as<uint8_t>()[static_cast<int64_t>(i) * bytes->stride(0)];
+    generator_in(self).set_state(packed.data(), packed.size());
     return Py_NewRef(self);
   });
 }
@@ -176,11 +179,9 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-Generator& to_generator(PyObject* object) {
-  if (!object || object == Py_None) return default_generator();
-  if (Py_TYPE(object) != generator_type)
-    fail(ErrorKind::Type, "argument 'generator' must be torch.Generator, not ", Py_TYPE(object)->tp_name);
-  return generator_in(object);
+Generator* to_generator(PyObject* object) {
+  if (object == Py_None) return &default_generator();
+  return Py_TYPE(object) == generator_type ? &generator_in(object) : nullptr;
 }
 
 void init_generator(PyObject* module) {
@@ -191,4 +192,4 @@ void init_generator(PyObject* module) {
   check(PyModule_AddFunctions(module, functions) == 0);
 }
 
-}  // namespace adjoint::python
+}  // namespace adjoint

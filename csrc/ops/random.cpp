@@ -1,0 +1,249 @@
+#include "ops/random.h"
+
+#include <algorithm>
+
+#include "core/lock.h"
+#include "kernels/backend.h"
+#include "ops/memory.h"
+#include "ops/numbers.h"
+
+namespace adjoint::ops {
+namespace {
+
+/// Runs a kernel of the tensor's device, without the interpreter's lock if it is long.
+template <class... Parameters, class... Args>
+void fill_by(void (*kernels::Random::*kernel)(Generator&, const View&, Parameters...), Generator* generator,
+             Tensor* tensor, Args... args) {
+  WithoutLock unlocked(tensor->numel());
+  (on(tensor->device).random.*kernel)(*generator, tensor->view(), args...);
+}
+
+/// Memory of these sizes; in the order of out= where it has the same, because numbers are drawn in the order of memory.
+TensorPtr memory_for(ShapePtr shape, DType natural, const CreationOptions& options) {
+  DType dtype = options.type(natural);
+  if (options.out && same_sizes(options.out->shape, shape.get())) shape = dense_shape(options.out->shape);
+  return empty(std::move(shape), dtype, options.device);
+}
+
+[[noreturn]] void fail_missing(const char* op, const char* argument) {
+  fail(ErrorKind::Type, op, "() missing 1 required positional arguments: \"", argument, "\"");
+}
+
+/// The values of a tensor, broadcast to these sizes, as packed doubles of their own.
+TensorPtr doubles(Tensor* tensor, Sizes sizes) {
+  int64_t strides[kMaxDims];
+  broadcast_strides(tensor->shape, sizes, strides);
+  TensorPtr result = empty(sizes, DType::Float64, tensor->device);
+  on(tensor->device).memory.copy(tensor->view(static_cast<int>(sizes.size()), sizes.data(), strides), result->view());
+  return result;
+}
+
+/// A number, or a tensor of no dimension in the place of one.
+double real_of(const char* op, const char* argument, const TensorOrNumber& given) {
+  Scalar value = given.number.value;
+  if (given.tensor && given.tensor->ndim() == 0) value = scalar_of(given.tensor);
+  if ((given.tensor && given.tensor->ndim() > 0) || value.category == Category::Complex)
+    fail(ErrorKind::Type, op, "(): argument '", argument, "' must be float, not ", given.tensor ? "Tensor" : "complex");
+  return value.to<double>();
+}
+
+/// target = kernel(target, other), `other` broadcast.
+void combine(const char* kernel, Tensor* target, const Tensor* other) {
+  int64_t strides[kMaxDims];
+  broadcast_strides(other->shape, target->sizes(), strides);
+  View inputs[2] = {target->view(), other->view(target->ndim(), target->shape->sizes(), strides)};
+  const Scalar alpha = Scalar::of(int64_t{1});  // of add
+  on(target->device).elementwise.run(*find_kernel(kernel), target->dtype, target->view(), inputs, &alpha);
+}
+
+/// Normal numbers whose mean or deviation (or both) are tensors.
+TensorPtr normal_of(const TensorOrNumber& mean, const TensorOrNumber& std, Generator* generator,
+                    const CreationOptions& options) {
+  if ((options.dtype && !options.out) || options.leaf)
+    fail(ErrorKind::Type,
+         "normal() received an invalid combination of arguments: expected tensors alone, or numbers with size= and the "
+         "options of a new tensor; got tensors and such options; convert the result instead");
+  int64_t sizes[kMaxDims];
+  for (Tensor* tensor : {mean.tensor, std.tensor})
+    if (tensor && tensor->device == DeviceType::Meta) fail("normal(): a tensor on the meta device holds no values");
+  auto sizes_of = [](const TensorOrNumber& given) { return given.tensor ? given.tensor->sizes() : Sizes(); };
+  auto ndim = static_cast<size_t>(broadcast_sizes(sizes_of(mean), sizes_of(std), sizes));
+  const double mean_value = mean.tensor ? 0 : real_of("normal", "mean", mean);
+  const double std_value = std.tensor ? 1 : real_of("normal", "std", std);
+  if (std.tensor && is_complex(std.tensor->dtype)) fail("normal expects standard deviation to be non-complex");
+  if (std.tensor && on(std.tensor->device).random.has_negative(std.tensor->view()))
+    fail("normal expects all elements of std >= 0.0");
+  const Tensor* first = mean.tensor ? mean.tensor : std.tensor;
+  DType dtype = options.dtype.value_or(first->dtype);
+  if (mean.tensor && is_complex(mean.tensor->dtype) && !is_complex(dtype))
+    fail("result type ", info(mean.tensor->dtype).legacy_name, " can't be cast to the desired output type ",
+         info(dtype).legacy_name, "; give normal() an out= of the mean's type");
+  TensorPtr result = empty({sizes, ndim}, dtype, first->device);
+  fill_by(&kernels::Random::normal, generator, result.get(), 0.0, std_value);
+  if (std.tensor) combine("mul", result.get(), std.tensor);
+  TensorPtr offset = mean.tensor       ? TensorPtr::borrow(mean.tensor)
+                     : mean_value != 0 ? scalar_tensor(mean_value, real_type(dtype))
+                                       : TensorPtr();
+  if (offset) combine("add", result.get(), offset.get());
+  return result;
+}
+
+}  // namespace
+
+// ---- New tensors
+
+TensorPtr create_rand(const SizeArgs& size, Generator* generator, const CreationOptions& options) {
+  TensorPtr result = memory_for(make_shape(size), default_dtype(), options);
+  fill_by(&kernels::Random::uniform, generator, result.get(), 0.0, 1.0);
+  return result;
+}
+
+TensorPtr create_randn(const SizeArgs& size, Generator* generator, const CreationOptions& options) {
+  TensorPtr result = memory_for(make_shape(size), default_dtype(), options);
+  fill_by(&kernels::Random::normal, generator, result.get(), 0.0, 1.0);
+  return result;
+}
+
+TensorPtr create_randint(int64_t low, std::optional<int64_t> high, const std::optional<SizeList>& size,
+                         Generator* generator, const CreationOptions& options) {
+  if (!high) fail_missing("randint", "high");
+  if (!size) fail_missing("randint", "size");
+  TensorPtr result = memory_for(make_shape(*size), DType::Int64, options);
+  fill_by(&kernels::Random::integers, generator, result.get(), low, *high);
+  return result;
+}
+
+TensorPtr create_randperm(int64_t n, Generator* generator, const CreationOptions& options) {
+  ShapePtr shape = make_shape({&n, 1});
+  DType dtype = options.type(DType::Int64);
+  if (dtype == DType::Bool || is_complex(dtype)) fail_not_implemented("randperm", dtype);
+  if (dtype == DType::Float16 && n > 2049) fail("n cannot be greater than 2049 for Half type.");
+  if (dtype == DType::BFloat16 && n > 257) fail("n cannot be greater than 257 for BFloat16 type.");
+  if (dtype == DType::Float32 && n > (int64_t{1} << 24) + 1) fail("n cannot be greater than 2^24+1 for Float type.");
+  if (is_integral(dtype)) check_fits(Scalar::of(n), dtype);
+  TensorPtr order = empty(std::move(shape), DType::Int64, options.device);
+  fill_by(&kernels::Random::permutation, generator, order.get());
+  return cast(order.get(), dtype);
+}
+
+TensorPtr rand_like(Tensor* input, Generator* generator, std::optional<MemoryFormat> format,
+                    const CreationOptions& options) {
+  TensorPtr result = memory_for(shape_like(input, format), input->dtype, options);
+  fill_by(&kernels::Random::uniform, generator, result.get(), 0.0, 1.0);
+  return result;
+}
+
+TensorPtr randn_like(Tensor* input, Generator* generator, std::optional<MemoryFormat> format,
+                     const CreationOptions& options) {
+  TensorPtr result = memory_for(shape_like(input, format), input->dtype, options);
+  fill_by(&kernels::Random::normal, generator, result.get(), 0.0, 1.0);
+  return result;
+}
+
+TensorPtr randint_like(Tensor* input, int64_t low, std::optional<int64_t> high, Generator* generator,
+                       std::optional<MemoryFormat> format, const CreationOptions& options) {
+  if (!high) fail_missing("randint_like", "high");
+  TensorPtr result = memory_for(shape_like(input, format), input->dtype, options);
+  fill_by(&kernels::Random::integers, generator, result.get(), low, *high);
+  return result;
+}
+
+TensorPtr create_normal(const TensorOrNumber& mean, const std::optional<TensorOrNumber>& std,
+                        const std::optional<SizeList>& size, Generator* generator, const CreationOptions& options) {
+  if (!size && (mean.tensor || (std && std->tensor)))
+    return normal_of(mean, std.value_or(TensorOrNumber{nullptr, {Scalar::of(1.0), Category::Float}}), generator,
+                     options);
+  if (!std) fail_missing("normal", "std");
+  if (!size) fail_missing("normal", "size");
+  const double mean_value = real_of("normal", "mean", mean), std_value = real_of("normal", "std", *std);
+  TensorPtr result = memory_for(make_shape(*size), default_dtype(), options);
+  fill_by(&kernels::Random::normal, generator, result.get(), mean_value, std_value);
+  return result;
+}
+
+// ---- Counts
+
+TensorPtr bernoulli(Tensor* input, std::optional<double> p, Generator* generator, std::optional<DType> dtype) {
+  TensorPtr result = empty(input->sizes(), dtype.value_or(input->dtype), input->device);
+  if (p) {
+    fill_by(&kernels::Random::bernoulli, generator, result.get(), *p);
+  } else {
+    bernoulli_(result.get(), {input}, generator);
+  }
+  return result;
+}
+
+TensorPtr poisson(Tensor* input, Generator* generator) {
+  if (!is_float(input->dtype)) fail_not_implemented("poisson_cpu", input->dtype);
+  TensorPtr counts = doubles(input, input->sizes());
+  fill_by(&kernels::Random::poisson, generator, counts.get());
+  return cast(counts.get(), input->dtype);
+}
+
+TensorPtr binomial(Tensor* count, Tensor* prob, Generator* generator) {
+  for (Tensor* operand : {count, prob}) {
+    if (!is_float(operand->dtype))
+      fail(ErrorKind::Value, "binomial only supports floating-point dtypes for ", operand == count ? "count" : "prob",
+           ", got: ", info(operand->dtype).legacy_name, "; convert it first");
+    if (operand->device == DeviceType::Meta) fail("binomial(): a tensor on the meta device holds no values");
+  }
+  if (count->dtype != prob->dtype)
+    fail("Found dtype ", info(prob->dtype).legacy_name, " but expected ", info(count->dtype).legacy_name,
+         "; convert prob to the type of count");
+  int64_t sizes[kMaxDims];
+  auto ndim = static_cast<size_t>(broadcast_sizes(count->sizes(), prob->sizes(), sizes));
+  TensorPtr counts = doubles(count, {sizes, ndim}), chances = doubles(prob, {sizes, ndim});
+  on(counts->device).random.binomial(*generator, counts->view(), chances->view());
+  return cast(counts.get(), count->dtype);
+}
+
+// ---- In place
+
+void uniform_(Tensor* input, double low, double high, Generator* generator) {
+  fill_by(&kernels::Random::uniform, generator, input, low, high);
+}
+void normal_(Tensor* input, double mean, double std, Generator* generator) {
+  fill_by(&kernels::Random::normal, generator, input, mean, std);
+}
+void random_(Tensor* input, std::optional<int64_t> low, std::optional<int64_t> high, Generator* generator) {
+  if (high) {
+    fill_by(&kernels::Random::integers, generator, input, low.value_or(0), *high);
+  } else if (low) {
+    fill_by(&kernels::Random::integers_from, generator, input, *low);
+  } else {
+    fill_by(&kernels::Random::all_integers, generator, input);
+  }
+}
+
+void bernoulli_(Tensor* input, const TensorOrNumber& p, Generator* generator) {
+  if (!p.tensor) return fill_by(&kernels::Random::bernoulli, generator, input, real_of("bernoulli_", "p", p));
+  if (p.tensor->device == DeviceType::Meta)
+    fail("bernoulli: the probabilities are on the meta device, which holds no values");
+  int64_t sizes[kMaxDims], strides[kMaxDims];
+  bool expands = p.tensor->ndim() <= input->ndim();
+  if (expands) {
+    int n = broadcast_sizes(input->sizes(), p.tensor->sizes(), sizes);
+    expands = std::equal(sizes, sizes + n, input->sizes().begin());
+  }
+  if (!expands)
+    fail("The expanded size of the tensor must match the existing size; probabilities of shape ",
+         to_string(p.tensor->sizes()), " do not broadcast to ", to_string(input->sizes()));
+  broadcast_strides(p.tensor->shape, input->sizes(), strides);
+  on(input->device)
+      .random.bernoulli_each(*generator, input->view(), p.tensor->view(input->ndim(), input->shape->sizes(), strides));
+}
+
+void exponential_(Tensor* input, double lambda, Generator* generator) {
+  fill_by(&kernels::Random::exponential, generator, input, lambda);
+}
+void geometric_(Tensor* input, double p, Generator* generator) {
+  fill_by(&kernels::Random::geometric, generator, input, p);
+}
+void log_normal_(Tensor* input, double mean, double std, Generator* generator) {
+  fill_by(&kernels::Random::log_normal, generator, input, mean, std);
+}
+void cauchy_(Tensor* input, double median, double sigma, Generator* generator) {
+  fill_by(&kernels::Random::cauchy, generator, input, median, sigma);
+}
+
+}  // namespace adjoint::ops
