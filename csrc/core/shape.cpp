@@ -24,12 +24,15 @@ Shape* allocate_shape(int ndim) {
   return static_cast<Shape*>(memory);
 }
 
+/// No type has elements so small that more of them could be addressed.
+constexpr int64_t kMaxNumel = INT64_MAX >> 4;
+
 /// The product of sizes of 0 or more, or -1 when it is too much to address.
 int64_t product_of(Sizes sizes) {
   int64_t numel = 1;
   for (int64_t size : sizes)
     if (__builtin_mul_overflow(numel, size, &numel)) return -1;
-  return numel > (INT64_MAX >> 4) ? -1 : numel;
+  return numel > kMaxNumel ? -1 : numel;
 }
 
 void check_not_negative(Sizes sizes) {
@@ -39,15 +42,13 @@ void check_not_negative(Sizes sizes) {
            "; sizes must be 0 or more");
 }
 
-ShapePtr start_shape(Sizes sizes, int64_t numel) {
+/// A shape of so many dimensions, of which nothing else is known yet.
+ShapePtr start_shape(Sizes sizes) {
   if (sizes.size() > kMaxDims)
     fail("a tensor has at most ", kMaxDims, " dimensions; got ", sizes.size(), "; merge some of them");
   Shape* shape = allocate_shape(static_cast<int>(sizes.size()));
   shape->refs = 1;
   shape->ndim = static_cast<uint8_t>(sizes.size());
-  shape->numel = numel;
-  // Backwards, or it would become a call of memmove, which costs more for a few sizes.
-  for (size_t i = sizes.size(); i-- > 0;) shape->values[i] = sizes[i];
   return ShapePtr::steal(shape);
 }
 
@@ -79,28 +80,53 @@ static int64_t outer_stride(int64_t size, int64_t stride) {
   return static_cast<int64_t>(static_cast<uint64_t>(stride) * static_cast<uint64_t>(std::max<int64_t>(size, 1)));
 }
 
-ShapePtr make_shape(Sizes sizes) {
+/// Says what is wrong with sizes of which no dense shape can be made.
+[[noreturn, gnu::cold]] static void refuse_sizes(Sizes sizes) {
   check_not_negative(sizes);
-  int64_t numel = product_of(sizes);
-  if (numel < 0)
+  if (product_of(sizes) < 0)
     fail("Storage size calculation overflowed with sizes=", to_string(sizes),
          ": they ask for more elements than can be addressed");
-  ShapePtr shape = start_shape(sizes, numel);
-  int64_t* strides = shape->values + shape->ndim;
-  int64_t stride = 1;
-  bool overflow = false;  // an empty tensor's strides can; torch refuses them
-  for (int i = shape->ndim - 1; i >= 0; --i) {
-    if (overflow) fail("Stride calculation overflowed: the sizes are ", to_string(sizes));
+  fail("Stride calculation overflowed: the sizes are ", to_string(sizes));
+}
+
+/// A row: what most small tensors are.
+static ShapePtr make_row(int64_t size) {
+  Shape* shape = allocate_shape(1);
+  shape->refs = 1;
+  shape->ndim = 1;
+  shape->numel = size;
+  shape->values[0] = size;
+  shape->values[1] = 1;
+  shape->contiguous = true;
+  shape->standard = true;
+  return ShapePtr::steal(shape);
+}
+
+ShapePtr make_shape(Sizes sizes) {
+  if (sizes.size() == 1 && sizes[0] >= 0 && sizes[0] <= kMaxNumel) return make_row(sizes[0]);
+  ShapePtr shape = start_shape(sizes);
+  int64_t* strides = shape->values + sizes.size();
+  int64_t numel = 1, stride = 1;
+  bool wrong = false, overflow = false;
+  for (int64_t size : sizes) wrong |= size < 0 || __builtin_mul_overflow(numel, size, &numel);
+  for (size_t i = sizes.size(); i-- > 0;) {
+    wrong |= overflow;  // which an empty tensor's strides can; torch refuses them
+    shape->values[i] = sizes[i];
     strides[i] = stride;
     overflow = __builtin_mul_overflow(stride, std::max<int64_t>(sizes[i], 1), &stride);
   }
+  if (wrong || numel > kMaxNumel) refuse_sizes(sizes);
+  shape->numel = numel;
   shape->contiguous = true;
   shape->standard = true;
   return shape;
 }
 
 ShapePtr make_shape(Sizes sizes, Sizes strides) {
-  ShapePtr shape = start_shape(sizes, checked_numel(sizes));
+  const int64_t numel = checked_numel(sizes);
+  ShapePtr shape = start_shape(sizes);
+  shape->numel = numel;
+  std::copy(sizes.begin(), sizes.end(), shape->values);
   std::copy(strides.begin(), strides.end(), shape->values + shape->ndim);
   int64_t expected = 1;
   bool contiguous = true, standard = true;

@@ -39,11 +39,10 @@ View packed_like(const View& view, std::unique_ptr<char[]>& memory, int64_t* str
   return {memory.get(), view.dtype, view.ndim, view.sizes, strides};
 }
 
-/// Runs fill(data, n) on memory in the order of the elements of `out` in memory.
+/// Runs fill(data, n) on memory in the order of the elements of `out`, which is not packed, in memory.
 template <class Fill>
-void in_memory_order(const View& out, Fill fill) {
+void in_memory_order_of_strided(const View& out, Fill fill) {
   const int64_t n = out.numel();
-  if (out.is_packed()) return fill(out.data, n);
   int64_t strides[kMaxDims], packed_strides[kMaxDims];
   MemoryOrder order(out);
   View ordered = order.of(out, strides);
@@ -54,6 +53,12 @@ void in_memory_order(const View& out, Fill fill) {
   copy(packed, ordered);
 }
 
+/// The same for any view.
+template <class Fill>
+void in_memory_order(const View& out, Fill fill) {
+  out.is_packed() ? fill(out.data, out.numel()) : in_memory_order_of_strided(out, fill);
+}
+
 }  // namespace
 
 void random_uniform(Generator& generator, const View& out, double low, double high) {
@@ -61,10 +66,11 @@ void random_uniform(Generator& generator, const View& out, double low, double hi
 }
 
 void random_normal(Generator& generator, const View& out, double mean, double std) {
-  const auto stream = out.is_packed() ? NormalStream::Blocks : NormalStream::Elementwise;
-  in_memory_order(out, [&](void* data, int64_t n) {
-    if (n == 0 && std >= 0) return;  // torch does not look at the type then
-    fill_normal(generator, out.dtype, data, n, mean, std, stream);
+  const int64_t n = out.numel();
+  if (n == 0 && std >= 0) return;  // torch does not look at the type then
+  if (out.is_packed()) return fill_normal(generator, out.dtype, out.data, n, mean, std, NormalStream::Blocks);
+  in_memory_order_of_strided(out, [&](void* data, int64_t) {
+    fill_normal(generator, out.dtype, data, n, mean, std, NormalStream::Elementwise);
   });
 }
 

@@ -110,6 +110,12 @@ Arg::operator std::optional<bool>() const {
   return static_cast<bool>(*this);
 }
 Arg::operator double() const {
+  if (PyFloat_CheckExact(object)) return PyFloat_AS_DOUBLE(object);
+  if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (!overflow) return static_cast<double>(value);
+  }
   if (is_tensor(object)) {
     if (as_tensor(object)->ndim() > 0 || requires_grad(as_tensor(object))) wrong_type("float");
     Object item = checked(PyObject_CallMethod(object, "item", nullptr));
@@ -236,6 +242,12 @@ Arg::operator SizeArgs() const {
   return sizes;
 }
 Arg::operator Number() const {
+  if (PyFloat_CheckExact(object)) return {Scalar::of(PyFloat_AS_DOUBLE(object)), Category::Float};
+  if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (!overflow) return {Scalar::of(value), Category::Integer};
+  }
   if (is_tensor(object)) {
     if (as_tensor(object)->ndim() > 0 || requires_grad(as_tensor(object))) wrong_type("Number");
     Scalar value = scalar_of(as_tensor(object));

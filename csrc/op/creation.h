@@ -18,8 +18,10 @@ inline ops::CreationOptions read_creation(const char* op, PyObject* const* slots
   const bool none_given = slots[kDType] == Py_None && slots[kLayout] == Py_None && slots[kDevice] == Py_None &&
                           slots[kPinMemory] == Py_False && slots[kRequiresGradSlot] == Py_False &&
                           (count < kCreationSlots || slots[kOut] == Py_None);
-  if (!none_given || model) return read_given_creation(op, slots, count, model);
-  return {.dtype = {}, .device = default_device()};
+  const bool plain_model = !model || (Py_TYPE(model) == tensor_type && as_tensor(model)->device == DeviceType::Cpu);
+  if (!none_given || !plain_model) [[unlikely]]
+    return read_given_creation(op, slots, count, model);
+  return {.dtype = {}, .device = model ? Device() : default_device()};
 }
 
 /// Refuses an out= that could not take the result, before numbers are drawn for it.

@@ -20,8 +20,8 @@ struct Places {
 };
 
 /// One argument of a C++ function: the slot in its place, or the options, which are all slots from there on.
-template <class Parameter, class First, size_t I, size_t N>
-Parameter read_argument(const char* op, const char* const (&names)[N], PyObject* const* slots, Places places) {
+template <class Parameter, class First, Places places, size_t I, size_t N>
+Parameter read_argument(const char* op, const char* const (&names)[N], PyObject* const* slots) {
   if constexpr (std::is_same_v<Parameter, ops::CreationOptions>) {
     static_assert(N - I == kCreationSlots || N - I == kCreationSlots - 1, "options are those of `creates`");
     return read_creation(op, slots + I, N - I, std::is_same_v<First, Tensor*> ? slots[0] : nullptr);
@@ -32,21 +32,22 @@ Parameter read_argument(const char* op, const char* const (&names)[N], PyObject*
   }
 }
 
-template <size_t N, class Result, class First, class... Rest, size_t... I>
-Result call_native(Result (*function)(First, Rest...), const char* op, const char* const (&names)[N],
-                   PyObject* const* slots, Places places, std::index_sequence<I...>) {
-  return function(read_argument<std::remove_cvref_t<First>, First, 0>(op, names, slots, places),
-                  read_argument<std::remove_cvref_t<Rest>, First, I + 1>(op, names, slots, places)...);
+template <Places places, size_t N, class Result, class First, class... Rest, size_t... I>
+[[gnu::always_inline]] inline Result call_native(Result (*function)(First, Rest...), const char* op,
+                                                 const char* const (&names)[N], PyObject* const* slots,
+                                                 std::index_sequence<I...>) {
+  return function(read_argument<std::remove_cvref_t<First>, First, places, 0>(op, names, slots),
+                  read_argument<std::remove_cvref_t<Rest>, First, places, I + 1>(op, names, slots)...);
 }
 
 /// The parameter types of `function` say what each argument is converted to.
-template <size_t N, class Result, class First, class... Rest>
-Result call_native(Result (*function)(First, Rest...), const char* op, const char* const (&names)[N],
-                   PyObject* const* slots, Places places = {}) {
+template <Places places = Places{}, size_t N, class Result, class First, class... Rest>
+[[gnu::always_inline]] inline Result call_native(Result (*function)(First, Rest...), const char* op,
+                                                 const char* const (&names)[N], PyObject* const* slots) {
   constexpr bool creates = (std::is_same_v<std::remove_cvref_t<Rest>, ops::CreationOptions> || ...);
   static_assert(creates || N == 1 + sizeof...(Rest),
                 "the op's signature and its C++ function differ in their number of arguments");
-  return call_native(function, op, names, slots, places, std::make_index_sequence<sizeof...(Rest)>());
+  return call_native<places>(function, op, names, slots, std::make_index_sequence<sizeof...(Rest)>());
 }
 
 /// A function that writes into its first argument.

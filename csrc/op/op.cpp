@@ -500,6 +500,7 @@ NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
 }
 
 void Op::check_apart(PyObject* const* slots) const {
+  if (!(apart | whole)) return;
   const Tensor* target = as_tensor(slots[0]);
   for (uint32_t read = (apart | whole) & ~1u; read; read &= read - 1) {
     const int i = std::countr_zero(read);

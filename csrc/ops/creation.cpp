@@ -25,7 +25,9 @@ TensorPtr filled_of(ShapePtr shape, const Scalar& value, DType dtype, Device dev
 }
 
 TensorPtr ones_of(ShapePtr shape, DType dtype, Device device) {
-  return filled_of(std::move(shape), Scalar::of(int64_t{1}), dtype, device);
+  TensorPtr result = empty(std::move(shape), dtype, device);
+  fill(result.get(), Scalar::of(int64_t{1}));
+  return result;
 }
 
 TensorPtr unset_of(ShapePtr shape, DType dtype, Device device) {
@@ -105,7 +107,7 @@ void mark_unset(Tensor* tensor) {
 
 ShapePtr shape_like(const Tensor* tensor, std::optional<MemoryFormat> format) {
   if (format && *format != MemoryFormat::Preserve) return shape_in_format(tensor->sizes(), *format);
-  return dense_shape(tensor->shape);
+  return tensor->contiguous() ? ShapePtr::borrow(tensor->shape) : dense_shape(tensor->shape);
 }
 
 TensorPtr create_zeros(const SizeArgs& size, const CreationOptions& options) {

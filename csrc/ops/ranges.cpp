@@ -85,7 +85,8 @@ TensorPtr arange(const Number& start, const std::optional<Number>& end, const Nu
     fail("upper bound and lower bound inconsistent with step sign");
   int64_t count;
   if (dtype == DType::Int64) {
-    for (const Scalar& value : values) check_fits(value, dtype);
+    for (const Scalar& value : values)
+      if (value.category > Category::Integer) check_fits(value, dtype);
     int64_t whole_step = values[2].to<int64_t>();
     if (whole_step == 0) fail(ErrorKind::Value, "step must be nonzero; got ", stride, ", which is 0 as an integer");
     count = std::max<int64_t>(count_integers(values[0].to<int64_t>(), values[1].to<int64_t>(), whole_step), 0);

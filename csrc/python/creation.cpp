@@ -2,7 +2,6 @@
 #include "python/creation.h"
 
 #include "core/mode.h"
-#include "types/formats.h"
 
 namespace adjoint::python {
 namespace {

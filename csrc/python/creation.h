@@ -4,6 +4,7 @@
 #include "ops/creation.h"
 #include "ops/numbers.h"
 #include "python/keywords.h"
+#include "types/formats.h"
 
 namespace adjoint::python {
 

@@ -314,7 +314,7 @@ PyObject* make_tensor_from(const Signature& signature, const char* warning, cons
 }
 
 PyObject* py_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  static const Signature signature("tensor", {"data"}, 1, {}, kDataOptions);
+  static const Signature signature("tensor", {"data"}, 1, {}, kAllOptions);
   return make_tensor_from(signature,
                           "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
                           "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
@@ -357,9 +357,9 @@ PyObject* py_asarray(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
   static const Signature signature("asarray", {"obj"}, 1, {"dtype", "device", "copy", "requires_grad"});
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
-    std::optional<DType> dtype = call.dtype(1);
+    std::optional<DType> dtype = call.has(1) ? static_cast<DType>(call.arg(1)) : std::optional<DType>();
     if (call.has(2) && to_device(call[2]) != DeviceType::Cpu) fail("asarray(): only device='cpu' is supported");
-    bool must_copy = call.has(3) && call.flag(3, false);
+    bool must_copy = call.flag(3);
     bool must_alias = call.has(3) && !must_copy;
     TensorPtr result = alias_object(call[0], dtype);
     bool was_tensor = is_tensor(call[0]);
@@ -377,7 +377,7 @@ PyObject* py_asarray(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
       result = clone_recorded(result.get());
     }
     if (call.has(4)) {
-      bool wanted = call.flag(4, false);
+      bool wanted = call.flag(4);
       check_requires_grad(result->dtype, wanted);
       if (!wanted && requires_grad(result.get())) result = alias(result.get());
       if (wanted && !requires_grad(result.get())) {
@@ -413,7 +413,7 @@ TensorPtr tensor_from_data(PyObject* data, std::optional<DType> dtype) {
 }
 
 PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  static const Signature signature("new_tensor", {"data"}, 1, {}, kDataOptions);
+  static const Signature signature("new_tensor", {"data"}, 1, {}, kAllOptions);
   return make_tensor_from(
       signature,
       "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "

@@ -153,7 +153,7 @@ PyObject* py_from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyO
     PyObject* source = call[0];
     if (call.has(1) && to_device(call[1]) != DeviceType::Cpu) fail("from_dlpack: only device='cpu' is supported");
     PyObject* copy = call.has(2) ? call[2] : Py_None;
-    if (copy != Py_None) call.flag(2, false);
+    if (copy != Py_None) static_cast<void>(call.flag(2));
     Object capsule = Object::borrow(source);
     if (!PyCapsule_CheckExact(source) && PyObject_HasAttrString(source, "__dlpack__"))
       capsule = call_dlpack(source, copy);
@@ -165,7 +165,7 @@ PyObject* method_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
   static const Signature signature("__dlpack__", {}, 0, {"stream", "max_version", "dl_device", "copy"});
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
-    if (call.has(0) && call.integer(0) != -1) {
+    if (call.has(0) && static_cast<int64_t>(call.arg(0)) != -1) {
       PyErr_SetString(PyExc_AssertionError, "stream should be None on cpu.");
       fail_python();
     }
@@ -174,7 +174,7 @@ PyObject* method_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
       if (to_int(type.get(), "__dlpack__", "dl_device") != kCpu)
         fail(ErrorKind::Buffer, "__dlpack__: only the CPU, device (1, 0), is supported");
     }
-    bool copy = call.has(3) && call.flag(3, false);
+    bool copy = call.flag(3);
     return to_dlpack(as_tensor(self), call.has(1) ? call[1] : Py_None, copy).take();
   });
 }

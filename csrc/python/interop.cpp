@@ -160,7 +160,7 @@ PyObject* method_numpy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, 
   static const Signature signature("numpy", {}, 0, {"force"});
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
-    return to_numpy(as_tensor(self), call.flag(0, false)).take();
+    return to_numpy(as_tensor(self), call.flag(0)).take();
   });
 }
 
@@ -196,13 +196,12 @@ PyObject* py_frombuffer(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyOb
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     call.require(1);
-    std::optional<DType> dtype = call.dtype(1);
-    if (!dtype) call.wrong_type(1, "torch.dtype");
-    int64_t count = call[2] ? call.integer(2) : -1;
-    int64_t offset = call[3] ? call.integer(3) : 0;
-    bool requires_grad = call.flag(4, false);
-    check_requires_grad(*dtype, requires_grad);
-    TensorPtr result = from_buffer(call[0], *dtype, count, offset);
+    DType dtype = call.arg(1);
+    int64_t count = call[2] ? static_cast<int64_t>(call.arg(2)) : -1;
+    int64_t offset = call[3] ? static_cast<int64_t>(call.arg(3)) : 0;
+    bool requires_grad = call.flag(4);
+    check_requires_grad(dtype, requires_grad);
+    TensorPtr result = from_buffer(call[0], dtype, count, offset);
     if (requires_grad) result->flags |= kRequiresGrad;
     return as_object(result.take());
   });
@@ -215,14 +214,14 @@ PyObject* py_rebuild(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
   static const Signature signature("_rebuild", {"dtype", "size", "stride", "data", "requires_grad", "cls"}, 5);
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
-    std::string name = Arg{call[0], "_rebuild", "dtype"};
+    std::string name = call.arg(0);
     const DTypeInfo* found =
         std::find_if(kDTypes, kDTypes + kDTypeCount, [&](const DTypeInfo& entry) { return name == entry.name; });
     if (found == kDTypes + kDTypeCount) fail("_rebuild(): expected the name of a dtype; got '", name, "'");
-    Ints sizes = call.sizes(1);
+    SizeList sizes = call.arg(1);
     ShapePtr shape = make_shape(sizes);
     if (call.has(2)) {
-      Ints strides = call.sizes(2);
+      SizeList strides = call.arg(2);
       if (strides.size() != sizes.size())
         fail("_rebuild(): expected as many strides as sizes; got ", strides.size(), " and ", sizes.size());
       shape = make_shape(sizes, strides);
@@ -233,14 +232,14 @@ PyObject* py_rebuild(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
     auto dtype = static_cast<DType>(found - kDTypes);
     int64_t nbytes = shape->numel * itemsize(dtype);
     if (buffer->len != nbytes) fail("_rebuild(): expected ", nbytes, " bytes of data; got ", buffer->len);
-    bool grad = call.flag(4, false);
+    bool grad = call.flag(4);
     check_requires_grad(dtype, grad);
     TensorPtr result = empty(std::move(shape), dtype, DeviceType::Cpu);
     std::memcpy(result->data, buffer->buf, static_cast<size_t>(nbytes));
     if (dtype == DType::Bool)  // other bytes than 0 and 1 are not values of bool
       for (int64_t i = 0; i < nbytes; ++i) result->as<uint8_t>()[i] = result->as<uint8_t>()[i] != 0;
     if (call.has(5)) {
-      if (!PyType_Check(call[5])) call.wrong_type(5, "type");
+      if (!PyType_Check(call[5])) call.arg(5).wrong_type("type");
       return make_subclass(reinterpret_cast<PyTypeObject*>(call[5]), result.get(), grad).take();
     }
     if (grad) result->flags |= kRequiresGrad;

@@ -389,7 +389,9 @@ PyObject* method_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t
   if (nargs == 0 && !kwnames) return PyBool_FromLong(tensor->contiguous());
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
-    return PyBool_FromLong(lies_in(tensor->shape, call.memory_format(0).value_or(MemoryFormat::Contiguous)));
+    std::optional<MemoryFormat> format;
+    if (call.has(0)) format = call.arg(0).operator std::optional<MemoryFormat>();
+    return PyBool_FromLong(lies_in(tensor->shape, format.value_or(MemoryFormat::Contiguous)));
   });
 }
 

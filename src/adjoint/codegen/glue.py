@@ -9,12 +9,12 @@ def glue_file(items):
     entries = []
     for item in items:
         run = change = "nullptr"
-        # Functions that make tensors say where a wrong argument stood; methods do not count the tensor that they are of.
-        places = f", Places{{{item.positional}, {int(not item.function)}}}" if item.creates else ""
+        # Functions that make tensors say where a wrong argument stood; methods do not count the tensor they are of.
+        places = f"<Places{{{item.positional}, {int(not item.function)}}}>" if item.creates else ""
         if item.native is not None or item.composed is not None:
             run = f"glue_{item.name}"
             function = f"ops::{item.native}" if item.composed is None else f"composed::{item.composed}"
-            call = f'return wrap(call_native({function}, "{item.shown}", names, slots{places}));'
+            call = f'return wrap(call_native{places}({function}, "{item.shown}", names, slots));'
             lines += _function(f"Object {run}", item, call)
         if item.inplace_native is not None:
             change = f"change_{item.name}"

@@ -149,8 +149,8 @@ class Declaration:
     `out_words` says what an out= of a wrong type is told, where torch has words of the op's own, see Note [Errors];
     `crosses`: the arguments may be on several devices, as in a copy from one to another;
     `short` names the arguments of a second form, with fewer of them: "end" for arange(end), beside arange(start, end);
-    `creates`: makes a new tensor. The keywords dtype=, layout=, device=, pin_memory= and requires_grad= are added to the
-    signature, and out= if there is one; the C++ function gets them together, as ops::CreationOptions.
+    `creates`: makes a new tensor. The keywords dtype=, layout=, device=, pin_memory= and requires_grad= are added to
+    the signature, and out= if there is one; the C++ function gets them together, as ops::CreationOptions.
 
     `apart` names the arguments whose memory must not be written to, in place or by out=; `whole` those that may be what
     is written as a whole, but not in part, as may the operands of elementwise ops;
