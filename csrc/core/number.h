@@ -17,4 +17,10 @@ struct TensorOrNumber {
   Number number{};  ///< valid when there is no tensor
 };
 
+/// A tensor, or a number that is wanted as a double.
+struct TensorOrReal {
+  Tensor* tensor = nullptr;
+  double real = 0;  ///< valid when there is no tensor
+};
+
 }  // namespace adjoint

@@ -64,7 +64,11 @@ int64_t to_int(PyObject* object, const char* op, const char* name) {
     return scalar_of(Arg{object, op, name}).to<int64_t>();
   }
   if (!PyIndex_Check(object) || PyBool_Check(object)) Arg{object, op, name}.wrong_type("int");
-  Object index = checked(PyNumber_Index(object));
+  Object index = Object::steal(PyNumber_Index(object));
+  if (!index) {
+    PyErr_Clear();
+    Arg{object, op, name}.wrong_type("int");
+  }
   int64_t value = PyLong_AsLongLong(index.get());
   if (value == -1 && PyErr_Occurred()) {
     PyErr_Clear();
@@ -275,9 +279,13 @@ Arg::operator TensorOrNumber() const {
   if (is_tensor(object)) return {as_tensor(object)};
   return {nullptr, static_cast<Number>(*this)};
 }
-Arg::operator std::optional<TensorOrNumber>() const {
+Arg::operator TensorOrReal() const {
+  if (is_tensor(object)) return {as_tensor(object)};
+  return {nullptr, static_cast<double>(*this)};
+}
+Arg::operator std::optional<TensorOrReal>() const {
   if (object == Py_None) return std::nullopt;
-  return static_cast<TensorOrNumber>(*this);
+  return static_cast<TensorOrReal>(*this);
 }
 Arg::operator Generator*() const {
   Generator* generator = to_generator(object);

@@ -48,7 +48,8 @@ struct Arg {
   operator Number() const;
   operator std::optional<Number>() const;
   operator TensorOrNumber() const;
-  operator std::optional<TensorOrNumber>() const;
+  operator TensorOrReal() const;
+  operator std::optional<TensorOrReal>() const;
   /// The default one for None.
   operator Generator*() const;
   operator Device() const;

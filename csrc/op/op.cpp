@@ -55,15 +55,13 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
     slots[varargs] = collect(args + varargs, nargs - varargs, owned);
     for (int i = 0; i < varargs; ++i) slots[i] = args[i];
   } else if (!short_form.empty() && is_short(nargs, kwnames)) {
-    for (size_t i = 0; i < nargs; ++i) {
-      const uint8_t slot = short_form[i];
-      if (args[i] == Py_None)  // which would mean the other form
-        Arg{args[i], shown.c_str(), PyUnicode_AsUTF8(arguments[slot].name.get())}.wrong_type("Number");
-      slots[slot] = args[i];
-    }
-    taken = 0;  // not the first ones
+    for (size_t i = 0; i < nargs; ++i) slots[short_form[i]] = args[i];
+    if (args[nargs - 1] == Py_None) refuse_none(short_form[nargs - 1]);  // which would mean the other form
+    taken = 0;                                                           // not the first ones
   } else if (nargs <= static_cast<size_t>(positional)) {
     std::copy(args, args + nargs, slots);
+    for (size_t i = 0; !short_form.empty() && i + 1 < nargs; ++i)
+      if (args[i] == Py_None) refuse_none(i);
   } else if (!bind_old_numbers(args, nargs, slots)) {
     fail(ErrorKind::Type, shown, "() takes ", positional, " positional argument", positional == 1 ? "" : "s", " but ",
          nargs, nargs == 1 ? " was" : " were", " given");
@@ -74,6 +72,10 @@ PyObject* Op::bind(PyObject* const* args, size_t nargs, PyObject* kwnames, PyObj
       fail(ErrorKind::Type, shown, "() missing 1 required positional arguments: \"",
            PyUnicode_AsUTF8(arguments[i].name.get()), "\"");
   return out;
+}
+
+void Op::refuse_none(size_t slot) const {
+  Arg{Py_None, shown.c_str(), PyUnicode_AsUTF8(arguments[slot].name.get())}.wrong_type("Number");
 }
 
 bool Op::is_short(size_t nargs, PyObject* kwnames) const {

@@ -162,6 +162,7 @@ class Op final : public NodeKind {
  private:
   /// The argument that stands for all further positional ones: themselves, if they are one sequence, or a tuple.
   PyObject* collect(PyObject* const* args, size_t count, Object& owned) const;
+  [[noreturn, gnu::cold]] void refuse_none(size_t slot) const;
   /// Whether these are the arguments of the second form.
   bool is_short(size_t nargs, PyObject* kwnames) const;
   /// Fills slots from keywords, of which the first `taken` are there; returns the out= argument (borrowed) or null.

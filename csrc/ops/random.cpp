@@ -39,12 +39,11 @@ TensorPtr doubles(Tensor* tensor, Sizes sizes) {
 }
 
 /// A number, or a tensor of no dimension in the place of one.
-double real_of(const char* op, const char* argument, const TensorOrNumber& given) {
-  Scalar value = given.number.value;
-  if (given.tensor && given.tensor->ndim() == 0) value = scalar_of(given.tensor);
-  if ((given.tensor && given.tensor->ndim() > 0) || value.category == Category::Complex)
-    fail(ErrorKind::Type, op, "(): argument '", argument, "' must be float, not ", given.tensor ? "Tensor" : "complex");
-  return value.to<double>();
+double real_of(const char* op, const char* argument, const TensorOrReal& given) {
+  if (!given.tensor) return given.real;
+  if (given.tensor->ndim() > 0 || is_complex(given.tensor->dtype))
+    fail(ErrorKind::Type, op, "(): argument '", argument, "' must be float, not Tensor");
+  return scalar_of(given.tensor).to<double>();
 }
 
 /// target = kernel(target, other), `other` broadcast.
@@ -57,7 +56,7 @@ void combine(const char* kernel, Tensor* target, const Tensor* other) {
 }
 
 /// Normal numbers whose mean or deviation (or both) are tensors.
-TensorPtr normal_of(const TensorOrNumber& mean, const TensorOrNumber& std, Generator* generator,
+TensorPtr normal_of(const TensorOrReal& mean, const TensorOrReal& std, Generator* generator,
                     const CreationOptions& options) {
   if ((options.dtype && !options.out) || options.leaf)
     fail(ErrorKind::Type,
@@ -66,10 +65,9 @@ TensorPtr normal_of(const TensorOrNumber& mean, const TensorOrNumber& std, Gener
   int64_t sizes[kMaxDims];
   for (Tensor* tensor : {mean.tensor, std.tensor})
     if (tensor && tensor->device == DeviceType::Meta) fail("normal(): a tensor on the meta device holds no values");
-  auto sizes_of = [](const TensorOrNumber& given) { return given.tensor ? given.tensor->sizes() : Sizes(); };
+  auto sizes_of = [](const TensorOrReal& given) { return given.tensor ? given.tensor->sizes() : Sizes(); };
   auto ndim = static_cast<size_t>(broadcast_sizes(sizes_of(mean), sizes_of(std), sizes));
-  const double mean_value = mean.tensor ? 0 : real_of("normal", "mean", mean);
-  const double std_value = std.tensor ? 1 : real_of("normal", "std", std);
+  const double std_value = std.tensor ? 1 : std.real;
   if (std.tensor && is_complex(std.tensor->dtype)) fail("normal expects standard deviation to be non-complex");
   if (std.tensor && on(std.tensor->device).random.has_negative(std.tensor->view()))
     fail("normal expects all elements of std >= 0.0");
@@ -81,9 +79,9 @@ TensorPtr normal_of(const TensorOrNumber& mean, const TensorOrNumber& std, Gener
   TensorPtr result = empty({sizes, ndim}, dtype, first->device);
   fill_by(&kernels::Random::normal, generator, result.get(), 0.0, std_value);
   if (std.tensor) combine("mul", result.get(), std.tensor);
-  TensorPtr offset = mean.tensor       ? TensorPtr::borrow(mean.tensor)
-                     : mean_value != 0 ? scalar_tensor(mean_value, real_type(dtype))
-                                       : TensorPtr();
+  TensorPtr offset = mean.tensor      ? TensorPtr::borrow(mean.tensor)
+                     : mean.real != 0 ? scalar_tensor(mean.real, real_type(dtype))
+                                      : TensorPtr();
   if (offset) combine("add", result.get(), offset.get());
   return result;
 }
@@ -148,11 +146,10 @@ TensorPtr randint_like(Tensor* input, int64_t low, std::optional<int64_t> high, 
   return result;
 }
 
-TensorPtr create_normal(const TensorOrNumber& mean, const std::optional<TensorOrNumber>& std,
+TensorPtr create_normal(const TensorOrReal& mean, const std::optional<TensorOrReal>& std,
                         const std::optional<SizeList>& size, Generator* generator, const CreationOptions& options) {
   if (!size && (mean.tensor || (std && std->tensor)))
-    return normal_of(mean, std.value_or(TensorOrNumber{nullptr, {Scalar::of(1.0), Category::Float}}), generator,
-                     options);
+    return normal_of(mean, std.value_or(TensorOrReal{nullptr, 1.0}), generator, options);
   if (!std) fail_missing("normal", "std");
   if (!size) fail_missing("normal", "size");
   const double mean_value = real_of("normal", "mean", mean), std_value = real_of("normal", "std", *std);
@@ -215,8 +212,8 @@ void random_(Tensor* input, std::optional<int64_t> low, std::optional<int64_t> h
   }
 }
 
-void bernoulli_(Tensor* input, const TensorOrNumber& p, Generator* generator) {
-  if (!p.tensor) return fill_by(&kernels::Random::bernoulli, generator, input, real_of("bernoulli_", "p", p));
+void bernoulli_(Tensor* input, const TensorOrReal& p, Generator* generator) {
+  if (!p.tensor) return fill_by(&kernels::Random::bernoulli, generator, input, p.real);
   if (p.tensor->device == DeviceType::Meta)
     fail("bernoulli: the probabilities are on the meta device, which holds no values");
   int64_t sizes[kMaxDims], strides[kMaxDims];

@@ -18,7 +18,7 @@ TensorPtr randn_like(Tensor* input, Generator* generator, std::optional<MemoryFo
 TensorPtr randint_like(Tensor* input, int64_t low, std::optional<int64_t> high, Generator* generator,
                        std::optional<MemoryFormat> format, const CreationOptions& options);
 /// With sizes, the mean and the deviation are numbers, or tensors of no dimension; without, one is a tensor at least.
-TensorPtr create_normal(const TensorOrNumber& mean, const std::optional<TensorOrNumber>& std,
+TensorPtr create_normal(const TensorOrReal& mean, const std::optional<TensorOrReal>& std,
                         const std::optional<SizeList>& size, Generator* generator, const CreationOptions& options);
 
 /// Ones with the probabilities of `input`, or with probability p, in a type that is by default the input's.
@@ -30,7 +30,7 @@ void uniform_(Tensor* input, double low, double high, Generator* generator);
 void normal_(Tensor* input, double mean, double std, Generator* generator);
 /// From [low, high), up to the greatest number of the type, or all from 0 on, as bounds are given.
 void random_(Tensor* input, std::optional<int64_t> low, std::optional<int64_t> high, Generator* generator);
-void bernoulli_(Tensor* input, const TensorOrNumber& p, Generator* generator);
+void bernoulli_(Tensor* input, const TensorOrReal& p, Generator* generator);
 void exponential_(Tensor* input, double lambda, Generator* generator);
 void geometric_(Tensor* input, double p, Generator* generator);
 void log_normal_(Tensor* input, double mean, double std, Generator* generator);
