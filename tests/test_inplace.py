@@ -1,6 +1,9 @@
 """In-place ops, views and the history they rewrite: each program runs on both libraries and must give the same."""
 
+import warnings
+
 import pytest
+import torch
 
 import adjoint
 
@@ -689,3 +692,53 @@ def test_assignments_that_fail_change_nothing():
         with pytest.raises((RuntimeError, IndexError)):
             action()
         assert (y.tolist(), y._version, y.grad_fn) == before
+
+
+# ---- Writing where an index says, without a copy of the whole
+
+
+def writes(L, x):
+    """In-place calls that write to a few places of a tensor of 4 x 6."""
+    rows, every, src = L.tensor([2, 0, 2]), L.tensor([2, 0, 1]), L.arange(18.0).reshape(3, 6)
+    places = L.tensor([[0, 1, 2, 3, 0, 1], [1, 1, 1, 1, 1, 1]])
+    return {
+        "index_put_": lambda: x.index_put_((every,), src),
+        "index_add_": lambda: x.index_add_(0, rows, src, alpha=2),
+        "index_copy_": lambda: x.index_copy_(0, every, src),
+        "index_reduce_": lambda: x.index_reduce_(0, rows, src, "amax"),
+        "scatter_": lambda: x.scatter_(0, places, src),
+        "scatter_ number": lambda: x.scatter_(0, places, 5.0),
+        "scatter_add_": lambda: x.scatter_add_(0, places, src),
+        "scatter_reduce_": lambda: x.scatter_reduce_(0, places, src, "mean"),
+    }
+
+
+WRITES = list(writes(adjoint, None))
+
+
+def written(L, name, x):
+    """What a call of `writes` leaves, and where."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # index_reduce_ is in beta
+        result = writes(L, x)[name]()
+    return result is x, x.tolist(), x.stride(), x._version
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writing_by_index_on_any_strides(name):
+    def layouts(L):
+        yield L.arange(24.0).reshape(4, 6)
+        yield L.arange(24.0).reshape(6, 4).t()
+        yield L.arange(96.0).reshape(8, 12)[::2, 1::2]
+
+    for ours, theirs in zip(layouts(adjoint), layouts(torch), strict=True):
+        assert written(adjoint, name, ours) == written(torch, name, theirs)
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writing_by_index_takes_no_copy_of_the_whole(name):
+    whole = adjoint.zeros(4000, 6)
+    adjoint.reset_peak_memory_stats()
+    before = adjoint.memory_stats()["current"]
+    written(adjoint, name, whole)
+    assert adjoint.memory_stats()["peak"] - before < whole.numel()  # of its bytes, four times as many

@@ -26,27 +26,18 @@ void check_same_type(const char* op, const Tensor* input, const Tensor* src) {
          info(src->dtype).name, "; convert src with .to()");
 }
 
-/// A contiguous copy, whatever the order of the input's memory.
-TensorPtr packed_copy(Tensor* input) {
-  TensorPtr result = empty(input->sizes(), input->dtype, input->device);
-  copy_into(input, result.get());
-  return result;
-}
-
-/// A copy of `input` changed by write(view of the copy, axis, view of the index); just a copy without indices. `src` is
-/// null where a number is written.
+/// Changes `input` by write(its view, axis, view of the index), if there are indices. `src` is null where a number is
+/// written.
 template <class Write>
-TensorPtr written(const char* op, Tensor* input, int64_t dim, Tensor* index, const Tensor* src, Write&& write) {
+void write_at(const char* op, Tensor* input, int64_t dim, Tensor* index, const Tensor* src, Write&& write) {
   int axis = wrap_dim(dim, input->ndim());
-  TensorPtr result = packed_copy(input);
   // Without indices their type does not matter.
-  if (index->numel() == 0) return result;
+  if (index->numel() == 0) return;
   TensorPtr places = as_index(op, index, "dtype int32/int64");
   const Sizes from = src ? src->sizes() : Sizes();
   check_scatter(op, input->sizes(), axis, places->sizes(), src ? &from : nullptr);
-  WithoutLock unlocked(std::max(input->numel(), places->numel()));
-  write(result->view(), axis, places->view());
-  return result;
+  WithoutLock unlocked(places->numel());
+  write(input->view(), axis, places->view());
 }
 
 kernels::Reduction parse_reduction(const std::string& reduce) {
@@ -127,31 +118,31 @@ TensorPtr gather_backward(Tensor* grad, const Ints& size, int64_t dim, Tensor* i
   return result;
 }
 
-TensorPtr scatter_src(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
+void scatter_src_(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
   check_same_type("scatter", input, src);
-  return written("scatter", input, dim, index, src, [&](const View& to, int axis, const View& at) {
+  write_at("scatter", input, dim, index, src, [&](const View& to, int axis, const View& at) {
     on(input->device).indexing.scatter(to, axis, at, src->view());
   });
 }
 
-TensorPtr scatter_value(Tensor* input, int64_t dim, Tensor* index, const Scalar& value) {
-  return written("scatter", input, dim, index, nullptr, [&](const View& to, int axis, const View& at) {
+void scatter_value_(Tensor* input, int64_t dim, Tensor* index, const Scalar& value) {
+  write_at("scatter", input, dim, index, nullptr, [&](const View& to, int axis, const View& at) {
     on(input->device).indexing.scatter_value(to, axis, at, Element(value, input->dtype).get());
   });
 }
 
-TensorPtr scatter_add(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
+void scatter_add_(Tensor* input, int64_t dim, Tensor* index, Tensor* src) {
   check_same_type("scatter", input, src);
-  return written("scatter_add", input, dim, index, src, [&](const View& to, int axis, const View& at) {
+  write_at("scatter_add", input, dim, index, src, [&](const View& to, int axis, const View& at) {
     on(input->device).indexing.scatter_add(to, axis, at, src->view());
   });
 }
 
-TensorPtr scatter_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* src, const std::string& reduce,
-                         bool include_self) {
+void scatter_reduce_(Tensor* input, int64_t dim, Tensor* index, Tensor* src, const std::string& reduce,
+                     bool include_self) {
   check_same_type("scatter", input, src);
   kernels::Reduction reduction = parse_reduction(reduce);
-  return written("scatter_reduce", input, dim, index, src, [&](const View& to, int axis, const View& at) {
+  write_at("scatter_reduce", input, dim, index, src, [&](const View& to, int axis, const View& at) {
     on(input->device).indexing.scatter_reduce(to, axis, at, src->view(), reduction, include_self);
   });
 }
@@ -174,7 +165,7 @@ TensorPtr index_select(Tensor* input, int64_t dim, Tensor* index) {
   return result;
 }
 
-TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const Scalar& alpha) {
+void index_add_(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const Scalar& alpha) {
   if (input->dtype != source->dtype)
     fail("index_add_(): self (", info(input->dtype).legacy_name, ") and source (", info(source->dtype).legacy_name,
          ") must have the same scalar type");
@@ -182,14 +173,12 @@ TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, c
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr places = as_index("index_add", index, "dtype int32/int64");
   check_slices("index_add", ErrorKind::Runtime, input->sizes(), axis, places->sizes(), source->sizes());
-  TensorPtr result = packed_copy(input);
-  WithoutLock unlocked(std::max(input->numel(), source->numel()));
-  on(input->device).indexing.index_add(result->view(), axis, places->view(), source->view(), alpha);
-  return result;
+  WithoutLock unlocked(source->numel());
+  on(input->device).indexing.index_add(input->view(), axis, places->view(), source->view(), alpha);
 }
 
-TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const std::string& reduce,
-                       bool include_self) {
+void index_reduce_(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const std::string& reduce,
+                   bool include_self) {
   static bool warned = false;
   warn_once(warned, "index_reduce() is in beta and the API may change at any time.");
   if (reduce != "prod" && reduce != "mean" && reduce != "amax" && reduce != "amin")
@@ -204,15 +193,13 @@ TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source
   int axis = wrap_dim(dim, input->ndim());
   TensorPtr places = as_index("index_reduce_", index, "dtype int32/int64");
   check_slices("index_reduce", ErrorKind::Runtime, input->sizes(), axis, places->sizes(), source->sizes());
-  TensorPtr result = packed_copy(input);
-  WithoutLock unlocked(std::max(input->numel(), source->numel()));
+  WithoutLock unlocked(source->numel());
   on(input->device)
-      .indexing.index_reduce(result->view(), axis, places->view(), source->view(), parse_reduction(reduce),
+      .indexing.index_reduce(input->view(), axis, places->view(), source->view(), parse_reduction(reduce),
                              include_self);
-  return result;
 }
 
-TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source) {
+void index_copy_(Tensor* input, int64_t dim, Tensor* index, Tensor* source) {
   check_long("index_copy_", index);
   if (input->dtype != source->dtype)
     fail("index_copy_(): self and source expected to have the same dtype, but got (self) ",
@@ -225,10 +212,8 @@ TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source) 
              to_string(input->sizes()), " and source ", to_string(source->sizes()), ", at dimension ", axis);
   }
   check_slices("index_copy", ErrorKind::Index, input->sizes(), axis, index->sizes(), source->sizes());
-  TensorPtr result = packed_copy(input);
-  WithoutLock unlocked(std::max(input->numel(), source->numel()));
-  on(input->device).indexing.index_copy(result->view(), axis, index->view(), source->view());
-  return result;
+  WithoutLock unlocked(source->numel());
+  on(input->device).indexing.index_copy(input->view(), axis, index->view(), source->view());
 }
 
 TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, const Value& value) {
@@ -268,7 +253,7 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
   if (input->numel() == 0 && index->numel() > 0)
     fail(ErrorKind::Index, "put_(): tried to put elements into an empty tensor");
   if (index->numel() == 0) return clone(input);
-  TensorPtr result = packed_copy(input);
+  TensorPtr result = packed(input);
   TensorPtr target = flat(result.get()), places = flat(index), values = flat(source);
   std::optional<int64_t> outside;
   {

@@ -1,5 +1,6 @@
 // Reading and writing at places that an index tensor names: gather, scatter, slices by index, take and put, embeddings.
-// Each writing op returns a changed copy of its input. Indices are int64 or int32 where torch takes both.
+// Functions with a trailing underscore write into their input; see changed_copy for the others. Indices are int64 or
+// int32 where torch takes both.
 #pragma once
 
 #include <optional>
@@ -8,25 +9,26 @@
 
 #include "core/ints.h"
 #include "ops/numbers.h"
+#include "ops/views_copied.h"
 
 namespace adjoint::ops {
 
 TensorPtr gather(Tensor* input, int64_t dim, Tensor* index, bool sparse_grad);
 /// Zeros of `size` with `grad` added at `index` along `dim`: the transpose of gather.
 TensorPtr gather_backward(Tensor* grad, const Ints& size, int64_t dim, Tensor* index);
-TensorPtr scatter_src(Tensor* input, int64_t dim, Tensor* index, Tensor* src);
-TensorPtr scatter_value(Tensor* input, int64_t dim, Tensor* index, const Scalar& value);
-TensorPtr scatter_add(Tensor* input, int64_t dim, Tensor* index, Tensor* src);
+void scatter_src_(Tensor* input, int64_t dim, Tensor* index, Tensor* src);
+void scatter_value_(Tensor* input, int64_t dim, Tensor* index, const Scalar& value);
+void scatter_add_(Tensor* input, int64_t dim, Tensor* index, Tensor* src);
 /// `reduce` is "sum", "prod", "mean", "amax" or "amin".
-TensorPtr scatter_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* src, const std::string& reduce,
-                         bool include_self);
+void scatter_reduce_(Tensor* input, int64_t dim, Tensor* index, Tensor* src, const std::string& reduce,
+                     bool include_self);
 
 TensorPtr index_select(Tensor* input, int64_t dim, Tensor* index);
-TensorPtr index_add(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const Scalar& alpha);
+void index_add_(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const Scalar& alpha);
 /// `reduce` is "prod", "mean", "amax" or "amin".
-TensorPtr index_reduce(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const std::string& reduce,
-                       bool include_self);
-TensorPtr index_copy(Tensor* input, int64_t dim, Tensor* index, Tensor* source);
+void index_reduce_(Tensor* input, int64_t dim, Tensor* index, Tensor* source, const std::string& reduce,
+                   bool include_self);
+void index_copy_(Tensor* input, int64_t dim, Tensor* index, Tensor* source);
 TensorPtr index_fill(Tensor* input, int64_t dim, Tensor* index, const Value& value);
 
 /// The input seen as one flat row of elements, as put sees it.
@@ -46,5 +48,19 @@ std::pair<TensorPtr, TensorPtr> nll_loss(Tensor* input, Tensor* target, std::opt
 /// Its gradient in an input of these sizes.
 TensorPtr nll_loss_backward(Tensor* grad, const Ints& size, Tensor* target, std::optional<Tensor*> weight,
                             int64_t ignore_index, const std::string& reduction, Tensor* total_weight);
+
+template <auto kChange>
+struct Change;
+template <class... Arguments, void (*kChange)(Tensor*, Arguments...)>
+struct Change<kChange> {
+  static TensorPtr copy(Tensor* input, Arguments... arguments) {
+    TensorPtr result = packed(input);
+    kChange(result.get(), arguments...);
+    return result;
+  }
+};
+/// scatter_add_ -> scatter_add: a contiguous copy of the input, changed.
+template <auto kChange>
+inline constexpr auto changed_copy = &Change<kChange>::copy;
 
 }  // namespace adjoint::ops

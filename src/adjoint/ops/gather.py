@@ -39,20 +39,23 @@ op("_gather_backward(grad, size, dim, index)", native="gather_backward", linear=
    grad=lambda g, dim, index: g.gather(dim, index),
    doc="Zeros with the gradient of gather() added where it read.")  # fmt: skip
 
-op("_scatter_src(input, dim, index, src)", native="scatter_src", node="ScatterBackward0", inplace=True, out="exact",
+op("_scatter_src(input, dim, index, src)", native="changed_copy<ops::scatter_src_>", node="ScatterBackward0",
+   inplace=True, inplace_native="scatter_src_", out="exact",
    **_SCATTERED, public=False, shown="scatter", linear="input + src",
    input=lambda g, dim, index: g.scatter(dim, index, 0),
    src=lambda g, dim, index: g.gather(dim, index))  # fmt: skip
-op("_scatter_value(input, dim, index, value)", native="scatter_value", node="ScatterBackward1", inplace=True,
-   out="exact", apart=("index",), whole=("input",), public=False, shown="scatter", linear="input + value",
+op("_scatter_value(input, dim, index, value)", native="changed_copy<ops::scatter_value_>", node="ScatterBackward1",
+   inplace=True, inplace_native="scatter_value_", out="exact", apart=("index",), whole=("input",), public=False,
+   shown="scatter", linear="input + value",
    input=lambda g, dim, index: g.scatter(dim, index, 0))  # fmt: skip
-op("scatter_add(input, dim, index, src)", native="scatter_add", linear="input + src", inplace=True, out="exact",
+op("scatter_add(input, dim, index, src)", native="changed_copy<ops::scatter_add_>", linear="input + src",
+   inplace=True, inplace_native="scatter_add_", out="exact",
    **_SCATTERED,
    input=lambda g: g,
    src=lambda g, dim, index: g.gather(dim, index),
    doc="Adds the elements of `src` at the places that `index` names along a dimension.")  # fmt: skip
-op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", native="scatter_reduce", inplace=True,
-   out="exact", **_SCATTERED,
+op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", native="changed_copy<ops::scatter_reduce_>",
+   inplace=True, inplace_native="scatter_reduce_", out="exact", **_SCATTERED,
    input=lambda g, input, dim, index, src, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, index, src, include_self, out)[0],
    src=lambda g, input, dim, index, src, reduce, include_self, out:
@@ -195,12 +198,14 @@ op("index_select(input, dim, index)", native="index_select", linear="input", out
    apart=("input", "index"),
    input=lambda g, input_meta, dim, index: g.new_zeros(input_meta.shape).index_add(dim, index, g),
    doc="The slices that a vector of indices names along a dimension.")  # fmt: skip
-op("index_add(input, dim, index, source, *, alpha=1)", native="index_add", inplace=True, out="exact",
+op("index_add(input, dim, index, source, *, alpha=1)", native="changed_copy<ops::index_add_>",
+   inplace=True, inplace_native="index_add_", out="exact",
    **_INDEXED, linear="input + source",
    input=lambda g: g,
    source=lambda g, dim, index, alpha: g.index_select(dim, index) * conj(alpha),
    doc="Adds the slices of `source` to those that a vector of indices names.")  # fmt: skip
-op("index_copy(input, dim, index, source)", native="index_copy", autocast="promote", inplace=True, out="exact",
+op("index_copy(input, dim, index, source)", native="changed_copy<ops::index_copy_>", autocast="promote",
+   inplace=True, inplace_native="index_copy_", out="exact",
    **_INDEXED, linear="input + source",
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
    source=lambda g, dim, index: g.index_select(dim, index),
@@ -219,8 +224,8 @@ def _as_elements(index, dim, source):
     return index.long().reshape(shape).expand(source.shape)
 
 
-op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", native="index_reduce", inplace=True,
-   out="exact", **_INDEXED,
+op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", native="changed_copy<ops::index_reduce_>",
+   inplace=True, inplace_native="index_reduce_", out="exact", **_INDEXED,
    input=lambda g, input, dim, index, source, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, _as_elements(index, dim, source), source, include_self, out)[0],
    source=lambda g, input, dim, index, source, reduce, include_self, out:
