@@ -18,6 +18,7 @@ BY_VALUE = (
     *("searchsorted", "ctc_loss", "nn.functional.ctc_loss"),
     *("Tensor.cpu", "Tensor.to", "lstm", "gru", "rnn_tanh", "rnn_relu", "nn.functional.scaled_dot_product_attention"),
     *("index_put", "scatter"),
+    *("bernoulli", "binomial", "normal"),  # of parameters that are tensors
 )
 
 

@@ -143,8 +143,9 @@ class Trace:
         """Writes the events as a file that chrome://tracing and ui.perfetto.dev open; whole, or not at all.
 
         >>> import adjoint as torch, json, os, tempfile
+        >>> x = torch.ones(2, 3)
         >>> with torch.inspect.trace() as t:
-        ...     y = torch.ones(2, 3).sum()
+        ...     y = x.sum()
         >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
         >>> t.save(path)
         >>> with open(path) as file:
