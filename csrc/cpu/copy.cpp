@@ -10,8 +10,6 @@
 #include <utility>
 
 #include "cpu/copy_isa.h"
-#include "cpu/half_rows.h"
-#include "cpu/indexing.h"
 #include "cpu/parallel.h"
 #include "cpu/words.h"
 
@@ -495,7 +493,7 @@ static bool fill_few(const View& dst, const void* value) {
   constexpr int64_t kFew = 64;
   const int64_t n = dst.numel();
   if (n > kFew || !dst.is_packed()) return false;
-  indexing::dispatch_size(dst.dtype, [&](auto tag) {
+  dispatch_size(dst.dtype, [&](auto tag) {
     using T = decltype(tag);
     T element;
     std::memcpy(&element, value, sizeof(T));

@@ -1,8 +1,8 @@
 // The loops of Fourier transforms. See Note [Instruction sets] in cpu/isa.h.
 #pragma once
 
-#include "cpu/isa.h"
 #include "cpu/fft.h"
+#include "cpu/isa.h"
 
 namespace adjoint::cpu {
 

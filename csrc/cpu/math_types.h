@@ -8,8 +8,8 @@
 #include <type_traits>
 
 #include "core/dtype.h"
-#include "cpu/isa.h"
 #include "core/scalar.h"
+#include "cpu/isa.h"
 
 namespace adjoint::fn {
 inline namespace ADJOINT_ISA {

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "cpu/isa.h"
 #include "cpu/elementwise.h"
+#include "cpu/isa.h"
 #include "cpu/update.h"
 
 namespace adjoint {

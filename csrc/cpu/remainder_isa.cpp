@@ -2,8 +2,8 @@
 // takes one number at a time, and quotients are small nearly always. See Note [Instruction sets] in cpu/isa.h.
 #include <cmath>
 
-#include "cpu/isa.h"
 #include "cpu/elementwise.h"
+#include "cpu/isa.h"
 
 namespace adjoint {
 namespace {

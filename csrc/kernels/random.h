@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/generator.h"
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

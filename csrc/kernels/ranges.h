@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/scalar.h"
-#include "kernels/view.h"
+#include "core/view.h"
 
 namespace adjoint::kernels {
 

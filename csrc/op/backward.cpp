@@ -6,6 +6,7 @@
 #include "core/lock.h"
 #include "core/mode.h"
 #include "op/op.h"
+#include "op/recorded.h"
 #include "ops/memory.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"

@@ -124,8 +124,8 @@ PyObject* Op::bind_keywords(PyObject* const* values, PyObject* kwnames, PyObject
       if (slot == n) fail(ErrorKind::Type, shown, "() got an unexpected keyword argument '", text, "'");
     }
     if (slot < taken || slots[slot] != defaults[slot])
-      fail(ErrorKind::Type, shown, "() got multiple values for argument '", PyUnicode_AsUTF8(arguments[slot].name.get()),
-           "'");
+      fail(ErrorKind::Type, shown, "() got multiple values for argument '",
+           PyUnicode_AsUTF8(arguments[slot].name.get()), "'");
     slots[slot] = values[k];
     if (creation < 0) continue;
     // One size alone is none: zeros(3), but zeros(size=(3,)).

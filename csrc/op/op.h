@@ -87,7 +87,7 @@ class Op final : public NodeKind {
   std::string shown_in_place;  ///< ... and its form with a trailing underscore
   Kind kind;
   std::vector<Argument> arguments;
-  int count = 0;         ///< of the arguments
+  int count = 0;                           ///< of the arguments
   PyObject* defaults[kMaxArguments] = {};  ///< by slot, borrowed from the arguments; null: required
   size_t required = 0;                     ///< all slots from this one on have a default
   int positional = 0;                      ///< arguments that may be given by position

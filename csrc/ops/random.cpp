@@ -52,7 +52,8 @@ void combine(const char* kernel, Tensor* target, const Tensor* other) {
   broadcast_strides(other->shape, target->sizes(), strides);
   View inputs[2] = {target->view(), other->view(target->ndim(), target->shape->sizes(), strides)};
   const Scalar alpha = Scalar::of(int64_t{1});  // of add
-  on(target->device).elementwise.run(*find_kernel(kernel), target->dtype, target->view(), inputs, &alpha);
+  const kernels::Elementwise& elementwise = on(target->device).elementwise;
+  elementwise.run(*elementwise.kernel(kernel), target->dtype, target->view(), inputs, &alpha);
 }
 
 /// Normal numbers whose mean or deviation (or both) are tensors.

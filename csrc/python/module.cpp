@@ -1,7 +1,7 @@
 // The extension module adjoint._C.
-#include "cpu/isa.h"
 #include "core/warning.h"
 #include "cpu/blas.h"
+#include "cpu/isa.h"
 #include "cpu/parallel.h"
 #include "op/arg.h"
 #include "op/autocast.h"
