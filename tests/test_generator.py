@@ -294,7 +294,7 @@ def test_glue_is_keyed_by_op_name(load):
     assert '{"sum", glue_sum, nullptr},' in text
     assert 'call_native(ops::transpose_last, "mT", names, slots)' in text
     assert '{"t", glue_t, nullptr},' in text
-    assert 'change_native(ops::put_, "puts_", names, slots)' in text
+    assert 'change_native<2>(ops::put_, "puts_", names, slots)' in text
     assert 'call_native(composed::flatten, "flat", names, slots)' in text
     assert '{"put", glue_put, change_put},' in text
     assert '{"clear", nullptr, change_clear},' in text

@@ -389,7 +389,8 @@ def test_what_is_neither_a_tensor_nor_a_number():
         "where": ("input", lambda wrong: adjoint.where(mask, wrong, 1)),
     }
     for name, (argument, call) in calls.items():
-        words = rf"{name}\(\): argument '{argument}' must be Tensor or Number, not list"
+        place = r" \(position 1\)" if name.endswith("_") else ""
+        words = rf"{name}\(\): argument '{argument}'{place} must be Tensor or Number, not list"
         with pytest.raises(TypeError, match=words):
             call([1, 2])
 

@@ -76,9 +76,9 @@ def test_indexing_and_assignment_are_calls_like_any_other(key, read, written):
     assert x[key].eq(2.0).all()
     assert x.sum() == 2 * part.numel()
     assert t.events[-1].place.code == "x[key] = 2.0"
-    y = torch.zeros(3, 3, requires_grad=True) * 1
+    y, value = torch.zeros(3, 3, requires_grad=True) * 1, torch.ones((), requires_grad=True)
     with trace() as t:
-        y[key] = torch.ones((), requires_grad=True)
+        y[key] = value
     assert ops(t) == [*written[:-1], "fill_" if written[-1] == "copy_" else written[-1]]
 
 

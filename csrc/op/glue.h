@@ -50,11 +50,11 @@ template <Places places = Places{}, size_t N, class Result, class First, class..
   return call_native<places>(function, op, names, slots, std::make_index_sequence<sizeof...(Rest)>());
 }
 
-/// A function that writes into its first argument.
-template <size_t N, class... Parameters>
+/// A function that writes into its first argument: a method of that one, which is not counted among the `positional`.
+template <int positional, size_t N, class... Parameters>
 void change_native(void (*function)(Tensor*, Parameters...), const char* op, const char* const (&names)[N],
                    PyObject* const* slots) {
-  call_native(function, op, names, slots);
+  call_native<Places{positional, 1}>(function, op, names, slots);
 }
 
 }  // namespace adjoint

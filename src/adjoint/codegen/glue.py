@@ -18,7 +18,7 @@ def glue_file(items):
             lines += _function(f"Object {run}", item, call)
         if item.inplace_native is not None:
             change = f"change_{item.name}"
-            call = f'change_native(ops::{item.inplace_native}, "{item.shown}_", names, slots);'
+            call = f'change_native<{item.positional}>(ops::{item.inplace_native}, "{item.shown}_", names, slots);'
             lines += _function(f"void {change}", item, call)
         if (run, change) != ("nullptr", "nullptr"):
             entries.append(f'    {{"{item.name}", {run}, {change}}},')

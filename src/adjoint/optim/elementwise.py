@@ -167,7 +167,8 @@ def _write(pairs):
     """Gives tensors their values, and drops these, so that their memory is there for the next parameter."""
     while pairs:
         target, value = pairs.pop(0)
-        target.copy_(value)
+        # A number goes by way of the type that states of numbers have, also where a loaded state has another.
+        target.copy_(value if isinstance(value, _C.Tensor) else number_state(value))
 
 
 def _largest(ready):
