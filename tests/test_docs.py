@@ -141,7 +141,7 @@ def test_what_the_page_changes_is_there(tmp_path):
         shutil.copytree(ROOT / part, tmp_path / part, dirs_exist_ok=True)
     add_an_op.follow(tmp_path)
     changed = {name for language, name, _ in add_an_op.files() if language == "diff"}
-    assert {"csrc/kernels/reduce.h", "csrc/cpu/backend.cpp", "csrc/ops/reductions.cpp"} <= changed
+    assert {"csrc/kernels/reduce.h", "csrc/cpu/backend.cpp", "csrc/ops/reduce.cpp"} <= changed
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ struct Number {
   Category category;  ///< Integer also for what lies beyond 64 bits, whose value is a float
 };
 
-/// What may be either.
+/// A tensor, or a number with its category.
 struct TensorOrNumber {
   Tensor* tensor = nullptr;
   Number number{};  ///< valid when there is no tensor

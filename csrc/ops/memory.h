@@ -12,6 +12,10 @@ void copy_into(const View& source, const View& target);
 inline void copy_into(const Tensor* source, Tensor* target) { copy_into(source->view(), target->view()); }
 /// A contiguous tensor of the same values: itself when it is contiguous already.
 TensorPtr contiguous(Tensor* tensor);
+/// The row-major shape of a tensor: its own where that is one.
+inline ShapePtr packed_shape(const Tensor* tensor) {
+  return tensor->contiguous() ? ShapePtr::borrow(tensor->shape) : make_shape(tensor->sizes());
+}
 TensorPtr clone(const Tensor* tensor);
 /// The values in another type (a copy), or the tensor itself when it has that type.
 TensorPtr cast(Tensor* tensor, DType dtype);

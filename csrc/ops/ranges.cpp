@@ -42,7 +42,7 @@ struct Spacing {
   TensorPtr result;
 };
 
-Scalar value_of(const TensorOrNumber& bound) { return bound.tensor ? scalar_of(bound.tensor) : bound.number.value; }
+Scalar number_of(const TensorOrNumber& bound) { return bound.tensor ? scalar_of(bound.tensor) : bound.number.value; }
 
 /// What linspace and logspace have in common; `kernel`: torch's name for what a type is not implemented in.
 Spacing read_spacing(const char* op, const char* kernel, const TensorOrNumber& start, const TensorOrNumber& end,
@@ -51,7 +51,7 @@ Spacing read_spacing(const char* op, const char* kernel, const TensorOrNumber& s
   if (dims(start) || dims(end))
     fail(op, " only supports 0-dimensional start and end tensors, but got start with ", dims(start),
          " dimension(s) and end with ", dims(end), " dimension(s).");
-  Spacing spacing{value_of(start), value_of(end), {}};
+  Spacing spacing{number_of(start), number_of(end), {}};
   bool complex = spacing.start.category == Category::Complex || spacing.end.category == Category::Complex;
   DType natural = complex ? complex_type(default_dtype()) : default_dtype();
   DType dtype = options.type(natural);
@@ -66,6 +66,16 @@ Spacing read_spacing(const char* op, const char* kernel, const TensorOrNumber& s
   }
   spacing.result = row(steps, dtype, options);
   return spacing;
+}
+
+/// The number of entries (i, j) of a row by col matrix with j <= i + offset.
+__int128 entries_below(int64_t row, int64_t col, int64_t offset) {
+  auto sum_to = [col](int64_t t) -> __int128 {
+    if (t <= 0) return 0;
+    __int128 ramp = std::min(t, col);
+    return ramp * (ramp + 1) / 2 + (t - ramp) * col;
+  };
+  return sum_to(row + offset) - sum_to(offset);
 }
 
 }  // namespace
@@ -113,6 +123,25 @@ TensorPtr logspace(const TensorOrNumber& start, const TensorOrNumber& end, int64
   WithoutLock unlocked(steps);
   on(spacing.result->device).ranges.logspace(spacing.result->view(), spacing.start, spacing.end, base);
   return std::move(spacing.result);
+}
+
+TensorPtr triangle_indices(int64_t row, int64_t col, int64_t offset, bool lower, std::optional<DType> dtype,
+                           Tensor* like) {
+  if (row < 0) fail("row must be non-negative, got", row);
+  if (col < 0) fail("col must be non-negative, got", col);
+  DType type = dtype.value_or(DType::Int64);
+  if (type != DType::Int64 && type != DType::Int32)
+    fail(ErrorKind::NotImplemented, "\"", lower ? "tril" : "triu", "_indices\" not implemented for '",
+         info(type).legacy_name, "'; choose int64 or int32");
+  if (std::max(row, col) > int64_t{1} << 61) fail("a triangle of ", row, " by ", col, " has too many entries");
+  offset = std::clamp(offset, -row - 1, col + 1);
+  __int128 entries = entries_below(row, col, lower ? offset : offset - 1);
+  if (!lower) entries = static_cast<__int128>(row) * col - entries;
+  if (entries > INT64_MAX) fail("a triangle of ", row, " by ", col, " has too many entries");
+  int64_t sizes[2] = {2, static_cast<int64_t>(entries)};
+  TensorPtr result = empty(Sizes(sizes, 2), type, like->device);
+  if (entries > 0) on(result->device).structure.triangle_places(row, col, offset, lower, result->view());
+  return result;
 }
 
 }  // namespace adjoint::ops

@@ -1,4 +1,4 @@
-// Numbers in a row: arange, linspace, logspace.
+// Numbers that follow from their places: arange, linspace, logspace, the indices of triangles.
 #pragma once
 
 #include "ops/creation.h"
@@ -14,5 +14,9 @@ TensorPtr linspace(const TensorOrNumber& start, const TensorOrNumber& end, int64
 /// Powers of `base` with evenly spaced exponents.
 TensorPtr logspace(const TensorOrNumber& start, const TensorOrNumber& end, int64_t steps, double base,
                    const CreationOptions& options);
+
+/// The coordinates (2, n) of the entries on and below (`lower`), or on and above, a diagonal, row by row.
+TensorPtr triangle_indices(int64_t row, int64_t col, int64_t offset, bool lower, std::optional<DType> dtype,
+                           Tensor* like);
 
 }  // namespace adjoint::ops

@@ -16,6 +16,8 @@ from .language import (
     empty,
     gate_slope,
     gated,
+    gelu,
+    gelu_tanh,
     hardshrink,
     hardsigmoid,
     hardsigmoid_,
@@ -367,3 +369,23 @@ for _name, _target in {
     "threshold_": threshold_,
 }.items():
     _publish(_name, _target, "nn.functional", False, True, ())
+
+
+def gelu_function(input, *, approximate="none", out=None):
+    """x times the probability that a normal number is below x; `approximate="tanh"` for the faster formula.
+
+    >>> import adjoint as torch
+    >>> torch.nn.functional.gelu(torch.tensor([1.0]))
+    tensor([0.8413])
+    """
+    if not isinstance(approximate, str):
+        raise TypeError(f"gelu(): argument 'approximate' must be str, not {type(approximate).__name__}")
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    if approximate == "none":
+        return gelu(input, out=out)
+    return gelu_tanh(input, out=out)
+
+
+# The public name takes one argument more than the op.
+_publish("gelu", gelu_function, "nn.functional", False, True, ())

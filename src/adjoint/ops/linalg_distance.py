@@ -26,7 +26,7 @@ from .language import (
 )
 from .language import bool as bool_type
 from .matmul import _broadcast
-from .reduction import norm_gradient
+from .reduce import norm_gradient
 
 op("linalg_cross(input, other, *, dim=-1)", native="linalg_cross", namespace="linalg", out="exact",
    apart=("input", "other"), linear="input * other",

@@ -13,7 +13,7 @@ from .language import (
     var_mean_dim,
     where,
 )
-from .reduction import reduced_count
+from .reduce import reduced_count
 
 INF = float("inf")
 

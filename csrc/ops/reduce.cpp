@@ -1,4 +1,4 @@
-#include "ops/reductions.h"
+#include "ops/reduce.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,9 @@
-"""Dropout, and activations that choose among ops."""
+"""Dropout: of elements, of channels, and the kinds that keep mean and variance."""
 
 import warnings
 
 from .checks import boolean, tensor
-from .language import _publish, composite, empty_like, gelu, gelu_tanh, zeros_like
+from .language import composite, empty_like, zeros_like
 
 
 def _kept(input, batch, p):
@@ -120,23 +120,3 @@ def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     tensor([[1., 1.]])
     """
     return _drop_alpha(input, True, p, training, inplace)
-
-
-def gelu_function(input, *, approximate="none", out=None):
-    """x times the probability that a normal number is below x; `approximate="tanh"` for the faster formula.
-
-    >>> import adjoint as torch
-    >>> torch.nn.functional.gelu(torch.tensor([1.0]))
-    tensor([0.8413])
-    """
-    if not isinstance(approximate, str):
-        raise TypeError(f"gelu(): argument 'approximate' must be str, not {type(approximate).__name__}")
-    if approximate not in ("none", "tanh"):
-        raise RuntimeError("approximate argument must be either none or tanh.")
-    if approximate == "none":
-        return gelu(input, out=out)
-    return gelu_tanh(input, out=out)
-
-
-# The public name takes one argument more than the op.
-_publish("gelu", gelu_function, "nn.functional", False, True, ())

@@ -1,4 +1,4 @@
-#include "ops/sorting.h"
+#include "ops/sort.h"
 
 #include <algorithm>
 #include <limits>
