@@ -146,10 +146,24 @@ Arg::operator std::optional<Scalar>() const {
   if (object == Py_None) return std::nullopt;
   return static_cast<Scalar>(*this);
 }
+/// Refuses an integer beyond 64 bits, with or without a sign.
+static void check_word(const Arg& arg) {
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(arg.object, &overflow);
+  if (overflow < 0)
+    fail(ErrorKind::Overflow, "can't convert negative int to unsigned: ", arg.described(), " is below -2**63");
+  if (overflow == 0) return;
+  PyLong_AsUnsignedLongLong(arg.object);
+  if (!PyErr_Occurred()) return;
+  PyErr_Clear();
+  fail(ErrorKind::Overflow, "int too big to convert: ", arg.described(), " must be less than 2**64");
+}
+
 Arg::operator Value() const {
   if (is_tensor(object)) return as_tensor(object);
   Scalar scalar;
   if (!to_scalar(object, &scalar)) wrong_type("Tensor or Number");
+  if (PyLong_Check(object) && scalar.category == Category::Float) check_word(*this);
   return scalar;
 }
 Arg::operator std::optional<Value>() const {
@@ -265,10 +279,7 @@ Arg::operator Number() const {
   if (number.category == Category::Bool && !PyBool_Check(object)) number.category = Category::Float;
   if (!PyLong_Check(object) || number.category != Category::Float) return number;
   number.category = Category::Integer;
-  if (number.value.real < 0)
-    fail(ErrorKind::Overflow, "can't convert negative int to unsigned: ", described(), " is below -2**63");
-  if (number.value.real >= 0x1p64)
-    fail(ErrorKind::Overflow, "int too big to convert: ", described(), " must be less than 2**64");
+  check_word(*this);
   return number;
 }
 Arg::operator std::optional<Number>() const {
