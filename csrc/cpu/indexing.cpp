@@ -138,12 +138,9 @@ void check_same_dtype(const char* op, const View& a, const View& b) {
   }
 }
 
-void check_same_sizes(const char* op, const View& a, const View& b) {
-  bool same = a.ndim == b.ndim;
-  for (int d = 0; d < a.ndim && same; ++d) same = a.sizes[d] == b.sizes[d];
-  if (!same)
-    fail(op, "(): Expected tensors of the same shape; got ", sizes_text(a), " and ", sizes_text(b),
-         "; expand them first");
+void fail_sizes(const char* op, const View& a, const View& b) {
+  fail(op, "(): Expected tensors of the same shape; got ", sizes_text(a), " and ", sizes_text(b),
+       "; expand them first");
 }
 
 const int64_t* find_outside(const View& index, int64_t low, int64_t high) {

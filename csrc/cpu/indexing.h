@@ -160,12 +160,18 @@ class Advanced {
 
 /// A view's sizes the way torch prints them: [2, 3].
 std::string sizes_text(const View& view);
+[[noreturn]] void fail_sizes(const char* op, const View& a, const View& b);
 /// The strides that `view` would have if it were contiguous.
 void contiguous_strides(const View& view, int64_t* strides);
 View at_least_1d(const View& view);
 void check_int64(const char* op, const View& index);
 void check_same_dtype(const char* op, const View& a, const View& b);
-void check_same_sizes(const char* op, const View& a, const View& b);
+inline void check_same_sizes(const char* op, const View& a, const View& b) {
+  bool same = a.ndim == b.ndim;
+  if (same && a.sizes == b.sizes) return;
+  for (int d = 0; d < a.ndim && same; ++d) same = a.sizes[d] == b.sizes[d];
+  if (!same) fail_sizes(op, a, b);
+}
 /// The first element of `index` outside [low, high), or nullptr.
 const int64_t* find_outside(const View& index, int64_t low, int64_t high);
 /// Throws where an index is outside [0, size of `dim`), or [-size, size) where `wraps`; `lead` opens the message.
