@@ -67,3 +67,7 @@ def test_tiny_clusters_warn():
 )
 def test_errors(shape, target):
     same(lambda L: make(L)(L.ones(shape), L.tensor(target)))
+
+
+def test_an_input_without_dimensions_beside_a_row_of_targets():
+    same(lambda L: make(L)(L.tensor(0.0), L.arange(3)))

@@ -69,7 +69,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if target_.dim() > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         if not single:
-            if input_.shape[0] != target_.shape[0]:
+            if input_.size(0) != target_.size(0):
                 raise RuntimeError("Input and target should have the same size in the batch dimension.")
             if input_.dim() != 2:
                 raise RuntimeError(
