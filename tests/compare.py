@@ -250,6 +250,8 @@ class Outcome:
 
 def outcome(call, library, look=ALL):
     """What comes of call(library), as plain data; with look=None as it is."""
+    # Some warnings torch gives once in a process: which of two tests sees one would depend on their order.
+    torch.set_warn_always(True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -257,6 +259,7 @@ def outcome(call, library, look=ALL):
             result = Outcome(value if look is None else plain(value, look))
         except Exception as error:  # whatever it is, it is compared
             result = Outcome(error=error)
+    torch.set_warn_always(False)
     told = [(w.category.__name__, str(w.message)) for w in caught]
     # torch warns that create_graph=True leaks; here the cycle is collected, and there is nothing to warn of.
     result.warnings = [w for w in told if "with create_graph=True will create a reference cycle" not in w[1]]
