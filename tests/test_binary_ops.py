@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from .compare import VALUES, Bound, of_one_kind, same
+from .compare import VALUES, Bound, of_one_kind, opening, same
 
 DTYPES = (
     "float32", "float64", "float16", "bfloat16", "complex64", "complex128",
@@ -100,3 +100,16 @@ def has_zero(recipe):
 
 def is_complex(recipe):
     return "complex" in recipe[1] if isinstance(recipe, tuple) else isinstance(recipe, complex)
+
+
+BEYOND_A_WORD = """
+x + n | n * x | x ** n | x == n | x.mul_(n) | torch.clamp(x, 0, n) | torch.add(x, x, alpha=n) | x.lerp(x, n)
+x.fill_(n) | x.masked_fill(x == 0, n) | torch.where(x == 0, n, x) | x.index_fill(0, torch.tensor([0]), n)
+torch.full((2,), n) | torch.full_like(x, n) | torch.nn.functional.elu(x, n)
+"""
+
+
+@pytest.mark.parametrize("n", [2**63, 2**64 - 1, 2**64, -(2**63) - 1, 10**40])
+@pytest.mark.parametrize("text", [text.strip() for text in BEYOND_A_WORD.replace("\n", "|").split("|") if text.strip()])
+def test_integers_beyond_64_bits(text, n):
+    same(lambda L: eval(text, {"torch": L, "x": L.zeros(3), "n": n}), error=opening(30))

@@ -8,6 +8,18 @@
 
 namespace adjoint {
 
+/// An integer of 64 bits with or without a sign; what is beyond is refused. Without a sign it is a float here.
+static Scalar wide_scalar(PyObject* object) {
+  int overflow = 0;
+  int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow < 0) fail(ErrorKind::Overflow, "can't convert negative int to unsigned: a number is below -2**63");
+  if (overflow == 0) return Scalar::of(value);
+  unsigned long long wide = PyLong_AsUnsignedLongLong(object);
+  if (!PyErr_Occurred()) return Scalar::of(static_cast<double>(wide));
+  PyErr_Clear();
+  fail(ErrorKind::Overflow, "int too big to convert: a number must be less than 2**64, or a float");
+}
+
 bool to_scalar(PyObject* object, Scalar* scalar) {
   if (PyFloat_Check(object)) {
     *scalar = Scalar::of(PyFloat_AS_DOUBLE(object));
@@ -18,15 +30,7 @@ bool to_scalar(PyObject* object, Scalar* scalar) {
     return true;
   }
   if (PyLong_Check(object)) {
-    int overflow = 0;
-    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (overflow) {
-      double wide = PyLong_AsDouble(object);
-      if (wide == -1.0 && PyErr_Occurred()) fail_python();
-      *scalar = Scalar::of(wide);
-      return true;
-    }
-    *scalar = Scalar::of(value);
+    *scalar = wide_scalar(object);
     return true;
   }
   if (PyComplex_Check(object)) {
@@ -53,12 +57,16 @@ static bool is_single_integer(PyObject* object) {
   return is_tensor(object) && is_integral(as_tensor(object)->dtype) && as_tensor(object)->numel() == 1;
 }
 
+/// The value of a plain int that fits in 64 bits.
+static std::optional<int64_t> plain_int(PyObject* object) {
+  if (!PyLong_CheckExact(object)) return std::nullopt;
+  int overflow = 0;
+  int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  return overflow ? std::nullopt : std::optional(value);
+}
+
 int64_t to_int(PyObject* object, const char* op, const char* name) {
-  if (PyLong_CheckExact(object)) {
-    int overflow = 0;
-    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (!overflow) return value;
-  }
+  if (auto value = plain_int(object)) return *value;
   if (is_tensor(object)) {
     if (!is_single_integer(object)) Arg{object, op, name}.wrong_type("int");
     return scalar_of(Arg{object, op, name}).to<int64_t>();
@@ -115,15 +123,16 @@ Arg::operator std::optional<bool>() const {
 }
 Arg::operator double() const {
   if (PyFloat_CheckExact(object)) return PyFloat_AS_DOUBLE(object);
-  if (PyLong_CheckExact(object)) {
-    int overflow = 0;
-    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (!overflow) return static_cast<double>(value);
-  }
+  if (auto value = plain_int(object)) return static_cast<double>(*value);
   if (is_tensor(object)) {
     if (as_tensor(object)->ndim() > 0 || requires_grad(as_tensor(object))) wrong_type("float");
     Object item = checked(PyObject_CallMethod(object, "item", nullptr));
     return Arg{item.get(), op, name};
+  }
+  if (PyLong_Check(object)) {
+    double wide = PyLong_AsDouble(object);
+    if (wide == -1.0 && PyErr_Occurred()) fail_python();
+    return wide;
   }
   Scalar scalar;
   if (!to_scalar(object, &scalar) || scalar.category == Category::Complex) wrong_type("float");
@@ -146,24 +155,10 @@ Arg::operator std::optional<Scalar>() const {
   if (object == Py_None) return std::nullopt;
   return static_cast<Scalar>(*this);
 }
-/// Refuses an integer beyond 64 bits, with or without a sign.
-static void check_word(const Arg& arg) {
-  int overflow = 0;
-  PyLong_AsLongLongAndOverflow(arg.object, &overflow);
-  if (overflow < 0)
-    fail(ErrorKind::Overflow, "can't convert negative int to unsigned: ", arg.described(), " is below -2**63");
-  if (overflow == 0) return;
-  PyLong_AsUnsignedLongLong(arg.object);
-  if (!PyErr_Occurred()) return;
-  PyErr_Clear();
-  fail(ErrorKind::Overflow, "int too big to convert: ", arg.described(), " must be less than 2**64");
-}
-
 Arg::operator Value() const {
   if (is_tensor(object)) return as_tensor(object);
   Scalar scalar;
   if (!to_scalar(object, &scalar)) wrong_type("Tensor or Number");
-  if (PyLong_Check(object) && scalar.category == Category::Float) check_word(*this);
   return scalar;
 }
 Arg::operator std::optional<Value>() const {
@@ -261,11 +256,7 @@ Arg::operator SizeArgs() const {
 }
 Arg::operator Number() const {
   if (PyFloat_CheckExact(object)) return {Scalar::of(PyFloat_AS_DOUBLE(object)), Category::Float};
-  if (PyLong_CheckExact(object)) {
-    int overflow = 0;
-    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (!overflow) return {Scalar::of(value), Category::Integer};
-  }
+  if (auto value = plain_int(object)) return {Scalar::of(*value), Category::Integer};
   if (is_tensor(object)) {
     if (as_tensor(object)->ndim() > 0 || requires_grad(as_tensor(object))) wrong_type("Number");
     Scalar value = scalar_of(as_tensor(object));
@@ -277,9 +268,7 @@ Arg::operator Number() const {
   if ((!known && PySequence_Check(object)) || !to_scalar(object, &number.value)) wrong_type("Number");
   number.category = number.value.category;
   if (number.category == Category::Bool && !PyBool_Check(object)) number.category = Category::Float;
-  if (!PyLong_Check(object) || number.category != Category::Float) return number;
-  number.category = Category::Integer;
-  check_word(*this);
+  if (PyLong_Check(object) && number.category == Category::Float) number.category = Category::Integer;
   return number;
 }
 Arg::operator std::optional<Number>() const {

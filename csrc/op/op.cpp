@@ -243,7 +243,10 @@ Op* Op::simpler_power(PyObject* const* slots) const {
   bool real = PyFloat_CheckExact(exponent);
   if (!real && !PyLong_CheckExact(exponent)) return nullptr;
   double value = real ? PyFloat_AS_DOUBLE(exponent) : PyLong_AsDouble(exponent);
-  if (value == -1.0 && PyErr_Occurred()) fail_python();
+  if (value == -1.0 && PyErr_Occurred()) {  // too large for any op: the general one says so
+    PyErr_Clear();
+    return nullptr;
+  }
   return value == 2.0 ? square : value == 3.0 ? cube : value == 0.5 ? root : value != 0.0 ? power : nullptr;
 }
 
