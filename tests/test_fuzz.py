@@ -153,6 +153,8 @@ r = torch.tensordot(torch.ones(3, 3), torch.ones(3, 3), (1, 2, 3))
 r = torch.nn.functional.pad(torch.ones(2, 3, 5), (-(2**63), -(2**63)), mode="reflect")
 r = torch.nn.functional.pad(torch.ones(2, 3, 5), (-(2**63), -(2**63)), mode="replicate")
 r = torch.nn.functional.softshrink(torch.ones(2), float("inf"))
+r = torch.utils.checkpoint.checkpoint_sequential(None, 2, torch.ones(2), use_reentrant=False)
+r = torch.utils.checkpoint.checkpoint_sequential([torch.relu], 1.0, torch.ones(2), use_reentrant=False)
 """
 
 

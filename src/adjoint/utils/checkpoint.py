@@ -8,6 +8,7 @@ import contextlib
 import warnings
 import weakref
 from _thread import get_ident
+from collections.abc import Iterable
 
 from .. import _C
 from ..autograd.function import Function
@@ -282,7 +283,15 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-    functions = list(functions.children() if hasattr(functions, "children") else functions)
+    functions = functions.children() if hasattr(functions, "children") else functions
+    if not isinstance(functions, Iterable):
+        raise TypeError(
+            "checkpoint_sequential(): functions must be a Sequential or a list of functions, not "
+            f"{type(functions).__name__}"
+        )
+    if not isinstance(segments, int):
+        raise TypeError(f"checkpoint_sequential(): segments must be an int, not {type(segments).__name__}")
+    functions = list(functions)
 
     def run(part, input):
         for function in part:
