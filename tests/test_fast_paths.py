@@ -1,5 +1,7 @@
 """Kernels that take a shorter way for common layouts, types and exponents agree with torch there too."""
 
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -154,3 +156,16 @@ def test_runs_keep_their_first_element():
     for options in ({}, {"return_counts": True}):
         expected, got = (library.unique_consecutive(library.tensor(data), **options) for library in LIBRARIES)
         assert str(got) == str(expected)
+
+
+@pytest.mark.parametrize("call", ["x.sum()", "x.sum(0)", "x.mean()", "x.mean(dim=1)", "x.prod()", "x.max()", "x.min()"])
+def test_a_reduction_calls_no_python(call):
+    code = compile(call, "call", "eval")
+    names = {"x": adjoint.ones(2, 3, requires_grad=True)}
+    frames = []
+    sys.setprofile(lambda frame, event, _: frames.append(frame.f_code.co_filename) if event == "call" else None)
+    try:
+        eval(code, names)
+    finally:
+        sys.setprofile(None)
+    assert frames == ["call"]
