@@ -197,7 +197,7 @@ class Op final : public NodeKind {
   /// Refuses arguments that lie in the memory of the first one, which is about to be changed, where that is not
   /// allowed.
   void check_apart(PyObject* const* slots) const;
-  /// The three ways of changing the first argument. Arguments are checked first, then recorded, then used; returns the
+  /// The three ways of changing the first argument. Arguments are checked, recorded, then used; returns the
   /// record, or null.
   NodePtr change_by_kernel(PyObject* const* slots, uint32_t recorded);
   /// By a function of its own, which checks before it writes: until then the record is nobody's.
