@@ -16,8 +16,8 @@ for name in ("adjoint", "adjoint.ops", "adjoint.optim"):
     sys.modules[name].__path__ = [str(SOURCES / name.replace(".", "/"))]
 
 from adjoint.codegen import files, reading  # noqa: E402 - once the packages are in place
-from adjoint.codegen.expressions import TraceError  # noqa: E402
-from adjoint.ops.declaration import DeclarationError  # noqa: E402
+from adjoint.codegen.expressions import TraceError  # noqa: E402 - likewise
+from adjoint.ops.declaration import DeclarationError  # noqa: E402 - likewise
 
 
 def main():

@@ -24,9 +24,6 @@ Shape* allocate_shape(int ndim) {
   return static_cast<Shape*>(memory);
 }
 
-/// No type has elements so small that more of them could be addressed.
-constexpr int64_t kMaxNumel = INT64_MAX >> 4;
-
 /// The product of sizes of 0 or more, or -1 when it is too much to address.
 int64_t product_of(Sizes sizes) {
   int64_t numel = 1;

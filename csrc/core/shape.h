@@ -44,7 +44,9 @@ bool same_sizes(const Shape* a, const Shape* b);
 /// "[2, 3]", as torch writes sizes in messages.
 std::string to_string(Sizes sizes);
 
-/// Product of sizes; throws when it does not fit in 63 bits.
+/// No type has elements so small that more of them could be addressed.
+inline constexpr int64_t kMaxNumel = INT64_MAX >> 4;
+/// Product of sizes; throws when it is more than that.
 int64_t checked_numel(Sizes sizes);
 
 /// True when every element has its own place and the places fill one block (any order of dimensions).

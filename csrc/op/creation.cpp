@@ -19,6 +19,10 @@ void check_layout(const Arg& layout) {
 
 }  // namespace
 
+void refuse_pinned() {
+  fail("pin_memory=True requires a CUDA or other accelerator backend; there is none, leave pin_memory out");
+}
+
 ops::CreationOptions read_given_creation(const char* op, PyObject* const* slots, size_t count, PyObject* model) {
   ops::CreationOptions options;
   if (slots[kDType] != Py_None) options.dtype = static_cast<DType>(Arg{slots[kDType], op, "dtype"});
@@ -34,8 +38,7 @@ ops::CreationOptions read_given_creation(const char* op, PyObject* const* slots,
   auto flag = [&](CreationSlot slot, const char* name) {
     return slots[slot] != Py_False && slots[slot] != Py_None && static_cast<bool>(Arg{slots[slot], op, name});
   };
-  if (flag(kPinMemory, "pin_memory"))
-    fail("pin_memory=True requires a CUDA or other accelerator backend; there is none, leave pin_memory out");
+  if (flag(kPinMemory, "pin_memory")) refuse_pinned();
   options.leaf = flag(kRequiresGradSlot, "requires_grad");
   if (count == kCreationSlots && slots[kOut] != Py_None)
     options.out = static_cast<Tensor*>(Arg{slots[kOut], op, "out"});

@@ -361,6 +361,12 @@ void read_words(Op& op, PyObject* declaration) {
   op.options.words = &op.words;
 }
 
+/// Makes the bit set of the edges agree with their list.
+void mask_edges(Op& op) {
+  op.edge_mask = 0;
+  for (uint8_t slot : op.edge_slots) op.edge_mask |= 1u << slot;
+}
+
 void read_rules(Op& op, PyObject* declaration) {
   std::vector<std::string> outputs;
   Object names = get(declaration, "outputs");
@@ -387,7 +393,6 @@ void read_rules(Op& op, PyObject* declaration) {
       rule.fused =
           read_form(op, outputs, form, PyDict_GetItemWithError(fused_uses.get(), argument.name.get()), &rule.items);
     const uint8_t slot = op.edge_slots.back();
-    op.edge_mask |= 1u << slot;
     op.slot_items[slot] = rule.items;
     if (rule.differentiable || !rule.refusal.empty()) op.differentiable |= 1u << slot;
   }
@@ -400,6 +405,7 @@ void read_rules(Op& op, PyObject* declaration) {
                 (parameter.source == RuleParameter::Source::Gradient && parameter.index == &output - outputs.data());
     op.output_is_differentiable.push_back(used);
   }
+  mask_edges(op);
 }
 
 /// declare_op(declaration, node_name): makes the op of a Declaration and returns its object.
@@ -490,8 +496,7 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
         PyObject* its_node = PyDict_GetItemWithError(variants.get(), op->arguments[edge].name.get());
         return its_node && PyUnicode_Compare(its_node, node) == 0;
       });
-      variant->edge_mask = 0;
-      for (uint8_t edge : variant->edge_slots) variant->edge_mask |= 1u << edge;
+      mask_edges(*variant);
       op->number_variant[slot] = variant.release();
       op->variant_slots.push_back(static_cast<uint8_t>(slot));
       op->writes_one_value = false;  // torch lets a number be written everywhere, not a tensor
@@ -526,7 +531,11 @@ PyObject* py_op_object(PyObject*, PyObject* name) {
 PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     if (nargs != 6) fail(ErrorKind::Type, "set_composite() takes 6 arguments");
-    auto form = [](PyObject* op) { return Py_TYPE(op) == op_type ? reinterpret_cast<OpObject*>(op) : nullptr; };
+    auto form = [](PyObject* op) -> OpObject* {
+      if (op == Py_None) return nullptr;
+      if (Py_TYPE(op) != op_type) fail(ErrorKind::Type, "the forms of a composite are ops, not ", Py_TYPE(op)->tp_name);
+      return reinterpret_cast<OpObject*>(op);
+    };
     OpObject* object = op_object(text(args[0]));
     Py_XSETREF(object->composite, Py_NewRef(args[1]));
     Py_XSETREF(object->doc, checked(PyObject_GetAttrString(args[1], "__doc__")).take());

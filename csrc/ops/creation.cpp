@@ -36,17 +36,6 @@ TensorPtr unset_of(ShapePtr shape, DType dtype, Device device) {
   return result;
 }
 
-/// The type that a number has as a tensor.
-DType natural_type(Category category) {
-  switch (category) {
-    case Category::Bool: return DType::Bool;
-    case Category::Integer: return DType::Int64;
-    case Category::Float: return default_dtype();
-    case Category::Complex: return complex_type(default_dtype());
-  }
-  return default_dtype();
-}
-
 /// Negative strides of dimensions that are never stepped along become those of packed ones, as in torch.
 void replace_negative_strides(Sizes sizes, int64_t* strides) {
   const auto last = static_cast<int>(sizes.size()) - 1;
@@ -70,7 +59,7 @@ int64_t reach_of(Sizes sizes, Sizes strides) {
     if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) || __builtin_add_overflow(elements, reach, &elements))
       overflow();
   }
-  if (elements > (INT64_MAX >> 4)) overflow();
+  if (elements > kMaxNumel) overflow();
   return elements;
 }
 
@@ -122,7 +111,7 @@ TensorPtr create_empty(const SizeArgs& size, std::optional<MemoryFormat> format,
   return unset_of(shape_in_format(size, format.value_or(MemoryFormat::Contiguous)), dtype, options.device);
 }
 TensorPtr create_full(const SizeList& size, const Number& value, const CreationOptions& options) {
-  return filled_of(make_shape(size), value.value, options.type(natural_type(value.category)), options.device);
+  return filled_of(make_shape(size), value.value, options.type(number_type(value.category)), options.device);
 }
 TensorPtr create_scalar(const Number& value, const CreationOptions& options) {
   return filled_of(scalar_shape(), value.value, options.type(default_dtype()), options.device);

@@ -6,21 +6,12 @@
 #include "core/memory_format.h"
 #include "kernels/backend.h"
 #include "ops/gather.h"
+#include "ops/numbers.h"
 
 namespace adjoint::ops {
 namespace {
 
 constexpr int64_t kPacked = 4096;  // longer work is split over threads
-
-DType number_type(const Scalar& number) {
-  switch (number.category) {
-    case Category::Bool: return DType::Bool;
-    case Category::Integer: return DType::Int64;
-    case Category::Float: return default_dtype();
-    case Category::Complex: return complex_type(default_dtype());
-  }
-  return DType::Float32;
-}
 
 /// The type of a group of equal rank, if the group has any member.
 struct Rank {
@@ -240,7 +231,7 @@ DType result_type(const Operand* operands, int n) {
   for (int i = 0; i < n; ++i) {
     const Operand& operand = operands[i];
     if (operand.is_number()) {
-      numbers.add(number_type(operand.number));
+      numbers.add(number_type(operand.number.category));
     } else if (operand.shape->ndim == 0) {
       scalars.add(operand.dtype);
     } else {

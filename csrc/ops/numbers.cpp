@@ -63,6 +63,16 @@ void fill_value(Tensor* tensor, const Scalar& value) {
 
 namespace adjoint::ops {
 
+DType number_type(Category category) {
+  switch (category) {
+    case Category::Bool: return DType::Bool;
+    case Category::Integer: return DType::Int64;
+    case Category::Float: return default_dtype();
+    case Category::Complex: return complex_type(default_dtype());
+  }
+  return default_dtype();
+}
+
 Scalar number_in(const Tensor* tensor) { return on(tensor->device).memory.read_back(tensor->view()); }
 
 static Scalar single_number(const char* op, const Value& value) {

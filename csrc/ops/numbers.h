@@ -16,6 +16,9 @@ void fill_value(Tensor* tensor, const Scalar& value);
 
 namespace adjoint::ops {
 
+/// The type that a number has as a tensor.
+DType number_type(Category category);
+
 /// The value of a tensor of one element, to be written where the tensor is; any where there are no values.
 Scalar number_in(const Tensor* tensor);
 

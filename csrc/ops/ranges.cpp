@@ -20,8 +20,7 @@ void check_real(const Scalar& value) {
 int64_t count_integers(int64_t start, int64_t end, int64_t step) {
   __int128 distance = static_cast<__int128>(end) - start;
   __int128 count = (distance + step - (step > 0 ? 1 : -1)) / step;
-  if (count > (INT64_MAX >> 4))
-    fail("invalid size, possible overflow? arange would have more elements than can be addressed");
+  if (count > kMaxNumel) fail("invalid size, possible overflow? arange would have more elements than can be addressed");
   return static_cast<int64_t>(count);
 }
 

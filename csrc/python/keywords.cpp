@@ -1,6 +1,8 @@
 // Binding of arguments, with the messages that torch gives.
 #include "python/keywords.h"
 
+#include "op/creation.h"
+
 namespace adjoint::python {
 
 Signature::Signature(const char* name, std::initializer_list<const char*> positional, int required,
@@ -62,8 +64,7 @@ Options Call::options() const {
   if (has(first + kTypeOption)) options.dtype = static_cast<DType>(arg(first + kTypeOption));
   if (has(first + kDeviceOption)) options.device = static_cast<Device>(arg(first + kDeviceOption));
   if (signature_.slots_ - first <= kPinMemoryOption) return options;
-  if (flag(first + kPinMemoryOption))
-    fail("pin_memory=True requires a CUDA or other accelerator backend; there is none, leave pin_memory out");
+  if (flag(first + kPinMemoryOption)) refuse_pinned();
   options.requires_grad = flag(first + kRequiresGradOption);
   return options;
 }

@@ -4,12 +4,11 @@ What torch records for them is a node that passes zeros on: what was there befor
 have no influence that a derivative could tell.
 """
 
+from .creation import LIKE, MADE
 from .language import op, zeros_like
 
 # fmt: off
 
-MADE = {"creates": True, "gradient": False, "method": False, "out": "typed"}
-LIKE = {"creates": True, "gradient": False, "method": False}
 FILL = {"inplace": "only", "function": False, "input": lambda g: zeros_like(g)}
 
 op("rand(size, *, generator=None)", native="create_rand", varargs="size", **MADE, doc="Uniform numbers from [0, 1).")
