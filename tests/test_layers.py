@@ -20,11 +20,13 @@ ROOMS = {
     "kernels": ("core",),
     "cpu": ("core", "kernels"),
     "meta": ("core", "kernels"),
+    "batched": ("core", "kernels"),
     "ops": ("core", "kernels"),
     "op": ("core", "types", "kernels", "ops", "tape"),
     "tape": ("core", "types", "kernels", "ops", "op"),
-    "python": ("core", "types", "kernels", "cpu", "meta", "ops", "op", "tape"),
-    "": ("core", "types", "kernels", "cpu", "meta", "ops", "op", "tape"),
+    "transforms": ("core", "types", "kernels", "ops", "op", "tape"),
+    "python": ("core", "types", "kernels", "cpu", "meta", "ops", "op", "tape", "transforms"),
+    "": ("core", "types", "kernels", "cpu", "meta", "batched", "ops", "op", "tape"),
 }
 MADE = {"ops_headers.h": "ops"}  # by the build
 

@@ -5,9 +5,13 @@
 
 namespace adjoint {
 
-enum class DeviceType : uint8_t { Cpu, Meta };
-inline constexpr int kDeviceTypes = 2;
-inline const char* device_name(DeviceType type) { return type == DeviceType::Cpu ? "cpu" : "meta"; }
+/// Batched: where a tensor under vmap seems to be; see core/batched.h.
+enum class DeviceType : uint8_t { Cpu, Meta, Batched };
+inline constexpr int kDeviceTypes = 3;
+inline const char* device_name(DeviceType type) {
+  constexpr const char* names[] = {"cpu", "meta", "batched"};
+  return names[static_cast<int>(type)];
+}
 
 /// A kind of device, and which one of its kind.
 struct Device {
@@ -17,6 +21,8 @@ struct Device {
   constexpr Device() = default;
   constexpr Device(DeviceType its_type, uint8_t its_index = 0) : type(its_type), index(its_index) {}
   bool operator==(const Device&) const = default;
+  /// Whether the program can read what is there.
+  constexpr bool holds_values() const { return type == DeviceType::Cpu; }
 };
 
 }  // namespace adjoint

@@ -14,6 +14,7 @@ enum ModeFlags : uint32_t {
   kAutocastPaused = 8,        ///< autocast is on for the user, and off inside of the op that is running
   kSavedTensorHooks = 16,     ///< what is saved goes through a pack hook; see tape/saved_value.h
   kTransformed = 32,          ///< ops go to the innermost transform; see op/transform.h
+  kFunctional = 128,          ///< a level of vmap or of forward mode is open, even if it rests
   kAnomalyCheckForward = 64,  ///< ops that make nan or inf fail; see tape/anomaly.h
 };
 
@@ -25,8 +26,11 @@ enum ModeFlags : uint32_t {
 #endif
 extern thread_local ADJOINT_FAST_TLS constinit uint32_t mode_flags;
 
-/// Puts a former word back. kTransformed belongs to the stack of transforms, which may have changed meanwhile.
-inline void restore_modes(uint32_t before) { mode_flags = (before & ~kTransformed) | (mode_flags & kTransformed); }
+/// Puts a former word back. Some flags belong to the stack of transforms, which may have changed meanwhile.
+inline void restore_modes(uint32_t before) {
+  constexpr uint32_t kept = kTransformed | kFunctional;
+  mode_flags = (before & ~kept) | (mode_flags & kept);
+}
 
 /// What goes with kAutocast.
 struct AutocastState {

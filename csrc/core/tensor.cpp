@@ -5,6 +5,7 @@
 #include <new>
 
 #include "core/mode.h"
+#include "core/tangent.h"
 
 namespace adjoint {
 
@@ -69,6 +70,7 @@ void destroy_extra(Tensor* tensor) {
   Tensor* base = extra->base;
   PyObject* hooks = extra->hooks;
   PyObject* post_hooks = extra->post_hooks;
+  Tangent* tangents = extra->tangents;
   auto* changed_by = reinterpret_cast<PyObject*>(extra->changed_by);
   auto* parked = reinterpret_cast<PyObject*>(extra->accumulator_parked ? extra->accumulator : nullptr);
   if (kReuseMemory && free_extra_count < kFreeExtras) {
@@ -82,6 +84,7 @@ void destroy_extra(Tensor* tensor) {
   Py_XDECREF(as_object(base));
   Py_XDECREF(hooks);
   Py_XDECREF(post_hooks);
+  release_tangents(tangents);
 }
 
 bool recycle_tensor(Tensor* tensor) {
@@ -106,11 +109,7 @@ TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor
   TensorPtr result =
       make_tensor(StoragePtr::borrow(tensor->storage), tensor->data + offset_from_tensor * itemsize(tensor->dtype),
                   std::move(shape), tensor->dtype, tensor->device);
-  if (tensor->extra && tensor->extra->version) {
-    OwnVersion* version = tensor->extra->version;
-    ++version->refs;
-    extra_of(result.get()).version = version;
-  }
+  if (tensor->extra && tensor->extra->version) share_version(result.get(), tensor);
   result->flags |= tensor->flags & kInferenceTensor;
   return result;
 }
@@ -133,6 +132,14 @@ void detach_version(Tensor* tensor) {
   TensorExtra& extra = extra_of(tensor);
   if (extra.version) release_version(extra.version);
   extra.version = new OwnVersion{1, 0};
+}
+
+void share_version(Tensor* tensor, const Tensor* with) {
+  OwnVersion* version = with->extra->version;
+  ++version->refs;
+  TensorExtra& extra = extra_of(tensor);
+  if (extra.version) release_version(extra.version);
+  extra.version = version;
 }
 
 DType default_dtype() { return default_dtype_; }

@@ -9,6 +9,7 @@
 namespace adjoint {
 
 struct Node;
+struct Tangent;
 struct Tensor;
 
 /// A version counter apart from the storage's: `.data` has one, so that changes through it go unseen by saved values.
@@ -30,6 +31,7 @@ struct TensorExtra {
   PyObject* hooks;          ///< dict id -> callable, run on the gradient; owned
   PyObject* post_hooks;     ///< dict id -> callable, run after accumulation; owned
   Node* changed_by;         ///< the record of a view's last change, until its grad_fn is asked for; owned
+  Tangent* tangents;        ///< of forward mode, owned; see core/tangent.h
   uint32_t seen_version;    ///< the version of the base for which a view's grad_fn holds
   ViewOrigin origin;
 };
@@ -111,6 +113,8 @@ inline uint32_t& version_of(const Tensor* tensor) {
 }
 /// Gives `tensor` a version counter of its own (`.data`).
 void detach_version(Tensor* tensor);
+/// Lets `tensor` count with another one that has a version counter of its own.
+void share_version(Tensor* tensor, const Tensor* with);
 /// Inference tensors count no changes, but for those that detach() has taken out of inference mode.
 inline bool tracks_version(const Tensor* tensor) {
   return !(tensor->flags & kInferenceTensor) || (tensor->extra && tensor->extra->version);

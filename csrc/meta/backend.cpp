@@ -1,15 +1,14 @@
 // Kernels that do nothing; what must read values refuses.
 #include "meta/backend.h"
 
-#include <utility>
-
 #include "core/error.h"
+#include "kernels/uniform.h"
 
 namespace adjoint::meta {
 namespace {
 
-template <class Result, class... Args>
-using Function = Result (*)(Args...);
+using kernels::all;
+using kernels::Function;
 
 /// Becomes whatever function is asked for: one that does nothing.
 struct Nothing {
@@ -29,15 +28,6 @@ struct NoValues {
     };
   }
 };
-
-/// A table of one family, every function of it the same.
-template <class Family, class Function>
-constexpr Family all(Function function) {
-  constexpr size_t count = sizeof(Family) / sizeof(void (*)());
-  return [&]<size_t... i>(std::index_sequence<i...>) {
-    return Family{(static_cast<void>(i), function)...};
-  }(std::make_index_sequence<count>());
-}
 
 /// Where storages seem to lie: views of them are told apart by their distance from it.
 constexpr uintptr_t kAddress = 1 << 20;

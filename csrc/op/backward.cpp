@@ -3,8 +3,10 @@
 #include <cstring>
 #include <optional>
 
+#include "core/batched.h"
 #include "core/lock.h"
 #include "core/mode.h"
+#include "core/tangent.h"
 #include "op/op.h"
 #include "op/recorded.h"
 #include "ops/memory.h"
@@ -16,7 +18,7 @@
 namespace adjoint {
 namespace {
 
-TensorPtr zeros_of(const OutputMeta& meta) { return zeros(meta.shape->size_span(), meta.dtype, meta.device); }
+TensorPtr zeros_of(const OutputMeta& meta) { return zeros(meta.shape->size_span(), meta.dtype, place_of(meta.device)); }
 
 /// A number as a 0-d tensor of the widest type of its category.
 TensorPtr number_tensor(PyObject* number) {
@@ -35,7 +37,10 @@ TensorPtr number_tensor(PyObject* number) {
 Object gradient_for_rule(const Node& node, const TensorPtr* gradients, uint32_t output, bool create_graph) {
   Tensor* gradient = gradients[output].get();
   if (!gradient) return wrap(zeros_of(node.outputs()[output]));
-  return create_graph || !requires_grad(gradient) ? Object::borrow(as_object(gradient)) : wrap(alias(gradient));
+  if (create_graph || !requires_grad(gradient)) return Object::borrow(as_object(gradient));
+  TensorPtr bare = alias(gradient);
+  copy_tangents(bare.get(), gradient);
+  return wrap(std::move(bare));
 }
 
 Object gradients_for_rule(const Node& node, const TensorPtr* gradients, bool create_graph) {
@@ -143,6 +148,53 @@ TensorPtr Op::run_loop(const Rule& rule, Node& node, const TensorPtr* gradients)
   return ops::elementwise(*rule.loop, {name.c_str(), options.promote_float}, operands, n, params);
 }
 
+TensorPtr Op::loop_tangent(const Rule& rule, Tensor* tangent, PyObject* const* slots, Tensor* result) const {
+  Operand operands[kernels::kMaxInputs];
+  Scalar params[kMaxArguments];
+  for (int i = n_operands; i < count; ++i) params[i - n_operands] = arguments[i].default_scalar;
+  int n = 0;
+  for (const RuleParameter& parameter : rule.form.parameters) {
+    if (parameter.source == RuleParameter::Source::Gradient) {
+      operands[n++].set(tangent);
+      continue;
+    }
+    const SavedItem& item = items[parameter.index];
+    if (item.what == SavedItem::What::Output) {
+      operands[n++].set(result);
+    } else if (is_tensor(slots[item.index]) && item.index < n_operands) {
+      operands[n++].set(as_tensor(slots[item.index]));
+    } else {
+      Scalar scalar = Arg{slots[item.index], shown.c_str(), item.name.c_str()};
+      if (item.index < n_operands) {
+        operands[n++].set(scalar);
+      } else {
+        params[item.index - n_operands] = scalar;
+      }
+    }
+  }
+  return ops::elementwise(*rule.loop, {name.c_str(), options.promote_float}, operands, n, params);
+}
+
+TensorPtr Op::rule_tangent(const Rule& rule, Tensor* tangent, PyObject* const* slots, Tensor* result) const {
+  PyObject* args[kMaxArguments * 2];
+  Object owned[kMaxArguments * 2];
+  size_t n = 0;
+  for (const RuleParameter& parameter : rule.form.parameters) {
+    if (parameter.source == RuleParameter::Source::Item) {
+      const SavedItem& item = items[parameter.index];
+      PyObject* value = item.what >= SavedItem::What::Output ? as_object(result) : slots[item.index];
+      const bool number = item.index < n_operands && !is_tensor(value);
+      owned[n] = number ? wrap(number_tensor(value)) : Object::borrow(value);
+    } else {
+      owned[n] = Object::borrow(as_object(tangent));
+    }
+    args[n] = owned[n].get();
+    ++n;
+  }
+  Object answer = checked(call_python(rule.form.callable.get(), args, n, nullptr));
+  return TensorPtr::borrow(Arg{answer.get(), name.c_str(), "rule"});
+}
+
 /// Note [Rules in Python]: a rule runs in the caller's grad mode, because a signal handler may run in its middle and
 /// must see no other. Where no graph of the gradients is wanted, nothing is recorded for another reason: what the rule
 /// gets has no history.
@@ -190,8 +242,8 @@ static void return_to_devices(Node& node, TensorPtr* edges) {
   for (uint32_t i = 0; i < node.n_edges; ++i) {
     const Edge& edge = node.edges()[i];
     if (!edges[i] || !edge.node) continue;
-    Device home = edge.node->outputs()[edge.index].device;
-    if (edges[i]->device != home) edges[i] = moved_recorded(edges[i].get(), home);
+    Device home = place_of(edge.node->outputs()[edge.index].device);
+    if (place_of(edges[i]->device) != home) edges[i] = moved_recorded(edges[i].get(), home);
   }
 }
 
@@ -216,7 +268,7 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
         edges[edge] = outputs[0];
       } else if (rule.zero) {
         edges[edge] = zeros_of(node.outputs()[0]);
-      } else if (rule.loop && !context.create_graph && outputs[0]) {
+      } else if (rule.loop && !context.create_graph && outputs[0] && !(mode_flags & kFunctional)) {
         edges[edge] = run_loop(rule, node, outputs);
       } else {
         Object answer = call_rule(rule, node, outputs, edge, context);

@@ -361,6 +361,15 @@ void read_words(Op& op, PyObject* declaration) {
   op.options.words = &op.words;
 }
 
+/// The names of several results; none where there is one.
+std::vector<std::string> output_names(PyObject* declaration) {
+  std::vector<std::string> outputs;
+  Object names = get(declaration, "outputs");
+  if (names.get() == Py_None) return outputs;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i) outputs.push_back(text(PyTuple_GET_ITEM(names.get(), i)));
+  return outputs;
+}
+
 /// Makes the bit set of the edges agree with their list.
 void mask_edges(Op& op) {
   op.edge_mask = 0;
@@ -368,12 +377,7 @@ void mask_edges(Op& op) {
 }
 
 void read_rules(Op& op, PyObject* declaration) {
-  std::vector<std::string> outputs;
-  Object names = get(declaration, "outputs");
-  if (names.get() != Py_None) {
-    for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i)
-      outputs.push_back(text(PyTuple_GET_ITEM(names.get(), i)));
-  }
+  std::vector<std::string> outputs = output_names(declaration);
   op.rules.resize(op.arguments.size());
   Object rules = get(declaration, "rules");
   Object uses = get(declaration, "uses");
@@ -406,6 +410,36 @@ void read_rules(Op& op, PyObject* declaration) {
     op.output_is_differentiable.push_back(used);
   }
   mask_edges(op);
+}
+
+std::vector<uint8_t> slots_of(const Op& op, PyObject* names) {
+  std::vector<uint8_t> slots;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(names); ++i)
+    slots.push_back(static_cast<uint8_t>(slot_of(op, text(PyTuple_GET_ITEM(names, i)))));
+  return slots;
+}
+
+/// What transforms need to know.
+void read_transforms(Op& op, PyObject* declaration) {
+  if (Object batch = get(declaration, "batch"); batch.get() != Py_None) op.batch = batch;
+  op.random = truth(get(declaration, "random"));
+  Object groups = get(declaration, "substitutions");
+  for (Py_ssize_t i = 0; i < PyTuple_Size(groups.get()); ++i) {
+    PyObject* group = PyTuple_GET_ITEM(groups.get(), i);
+    op.substitutions.push_back({slots_of(op, PyTuple_GET_ITEM(group, 0)), slots_of(op, PyTuple_GET_ITEM(group, 1))});
+    for (uint8_t slot : op.substitutions.back().tangents) op.linear_slots |= 1u << slot;
+  }
+  Object jvp = get(declaration, "jvp");
+  if (jvp.get() == Py_None) return;
+  op.jvp.callable = jvp;
+  std::vector<std::string> outputs = output_names(declaration);
+  Object uses = get(declaration, "jvp_uses");
+  for (Py_ssize_t i = 0; i < PyTuple_Size(uses.get()); ++i) {
+    std::string name = text(PyTuple_GET_ITEM(uses.get(), i));
+    const bool tangent = name.ends_with("_t") && slot_of(op, name.substr(0, name.size() - 2)) >= 0;
+    if (tangent) name.resize(name.size() - 2);
+    op.jvp.parameters.push_back({tangent, resolve_item(op, outputs, name)});
+  }
 }
 
 /// declare_op(declaration, node_name): makes the op of a Declaration and returns its object.
@@ -476,6 +510,7 @@ std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
     if (op->result_type.get() == Py_None) op->result_type.reset();
   }
   read_rules(*op, declaration);
+  read_transforms(*op, declaration);
   return op;
 }
 
@@ -614,6 +649,14 @@ void fill_slots(const Op& op, std::initializer_list<PyObject*> args, PyObject** 
 }
 
 }  // namespace
+
+Op& op_of(PyObject* callable) {
+  if (Py_TYPE(callable) != op_type || !reinterpret_cast<OpObject*>(callable)->op)
+    fail(ErrorKind::Type, "expected an op of the table, got ", Py_TYPE(callable)->tp_name);
+  return *reinterpret_cast<OpObject*>(callable)->op;
+}
+
+PyObject* op_object_of(const Op& op) { return reinterpret_cast<PyObject*>(op_object(op.name)); }
 
 Op* find_op(const char* name) {
   auto place = op_table.find(std::string_view(name));

@@ -10,6 +10,11 @@ PyObject* call_binary(Op& op, PyObject* a, PyObject* b);
 /// a *= b.
 PyObject* call_binary_in_place(Op& op, PyObject* a, PyObject* b);
 
+/// The op behind a callable; throws where there is none.
+Op& op_of(PyObject* callable);
+/// The callable of an op (borrowed).
+PyObject* op_object_of(const Op& op);
+
 /// Calls an op by its bound arguments, the remaining ones taking their defaults.
 Object call_op(Op& op, std::initializer_list<PyObject*> args);
 

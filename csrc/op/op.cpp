@@ -9,6 +9,7 @@
 #include "core/mode.h"
 #include "op/creation.h"
 #include "op/meta.h"
+#include "op/recorded.h"
 #include "op/transform.h"
 #include "ops/memory.h"
 #include "tape/anomaly.h"
@@ -250,14 +251,14 @@ Op* Op::simpler_power(PyObject* const* slots) const {
   return value == 2.0 ? square : value == 3.0 ? cube : value == 0.5 ? root : value != 0.0 ? power : nullptr;
 }
 
-inline Op& Op::variant(PyObject* const* slots) {
+Op& Op::variant(PyObject* const* slots) {
   // Without a rule it is a number that may be left out: the bounds of random_().
   for (uint8_t slot : variant_slots)
     if (!is_tensor(slots[slot]) && (rules[slot].differentiable || slots[slot] != Py_None)) return *number_variant[slot];
   return *this;
 }
 
-inline Op& Op::chosen(PyObject* const* slots) {
+Op& Op::chosen(PyObject* const* slots) {
   if (power) {
     if (Op* simpler = simpler_power(slots)) return simpler->variant(slots);
   }
@@ -435,7 +436,7 @@ NodePtr Op::record_change(PyObject* const* slots, uint32_t recorded) const {
   NodePtr node = record(slots, recorded, 1);
   for (uint32_t i = 0; i < items.size(); ++i) {
     if (items[i].what != SavedItem::What::Argument || items[i].index != 0 || !node->saved()[i].is_tensor()) continue;
-    TensorPtr before = clone(as_tensor(slots[0]));
+    TensorPtr before = mode_flags & kFunctional ? clone_recorded(as_tensor(slots[0])) : clone(as_tensor(slots[0]));
     node->saved()[i].save_tensor(before.get(), *node);
   }
   return node;
@@ -458,16 +459,30 @@ void Op::change_in_mode(PyObject* const* slots) {
   watch.finish(slots[0]);
 }
 
+inline uint32_t Op::begin_change(PyObject* const* slots) const {
+  Tensor* target = as_tensor(slots[0]);
+  uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
+  check_inplace(target, shown_in_place.c_str(), recorded || requires_grad(target));
+  return recorded;
+}
+
+inline void Op::end_change(PyObject* const* slots, NodePtr node, uint32_t recorded) const {
+  Tensor* target = as_tensor(slots[0]);
+  bump_version(target, shown_in_place.c_str());
+  if (!node) return;
+  save_outputs(*node, recorded, &target);
+  set_output_meta(*node, 0, target);
+  rebase_history(target, node.get());
+}
+
 void Op::change(PyObject* const* slots) {
   if (!is_tensor(slots[0])) Arg{slots[0], shown.c_str(), "input"}.wrong_type("Tensor");
   Tensor* target = as_tensor(slots[0]);
-  const char* changed = shown_in_place.c_str();
-  uint32_t recorded = is_differentiable(target->dtype) ? recorded_slots(slots) : 0;
-  check_inplace(target, changed, recorded || requires_grad(target));
+  uint32_t recorded = begin_change(slots);
   if (kind == Kind::View) {
     Object view = run_forward(slots);
     NodePtr node = recorded ? record(slots, recorded, 1) : NodePtr();
-    return take_geometry(target, as_tensor(view.get()), changed, node.get());
+    return take_geometry(target, as_tensor(view.get()), shown_in_place.c_str(), node.get());
   }
   if (typed_out >= 0 && slots[typed_out] != Py_None && to_dtype(slots[typed_out]) != target->dtype)
     fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
@@ -478,12 +493,14 @@ void Op::change(PyObject* const* slots) {
   NodePtr node = kind == Kind::Elementwise ? change_by_kernel(slots, recorded)
                  : glue_in_place           ? change_by_native(slots, recorded)
                                            : change_by_result(slots, recorded);
-  bump_version(target, changed);
-  if (node) {
-    save_outputs(*node, recorded, &target);
-    set_output_meta(*node, 0, target);
-    rebase_history(target, node.get());
-  }
+  end_change(slots, std::move(node), recorded);
+}
+
+void Op::change_through(PyObject* const* slots, const std::function<void()>& write) {
+  const uint32_t recorded = begin_change(slots);
+  NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
+  write();
+  end_change(slots, std::move(node), recorded);
 }
 
 NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
@@ -661,6 +678,13 @@ NodePtr Op::record(PyObject* const* slots, uint32_t recorded, uint32_t n_outputs
     }
   }
   return node;
+}
+
+void Op::save_output_again(Node& node, Tensor* output) const {
+  if (node.kind != this || node.released()) return;
+  for (uint32_t i = 0; i < items.size(); ++i)
+    if (items[i].what == SavedItem::What::Output && items[i].index == output->output_nr && node.saved()[i].is_tensor())
+      node.saved()[i].save_tensor(output, node);
 }
 
 void Op::save_outputs(Node& node, uint32_t recorded, Tensor* const* outputs) const {

@@ -1,6 +1,7 @@
 // An op of the table at run time: binds arguments, runs the forward, records a node, applies the rules in backward.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,22 @@ struct Rule {
   const RuleForm& chosen(bool create_graph) const { return fused.callable && !create_graph ? fused : form; }
 };
 
+/// One call of a linear op among those whose sum is its tangent; see `substitutions` in ops/declaration.py.
+struct Substitution {
+  std::vector<uint8_t> tangents;  ///< the slots that their tangents replace ...
+  std::vector<uint8_t> zeros;     ///< ... and those that zeros replace
+};
+
+/// The tangent of the results as a Python function (`jvp`), and what it is called with.
+struct JvpForm {
+  struct Parameter {
+    bool tangent;  ///< that of the argument, not the argument
+    SavedItem item;
+  };
+  Object callable;
+  std::vector<Parameter> parameters;
+};
+
 /// Whether an argument is a tuple or a list.
 inline bool is_sequence(PyObject* object) { return PyTuple_Check(object) || PyList_Check(object); }
 
@@ -122,14 +139,20 @@ class Op final : public NodeKind {
   std::vector<SavedItem> items;
   uint32_t output_items = 0;  ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
-  bool crosses = false;                    ///< the arguments may be on several devices
-  bool writes_one_value = false;           ///< in place, elements may share memory
-  Op* square = nullptr;                    ///< powers: used instead for floats when the exponent is 2 ...
-  Op* cube = nullptr;                      ///< ... when it is 3 ...
-  Op* root = nullptr;                      ///< ... when it is 0.5 ...
-  Op* power = nullptr;                     ///< ... and when it is another number but 0
-  std::vector<uint8_t> variant_slots;      ///< of the arguments that have a variant
-  Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
+  // Transforms
+  Object batch;                             ///< a Python callable, see adjoint/ops/batching.py; or null
+  JvpForm jvp;                              ///< without a callable: there is none
+  std::vector<Substitution> substitutions;  ///< of a linear op
+  uint32_t linear_slots = 0;                ///< bit set of the arguments that these replace
+  bool random = false;                      ///< draws numbers
+  bool crosses = false;                     ///< the arguments may be on several devices
+  bool writes_one_value = false;            ///< in place, elements may share memory
+  Op* square = nullptr;                     ///< powers: used instead for floats when the exponent is 2 ...
+  Op* cube = nullptr;                       ///< ... when it is 3 ...
+  Op* root = nullptr;                       ///< ... when it is 0.5 ...
+  Op* power = nullptr;                      ///< ... and when it is another number but 0
+  std::vector<uint8_t> variant_slots;       ///< of the arguments that have a variant
+  Op* number_variant[kMaxArguments] = {};   ///< used instead when the argument is a number (other node name)
 
   /// Calls the op with bound arguments (borrowed). The innermost transform comes first; see op/transform.h.
   Object call(PyObject* const* slots);
@@ -137,6 +160,23 @@ class Op final : public NodeKind {
   void call_in_place(PyObject* const* slots);
   /// Computes into `out` (a tensor, or a tuple of them), which is resized to fit; nothing is recorded.
   Object call_out(PyObject* const* slots, PyObject* out);
+
+  /// The op with another node name that is used for these arguments, numbers among them; or this one.
+  Op& variant(PyObject* const* slots);
+  /// What computes a new result: a simpler op or a variant where there is one.
+  Op& chosen(PyObject* const* slots);
+  /// For an op that is made of others.
+  Object call_composed(PyObject* const* slots);
+  /// Gives new results their history, where one is to be recorded.
+  void record_results(PyObject* const* slots, Tensor* const* outputs, uint32_t n) const;
+  /// Changes the first argument as call_in_place does; `write` is how its values are changed.
+  void change_through(PyObject* const* slots, const std::function<void()>& write);
+  /// Saves a result that a node has saved before, now that it carries a tangent.
+  void save_output_again(Node& node, Tensor* output) const;
+  /// The derivative of an elementwise op of real numbers, by one argument, times a tangent: by the loop of the rule,
+  /// which nothing records, and by the rule in Python.
+  TensorPtr loop_tangent(const Rule& rule, Tensor* tangent, PyObject* const* slots, Tensor* result) const;
+  TensorPtr rule_tangent(const Rule& rule, Tensor* tangent, PyObject* const* slots, Tensor* result) const;
 
   /// Fills slots from a vectorcall; returns the out= argument (borrowed) or null. `owned` keeps collected varargs
   /// alive.
@@ -169,15 +209,15 @@ class Op final : public NodeKind {
   PyObject* bind_keywords(PyObject* const* values, PyObject* kwnames, PyObject** slots, size_t taken) const;
   /// The simpler op that stands for pow with this exponent, or null.
   Op* simpler_power(PyObject* const* slots) const;
-  /// The op with another node name that is used for these arguments, numbers among them; or this one.
-  Op& variant(PyObject* const* slots);
-  /// What computes a new result: a simpler op or a variant where there is one.
-  Op& chosen(PyObject* const* slots);
   /// As call and call_in_place, in a mode that few programs use.
   [[gnu::cold]] Object call_in_mode(PyObject* const* slots);
   [[gnu::cold]] void change_in_mode(PyObject* const* slots);
   /// As call_in_place, in no such mode.
   void change(PyObject* const* slots);
+  /// Checks that the first argument may be changed; returns the slots that are recorded.
+  uint32_t begin_change(PyObject* const* slots) const;
+  /// It has been: it becomes a result of `node`, its record or null.
+  void end_change(PyObject* const* slots, NodePtr node, uint32_t recorded) const;
   Object run(PyObject* const* slots) {
     return kind == Kind::Elementwise ? call_elementwise(slots)
            : kind == Kind::Composed  ? call_composed(slots)
@@ -186,10 +226,7 @@ class Op final : public NodeKind {
   }
   Object call_elementwise(PyObject* const* slots);
   Object call_plain(PyObject* const* slots);
-  Object call_composed(PyObject* const* slots);
   Object call_creation(PyObject* const* slots);
-  /// Gives new results their history, where one is to be recorded.
-  void record_results(PyObject* const* slots, Tensor* const* outputs, uint32_t n) const;
   /// Refuses an out= that lies in the memory of an argument in a way that is not allowed.
   void check_out(PyObject* const* slots, PyObject* out, PyObject* result) const;
   /// As record, before an in-place change: rules that use the first argument get a copy of the values about to be lost.

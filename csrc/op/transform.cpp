@@ -83,6 +83,11 @@ RunningTransform::~RunningTransform() {
   update_mode();
 }
 
+void set_resting(Transform& transform, bool rests) {
+  transform.rests_ = rests;
+  update_mode();
+}
+
 void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) {
   if (!(mode_flags & kTransformed)) return node.kind->apply(node, outputs, edges, context);
   std::vector<TransformPtr> told = stack_of_thread().active();

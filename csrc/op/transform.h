@@ -34,6 +34,7 @@ class Transform {
  private:
   friend class TransformStack;
   friend class RunningTransform;
+  friend void set_resting(Transform& transform, bool rests);
   bool rests_ = false;
   bool open_ = false;  ///< on the stack of some thread
 };
@@ -56,6 +57,9 @@ class RunningTransform {
  private:
   std::shared_ptr<Transform> transform_;
 };
+
+/// For a transform that has a call: whether it rests meanwhile.
+void set_resting(Transform& transform, bool rests);
 
 /// Applies a node in backward, and tells the transforms of this thread.
 void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/batched.h"
 #include "core/mode.h"
 #include "op/arg.h"
 #include "op/recorded.h"
@@ -73,7 +74,7 @@ TensorPtr root_gradient(Shape* shape, DType dtype, Device device, PyObject* give
     fail(ErrorKind::Type, "gradients can be either Tensors or None, but got ", Py_TYPE(given)->tp_name,
          "; wrap numbers in torch.tensor()");
   Tensor* grad = as_tensor(given);
-  if (grad->device != device)
+  if (place_of(grad->device) != device)
     fail("invalid gradient at index ", index, " - expected device ", device_name(device.type), " but got ",
          device_name(grad->device.type), "; make it with device=output.device");
   if (!same_sizes(grad->shape, shape))
@@ -141,7 +142,7 @@ PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
     owned.add(root.edge);
     Shape* shape = root.tensor ? root.tensor->shape : root.meta().shape;
     DType dtype = root.tensor ? root.tensor->dtype : root.meta().dtype;
-    Device device = root.tensor ? root.tensor->device : root.meta().device;
+    Device device = place_of(root.tensor ? root.tensor->device : root.meta().device);
     request.gradients.push_back(root_gradient(shape, dtype, device, PyTuple_GET_ITEM(gradients, i), i));
     request.roots.push_back(root.edge);
   }

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/batched.h"
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/interop.h"
@@ -189,6 +190,7 @@ PyObject* method_dlpack_device(PyObject* self, PyObject*) {
 }  // namespace
 
 Object to_dlpack(Tensor* tensor, PyObject* max_version, bool copy) {
+  refuse_batched(tensor);
   if (requires_grad(tensor)) fail(ErrorKind::Buffer, "Can't export tensors that require gradient, use tensor.detach()");
   if (tensor->device == DeviceType::Meta) fail(ErrorKind::Buffer, "Cannot pack tensors on meta");
   TensorPtr source = copy ? clone(tensor) : TensorPtr::borrow(tensor);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/batched.h"
 #include "core/mode.h"
 #include "op/arg.h"
 #include "ops/memory.h"
@@ -120,7 +121,7 @@ class FunctionKind final : public NodeKind {
     if (gradient) return Object::borrow(as_object(gradient.get()));
     const OutputMeta& meta = node.outputs()[i];
     if ((node.flags & kBareGradients) || !meta.shape) return Object::borrow(Py_None);
-    return wrap(zeros(meta.shape->size_span(), meta.dtype, meta.device));
+    return wrap(zeros(meta.shape->size_span(), meta.dtype, place_of(meta.device)));
   }
 
   /// Looked up now: it may have been set after the class was made.

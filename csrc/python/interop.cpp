@@ -5,10 +5,12 @@
 #include <cstring>
 #include <string>
 
+#include "core/batched.h"
 #include "core/lock.h"
 #include "core/mode.h"
 #include "cpu/copy.h"
 #include "op/arg.h"
+#include "op/recorded.h"
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/keywords.h"
@@ -149,6 +151,7 @@ class Buffer {
 };
 
 void refuse_grad(Tensor* tensor, bool force) {
+  refuse_batched(tensor);
   if (tensor->device == DeviceType::Meta)
     fail(ErrorKind::Type,
          "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
@@ -254,6 +257,7 @@ PyObject* method_reduce(PyObject* self, PyObject* protocol) {
 
 PyObject* py_deepcopy(PyObject*, PyObject* object) {
   return guarded([&] {
+    if (is_tensor(object) && is_batched(as_tensor(object))) return wrap(clone_recorded(as_tensor(object))).take();
     if (!is_tensor(object) || as_tensor(object)->device == DeviceType::Cpu)
       return wrap(deepcopy(Arg{object, "_deepcopy", "input"})).take();
     const Tensor* meta = as_tensor(object);
@@ -305,12 +309,14 @@ PyType_Spec export_spec = {"torch._Export", sizeof(Export), sizeof(Py_ssize_t),
 
 Object item(Tensor* tensor) {
   if (tensor->device == DeviceType::Meta) fail("Tensor.item() cannot be called on meta tensors");
+  if (is_batched(tensor)) scalar_of(tensor);  // which refuses
   if (tensor->numel() != 1) fail("a Tensor with ", tensor->numel(), " elements cannot be converted to Scalar");
   return element_object(tensor->dtype, tensor->data);
 }
 
 Object to_list(Tensor* tensor) {
   if (tensor->device == DeviceType::Meta) fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+  refuse_batched(tensor);
   return list_of(tensor, 0, tensor->data);
 }
 
@@ -462,6 +468,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
       [&] {
         Tensor* tensor = as_tensor(self);
         auto refuse = [](const char* reason) { fail(ErrorKind::Buffer, reason); };
+        refuse_batched(tensor);
         if (tensor->device == DeviceType::Meta) refuse("a tensor on the meta device has no memory to export");
         if (requires_grad(tensor)) refuse("Can't export tensors that require gradient, use tensor.detach()");
         const char* format = buffer_format(tensor->dtype);
@@ -515,6 +522,7 @@ Object to_numpy(Tensor* tensor, bool force) {
 TensorPtr deepcopy(Tensor* tensor) { return clone(tensor); }
 
 Object reduce(Tensor* tensor, int protocol) {
+  refuse_batched(tensor);
   if (tensor->device == DeviceType::Meta)
     fail("pickle: a tensor on the meta device holds no values; make it anew with torch.empty");
   bool dense = is_dense(tensor->shape);

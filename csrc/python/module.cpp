@@ -20,6 +20,7 @@
 #include "python/shared_bindings.h"
 #include "python/tensor_type.h"
 #include "python/trace_bindings.h"
+#include "python/transform_bindings.h"
 #include "types/generator.h"
 #include "types/struct_sequence.h"
 #include "types/types.h"
@@ -154,6 +155,7 @@ static PyObject* make_module() {
     init_shared(module.get());
     init_inspect(module.get());
     init_trace(module.get());
+    init_transforms(module.get());
     init_memory(module.get());
     init_module_base(module.get());
     init_optimizer(module.get());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/batched.h"
 #include "op/object.h"
 #include "python/creation.h"
 #include "python/indexing.h"
@@ -116,6 +117,10 @@ int truth(PyObject* self) {
   return guarded(
       [&] {
         Tensor* tensor = as_tensor(self);
+        if (is_batched(tensor))
+          fail(
+              "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
+              "support that: the elements of the batch may differ. Use torch.where() to choose by element.");
         if (tensor->numel() == 0) fail("Boolean value of Tensor with no values is ambiguous; test its numel()");
         if (tensor->numel() > 1)
           fail(

@@ -3,7 +3,9 @@
 
 #include <structmember.h>
 
+#include "core/batched.h"
 #include "core/mode.h"
+#include "core/tangent.h"
 #include "cpu/copy.h"
 #include "op/meta.h"
 #include "op/object.h"
@@ -85,6 +87,8 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
     if (tensor->extra->changed_by) Py_VISIT(as_object(tensor->extra->changed_by));
     Py_VISIT(tensor->extra->hooks);
     Py_VISIT(tensor->extra->post_hooks);
+    for (const Tangent* tangent = tensor->extra->tangents; tangent; tangent = tangent->next)
+      Py_VISIT(as_object(tangent->value));
   }
   return 0;
 }
@@ -111,7 +115,7 @@ PyObject* get_shape(PyObject* self, void*) {
   return guarded([&] { return make_size(tensor_of(self)->sizes()).take(); });
 }
 PyObject* get_dtype(PyObject* self, void*) { return Py_NewRef(dtype_object(tensor_of(self)->dtype)); }
-PyObject* get_device(PyObject* self, void*) { return Py_NewRef(device_object(tensor_of(self)->device)); }
+PyObject* get_device(PyObject* self, void*) { return Py_NewRef(device_object(place_of(tensor_of(self)->device))); }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(tensor_of(self)->ndim()); }
 PyObject* get_requires_grad(PyObject* self, void*) {
   return guarded([&] { return PyBool_FromLong(requires_grad(tensor_of(self))); });
@@ -240,8 +244,12 @@ PyObject* get_nbytes(PyObject* self, void*) {
 }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
-PyObject* get_is_cpu(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self)->device == DeviceType::Cpu); }
-PyObject* get_is_meta(PyObject* self, void*) { return PyBool_FromLong(tensor_of(self)->device == DeviceType::Meta); }
+PyObject* get_is_cpu(PyObject* self, void*) {
+  return PyBool_FromLong(place_of(tensor_of(self)->device) == DeviceType::Cpu);
+}
+PyObject* get_is_meta(PyObject* self, void*) {
+  return PyBool_FromLong(place_of(tensor_of(self)->device) == DeviceType::Meta);
+}
 PyObject* get_layout(PyObject*, void*) { return Py_NewRef(strided_layout()); }
 PyObject* get_hooks(PyObject* self, void*) {
   return guarded([&] {
@@ -344,7 +352,10 @@ PyObject* method_element_size(PyObject* self, PyObject*) {
 }
 PyObject* method_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(tensor_of(self)->offset()); }
 PyObject* method_data_ptr(PyObject* self, PyObject*) {
-  return PyLong_FromVoidPtr(tensor_of(self)->numel() ? tensor_of(self)->data : nullptr);
+  return guarded([&] {
+    refuse_batched(tensor_of(self));
+    return PyLong_FromVoidPtr(tensor_of(self)->numel() ? tensor_of(self)->data : nullptr);
+  });
 }
 PyObject* method_storage_ptr(PyObject* self, PyObject*) { return PyLong_FromVoidPtr(tensor_of(self)->storage); }
 PyObject* method_storage_bytes(PyObject* self, PyObject*) {

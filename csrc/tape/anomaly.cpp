@@ -30,7 +30,7 @@ struct NotFinite {
 
 NotFinite not_finite(const Tensor* tensor) {
   NotFinite found;
-  if (!is_differentiable(tensor->dtype) || tensor->device == DeviceType::Meta) return found;
+  if (!is_differentiable(tensor->dtype) || !tensor->device.holds_values()) return found;
   TensorPtr dense = contiguous(const_cast<Tensor*>(tensor));
   dispatch(dense->dtype, [&](auto tag) {
     using T = decltype(tag);

@@ -6,6 +6,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "core/batched.h"
 #include "core/lock.h"
 #include "core/mode.h"
 #include "op/recorded.h"
@@ -106,7 +107,8 @@ class SmallArray {
 
 /// A gradient in the shape and type of the output it belongs to; that of a number in a tensor, on its device, too.
 TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, Node& from, uint32_t index) {
-  if (grad->device != meta.device && meta.shape->ndim > 0) [[unlikely]]
+  const bool elsewhere = grad->device != meta.device && place_of(grad->device) != place_of(meta.device);
+  if (elsewhere && meta.shape->ndim > 0) [[unlikely]]
     fail("Function ", from.kind->name(), " returned an invalid gradient at index ", index, " - expected device ",
          device_name(meta.device.type), " but got ", device_name(grad->device.type));
   if (grad->shape != meta.shape && !same_sizes(grad->shape, meta.shape)) {
@@ -128,8 +130,8 @@ TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, Node& from, uint3
     grad = sum_to(grad.get(), meta.shape);
   }
   if (grad->dtype != meta.dtype) grad = cast_recorded(grad.get(), meta.dtype);
-  if (grad->device != meta.device) [[unlikely]]
-    grad = moved_recorded(grad.get(), meta.device);
+  if (elsewhere) [[unlikely]]
+    grad = moved_recorded(grad.get(), place_of(meta.device));
   return grad;
 }
 
@@ -225,7 +227,8 @@ class Run final : public RunningBackward {
       return;
     }
     bool in_place = !request_.create_graph && as_object(pending)->ob_refcnt == 1 && pending->storage->refs == 1 &&
-                    !pending->storage->is_foreign() && is_dense(pending->shape) && !pending->grad_fn;
+                    !pending->storage->is_foreign() && is_dense(pending->shape) && !pending->grad_fn &&
+                    !(mode_flags & kFunctional);
     if (in_place) {
       add_in_place(pending, grad.get());
     } else {

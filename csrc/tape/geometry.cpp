@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/batched.h"
 #include "core/deterministic.h"
 #include "core/mode.h"
 #include "kernels/backend.h"
@@ -56,6 +57,7 @@ void warn_of_resizing(const Tensor* out, const Tensor* result) {
 }  // namespace
 
 void take_geometry(Tensor* tensor, const Tensor* shown, const char* op, Node* node) {
+  refuse_batched(tensor);
   set_shape(tensor, shown->shape);
   tensor->data = shown->data;
   forget_parked_accumulator(tensor);
@@ -66,6 +68,8 @@ void take_geometry(Tensor* tensor, const Tensor* shown, const char* op, Node* no
 }
 
 void take_memory(Tensor* tensor, const Tensor* source) {
+  refuse_batched(tensor);
+  refuse_batched(source);
   if (source->storage != tensor->storage && !(tensor->extra && tensor->extra->version)) {
     uint32_t version = version_of(tensor);
     detach_version(tensor);
@@ -78,6 +82,7 @@ void take_memory(Tensor* tensor, const Tensor* source) {
 }
 
 void resize(Tensor* tensor, ShapePtr shape) {
+  refuse_batched(tensor);
   auto before = tensor->data - tensor->storage->data;
   size_t needed = before + static_cast<size_t>(shape->numel) * itemsize(tensor->dtype);
   if (shape->numel > 0 && needed > tensor->storage->nbytes) {
@@ -124,6 +129,7 @@ void set_source(Tensor* tensor, Tensor* source, Tensor* geometry) {
 
 void write_out(const char* op, Tensor* out, Tensor* result) {
   check_inplace(out, op, false);
+  if (is_batched(out) || is_batched(result)) fail(op, "(): out= cannot be used under vmap; assign the result instead");
   if (out->device != result->device)
     fail(op, "(): Expected out tensor to be on device ", device_name(result->device.type), ", but got ",
          device_name(out->device.type), "; give an out= on the device of the arguments");

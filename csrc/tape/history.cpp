@@ -81,7 +81,7 @@ class CopySlicesKind final : public NodeKind {
  private:
   /// A gradient of the base that may be changed, in the base's layout: the slice's strides are meant for that.
   static TensorPtr gradient_in_layout(TensorPtr grad, const Shape* base) {
-    if (grad_enabled()) {
+    if (grad_enabled() || (mode_flags & kFunctional)) {
       if (base->contiguous) return clone_recorded(contiguous_recorded(grad.get()).get());
       return spread_recorded(grad.get(), base);
     }
@@ -333,6 +333,8 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
       set_grad(leaf, sole_owner && layout_fits ? std::move(grad) : clone_recorded(grad.get()));
     } else if (sole_owner && layout_fits) {
       set_grad(leaf, std::move(grad));
+    } else if (mode_flags & kFunctional) {
+      set_grad(leaf, clone_recorded(grad.get()));
     } else {
       if (!same_sizes(leaf->shape, grad->shape)) check_broadcast_into(leaf, grad->sizes());
       ShapePtr shape = is_dense(leaf->shape) ? ShapePtr::borrow(leaf->shape) : make_shape(leaf->sizes());
@@ -345,7 +347,7 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
     return;
   }
   // The gradient that a non-leaf retains is replaced; a leaf's is added to in place.
-  if (create_graph || leaf->grad_fn) {
+  if (create_graph || leaf->grad_fn || (mode_flags & kFunctional)) {
     set_grad(leaf, add_tensors(before, grad.get()));
     return;
   }
@@ -379,7 +381,7 @@ void check_inplace(Tensor* tensor, const char* op, bool recorded) {
 }
 
 void check_writable(const Tensor* tensor) {
-  if (tensor->numel() == 0 || tensor->device == DeviceType::Meta) return;
+  if (tensor->numel() == 0 || !tensor->device.holds_values()) return;
   for (int d = 0; d < tensor->ndim(); ++d)
     if (tensor->size(d) > 1 && tensor->stride(d) == 0)
       fail(

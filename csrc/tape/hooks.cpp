@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/batched.h"
 #include "core/lock.h"
 #include "core/mode.h"
 #include "op/transform.h"
@@ -49,7 +50,7 @@ void replace_gradient(TensorPtr& gradient, PyObject* answer, PyObject* hook) {
   if (!same_sizes(fresh->shape, gradient->shape))
     fail("hook '", hook_name(hook), "' has changed the size of value: from ", to_string(gradient->sizes()), " to ",
          to_string(fresh->sizes()), "; return a gradient of the size that came in");
-  if (fresh->device != gradient->device)
+  if (place_of(fresh->device) != place_of(gradient->device))
     fail("hook '", hook_name(hook), "' has changed the type of value: from device ", device_name(gradient->device.type),
          " to ", device_name(fresh->device.type), "; return a gradient on the device that came in");
   if (fresh->dtype != gradient->dtype)

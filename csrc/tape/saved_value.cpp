@@ -5,6 +5,7 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
+#include "core/tangent.h"
 #include "ops/memory.h"
 #include "tape/change.h"
 #include "tape/node.h"
@@ -44,6 +45,12 @@ struct SavedList {
   std::unique_ptr<SavedValue[]> items;
 };
 
+TensorPtr alias_with_tangents(const Tensor* tensor) {
+  TensorPtr result = alias(tensor);
+  copy_tangents(result.get(), tensor);
+  return result;
+}
+
 }  // namespace
 
 void SavedValue::save_tensor(Tensor* tensor, const Node& node) {
@@ -63,10 +70,10 @@ void SavedValue::save_tensor(Tensor* tensor, const Node& node) {
   device_ = tensor->device;
   shape_ = tensor->shape;
   retain(shape_);
-  if (tensor->extra && tensor->extra->version) {
-    // Its counter is not the storage's: keep the tensor, without history, to keep the counter.
+  if (tensor->extra && (tensor->extra->version || tensor->extra->tangents)) {
+    // Its counter is not the storage's, or there is more to it: keep the tensor, without history.
     kind_ = Kind::Whole;
-    owner_ = alias(tensor).take();
+    owner_ = alias_with_tangents(tensor).take();
     data_ = tensor->data;
     return;
   }
@@ -219,7 +226,7 @@ void SavedValue::fail_changed(const Node& node, uint32_t now) const {
 TensorPtr SavedValue::unpack(const Node& node) const {
   if (kind_ == Kind::Packed) return call_unpack();
   check_version(node);
-  if (kind_ == Kind::Whole) return alias(static_cast<Tensor*>(owner_));
+  if (kind_ == Kind::Whole) return alias_with_tangents(static_cast<Tensor*>(owner_));
   return make_tensor(StoragePtr::borrow(static_cast<Storage*>(owner_)), data_, ShapePtr::borrow(shape_), dtype_,
                      device_);
 }

@@ -226,6 +226,7 @@ class Declaration:
         "apart",
         "arguments",
         "autocast",
+        "batch",
         "composed",
         "creates",
         "crosses",
@@ -304,6 +305,7 @@ class Declaration:
         varargs=None,
         linear="",
         jvp=None,
+        batch=None,
         inplace=None,
         inplace_native=None,
         inplace_node=None,
@@ -350,6 +352,7 @@ class Declaration:
         self.varargs = varargs
         self.linear = parse_terms(linear)
         self.jvp = jvp
+        self.batch = self._batch_rule(batch)
         self.inplace = kind == "elementwise" and result != "real" if inplace is None else inplace
         self.inplace_native = inplace_native
         self.inplace_node = inplace_node
@@ -378,6 +381,19 @@ class Declaration:
             self._check_elementwise()
         self._check_rules()
         self._check_linear()
+
+    def _batch_rule(self, batch):
+        """The batch rule as a function; words are looked up in batching.py, which the generator does without."""
+        if not isinstance(batch, str):
+            return batch
+        try:
+            from .batching import rule_of
+        except ImportError:
+            return None
+        try:
+            return rule_of(batch, self.arguments)
+        except ValueError:
+            self.fail(f"batch={batch!r} names what is no argument; arguments are {', '.join(self.arguments)}")
 
     def set_rules(self, rules):
         """Takes the rules by argument name, and notes what each of them asks for."""
@@ -425,6 +441,16 @@ class Declaration:
             else:
                 group.append(name)
         return tuple((tuple(group), tuple(name for name in names if not meets(name, group))) for group in groups)
+
+    @property
+    def jvp_uses(self):
+        """The names that the parameters of `jvp` ask for."""
+        return parameter_names(self.jvp) if self.jvp else ()
+
+    @property
+    def random(self):
+        """Whether the op draws numbers."""
+        return "generator" in self.arguments
 
     @property
     def documentation(self):

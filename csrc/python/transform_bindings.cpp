@@ -1,0 +1,254 @@
+#include "python/transform_bindings.h"
+
+#include <algorithm>
+#include <memory>
+#include <unordered_set>
+
+#include "op/arg.h"
+#include "op/object.h"
+#include "op/recorded.h"
+#include "tape/history.h"
+#include "transforms/batch.h"
+#include "transforms/forward.h"
+
+namespace adjoint::python {
+namespace {
+
+Object number_object(uint64_t number) { return checked(PyLong_FromUnsignedLongLong(number)); }
+
+uint64_t to_number(PyObject* object, const char* function) {
+  return static_cast<uint64_t>(to_int(object, function, "level"));
+}
+
+template <class Kind>
+Kind& level_of(PyObject* number, const char* function) {
+  auto* level = dynamic_cast<Kind*>(find_level(to_number(number, function)));
+  if (!level) fail(function, ": expected a level that this thread has open; this one is closed, or another thread's");
+  return *level;
+}
+
+/// _open_batch(size, randomness): the number of a new level of vmap.
+PyObject* py_open_batch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2) fail(ErrorKind::Type, "_open_batch() takes a size and a kind of randomness");
+    std::string word = Arg{args[1], "_open_batch", "randomness"};
+    auto kind = word == "same"        ? Batch::Randomness::Same
+                : word == "different" ? Batch::Randomness::Different
+                                      : Batch::Randomness::Error;
+    auto level = std::make_shared<Batch>(to_int(args[0], "_open_batch", "size"), kind);
+    open_level(level);
+    return number_object(level->number()).take();
+  });
+}
+
+PyObject* py_open_forward(PyObject*, PyObject*) {
+  return guarded([&] {
+    auto level = std::make_shared<Forward>();
+    open_level(level);
+    return number_object(level->number()).take();
+  });
+}
+
+PyObject* py_close_level(PyObject*, PyObject* number) {
+  return guarded([&]() -> PyObject* {
+    if (!close_level(to_number(number, "_close_level")))
+      fail("_close_level(): expected a level that this thread has open");
+    Py_RETURN_NONE;
+  });
+}
+
+/// _batch(value, level): a batched tensor that shows what lies along the first dimension.
+PyObject* py_batch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2) fail(ErrorKind::Type, "_batch() takes a tensor and a level");
+    Batch& level = level_of<Batch>(args[1], "_batch");
+    Tensor* value = Arg{args[0], "_batch", "value"};
+    if (value->ndim() == 0 || value->size(0) != level.size())
+      fail("_batch(): expected a tensor whose first dimension is the batch");
+    return wrap(make_batched(TensorPtr::borrow(value), level.number())).take();
+  });
+}
+
+/// _unbatch(tensor, level): its value; of a tensor that is not batched there, as many of it as there are elements.
+PyObject* py_unbatch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2) fail(ErrorKind::Type, "_unbatch() takes a tensor and a level");
+    Batch& level = level_of<Batch>(args[1], "_unbatch");
+    return wrap(level.expanded(Arg{args[0], "_unbatch", "tensor"})).take();
+  });
+}
+
+/// _batch_level(tensor): (level, value) of a batched tensor, or None.
+PyObject* py_batch_level(PyObject*, PyObject* object) {
+  return guarded([&]() -> PyObject* {
+    Tensor* tensor = Arg{object, "_batch_level", "tensor"};
+    if (!is_batched(tensor)) Py_RETURN_NONE;
+    return Py_BuildValue("(KO)", static_cast<unsigned long long>(batched_level(tensor)),
+                         as_object(batched_value(tensor)));
+  });
+}
+
+/// _make_dual(primal, tangent, level): a view of the primal that carries the tangent.
+PyObject* py_make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 3) fail(ErrorKind::Type, "_make_dual() takes a primal, a tangent and a level");
+    Forward& level = level_of<Forward>(args[2], "_make_dual");
+    Tensor* tangent = Arg{args[1], "make_dual", "tangent"};
+    Object dual = call_op(require_op("alias"), {args[0]});
+    level.give(as_tensor(dual.get()), TensorPtr::borrow(tangent));
+    return dual.take();
+  });
+}
+
+/// _tangent(tensor, level): the tangent, or None.
+PyObject* py_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 2) fail(ErrorKind::Type, "_tangent() takes a tensor and a level");
+    auto* level = dynamic_cast<Forward*>(find_level(to_number(args[1], "_tangent")));
+    TensorPtr tangent = level ? level->tangent(Arg{args[0], "_tangent", "tensor"}) : TensorPtr();
+    if (!tangent) Py_RETURN_NONE;
+    return as_object(tangent.take());
+  });
+}
+
+/// _take_tangent(tensor, level): (the tensor, its tangent or None); the tensor has it no longer.
+PyObject* py_take_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 2) fail(ErrorKind::Type, "_take_tangent() takes a tensor and a level");
+    Forward& level = level_of<Forward>(args[1], "_take_tangent");
+    Tensor* tensor = Arg{args[0], "_take_tangent", "tensor"};
+    TensorPtr tangent = level.tangent(tensor);
+    set_own_tangent(tensor, level.number(), {});
+    return PyTuple_Pack(2, args[0], tangent ? as_object(tangent.get()) : Py_None);
+  });
+}
+
+/// _taken_apart(tensor, level): (a view of the tensor without tangents, its tangent or None).
+PyObject* py_taken_apart(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 2) fail(ErrorKind::Type, "_taken_apart() takes a tensor and a level");
+    Forward& level = level_of<Forward>(args[1], "_taken_apart");
+    TensorPtr tangent = level.tangent(Arg{args[0], "_taken_apart", "tensor"});
+    if (!tangent) return PyTuple_Pack(2, args[0], Py_None);
+    Object primal = call_op(require_op("alias"), {args[0]});
+    set_own_tangent(as_tensor(primal.get()), level.number(), {});
+    forget_base(as_tensor(primal.get()));
+    return PyTuple_Pack(2, primal.get(), as_object(tangent.get()));
+  });
+}
+
+/// The same values and tangents without a history.
+TensorPtr bare(Tensor* tensor) {
+  TensorPtr result = alias(tensor);
+  copy_tangents(result.get(), tensor);
+  return result;
+}
+
+/// _fresh(tensor, recorded): an input of a graph of its own: a view of the tensor, if that requires grad and
+/// `recorded`, or a leaf.
+PyObject* py_fresh(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 2) fail(ErrorKind::Type, "_fresh() takes a tensor and a bool");
+    Tensor* tensor = Arg{args[0], "_fresh", "tensor"};
+    if (args[1] == Py_True && requires_grad(tensor)) return call_op(require_op("alias"), {args[0]}).take();
+    TensorPtr result = bare(tensor);
+    result->flags |= kRequiresGrad;
+    return wrap(std::move(result)).take();
+  });
+}
+
+PyObject* py_bare(PyObject*, PyObject* object) {
+  return guarded([&] { return wrap(bare(Arg{object, "_bare", "tensor"})).take(); });
+}
+
+/// _leads_elsewhere(outputs, inputs, weights): whether the graph of the outputs has leaves that are no inputs, or a
+/// weight or an input has a history of its own.
+PyObject* py_leads_elsewhere(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 3 || !std::all_of(args, args + 3, is_sequence))
+      fail(ErrorKind::Type, "_leads_elsewhere() takes three sequences of tensors");
+    auto tensors = [](PyObject* sequence) {
+      std::vector<Tensor*> found;
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i)
+        if (PyObject* item = PySequence_Fast_GET_ITEM(sequence, i); is_tensor(item)) found.push_back(as_tensor(item));
+      return found;
+    };
+    std::vector<Tensor*> inputs = tensors(args[1]);
+    for (Tensor* input : inputs)
+      if (!is_leaf(input)) Py_RETURN_TRUE;
+    for (Tensor* weight : tensors(args[2]))
+      if (requires_grad(weight)) Py_RETURN_TRUE;
+    std::unordered_set<const Node*> seen;
+    std::vector<const Node*> stack;
+    auto visit = [&](const Node* node) {
+      if (node && seen.insert(node).second) stack.push_back(node);
+    };
+    for (Tensor* output : tensors(args[0])) {
+      if (Node* node = current_grad_fn(output))
+        visit(node);
+      else if (requires_grad(output) && std::ranges::find(inputs, output) == inputs.end())
+        Py_RETURN_TRUE;
+    }
+    while (!stack.empty()) {
+      const Node* node = stack.back();
+      stack.pop_back();
+      Tensor* leaf = accumulated_leaf(*node);
+      if (leaf && std::ranges::find(inputs, leaf) == inputs.end()) Py_RETURN_TRUE;
+      for (uint32_t i = 0; i < node->n_edges; ++i) visit(node->edges()[i].node);
+    }
+    Py_RETURN_FALSE;
+  });
+}
+
+/// _call_slots(op, arguments): calls an op with all of its arguments in order, keywords of a user's among them.
+PyObject* py_call_slots(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2 || !PyTuple_Check(args[1])) fail(ErrorKind::Type, "_call_slots() takes an op and a tuple");
+    Op& op = op_of(args[0]);
+    const Py_ssize_t given = PyTuple_GET_SIZE(args[1]);
+    if (given > op.count) fail(ErrorKind::Type, op.name, ": takes ", op.count, " arguments, got ", given);
+    PyObject* slots[kMaxArguments];
+    for (int i = 0; i < op.count; ++i) {
+      slots[i] = i < given ? PyTuple_GET_ITEM(args[1], i) : op.defaults[i];
+      if (!slots[i]) fail(ErrorKind::Type, op.name, ": too few arguments");
+    }
+    return op.call(slots).take();
+  });
+}
+
+PyObject* py_set_forward_enabled(PyObject*, PyObject* enabled) {
+  return guarded([&] { return PyBool_FromLong(set_forward_enabled(Arg{enabled, "_set_forward_enabled", "enabled"})); });
+}
+
+PyObject* py_forward_enabled(PyObject*, PyObject*) { return PyBool_FromLong(forward_enabled()); }
+
+template <class F>
+PyCFunction fast(F function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+PyMethodDef functions[] = {
+    {"_open_batch", fast(py_open_batch), METH_FASTCALL, "Opens a level of vmap."},
+    {"_open_forward", py_open_forward, METH_NOARGS, "Opens a level of forward mode."},
+    {"_close_level", py_close_level, METH_O, "Closes a level."},
+    {"_batch", fast(py_batch), METH_FASTCALL, "What lies along the first dimension, as one tensor."},
+    {"_unbatch", fast(py_unbatch), METH_FASTCALL, "The value of a batched tensor."},
+    {"_batch_level", py_batch_level, METH_O, "The level and the value of a batched tensor."},
+    {"_make_dual", fast(py_make_dual), METH_FASTCALL, "A view that carries a tangent."},
+    {"_tangent", fast(py_tangent), METH_FASTCALL, "The tangent of a tensor at a level."},
+    {"_take_tangent", fast(py_take_tangent), METH_FASTCALL, "The tensor without its tangent, and the tangent."},
+    {"_taken_apart", fast(py_taken_apart), METH_FASTCALL, "A view without tangents, and the tangent."},
+    {"_fresh", fast(py_fresh), METH_FASTCALL, "An input of a graph of its own."},
+    {"_bare", py_bare, METH_O, "The tensor without its history."},
+    {"_leads_elsewhere", fast(py_leads_elsewhere), METH_FASTCALL, "Whether a graph has other leaves than its inputs."},
+    {"_call_slots", fast(py_call_slots), METH_FASTCALL, "Calls an op with all of its arguments in order."},
+    {"_set_forward_enabled", py_set_forward_enabled, METH_O, "Whether results get tangents."},
+    {"_forward_enabled", py_forward_enabled, METH_NOARGS, "Whether results get tangents."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+}  // namespace
+
+void init_transforms(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
+
+}  // namespace adjoint::python

@@ -1,0 +1,252 @@
+#include "transforms/batch.h"
+
+#include <algorithm>
+
+#include "core/mode.h"
+#include "core/tangent.h"
+#include "op/object.h"
+#include "op/recorded.h"
+#include "tape/history.h"
+#include "types/struct_sequence.h"
+#include "types/types.h"
+
+namespace adjoint {
+namespace {
+
+template <class Tag>
+Op& cached_op(const char* name, Tag) {
+  static Op& op = require_op(name);
+  return op;
+}
+
+Object python_function(const char* module, const char* name) {
+  Object imported = checked(PyImport_ImportModule(module));
+  return checked(PyObject_GetAttrString(imported.get(), name));
+}
+
+/// The value with its batch first and `count` dimensions of size 1 behind it.
+Object with_dims(Tensor* value, int count) {
+  if (count == 0) return Object::borrow(as_object(value));
+  int64_t sizes[kMaxDims];
+  const int n = value->ndim() + count;
+  if (n > kMaxDims) fail("vmap: tensors have at most ", kMaxDims, " dimensions, with those of the batches");
+  sizes[0] = value->size(0);
+  std::fill(sizes + 1, sizes + 1 + count, 1);
+  std::copy(value->sizes().begin() + 1, value->sizes().end(), sizes + 1 + count);
+  Object size = make_tuple({sizes, static_cast<size_t>(n)});
+  return call_op(cached_op("view_sizes", [] {}), {as_object(value), size.get()});
+}
+
+}  // namespace
+
+bool Batch::concerns(const Op& op, PyObject* const* slots) const {
+  return any_tensor(slots, op.arguments.size(), [&](Tensor* tensor) { return is_batched_at(tensor, number()); });
+}
+
+Object Batch::outside(PyObject* object) const {
+  if (is_tensor(object))
+    return Object::borrow(is_batched_at(as_tensor(object), number()) ? as_object(batched_value(as_tensor(object)))
+                                                                     : object);
+  if (!is_sequence(object)) return Object::borrow(object);
+  // In a sequence that has batched tensors, all are given as such.
+  auto batched = [&](Tensor* tensor) { return is_batched_at(tensor, number()); };
+  if (!any_tensor(&object, 1, batched)) return Object::borrow(object);
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+  Object tuple = checked(PyTuple_New(n));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(object, i);
+    Object value = is_tensor(item) ? wrap(expanded(as_tensor(item))) : Object::borrow(item);
+    PyTuple_SET_ITEM(tuple.get(), i, value.take());
+  }
+  return tuple;
+}
+
+TensorPtr Batch::expanded(Tensor* tensor) const {
+  if (is_batched_at(tensor, number())) return TensorPtr::borrow(batched_value(tensor));
+  int64_t sizes[kMaxDims];
+  if (tensor->ndim() + 1 > kMaxDims) fail("vmap: tensors have at most ", kMaxDims, " dimensions");
+  sizes[0] = size_;
+  std::ranges::copy(tensor->sizes(), sizes + 1);
+  Object size = make_tuple({sizes, static_cast<size_t>(tensor->ndim()) + 1});
+  Object result = call_op(cached_op("expand", [] {}), {as_object(tensor), size.get()});
+  return TensorPtr::steal(as_tensor(result.take()));
+}
+
+Object Batch::call(Op& op, PyObject* const* slots) {
+  const bool concerned = concerns(op, slots);
+  if (op.random) return draw(op, slots);
+  if (!concerned) return op.call(slots);
+  if (op.kind == Op::Kind::Composed) {
+    Awake parts(*this);
+    return op.call_composed(slots);
+  }
+  if ((mode_flags & kAutocast) && op.autocast != Autocast::None) {
+    AutocastCall cast(op.autocast, slots, op.arguments.size());
+    Awake parts(*this);
+    return op.call(cast.args());
+  }
+  Op& chosen = op.chosen(slots);
+  Object result = chosen.kind == Op::Kind::Elementwise ? call_elementwise(chosen, slots) : call_rule(chosen, slots);
+  return inside(chosen, slots, std::move(result));
+}
+
+/// Note [Types of batched numbers]: a tensor without dimensions gives way to others in the choice of a type, and its
+/// value, which has one, would not: it is cast first.
+Object Batch::call_elementwise(Op& op, PyObject* const* slots) {
+  Operand operands[kernels::kMaxInputs];
+  int ndim = 0;
+  bool numbers = false, types_differ = false;
+  const Tensor* first = nullptr;
+  for (int i = 0; i < op.n_operands; ++i) {
+    if (!is_tensor(slots[i])) {
+      Scalar scalar;
+      if (!to_scalar(slots[i], &scalar)) return op.call(slots);  // which refuses
+      operands[i].set(scalar);
+      numbers = true;
+      continue;
+    }
+    const Tensor* tensor = as_tensor(slots[i]);
+    operands[i].set(tensor);
+    ndim = std::max(ndim, tensor->ndim());
+    numbers |= tensor->ndim() == 0;
+    types_differ |= first && first->dtype != tensor->dtype;
+    if (!first) first = tensor;
+  }
+  std::optional<DType> dtype;
+  if (numbers && types_differ) dtype = ops::result_type(operands, op.n_operands);
+  Object owned[kMaxArguments];
+  PyObject* values[kMaxArguments];
+  for (int i = 0; i < op.count; ++i) {
+    values[i] = slots[i];
+    if (!is_tensor(slots[i]) || !is_batched_at(as_tensor(slots[i]), number())) continue;
+    Tensor* value = batched_value(as_tensor(slots[i]));
+    if (i >= op.n_operands)
+      fail(op.shown, "(): argument '", PyUnicode_AsUTF8(op.arguments[i].name.get()),
+           "' must be one number for all elements of a batch; vmap over it is not possible");
+    TensorPtr typed;
+    if (dtype && value->ndim() == 1 && value->dtype != *dtype) {
+      typed = cast_recorded(value, *dtype);
+      value = typed.get();
+    }
+    owned[i] = with_dims(value, ndim - (value->ndim() - 1));
+    values[i] = owned[i].get();
+  }
+  return op.call(values);
+}
+
+Object Batch::call_rule(Op& op, PyObject* const* slots) {
+  const size_t n = op.arguments.size();
+  std::vector<Object> owned;
+  PyObject* args[kMaxArguments + 3];
+  args[0] = op_object_of(op);
+  Object size = checked(PyLong_FromLongLong(size_));
+  args[1] = size.get();
+  Object batched = checked(PyTuple_New(static_cast<Py_ssize_t>(n)));
+  args[2] = batched.get();
+  for (size_t i = 0; i < n; ++i) {
+    owned.push_back(outside(slots[i]));
+    args[i + 3] = owned.back().get();
+    PyTuple_SET_ITEM(batched.get(), i, PyBool_FromLong(owned.back().get() != slots[i]));
+  }
+  if (op.batch) {
+    Object result = checked(call_python(op.batch.get(), args, n + 3, nullptr));
+    if (result.get() != Py_NotImplemented) return result;
+  }
+  static PyObject* loop = python_function("adjoint.func._batch_loop", "call_each").take();
+  return checked(call_python(loop, args, n + 3, nullptr));
+}
+
+void Batch::check_randomness(const Op& op) const {
+  if (randomness_ == Randomness::Error)
+    fail(
+        "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+        "randomness flags on vmap or perform the randomness operation out of vmap (",
+        op.shown, "())");
+}
+
+Object Batch::draw(Op& op, PyObject* const* slots) {
+  check_randomness(op);
+  const bool different = randomness_ == Randomness::Different;
+  if (!different && !concerns(op, slots)) return op.call(slots);
+  const size_t n = op.arguments.size();
+  std::vector<Object> owned;
+  PyObject* args[kMaxArguments + 3];
+  args[0] = op_object_of(op);
+  Object size = checked(PyLong_FromLongLong(size_));
+  args[1] = size.get();
+  args[2] = different ? Py_True : Py_False;
+  for (size_t i = 0; i < n; ++i) {
+    owned.push_back(outside(slots[i]));
+    args[i + 3] = owned.back().get();
+  }
+  static PyObject* drawn = python_function("adjoint.func._batch_random", "draw").take();
+  return inside(op, slots, checked(call_python(drawn, args, n + 3, nullptr)));
+}
+
+Object Batch::inside(const Op& op, PyObject* const* slots, Object result) {
+  const bool several = PyTuple_Check(result.get());
+  if (!several && !is_tensor(result.get())) return result;
+  const auto n = static_cast<uint32_t>(several ? PyTuple_GET_SIZE(result.get()) : 1);
+  const bool view = op.kind == Op::Kind::View && is_tensor(slots[0]);
+  Tensor* source = is_tensor(slots[0]) ? as_tensor(slots[0]) : nullptr;
+  if (!several && source && is_batched_at(source, number()) && as_tensor(result.get()) == batched_value(source))
+    return Object::borrow(slots[0]);  // the op had nothing to do
+  Object tuple = checked(PyTuple_New(n));
+  std::vector<Tensor*> outputs(n);
+  for (uint32_t i = 0; i < n; ++i) {
+    PyObject* item = several ? PyTuple_GET_ITEM(result.get(), i) : result.get();
+    if (!is_tensor(item)) fail(op.shown, ": expected tensors from its batch rule, got ", Py_TYPE(item)->tp_name);
+    Tensor* value = as_tensor(item);
+    if (value->ndim() == 0 || value->size(0) != size_)
+      fail(op.shown, ": expected a result with the batch of ", size_, " first from its batch rule, got sizes ",
+           to_string(value->sizes()));
+    TensorPtr shown = make_batched(TensorPtr::borrow(value), number(), view ? source : nullptr);
+    if (view) mark_view(shown.get(), source, several ? ViewOrigin::MultiOutput : ViewOrigin::Recorded);
+    outputs[i] = shown.get();
+    PyTuple_SET_ITEM(tuple.get(), i, as_object(shown.take()));
+  }
+  op.record_results(slots, outputs.data(), n);
+  if (!several) return Object::borrow(PyTuple_GET_ITEM(tuple.get(), 0));
+  return op.result_type ? struct_sequence_of(op.result_type.get(), tuple.get()) : tuple;
+}
+
+void Batch::change(Op& op, PyObject* const* slots) {
+  if (!is_tensor(slots[0]) || !concerns(op, slots)) return op.call_in_place(slots);
+  Tensor* target = as_tensor(slots[0]);
+  if (!is_batched_at(target, number()))
+    fail(
+        "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+        "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not "
+        "being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic: ",
+        op.shown_in_place,
+        "() writes into a tensor that all elements of the batch share; make it of one that is "
+        "batched, as x.new_zeros() does, or use ",
+        op.shown, "()");
+  Op& chosen = op.variant(slots);
+  TensorPtr value = TensorPtr::borrow(batched_value(target));
+  if (op.random) return chosen.change_through(slots, [&] { fill(op, slots, value.get()); });
+  Object result = chosen.kind == Op::Kind::Elementwise ? call_elementwise(chosen, slots) : call_rule(chosen, slots);
+  if (!is_tensor(result.get())) fail(op.shown_in_place, ": the op has no single result to write in place");
+  Tensor* written = as_tensor(result.get());
+  if (chosen.kind == Op::Kind::View)
+    return chosen.change_through(slots, [&] { set_batched_value(target, TensorPtr::borrow(written)); });
+  ops::check_in_place_result(target, written->sizes().subspan(1), written->dtype);
+  chosen.change_through(slots, [&] { copy_recorded(value.get(), written); });
+}
+
+void Batch::fill(Op& op, PyObject* const* slots, Tensor* value) {
+  check_randomness(op);
+  PyObject* values[kMaxArguments];
+  std::copy(slots, slots + op.count, values);
+  if (randomness_ == Randomness::Different) {
+    values[0] = as_object(value);
+    return op.call_in_place(values);
+  }
+  Object zero = checked(PyLong_FromLong(0));
+  Object one = call_op(cached_op("select", [] {}), {as_object(value), zero.get(), zero.get()});
+  values[0] = one.get();
+  op.call_in_place(values);
+  copy_recorded(value, clone_recorded(as_tensor(one.get())).get());
+}
+
+}  // namespace adjoint

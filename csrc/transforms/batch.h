@@ -1,0 +1,49 @@
+// A level of vmap: runs each op once for the whole batch.
+#pragma once
+
+#include "core/batched.h"
+#include "transforms/level.h"
+
+namespace adjoint {
+
+/// Note [vmap]: a function under vmap gets batched tensors (core/batched.h) and calls ops on them. Each call comes to
+/// the innermost level first. If no argument is batched there, it goes on outwards. Otherwise the level takes the
+/// values, in which the batch is the first dimension, and calls
+///
+///   - an elementwise op on them, their other dimensions lined up from the right;
+///   - the batch rule of the op's declaration (`batch`), in Python;
+///   - the op once for each element, with a warning, where there is no rule.
+///
+/// What it calls reaches the next level outwards, or the tape of the values. The results become batched tensors; if the
+/// batched arguments require grad themselves, the call is recorded with them, as any call is: rules of derivatives then
+/// run on batched tensors, and come here again.
+class Batch final : public Level {
+ public:
+  enum class Randomness : uint8_t { Error, Same, Different };
+  Batch(int64_t size, Randomness randomness) : size_(size), randomness_(randomness) {}
+
+  Object call(Op& op, PyObject* const* slots) override;
+  void change(Op& op, PyObject* const* slots) override;
+
+  int64_t size() const { return size_; }
+  /// The value with the batch first; what is not batched here is repeated, on the same memory.
+  TensorPtr expanded(Tensor* tensor) const;
+
+ private:
+  bool concerns(const Op& op, PyObject* const* slots) const;
+  /// What an argument is outside of this level: the values of batched tensors, also in sequences.
+  Object outside(PyObject* object) const;
+  Object call_elementwise(Op& op, PyObject* const* slots);
+  Object call_rule(Op& op, PyObject* const* slots);
+  void check_randomness(const Op& op) const;
+  /// Random numbers: the same for all elements, or others for each.
+  Object draw(Op& op, PyObject* const* slots);
+  void fill(Op& op, PyObject* const* slots, Tensor* value);
+  /// Results for the inside: batched tensors, and views of the first argument where the op makes views.
+  Object inside(const Op& op, PyObject* const* slots, Object result);
+
+  int64_t size_;
+  Randomness randomness_;
+};
+
+}  // namespace adjoint

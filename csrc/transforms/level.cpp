@@ -1,0 +1,51 @@
+#include "transforms/level.h"
+
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "core/mode.h"
+
+namespace adjoint {
+namespace {
+
+/// The levels that this thread has opened. On the heap: see TransformStack.
+thread_local std::vector<std::shared_ptr<Level>>* thread_levels = nullptr;
+
+std::vector<std::shared_ptr<Level>>& levels() {
+  if (!thread_levels) thread_levels = new std::vector<std::shared_ptr<Level>>;
+  return *thread_levels;
+}
+
+std::atomic<uint64_t> last_number = 0;
+
+void update_mode() { mode_flags = levels().empty() ? mode_flags & ~kFunctional : mode_flags | kFunctional; }
+
+}  // namespace
+
+Level::Level() : number_(++last_number) {}
+
+void open_level(std::shared_ptr<Level> level) {
+  if (!push_transform(level)) fail("a level of vmap or of forward mode is open already");
+  levels().push_back(std::move(level));
+  update_mode();
+}
+
+bool close_level(uint64_t number) {
+  auto place = std::ranges::find(levels(), number, [](const auto& level) { return level->number(); });
+  if (place == levels().end()) return false;
+  std::shared_ptr<Level> level = std::move(*place);
+  levels().erase(place);
+  update_mode();
+  return pop_transform(*level);
+}
+
+Level* find_level(uint64_t number) {
+  auto place = std::ranges::find(levels(), number, [](const auto& level) { return level->number(); });
+  return place == levels().end() ? nullptr : place->get();
+}
+
+Awake::Awake(Transform& transform) : transform_(transform) { set_resting(transform_, false); }
+Awake::~Awake() { set_resting(transform_, true); }
+
+}  // namespace adjoint

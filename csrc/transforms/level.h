@@ -1,0 +1,54 @@
+// What levels of vmap and of forward mode have in common.
+#pragma once
+
+#include "op/op.h"
+#include "op/transform.h"
+
+namespace adjoint {
+
+/// A transform that changes what a call means for the tensors that belong to it. Levels are numbered as they are
+/// opened, in all threads together: a tensor knows its level by the number, and a number is never used again.
+class Level : public Transform {
+ public:
+  Level();
+  uint64_t number() const { return number_; }
+
+ private:
+  uint64_t number_;
+};
+
+/// Opens a level: the innermost transform of this thread.
+void open_level(std::shared_ptr<Level> level);
+/// Closes a level of this thread; returns false where there is none of this number.
+bool close_level(uint64_t number);
+/// The level of this thread that has this number, or null.
+Level* find_level(uint64_t number);
+
+/// Lets a transform that has a call, and rests, see the calls that its parts make: for ops made of others.
+class Awake {
+ public:
+  explicit Awake(Transform& transform);
+  ~Awake();
+  Awake(const Awake&) = delete;
+  Awake& operator=(const Awake&) = delete;
+
+ private:
+  Transform& transform_;
+};
+
+/// Calls f(tensor) for every tensor among the arguments of an op, those in sequences too, until it says true.
+template <class F>
+bool any_tensor(PyObject* const* slots, size_t count, F f) {
+  for (size_t i = 0; i < count; ++i) {
+    PyObject* object = slots[i];
+    if (is_tensor(object)) {
+      if (f(as_tensor(object))) return true;
+    } else if (is_sequence(object)) {
+      for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(object); ++k)
+        if (PyObject* item = PySequence_Fast_GET_ITEM(object, k); is_tensor(item) && f(as_tensor(item))) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace adjoint
