@@ -114,6 +114,7 @@ _LAZY_NAMES = {
     ),
     "amp.grad_scaler": ("GradScaler",),
     "cuda": ("OutOfMemoryError",),
+    "func": ("vmap",),
     "storage": ("TypedStorage", "UntypedStorage"),
     "utils.dlpack": ("to_dlpack",),
 }

@@ -10,6 +10,8 @@ import sys
 from collections import namedtuple
 from contextlib import contextmanager
 
+from . import _C
+
 _Options = namedtuple("_Options", "precision threshold edgeitems linewidth sci_mode", defaults=(4, 1000, 3, 80, None))
 _PROFILES = {
     "default": _Options(),
@@ -228,10 +230,24 @@ def _suffixes(tensor, options, holds_values):
     history = _history(tensor)
     if history:
         yield history
+    forward_ad = sys.modules.get("adjoint.autograd.forward_ad")
+    if forward_ad is not None and (tangent := forward_ad.unpack_dual(tensor).tangent) is not None:
+        yield f"tangent={tangent!r}"
+
+
+def _batched(value):
+    """The text of a tensor under vmap: what it stands for."""
+    depth, inner = 1, value
+    while (held := _C._batch_level(inner)) is not None:
+        depth, inner = depth + 1, held[1]
+    shown = tensor_repr(value).replace("\n", "\n    ")
+    return f"BatchedTensor(lvl={depth}, bdim=0, value=\n    {shown}\n)"
 
 
 def tensor_repr(tensor):
     """The text of `repr(tensor)`."""
+    if (held := _C._batch_level(tensor)) is not None:
+        return _batched(held[1])
     options = _options
     linewidth = int(min(max(options.linewidth, 0), sys.maxsize))
     name, is_parameter = _class_name(tensor)

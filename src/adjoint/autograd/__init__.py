@@ -160,8 +160,8 @@ def grad(
 
 
 def __getattr__(name):
-    if name == "functional":  # imported when first used
+    if name in ("forward_ad", "functional"):  # imported when first used
         import importlib
 
-        return importlib.import_module(".functional", __name__)
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,13 +1,14 @@
 """Tensors made from sizes, from ranges, or after another tensor."""
 
+from .batching import formatted
 from .language import op
 
 # fmt: off
 
 # Functions, all of which take out=, and relatives of a tensor that do not.
 MADE = {"creates": True, "gradient": False, "method": False, "out": "typed"}
-LIKE = {"creates": True, "gradient": False, "method": False}
-NEW = {"creates": True, "gradient": False, "function": False}
+LIKE = {"creates": True, "gradient": False, "method": False, "batch": formatted}
+NEW = {"creates": True, "gradient": False, "function": False, "batch": "+size"}
 
 op("zeros(size)", native="create_zeros", varargs="size", **MADE, doc="A tensor of zeros.")
 op("ones(size)", native="create_ones", varargs="size", **MADE, doc="A tensor of ones.")
@@ -32,7 +33,8 @@ op("new_zeros(input, size)", native="new_zeros", varargs="size", **NEW, doc="Zer
 op("new_ones(input, size)", native="new_ones", varargs="size", **NEW, doc="Ones in this tensor's type.")
 op("new_empty(input, size)", native="new_empty", varargs="size", **NEW, doc="New memory in this tensor's type.")
 op("new_full(input, size, fill_value)", native="new_full", **NEW, doc="One value in this tensor's type.")
-op("new_empty_strided(input, size, stride)", native="new_strided", **NEW, doc="New memory with these strides.")
+op("new_empty_strided(input, size, stride)", native="new_strided", **(NEW | {"batch": None}),
+   doc="New memory with these strides.")
 
 op("arange(start=0, end=None, step=1)", native="arange", short="end", **MADE, doc="start, start + step, ... below end.")
 op("linspace(start, end, steps)", native="linspace", **MADE, doc="Evenly spaced numbers, both ends included.")

@@ -1,5 +1,6 @@
 """Ops that rearrange elements into new memory: joining, repeating, reversing, shifting, triangles."""
 
+from .batching import behind, lined_up, rows
 from .checks import integer, tensor
 from .language import (
     Tensor,
@@ -14,10 +15,31 @@ from .language import (
     op,
     roll,
     rot90,
+    stack,
     tril,
     triu,
 )
 from .out_words import CAT
+
+# ---- Batch rules; see batching.py
+
+
+def _cat_batch(op, size, batched, tensors, dim):
+    rank = max(x.dim() for x in tensors)
+    tensors = [x for x in tensors if x.dim() == rank or x.shape[1:] != (0,)]
+    return cat(tensors, behind(dim, rank - 1))
+
+
+def _roll_batch(op, size, batched, input, shifts, dims):
+    if dims is None or dims == ():
+        return roll(rows(input), shifts, 1).reshape(input.shape)
+    return roll(input, shifts, behind(dims, input.dim() - 1))
+
+
+def _repeat_batch(op, size, batched, input, repeats):
+    repeats = tuple(repeats) if isinstance(repeats, tuple | list) else (repeats,)
+    return lined_up(input, len(repeats)).repeat(1, *repeats)
+
 
 # ---- Joining
 
@@ -39,12 +61,14 @@ def _cat_rule(g, tensors_meta, dim):
 op("cat(tensors, dim=0)", native="cat", autocast="promote", method=False, out=True, out_words=CAT, apart=("tensors",),
    linear="tensors", alias=("concat", "concatenate"),
    doc="Tensors one after the other along a dimension that they have.",
-   tensors=_cat_rule)
+   tensors=_cat_rule,
+   batch=_cat_batch)
 op("stack(tensors, dim=0)", native="stack", autocast="promote", method=False, out=True,
    out_words=CAT, apart=("tensors",),
    linear="tensors",
    doc="Tensors of equal size side by side along a new dimension.",
-   tensors=lambda g, dim: g.unbind(dim))
+   tensors=lambda g, dim: g.unbind(dim),
+   batch=lambda op, size, batched, tensors, dim: stack(tensors, behind(dim, tensors[0].dim())))
 
 # fmt: on
 
@@ -111,13 +135,16 @@ def column_stack(tensors):
 
 op("flip(input, dims)", native="flip", varargs="dims", linear="input",
    doc="The order of the elements reversed along dimensions.",
-   input=lambda g, dims: flip(g, dims))
+   input=lambda g, dims: flip(g, dims),
+   batch="dims")
 op("roll(input, shifts, dims=None)", native="roll", linear="input",
    doc="Elements moved along dimensions, those that leave at one end coming back at the other.",
-   input=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
+   input=lambda g, shifts, dims: roll(g, _negated(shifts), dims),
+   batch=_roll_batch)
 op("rot90(input, k=1, dims=(0, 1))", native="rot90", linear="input",
    doc="The plane of two dimensions turned by k quarters.",
-   input=lambda g, k, dims: rot90(g, -k, dims))
+   input=lambda g, k, dims: rot90(g, -k, dims),
+   batch="dims")
 
 # fmt: on
 
@@ -155,10 +182,12 @@ def flipud(input):
 # fmt: off
 op("tril(input, diagonal=0)", native="tril", inplace=True, out="exact", linear="input",
    doc="The lower triangle of matrices, zero elsewhere.",
-   input=lambda g, diagonal: tril(g, diagonal))
+   input=lambda g, diagonal: tril(g, diagonal),
+   batch="...")
 op("triu(input, diagonal=0)", native="triu", inplace=True, out="exact", linear="input",
    doc="The upper triangle of matrices, zero elsewhere.",
-   input=lambda g, diagonal: triu(g, diagonal))
+   input=lambda g, diagonal: triu(g, diagonal),
+   batch="...")
 
 # ---- Repeating
 # fmt: on
@@ -174,7 +203,8 @@ def _repeat_rule(g, input_meta, repeats):
 # fmt: off
 op("repeat(input, repeats)", native="repeat", varargs="repeats", function=False, linear="input",
    doc="The tensor repeated along each dimension; further repeats make new dimensions in front.",
-   input=_repeat_rule)
+   input=_repeat_rule,
+   batch=_repeat_batch)
 # fmt: on
 
 

@@ -4,6 +4,7 @@ from math import prod
 
 from .. import _C
 from . import checks
+from .batching import call, lined_up, repeated, with_batch
 from .language import (
     Tensor,
     _folded_back,
@@ -33,55 +34,165 @@ from .language import (
 from .language import bool as bool_type
 from .out_words import DOT, TENSORDOT
 
+# ---- Batch rules; see batching.py
+
+
+def _mm_batch(op, size, batched, input, mat2):
+    if not batched[1]:  # many matrices times one are one tall matrix times it
+        return mm(input.flatten(0, 1), mat2).unflatten(0, (size, input.shape[1]))
+    return bmm(*with_batch(size, batched, (input, mat2)))
+
+
+def _mm_nt_batch(op, size, batched, input, mat2):
+    if not batched[1]:
+        return mm_nt(input.flatten(0, 1), mat2).unflatten(0, (size, input.shape[1]))
+    return bmm_nt(*with_batch(size, batched, (input, mat2)))
+
+
+def _mm_tn_batch(op, size, batched, input, mat2):
+    return _transposed_times(*with_batch(size, batched, (input, mat2)))
+
+
+def _transposed_times(input, mat2):
+    """input^H mat2, for batches of matrices; of single rows it is an outer product."""
+    if input.shape[1] == 1:
+        return conj(input).transpose(1, 2) * mat2
+    return bmm_tn(input, mat2)
+
+
+def _mm_t_conj_batch(op, size, batched, input, mat2):
+    input, mat2 = with_batch(size, batched, (input, mat2))
+    if input.shape[1] == 1:
+        return input.transpose(1, 2) * conj(mat2)
+    return bmm(input.transpose(1, 2), conj(mat2))
+
+
+def _folded_batch(op, size, batched, input, mat2):
+    """Products of batches of matrices: one batch more."""
+    input, mat2 = with_batch(size, batched, (input, mat2))
+    return call(op, input.flatten(0, 1), mat2.flatten(0, 1)).unflatten(0, (size, input.shape[1]))
+
+
+def _mv_batch(op, size, batched, input, vec):
+    if not batched[1]:
+        return mv(input.flatten(0, 1), vec).unflatten(0, (size, input.shape[1]))
+    if not batched[0]:
+        return mm(vec, input.t())
+    return bmm(input, vec.unsqueeze(2)).squeeze(2)
+
+
+def _mv_t_batch(op, size, batched, input, vec):
+    if not batched[0]:
+        return mm_conj(vec, input)
+    return bmm_tn(input, with_batch(size, batched, (input, vec))[1].unsqueeze(2)).squeeze(2)
+
+
+def _reshaped_batch(op, size, batched, input, sizes):
+    return input.reshape(size, *sizes)
+
+
+def _added_batch(product, rank):
+    """Of beta * input + alpha * product(first, second), whose result has so many dimensions."""
+
+    def rule(op, size, batched, input, first, second, beta, alpha):
+        if batched[1] or batched[2]:
+            result = _call_batched(product, size, batched[1:3], first, second)
+        else:
+            result = repeated(product(first, second), size)
+        result = result if alpha == 1 else result * alpha
+        if beta == 0:
+            return result
+        input = lined_up(input, rank) if batched[0] else input
+        return result + (input if beta == 1 else input * beta)
+
+    return rule
+
+
+def _call_batched(product, size, batched, first, second):
+    rules = {mm: _mm_batch, mv: _mv_batch, bmm: _folded_batch}
+    return rules[product](product, size, batched, first, second)
+
+
+def _linear_batch(op, size, batched, input, weight):
+    if not batched[1]:
+        return linear_plain(input.flatten(0, -2), weight).unflatten(0, input.shape[:-1])
+    input = with_batch(size, batched, (input, weight))[0]
+    return bmm(input.reshape(size, -1, input.shape[-1]), weight.transpose(1, 2)).reshape(*input.shape[:-1], -1)
+
+
+def _linear_biased_batch(op, size, batched, bias, input, weight):
+    if not batched[0] and not batched[2]:
+        return linear_biased(bias, input.flatten(0, -2), weight).unflatten(0, input.shape[:-1])
+    if batched[1] or batched[2]:
+        result = _linear_batch(op, size, batched[1:], input, weight)
+    else:
+        result = linear_plain(input, weight)
+        return repeated(result, size) + lined_up(bias, result.dim())
+    return result + (lined_up(bias, result.dim() - 1) if batched[0] else bias)
+
+
 # ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views.
 
 op("mm(input, mat2)", native="mm", autocast="lower", out="exact", linear="input * mat2",
    input=lambda g, mat2: mm_nt(g, mat2),
    mat2=lambda g, input: mm_tn(input, g),
-   doc="The product of two matrices.")  # fmt: skip
+   doc="The product of two matrices.",
+   batch=_mm_batch)  # fmt: skip
 op("mm_nt(input, mat2)", native="mm_nt", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm(g, mat2),
-   mat2=lambda g, input: mm_tn(g, input))  # fmt: skip
+   mat2=lambda g, input: mm_tn(g, input),
+   batch=_mm_nt_batch)  # fmt: skip
 op("mm_tn(input, mat2)", native="mm_tn", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm_nt(mat2, g),
-   mat2=lambda g, input: mm(input, g))  # fmt: skip
+   mat2=lambda g, input: mm(input, g),
+   batch=_mm_tn_batch)  # fmt: skip
 
 op("bmm(input, mat2)", native="bmm", autocast="lower", out="exact", linear="input * mat2",
    input=lambda g, mat2: bmm_nt(g, mat2),
    mat2=lambda g, input: bmm_tn(input, g),
-   doc="The products of two batches of matrices.")  # fmt: skip
+   doc="The products of two batches of matrices.",
+   batch=_folded_batch)  # fmt: skip
 op("bmm_nt(input, mat2)", native="bmm_nt", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: bmm(g, mat2),
-   mat2=lambda g, input: bmm_tn(g, input))  # fmt: skip
+   mat2=lambda g, input: bmm_tn(g, input),
+   batch=_folded_batch)  # fmt: skip
 op("bmm_tn(input, mat2)", native="bmm_tn", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: bmm_nt(mat2, g),
-   mat2=lambda g, input: bmm(input, g))  # fmt: skip
+   mat2=lambda g, input: bmm(input, g),
+   batch=_folded_batch)  # fmt: skip
 
 op("mv(input, vec)", native="mv", out="exact",
    out_words="addmv input tensors must have the same dtype, but got {given}, {expected}, and {expected}",
    linear="input * vec",
    input=lambda g, vec: g.unsqueeze(1) * conj(vec),
    vec=lambda g, input: mv_t(input, g),
-   doc="The product of a matrix and a vector.")  # fmt: skip
+   doc="The product of a matrix and a vector.",
+   batch=_mv_batch)  # fmt: skip
 op("mv_t(input, vec)", native="mv_t", node="MvBackward0", public=False, linear="input * vec",
    input=lambda g, vec: vec.unsqueeze(1) * conj(g),
-   vec=lambda g, input: mv(input, g))  # fmt: skip
+   vec=lambda g, input: mv(input, g),
+   batch=_mv_t_batch)  # fmt: skip
 op("dot(input, tensor)", native="dot", out="exact", out_words=DOT, linear="input * tensor",
    input=lambda g, tensor: g * conj(tensor),
    tensor=lambda g, input: g * conj(input),
-   doc="The sum of the products of two vectors' elements.")  # fmt: skip
+   doc="The sum of the products of two vectors' elements.",
+   batch=lambda op, size, batched, input, tensor: (input * tensor).sum(-1))  # fmt: skip
 op("vdot(input, other)", native="vdot", out="exact", out_words=DOT, linear="input * other",
    input=lambda g, other: conj(g) * other,
    other=lambda g, input: g * input,
-   doc="The dot product with the first vector conjugated.")  # fmt: skip
+   doc="The dot product with the first vector conjugated.",
+   batch=lambda op, size, batched, input, other: (conj(input) * other).sum(-1))  # fmt: skip
 
 # A product's result in another shape; shares memory that no other tensor is on.
 op("_unsafe_view(input, size)", native="unsafe_view", linear="input", public=False, node="UnsafeViewBackward0",
-   input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
+   input=lambda g, input_meta: g.reshape(input_meta.shape),
+   batch=_reshaped_batch)  # fmt: skip
 op("_squeezed_row(input, size)", native="unsafe_view", linear="input", public=False, node="SqueezeBackward4",
-   input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
+   input=lambda g, input_meta: g.reshape(input_meta.shape),
+   batch=_reshaped_batch)  # fmt: skip
 op("_folded_back(input, size)", native="unsafe_view", linear="input", public=False, node="ViewBackward0",
-   input=lambda g, input_meta: g.reshape(input_meta.shape))  # fmt: skip
+   input=lambda g, input_meta: g.reshape(input_meta.shape),
+   batch=_reshaped_batch)  # fmt: skip
 
 # ---- Products added to a tensor
 
@@ -96,19 +207,22 @@ op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", native="addmm", autocast="low
    input=lambda g, beta: _times(g, beta),
    mat1=lambda g, mat2, alpha: _times(mm_nt(g, mat2), alpha),
    mat2=lambda g, mat1, alpha: _times(mm_tn(mat1, g), alpha),
-   doc="beta * input + alpha * (mat1 @ mat2)")  # fmt: skip
+   doc="beta * input + alpha * (mat1 @ mat2)",
+   batch=_added_batch(mm, 2))  # fmt: skip
 op("addmv(input, mat, vec, *, beta=1, alpha=1)", native="addmv", inplace=True, out="exact",
    whole=("input",), linear="input + mat * vec",
    input=lambda g, beta: _times(g, beta),
    mat=lambda g, vec, alpha: _times(g.unsqueeze(1) * conj(vec), alpha),
    vec=lambda g, mat, alpha: _times(mv_t(mat, g), alpha),
-   doc="beta * input + alpha * (mat @ vec)")  # fmt: skip
+   doc="beta * input + alpha * (mat @ vec)",
+   batch=_added_batch(mv, 1))  # fmt: skip
 op("baddbmm(input, batch1, batch2, *, beta=1, alpha=1)", native="baddbmm", autocast="lower", inplace=True, out="exact",
    whole=("input",), linear="input + batch1 * batch2",
    input=lambda g, beta: _times(g, beta),
    batch1=lambda g, batch2, alpha: _times(bmm_nt(g, batch2), alpha),
    batch2=lambda g, batch1, alpha: _times(bmm_tn(batch1, g), alpha),
-   doc="beta * input + alpha * (batch1 @ batch2)")  # fmt: skip
+   doc="beta * input + alpha * (batch1 @ batch2)",
+   batch=_added_batch(bmm, 3))  # fmt: skip
 op("addbmm(input, batch1, batch2, *, beta=1, alpha=1)", native="addbmm", autocast="lower", inplace=True, out="exact",
    out_words="self and mat2 must have the same dtype, but got {given} and {expected}",
    whole=("input",), linear="input + batch1 * batch2",
@@ -267,21 +381,25 @@ op("linear_plain(input, weight)", native="linear_plain", autocast="lower", node=
    public=False, shown="linear",
    linear="input * weight",
    input=lambda g, weight: mm_conj(g, weight),
-   weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
+   weight=lambda g, input: mm_t_conj(g, input),
+   batch=_linear_batch)  # fmt: skip
 op("linear_biased(bias, input, weight)", native="linear_biased", autocast="lower", node="AddmmBackward0",
    public=False, shown="linear",
    linear="bias + input * weight",
    bias=lambda g: g,
    input=lambda g, weight: mm_conj(g, weight),
-   weight=lambda g, input: mm_t_conj(g, input))  # fmt: skip
+   weight=lambda g, input: mm_t_conj(g, input),
+   batch=_linear_biased_batch)  # fmt: skip
 # a conj(b) and a^T conj(b), which close the circle of derivatives with a b^T.
 op("mm_conj(input, mat2)", native="mm_conj", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: linear_plain(g, mat2),
-   mat2=lambda g, input: mm_t_conj(input, g))  # fmt: skip
+   mat2=lambda g, input: mm_t_conj(input, g),
+   batch=lambda op, size, batched, input, mat2: _mm_batch(op, size, batched, input, conj(mat2)))  # fmt: skip
 op("mm_t_conj(input, mat2)", native="mm_t_conj", autocast="lower", node="MmBackward0", public=False,
    linear="input * mat2",
    input=lambda g, mat2: linear_plain(mat2, g),
-   mat2=lambda g, input: mm_conj(input, g))  # fmt: skip
+   mat2=lambda g, input: mm_conj(input, g),
+   batch=_mm_t_conj_batch)  # fmt: skip
 
 
 def _several_rows(bias):

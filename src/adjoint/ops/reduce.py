@@ -1,5 +1,6 @@
 """Reductions: sums, products, extremes, means and norms over some or all dimensions. (Variances: variance.py.)"""
 
+from .batching import behind, lined_up, rows, with_batch
 from .checks import as_dtype, boolean, integers, only_with_dim, tensor
 from .language import (
     Tensor,
@@ -52,31 +53,64 @@ def reduced_count(input_meta, g):
     return input_meta.numel() // (g.numel() or 1)
 
 
+# ---- Batch rules; see batching.py
+
+
+def _spread_batch(op, size, batched, input, sizes, dim):
+    if dim is None or dim == ():
+        return lined_up(input, len(sizes)).expand(size, *sizes)
+    return spread(input, (size, *sizes), behind(dim, len(sizes)))
+
+
+def _keep_dims_batch(op, size, batched, input, dim, ndim):
+    every = tuple(range(ndim)) if dim is None or dim == () else dim
+    return keep_dims(input, behind(every, ndim), ndim + 1)
+
+
+def _sum_to_batch(op, size, batched, input, sizes):
+    ones = (1,) * (input.dim() - 1 - len(sizes))
+    return sum_to(input, (size, *ones, *sizes)).reshape(size, *sizes)
+
+
+def _put_back_batch(op, size, batched, input, indices, sizes, dim):
+    input, indices = with_batch(size, batched[:2], (input, indices))
+    if not sizes:
+        return input
+    return put_back(input, indices, (size, *sizes), behind(dim, len(sizes)))
+
+
 # ---- Going back from a reduced shape
 
 op("spread(input, size, dim=None)", native="spread", node="ExpandBackward0", linear="input", public=False,
    input=lambda g, input_meta, dim: sum_dim(g, dim, keepdim=input_meta.ndim == g.ndim),
-   doc="Repeats a reduced tensor until it has the shape `size` again.")  # fmt: skip
+   doc="Repeats a reduced tensor until it has the shape `size` again.",
+   batch=_spread_batch)  # fmt: skip
 view("keep_dims(input, dim, ndim)", native="keep_dims", node="UnsqueezeBackward0", linear="input", public=False,
      input=lambda g, input_meta: g.reshape(input_meta.shape),
-     doc="Puts reduced dimensions back, with size 1.")  # fmt: skip
+     doc="Puts reduced dimensions back, with size 1.",
+     batch=_keep_dims_batch)  # fmt: skip
 op("sum_to(input, size)", native="sum_to", node="SumBackward1", linear="input", public=False,
    input=lambda g, input_meta: g.expand(input_meta.shape),
-   doc="Sums to a shape that broadcasts to the input's.")  # fmt: skip
+   doc="Sums to a shape that broadcasts to the input's.",
+   batch=_sum_to_batch)  # fmt: skip
 
 # ---- Sums and means
 
 op("sum_all(input, *, dtype=None)", native="sum_all", node="SumBackward0", linear="input", out="exact typed",
-   public=False, shown="sum", input=lambda g, input_meta: spread(g, input_meta.shape))  # fmt: skip
+   public=False, shown="sum", input=lambda g, input_meta: spread(g, input_meta.shape),
+   batch=lambda op, size, batched, input, dtype: sum_dim(rows(input), 1, dtype=dtype))  # fmt: skip
 op("sum_dim(input, dim, keepdim=False, *, dtype=None)", native="sum", node="SumBackward1", linear="input",
    out="exact typed", public=False, shown="sum",
-   input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim))  # fmt: skip
+   input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim),
+   batch="dim?")  # fmt: skip
 op("mean_all(input, *, dtype=None)", native="mean_all", node="MeanBackward0", linear="input", out="exact typed",
    public=False, shown="mean",
-   input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape))  # fmt: skip
+   input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape),
+   batch=lambda op, size, batched, input, dtype: mean_dim(rows(input), 1, dtype=dtype))  # fmt: skip
 op("mean_dim(input, dim, keepdim=False, *, dtype=None)", native="mean", node="MeanBackward1", linear="input",
    out="exact typed", public=False, shown="mean",
-   input=lambda g, input_meta, dim: spread(g / reduced_count(input_meta, g), input_meta.shape, dim))  # fmt: skip
+   input=lambda g, input_meta, dim: spread(g / reduced_count(input_meta, g), input_meta.shape, dim),
+   batch="dim?")  # fmt: skip
 
 
 @composite(forms=(sum_all, sum_dim))
@@ -123,7 +157,8 @@ def sum_to_size(input, *size):
 
 op("nansum(input, dim=None, keepdim=False, *, dtype=None)", native="nansum", out="exact typed",
    input=lambda g, input, dim: where(isnan(input), 0, spread(g, input.shape, dim)),
-   doc="The sum of the elements that are not nan.")  # fmt: skip
+   doc="The sum of the elements that are not nan.",
+   batch="dim?")  # fmt: skip
 
 
 @composite(out=True)
@@ -179,12 +214,14 @@ op("prod_all(input, *, dtype=None)", native="prod_all", autocast="float32", node
    out="exact typed", public=False, shown="prod",
    fused={"input": lambda g, input, out:
           _fused_prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape)},
-   input=lambda g, input: _prod_gradient(g, input.reshape(-1), 0).reshape(input.shape))  # fmt: skip
+   input=lambda g, input: _prod_gradient(g, input.reshape(-1), 0).reshape(input.shape),
+   batch=lambda op, size, batched, input, dtype: prod_dim(rows(input), 1, dtype=dtype))  # fmt: skip
 op("prod_dim(input, dim, keepdim=False, *, dtype=None)", native="prod", autocast="float32", node="ProdBackward1",
    out="exact typed", public=False, shown="prod",
    fused={"input": lambda g, input, out, dim:
           _fused_prod_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), dim)},
-   input=lambda g, input, dim: _prod_gradient(keep_dims(g, dim, input.ndim), input, dim))  # fmt: skip
+   input=lambda g, input, dim: _prod_gradient(keep_dims(g, dim, input.ndim), input, dim),
+   batch="dim")  # fmt: skip
 
 
 @composite(forms=(prod_all, prod_dim))
@@ -215,33 +252,42 @@ def _hits(input, out, dim):
 
 op("amax(input, dim=(), keepdim=False)", native="amax", out="exact", out_words=MATCH_INPUT,
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
-   doc="The greatest element over the given dimensions.")  # fmt: skip
+   doc="The greatest element over the given dimensions.",
+   batch="dim?")  # fmt: skip
 op("amin(input, dim=(), keepdim=False)", native="amin", out="exact", out_words=MATCH_INPUT,
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
-   doc="The least element over the given dimensions.")  # fmt: skip
+   doc="The least element over the given dimensions.",
+   batch="dim?")  # fmt: skip
 
 op("aminmax(input, *, dim=None, keepdim=False)", native="aminmax", outputs=("min", "max"), out="exact",
    input=lambda g_min, g_max, min, max, input, dim:
        _shared(g_min, _hits(input, min, dim), dim) + _shared(g_max, _hits(input, max, dim), dim),
-   doc="The least and the greatest element, of all or along a dimension.")  # fmt: skip
+   doc="The least and the greatest element, of all or along a dimension.",
+   batch="dim?")  # fmt: skip
 
 # If there is a nan, it is the extreme.
 op("max_all(input)", native="max_all", node="MaxBackward1", out=True, public=False, shown="max",
-   input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
+   input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None),
+   batch=lambda op, size, batched, input: amax(rows(input), 1))  # fmt: skip
 op("min_all(input)", native="min_all", node="MinBackward1", out=True, public=False, shown="min",
-   input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None))  # fmt: skip
+   input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None),
+   batch=lambda op, size, batched, input: amin(rows(input), 1))  # fmt: skip
 op("max_dim(input, dim, keepdim=False)", native="max_dim", outputs=("values", "indices"), node="MaxBackward0",
    out="exact", whole=("input",), public=False, shown="max",
-   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
+   batch="dim")  # fmt: skip
 op("min_dim(input, dim, keepdim=False)", native="min_dim", outputs=("values", "indices"), node="MinBackward0",
    out="exact", whole=("input",), public=False, shown="min",
-   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
+   batch="dim")  # fmt: skip
 
 # Picking elements by index along a dimension, which may have been reduced away, and its transpose.
 op("put_back(input, indices, size, dim)", native="put_back", node="ScatterAddBackward0", linear="input", public=False,
-   input=lambda g, indices, dim: pick(g, indices, dim))  # fmt: skip
+   input=lambda g, indices, dim: pick(g, indices, dim),
+   batch=_put_back_batch)  # fmt: skip
 op("pick(input, indices, dim)", native="pick", node="GatherBackward0", linear="input", public=False,
-   input=lambda g, indices, input_meta, dim: put_back(g, indices, input_meta.shape, dim))  # fmt: skip
+   input=lambda g, indices, input_meta, dim: put_back(g, indices, input_meta.shape, dim),
+   batch="dim")  # fmt: skip
 
 
 def _extreme(name, input, dim, keepdim, other, out, forms):
@@ -283,13 +329,17 @@ def min(input, dim=None, keepdim=False, *, other=None, out=None):
 
 
 op("argmax(input, dim=None, keepdim=False)", native="argmax", out="exact",
-   doc="The index of the greatest element, the first of equal ones.")  # fmt: skip
+   doc="The index of the greatest element, the first of equal ones.",
+   batch="dim?")  # fmt: skip
 op("argmin(input, dim=None, keepdim=False)", native="argmin", out="exact",
-   doc="The index of the least element, the first of equal ones.")  # fmt: skip
+   doc="The index of the least element, the first of equal ones.",
+   batch="dim?")  # fmt: skip
 op("any(input, dim=None, keepdim=False)", native="any", out="exact", out_words=bool_only("any"),
-   doc="Whether any element is not zero.")  # fmt: skip
+   doc="Whether any element is not zero.",
+   batch="dim?")  # fmt: skip
 op("all(input, dim=None, keepdim=False)", native="all", out="exact", out_words=bool_only("all"),
-   doc="Whether no element is zero.")  # fmt: skip
+   doc="Whether no element is zero.",
+   batch="dim?")  # fmt: skip
 
 
 # ---- Norms
@@ -326,7 +376,8 @@ op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", native="
    node="LinalgVectorNormBackward0", out="exact",
    fused={"input": lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim, fused=True)},
    input=lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim),
-   doc="The p-norm of the elements over the given dimensions.")  # fmt: skip
+   doc="The p-norm of the elements over the given dimensions.",
+   batch="dim?")  # fmt: skip
 
 
 @composite(numpy_names=False)
@@ -363,7 +414,8 @@ op("dist(input, other, p=2)", forward=_distance,
 
 op("_logsumexp(input, dim, keepdim=False)", native="logsumexp", node="LogsumexpBackward0", public=False,
    input=lambda g, input, out, dim:
-       keep_dims(g, dim, input.ndim) * exp(input - keep_dims(out, dim, input.ndim)))  # fmt: skip
+       keep_dims(g, dim, input.ndim) * exp(input - keep_dims(out, dim, input.ndim)),
+   batch="dim?")  # fmt: skip
 
 
 @composite(out=True, out_words="logsumexp(): Expected floating point type for result tensor, but got: {given}")

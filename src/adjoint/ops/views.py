@@ -4,8 +4,10 @@ Declared here are the views themselves (one node each) and what their rules need
 the view looked. The shape functions made of them are in shapes.py.
 """
 
+from .batching import behind, call, formatted, lined_up, with_batch
 from .language import (
     _publish,
+    alias,
     as_strided_backward,
     as_strided_within,
     as_strided_within_,
@@ -30,14 +32,49 @@ from .language import (
     zeros_like,
 )
 
+# ---- Batch rules; see batching.py
+
+
+def _squeeze_all(op, size, batched, input):
+    return input.squeeze(tuple(d for d in range(1, input.dim()) if input.shape[d] == 1))
+
+
+def _expand(op, size, batched, input, sizes):
+    sizes = tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
+    return lined_up(input, len(sizes)).expand(size, *sizes)
+
+
+def _back_to_size(op, size, batched, input, sizes, dim, *rest):
+    return call(op, input, (size, *sizes), behind(dim, len(sizes)), *rest)
+
+
+def _diagonal_back(op, size, batched, input, sizes, offset, dim1, dim2):
+    return call(op, input, (size, *sizes), offset, behind(dim1, len(sizes)), behind(dim2, len(sizes)))
+
+
+def _as_strided(op, size, batched, input, sizes, stride, offset):
+    return call(op, input, (size, *sizes), (input.stride(0), *stride), offset)
+
+
+def _as_strided_back(op, size, batched, input, extent, sizes, stride, offset):
+    return call(op, input, size * extent, (size, *sizes), (extent, *stride), offset).view(size, extent)
+
+
+def _copied(op, size, batched, input, other, non_blocking):
+    input, other = with_batch(size, batched[:2], (input, other))
+    return lined_up(other, input.dim() - 1).expand(input.shape)
+
+
 # fmt: off
 # ---- Sizes
 
 view("view_sizes(input, size)", native="view_sizes", node="ViewBackward0", linear="input", public=False, shown="view",
-     input=lambda g, input_meta: reshape(g, input_meta.shape))
+     input=lambda g, input_meta: reshape(g, input_meta.shape),
+     batch="+size")
 # What reshape makes of an input that is not contiguous.
 view("reshape_alias(input, size)", native="view_sizes", node="ReshapeAliasBackward0", linear="input", public=False,
-     input=lambda g, input_meta: reshape(g, input_meta.shape))
+     input=lambda g, input_meta: reshape(g, input_meta.shape),
+     batch="+size")
 op("view_dtype(input, dtype)", native="view_dtype", public=False, shown="view")
 op("view(input, size=None, dtype=None)", composed="view", varargs="size", function=False, linear="input",
    doc="The same memory in other sizes (one may be -1), or read as another dtype.")
@@ -47,32 +84,39 @@ op("flatten(input, start_dim=0, end_dim=-1)", composed="flatten", linear="input"
    doc="The dimensions from start_dim to end_dim merged into one.")
 view("squeeze_all(input)", native="squeeze_all", node="SqueezeBackward0", inplace_node="SqueezeBackward3",
      inplace=True, linear="input", public=False, shown="squeeze",
-     input=lambda g, input_meta: reshape(g, input_meta.shape))
+     input=lambda g, input_meta: reshape(g, input_meta.shape),
+     batch=_squeeze_all)
 view("squeeze_dim(input, dim)", native="squeeze_dims", node="SqueezeBackward1", inplace_node="SqueezeBackward4",
      inplace=True, linear="input", public=False, shown="squeeze",
-     input=lambda g, input_meta: reshape(g, input_meta.shape))
+     input=lambda g, input_meta: reshape(g, input_meta.shape),
+     batch="dim")
 view("squeeze_dims(input, dim)", native="squeeze_dims", node="SqueezeBackward2", inplace_node="SqueezeBackward5",
      inplace=True, linear="input", public=False, shown="squeeze",
-     input=lambda g, input_meta: reshape(g, input_meta.shape))
+     input=lambda g, input_meta: reshape(g, input_meta.shape),
+     batch="dim")
 op("squeeze(input, dim=None)", composed="squeeze", linear="input",
    doc="Without the dimensions of size 1: all, or those among `dim`.")
 view("unsqueeze(input, dim)", native="unsqueeze", inplace=True, inplace_node="UnsqueezeBackward1", linear="input",
      doc="With a new dimension of size 1 at `dim`.",
-     input=lambda g, dim: g.squeeze(dim))
+     input=lambda g, dim: g.squeeze(dim),
+     batch=lambda op, size, batched, input, dim: input.unsqueeze(behind(dim, input.dim())))
 # The engine sums the gradient to the input's shape.
 view("expand(input, size)", native="expand", varargs="size", function=False, linear="input",
      doc="Dimensions of size 1 repeated to `size` without a copy; -1 keeps a size.",
-     input=lambda g: g)
+     input=lambda g: g,
+     batch=_expand)
 
 # ---- Order of dimensions
 
 view("transpose(input, dim0, dim1)", native="transpose", alias=("swapaxes", "swapdims"), linear="input",
      inplace=True, inplace_node="TransposeBackward1",
      doc="Two dimensions swapped.",
-     input=lambda g, dim0, dim1: g.transpose(dim0, dim1))
+     input=lambda g, dim0, dim1: g.transpose(dim0, dim1),
+     batch="dim0 dim1")
 view("t(input)", native="t", inplace=True, inplace_node="TBackward1", linear="input",
      doc="A matrix transposed; vectors and 0-d tensors as they are.",
-     input=lambda g: g.t())
+     input=lambda g: g.t(),
+     batch=lambda op, size, batched, input: input.transpose(1, 2) if input.dim() == 3 else alias(input))
 
 # fmt: on
 
@@ -87,42 +131,54 @@ def _inverse(dims):
 # fmt: off
 view("permute(input, dims)", native="permute", varargs="dims", linear="input",
      doc="The dimensions in another order.",
-     input=lambda g, dims: g.permute(_inverse(dims)))
+     input=lambda g, dims: g.permute(_inverse(dims)),
+     batch=lambda op, size, batched, input, dims: input.permute(0, *behind(dims, input.dim() - 1)))
 
 # ---- Parts
 
 view("select(input, dim, index)", native="select", linear="input",
      doc="One slice along a dimension, which goes.",
-     input=lambda g, input_meta, dim, index: select_backward(g, input_meta.shape, dim, index))
+     input=lambda g, input_meta, dim, index: select_backward(g, input_meta.shape, dim, index),
+     batch="dim")
 op("select_backward(input, size, dim, index)", native="select_backward", linear="input", public=False,
-   input=lambda g, dim, index: g.select(dim, index))
+   input=lambda g, dim, index: g.select(dim, index),
+   batch=_back_to_size)
 view("slice(input, dim=0, start=None, end=None, step=1)", native="slice", linear="input", public=False,
-     input=lambda g, input_meta, dim, start, end, step: slice_backward(g, input_meta.shape, dim, start, end, step))
+     input=lambda g, input_meta, dim, start, end, step: slice_backward(g, input_meta.shape, dim, start, end, step),
+     batch="dim")
 op("slice_backward(input, size, dim, start, end, step)", native="slice_backward", linear="input", public=False,
-   input=lambda g, dim, start, end, step: slice(g, dim, start, end, step))
+   input=lambda g, dim, start, end, step: slice(g, dim, start, end, step),
+   batch=_back_to_size)
 op("narrow(input, dim, start, length)", composed="narrow", linear="input",
    doc="The `length` slices from `start` on along a dimension.")
 view("diagonal(input, offset=0, dim1=0, dim2=1)", native="diagonal", linear="input",
      doc="The diagonal of two dimensions, as the last dimension.",
-     input=lambda g, input_meta, offset, dim1, dim2: diagonal_backward(g, input_meta.shape, offset, dim1, dim2))
+     input=lambda g, input_meta, offset, dim1, dim2: diagonal_backward(g, input_meta.shape, offset, dim1, dim2),
+     batch="dim1 dim2")
 op("diagonal_backward(input, size, offset, dim1, dim2)", native="diagonal_backward", linear="input", public=False,
-   input=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2))
+   input=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2),
+   batch=_diagonal_back)
 view("unfold(input, dimension, size, step)", native="unfold", function=False, linear="input",
      doc="Windows of `size` elements every `step` along a dimension, as a new last dimension.",
-     input=lambda g, input_meta, dimension, size, step: unfold_backward(g, input_meta.shape, dimension, size, step))
+     input=lambda g, input_meta, dimension, size, step: unfold_backward(g, input_meta.shape, dimension, size, step),
+     batch="dimension")
 op("unfold_backward(input, size, dimension, window, step)", native="unfold_backward", linear="input", public=False,
-   input=lambda g, dimension, window, step: g.unfold(dimension, window, step))
+   input=lambda g, dimension, window, step: g.unfold(dimension, window, step),
+   batch=_back_to_size)
 
 # Several views with one node, which together show the whole: their gradients are joined again.
 view("unbind(input, dim=0)", native="unbind", linear="input",
      doc="All slices along a dimension.",
-     input=lambda gs, dim: stack(gs, dim))
+     input=lambda gs, dim: stack(gs, dim),
+     batch="dim")
 view("split_evenly(input, split_size, dim=0)", native="split_evenly", node="SplitBackward0", linear="input",
      public=False, shown="split",
-     input=lambda gs, dim: cat(gs, dim))
+     input=lambda gs, dim: cat(gs, dim),
+     batch="dim")
 view("split_with_sizes(input, split_sizes, dim=0)", native="split_with_sizes", linear="input",
      doc="Parts of the given sizes along a dimension.",
-     input=lambda gs, dim: cat(gs, dim))
+     input=lambda gs, dim: cat(gs, dim),
+     batch="dim")
 op("split(input, split_size, dim=0)", composed="split", function=False, linear="input",
    doc="Parts of `split_size` along a dimension (the last may be smaller), or of the sizes in a list.")
 op("chunk(input, chunks, dim=0)", composed="chunk", linear="input",
@@ -162,23 +218,27 @@ def _as_strided_rule(g, input_meta, size, stride, offset):
 # What rules can tell is the place in the input, not in its storage.
 view("as_strided_within(input, size, stride, offset)", native="as_strided_within", node="AsStridedBackward0",
      inplace=True, inplace_node="AsStridedBackward1", linear="input", public=False,
-     input=_as_strided_rule)
+     input=_as_strided_rule,
+     batch=_as_strided)
 # For tensors that begin at the start of their storage.
 composite(op("as_strided_in_storage(input, size, stride, storage_offset=None)", composed="as_strided_in_storage",
              linear="input", doc="Any sizes and strides within the tensor's storage.", public=False),
           name="as_strided")
 op("as_strided_backward(input, extent, size, stride, offset)", native="as_strided_backward", linear="input",
-   public=False, input=lambda g, size, stride, offset: as_strided_within(g.contiguous(), size, stride, offset))
+   public=False, input=lambda g, size, stride, offset: as_strided_within(g.contiguous(), size, stride, offset),
+   batch=_as_strided_back)
 
 # ---- Complex numbers as pairs
 
 # The gradient is packed first: pairs must lie together, and begin at an even place.
 view("view_as_real(input)", native="view_as_real", linear="input", method=False,
      doc="A complex tensor as pairs (real, imaginary) in a new last dimension.",
-     input=lambda g: view_as_complex(g.clone(memory_format=contiguous_format)))
+     input=lambda g: view_as_complex(g.clone(memory_format=contiguous_format)),
+     batch="...")
 view("view_as_complex(input)", native="view_as_complex", autocast="float32", linear="input", method=False,
      doc="Pairs in the last dimension as complex numbers.",
-     input=lambda g: view_as_real(g))
+     input=lambda g: view_as_real(g),
+     batch="...")
 
 # fmt: on
 
@@ -211,10 +271,13 @@ def imag(input):
 # ---- Copies
 
 view("alias(input)", native="alias_of", linear="input", public=False,
-     input=lambda g: g)
-op("detach(input)", native="detached", doc="The same memory without history.")
+     input=lambda g: g,
+     batch="...")
+op("detach(input)", native="detached", doc="The same memory without history.",
+   batch="...")
 op("clone(input, *, memory_format=None)", native="clone_as", linear="input", doc="A copy.",
-   input=lambda g: g)
+   input=lambda g: g,
+   batch=formatted)
 op("contiguous(input, *, memory_format=None)", composed="contiguous", function=False, linear="input",
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
 op("_laid_out(input, channels_last)", composed="laid_out", linear="input", public=False)
@@ -222,7 +285,8 @@ op("copy(input, other, non_blocking=False)", inplace="only", inplace_native="cop
    whole=("other",), linear="input + other", crosses=True,
    doc="`other` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
    input=lambda g: zeros_like(g),
-   other=lambda g: g)
+   other=lambda g: g,
+   batch=_copied)
 
 # ---- In place: other sizes, or other memory
 

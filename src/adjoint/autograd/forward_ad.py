@@ -1,0 +1,127 @@
+"""Forward mode by hand: dual tensors, which carry a tangent along with their values."""
+
+import collections
+
+from .. import _C
+from ..func.forward import dual
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+UnpackedDualTensor = collections.namedtuple("UnpackedDualTensor", ["primal", "tangent"])
+
+_level = None  # the number of the open level, which torch calls 0
+
+
+def enter_dual_level():
+    """Begins forward mode; see dual_level.
+
+    >>> import adjoint as torch
+    >>> import adjoint.autograd.forward_ad as fw
+    >>> level = fw.enter_dual_level()
+    >>> fw.make_dual(torch.tensor(1.0), torch.tensor(2.0)) * 3
+    tensor(3., tangent=tensor(6.))
+    >>> fw.exit_dual_level()
+    """
+    global _level
+    if _level is not None:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment; torch.func.jvp can be nested")
+    _level = _C._open_forward()
+    return 0
+
+
+def exit_dual_level(*, level=None):
+    """Ends forward mode: tangents are forgotten.
+
+    >>> import adjoint.autograd.forward_ad as fw
+    >>> with fw.dual_level():
+    ...     pass
+    """
+    global _level
+    if level is not None and level != (0 if _level is not None else -1):
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    if _level is None:
+        raise RuntimeError("Trying to exit a forward AD level but no level is open; enter_dual_level() first")
+    closing, _level = _level, None
+    _C._close_level(closing)
+
+
+class dual_level:
+    """A context in which tensors may carry tangents.
+
+    >>> import adjoint as torch
+    >>> import adjoint.autograd.forward_ad as fw
+    >>> with fw.dual_level():
+    ...     x = fw.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    ...     fw.unpack_dual(x ** 2).tangent
+    tensor(6.)
+    """
+
+    def __enter__(self):
+        return enter_dual_level()
+
+    def __exit__(self, *error):
+        exit_dual_level()
+
+
+def make_dual(tensor, tangent, *, level=None):
+    """A view of the tensor that carries the tangent.
+
+    >>> import adjoint as torch
+    >>> import adjoint.autograd.forward_ad as fw
+    >>> with fw.dual_level():
+    ...     fw.make_dual(torch.tensor(3.0), torch.tensor(1.0))
+    tensor(3., tangent=tensor(1.))
+    """
+    if _level is None:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    if not (tensor.is_floating_point() or tensor.is_complex()):
+        raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
+    if not (tangent.is_floating_point() or tangent.is_complex()):
+        raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
+    if _C._tangent(tensor, _level) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
+        )
+    return dual(tensor, tangent, _level)
+
+
+def unpack_dual(tensor, *, level=None):
+    """(primal, tangent) of a tensor; the tangent is None where there is none.
+
+    >>> import adjoint as torch
+    >>> import adjoint.autograd.forward_ad as fw
+    >>> fw.unpack_dual(torch.tensor(3.0))
+    UnpackedDualTensor(primal=tensor(3.), tangent=None)
+    """
+    if _level is None:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(*_C._taken_apart(tensor, _level))
+
+
+class _set_fwd_grad_enabled:
+    """Whether results carry tangents, as a context.
+
+    >>> import adjoint as torch
+    >>> import adjoint.autograd.forward_ad as fw
+    >>> with fw.dual_level(), fw._set_fwd_grad_enabled(False):
+    ...     fw.make_dual(torch.tensor(3.0), torch.tensor(1.0)) * 2
+    tensor(6.)
+    """
+
+    def __init__(self, mode):
+        self.before = _C._set_forward_enabled(mode)
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *error):
+        _C._set_forward_enabled(self.before)
+
+
+def _is_fwd_grad_enabled():
+    return _C._forward_enabled()

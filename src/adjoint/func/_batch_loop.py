@@ -1,0 +1,37 @@
+"""Ops without a batch rule under vmap: called once for each element of the batch."""
+
+import warnings
+
+from .. import _C
+from ..ops.batching import call
+from ..ops.language import stack
+
+_warned = set()
+
+
+def call_each(op, size, batched, *arguments):
+    """The results of calls with each element of the batched arguments, stacked."""
+    if op.__name__ not in _warned:
+        _warned.add(op.__name__)
+        warnings.warn(
+            f"vmap: there is a performance drop because {op.__name__} has no batch rule: it is called once for each "
+            f"of {size} elements. docs/transforms.md lists the ops that are.",
+            stacklevel=2,
+        )
+    if size == 0:
+        raise RuntimeError(f"vmap: {op.__name__} has no batch rule, and cannot run over a batch of size 0")
+
+    def one(i):
+        given = zip(arguments, batched, strict=True)
+        return call(op, *(_element(value, i) if is_batched else value for value, is_batched in given))
+
+    results = [one(i) for i in range(size)]
+    if not isinstance(results[0], tuple):
+        return stack(results)
+    return tuple(stack(one) for one in zip(*results, strict=True))
+
+
+def _element(value, i):
+    if isinstance(value, _C.Tensor):
+        return value[i]
+    return tuple(one[i] if isinstance(one, _C.Tensor) else one for one in value)

@@ -1,0 +1,47 @@
+"""Tangents of ops by transposing the transpose.
+
+The gradient of an op is a linear function of the gradient g that comes in: its matrix is the transposed Jacobian. The
+gradient of that function, by g, is therefore a product with the Jacobian itself: the tangent.
+"""
+
+from .. import _C
+from ..autograd import grad
+from ..autograd.grad_mode import enable_grad
+from ..ops.batching import call
+from ..ops.language import zeros_like
+
+
+def tangent(op, arguments, tangents):
+    """The tangents of op(*arguments), given those of its arguments, or None for them: a tensor, or a tuple."""
+    recorded = _C.is_grad_enabled()
+    inputs, along = [], []
+
+    def fresh(value, its_tangent):
+        if its_tangent is None:
+            return value
+        if isinstance(its_tangent, tuple):
+            return tuple(map(fresh, value, its_tangent))
+        inputs.append(_C._fresh(value, recorded))
+        along.append(its_tangent)
+        return inputs[-1]
+
+    with enable_grad():
+        results = call(op, *map(fresh, arguments, tangents))
+        several = isinstance(results, tuple)
+        results = results if several else (results,)
+        moving = [y for y in results if y.requires_grad]
+        answers = iter(_products(moving, inputs, along, recorded))
+    # An output that no gradient passes has no tangent.
+    found = tuple(next(answers) if y.requires_grad else None for y in results)
+    return found if several else found[0]
+
+
+def _products(outputs, inputs, along, recorded):
+    weights = [zeros_like(y).requires_grad_() for y in outputs]
+    gradients = grad(outputs, inputs, weights, create_graph=True, allow_unused=True)
+    pairs = [(g, t) for g, t in zip(gradients, along, strict=True) if g is not None and g.requires_grad]
+    if not pairs:
+        return [zeros_like(y) for y in outputs]
+    gradients, along = zip(*pairs, strict=True)
+    products = grad(gradients, weights, along, create_graph=recorded, allow_unused=True)
+    return [zeros_like(y) if p is None else p for p, y in zip(products, outputs, strict=True)]

@@ -1,0 +1,124 @@
+"""Forward mode as functions of functions: jvp and linearize."""
+
+from .. import _C
+from ..autograd import grad as _gradients
+from ..autograd.grad_mode import enable_grad
+from ..ops.language import zeros_like
+from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+from ._levels import forward_level
+from .reverse import vjp
+
+
+def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+    """(func(*primals), the product of its Jacobian with the tangents), in one pass.
+
+    >>> import adjoint as torch
+    >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
+    (tensor(0.), tensor(2.))
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            f"jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals). "
+            f"Got {type(primals)}"
+        )
+    points, spec = tree_flatten(primals)
+    along, given = tree_flatten(tangents)
+    if given != spec:
+        raise RuntimeError(
+            "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. For example, "
+            "if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
+            f"{spec} and tangents with structure {given}"
+        )
+    if not points:
+        raise RuntimeError("jvp(f, primals, tangents): Expected at least one Tensor in primals")
+    for values, name in ((points, "primals"), (along, "tangents")):
+        for value in values:
+            if not isinstance(value, _C.Tensor):
+                raise RuntimeError(
+                    f"jvp(f, primals, tangents): Expected {name} to be made only of tensors, got {type(value)}"
+                )
+    enabled = _C._set_forward_enabled(True)
+    try:
+        with forward_level() as level:
+            duals = [dual(p, t, level) for p, t in zip(points, along, strict=True)]
+            outputs = func(*tree_unflatten(duals, spec))
+            aux = None
+            if has_aux:
+                if not isinstance(outputs, tuple) or len(outputs) != 2:
+                    raise RuntimeError(
+                        "jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux "
+                        "is True"
+                    )
+                outputs, aux = outputs
+                aux = tree_map(lambda x: _C._take_tangent(x, level)[0] if isinstance(x, _C.Tensor) else x, aux)
+            leaves, out_spec = tree_flatten(outputs)
+            pairs = [_taken_apart(leaf, level, strict) for leaf in leaves]
+    finally:
+        _C._set_forward_enabled(enabled)
+    values = tree_unflatten([value for value, _ in pairs], out_spec)
+    products = tree_unflatten([tangent for _, tangent in pairs], out_spec)
+    return (values, products, aux) if has_aux else (values, products)
+
+
+def dual(primal, tangent, level):
+    """The primal with a tangent of a level of forward mode."""
+    if primal.shape != tangent.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    return _C._make_dual(primal, tangent, level)
+
+
+def _taken_apart(output, level, strict):
+    if not isinstance(output, _C.Tensor):
+        raise RuntimeError(
+            f"jvp(f, primals, tangents): expected f(*args) to return only tensors, got unsupported type {type(output)}"
+        )
+    value, tangent = _C._take_tangent(output, level)
+    if tangent is None:
+        if strict:
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
+                "allowed with strict=True."
+            )
+        tangent = zeros_like(value)
+    return value, tangent
+
+
+def linearize(func, *primals):
+    """(func(*primals), a function of tangents that gives their products with the Jacobian there).
+
+    The function is run once; each product costs a backward pass or two, whatever the function does.
+
+    >>> import adjoint as torch
+    >>> y, product = torch.func.linearize(torch.sin, torch.tensor(0.0))
+    >>> product(torch.tensor(3.0))
+    tensor(3.)
+    """
+    output, pull = vjp(func, *primals)
+    leaves, spec = tree_flatten(output)
+    points, given = tree_flatten(primals)
+    with enable_grad():
+        weights = [zeros_like(leaf).requires_grad_() for leaf in leaves]
+        pulled = tree_flatten(pull(tree_unflatten(weights, spec), create_graph=True))[0]
+
+    def product(*tangents):
+        along, structure = tree_flatten(tangents)
+        if structure != given:
+            raise RuntimeError(f"Expected the tangents {structure} to have the same structure as the primals {given}")
+        for tangent, point in zip(along, points, strict=True):
+            if tangent.shape != point.shape or tangent.dtype != point.dtype:
+                raise RuntimeError(
+                    f"Expected tangents of the shapes and types of the primals; got {tuple(tangent.shape)} of "
+                    f"{tangent.dtype} for {tuple(point.shape)} of {point.dtype}"
+                )
+        pairs = [(g, t) for g, t in zip(pulled, along, strict=True) if g.requires_grad]
+        if not pairs:
+            return tree_unflatten([zeros_like(leaf) for leaf in leaves], spec)
+        values, chosen = zip(*pairs, strict=True)
+        found = _gradients(values, weights, chosen, retain_graph=True, allow_unused=True)
+        return tree_unflatten([zeros_like(y) if f is None else f for f, y in zip(found, leaves, strict=True)], spec)
+
+    return output, product

@@ -1,0 +1,179 @@
+"""Reverse mode as functions of functions: grad, grad_and_value, vjp.
+
+Nested calls need no levels: a graph knows which tensor each gradient is for. An input becomes a fresh tensor of the
+graph, tied to the one that was given if that one requires grad itself, at this place; gradients are recorded in turn if
+the graph leads to anything but the fresh inputs.
+"""
+
+import functools
+
+from .. import _C
+from ..autograd import grad as _gradients
+from ..autograd.grad_mode import enable_grad
+from ..ops.language import zeros_like
+from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+
+def fresh_inputs(tree):
+    """(the tree with fresh tensors in the place of its own, these tensors)."""
+    leaves, spec = tree_flatten(tree)
+    recorded = _C.is_grad_enabled()
+    for leaf in leaves:
+        if not isinstance(leaf, _C.Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
+        if not (leaf.is_floating_point() or leaf.is_complex()):
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+    fresh = [_C._fresh(leaf, recorded) for leaf in leaves]
+    return tree_unflatten(fresh, spec), fresh
+
+
+def finished(value, recorded):
+    """A result for the outside of a transform: without the transform's own history where no other is wanted."""
+    return value if recorded or not isinstance(value, _C.Tensor) else _C._bare(value)
+
+
+def gradients(outputs, inputs, weights, retain_graph=None, create_graph=None):
+    """The gradients by all inputs, zeros where there are none; recorded where something outside wants it."""
+    pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
+    if not pairs:
+        return [zeros_like(x) for x in inputs]
+    outputs, weights = zip(*pairs, strict=True)
+    if create_graph is None:
+        create_graph = _C.is_grad_enabled() and _C._leads_elsewhere(outputs, inputs, weights)
+    found = _gradients(
+        outputs, inputs, weights, retain_graph=retain_graph, create_graph=create_graph, allow_unused=True
+    )
+    return [zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
+
+
+def chosen_arguments(argnums, args):
+    """(the arguments of these numbers, a function that gives all arguments with others in their place)."""
+    single = isinstance(argnums, int) and not isinstance(argnums, bool)
+    if not single and not (isinstance(argnums, tuple) and argnums and all(isinstance(n, int) for n in argnums)):
+        raise RuntimeError(f"argnum should be int or Tuple[int, ...], got: {argnums!r}")
+    numbers = []
+    for number in (argnums,) if single else argnums:
+        if not -len(args) <= number < len(args):
+            raise RuntimeError(f"Got argnum={number}, but only {len(args)} positional inputs")
+        numbers.append(number % len(args))
+    if len(set(numbers)) != len(numbers):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+
+    def replaced(values):
+        new = list(args)
+        for number, value in zip(numbers, (values,) if single else values, strict=True):
+            new[number] = value
+        return new
+
+    return args[numbers[0]] if single else tuple(args[n] for n in numbers), replaced
+
+
+def grad_and_value(func, argnums=0, has_aux=False):
+    """A function that gives the gradient of `func` and its value, a tensor of one element without dimensions.
+
+    >>> import adjoint as torch
+    >>> torch.func.grad_and_value(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))
+    (tensor([ 3., 12.]), tensor(9.))
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        chosen, replaced = chosen_arguments(argnums, args)
+        inputs, fresh = fresh_inputs(chosen)
+        recorded = _C.is_grad_enabled()
+        with enable_grad():
+            output = func(*replaced(inputs), **kwargs)
+        aux = None
+        if has_aux:
+            output, aux = _with_aux(
+                output,
+                "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True",
+            )
+        if not isinstance(output, _C.Tensor):
+            raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
+        if output.dim() != 0:
+            raise RuntimeError(
+                "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            )
+        elsewhere = recorded and _C._leads_elsewhere((output,), fresh, ())
+        found = gradients((output,), fresh, (None,), create_graph=elsewhere)
+        result = _in_structure(found, inputs)
+        value = finished(output, elsewhere)
+        if has_aux:
+            return result, (value, tree_map(lambda x: finished(x, elsewhere), aux))
+        return result, value
+
+    return wrapper
+
+
+def _with_aux(output, message):
+    if not isinstance(output, tuple) or len(output) != 2:
+        raise RuntimeError(message)
+    return output
+
+
+def _in_structure(leaves, tree):
+    return tree_unflatten(leaves, tree_flatten(tree)[1])
+
+
+def grad(func, argnums=0, has_aux=False):
+    """A function that gives the gradient of `func` by one of its arguments, or by several.
+
+    >>> import adjoint as torch
+    >>> torch.func.grad(torch.sin)(torch.tensor(0.0))
+    tensor(1.)
+    >>> torch.func.grad(torch.func.grad(torch.sin))(torch.tensor(1.0))
+    tensor(-0.8415)
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        result, value = both(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
+
+    return wrapper
+
+
+def vjp(func, *primals, has_aux=False):
+    """(func(*primals), a function of cotangents that gives their products with the Jacobian).
+
+    >>> import adjoint as torch
+    >>> y, product = torch.func.vjp(lambda x: x ** 2, torch.tensor([1.0, 2.0]))
+    >>> product(torch.tensor([1.0, 0.0]))
+    (tensor([2., 0.]),)
+    """
+    inputs, fresh = fresh_inputs(primals)
+    recorded = _C.is_grad_enabled()
+    with enable_grad():
+        outputs = func(*inputs)
+    aux = None
+    if has_aux:
+        outputs, aux = _with_aux(
+            outputs, "vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
+    leaves, spec = tree_flatten(outputs)
+    if not leaves:
+        raise RuntimeError("vjp(f, *primals): Expected f to be a function that has non-empty output")
+    for leaf in leaves:
+        if not isinstance(leaf, _C.Tensor):
+            raise RuntimeError(
+                f"vjp(f, *primals): expected f(*args) to return only tensors, got unsupported type {type(leaf)}"
+            )
+    elsewhere = recorded and _C._leads_elsewhere(leaves, fresh, ())
+
+    def product(cotangents, retain_graph=True, create_graph=None):
+        weights, given = tree_flatten(cotangents)
+        if given != spec:
+            raise RuntimeError(
+                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {given}, primal output: {spec}"
+            )
+        found = gradients(leaves, fresh, weights, retain_graph, create_graph)
+        return _in_structure(found, inputs)
+
+    value = tree_unflatten([finished(leaf, elsewhere) for leaf in leaves], spec)
+    if has_aux:
+        return value, product, tree_map(lambda x: finished(x, elsewhere), aux)
+    return value, product

@@ -1,0 +1,166 @@
+"""vmap: a function of single examples, run once for a batch of them."""
+
+import functools
+
+from .. import _C
+from ..ops.language import cat
+from ..utils._pytree import tree_flatten, tree_leaves, tree_structure, tree_unflatten
+from ._levels import batch_level
+
+RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    """The function over a dimension of its arguments: each op in it runs once, for the whole batch.
+
+    `in_dims` says along which dimension of each argument the examples lie, None for one that they share; it may be
+    nested as the arguments are. `out_dims` says where the batch goes in the results. Random numbers inside are an
+    "error", "different" for each example or the "same" for all. `chunk_size` bounds how many examples run at once.
+
+    >>> import adjoint as torch
+    >>> dot = torch.vmap(torch.dot)
+    >>> dot(torch.ones(3, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    tensor([ 3.,  7., 11.])
+    """
+    if randomness not in RANDOMNESS:
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def mapped(*args, **kwargs):
+        leaves, dims, spec = _mapped_leaves(func, in_dims, args)
+        size = _batch_size(leaves, dims)
+        values = [x if dim is None else x.movedim(dim, 0) for x, dim in zip(leaves, dims, strict=True)]
+        if chunk_size is None or chunk_size >= size:
+            return _run(func, size, values, dims, spec, kwargs, out_dims, randomness)
+        parts = []
+        for start in range(0, size, chunk_size):
+            length = min(chunk_size, size - start)
+            part = [x if dim is None else x.narrow(0, start, length) for x, dim in zip(values, dims, strict=True)]
+            parts.append(_run(func, length, part, dims, spec, kwargs, out_dims, randomness))
+        return _joined(func, parts, out_dims)
+
+    return mapped
+
+
+def _name(func):
+    return getattr(func, "__name__", repr(func))
+
+
+def spread_prefix(prefix, tree):
+    """The leaves of a tree that begins like another one, each for all that stands in its place; None if it does not."""
+    leaves, spec = tree_flatten(prefix, is_leaf=lambda value: value is None)
+    try:
+        parts = spec.flatten_up_to(tree)
+    except ValueError:
+        return None
+    return [leaf for leaf, part in zip(leaves, parts, strict=True) for _ in tree_leaves(part)]
+
+
+def _mapped_leaves(func, in_dims, args):
+    """(the leaves of the arguments, the dimension of each, their structure)."""
+    name = _name(func)
+    where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    if not isinstance(in_dims, int | tuple) or isinstance(in_dims, bool):
+        raise ValueError(
+            f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with no inputs. The latter is unsupported."
+        )
+    leaves, spec = tree_flatten(args)
+    dims = spread_prefix(in_dims, args)
+    if dims is None:
+        raise ValueError(
+            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{tree_structure(in_dims)} but inputs has structure {spec}."
+        )
+    for i, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
+        if dim is None:
+            continue
+        if not isinstance(dim, int) or isinstance(dim, bool):
+            raise ValueError(
+                f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+            )
+        if not isinstance(leaf, _C.Tensor):
+            raise ValueError(
+                f"{where}: Got in_dim={dim} for an input but the input is of type {type(leaf)}. We cannot vmap over "
+                "non-Tensor arguments, please use None as the respective in_dim"
+            )
+        if not -leaf.dim() <= dim < leaf.dim():
+            raise ValueError(
+                f"{where}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {leaf.dim()} "
+                f"so expected in_dim to satisfy -{leaf.dim()} <= in_dim < {leaf.dim()}."
+            )
+        dims[i] = dim % leaf.dim()
+    if all(dim is None for dim in dims):
+        raise ValueError(
+            f"vmap({name}, in_dims={in_dims}, ...): Expected at least one of in_dims to be an integer: there is "
+            "nothing to map over"
+        )
+    return leaves, dims, spec
+
+
+def _batch_size(leaves, dims):
+    sizes = [leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
+            "mapped dimension"
+        )
+    return sizes[0]
+
+
+def _run(func, size, values, dims, spec, kwargs, out_dims, randomness):
+    """One pass over values whose first dimension is the batch."""
+    with batch_level(size, randomness) as level:
+        inputs = [x if dim is None else _C._batch(x, level) for x, dim in zip(values, dims, strict=True)]
+        outputs = func(*tree_unflatten(inputs, spec), **kwargs)
+        leaves, out_spec = tree_flatten(outputs)
+        places = _out_dims(func, out_dims, outputs)
+        results = [_result(func, y, place, level) for y, place in zip(leaves, places, strict=True)]
+    return tree_unflatten(results, out_spec)
+
+
+def _out_dims(func, out_dims, outputs):
+    places = spread_prefix(out_dims, outputs)
+    if places is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        places = spread_prefix(out_dims[0], outputs)
+    if places is None:
+        raise ValueError(
+            f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
+            f"of `outputs`. out_dims has structure {tree_structure(out_dims)} but outputs has structure "
+            f"{tree_structure(outputs)}."
+        )
+    return places
+
+
+def _result(func, output, place, level):
+    name = _name(func)
+    if place is None:
+        held = _C._batch_level(output) if isinstance(output, _C.Tensor) else None
+        if held is not None and held[0] == level:
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: its result differs "
+                "from example to example; give the dimension of the batch in out_dims"
+            )
+        return output
+    if not isinstance(output, _C.Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean to set "
+            "out_dims= to None for output?"
+        )
+    value = _C._unbatch(output, level)
+    return value if place == 0 else value.movedim(0, place)
+
+
+def _joined(func, parts, out_dims):
+    """The results of chunks, put together along the dimension of the batch."""
+    columns = zip(*(tree_leaves(part) for part in parts), strict=True)
+    places = _out_dims(func, out_dims, parts[0])
+    joined = [column[0] if place is None else cat(column, place) for column, place in zip(columns, places, strict=True)]
+    return tree_unflatten(joined, tree_structure(parts[0]))

@@ -1,0 +1,122 @@
+"""Batch rules: how an op runs once for a whole batch, under vmap.
+
+A rule is a function of (op, size, batched, *arguments): the op, the size of the batch, for each argument whether it is
+batched, and the arguments of the op in their order, all of them. Batched tensors come with the batch as their first
+dimension, in lists, too; a rule returns results that have it there, or NotImplemented, and then the op is called once
+for each element. In a declaration, words stand for what most rules do:
+
+    batch="..."       the op takes any number of dimensions before its own; all tensors are given the batch
+    batch="dim"       the argument dim counts dimensions of the first tensor, of which there is one more now; all
+                      tensors are given the batch. Several arguments may: batch="dim0 dim1"
+    batch="dim?"      the same of a reduction, where None, or no dimension, means all of them
+    batch="+size"     the argument size lists sizes, and begins with that of the batch
+"""
+
+from .language import Tensor, _call_slots, contiguous_format, preserve_format
+
+
+def call(op, *arguments):
+    """Calls an op with its arguments in order, those that are keywords to a user among them."""
+    return _call_slots(op, arguments)
+
+
+def is_tensor(value):
+    return isinstance(value, Tensor)
+
+
+def repeated(tensor, size):
+    """A tensor that is not batched, once for each element, on the same memory."""
+    return tensor.expand(size, *tensor.shape)
+
+
+def with_batch(size, batched, arguments):
+    """The arguments, each tensor with the batch as its first dimension."""
+    return [
+        repeated(value, size) if is_tensor(value) and not is_batched else value
+        for value, is_batched in zip(arguments, batched, strict=True)
+    ]
+
+
+def lined_up(tensor, rank):
+    """A tensor with the batch first, given dimensions of size 1 behind it: `rank` of them with its own."""
+    missing = rank + 1 - tensor.dim()
+    return tensor if missing <= 0 else tensor.reshape(tensor.shape[0], *(1,) * missing, *tensor.shape[1:])
+
+
+def behind(dim, rank):
+    """A dimension, or several, of a tensor of this rank, as those of a value that has the batch before them."""
+    if isinstance(dim, tuple | list):
+        return tuple(behind(one, rank) for one in dim)
+    low, high = -max(rank, 1), max(rank, 1) - 1
+    if not low <= dim <= high:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})")
+    return dim % max(rank, 1) + 1
+
+
+def rows(input):
+    """The elements of each member of the batch in a row."""
+    return input.flatten(1) if input.dim() > 1 else input.unsqueeze(1)
+
+
+def each(function, result):
+    """The function of a result, or of each of several."""
+    return tuple(map(function, result)) if isinstance(result, tuple) else function(result)
+
+
+def known_format(memory_format):
+    """The format where it means the same with one dimension more, else None."""
+    return memory_format if memory_format in (contiguous_format, preserve_format) else None
+
+
+def rule_of(words, arguments):
+    """The rule that these words of a declaration mean."""
+    if words == "...":
+        return _leading
+    words = words.split()
+    dims = [arguments.index(word.rstrip("?")) for word in words if not word.startswith("+")]
+    sizes = [arguments.index(word[1:]) for word in words if word.startswith("+")]
+    reduces = any(word.endswith("?") for word in words)
+    keepdim = arguments.index("keepdim") if "keepdim" in arguments else None
+
+    def rule(op, size, batched, *given):
+        given = with_batch(size, batched, given)
+        first = given[0][0] if isinstance(given[0], tuple | list) else given[0]
+        rank = first.dim() - 1
+        if reduces and (given[dims[0]] is None or given[dims[0]] == ()):
+            return _of_all(op, given, dims[0], keepdim, rank)
+        for place in sizes:
+            given[place] = (size, *given[place]) if isinstance(given[place], tuple | list) else (size, given[place])
+        for place in dims:
+            if given[place] is not None:
+                given[place] = behind(given[place], rank)
+        return call(op, *given) if rank or not dims else _of_numbers(op, given)
+
+    return rule
+
+
+def _of_all(op, given, dim, keepdim, rank):
+    """A reduction of all elements."""
+    given = [rows(value) if is_tensor(value) else value for value in given]
+    kept = keepdim is not None and given[keepdim]
+    given[dim] = 1
+    if kept:
+        given[keepdim] = False
+    result = call(op, *given)
+    return each(lambda one: one.reshape(-1, *(1,) * rank), result) if kept else result
+
+
+def _of_numbers(op, given):
+    """Ops along a dimension take tensors without any, as if they had one of size 1."""
+    result = call(op, *(value.unsqueeze(1) if is_tensor(value) else value for value in given))
+    return each(lambda one: one.squeeze(1) if one.dim() > 1 else one, result)
+
+
+def _leading(op, size, batched, *given):
+    given = with_batch(size, batched, given)
+    rank = max(value.dim() for value in given if is_tensor(value)) - 1
+    return call(op, *(lined_up(value, rank) if is_tensor(value) else value for value in given))
+
+
+def formatted(op, size, batched, *given):
+    """For ops whose second argument is a memory format, or a keyword of that name is last but for those of creation."""
+    return call(op, *(known_format(value) if type(value) is type(contiguous_format) else value for value in given))

@@ -1,0 +1,235 @@
+"""Function transforms of the operator database: tangents beside torch's, vmap beside a loop, and both with gradients.
+
+    python -m tests.oracle.transforms                     # how many entries hold, and which do not
+    python -m tests.oracle.transforms --only 'linalg.*'
+
+For each sample of an entry:
+
+- `jvp`: the tangent of the results along random tangents of all inputs is torch's; where torch has none, its product
+  with random weights is that of the tangents with the gradient, which torch has;
+- `vmap`: over each tensor of the call, and over all, at the first dimension and at the last, the results are those of
+  calls one by one;
+- `gradient`: so are the gradients, of vmap(f) and in vmap(gradient of f).
+"""
+
+import argparse
+import collections
+import fnmatch
+import sys
+import time
+import warnings
+
+import torch
+
+import adjoint
+from tests.compare import SUMS, VALUES, difference, plain, tensors_in
+
+from .check import Raised, arguments, attempt, seed, seed_the_cpu, spread
+from .entries import LEFT_OUT, LESS_EXACT, WITHOUT_VALUES, entries, ours
+from .translate import Translator, Untranslatable, tensor
+
+LEVELS = ("jvp", "vmap", "gradient")
+BATCH = 3
+
+
+def replaced(tree, values):
+    """A nested call with other tensors in the place of its own, in order."""
+    if isinstance(tree, torch.Tensor | adjoint.Tensor):
+        return next(values)
+    if isinstance(tree, dict):
+        return {key: replaced(item, values) for key, item in tree.items()}
+    return type(tree)(replaced(item, values) for item in tree) if type(tree) in (tuple, list) else tree
+
+
+def noise(like, number):
+    """Random numbers of a tensor's shape, the same in both libraries."""
+    generator = torch.Generator().manual_seed(number)
+    kind = getattr(torch, str(like.dtype).removeprefix("torch."))
+    numbers = torch.randn(tuple(like.shape), dtype=kind, generator=generator)
+    return numbers if isinstance(like, torch.Tensor) else tensor(numbers)
+
+
+class Function:
+    """A call as a function of its tensors that have gradients, with a tuple of tensors as its result."""
+
+    def __init__(self, package, function, call, process):
+        self.package, self.function, self.call, self.process = package, function, call, process
+        self.tensors = tensors_in(call)
+        self.moving = [i for i, x in enumerate(self.tensors) if x.requires_grad]
+        self.tensors = [x.detach() for x in self.tensors]
+
+    @property
+    def inputs(self):
+        return tuple(self.tensors[i] for i in self.moving)
+
+    def of_all(self, *tensors):
+        """The results as the function of all tensors."""
+        positional, named = replaced(self.call, iter(tensors))
+        return tuple(tensors_in(self.process(self.function(*positional, **named))))
+
+    def __call__(self, *inputs):
+        """The results that may have derivatives."""
+        tensors = list(self.tensors)
+        for i, x in zip(self.moving, inputs, strict=True):
+            tensors[i] = x
+        return tuple(y for y in self.of_all(*tensors) if y.is_floating_point() or y.is_complex())
+
+    def tangents(self):
+        return tuple(noise(x, 10 + i) for i, x in enumerate(self.inputs))
+
+    def jvp(self):
+        return self.package.func.jvp(self, self.inputs, self.tangents())
+
+
+def check_jvp(mine, theirs, bound):
+    found = attempt(mine.jvp)
+    if isinstance(found, Raised):
+        return str(found)
+    expected = attempt(theirs.jvp)
+    if not isinstance(expected, Raised):
+        return difference(plain(found, VALUES), plain(expected, VALUES), bound)
+    # <w, J t> = <J^T w, t>
+    leaves = [x.clone().requires_grad_() for x in theirs.inputs]
+    outputs = [y for y in theirs(*leaves) if y.requires_grad]
+    weights = [noise(y, 50 + i) for i, y in enumerate(outputs)]
+    gradients = torch.autograd.grad(outputs, leaves, weights, allow_unused=True)
+    pairs = zip(gradients, theirs.tangents(), strict=True)
+    right = sum(inner_product(t, g) for g, t in pairs if g is not None)
+    left = sum(inner_product(y, noise(y, 50 + i)) for i, y in enumerate(found[1]))
+    return difference(plain(left, VALUES), plain(right, VALUES), bound)
+
+
+def batches(x, dim):
+    """BATCH tensors like x, alike enough for x's constraints, along a dimension."""
+    others = [x] + [x if not (x.is_floating_point() or x.is_complex()) else x * (1 - i / 16) for i in range(1, BATCH)]
+    return adjoint.stack(others, dim)
+
+
+def check_vmap(function, bound):
+    """Over each tensor alone, and all of them; at the first place and the last."""
+    every = range(len(function.tensors))
+    choices = [(i,) for i in every] if len(every) > 1 else []
+    for chosen in [*choices, tuple(every)]:
+        for last in (False, True):
+            if reason := compare_vmap(function, chosen, last, bound):
+                return f"over {list(chosen)}{', last' if last else ''}: {reason}"
+    return None
+
+
+def compare_vmap(function, chosen, last, bound):
+    dims = [None if i not in chosen else x.dim() if last else 0 for i, x in enumerate(function.tensors)]
+    given = [x if d is None else batches(x, d) for x, d in zip(function.tensors, dims, strict=True)]
+
+    def one(k):
+        return function.of_all(*(x if d is None else x.select(d, k).clone() for x, d in zip(given, dims, strict=True)))
+
+    expected = attempt(lambda: [one(k) for k in range(BATCH)])
+    if isinstance(expected, Raised) or not expected[0]:
+        return None
+    if len({tuple(y.shape for y in each) for each in expected}) > 1:
+        return None
+    found = attempt(lambda: adjoint.func.vmap(function.of_all, tuple(dims), randomness="same")(*given))
+    if isinstance(found, Raised):
+        return str(found)
+    stacked = tuple(adjoint.stack(column) for column in zip(*expected, strict=True))
+    return difference(plain(found, VALUES), plain(stacked, VALUES), bound)
+
+
+def inner_product(x, y):
+    return (x * y.conj()).sum().real if x.is_complex() else (x * y).sum()
+
+
+def check_gradient(function, bound):
+    """Gradients through vmap, and vmap of gradients."""
+    stacks = [batches(x, 0) for x in function.inputs]
+
+    def weighted(*inputs):
+        return sum(inner_product(y, noise(y, i)) for i, y in enumerate(function(*inputs)))
+
+    def gradient(*inputs):
+        leaves = [x.detach().requires_grad_() for x in inputs]
+        total = weighted(*leaves)
+        found = adjoint.autograd.grad(total, leaves, allow_unused=True) if total.requires_grad else [None] * len(leaves)
+        return tuple(adjoint.zeros_like(x) if g is None else g for g, x in zip(found, leaves, strict=True))
+
+    rows = attempt(lambda: [gradient(*(x[k].clone() for x in stacks)) for k in range(BATCH)])
+    if isinstance(rows, Raised):
+        return None
+    expected = plain(tuple(adjoint.stack(column) for column in zip(*rows, strict=True)), VALUES)
+    mapped = adjoint.func.vmap(weighted, randomness="same")
+    outer = attempt(lambda: adjoint.func.grad(lambda inputs: mapped(*inputs).sum())(tuple(stacks)))
+    if isinstance(outer, Raised):
+        return f"gradient of vmap: {outer}"
+    if reason := difference(plain(outer, VALUES), expected, bound):
+        return f"gradient of vmap: {reason}"
+    numbers = tuple(range(len(stacks)))
+    inner = attempt(lambda: adjoint.func.vmap(adjoint.func.grad(weighted, numbers), randomness="same")(*stacks))
+    if isinstance(inner, Raised):
+        return f"vmap of gradient: {inner}"
+    if reason := difference(plain(inner, VALUES), expected, bound):
+        return f"vmap of gradient: {reason}"
+    return None
+
+
+def check(name, samples=4, levels=LEVELS):
+    """Reasons by level; None where there was nothing to compare."""
+    op = entries()[name]
+    if name in LEFT_OUT or name in WITHOUT_VALUES:
+        return {}
+    try:
+        function = ours(op)
+    except Untranslatable as error:
+        return dict.fromkeys(levels, str(error))
+    kind = torch.float64
+    if not op.supports_dtype(kind, "cpu"):
+        kind = next((k for k in (torch.complex128, torch.int64, torch.bool) if op.supports_dtype(k, "cpu")), None)
+    if kind is None:
+        return {}
+    bound = {dtype: bound * 10 * LESS_EXACT.get(name, 1.0) for dtype, bound in SUMS.items()}
+    reasons = {}
+    differentiable = op.supports_autograd and kind in op.supported_backward_dtypes("cpu")
+    with warnings.catch_warnings(), seed_the_cpu:
+        warnings.simplefilter("ignore")
+        seed()
+        chosen = spread(list(op.sample_inputs("cpu", kind, requires_grad=differentiable)), samples)
+        for index, sample in enumerate(chosen):
+            translate = Translator()
+            call, process = arguments(sample), sample.output_process_fn_grad
+            try:
+                mine = Function(adjoint, function, translate(call), translate(process))
+            except Untranslatable as error:
+                return dict.fromkeys(levels, str(error))
+            theirs = Function(torch, op.op, call, process)
+            for level in levels:
+                if level in reasons or not (mine.tensors if level == "vmap" else mine.moving):
+                    continue
+                if level == "jvp":
+                    reason = check_jvp(mine, theirs, bound)
+                elif level == "vmap":
+                    reason = check_vmap(mine, bound)
+                else:
+                    reason = check_gradient(mine, bound)
+                if reason:
+                    reasons[level] = f"sample {index}: {reason}"
+    return reasons
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.oracle.transforms", description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", default=["*"], metavar="PATTERN", help="entries by name, e.g. 'linalg.*'")
+    parser.add_argument("--level", nargs="+", default=LEVELS, choices=LEVELS, help="only these comparisons")
+    parser.add_argument("--samples", type=int, default=4, help="samples of each entry (4)")
+    options = parser.parse_args()
+    names = [name for name in entries() if any(fnmatch.fnmatch(name, pattern) for pattern in options.only)]
+    failed, start = collections.Counter(), time.monotonic()
+    for i, name in enumerate(names):
+        for level, reason in check(name, options.samples, options.level).items():
+            failed[level] += 1
+            print(f"{name}: {level}: {reason[:300]}", flush=True)
+        if i % 50 == 49:
+            print(f"{i + 1}/{len(names)} {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+    print(", ".join(f"{level}: {len(names) - failed[level]} of {len(names)}" for level in options.level))
+
+
+if __name__ == "__main__":
+    main()
