@@ -12,23 +12,32 @@ namespace adjoint {
 /// differentiates inside of the vmap. What holds the value is its storage, so that aliases and saved values keep it
 /// like any memory.
 ///
-/// Tensors that show one value, or views of it, share one version counter, as they would share that of a storage.
+/// A tensor and the views of it share one version counter from the first view on, as they would share that of a
+/// storage; what was saved before counts with the storage, whose counter a change therefore bumps, too.
+///
+/// An input of a derivative that is taken inside of the vmap may be shared by all elements of the batch, and yet have a
+/// gradient for each of them. Such a tensor belongs to the level, too, with a history of its own there, but its value
+/// is one for all, and has no dimension of the batch: `shared`.
 struct BatchStorage : Storage {
   Tensor* value;   ///< owned
   uint64_t level;  ///< which vmap; larger numbers are inside of smaller ones
+  bool shared;
 };
 
 inline bool is_batched(const Tensor* tensor) { return tensor->device.type == DeviceType::Batched; }
 /// Of a batched tensor (borrowed).
 inline Tensor* batched_value(const Tensor* tensor) { return static_cast<BatchStorage*>(tensor->storage)->value; }
 inline uint64_t batched_level(const Tensor* tensor) { return static_cast<BatchStorage*>(tensor->storage)->level; }
+/// Whether it belongs to this level.
 inline bool is_batched_at(const Tensor* tensor, uint64_t level) {
   return is_batched(tensor) && batched_level(tensor) == level;
 }
+/// Of a batched tensor: whether its value is one for all elements.
+inline bool is_shared(const Tensor* tensor) { return static_cast<BatchStorage*>(tensor->storage)->shared; }
 
-/// The elements of `value` along its first dimension, as one tensor. `like`: a batched tensor that it is a view of, or
-/// null.
-TensorPtr make_batched(TensorPtr value, uint64_t level, Tensor* like = nullptr);
+/// The elements of `value` along its first dimension, as one tensor, or all of it for each of them. `like`: a batched
+/// tensor that it is a view of, or null.
+TensorPtr make_batched(TensorPtr value, uint64_t level, bool shared, Tensor* like = nullptr);
 /// Lets a batched tensor show another value.
 void set_batched_value(Tensor* tensor, TensorPtr value);
 

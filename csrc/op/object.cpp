@@ -421,7 +421,20 @@ std::vector<uint8_t> slots_of(const Op& op, PyObject* names) {
 
 /// What transforms need to know.
 void read_transforms(Op& op, PyObject* declaration) {
-  if (Object batch = get(declaration, "batch"); batch.get() != Py_None) op.batch = batch;
+  if (Object batch = get(declaration, "batch"); batch.get() != Py_None) {
+    op.batch = batch;
+    if (PyObject_HasAttrString(batch.get(), "places")) {
+      Object places = get(batch.get(), "places");
+      auto numbers = [](PyObject* tuple) {
+        std::vector<uint8_t> slots;
+        for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); ++i)
+          slots.push_back(static_cast<uint8_t>(PyLong_AsLong(PyTuple_GET_ITEM(tuple, i))));
+        return slots;
+      };
+      op.batch_places = {numbers(PyTuple_GET_ITEM(places.get(), 0)), numbers(PyTuple_GET_ITEM(places.get(), 1)),
+                         PyTuple_GET_ITEM(places.get(), 2) == Py_True};
+    }
+  }
   op.random = truth(get(declaration, "random"));
   Object groups = get(declaration, "substitutions");
   for (Py_ssize_t i = 0; i < PyTuple_Size(groups.get()); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,12 @@ struct Substitution {
   std::vector<uint8_t> zeros;     ///< ... and those that zeros replace
 };
 
+/// The slots of arguments that count dimensions, and of those that list sizes; see adjoint/ops/batching.py.
+struct BatchPlaces {
+  std::vector<uint8_t> dims, sizes;
+  bool of_sizes;  ///< the dimensions are those of what has the first sizes, not of the first tensor
+};
+
 /// The tangent of the results as a Python function (`jvp`), and what it is called with.
 struct JvpForm {
   struct Parameter {
@@ -141,6 +148,7 @@ class Op final : public NodeKind {
   std::vector<uint8_t> output_is_differentiable;
   // Transforms
   Object batch;                             ///< a Python callable, see adjoint/ops/batching.py; or null
+  std::optional<BatchPlaces> batch_places;  ///< where the rule is one of words
   JvpForm jvp;                              ///< without a callable: there is none
   std::vector<Substitution> substitutions;  ///< of a linear op
   uint32_t linear_slots = 0;                ///< bit set of the arguments that these replace

@@ -35,9 +35,10 @@ class TransformStack {
       if (!level->rests_) found.push_back(level);
     return found;
   }
-  TransformPtr innermost() const {
+  /// Null where there is none.
+  const TransformPtr* innermost() const {
     for (const TransformPtr& level : levels_ | std::views::reverse)
-      if (!level->rests_) return level;
+      if (!level->rests_) return &level;
     return nullptr;
   }
 
@@ -73,8 +74,11 @@ bool pop_transform(Transform& transform) {
   return done;
 }
 
-RunningTransform::RunningTransform() : transform_(stack_of_thread().innermost()) {
-  if (transform_) transform_->rests_ = true;
+RunningTransform::RunningTransform() {
+  const TransformPtr* innermost = stack_of_thread().innermost();
+  if (!innermost) return;
+  transform_ = *innermost;
+  transform_->rests_ = true;
   update_mode();
 }
 

@@ -30,6 +30,7 @@ class Transform {
   /// alone. `edges` is null after an error.
   virtual void begin_node(const Node& /*node*/, const TensorPtr* /*gradients*/) {}
   virtual void end_node(const Node& /*node*/, const TensorPtr* /*edges*/) {}
+  bool rests() const { return rests_; }
 
  private:
   friend class TransformStack;

@@ -7,6 +7,7 @@
 
 #include "core/batched.h"
 #include "core/mode.h"
+#include "core/tangent.h"
 #include "op/arg.h"
 #include "ops/memory.h"
 #include "python/error_node.h"
@@ -399,8 +400,31 @@ Object call_forward(Node& node, PyObject* forward, PyObject* args, PyObject* set
   return checked(call_python(forward, all.data(), all.size(), nullptr));
 }
 
-/// _function_apply(cls, *args, **kwargs): Function.apply.
-PyObject* py_function_apply(PyObject*, PyObject* const* call, Py_ssize_t nargs, PyObject* keywords) {
+/// Whether a level of vmap or of forward mode may have something to say about a call.
+bool concerns_levels(PyObject* const* args, Py_ssize_t count) {
+  return std::any_of(args, args + count, [](PyObject* object) {
+    if (!is_tensor(object)) return false;
+    const Tensor* tensor = as_tensor(object);
+    const Tensor* base = view_base(tensor);
+    return is_batched(tensor) || has_tangents(tensor) || (base && has_tangents(base));
+  });
+}
+
+/// Function.apply under transforms: adjoint/func/_functions.py.
+Object apply_in_levels(PyObject* const* call, Py_ssize_t nargs, PyObject* keywords) {
+  static PyObject* apply = [] {
+    Object module = checked(PyImport_ImportModule("adjoint.func._functions"));
+    return checked(PyObject_GetAttrString(module.get(), "apply")).take();
+  }();
+  Object args = checked(PyTuple_New(nargs - 1)), by_name = checked(PyDict_New());
+  for (Py_ssize_t i = 1; i < nargs; ++i) PyTuple_SET_ITEM(args.get(), i - 1, Py_NewRef(call[i]));
+  for (Py_ssize_t i = 0; i < (keywords ? PyTuple_GET_SIZE(keywords) : 0); ++i)
+    check(PyDict_SetItem(by_name.get(), PyTuple_GET_ITEM(keywords, i), call[nargs + i]) == 0);
+  return checked(call_python(apply, call[0], args.get(), by_name.get()));
+}
+
+/// _function_apply_here(cls, *args, **kwargs): Function.apply, with no regard to transforms.
+PyObject* py_function_apply_here(PyObject*, PyObject* const* call, Py_ssize_t nargs, PyObject* keywords) {
   return guarded([&] {
     if (nargs < 1) fail(ErrorKind::Type, "apply() is a method of a Function class");
     PyObject* cls = call[0];
@@ -425,6 +449,15 @@ PyObject* py_function_apply(PyObject*, PyObject* const* call, Py_ssize_t nargs, 
     Object output = call_forward(*node, forward.get(), args.get(), setup.get());
     return finish(std::move(node), args.get(), output.get(), recorded).take();
   });
+}
+
+/// _function_apply(cls, *args, **kwargs): Function.apply.
+PyObject* py_function_apply(PyObject* module, PyObject* const* call, Py_ssize_t nargs, PyObject* keywords) {
+  if ((mode_flags & kFunctional) && nargs > 1) [[unlikely]] {
+    const Py_ssize_t given = nargs - 1 + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
+    if (concerns_levels(call + 1, given)) return guarded([&] { return apply_in_levels(call, nargs, keywords).take(); });
+  }
+  return py_function_apply_here(module, call, nargs, keywords);
 }
 
 // ---- What Python sees of a ctx
@@ -573,11 +606,22 @@ PyObject* py_function_kind(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 PyMethodDef functions[] = {
     {"_function_base", fast(py_function_base), METH_FASTCALL, "_function_base(methods, bind, setup_context, ...)"},
     {"_function_kind", fast(py_function_kind), METH_FASTCALL, "_function_kind(cls, name)"},
+    {"_function_apply_here", fast(py_function_apply_here), METH_FASTCALL | METH_KEYWORDS,
+     "Function.apply, with no regard to transforms"},
     {"_function_apply", fast(py_function_apply), METH_FASTCALL | METH_KEYWORDS, "Function.apply"},
     {nullptr, nullptr, 0, nullptr},
 };
 
 }  // namespace
+
+void save_function_output_again(Tensor* output) {
+  Node* node = output->grad_fn;
+  if (!node || !dynamic_cast<const FunctionKind*>(node->kind)) return;
+  PyObject* origins = object_in(*node, kOrigins);
+  for (Py_ssize_t i = 0; origins && i < PyTuple_GET_SIZE(origins); ++i)
+    if (PyLong_AsLong(PyTuple_GET_ITEM(origins, i)) == output_origin(output->output_nr))
+      node->saved()[kTensors].list_item(static_cast<size_t>(i)).save_tensor(output, *node);
+}
 
 std::optional<FunctionTensors> function_tensors(const Node& node) {
   if (!dynamic_cast<const FunctionKind*>(node.kind)) return {};

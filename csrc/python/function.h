@@ -17,4 +17,7 @@ struct FunctionTensors {
 /// Nothing for nodes that are not of a custom Function.
 std::optional<FunctionTensors> function_tensors(const Node& node);
 
+/// Saves an output that the node of a custom Function has saved before, now that it carries a tangent.
+void save_function_output_again(Tensor* output);
+
 }  // namespace adjoint::python

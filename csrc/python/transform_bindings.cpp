@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <ranges>
 #include <unordered_set>
 
 #include "op/arg.h"
 #include "op/object.h"
 #include "op/recorded.h"
+#include "python/function.h"
 #include "tape/history.h"
 #include "transforms/batch.h"
 #include "transforms/forward.h"
@@ -65,7 +67,7 @@ PyObject* py_batch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     Tensor* value = Arg{args[0], "_batch", "value"};
     if (value->ndim() == 0 || value->size(0) != level.size())
       fail("_batch(): expected a tensor whose first dimension is the batch");
-    return wrap(make_batched(TensorPtr::borrow(value), level.number())).take();
+    return wrap(make_batched(TensorPtr::borrow(value), level.number(), false)).take();
   });
 }
 
@@ -78,13 +80,13 @@ PyObject* py_unbatch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-/// _batch_level(tensor): (level, value) of a batched tensor, or None.
+/// _batch_level(tensor): (level, value, whether that is one for all elements) of a batched tensor, or None.
 PyObject* py_batch_level(PyObject*, PyObject* object) {
   return guarded([&]() -> PyObject* {
     Tensor* tensor = Arg{object, "_batch_level", "tensor"};
     if (!is_batched(tensor)) Py_RETURN_NONE;
-    return Py_BuildValue("(KO)", static_cast<unsigned long long>(batched_level(tensor)),
-                         as_object(batched_value(tensor)));
+    return Py_BuildValue("(KOO)", static_cast<unsigned long long>(batched_level(tensor)),
+                         as_object(batched_value(tensor)), is_shared(tensor) ? Py_True : Py_False);
   });
 }
 
@@ -144,14 +146,28 @@ TensorPtr bare(Tensor* tensor) {
   return result;
 }
 
+/// The tensor as one of the innermost level of vmap, where its history is kept apart from that of its value.
+TensorPtr in_innermost_batch(Tensor* tensor) {
+  std::vector<Level*> levels = open_levels();
+  for (Level* level : levels | std::views::reverse) {
+    if (!dynamic_cast<Batch*>(level)) continue;
+    if (is_batched_at(tensor, level->number())) break;
+    TensorPtr shared = make_batched(TensorPtr::borrow(tensor), level->number(), true);
+    copy_tangents(shared.get(), tensor);
+    return shared;
+  }
+  return TensorPtr::borrow(tensor);
+}
+
 /// _fresh(tensor, recorded): an input of a graph of its own: a view of the tensor, if that requires grad and
 /// `recorded`, or a leaf.
 PyObject* py_fresh(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     if (nargs != 2) fail(ErrorKind::Type, "_fresh() takes a tensor and a bool");
-    Tensor* tensor = Arg{args[0], "_fresh", "tensor"};
-    if (args[1] == Py_True && requires_grad(tensor)) return call_op(require_op("alias"), {args[0]}).take();
-    TensorPtr result = bare(tensor);
+    TensorPtr tensor = in_innermost_batch(Arg{args[0], "_fresh", "tensor"});
+    if (args[1] == Py_True && requires_grad(tensor.get()))
+      return call_op(require_op("alias"), {as_object(tensor.get())}).take();
+    TensorPtr result = bare(tensor.get());
     result->flags |= kRequiresGrad;
     return wrap(std::move(result)).take();
   });
@@ -216,6 +232,48 @@ PyObject* py_call_slots(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+/// _give_tangent(output, tangent, level): to an output of a custom Function.
+PyObject* py_give_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 3) fail(ErrorKind::Type, "_give_tangent() takes an output, a tangent and a level");
+    Tensor* output = Arg{args[0], "_give_tangent", "output"};
+    Tensor* tangent = Arg{args[1], "jvp", "tangent"};
+    if (!same_sizes(output->shape, tangent->shape))
+      fail("the jvp of a custom Function gave a tangent of size ", to_string(tangent->sizes()),
+           " for an output of size ", to_string(output->sizes()));
+    level_of<Forward>(args[2], "_give_tangent").give(output, TensorPtr::borrow(tangent));
+    save_function_output_again(output);
+    Py_RETURN_NONE;
+  });
+}
+
+/// _open_levels(): (number, size, randomness) of each level that does not rest, innermost last; size is None for
+/// forward mode.
+PyObject* py_open_levels(PyObject*, PyObject*) {
+  return guarded([&] {
+    constexpr const char* words[] = {"error", "same", "different"};
+    Object list = checked(PyList_New(0));
+    for (Level* level : open_levels()) {
+      auto* batch = dynamic_cast<Batch*>(level);
+      Object number = number_object(level->number());
+      Object item = checked(batch ? Py_BuildValue("(OLs)", number.get(), static_cast<long long>(batch->size()),
+                                                  words[static_cast<int>(batch->randomness())])
+                                  : Py_BuildValue("(OOO)", number.get(), Py_None, Py_None));
+      check(PyList_Append(list.get(), item.get()) == 0);
+    }
+    return list.take();
+  });
+}
+
+/// _rest_level(level, rests): whether a level takes part in calls.
+PyObject* py_rest_level(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 2) fail(ErrorKind::Type, "_rest_level() takes a level and a bool");
+    set_resting(level_of<Level>(args[0], "_rest_level"), Arg{args[1], "_rest_level", "rests"});
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* py_set_forward_enabled(PyObject*, PyObject* enabled) {
   return guarded([&] { return PyBool_FromLong(set_forward_enabled(Arg{enabled, "_set_forward_enabled", "enabled"})); });
 }
@@ -238,6 +296,9 @@ PyMethodDef functions[] = {
     {"_tangent", fast(py_tangent), METH_FASTCALL, "The tangent of a tensor at a level."},
     {"_take_tangent", fast(py_take_tangent), METH_FASTCALL, "The tensor without its tangent, and the tangent."},
     {"_taken_apart", fast(py_taken_apart), METH_FASTCALL, "A view without tangents, and the tangent."},
+    {"_give_tangent", fast(py_give_tangent), METH_FASTCALL, "Gives an output of a custom Function its tangent."},
+    {"_open_levels", py_open_levels, METH_NOARGS, "The levels of this thread that do not rest."},
+    {"_rest_level", fast(py_rest_level), METH_FASTCALL, "Whether a level takes part in calls."},
     {"_fresh", fast(py_fresh), METH_FASTCALL, "An input of a graph of its own."},
     {"_bare", py_bare, METH_O, "The tensor without its history."},
     {"_leads_elsewhere", fast(py_leads_elsewhere), METH_FASTCALL, "Whether a graph has other leaves than its inputs."},

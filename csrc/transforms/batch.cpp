@@ -43,26 +43,35 @@ bool Batch::concerns(const Op& op, PyObject* const* slots) const {
   return any_tensor(slots, op.arguments.size(), [&](Tensor* tensor) { return is_batched_at(tensor, number()); });
 }
 
+bool Batch::spreads(PyObject* const* slots, size_t count) const {
+  return any_tensor(slots, count,
+                    [&](Tensor* tensor) { return is_batched_at(tensor, number()) && !is_shared(tensor); });
+}
+
 Object Batch::outside(PyObject* object) const {
   if (is_tensor(object))
     return Object::borrow(is_batched_at(as_tensor(object), number()) ? as_object(batched_value(as_tensor(object)))
                                                                      : object);
   if (!is_sequence(object)) return Object::borrow(object);
+  auto ours = [&](Tensor* tensor) { return is_batched_at(tensor, number()); };
+  if (!any_tensor(&object, 1, ours)) return Object::borrow(object);
   // In a sequence that has batched tensors, all are given as such.
-  auto batched = [&](Tensor* tensor) { return is_batched_at(tensor, number()); };
-  if (!any_tensor(&object, 1, batched)) return Object::borrow(object);
+  const bool spread = spreads(&object, 1);
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
   Object tuple = checked(PyTuple_New(n));
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(object, i);
-    Object value = is_tensor(item) ? wrap(expanded(as_tensor(item))) : Object::borrow(item);
+    Object value = is_tensor(item) && spread ? wrap(expanded(as_tensor(item))) : outside(item);
     PyTuple_SET_ITEM(tuple.get(), i, value.take());
   }
   return tuple;
 }
 
 TensorPtr Batch::expanded(Tensor* tensor) const {
-  if (is_batched_at(tensor, number())) return TensorPtr::borrow(batched_value(tensor));
+  if (is_batched_at(tensor, number())) {
+    if (!is_shared(tensor)) return TensorPtr::borrow(batched_value(tensor));
+    tensor = batched_value(tensor);
+  }
   int64_t sizes[kMaxDims];
   if (tensor->ndim() + 1 > kMaxDims) fail("vmap: tensors have at most ", kMaxDims, " dimensions");
   sizes[0] = size_;
@@ -86,8 +95,18 @@ Object Batch::call(Op& op, PyObject* const* slots) {
     return op.call(cast.args());
   }
   Op& chosen = op.chosen(slots);
-  Object result = chosen.kind == Op::Kind::Elementwise ? call_elementwise(chosen, slots) : call_rule(chosen, slots);
-  return inside(chosen, slots, std::move(result));
+  const bool spread = spreads(slots, op.arguments.size());
+  Object result = !spread                                ? call_shared(chosen, slots)
+                  : chosen.kind == Op::Kind::Elementwise ? call_elementwise(chosen, slots)
+                                                         : call_rule(chosen, slots);
+  return inside(chosen, slots, std::move(result), !spread);
+}
+
+Object Batch::call_shared(Op& op, PyObject* const* slots) {
+  PyObject* values[kMaxArguments];
+  Object owned[kMaxArguments];
+  for (int i = 0; i < op.count; ++i) values[i] = (owned[i] = outside(slots[i])).get();
+  return op.call(values);
 }
 
 /// Note [Types of batched numbers]: a tensor without dimensions gives way to others in the choice of a type, and its
@@ -120,6 +139,10 @@ Object Batch::call_elementwise(Op& op, PyObject* const* slots) {
     values[i] = slots[i];
     if (!is_tensor(slots[i]) || !is_batched_at(as_tensor(slots[i]), number())) continue;
     Tensor* value = batched_value(as_tensor(slots[i]));
+    if (is_shared(as_tensor(slots[i]))) {
+      values[i] = as_object(value);
+      continue;
+    }
     if (i >= op.n_operands)
       fail(op.shown, "(): argument '", PyUnicode_AsUTF8(op.arguments[i].name.get()),
            "' must be one number for all elements of a batch; vmap over it is not possible");
@@ -134,7 +157,61 @@ Object Batch::call_elementwise(Op& op, PyObject* const* slots) {
   return op.call(values);
 }
 
+/// Dimensions of a tensor of this rank, a number or a sequence of them, as those of its value; null where it takes the
+/// rule to say what they mean.
+static Object behind(PyObject* dim, int rank) {
+  if (PyLong_CheckExact(dim)) {
+    const long place = PyLong_AsLong(dim);
+    if (PyErr_Occurred()) PyErr_Clear();
+    if (place < -rank || place >= rank) return {};
+    return checked(PyLong_FromLong((place < 0 ? place + rank : place) + 1));
+  }
+  if (!is_sequence(dim) || PySequence_Fast_GET_SIZE(dim) == 0) return {};
+  Object tuple = checked(PyTuple_New(PySequence_Fast_GET_SIZE(dim)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(dim, i);
+    Object place = PyLong_CheckExact(item) ? behind(item, rank) : Object();
+    if (!place) return {};
+    PyTuple_SET_ITEM(tuple.get(), i, place.take());
+  }
+  return tuple;
+}
+
+Object Batch::call_by_places(Op& op, PyObject* const* slots) {
+  if (!is_tensor(slots[0]) || !is_batched_at(as_tensor(slots[0]), number()) || is_shared(as_tensor(slots[0])))
+    return {};
+  if (any_tensor(slots + 1, op.arguments.size() - 1, [](Tensor*) { return true; })) return {};
+  int rank = as_tensor(slots[0])->ndim();
+  if (op.batch_places->of_sizes) {
+    PyObject* sizes = slots[op.batch_places->sizes[0]];
+    if (!is_sequence(sizes)) return {};
+    rank = static_cast<int>(PySequence_Fast_GET_SIZE(sizes));
+  }
+  if (rank == 0 && !op.batch_places->dims.empty()) return {};
+  PyObject* args[kMaxArguments];
+  Object owned[kMaxArguments];
+  std::copy(slots, slots + op.count, args);
+  args[0] = as_object(batched_value(as_tensor(slots[0])));
+  for (uint8_t slot : op.batch_places->dims) {
+    owned[slot] = behind(slots[slot], rank);
+    if (!(args[slot] = owned[slot].get())) return {};
+  }
+  for (uint8_t slot : op.batch_places->sizes) {
+    if (!is_sequence(slots[slot])) return {};
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(slots[slot]);
+    owned[slot] = checked(PyTuple_New(n + 1));
+    args[slot] = owned[slot].get();
+    PyTuple_SET_ITEM(args[slot], 0, checked(PyLong_FromLongLong(size_)).take());
+    for (Py_ssize_t i = 0; i < n; ++i)
+      PyTuple_SET_ITEM(args[slot], i + 1, Py_NewRef(PySequence_Fast_GET_ITEM(slots[slot], i)));
+  }
+  return op.call(args);
+}
+
 Object Batch::call_rule(Op& op, PyObject* const* slots) {
+  if (op.batch_places) {
+    if (Object result = call_by_places(op, slots)) return result;
+  }
   const size_t n = op.arguments.size();
   std::vector<Object> owned;
   PyObject* args[kMaxArguments + 3];
@@ -146,7 +223,7 @@ Object Batch::call_rule(Op& op, PyObject* const* slots) {
   for (size_t i = 0; i < n; ++i) {
     owned.push_back(outside(slots[i]));
     args[i + 3] = owned.back().get();
-    PyTuple_SET_ITEM(batched.get(), i, PyBool_FromLong(owned.back().get() != slots[i]));
+    PyTuple_SET_ITEM(batched.get(), i, PyBool_FromLong(spreads(slots + i, 1)));
   }
   if (op.batch) {
     Object result = checked(call_python(op.batch.get(), args, n + 3, nullptr));
@@ -180,40 +257,58 @@ Object Batch::draw(Op& op, PyObject* const* slots) {
     args[i + 3] = owned.back().get();
   }
   static PyObject* drawn = python_function("adjoint.func._batch_random", "draw").take();
-  return inside(op, slots, checked(call_python(drawn, args, n + 3, nullptr)));
+  return inside(op, slots, checked(call_python(drawn, args, n + 3, nullptr)), false);
 }
 
-Object Batch::inside(const Op& op, PyObject* const* slots, Object result) {
+Object Batch::inside(const Op& op, PyObject* const* slots, Object result, bool shared) {
   const bool several = PyTuple_Check(result.get());
   if (!several && !is_tensor(result.get())) return result;
   const auto n = static_cast<uint32_t>(several ? PyTuple_GET_SIZE(result.get()) : 1);
-  const bool view = op.kind == Op::Kind::View && is_tensor(slots[0]);
   Tensor* source = is_tensor(slots[0]) ? as_tensor(slots[0]) : nullptr;
   if (!several && source && is_batched_at(source, number()) && as_tensor(result.get()) == batched_value(source))
     return Object::borrow(slots[0]);  // the op had nothing to do
+  if (!several) {
+    TensorPtr shown = shown_inside(op, slots, result.get(), ViewOrigin::Recorded, shared);
+    Tensor* output = shown.get();
+    if (records(op, slots)) op.record_results(slots, &output, 1);
+    return wrap(std::move(shown));
+  }
   Object tuple = checked(PyTuple_New(n));
   std::vector<Tensor*> outputs(n);
   for (uint32_t i = 0; i < n; ++i) {
-    PyObject* item = several ? PyTuple_GET_ITEM(result.get(), i) : result.get();
-    if (!is_tensor(item)) fail(op.shown, ": expected tensors from its batch rule, got ", Py_TYPE(item)->tp_name);
-    Tensor* value = as_tensor(item);
-    if (value->ndim() == 0 || value->size(0) != size_)
-      fail(op.shown, ": expected a result with the batch of ", size_, " first from its batch rule, got sizes ",
-           to_string(value->sizes()));
-    TensorPtr shown = make_batched(TensorPtr::borrow(value), number(), view ? source : nullptr);
-    if (view) mark_view(shown.get(), source, several ? ViewOrigin::MultiOutput : ViewOrigin::Recorded);
+    TensorPtr shown = shown_inside(op, slots, PyTuple_GET_ITEM(result.get(), i), ViewOrigin::MultiOutput, shared);
     outputs[i] = shown.get();
     PyTuple_SET_ITEM(tuple.get(), i, as_object(shown.take()));
   }
-  op.record_results(slots, outputs.data(), n);
-  if (!several) return Object::borrow(PyTuple_GET_ITEM(tuple.get(), 0));
+  if (records(op, slots)) op.record_results(slots, outputs.data(), n);
   return op.result_type ? struct_sequence_of(op.result_type.get(), tuple.get()) : tuple;
+}
+
+bool Batch::records(const Op& op, PyObject* const* slots) const {
+  if (!recording() || op.edge_slots.empty()) return false;
+  return any_tensor(slots, op.arguments.size(),
+                    [&](Tensor* tensor) { return is_batched_at(tensor, number()) && requires_grad(tensor); });
+}
+
+TensorPtr Batch::shown_inside(const Op& op, PyObject* const* slots, PyObject* item, ViewOrigin origin,
+                              bool shared) const {
+  if (!is_tensor(item)) fail(op.shown, ": expected tensors from its batch rule, got ", Py_TYPE(item)->tp_name);
+  Tensor* value = as_tensor(item);
+  if (!shared && (value->ndim() == 0 || value->size(0) != size_))
+    fail(op.shown, ": expected a result with the batch of ", size_, " first from its batch rule, got sizes ",
+         to_string(value->sizes()));
+  const bool view = op.kind == Op::Kind::View && is_tensor(slots[0]);
+  Tensor* source = view ? as_tensor(slots[0]) : nullptr;
+  TensorPtr shown = make_batched(TensorPtr::borrow(value), number(), shared, source);
+  if (view) mark_view(shown.get(), source, origin);
+  return shown;
 }
 
 void Batch::change(Op& op, PyObject* const* slots) {
   if (!is_tensor(slots[0]) || !concerns(op, slots)) return op.call_in_place(slots);
   Tensor* target = as_tensor(slots[0]);
-  if (!is_batched_at(target, number()))
+  const bool spread = spreads(slots, op.arguments.size());
+  if (!is_batched_at(target, number()) || (is_shared(target) && spread))
     fail(
         "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
         "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not "
@@ -225,13 +320,26 @@ void Batch::change(Op& op, PyObject* const* slots) {
   Op& chosen = op.variant(slots);
   TensorPtr value = TensorPtr::borrow(batched_value(target));
   if (op.random) return chosen.change_through(slots, [&] { fill(op, slots, value.get()); });
+  if (!spread) {
+    return chosen.change_through(slots, [&] {
+      Object values[kMaxArguments];
+      PyObject* given[kMaxArguments];
+      for (int i = 0; i < op.count; ++i) given[i] = (values[i] = outside(slots[i])).get();
+      op.call_in_place(given);
+      if (chosen.kind == Op::Kind::View) set_batched_value(target, TensorPtr::borrow(as_tensor(given[0])));
+    });
+  }
   Object result = chosen.kind == Op::Kind::Elementwise ? call_elementwise(chosen, slots) : call_rule(chosen, slots);
   if (!is_tensor(result.get())) fail(op.shown_in_place, ": the op has no single result to write in place");
   Tensor* written = as_tensor(result.get());
   if (chosen.kind == Op::Kind::View)
     return chosen.change_through(slots, [&] { set_batched_value(target, TensorPtr::borrow(written)); });
   ops::check_in_place_result(target, written->sizes().subspan(1), written->dtype);
-  chosen.change_through(slots, [&] { copy_recorded(value.get(), written); });
+  chosen.change_through(slots, [&] {
+    copy_recorded(value.get(), written);
+    ++target->storage->version;
+    if (Tensor* base = view_base(target)) ++base->storage->version;
+  });
 }
 
 void Batch::fill(Op& op, PyObject* const* slots, Tensor* value) {

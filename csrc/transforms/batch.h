@@ -26,11 +26,19 @@ class Batch final : public Level {
   void change(Op& op, PyObject* const* slots) override;
 
   int64_t size() const { return size_; }
+  Randomness randomness() const { return randomness_; }
   /// The value with the batch first; what is not batched here is repeated, on the same memory.
   TensorPtr expanded(Tensor* tensor) const;
 
  private:
+  /// Whether an argument belongs to this level.
   bool concerns(const Op& op, PyObject* const* slots) const;
+  /// Whether one of these arguments differs from element to element.
+  bool spreads(PyObject* const* slots, size_t count) const;
+  /// Whether a call is recorded for what differentiates inside of this level.
+  bool records(const Op& op, PyObject* const* slots) const;
+  /// The op on values that all elements share.
+  Object call_shared(Op& op, PyObject* const* slots);
   /// What an argument is outside of this level: the values of batched tensors, also in sequences.
   Object outside(PyObject* object) const;
   Object call_elementwise(Op& op, PyObject* const* slots);
@@ -39,8 +47,11 @@ class Batch final : public Level {
   /// Random numbers: the same for all elements, or others for each.
   Object draw(Op& op, PyObject* const* slots);
   void fill(Op& op, PyObject* const* slots, Tensor* value);
+  /// A rule of words for one tensor, the first argument, without Python; null where it takes the rule.
+  Object call_by_places(Op& op, PyObject* const* slots);
+  TensorPtr shown_inside(const Op& op, PyObject* const* slots, PyObject* item, ViewOrigin origin, bool shared) const;
   /// Results for the inside: batched tensors, and views of the first argument where the op makes views.
-  Object inside(const Op& op, PyObject* const* slots, Object result);
+  Object inside(const Op& op, PyObject* const* slots, Object result, bool shared);
 
   int64_t size_;
   Randomness randomness_;

@@ -40,6 +40,13 @@ bool close_level(uint64_t number) {
   return pop_transform(*level);
 }
 
+std::vector<Level*> open_levels() {
+  std::vector<Level*> open;
+  for (const auto& level : levels())
+    if (!level->rests()) open.push_back(level.get());
+  return open;
+}
+
 Level* find_level(uint64_t number) {
   auto place = std::ranges::find(levels(), number, [](const auto& level) { return level->number(); });
   return place == levels().end() ? nullptr : place->get();

@@ -1,6 +1,9 @@
 // What levels of vmap and of forward mode have in common.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "op/op.h"
 #include "op/transform.h"
 
@@ -21,6 +24,8 @@ class Level : public Transform {
 void open_level(std::shared_ptr<Level> level);
 /// Closes a level of this thread; returns false where there is none of this number.
 bool close_level(uint64_t number);
+/// The levels of this thread that do not rest, innermost last.
+std::vector<Level*> open_levels();
 /// The level of this thread that has this number, or null.
 Level* find_level(uint64_t number);
 

@@ -247,7 +247,7 @@ def _batched(value):
 def tensor_repr(tensor):
     """The text of `repr(tensor)`."""
     if (held := _C._batch_level(tensor)) is not None:
-        return _batched(held[1])
+        return tensor_repr(held[1]) if held[2] else _batched(held[1])
     options = _options
     linewidth = int(min(max(options.linewidth, 0), sys.maxsize))
     name, is_parameter = _class_name(tensor)

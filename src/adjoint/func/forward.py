@@ -5,7 +5,6 @@ from ..autograd import grad as _gradients
 from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
-from ._levels import forward_level
 from .reverse import vjp
 
 
@@ -38,22 +37,23 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
                     f"jvp(f, primals, tangents): Expected {name} to be made only of tensors, got {type(value)}"
                 )
     enabled = _C._set_forward_enabled(True)
+    level = _C._open_forward()
     try:
-        with forward_level() as level:
-            duals = [dual(p, t, level) for p, t in zip(points, along, strict=True)]
-            outputs = func(*tree_unflatten(duals, spec))
-            aux = None
-            if has_aux:
-                if not isinstance(outputs, tuple) or len(outputs) != 2:
-                    raise RuntimeError(
-                        "jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux "
-                        "is True"
-                    )
-                outputs, aux = outputs
-                aux = tree_map(lambda x: _C._take_tangent(x, level)[0] if isinstance(x, _C.Tensor) else x, aux)
-            leaves, out_spec = tree_flatten(outputs)
-            pairs = [_taken_apart(leaf, level, strict) for leaf in leaves]
+        duals = [dual(p, t, level) for p, t in zip(points, along, strict=True)]
+        outputs = func(*tree_unflatten(duals, spec))
+        aux = None
+        if has_aux:
+            if not isinstance(outputs, tuple) or len(outputs) != 2:
+                raise RuntimeError(
+                    "jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is "
+                    "True"
+                )
+            outputs, aux = outputs
+            aux = tree_map(lambda x: _C._take_tangent(x, level)[0] if isinstance(x, _C.Tensor) else x, aux)
+        leaves, out_spec = tree_flatten(outputs)
+        pairs = [_taken_apart(leaf, level, strict) for leaf in leaves]
     finally:
+        _C._close_level(level)
         _C._set_forward_enabled(enabled)
     values = tree_unflatten([value for value, _ in pairs], out_spec)
     products = tree_unflatten([tangent for _, tangent in pairs], out_spec)

@@ -5,7 +5,6 @@ import functools
 from .. import _C
 from ..ops.language import cat
 from ..utils._pytree import tree_flatten, tree_leaves, tree_structure, tree_unflatten
-from ._levels import batch_level
 
 RANDOMNESS = ("error", "different", "same")
 
@@ -31,7 +30,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     def mapped(*args, **kwargs):
         leaves, dims, spec = _mapped_leaves(func, in_dims, args)
         size = _batch_size(leaves, dims)
-        values = [x if dim is None else x.movedim(dim, 0) for x, dim in zip(leaves, dims, strict=True)]
+        values = [x.movedim(dim, 0) if dim else x for x, dim in zip(leaves, dims, strict=True)]
         if chunk_size is None or chunk_size >= size:
             return _run(func, size, values, dims, spec, kwargs, out_dims, randomness)
         parts = []
@@ -59,7 +58,9 @@ def spread_prefix(prefix, tree):
 
 
 def _mapped_leaves(func, in_dims, args):
-    """(the leaves of the arguments, the dimension of each, their structure)."""
+    """(the leaves of the arguments, the dimension of each, their structure; None where they are a tuple of tensors)."""
+    if in_dims == 0 and args and all(isinstance(x, _C.Tensor) and x.dim() for x in args):
+        return args, [0] * len(args), None
     name = _name(func)
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple) or isinstance(in_dims, bool):
@@ -117,13 +118,18 @@ def _batch_size(leaves, dims):
 
 def _run(func, size, values, dims, spec, kwargs, out_dims, randomness):
     """One pass over values whose first dimension is the batch."""
-    with batch_level(size, randomness) as level:
+    level = _C._open_batch(size, randomness)
+    try:
         inputs = [x if dim is None else _C._batch(x, level) for x, dim in zip(values, dims, strict=True)]
-        outputs = func(*tree_unflatten(inputs, spec), **kwargs)
+        outputs = func(*(inputs if spec is None else tree_unflatten(inputs, spec)), **kwargs)
+        if isinstance(outputs, _C.Tensor) and isinstance(out_dims, int):
+            return _result(func, outputs, out_dims, level)
         leaves, out_spec = tree_flatten(outputs)
         places = _out_dims(func, out_dims, outputs)
         results = [_result(func, y, place, level) for y, place in zip(leaves, places, strict=True)]
-    return tree_unflatten(results, out_spec)
+        return tree_unflatten(results, out_spec)
+    finally:
+        _C._close_level(level)
 
 
 def _out_dims(func, out_dims, outputs):
@@ -140,22 +146,24 @@ def _out_dims(func, out_dims, outputs):
 
 
 def _result(func, output, place, level):
+    if place is not None and isinstance(output, _C.Tensor):
+        value = _C._unbatch(output, level)
+        return value if place == 0 else value.movedim(0, place)
     name = _name(func)
-    if place is None:
-        held = _C._batch_level(output) if isinstance(output, _C.Tensor) else None
-        if held is not None and held[0] == level:
-            raise ValueError(
-                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: its result differs "
-                "from example to example; give the dimension of the batch in out_dims"
-            )
-        return output
-    if not isinstance(output, _C.Tensor):
+    if place is not None:
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean to set "
             "out_dims= to None for output?"
         )
-    value = _C._unbatch(output, level)
-    return value if place == 0 else value.movedim(0, place)
+    held = _C._batch_level(output) if isinstance(output, _C.Tensor) else None
+    if held is not None and held[0] == level:
+        if held[2]:
+            return held[1]
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: its result differs from "
+            "example to example; give the dimension of the batch in out_dims"
+        )
+    return output
 
 
 def _joined(func, parts, out_dims):

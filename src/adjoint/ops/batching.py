@@ -10,6 +10,7 @@ for each element. In a declaration, words stand for what most rules do:
                       tensors are given the batch. Several arguments may: batch="dim0 dim1"
     batch="dim?"      the same of a reduction, where None, or no dimension, means all of them
     batch="+size"     the argument size lists sizes, and begins with that of the batch
+    batch="+size dim@size"   here dim counts dimensions of what has these sizes
 """
 
 from .language import Tensor, _call_slots, contiguous_format, preserve_format
@@ -69,11 +70,16 @@ def known_format(memory_format):
 
 
 def rule_of(words, arguments):
-    """The rule that these words of a declaration mean."""
+    """The rule that these words of a declaration mean.
+
+    Its attribute `places` says where the arguments are that count dimensions, and those that list sizes: for a tensor
+    alone, the level of vmap does without calling the rule.
+    """
     if words == "...":
         return _leading
     words = words.split()
-    dims = [arguments.index(word.rstrip("?")) for word in words if not word.startswith("+")]
+    dims = [arguments.index(word.rstrip("?").partition("@")[0]) for word in words if not word.startswith("+")]
+    of_sizes = any("@" in word for word in words)
     sizes = [arguments.index(word[1:]) for word in words if word.startswith("+")]
     reduces = any(word.endswith("?") for word in words)
     keepdim = arguments.index("keepdim") if "keepdim" in arguments else None
@@ -81,7 +87,7 @@ def rule_of(words, arguments):
     def rule(op, size, batched, *given):
         given = with_batch(size, batched, given)
         first = given[0][0] if isinstance(given[0], tuple | list) else given[0]
-        rank = first.dim() - 1
+        rank = len(given[sizes[0]]) if of_sizes else first.dim() - 1
         if reduces and (given[dims[0]] is None or given[dims[0]] == ()):
             return _of_all(op, given, dims[0], keepdim, rank)
         for place in sizes:
@@ -91,6 +97,7 @@ def rule_of(words, arguments):
                 given[place] = behind(given[place], rank)
         return call(op, *given) if rank or not dims else _of_numbers(op, given)
 
+    rule.places = (tuple(dims), tuple(sizes), of_sizes)
     return rule
 
 
@@ -115,6 +122,9 @@ def _leading(op, size, batched, *given):
     given = with_batch(size, batched, given)
     rank = max(value.dim() for value in given if is_tensor(value)) - 1
     return call(op, *(lined_up(value, rank) if is_tensor(value) else value for value in given))
+
+
+_leading.places = ((), (), False)
 
 
 def formatted(op, size, batched, *given):

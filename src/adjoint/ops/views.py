@@ -44,14 +44,6 @@ def _expand(op, size, batched, input, sizes):
     return lined_up(input, len(sizes)).expand(size, *sizes)
 
 
-def _back_to_size(op, size, batched, input, sizes, dim, *rest):
-    return call(op, input, (size, *sizes), behind(dim, len(sizes)), *rest)
-
-
-def _diagonal_back(op, size, batched, input, sizes, offset, dim1, dim2):
-    return call(op, input, (size, *sizes), offset, behind(dim1, len(sizes)), behind(dim2, len(sizes)))
-
-
 def _as_strided(op, size, batched, input, sizes, stride, offset):
     return call(op, input, (size, *sizes), (input.stride(0), *stride), offset)
 
@@ -142,13 +134,13 @@ view("select(input, dim, index)", native="select", linear="input",
      batch="dim")
 op("select_backward(input, size, dim, index)", native="select_backward", linear="input", public=False,
    input=lambda g, dim, index: g.select(dim, index),
-   batch=_back_to_size)
+   batch="+size dim@size")
 view("slice(input, dim=0, start=None, end=None, step=1)", native="slice", linear="input", public=False,
      input=lambda g, input_meta, dim, start, end, step: slice_backward(g, input_meta.shape, dim, start, end, step),
      batch="dim")
 op("slice_backward(input, size, dim, start, end, step)", native="slice_backward", linear="input", public=False,
    input=lambda g, dim, start, end, step: slice(g, dim, start, end, step),
-   batch=_back_to_size)
+   batch="+size dim@size")
 op("narrow(input, dim, start, length)", composed="narrow", linear="input",
    doc="The `length` slices from `start` on along a dimension.")
 view("diagonal(input, offset=0, dim1=0, dim2=1)", native="diagonal", linear="input",
@@ -157,14 +149,14 @@ view("diagonal(input, offset=0, dim1=0, dim2=1)", native="diagonal", linear="inp
      batch="dim1 dim2")
 op("diagonal_backward(input, size, offset, dim1, dim2)", native="diagonal_backward", linear="input", public=False,
    input=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2),
-   batch=_diagonal_back)
+   batch="+size dim1@size dim2@size")
 view("unfold(input, dimension, size, step)", native="unfold", function=False, linear="input",
      doc="Windows of `size` elements every `step` along a dimension, as a new last dimension.",
      input=lambda g, input_meta, dimension, size, step: unfold_backward(g, input_meta.shape, dimension, size, step),
      batch="dimension")
 op("unfold_backward(input, size, dimension, window, step)", native="unfold_backward", linear="input", public=False,
    input=lambda g, dimension, window, step: g.unfold(dimension, window, step),
-   batch=_back_to_size)
+   batch="+size dimension@size")
 
 # Several views with one node, which together show the whole: their gradients are joined again.
 view("unbind(input, dim=0)", native="unbind", linear="input",

@@ -75,6 +75,8 @@ class TreeSpec:
             spec._match(child, found)
 
     def __eq__(self, other):
+        if self is other:
+            return True
         if not isinstance(other, TreeSpec):
             return NotImplemented
         return (self.type, self.context, self._children) == (other.type, other.context, other._children)
@@ -155,10 +157,14 @@ def _walk(tree, leaves, is_leaf):
         leaves.append(tree)
         return _LEAF
     children, context = _NODES[kind][0](tree)
-    return TreeSpec(kind, context, [_walk(child, leaves, is_leaf) for child in children])
+    specs = [_walk(child, leaves, is_leaf) for child in children]
+    if kind is tuple and len(specs) < len(_ROWS) and all(spec is _LEAF for spec in specs):
+        return _ROWS[len(specs)]
+    return TreeSpec(kind, context, specs)
 
 
 _LEAF = TreeSpec(None)
+_ROWS = [TreeSpec(tuple, None, [_LEAF] * n) for n in range(8)]  # tuples of leaves, which most trees are
 
 
 def tree_flatten(tree, is_leaf=None):
