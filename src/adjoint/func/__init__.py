@@ -3,6 +3,8 @@
 from .forward import jvp, linearize
 from .jacobians import hessian, jacfwd, jacrev
 from .modules import functional_call, stack_module_state
+from .per_sample import per_sample_grads
+from .products import hessian_diag, hvp, laplacian
 from .reverse import grad, grad_and_value, vjp
 from .vmap import vmap
 
@@ -11,10 +13,14 @@ __all__ = [
     "grad",
     "grad_and_value",
     "hessian",
+    "hessian_diag",
+    "hvp",
     "jacfwd",
     "jacrev",
     "jvp",
+    "laplacian",
     "linearize",
+    "per_sample_grads",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -1,0 +1,73 @@
+"""Products with second derivatives, none of which forms a Hessian: hvp, hessian_diag, laplacian."""
+
+from .. import _C
+from ..ops.language import eye
+from .forward import jvp
+from .reverse import grad
+from .vmap import vmap
+
+
+def hvp(func, primals, tangents):
+    """(the gradient of `func` at `primals`, the product of its Hessian with `tangents`): forward over reverse mode.
+
+    Costs about two gradients, whatever the number of variables. `primals` and `tangents` are tensors, or tuples of
+    tensors for a function of several; so are the results.
+
+    >>> import adjoint as torch
+    >>> torch.func.hvp(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
+    (tensor([ 3., 12.]), tensor([6., 0.]))
+    """
+    single = isinstance(primals, _C.Tensor)
+    points, along = ((primals,), (tangents,)) if single else (tuple(primals), tuple(tangents))
+    numbers = 0 if single else tuple(range(len(points)))
+    return jvp(grad(func, numbers), points, along)
+
+
+def _directions(x):
+    """The unit vectors of the elements of a tensor."""
+    return eye(x.numel(), dtype=x.dtype, device=x.device).reshape(x.numel(), *x.shape)
+
+
+def _second_derivative(func, x, direction):
+    """That of func along a direction, forward over forward mode."""
+
+    def first(point):
+        return jvp(func, (point,), (direction,))[1]
+
+    return jvp(first, (x,), (direction,))[1]
+
+
+def laplacian(func, x, *, chunk_size=None):
+    """The sum of the second derivatives of `func` by each element of x: the trace of its Hessian.
+
+    Two levels of forward mode, over all directions at once; what func computes without x is computed once. For many
+    points use vmap. The result has the shape of func(x).
+
+    >>> import adjoint as torch
+    >>> torch.func.laplacian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
+    tensor(18.)
+    """
+    mapped = vmap(lambda direction: _second_derivative(func, x, direction), chunk_size=chunk_size)
+    return mapped(_directions(x)).sum(0)
+
+
+def hessian_diag(func, x, *, chunk_size=None):
+    """The diagonal of the Hessian of `func`, which gives a tensor without dimensions, in the shape of x.
+
+    As many passes as x has elements, at once or `chunk_size` of them.
+
+    >>> import adjoint as torch
+    >>> torch.func.hessian_diag(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
+    tensor([ 6., 12.])
+    """
+
+    def entry(direction):
+        value = _second_derivative(func, x, direction)
+        if value.dim():
+            raise RuntimeError(
+                f"hessian_diag: expected func(x) without dimensions, got shape {tuple(value.shape)}; sum it, or use "
+                "laplacian or hessian"
+            )
+        return value
+
+    return vmap(entry, chunk_size=chunk_size)(_directions(x)).reshape(x.shape)
