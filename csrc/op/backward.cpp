@@ -203,7 +203,7 @@ Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, u
   PyObject* args[kMaxArguments * 2 + 1];
   Object owned[kMaxArguments * 2];
   int n = 0;
-  const RuleForm& form = rule.chosen(context.create_graph);
+  const RuleForm& form = rule.chosen(context.create_graph || (mode_flags & kFunctional));
   for (const RuleParameter& parameter : form.parameters) {
     switch (parameter.source) {
       case RuleParameter::Source::Gradient:

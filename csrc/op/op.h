@@ -67,8 +67,8 @@ struct Rule {
   const Kernel* loop = nullptr;  ///< ... or the loop of an elementwise op, with the parameters of `form`
   uint32_t items = 0;            ///< bit set of the items that these use
 
-  /// What a backward calls.
-  const RuleForm& chosen(bool create_graph) const { return fused.callable && !create_graph ? fused : form; }
+  /// What a backward calls. `watched`: a graph of the gradients is wanted, or levels of transforms are open.
+  const RuleForm& chosen(bool watched) const { return fused.callable && !watched ? fused : form; }
 };
 
 /// One call of a linear op among those whose sum is its tangent; see `substitutions` in ops/declaration.py.

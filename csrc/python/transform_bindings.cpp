@@ -113,6 +113,10 @@ PyObject* py_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+PyObject* py_has_tangents(PyObject*, PyObject* object) {
+  return guarded([&] { return PyBool_FromLong(has_tangents(Arg{object, "_has_tangents", "tensor"})); });
+}
+
 /// _take_tangent(tensor, level): (the tensor, its tangent or None); the tensor has it no longer.
 PyObject* py_take_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
@@ -294,6 +298,7 @@ PyMethodDef functions[] = {
     {"_batch_level", py_batch_level, METH_O, "The level and the value of a batched tensor."},
     {"_make_dual", fast(py_make_dual), METH_FASTCALL, "A view that carries a tangent."},
     {"_tangent", fast(py_tangent), METH_FASTCALL, "The tangent of a tensor at a level."},
+    {"_has_tangents", py_has_tangents, METH_O, "Whether a tensor carries tangents, at any level."},
     {"_take_tangent", fast(py_take_tangent), METH_FASTCALL, "The tensor without its tangent, and the tangent."},
     {"_taken_apart", fast(py_taken_apart), METH_FASTCALL, "A view without tangents, and the tangent."},
     {"_give_tangent", fast(py_give_tangent), METH_FASTCALL, "Gives an output of a custom Function its tangent."},

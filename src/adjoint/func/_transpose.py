@@ -7,13 +7,14 @@ gradient of that function, by g, is therefore a product with the Jacobian itself
 from .. import _C
 from ..autograd import grad
 from ..autograd.grad_mode import enable_grad
-from ..ops.batching import call
+from ..ops.batching import call, is_recorded
 from ..ops.language import zeros_like
+from ..utils._pytree import tree_leaves
 
 
 def tangent(op, arguments, tangents):
     """The tangents of op(*arguments), given those of its arguments, or None for them: a tensor, or a tuple."""
-    recorded = _C.is_grad_enabled()
+    recorded = any(is_recorded(x) for x in tree_leaves((arguments, tangents)) if isinstance(x, _C.Tensor))
     inputs, along = [], []
 
     def fresh(value, its_tangent):

@@ -355,7 +355,8 @@ def _glu_backward(g, input, dim):
 
 op("glu(input, dim=-1)", forward=lambda input, dim: gated(*_halves(input, dim)), namespace="nn.functional",
    input=_glu_backward,
-   doc="The first half of the elements along a dimension times sigmoid() of the second.")  # fmt: skip
+   doc="The first half of the elements along a dimension times sigmoid() of the second.",
+   batch="dim")  # fmt: skip
 
 # ---- Under both names
 

@@ -13,7 +13,8 @@ for each element. In a declaration, words stand for what most rules do:
     batch="+size dim@size"   here dim counts dimensions of what has these sizes
 """
 
-from .language import Tensor, _call_slots, contiguous_format, preserve_format
+from .. import _C
+from .language import Tensor, _call_slots, contiguous_format, is_grad_enabled, preserve_format
 
 
 def call(op, *arguments):
@@ -130,3 +131,54 @@ _leading.places = ((), (), False)
 def formatted(op, size, batched, *given):
     """For ops whose second argument is a memory format, or a keyword of that name is last but for those of creation."""
     return call(op, *(known_format(value) if type(value) is type(contiguous_format) else value for value in given))
+
+
+# ---- Matrices
+
+
+def matrices(op, size, batched, *given):
+    """For ops of one tensor of matrices, with any number of dimensions before the last two."""
+    if given[0].dim() < 3:
+        return NotImplemented  # not even matrices, which the op will say
+    return each(lambda one: or_empty(one, size), call(op, *given))
+
+
+def or_empty(result, size):
+    """A result; one that the op left out, empty, is so for each element of the batch."""
+    return result if result.shape[:1] == (size,) else result.new_empty(size, 0)
+
+
+def aligned(batched, tensors, ranks):
+    """Tensors of vectors or matrices, whose own dimensions are the last (`ranks` of them) and whose others broadcast.
+
+    Behind the batch, those that have it get as many others as any of the tensors; the rest broadcast as they are.
+    """
+    others = max(x.dim() - has - rank for x, has, rank in zip(tensors, batched, ranks, strict=True))
+    return [lined_up(x, others + rank) if has else x for x, has, rank in zip(tensors, batched, ranks, strict=True)]
+
+
+def once(tensor):
+    """A tensor with the batch first, which broadcasts to that if it is the same for all elements."""
+    return tensor.narrow(0, 0, 1) if tensor.shape[0] > 1 and tensor.stride(0) == 0 else tensor
+
+
+# ---- What is behind a batched tensor, for rules of derivatives and composites that look at values
+
+
+def levels_of(tensor):
+    """A tensor; if it is batched, what it is an element of, and so on, out of all levels of vmap."""
+    yield tensor
+    while (held := _C._batch_level(tensor)) is not None:
+        tensor = held[1]
+        yield tensor
+
+
+def all_values(tensor):
+    """The values of a tensor, for all elements if it is batched."""
+    *_, values = levels_of(tensor)
+    return values
+
+
+def is_recorded(tensor):
+    """Whether gradients may be asked for, here or outside of a vmap."""
+    return is_grad_enabled() and any(one.requires_grad for one in levels_of(tensor))

@@ -12,7 +12,8 @@ op("complex_parts(real, imag)", native="complex", node="ComplexBackward0", publi
    out_words=EXPECTED_OBJECT,
    linear="real + imag",
    real=lambda g: real(g),
-   imag=lambda g: imag(g))
+   imag=lambda g: imag(g),
+   batch="...")
 
 
 def _polar(abs, angle):
@@ -41,7 +42,8 @@ op("polar(abs, angle)", forward=_polar, autocast="float32", method=False, out="e
    out_words=EXPECTED_OBJECT, linear="abs",
    abs=lambda g, angle: real(g * conj_physical(_unit(angle))),
    angle=lambda g, out: imag(g * conj_physical(out)),
-   doc="The complex tensor with these absolute values and angles.")
+   doc="The complex tensor with these absolute values and angles.",
+   batch="...")
 
 # fmt: on
 

@@ -22,11 +22,14 @@ def _c2r_gradient(g, dim, normalization):
 
 op("_fft_c2c(input, dim, normalization, forward)", native="fft_c2c", node="FftC2CBackward0", linear="input",
    public=False, input=lambda g, dim, normalization, forward: _fft_c2c(g, dim, normalization, not forward),
+   batch="dim",
    doc="A complex transform along `dim`, scaled by 1, 1/sqrt(n) or 1/n.")  # fmt: skip
 op("_fft_r2c(input, dim, normalization, onesided)", native="fft_r2c", node="FftR2CBackward0", linear="input",
    public=False, input=lambda g, input_meta, dim, normalization, onesided: _r2c_gradient(
        g, input_meta, dim, normalization, onesided),
+   batch="dim",
    doc="A transform of real values along `dim`; onesided: without the last one's mirrored half.")  # fmt: skip
 op("_fft_c2r(input, dim, normalization, last_dim_size)", native="fft_c2r", node="FftC2RBackward0", linear="input",
    public=False, input=lambda g, dim, normalization: _c2r_gradient(g, dim, normalization),
+   batch="dim",
    doc="The inverse of the onesided _fft_r2c.")  # fmt: skip

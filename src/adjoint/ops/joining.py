@@ -1,6 +1,6 @@
 """Ops that rearrange elements into new memory: joining, repeating, reversing, shifting, triangles."""
 
-from .batching import behind, lined_up, rows
+from .batching import behind, lined_up, matrices, rows
 from .checks import integer, tensor
 from .language import (
     Tensor,
@@ -183,11 +183,11 @@ def flipud(input):
 op("tril(input, diagonal=0)", native="tril", inplace=True, out="exact", linear="input",
    doc="The lower triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: tril(g, diagonal),
-   batch="...")
+   batch=matrices)
 op("triu(input, diagonal=0)", native="triu", inplace=True, out="exact", linear="input",
    doc="The upper triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: triu(g, diagonal),
-   batch="...")
+   batch=matrices)
 
 # ---- Repeating
 # fmt: on

@@ -3,6 +3,7 @@
 import warnings
 from math import prod
 
+from .batching import behind, with_batch
 from .checks import integer, number
 from .language import (
     _cdist,
@@ -11,28 +12,88 @@ from .language import (
     _pdist,
     _pdist_backward,
     _ratio_or_zero,
+    abs,
     cat,
     clamp_min,
     composite,
     conj,
     elementwise,
     eye,
+    index_select,
     linalg_cross,
     ones_like,
     op,
+    renorm,
+    sgn,
     sqrt,
+    triu_indices,
     vector_norm,
     where,
+    zeros_like,
 )
 from .language import bool as bool_type
 from .matmul import _broadcast
-from .reduce import norm_gradient
+from .reduce import INF, norm_gradient
+
+# ---- Batch rules; see batching.py
+
+
+def _trace_batch(op, size, batched, input):
+    if input.dim() != 3 or input.dtype == bool_type:
+        return NotImplemented  # which the op refuses
+    return input.diagonal(0, 1, 2).sum(1)
+
+
+def _renorm_batch(op, size, batched, input, p, dim, maxnorm):
+    if input.dim() < 3:
+        return NotImplemented  # which the op refuses
+    dim = behind(dim, input.dim() - 1)
+    slices = input.movedim(dim, 1)
+    return renorm(slices.flatten(0, 1), p, 0, maxnorm).unflatten(0, slices.shape[:2]).movedim(1, dim)
+
+
+def _cdist_batch(op, size, batched, x1, x2, p):
+    x1, x2 = with_batch(size, batched[:2], (x1, x2))
+    return _cdist(x1.flatten(0, 1), x2.flatten(0, 1), p).unflatten(0, x1.shape[:2])
+
+
+def _cdist_backward_batch(op, size, batched, grad, x1, x2, p, out):
+    grad, x1, x2, p, out = with_batch(size, batched, (grad, x1, x2, p, out))
+    gradient = _cdist_backward(grad.flatten(0, 1), x1.flatten(0, 1), x2.flatten(0, 1), p, out.flatten(0, 1))
+    return gradient.unflatten(0, x1.shape[:2])
+
+
+def _pairs(count, device):
+    """The numbers of the first and of the second row of each pair."""
+    return triu_indices(count, count, 1, device=device).unbind()
+
+
+def _pdist_batch(op, size, batched, input, p):
+    """Those of the distances of each row to each other row that pdist has."""
+    count = input.shape[1]
+    first, second = _pairs(count, input.device)
+    return index_select(_cdist(input, input, p).flatten(1), 1, first * count + second)
+
+
+def _pdist_backward_batch(op, size, batched, grad, input, p, out):
+    grad, input, _, out = with_batch(size, batched, (grad, input, p, out))
+    count = input.shape[1]
+    first, second = _pairs(count, input.device)
+    above, below = first * count + second, second * count + first
+
+    def by_rows(values):
+        table = values.new_zeros(size, count * count)
+        return table.index_add(1, above, values).index_add(1, below, values).unflatten(1, (count, count))
+
+    return _cdist_backward(by_rows(grad), input, input, p, by_rows(out))
+
 
 op("linalg_cross(input, other, *, dim=-1)", native="linalg_cross", namespace="linalg", out="exact",
    apart=("input", "other"), linear="input * other",
    input=lambda g, other, dim: linalg_cross(conj(other), g, dim=dim),
    other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim),
-   doc="The cross product of vectors of three elements along a dimension.")  # fmt: skip
+   doc="The cross product of vectors of three elements along a dimension.",
+   batch="dim")  # fmt: skip
 
 
 @composite(out="exact", apart=("input", "other"))
@@ -67,7 +128,8 @@ def _trace(input):
 
 op("trace(input)", forward=_trace, autocast="float32", linear="input",
    input=lambda g, input_meta: g * eye(*input_meta.shape, dtype=g.dtype, device=g.device),
-   doc="The sum of the elements on the diagonal of a matrix.")  # fmt: skip
+   doc="The sum of the elements on the diagonal of a matrix.",
+   batch=_trace_batch)  # fmt: skip
 
 
 def _renorm(input, p, dim, maxnorm):
@@ -113,7 +175,8 @@ def _renorm_gradient(g, input, p, dim, maxnorm, fused=False):
 op("renorm(input, p, dim, maxnorm)", forward=_renorm, inplace=True, out="exact",
    fused={"input": lambda g, input, p, dim, maxnorm: _renorm_gradient(g, input, p, dim, maxnorm, fused=True)},
    input=lambda g, input, p, dim, maxnorm: _renorm_gradient(g, input, p, dim, maxnorm),
-   doc="The slices along a dimension, those with a p-norm above maxnorm scaled down to it.")  # fmt: skip
+   doc="The slices along a dimension, those with a p-norm above maxnorm scaled down to it.",
+   batch=_renorm_batch)  # fmt: skip
 
 
 # ---- Distances
@@ -124,12 +187,48 @@ def _refuse_second(g, name):
     raise RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
+def _slopes(difference, length, p):
+    """The derivatives of p-norms: (|x| / |x|_p)^(p - 1) sgn(x), and 0 where that is not defined."""
+    if p == 0:
+        return zeros_like(difference)
+    if p == 1:
+        return sgn(difference)
+    if p == 2:
+        return _ratio_or_zero(difference, length)
+    if p == INF:
+        return sgn(difference) * (abs(difference) == length)
+    ratio = _ratio_or_zero(abs(difference), length)
+    return sgn(difference) * where(ratio == 0, 0, ratio ** (p - 1))
+
+
+def _length_tangent(difference, tangent, length, p):
+    """The tangents of the p-norms of differences along the last dimension."""
+    return (_slopes(difference, length.unsqueeze(-1), p) * tangent).sum(-1)
+
+
+def _cdist_tangent(x1, x2, x1_t, x2_t, p, out):
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return _length_tangent(difference, x1_t.unsqueeze(-2) - x2_t.unsqueeze(-3), out, p)
+
+
+def _pdist_tangent(input, input_t, p, out):
+    first, second = _pairs(input.shape[0], input.device)
+
+    def between(rows):
+        return index_select(rows, 0, first) - index_select(rows, 0, second)
+
+    return _length_tangent(between(input), between(input_t), out, p)
+
+
 op("_cdist(x1, x2, p)", native="cdist_forward", node="CdistBackward0", public=False,
    x1=lambda g, x1, x2, p, out: _cdist_backward(g, x1, x2, p, out),
-   x2=lambda g, x1, x2, p, out: _cdist_backward(g.mT, x2, x1, p, out.mT))  # fmt: skip
+   x2=lambda g, x1, x2, p, out: _cdist_backward(g.mT, x2, x1, p, out.mT),
+   jvp=_cdist_tangent,
+   batch=_cdist_batch)  # fmt: skip
 op("_cdist_backward(grad, x1, x2, p, out_)", native="cdist_backward", public=False, linear="grad",
    grad=lambda g: _refuse_second(g, "_cdist_backward"), x1=lambda g: _refuse_second(g, "_cdist_backward"),
-   x2=lambda g: _refuse_second(g, "_cdist_backward"), out_=lambda g: _refuse_second(g, "_cdist_backward"))  # fmt: skip
+   x2=lambda g: _refuse_second(g, "_cdist_backward"), out_=lambda g: _refuse_second(g, "_cdist_backward"),
+   batch=_cdist_backward_batch)  # fmt: skip
 
 _MODES = {
     "use_mm_for_euclid_dist_if_necessary": lambda n, m: n > 25 or m > 25,
@@ -148,7 +247,8 @@ def _euclidean(x1, x2):
 
 op("_euclidean_dist(x1, x2)", forward=_euclidean, node="CdistBackward0", public=False,
    x1=lambda g, x1, x2, out: _euclidean_gradient(_ratio_or_zero(g, out), x1, x2),
-   x2=lambda g, x1, x2, out: _euclidean_gradient(_ratio_or_zero(g, out).mT, x2, x1))  # fmt: skip
+   x2=lambda g, x1, x2, out: _euclidean_gradient(_ratio_or_zero(g, out).mT, x2, x1),
+   batch="...")  # fmt: skip
 elementwise("_ratio_or_zero(slope, length)", lambda slope, length: where(length == 0, 0, slope / length),
             linear="slope", public=False)  # fmt: skip
 
@@ -188,10 +288,13 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 
 op("_pdist(input, p)", native="pdist_forward", node="PdistBackward0", public=False,
-   input=lambda g, input, p, out: _pdist_backward(g, input, p, out))  # fmt: skip
+   input=lambda g, input, p, out: _pdist_backward(g, input, p, out),
+   jvp=_pdist_tangent,
+   batch=_pdist_batch)  # fmt: skip
 op("_pdist_backward(grad, input, p, out_)", native="pdist_backward", public=False, linear="grad",
    grad=lambda g: _refuse_second(g, "_pdist_backward"), input=lambda g: _refuse_second(g, "_pdist_backward"),
-   out_=lambda g: _refuse_second(g, "_pdist_backward"))  # fmt: skip
+   out_=lambda g: _refuse_second(g, "_pdist_backward"),
+   batch=_pdist_backward_batch)  # fmt: skip
 
 
 @composite(method=False)

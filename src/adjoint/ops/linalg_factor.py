@@ -1,5 +1,6 @@
 """Matrix factorisations: Cholesky, LU, LDL and QR. In the formulas ^H is the conjugate transpose."""
 
+from .batching import aligned, call, each, matrices, or_empty, with_batch
 from .checks import boolean
 from .declaration import return_type
 from .language import (
@@ -24,6 +25,28 @@ from .out_words import castable
 _LINALG = {"namespace": "linalg"}
 
 
+# ---- Batch rules; see batching.py
+
+
+def factored_batch(op, size, batched, factors, pivots, B, *options):
+    """Solutions by factors and pivots, which go together and broadcast with B."""
+    if factors.dim() - batched[0] < 2 or B.dim() - batched[2] < 2:
+        return NotImplemented  # which the op refuses
+    has_batch = (batched[0] or batched[1],) * 2
+    if has_batch[0]:
+        factors, pivots = with_batch(size, batched[:2], (factors, pivots))
+    factors, pivots, B = aligned((*has_batch, batched[2]), (factors, pivots, B), (2, 1, 2))
+    return call(op, factors, pivots, B, *options)
+
+
+def _with_vectors_batch(op, size, batched, *given):
+    """Of matrices and vectors that have the dimensions before their own in common."""
+    given = with_batch(size, batched, given)
+    if given[0].dim() < 3:
+        return NotImplemented  # which the op refuses
+    return each(lambda one: or_empty(one, size), call(op, *given))
+
+
 def _refuse(message, kind=RuntimeError):
     raise kind(message)
 
@@ -46,11 +69,23 @@ def _cholesky_gradient(g, L, upper):
     return linalg_solve_triangular(L, middle, upper=False, left=False)
 
 
+def _cholesky_tangent(A_t, L, upper):
+    """dL = L (the lower triangle of L^-1 dA L^-H, half of its diagonal)."""
+    if upper:
+        L = L.mH
+    inner = linalg_solve_triangular(L, A_t, upper=False)
+    inner = linalg_solve_triangular(L.mH, inner, upper=True, left=False)
+    tangent = L @ ((tril(inner) + tril(inner, -1)) / 2)
+    return tangent.mH if upper else tangent
+
+
 op("linalg_cholesky_ex(A, *, upper=False, check_errors=False)", native="linalg_cholesky_ex", autocast="float32",
    outputs=("L", "info"),
    out="exact", **_LINALG,
    A=lambda g_L, L, upper: _cholesky_gradient(g_L, L, upper),
-   doc="The Cholesky factor, and LAPACK's info, which is not 0 for a matrix that has none.")  # fmt: skip
+   doc="The Cholesky factor, and LAPACK's info, which is not 0 for a matrix that has none.",
+   jvp=lambda A_t, L, upper: (_cholesky_tangent(A_t, L, upper), None),
+   batch=matrices)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact")
@@ -67,7 +102,9 @@ def linalg_cholesky(A, *, upper=False):
 
 op("cholesky(input, upper=False)", native="cholesky", autocast="float32", out=True, out_words=castable("cholesky"),
    input=lambda g, out, upper: _cholesky_gradient(g, out, upper),
-   doc="The Cholesky factor; linalg.cholesky() is the newer form.")  # fmt: skip
+   doc="The Cholesky factor; linalg.cholesky() is the newer form.",
+   jvp=lambda input_t, out, upper: _cholesky_tangent((input_t + input_t.mH) / 2, out, upper),
+   batch=matrices)  # fmt: skip
 
 
 # ---- LU
@@ -108,7 +145,8 @@ def _packed_gradient(g, LU, pivots):
 op("linalg_lu_factor_ex(A, *, pivot=True, check_errors=False)", native="linalg_lu_factor_ex", out="exact", **_LINALG,
    outputs=("LU", "pivots", "info"),
    A=lambda g_LU, LU, pivots: _packed_gradient(g_LU, LU, pivots),
-   doc="The LU factors in one matrix, the pivots, and LAPACK's info.")  # fmt: skip
+   doc="The LU factors in one matrix, the pivots, and LAPACK's info.",
+   batch=matrices)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact")
@@ -119,7 +157,8 @@ def linalg_lu_factor(A, *, pivot=True):
 
 op("linalg_lu(A, *, pivot=True)", native="linalg_lu", outputs=("P", "L", "U"), out="exact", **_LINALG,
    A=lambda g_L, g_U, P, L, U: _plu_gradient(tril(g_L, -1), triu(g_U), P, L, U),
-   doc="The factors of A = P L U: a permutation, a unit lower and an upper triangular matrix.")  # fmt: skip
+   doc="The factors of A = P L U: a permutation, a unit lower and an upper triangular matrix.",
+   batch=matrices)  # fmt: skip
 
 
 @composite(out=True, autocast="float32")
@@ -142,7 +181,8 @@ def _unpacked_gradient(g_L, g_U, shape):
 op("lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)", native="lu_unpack", outputs=("P", "L", "U"),
    out="exact", method=False,
    LU_data=lambda g_L, g_U, LU_data_meta: _unpacked_gradient(g_L, g_U, LU_data_meta.shape),
-   doc="The factors P, L and U of a packed LU factorisation.")  # fmt: skip
+   doc="The factors P, L and U of a packed LU factorisation.",
+   batch=_with_vectors_batch)  # fmt: skip
 
 
 # ---- LDL
@@ -150,7 +190,8 @@ op("lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True)", native
 op("linalg_ldl_factor_ex(A, *, hermitian=False, check_errors=False)", native="linalg_ldl_factor_ex", out="exact",
    **_LINALG, outputs=("LD", "pivots", "info"), node="NotImplemented",
    A=lambda g_LD: _no_derivative(g_LD, "linalg_ldl_factor_ex"),
-   doc="The factors of A = L D L^T (or L D L^H) in one matrix, the pivots, and LAPACK's info.")  # fmt: skip
+   doc="The factors of A = L D L^T (or L D L^H) in one matrix, the pivots, and LAPACK's info.",
+   batch=matrices)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact")
@@ -164,7 +205,8 @@ op("linalg_ldl_solve(LD, pivots, B, *, hermitian=False)", native="linalg_ldl_sol
    node="NotImplemented", linear="B",
    LD=lambda g: _no_derivative(g, "linalg_ldl_solve"),
    B=lambda g: _no_derivative(g, "linalg_ldl_solve"),
-   doc="The solution of A X = B, with A given by linalg.ldl_factor().")  # fmt: skip
+   doc="The solution of A X = B, with A given by linalg.ldl_factor().",
+   batch=factored_batch)  # fmt: skip
 
 
 # ---- QR
@@ -198,7 +240,8 @@ def _qr_gradient(gQ, gR, Q, R, mode):
 
 op("linalg_qr(A, mode='reduced')", native="linalg_qr", autocast="float32", outputs=("Q", "R"), out="exact", **_LINALG,
    A=lambda g_Q, g_R, Q, R, mode: _qr_gradient(g_Q, g_R, Q, R, mode),
-   doc="The factors of A = Q R: orthonormal columns and an upper triangular matrix.")  # fmt: skip
+   doc="The factors of A = Q R: orthonormal columns and an upper triangular matrix.",
+   batch=matrices)  # fmt: skip
 
 
 @composite(out="exact")
@@ -216,7 +259,8 @@ def _geqrf_gradient(g_a, g_tau):
 op("geqrf(input)", native="geqrf", autocast="float32", outputs=("a", "tau"), out=True,
    out_words=(castable("torch.geqrf", "a"), castable("torch.geqrf", "tau")),
    input=lambda g_a, g_tau: _geqrf_gradient(g_a, g_tau),
-   doc="The QR factorisation as LAPACK keeps it: R, and below it the reflectors whose product is Q.")  # fmt: skip
+   doc="The QR factorisation as LAPACK keeps it: R, and below it the reflectors whose product is Q.",
+   batch=matrices)  # fmt: skip
 
 
 def _reflector_gradients(input, tau, X, Z):
@@ -254,7 +298,8 @@ def _first_columns(g):
 
 op("_linalg_householder_product(tensors)", native="householder_product", public=False,
    node="LinalgHouseholderProductBackward0",
-   tensors=lambda g, tensors: _reflector_gradients(tensors[0], tensors[1], g, _first_columns(g)))  # fmt: skip
+   tensors=lambda g, tensors: _reflector_gradients(tensors[0], tensors[1], g, _first_columns(g)),
+   batch=lambda op, size, batched, tensors: op(tensors))  # fmt: skip
 
 
 @composite(**_LINALG, out=True, out_words=castable("torch.linalg.householder_product"), autocast="float32")
@@ -284,4 +329,5 @@ op("ormqr(input, tau, other, left=True, transpose=False)", native="ormqr", autoc
    tau=lambda g, input, tau, other, left, transpose:
        _reflector_gradients(input, tau, *_ormqr_factors(g, other, left, transpose))[1],
    other=lambda g, input, tau, left, transpose: ormqr(input, tau, g, left, not transpose),
-   doc="The product of the reflectors of geqrf() with a matrix.")  # fmt: skip
+   doc="The product of the reflectors of geqrf() with a matrix.",
+   batch=_with_vectors_batch)  # fmt: skip

@@ -1,5 +1,6 @@
 """Matrix norms and condition numbers."""
 
+from .batching import all_values
 from .checks import boolean
 from .language import (
     amax,
@@ -142,4 +143,4 @@ def linalg_cond(A, p=None):
     inverse, info = linalg_inv_ex(A)
     product = linalg_matrix_norm(A, p) * linalg_matrix_norm(inverse, p)
     # A singular matrix has the condition number inf.
-    return product.masked_fill(info != 0, _INFINITY) if not info.is_meta and info.any() else product
+    return product.masked_fill(info != 0, _INFINITY) if not info.is_meta and all_values(info).any() else product

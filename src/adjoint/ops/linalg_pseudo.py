@@ -1,5 +1,6 @@
 """Rank, pseudoinverse, least squares, and approximations of low rank. In the formulas ^H is the conjugate transpose."""
 
+from .batching import aligned, call, is_tensor, or_empty, repeated
 from .checks import boolean
 from .declaration import return_type
 from .language import (
@@ -28,6 +29,25 @@ from .out_words import castable
 
 _LINALG = {"namespace": "linalg"}
 _EPSILON = {float32: 2.0**-23, complex64: 2.0**-23, float64: 2.0**-52, complex128: 2.0**-52}
+
+
+# ---- Batch rules; see batching.py
+
+
+def _pinv_batch(op, size, batched, A, atol, rtol, hermitian):
+    """The tolerances are numbers, or tensors that broadcast with the matrices."""
+    given = [A if batched[0] else repeated(A, size), atol, rtol]
+    places = [i for i in range(3) if is_tensor(given[i])]
+    has_batch = [i == 0 or batched[i] for i in places]
+    tensors = aligned(has_batch, [given[i] for i in places], [2 if i == 0 else 0 for i in places])
+    for i, tensor in zip(places, tensors, strict=True):
+        given[i] = tensor
+    return call(op, *given, hermitian)
+
+
+def _lstsq_batch(op, size, batched, tensors, rcond, driver):
+    tensors = aligned((True, True), tensors, (2, 2))
+    return tuple(or_empty(one, size) for one in call(op, tensors, rcond, driver))
 
 
 # ---- Rank and pseudoinverse
@@ -107,7 +127,8 @@ def pinv_gradient(g, A, Z):
 
 
 op("_linalg_pinv(A, atol, rtol, hermitian)", forward=_pinv, node="LinalgPinvBackward0", public=False,
-   A=lambda g, A, out: pinv_gradient(g, A, out))  # fmt: skip
+   A=lambda g, A, out: pinv_gradient(g, A, out),
+   batch=_pinv_batch)  # fmt: skip
 
 
 @composite(**_LINALG, out=True, out_words=castable("linalg.pinv"))
@@ -160,7 +181,8 @@ def _lstsq_gradients(g, g_residuals, tensors, solution, residuals):
 op("_linalg_lstsq(tensors, rcond, driver)", native="linalg_lstsq", node="LinalgLstsqBackward0", public=False,
    outputs=("solution", "residuals", "rank", "singular_values"),
    tensors=lambda g_solution, g_residuals, tensors, solution, residuals:
-       _lstsq_gradients(g_solution, g_residuals, tensors, solution, residuals))  # fmt: skip
+       _lstsq_gradients(g_solution, g_residuals, tensors, solution, residuals),
+   batch=_lstsq_batch)  # fmt: skip
 
 
 @composite(

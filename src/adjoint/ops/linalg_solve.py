@@ -1,8 +1,10 @@
 """Linear equations, inverses and determinants. In the formulas ^H is the conjugate transpose, g the gradient of X."""
 
+from .batching import aligned, all_values, call, levels_of, matrices, once
 from .checks import boolean
 from .declaration import return_type
 from .language import (
+    _has_tangents,
     _linalg_det,
     _linalg_lu_solve,
     _linalg_slogdet,
@@ -22,9 +24,45 @@ from .language import (
     triu,
     where,
 )
+from .linalg_factor import factored_batch
 from .out_words import EXPECTED_SCALAR_TYPE, castable
 
 _LINALG = {"namespace": "linalg"}
+
+
+# ---- Batch rules; see batching.py
+
+
+def _solve_batch(op, size, batched, tensors, left, check_errors):
+    """The factors of a matrix that all elements share are found once."""
+    A, B = tensors
+    if A.dim() < 3 or B.dim() < 2:
+        return NotImplemented  # which the op refuses
+    vector = B.dim() == 2 or _is_vector(A, B)
+    if vector and not left:
+        return NotImplemented
+    before = A.shape[1:-2]
+    A, B = aligned((True, True), (once(A), B.unsqueeze(-1) if vector else B), (2, 2))
+    result, *factors = call(op, (A, B), left, check_errors)
+    shapes = (before + A.shape[-2:], before + A.shape[-1:], before)
+    factors = [
+        one.reshape(one.shape[0], *shape).expand(size, *shape) for one, shape in zip(factors, shapes, strict=True)
+    ]
+    return result.squeeze(-1) if vector else result, *factors
+
+
+def _triangular_batch(op, size, batched, tensors, *options):
+    A, B = tensors
+    if A.dim() < 3 or B.dim() < 3:
+        return NotImplemented  # which the op refuses
+    result = call(op, aligned((True, True), (once(A), B), (2, 2)), *options)
+    return result.expand(size, *result.shape[1:])
+
+
+def _cholesky_solve_batch(op, size, batched, B, L, upper):
+    if B.dim() - batched[0] < 2 or L.dim() - batched[1] < 2:
+        return NotImplemented  # which the op refuses
+    return call(op, *aligned(batched[:2], (B, L), (2, 2)), upper)
 
 
 def identity_like(tensor):
@@ -34,7 +72,9 @@ def identity_like(tensor):
 
 def is_zero(g):
     """Whether a gradient is that of a result that was not used, as far as there are values to tell."""
-    return not g.requires_grad and not g.is_meta and not g.any()
+    if g.is_meta or any(one.requires_grad or _has_tangents(one) for one in levels_of(g)):
+        return False
+    return not all_values(g).any()
 
 
 # ---- A X = B. One rule for both arguments, so that the adjoint equation is solved once.
@@ -50,10 +90,15 @@ def _by_factors(LU, pivots, left=True):
     return lambda B: linalg_lu_solve(LU, pivots, B, left=left, adjoint=True)
 
 
+def _is_vector(A, B):
+    """Whether B is a vector for each matrix."""
+    return B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+
+
 def _solve_gradients(g, tensors, result, left, adjoint_solve):
     """A^H gB = g; gA = -gB X^H. From the right: gB A^H = g; gA = -X^H gB."""
     A, B = tensors
-    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    vector = _is_vector(A, B)
     if vector:
         g, result = g.unsqueeze(-1), result.unsqueeze(-1)
     gB = adjoint_solve(g)
@@ -63,12 +108,22 @@ def _solve_gradients(g, tensors, result, left, adjoint_solve):
     return gA, gB.squeeze(-1) if vector else gB
 
 
+def _solve_tangent(tensors, tangents, result, left):
+    """A dX = dB - dA X. From the right: dX A = dB - X dA."""
+    (A, B), (A_t, B_t) = tensors, tangents
+    if _is_vector(A, B):
+        return linalg_solve(A, (B_t.unsqueeze(-1) - A_t @ result.unsqueeze(-1))).squeeze(-1)
+    return linalg_solve(A, B_t - (A_t @ result if left else result @ A_t), left=left)
+
+
 op("_linalg_solve_ex(tensors, left, check_errors)", native="linalg_solve_ex", node="LinalgSolveExBackward0",
    outputs=("result", "LU", "pivots", "info"), public=False,
    fused={"tensors": lambda g_result, tensors, result, LU, pivots, left:
           _solve_gradients(g_result, tensors, result, left, _by_factors(LU, pivots, left))},
    tensors=lambda g_result, tensors, result, left:
-       _solve_gradients(g_result, tensors, result, left, _by_solving(tensors[0], left)))  # fmt: skip
+       _solve_gradients(g_result, tensors, result, left, _by_solving(tensors[0], left)),
+   jvp=lambda tensors, tensors_t, result, left: (_solve_tangent(tensors, tensors_t, result, left), None, None, None),
+   batch=_solve_batch)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact", autocast="float32")
@@ -92,7 +147,9 @@ def linalg_solve_ex(A, B, *, left=True, check_errors=False):
 op("linalg_inv_ex(A, *, check_errors=False)", native="linalg_inv_ex", autocast="float32",
    outputs=("inverse", "info"), out="exact", **_LINALG,
    A=lambda g_inverse, inverse: -(inverse.mH @ (g_inverse @ inverse.mH)),
-   doc="The inverse, and LAPACK's info, which is not 0 for a singular matrix.")  # fmt: skip
+   doc="The inverse, and LAPACK's info, which is not 0 for a singular matrix.",
+   jvp=lambda A_t, inverse: (-(inverse @ A_t @ inverse), None),
+   batch=matrices)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact")
@@ -129,7 +186,8 @@ def _lu_solve_factors_gradient(g, LU, pivots, B, out, left, adjoint):
 op("_linalg_lu_solve(LU, pivots, B, left=True, adjoint=False)", native="linalg_lu_solve", public=False,
    node="LinalgLuSolveBackward0", linear="B",
    LU=lambda g, LU, pivots, B, out, left, adjoint: _lu_solve_factors_gradient(g, LU, pivots, B, out, left, adjoint),
-   B=lambda g, LU, pivots, left, adjoint: linalg_lu_solve(LU, pivots, g, left=left, adjoint=not adjoint))  # fmt: skip
+   B=lambda g, LU, pivots, left, adjoint: linalg_lu_solve(LU, pivots, g, left=left, adjoint=not adjoint),
+   batch=factored_batch)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact")
@@ -151,13 +209,27 @@ def _triangular_gradients(g, tensors, out, upper, left, unitriangular):
     if not rule_wants(0):
         return None, gB
     gA = -(gB @ out.mH) if left else -(out.mH @ gB)
-    return triu(gA, int(unitriangular)) if upper else tril(gA, -int(unitriangular)), gB
+    return _part_read(gA, upper, unitriangular), gB
+
+
+def _part_read(A, upper, unitriangular):
+    return triu(A, int(unitriangular)) if upper else tril(A, -int(unitriangular))
+
+
+def _triangular_tangent(tensors, tangents, out, upper, left, unitriangular):
+    """As for solve, with the part of dA that is read."""
+    A_t = _part_read(tangents[0], upper, unitriangular)
+    B_t = tangents[1] - (A_t @ out if left else out @ A_t)
+    return linalg_solve_triangular(tensors[0], B_t, upper=upper, left=left, unitriangular=unitriangular)
 
 
 op("_linalg_solve_triangular(tensors, upper, left, unitriangular)", native="linalg_solve_triangular", public=False,
    node="LinalgSolveTriangularBackward0",
    tensors=lambda g, tensors, out, upper, left, unitriangular:
-       _triangular_gradients(g, tensors, out, upper, left, unitriangular))  # fmt: skip
+       _triangular_gradients(g, tensors, out, upper, left, unitriangular),
+   jvp=lambda tensors, tensors_t, out, upper, left, unitriangular:
+       _triangular_tangent(tensors, tensors_t, out, upper, left, unitriangular),
+   batch=_triangular_batch)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact", out_words=EXPECTED_SCALAR_TYPE)
@@ -202,7 +274,8 @@ op("cholesky_solve(B, L, upper=False)", native="cholesky_solve", autocast="float
    out_words=castable("cholesky_solve"), linear="B",
    B=lambda g, L, upper: cholesky_solve(g, L, upper),
    L=lambda g, L, out, upper: _cholesky_factor_gradient(cholesky_solve(g, L, upper), L, out, upper),
-   doc="The solution of A X = B, with A given by its Cholesky factor.")  # fmt: skip
+   doc="The solution of A X = B, with A given by its Cholesky factor.",
+   batch=_cholesky_solve_batch)  # fmt: skip
 
 
 def _cholesky_inverse_gradient(g, input, out, upper):
@@ -214,7 +287,8 @@ def _cholesky_inverse_gradient(g, input, out, upper):
 op("cholesky_inverse(input, upper=False)", native="cholesky_inverse", autocast="float32", out=True,
    out_words=castable("cholesky_inverse"),
    input=lambda g, input, out, upper: _cholesky_inverse_gradient(g, input, out, upper),
-   doc="The inverse of a matrix given by its Cholesky factor.")  # fmt: skip
+   doc="The inverse of a matrix given by its Cholesky factor.",
+   batch=matrices)  # fmt: skip
 
 
 # ---- Determinants
@@ -227,7 +301,7 @@ def _scaled_inverse(factor, A, adjoint_solve):
 
 def _det_gradient(g, A, result, LU, adjoint_solve):
     """g conj(det) A^-H; for singular matrices the matrix of cofactors by way of the singular values."""
-    if A.numel() == 0 or A.is_meta or LU.diagonal(0, -2, -1).all():
+    if A.numel() == 0 or A.is_meta or all_values(LU).diagonal(0, -2, -1).all():
         return _scaled_inverse(g * conj(result), A, adjoint_solve)
     U, S, Vh = linalg_svd(A)
     others = where(identity_like(S) == 1, 1, S.unsqueeze(-2)).prod(-1)
@@ -238,7 +312,8 @@ def _det_gradient(g, A, result, LU, adjoint_solve):
 op("_linalg_det(A)", native="linalg_det", outputs=("result", "LU", "pivots"), node="LinalgDetBackward0", public=False,
    fused={"A": lambda g_result, A, result, LU, pivots:
           _det_gradient(g_result, A, result, LU, _by_factors(LU, pivots))},
-   A=lambda g_result, A, result, LU: _det_gradient(g_result, A, result, LU, _by_solving(A)))  # fmt: skip
+   A=lambda g_result, A, result, LU: _det_gradient(g_result, A, result, LU, _by_solving(A)),
+   batch=matrices)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact")
@@ -270,7 +345,8 @@ op("_linalg_slogdet(A)", native="linalg_slogdet", outputs=("sign", "logabsdet", 
    fused={"A": lambda g_sign, g_logabsdet, A, sign, LU, pivots:
           _slogdet_gradient(g_sign, g_logabsdet, A, sign, _by_factors(LU, pivots))},
    A=lambda g_sign, g_logabsdet, A, sign:
-       _slogdet_gradient(g_sign, g_logabsdet, A, sign, _by_solving(A)))  # fmt: skip
+       _slogdet_gradient(g_sign, g_logabsdet, A, sign, _by_solving(A)),
+   batch=matrices)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact")

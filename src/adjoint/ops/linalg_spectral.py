@@ -1,5 +1,6 @@
 """Singular values, eigenvalues and the exponential of matrices. In the formulas ^H is the conjugate transpose."""
 
+from .batching import all_values, is_recorded, matrices
 from .checks import boolean
 from .declaration import return_type
 from .language import (
@@ -9,7 +10,6 @@ from .language import (
     cat,
     composite,
     conj,
-    is_grad_enabled,
     linalg_matrix_exp,
     linalg_solve,
     op,
@@ -22,8 +22,16 @@ from .out_words import castable
 _LINALG = {"namespace": "linalg"}
 
 
-def _recorded(tensor):
-    return tensor.requires_grad and is_grad_enabled()
+# ---- Batch rules; see batching.py
+
+
+def _with_vectors_batch(op, size, batched, A, *options):
+    """The last option asks for the vectors, which gradients need; results that nobody asked for do no harm."""
+    *options, vectors = options
+    return matrices(op, size, batched, A, *options, vectors or is_recorded(A))
+
+
+# ---- Both kinds of values
 
 
 def _differences(values):
@@ -35,7 +43,7 @@ def _check_phase(name, quantity, phase, size):
     """A loss of complex vectors must not depend on their phases, which are arbitrary."""
     if phase.numel() == 0 or phase.is_meta:
         return
-    largest, scale = phase.detach().abs().max().item(), size.detach().abs().max().item()
+    largest, scale = (all_values(values).detach().abs().max().item() for values in (phase, size))
     tolerance = 1e-2
     if largest > tolerance * max(1.0, scale):
         vectors = "singular vectors" if name == "svd_backward" else "eigenvectors"
@@ -82,9 +90,53 @@ def _svd_gradient(gU, gS, gVh, U, S, Vh, shape):
     return result
 
 
+def _svd_tangents(A, A_t, full_matrices, compute_uv, U, S, Vh):
+    """With P = U^H dA V: dS = Re diag(P), and U^H dU = (P S + S P^H) / E and V^H dV = (S P + P^H S) / E.
+
+    Beyond the space of U, dU is (I - U U^H) dA V / S, and dV is alike. Columns that A does not tell have no tangent.
+    """
+    if not compute_uv:
+        U, S, Vh = _linalg_svd(A, False, True)
+    k = S.shape[-1]
+    U_k, Vh_k = U[..., :k], Vh[..., :k, :]
+    right, left = A_t @ Vh_k.mH, U_k.mH @ A_t
+    P = U_k.mH @ right
+    dS = _real(P.diagonal(0, -2, -1))
+    if not compute_uv:
+        return None, dS, None
+    E = _differences(S * S)
+    columns, rows = S.unsqueeze(-2), S.unsqueeze(-1)
+    ones = identity_like(S)
+    diagonal = _imaginary(P) / (2 * columns) * ones
+    dU = U_k @ where(ones == 1, diagonal, (P * columns + rows * P.mH) / E)
+    dV = Vh_k.mH @ where(ones == 1, -diagonal, (rows * P + P.mH * columns) / E)
+    if U.shape[-2] > k:
+        dU = dU + (right - U_k @ P) / columns
+    if Vh.shape[-1] > k:
+        dV = dV + (left - P @ Vh_k).mH / columns
+    return _with_zeros(dU, U, -1), dS, _with_zeros(dV.mH, Vh, -2)
+
+
+def _real(tensor):
+    return tensor.real if tensor.is_complex() else tensor
+
+
+def _imaginary(tensor):
+    """The imaginary part, as a number of the same type."""
+    return 1j * tensor.imag if tensor.is_complex() else zeros_like(tensor)
+
+
+def _with_zeros(tangent, whole, dim):
+    missing = list(whole.shape)
+    missing[dim] -= tangent.shape[dim]
+    return cat([tangent, tangent.new_zeros(missing)], dim) if missing[dim] else tangent
+
+
 op("_linalg_svd(A, full_matrices, compute_uv)", native="linalg_svd", outputs=("U", "S", "Vh"), public=False,
    node="LinalgSvdBackward0",
-   A=lambda g_U, g_S, g_Vh, U, S, Vh, A_meta: _svd_gradient(g_U, g_S, g_Vh, U, S, Vh, A_meta.shape))  # fmt: skip
+   A=lambda g_U, g_S, g_Vh, U, S, Vh, A_meta: _svd_gradient(g_U, g_S, g_Vh, U, S, Vh, A_meta.shape),
+   jvp=_svd_tangents,
+   batch=_with_vectors_batch)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact", autocast="float32")
@@ -103,7 +155,7 @@ def linalg_svd(A, full_matrices=True, *, driver=None):
 def linalg_svdvals(A, *, driver=None):
     """The singular values, in descending order."""
     _check_driver("linalg.svd", driver)
-    return _linalg_svd(A, False, _recorded(A))[1]
+    return _linalg_svd(A, False, is_recorded(A))[1]
 
 
 def _check_driver(name, driver):
@@ -146,10 +198,23 @@ def _eigh_gradient(gL, gV, L, V):
     return V @ (inner @ V.mH)
 
 
+def _eigh_tangents(A, A_t, UPLO, compute_v, eigenvalues, eigenvectors):
+    """With P = V^H dA V: dL = Re diag(P), dV = V (P / E)."""
+    if not compute_v:
+        eigenvalues, eigenvectors = _linalg_eigh(A, UPLO, True)
+    P = eigenvectors.mH @ A_t @ eigenvectors
+    dL = _real(P.diagonal(0, -2, -1))
+    if not compute_v:
+        return dL, None
+    return dL, eigenvectors @ where(identity_like(eigenvalues) == 1, 0, P / _differences(eigenvalues))
+
+
 op("_linalg_eigh(A, UPLO, compute_v)", native="linalg_eigh", outputs=("eigenvalues", "eigenvectors"), public=False,
    node="LinalgEighBackward0",
    A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors:
-       _eigh_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip
+       _eigh_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors),
+   jvp=_eigh_tangents,
+   batch=_with_vectors_batch)  # fmt: skip
 
 
 @composite(**_LINALG, out="exact", autocast="float32")
@@ -166,7 +231,7 @@ def linalg_eigh(A, UPLO="L"):
 @composite(**_LINALG, out="exact", autocast="float32")
 def linalg_eigvalsh(A, UPLO="L"):
     """The eigenvalues of a Hermitian matrix, ascending."""
-    return _linalg_eigh(A, UPLO, _recorded(A))[0]
+    return _linalg_eigh(A, UPLO, is_recorded(A))[0]
 
 
 def _eig_gradient(gL, gV, L, V):
@@ -182,10 +247,25 @@ def _eig_gradient(gL, gV, L, V):
     return linalg_solve(V.mH, inner @ V.mH)
 
 
+def _eig_tangents(A, A_t, compute_v, eigenvalues, eigenvectors):
+    """With P = V^-1 dA V: dL = diag(P), dV = V (P / E), less what would change the lengths of the vectors."""
+    if not compute_v:
+        eigenvalues, eigenvectors = _linalg_eig(A, True)
+    P = linalg_solve(eigenvectors, A_t.to(eigenvectors.dtype) @ eigenvectors)
+    dL = P.diagonal(0, -2, -1)
+    if not compute_v:
+        return dL, None
+    dV = eigenvectors @ where(identity_like(eigenvalues) == 1, 0, P / _differences(eigenvalues))
+    lengthwise = (conj(eigenvectors) * dV).sum(-2, keepdim=True).real
+    return dL, dV - eigenvectors * lengthwise
+
+
 op("_linalg_eig(A, compute_v)", native="linalg_eig", outputs=("eigenvalues", "eigenvectors"), public=False,
    node="LinalgEigBackward0",
    A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors:
-       _eig_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors))  # fmt: skip
+       _eig_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors),
+   jvp=_eig_tangents,
+   batch=_with_vectors_batch)  # fmt: skip
 
 
 @composite(
@@ -207,22 +287,23 @@ def linalg_eig(A):
 @composite(**_LINALG, out=True, out_words=castable("torch.linalg.eigvals", "eigenvalues"), autocast="float32")
 def linalg_eigvals(A):
     """The eigenvalues of a square matrix, always complex."""
-    return _linalg_eig(A, _recorded(A))[0]
+    return _linalg_eig(A, is_recorded(A))[0]
 
 
 # ---- The exponential
 
 
-def _exp_gradient(g, A):
-    """The upper right block of exp([[A^H, g], [0, A^H]])."""
+def _exp_derivative(A, along):
+    """The upper right block of exp([[A, dA], [0, A]])."""
     n = A.shape[-1]
-    adjoint = A.mH
-    above, below = cat([adjoint, g], -1), cat([zeros_like(g), adjoint], -1)
+    above, below = cat([A, along], -1), cat([zeros_like(along), A], -1)
     return linalg_matrix_exp(cat([above, below], -2))[..., :n, n:]
 
 
-op("linalg_matrix_exp(A)", native="matrix_exp", **_LINALG, A=lambda g, A: _exp_gradient(g, A),
-   doc="The exponential of a square matrix.")  # fmt: skip
+op("linalg_matrix_exp(A)", native="matrix_exp", **_LINALG, A=lambda g, A: _exp_derivative(A.mH, g),
+   doc="The exponential of a square matrix.",
+   jvp=lambda A, A_t: _exp_derivative(A, A_t),
+   batch=matrices)  # fmt: skip
 
 
 @composite

@@ -117,7 +117,8 @@ def _linear_batch(op, size, batched, input, weight):
     if not batched[1]:
         return linear_plain(input.flatten(0, -2), weight).unflatten(0, input.shape[:-1])
     input = with_batch(size, batched, (input, weight))[0]
-    return bmm(input.reshape(size, -1, input.shape[-1]), weight.transpose(1, 2)).reshape(*input.shape[:-1], -1)
+    result = bmm(input.reshape(size, prod(input.shape[1:-1]), input.shape[-1]), weight.transpose(1, 2))
+    return result.reshape(*input.shape[:-1], weight.shape[1])
 
 
 def _linear_biased_batch(op, size, batched, bias, input, weight):
@@ -129,6 +130,29 @@ def _linear_biased_batch(op, size, batched, bias, input, weight):
         result = linear_plain(input, weight)
         return repeated(result, size) + lined_up(bias, result.dim())
     return result + (lined_up(bias, result.dim() - 1) if batched[0] else bias)
+
+
+def _addbmm_batch(op, size, batched, input, batch1, batch2, beta, alpha):
+    """The sum of products of matrices is that of the matrices side by side with those one below the other."""
+    if batch1.shape[-3] != batch2.shape[-3]:
+        return NotImplemented  # which the op refuses
+    left, right = batch1.transpose(-3, -2).flatten(-2), batch2.flatten(-3, -2)
+    return _added_batch(mm, 2)(op, size, batched, input, left, right, beta, alpha)
+
+
+def _addr_batch(op, size, batched, input, vec1, vec2, beta, alpha):
+    if vec1.dim() - batched[1] != 1 or vec2.dim() - batched[2] != 1:
+        return NotImplemented  # which the op refuses
+    dtype = _addr_type(input, vec1, vec2, beta, alpha)
+    vec1, vec2 = vec1.to(dtype).unsqueeze(-1), vec2.to(dtype).unsqueeze(-2)
+    input = lined_up(input, 2) if batched[0] else input
+    if dtype == bool_type:
+        product = vec1 & vec2 & bool(alpha)
+        result = product | input if beta else product
+    else:
+        product = vec1 * vec2 if alpha == 1 else vec1 * vec2 * alpha
+        result = product if beta == 0 else product + (input if beta == 1 else input * beta)
+    return result if result.dim() == 3 else repeated(result, size)
 
 
 # ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views.
@@ -229,17 +253,16 @@ op("addbmm(input, batch1, batch2, *, beta=1, alpha=1)", native="addbmm", autocas
    input=lambda g, beta: _times(g, beta),
    batch1=lambda g, batch2, alpha: _times(bmm_nt(_for_each(g, batch2), batch2), alpha),
    batch2=lambda g, batch1, alpha: _times(bmm_tn(batch1, _for_each(g, batch1)), alpha),
-   doc="beta * input + alpha * the sum of the products of two batches of matrices")  # fmt: skip
+   doc="beta * input + alpha * the sum of the products of two batches of matrices",
+   batch=_addbmm_batch)  # fmt: skip
 
 
 def _for_each(g, batch):
     return g.unsqueeze(0).expand(batch.shape[0], *g.shape)
 
 
-def _addr(input, vec1, vec2, beta, alpha):
-    for name, vector in (("vec1", vec1), ("vec2", vec2)):
-        if vector.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
+def _addr_type(input, vec1, vec2, beta, alpha):
+    """The type of the result, for which the factors must be right."""
     dtype = promote_types(input.dtype, promote_types(vec1.dtype, vec2.dtype))
     exact = not (dtype.is_floating_point or dtype.is_complex)
     for label, factor in (("beta", beta), ("alpha", alpha)):
@@ -249,6 +272,14 @@ def _addr(input, vec1, vec2, beta, alpha):
             raise RuntimeError(f"For integral input tensors, argument {label} must not be a floating point number.")
         if isinstance(factor, complex) and not dtype.is_complex:
             raise RuntimeError(f"addr: value cannot be converted to type {dtype} without overflow: {label}={factor}")
+    return dtype
+
+
+def _addr(input, vec1, vec2, beta, alpha):
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    dtype = _addr_type(input, vec1, vec2, beta, alpha)
     input, vec1, vec2 = input.to(dtype), vec1.to(dtype), vec2.to(dtype)
     if dtype == bool_type:
         product = outer(vec1, vec2) & bool(alpha)
@@ -264,7 +295,8 @@ op("addr(input, vec1, vec2, *, beta=1, alpha=1)", forward=_addr, autocast="off",
    input=lambda g, beta: _times(g, beta),
    vec1=lambda g, vec2, alpha: _times(mv(g, conj(vec2)), alpha),
    vec2=lambda g, vec1, alpha: _times(conj(mv_t(g, vec1)), alpha),
-   doc="beta * input + alpha * outer(vec1, vec2)")  # fmt: skip
+   doc="beta * input + alpha * outer(vec1, vec2)",
+   batch=_addr_batch)  # fmt: skip
 
 
 # ---- Any number of dimensions

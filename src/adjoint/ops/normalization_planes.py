@@ -2,6 +2,7 @@
 
 from math import prod
 
+from .batching import is_recorded
 from .checks import boolean
 from .language import (
     _batch_norm_eval,
@@ -45,7 +46,9 @@ for _name, _node in {
            _plane_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, groups, eps),
        weight=lambda g, input, mean, rstd, groups, eps:
            _plane_norm_weight_grad(g, input, mean.detach(), rstd.detach(), groups, eps),
-       bias=lambda g: _channel_sum(g))  # fmt: skip
+       bias=lambda g: _channel_sum(g),
+       jvp=lambda input, weight, input_t, weight_t, bias_t, mean, rstd, groups, eps:
+           _plane_norm_tangents(input, weight, input_t, weight_t, bias_t, mean, rstd, groups, eps))  # fmt: skip
 
 # The gradients of input, weight and bias, in two passes over the data.
 op("_plane_norm_gradients(grad, input, mean, rstd, weight, groups)", native="plane_norm_gradients", gradient=False,
@@ -79,6 +82,27 @@ op("_batch_norm_eval(input, weight, bias, mean, var, eps)", native="plane_norm_f
    bias=lambda g: _channel_sum(g))  # fmt: skip
 
 
+def _plane_norm_tangents(input, weight, input_t, weight_t, bias_t, mean, rstd, groups, eps):
+    """d out = dx(input_t) weight + n weight_t + bias_t, with dx as above, which is its own transpose."""
+    result = _weighted(_plane_norm_input_grad(input_t, input, mean, rstd, None, groups, eps), weight)
+    normal = _normal(input, groups, eps)
+    if weight is not None:
+        result = result + normal * _by_channel(weight_t, input)
+    if bias_t is not None:
+        result = result + _by_channel(bias_t, input)
+    dims = (2,) if groups else (0, 2)
+    mean_t = _by_group(input_t, groups).mean(dims)
+    rstd_t = -(rstd * rstd) * _by_group(normal * input_t, groups).mean(dims)
+    return result, mean_t, rstd_t
+
+
+def _by_group(value, groups):
+    """(samples, groups, elements); `groups` is 0 for one of each channel."""
+    samples, channels = value.shape[:2]
+    count = groups or channels
+    return value.reshape(samples, count, channels // max(1, count) * prod(value.shape[2:]))
+
+
 def _weighted(value, weight):
     return value if weight is None else value * _by_channel(weight, value)
 
@@ -94,17 +118,12 @@ def _normal(input, groups, eps):
 def _curvature(a, b, input, groups, eps):
     """The derivative of <a, dx(b)> with respect to x; see _curvature in normalization.py."""
 
-    def by_group(value):
-        samples, channels = value.shape[:2]
-        count = groups or channels
-        return value.reshape(samples, count, channels // max(1, count) * prod(value.shape[2:]))
-
     dims = (2,) if groups else (0, 2)
 
     def mean(value):
         return value.mean(dims, keepdim=True)
 
-    x, a, b, n = by_group(input), by_group(a), by_group(b), by_group(_normal(input, groups, eps))
+    x, a, b, n = (_by_group(value, groups) for value in (input, a, b, _normal(input, groups, eps)))
     an, bn = mean(a * n), mean(b * n)
     bend = n * (mean(a * b) - mean(a) * mean(b) - 3 * an * bn) + bn * (a - mean(a)) + an * (b - mean(b))
     deviation = x - mean(x)
@@ -296,7 +315,7 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     _check_groups(input.reshape(N, C, HxW), weight, bias, group)
     values = input.reshape(N, C, HxW)
     result, mean, rstd = _group_norm(values, weight, bias, None, None, group, 0.0, eps)
-    if result.requires_grad:
+    if is_recorded(result):
         # Torch differentiates these two as well; few use them, so they are worked out apart.
         grouped = values.reshape(N, group, C // group * HxW)
         mean = grouped.mean(2)

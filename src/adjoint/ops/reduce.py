@@ -1,6 +1,6 @@
 """Reductions: sums, products, extremes, means and norms over some or all dimensions. (Variances: variance.py.)"""
 
-from .batching import behind, lined_up, rows, with_batch
+from .batching import aligned, behind, lined_up, rows, with_batch
 from .checks import as_dtype, boolean, integers, only_with_dim, tensor
 from .language import (
     Tensor,
@@ -27,6 +27,7 @@ from .language import (
     min_dim,
     minimum,
     nansum,
+    ones_like,
     op,
     pick,
     prod_all,
@@ -41,6 +42,7 @@ from .language import (
     vector_norm,
     view,
     where,
+    zeros_like,
 )
 from .out_words import MATCH_INPUT, bool_only
 from .scan import delayed
@@ -57,12 +59,14 @@ def reduced_count(input_meta, g):
 
 
 def _spread_batch(op, size, batched, input, sizes, dim):
-    if dim is None or dim == ():
+    if dim is None or dim == () or not sizes:
         return lined_up(input, len(sizes)).expand(size, *sizes)
     return spread(input, (size, *sizes), behind(dim, len(sizes)))
 
 
 def _keep_dims_batch(op, size, batched, input, dim, ndim):
+    if ndim == 0:
+        return input
     every = tuple(range(ndim)) if dim is None or dim == () else dim
     return keep_dims(input, behind(every, ndim), ndim + 1)
 
@@ -70,6 +74,11 @@ def _keep_dims_batch(op, size, batched, input, dim, ndim):
 def _sum_to_batch(op, size, batched, input, sizes):
     ones = (1,) * (input.dim() - 1 - len(sizes))
     return sum_to(input, (size, *ones, *sizes)).reshape(size, *sizes)
+
+
+def _distance_batch(op, size, batched, input, other, p):
+    input, other = aligned(batched[:2], (input, other), (0, 0))
+    return vector_norm(rows(input - other), p, 1)
 
 
 def _put_back_batch(op, size, batched, input, indices, sizes, dim):
@@ -372,11 +381,22 @@ def _norm_gradient_with_nans(g, input, out, ord):
     return input * abs(input) ** (ord - 2) * where(out == 0, 0, g / out ** (ord - 1))
 
 
+def _norm_tangent(input, tangent, out, ord, dim, keepdim):
+    """The part of the tangent along the gradient: not by transposing that, which gives nan at 0."""
+    slope = norm_gradient(ones_like(out), input, out, ord, dim)
+    if slope is None:
+        return zeros_like(out)
+    along = conj(slope) * tangent
+    along = along.real if along.is_complex() else along
+    return sum_all(along).reshape(out.shape) if dim is None or dim == () else sum_dim(along, dim, keepdim)
+
+
 op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", native="vector_norm", namespace="linalg",
    node="LinalgVectorNormBackward0", out="exact",
    fused={"input": lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim, fused=True)},
    input=lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim),
    doc="The p-norm of the elements over the given dimensions.",
+   jvp=lambda input, input_t, out, ord, dim, keepdim: _norm_tangent(input, input_t, out, ord, dim, keepdim),
    batch="dim?")  # fmt: skip
 
 
@@ -409,7 +429,10 @@ op("dist(input, other, p=2)", forward=_distance,
    },
    input=lambda g, input, other, out, p: norm_gradient(g, input - other, out, p, None),
    other=lambda g, input, other, out, p: norm_gradient(-g, input - other, out, p, None),
-   doc="The p-norm of the difference of two tensors.")  # fmt: skip
+   doc="The p-norm of the difference of two tensors.",
+   jvp=lambda input, other, input_t, other_t, out, p:
+       _norm_tangent(input - other, input_t - other_t, out, p, None, False),
+   batch=_distance_batch)  # fmt: skip
 
 
 op("_logsumexp(input, dim, keepdim=False)", native="logsumexp", node="LogsumexpBackward0", public=False,

@@ -55,7 +55,8 @@ op("frexp(input)", forward=_frexp, outputs=("mantissa", "exponent"), out="exact"
    out_words=("torch.frexp() expects mantissa to have dtype {expected_c} but got {given_c}",
               "torch.frexp() expects exponent to have int dtype but got {given_c}"),
    input=lambda g_mantissa, exponent: g_mantissa / 2.0 ** exponent.to(g_mantissa.dtype),
-   doc="Mantissas in [1/2, 1) and exponents of 2 whose products are the elements.")
+   doc="Mantissas in [1/2, 1) and exponents of 2 whose products are the elements.",
+   batch="...")
 
 elementwise("nextafter_real(input, other)", lambda input, other: nextafter(input, other),
             numbers="", inplace=False, gradient=False, **INTERNAL)
@@ -88,7 +89,8 @@ def _nextafter(input, other):
 op("nextafter(input, other)", forward=_nextafter, inplace=True, out=True, whole=("input", "other"),
    input=lambda g, input, other: where(input == other, 0, g),
    other=lambda g: zeros_like(g),
-   doc="The next number that can be represented, towards `other`.")  # fmt: skip
+   doc="The next number that can be represented, towards `other`.",
+   batch="...")  # fmt: skip
 
 
 _LARGEST = {

@@ -255,4 +255,5 @@ def _mvlgamma(input, p):
 op("mvlgamma(input, p)", forward=_mvlgamma, inplace=True, out=True,
    out_words="mvlgamma: result type {expected} can't be cast to the desired output type {expected}",
    input=lambda g, input, p: g * digamma(_mvlgamma_arguments(input, p)).sum(-1),
-   doc="The logarithm of the multivariate gamma function of dimension p.")  # fmt: skip
+   doc="The logarithm of the multivariate gamma function of dimension p.",
+   batch="...")  # fmt: skip

@@ -2,6 +2,7 @@
 
 import warnings
 
+from .batching import all_values
 from .checks import boolean, boolean_or_none
 from .language import (
     _fft_c2c,
@@ -159,7 +160,7 @@ def istft(
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - n_fft // 2 if center else total
     signal, envelope = signal[:, start:end], envelope[:, start:end]
-    least = envelope.detach().abs().min() if envelope.numel() else 0.0
+    least = all_values(envelope).detach().abs().min() if envelope.numel() else 0.0
     if least < 1e-11:
         raise RuntimeError(
             "istft: window overlap add min: 1; the windows leave points of the signal uncovered: use a smaller "

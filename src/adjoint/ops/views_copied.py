@@ -3,12 +3,14 @@ matrices made around their diagonals.
 """
 
 from . import views  # noqa: F401  (declares what is copied here)
+from .batching import lined_up
 from .language import (
     TABLE,
     alias_copy,
     as_strided_within_copy,
     cat,
     composite,
+    constant_pad_nd,
     diag_embed,
     diagonal,
     diagonal_copy,
@@ -25,6 +27,21 @@ from .language import (
     stack,
     view_sizes_copy,
 )
+
+# ---- Batch rules; see batching.py
+
+
+def _block_batch(op, size, batched, tensors):
+    if any(x.dim() > 3 for x in tensors):
+        return NotImplemented  # which the op refuses
+    blocks = [lined_up(x, 2) for x in tensors]
+    total, left, rows = sum(block.shape[2] for block in blocks), 0, []
+    for block in blocks:
+        width = block.shape[2]
+        rows.append(constant_pad_nd(block, (left, total - left - width)))
+        left += width
+    return cat(rows, 1)
+
 
 # ---- Copies
 
@@ -182,7 +199,8 @@ def _block_rule(g, tensors_meta):
 
 op("block_diag(tensors=())", native="block_diag", varargs="tensors", method=False, linear="tensors",
    doc="Matrices along the diagonal of one matrix; vectors and numbers count as rows.",
-   tensors=_block_rule)  # fmt: skip
+   tensors=_block_rule,
+   batch=_block_batch)  # fmt: skip
 
 
 @composite(method=False)
