@@ -181,42 +181,68 @@ PyObject* py_bare(PyObject*, PyObject* object) {
   return guarded([&] { return wrap(bare(Arg{object, "_bare", "tensor"})).take(); });
 }
 
+std::vector<Tensor*> tensors_in(PyObject* sequence) {
+  std::vector<Tensor*> found;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i)
+    if (PyObject* item = PySequence_Fast_GET_ITEM(sequence, i); is_tensor(item)) found.push_back(as_tensor(item));
+  return found;
+}
+
+/// Whether the graph of these tensors has leaves that are no inputs.
+bool leads_elsewhere(const std::vector<Tensor*>& outputs, const std::vector<Tensor*>& inputs) {
+  auto is_input = [&](Tensor* leaf) { return std::ranges::find(inputs, leaf) != inputs.end(); };
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> stack;
+  auto visit = [&](const Node* node) {
+    if (node && seen.insert(node).second) stack.push_back(node);
+  };
+  for (Tensor* output : outputs) {
+    if (Node* node = current_grad_fn(output)) {
+      visit(node);
+    } else if (requires_grad(output) && !is_input(output)) {
+      return true;
+    }
+  }
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    Tensor* leaf = accumulated_leaf(*node);
+    if (leaf && (leaf->flags & kRequiresGrad) && !is_input(leaf)) return true;
+    for (uint32_t i = 0; i < node->n_edges; ++i) visit(node->edges()[i].node);
+  }
+  return false;
+}
+
 /// _leads_elsewhere(outputs, inputs, weights): whether the graph of the outputs has leaves that are no inputs, or a
 /// weight or an input has a history of its own.
 PyObject* py_leads_elsewhere(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  return guarded([&]() -> PyObject* {
+  return guarded([&] {
     if (nargs != 3 || !std::all_of(args, args + 3, is_sequence))
       fail(ErrorKind::Type, "_leads_elsewhere() takes three sequences of tensors");
-    auto tensors = [](PyObject* sequence) {
-      std::vector<Tensor*> found;
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i)
-        if (PyObject* item = PySequence_Fast_GET_ITEM(sequence, i); is_tensor(item)) found.push_back(as_tensor(item));
-      return found;
-    };
-    std::vector<Tensor*> inputs = tensors(args[1]);
-    for (Tensor* input : inputs)
-      if (!is_leaf(input)) Py_RETURN_TRUE;
-    for (Tensor* weight : tensors(args[2]))
-      if (requires_grad(weight)) Py_RETURN_TRUE;
-    std::unordered_set<const Node*> seen;
-    std::vector<const Node*> stack;
-    auto visit = [&](const Node* node) {
-      if (node && seen.insert(node).second) stack.push_back(node);
-    };
-    for (Tensor* output : tensors(args[0])) {
-      if (Node* node = current_grad_fn(output))
-        visit(node);
-      else if (requires_grad(output) && std::ranges::find(inputs, output) == inputs.end())
-        Py_RETURN_TRUE;
-    }
-    while (!stack.empty()) {
-      const Node* node = stack.back();
-      stack.pop_back();
-      Tensor* leaf = accumulated_leaf(*node);
-      if (leaf && std::ranges::find(inputs, leaf) == inputs.end()) Py_RETURN_TRUE;
-      for (uint32_t i = 0; i < node->n_edges; ++i) visit(node->edges()[i].node);
-    }
-    Py_RETURN_FALSE;
+    std::vector<Tensor*> inputs = tensors_in(args[1]), weights = tensors_in(args[2]);
+    return PyBool_FromLong(std::ranges::any_of(inputs, [](Tensor* input) { return !is_leaf(input); }) ||
+                           std::ranges::any_of(weights, [](Tensor* weight) { return requires_grad(weight); }) ||
+                           leads_elsewhere(tensors_in(args[0]), inputs));
+  });
+}
+
+/// The tensor without a history that leads to the inputs alone; nor have its tangents one.
+TensorPtr finished(Tensor* tensor, const std::vector<Tensor*>& inputs) {
+  const bool kept = !requires_grad(tensor) || leads_elsewhere({tensor}, inputs);
+  TensorPtr result = kept ? TensorPtr::borrow(tensor) : alias(tensor);
+  if (!has_tangents(tensor)) return result;
+  std::vector<std::pair<uint64_t, TensorPtr>> tangents;
+  for (const Tangent* tangent = tensor->extra->tangents; tangent; tangent = tangent->next)
+    tangents.emplace_back(tangent->level, finished(tangent->value, inputs));
+  for (auto& [level, tangent] : tangents) set_own_tangent(result.get(), level, std::move(tangent));
+  return result;
+}
+
+/// _finished(tensor, inputs): a result of a transform, for the outside.
+PyObject* py_finished(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2 || !is_sequence(args[1])) fail(ErrorKind::Type, "_finished() takes a tensor and inputs");
+    return wrap(finished(Arg{args[0], "_finished", "tensor"}, tensors_in(args[1]))).take();
   });
 }
 
@@ -307,6 +333,7 @@ PyMethodDef functions[] = {
     {"_fresh", fast(py_fresh), METH_FASTCALL, "An input of a graph of its own."},
     {"_bare", py_bare, METH_O, "The tensor without its history."},
     {"_leads_elsewhere", fast(py_leads_elsewhere), METH_FASTCALL, "Whether a graph has other leaves than its inputs."},
+    {"_finished", fast(py_finished), METH_FASTCALL, "A result without a history that leads to the inputs alone."},
     {"_call_slots", fast(py_call_slots), METH_FASTCALL, "Calls an op with all of its arguments in order."},
     {"_set_forward_enabled", py_set_forward_enabled, METH_O, "Whether results get tangents."},
     {"_forward_enabled", py_forward_enabled, METH_NOARGS, "Whether results get tangents."},

@@ -10,10 +10,10 @@ from .vmap import vmap
 def per_sample_grads(module, loss, *inputs, memory=2**30):
     """The gradients of loss(module, *example) by the parameters of the module, for each example of a batch.
 
-    `inputs` are tensors, or containers of them, whose first dimension is the batch; `loss` gets the module and one example
-    of each, without that dimension, and returns a tensor without dimensions. The result is like a state_dict: by the name
-    of each parameter that requires grad, a tensor with the batch before the dimensions of the parameter. Examples run
-    together as far as their gradients fit into `memory` bytes.
+    `inputs` are tensors, or containers of them, whose first dimension is the batch; `loss` gets the module and one
+    example of each, without that dimension, and returns a tensor without dimensions. The result is like a state_dict:
+    by the name of each parameter that requires grad, a tensor with the batch before the dimensions of the parameter.
+    Examples run together as far as their gradients fit into `memory` bytes.
 
     >>> import adjoint as torch
     >>> layer = torch.nn.Linear(2, 1, bias=False)

@@ -27,9 +27,11 @@ def fresh_inputs(tree):
     return tree_unflatten(fresh, spec), fresh
 
 
-def finished(value, recorded):
-    """A result for the outside of a transform: without the transform's own history where no other is wanted."""
-    return value if recorded or not isinstance(value, _C.Tensor) else _C._bare(value)
+def finished(value, inputs, recorded):
+    """A result for the outside of a transform: without a history, or without one that leads to its inputs alone."""
+    if not isinstance(value, _C.Tensor):
+        return value
+    return _C._finished(value, inputs) if recorded else _C._bare(value)
 
 
 def gradients(outputs, inputs, weights, retain_graph=None, create_graph=None):
@@ -43,7 +45,7 @@ def gradients(outputs, inputs, weights, retain_graph=None, create_graph=None):
     found = _gradients(
         outputs, inputs, weights, retain_graph=retain_graph, create_graph=create_graph, allow_unused=True
     )
-    return [zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True)]
+    return [zeros_like(x) if g is None else finished(g, inputs, True) for g, x in zip(found, inputs, strict=True)]
 
 
 def chosen_arguments(argnums, args):
@@ -96,12 +98,12 @@ def grad_and_value(func, argnums=0, has_aux=False):
                 "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                 f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
-        elsewhere = recorded and _C._leads_elsewhere((output,), fresh, ())
-        found = gradients((output,), fresh, (None,), create_graph=elsewhere)
+        create_graph = recorded and _C._leads_elsewhere((output,), fresh, ())
+        found = gradients((output,), fresh, (None,), create_graph=create_graph)
         result = _in_structure(found, inputs)
-        value = finished(output, elsewhere)
+        value = finished(output, fresh, recorded)
         if has_aux:
-            return result, (value, tree_map(lambda x: finished(x, elsewhere), aux))
+            return result, (value, tree_map(lambda x: finished(x, fresh, recorded), aux))
         return result, value
 
     return wrapper
@@ -161,7 +163,6 @@ def vjp(func, *primals, has_aux=False):
             raise RuntimeError(
                 f"vjp(f, *primals): expected f(*args) to return only tensors, got unsupported type {type(leaf)}"
             )
-    elsewhere = recorded and _C._leads_elsewhere(leaves, fresh, ())
 
     def product(cotangents, retain_graph=True, create_graph=None):
         weights, given = tree_flatten(cotangents)
@@ -173,7 +174,7 @@ def vjp(func, *primals, has_aux=False):
         found = gradients(leaves, fresh, weights, retain_graph, create_graph)
         return _in_structure(found, inputs)
 
-    value = tree_unflatten([finished(leaf, elsewhere) for leaf in leaves], spec)
+    value = tree_unflatten([finished(leaf, fresh, recorded) for leaf in leaves], spec)
     if has_aux:
-        return value, product, tree_map(lambda x: finished(x, elsewhere), aux)
+        return value, product, tree_map(lambda x: finished(x, fresh, recorded), aux)
     return value, product
