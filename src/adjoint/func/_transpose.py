@@ -45,6 +45,6 @@ def _products(outputs, inputs, along, recorded):
         return [zeros_like(y) for y in outputs]
     gradients, along = zip(*pairs, strict=True)
     products = grad(gradients, weights, along, create_graph=recorded, allow_unused=True)
-    for weight in weights:
-        weight.requires_grad_(False)  # nothing depends on it, though the graph may lead there
+    for leaf in (*weights, *(x for x in inputs if x.is_leaf)):
+        leaf.requires_grad_(False)  # nobody asks for its gradient, though the graph may lead there
     return [zeros_like(y) if p is None else p for p, y in zip(products, outputs, strict=True)]
