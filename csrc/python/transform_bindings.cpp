@@ -12,6 +12,7 @@
 #include "tape/history.h"
 #include "transforms/batch.h"
 #include "transforms/forward.h"
+#include "transforms/handled.h"
 
 namespace adjoint::python {
 namespace {
@@ -46,6 +47,15 @@ PyObject* py_open_batch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 PyObject* py_open_forward(PyObject*, PyObject*) {
   return guarded([&] {
     auto level = std::make_shared<Forward>();
+    open_level(level);
+    return number_object(level->number()).take();
+  });
+}
+
+/// _open_handled(handler): the number of a new level whose calls go to handler(op, arguments, in_place).
+PyObject* py_open_handled(PyObject*, PyObject* handler) {
+  return guarded([&] {
+    auto level = std::make_shared<Handled>(Object::borrow(handler));
     open_level(level);
     return number_object(level->number()).take();
   });
@@ -246,10 +256,12 @@ PyObject* py_finished(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-/// _call_slots(op, arguments): calls an op with all of its arguments in order, keywords of a user's among them.
+/// _call_slots(op, arguments, in_place=False): calls an op with all of its arguments in order, keywords of a user's
+/// among them.
 PyObject* py_call_slots(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
-    if (nargs != 2 || !PyTuple_Check(args[1])) fail(ErrorKind::Type, "_call_slots() takes an op and a tuple");
+    const bool in_place = nargs == 3 && args[2] == Py_True;
+    if (nargs < 2 || !PyTuple_Check(args[1])) fail(ErrorKind::Type, "_call_slots() takes an op and a tuple");
     Op& op = op_of(args[0]);
     const Py_ssize_t given = PyTuple_GET_SIZE(args[1]);
     if (given > op.count) fail(ErrorKind::Type, op.name, ": takes ", op.count, " arguments, got ", given);
@@ -258,7 +270,9 @@ PyObject* py_call_slots(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
       slots[i] = i < given ? PyTuple_GET_ITEM(args[1], i) : op.defaults[i];
       if (!slots[i]) fail(ErrorKind::Type, op.name, ": too few arguments");
     }
-    return op.call(slots).take();
+    if (!in_place) return op.call(slots).take();
+    op.call_in_place(slots);
+    return Py_NewRef(slots[0]);
   });
 }
 
@@ -318,6 +332,7 @@ PyCFunction fast(F function) {
 PyMethodDef functions[] = {
     {"_open_batch", fast(py_open_batch), METH_FASTCALL, "Opens a level of vmap."},
     {"_open_forward", py_open_forward, METH_NOARGS, "Opens a level of forward mode."},
+    {"_open_handled", py_open_handled, METH_O, "Opens a level whose calls a function handles."},
     {"_close_level", py_close_level, METH_O, "Closes a level."},
     {"_batch", fast(py_batch), METH_FASTCALL, "What lies along the first dimension, as one tensor."},
     {"_unbatch", fast(py_unbatch), METH_FASTCALL, "The value of a batched tensor."},

@@ -2,6 +2,7 @@
 
 from .forward import jvp, linearize
 from .jacobians import hessian, jacfwd, jacrev
+from .jet import jet
 from .modules import functional_call, stack_module_state
 from .per_sample import per_sample_grads
 from .products import hessian_diag, hvp, laplacian
@@ -17,6 +18,7 @@ __all__ = [
     "hvp",
     "jacfwd",
     "jacrev",
+    "jet",
     "jvp",
     "laplacian",
     "linearize",

@@ -15,7 +15,7 @@ def call_each(op, size, batched, *arguments):
         _warned.add(op.__name__)
         warnings.warn(
             f"vmap: there is a performance drop because {op.__name__} has no batch rule: it is called once for each "
-            f"of {size} elements. docs/transforms.md lists the ops that are.",
+            f"of {size} elements",
             stacklevel=2,
         )
     if size == 0:

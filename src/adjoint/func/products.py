@@ -3,6 +3,7 @@
 from .. import _C
 from ..ops.language import eye
 from .forward import jvp
+from .jet import jet
 from .reverse import grad
 from .vmap import vmap
 
@@ -29,19 +30,15 @@ def _directions(x):
 
 
 def _second_derivative(func, x, direction):
-    """That of func along a direction, forward over forward mode."""
-
-    def first(point):
-        return jvp(func, (point,), (direction,))[1]
-
-    return jvp(first, (x,), (direction,))[1]
+    """That of func along a direction, by Taylor mode."""
+    return jet(func, x, 2, direction=direction)[2]
 
 
 def laplacian(func, x, *, chunk_size=None):
     """The sum of the second derivatives of `func` by each element of x: the trace of its Hessian.
 
-    Two levels of forward mode, over all directions at once; what func computes without x is computed once. For many
-    points use vmap. The result has the shape of func(x).
+    Taylor mode of second order along all directions at once, which no graph is needed for; what does not depend on the
+    direction is computed once. For many points use vmap. The result has the shape of func(x).
 
     >>> import adjoint as torch
     >>> torch.func.laplacian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))

@@ -1,0 +1,150 @@
+"""What torch.func has beyond torch's, against derivatives that are written out or formed whole."""
+
+import pytest
+
+import adjoint
+from adjoint.func import functional_call, grad, hessian, hessian_diag, hvp, laplacian, per_sample_grads, vmap
+
+from .compare import Bound, assert_same
+
+EXACT = Bound(1e-12, 1e-12)
+
+
+def numbers(*shape, seed=0):
+    return adjoint.randn(*shape, dtype=adjoint.float64, generator=adjoint.Generator().manual_seed(seed))
+
+
+def wave(x):
+    return (x.sin() * x.cumsum(-1).tanh()).exp().sum()
+
+
+def test_products_with_a_hessian():
+    x, v = numbers(5), numbers(5, seed=1)
+    gradient, product = hvp(wave, x, v)
+    assert_same(gradient, grad(wave)(x), bound=EXACT)
+    assert_same(product, hessian(wave)(x) @ v, bound=EXACT)
+
+
+def test_products_of_several_arguments():
+    def of_two(x, y):
+        return (x.sin() * y.exp()).sum() ** 2
+
+    x, y = numbers(3), numbers(3, seed=1)
+    gradient, product = hvp(of_two, (x, y), (y, x))
+    blocks = hessian(of_two, argnums=(0, 1))(x, y)
+    assert_same(gradient, grad(of_two, (0, 1))(x, y), bound=EXACT)
+    assert_same(product, tuple(row[0] @ y + row[1] @ x for row in blocks), bound=EXACT)
+
+
+@pytest.mark.parametrize("chunk_size", [None, 2])
+def test_diagonal_and_trace(chunk_size):
+    x = numbers(5)
+    whole = hessian(wave)(x)
+    assert_same(hessian_diag(wave, x, chunk_size=chunk_size), whole.diagonal(), bound=EXACT)
+    assert_same(laplacian(wave, x, chunk_size=chunk_size), whole.trace(), bound=EXACT)
+
+
+def test_laplacian_of_several_results_at_many_points():
+    def field(x):
+        return adjoint.stack([(x**2).prod(), x.sin().sum()])
+
+    points = numbers(4, 3)
+    expected = vmap(lambda x: hessian(field)(x).diagonal(0, 1, 2).sum(-1))(points)
+    assert_same(vmap(lambda x: laplacian(field, x))(points), expected, bound=EXACT)
+
+
+def test_gradient_of_a_laplacian():
+    x = numbers(3)
+    assert_same(grad(lambda x: laplacian(lambda x: (x**4).sum(), x))(x), 24 * x, bound=EXACT)
+
+
+def test_diagonal_of_what_is_no_number():
+    with pytest.raises(RuntimeError, match=r"expected func\(x\) without dimensions, got shape \(2,\)"):
+        hessian_diag(lambda x: x**2, numbers(2))
+
+
+def model():
+    layers = [adjoint.nn.Linear(3, 4), adjoint.nn.Tanh(), adjoint.nn.Linear(4, 2, bias=False)]
+    return adjoint.nn.Sequential(*layers).double()
+
+
+def squares(module, x, y):
+    return ((module(x) - y) ** 2).sum()
+
+
+@pytest.mark.parametrize("memory", [2**30, 1])
+def test_gradients_of_each_example(memory):
+    module, x, y = model(), numbers(5, 3), numbers(5, 2, seed=1)
+    found = per_sample_grads(module, squares, x, y, memory=memory)
+    parameters = dict(module.named_parameters())
+    assert list(found) == list(parameters)
+    for i in range(5):
+        one = adjoint.autograd.grad(squares(module, x[i], y[i]), list(parameters.values()))
+        assert_same(tuple(found[name][i] for name in parameters), one, bound=EXACT)
+    assert all(not gradients.requires_grad for gradients in found.values())
+
+
+def test_frozen_parameters_have_no_gradients():
+    module = model()
+    module[0].requires_grad_(False)
+    assert list(per_sample_grads(module, squares, numbers(5, 3), numbers(5, 2))) == ["2.weight"]
+
+
+def test_what_has_no_examples():
+    with pytest.raises(ValueError, match="expected a module with parameters that require grad"):
+        per_sample_grads(adjoint.nn.Tanh(), squares, numbers(5, 3), numbers(5, 2))
+    with pytest.raises(ValueError, match=r"one size of the first dimension, got \[4, 5\]"):
+        per_sample_grads(model(), squares, numbers(5, 3), numbers(4, 2))
+
+
+def test_parameters_as_arguments():
+    module, x = model(), numbers(5, 3)
+    new = {name: p.detach() * 2 for name, p in module.named_parameters()}
+    assert_same(vmap(lambda x: functional_call(module, new, (x,)))(x), functional_call(module, new, (x,)), bound=EXACT)
+
+
+def nested(function, x, order, direction):
+    """The derivatives along a direction by forward mode in forward mode."""
+    found = [function(x)]
+    for _ in range(order):
+        function = (lambda inner: lambda x: adjoint.func.jvp(inner, (x,), (direction,))[1])(function)
+        found.append(function(x))
+    return tuple(found)
+
+
+CURVES = {
+    "power": lambda x: x**3,
+    "tanh": adjoint.tanh,
+    "quotient": lambda x: x / (1 + x * x),
+    "logarithm": lambda x: (1 + x * x).log() * x,
+    "layer": lambda x: adjoint.nn.functional.linear(x, numbers(4, 3), numbers(4)).sigmoid().sum(),
+    "products": lambda x: (numbers(2, 3) @ x).sin() @ (numbers(2, 3, seed=1) @ x).exp(),
+    "joined": lambda x: adjoint.cat([x, x.sin()]).sum() * x[1:].prod(),
+    "softmax": lambda x: adjoint.softmax(x, 0),  # by nested forward mode
+    "chosen": lambda x: adjoint.where(x > 0, x.sin(), x**2),
+    "constant": lambda x: numbers(2),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+@pytest.mark.parametrize("order", [0, 1, 4])
+def test_derivatives_along_a_curve(name, order):
+    x, direction = numbers(3), numbers(3, seed=1)
+    found = adjoint.func.jet(CURVES[name], x, order, direction=direction)
+    assert_same(found, nested(CURVES[name], x, order, direction), bound=Bound(1e-11, 1e-11))
+
+
+def test_curves_of_many_points():
+    x = numbers(4, 3)
+    found = vmap(lambda x: adjoint.func.jet(adjoint.sin, x, 2))(x)
+    assert_same(found, (x.sin(), x.cos(), -x.sin()), bound=EXACT)
+    assert_same(grad(lambda x: adjoint.func.jet(adjoint.sin, x, 2)[2].sum())(x), -x.cos(), bound=EXACT)
+
+
+def test_what_has_no_curve():
+    with pytest.raises(ValueError, match="expected an order of 0 or more, got -1"):
+        adjoint.func.jet(adjoint.sin, numbers(2), -1)
+    with pytest.raises(ValueError, match=r"expected a direction of shape \(2,\), got \(3,\)"):
+        adjoint.func.jet(adjoint.sin, numbers(2), 1, direction=numbers(3))
+    with pytest.raises(NotImplementedError, match="changes a tensor in place along a curve"):
+        adjoint.func.jet(lambda x: (x * 2).sin_(), numbers(2), 1)
