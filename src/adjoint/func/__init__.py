@@ -1,21 +1,25 @@
 """Functions of functions and of modules: derivatives, batches, Jacobians."""
 
 from .forward import jvp, linearize
+from .implicit import fixed_point, implicit_root
 from .jacobians import hessian, jacfwd, jacrev
 from .jet import jet
 from .modules import functional_call, stack_module_state
 from .per_sample import per_sample_grads
 from .products import hessian_diag, hvp, laplacian
 from .reverse import grad, grad_and_value, vjp
+from .safe import where_safe
 from .vmap import vmap
 
 __all__ = [
+    "fixed_point",
     "functional_call",
     "grad",
     "grad_and_value",
     "hessian",
     "hessian_diag",
     "hvp",
+    "implicit_root",
     "jacfwd",
     "jacrev",
     "jet",
@@ -26,4 +30,5 @@ __all__ = [
     "stack_module_state",
     "vjp",
     "vmap",
+    "where_safe",
 ]

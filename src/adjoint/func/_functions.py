@@ -65,7 +65,11 @@ class _Context:
     def __init__(self, ctx, saved):
         self.__dict__.update(vars(ctx))
         self.saved_tensors = saved
-        self.needs_input_grad = ctx.needs_input_grad
+        self.needs_input_grad = getattr(ctx, "needs_input_grad", None)
+
+
+def _saved(ctx):
+    return getattr(ctx, "saved_for_forward", None) or getattr(ctx, "to_save", None) or ()
 
 
 def _with_tangents(cls, args, level, tangents):
@@ -79,14 +83,14 @@ def _with_tangents(cls, args, level, tangents):
 
         def setup_context(ctx, inputs, output):
             cls.setup_context(ctx, inputs, output)
-            contexts.append(_Context(ctx, ctx.saved_for_forward or ctx.to_save or ()))
+            contexts.append(_Context(ctx, _saved(ctx)))
 
         watched = {"setup_context": staticmethod(setup_context)}
     else:
 
         def forward(ctx, *given):
             output = cls.forward(ctx, *given)
-            contexts.append(_Context(ctx, ctx.saved_for_forward or ctx.to_save or ()))
+            contexts.append(_Context(ctx, _saved(ctx)))
             return output
 
         watched = {"forward": staticmethod(forward)}
@@ -180,6 +184,7 @@ def _mapped(cls, info, dims):
         try:
             inputs = inside(values, [dim == 0 for dim in dims], level)
             inner = FunctionCtx()
+            inner.needs_input_grad = ctx.needs_input_grad
             if hasattr(cls, "_made_by_vmap"):
                 outputs = cls.forward(inner, *inputs)
             else:

@@ -66,7 +66,7 @@ def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_
 
         def split(row):
             parts = row.split(sizes) if len(sizes) > 1 else (row,)
-            return [part.reshape(*leaf.shape, *row.shape[1:]) for part, leaf in zip(parts, leaves, strict=True)]
+            return [part.reshape((*leaf.shape, *row.shape[1:])) for part, leaf in zip(parts, leaves, strict=True)]
 
         flat, in_spec = tree_flatten(rows)
         table = [split(row) for row in flat]  # by input, then by output
@@ -114,7 +114,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error", chunk_size=Non
         def split(column):
             parts = column.split(sizes) if len(sizes) > 1 else (column,)
             blocks = [
-                part.movedim(0, -1).reshape(*column.shape[1:], *point.shape)
+                part.movedim(0, -1).reshape((*column.shape[1:], *point.shape))
                 for part, point in zip(parts, points, strict=True)
             ]
             return tree_unflatten(blocks, spec)
