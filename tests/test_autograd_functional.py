@@ -2,8 +2,12 @@
 
 import pytest
 
-from .compare import raised, same
+import adjoint
 
+from .compare import OPS, VALUES, assert_same, raised, same
+
+FORWARD = {"vectorize": True, "strategy": "forward-mode"}
+OUTER = {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}
 CALLS = {
     "vjp of one element": lambda F, L, x: F.vjp(lambda x: (x**2).sum(), x),
     "vjp": lambda F, L, x: F.vjp(lambda x: x**2, x, L.ones(2)),
@@ -46,8 +50,19 @@ ERRORS = {
     "vhp, strict": lambda F, L, x: F.vhp(lambda x: L.ones(1), x, L.ones(2), strict=True),
     "jacobian, strict": lambda F, L, x: F.jacobian(lambda x: L.ones(2), x, strict=True),
     "jacobian, strict and vectorized": lambda F, L, x: F.jacobian(lambda x: x, x, strict=True, vectorize=True),
+    "jacobian, forward and strict": lambda F, L, x: F.jacobian(lambda x: x, x, strict=True, **FORWARD),
+    "jacobian, forward with graph": lambda F, L, x: F.jacobian(lambda x: x, x, create_graph=True, **FORWARD),
+    "jacobian, forward, integers": lambda F, L, x: F.jacobian(lambda x: x * 2, x.long(), **FORWARD),
+    "jacobian, forward, input no tensor": lambda F, L, x: F.jacobian(lambda x: x, 3, **FORWARD),
+    "jacobian, integers": lambda F, L, x: F.jacobian(lambda x: x * 2, x.long()),
+    "jacobian, vectorized, integers": lambda F, L, x: F.jacobian(lambda x: x * 2, x.long(), vectorize=True),
     "jacobian, forward": lambda F, L, x: F.jacobian(lambda x: x**2, x, strategy="forward-mode"),
     "jacobian, unknown strategy": lambda F, L, x: F.jacobian(lambda x: x**2, x, strategy="foo"),
+    "hessian, forward": lambda F, L, x: F.hessian(lambda x: x.sum(), x, outer_jacobian_strategy="forward-mode"),
+    "hessian, unknown strategy": lambda F, L, x: F.hessian(lambda x: x.sum(), x, outer_jacobian_strategy="foo"),
+    "hessian, forward and strict": lambda F, L, x: F.hessian(lambda x: x.sum(), x, strict=True, **OUTER),
+    "hessian, forward with graph": lambda F, L, x: F.hessian(lambda x: x.sum(), x, create_graph=True, **OUTER),
+    "hessian of two elements, vectorized": lambda F, L, x: F.hessian(lambda x: x**3, x, vectorize=True),
     "hessian of two elements": lambda F, L, x: F.hessian(lambda x: x**3, x),
 }
 
@@ -59,5 +74,146 @@ def test_values(name):
 
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors(name):
-    ours = same(lambda L: raised(lambda: ERRORS[name](L.autograd.functional, L, L.tensor([1.0, 2.0]))))
+    ours = same(lambda L: raised(lambda: ERRORS[name](L.autograd.functional, L, L.tensor([1.0, 2.0]))), warned=None)
     assert isinstance(ours.value[0], str)
+
+
+# ---- All rows, or all columns, at once
+
+# Functions of two vectors of two elements.
+FUNCTIONS = {
+    "a product": lambda L, x, y: x * y.exp(),
+    "a matrix": lambda L, x, y: L.outer(x, y).sin(),
+    "a number": lambda L, x, y: (x**3 * y).sum(),
+    "several": lambda L, x, y: (x * y, (x @ y).tanh(), L.outer(x, x)),
+    "a tuple of one": lambda L, x, y: (x * y,),
+    "one unused": lambda L, x, y: x**2,
+    "a constant": lambda L, x, y: L.ones(2),
+    "a constant among them": lambda L, x, y: (L.ones(3), x * y),
+    "integers among them": lambda L, x, y: (x.long(), x * y),
+    "the input itself": lambda L, x, y: (x, y.view(2, 1)),
+    "one input twice": lambda L, x, y: x + x + y * x,
+    "in place": lambda L, x, y: x.clone().mul_(y).add_(x),
+    "rows": lambda L, x, y: L.stack([x, y])[:, 1:],
+    "complex": lambda L, x, y: L.complex(x, y).abs(),
+    "of other strides": lambda L, x, y: L.outer(x, y).t().exp(),
+    "empty": lambda L, x, y: (x * y)[:0].sum(),
+    "double": lambda L, x, y: x.double() * y,
+    "captured": lambda L, x, y: x * y * L.tensor([3.0, 4.0], requires_grad=True),
+}
+WAYS = {
+    "row by row": {},
+    "vectorized": {"vectorize": True},
+    "vectorized with graph": {"vectorize": True, "create_graph": True},
+    "with graph": {"create_graph": True},
+    "forward": FORWARD,
+}
+LOOK = (*VALUES, "requires_grad")
+
+
+def look_of(way):
+    """In forward mode torch multiplies by zeros where there is no tangent, and lets the result require grad by them."""
+    return VALUES if "forward-mode" in way.values() else LOOK
+
+
+@pytest.mark.parametrize("wants", [False, True])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_all_ways(name, way, wants):
+    def call(L):
+        x, y = L.tensor([0.5, 2.0], requires_grad=wants), L.tensor([1.5, -1.0])
+        both = L.autograd.functional.jacobian(lambda x, y: FUNCTIONS[name](L, x, y), (x, y), **WAYS[way])
+        one = L.autograd.functional.jacobian(lambda x: FUNCTIONS[name](L, x, y), x, **WAYS[way])
+        return both, one
+
+    assert same(call, look_of(WAYS[way]), OPS, warned=None).kind == "value"
+
+
+SECOND = {
+    "row by row": {},
+    "with graph": {"create_graph": True},
+    "vectorized": {"vectorize": True},
+    "vectorized with graph": {"vectorize": True, "create_graph": True},
+    "forward": OUTER,
+}
+
+
+@pytest.mark.parametrize("wants", [False, True])
+@pytest.mark.parametrize("way", SECOND)
+@pytest.mark.parametrize("name", ["a number", "unused", "a line", "a constant", "a product", "a tuple of one"])
+def test_all_ways_to_hessians(name, way, wants):
+    function = {
+        "a number": lambda L, x, y: (x**3 * y.exp()).sum(),
+        "unused": lambda L, x, y: (x**3).sum(),
+        "a line": lambda L, x, y: x.sum(),
+        "a constant": lambda L, x, y: L.ones(()),
+        "a product": lambda L, x, y: (L.outer(x, y) @ x).norm(),
+        "a tuple of one": lambda L, x, y: (x * y)[1:],
+    }[name]
+
+    def call(L):
+        x, y = L.tensor([0.5, 2.0], requires_grad=wants), L.tensor([1.5, -1.0])
+        both = L.autograd.functional.hessian(lambda x, y: function(L, x, y), (x, y), **SECOND[way])
+        one = L.autograd.functional.hessian(lambda x: function(L, x, y), x, **SECOND[way])
+        return both, one
+
+    assert same(call, look_of(SECOND[way]), OPS, warned=None).kind == "value"
+
+
+def test_a_graph_through_all_rows():
+    def call(L):
+        x = L.tensor([0.5, 2.0], requires_grad=True)
+        rows = L.autograd.functional.jacobian(lambda x: (x**3, x.prod()), x, create_graph=True, vectorize=True)
+        again = L.autograd.grad(sum(row.pow(2).sum() for row in rows), x, create_graph=True)[0]
+        return again, L.autograd.grad(again.sum(), x)
+
+    same(call, LOOK)
+
+
+@pytest.mark.parametrize("result", [3, "(x, 3)"])
+def test_outputs_of_forward_mode_must_be_tensors(result):
+    def function(x):
+        return (x, 3) if result == "(x, 3)" else result
+
+    def call(L):
+        return raised(lambda: L.autograd.functional.jacobian(function, L.ones(2), **FORWARD), 20)
+
+    same(call)
+
+
+def test_complex_inputs():
+    for function in (lambda z: z * z, lambda z: z.abs(), lambda z: z.real, lambda z: z.exp()):
+        for way in (WAYS["vectorized"], FORWARD):
+            same(lambda L: L.autograd.functional.jacobian(function, L.tensor([1 + 2j, 3.0]), **way), LOOK, OPS)  # noqa: B023
+
+
+def test_no_grad_outside():
+    def call(L):
+        x = L.tensor([0.5, 2.0], requires_grad=True)
+        with L.no_grad():
+            return [L.autograd.functional.jacobian(lambda x: x**2, x, **way) for way in WAYS.values()]
+
+    same(call, LOOK)
+
+
+def test_empty_inputs_and_outputs():
+    x = adjoint.ones(2)
+    for way in WAYS.values():
+        assert adjoint.autograd.functional.jacobian(lambda x: x[:0], x, **way).shape == (0, 2)
+        assert adjoint.autograd.functional.jacobian(lambda x: x * 2, x[:0], **way).shape == (0, 0)
+
+
+def test_other_levels_around():
+    """Jacobians of functions that are themselves under vmap, or dual."""
+    x = adjoint.tensor([[0.5, 2.0], [1.0, 3.0]])
+
+    def jacobian(x, **way):
+        return adjoint.autograd.functional.jacobian(lambda x: x**3 * x.sum(), x, **way)
+
+    expected = adjoint.stack([jacobian(row) for row in x])
+    for name, way in WAYS.items():
+        assert_same(adjoint.vmap(lambda x, way=way: jacobian(x, **way))(x), expected, what=name)
+    along = adjoint.func.jvp(adjoint.func.jacrev(lambda x: x**3 * x.sum()), (x[0],), (adjoint.ones(2),))[1]
+    for name in ("with graph", "vectorized with graph", "forward"):
+        got = adjoint.func.jvp(lambda x, way=WAYS[name]: jacobian(x, **way), (x[0],), (adjoint.ones(2),))[1]
+        assert_same(got, along, what=name)

@@ -240,8 +240,8 @@ def _batched(value):
     depth, inner = 1, value
     while (held := _C._batch_level(inner)) is not None:
         depth, inner = depth + 1, held[1]
-    shown = tensor_repr(value).replace("\n", "\n    ")
-    return f"BatchedTensor(lvl={depth}, bdim=0, value=\n    {shown}\n)"
+    shown = "\n".join(line and f"    {line}" for line in tensor_repr(value).split("\n"))
+    return f"BatchedTensor(lvl={depth}, bdim=0, value=\n{shown}\n)"
 
 
 def tensor_repr(tensor):

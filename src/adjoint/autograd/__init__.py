@@ -48,8 +48,10 @@ def _gradients_for(outputs, gradients):
     return gradients[: len(outputs)]
 
 
-def _rows(outputs, gradients):
-    """The gradients of each member of a batch, from gradients whose first dimension is the batch."""
+def _batched_gradients(outputs, gradients, *how):
+    """The gradients of each member of a batch at once, for gradients whose first dimension is the batch."""
+    from ..func._levels import batch_level  # which needs this module
+
     for i, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
         if gradient is None:
             raise ValueError(
@@ -63,12 +65,15 @@ def _rows(outputs, gradients):
                 f"output[{i}] has a shape of {output.shape}."
             )
     sizes = [len(gradient) for gradient in gradients]
-    if len(set(sizes)) != 1 or not sizes[0]:
+    if len(set(sizes)) != 1:
         raise ValueError(
-            "vmap: Expected all tensors to have the same size in the mapped dimension, and one that is not 0, got "
-            f"sizes {sizes} for the mapped dimension"
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
         )
-    return list(zip(*(gradient.unbind(0) for gradient in gradients), strict=True))
+    with batch_level(sizes[0], "error") as level:
+        batched = tuple(_C._batch(gradient, level) for gradient in gradients)
+        results = _C.run_backward(outputs, batched, *how)
+        return tuple(None if result is None else _C._unbatch(result, level) for result in results)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
@@ -139,12 +144,7 @@ def grad(
     gradients = _gradients_for(outputs, grad_outputs)
     how = (create_graph, inputs, False, allow_unused)
     if is_grads_batched:
-        from ..ops.language import stack
-
-        rows = _rows(outputs, gradients)
-        kept = [True] * (len(rows) - 1) + [retain]
-        batch = [_C.run_backward(outputs, row, keep, *how) for row, keep in zip(rows, kept, strict=True)]
-        results = tuple(None if column[0] is None else stack(column) for column in zip(*batch, strict=True))
+        results = _batched_gradients(outputs, gradients, retain, *how)
     else:
         results = _C.run_backward(outputs, gradients, retain, *how)
     if materialize_grads:

@@ -42,7 +42,7 @@ def exit_dual_level(*, level=None):
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
     if _level is None:
-        raise RuntimeError("Trying to exit a forward AD level but no level is open; enter_dual_level() first")
+        raise RuntimeError("Dual level must be a positive number. No level is open; enter_dual_level() first")
     closing, _level = _level, None
     _C._close_level(closing)
 
@@ -74,18 +74,21 @@ def make_dual(tensor, tangent, *, level=None):
     ...     fw.make_dual(torch.tensor(3.0), torch.tensor(1.0))
     tensor(3., tangent=tensor(1.))
     """
-    if _level is None:
+    if _level is None or (level is not None and level < 0):
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
-    if not (tensor.is_floating_point() or tensor.is_complex()):
-        raise ValueError(f"Expected primal to be floating point or complex, but got: {tensor.dtype}")
-    if not (tangent.is_floating_point() or tangent.is_complex()):
-        raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
+    if level:
+        raise RuntimeError(f"Invalid level given to _make_dual: {level}; there is one level, of number 0")
     if _C._tangent(tensor, _level) is not None:
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported."
+        )
+    if _C._tangent(tangent, _level) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported; "
+            "unpack_dual() takes it apart, and torch.func.jvp can be nested."
         )
     return dual(tensor, tangent, _level)
 
@@ -100,7 +103,10 @@ def unpack_dual(tensor, *, level=None):
     """
     if _level is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(*_C._taken_apart(tensor, _level))
+    if level and _C._tangent(tensor, _level) is not None:
+        raise RuntimeError(f"Invalid level given to unpack_dual: {level}; there is one level, of number 0")
+    primal, tangent = _C._taken_apart(tensor, _level)
+    return UnpackedDualTensor(primal, tangent if _C._forward_enabled() else None)
 
 
 class _set_fwd_grad_enabled:

@@ -1,6 +1,9 @@
-"""Jacobians and Hessians of functions, whole or times a vector, by reverse mode."""
+"""Jacobians and Hessians of functions, whole or times a vector: by reverse mode unless forward mode is asked for."""
 
 from .. import _C
+from ..func.forward import jvp as _push
+from ..func.jacobians import unit_vectors
+from ..func.vmap import vmap
 from ..ops.language import stack
 from . import grad as _grad
 from .grad_mode import enable_grad
@@ -27,10 +30,14 @@ def _as_tuple(value, what, function):
 
 
 def _fresh(inputs, create_graph):
-    """Inputs of a graph of their own: views of the given ones when that graph is wanted, copies of them otherwise."""
-    if create_graph:
-        return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in inputs)
-    return tuple(x.detach().requires_grad_() for x in inputs)
+    """Inputs of a graph of their own: views of the given ones when that graph is wanted, leaves otherwise."""
+
+    def fresh(x):
+        if not (x.is_floating_point() or x.is_complex()):
+            raise RuntimeError(f"only Tensors of floating point dtype can require gradients; got an input of {x.dtype}")
+        return x.view_as(x) if create_graph and x.requires_grad else _C._fresh(x, False)
+
+    return tuple(map(fresh, inputs))
 
 
 def _run(function, func, inputs, create_graph, strict):
@@ -210,11 +217,16 @@ def _check_strategy(strategy, vectorize, what):
         )
 
 
-@enable_grad()
-def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
-    """The derivatives of all outputs by all inputs, of shape output.shape + input.shape, row by row.
+_NOT_FORWARD = (
+    'torch.autograd.functional.jacobian: `{0}=True` and `strategy="forward-mode"` are not supported together (yet). '
+    'Please either set `{0}=False` or `strategy="reverse-mode"`.'
+)
 
-    `vectorize` and `strategy` change nothing but which calls are refused.
+
+def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+    """The derivatives of all outputs by all inputs, of shape output.shape + input.shape.
+
+    Row by row, or with `vectorize` all rows at once by vmap; then also by forward mode, all columns at once.
 
     >>> import adjoint as torch
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
@@ -222,27 +234,90 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
             [0., 4.]])
     """
     _check_strategy(strategy, vectorize, "strategy")
+    if strategy == "forward-mode":
+        if create_graph:
+            raise NotImplementedError(_NOT_FORWARD.format("create_graph"))
+        if strict:
+            raise RuntimeError(_NOT_FORWARD.format("strict"))
+        return _forward_jacobian(func, inputs)
     if vectorize and strict:
         raise RuntimeError(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
             "Please either set `strict=False` or `vectorize=False`."
         )
-    inputs, one_input, outputs, one_output = _run("jacobian", func, inputs, create_graph, strict)
-    rows = []
-    for output in outputs:
-        blocks = [[] for _ in inputs]
-        for element in output.reshape(-1).unbind() if output.numel() else ():
-            gradients = _gradients((element,), inputs, (_C.ones_like(element),), create_graph, retain_graph=True)
+    with enable_grad():
+        inputs, one_input, outputs, one_output = _run("jacobian", func, inputs, create_graph, strict)
+        if vectorize:
+            blocks = _all_rows(outputs, inputs, create_graph)
+        else:
+            blocks = [_rows(output, inputs, create_graph, strict) for output in outputs]
+        rows = [_result(row, one_input, create_graph) for row in blocks]
+    return rows[0] if one_output else tuple(rows)
+
+
+def _rows(output, inputs, create_graph, strict):
+    """The derivatives of one output by each of the inputs, row by row."""
+    n = output.numel()
+    blocks = [[] for _ in inputs]
+    if n:
+        # A window on zeros with a one among them, moved by one place from row to row: the last unit vector comes first.
+        line = _C.zeros(2 * n - 1, dtype=output.dtype, device=output.device)
+        line[n - 1] = 1
+        weights = line.as_strided((n, *output.shape), (1, *_strides(output.shape))).unbind()
+        for weight in reversed(weights):
+            gradients = _gradients((output,), inputs, (weight,), create_graph, retain_graph=True)
             for block, g in zip(blocks, _filled(gradients, inputs, strict, "back", create_graph), strict=True):
                 block.append(g)
-        rows.append(
-            tuple(
-                (stack(block) if block else x.new_zeros(0)).view(output.shape + x.shape)
-                for block, x in zip(blocks, inputs, strict=True)
-            )
-        )
-    rows = [_result(row, one_input, create_graph) for row in rows]
-    return rows[0] if one_output else tuple(rows)
+    return tuple(
+        (stack(block) if block else x.new_zeros(0)).view(output.shape + x.shape)
+        for block, x in zip(blocks, inputs, strict=True)
+    )
+
+
+def _strides(sizes):
+    """The strides of a contiguous tensor."""
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= size
+    return reversed(strides)
+
+
+def _all_rows(outputs, inputs, create_graph):
+    """The derivatives of each output by each input: one pass back with all unit vectors of the outputs."""
+    pairs = [pair for pair in zip(outputs, unit_vectors(outputs), strict=True) if pair[0].requires_grad]
+    found = (None,) * len(inputs)
+    if pairs:
+        moving, rows = zip(*pairs, strict=True)
+        found = _grad(moving, inputs, rows, create_graph=create_graph, allow_unused=True, is_grads_batched=True)
+    sizes = [output.numel() for output in outputs]
+    columns = []
+    for x, g in zip(inputs, found, strict=True):
+        parts = (x.new_zeros(sum(sizes), *x.shape) if g is None else g).split(sizes)
+        columns.append([part.view(y.shape + x.shape) for part, y in zip(parts, outputs, strict=True)])
+    return list(zip(*columns, strict=True))
+
+
+def _forward_jacobian(func, inputs):
+    """The derivatives by forward mode: one pass with all unit vectors of the inputs."""
+    inputs, one_input = _as_tuple(inputs, "inputs", "jacobian")
+    one_output = False
+
+    def checked(*args):
+        nonlocal one_output
+        outputs, one_output = _as_tuple(func(*args), "outputs", "jacobian")
+        return outputs
+
+    columns = vmap(lambda *tangents: _push(checked, inputs, tangents)[1])(*unit_vectors(inputs))
+    sizes = [x.numel() for x in inputs]
+
+    def row(column):
+        parts = column.split(sizes)
+        return [p.movedim(0, -1).reshape(p.shape[1:] + x.shape) for p, x in zip(parts, inputs, strict=True)]
+
+    rows = [row(column)[0] if one_input else row(column) for column in columns]
+    # As torch, which gives lists where there are several inputs.
+    return rows[0] if one_output else tuple(rows) if one_input else rows
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
@@ -272,5 +347,6 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
                     raise RuntimeError(_STRICT["slope"].format(i))
         return found
 
-    result = jacobian(slopes, inputs, create_graph=create_graph, strict=strict)
+    how = {"vectorize": vectorize, "strategy": outer_jacobian_strategy}
+    result = jacobian(slopes, inputs, create_graph=create_graph, strict=strict, **how)
     return result[0][0] if one_input else result

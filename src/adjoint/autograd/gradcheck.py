@@ -1,7 +1,8 @@
 """Checks gradients against finite differences: gradcheck, and gradgradcheck for second gradients.
 
 Jacobians are matrices of input elements by output elements. Of a complex input z = x + iy the row is d/dx + i d/dy,
-which is what backward gives for a real result; a complex output is checked as its real and its imaginary part.
+which is what backward gives for a real result; a complex output is checked as its real and its imaginary part. Forward
+mode is checked the other way round: complex outputs as they are, for a complex input d/dx and d/dy each for itself.
 """
 
 import itertools
@@ -49,12 +50,34 @@ def gradcheck(
     >>> torch.autograd.gradcheck(lambda x: x ** 3, x)
     True
     """
-    _refuse(check_batched_grad or check_batched_forward_grad, "check_batched_grad=True needs vmap")
-    _refuse(check_forward_ad, "check_forward_ad=True needs forward mode")
-    if not check_backward_ad:
-        return True
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    _check_needs("check_batched_grad", check_batched_grad, "check_backward_ad", check_backward_ad)
+    _check_needs("check_batched_forward_grad", check_batched_forward_grad, "check_forward_ad", check_forward_ad)
+    inputs = _tupled(inputs)
+    checked = _check_inputs(inputs)
     try:
-        _check(func, _tupled(inputs), eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode)
+        outputs = _tupled(func(*inputs))
+        if check_backward_ad:
+            _check_backward(func, inputs, checked, outputs, eps, atol, rtol, fast_mode)
+        if check_forward_ad:
+            _check_forward(func, inputs, checked, outputs, eps, atol, rtol, fast_mode)
+            if check_undefined_grad:
+                _check_undefined_forward(func, inputs, checked)
+        if check_batched_forward_grad:
+            _check_batched_forward(func, inputs, checked)
+        if check_backward_ad:
+            differentiable = [i for i, output in enumerate(outputs) if output.requires_grad]
+            wanted = [inputs[i] for i in checked]
+            for i in differentiable:
+                if check_batched_grad:
+                    _check_batched(outputs[i], i, wanted, checked)
+                _check_repeated(outputs[i], wanted, nondet_tol)
+                _check_proportional(outputs[i], wanted)
+                if check_grad_dtypes:
+                    _check_types(outputs[i], wanted)
+            if check_undefined_grad:
+                _check_undefined([outputs[i] for i in differentiable], wanted)
     except GradcheckError:
         if raise_exception:
             raise
@@ -90,9 +113,10 @@ def gradgradcheck(
     """
     from . import grad
 
-    _refuse(check_fwd_over_rev, "check_fwd_over_rev=True needs forward mode")
-    if not check_rev_over_rev:
-        return True
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    _check_needs("check_undefined_grad", check_undefined_grad, "check_rev_over_rev", check_rev_over_rev)
+    _check_needs("check_batched_grad", check_batched_grad, "check_rev_over_rev", check_rev_over_rev)
     inputs = _tupled(inputs)
     if grad_outputs is None:
         chance = _chance(0)
@@ -122,14 +146,16 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
     )
 
 
-def _refuse(wanted, reason):
-    if wanted:
-        raise NotImplementedError(f"gradcheck: {reason}, which is not available; leave the option out")
+def _check_needs(name, value, other, other_value):
+    if value and not other_value:
+        raise AssertionError(f"Setting {name}=True requires {other} to be True")
 
 
 # ---- Inputs and outputs
@@ -226,28 +252,33 @@ def _difference(func, inputs, part, move, eps):
     return [(a - b) / (2 * eps) for a, b in zip(ahead, behind, strict=True)]
 
 
-def _numerical_columns(func, inputs, which, part, eps):
-    """d outputs / d each element of one input: lists of outputs, one per element in row-major order."""
+def _numerical_rows(func, inputs, which, part, eps, unit):
+    """d outputs / d each element of one input, moved along `unit`: lists of outputs, by element in row-major order."""
     memory = inputs[which].data
     rows = []
     for place in itertools.product(*map(range, memory.shape)):
         before = memory[place].item()
 
-        def move(step, place=place, before=before, unit=1.0):
+        def move(step, place=place, before=before):
             memory[place] = before + step * unit
 
-        row = _difference(func, inputs, part, move, eps)
-        if memory.is_complex():
-            imaginary = _difference(func, inputs, part, lambda step, move=move: move(step, unit=1j), eps)
-            row = [x + 1j * y for x, y in zip(row, imaginary, strict=True)]
-        rows.append(row)
+        rows.append(_difference(func, inputs, part, move, eps))
     return rows
+
+
+def _numerical_jacobians(func, inputs, which, part, eps):
+    """The Jacobians of all outputs with respect to one input, by finite differences; empty without elements."""
+    rows = _numerical_rows(func, inputs, which, part, eps, 1.0)
+    if inputs[which].is_complex():
+        imaginary = _numerical_rows(func, inputs, which, part, eps, 1j)
+        rows = [[x + 1j * y for x, y in zip(*pair, strict=True)] for pair in zip(rows, imaginary, strict=True)]
+    return [stack([one.reshape(-1) for one in column]) for column in zip(*rows, strict=True)]
 
 
 def _numerical_jacobian(func, inputs, which, part, eps, output):
     """The Jacobian of one output with respect to one input, by finite differences."""
-    rows = [row[output].reshape(-1) for row in _numerical_columns(func, inputs, which, part, eps)]
-    return stack(rows) if rows else None
+    found = _numerical_jacobians(func, inputs, which, part, eps)
+    return found[output] if found else None
 
 
 def _gradients(output, wanted, cotangent):
@@ -268,6 +299,27 @@ def _analytical_jacobian(output, x):
     return stack(columns, 1) if columns else None
 
 
+def _pushed(func, inputs, tangents):
+    """The tangents of all outputs, given those of some inputs by their numbers; zeros where there are none."""
+    from . import forward_ad
+
+    with forward_ad.dual_level():
+        duals = [forward_ad.make_dual(x, tangents[i]) if i in tangents else x for i, x in enumerate(inputs)]
+        pairs = [forward_ad.unpack_dual(output) for output in _tupled(func(*duals))]
+        return [_C.zeros_like(value) if tangent is None else tangent.detach() for value, tangent in pairs]
+
+
+def _pushed_rows(func, inputs, checked, which, unit):
+    """d outputs / d each element of one input, by forward mode: as _numerical_rows."""
+    tangents = {i: _C.zeros_like(inputs[i]) for i in checked}
+    rows = []
+    for place in itertools.product(*map(range, inputs[which].shape)):
+        tangents[which] = _C.zeros(inputs[which].shape, dtype=inputs[which].dtype)
+        tangents[which][place] = unit
+        rows.append(_pushed(func, inputs, tangents))
+    return rows
+
+
 def _is_close(a, b, rtol, atol):
     a, b = _C.tensor(a) if not isinstance(a, _C.Tensor) else a, _C.tensor(b) if not isinstance(b, _C.Tensor) else b
     near = (a - b).abs() <= atol + rtol * b.abs()
@@ -277,30 +329,20 @@ def _is_close(a, b, rtol, atol):
 # ---- The checks
 
 
-def _check(func, inputs, eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, fast_mode):
-    checked = _check_inputs(inputs)
-    outputs = _tupled(func(*inputs))
-    differentiable = [i for i, output in enumerate(outputs) if output.requires_grad]
+def _check_backward(func, inputs, checked, outputs, eps, atol, rtol, fast_mode):
+    compare = _compare_fast if fast_mode else _compare_slow
     for opening, part in _parts(outputs):
-        compare = _compare_fast if fast_mode else _compare_slow
-        for i in range(len(outputs)):
-            if i in differentiable:
-                compare(func, inputs, checked, outputs[i], i, opening, part, eps, atol, rtol)
-            elif _is_number_type(outputs[i]):
+        for i, output in enumerate(outputs):
+            if output.requires_grad:
+                words = opening if output.is_complex() else ""
+                compare(func, inputs, checked, output, i, words, part, eps, atol, rtol)
+            elif _is_number_type(output):
                 _check_constant(func, inputs, checked, i, part, eps, atol)
-    wanted = [inputs[i] for i in checked]
-    for i in differentiable:
-        _check_repeated(outputs[i], wanted, nondet_tol)
-        _check_proportional(outputs[i], wanted)
-        if check_grad_dtypes:
-            _check_types(outputs[i], wanted)
-    if check_undefined_grad:
-        _check_undefined([outputs[i] for i in differentiable], wanted)
 
 
-def _mismatch(opening, output, which, numerical, analytical):
+def _mismatch(opening, output, which, numerical, analytical, way=""):
     return (
-        f"{opening}Jacobian mismatch for output {output} with respect to input {which},\n"
+        f"{opening}Jacobian {way}mismatch for output {output} with respect to input {which},\n"
         f"numerical:{numerical}\nanalytical:{analytical}\n"
     )
 
@@ -357,7 +399,10 @@ def _compare_fast(func, inputs, checked, output, number, opening, part, eps, ato
 
 def _slow_report(func, inputs, which, output, number, part, eps, atol, rtol):
     numerical = _numerical_jacobian(func, inputs, which, part, eps, number)
-    analytical = _analytical_jacobian(part(output), inputs[which])
+    return _report(numerical, _analytical_jacobian(part(output), inputs[which]), atol, rtol)
+
+
+def _report(numerical, analytical, atol, rtol):
     report = (
         "\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode: they are "
         "products of the jacobian with random vectors. In slow mode the whole jacobians are:\n\n"
@@ -370,6 +415,125 @@ def _slow_report(func, inputs, which, output, number, part, eps, atol, rtol):
             "acceptable, raise atol or use fast_mode=False.\n"
         )
     return report
+
+
+_FORWARD = "computed with forward mode "
+
+
+def _check_forward(func, inputs, checked, outputs, eps, atol, rtol, fast_mode):
+    """Tangents against differences: of the input along the real and along the imaginary axis."""
+    compare = _compare_forward_fast if fast_mode else _compare_forward_slow
+    for name, unit in (("imaginary", 1j), ("real", 1.0)):
+        for which in checked:
+            is_complex = inputs[which].is_complex()
+            if (unit == 1.0 or is_complex) and inputs[which].numel():
+                opening = f"While considering the {name} part of complex inputs only, " if is_complex else ""
+                compare(func, inputs, checked, outputs, which, unit, opening, eps, atol, rtol)
+
+
+def _forward_jacobians(func, inputs, checked, which, unit, eps):
+    """For each output (its Jacobian by finite differences, its Jacobian by forward mode)."""
+    rows = _numerical_rows(func, inputs, which, lambda output: output, eps, unit)
+    pushed = _pushed_rows(func, inputs, checked, which, unit)
+    return [
+        tuple(stack([one.reshape(-1) for one in column]) for column in pair)
+        for pair in zip(zip(*rows, strict=True), zip(*pushed, strict=True), strict=True)
+    ]
+
+
+def _compare_forward_slow(func, inputs, checked, outputs, which, unit, opening, eps, atol, rtol):
+    pairs = _forward_jacobians(func, inputs, checked, which, unit, eps)
+    for i, (output, (numerical, analytical)) in enumerate(zip(outputs, pairs, strict=True)):
+        if _is_number_type(output) and not _is_close(analytical, numerical, rtol, atol):
+            raise GradcheckError(_mismatch(opening, i, which, numerical, analytical, _FORWARD))
+
+
+def _compare_forward_fast(func, inputs, checked, outputs, which, unit, opening, eps, atol, rtol):
+    """Compares J u for one random u."""
+    memory = inputs[which].data
+    u = _direction(memory, _chance(0))[0]
+    before = memory.clone()
+
+    def move(step):
+        memory.copy_(before + step * unit * u)
+
+    tangents = {i: _C.zeros_like(inputs[i]) for i in checked}
+    tangents[which] = (unit * u).to(memory.dtype)
+    numerical = _difference(func, inputs, lambda output: output, move, eps)
+    analytical = _pushed(func, inputs, tangents)
+    for i, output in enumerate(outputs):
+        if not _is_number_type(output) or _is_close(analytical[i], numerical[i], rtol, atol * float(u.sum().item())):
+            continue
+        pair = _forward_jacobians(func, inputs, checked, which, unit, eps)[i]
+        message = _mismatch(opening, i, which, numerical[i], analytical[i], _FORWARD)
+        raise GradcheckError(message + _report(*pair, atol, rtol))
+
+
+def _check_undefined_forward(func, inputs, checked):
+    """An input without a tangent counts as one whose tangent is zero."""
+    chance = _chance(2)
+    given = {i: _random_like(inputs[i], chance, 0.0) for i in checked}
+    for which in checked:
+        others = {i: tangent for i, tangent in given.items() if i != which}
+        if not others:
+            continue
+        with_zeros = _pushed(func, inputs, {**others, which: _C.zeros_like(inputs[which])})
+        for i, (a, b) in enumerate(zip(with_zeros, _pushed(func, inputs, others), strict=True)):
+            if not _is_close(a, b, 1e-5, 1e-8):
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output with index: {i} when input: {which} has an undefined "
+                    f"tangent value.  Got: {b} but expected: {a}"
+                )
+
+
+_BATCHED = """gradcheck or gradgradcheck failed while testing batched gradient computation{}.
+Gradients of a batch of vectors, all at once under vmap, must be those of each vector. Something in the derivative of
+this function cannot run under vmap, or gives other results there; leave the check out with `{}=False`.
+"""
+
+
+def _compare_batched(batched, each, output, which, words):
+    if not _is_close(batched, each, 1e-5, 1e-8):
+        raise GradcheckError(
+            f"For output {output} and input {which}:\n\n{words}\nGot:\n{batched}\n\nExpected:\n{each}\n"
+        )
+
+
+def _under_vmap(call, words):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="vmap: there is a performance drop")
+        try:
+            return call()
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{words}") from error
+
+
+def _check_batched(output, number, wanted, checked):
+    """Gradients of two cotangents at once must be those of each."""
+    from . import grad
+
+    chance, words = _chance(3), _BATCHED.format("", "check_batched_grad")
+    cotangents = [_random_like(output, chance, -1.0) for _ in range(2)]
+    each = [grad(output, wanted, one, retain_graph=True, allow_unused=True) for one in cotangents]
+    how = {"retain_graph": True, "allow_unused": True, "is_grads_batched": True}
+    together = _under_vmap(lambda: grad(output, wanted, stack(cotangents), **how), words)
+    for i, batched, *single in zip(checked, together, *each, strict=True):
+        if batched is not None:
+            _compare_batched(batched, stack(single), number, i, words)
+
+
+def _check_batched_forward(func, inputs, checked):
+    """Tangents along two directions at once must be those along each."""
+    from ..func.vmap import vmap
+
+    chance, words = _chance(4), _BATCHED.format(" with forward-mode AD", "check_batched_forward_grad")
+    for which in checked:
+        tangents = [_random_like(inputs[which], chance, -1.0) for _ in range(2)]
+        each = [_pushed(func, inputs, {which: one}) for one in tangents]
+        push = vmap(lambda tangent, which=which: _pushed(func, inputs, {which: tangent}))
+        together = _under_vmap(lambda push=push, tangents=tangents: push(stack(tangents)), words)
+        for i, batched, *single in zip(itertools.count(), together, *each):
+            _compare_batched(batched, stack(single), i, which, words)
 
 
 def _check_constant(func, inputs, checked, number, part, eps, atol):
@@ -409,24 +573,125 @@ def _check_types(output, wanted):
             raise GradcheckError(f"Gradient has dtype mismatch: {g.dtype} for an input of {x.dtype}")
 
 
-def _check_undefined(outputs, wanted):
-    """An output that nothing depends on counts as one whose cotangent is zero."""
-    from . import grad
+_UNDEFINED = (
+    "{}. An output that nothing depends on has the gradient None, which counts as zero: backward must "
+    "give None or zeros for it."
+)
 
-    if len(outputs) < 2:
-        return
-    ones = [_C.ones_like(output) for output in outputs]
-    for i in range(len(outputs)):
-        others = [k for k in range(len(outputs)) if k != i]
-        with_zeros = [_C.zeros_like(one) if k == i else one for k, one in enumerate(ones)]
-        given = grad(outputs, wanted, with_zeros, retain_graph=True, allow_unused=True)
-        left_out = grad(
-            [outputs[k] for k in others], wanted, [ones[k] for k in others], retain_graph=True, allow_unused=True
-        )
-        for a, b in zip(given, left_out, strict=True):
-            a, b = (_C.zeros(()) if g is None else g for g in (a, b))
-            if not _is_close(a, b, 1e-6, 1e-12):
-                raise GradcheckError(
-                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero: "
-                    f"the gradients differ when output {i} is left out instead of being given a zero gradient."
+
+def _check_undefined(outputs, wanted):
+    """Where the gradients of some outputs are undefined, and those of the others zero, there is nothing to pass on."""
+    from . import grad
+    from .function import Function
+
+    class Undefined(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return None
+
+    several = len(outputs) > 1
+    choices = [range(len(outputs)), *([i] for i in range(len(outputs) if several else 0))]
+    for chosen in choices if outputs else ():
+        seen = [Undefined.apply(output) if i in chosen else output for i, output in enumerate(outputs)]
+        zeros = [_C.zeros_like(output) for output in outputs]
+        try:
+            found = grad(seen, wanted, zeros, retain_graph=True, allow_unused=True)
+        except RuntimeError as error:
+            raise GradcheckError(
+                _UNDEFINED.format("Expected backward function to handle undefined output grads")
+            ) from error
+        if any(g is not None and not bool((g == 0).all()) for g in found):
+            raise GradcheckError(
+                _UNDEFINED.format(
+                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero"
                 )
+            )
+
+
+# ---- Jacobians for old code
+
+
+_OLD = (
+    "`{}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed "
+    "in a future version; use torch.autograd.functional.jacobian() or gradcheck()."
+)
+
+
+def _warn_old(name, grad_out):
+    warnings.warn(_OLD.format(name), FutureWarning, stacklevel=3)
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
+
+
+def _check_real(name, output):
+    if output.is_complex():
+        raise ValueError(
+            f"Expected output to be non-complex. {name} no longer supports functions that return complex outputs."
+        )
+
+
+def get_numerical_jacobian(fn, inputs, target=None, eps=1e-3, grad_out=1.0):
+    """The Jacobians of the first output of fn(inputs) by those inputs that require grad, by finite differences.
+
+    They have a row for each element of the input.
+
+    >>> import adjoint as torch
+    >>> from adjoint.autograd.gradcheck import get_numerical_jacobian
+    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> [rows] = get_numerical_jacobian(lambda inputs: inputs[0] ** 2, (x,))  # doctest: +SKIP
+    """
+    _warn_old("get_numerical_jacobian", grad_out)
+    inputs = _tupled(inputs)
+    _check_real("get_numerical_jacobian", _tupled(fn(inputs))[0])
+    targets = None if target is None else [id(x) for x in _tupled(target)]
+    found = []
+    for which, x in enumerate(inputs):
+        if _is_checked(x) and (targets is None or id(x) in targets):
+            rows = _numerical_jacobian(lambda *x: fn(x), inputs, which, lambda output: output, eps, 0)
+            found.append(x.new_zeros(0, 0) if rows is None else rows)
+    return tuple(found)
+
+
+def get_numerical_jacobian_wrt_specific_input(fn, input_idx, inputs, outputs, eps, input=None, is_forward_ad=False):
+    """The Jacobians of all outputs of fn(*inputs) by one input, by finite differences; they have its rows.
+
+    `input` is the tensor whose elements are moved, where it is another one on the memory of that input.
+
+    >>> import adjoint as torch
+    >>> from adjoint.autograd.gradcheck import get_numerical_jacobian_wrt_specific_input
+    >>> x = torch.tensor([0.0, 0.0], dtype=torch.float64, requires_grad=True)
+    >>> get_numerical_jacobian_wrt_specific_input(lambda x: x ** 2, 0, (x,), (x,), 1e-3)
+    (tensor([[0., 0.],
+            [0., 0.]], dtype=torch.float64),)
+    """
+    moved = inputs[input_idx] if input is None else input
+    if not moved.requires_grad:
+        raise AssertionError("Expected input to have requires_grad=True")
+    if any(output.is_complex() for output in outputs) and not (is_forward_ad and not moved.is_complex()):
+        raise AssertionError("Expected ds_dx to be real-valued, not complex")
+    return tuple(_numerical_jacobians(lambda _: fn(*inputs), (moved,), 0, lambda output: output, eps))
+
+
+def get_analytical_jacobian(inputs, output, nondet_tol=0.0, grad_out=1.0):
+    """The Jacobians of an output by those inputs that require grad, by backward, with a row for each input element.
+
+    Beside them whether backward gives the same twice, gradients of the right sizes, and of the right types.
+
+    >>> import adjoint as torch
+    >>> from adjoint.autograd.gradcheck import get_analytical_jacobian
+    >>> x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    >>> (rows,), *answers = get_analytical_jacobian((x,), x ** 2)  # doctest: +SKIP
+    """
+    _warn_old("get_analytical_jacobian", grad_out)
+    _check_real("get_analytical_jacobian", output)
+    wanted = [x for x in _tupled(inputs) if _is_checked(x)]
+    first, second = ([_analytical_jacobian(output, x) for x in wanted] for _ in range(2))
+    repeated = all(_is_close(a, b, 0, nondet_tol) for a, b in zip(first, second, strict=True))
+    gradients = _gradients(output, wanted, _C.zeros_like(output))
+    right_sizes = all(g.shape == x.shape for g, x in zip(gradients, wanted, strict=True))
+    right_types = all(g.dtype == x.dtype for g, x in zip(gradients, wanted, strict=True))
+    return tuple(first), repeated, right_sizes, right_types

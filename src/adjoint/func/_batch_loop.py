@@ -27,8 +27,18 @@ def call_each(op, size, batched, *arguments):
 
     results = [one(i) for i in range(size)]
     if not isinstance(results[0], tuple):
-        return stack(results)
-    return tuple(stack(one) for one in zip(*results, strict=True))
+        return _stacked(op, results)
+    return tuple(_stacked(op, one) for one in zip(*results, strict=True))
+
+
+def _stacked(op, results):
+    sizes = {tuple(result.shape) for result in results}
+    if len(sizes) > 1:
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape: the sizes of the result of "
+            f"{op.__name__} differ from element to element, {sorted(sizes)}"
+        )
+    return stack(results)
 
 
 def _element(value, i):

@@ -5,7 +5,7 @@ from ..autograd import grad as _gradients
 from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
-from .reverse import vjp
+from .reverse import check_outputs, vjp
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
@@ -51,6 +51,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             outputs, aux = outputs
             aux = tree_map(lambda x: _C._take_tangent(x, level)[0] if isinstance(x, _C.Tensor) else x, aux)
         leaves, out_spec = tree_flatten(outputs)
+        check_outputs(leaves, "jvp(f, primals, tangents)")
         pairs = [_taken_apart(leaf, level, strict) for leaf in leaves]
     finally:
         _C._close_level(level)
@@ -62,6 +63,9 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 
 def dual(primal, tangent, level):
     """The primal with a tangent of a level of forward mode."""
+    for value, name in ((primal, "primal"), (tangent, "tangent")):
+        if not (value.is_floating_point() or value.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
     if primal.shape != tangent.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
@@ -72,10 +76,6 @@ def dual(primal, tangent, level):
 
 
 def _taken_apart(output, level, strict):
-    if not isinstance(output, _C.Tensor):
-        raise RuntimeError(
-            f"jvp(f, primals, tangents): expected f(*args) to return only tensors, got unsupported type {type(output)}"
-        )
     value, tangent = _C._take_tangent(output, level)
     if tangent is None:
         if strict:
@@ -107,13 +107,14 @@ def linearize(func, *primals):
     def product(*tangents):
         along, structure = tree_flatten(tangents)
         if structure != given:
-            raise RuntimeError(f"Expected the tangents {structure} to have the same structure as the primals {given}")
-        for tangent, point in zip(along, points, strict=True):
-            if tangent.shape != point.shape or tangent.dtype != point.dtype:
-                raise RuntimeError(
-                    f"Expected tangents of the shapes and types of the primals; got {tuple(tangent.shape)} of "
-                    f"{tangent.dtype} for {tuple(point.shape)} of {point.dtype}"
-                )
+            raise RuntimeError(f"Expected the tangents {structure} to have the same argspec as the primals {given}")
+        for i, (tangent, point) in enumerate(zip(along, points, strict=True)):
+            for name in ("shape", "dtype"):
+                if (got := getattr(tangent, name)) != (expected := getattr(point, name)):
+                    raise RuntimeError(
+                        f"tangent:{i} with {name} {got} in flattened pytree doesn't match the {name} {expected} of the "
+                        "corresponding primal."
+                    )
         pairs = [(g, t) for g, t in zip(pulled, along, strict=True) if g.requires_grad]
         if not pairs:
             return tree_unflatten([zeros_like(leaf) for leaf in leaves], spec)

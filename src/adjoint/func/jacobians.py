@@ -21,12 +21,12 @@ def unit_vectors(tensors):
     return [row.view(total, *x.shape) for row, x in zip(rows, tensors, strict=True)]
 
 
-def _check_outputs(leaves, name):
-    for leaf in leaves:
-        if not isinstance(leaf, _C.Tensor):
+def _check_real(values, name, what):
+    for i, value in enumerate(values):
+        if isinstance(value, _C.Tensor) and value.is_complex():
             raise RuntimeError(
-                f"{name}: Expected all outputs of the function to be Tensors, got {type(leaf)}; return "
-                "tensors, and what else there is as a second result with has_aux=True"
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {i}; give "
+                "the real and the imaginary part as two of them"
             )
 
 
@@ -45,6 +45,7 @@ def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
+        _check_real(tree_flatten(args)[0], "jacrev", "inputs")
         chosen, replaced = chosen_arguments(argnums, args)
         single = isinstance(argnums, int)
         points = (chosen,) if single else chosen
@@ -58,7 +59,7 @@ def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_
         else:
             output, product = vjp(partial, *points)
         leaves, spec = tree_flatten(output)
-        _check_outputs(leaves, "jacrev")
+        _check_real(leaves, "jacrev", "outputs")
         basis = unit_vectors(leaves)
         rows = vmap(lambda *weights: product(tree_unflatten(weights, spec)), chunk_size=chunk_size)(*basis)
         # rows: as the inputs, with one row for each element of all outputs.
@@ -91,6 +92,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error", chunk_size=Non
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
+        _check_real(tree_flatten(args)[0], "jacfwd", "inputs")
         chosen, replaced = chosen_arguments(argnums, args)
         points, spec = tree_flatten(chosen)
         for point in points:
@@ -102,6 +104,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error", chunk_size=Non
 
         def push(*tangents):
             found = jvp(partial, tuple(points), tangents, has_aux=has_aux)
+            _check_real(tree_flatten(found[1])[0], "jacfwd", "outputs")
             return (found[1], found[2]) if has_aux else found[1]
 
         out_dims = (0, None) if has_aux else 0

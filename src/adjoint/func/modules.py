@@ -40,16 +40,15 @@ def stack_module_state(models):
 
 
 def _stacked_by_name(states):
-    return {name: _stacked([state[name] for state in states]) for name in states[0]}
+    return {name: _stacked(name, [state[name] for state in states]) for name in states[0]}
 
 
-def _stacked(tensors):
+def _stacked(name, tensors):
     """The tensors as one, a leaf that requires grad where they all do."""
     wanted = {tensor.requires_grad for tensor in tensors}
     if len(wanted) > 1:
         raise RuntimeError(
-            "Expected parameters from different models to have the same requires_grad state; got some that do and some "
-            "that do not"
+            f"Expected {name} from each model to have the same .requires_grad; got some that do and some that do not"
         )
     together = stack([tensor.detach() for tensor in tensors])
     return together.requires_grad_() if wanted == {True} else together

@@ -22,7 +22,7 @@ def fresh_inputs(tree):
         if not isinstance(leaf, _C.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         if not (leaf.is_floating_point() or leaf.is_complex()):
-            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+            raise RuntimeError(f"only Tensors of floating point dtype can require gradients; got {leaf.dtype}")
     fresh = [_C._fresh(leaf, recorded) for leaf in leaves]
     return tree_unflatten(fresh, spec), fresh
 
@@ -50,16 +50,20 @@ def gradients(outputs, inputs, weights, retain_graph=None, create_graph=None):
 
 def chosen_arguments(argnums, args):
     """(the arguments of these numbers, a function that gives all arguments with others in their place)."""
-    single = isinstance(argnums, int) and not isinstance(argnums, bool)
-    if not single and not (isinstance(argnums, tuple) and argnums and all(isinstance(n, int) for n in argnums)):
-        raise RuntimeError(f"argnum should be int or Tuple[int, ...], got: {argnums!r}")
+    single = isinstance(argnums, int)
+    if not single and not isinstance(argnums, tuple):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if argnums == ():
+        raise RuntimeError("argnums must be non-empty: the numbers of the arguments to differentiate by")
     numbers = []
     for number in (argnums,) if single else argnums:
+        if not isinstance(number, int):
+            raise RuntimeError(f"argnum must be int, got: {type(number)}")
         if not -len(args) <= number < len(args):
             raise RuntimeError(f"Got argnum={number}, but only {len(args)} positional inputs")
         numbers.append(number % len(args))
     if len(set(numbers)) != len(numbers):
-        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+        raise RuntimeError(f"argnums elements must be unique, got {tuple(numbers)}")
 
     def replaced(values):
         new = list(args)
@@ -138,6 +142,15 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
+def check_outputs(leaves, name):
+    """Refuses outputs that are none, or no tensors."""
+    if not leaves or leaves == [None]:
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
+    for leaf in leaves:
+        if not isinstance(leaf, _C.Tensor):
+            raise RuntimeError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(leaf)}")
+
+
 def vjp(func, *primals, has_aux=False):
     """(func(*primals), a function of cotangents that gives their products with the Jacobian).
 
@@ -156,12 +169,12 @@ def vjp(func, *primals, has_aux=False):
             outputs, "vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True"
         )
     leaves, spec = tree_flatten(outputs)
-    if not leaves:
-        raise RuntimeError("vjp(f, *primals): Expected f to be a function that has non-empty output")
+    check_outputs(leaves, "vjp(f, *primals)")
     for leaf in leaves:
-        if not isinstance(leaf, _C.Tensor):
+        if not (leaf.is_floating_point() or leaf.is_complex()):
             raise RuntimeError(
-                f"vjp(f, *primals): expected f(*args) to return only tensors, got unsupported type {type(leaf)}"
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                f"{leaf.dtype}"
             )
 
     def product(cotangents, retain_graph=True, create_graph=None):

@@ -100,8 +100,7 @@ def _mapped_leaves(func, in_dims, args):
         dims[i] = dim % leaf.dim()
     if all(dim is None for dim in dims):
         raise ValueError(
-            f"vmap({name}, in_dims={in_dims}, ...): Expected at least one of in_dims to be an integer: there is "
-            "nothing to map over"
+            f"vmap: Expected at least one Tensor to vmap over; in_dims={in_dims} of {name} has nothing but None"
         )
     return leaves, dims, spec
 
@@ -134,13 +133,18 @@ def _run(func, size, values, dims, spec, kwargs, out_dims, randomness):
 
 def _out_dims(func, out_dims, outputs):
     places = spread_prefix(out_dims, outputs)
-    if places is None and isinstance(out_dims, tuple) and len(out_dims) == 1:
-        places = spread_prefix(out_dims[0], outputs)
+    if places is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(outputs, _C.Tensor):
+        places = list(out_dims)
     if places is None:
         raise ValueError(
             f"vmap({_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
             f"of `outputs`. out_dims has structure {tree_structure(out_dims)} but outputs has structure "
             f"{tree_structure(outputs)}."
+        )
+    if not all(place is None or isinstance(place, int) for place in places):
+        raise ValueError(
+            f"vmap({_name(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of "
+            "ints representing where in the outputs the vmapped dimension should appear."
         )
     return places
 

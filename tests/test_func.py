@@ -1,0 +1,798 @@
+"""torch.func: grad, vjp, jvp, linearize, Jacobians, Hessians and modules as functions, beside torch."""
+
+import itertools
+
+import pytest
+
+import adjoint
+
+from .compare import OPS, VALUES, assert_same, programs, raised, same
+
+pytestmark = pytest.mark.filterwarnings("ignore:vmap. there is a performance drop")
+# Of warnings torch gives some of its own, and Adjoint some about ops without a batch rule.
+program, test_program = programs(OPS, warned=None)
+defect, defects = programs(OPS, warned=None)
+# What differs from torch still: each of these begins to pass when its cause is mended.
+test_defect = pytest.mark.xfail(strict=True, reason="a defect that is known")(defects)
+
+
+def numbers(L, *shape, start=1.0):
+    """Different numbers that are no whole ones."""
+    count = 1
+    for size in shape:
+        count *= size
+    return (L.arange(count, dtype=L.float64) * 0.37 + start).reshape(shape)
+
+
+def values(L, tree):
+    """The tensors of a tree without their histories, of which some have too much: see the defects."""
+    return L.utils._pytree.tree_map(lambda x: x.detach(), tree)
+
+
+def complex_numbers(L, *shape):
+    return L.complex(numbers(L, *shape), numbers(L, *shape, start=-0.4))
+
+
+# ---- grad and grad_and_value
+
+
+@program
+def gradients(L):
+    grad, x = L.func.grad, numbers(L, 3)
+    return grad(lambda x: (x**3).sum())(x), grad(L.sin)(numbers(L)), grad(lambda x: x.exp().prod())(x)
+
+
+@program
+def argnums(L):
+    x, y, z = numbers(L, 2), numbers(L, 2, start=3.0), numbers(L, 2, start=-1.0)
+
+    def f(x, y, z):
+        return (x * y.exp() * z**2).sum()
+
+    choices = [0, 1, 2, -1, -3, (0,), (0, 1), (2, 0), (-1, 1), (0, 1, 2)]
+    return [L.func.grad(f, argnums=choice)(x, y, z) for choice in choices]
+
+
+@program
+def argnums_of_jacobians(L):
+    x, y = numbers(L, 2), numbers(L, 3, start=3.0)
+
+    def f(x, y):
+        return L.outer(x, y).sin()
+
+    results = []
+    for transform in (L.func.jacrev, L.func.jacfwd):
+        results += [transform(f, argnums=choice)(x, y) for choice in (0, 1, (0,), (1, 0))]
+    return results, [L.func.jacrev(f, argnums=choice)(x, y) for choice in (-1, (0, -1), (-2, 1))]
+
+
+@program
+def argnums_of_hessians(L):
+    x, y = numbers(L, 2), numbers(L, 2, start=3.0)
+
+    def f(x, y):
+        return (x**2 * y.exp()).sum() * x[0]
+
+    found = [L.func.hessian(f, argnums=choice)(x, y) for choice in (0, 1, (0,), (0, 1), (1, 0))]
+    return [values(L, one) for one in found]
+
+
+@program
+def wrong_argnums(L):
+    x = numbers(L, 2)
+    results = []
+    for transform in (L.func.grad, L.func.jacrev, L.func.jacfwd):
+        for choice in (1, -2, (0, 0), (0, 3), (), "x", 1.5, [0], (0, "x")):
+            results.append(raised(lambda choice=choice, t=transform: t(lambda x: (x**2).sum(), argnums=choice)(x), 24))
+    return results
+
+
+@program
+def gradients_and_values(L):
+    x = numbers(L, 3)
+    return L.func.grad_and_value(lambda x: (x**3).sum())(x), L.func.grad_and_value(L.dot, argnums=(0, 1))(x, x * 2)
+
+
+@program
+def keywords(L):
+    def f(x, *, scale, y=None):
+        return (x * scale).sum() + (0 if y is None else (x * y).sum())
+
+    x = numbers(L, 3)
+    results = [L.func.grad(f)(x, scale=2.0), L.func.grad(f)(x, scale=2.0, y=x), L.func.grad_and_value(f)(x, scale=x)]
+    return results
+
+
+@program
+def aux(L):
+    x = numbers(L, 3)
+
+    def f(x):
+        y = x.sin()
+        return y.sum(), (y, {"x": x * 2})
+
+    def vector(x):
+        return x.sin(), {"twice": x * 2}
+
+    results = [
+        L.func.grad(f, has_aux=True)(x),
+        L.func.grad_and_value(f, has_aux=True)(x),
+        L.func.jacrev(vector, has_aux=True)(x),
+        L.func.jacfwd(vector, has_aux=True)(x),
+        L.func.jvp(vector, (x,), (x,), has_aux=True),
+    ]
+    output, product, extra = L.func.vjp(vector, x, has_aux=True)
+    return results, output, product(x), extra
+
+
+@program
+def aux_that_is_missing(L):
+    x = numbers(L, 3)
+    results = [
+        raised(lambda: L.func.grad(lambda x: x.sum(), has_aux=True)(x), 60),
+        raised(lambda: L.func.grad_and_value(lambda x: (x.sum(), x, x), has_aux=True)(x), 60),
+        raised(lambda: L.func.vjp(lambda x: x, x, has_aux=True), 60),
+        raised(lambda: L.func.jvp(lambda x: x, (x,), (x,), has_aux=True), 60),
+        raised(lambda: L.func.jacrev(lambda x: x, has_aux=True)(x), 30),
+        raised(lambda: L.func.jacfwd(lambda x: x, has_aux=True)(x), 30),
+    ]
+    return results
+
+
+@program
+def trees(L):
+    tree = {"w": numbers(L, 2), "more": [numbers(L, 2, start=2.0), (numbers(L),)]}
+
+    def f(tree, x):
+        return (tree["w"] * tree["more"][0] * tree["more"][1][0] * x).sum()
+
+    x = numbers(L, 2)
+    grads = [L.func.grad(f)(tree, x), L.func.grad(f, argnums=(0, 1))(tree, x)]
+    value, product = L.func.vjp(f, tree, x)
+    return grads, value, product(numbers(L)), L.func.jvp(f, (tree, x), (tree, x))
+
+
+@program
+def trees_of_jacobians(L):
+    tree = {"w": numbers(L, 2), "v": numbers(L, 1)}
+
+    def f(tree):
+        return {"a": tree["w"] * tree["v"], "b": [tree["v"].exp()]}
+
+    return L.func.jacrev(f)(tree), L.func.jacfwd(f)(tree)
+
+
+@program
+def wrong_outputs(L):
+    x = numbers(L, 3)
+    calls = [
+        lambda: L.func.grad(lambda x: x)(x),
+        lambda: L.func.grad(lambda x: x[:1])(x),
+        lambda: L.func.grad(lambda x: 3.0)(x),
+        lambda: L.func.grad(lambda x: (x.sum(),))(x),
+        lambda: L.func.grad(lambda x: None)(x),
+        lambda: L.func.vjp(lambda x: 3.0, x),
+        lambda: L.func.vjp(lambda x: (), x),
+        lambda: L.func.vjp(lambda x: None, x),
+        lambda: L.func.jvp(lambda x: (), (x,), (x,)),
+        lambda: L.func.jvp(lambda x: None, (x,), (x,)),
+        lambda: L.func.jacfwd(lambda x: ())(x),
+        lambda: L.func.jvp(lambda x: 3.0, (x,), (x,)),
+        lambda: L.func.jvp(lambda x: (x, None), (x,), (x,)),
+        lambda: L.func.jacrev(lambda x: 3.0)(x),
+        lambda: L.func.jacfwd(lambda x: 3.0)(x),
+        lambda: L.func.hessian(lambda x: 3.0)(x),
+    ]
+    return [raised(call, 30) for call in calls]
+
+
+@program
+def wrong_inputs(L):
+    x = numbers(L, 3)
+    calls = [
+        lambda: L.func.grad(lambda x: x.sum())(L.arange(3)),
+        lambda: L.func.grad(lambda x: x)(3.0),
+        lambda: L.func.grad(lambda x: x)("text"),
+        lambda: L.func.grad(lambda x: x.sum())(),
+        lambda: L.func.vjp(lambda x: x, L.arange(3)),
+        lambda: L.func.vjp(lambda x: x, 3.0),
+        lambda: L.func.jvp(lambda x: x, x, x),
+        lambda: L.func.jvp(lambda x: x, (x,), x),
+        lambda: L.func.jvp(lambda x: x, (x,), (x, x)),
+        lambda: L.func.jvp(lambda x: x, (), ()),
+        lambda: L.func.jvp(lambda x: x, (3.0,), (x,)),
+        lambda: L.func.jvp(lambda x: x, (x,), (3.0,)),
+        lambda: L.func.jvp(lambda x: x, (x,), (x[:2],)),
+        lambda: L.func.jvp(lambda x: x, (L.arange(3),), (x,)),
+        lambda: L.func.jvp(lambda x: x, (x,), (L.arange(3),)),
+        lambda: L.func.jacfwd(lambda x: x)(L.arange(3)),
+        lambda: L.func.jacrev(lambda x: x)(3.0),
+        lambda: L.func.jacrev(lambda x: x)(L.arange(3)),
+        lambda: L.func.linearize(L.sin, x)[1](x[:2]),
+        lambda: L.func.linearize(L.sin, x)[1](x.float()),
+        lambda: L.func.linearize(L.sin, x)[1](x, x),
+        lambda: L.func.jacrev(lambda x: x, chunk_size=0),
+        lambda: L.func.jacrev(lambda x: x, chunk_size=-1)(x),
+        lambda: L.func.jacfwd(lambda x: x, randomness="maybe")(x),
+    ]
+    return [raised(call, 30) for call in calls]
+
+
+@program
+def gradients_of_what_does_not_depend(L):
+    x = numbers(L, 3)
+    results = [L.func.grad(lambda x: numbers(L))(x), L.func.grad(lambda x, y: x.sum(), argnums=1)(x, x)]
+    results += [L.func.jacrev(lambda x: numbers(L, 2))(x), L.func.jacfwd(lambda x: numbers(L, 2))(x)]
+    results += [L.func.grad(lambda x: x.detach().sum())(x), L.func.hessian(lambda x: x.sum())(x)]
+    return results, L.func.jvp(lambda x: numbers(L, 2), (x,), (x,)), L.func.vjp(lambda x: numbers(L, 2), x)[1](x[:2])
+
+
+@program
+def integers_among_the_outputs(L):
+    x = numbers(L, 3)
+    calls = [
+        lambda: L.func.vjp(lambda x: x.long(), x),
+        lambda: L.func.vjp(lambda x: (x * 2, x.long()), x),
+        lambda: L.func.jacrev(lambda x: (x * 2, x.long()))(x),
+        lambda: L.func.grad(lambda x: x.long().sum())(x),
+    ]
+    return L.func.jvp(lambda x: (x.argmax(), x * 2), (x,), (x,)), [raised(call, 60) for call in calls]
+
+
+# ---- vjp, jvp, linearize
+
+
+@program
+def products(L):
+    x, y = numbers(L, 2), numbers(L, 2, start=3.0)
+    value, product = L.func.vjp(lambda x, y: (x * y, {"s": x.sin()}), x, y)
+    first = product((x, {"s": y}))
+    again = product((x, {"s": y}), retain_graph=True, create_graph=False)
+    return value, first, again, L.func.jvp(lambda x, y: (x * y, {"s": x.sin()}), (x, y), (y, x))
+
+
+@program
+def wrong_cotangents(L):
+    x = numbers(L, 2)
+    _, product = L.func.vjp(lambda x: (x * 2, x.sin()), x)
+    return raised(lambda: product(x), 50), raised(lambda: product((x, x, x)), 50), raised(lambda: product([x, x]), 50)
+
+
+@program
+def strict_products(L):
+    x = numbers(L, 2)
+    constant = lambda x: numbers(L, 2)
+    return [
+        L.func.jvp(constant, (x,), (x,)),
+        raised(lambda: L.func.jvp(constant, (x,), (x,), strict=True), 40),
+        L.func.jvp(lambda x: x * 2, (x,), (x,), strict=True),
+    ]
+
+
+@program
+def linear_functions(L):
+    x, y = numbers(L, 2), numbers(L, 2, start=3.0)
+    value, product = L.func.linearize(lambda x, y: x * y.sin(), x, y)
+    results = [value, product(x, y), product(y, x), product(L.zeros_like(x), y)]
+    tree_value, tree_product = L.func.linearize(lambda t: {"out": t["a"] * t["b"]}, {"a": x, "b": y})
+    return results, tree_value, tree_product({"a": y, "b": y})
+
+
+@program
+def linearize_what_is_linear(L):
+    x = numbers(L, 2)
+    value, product = L.func.linearize(lambda x: x * 2, x)
+    return value, product(x)
+
+
+# ---- Jacobians and Hessians
+
+
+@program
+def jacobians(L):
+    functions = [
+        lambda x: x**3,
+        lambda x: L.outer(x, x).tanh(),
+        lambda x: x.sum(),
+        lambda x: (x.sin(), L.outer(x, x)),
+        lambda x: x.softmax(0),
+        lambda x: x.cumsum(0) * x.flip(0),
+        lambda x: L.stack([x[0] * x[1], x.prod()]),
+        lambda x: x,
+        lambda x: x.view(1, -1),
+    ]
+    return [(L.func.jacrev(f)(numbers(L, 3)), L.func.jacfwd(f)(numbers(L, 3))) for f in functions]
+
+
+@program
+def jacobians_of_matrices(L):
+    x = numbers(L, 2, 2)
+    functions = [lambda x: x @ x, lambda x: x.t().exp(), lambda x: x.det(), lambda x: x.inverse(), lambda x: x.sum(0)]
+    return [(L.func.jacrev(f)(x), L.func.jacfwd(f)(x)) for f in functions]
+
+
+@program
+def chunks(L):
+    x = numbers(L, 5)
+
+    def f(x):
+        return x.sin() * x.sum(), L.outer(x, x)[:2]
+
+    results = [L.func.jacrev(f, chunk_size=size)(x) for size in (1, 2, 3, 15, 100, None)]
+    return results, L.func.jacfwd(f)(x)
+
+
+@program
+def preallocated_chunks(L):
+    x = numbers(L, 5)
+    return [L.func.jacrev(L.sin, chunk_size=size, _preallocate_and_copy=True)(x) for size in (1, 2, 5)]
+
+
+@program
+def jacobians_of_several_types(L):
+    x, y = numbers(L, 2).float(), numbers(L, 2, start=3.0)
+    f = lambda x, y: (x * y, x.sum())
+    return L.func.jacrev(f, argnums=(0, 1))(x, y), L.func.jacfwd(f)(x, y)
+
+
+@program
+def hessians(L):
+    functions = [
+        lambda x: (x**3).sum(),
+        lambda x: x.prod().exp(),
+        lambda x: (L.outer(x, x) @ x).tanh().sum(),
+        lambda x: x.softmax(0)[1],
+        lambda x: x.norm(),
+        lambda x: x.sin() * x.sum(),
+    ]
+    return [values(L, L.func.hessian(f)(numbers(L, 3, start=0.2))) for f in functions]
+
+
+@program
+def complex_inputs(L):
+    z = complex_numbers(L, 2)
+    results = [L.func.grad(lambda z: z.abs().sum())(z), L.func.grad(lambda z: (z * z).real.sum())(z)]
+    results += [L.func.vjp(lambda z: z * z, z)[1](z)[0], L.func.jvp(lambda z: z * z.exp(), (z,), (z * 2,))]
+    refused = [lambda: L.func.grad(lambda z: z.sum())(z)]
+    for transform in (L.func.jacrev, L.func.jacfwd, L.func.hessian):
+        refused.append(lambda t=transform: t(lambda z: z * z)(z))
+        refused.append(lambda t=transform: t(lambda z: z.abs())(z))
+        refused.append(lambda t=transform: t(lambda x: x * 1j)(z.real))
+        refused.append(lambda t=transform: t(lambda x, z: x)(z.real, z))
+    return results, [raised(call, 60) for call in refused]
+
+
+@program
+def random_numbers_in_jacobians(L):
+    x = numbers(L, 3)
+    return raised(lambda: L.func.jacfwd(lambda x: x * L.rand(3))(x), 40)
+
+
+@program
+def empty_inputs(L):
+    x = numbers(L, 0)
+    return (
+        L.func.grad(lambda x: x.sum())(x),
+        L.func.jvp(lambda x: x * 2, (x,), (x,)),
+        L.func.vjp(lambda x: x * 2, x)[1](x),
+    )
+
+
+# ---- Nesting
+
+
+TRANSFORMS = {
+    "grad": lambda L, f: lambda x: L.func.grad(lambda x: f(x).sum())(x),
+    "vjp": lambda L, f: lambda x: L.func.vjp(f, x)[1](x * 0.5)[0],
+    "jvp": lambda L, f: lambda x: L.func.jvp(f, (x,), (L.ones_like(x),))[1],
+    "jacrev": lambda L, f: lambda x: L.func.jacrev(f)(x).sum(0),
+    "jacfwd": lambda L, f: lambda x: L.func.jacfwd(f)(x).sum(0),
+    "vmap": lambda L, f: lambda x: L.vmap(lambda s: f(x * s))(L.ones(2, dtype=x.dtype)).sum(0),
+}
+
+
+def function(x):
+    return x.sin() * (x * x).sum() + (x[:1] * 0.3).exp()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_nesting(depth):
+    for names in itertools.product(TRANSFORMS, repeat=depth):
+
+        def call(L, names=names):
+            f = function
+            for name in names:
+                f = TRANSFORMS[name](L, f)
+            return f(numbers(L, 2, start=0.3))
+
+        assert same(call, VALUES, OPS, warned=None).kind == "value", names
+
+
+DEEP = [
+    "grad jvp grad jvp",
+    "jvp jvp jvp jvp",
+    "grad grad grad grad",
+    "vmap grad jvp vmap",
+    "jacfwd jacrev jacfwd jacrev",
+]
+DEEP += [
+    "vjp jvp vmap grad",
+    "jacrev jacrev jacfwd jacfwd",
+    "vmap vmap vmap jvp",
+    "jvp vmap jvp vmap",
+    "grad vjp jvp jacfwd",
+]
+
+
+@pytest.mark.parametrize("names", DEEP)
+def test_deep_nesting(names):
+    def call(L):
+        f = function
+        for name in names.split():
+            f = TRANSFORMS[name](L, f)
+        return f(numbers(L, 2, start=0.3))
+
+    assert same(call, VALUES, OPS, warned=None).kind == "value"
+
+
+@program
+def perturbations_are_not_confused(L):
+    """d/dx (x d/dy (x + y)) at 1 is 1: the inner derivative is not one by x."""
+    x, one = numbers(L), L.ones((), dtype=L.float64)
+
+    def push(f, x):
+        return L.func.jvp(f, (x,), (one,))[1]
+
+    return [
+        push(lambda x: x * push(lambda y: x + y, one), x),
+        L.func.grad(lambda x: x * L.func.grad(lambda y: x + y)(one))(x),
+        push(lambda x: x * L.func.grad(lambda y: x + y)(one), x),
+        L.func.grad(lambda x: x * push(lambda y: x + y, one))(x),
+        push(lambda x: x * push(lambda y: x * y * y, x), x),
+        L.func.grad(lambda x: x * push(lambda y: x * y * y, x))(x),
+    ]
+
+
+@program
+def products_of_hessians_by_all_routes(L):
+    x, v = numbers(L, 3), numbers(L, 3, start=-0.5)
+    f = lambda x: (x.sin() * x.sum()).prod()
+    return [
+        L.func.jvp(L.func.grad(f), (x,), (v,))[1],
+        L.func.grad(lambda x: L.func.jvp(f, (x,), (v,))[1])(x),
+        L.func.grad(lambda x: L.dot(L.func.grad(f)(x), v))(x),
+        L.func.vjp(L.func.grad(f), x)[1](v)[0],
+        L.func.hessian(f)(x) @ v,
+    ]
+
+
+# ---- Modes, and tensors from outside
+
+
+@program
+def no_grad_inside(L):
+    x = numbers(L, 3)
+
+    def f(x):
+        with L.no_grad():
+            y = x**2
+        return (y * x).sum()
+
+    return (
+        L.func.grad(f)(x),
+        L.func.jvp(f, (x,), (x,)),
+        L.func.grad(L.func.grad(lambda x: f(x[0] * x)))(x[:1].expand(3)),
+    )
+
+
+@program
+def no_grad_outside(L):
+    x = numbers(L, 3)
+    with L.no_grad():
+        f = lambda x: (x**3).sum()
+        results = [L.func.grad(f)(x), L.func.hessian(f)(x), L.func.jvp(f, (x,), (x,)), L.func.vjp(f, x)[1](x[0])]
+        results += [L.func.jacrev(lambda x: x**2)(x), L.func.jacfwd(lambda x: x**2)(x)]
+        results += [L.func.grad(lambda x: L.func.grad(f)(x).sum())(x)]
+    return results
+
+
+@program
+def no_grad_between(L):
+    x = numbers(L, 3)
+
+    def inner(x):
+        with L.no_grad():
+            return L.func.grad(lambda x: (x**3).sum())(x)
+
+    return L.func.grad(lambda x: (inner(x) * x).sum())(x), L.func.jvp(inner, (x,), (x,))
+
+
+@program
+def inputs_that_require_grad(L):
+    x = numbers(L, 3).requires_grad_()
+    f = lambda x: (x**3).sum()
+    gradient = L.func.grad(f)(x)
+    again = L.autograd.grad(gradient.sum(), x)
+    value, product = L.func.vjp(lambda x: x**3, x)
+    through = L.autograd.grad(product(L.ones_like(x))[0].sum() + value.sum(), x)
+    pushed = L.func.jvp(lambda x: x**3, (x,), (L.ones_like(x),))[1]
+    return gradient.detach(), gradient.requires_grad, again, through, L.autograd.grad(pushed.sum(), x)
+
+
+@program
+def captured_tensors_that_require_grad(L):
+    x, w = numbers(L, 3), numbers(L, 3, start=2.0).requires_grad_()
+    f = lambda x: (x**2 * w**2).sum()
+    results = []
+    for transform in (L.func.grad, L.func.jacrev, L.func.jacfwd):
+        got = transform(f)(x)
+        results += [got.detach(), got.requires_grad, *L.autograd.grad(got.sum(), w)]
+    value, pushed = L.func.jvp(f, (x,), (x,))
+    results += [value.requires_grad, pushed.requires_grad, *L.autograd.grad(value + pushed, w)]
+    gradient, value = L.func.grad_and_value(f)(x)
+    return results, value.requires_grad, L.autograd.grad(value + gradient.sum(), w)
+
+
+@program
+def backward_through_a_transform(L):
+    w = numbers(L, 3).requires_grad_()
+    L.func.grad(lambda x: (x**2 * w).sum())(numbers(L, 3)).sum().backward()
+    return w.grad
+
+
+@program
+def nothing_is_left_behind(L):
+    x = numbers(L, 3)
+    results = [L.func.grad(lambda x: (x**2).sum())(x), *L.func.jvp(L.sin, (x,), (x,)), L.func.jacrev(L.sin)(x)]
+    return x.requires_grad, x.grad, [(y.requires_grad, y.is_leaf) for y in results]
+
+
+@program
+def in_place_inside(L):
+    x = numbers(L, 3)
+
+    def f(x):
+        y = x * 2
+        y.mul_(x)
+        y[0] = y[1] * x[2]
+        return y.sum()
+
+    def into_zeros(x):
+        y = L.zeros_like(x)
+        y += x**2
+        return y.sum()
+
+    return [
+        L.func.grad(f)(x),
+        L.func.grad(into_zeros)(x),
+        L.func.jvp(into_zeros, (x,), (x,)),
+        L.func.hessian(into_zeros)(x),
+    ]
+
+
+@defect
+def histories_of_hessians(L):
+    """A gradient that is not recorded has a tangent that is."""
+    x = numbers(L, 3)
+    return L.func.hessian(lambda x: x.exp().sum())(x), L.func.jvp(L.func.grad(lambda x: x.tanh().sum()), (x,), (x,))
+
+
+@defect
+def copies_inside_forward_mode(L):
+    def f(x):
+        y = x * 2
+        y[0] = y[1] * x[2]
+        z = L.zeros_like(x)
+        z[1:] = x[1:] ** 2
+        return y * z
+
+    x = numbers(L, 3)
+    return L.func.jvp(f, (x,), (x,)), L.func.jacfwd(f)(x)
+
+
+@defect
+def in_place_under_forward_over_reverse(L):
+    x = numbers(L, 3)
+    return L.func.hessian(lambda x: (x * 2).mul_(x).sum())(x)
+
+
+@program
+def detach_inside(L):
+    x = numbers(L, 3)
+    f = lambda x: (x * x.detach()).sum()
+    return L.func.grad(f)(x), L.func.jvp(f, (x,), (x,)), L.func.hessian(f)(x)
+
+
+@program
+def requires_grad_inside(L):
+    x = numbers(L, 3)
+    seen = []
+
+    def f(x):
+        seen.append((x.requires_grad, (x * 2).requires_grad, x.detach().requires_grad))
+        return (x**2).sum()
+
+    L.func.grad(f)(x), L.func.vjp(f, x), L.func.jvp(f, (x,), (x,))
+    return seen[0], seen[1]
+
+
+@program
+def hooks_inside(L):
+    seen = []
+
+    def f(x):
+        y = x**2
+        y.register_hook(lambda g: seen.append(1) or g * 3)
+        return y.sum()
+
+    return L.func.grad(f)(numbers(L, 3)), len(seen)
+
+
+@program
+def autograd_grad_inside(L):
+    def f(x):
+        y = (x**3).sum()
+        (g,) = L.autograd.grad(y, x, create_graph=True)
+        return (g * x).sum()
+
+    return L.func.grad(f)(numbers(L, 3))
+
+
+@program
+def per_example_gradients(L):
+    w, xs = numbers(L, 3), numbers(L, 4, 3, start=-1.0)
+    loss = lambda w, x: (w @ x).tanh()
+    hessians = L.vmap(L.func.hessian(loss), (None, 0))(w, xs)
+    return L.vmap(L.func.grad(loss), in_dims=(None, 0))(w, xs).detach(), hessians.detach()
+
+
+@program
+def names_of_functions(L):
+    def named(x):
+        """What it says."""
+        return x.sum()
+
+    transforms = (L.func.grad, L.func.grad_and_value, L.func.jacrev, L.func.jacfwd, L.func.vmap)
+    return [(transform(named).__name__, transform(named).__doc__) for transform in transforms]
+
+
+# ---- Modules
+
+
+def network(L):
+    net = L.nn.Sequential(L.nn.Linear(3, 4), L.nn.Tanh(), L.nn.Linear(4, 2)).double()
+    with L.no_grad():
+        for i, parameter in enumerate(net.parameters()):
+            parameter.copy_(numbers(L, *parameter.shape, start=-1.0 + 0.3 * i) * 0.3)
+    return net
+
+
+@program
+def modules_as_functions(L):
+    net = network(L)
+    parameters = {name: p.detach() for name, p in net.named_parameters()}
+    x = numbers(L, 5, 3, start=-0.5)
+    loss = lambda p, x: (L.func.functional_call(net, p, x) ** 2).sum()
+    return [
+        L.func.functional_call(net, parameters, (x,)),
+        L.func.functional_call(net, {"0.bias": parameters["0.bias"] * 0}, x).detach(),
+        L.func.functional_call(net, (parameters, {}), x),
+        L.func.grad(loss)(parameters, x),
+        values(L, L.vmap(L.func.grad(loss), in_dims=(None, 0))(parameters, x)),
+        L.func.jvp(lambda p: loss(p, x), (parameters,), (parameters,)),
+        L.func.jacrev(lambda p: L.func.functional_call(net, p, x[0]))(parameters),
+        L.func.jacfwd(lambda p: L.func.functional_call(net, p, x[0]))(parameters),
+    ]
+
+
+@program
+def wrong_parameters(L):
+    net, x = network(L), numbers(L, 3)
+    weight = {"0.weight": numbers(L, 4, 3)}
+    calls = [
+        lambda: L.func.functional_call(net, weight, x, strict=True),
+        lambda: L.func.functional_call(net, {"nothing": x}, x, strict=True),
+        lambda: L.func.functional_call(net, {"nothing": x}, x),
+        lambda: L.func.functional_call(net, 3, x),
+        lambda: L.func.functional_call(net, (weight, weight), x),
+        lambda: L.func.functional_call(net, (weight, 3), x),
+    ]
+    return [raised(call, 30) for call in calls[:2] + calls[3:]]
+
+
+@program
+def tied_weights(L):
+    class Tied(L.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = L.nn.Parameter(numbers(L, 2))
+            self.b = self.a
+
+        def forward(self, x):
+            return self.a * x + self.b
+
+    net, x = Tied(), numbers(L, 2)
+    call = L.func.functional_call
+    return call(net, {"a": x}, x), call(net, {"a": x}, x, tie_weights=False).detach(), call(net, {"a": x, "b": x}, x)
+
+
+@program
+def stacked_modules(L):
+    nets = [network(L) for _ in range(3)]
+    for i, net in enumerate(nets):
+        with L.no_grad():
+            for parameter in net.parameters():
+                parameter.mul_(i + 1)
+    parameters, buffers = L.func.stack_module_state(nets)
+    x = numbers(L, 2, 3)
+    base = network(L)
+    ensemble = L.vmap(lambda p, b, x: L.func.functional_call(base, (p, b), (x,)), in_dims=(0, 0, None))
+    kinds = {name: (type(p).__name__, p.requires_grad, p.is_leaf) for name, p in parameters.items()}
+    return kinds, buffers, ensemble(parameters, buffers, x).detach()
+
+
+@program
+def stacked_modules_with_buffers(L):
+    nets = [L.nn.BatchNorm1d(2) for _ in range(2)]
+    parameters, buffers = L.func.stack_module_state(nets)
+    return {k: v.detach() for k, v in parameters.items()}, buffers
+
+
+@program
+def modules_that_cannot_be_stacked(L):
+    a, b = L.nn.Linear(2, 2), L.nn.Linear(2, 2).eval()
+    frozen = L.nn.Linear(2, 2).requires_grad_(False)
+    calls = [[], [a, b], [a, L.nn.Tanh()], [a, frozen]]
+    return [raised(lambda models=models: L.func.stack_module_state(models), 40) for models in calls]
+
+
+# ---- What torch has no equal of
+
+
+def test_arguments_from_the_end():
+    """torch gives zeros."""
+    L = adjoint
+    x, y = numbers(L, 2), numbers(L, 2, start=3.0)
+    f = lambda x, y: x * y
+    assert_same(L.func.jacfwd(f, argnums=-1)(x, y), L.func.jacfwd(f, argnums=1)(x, y))
+    assert_same(L.func.jacfwd(f, argnums=(0, -1))(x, y), L.func.jacfwd(f, argnums=(0, 1))(x, y))
+
+
+def test_forward_mode_in_chunks_and_with_keywords():
+    L, x = adjoint, numbers(adjoint, 5)
+
+    def f(x, scale=1.0):
+        return x.sin() * x.sum() * scale, L.outer(x, x)[:2]
+
+    for size in (1, 2, 3, 5, 100):
+        assert_same(L.func.jacfwd(f, chunk_size=size)(x, scale=2.0), L.func.jacrev(f)(x, scale=2.0), bound=OPS)
+
+
+def test_aux_may_be_anything():
+    L, x = adjoint, numbers(adjoint, 3)
+    _, aux = L.func.grad(lambda x: (x.sum(), ("text", None, 3)), has_aux=True)(x)
+    assert aux == ("text", None, 3)
+
+
+def test_backward_inside():
+    def f(x):
+        y = x.detach().clone().requires_grad_()
+        (y**2).sum().backward()
+        return (x * y.grad).sum()
+
+    x = numbers(adjoint, 3)
+    assert_same(adjoint.func.jvp(f, (x,), (x,))[1], (2 * x * x).sum())
+    assert_same(adjoint.func.grad(f)(x), 2 * x)
+
+
+def test_gradients_of_functions_with_hooks_on_saved_tensors():
+    seen = []
+
+    def pack(x):
+        seen.append(x.shape)
+        return x
+
+    with adjoint.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+        got = adjoint.func.grad(lambda x: (x**3).sum())(adjoint.ones(2))
+    assert got.tolist() == [3.0, 3.0]
+    assert seen

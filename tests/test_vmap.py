@@ -1,0 +1,773 @@
+"""torch.vmap: dimensions, containers, randomness, in-place changes, nesting and errors, beside torch."""
+
+import itertools
+
+import pytest
+
+import adjoint
+
+from .compare import OPS, assert_same, programs, raised, same
+
+pytestmark = pytest.mark.filterwarnings("ignore:vmap. there is a performance drop")
+# Of warnings torch gives some of its own, and Adjoint some about ops without a batch rule.
+program, test_program = programs(OPS, warned=None)
+defect, defects = programs(OPS, warned=None)
+# What differs from torch still: each of these begins to pass when its cause is mended.
+test_defect = pytest.mark.xfail(strict=True, reason="a defect that is known")(defects)
+
+
+def numbers(L, *shape, start=1.0):
+    """Different numbers that are no whole ones."""
+    count = 1
+    for size in shape:
+        count *= size
+    return (L.arange(count, dtype=L.float64) * 0.37 + start).reshape(shape)
+
+
+# ---- Dimensions
+
+
+@program
+def dimensions_of_arguments(L):
+    x, y = numbers(L, 2, 3, 4), numbers(L, 3)
+    results = [L.vmap(lambda x: x.sum(0), in_dims=dim)(x) for dim in (0, 1, 2, -1, -2, -3, (0,), (-1,))]
+    pairs = [((1, 0), x, y), ((1, None), x, y[0]), ((None, 0), x, y), ((-2, -1), x, y)]
+    return results, [L.vmap(lambda x, y: x * y, in_dims=dims)(a, b) for dims, a, b in pairs]
+
+
+@program
+def dimensions_of_results(L):
+    x = numbers(L, 2, 3, 4)
+    return [L.vmap(lambda x: x.exp(), out_dims=dim)(x) for dim in (0, 1, 2, -1, -2, -3)]
+
+
+@program
+def dimensions_of_several_results(L):
+    x = numbers(L, 2, 3)
+    f = L.vmap(lambda x: (x, x * 2), out_dims=(0, 1))(x)
+    g = L.vmap(lambda x: (x, (x * 2, x + 1)), out_dims=(1, (0, -1)))(x)
+    h = L.vmap(lambda x: {"a": x, "b": [x, x]}, out_dims=1)(x)
+    i = L.vmap(lambda x: {"a": x, "b": [x, x * 2]}, out_dims={"a": 0, "b": [1, 0]})(x)
+    return f, g, h, i, L.vmap(lambda x: x, out_dims=(1,))(x), L.vmap(lambda x: (x,), out_dims=(1,))(x)
+
+
+@program
+def containers_of_arguments(L):
+    x, y = numbers(L, 2, 3), numbers(L, 3, 2)
+    tree = {"a": x, "b": [y, (x, 3)]}
+
+    def f(tree):
+        return tree["a"].sum() + tree["b"][0].prod() * tree["b"][1][1] + tree["b"][1][0].max()
+
+    results = [L.vmap(f, in_dims=({"a": 0, "b": [1, (0, None)]},))(tree)]
+    results += [L.vmap(lambda t: t["a"] * t["c"], in_dims=(0,))({"a": x, "c": x})]
+    results += [L.vmap(lambda t: t["a"] * t["c"], in_dims=({"a": 0, "c": None},))({"a": x, "c": x[0]})]
+    results += [L.vmap(lambda pair, z: pair[0] * pair[1] + z, in_dims=((0, None), 1))((x, x[0]), y)]
+    return results, L.vmap(lambda xs: xs[0] + xs[1], in_dims=([0, 1],))([x, y])
+
+
+@program
+def arguments_that_are_no_tensors(L):
+    x = numbers(L, 2, 3)
+    f = L.vmap(lambda x, n, s: x.sum() * n if s == "yes" else x, in_dims=(0, None, None))
+    return f(x, 3, "yes"), f(x, None, "no")
+
+
+@program
+def keywords_are_mapped_along_zero(L):
+    x, y = numbers(L, 2, 3), numbers(L, 2)
+    return L.vmap(lambda x, *, y: x * y)(x, y=y)
+
+
+@program
+def results_that_are_not_batched(L):
+    x, c = numbers(L, 2, 3), numbers(L, 2)
+    shared = L.vmap(lambda x: (x, c), out_dims=(0, None))(x)
+    return L.vmap(lambda x: c * 1)(x), shared, raised(lambda: L.vmap(lambda x: x, out_dims=None)(x), 60)
+
+
+@program
+def wrong_dimensions(L):
+    x = numbers(L, 2, 3)
+    identity = lambda x: x
+    calls = [
+        lambda: L.vmap(identity, in_dims=2)(x),
+        lambda: L.vmap(identity, in_dims=-3)(x),
+        lambda: L.vmap(identity, in_dims=0.5)(x),
+        lambda: L.vmap(identity, in_dims="0")(x),
+        lambda: L.vmap(identity, in_dims=None)(x),
+        lambda: L.vmap(identity, in_dims=(None,))(x),
+        lambda: L.vmap(identity, in_dims=[0])(x),
+        lambda: L.vmap(identity, in_dims=(0, 0))(x),
+        lambda: L.vmap(identity, in_dims=({"a": 0},))(x),
+        lambda: L.vmap(identity, in_dims=("0",))(x),
+        lambda: L.vmap(identity)(3.0),
+        lambda: L.vmap(identity)(L.ones(())),
+        lambda: L.vmap(lambda: 1)(),
+        lambda: L.vmap(lambda x, y: x)(x, numbers(L, 3)),
+        lambda: L.vmap(lambda x, y: x)(x, 3),
+        lambda: L.vmap(identity, out_dims=2)(x),
+        lambda: L.vmap(identity, out_dims=-3)(x),
+        lambda: L.vmap(identity, out_dims=(0, 1))(x),
+        lambda: L.vmap(identity, out_dims="0")(x),
+        lambda: L.vmap(identity, out_dims=1.5)(x),
+        lambda: L.vmap(lambda x: (x, x), out_dims=(0,))(x),
+        lambda: L.vmap(lambda x: 3)(x),
+        lambda: L.vmap(lambda x: None)(x),
+        lambda: L.vmap(lambda x: (x, "text"))(x),
+        lambda: L.vmap(identity, chunk_size=0)(x),
+        lambda: L.vmap(identity, chunk_size=-2)(x),
+        lambda: L.vmap(identity, randomness="maybe")(x),
+        lambda: L.vmap(3)(x),
+    ]
+    return [raised(call, 24) for call in calls]
+
+
+@program
+def sizes_of_the_batch(L):
+    return [L.vmap(lambda x: (x.sin(), x.sum(), x[0]))(numbers(L, n, 3)) for n in (1, 2)], L.vmap(L.sin)(numbers(L, 1))
+
+
+@program
+def an_empty_batch(L):
+    x = numbers(L, 0, 3)
+    calls = [lambda x: x * 2, lambda x: x.sum(), lambda x: x @ x, lambda x: x[1:], lambda x: L.stack([x, x])]
+    return [raised(lambda f=f: L.vmap(f)(x), 10) for f in calls]
+
+
+# ---- Chunks
+
+
+@program
+def chunks(L):
+    x, y = numbers(L, 5, 3), numbers(L, 3, 5)
+    f = lambda x, y: (x * y, (x @ y, {"s": x.sum()}))
+    whole = L.vmap(f, in_dims=(0, 1), out_dims=(1, 0))(x, y)
+    return whole, [L.vmap(f, in_dims=(0, 1), out_dims=(1, 0), chunk_size=size)(x, y) for size in (1, 2, 3, 5, 7)]
+
+
+@program
+def the_size_of_chunks(L):
+    seen = []
+    L.vmap(lambda x: seen.append(1) or x * 2, chunk_size=2)(numbers(L, 5))
+    return len(seen)
+
+
+# ---- Inside
+
+
+@program
+def shapes_inside(L):
+    seen = []
+
+    def f(x):
+        seen.append((tuple(x.shape), x.dim(), x.size(0), x.numel(), len(x), x.ndim, x.dtype is L.float64, x.is_leaf))
+        return x
+
+    L.vmap(f, in_dims=1)(numbers(L, 4, 2, 3))
+    return seen
+
+
+@program
+def a_program_of_many_ops(L):
+    def f(x):
+        y = x.t() @ x
+        z = L.cat([y, y * 2], 1).softmax(-1)
+        z = L.where(z > 0.1, z, z.exp())
+        i = z.argmax(-1)
+        w = z.gather(1, i[:, None]).squeeze(1)
+        return {"w": w, "i": i, "sorted": z.sort(-1).values, "norm": z.norm(), "std": z.std(0), "cum": z.cumsum(0)}
+
+    return L.vmap(f)(numbers(L, 3, 4, 2, start=-2.0) * 0.1)
+
+
+@program
+def closures(L):
+    x, c = numbers(L, 2, 3), numbers(L, 3)
+    return L.vmap(lambda x: x * c + c.sum() - L.outer(c, x)[0])(x)
+
+
+@program
+def indexing_inside(L):
+    x = numbers(L, 2, 3, 4)
+    i = L.tensor([[0, 2], [1, 1]])
+    plain = [L.vmap(f)(x) for f in (lambda x: x[1], lambda x: x[:, 1:3], lambda x: x[..., None], lambda x: x[[0, 2]])]
+    batched = [L.vmap(lambda x, i: x[i])(x, i), L.vmap(lambda x, i: x[:, i])(x, i), L.vmap(lambda i: x[0, i])(i)]
+    return plain, batched, L.vmap(lambda x: x[L.tensor([True, False, True])])(x)
+
+
+@program
+def views_inside(L):
+    def f(x):
+        return [x.t(), x.view(-1), x.unsqueeze(0), x.expand(2, 2, 3), x.diagonal(), x.T, x.reshape(3, 2), x.flatten()]
+
+    return L.vmap(f)(numbers(L, 2, 2, 3)), L.vmap(lambda x: x.unbind()[1])(numbers(L, 2, 2, 3))
+
+
+@program
+def creation_inside(L):
+    def f(x):
+        return [
+            L.zeros_like(x),
+            x.new_ones(2),
+            L.full_like(x, 2.0),
+            x.new_full((2,), 3.0),
+            L.eye(2, dtype=x.dtype) * x.sum(),
+        ]
+
+    return L.vmap(f)(numbers(L, 2, 3))
+
+
+@program
+def types_inside(L):
+    x = numbers(L, 2, 3)
+    f = lambda x: [x.float(), x.long(), x.to(L.complex128), x > 1.5, x.half() + 1, x.type_as(x.float())]
+    return L.vmap(f)(x)
+
+
+@program
+def elements_without_dimensions_give_way(L):
+    """In an element, a number of a batch is a tensor without dimensions, which gives way to one with dimensions."""
+    x, n = numbers(L, 2, 3).float(), numbers(L, 2)
+    k = L.arange(2)
+    f = lambda x, n, k: [
+        x * n,
+        n * x,
+        x + k,
+        k + x,
+        n * k,
+        n + 1,
+        k + 1.5,
+        k * True,
+        n.float() * n,
+    ]
+    return (
+        L.vmap(f)(x, n, k),
+        L.vmap(lambda n: n * L.ones(2))(n),
+        L.vmap(lambda x: x * n[0])(x),
+        L.vmap(lambda k: k * 2.5)(k),
+    )
+
+
+@program
+def comparisons_and_choices(L):
+    x, y = numbers(L, 2, 3), numbers(L, 2, 3, start=1.5).flip(0)
+    f = lambda x, y: [x == y, L.maximum(x, y), x.clamp(1.2, 2.0), x.masked_fill(y > 2, 0.0), (x > y).any(), x.isnan()]
+    return L.vmap(f)(x, y)
+
+
+@program
+def products_inside(L):
+    A, B, v = numbers(L, 2, 3, 3), numbers(L, 2, 3, 3, start=-1.0), numbers(L, 2, 3)
+    f = lambda A, B, v: [
+        A @ B,
+        A @ v,
+        v @ A,
+        L.dot(v, v),
+        L.outer(v, v),
+        L.einsum("ij,jk->ki", A, B),
+        L.linalg.solve(A + 9 * L.eye(3, dtype=A.dtype), v),
+    ]
+    shared = L.vmap(lambda v: [A[0] @ v, v @ B[0], L.outer(v, A[0, 0])])(v)
+    return (
+        L.vmap(f)(A, B, v),
+        shared,
+        L.vmap(lambda A: A @ v[0])(A),
+        L.vmap(lambda A: L.linalg.inv(A + 9 * L.eye(3)))(A),
+    )
+
+
+@program
+def layers_inside(L):
+    F = L.nn.functional
+    x, w, b = numbers(L, 2, 4, 3), numbers(L, 5, 3, start=-1.0), numbers(L, 5)
+    f = lambda x: [
+        F.linear(x, w, b),
+        F.relu(x - 2),
+        F.gelu(x),
+        F.softmax(x, -1),
+        F.layer_norm(x, (3,)),
+        F.log_softmax(x, 0),
+    ]
+    losses = L.vmap(lambda x, t: [F.mse_loss(x, x * 2), F.cross_entropy(x, t), F.smooth_l1_loss(x, x + 1)])
+    return (
+        L.vmap(f)(x),
+        losses(x, L.tensor([[0, 1, 2, 0], [1, 1, 0, 2]])),
+        L.vmap(lambda w: F.linear(x[0], w))(w[:4].view(2, 2, 3)),
+    )
+
+
+@program
+def convolutions_inside(L):
+    F = L.nn.functional
+    x, w = numbers(L, 2, 3, 4, 8) * 0.1, numbers(L, 5, 4, 3, start=-1.0) * 0.1
+    both = L.vmap(lambda x, w: F.conv1d(x, w))(x, L.stack([w, w * 2]))
+    return L.vmap(lambda x: F.conv1d(x, w))(x), both, L.vmap(lambda w: F.conv1d(x[0], w))(L.stack([w, w * 2]))
+
+
+@program
+def modules_inside(L):
+    layer = L.nn.Linear(3, 2).double()
+    with L.no_grad():
+        layer.weight.copy_(numbers(L, 2, 3)), layer.bias.copy_(numbers(L, 2))
+    return L.vmap(layer)(numbers(L, 4, 3)).detach(), L.vmap(lambda x: layer(x))(numbers(L, 4, 5, 3)).detach()
+
+
+# ---- In place
+
+
+@program
+def changes_of_batched_tensors(L):
+    def f(x):
+        y = x * 1
+        y.add_(1).mul_(x)
+        y[0] = 5.0
+        y[1:].mul_(2)
+        y.t_() if y.dim() == 2 else y
+        z = y.clone()
+        z += x
+        return y, z, y.clone().exp_(), y.clone().masked_fill_(y > 4, 0.0), y.clone().copy_(x * 2)
+
+    return L.vmap(f)(numbers(L, 2, 3))
+
+
+@program
+def changes_reach_the_argument(L):
+    x = numbers(L, 2, 3)
+    y = numbers(L, 2, 3)
+    L.vmap(lambda x: x.mul_(2))(x)
+    L.vmap(lambda y: y[1:].add_(1))(y)
+    z = numbers(L, 3, 2)
+    L.vmap(lambda z: z.exp_(), in_dims=1)(z[:, :1])
+    return x, y, z
+
+
+@defect
+def zeros_in_place(L):
+    return L.vmap(lambda x: x.clone().zero_() + x)(numbers(L, 2, 3))
+
+
+@defect
+def fillings_in_place(L):
+    return L.vmap(lambda x: [x.clone().fill_(2.0), x.clone().fill_(x[0])])(numbers(L, 2, 3))
+
+
+@program
+def changes_by_batched_values(L):
+    def f(x, i):
+        y = L.zeros_like(x)
+        y[0] = x[1]
+        y[1:] += x[:2]
+        w = x.new_zeros(3)
+        w.index_add_(0, i, x)
+        s = x.clone().scatter_(0, i, x * 2)
+        return y, w, s, x.clone().index_put_((i,), x), x.clone().index_fill_(0, i, 0.5)
+
+    return L.vmap(f)(numbers(L, 2, 3), L.tensor([[0, 1, 2], [2, 0, 1]]))
+
+
+@program
+def changes_of_what_is_shared(L):
+    c = numbers(L, 3)
+    x = numbers(L, 2, 3)
+    allowed = L.vmap(lambda x: c.add_(1) * x)(x)
+    refused = [
+        raised(lambda: L.vmap(lambda x: c.add_(x))(x), 0),
+        raised(lambda: L.vmap(lambda x: c.clone().mul_(x))(x), 0),
+        raised(lambda: L.vmap(lambda x: L.zeros(3, dtype=L.float64).copy_(x))(x), 10),
+    ]
+    return allowed, refused, c
+
+
+@program
+def setting_elements_of_what_is_shared(L):
+    x = numbers(L, 2, 3)
+
+    def f(x):
+        y = L.zeros(3, dtype=L.float64)
+        y[0] = x[0]
+        return y
+
+    return raised(lambda: L.vmap(f)(x), 10)
+
+
+@program
+def types_stay_in_place(L):
+    x = numbers(L, 2, 3).float()
+    return L.vmap(lambda x, n: x.clone().mul_(n))(x, numbers(L, 2)), raised(
+        lambda: L.vmap(lambda k: k.add_(0.5))(L.arange(2)), 30
+    )
+
+
+@program
+def changed_sizes(L):
+    x = numbers(L, 2, 3)
+    return L.vmap(lambda x: x.clone().unsqueeze_(0))(x), raised(
+        lambda: L.vmap(lambda x: x.clone().add_(L.ones(2, 3)))(x), 12
+    )
+
+
+# ---- What has no one value
+
+
+@program
+def values_of_batched_tensors(L):
+    x = numbers(L, 2, 3)
+    calls = [
+        lambda x: x.sum().item(),
+        lambda x: float(x[0]),
+        lambda x: x if x.sum() > 0 else -x,
+        lambda x: bool(x[0]),
+        lambda x: x.tolist(),
+        lambda x: x.numpy(),
+        lambda x: x.data_ptr(),
+    ]
+    return [raised(lambda f=f: L.vmap(f)(x), 40) for f in calls]
+
+
+@program
+def what_escapes(L):
+    kept = []
+    L.vmap(lambda x: kept.append(x) or x * 2)(numbers(L, 2, 3))
+    return [raised(lambda f=f: f(kept[0]), 1) for f in (lambda x: x + 1, lambda x: x.sum().item(), lambda x: x.sin())]
+
+
+@program
+def iteration(L):
+    weighted = L.vmap(lambda x: sum(row * i for i, row in enumerate(x)))
+    return weighted(numbers(L, 2, 3, 4)), L.vmap(lambda x: L.stack([*x]))(numbers(L, 2, 3))
+
+
+# ---- Random numbers
+
+
+@program
+def random_numbers_are_refused(L):
+    x = numbers(L, 3, 4)
+    calls = [
+        lambda x: x + L.randn(4),
+        lambda x: L.nn.functional.dropout(x),
+        lambda x: L.bernoulli(x * 0.1),
+        lambda x: x.normal_(),
+    ]
+    calls += [lambda x: L.rand_like(x), lambda x: L.randperm(4), lambda x: L.randint(0, 3, (2,))]
+    return [raised(lambda f=f: L.vmap(f)(x), 66) for f in calls]
+
+
+def drawn(L, f, x, randomness):
+    L.manual_seed(0)
+    result = L.vmap(f, randomness=randomness)(x)
+    return result if isinstance(result, tuple) else (result,)
+
+
+RANDOM = {
+    "rand": lambda L, x: L.rand(4),
+    "randn": lambda L, x: L.randn(4) * x,
+    "randint": lambda L, x: L.randint(0, 1000, (4,)),
+    "randperm": lambda L, x: L.randperm(50),
+    "rand_like": lambda L, x: L.rand_like(x),
+    "normal_": lambda L, x: x.clone().normal_(),
+    "uniform_": lambda L, x: L.empty_like(x).uniform_(),
+    "bernoulli": lambda L, x: L.bernoulli(x * 0 + 0.5),
+    "dropout": lambda L, x: L.nn.functional.dropout(x, 0.5),
+    "shared bernoulli": lambda L, x: L.bernoulli(L.full((40,), 0.5)),
+    "two": lambda L, x: (L.rand(4), L.rand(4)),
+}
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+@pytest.mark.parametrize("name", RANDOM)
+def test_randomness(name, randomness):
+    """Numbers are torch's own choice; which of them are equal, and the shapes, are compared."""
+
+    def call(L):
+        x = L.ones(3, 40)
+        results = drawn(L, lambda x: RANDOM[name](L, x), x[:, :4] if name in ("randn",) else x, randomness)
+        return [(tuple(r.shape), str(r.dtype), bool((r[0] == r[1]).all()), bool((r[1] == r[2]).all())) for r in results]
+
+    same(call, error=lambda ours, theirs: type(ours).__name__ == type(theirs).__name__, warned=None)
+
+
+@defect
+def numbers_drawn_without_replacement(L):
+    y = L.vmap(lambda x: L.multinomial(L.ones(50), 20), randomness="different")(numbers(L, 2))
+    return (
+        tuple(y.shape),
+        bool((y[0] == y[1]).all()),
+        raised(lambda: L.vmap(lambda x: L.multinomial(L.ones(5), 2))(y), 60),
+    )
+
+
+@defect
+def parameters_as_many_as_elements_of_the_batch(L):
+    return tuple(L.vmap(lambda x: L.bernoulli(L.full((2,), 0.5)), randomness="different")(numbers(L, 2)).shape)
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+def test_random_numbers_are_those_of_the_seed(randomness):
+    def call():
+        adjoint.manual_seed(3)
+        return adjoint.vmap(lambda x: x + adjoint.randn(3), randomness=randomness)(adjoint.zeros(4, 3))
+
+    first, second = call(), call()
+    assert first.tolist() == second.tolist()
+    adjoint.manual_seed(3)
+    expected = adjoint.randn(4, 3) if randomness == "different" else adjoint.randn(3).expand(4, 3)
+    assert first.tolist() == expected.tolist()
+
+
+@program
+def chunks_draw_other_numbers(L):
+    L.manual_seed(0)
+    y = L.vmap(lambda x: x + L.rand(3), randomness="different", chunk_size=2)(L.zeros(4, 3))
+    return bool((y[0] == y[2]).all()), bool((y[0] == y[1]).all())
+
+
+# ---- Nesting
+
+
+@program
+def nested(L):
+    x, y = numbers(L, 2, 3), numbers(L, 4, 3, start=-1.0)
+    return [
+        L.vmap(lambda x: L.vmap(lambda y: x * y)(y))(x),
+        L.vmap(lambda x: L.vmap(lambda y: L.dot(x, y))(y))(x),
+        L.vmap(lambda y: L.vmap(lambda x: L.dot(x, y), in_dims=0)(x), out_dims=1)(y),
+        L.vmap(L.vmap(L.sin))(x),
+        L.vmap(L.vmap(lambda x, y: x * y, in_dims=(0, None)), in_dims=(0, 0))(x, y[:2, 0]),
+        L.vmap(lambda x: L.vmap(lambda y: y + x.sum())(y) * x)(x),
+        L.vmap(L.vmap(L.vmap(lambda a: a * 2, in_dims=1), out_dims=1), in_dims=2)(numbers(L, 2, 3, 4, 2)),
+    ]
+
+
+@program
+def distances_of_all_pairs(L):
+    x = numbers(L, 3, 2)
+    return L.vmap(lambda a: L.vmap(lambda b: (a - b).norm())(x))(x)
+
+
+@program
+def outer_variables_change_inside(L):
+    def f(x):
+        y = x * 1
+        L.vmap(lambda z: y.add_(1) + z)(L.ones(2, dtype=L.float64))
+        return y
+
+    return L.vmap(f)(numbers(L, 2, 3))
+
+
+@program
+def outer_variables_and_inner_values(L):
+    def f(x):
+        y = x * 1
+        return L.vmap(lambda z: y.add_(z))(L.ones(2, dtype=L.float64))
+
+    return raised(lambda: L.vmap(f)(numbers(L, 2, 3)), 0)
+
+
+# ---- Gradients and modes
+
+
+@program
+def gradients_through_vmap(L):
+    x, w = numbers(L, 2, 3).requires_grad_(), numbers(L, 3, start=2.0).requires_grad_()
+    y = L.vmap(lambda x: (x * w).sin().sum())(x)
+    return (
+        y.detach(),
+        y.requires_grad,
+        L.autograd.grad(y.sum(), (x, w), retain_graph=True),
+        L.autograd.grad((y**2).sum(), x),
+    )
+
+
+@program
+def gradients_inside_vmap(L):
+    x = numbers(L, 2, 3)
+
+    def f(x):
+        y = (x**3).sum()
+        return L.func.grad(lambda x: (x**3).sum())(x) * y
+
+    return L.vmap(f)(x), L.vmap(lambda x: L.func.jvp(L.sin, (x,), (x,)))(x)
+
+
+@program
+def what_requires_grad_inside(L):
+    seen = []
+    x = numbers(L, 2, 3).requires_grad_()
+
+    def f(x):
+        seen.append((x.requires_grad, x.detach().requires_grad, (x * 2).requires_grad))
+        with L.no_grad():
+            seen.append((x * 2).requires_grad)
+        return x * 2
+
+    return L.vmap(f)(x).requires_grad, seen
+
+
+@defect
+def in_place_and_gradients(L):
+    x = numbers(L, 2, 3).requires_grad_()
+
+    def f(x):
+        y = x * 2
+        y.mul_(x)
+        y[1:].add_(x[:2])
+        return y.sum()
+
+    y = L.vmap(f)(x)
+    return y.detach(), L.autograd.grad(y.sum(), x)
+
+
+@program
+def no_grad_around(L):
+    x = numbers(L, 2, 3).requires_grad_()
+    with L.no_grad():
+        y = L.vmap(lambda x: x * 2)(x)
+    return y
+
+
+@defect
+def autocast_inside(L):
+    x, w = numbers(L, 2, 3, 4).float(), numbers(L, 4, 3).float()
+
+    def f(x):
+        with L.autocast("cpu", dtype=L.bfloat16):
+            return x @ w, x + 1
+
+    with L.autocast("cpu", dtype=L.bfloat16):
+        outside = L.vmap(lambda x: (x @ w, x.sum()))(x)
+    return [str(y.dtype) for y in L.vmap(f)(x)], [str(y.dtype) for y in outside]
+
+
+@program
+def hooks_on_saved_tensors(L):
+    x = numbers(L, 2, 3).requires_grad_()
+    with L.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t):
+        y = L.vmap(lambda x: (x**3).sum())(x)
+    return L.autograd.grad(y.sum(), x)
+
+
+@program
+def hooks_on_gradients(L):
+    x = numbers(L, 2, 3).requires_grad_()
+    y = L.vmap(lambda x: x**3)(x)
+    y.register_hook(lambda g: g * 2)
+    return L.autograd.grad(y.sum(), x)
+
+
+@program
+def batches_of_gradients(L):
+    x = numbers(L, 3).requires_grad_()
+    y, g = x**3, numbers(L, 4, 3)
+    return L.vmap(lambda g: L.autograd.grad(y, x, g, retain_graph=True)[0])(g), L.autograd.grad(
+        y, x, g, is_grads_batched=True
+    )
+
+
+@program
+def batches_of_several_gradients(L):
+    x, w = numbers(L, 3).requires_grad_(), numbers(L, 3).requires_grad_()
+    y, z = x**3, (x * x).sum()
+    g, h = numbers(L, 4, 3), numbers(L, 4)
+    how = {"is_grads_batched": True, "retain_graph": True}
+    return [
+        L.autograd.grad((y, z), x, (g, h), **how),
+        L.autograd.grad(y, (x, w), g, allow_unused=True, **how),
+        L.autograd.grad(y, (x, w), g, materialize_grads=True, **how),
+        [t.detach() for t in L.autograd.grad(y, x, g, create_graph=True, is_grads_batched=True)],
+        raised(lambda: L.autograd.grad(y, (x, w), g, **how), 40),
+        raised(lambda: L.autograd.grad(y, x, g[0], **how), 40),
+        raised(lambda: L.autograd.grad((y, z), x, (g, h[:2]), **how), 40),
+        raised(lambda: L.autograd.grad(y, x, g, is_grads_batched=True) and L.autograd.grad(y, x, g[0]), 40),
+    ]
+
+
+@program
+def second_gradients_of_batches(L):
+    x = numbers(L, 3).requires_grad_()
+    (g,) = L.autograd.grad((x**3).exp().log(), x, L.eye(3, dtype=L.float64), is_grads_batched=True, create_graph=True)
+    return g.detach(), L.autograd.grad(g.sum(), x)
+
+
+# ---- Printing, names
+
+
+@program
+def names_of_mapped_functions(L):
+    def named(x):
+        """What it says."""
+        return x
+
+    return L.vmap(named).__name__, L.vmap(named).__doc__
+
+
+@program
+def printing(L):
+    texts = []
+    L.vmap(lambda x: texts.append(repr(x)) or x)(L.ones(2, 3))
+    L.vmap(lambda x: L.vmap(lambda y: texts.append(str(x * y)) or y)(x))(L.ones(2, 3))
+    L.vmap(lambda x: texts.append(f"{x}") or x)(L.arange(6).view(2, 3))
+    return texts, raised(lambda: L.vmap(lambda x: f"{x.sum()}")(L.ones(2)), 40)
+
+
+# ---- What torch has no equal of
+
+
+def test_checkpoint_inside():
+    from adjoint.utils.checkpoint import checkpoint
+
+    def f(x):
+        return checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False).sum()
+
+    x = numbers(adjoint, 2, 3)
+    expected = adjoint.func.grad(lambda x: x.sin().exp().sum())(x)
+    assert_same(adjoint.vmap(adjoint.func.grad(f))(x), expected, bound=OPS)
+
+
+def test_results_of_chunks_that_are_not_batched():
+    c = numbers(adjoint, 2)
+    got = adjoint.vmap(lambda x: (x, c), out_dims=(0, None), chunk_size=2)(numbers(adjoint, 5))
+    assert_same(got, (numbers(adjoint, 5), c))
+
+
+def test_choices_of_numbers_give_way():
+    """In torch under vmap the number does not."""
+    x, n = adjoint.ones(2, 3), numbers(adjoint, 2)
+    assert adjoint.vmap(lambda x, n: adjoint.where(x > 1, x, n))(x, n).dtype is adjoint.float32
+
+
+def test_sizes_that_differ():
+    with pytest.raises(RuntimeError, match="vmap: We do not support batching operators that can output dynamic shape"):
+        adjoint.vmap(lambda x: x[x > 1])(numbers(adjoint, 2, 3) * adjoint.tensor([[-1.0], [2.0]]))
+
+
+def test_hooks_inside():
+    seen = []
+
+    def f(x):
+        y = x**2
+        y.register_hook(lambda g: seen.append(tuple(g.shape)) or g * 2)
+        return y.sum()
+
+    got = adjoint.vmap(adjoint.func.grad(f))(adjoint.ones(4, 3))
+    assert got.tolist() == [[4.0] * 3] * 4
+    assert seen == [(3,)]
+
+
+def test_an_error_inside_closes_the_level():
+    with pytest.raises(KeyError):
+        adjoint.vmap(lambda x: {}["no"])(adjoint.ones(2))
+    assert adjoint.randn(2).shape == (2,)  # no level refuses random numbers
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_mapped_functions_are_stacks(depth):
+    """Over all dimensions, in all orders of in_dims and out_dims."""
+    L = adjoint
+    x = numbers(L, 2, 3, 4)
+    for dims in itertools.product((0, -1), repeat=depth):
+        f = L.sin
+        for dim in dims:
+            f = L.vmap(f, in_dims=dim, out_dims=dim)
+        assert_same(f(x), x.sin(), bound=OPS)
