@@ -1,6 +1,7 @@
 #include "op/autocast.h"
 
 #include <unordered_map>
+#include "core/batched.h"
 
 #include "op/recorded.h"
 #include "types/types.h"
@@ -27,7 +28,7 @@ void clear_cache() {
 bool is_castable(PyObject* object) {
   if (!is_tensor(object)) return false;
   const Tensor* tensor = as_tensor(object);
-  return is_float(tensor->dtype) && tensor->dtype != DType::Float64 && tensor->device == DeviceType::Cpu;
+  return is_float(tensor->dtype) && tensor->dtype != DType::Float64 && place_of(tensor->device) == DeviceType::Cpu;
 }
 
 bool is_sequence(PyObject* object) { return PyTuple_CheckExact(object) || PyList_CheckExact(object); }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/mode.h"
+#include "core/tangent.h"
 #include "op/creation.h"
 #include "op/meta.h"
 #include "op/recorded.h"
@@ -432,11 +433,20 @@ static bool must_be_copied(const Tensor* target, const Tensor* operand) {
   return overlap(target, operand) == Overlap::Unknown;
 }
 
+/// A copy of a tensor and of its tangents, which a change may write into as well.
+static TensorPtr clone_with_tangents(Tensor* tensor) {
+  TensorPtr copy = clone_recorded(tensor);
+  for (const Tangent* tangent = has_tangents(tensor) ? tensor->extra->tangents : nullptr; tangent;
+       tangent = tangent->next)
+    set_own_tangent(copy.get(), tangent->level, clone_recorded(tangent->value));
+  return copy;
+}
+
 NodePtr Op::record_change(PyObject* const* slots, uint32_t recorded) const {
   NodePtr node = record(slots, recorded, 1);
   for (uint32_t i = 0; i < items.size(); ++i) {
     if (items[i].what != SavedItem::What::Argument || items[i].index != 0 || !node->saved()[i].is_tensor()) continue;
-    TensorPtr before = mode_flags & kFunctional ? clone_recorded(as_tensor(slots[0])) : clone(as_tensor(slots[0]));
+    TensorPtr before = mode_flags & kFunctional ? clone_with_tangents(as_tensor(slots[0])) : clone(as_tensor(slots[0]));
     node->saved()[i].save_tensor(before.get(), *node);
   }
   return node;

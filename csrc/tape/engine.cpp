@@ -144,7 +144,8 @@ class Run final : public RunningBackward {
 
   std::vector<TensorPtr> operator()() {
     grad_mode_ = grad_enabled();
-    GradModeGuard mode(request_.create_graph);
+    // Under transforms, sums of gradients are recorded for the values of batched tensors and for tangents.
+    GradModeGuard mode(request_.create_graph || ((mode_flags & kFunctional) && grad_mode_));
     discover();
     if (!request_.inputs.empty()) mark_needed();
     for (size_t i = 0; i < request_.roots.size(); ++i)

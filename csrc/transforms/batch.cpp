@@ -111,7 +111,7 @@ Object Batch::call_shared(Op& op, PyObject* const* slots) {
 
 /// Note [Types of batched numbers]: a tensor without dimensions gives way to others in the choice of a type, and its
 /// value, which has one, would not: it is cast first.
-Object Batch::call_elementwise(Op& op, PyObject* const* slots) {
+bool Batch::line_up(Op& op, PyObject* const* slots, PyObject** values, Object* owned) {
   Operand operands[kernels::kMaxInputs];
   int ndim = 0;
   bool numbers = false, types_differ = false;
@@ -119,7 +119,7 @@ Object Batch::call_elementwise(Op& op, PyObject* const* slots) {
   for (int i = 0; i < op.n_operands; ++i) {
     if (!is_tensor(slots[i])) {
       Scalar scalar;
-      if (!to_scalar(slots[i], &scalar)) return op.call(slots);  // which refuses
+      if (!to_scalar(slots[i], &scalar)) return false;
       operands[i].set(scalar);
       numbers = true;
       continue;
@@ -133,8 +133,6 @@ Object Batch::call_elementwise(Op& op, PyObject* const* slots) {
   }
   std::optional<DType> dtype;
   if (numbers && types_differ) dtype = ops::result_type(operands, op.n_operands);
-  Object owned[kMaxArguments];
-  PyObject* values[kMaxArguments];
   for (int i = 0; i < op.count; ++i) {
     values[i] = slots[i];
     if (!is_tensor(slots[i]) || !is_batched_at(as_tensor(slots[i]), number())) continue;
@@ -154,7 +152,13 @@ Object Batch::call_elementwise(Op& op, PyObject* const* slots) {
     owned[i] = with_dims(value, ndim - (value->ndim() - 1));
     values[i] = owned[i].get();
   }
-  return op.call(values);
+  return true;
+}
+
+Object Batch::call_elementwise(Op& op, PyObject* const* slots) {
+  Object owned[kMaxArguments];
+  PyObject* values[kMaxArguments];
+  return op.call(line_up(op, slots, values, owned) ? values : slots);  // what cannot be lined up is refused there
 }
 
 /// Dimensions of a tensor of this rank, a number or a sequence of them, as those of its value; null where it takes the
@@ -304,6 +308,21 @@ TensorPtr Batch::shown_inside(const Op& op, PyObject* const* slots, PyObject* it
   return shown;
 }
 
+/// What was saved of a batched tensor before it had views counts with its storage.
+static void note_change(Tensor* target) {
+  ++target->storage->version;
+  if (Tensor* base = view_base(target)) ++base->storage->version;
+}
+
+/// Refuses an operand of an in-place op that is larger than what is changed.
+static void check_broadcast(const Tensor* target, const Tensor* operand) {
+  int64_t sizes[kMaxDims];
+  const int n = broadcast_sizes(target->sizes(), operand->sizes(), sizes);
+  if (!std::ranges::equal(target->sizes(), Sizes(sizes, static_cast<size_t>(n))))
+    fail("output with shape ", to_string(target->sizes()), " doesn't match the broadcast shape ",
+         to_string({sizes, static_cast<size_t>(n)}));
+}
+
 void Batch::change(Op& op, PyObject* const* slots) {
   if (!is_tensor(slots[0]) || !concerns(op, slots)) return op.call_in_place(slots);
   Tensor* target = as_tensor(slots[0]);
@@ -329,7 +348,26 @@ void Batch::change(Op& op, PyObject* const* slots) {
       if (chosen.kind == Op::Kind::View) set_batched_value(target, TensorPtr::borrow(as_tensor(given[0])));
     });
   }
-  Object result = chosen.kind == Op::Kind::Elementwise ? call_elementwise(chosen, slots) : call_rule(chosen, slots);
+  if (chosen.kind == Op::Kind::Elementwise) {
+    Object owned[kMaxArguments];
+    PyObject* values[kMaxArguments];
+    if (!line_up(chosen, slots, values, owned)) return op.call_in_place(slots);  // which refuses
+    for (int i = 1; i < chosen.n_operands; ++i)
+      if (is_tensor(slots[i])) check_broadcast(target, as_tensor(slots[i]));
+    return chosen.change_through(slots, [&] {
+      op.call_in_place(values);
+      note_change(target);
+    });
+  }
+  // What is recorded of the values must not see the change.
+  PyObject* args[kMaxArguments];
+  std::copy(slots, slots + op.count, args);
+  TensorPtr before;
+  if (chosen.kind != Op::Kind::View && recording() && requires_grad(value.get())) {
+    before = make_batched(clone_recorded(value.get()), number(), false);
+    args[0] = as_object(before.get());
+  }
+  Object result = call_rule(chosen, args);
   if (!is_tensor(result.get())) fail(op.shown_in_place, ": the op has no single result to write in place");
   Tensor* written = as_tensor(result.get());
   if (chosen.kind == Op::Kind::View)
@@ -337,8 +375,7 @@ void Batch::change(Op& op, PyObject* const* slots) {
   ops::check_in_place_result(target, written->sizes().subspan(1), written->dtype);
   chosen.change_through(slots, [&] {
     copy_recorded(value.get(), written);
-    ++target->storage->version;
-    if (Tensor* base = view_base(target)) ++base->storage->version;
+    note_change(target);
   });
 }
 

@@ -41,6 +41,8 @@ class Batch final : public Level {
   Object call_shared(Op& op, PyObject* const* slots);
   /// What an argument is outside of this level: the values of batched tensors, also in sequences.
   Object outside(PyObject* object) const;
+  /// The operands of an elementwise op as values whose dimensions line up; false where one is no operand.
+  bool line_up(Op& op, PyObject* const* slots, PyObject** values, Object* owned);
   Object call_elementwise(Op& op, PyObject* const* slots);
   Object call_rule(Op& op, PyObject* const* slots);
   void check_randomness(const Op& op) const;

@@ -84,7 +84,7 @@ TensorPtr expanded_to(TensorPtr value, const Tensor* tensor) {
 }
 
 bool may_change(Tensor* tangent) {
-  if (recording() && requires_grad(tangent) && is_leaf(tangent)) return false;
+  if (recording() && requires_grad(tangent) && (is_leaf(tangent) || !view_base(tangent))) return false;
   for (int d = 0; d < tangent->ndim(); ++d)
     if (tangent->size(d) > 1 && tangent->stride(d) == 0) return false;
   return true;
@@ -172,27 +172,50 @@ Object Forward::call(Op& op, PyObject* const* slots) {
   return result;
 }
 
+/// Calls a linear op that has nothing but an in-place form on tangents: what it would write is written into `target`.
+static void change_tangent(Op& op, PyObject* const* slots, const std::vector<Object>& tangents, Tensor* target) {
+  PyObject* args[kMaxArguments];
+  Object owned[kMaxArguments];
+  std::copy(slots, slots + op.count, args);
+  for (const Substitution& group : op.substitutions)
+    for (uint8_t slot : group.tangents) args[slot] = (owned[slot] = filled(tangents[slot].get(), slots[slot])).get();
+  args[0] = as_object(target);
+  op.call_in_place(args);
+}
+
 void Forward::change(Op& op, PyObject* const* slots) {
   if (!is_tensor(slots[0]) || !concerns(op, slots)) return op.call_in_place(slots);
   Tensor* target = as_tensor(slots[0]);
+  if (!is_differentiable(target->dtype)) return op.call_in_place(slots);
   Op& chosen = op.variant(slots);
   std::vector<Object> given = tangents(chosen, slots);
-  Object tangent;
-  if (is_differentiable(target->dtype)) {
-    if (chosen.edge_slots.empty()) {
-      // What has no derivative leaves nothing of what was there.
-    } else if (chosen.glue || chosen.forward || chosen.kind == Op::Kind::Elementwise) {
-      Object result = chosen.call(slots);
-      tangent = derivative(chosen, slots, given, result.get());
-    }
-    if (!tangent || tangent.get() == Py_None) tangent = zeros_like(slots[0]);
-  }
+  if (given[0]) set_own_tangent(target, number(), TensorPtr::borrow(as_tensor(given[0].get())));
+  TensorPtr value = changed_tangent(chosen, slots, given);
   op.call_in_place(slots);
-  if (!tangent) return;
-  TensorPtr value = TensorPtr::borrow(as_tensor(tangent.get()));
   if (value->dtype != target->dtype) value = cast_recorded(value.get(), target->dtype);
   if (chosen.kind == Op::Kind::View) return give(target, std::move(value));
   set_tangent(target, expanded_to(std::move(value), target));
+}
+
+TensorPtr Forward::changed_tangent(Op& op, PyObject* const* slots, const std::vector<Object>& given) const {
+  Tensor* target = as_tensor(slots[0]);
+  const bool has_result = op.glue || op.forward || op.kind == Op::Kind::Elementwise;
+  if (!op.edge_slots.empty() && has_result) {
+    // What is recorded must not see the change.
+    PyObject* args[kMaxArguments];
+    std::copy(slots, slots + op.count, args);
+    TensorPtr before = recording() ? clone_recorded(target) : TensorPtr::borrow(target);
+    args[0] = as_object(before.get());
+    Object result = op.call(args);
+    Object tangent = derivative(op, args, given, result.get());
+    if (tangent && is_tensor(tangent.get())) return as_result(std::move(tangent));
+  }
+  TensorPtr value = as_result(zeros_like(slots[0]));
+  if (!has_result && op.linear_slots) {
+    if (given[0]) copy_recorded(value.get(), as_tensor(given[0].get()));
+    change_tangent(op, slots, given, value.get());
+  }
+  return value;
 }
 
 /// Whether some result can have a tangent.

@@ -39,6 +39,8 @@ class Forward final : public Level {
   Object by_substitution(Op& op, PyObject* const* slots, const std::vector<Object>& tangents) const;
   Object by_elementwise_rules(Op& op, PyObject* const* slots, const std::vector<Object>& tangents,
                               Tensor* result) const;
+  /// The tangent of the first argument once it has been changed in place.
+  TensorPtr changed_tangent(Op& op, PyObject* const* slots, const std::vector<Object>& given) const;
   Object call_jvp(Op& op, PyObject* const* slots, const std::vector<Object>& tangents, PyObject* result) const;
   void attach(const Op& op, PyObject* result, PyObject* tangent) const;
 };

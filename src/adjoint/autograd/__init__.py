@@ -50,8 +50,6 @@ def _gradients_for(outputs, gradients):
 
 def _batched_gradients(outputs, gradients, *how):
     """The gradients of each member of a batch at once, for gradients whose first dimension is the batch."""
-    from ..func._levels import batch_level  # which needs this module
-
     for i, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
         if gradient is None:
             raise ValueError(
@@ -70,10 +68,13 @@ def _batched_gradients(outputs, gradients, *how):
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
             f"{sizes} for the mapped dimension"
         )
-    with batch_level(sizes[0], "error") as level:
+    level = _C._open_batch(sizes[0], "error")
+    try:
         batched = tuple(_C._batch(gradient, level) for gradient in gradients)
         results = _C.run_backward(outputs, batched, *how)
         return tuple(None if result is None else _C._unbatch(result, level) for result in results)
+    finally:
+        _C._close_level(level)
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
