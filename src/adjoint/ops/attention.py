@@ -4,7 +4,8 @@ import math
 import warnings
 
 from .. import _C
-from .checks import boolean
+from .batching import folded
+from .checks import boolean, holds
 from .language import (
     _attention,
     _attention_gradients,
@@ -89,9 +90,11 @@ op("_attention(query, key, value, scale, is_causal)", native="attention", output
    key=lambda g, query, key, value, scale, is_causal:
        matmul(_score_grad(g, query, key, value, scale, is_causal).transpose(-2, -1), query),
    value=lambda g, query, key, scale, is_causal:
-       matmul(_shares(query, key, scale, is_causal).transpose(-2, -1), g))  # fmt: skip
+       matmul(_shares(query, key, scale, is_causal).transpose(-2, -1), g),
+   batch=folded)  # fmt: skip
 op("_attention_gradients(grad, query, key, value, out, logsumexp, scale, is_causal)", native="attention_gradients",
-   gradient=False, public=False)  # fmt: skip
+   gradient=False, public=False,
+   batch=folded)  # fmt: skip
 
 
 def _in_one_pass(query, key, value, attn_mask, dropout_p):
@@ -146,7 +149,7 @@ def scaled_dot_product_attention(
 def _attention_weights(scores):
     """softmax, but zeros where a query may look nowhere."""
     nowhere = (scores == -math.inf).all(-1, keepdim=True)
-    if nowhere.is_meta or not bool(nowhere.any()):
+    if holds(~nowhere):
         return softmax(scores, -1)
     return where(nowhere, 0, softmax(where(nowhere, 0, scores), -1))
 
@@ -210,7 +213,7 @@ def _projected(query, key, value, weights, bias):
 
 def _heads(tensor, batch, num_heads, size):
     """(length, batch, embedding) as (batch * heads, length, size)."""
-    return tensor.view(tensor.shape[0], batch * num_heads, size).transpose(0, 1)
+    return tensor.reshape(tensor.shape[0], batch * num_heads, size).transpose(0, 1)
 
 
 def _static(name, given, batch, num_heads, size):
@@ -324,7 +327,7 @@ def multi_head_attention_forward(
             raise AssertionError(
                 f"expecting key_padding_mask shape of {(batch, keys)}, but got {key_padding_mask.shape}"
             )
-        padding = key_padding_mask.view(batch, 1, 1, keys).expand(-1, num_heads, -1, -1)
+        padding = key_padding_mask.reshape(batch, 1, 1, keys).expand(-1, num_heads, -1, -1)
         padding = padding.reshape(batch * num_heads, 1, keys)
         attn_mask = padding if attn_mask is None else attn_mask + padding
     if not training:
@@ -338,17 +341,17 @@ def multi_head_attention_forward(
         result = bmm(shares, v)
     else:
         if attn_mask is not None and attn_mask.shape[0] != 1:
-            attn_mask = attn_mask.view(batch, num_heads, -1, keys)
-        parts = (part.view(batch, num_heads, -1, size) for part in (q, k, v))
+            attn_mask = attn_mask.reshape(batch, num_heads, -1, keys)
+        parts = (part.reshape(batch, num_heads, -1, size) for part in (q, k, v))
         result = scaled_dot_product_attention(*parts, attn_mask, dropout_p, is_causal)
         result = result.reshape(batch * num_heads, length, size)
     result = linear(result.transpose(0, 1).reshape(length * batch, embedding), out_proj_weight, out_proj_bias)
-    result = result.view(length, batch, result.shape[1])
+    result = result.reshape(length, batch, result.shape[1])
     if not batched:
         result = result.squeeze(1)
     if not need_weights:
         return result, None
-    shares = shares.view(batch, num_heads, length, keys)
+    shares = shares.reshape(batch, num_heads, length, keys)
     if average_attn_weights:
         shares = shares.mean(1)
     return result, shares if batched else shares.squeeze(0)

@@ -65,6 +65,33 @@ def each(function, result):
     return tuple(map(function, result)) if isinstance(result, tuple) else function(result)
 
 
+def folded(op, size, batched, *given):
+    """For ops whose tensors all begin with a dimension of samples: of these there are more."""
+    given = with_batch(size, batched, given)
+    sizes = given[0].shape[:2]
+    result = call(op, *(value.flatten(0, 1) if is_tensor(value) else value for value in given))
+    return each(lambda one: one.unflatten(0, sizes), result)
+
+
+def samples(rank, op, size, batched, *given):
+    """For ops whose tensors have this rank, with a dimension of samples first, or show one sample, without it."""
+    if given[0].dim() - batched[0] == rank:
+        return folded(op, size, batched, *given)
+    return call(op, *with_batch(size, batched, given))
+
+
+def to_channels(value):
+    """[batch, sample, channel, ...] -> [sample, batch channel, ...]; [batch, channel] -> [batch channel]"""
+    return value.transpose(0, 1).flatten(1, 2) if value.dim() > 2 else value.flatten()
+
+
+def from_channels(value, size):
+    """Back, for a batch of this size."""
+    if value.dim() == 1:
+        return value.unflatten(0, (size, value.shape[0] // size))
+    return value.unflatten(1, (size, value.shape[1] // size)).transpose(0, 1)
+
+
 def known_format(memory_format):
     """The format where it means the same with one dimension more, else None."""
     return memory_format if memory_format in (contiguous_format, preserve_format) else None

@@ -79,5 +79,8 @@ def only_with_dim(op, keepdim):
 
 
 def holds(condition):
-    """Whether all elements are True; of a tensor without values nothing is known to the contrary."""
+    """Whether all elements are True, of the whole batch under vmap; of a tensor without values nothing is known to the
+    contrary."""
+    while (batched := _C._batch_level(condition)) is not None:
+        condition = batched[1]
     return condition.device.type == "meta" or bool(condition.all())

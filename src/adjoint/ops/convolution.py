@@ -3,10 +3,67 @@
 import warnings
 
 from .. import _C
+from .batching import call, from_channels, repeated, to_channels
 from .checks import integers
 from .language import _convolution_weight, _laid_out, composite, conj, constant_pad_nd, convolution, op
 
 Tensor = _C.Tensor
+
+
+# ---- Batch rules; see batching.py
+#
+# What is batched goes into dimensions that may be of any size: inputs into that of samples; channels, where each batch
+# has weights of its own, with as many more groups.
+
+
+def _into_groups(value, groups, dim):
+    """[batch, ...] with each group of channels, at this dimension, repeated for the batch: the batch comes behind the
+    number of the group."""
+    channels = value.shape[dim + 1] // groups
+    return value.unflatten(dim + 1, (groups, channels)).movedim(0, dim + 1).flatten(dim, dim + 2)
+
+
+def _from_groups(value, size, groups, dim):
+    channels = value.shape[dim] // (size * groups)
+    return value.unflatten(dim, (groups, size, channels)).movedim(dim + 1, 0).flatten(dim + 1, dim + 2)
+
+
+def _convolution_batch(op, size, batched, input, weight, bias, *options):
+    with_input, with_weight, with_bias = batched[:3]
+    if with_weight:
+        bias = bias if bias is None or with_bias else repeated(bias, size)
+        return _by_several_weights(op, size, with_input, input, weight, bias, *options)
+    inside = None if with_bias else bias
+    if with_input:
+        result = call(op, input.flatten(0, 1), weight, inside, *options).unflatten(0, input.shape[:2])
+    else:
+        result = call(op, input, weight, inside, *options)
+    return result + bias.reshape(size, 1, -1, *(1,) * (weight.dim() - 2)) if with_bias else result
+
+
+def _by_several_weights(op, size, with_input, input, weight, bias, *options):
+    *lists, transposed, output_padding, groups = options
+    if with_input:
+        bias = bias if bias is None else to_channels(bias)
+        options = (*lists, transposed, output_padding, size * groups)
+        return from_channels(call(op, to_channels(input), weight.flatten(0, 1), bias, *options), size)
+    bias = bias if bias is None else _into_groups(bias, groups, 0)
+    weight = weight.movedim(0, 1).flatten(1, 2) if transposed else _into_groups(weight, groups, 0)
+    return _from_groups(call(op, input, weight, bias, *options), size, groups, 1)
+
+
+def _weight_batch(op, size, batched, grad, input, *options):
+    *lists, groups = options
+    if batched[0] and batched[1]:
+        result = call(op, to_channels(grad), to_channels(input), *lists, size * groups)
+        return result.unflatten(0, (size, grad.shape[2]))
+    if batched[0]:
+        return _from_groups(call(op, _into_groups(grad, groups, 1), input, *options), size, groups, 0)
+    result = call(op, grad, _into_groups(input, groups, 1), *options)
+    return result.unflatten(1, (size, input.shape[2] // groups)).movedim(1, 0)
+
+
+# ---- Rules of derivatives
 
 
 def _cut(value, meta):
@@ -59,14 +116,16 @@ op("convolution(input, weight, bias, stride, padding, dilation, transposed, outp
    input=_conv_input,
    weight=_conv_weight,
    bias=_conv_bias,
-   doc="A convolution or a transposed convolution; the lists have a number for each dimension.")  # fmt: skip
+   doc="A convolution or a transposed convolution; the lists have a number for each dimension.",
+   batch=_convolution_batch)  # fmt: skip
 # w[o, i, k] = sum of grad[n, o, q] x[n, i, q stride + k dilation - padding], which is a convolution of x by grad.
 op("_convolution_weight(grad, input, kernel, stride, padding, dilation, groups)", native="convolution_weight",
    node="ConvolutionBackwardBackward0", public=False, linear="grad * input",
    grad=lambda g, input, grad_meta, stride, padding, dilation, groups:
        _cut(convolution(conj(input), g, None, stride, padding, dilation, False, 0, groups), grad_meta),
    input=lambda g, grad, input_meta, stride, padding, dilation, groups:
-       _conv_input(conj(grad), input_meta, conj(g), stride, padding, dilation, False, groups))  # fmt: skip
+       _conv_input(conj(grad), input_meta, conj(g), stride, padding, dilation, False, groups),
+   batch=_weight_batch)  # fmt: skip
 
 
 def _listed(name, argument, value, dims):

@@ -1,9 +1,35 @@
 """Connectionist temporal classification: the loss of label sequences of unknown alignment."""
 
 from .. import _C
-from .language import _ctc_loss, _ctc_loss_backward, composite, op, tensor, where
+from .batching import call, with_batch
+from .language import _ctc_loss, _ctc_loss_backward, composite, ones_like, op, tensor, where
 from .loss_margin import reduction_named
 from .normalization import torch_level
+
+# ---- Batch rules; see batching.py
+
+
+def _in_time(value):
+    """[batch, time, sequence, ...] -> [time, batch sequence, ...]"""
+    return value.transpose(0, 1).flatten(1, 2)
+
+
+def _loss_batch(op, size, batched, log_probs, *rest):
+    log_probs, *rest = with_batch(size, batched, (log_probs, *rest))
+    *labels, blank, zero_infinity = rest
+    results = call(op, _in_time(log_probs), *(value.flatten(0, 1) for value in labels), blank, zero_infinity)
+    return tuple(one.unflatten(0, (size, log_probs.shape[2])) for one in results)
+
+
+def _loss_back_batch(op, size, batched, grad, log_probs, *rest):
+    grad, log_probs, *rest = with_batch(size, batched, (grad, log_probs, *rest))
+    *others, blank, zero_infinity = rest
+    others = (value.flatten(0, 1) for value in others)
+    result = call(op, grad.flatten(0, 1), _in_time(log_probs), *others, blank, zero_infinity)
+    return result.unflatten(1, (size, log_probs.shape[2])).transpose(0, 1)
+
+
+# ---- The loss
 
 
 def no_second(name):
@@ -15,11 +41,16 @@ op("_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_inf
    outputs=("loss", "log_alpha"), node="CtcLossBackward0", public=False,
    log_probs=lambda g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, loss, log_alpha:
        _ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, loss.detach(), log_alpha.detach(),
-                          blank, zero_infinity))  # fmt: skip
+                          blank, zero_infinity),
+   jvp=lambda log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, loss, log_alpha, log_probs_t:
+       (log_probs_t * _ctc_loss_backward(ones_like(loss), log_probs, targets, input_lengths, target_lengths, loss,
+                                         log_alpha, blank, zero_infinity)).sum((0, 2)),
+   batch=_loss_batch)  # fmt: skip
 op("_ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, loss, log_alpha, blank, zero_infinity)",
    native="ctc_loss_backward", node="NotImplemented", public=False, linear="grad",
    grad=lambda g: no_second("_ctc_loss_backward"),
-   log_probs=lambda g: no_second("_ctc_loss_backward"))  # fmt: skip
+   log_probs=lambda g: no_second("_ctc_loss_backward"),
+   batch=_loss_back_batch)  # fmt: skip
 
 
 def _lengths(value):

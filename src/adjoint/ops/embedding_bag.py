@@ -11,7 +11,22 @@ from .language import (
     composite,
     op,
     promote_types,
+    where,
 )
+
+
+def _bag_tangent(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx,
+                 scale_grad_by_freq, details, weight_t, per_sample_weights_t):  # fmt: skip
+    def bags(table, factors, mode=mode):
+        rest = (include_last_offset, padding_idx, scale_grad_by_freq)
+        return _embedding_bag(table, indices, offsets, mode, factors, *rest)[0]
+
+    if mode == "max":
+        counts = bags(weight.new_ones(weight.shape[0], 1), None, "sum")
+        return where(counts > 0, weight_t.gather(0, details), 0)
+    moved = bags(weight_t, per_sample_weights)
+    return moved if per_sample_weights is None else moved + bags(weight, per_sample_weights_t)
+
 
 op("_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, "
    "scale_grad_by_freq)", native="embedding_bag", outputs=("out", "bags", "details"), node="EmbeddingBagBackward0",
@@ -20,7 +35,8 @@ op("_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_l
        _embedding_bag_weight_grad(g, weight_meta.shape[0], indices, mode, per_sample_weights, bags, details,
                                   padding_idx, scale_grad_by_freq),
    per_sample_weights=lambda g, weight, indices, bags, padding_idx:
-       _embedding_bag_sample_grad(g, weight, indices, bags, padding_idx))  # fmt: skip
+       _embedding_bag_sample_grad(g, weight, indices, bags, padding_idx),
+   jvp=_bag_tangent)  # fmt: skip
 op("_embedding_bag_weight_grad(grad, rows, indices, mode, per_sample_weights, bags, details, padding_idx, "
    "scale_grad_by_freq)", native="embedding_bag_weight_grad", node="NotImplemented", public=False,
    linear="grad * per_sample_weights",

@@ -3,6 +3,7 @@
 import warnings
 
 from . import language
+from .batching import folded
 from .checks import boolean, boolean_or_none
 from .language import (
     _grid_sampler_grid,
@@ -13,6 +14,13 @@ from .language import (
     ones,
     op,
 )
+
+# ---- Batch rules; see batching.py
+
+
+def _sized_batch(op, size, batched, first, sizes, *rest):
+    return folded(op, size, batched, first, (size * sizes[0], *sizes[1:]), *rest)
+
 
 # ---- Sampling
 
@@ -28,7 +36,8 @@ for _dims in (2, 3):
        grid=lambda g, input, grid, direction, interpolation_mode, padding_mode, align_corners:
            _grid_sampler_grid(g, input, grid, direction, interpolation_mode, padding_mode, align_corners),
        direction=lambda g, input, grid, interpolation_mode, padding_mode, align_corners:
-           _grid_sampler_grid(g, input, grid, None, interpolation_mode, padding_mode, align_corners))  # fmt: skip
+           _grid_sampler_grid(g, input, grid, None, interpolation_mode, padding_mode, align_corners),
+       batch=folded)  # fmt: skip
 op("_grid_sampler_input(grad, size, grid, direction, interpolation_mode, padding_mode, align_corners)",
    native="grid_sampler_input", node="GridSampler2DBackwardBackward0", public=False, linear="grad * direction",
    grad=lambda g, grid, direction, interpolation_mode, padding_mode, align_corners:
@@ -36,7 +45,8 @@ op("_grid_sampler_input(grad, size, grid, direction, interpolation_mode, padding
    grid=lambda g, grad, grid, direction, interpolation_mode, padding_mode, align_corners:
        _grid_sampler_grid(grad, g, grid, direction, interpolation_mode, padding_mode, align_corners),
    direction=lambda g, grad, grid, interpolation_mode, padding_mode, align_corners:
-       _grid_sampler_grid(grad, g, grid, None, interpolation_mode, padding_mode, align_corners))  # fmt: skip
+       _grid_sampler_grid(grad, g, grid, None, interpolation_mode, padding_mode, align_corners),
+   batch=_sized_batch)  # fmt: skip
 op("_grid_sampler_grid(grad, input, grid, direction, interpolation_mode, padding_mode, align_corners)",
    native="grid_sampler_grid", node="GridSampler2DBackwardBackward0", public=False, linear="grad * input * direction",
    grad=lambda g, input, grid, direction, interpolation_mode, padding_mode, align_corners:
@@ -49,7 +59,8 @@ op("_grid_sampler_grid(grad, input, grid, direction, interpolation_mode, padding
        _grid_sampler_grid(
            grad, input, grid, _first(g, direction), interpolation_mode, padding_mode, align_corners),
    direction=lambda g, grad, input, grid, interpolation_mode, padding_mode, align_corners:
-       _grid_sampler_grid(grad, input, grid, g, interpolation_mode, padding_mode, align_corners))  # fmt: skip
+       _grid_sampler_grid(grad, input, grid, g, interpolation_mode, padding_mode, align_corners),
+   batch=folded)  # fmt: skip
 
 
 def _first(g, direction):
@@ -156,7 +167,8 @@ def _affine_grid(theta, size, align_corners):
 op("affine_grid_generator(theta, size, align_corners)", forward=_affine_grid, method=False, linear="theta",
    theta=lambda g, size, align_corners:
        g.reshape(g.shape[0], -1, len(size) - 2).transpose(1, 2) @ _base_grid(g, tuple(size), align_corners),
-   doc="The points that affine maps take the points of an image to.")  # fmt: skip
+   doc="The points that affine maps take the points of an image to.",
+   batch=_sized_batch)  # fmt: skip
 
 
 @composite(namespace="nn.functional", method=False)

@@ -3,6 +3,7 @@
 import warnings
 
 from .. import _C
+from .batching import call, is_tensor, lined_up, rows, with_batch
 from .checks import boolean, holds, tensor
 from .comparison import legacy_name
 from .language import (
@@ -41,6 +42,58 @@ from .language import (
 
 _ELEMENTS = {"public": False, "inplace": False, "out": False}
 _LOSS = {"namespace": "nn.functional"}
+
+# ---- Batch rules; see batching.py
+
+
+def elements_batch(op, size, batched, *given):
+    """For losses by element, of which `reduction` is the one argument that is a word."""
+    given = with_batch(size, batched, given)
+    rank = max(value.dim() for value in given if is_tensor(value)) - 1
+    reduction = next(value for value in given if isinstance(value, str))
+    given = ("none" if value is reduction else lined_up(value, rank) if is_tensor(value) else value for value in given)
+    return _reduced_batch(call(op, *given), reduction)
+
+
+def _reduced_batch(elements, reduction):
+    if reduction == "none":
+        return elements
+    return rows(elements).mean(1) if reduction == "mean" else rows(elements).sum(1)
+
+
+def _class_weights(target, weight, ignore_index, dtype):
+    """The weights of the targets' classes; 0 for targets to ignore."""
+    kept = target != ignore_index
+    if weight is None:
+        return kept.to(dtype)
+    places = where(kept, target, 0).flatten(1)
+    weights = weight.expand(target.shape[0], weight.shape[-1]).gather(1, places).reshape(target.shape)
+    return where(kept, weights, 0)
+
+
+def _nll_batch(op, size, batched, input, target, weight, ignore_index, reduction):
+    input, target = with_batch(size, batched[:2], (input, target))
+    losses = call(op, input.flatten(0, 1), target.flatten(0, 1), None, ignore_index, "none")[0]
+    losses = losses.unflatten(0, input.shape[:2])
+    if weight is None and reduction != "mean":
+        return _reduced_batch(losses, reduction), losses.new_zeros(size)
+    weights = _class_weights(target, weight, ignore_index, input.dtype)
+    losses, total = losses if weight is None else losses * weights, rows(weights).sum(1)
+    return (rows(losses).sum(1) / total if reduction == "mean" else _reduced_batch(losses, reduction)), total
+
+
+def _nll_back_batch(op, size, batched, grad, sizes, target, weight, ignore_index, reduction, total_weight):
+    grad, target = with_batch(size, (batched[0], batched[2]), (grad, target))
+    if reduction == "mean":
+        grad = grad / total_weight
+    if reduction != "none":
+        grad = grad.reshape(size, *(1,) * (target.dim() - 1)).expand(target.shape)
+    if weight is not None:
+        grad = grad * _class_weights(target, weight, ignore_index, grad.dtype)
+    none = grad.new_zeros(())
+    given = (grad.flatten(0, 1), (size * sizes[0], *sizes[1:]), target.flatten(0, 1), None, ignore_index, "none", none)
+    return call(op, *given).unflatten(0, (size, sizes[0]))
+
 
 # ---- Losses by element
 
@@ -115,7 +168,8 @@ def _mse_forward(input, target, reduction):
 
 op("_mse_loss(input, target, reduction)", forward=_mse_forward, node="MseLossBackward0", public=False,
    input=lambda g, input, target, reduction: _mse_gradient(g, input, target, reduction),
-   target=lambda g, input, target, reduction: _mse_gradient(-g, input, target, reduction))  # fmt: skip
+   target=lambda g, input, target, reduction: _mse_gradient(-g, input, target, reduction),
+   batch=elements_batch)  # fmt: skip
 
 
 def _count(input, target):
@@ -141,11 +195,13 @@ def _bounded_gradient(g, input, target, reduction, bound):
 op("_smooth_l1_loss(input, target, reduction, beta)", forward=_smooth_l1_forward, node="SmoothL1LossBackward0",
    public=False,
    input=lambda g, input, target, reduction, beta: _bounded_gradient(g, input, target, reduction, beta),
-   target=lambda g, input, target, reduction, beta: _bounded_gradient(-g, input, target, reduction, beta))  # fmt: skip
+   target=lambda g, input, target, reduction, beta: _bounded_gradient(-g, input, target, reduction, beta),
+   batch=elements_batch)  # fmt: skip
 op("_huber_loss(input, target, reduction, delta)", forward=_huber_forward, node="HuberLossBackward0", public=False,
    input=lambda g, input, target, reduction, delta: _bounded_gradient(delta * g, input, target, reduction, delta),
    target=lambda g, input, target, reduction, delta:
-       _bounded_gradient(-delta * g, input, target, reduction, delta))  # fmt: skip
+       _bounded_gradient(-delta * g, input, target, reduction, delta),
+   batch=elements_batch)  # fmt: skip
 
 
 def _binary_forward(input, target, weight, reduction):
@@ -162,7 +218,8 @@ op("_binary_cross_entropy(input, target, weight, reduction)", forward=_binary_fo
        _shared(g, input, reduction) * (input - target) / ((1 - input) * input).clamp_min(1e-12), weight),
    target=lambda g, input, weight, reduction: _times(
        _shared(g, input, reduction) * (log1p(-input) - log(input)),
-       weight))  # fmt: skip
+       weight),
+   batch=elements_batch)  # fmt: skip
 
 
 def _logit_forward(input, target, weight, pos_weight, reduction):
@@ -188,7 +245,8 @@ op("_logit_cross_entropy(input, target, weight, pos_weight, reduction)", forward
    input=lambda g, input, target, weight, pos_weight, reduction: _times(
        _shared(g, input, reduction) * _logit_slope(input, target, pos_weight), weight),
    target=lambda g, input, weight, pos_weight, reduction: _times(
-       _shared(g, input, reduction) * _logit_target_slope(input, pos_weight), weight))  # fmt: skip
+       _shared(g, input, reduction) * _logit_target_slope(input, pos_weight), weight),
+   batch=elements_batch)  # fmt: skip
 
 
 def legacy_reduction(size_average, reduce, emit_warning=True, stacklevel=3):
@@ -401,11 +459,13 @@ for _name, _node in {"_nll_loss": "NllLossBackward0", "_nll_loss_2d": "NllLoss2D
        node=_node, linear="input", public=False,
        weight=None,
        input=lambda g, input_meta, target, weight, ignore_index, reduction, total_weight: _nll_loss_backward(
-           g, input_meta.shape, target, weight, ignore_index, reduction, total_weight))  # fmt: skip
+           g, input_meta.shape, target, weight, ignore_index, reduction, total_weight),
+       batch=_nll_batch)  # fmt: skip
 op("_nll_loss_backward(grad, size, target, weight, ignore_index, reduction, total_weight)", native="nll_loss_backward",
    public=False, linear="grad",
    grad=lambda g, target, weight, ignore_index, reduction:
-       _nll_loss(g, target, weight, ignore_index, reduction)[0])  # fmt: skip
+       _nll_loss(g, target, weight, ignore_index, reduction)[0],
+   batch=_nll_back_batch)  # fmt: skip
 
 
 def _check_classes(input, target, weight):

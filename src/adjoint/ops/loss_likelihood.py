@@ -3,7 +3,7 @@
 import math
 
 from .. import _C
-from .checks import boolean, tensor
+from .checks import boolean, holds, tensor
 from .language import composite, cross_entropy, linear, log, ones_like, where
 from .loss import _reduced, _reduction, binary_cross_entropy_with_logits, kl_div
 from .loss_margin import _NAMES, reduction_named
@@ -68,7 +68,7 @@ def _variance(input, var):
         if var < 0:
             raise ValueError("var has negative entry/entries")
         return ones_like(input) * var
-    if bool((var < 0).any()):
+    if not holds(~(var < 0)):
         raise ValueError("var has negative entry/entries")
     if var.shape == input.shape:
         return var

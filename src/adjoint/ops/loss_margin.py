@@ -1,6 +1,7 @@
 """Losses by margins: of scores, of pairs and triplets of vectors, and of labels."""
 
 from .. import _C
+from .batching import folded
 from .checks import boolean, holds, tensor
 from .comparison import legacy_name
 from .language import (
@@ -14,6 +15,7 @@ from .language import (
     log1p,
     logsigmoid,
     minimum,
+    ones_like,
     op,
     pairwise_distance,
     sigmoid,
@@ -21,7 +23,7 @@ from .language import (
     sqrt,
     where,
 )
-from .loss import _in_type_of, _reduced, _reduction, _shared
+from .loss import _in_type_of, _reduced, _reduction, _shared, elements_batch
 from .normalization import torch_level
 
 _LOSS = {"namespace": "nn.functional"}
@@ -74,7 +76,8 @@ op("_soft_margin_loss(input, target, reduction)", forward=_soft_margin_forward, 
    public=False, out=True,
    target=None,
    input=lambda g, input, target, reduction:
-       -_shared(g, input, reduction) * target * sigmoid(-target * input))  # fmt: skip
+       -_shared(g, input, reduction) * target * sigmoid(-target * input),
+   batch=elements_batch)  # fmt: skip
 
 
 @composite(**_LOSS, autocast="float32")
@@ -101,7 +104,7 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     reduction = _reduction(size_average, reduce, reduction)
     near = where(target == -1, 0, input)
     # The margin takes the input's type, as in torch.
-    far = where(target == 1, 0, (input.new_empty(()).fill_(margin) - input).clamp_min(0))
+    far = where(target == 1, 0, (input.new_full((), margin) - input).clamp_min(0))
     return _reduced(near + far, reduction)
 
 
@@ -184,9 +187,13 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
 
 op("_multilabel_margin_loss(input, target)", native="multilabel_margin_loss", outputs=("loss", "is_target"),
    node="MultilabelMarginLossBackward0", public=False,
-   input=lambda g, input, target, is_target: _multilabel_margin_backward(g, input, target, is_target))  # fmt: skip
+   input=lambda g, input, target, is_target: _multilabel_margin_backward(g, input, target, is_target),
+   jvp=lambda input, target, is_target, loss, input_t:
+       (_multilabel_margin_backward(ones_like(loss), input, target, is_target) * input_t).sum(1),
+   batch=folded)  # fmt: skip
 op("_multilabel_margin_backward(grad, input, target, is_target)", native="multilabel_margin_backward",
-   gradient=False, public=False)  # fmt: skip
+   gradient=False, public=False,
+   batch=folded)  # fmt: skip
 
 
 @composite(**_LOSS, autocast="float32")

@@ -1,6 +1,7 @@
 """Normalising over the last dimensions: layer norm with its fused gradients, rms norm; vectors of length one."""
 
 from .. import _C
+from .batching import call, each, lined_up, repeated, with_batch
 from .checks import listed
 from .language import (
     _layer_norm,
@@ -16,6 +17,90 @@ from .language import (
     rsqrt,
 )
 
+# ---- Batch rules; see batching.py
+
+
+def _layer_norm_batch(op, size, batched, input, normalized_shape, weight, bias, eps):
+    return _normalized_batch(op, size, batched, input, normalized_shape, (weight, bias), eps)
+
+
+def _rms_norm_batch(op, size, batched, input, normalized_shape, weight, eps):
+    return _normalized_batch(op, size, batched, input, normalized_shape, (weight,), eps)
+
+
+def _normalized_batch(op, size, batched, input, normalized_shape, parameters, eps):
+    if not any(batched[2:]):
+        return call(op, input, normalized_shape, *parameters, eps)
+    results = call(op, input, normalized_shape, *(None for _ in parameters), eps)
+    out, *statistics = results if batched[0] else each(lambda one: repeated(one, size), tuple(results))
+    rank = out.dim() - 1
+    weight, bias = (*parameters, None)[:2]
+    scaled = out if weight is None else out * (lined_up(weight, rank) if batched[2] else weight)
+    shifted = scaled if bias is None else scaled + (lined_up(bias, rank) if batched[3] else bias)
+    return shifted.to(out.dtype), *statistics
+
+
+def _input_grad_batch(op, size, batched, grad, input, mean, rstd, weight, normalized_shape, eps):
+    grad, input, mean, rstd = with_batch(size, batched[:4], (grad, input, mean, rstd))
+    if batched[4]:
+        grad, weight = grad * lined_up(weight, grad.dim() - 1), None
+    return call(op, grad, input, mean, rstd, weight, normalized_shape, eps)
+
+
+def _weight_grad_batch(op, size, batched, grad, input, mean, rstd, normalized_shape, eps):
+    grad, input = with_batch(size, batched[:2], (grad, input))
+    return _over_slices(grad * _normal(input, normalized_shape, eps), normalized_shape)
+
+
+def _layer_gradients_batch(op, size, batched, grad, input, mean, rstd, weight, normalized_shape):
+    grad, input, mean, rstd = with_batch(size, batched[:4], (grad, input, mean, rstd))
+    weighted = _times_parameter(grad, weight, batched[4])
+    for_input = layer_norm_input_grad(weighted, input, mean, rstd, None, normalized_shape, 0.0)
+    return _with_parameters(for_input, grad, (input - mean) * rstd, weight, normalized_shape)
+
+
+def _rms_gradients_batch(op, size, batched, grad, input, rstd, weight, normalized_shape):
+    grad, input, rstd = with_batch(size, batched[:3], (grad, input, rstd))
+    normal = input * rstd
+    for_input = _rms_slope(_times_parameter(grad, weight, batched[3]), normal, rstd, normalized_shape)
+    return _with_parameters(for_input, grad, normal, weight, normalized_shape)[:2]
+
+
+def _with_parameters(for_input, grad, normal, weight, normalized_shape):
+    """The gradients of input, weight and bias."""
+    dtype = grad.dtype if weight is None else weight.dtype
+    for_weight, for_bias = (_over_slices(value.to(dtype), normalized_shape) for value in (grad * normal, grad))
+    return for_input.to(grad.dtype), for_weight, for_bias
+
+
+def _times_parameter(value, weight, is_batched):
+    return _weighted(value, lined_up(weight, value.dim() - 1) if is_batched else weight)
+
+
+def _over_slices(value, normalized_shape):
+    """The sum over all slices of each member of the batch."""
+    dims = tuple(range(1, value.dim() - len(normalized_shape)))
+    return value.sum(dims) if dims else value
+
+
+# ---- Tangents. The gradient by the input is symmetric as a map: it serves both ways.
+
+
+def _layer_norm_tangent(input, normalized_shape, weight, eps, mean, rstd, input_t, weight_t, bias_t):
+    slope = layer_norm_input_grad(input_t, input, mean.detach(), rstd.detach(), None, normalized_shape, eps)
+    return _tangent(slope, lambda: _normal(input, normalized_shape, eps), weight, weight_t, bias_t)
+
+
+def _rms_norm_tangent(input, normalized_shape, weight, eps, input_t, weight_t):
+    slope = _rms_input_grad(input_t, input, normalized_shape, eps)
+    return _tangent(slope, lambda: _rms_normal(input, normalized_shape, eps)[0], weight, weight_t, None)
+
+
+def _tangent(slope, normal, weight, weight_t, bias_t):
+    result = slope if weight is None else slope * weight + normal() * weight_t
+    return result if bias_t is None else result + bias_t
+
+
 op("_layer_norm(input, normalized_shape, weight, bias, eps)", native="layer_norm",
    outputs=("out", "mean", "rstd"), node="NativeLayerNormBackward0", public=False,
    fused={"input": lambda g, input, mean, rstd, weight, normalized_shape:
@@ -24,11 +109,14 @@ op("_layer_norm(input, normalized_shape, weight, bias, eps)", native="layer_norm
        layer_norm_input_grad(g, input, mean.detach(), rstd.detach(), weight, normalized_shape, eps),
    weight=lambda g, input, normalized_shape, mean, rstd, eps:
        layer_norm_weight_grad(g, input, mean.detach(), rstd.detach(), normalized_shape, eps),
-   bias=lambda g: g)  # fmt: skip
+   bias=lambda g: g,
+   jvp=_layer_norm_tangent,
+   batch=_layer_norm_batch)  # fmt: skip
 
 # The gradients of all three, in one pass over the data.
 op("_layer_norm_gradients(grad, input, mean, rstd, weight, normalized_shape)", native="layer_norm_gradients",
-   gradient=False, public=False)  # fmt: skip
+   gradient=False, public=False,
+   batch=_layer_gradients_batch)  # fmt: skip
 
 # mean and rstd are functions of the input: the rules below give the whole derivative with respect to it.
 # With n = (x - mean) rstd and b = g weight:  dx = rstd (b - mean(b) - n mean(b n)), which is symmetric as a map of b.
@@ -39,13 +127,15 @@ op("layer_norm_input_grad(grad, input, mean, rstd, weight, normalized_shape, eps
    input=lambda g, grad, input, weight, normalized_shape, eps:
        _curvature(g, _weighted(grad, weight), input, normalized_shape, eps),
    weight=lambda g, grad, input, mean, rstd, normalized_shape, eps:
-       grad * layer_norm_input_grad(g, input, mean, rstd, None, normalized_shape, eps))  # fmt: skip
+       grad * layer_norm_input_grad(g, input, mean, rstd, None, normalized_shape, eps),
+   batch=_input_grad_batch)  # fmt: skip
 # dw = sum of g n over the leading dimensions.
 op("layer_norm_weight_grad(grad, input, mean, rstd, normalized_shape, eps)", native="layer_norm_weight_grad",
    node="NativeLayerNormBackwardBackward0", public=False, linear="grad",
    grad=lambda g, input, normalized_shape, eps: g * _normal(input, normalized_shape, eps),
    input=lambda g, grad, input, mean, rstd, normalized_shape, eps:
-       layer_norm_input_grad(g * grad, input, mean, rstd, None, normalized_shape, eps))  # fmt: skip
+       layer_norm_input_grad(g * grad, input, mean, rstd, None, normalized_shape, eps),
+   batch=_weight_grad_batch)  # fmt: skip
 
 
 op("_rms_norm(input, normalized_shape, weight, eps)", native="rms_norm", outputs=("out", "rstd"),
@@ -54,9 +144,12 @@ op("_rms_norm(input, normalized_shape, weight, eps)", native="rms_norm", outputs
           _rms_norm_gradients(g, input, rstd, weight, normalized_shape)},
    input=lambda g, input, normalized_shape, weight, eps:
        _rms_input_grad(_weighted(g, weight), input, normalized_shape, eps),
-   weight=lambda g, input, normalized_shape, eps: g * _rms_normal(input, normalized_shape, eps)[0])  # fmt: skip
+   weight=lambda g, input, normalized_shape, eps: g * _rms_normal(input, normalized_shape, eps)[0],
+   jvp=_rms_norm_tangent,
+   batch=_rms_norm_batch)  # fmt: skip
 op("_rms_norm_gradients(grad, input, rstd, weight, normalized_shape)", native="rms_norm_gradients", gradient=False,
-   public=False)  # fmt: skip
+   public=False,
+   batch=_rms_gradients_batch)  # fmt: skip
 
 
 def _rms_normal(input, normalized_shape, eps):
@@ -66,7 +159,10 @@ def _rms_normal(input, normalized_shape, eps):
 
 
 def _rms_input_grad(b, input, normalized_shape, eps):
-    n, rstd = _rms_normal(input, normalized_shape, eps)
+    return _rms_slope(b, *_rms_normal(input, normalized_shape, eps), normalized_shape)
+
+
+def _rms_slope(b, n, rstd, normalized_shape):
     return rstd * (b - n * (b * n).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True))
 
 

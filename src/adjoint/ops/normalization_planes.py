@@ -2,7 +2,7 @@
 
 from math import prod
 
-from .batching import is_recorded
+from .batching import call, each, from_channels, is_tensor, repeated, to_channels, with_batch
 from .checks import boolean
 from .language import (
     _batch_norm_eval,
@@ -21,7 +21,90 @@ from .language import (
 )
 from .normalization import check_mixed_types, torch_level
 
+# ---- Batch rules; see batching.py
+#
+# The batch goes into the channels, and as many times into the number of groups.
+
+
+def _with_channels(op, size, batched, *given):
+    """For ops all of whose tensors have channels, or statistics of them or of groups."""
+    given = with_batch(size, batched, given)
+    result = call(op, *(to_channels(value) if is_tensor(value) else value for value in given))
+    return each(lambda one: from_channels(one, size), result)
+
+
+def _gradients_batch(op, size, batched, *given):
+    *given, groups = given
+    return _with_channels(op, size, batched, *given, groups * size)
+
+
+def _gradient_batch(op, size, batched, *given):
+    *given, groups, eps = given
+    return _with_channels(op, size, batched, *given, groups * size, eps)
+
+
+def _evaluated_batch(op, size, batched, *given):
+    if not any(batched[1:]):
+        return call(op, given[0].flatten(0, 1), *given[1:]).unflatten(0, given[0].shape[:2])
+    return _with_channels(op, size, batched, *given)
+
+
+def _plane_norm_batch(op, size, batched, input, weight, bias, running_mean, running_var, groups, momentum, eps):
+    options = (groups, momentum, eps)
+    if not (batched[0] or batched[3] or batched[4]):
+        results = call(op, input, None, None, running_mean, running_var, *options)
+        out, *statistics = (repeated(one, size) for one in results)
+        return _scaled_batch(out, *with_batch(size, batched[1:3], (weight, bias))), *statistics
+    moving = [running for running in (running_mean, running_var) if running is not None]
+    if moving and not (batched[3] and batched[4]):
+        raise RuntimeError(
+            "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in "
+            "place, were not batched.\nIf you are using modules and do not need eval mode, please set "
+            "`track_running_stats` to be False; else vmap over the running statistics, too"
+        )
+    packed = [running.contiguous() for running in moving]
+    given = (input, weight, bias, *(packed or (None, None)), groups * size, momentum, eps)
+    results = _with_channels(op, size, batched, *given)
+    for running, changed in zip(moving, packed, strict=True):
+        if changed is not running:
+            running.copy_(changed)
+    return results
+
+
+def _scaled_batch(out, weight, bias):
+    """Each member of the batch, [sample, channel, ...], by a weight and a bias of its own, or None."""
+
+    def by_channel(value):
+        return value.reshape(value.shape[0], 1, -1, *(1,) * (out.dim() - 3))
+
+    scaled = out if weight is None else out * by_channel(weight)
+    return (scaled if bias is None else scaled + by_channel(bias)).to(out.dtype)
+
+
 # `groups` is 0 where the statistics are those of a channel over the batch: see csrc/ops/normalization_planes.h.
+
+
+# ---- Tangents. The gradient by the input is symmetric as a map: it serves both ways.
+
+
+def _plane_norm_tangent(input, weight, groups, eps, mean, rstd, input_t, weight_t, bias_t):
+    slope = _plane_norm_input_grad(input_t, input, mean.detach(), rstd.detach(), None, groups, eps)
+    return _tangent(slope, lambda: _normal(input, groups, eps), weight, weight_t, bias_t)
+
+
+def _evaluated_tangent(input, weight, mean, var, eps, input_t, weight_t, bias_t):
+    rstd = _by_channel(rsqrt(var + eps), input)
+    return _tangent(input_t * rstd, lambda: (input - _by_channel(mean, input)) * rstd, weight, weight_t, bias_t)
+
+
+def _tangent(slope, normal, weight, weight_t, bias_t):
+    result = _weighted(slope, weight)
+    if weight is not None:
+        result = result + _weighted(normal(), weight_t)
+    return result if bias_t is None else result + _by_channel(bias_t, result)
+
+
+# ---- Rules of derivatives
 
 
 def _channel_sum(g):
@@ -47,14 +130,16 @@ for _name, _node in {
        weight=lambda g, input, mean, rstd, groups, eps:
            _plane_norm_weight_grad(g, input, mean.detach(), rstd.detach(), groups, eps),
        bias=lambda g: _channel_sum(g),
-       jvp=lambda input, weight, input_t, weight_t, bias_t, mean, rstd, groups, eps:
-           _plane_norm_tangents(input, weight, input_t, weight_t, bias_t, mean, rstd, groups, eps))  # fmt: skip
+       jvp=_plane_norm_tangent,
+       batch=_plane_norm_batch)  # fmt: skip
 
 # The gradients of input, weight and bias, in two passes over the data.
 op("_plane_norm_gradients(grad, input, mean, rstd, weight, groups)", native="plane_norm_gradients", gradient=False,
-   public=False)  # fmt: skip
+   public=False,
+   batch=_gradients_batch)  # fmt: skip
 op("_batch_norm_eval_gradients(grad, input, weight, mean, var, eps)", native="plane_norm_fixed_gradients",
-   gradient=False, public=False)  # fmt: skip
+   gradient=False, public=False,
+   batch=_with_channels)  # fmt: skip
 
 # mean and rstd are functions of the input: the rules below give the whole derivative with respect to it.
 # With n = (x - mean) rstd and b = g weight:  dx = rstd (b - mean(b) - n mean(b n)), which is symmetric as a map of b.
@@ -64,13 +149,15 @@ op("_plane_norm_input_grad(grad, input, mean, rstd, weight, groups, eps)", nativ
        _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps), weight),
    input=lambda g, grad, input, weight, groups, eps: _curvature(g, _weighted(grad, weight), input, groups, eps),
    weight=lambda g, grad, input, mean, rstd, groups, eps: _channel_sum(
-       grad * _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps)))  # fmt: skip
+       grad * _plane_norm_input_grad(g, input, mean, rstd, None, groups, eps)),
+   batch=_gradient_batch)  # fmt: skip
 # dw = sum of g n over all but the channels.
 op("_plane_norm_weight_grad(grad, input, mean, rstd, groups, eps)", native="plane_norm_weight_grad",
    node="NativeBatchNormBackwardBackward0", public=False, linear="grad",
    grad=lambda g, input, groups, eps: _by_channel(g, input) * _normal(input, groups, eps),
    input=lambda g, grad, input, mean, rstd, groups, eps:
-       _plane_norm_input_grad(grad * _by_channel(g, input), input, mean, rstd, None, groups, eps))  # fmt: skip
+       _plane_norm_input_grad(grad * _by_channel(g, input), input, mean, rstd, None, groups, eps),
+   batch=_gradient_batch)  # fmt: skip
 op("_batch_norm_eval(input, weight, bias, mean, var, eps)", native="plane_norm_fixed",
    node="NativeBatchNormBackward0", public=False,
    mean=None, var=None,
@@ -79,21 +166,9 @@ op("_batch_norm_eval(input, weight, bias, mean, var, eps)", native="plane_norm_f
    input=lambda g, weight, var, eps: g * _by_channel(_weighted_vector(rsqrt(var + eps), weight), g),
    weight=lambda g, input, mean, var, eps:
        _channel_sum(g * (input - _by_channel(mean, input))) * rsqrt(var + eps),
-   bias=lambda g: _channel_sum(g))  # fmt: skip
-
-
-def _plane_norm_tangents(input, weight, input_t, weight_t, bias_t, mean, rstd, groups, eps):
-    """d out = dx(input_t) weight + n weight_t + bias_t, with dx as above, which is its own transpose."""
-    result = _weighted(_plane_norm_input_grad(input_t, input, mean, rstd, None, groups, eps), weight)
-    normal = _normal(input, groups, eps)
-    if weight is not None:
-        result = result + normal * _by_channel(weight_t, input)
-    if bias_t is not None:
-        result = result + _by_channel(bias_t, input)
-    dims = (2,) if groups else (0, 2)
-    mean_t = _by_group(input_t, groups).mean(dims)
-    rstd_t = -(rstd * rstd) * _by_group(normal * input_t, groups).mean(dims)
-    return result, mean_t, rstd_t
+   bias=lambda g: _channel_sum(g),
+   jvp=_evaluated_tangent,
+   batch=_evaluated_batch)  # fmt: skip
 
 
 def _by_group(value, groups):
@@ -314,13 +389,12 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
         raise RuntimeError(f"Expected the input to have {N} x {C} x {HxW} elements; got shape {list(input.shape)}")
     _check_groups(input.reshape(N, C, HxW), weight, bias, group)
     values = input.reshape(N, C, HxW)
-    result, mean, rstd = _group_norm(values, weight, bias, None, None, group, 0.0, eps)
-    if is_recorded(result):
-        # Torch differentiates these two as well; few use them, so they are worked out apart.
-        grouped = values.reshape(N, group, C // group * HxW)
-        mean = grouped.mean(2)
-        deviation = grouped - mean.unsqueeze(2)
-        rstd = rsqrt((deviation * deviation).mean(2) + eps)
+    result = _group_norm(values, weight, bias, None, None, group, 0.0, eps)[0]
+    # Torch differentiates these two as well; few use them, so they are worked out apart.
+    grouped = values.reshape(N, group, C // group * HxW)
+    mean = grouped.mean(2)
+    deviation = grouped - mean.unsqueeze(2)
+    rstd = rsqrt((deviation * deviation).mean(2) + eps)
     if input.dtype.itemsize == 2 and (weight is None or weight.dtype == input.dtype):
         mean, rstd = mean.to(input.dtype), rstd.to(input.dtype)
     return result.reshape(input.shape), mean, rstd
@@ -372,7 +446,7 @@ def torch_instance_norm(
     if running_mean is not None and use_input_stats:
         running_mean.copy_(mean.view(samples, channels).mean(0))
         running_var.copy_(var.view(samples, channels).mean(0))
-    return result.view(input.shape)
+    return result.reshape(input.shape)
 
 
 @composite(namespace="nn.functional")
@@ -395,6 +469,6 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
         means = avg_pool2d(pad(squares.unsqueeze(1), (0, 0, *ends)), (size, 1), stride=1).squeeze(1)
     else:
         samples, channels, height, *_ = input.shape
-        planes = pad(squares.view(samples, 1, channels, height, -1), (0, 0, 0, 0, *ends))
-        means = avg_pool3d(planes, (size, 1, 1), stride=1).squeeze(1).view(input.shape)
+        planes = pad(squares.reshape(samples, 1, channels, height, -1), (0, 0, 0, 0, *ends))
+        means = avg_pool3d(planes, (size, 1, 1), stride=1).squeeze(1).reshape(input.shape)
     return input / means.mul(alpha).add(k).pow(beta)

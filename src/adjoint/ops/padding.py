@@ -2,6 +2,7 @@
 
 from .. import _C
 from . import language
+from .batching import call, folded, samples
 from .checks import listed
 from .language import _pad_circular1d, _pad_repeating_backward, composite, constant_pad_nd, op
 
@@ -13,9 +14,23 @@ def _channels_last(input, pad, mode):
     return mode != "circular" and 2 * input.ndim == len(pad) + 4 and _C._channels_last(input)
 
 
+# ---- Batch rules; see batching.py
+
+
+def _repeating_batch(op, size, batched, input, pad, mode):
+    return samples(len(pad) // 2 + 2, op, size, batched, input, pad, mode)
+
+
+def _repeating_back_batch(op, size, batched, grad, sizes, pad, mode, channels_last):
+    if len(sizes) == len(pad) // 2 + 2:
+        return folded(op, size, batched, grad, (size * sizes[0], *sizes[1:]), pad, mode, channels_last)
+    return call(op, grad, (size, *sizes), pad, mode, channels_last)
+
+
 op("constant_pad_nd(input, pad, value=0)", native="constant_pad_nd", method=False, linear="input + value",
    input=lambda g, pad: constant_pad_nd(g, [-p for p in pad], 0),
-   doc="Adds (or cuts off) elements at the ends of the last dimensions.")  # fmt: skip
+   doc="Adds (or cuts off) elements at the ends of the last dimensions.",
+   batch="...")  # fmt: skip
 
 for _mode, _node in _NODES.items():
     for _dims in (1, 2, 3):
@@ -23,10 +38,12 @@ for _mode, _node in _NODES.items():
            autocast="float32" if _mode == "replicate" or (_mode == "reflect" and _dims < 3) else None,
            linear="input", public=False,
            input=lambda g, input_meta, pad, mode: _pad_repeating_backward(
-               g, input_meta.shape, pad, mode, _channels_last(input_meta, pad, mode)))  # fmt: skip
+               g, input_meta.shape, pad, mode, _channels_last(input_meta, pad, mode)),
+           batch=_repeating_batch)  # fmt: skip
 op("_pad_repeating_backward(grad, size, pad, mode, channels_last)", native="pad_repeating_backward",
    node="ReflectionPad2DBackwardBackward0", public=False, linear="grad",
-   grad=lambda g, pad, mode: _pad_circular1d(g, pad, mode))  # fmt: skip
+   grad=lambda g, pad, mode: _pad_circular1d(g, pad, mode),
+   batch=_repeating_back_batch)  # fmt: skip
 
 
 @composite(namespace="nn.functional", method=False)

@@ -2,6 +2,7 @@
 
 from .. import _C
 from . import language
+from .batching import call, samples, with_batch
 from .checks import integers
 from .language import (
     _adaptive_avg_pool2d,
@@ -22,9 +23,38 @@ _HIDDEN = {"function_": False, "method": False}
 _COUNTS = {1: "one int", 2: "two ints", 3: "three ints"}
 
 
+# ---- Batch rules; see batching.py
+
+
+def _pool_batch(op, size, batched, input, kernel_size, *rest):
+    """For ops whose second argument has a number for each dimension of a plane."""
+    return samples(len(kernel_size) + 2, op, size, batched, input, kernel_size, *rest)
+
+
+def _fractional_batch(op, size, batched, input, kernel_size, output_size, random_samples):
+    input, random_samples = with_batch(size, (batched[0], batched[3]), (input, random_samples))
+    rank = len(kernel_size) + 2
+    planes = input.flatten(0, 1) if input.dim() > rank else input
+    results = call(op, planes, kernel_size, output_size, random_samples.flatten(0, 1))
+    return tuple(one.reshape(*input.shape[: 1 - rank], *one.shape[1:]) for one in results)
+
+
+def _unpool_batch(op, size, batched, input, indices, output_size, *rest):
+    """For ops whose third argument has a number for each dimension of a plane."""
+    return samples(len(output_size) + 2, op, size, batched, input, indices, output_size, *rest)
+
+
+# ---- Pooling
+
+
 def _in_plane(value, indices, dims):
     """The elements of each channel that the indices name."""
     return value.flatten(-dims).gather(-1, indices.flatten(-dims)).view(indices.shape)
+
+
+def _places(input, *window):
+    """The places of the greatest elements."""
+    return _max_pool2d(input.detach(), *window)[1]
 
 
 def _declare(dims):
@@ -33,12 +63,14 @@ def _declare(dims):
     def channels_last(input, kept):
         return kept and input.ndim == dims + 2 and _C._channels_last(input)
 
-    def greatest(kept):
+    def greatest(kept, batch=_pool_batch):
         return {
             "outputs": ("values", "indices"),
             "input": lambda g_values, indices, input_meta: _max_pool_backward(
                 g_values, indices, input_meta.shape[-dims:], channels_last(input_meta, kept)
             ),
+            "jvp": lambda input_t, indices: _in_plane(input_t, indices, dims),
+            "batch": batch,
             "public": False,
         }
 
@@ -48,37 +80,50 @@ def _declare(dims):
     op(f"_adaptive_max_pool{dims}d(input, output_size)", native="adaptive_max_pool", autocast=in_space,
        node=f"AdaptiveMaxPool{dims}DBackward0", **greatest(dims == 2))  # fmt: skip
     op(f"_fractional_max_pool{dims}d(input, kernel_size, output_size, random_samples)", native="fractional_max_pool",
-       autocast="float32", node=f"FractionalMaxPool{dims}DBackward0", **greatest(False))  # fmt: skip
+       autocast="float32", node=f"FractionalMaxPool{dims}DBackward0", **greatest(False, _fractional_batch))  # fmt: skip
     op(f"_max_unpool{dims}d(input, indices, output_size)", native="max_unpool", node=f"MaxUnpool{dims}DBackward0",
        autocast="float32", linear="input", public=False,
-       input=lambda g, indices: _in_plane(g, indices, dims))  # fmt: skip
+       input=lambda g, indices: _in_plane(g, indices, dims),
+       batch=_unpool_batch)  # fmt: skip
     op(f"_avg_pool{dims}d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
        native="avg_pool", autocast=in_space, node=f"AvgPool{dims}DBackward0", out="exact", linear="input", public=False,
        input=lambda g, input_meta, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
            _avg_pool_backward(g, input_meta.shape[-dims:], kernel_size, stride, padding, ceil_mode, count_include_pad,
-                              divisor_override, channels_last(input_meta, dims == 2)))  # fmt: skip
+                              divisor_override, channels_last(input_meta, dims == 2)),
+       batch=_pool_batch)  # fmt: skip
     op(f"_adaptive_avg_pool{dims}d(input, output_size)", native="adaptive_avg_pool",
        node=f"AdaptiveAvgPool{dims}DBackward0", linear="input", public=False,
        input=lambda g, input_meta: _adaptive_avg_pool_backward(
-           g, input_meta.shape[-dims:], channels_last(input_meta, dims == 2)))  # fmt: skip
+           g, input_meta.shape[-dims:], channels_last(input_meta, dims == 2)),
+       batch=_pool_batch)  # fmt: skip
 
 
 for _dims in (2, 3):
     _declare(_dims)
 
-op("_max_pool_values(input, kernel_size, stride, padding, dilation, ceil_mode)", native="max_pool_values", public=False)
+# Without places, for inputs that need no gradient, unless something outside of a transform wants one.
+op("_max_pool_values(input, kernel_size, stride, padding, dilation, ceil_mode)", native="max_pool_values",
+   node="MaxPool2DWithIndicesBackward0", public=False,
+   input=lambda g, input, kernel_size, stride, padding, dilation, ceil_mode: _max_pool_backward(
+       g, _places(input, kernel_size, stride, padding, dilation, ceil_mode), input.shape[-len(kernel_size):], False),
+   jvp=lambda input, input_t, kernel_size, stride, padding, dilation, ceil_mode: _in_plane(
+       input_t, _places(input, kernel_size, stride, padding, dilation, ceil_mode), len(kernel_size)),
+   batch=_pool_batch)  # fmt: skip
 # Each is linear in its gradient, and the other's transpose.
 op("_max_pool_backward(grad, indices, size, channels_last)", native="max_pool_backward",
    node="MaxPool2DWithIndicesBackwardBackward0", public=False, linear="grad",
-   grad=lambda g, indices, size: _in_plane(g, indices, len(size)))  # fmt: skip
+   grad=lambda g, indices, size: _in_plane(g, indices, len(size)),
+   batch=_unpool_batch)  # fmt: skip
 op("_avg_pool_backward(grad, size, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, "
    "channels_last)",
    native="avg_pool_backward", node="AvgPool2DBackwardBackward0", public=False, linear="grad",
    grad=lambda g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override:
-       _avg_pool2d(g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))  # fmt: skip
+       _avg_pool2d(g, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override),
+   batch=_pool_batch)  # fmt: skip
 op("_adaptive_avg_pool_backward(grad, size, channels_last)", native="adaptive_avg_pool_backward",
    node="AdaptiveAvgPool2DBackwardBackward0", public=False, linear="grad",
-   grad=lambda g, grad_meta, size: _adaptive_avg_pool2d(g, grad_meta.shape[-len(size):]))  # fmt: skip
+   grad=lambda g, grad_meta, size: _adaptive_avg_pool2d(g, grad_meta.shape[-len(size):]),
+   batch=_pool_batch)  # fmt: skip
 
 
 # ---- The public functions

@@ -5,6 +5,7 @@ the hidden state and one or two elementwise ops on the gates.
 """
 
 from .. import _C
+from .batching import call, with_batch
 from .language import (
     _lstm_sequence,
     _lstm_sequence_gradients,
@@ -22,6 +23,7 @@ from .language import (
     sigmoid_mul,
     stack,
     tanh,
+    zeros_like,
 )
 
 _INTERNAL = {"public": False, "inplace": False, "out": False, "numbers": ""}
@@ -38,6 +40,51 @@ def _gru_output(in_r, in_z, in_n, hidden_r, hidden_z, hidden_n, hidden):
 elementwise("gru_output(in_r, in_z, in_n, hidden_r, hidden_z, hidden_n, hidden)", _gru_output, **_INTERNAL)
 
 
+# ---- Batch rules; see batching.py
+
+
+def _in_steps(value):
+    """[batch, step, sequence, ...] -> [step, batch sequence, ...]; [batch, sequence, ...] -> [batch sequence, ...]"""
+    return value.transpose(0, 1).flatten(1, 2) if value.dim() == 4 else value.flatten(0, 1)
+
+
+def _sequence_batch(op, size, batched, *given):
+    """The batch goes into that of the sequences, if they have one weight, which comes last. If not, each weight has its
+    own sequences, and the kernel walks over these."""
+    *sequences, weight = with_batch(size, batched, given)
+    if batched[-1]:
+        results = [call(op, *parts) for parts in zip(*sequences, weight, strict=True)]
+        return tuple(stack(parts) for parts in zip(*results, strict=True))
+    count = sequences[-1].shape[1]
+    results = call(op, *map(_in_steps, sequences), given[-1])
+    return tuple(one.unflatten(one.dim() - 2, (size, count)).movedim(-3, 0) for one in results)
+
+
+# ---- The whole sequence
+
+
+def _slopes(gates, hidden, cell, weight, output, cells):
+    """For all steps: the hidden state before, gate f, the slopes of the cell state by the sums of i, f and g and of the
+    output by that of o, and the slope of the output by the cell state."""
+    before, cell_before = cat([hidden.unsqueeze(0), output[:-1]]), cat([cell.unsqueeze(0), cells[:-1]])
+    i, f, new, o = (gates + before @ weight.t()).chunk(4, -1)
+    i, f, new, o, active = sigmoid(i), sigmoid(f), tanh(new), sigmoid(o), tanh(cells)
+    of_sums = cat([new * i * (1 - i), cell_before * f * (1 - f), i * (1 - new * new), active * o * (1 - o)], -1)
+    return before, f, of_sums, o * (1 - active * active)
+
+
+def _tangents(gates, hidden, cell, weight, output, cells, gates_t, hidden_t, cell_t, weight_t):
+    """The tangents of output and cells."""
+    before, f, of_sums, of_cells = _slopes(gates, hidden, cell, weight, output, cells)
+    states = []
+    for sums, forget, slope, of_cell in zip(gates_t + before @ weight_t.t(), f, of_sums, of_cells, strict=True):
+        i, f, new, o = (slope * (sums + hidden_t @ weight.t())).chunk(4, -1)
+        cell_t = forget * cell_t + i + f + new
+        hidden_t = o + of_cell * cell_t
+        states.append((hidden_t, cell_t))
+    return tuple(stack(parts) for parts in zip(*states, strict=True))
+
+
 # A sequence of equal batches, in one pass: what comes from the gates' rule is for all arguments, the others have their
 # own for when the gates need no gradient.
 op("_lstm_sequence(gates, hidden, cell, weight)", native="lstm_sequence", outputs=("output", "cells", "activated"),
@@ -52,16 +99,19 @@ op("_lstm_sequence(gates, hidden, cell, weight)", native="lstm_sequence", output
        "weight": lambda g_output, g_cells, hidden, cell, weight, output, cells, activated:
            _sequence_gradients(g_output, g_cells, hidden, cell, weight, output, cells, activated)[3],
    },
-   gates=lambda g_output, g_cells, gates, hidden, cell, weight:
-       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight),
-   hidden=lambda g_output, g_cells, gates, hidden, cell, weight:
-       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight)[1:],
-   cell=lambda g_output, g_cells, gates, hidden, cell, weight:
-       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight)[2:],
-   weight=lambda g_output, g_cells, gates, hidden, cell, weight:
-       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight)[3])  # fmt: skip
+   gates=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells:
+       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight, output, cells),
+   hidden=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells:
+       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight, output, cells)[1:],
+   cell=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells:
+       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight, output, cells)[2:],
+   weight=lambda g_output, g_cells, gates, hidden, cell, weight, output, cells:
+       _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight, output, cells)[3],
+   jvp=_tangents,
+   batch=_sequence_batch)  # fmt: skip
 op("_lstm_sequence_gradients(output_grad, cells_grad, cells, activated, cell, weight)",
-   native="lstm_sequence_gradients", gradient=False, public=False)  # fmt: skip
+   native="lstm_sequence_gradients", gradient=False, public=False,
+   batch=_sequence_batch)  # fmt: skip
 
 
 def _sequence_gradients(g_output, g_cells, hidden, cell, weight, output, cells, activated):
@@ -71,17 +121,17 @@ def _sequence_gradients(g_output, g_cells, hidden, cell, weight, output, cells, 
     return g, g_hidden, g_cell, later + g[0].t() @ hidden
 
 
-def _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight):
-    """The same with a graph, through the ops of the steps."""
-    inputs = [part.detach().requires_grad_() if not part.requires_grad else part.view_as(part)
-              for part in (gates, hidden, cell, weight)]  # fmt: skip
-    states = []
-    state, step = (inputs[1], inputs[2]), _Lstm(inputs[3], None).step
-    for sums in inputs[0].unbind(0):
-        state = step(sums, state)
-        states.append(state)
-    results = [stack(parts) for parts in zip(*states, strict=True)]
-    return _C.run_backward(tuple(results), (g_output, g_cells), True, True, tuple(inputs), False, False)
+def _gradients_by_steps(g_output, g_cells, gates, hidden, cell, weight, output, cells):
+    """The same in ops that have derivatives."""
+    before, f, of_sums, of_cells = _slopes(gates, hidden, cell, weight, output, cells)
+    g_hidden, g_cell, sums = zeros_like(hidden), zeros_like(cell), []
+    for step in reversed(range(gates.shape[0])):
+        g_hidden = g_output[step] + g_hidden
+        g_cell = g_cells[step] + g_cell + g_hidden * of_cells[step]
+        sums.append(of_sums[step] * cat([g_cell, g_cell, g_cell, g_hidden], -1))
+        g_hidden, g_cell = sums[-1] @ weight, g_cell * f[step]
+    g = stack(sums[::-1])
+    return g, g_hidden, g_cell, g.flatten(0, 1).t() @ before.flatten(0, 1)
 
 
 class _Cell:

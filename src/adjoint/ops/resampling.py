@@ -5,6 +5,7 @@ import warnings
 
 from .. import _C
 from . import language
+from .batching import folded
 from .checks import boolean_or_none, integer
 from .language import _laid_out, _publish, _upsample_backward, composite, op
 
@@ -27,11 +28,13 @@ for _, _node in _KINDS.values():
     op(f"_{_node}(input, output_size, mode, align_corners, scale_x, scale_y, scale_z)", native="upsample",
        node=f"{_node}Backward0", linear="input", public=False,
        input=lambda g, input_meta, mode, align_corners, scale_x, scale_y, scale_z: _upsample_backward(
-           g, input_meta.shape[2:], mode, align_corners, scale_x, scale_y, scale_z))  # fmt: skip
+           g, input_meta.shape[2:], mode, align_corners, scale_x, scale_y, scale_z),
+       batch=folded)  # fmt: skip
 op("_upsample_backward(grad, size, mode, align_corners, scale_x, scale_y, scale_z)", native="upsample_backward",
    node="UpsampleBackwardBackward0", public=False, linear="grad",
    grad=lambda g, grad_meta, mode, align_corners, scale_x, scale_y, scale_z: language._UpsampleNearest1D(
-       g, grad_meta.shape[2:], mode, align_corners, scale_x, scale_y, scale_z))  # fmt: skip
+       g, grad_meta.shape[2:], mode, align_corners, scale_x, scale_y, scale_z),
+   batch=folded)  # fmt: skip
 
 _MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 _NEEDED = {"linear": 3, "bilinear": 4, "trilinear": 5}
@@ -236,13 +239,16 @@ def _channel_shuffle(input, groups):
 
 _shuffle = op("pixel_shuffle(input, upscale_factor)", forward=_pixel_shuffle, method=False, linear="input",
               input=lambda g, upscale_factor: _pixel_unshuffle(g, upscale_factor),
-              doc="Channels moved into the pixels of a finer image.")  # fmt: skip
+              doc="Channels moved into the pixels of a finer image.",
+              batch="...")  # fmt: skip
 _unshuffle = op("pixel_unshuffle(input, downscale_factor)", forward=_pixel_unshuffle, method=False, linear="input",
                 input=lambda g, downscale_factor: _pixel_shuffle(g, downscale_factor),
-                doc="Pixels moved into the channels of a coarser image.")  # fmt: skip
+                doc="Pixels moved into the channels of a coarser image.",
+                batch="...")  # fmt: skip
 _channels = op("channel_shuffle(input, groups)", forward=_channel_shuffle, method=False, linear="input",
                input=lambda g, groups: _channel_shuffle(g, g.shape[1] // groups) if g.numel() else g,
-               doc="Channels dealt out in turn from groups of them.")  # fmt: skip
+               doc="Channels dealt out in turn from groups of them.",
+               batch=folded)  # fmt: skip
 for _name, _function in (
     ("pixel_shuffle", _shuffle),
     ("pixel_unshuffle", _unshuffle),
