@@ -3,6 +3,7 @@
 #include <array>
 #include <vector>
 
+#include "core/batched.h"
 #include "core/mode.h"
 #include "op/meta.h"
 #include "op/object.h"
@@ -216,10 +217,10 @@ class Resolved {
     if (!is_integral(tensor->dtype))
       fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ",
            info(tensor->dtype).name);
-    if (tensor->ndim() == 0 && !is_mask(tensor)) {
+    if (tensor->ndim() == 0 && !is_mask(tensor) && !is_batched(tensor)) {
       Object place = as_int(to_int(as_object(tensor), "index", "index"));
       result_ = select_at(result(), checked_dim(), place.get(), static_cast<int>(entry_));
-    } else if (tensor->ndim() == 0) {
+    } else if (tensor->ndim() == 0 && is_mask(tensor)) {
       add_flag(to_int(as_object(tensor), "index", "index") != 0);
     } else {
       add_index(Object::borrow(as_object(tensor)), is_mask(tensor) ? tensor->ndim() : 1);

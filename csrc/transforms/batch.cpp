@@ -216,25 +216,30 @@ Object Batch::call_rule(Op& op, PyObject* const* slots) {
   if (op.batch_places) {
     if (Object result = call_by_places(op, slots)) return result;
   }
-  const size_t n = op.arguments.size();
-  std::vector<Object> owned;
-  PyObject* args[kMaxArguments + 3];
-  args[0] = op_object_of(op);
-  Object size = checked(PyLong_FromLongLong(size_));
-  args[1] = size.get();
-  Object batched = checked(PyTuple_New(static_cast<Py_ssize_t>(n)));
-  args[2] = batched.get();
-  for (size_t i = 0; i < n; ++i) {
-    owned.push_back(outside(slots[i]));
-    args[i + 3] = owned.back().get();
-    PyTuple_SET_ITEM(batched.get(), i, PyBool_FromLong(spreads(slots + i, 1)));
-  }
   if (op.batch) {
-    Object result = checked(call_python(op.batch.get(), args, n + 3, nullptr));
+    Object result = call_with_values(op.batch.get(), op, slots);
     if (result.get() != Py_NotImplemented) return result;
   }
   static PyObject* loop = python_function("adjoint.func._batch_loop", "call_each").take();
-  return checked(call_python(loop, args, n + 3, nullptr));
+  return call_with_values(loop, op, slots);
+}
+
+Object Batch::call_with_values(PyObject* function, Op& op, PyObject* const* slots, PyObject* option) const {
+  const size_t n = op.arguments.size();
+  std::vector<Object> owned;
+  std::vector<PyObject*> args = {op_object_of(op)};
+  Object size = checked(PyLong_FromLongLong(size_));
+  args.push_back(size.get());
+  if (option) args.push_back(option);
+  Object batched = checked(PyTuple_New(static_cast<Py_ssize_t>(n)));
+  args.push_back(batched.get());
+  owned.reserve(n);
+  for (size_t i = 0; i < n; ++i) {
+    owned.push_back(outside(slots[i]));
+    args.push_back(owned.back().get());
+    PyTuple_SET_ITEM(batched.get(), i, PyBool_FromLong(spreads(slots + i, 1)));
+  }
+  return checked(call_python(function, args.data(), args.size(), nullptr));
 }
 
 void Batch::check_randomness(const Op& op) const {
@@ -249,19 +254,9 @@ Object Batch::draw(Op& op, PyObject* const* slots) {
   check_randomness(op);
   const bool different = randomness_ == Randomness::Different;
   if (!different && !concerns(op, slots)) return op.call(slots);
-  const size_t n = op.arguments.size();
-  std::vector<Object> owned;
-  PyObject* args[kMaxArguments + 3];
-  args[0] = op_object_of(op);
-  Object size = checked(PyLong_FromLongLong(size_));
-  args[1] = size.get();
-  args[2] = different ? Py_True : Py_False;
-  for (size_t i = 0; i < n; ++i) {
-    owned.push_back(outside(slots[i]));
-    args[i + 3] = owned.back().get();
-  }
+  Object kind = Object::borrow(different ? Py_True : Py_False);
   static PyObject* drawn = python_function("adjoint.func._batch_random", "draw").take();
-  return inside(op, slots, checked(call_python(drawn, args, n + 3, nullptr)), false);
+  return inside(op, slots, call_with_values(drawn, op, slots, kind.get()), false);
 }
 
 Object Batch::inside(const Op& op, PyObject* const* slots, Object result, bool shared) {
@@ -387,11 +382,11 @@ void Batch::fill(Op& op, PyObject* const* slots, Tensor* value) {
     values[0] = as_object(value);
     return op.call_in_place(values);
   }
-  Object zero = checked(PyLong_FromLong(0));
-  Object one = call_op(cached_op("select", [] {}), {as_object(value), zero.get(), zero.get()});
+  Object size = make_tuple(value->sizes().subspan(1));
+  Object one = call_op(cached_op("new_empty", [] {}), {as_object(value), size.get()});
   values[0] = one.get();
   op.call_in_place(values);
-  copy_recorded(value, clone_recorded(as_tensor(one.get())).get());
+  copy_recorded(value, as_tensor(one.get()));
 }
 
 }  // namespace adjoint

@@ -107,16 +107,31 @@ void Forward::give(Tensor* tensor, TensorPtr value) const {
   set_own_tangent(tensor, number(), laid_out(std::move(value), tensor->shape));
 }
 
+/// Zeros of these sizes, for values like this one: batched where it is.
+static TensorPtr zeros_for(Tensor* value, Sizes sizes) {
+  Object size = make_tuple(sizes);
+  return as_result(call_op(cached_op("new_zeros", [] {}), {as_object(value), size.get()}));
+}
+
+/// Whether a value is batched at a level at which the tensor that it is to be written into is not.
+static bool outgrows(const Tensor* value, const Tensor* target) {
+  return is_batched(value) && (!is_batched(target) || batched_level(target) < batched_level(value));
+}
+
 void Forward::set_tangent(Tensor* tensor, TensorPtr value) const {
   value = laid_out(std::move(value), tensor->shape);
-  Tensor* base = view_base(tensor);
-  if (TensorPtr before = tangent(tensor); before && may_change(before.get())) {
+  TensorPtr before = tangent(tensor);
+  if (before && may_change(before.get()) && !outgrows(value.get(), before.get())) {
     copy_recorded(before.get(), value.get());
     return set_own_tangent(tensor, number(), std::move(before));
   }
-  if (!base || own_tangent(base, number())) return set_own_tangent(tensor, number(), std::move(value));
-  Object zeros = zeros_like(as_object(base));
-  TensorPtr whole = laid_out(as_result(std::move(zeros)), base->shape);
+  Tensor* base = view_base(tensor);
+  Tensor* whole_before = base ? own_tangent(base, number()) : nullptr;
+  if (!base || (whole_before && !outgrows(value.get(), whole_before)))
+    return set_own_tangent(tensor, number(), std::move(value));
+  TensorPtr whole = zeros_for(value.get(), base->sizes());
+  if (whole_before) whole = add_tensors(whole.get(), whole_before);
+  whole = laid_out(std::move(whole), base->shape);
   TensorPtr part = view_recorded(whole.get(), tensor->dtype, tensor->shape, offset_in_base(tensor));
   copy_recorded(part.get(), value.get());
   set_own_tangent(base, number(), std::move(whole));

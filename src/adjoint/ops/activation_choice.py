@@ -286,7 +286,9 @@ def _rrelu_noise(input, lower, upper, training):
     if values.device.type == "meta":
         return values.new_ones(values.shape)
     below = values <= 0
-    drawn = empty(int(below.sum()), dtype=_C.float64).uniform_(lower, upper)
+    # As torch does, only what is used is drawn; under vmap elements may need different counts, and get all.
+    count = int(below.sum()) if _C._batch_level(below) is None else below.numel()
+    drawn = empty(count, dtype=_C.float64).uniform_(lower, upper)
     return values.new_ones(values.shape).masked_scatter_(below, drawn.to(values.dtype))
 
 

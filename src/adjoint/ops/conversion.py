@@ -3,17 +3,20 @@
 import functools
 
 from .. import _C
+from .batching import formatted
 from .checks import boolean
 from .language import composite, op, to_device, to_dtype
 
 op("to_dtype(input, dtype, copy=False, memory_format=None)", native="to_dtype", node="ToCopyBackward0", linear="input",
    public=False, shown="to",
-   input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
+   input=lambda g, input_meta: to_dtype(g, input_meta.dtype),
+   batch=formatted)  # fmt: skip
 op("to_device(input, device, dtype, memory_format=None)",
    forward=lambda input, device, dtype, memory_format:
        _C.empty_like(input, dtype=dtype, device=device, memory_format=memory_format).copy_(input),
    node="ToCopyBackward0", linear="input", crosses=True, public=False,
-   input=lambda g, input_meta: to_dtype(g, input_meta.dtype))  # fmt: skip
+   input=lambda g, input_meta: to_dtype(g, input_meta.dtype),
+   batch=formatted)  # fmt: skip
 
 
 _WAYS_TO = {

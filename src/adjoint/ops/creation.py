@@ -1,7 +1,15 @@
 """Tensors made from sizes, from ranges, or after another tensor."""
 
-from .batching import formatted
+from .batching import call, formatted
 from .language import op
+
+# ---- Batch rules; see batching.py
+
+
+def _strided_batch(op, size, batched, input, sizes, stride, *options):
+    extent = sum((n - 1) * step for n, step in zip(sizes, stride, strict=True)) + 1 if 0 not in sizes else 0
+    return call(op, input, (size, *sizes), (extent, *stride), *options)
+
 
 # fmt: off
 
@@ -33,7 +41,7 @@ op("new_zeros(input, size)", native="new_zeros", varargs="size", **NEW, doc="Zer
 op("new_ones(input, size)", native="new_ones", varargs="size", **NEW, doc="Ones in this tensor's type.")
 op("new_empty(input, size)", native="new_empty", varargs="size", **NEW, doc="New memory in this tensor's type.")
 op("new_full(input, size, fill_value)", native="new_full", **NEW, doc="One value in this tensor's type.")
-op("new_empty_strided(input, size, stride)", native="new_strided", **(NEW | {"batch": None}),
+op("new_empty_strided(input, size, stride)", native="new_strided", **(NEW | {"batch": _strided_batch}),
    doc="New memory with these strides.")
 
 op("arange(start=0, end=None, step=1)", native="arange", short="end", **MADE, doc="start, start + step, ... below end.")

@@ -1,6 +1,7 @@
 """Bags of rows of a table: sums, means and greatest elements, without the rows themselves."""
 
 from .. import _C
+from .batching import call, is_tensor, repeated, with_batch
 from .ctc import no_second
 from .gather import _renormalise
 from .language import (
@@ -9,23 +10,94 @@ from .language import (
     _embedding_bag_weight_grad,
     arange,
     composite,
+    gather,
+    ones_like,
     op,
     promote_types,
     where,
 )
 
+# ---- Batch rules; see batching.py. The bags of all elements are those of one call, one after the other, and their
+# tables one table, where they differ.
 
-def _bag_tangent(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx,
-                 scale_grad_by_freq, details, weight_t, per_sample_weights_t):  # fmt: skip
-    def bags(table, factors, mode=mode):
-        rest = (include_last_offset, padding_idx, scale_grad_by_freq)
-        return _embedding_bag(table, indices, offsets, mode, factors, *rest)[0]
+
+def _counted_on(tensor, step):
+    """Numbers that count on from element to element of a batch, in one row; less than zero, they stay."""
+    size = tensor.shape[0]
+    before = (arange(size, device=tensor.device) * step).reshape(size, *(1,) * (tensor.dim() - 1))
+    return where(tensor < 0, tensor, tensor + before).flatten(0, 1)
+
+
+def _counted_back(tensor, size, step):
+    tensor = tensor.unflatten(0, (size, tensor.shape[0] // size))
+    before = (arange(size, device=tensor.device) * step).reshape(size, *(1,) * (tensor.dim() - 1))
+    return where(tensor < 0, tensor, tensor - before)
+
+
+def _in_one_table(indices, rows, padding_idx):
+    """Numbers of rows in a table of all tables; those of the padding are the number that it has in the first one."""
+    known = (indices >= 0) & (indices < rows)
+    counted = _counted_on(where(known, indices, -1), rows)
+    return counted if padding_idx < 0 else where((indices == padding_idx).flatten(), padding_idx, counted)
+
+
+def _flat(tensor):
+    return tensor.flatten(0, 1) if is_tensor(tensor) else tensor
+
+
+def _bags_batch(op, size, batched, weight, indices, offsets, mode, factors, include_last, padding_idx, by_frequency):
+    apart = batched[0] or by_frequency
+    weight, indices, offsets, _, factors = with_batch(size, batched[:5], (weight, indices, offsets, mode, factors))
+    rows, length, starts = weight.shape[1], indices.shape[1], offsets.shape[1]
+    table = weight.flatten(0, 1) if apart else weight[0]
+    places = _in_one_table(indices, rows, padding_idx) if apart else indices.flatten()
+    results = call(op, table, places, _counted_on(offsets, length), mode, _flat(factors), False, padding_idx,
+                   by_frequency)  # fmt: skip
+    out, bags = results[0].unflatten(0, (size, starts)), _counted_back(results[1], size, starts)
+    details = results[2].unflatten(0, (size, starts))
+    if mode == "max" and apart:
+        details = _counted_back(results[2], size, rows).clamp(min=0)
+    if not include_last:
+        return out, bags, details
+    # What lies behind the last offset is in no bag.
+    count = starts - 1
+    return out.narrow(1, 0, count), where(bags == count, -1, bags), details.narrow(1, 0, count)
+
+
+def _bags_table_batch(op, size, batched, grad, rows, indices, mode, factors, bags, details, padding_idx, by_frequency):
+    given = (grad, rows, indices, mode, factors, bags, details)
+    grad, _, indices, _, factors, bags, details = with_batch(size, batched[:7], given)
+    details = _counted_on(details, rows) if mode == "max" else details.flatten()
+    places = _in_one_table(indices, rows, padding_idx)
+    found = call(op, grad.flatten(0, 1), size * rows, places, mode, _flat(factors), _counted_on(bags, grad.shape[1]),
+                 details, padding_idx, by_frequency)  # fmt: skip
+    return found.unflatten(0, (size, rows))
+
+
+def _bags_factors_batch(op, size, batched, grad, weight, indices, bags, padding_idx):
+    weight = weight if batched[1] else repeated(weight, size)
+    grad, indices, bags = with_batch(size, (batched[0], *batched[2:4]), (grad, indices, bags))
+    places = _in_one_table(indices, weight.shape[1], padding_idx)
+    found = call(op, grad.flatten(0, 1), weight.flatten(0, 1), places, _counted_on(bags, grad.shape[1]), padding_idx)
+    return found.reshape(indices.shape)
+
+
+# ---- Bags
+
+
+def _bags_tangent(weight, weight_t, indices, offsets, mode, per_sample_weights, per_sample_weights_t,
+                  include_last_offset, padding_idx, scale_grad_by_freq, details):  # fmt: skip
+    def bags(table, mode, factors):
+        options = (include_last_offset, padding_idx, scale_grad_by_freq)
+        return _embedding_bag(table, indices, offsets, mode, factors, *options)[0]
 
     if mode == "max":
-        counts = bags(weight.new_ones(weight.shape[0], 1), None, "sum")
-        return where(counts > 0, weight_t.gather(0, details), 0)
-    moved = bags(weight_t, per_sample_weights)
-    return moved if per_sample_weights is None else moved + bags(weight, per_sample_weights_t)
+        used = bags(ones_like(weight), "sum", None) > 0
+        return where(used, gather(weight_t, 0, where(used, details, 0)), 0), None, None
+    tangent = bags(weight_t, mode, per_sample_weights)
+    if per_sample_weights is not None:
+        tangent = tangent + bags(weight, mode, per_sample_weights_t)
+    return tangent, None, None
 
 
 op("_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, "
@@ -36,16 +108,19 @@ op("_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_l
                                   padding_idx, scale_grad_by_freq),
    per_sample_weights=lambda g, weight, indices, bags, padding_idx:
        _embedding_bag_sample_grad(g, weight, indices, bags, padding_idx),
-   jvp=_bag_tangent)  # fmt: skip
+   jvp=_bags_tangent,
+   batch=_bags_batch)  # fmt: skip
 op("_embedding_bag_weight_grad(grad, rows, indices, mode, per_sample_weights, bags, details, padding_idx, "
    "scale_grad_by_freq)", native="embedding_bag_weight_grad", node="NotImplemented", public=False,
    linear="grad * per_sample_weights",
    per_sample_weights=lambda g: no_second("_embedding_bag_dense_backward"),
-   grad=lambda g: no_second("_embedding_bag_dense_backward"))  # fmt: skip
+   grad=lambda g: no_second("_embedding_bag_dense_backward"),
+   batch=_bags_table_batch)  # fmt: skip
 op("_embedding_bag_sample_grad(grad, weight, indices, bags, padding_idx)", native="embedding_bag_sample_grad",
    node="NotImplemented", public=False, linear="grad * weight",
    weight=lambda g: no_second("_embedding_bag_per_sample_weights_backward"),
-   grad=lambda g: no_second("_embedding_bag_per_sample_weights_backward"))  # fmt: skip
+   grad=lambda g: no_second("_embedding_bag_per_sample_weights_backward"),
+   batch=_bags_factors_batch)  # fmt: skip
 
 
 def _padding(weight, padding_idx):

@@ -2,6 +2,7 @@
 
 from .. import _C
 from . import checks
+from .batching import behind, call, is_tensor, lined_up, repeated, rows, with_batch
 from .language import (
     _embedding_backward,
     _gather_backward,
@@ -10,16 +11,18 @@ from .language import (
     _scatter_src_,
     _scatter_value,
     _scatter_value_,
-    bincount,
+    arange,
     composite,
     conj,
     embedding,
     full,
     gather,
+    index_select,
     ones_like,
     op,
     scatter_reduce,
     scatter_reduce_,
+    take,
     where,
     zeros_like,
 )
@@ -29,38 +32,200 @@ from .out_words import same_scalar_type
 _SCATTERED = {"apart": ("index", "src"), "whole": ("input",)}
 _INDEXED = {"apart": ("index", "source"), "whole": ("input",)}
 
+# ---- Batch rules; see batching.py
+
+
+def _vector(tensor):
+    """A batch of tensors, those of no dimension as vectors of one element."""
+    return tensor.unsqueeze(1) if tensor.dim() == 1 else tensor
+
+
+def _as_shown(result, shown):
+    """The result in the shape of a batch that may be one of numbers."""
+    return result.squeeze(1) if shown.dim() == 1 else result
+
+
+def _gather_batch(op, size, batched, input, dim, index, sparse_grad):
+    if not batched[0] and input.dim():
+        return _gather_shared(input, dim % input.dim(), index)
+    input, index = with_batch(size, (batched[0], batched[2]), (input, index))
+    place = behind(dim, input.dim() - 1)
+    return _as_shown(gather(_vector(input), place, _vector(index), sparse_grad=sparse_grad), index)
+
+
+def _gather_shared(input, dim, index):
+    """From a tensor that all share: their indices follow each other along the dimension."""
+    parts = _vector(index).movedim(0, dim)
+    found = gather(input, dim, parts.flatten(dim, dim + 1)).unflatten(dim, parts.shape[dim : dim + 2])
+    return _as_shown(found.movedim(dim, 0), index)
+
+
+def _gather_back(op, size, batched, grad, sizes, dim, index):
+    grad, index = map(_vector, with_batch(size, (batched[0], batched[3]), (grad, index)))
+    return call(op, grad, (size, *(sizes or (1,))), behind(dim, len(sizes)), index).reshape(size, *sizes)
+
+
+def _scatter_batch(op, size, batched, input, dim, index, src, *rest):
+    """The forms of scatter, with a tensor or a number to write."""
+    input, _, index, src = with_batch(size, batched[:4], (input, dim, index, src))
+    src = _vector(src) if is_tensor(src) else src
+    return _as_shown(call(op, _vector(input), behind(dim, input.dim() - 1), _vector(index), src, *rest), input)
+
+
+def _scatter_value_batch(op, size, batched, input, dim, index, value):
+    if not is_tensor(value):
+        return _scatter_batch(op, size, batched, input, dim, index, value)
+    index, value = with_batch(size, batched[2:], (index, value))
+    value = lined_up(value, index.dim() - 1).expand(index.shape).to(input.dtype)
+    return _scatter_batch(_scatter_src, size, (batched[0], False, True, True), input, dim, index, value)
+
+
+def _select_batch(op, size, batched, input, dim, index):
+    rank = input.dim() - batched[0]
+    place = behind(dim, rank)
+    if batched[0]:
+        values = _vector(input)
+        found = gather(values, place, _lines(index, place, values)) if batched[2] else call(op, values, place, index)
+        return _as_shown(found, input)
+    values, place = (input, place - 1) if rank else (input.unsqueeze(0), 0)
+    found = call(op, values, place, index.reshape(-1)).unflatten(place, (size, _vector(index).shape[1]))
+    return found.movedim(place, 0) if rank else found.squeeze(1)
+
+
+def _lines(index, dim, like):
+    """An index of slices, one for each element of the batch, as one of the elements of tensors of this shape."""
+    index = _vector(index).long()
+    size, length = index.shape
+    narrow = index.reshape(size, *(1,) * (dim - 1), length, *(1,) * (like.dim() - 1 - dim))
+    return narrow.expand(*like.shape[:dim], length, *like.shape[dim + 1 :])
+
+
+def _slices_batch(of_elements):
+    """The rule of an op that writes slices of `source`, given the one that writes elements."""
+
+    def rule(op, size, batched, input, dim, index, source, *rest):
+        input, source = with_batch(size, (batched[0], batched[3]), (input, source))
+        values, source, place = _vector(input), _vector(source), behind(dim, input.dim() - 1)
+        if batched[2]:
+            return _as_shown(of_elements(values, place, _lines(index, place, values), source, *rest), input)
+        return _as_shown(call(op, values, place, index, source, *rest), input)
+
+    return rule
+
+
+def _add_elements(input, dim, index, source, alpha):
+    return input.scatter_add(dim, index, source if alpha == 1 else (source * alpha).to(input.dtype))
+
+
+def _reduce_elements(input, dim, index, source, reduce, include_self):
+    return scatter_reduce(input, dim, index, source, reduce, include_self=include_self)
+
+
+def _fill_slices_batch(op, size, batched, input, dim, index, value):
+    input = input if batched[0] else repeated(input, size)
+    values, place = _vector(input), behind(dim, input.dim() - 1)
+    if not batched[2] and not batched[3]:
+        return _as_shown(call(op, values, place, index, value), input)
+    length = values.shape[place]
+    index = _vector(index if batched[2] else repeated(index, size)).long()
+    chosen = zeros_like(values.new_empty(size, length), dtype=_C.bool).scatter(1, _from_front(index, length), True)
+    shape = [length if d == place else 1 for d in range(1, values.dim())]
+    value = lined_up(value, values.dim() - 1).to(input.dtype) if batched[3] else value
+    return _as_shown(where(chosen.reshape(size, *shape), value, values).to(input.dtype), input)
+
+
+def _from_front(index, length):
+    """Places that may be counted from behind, all counted from the front."""
+    return where(index < 0, index + length, index)
+
+
+def _take_batch(op, size, batched, input, index):
+    if not batched[0]:
+        return take(input, index)
+    values = rows(input)
+    places = _from_front(index, values.shape[1])
+    if not batched[1]:
+        return index_select(values, 1, places.reshape(-1)).reshape(size, *index.shape)
+    return gather(values, 1, rows(places)).reshape(index.shape)
+
+
+def _put_batch(op, size, batched, input, index, source, accumulate):
+    input, index, source = with_batch(size, batched[:3], (input, index, source))
+    values = rows(input)
+    write = values.scatter_add if accumulate else values.scatter
+    return write(1, _from_front(rows(index), values.shape[1]), rows(source)).reshape(input.shape)
+
+
+def _embedding_batch(op, size, batched, weight, indices, padding_idx, by_frequency, sparse):
+    if not batched[0] and not by_frequency:
+        return call(op, weight, indices, padding_idx, by_frequency, sparse)
+    weight = weight if batched[0] else repeated(weight, size)
+    if not batched[1]:
+        found = call(op, _side_by_side(weight, 1), indices, padding_idx, by_frequency, sparse)
+        return found.unflatten(-1, (size, weight.shape[2])).movedim(-2, 0)
+    found = call(op, weight.flatten(0, 1), _stacked_rows(indices, weight.shape[1]), -1, by_frequency, sparse)
+    return found if padding_idx < 0 else where((indices == padding_idx).unsqueeze(-1), found.detach(), found)
+
+
+def _side_by_side(tensor, dim):
+    """A batch of tensors next to each other in their last dimension, the batch having gone to `dim` before it."""
+    return tensor.movedim(0, dim).flatten(dim, dim + 1)
+
+
+def _stacked_rows(indices, rows):
+    """Numbers of rows in a batch of tables as those in one table of all; what is out of range stays so."""
+    size = indices.shape[0]
+    first = (arange(size, device=indices.device) * rows).to(indices.dtype).reshape(size, *(1,) * (indices.dim() - 1))
+    return where((indices >= 0) & (indices < rows), indices + first, size * rows)
+
+
+def _embedding_back(op, size, batched, grad, indices, rows, padding_idx):
+    if not batched[1]:
+        found = call(op, _side_by_side(grad, grad.dim() - 2), indices, rows, padding_idx)
+        return found.unflatten(1, (size, grad.shape[-1])).movedim(1, 0)
+    grad = grad if batched[0] else repeated(grad, size)
+    grad = where((indices == padding_idx).unsqueeze(-1), 0, grad)
+    return call(op, grad, _stacked_rows(indices, rows), size * rows, -1).unflatten(0, (size, rows))
+
+
 # ---- Elements along a dimension
 
 op("gather(input, dim, index, *, sparse_grad=False)", native="gather", linear="input", out="exact",
    apart=("input",), whole=("index",),
    input=lambda g, input_meta, dim, index: _gather_backward(g, input_meta.shape, dim, index),
-   doc="The elements that `index` names along a dimension.")  # fmt: skip
+   doc="The elements that `index` names along a dimension.",
+   batch=_gather_batch)  # fmt: skip
 op("_gather_backward(grad, size, dim, index)", native="gather_backward", linear="grad", public=False,
    grad=lambda g, dim, index: g.gather(dim, index),
-   doc="Zeros with the gradient of gather() added where it read.")  # fmt: skip
+   doc="Zeros with the gradient of gather() added where it read.",
+   batch=_gather_back)  # fmt: skip
 
 op("_scatter_src(input, dim, index, src)", native="changed_copy<ops::scatter_src_>", node="ScatterBackward0",
    inplace=True, inplace_native="scatter_src_", out="exact",
    **_SCATTERED, public=False, shown="scatter", linear="input + src",
    input=lambda g, dim, index: g.scatter(dim, index, 0),
-   src=lambda g, dim, index: g.gather(dim, index))  # fmt: skip
+   src=lambda g, dim, index: g.gather(dim, index),
+   batch=_scatter_batch)  # fmt: skip
 op("_scatter_value(input, dim, index, value)", native="changed_copy<ops::scatter_value_>", node="ScatterBackward1",
    inplace=True, inplace_native="scatter_value_", out="exact", apart=("index",), whole=("input",), public=False,
    shown="scatter", linear="input + value",
-   input=lambda g, dim, index: g.scatter(dim, index, 0))  # fmt: skip
+   input=lambda g, dim, index: g.scatter(dim, index, 0),
+   batch=_scatter_value_batch)  # fmt: skip
 op("scatter_add(input, dim, index, src)", native="changed_copy<ops::scatter_add_>", linear="input + src",
    inplace=True, inplace_native="scatter_add_", out="exact",
    **_SCATTERED,
    input=lambda g: g,
    src=lambda g, dim, index: g.gather(dim, index),
-   doc="Adds the elements of `src` at the places that `index` names along a dimension.")  # fmt: skip
+   doc="Adds the elements of `src` at the places that `index` names along a dimension.",
+   batch=_scatter_batch)  # fmt: skip
 op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", native="changed_copy<ops::scatter_reduce_>",
    inplace=True, inplace_native="scatter_reduce_", out="exact", **_SCATTERED,
    input=lambda g, input, dim, index, src, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, index, src, include_self, out)[0],
    src=lambda g, input, dim, index, src, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, index, src, include_self, out)[1],
-   doc="Joins the elements of `src` with those at the places that `index` names.")  # fmt: skip
+   doc="Joins the elements of `src` with those at the places that `index` names.",
+   batch=_scatter_batch)  # fmt: skip
 
 
 def _kept(g, dim, index, include_self):
@@ -197,25 +362,29 @@ op("index_select(input, dim, index)", native="index_select", linear="input", out
    out_words=same_scalar_type("index_select"),
    apart=("input", "index"),
    input=lambda g, input_meta, dim, index: g.new_zeros(input_meta.shape).index_add(dim, index, g),
-   doc="The slices that a vector of indices names along a dimension.")  # fmt: skip
+   doc="The slices that a vector of indices names along a dimension.",
+   batch=_select_batch)  # fmt: skip
 op("index_add(input, dim, index, source, *, alpha=1)", native="changed_copy<ops::index_add_>",
    inplace=True, inplace_native="index_add_", out="exact",
    **_INDEXED, linear="input + source",
    input=lambda g: g,
    source=lambda g, dim, index, alpha: g.index_select(dim, index) * conj(alpha),
-   doc="Adds the slices of `source` to those that a vector of indices names.")  # fmt: skip
+   doc="Adds the slices of `source` to those that a vector of indices names.",
+   batch=_slices_batch(_add_elements))  # fmt: skip
 op("index_copy(input, dim, index, source)", native="changed_copy<ops::index_copy_>", autocast="promote",
    inplace=True, inplace_native="index_copy_", out="exact",
    **_INDEXED, linear="input + source",
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
    source=lambda g, dim, index: g.index_select(dim, index),
-   doc="Replaces the slices that a vector of indices names by those of `source`.")  # fmt: skip
+   doc="Replaces the slices that a vector of indices names by those of `source`.",
+   batch=_slices_batch(_scatter_src))  # fmt: skip
 op("index_fill(input, dim, index, value)", native="index_fill", inplace=True, node="IndexFillBackward1",
    apart=("index",),
    number_nodes={"value": "IndexFillBackward0"}, linear="input + value",
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
    value=lambda g, dim, index: where(zeros_like(g, dtype=_C.bool).index_fill(dim, index, True), g, 0),
-   doc="Fills the slices that a vector of indices names.")  # fmt: skip
+   doc="Fills the slices that a vector of indices names.",
+   batch=_fill_slices_batch)  # fmt: skip
 
 
 def _as_elements(index, dim, source):
@@ -230,7 +399,8 @@ op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", nati
        _REDUCED[reduce](g, input, dim, _as_elements(index, dim, source), source, include_self, out)[0],
    source=lambda g, input, dim, index, source, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, _as_elements(index, dim, source), source, include_self, out)[1],
-   doc="Joins the slices of `source` with those that a vector of indices names.")  # fmt: skip
+   doc="Joins the slices of `source` with those that a vector of indices names.",
+   batch=_slices_batch(_reduce_elements))  # fmt: skip
 
 # ---- Elements of the flattened tensor
 
@@ -239,29 +409,35 @@ op("take(input, index)", native="take", linear="input", out="exact",
              "and out.dtype = {given}",
    apart=("input", "index"),
    input=lambda g, input_meta, index: g.new_zeros(input_meta.shape).put(index, g, True),
-   doc="The elements at these places of the flattened tensor.")  # fmt: skip
+   doc="The elements at these places of the flattened tensor.",
+   batch=_take_batch)  # fmt: skip
 op("put(input, index, source, accumulate=False)", native="put", inplace=True,
    apart=("index", "source"), linear="input + source",
    input=lambda g, index, source_meta, accumulate:
        g if accumulate else g.put(index, g.new_zeros(source_meta.shape)),
    source=lambda g, index, source_meta: g.take(index).reshape(source_meta.shape),
-   doc="Writes (or adds) the elements of `source` at these places of the flattened tensor.")  # fmt: skip
+   doc="Writes (or adds) the elements of `source` at these places of the flattened tensor.",
+   batch=_put_batch)  # fmt: skip
 
 # ---- Embeddings
 
 op("embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)", native="embedding",
    method=False, linear="weight",
    weight=lambda g, weight_meta, indices, padding_idx, scale_grad_by_freq: _embedding_backward(
-       _by_frequency(g, indices) if scale_grad_by_freq else g, indices, weight_meta.shape[0], padding_idx),
-   doc="The rows of `weight` that the indices name.")  # fmt: skip
+       _by_frequency(g, indices, weight_meta.shape[0]) if scale_grad_by_freq else g, indices, weight_meta.shape[0],
+       padding_idx),
+   doc="The rows of `weight` that the indices name.",
+   batch=_embedding_batch)  # fmt: skip
 op("_embedding_backward(grad, indices, rows, padding_idx)", native="embedding_backward", linear="grad", public=False,
    grad=lambda g, indices, padding_idx: where((indices == padding_idx).unsqueeze(-1), 0, embedding(g, indices)),
-   doc="Zeros with the gradient of embedding() added to the rows it read, but for the padding.")  # fmt: skip
+   doc="Zeros with the gradient of embedding() added to the rows it read, but for the padding.",
+   batch=_embedding_back)  # fmt: skip
 
 
-def _by_frequency(g, indices):
+def _by_frequency(g, indices, rows):
     """The gradient of each row divided by how often the row was read."""
-    counts = bincount(indices.reshape(-1)).to(g.dtype)
+    read = indices.reshape(-1)
+    counts = g.new_zeros(rows).index_add(0, read, g.new_ones(read.shape))
     return g / embedding(counts.unsqueeze(-1), indices)
 
 

@@ -79,7 +79,11 @@ def _edges(rows, bins, range, dim):
     elif rows.numel() == 0:
         low, high = 0.0, 1.0
     else:
-        low, high = (float(x) for x in rows.select(1, dim).aminmax())
+        low, high = rows.select(1, dim).aminmax()
+        if _C._batch_level(low) is not None:
+            margin = 0.5 * (low == high)
+            return linspace(low - margin, high + margin, bins + 1, dtype=rows.dtype, device=rows.device)
+        low, high = float(low), float(high)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
     if low > high:

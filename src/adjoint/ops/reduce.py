@@ -1,7 +1,7 @@
 """Reductions: sums, products, extremes, means and norms over some or all dimensions. (Variances: variance.py.)"""
 
 from .batching import aligned, behind, lined_up, rows, with_batch
-from .checks import as_dtype, boolean, integers, only_with_dim, tensor
+from .checks import as_dtype, boolean, holds, integers, only_with_dim, tensor
 from .language import (
     Tensor,
     _logsumexp,
@@ -216,7 +216,7 @@ def _prod_gradient(g, input, dim):
 
 
 def _fused_prod_gradient(g, input, out, dim):
-    return _prod_gradient(g, input, dim) if bool((input == 0).any()) else g * conj(out / input)
+    return g * conj(out / input) if holds(input != 0) else _prod_gradient(g, input, dim)
 
 
 op("prod_all(input, *, dtype=None)", native="prod_all", autocast="float32", node="ProdBackward0",

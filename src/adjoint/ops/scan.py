@@ -18,18 +18,21 @@ def delayed(x, dim, first):
 op("cumsum(input, dim, *, dtype=None)", native="cumsum", linear="input", inplace=True, out="exact typed",
    whole=("input",),
    input=lambda g, dim: reverse_cumsum(g, dim),
-   doc="The sums of all elements up to each place.")  # fmt: skip
+   doc="The sums of all elements up to each place.",
+   batch="dim")  # fmt: skip
 op("reverse_cumsum(input, dim)", native="reverse_cumsum", linear="input", public=False,
    node="CumsumBackward0",
    input=lambda g, dim: cumsum(g, dim),
-   doc="The sums of all elements from each place on.")  # fmt: skip
+   doc="The sums of all elements from each place on.",
+   batch="dim")  # fmt: skip
 
 # y[i] = x[i] + w[i] y[i-1], or in reverse y[i] = x[i] + w[i+1] y[i+1]. Each is the other's transpose, so that the rules
 # close: scans whose quotients would divide by zero or overflow are differentiated through it, at any order.
 op("linear_recurrence(input, weight, dim, reverse=False)", native="linear_recurrence", public=False,
    linear="input",
    input=lambda g, weight, dim, reverse: linear_recurrence(g, conj(weight), dim, not reverse),
-   weight=lambda g, weight, out, dim, reverse: _recurrence_weight(g, weight, out, dim, reverse))  # fmt: skip
+   weight=lambda g, weight, out, dim, reverse: _recurrence_weight(g, weight, out, dim, reverse),
+   batch="dim")  # fmt: skip
 
 
 def _recurrence_weight(g, weight, out, dim, reverse):
@@ -42,18 +45,22 @@ def _recurrence_weight(g, weight, out, dim, reverse):
 # dL/dx[i] = y[i-1] s[i] with s[i] = sum over k >= i of g[k] x[i+1] ... x[k]: no division, so zeros do no harm.
 op("cumprod(input, dim, *, dtype=None)", native="cumprod", inplace=True, out="exact typed", whole=("input",),
    input=lambda g, input, out, dim: conj(delayed(out, dim, 1)) * linear_recurrence(g, conj(input), dim, True),
-   doc="The products of all elements up to each place.")  # fmt: skip
+   doc="The products of all elements up to each place.",
+   batch="dim")  # fmt: skip
 
 # dL/dx[i] = exp(x[i] - y[i]) s[i] with s[i] = sum over k >= i of g[k] exp(y[i] - y[k]); of real numbers y never falls,
 # so that no exponential exceeds 1.
 op("logcumsumexp(input, dim)", native="logcumsumexp", out="exact", out_words=CUMULATIVE, whole=("input",),
    input=lambda g, input, out, dim:
        conj(exp(input - out)) * linear_recurrence(g, conj(exp(delayed(out, dim, -INF) - out)), dim, True),
-   doc="The logarithm of the sums of exponentials up to each place.")  # fmt: skip
+   doc="The logarithm of the sums of exponentials up to each place.",
+   batch="dim")  # fmt: skip
 
 op("cummax(input, dim)", native="cummax", outputs=("values", "indices"), out="exact", out_words=CUMULATIVE,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
-   doc="The greatest element up to each place, and where it is.")  # fmt: skip
+   doc="The greatest element up to each place, and where it is.",
+   batch="dim")  # fmt: skip
 op("cummin(input, dim)", native="cummin", outputs=("values", "indices"), out="exact", out_words=CUMULATIVE,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
-   doc="The least element up to each place, and where it is.")  # fmt: skip
+   doc="The least element up to each place, and where it is.",
+   batch="dim")  # fmt: skip

@@ -1,10 +1,14 @@
 """Choosing elements: by condition or mask, by being nonzero, by counting, by place in a sorted row, by bounds."""
 
 from .. import _C
-from .checks import boolean
+from .batching import call, is_tensor, lined_up, rows, with_batch
+from .checks import boolean, holds
 from .language import (
     _publish,
     _sorted_places,
+    broadcast_shapes,
+    broadcast_tensors,
+    cat,
     clamp_above,
     clamp_above_,
     clamp_below,
@@ -12,15 +16,117 @@ from .language import (
     clamp_between,
     clamp_between_,
     composite,
+    index,
+    index_backward,
     masked_scatter,
     nonzero,
     op,
     result_type,
     scalar_tensor,
+    stack,
     where,
     zeros_like,
 )
 from .out_words import FOUND_DTYPE, SEARCHSORTED, same_scalar_type
+
+# ---- Batch rules; see batching.py
+
+
+def of_one_type(batched, *values):
+    """Tensors in the type that their elements meet in: to numbers in a batch, others need not give way."""
+    shown = [value.new_empty((0,) * (value.dim() - one)) for value, one in zip(values, batched, strict=True)]
+    return [value.to(result_type(*shown)) for value in values]
+
+
+def _where_batch(op, size, batched, condition, input, other):
+    if input is None:
+        refuse_growing("where")
+    if is_tensor(input) and is_tensor(other) and input.dtype is not other.dtype:
+        input, other = of_one_type(batched[1:], input, other)
+    given = with_batch(size, batched, (condition, input, other))
+    rank = max(value.dim() for value in given if is_tensor(value)) - 1
+    return where(*(lined_up(value, rank) if is_tensor(value) else value for value in given))
+
+
+def refuse_growing(name):
+    """Refuses what has results of other sizes for each element."""
+    raise RuntimeError(
+        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+        f"{name}(), whose result has as many elements as the values say, and would have others for each of the batch"
+    )
+
+
+def growing(op, *_):
+    """The rule of ops that refuse; see refuse_growing()."""
+    refuse_growing(op.__name__)
+
+
+def _masked_fill_batch(op, size, batched, input, mask, value):
+    rank = max(input.dim() - batched[0], mask.dim() - batched[1])
+    input, mask = (lined_up(given, rank) for given in with_batch(size, batched[:2], (input, mask)))
+    if batched[2]:
+        return where(mask, lined_up(value, rank).to(input.dtype), input)
+    return call(op, input, mask, value)
+
+
+def _masked_select_batch(op, size, batched, input, mask):
+    if batched[1]:
+        raise RuntimeError(
+            "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+            "each batch this would return a differently shaped Tensor: use torch.where() or masked_fill()"
+        )
+    sizes = broadcast_shapes(input.shape[1:], mask.shape)
+    shown = lined_up(input, len(sizes)).expand(size, *sizes)
+    return index(rows(shown), (None, mask.expand(sizes).reshape(-1)))
+
+
+def _masked_select_back(op, size, batched, grad, sizes, mask):
+    sizes = broadcast_shapes(sizes, mask.shape)
+    mask = mask.expand(sizes).reshape(-1)
+    return index_backward(grad, (size, mask.numel()), (None, mask)).reshape(size, *sizes)
+
+
+def _places_in_source(mask):
+    """Which element of its source masked_scatter() writes at each place under the mask."""
+    return (rows(mask).cumsum(1) - 1).clamp(min=0)
+
+
+def _masked_scatter_batch(op, size, batched, input, mask, source):
+    input, mask, source = with_batch(size, batched, (input, mask, source))
+    rank = max(input.dim(), mask.dim()) - 1
+    input, mask = broadcast_tensors(lined_up(input, rank), lined_up(mask, rank))
+    if source.numel() == 0:
+        return input.clone()
+    return where(mask, rows(source).gather(1, _places_in_source(mask)).reshape(input.shape), input)
+
+
+def _masked_scatter_back(op, size, batched, grad, sizes, mask):
+    grad, _, mask = with_batch(size, batched, (grad, sizes, mask))
+    mask = lined_up(mask, grad.dim() - 1).expand(grad.shape)
+    found = rows(grad.new_zeros(size, *sizes))
+    if found.numel() == 0:
+        return found.reshape(size, *sizes)
+    return found.scatter_add(1, _places_in_source(mask), rows(where(mask, grad, 0))).reshape(size, *sizes)
+
+
+def _nonzero_static_batch(op, size, batched, input, count, fill_value):
+    flags, sizes = rows(input != 0), input.shape[1:]
+    # Sorting is stable: those that are not zero come first, in their order.
+    places = (~flags).argsort(1).narrow(1, 0, min(count, flags.shape[1]))
+    found = stack(unravel_index(places, sizes), -1) if sizes else places.unsqueeze(-1).narrow(-1, 0, 0)
+    found = where(flags.gather(1, places).unsqueeze(-1), found, fill_value)
+    missing = count - places.shape[1]
+    return cat([found, found.new_full((size, missing, len(sizes)), fill_value)], 1) if missing > 0 else found
+
+
+def _places_batch(op, size, batched, sorted, values, right, narrow):
+    if not batched[0] and sorted.dim() == 1:
+        return call(op, sorted, values, right, narrow)
+    sorted, values = with_batch(size, batched[:2], (sorted, values))
+    if sorted.dim() > 2:
+        return call(op, sorted, values, right, narrow)
+    return call(op, sorted, rows(values), right, narrow).reshape(values.shape)
+
 
 # ---- Conditions and masks
 
@@ -29,7 +135,8 @@ op("where(condition, input=None, other=None)", native="where", method=False, out
    whole=("condition", "input", "other"), linear="input + other",
    input=lambda g, condition: where(condition, g, 0),
    other=lambda g, condition: where(condition, 0, g),
-   doc="Elements of `input` where the condition holds, of `other` elsewhere.")  # fmt: skip
+   doc="Elements of `input` where the condition holds, of `other` elsewhere.",
+   batch=_where_batch)  # fmt: skip
 
 
 def where_method(input, condition, other):
@@ -51,32 +158,39 @@ op("masked_fill(input, mask, value)", native="masked_fill", inplace=True, node="
    number_nodes={"value": "MaskedFillBackward0"}, linear="input + value",
    input=lambda g, mask: g.masked_fill(mask, 0),
    value=lambda g, mask: where(mask, g, 0),
-   doc="Fills the elements under the mask.")  # fmt: skip
+   doc="Fills the elements under the mask.",
+   batch=_masked_fill_batch)  # fmt: skip
 op("masked_select(input, mask)", native="masked_select", linear="input", out="exact",
    out_words=same_scalar_type("masked_select"), apart=("input", "mask"),
    input=lambda g, input_meta, mask: _masked_select_backward(g, input_meta.shape, mask),
-   doc="The elements under the mask, in one row.")  # fmt: skip
+   doc="The elements under the mask, in one row.",
+   batch=_masked_select_batch)  # fmt: skip
 _masked_select_backward = op(
     "_masked_select_backward(grad, size, mask)", native="masked_select_backward", linear="grad", public=False,
     grad=lambda g, mask: g.masked_select(mask),
-    doc="Zeros with the gradient of masked_select() under the mask.")  # fmt: skip
+    doc="Zeros with the gradient of masked_select() under the mask.",
+    batch=_masked_select_back)  # fmt: skip
 op("masked_scatter(input, mask, source)", native="masked_scatter", inplace=True, linear="input + source",
    input=lambda g, mask: g.masked_fill(mask, 0),
    source=lambda g, mask, source_meta: _masked_scatter_backward(g, source_meta.shape, mask),
-   doc="Replaces the elements under the mask by the first ones of `source`.")  # fmt: skip
+   doc="Replaces the elements under the mask by the first ones of `source`.",
+   batch=_masked_scatter_batch)  # fmt: skip
 _masked_scatter_backward = op(
     "_masked_scatter_backward(grad, size, mask)", native="masked_scatter_backward", linear="grad", public=False,
     grad=lambda g, grad_meta, mask: masked_scatter(g.new_zeros(grad_meta.shape), mask, g),
-    doc="The gradient of what masked_scatter() took from its source.")  # fmt: skip
+    doc="The gradient of what masked_scatter() took from its source.",
+    batch=_masked_scatter_back)  # fmt: skip
 
 # ---- Nonzero elements, counts, places
 
 op("nonzero(input, *, as_tuple=False)", native="nonzero", out="exact",
    out_words="nonzero: Expected out tensor to have scalar type {expected} but got scalar type{given}",
    apart=("input",),
-   doc="The coordinates of the elements that are not zero.")  # fmt: skip
+   doc="The coordinates of the elements that are not zero.",
+   batch=growing)  # fmt: skip
 op("nonzero_static(input, *, size, fill_value=-1)", native="nonzero_static", out=True,
-   doc="The coordinates of the first `size` elements that are not zero, then `fill_value`.")  # fmt: skip
+   doc="The coordinates of the first `size` elements that are not zero, then `fill_value`.",
+   batch=_nonzero_static_batch)  # fmt: skip
 
 
 @composite
@@ -120,7 +234,8 @@ op("bincount(input, weights=None, minlength=0)", native="bincount", weights=None
    doc="How often each value occurs, or the sums of the weights of its occurrences.")  # fmt: skip
 op("_sorted_places(sorted, values, right, narrow)", native="sorted_places", out="exact",
    out_words=SEARCHSORTED, public=False,
-   doc="Where values would be inserted in sorted rows.")  # fmt: skip
+   doc="Where values would be inserted in sorted rows.",
+   batch=_places_batch)  # fmt: skip
 
 
 def _places(sorted_sequence, input, right, out_int32, out):
@@ -167,7 +282,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
             raise RuntimeError(
                 f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}"
             )
-        if sorter.numel() and not sorter.is_meta and (int(sorter.min()) < 0 or int(sorter.max()) >= sorter.shape[-1]):
+        if sorter.numel() and not holds((sorter >= 0) & (sorter < sorter.shape[-1])):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     return _places(sorted_sequence, input, right, out_int32, out)
@@ -201,13 +316,17 @@ def one_hot(input, num_classes=-1):
     if input.numel() == 0:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    elif num_classes == -1 or not input.is_meta:
-        if int(input.min()) < 0:
+    else:
+        if not holds(input >= 0):
             raise RuntimeError("Class values must be non-negative.")
-        greatest = int(input.max())
         if num_classes == -1:
-            num_classes = greatest + 1
-        elif greatest >= num_classes:
+            if _C._batch_level(input) is not None:
+                raise RuntimeError(
+                    "When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes "
+                    "argument."
+                )
+            num_classes = int(input.max()) + 1
+        elif not holds(input < num_classes):
             raise RuntimeError("Class values must be smaller than num_classes.")
     rows = input.unsqueeze(-1)
     return zeros_like(rows).expand((*input.shape, num_classes)).scatter(-1, rows, 1)

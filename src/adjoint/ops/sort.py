@@ -1,5 +1,6 @@
 """Sorting and selection along a dimension. Sorting is always stable."""
 
+from .batching import rows
 from .language import (
     composite,
     isnan,
@@ -13,28 +14,47 @@ from .language import (
 )
 from .out_words import MEDIAN
 
+# ---- Batch rules; see batching.py
+
+
+def _median_batch(along_dim):
+    """The rule of a median of all elements, given the one along a dimension."""
+
+    def rule(op, size, batched, input):
+        return along_dim(rows(input), 1).values if input.numel() else input.new_full((size,), float("nan"))
+
+    return rule
+
+
+# ---- Along a dimension
+
 op("sort(input, dim=-1, descending=False, *, stable=False)", native="sort", outputs=("values", "indices"), out="exact",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
-   doc="The elements in order along a dimension, and where they were.")  # fmt: skip
+   doc="The elements in order along a dimension, and where they were.",
+   batch="dim")  # fmt: skip
 op("argsort(input, dim=-1, descending=False, *, stable=False)", native="argsort",
-   doc="The indices that would sort along a dimension.")  # fmt: skip
+   doc="The indices that would sort along a dimension.",
+   batch="dim")  # fmt: skip
 op("topk(input, k, dim=-1, largest=True, sorted=True)", native="topk", outputs=("values", "indices"), out="exact",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
-   doc="The k greatest (or least) elements along a dimension, in order, and where they were.")  # fmt: skip
+   doc="The k greatest (or least) elements along a dimension, in order, and where they were.",
+   batch="dim")  # fmt: skip
 
 
 op("kthvalue(input, k, dim=-1, keepdim=False)", native="kthvalue", outputs=("values", "indices"), out="exact",
    out_words=("output values must be of same type as input", "output indices must be of scalar type {expected}"),
    apart=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
-   doc="The k-th least element along a dimension, counted from 1, and where it is.")  # fmt: skip
+   doc="The k-th least element along a dimension, counted from 1, and where it is.",
+   batch="dim")  # fmt: skip
 op("mode(input, dim=-1, keepdim=False)", native="mode", outputs=("values", "indices"), out="exact",
    out_words="expected scalar type '{expected}' but got '{given}' for values output",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
-   doc="The most frequent element along a dimension, the least of several, and where it is.")  # fmt: skip
+   doc="The most frequent element along a dimension, the least of several, and where it is.",
+   batch="dim")  # fmt: skip
 
 
 def _among_equals(g, input, out):
@@ -44,15 +64,19 @@ def _among_equals(g, input, out):
 
 
 op("median_all(input)", native="median_all", node="MedianBackward0", public=False, shown="median",
-   input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
+   input=lambda g, input, out: _among_equals(g, input, out),
+   batch=_median_batch(median_dim))  # fmt: skip
 op("nanmedian_all(input)", native="nanmedian_all", node="NanmedianBackward0", public=False, shown="nanmedian",
-   input=lambda g, input, out: _among_equals(g, input, out))  # fmt: skip
+   input=lambda g, input, out: _among_equals(g, input, out),
+   batch=_median_batch(nanmedian_dim))  # fmt: skip
 op("median_dim(input, dim, keepdim=False)", native="median", outputs=("values", "indices"), node="MedianBackward1",
    out="exact", out_words=MEDIAN, public=False, shown="median",
-   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
+   batch="dim")  # fmt: skip
 op("nanmedian_dim(input, dim, keepdim=False)", native="nanmedian", outputs=("values", "indices"),
    node="NanmedianBackward1", out="exact", out_words=MEDIAN, public=False, shown="nanmedian",
-   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim))  # fmt: skip
+   input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
+   batch="dim")  # fmt: skip
 
 
 def _median_form(name, input, dim, keepdim, out, over_all, along_dim):

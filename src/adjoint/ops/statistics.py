@@ -3,8 +3,7 @@
 import warnings
 
 from .. import _C
-from .checks import boolean, tensor
-from .language import any as any_
+from .checks import boolean, holds, tensor
 from .language import complex as complex_
 from .language import composite, conj, isnan, lerp, scalar_tensor, where
 from .out_words import QUANTILE
@@ -35,7 +34,7 @@ def _check_quantile(name, input, q, interpolation):
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if q.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if not bool(((q >= 0) & (q <= 1)).all()):
+    if not holds((q >= 0) & (q <= 1)):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     return q
 
@@ -113,7 +112,7 @@ def _check_weights(name, weights, observations, kind):
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{weights.numel()} != {observations}"
         )
-    if observations and bool(any_(weights < 0)):
+    if observations and not holds(weights >= 0):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -154,14 +153,14 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         freedom = observations - correction
     else:
         total = weights.sum()
-        if bool(total == 0):
+        if not holds(total != 0):
             raise RuntimeError("cov(): weights sum to zero, can't be normalized")
         mean = (rows * weights).sum(1) / total
         freedom = total - correction * ((weights * aweights).sum() / total if aweights is not None else 1)
-    if bool(freedom <= 0):
+    if not (holds(~(freedom <= 0)) if isinstance(freedom, Tensor) else freedom > 0):
         warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of "
                       "observations.", stacklevel=2)  # fmt: skip
-        freedom = 0
+        freedom = freedom.clamp(min=0) if isinstance(freedom, Tensor) else 0
     centred = rows - mean.unsqueeze(1)
     weighted = centred if weights is None else centred * weights
     product = centred @ conj(weighted).T

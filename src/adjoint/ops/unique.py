@@ -21,16 +21,20 @@ from .language import (
     unique_rows,
 )
 from .language import _unique2 as _unique_elements
+from .selection import growing
 
 # ---- Distinct values
 
 op("_unique2(input, return_inverse, return_counts, consecutive=False)", native="unique", node="Unique2Backward0",
-   public=False, input=None, doc="The distinct elements in order, their numbers and their counts.")  # fmt: skip
+   public=False, input=None, doc="The distinct elements in order, their numbers and their counts.",
+   batch=growing)  # fmt: skip
 op("_unique_consecutive(input, return_inverse, return_counts, consecutive=True)", native="unique",
    node="UniqueConsecutiveBackward0", public=False, input=None,
-   doc="One of each run of equal elements, their numbers and their counts.")  # fmt: skip
+   doc="One of each run of equal elements, their numbers and their counts.",
+   batch=growing)  # fmt: skip
 op("unique_rows(input, consecutive)", native="unique_rows", gradient=False, public=False,
-   doc="Where the first of each distinct row is, the numbers of rows and their counts.")  # fmt: skip
+   doc="Where the first of each distinct row is, the numbers of rows and their counts.",
+   batch=growing)  # fmt: skip
 
 
 def _distinct_slices(input, dim, consecutive):
@@ -47,10 +51,12 @@ def _distinct_slices(input, dim, consecutive):
 
 op("_unique_dim(input, dim, consecutive=False)", forward=_distinct_slices, node="UniqueDimBackward0", public=False,
    input=None,
-   doc="The distinct slices along a dimension in order, their numbers and their counts.")  # fmt: skip
+   doc="The distinct slices along a dimension in order, their numbers and their counts.",
+   batch=growing)  # fmt: skip
 op("_unique_consecutive_dim(input, dim, consecutive=True)", forward=_distinct_slices,
    node="UniqueConsecutiveBackward0", public=False, input=None,
-   doc="One of each run of equal slices along a dimension, their numbers and their counts.")  # fmt: skip
+   doc="One of each run of equal slices along a dimension, their numbers and their counts.",
+   batch=growing)  # fmt: skip
 
 
 def _asked_for(results, return_inverse, return_counts):
@@ -124,6 +130,9 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     if device.type == "meta":
         return _C.empty(elements.shape, dtype=_C.bool, device=device)
     if tests.is_floating_point():
+        if _C._batch_level(tests) is not None:
+            found = (elements.unsqueeze(-1) == tests.reshape(-1)).any(-1)
+            return ~found if invert else found
         tests = tests.masked_select(tests == tests)  # nan is equal to nothing
     if tests.numel() == 0:
         return _C.full(elements.shape, invert, dtype=_C.bool, device=elements.device)

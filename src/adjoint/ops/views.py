@@ -15,6 +15,7 @@ from .language import (
     composite,
     contiguous_format,
     diagonal_backward,
+    empty_like,
     op,
     reshape,
     select_backward,
@@ -274,6 +275,7 @@ op("contiguous(input, *, memory_format=None)", composed="contiguous", function=F
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
 op("_laid_out(input, channels_last)", composed="laid_out", linear="input", public=False)
 op("copy(input, other, non_blocking=False)", inplace="only", inplace_native="copy_", node="CopyBackwards",
+   forward=lambda input, other, non_blocking: empty_like(input).copy_(other),
    whole=("other",), linear="input + other", crosses=True,
    doc="`other` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",
    input=lambda g: zeros_like(g),

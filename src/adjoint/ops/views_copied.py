@@ -2,8 +2,8 @@
 matrices made around their diagonals.
 """
 
-from . import views  # noqa: F401  (declares what is copied here)
-from .batching import lined_up
+from . import language, views  # noqa: F401  (views declares what is copied here)
+from .batching import behind, call, each, lined_up, with_batch
 from .language import (
     TABLE,
     alias_copy,
@@ -43,6 +43,30 @@ def _block_batch(op, size, batched, tensors):
     return cat(rows, 1)
 
 
+def _copied_batch(name):
+    """What the rule of a view shows, copied."""
+    view = getattr(language, name)
+    return lambda op, *given: each(alias_copy, TABLE[name].batch(view, *given))
+
+
+def _narrow_batch(op, size, batched, input, dim, start, length):
+    if batched[2]:
+        raise RuntimeError(
+            "vmap: narrow_copy() cannot take a start that differs from element to element: use index_select()"
+        )
+    return call(op, input, behind(dim, input.dim() - 1), start, length)
+
+
+def _as_strided_scatter_batch(op, size, batched, input, src, sizes, stride, offset):
+    input, src = with_batch(size, batched[:2], (input, src))
+    input = input.contiguous()
+    return call(op, input, src, (size, *sizes), (input.stride(0), *stride), offset or 0)
+
+
+def _diag_embed_batch(op, size, batched, input, offset, dim1, dim2):
+    return call(op, input, offset, behind(dim1, input.dim()), behind(dim2, input.dim()))
+
+
 # ---- Copies
 
 
@@ -51,7 +75,7 @@ def _copy(name, **options):
     view = TABLE[name]
     op(view.signature.replace("(", "_copy(", 1), native=f"copy_of<ops::{view.native}>", node=f"{view.node}_copy",
        linear="input", method=False, out="exact", doc=f"What {name}() shows, in memory of its own.", **view.rules,
-       **options)  # fmt: skip
+       batch=_copied_batch(name), **options)  # fmt: skip
 
 
 for _name in ("alias", "diagonal", "expand", "permute", "select", "slice", "split_with_sizes", "t", "transpose",
@@ -113,20 +137,32 @@ op("narrow_copy(input, dim, start, length)", linear="input", out="exact",
    out_words="Expected self.dtype() == output.dtype() to be true, but got false.",
    forward=lambda input, dim, start, length: alias_copy(input.narrow(dim, start, length)),
    doc="What narrow() shows, in memory of its own.",
-   input=_narrow_rule)  # fmt: skip
+   input=_narrow_rule,
+   batch=_narrow_batch)  # fmt: skip
+
+
+def _within(g):
+    """A gradient that begins, as what it is of, where its storage does."""
+    g = g.contiguous()
+    return g.clone() if g.storage_offset() else g
+
+
 # fmt: off
 op("split_copy(input, split_size, dim=0)", native="copy_of<ops::split_evenly>", node="SplitBackward0_copy",
    method=False, out="exact", linear="input",
    doc="What split() shows, in memory of its own.",
-   input=lambda gs, dim: cat(gs, dim))
+   input=lambda gs, dim: cat(gs, dim),
+   batch="dim")
 
 # The same memory, but nobody watches over changes of it.
 op("unsafe_split(input, split_size, dim=0)", native="unsafe_split", linear="input",
    doc="split() for parts that are changed in place one by one, and not looked at through the input again.",
-   input=lambda gs, dim: cat(gs, dim))
+   input=lambda gs, dim: cat(gs, dim),
+   batch="dim")
 op("unsafe_split_with_sizes(input, split_sizes, dim=0)", native="unsafe_split_with_sizes", linear="input",
    doc="split_with_sizes() for parts that are changed in place, and not looked at through the input again.",
-   input=lambda gs, dim: cat(gs, dim))
+   input=lambda gs, dim: cat(gs, dim),
+   batch="dim")
 op("unsafe_chunk(input, chunks, dim=0)", composed="unsafe_chunk", linear="input",
    doc="chunk() for parts that are changed in place, and not looked at through the input again.")
 
@@ -135,28 +171,33 @@ op("unsafe_chunk(input, chunks, dim=0)", composed="unsafe_chunk", linear="input"
 op("select_scatter(input, src, dim, index)", native="scatter_into<ops::select>",
    doc="A copy with one slice along a dimension replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, dim, index: select_scatter(g, g.new_zeros(src_meta.shape), dim, index),
-   src=lambda g, dim, index: g.select(dim, index))
+   src=lambda g, dim, index: g.select(dim, index),
+   batch="dim")
 op("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", native="scatter_into<ops::slice>", out="exact",
    doc="A copy with the slices from `start` to `end` along a dimension replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, dim, start, end, step:
        slice_scatter(g, g.new_zeros(src_meta.shape), dim, start, end, step),
-   src=lambda g, dim, start, end, step: slice(g, dim, start, end, step))
+   src=lambda g, dim, start, end, step: slice(g, dim, start, end, step),
+   batch="dim")
 op("diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", native="scatter_into<ops::diagonal>",
    doc="A copy with the diagonal of two dimensions replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, offset, dim1, dim2:
        diagonal_scatter(g, g.new_zeros(src_meta.shape), offset, dim1, dim2),
-   src=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+   src=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
+   batch="dim1 dim2")
 op("as_strided_scatter(input, src, size, stride, storage_offset=None)", native="as_strided_scatter",
    doc="A copy with the elements that as_strided() shows replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, size, stride, storage_offset:
-       g.contiguous().as_strided_scatter(g.new_zeros(src_meta.shape), size, stride, storage_offset),
-   src=lambda g, size, stride, storage_offset: g.contiguous().as_strided(size, stride, storage_offset))
+       _within(g).as_strided_scatter(g.new_zeros(src_meta.shape), size, stride, storage_offset),
+   src=lambda g, size, stride, storage_offset: _within(g).as_strided(size, stride, storage_offset),
+   batch=_as_strided_scatter_batch)
 
 # ---- Around the diagonal
 
 op("diag_embed(input, offset=0, dim1=-2, dim2=-1)", native="diag_embed", linear="input",
    doc="The last dimension laid along the diagonal of two new ones, zeros elsewhere.",
-   input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+   input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
+   batch=_diag_embed_batch)
 # fmt: on
 
 
