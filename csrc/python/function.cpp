@@ -78,14 +78,18 @@ class FunctionKind final : public NodeKind {
     std::vector<PyObject*> args = {as_object(&node)};
     owned.reserve(node.n_outputs);
     for (uint32_t i = 0; i < node.n_outputs; ++i) {
-      owned.push_back(incoming(node, i, outputs[i]));
+      owned.push_back(incoming(node, i, outputs[i], context.create_graph));
       args.push_back(owned.back().get());
     }
     Object backward = users_backward(node);
-    uint16_t before = node.flags & kRecordedBackward;
-    if (context.create_graph) node.flags |= kRecordedBackward;
+    uint16_t before = node.flags & (kRecordedBackward | kBareSaved);
+    if (context.create_graph) {
+      node.flags |= kRecordedBackward;
+    } else if (grad_enabled()) {
+      node.flags |= kBareSaved;  // grad mode is on for the values of batched tensors, and for tangents
+    }
     Object answer = Object::steal(call_python(backward.get(), args.data(), args.size(), nullptr));
-    node.flags = static_cast<uint16_t>((node.flags & ~kRecordedBackward) | before);
+    node.flags = static_cast<uint16_t>((node.flags & ~(kRecordedBackward | kBareSaved)) | before);
     if (!answer) fail_python();
     take_gradients(node, answer.get(), edges);
   }
@@ -109,7 +113,7 @@ class FunctionKind final : public NodeKind {
   static Object saved_tensor(Node& node, const SavedValue& value, long origin) {
     Edge self{&node, static_cast<uint32_t>(kConstant - 1 - origin)};
     const Edge* edge = origin >= 0 ? &node.edges()[origin] : origin < kConstant ? &self : nullptr;
-    TensorPtr tensor = value.unpack_with_edge(node, edge);
+    TensorPtr tensor = value.unpack_with_edge(node, node.flags & kBareSaved ? nullptr : edge);
     bool unknown = origin == kIntermediate && (node.flags & kRecordedBackward) && grad_enabled();
     if (unknown && is_differentiable(tensor->dtype) && !tensor->grad_fn) {
       NodePtr error = make_error_node(checked(PyUnicode_FromString(kUnknownDerivative)).get(), 1, 0);
@@ -118,7 +122,12 @@ class FunctionKind final : public NodeKind {
     return wrap(std::move(tensor));
   }
 
-  static Object incoming(const Node& node, uint32_t i, const TensorPtr& gradient) {
+  static Object incoming(const Node& node, uint32_t i, const TensorPtr& gradient, bool create_graph) {
+    if (gradient && !create_graph && grad_enabled() && requires_grad(gradient.get())) {
+      TensorPtr bare = alias(gradient.get());
+      copy_tangents(bare.get(), gradient.get());
+      return wrap(std::move(bare));
+    }
     if (gradient) return Object::borrow(as_object(gradient.get()));
     const OutputMeta& meta = node.outputs()[i];
     if ((node.flags & kBareGradients) || !meta.shape) return Object::borrow(Py_None);

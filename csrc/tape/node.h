@@ -89,6 +89,7 @@ enum NodeFlags : uint16_t {
   kCaptured = 4,           ///< its incoming gradient is asked for (valid with the current stamp)
   kBareGradients = 8,      ///< a custom Function that gets None, not zeros, for undefined gradients
   kRecordedBackward = 16,  ///< a custom Function whose backward is running and recorded
+  kBareSaved = 32,         ///< a custom Function whose backward is running under transforms, and not recorded
 };
 
 struct Node {

@@ -175,8 +175,8 @@ Object Forward::call(Op& op, PyObject* const* slots) {
     return op.call_composed(slots);
   }
   if ((mode_flags & kAutocast) && op.autocast != Autocast::None) {
+    Awake parts(*this);  // the casts, too
     AutocastCall cast(op.autocast, slots, op.arguments.size());
-    Awake parts(*this);
     return op.call(cast.args());
   }
   Op& chosen = op.chosen(slots);

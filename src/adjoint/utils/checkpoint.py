@@ -99,6 +99,8 @@ class _Ticket:
 class _Inputs(Function):
     """Keeps tensors as any node does: under the hooks of a checkpoint around this one they become tickets, too."""
 
+    _runs_in_levels = True
+
     @staticmethod
     def forward(ctx, anchor, *tensors):
         ctx.save_for_backward(*tensors)
