@@ -9,9 +9,6 @@ import adjoint
 from .compare import OPS, VALUES, assert_same, programs, raised, same
 
 program, test_program = programs(OPS)
-defect, defects = programs(OPS)
-# What differs from torch still: each of these begins to pass when its cause is mended.
-test_defect = pytest.mark.xfail(strict=True, reason="a defect that is known")(defects)
 
 
 def forward_ad(L):
@@ -381,7 +378,7 @@ def a_base_whose_view_gets_a_tangent(L):
         return [tangent(L, x) for x in (view, base, other, base * 2, base[:, 1])]
 
 
-@defect
+@program
 def views_of_views_get_tangents(L):
     fw = forward_ad(L)
     with fw.dual_level():
@@ -466,7 +463,7 @@ def constants_become_duals(L):
     return results
 
 
-@defect
+@program
 def copies_of_duals_into_constants(L):
     fw = forward_ad(L)
     results = []
@@ -494,7 +491,7 @@ def a_change_of_the_dual_itself(L):
         return x, t, fw.unpack_dual(dual), fw.unpack_dual(x).tangent
 
 
-@defect
+@program
 def out_arguments(L):
     fw = forward_ad(L)
     with fw.dual_level():
@@ -514,7 +511,7 @@ def no_grad_keeps_tangents(L):
         return fw.unpack_dual(y)
 
 
-@defect
+@program
 def inference_mode(L):
     fw = forward_ad(L)
     with L.inference_mode(), fw.dual_level():
@@ -530,7 +527,7 @@ def detach_takes_no_tangent_along(L):
         return [tangent(L, x) for x in (dual.detach(), y.detach(), dual.data, y.detach() * 2)]
 
 
-@defect
+@program
 def detach_in_place(L):
     fw = forward_ad(L)
     with fw.dual_level():
@@ -608,7 +605,7 @@ def without_create_graph(L):
         return value.detach(), pushed.detach()
 
 
-@defect
+@program
 def backward_fills_grad(L):
     fw = forward_ad(L)
     x = numbers(L, 3)
@@ -665,7 +662,7 @@ def saved_tensors_have_tangents(L):
     return results
 
 
-@defect
+@program
 def tangents_of_gradients_without_a_graph(L):
     """Nothing is left of the graph of y, so the tangent of its gradient has no history."""
     fw = forward_ad(L)
@@ -674,7 +671,7 @@ def tangents_of_gradients_without_a_graph(L):
         return tangent(L, L.autograd.grad(dual.exp().sum(), dual)[0])
 
 
-@defect
+@program
 def what_is_changed_was_saved_with_its_tangent(L):
     fw = forward_ad(L)
     with fw.dual_level():
@@ -724,7 +721,7 @@ def printing(L):
         return texts, repr(matrix), repr(fw.unpack_dual(dual)), repr(dual > 1)
 
 
-@defect
+@program
 def printing_a_dual_that_requires_grad(L):
     fw = forward_ad(L)
     with fw.dual_level():

@@ -11,9 +11,6 @@ from .compare import OPS, VALUES, assert_same, programs, raised, same
 pytestmark = pytest.mark.filterwarnings("ignore:vmap. there is a performance drop")
 # Of warnings torch gives some of its own, and Adjoint some about ops without a batch rule.
 program, test_program = programs(OPS, warned=None)
-defect, defects = programs(OPS, warned=None)
-# What differs from torch still: each of these begins to pass when its cause is mended.
-test_defect = pytest.mark.xfail(strict=True, reason="a defect that is known")(defects)
 
 
 def numbers(L, *shape, start=1.0):
@@ -25,7 +22,7 @@ def numbers(L, *shape, start=1.0):
 
 
 def values(L, tree):
-    """The tensors of a tree without their histories, of which some have too much: see the defects."""
+    """The tensors of a tree without their histories."""
     return L.utils._pytree.tree_map(lambda x: x.detach(), tree)
 
 
@@ -570,14 +567,14 @@ def in_place_inside(L):
     ]
 
 
-@defect
+@program
 def histories_of_hessians(L):
     """A gradient that is not recorded has a tangent that is."""
     x = numbers(L, 3)
     return L.func.hessian(lambda x: x.exp().sum())(x), L.func.jvp(L.func.grad(lambda x: x.tanh().sum()), (x,), (x,))
 
 
-@defect
+@program
 def copies_inside_forward_mode(L):
     def f(x):
         y = x * 2
@@ -590,7 +587,7 @@ def copies_inside_forward_mode(L):
     return L.func.jvp(f, (x,), (x,)), L.func.jacfwd(f)(x)
 
 
-@defect
+@program
 def in_place_under_forward_over_reverse(L):
     x = numbers(L, 3)
     return L.func.hessian(lambda x: (x * 2).mul_(x).sum())(x)

@@ -11,9 +11,6 @@ from .compare import OPS, assert_same, programs, raised, same
 pytestmark = pytest.mark.filterwarnings("ignore:vmap. there is a performance drop")
 # Of warnings torch gives some of its own, and Adjoint some about ops without a batch rule.
 program, test_program = programs(OPS, warned=None)
-defect, defects = programs(OPS, warned=None)
-# What differs from torch still: each of these begins to pass when its cause is mended.
-test_defect = pytest.mark.xfail(strict=True, reason="a defect that is known")(defects)
 
 
 def numbers(L, *shape, start=1.0):
@@ -342,12 +339,12 @@ def changes_reach_the_argument(L):
     return x, y, z
 
 
-@defect
+@program
 def zeros_in_place(L):
     return L.vmap(lambda x: x.clone().zero_() + x)(numbers(L, 2, 3))
 
 
-@defect
+@program
 def fillings_in_place(L):
     return L.vmap(lambda x: [x.clone().fill_(2.0), x.clone().fill_(x[0])])(numbers(L, 2, 3))
 
@@ -488,7 +485,7 @@ def test_randomness(name, randomness):
     same(call, error=lambda ours, theirs: type(ours).__name__ == type(theirs).__name__, warned=None)
 
 
-@defect
+@program
 def numbers_drawn_without_replacement(L):
     y = L.vmap(lambda x: L.multinomial(L.ones(50), 20), randomness="different")(numbers(L, 2))
     return (
@@ -498,7 +495,7 @@ def numbers_drawn_without_replacement(L):
     )
 
 
-@defect
+@program
 def parameters_as_many_as_elements_of_the_batch(L):
     return tuple(L.vmap(lambda x: L.bernoulli(L.full((2,), 0.5)), randomness="different")(numbers(L, 2)).shape)
 
@@ -605,7 +602,7 @@ def what_requires_grad_inside(L):
     return L.vmap(f)(x).requires_grad, seen
 
 
-@defect
+@program
 def in_place_and_gradients(L):
     x = numbers(L, 2, 3).requires_grad_()
 
@@ -627,7 +624,7 @@ def no_grad_around(L):
     return y
 
 
-@defect
+@program
 def autocast_inside(L):
     x, w = numbers(L, 2, 3, 4).float(), numbers(L, 4, 3).float()
 

@@ -433,20 +433,13 @@ static bool must_be_copied(const Tensor* target, const Tensor* operand) {
   return overlap(target, operand) == Overlap::Unknown;
 }
 
-/// A copy of a tensor and of its tangents, which a change may write into as well.
-static TensorPtr clone_with_tangents(Tensor* tensor) {
-  TensorPtr copy = clone_recorded(tensor);
-  for (const Tangent* tangent = has_tangents(tensor) ? tensor->extra->tangents : nullptr; tangent;
-       tangent = tangent->next)
-    set_own_tangent(copy.get(), tangent->level, clone_recorded(tangent->value));
-  return copy;
-}
-
 NodePtr Op::record_change(PyObject* const* slots, uint32_t recorded) const {
   NodePtr node = record(slots, recorded, 1);
   for (uint32_t i = 0; i < items.size(); ++i) {
     if (items[i].what != SavedItem::What::Argument || items[i].index != 0 || !node->saved()[i].is_tensor()) continue;
-    TensorPtr before = mode_flags & kFunctional ? clone_with_tangents(as_tensor(slots[0])) : clone(as_tensor(slots[0]));
+    const bool functional = mode_flags & kFunctional;
+    TensorPtr before = functional ? clone_recorded(as_tensor(slots[0])) : clone(as_tensor(slots[0]));
+    if (functional) copy_tangents(before.get(), as_tensor(slots[0]));
     node->saved()[i].save_tensor(before.get(), *node);
   }
   return node;
@@ -506,9 +499,13 @@ void Op::change(PyObject* const* slots) {
   end_change(slots, std::move(node), recorded);
 }
 
-void Op::change_through(PyObject* const* slots, const std::function<void()>& write) {
+void Op::change_through(Transform& transform, PyObject* const* slots, const std::function<void()>& write) {
   const uint32_t recorded = begin_change(slots);
-  NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
+  NodePtr node;
+  if (recorded) {
+    Awake copies(transform);
+    node = record_change(slots, recorded);
+  }
   write();
   end_change(slots, std::move(node), recorded);
 }
@@ -566,6 +563,9 @@ NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded) {
 
 void refuse_out(const char* op, PyObject* object) {
   refuse_without_shape(op, object);
+  if ((mode_flags & kFunctional) && is_tensor(object) && has_tangents(as_tensor(object)))
+    fail(ErrorKind::NotImplemented, "Trying to use forward AD with ", op,
+         "_out that does not support it because it has not been implemented yet; assign the result instead of out=");
   if (recording() && object_requires_grad(object))
     fail(op,
          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "

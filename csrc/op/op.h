@@ -16,6 +16,8 @@
 
 namespace adjoint {
 
+class Transform;
+
 /// Runs a forward written in C++: bound arguments in, the result out. Generated; see src/adjoint/codegen.
 using Glue = Object (*)(PyObject* const* slots);
 /// The same for a function that writes into its first argument.
@@ -177,8 +179,9 @@ class Op final : public NodeKind {
   Object call_composed(PyObject* const* slots);
   /// Gives new results their history, where one is to be recorded.
   void record_results(PyObject* const* slots, Tensor* const* outputs, uint32_t n) const;
-  /// Changes the first argument as call_in_place does; `write` is how its values are changed.
-  void change_through(PyObject* const* slots, const std::function<void()>& write);
+  /// Changes the first argument as call_in_place does, for a transform that has the call; `write` is how its values are
+  /// changed.
+  void change_through(Transform& transform, PyObject* const* slots, const std::function<void()>& write);
   /// Saves a result that a node has saved before, now that it carries a tangent.
   void save_output_again(Node& node, Tensor* output) const;
   /// The derivative of an elementwise op of real numbers, by one argument, times a tangent: by the loop of the rule,

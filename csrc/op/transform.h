@@ -62,6 +62,18 @@ class RunningTransform {
 /// For a transform that has a call: whether it rests meanwhile.
 void set_resting(Transform& transform, bool rests);
 
+/// Lets a transform that has a call, and rests, see the calls that its parts make: for ops made of others.
+class Awake {
+ public:
+  explicit Awake(Transform& transform) : transform_(transform) { set_resting(transform_, false); }
+  ~Awake() { set_resting(transform_, true); }
+  Awake(const Awake&) = delete;
+  Awake& operator=(const Awake&) = delete;
+
+ private:
+  Transform& transform_;
+};
+
 /// Applies a node in backward, and tells the transforms of this thread.
 void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context);
 

@@ -13,6 +13,7 @@
 #include "transforms/batch.h"
 #include "transforms/forward.h"
 #include "transforms/handled.h"
+#include "types/types.h"
 
 namespace adjoint::python {
 namespace {
@@ -106,7 +107,9 @@ PyObject* py_make_dual(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     if (nargs != 3) fail(ErrorKind::Type, "_make_dual() takes a primal, a tangent and a level");
     Forward& level = level_of<Forward>(args[2], "_make_dual");
     Tensor* tangent = Arg{args[1], "make_dual", "tangent"};
-    Object dual = call_op(require_op("alias"), {args[0]});
+    Tensor* primal = Arg{args[0], "make_dual", "tensor"};
+    Object size = make_tuple(primal->sizes());
+    Object dual = call_op(require_op("view_sizes"), {args[0], size.get()});
     level.give(as_tensor(dual.get()), TensorPtr::borrow(tangent));
     return dual.take();
   });
@@ -171,6 +174,18 @@ TensorPtr in_innermost_batch(Tensor* tensor) {
     return shared;
   }
   return TensorPtr::borrow(tensor);
+}
+
+/// _bare_tangents(tensor): the same with tangents that have no history.
+PyObject* py_bare_tangents(PyObject*, PyObject* object) {
+  return guarded([&] {
+    Tensor* tensor = Arg{object, "_bare_tangents", "tensor"};
+    TensorPtr result = alias(tensor);
+    for (const Tangent* tangent = has_tangents(tensor) ? tensor->extra->tangents : nullptr; tangent;
+         tangent = tangent->next)
+      set_own_tangent(result.get(), tangent->level, bare(tangent->value));
+    return wrap(std::move(result)).take();
+  });
 }
 
 /// _fresh(tensor, recorded): an input of a graph of its own: a view of the tensor, if that requires grad and
@@ -346,6 +361,7 @@ PyMethodDef functions[] = {
     {"_open_levels", py_open_levels, METH_NOARGS, "The levels of this thread that do not rest."},
     {"_rest_level", fast(py_rest_level), METH_FASTCALL, "Whether a level takes part in calls."},
     {"_fresh", fast(py_fresh), METH_FASTCALL, "An input of a graph of its own."},
+    {"_bare_tangents", py_bare_tangents, METH_O, "The tensor with tangents that have no history."},
     {"_bare", py_bare, METH_O, "The tensor without its history."},
     {"_leads_elsewhere", fast(py_leads_elsewhere), METH_FASTCALL, "Whether a graph has other leaves than its inputs."},
     {"_finished", fast(py_finished), METH_FASTCALL, "A result without a history that leads to the inputs alone."},

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/mode.h"
+#include "core/tangent.h"
 #include "kernels/backend.h"
 #include "op/recorded.h"
 #include "ops/elementwise.h"
@@ -325,6 +326,7 @@ static void check_broadcast_into(const Tensor* target, Sizes sizes) {
 
 void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
   if (!grad) return;
+  if (!create_graph && has_tangents(grad.get())) grad = alias(grad.get());
   Tensor* before = grad_of(leaf);
   if (!before) {
     bool layout_fits = grad_layout_fits(grad->shape, leaf->shape);
@@ -359,6 +361,7 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
 }
 
 void detach_in_place(Tensor* tensor) {
+  if (has_tangents(tensor)) release_tangents(std::exchange(tensor->extra->tangents, nullptr));
   if (Node* node = std::exchange(tensor->grad_fn, nullptr)) release(node);
   tensor->output_nr = 0;
   tensor->flags &= ~kRequiresGrad;

@@ -319,8 +319,17 @@ static void check_broadcast(const Tensor* target, const Tensor* operand) {
 }
 
 void Batch::change(Op& op, PyObject* const* slots) {
-  if (!is_tensor(slots[0]) || !concerns(op, slots)) return op.call_in_place(slots);
+  if (!is_tensor(slots[0])) return op.call_in_place(slots);
   Tensor* target = as_tensor(slots[0]);
+  if (op.random && !is_batched_at(target, number())) {
+    check_randomness(op);
+    if (randomness_ == Randomness::Different)
+      fail(
+          "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+          "randomness: draw a new tensor, or fill one that is batched, as x.new_empty() is (",
+          op.shown_in_place, "())");
+  }
+  if (!concerns(op, slots)) return op.call_in_place(slots);
   const bool spread = spreads(slots, op.arguments.size());
   if (!is_batched_at(target, number()) || (is_shared(target) && spread))
     fail(
@@ -333,9 +342,9 @@ void Batch::change(Op& op, PyObject* const* slots) {
         op.shown, "()");
   Op& chosen = op.variant(slots);
   TensorPtr value = TensorPtr::borrow(batched_value(target));
-  if (op.random) return chosen.change_through(slots, [&] { fill(op, slots, value.get()); });
+  if (op.random) return chosen.change_through(*this, slots, [&] { fill(op, slots, value.get()); });
   if (!spread) {
-    return chosen.change_through(slots, [&] {
+    return chosen.change_through(*this, slots, [&] {
       Object values[kMaxArguments];
       PyObject* given[kMaxArguments];
       for (int i = 0; i < op.count; ++i) given[i] = (values[i] = outside(slots[i])).get();
@@ -349,7 +358,7 @@ void Batch::change(Op& op, PyObject* const* slots) {
     if (!line_up(chosen, slots, values, owned)) return op.call_in_place(slots);  // which refuses
     for (int i = 1; i < chosen.n_operands; ++i)
       if (is_tensor(slots[i])) check_broadcast(target, as_tensor(slots[i]));
-    return chosen.change_through(slots, [&] {
+    return chosen.change_through(*this, slots, [&] {
       op.call_in_place(values);
       note_change(target);
     });
@@ -366,9 +375,9 @@ void Batch::change(Op& op, PyObject* const* slots) {
   if (!is_tensor(result.get())) fail(op.shown_in_place, ": the op has no single result to write in place");
   Tensor* written = as_tensor(result.get());
   if (chosen.kind == Op::Kind::View)
-    return chosen.change_through(slots, [&] { set_batched_value(target, TensorPtr::borrow(written)); });
+    return chosen.change_through(*this, slots, [&] { set_batched_value(target, TensorPtr::borrow(written)); });
   ops::check_in_place_result(target, written->sizes().subspan(1), written->dtype);
-  chosen.change_through(slots, [&] {
+  chosen.change_through(*this, slots, [&] {
     copy_recorded(value.get(), written);
     note_change(target);
   });

@@ -139,7 +139,7 @@ void Forward::set_tangent(Tensor* tensor, TensorPtr value) const {
 }
 
 bool Forward::concerns(const Op& op, PyObject* const* slots) const {
-  if (!enabled) return false;
+  if (!enabled || (mode_flags & kInferenceMode)) return false;
   return any_tensor(slots, op.arguments.size(), [&](Tensor* tensor) {
     if (!tensor->extra) return false;
     if (own_tangent(tensor, number())) return true;
@@ -204,9 +204,12 @@ void Forward::change(Op& op, PyObject* const* slots) {
   if (!is_differentiable(target->dtype)) return op.call_in_place(slots);
   Op& chosen = op.variant(slots);
   std::vector<Object> given = tangents(chosen, slots);
-  if (given[0]) set_own_tangent(target, number(), TensorPtr::borrow(as_tensor(given[0].get())));
   TensorPtr value = changed_tangent(chosen, slots, given);
+  TensorPtr own = TensorPtr::borrow(own_tangent(target, number()));
+  // What the record keeps of the target has the tangent from before, which is about to be written into.
+  if (given[0] && recording()) set_own_tangent(target, number(), clone_recorded(as_tensor(given[0].get())));
   op.call_in_place(slots);
+  set_own_tangent(target, number(), std::move(own));
   if (value->dtype != target->dtype) value = cast_recorded(value.get(), target->dtype);
   if (chosen.kind == Op::Kind::View) return give(target, std::move(value));
   set_tangent(target, expanded_to(std::move(value), target));

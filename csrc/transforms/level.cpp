@@ -52,7 +52,4 @@ Level* find_level(uint64_t number) {
   return place == levels().end() ? nullptr : place->get();
 }
 
-Awake::Awake(Transform& transform) : transform_(transform) { set_resting(transform_, false); }
-Awake::~Awake() { set_resting(transform_, true); }
-
 }  // namespace adjoint

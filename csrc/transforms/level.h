@@ -29,18 +29,6 @@ std::vector<Level*> open_levels();
 /// The level of this thread that has this number, or null.
 Level* find_level(uint64_t number);
 
-/// Lets a transform that has a call, and rests, see the calls that its parts make: for ops made of others.
-class Awake {
- public:
-  explicit Awake(Transform& transform);
-  ~Awake();
-  Awake(const Awake&) = delete;
-  Awake& operator=(const Awake&) = delete;
-
- private:
-  Transform& transform_;
-};
-
 /// Calls f(tensor) for every tensor among the arguments of an op, those in sequences too, until it says true.
 template <class F>
 bool any_tensor(PyObject* const* slots, size_t count, F f) {

@@ -148,6 +148,8 @@ def grad(
         results = _batched_gradients(outputs, gradients, retain, *how)
     else:
         results = _C.run_backward(outputs, gradients, retain, *how)
+    if not create_graph:
+        results = tuple(g if g is None or not _C._has_tangents(g) else _C._bare_tangents(g) for g in results)
     if materialize_grads:
         if any(g is None and isinstance(x, graph.GradientEdge) for x, g in zip(inputs, results, strict=True)):
             raise RuntimeError(
@@ -158,6 +160,13 @@ def grad(
             for x, result in zip(inputs, results, strict=True)
         )
     return results
+
+
+def unused_allowed(outputs, inputs, grad_outputs, retain_graph=None, create_graph=False):
+    """grad() for transforms: None for inputs that are not reached, and tangents keep their history in any case."""
+    retain = create_graph if retain_graph is None else retain_graph
+    gradients = _gradients_for(outputs, grad_outputs)
+    return _C.run_backward(tuple(outputs), gradients, retain, create_graph, tuple(inputs), False, True)
 
 
 def __getattr__(name):

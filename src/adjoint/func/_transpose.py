@@ -5,7 +5,7 @@ gradient of that function, by g, is therefore a product with the Jacobian itself
 """
 
 from .. import _C
-from ..autograd import grad
+from ..autograd import unused_allowed
 from ..autograd.grad_mode import enable_grad
 from ..ops.batching import call, is_recorded
 from ..ops.language import zeros_like
@@ -39,12 +39,12 @@ def tangent(op, arguments, tangents):
 
 def _products(outputs, inputs, along, recorded):
     weights = [zeros_like(y).requires_grad_() for y in outputs]
-    gradients = grad(outputs, inputs, weights, create_graph=True, allow_unused=True)
+    gradients = unused_allowed(outputs, inputs, weights, create_graph=True)
     pairs = [(g, t) for g, t in zip(gradients, along, strict=True) if g is not None and g.requires_grad]
     if not pairs:
         return [zeros_like(y) for y in outputs]
     gradients, along = zip(*pairs, strict=True)
-    products = grad(gradients, weights, along, create_graph=recorded, allow_unused=True)
+    products = unused_allowed(gradients, weights, along, create_graph=recorded)
     for leaf in (*weights, *(x for x in inputs if x.is_leaf)):
         leaf.requires_grad_(False)  # nobody asks for its gradient, though the graph may lead there
     return [zeros_like(y) if p is None else p for p, y in zip(products, outputs, strict=True)]

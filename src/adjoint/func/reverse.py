@@ -8,7 +8,7 @@ the graph leads to anything but the fresh inputs.
 import functools
 
 from .. import _C
-from ..autograd import grad as _gradients
+from ..autograd import unused_allowed
 from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
@@ -42,9 +42,7 @@ def gradients(outputs, inputs, weights, retain_graph=None, create_graph=None):
     outputs, weights = zip(*pairs, strict=True)
     if create_graph is None:
         create_graph = _C.is_grad_enabled() and _C._leads_elsewhere(outputs, inputs, weights)
-    found = _gradients(
-        outputs, inputs, weights, retain_graph=retain_graph, create_graph=create_graph, allow_unused=True
-    )
+    found = unused_allowed(outputs, inputs, weights, retain_graph, create_graph)
     return [zeros_like(x) if g is None else finished(g, inputs, True) for g, x in zip(found, inputs, strict=True)]
 
 

@@ -1,7 +1,14 @@
 """Drawing indices by weight."""
 
 from .checks import boolean, holds
-from .language import composite, cumsum, empty_like, float64, rand, searchsorted
+from .language import _open_levels, composite, cumsum, empty_like, float64, log1p, rand, rand_like, searchsorted
+
+
+def _exponentials(like, generator):
+    """Exponential numbers; under vmap new ones, which may differ from element to element."""
+    if _open_levels():
+        return -log1p(-rand_like(like, generator=generator))
+    return empty_like(like).exponential_(1, generator=generator)
 
 
 @composite(out="exact", out_words="multinomial expects Long tensor out, got: {given}")
@@ -34,7 +41,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement or num_samples == 1:
         # The largest of weights divided by exponential numbers are a draw without replacement.
-        scores = weights / empty_like(weights).exponential_(1, generator=generator)
+        scores = weights / _exponentials(weights, generator)
         return scores.topk(num_samples, -1).indices if num_samples > 1 else scores.argmax(-1, keepdim=True)
     bounds = (cumsum(weights, -1) / totals).to(float64)
     bounds[..., -1] = 1
