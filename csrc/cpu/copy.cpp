@@ -204,9 +204,11 @@ void copy_row(const char* __restrict src, int64_t from, char* __restrict dst, in
       return fill_row<T>(src, dst, n);
     }
     if (from == -item) return reverse_row<T>(src, dst, n);
+#pragma GCC unroll 4
     for (int64_t i = 0; i < n; ++i) move_one<T>(src + i * from, dst + i * item);
     return;
   }
+#pragma GCC unroll 4
   for (int64_t i = 0; i < n; ++i) move_one<T>(src + i * from, dst + i * to);
 }
 
