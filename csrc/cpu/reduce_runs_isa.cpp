@@ -29,6 +29,23 @@ template <bool kMax, class A>
   return (kMax ? a > b : a < b) ? a : b;
 }
 
+/// The first of the best of a vector's lanes: each with its neighbour, then in pairs of pairs.
+template <bool kMax, class A>
+[[gnu::always_inline]] inline A extreme_of_lanes(const A* lanes) {
+  using V = typename Wide<A>::type;
+  using Numbers = typename Wide<std::conditional_t<sizeof(A) == 4, int32_t, int64_t>>::type;
+  V best;
+  std::memcpy(&best, lanes, sizeof best);
+  Numbers numbers;
+  for (int64_t w = 0; w < Wide<A>::kWidth; ++w) numbers[w] = static_cast<int32_t>(w);
+#pragma GCC unroll 4
+  for (int apart = 1; apart < Wide<A>::kWidth; apart *= 2) {
+    const V other = __builtin_shuffle(best, numbers ^ apart);
+    best = (kMax ? other > best : other < best) ? other : best;
+  }
+  return best[0];
+}
+
 template <class A, bool kMax>
 A extreme_of_run(const A* x, int64_t n) {
   // Comparing with NaN keeps the best so far, so that they are counted apart, in integers as wide as the elements.
@@ -47,7 +64,7 @@ A extreme_of_run(const A* x, int64_t n) {
       for (int64_t w = 0; w < kLanes; ++w) nans[w] += x[i + w] != x[i + w];
     }
     for (int64_t w = 0; w < kLanes; ++w) found += nans[w];
-    for (int64_t w = 0; w < kLanes; ++w) result = better_of<kMax>(best[w], result);
+    result = better_of<kMax>(extreme_of_lanes<kMax>(best + kLanes / 2), extreme_of_lanes<kMax>(best));
   }
   for (; i < n; ++i) {
     result = better_of<kMax>(x[i], result);
