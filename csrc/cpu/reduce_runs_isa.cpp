@@ -98,6 +98,16 @@ void extreme_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out)
   }
 }
 
+void least_and_greatest(const int64_t* x, int64_t n, int64_t* least, int64_t* greatest) {
+  int64_t low = x[0], high = x[0];
+  for (int64_t i = 1; i < n; ++i) {
+    low = better_of<false>(x[i], low);
+    high = better_of<true>(x[i], high);
+  }
+  *least = low;
+  *greatest = high;
+}
+
 double squares_of_run(const float* x, int64_t n) {
   typedef float Narrow __attribute__((vector_size(kPartBytes / 2)));
   using V = Wide<double>::type;
@@ -141,6 +151,7 @@ constexpr ExtremeLoops<A> kExtremes = {.greatest_of_run = extreme_of_run<A, true
                                        .least_of_run = extreme_of_run<A, false>,
                                        .greatest_of_rows = extreme_of_rows<A, true>,
                                        .least_of_rows = extreme_of_rows<A, false>};
+constexpr RangeLoops kRanges = {.least_and_greatest = least_and_greatest};
 constexpr PowerLoops kPowers = {.squares_of_run = squares_of_run, .powers_of_run = powers_of_run};
 
 }  // namespace
@@ -154,6 +165,12 @@ template ExtremeLoops<float> ExtremeLoops<float>::compiled<kIsa>();
 template ExtremeLoops<double> ExtremeLoops<double>::compiled<kIsa>();
 template ExtremeLoops<int64_t> ExtremeLoops<int64_t>::compiled<kIsa>();
 template ExtremeLoops<int32_t> ExtremeLoops<int32_t>::compiled<kIsa>();
+
+template <Isa>
+RangeLoops RangeLoops::compiled() {
+  return kRanges;
+}
+template RangeLoops RangeLoops::compiled<kIsa>();
 
 template <Isa>
 PowerLoops PowerLoops::compiled() {
