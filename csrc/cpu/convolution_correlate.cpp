@@ -308,6 +308,8 @@ ADJOINT_SHORT_LOOPS void pack_image(const Correlation& plan, const T* in, int64_
           for (int64_t i = 0; i < from; ++i) run[i] = T(0);
           if (step == 1) {
             for (int64_t i = from; i < to; ++i) run[i] = source[x + i];
+          } else if (step == 2) {
+            for (int64_t i = from; i < to; ++i) run[i] = source[x + i * 2];
           } else {
             for (int64_t i = from; i < to; ++i) run[i] = source[x + i * step];
           }

@@ -123,9 +123,7 @@ void pack(const Geometry& g, const Position& at, const Array& operand, int64_t n
     using Element = decltype(tag);
     each_row(g, at, operand, n, [&](const char* row, int64_t m, int64_t done) {
       if (m >= kShortRow) return gather_strided(row, stride, size, packed + done * size, m);
-      const Element* from = reinterpret_cast<const Element*>(row);
-      Element* to = reinterpret_cast<Element*>(packed) + done;
-      for (int64_t i = 0; i < m; ++i) to[i] = from[i * stride];
+      move_words(reinterpret_cast<const Element*>(row), stride, reinterpret_cast<Element*>(packed) + done, 1, m);
     });
   });
 }
@@ -137,9 +135,7 @@ void unpack(const Geometry& g, const Position& at, const Array& operand, int64_t
     using Element = decltype(tag);
     each_row(g, at, operand, n, [&](char* row, int64_t m, int64_t done) {
       if (m >= kShortRow) return scatter_strided(packed + done * size, row, stride, size, m);
-      const Element* from = reinterpret_cast<const Element*>(packed) + done;
-      Element* to = reinterpret_cast<Element*>(row);
-      for (int64_t i = 0; i < m; ++i) to[i * stride] = from[i];
+      move_words(reinterpret_cast<const Element*>(packed) + done, 1, reinterpret_cast<Element*>(row), stride, m);
     });
   });
 }

@@ -47,9 +47,14 @@ void unfold_as(const FoldShape& shape, const T* in, T* out) {
         std::fill_n(row, shape.blocks[1], T{});
         continue;
       }
-      const T* from = source + (ys.offset + y * shape.stride[0]) * shape.size[1] + xs.offset;
+      const int64_t step = shape.stride[1];
+      const T* from = source + (ys.offset + y * shape.stride[0]) * shape.size[1] + xs.offset + xs.begin * step;
       std::fill_n(row, xs.begin, T{});
-      for (int64_t x = xs.begin; x < xs.end; ++x) row[x] = from[x * shape.stride[1]];
+      if (step == 1) {
+        std::copy_n(from, xs.end - xs.begin, row + xs.begin);
+      } else {
+        move_words(from, step, row + xs.begin, 1, xs.end - xs.begin);
+      }
       std::fill_n(row + xs.end, shape.blocks[1] - xs.end, T{});
     }
   });

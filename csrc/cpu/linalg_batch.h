@@ -101,10 +101,12 @@ void for_each_matrix(int64_t count, double flops, int64_t scratch, const Body& b
 }
 
 /// body(i, from, to, memory) for each matrix and ranges that cover its `columns`, which do not depend on each other.
-/// The ranges do not depend on the number of threads, and so neither do the bits of the result.
+/// The ranges follow from the work and not from the number of threads, and so do the bits of the result. The library
+/// packs the factor anew for each, which makes more of them slower on few threads.
 template <class Body>
 void for_each_column_range(int64_t count, int64_t columns, double flops, int64_t scratch, const Body& body) {
-  int64_t pieces = flops < 1e7 ? 1 : std::clamp<int64_t>(columns / 32, 1, 8);
+  const int64_t worthwhile = flops < 1e7 ? 1 : std::clamp<int64_t>(static_cast<int64_t>(flops / 1.6e7), 2, 8);
+  const int64_t pieces = std::clamp<int64_t>(columns / 32, 1, worthwhile);
   for_each_matrix(count * pieces, flops / static_cast<double>(pieces), scratch, [&](int64_t item, char* memory) {
     int64_t i = item / pieces, piece = item % pieces;
     body(i, columns * piece / pieces, columns * (piece + 1) / pieces, memory);

@@ -83,33 +83,41 @@ inline void copy_first(Element* to, const Element* from, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = from[i];
 }
 
+/// element(result, inputs..., i) for the elements from `done` on, in blocks of a vector. A function of its own:
+/// constants that two loops share would be kept on the stack for both of them, and read from there.
+template <class Lane, class Result, class Stored, class Function, size_t... k>
+[[gnu::noinline]] void in_whole_blocks(Result* result, const Stored* const* inputs, int64_t done, int64_t n,
+                                       Function element, std::index_sequence<k...>) {
+  constexpr int64_t size = kBlockBytes / sizeof(Lane);
+  alignas(kBlockBytes) Result last_result[size];
+  alignas(kBlockBytes) Stored last_inputs[sizeof...(k)][size];
+  for (; done < n; done += size) {
+    const int64_t left = n - done;
+    Result* to = result + done;
+    const Stored* from[] = {inputs[k] + done...};
+    if (left < size) {
+      (fill_up<size>(last_inputs[k], from[k], left), ...);
+      ((from[k] = last_inputs[k]), ...);
+      to = last_result;
+    }
+    ADJOINT_INDEPENDENT
+    for (int64_t i = 0; i < size; ++i) element(to, from[k]..., i);
+    if (left < size) copy_first<size>(result + done, last_result, left);
+  }
+}
+
 /// element(result, inputs..., i) for each of n elements. Array 0 is the result; those of `indices` are the inputs.
 /// `Lane` is the number that a lane of a vector computes with.
 template <bool in_blocks, class Lane, class Result, class Stored, int... indices, class Function>
 inline void each_element(char* const* arrays, int64_t n, Function element) {
   Result* result = reinterpret_cast<Result*>(arrays[0]);
   const Stored* inputs[] = {reinterpret_cast<const Stored*>(arrays[indices])...};
-  [&]<size_t... k>(std::index_sequence<k...>) {
+  [&]<size_t... k>(std::index_sequence<k...> numbers) {
     const int64_t straight = !in_blocks ? n : is_complex_v<Stored> ? 0 : n / kUnrolled * kUnrolled;
     ADJOINT_INDEPENDENT
     for (int64_t i = 0; i < straight; ++i) element(result, inputs[k]..., i);
     if constexpr (in_blocks) {
-      constexpr int64_t size = kBlockBytes / sizeof(Lane);
-      alignas(kBlockBytes) Result last_result[size];
-      alignas(kBlockBytes) Stored last_inputs[sizeof...(k)][size];
-      for (int64_t done = straight; done < n; done += size) {
-        const int64_t left = n - done;
-        Result* to = result + done;
-        const Stored* from[] = {inputs[k] + done...};
-        if (left < size) {
-          (fill_up<size>(last_inputs[k], from[k], left), ...);
-          ((from[k] = last_inputs[k]), ...);
-          to = last_result;
-        }
-        ADJOINT_INDEPENDENT
-        for (int64_t i = 0; i < size; ++i) element(to, from[k]..., i);
-        if (left < size) copy_first<size>(result + done, last_result, left);
-      }
+      if (straight < n) in_whole_blocks<Lane>(result, inputs, straight, n, element, numbers);
     }
   }(std::make_index_sequence<sizeof...(indices)>{});
 }

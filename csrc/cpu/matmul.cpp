@@ -265,6 +265,7 @@ inline void add_multiple(T* __restrict out, T x, const T* __restrict in, int64_t
     return chosen<IntegerLoops<T>>.add_multiple(out, x, in, n);
   for (int64_t j = 0; j < n; ++j) out[j] = multiply_add(out[j], x, in[j]);
 }
+
 /// Adds multiples of rows of b to rows of c, in blocks of b that stay in the cache. Needs rows of b and c packed.
 template <class T>
 void plain_gemm(const Product<T>& p) {
@@ -294,7 +295,9 @@ void run_plain(Problem& p) {
   Scratch scratch;
   if (p.n > 1 && p.b.col != 1) p.b = pack(p.b, p.dtype, p.dtype, p.batch, p.k, p.n, scratch);
   for_each_product<T>(p, [](const Product<T>& product) {
-    run_in_blocks(product, product.m * product.n * product.k / (kParallelWork / 8),
+    // Here an element has the same bits in any block: a block for each thread will do.
+    const int64_t worthwhile = product.m * product.n * product.k / (kParallelWork / 8);
+    run_in_blocks(product, std::min<int64_t>(worthwhile, num_threads()),
                   [](const Product<T>& part) { plain_gemm(part); });
   });
 }

@@ -97,20 +97,35 @@ void panels_of(const Product<T>& p) {
   }
 }
 
+/// The product where b has too few columns for a vector: a row of c at a time.
+template <class T, int Columns>
+void narrow_product(const Product<T>& p) {
+  const T *a = p.a.data, *b = p.b.data;
+  const int64_t a_col = p.a.col, b_row = p.b.row, b_col = p.b.col;
+  const T alpha = p.alpha, beta = p.beta;
+  T* out = p.c.data;
+  for (int64_t i = 0; i < p.m; ++i, a += p.a.row, out += p.c.row) {
+    T sum[Columns] = {};
+    for (int64_t l = 0; l < p.k; ++l) {
+#pragma GCC unroll 4
+      for (int j = 0; j < Columns; ++j) sum[j] += a[l * a_col] * b[l * b_row + j * b_col];
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < Columns; ++j) {
+      out[j] = beta == T(0) ? alpha * sum[j] : alpha * sum[j] + beta * out[j];
+    }
+  }
+}
+
 template <class T>
 void panels(const Product<T>& p) {
   const int64_t bytes = p.n * sizeof(T);
   if (bytes >= kVectorBytes) return panels_of<T, kVectorBytes>(p);
   if (kVectorBytes > 32 && bytes >= 32) return panels_of<T, 32>(p);
   if (kVectorBytes > 16 && bytes >= 16) return panels_of<T, 16>(p);
-  for (int64_t i = 0; i < p.m; ++i) {
-    for (int64_t j = 0; j < p.n; ++j) {
-      T sum = 0;
-      for (int64_t l = 0; l < p.k; ++l) sum += *p.a.at(i, l) * *p.b.at(l, j);
-      T* out = p.c.at(i, j);
-      *out = p.beta == T(0) ? p.alpha * sum : p.alpha * sum + p.beta * *out;
-    }
-  }
+  if (p.n == 3) return narrow_product<T, 3>(p);
+  if (p.n == 2) return narrow_product<T, 2>(p);
+  if (p.n == 1) return narrow_product<T, 1>(p);
 }
 
 template <class T>

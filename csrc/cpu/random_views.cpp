@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cpu/copy.h"
+#include "cpu/indexing.h"
 #include "cpu/random.h"
 
 namespace adjoint::cpu {
@@ -93,10 +94,14 @@ void random_bernoulli(Generator& generator, const View& out, double p) {
 void random_bernoulli_each(Generator& generator, const View& out, const View& p) {
   int64_t strides[kMaxDims], packed_strides[kMaxDims];
   std::unique_ptr<char[]> memory;
-  MemoryOrder order(out);
-  View ordered = order.of(p, strides);
-  View chances = packed_like(ordered, memory, packed_strides);
-  copy(ordered, chances);
+  const indexing::Snapshot given(p, out);
+  const MemoryOrder order(out);
+  View chances = order.of(*given, strides);
+  if (!chances.is_packed()) {
+    const View packed = packed_like(chances, memory, packed_strides);
+    copy(chances, packed);
+    chances = packed;
+  }
   in_memory_order(out,
                   [&](void* data, int64_t n) { fill_bernoulli(generator, out.dtype, data, n, p.dtype, chances.data); });
 }

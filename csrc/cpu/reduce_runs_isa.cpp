@@ -29,6 +29,23 @@ template <bool kMax, class A>
   return (kMax ? a > b : a < b) ? a : b;
 }
 
+/// The first of the best of a vector's lanes: each with its neighbour, then in pairs of pairs.
+template <bool kMax, class A>
+[[gnu::always_inline]] inline A extreme_of_lanes(const A* lanes) {
+  using V = typename Wide<A>::type;
+  using Numbers = typename Wide<std::conditional_t<sizeof(A) == 4, int32_t, int64_t>>::type;
+  V best;
+  std::memcpy(&best, lanes, sizeof best);
+  Numbers numbers;
+  for (int64_t w = 0; w < Wide<A>::kWidth; ++w) numbers[w] = static_cast<int32_t>(w);
+#pragma GCC unroll 4
+  for (int apart = 1; apart < Wide<A>::kWidth; apart *= 2) {
+    const V other = __builtin_shuffle(best, numbers ^ apart);
+    best = (kMax ? other > best : other < best) ? other : best;
+  }
+  return best[0];
+}
+
 template <class A, bool kMax>
 A extreme_of_run(const A* x, int64_t n) {
   // Comparing with NaN keeps the best so far, so that they are counted apart, in integers as wide as the elements.
@@ -47,7 +64,7 @@ A extreme_of_run(const A* x, int64_t n) {
       for (int64_t w = 0; w < kLanes; ++w) nans[w] += x[i + w] != x[i + w];
     }
     for (int64_t w = 0; w < kLanes; ++w) found += nans[w];
-    for (int64_t w = 0; w < kLanes; ++w) result = better_of<kMax>(best[w], result);
+    result = better_of<kMax>(extreme_of_lanes<kMax>(best + kLanes / 2), extreme_of_lanes<kMax>(best));
   }
   for (; i < n; ++i) {
     result = better_of<kMax>(x[i], result);
@@ -79,6 +96,16 @@ void extreme_of_rows(const A* x, int64_t step, int64_t n, int64_t lanes, A* out)
     for (int64_t k = 1; k < n; ++k) best = better_or_nan<kMax>(best, x[k * step + lane]);
     out[lane] = best;
   }
+}
+
+void least_and_greatest(const int64_t* x, int64_t n, int64_t* least, int64_t* greatest) {
+  int64_t low = x[0], high = x[0];
+  for (int64_t i = 1; i < n; ++i) {
+    low = better_of<false>(x[i], low);
+    high = better_of<true>(x[i], high);
+  }
+  *least = low;
+  *greatest = high;
 }
 
 double squares_of_run(const float* x, int64_t n) {
@@ -124,6 +151,7 @@ constexpr ExtremeLoops<A> kExtremes = {.greatest_of_run = extreme_of_run<A, true
                                        .least_of_run = extreme_of_run<A, false>,
                                        .greatest_of_rows = extreme_of_rows<A, true>,
                                        .least_of_rows = extreme_of_rows<A, false>};
+constexpr RangeLoops kRanges = {.least_and_greatest = least_and_greatest};
 constexpr PowerLoops kPowers = {.squares_of_run = squares_of_run, .powers_of_run = powers_of_run};
 
 }  // namespace
@@ -137,6 +165,12 @@ template ExtremeLoops<float> ExtremeLoops<float>::compiled<kIsa>();
 template ExtremeLoops<double> ExtremeLoops<double>::compiled<kIsa>();
 template ExtremeLoops<int64_t> ExtremeLoops<int64_t>::compiled<kIsa>();
 template ExtremeLoops<int32_t> ExtremeLoops<int32_t>::compiled<kIsa>();
+
+template <Isa>
+RangeLoops RangeLoops::compiled() {
+  return kRanges;
+}
+template RangeLoops RangeLoops::compiled<kIsa>();
 
 template <Isa>
 PowerLoops PowerLoops::compiled() {

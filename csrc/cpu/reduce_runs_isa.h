@@ -21,6 +21,14 @@ struct ExtremeLoops {
   static ExtremeLoops compiled();
 };
 
+struct RangeLoops {
+  /// Both ends of what n > 0 integers span, in one pass.
+  void (*least_and_greatest)(const int64_t* x, int64_t n, int64_t* least, int64_t* greatest);
+
+  template <Isa>
+  static RangeLoops compiled();
+};
+
 struct PowerLoops {
   /// The sum of squares, in double.
   double (*squares_of_run)(const float* x, int64_t n);

@@ -14,7 +14,7 @@ constexpr int64_t kBlock = 512;
 /// Without a whole quotient all of a is left; 0 times an infinite b would not be a number.
 inline bool quick_rest(float a, float b, float& rest) {
   const double quotient = std::trunc(static_cast<double>(a) / b);
-  rest = quotient == 0 ? a : static_cast<float>(a - quotient * b);
+  rest = std::fabs(a) < std::fabs(b) ? a : static_cast<float>(a - quotient * b);
   return std::fabs(quotient) < 268435456.0;
 }
 /// The same while the quotient is below 2^52. Rounded up, it is one too large; the rest has the wrong sign then.

@@ -30,19 +30,14 @@ int64_t insertion_place(const T* sorted, int64_t step, int64_t n, C value, bool 
 }  // namespace
 
 std::pair<int64_t, int64_t> least_and_greatest(const int64_t* values, int64_t n) {
-  const ExtremeLoops<int64_t>& loops = chosen<ExtremeLoops<int64_t>>;
-  constexpr int64_t run = 2048;  // stays in the cache for the second look
-  int64_t least = values[0], greatest = values[0];
-  for (int64_t i = 0; i < n; i += run) {
-    const int64_t count = std::min(run, n - i);
-    least = std::min(least, loops.least_of_run(values + i, count));
-    greatest = std::max(greatest, loops.greatest_of_run(values + i, count));
-  }
+  int64_t least, greatest;
+  chosen<RangeLoops>.least_and_greatest(values, n, &least, &greatest);
   return {least, greatest};
 }
 
 void bincount(const int64_t* values, int64_t n, int64_t first, int64_t* counts, int64_t bins) {
   std::fill_n(counts, bins, 0);
+#pragma GCC unroll 4
   for (int64_t i = 0; i < n; ++i) ++counts[values[i] - first];
 }
 

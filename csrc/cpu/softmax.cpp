@@ -283,7 +283,7 @@ struct LogSumExp {
   static A shift(A high) { return std::isinf(high) ? A(0) : high; }
 
   State row(const A* x, int64_t n, int64_t) const {
-    A high = fold_run(x, n, kIdentityMap, kGreater);
+    const A high = chosen<ExtremeLoops<A>>.greatest_of_run(x, n);
     return {high, exp_sum_run(x, shift(high), n)};
   }
 

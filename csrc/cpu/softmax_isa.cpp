@@ -36,16 +36,14 @@ constexpr A kLeastExponent = std::is_same_v<A, float> ? A(-103.98) : A(-745.14);
 template <class A, class Shift>
 inline void exp_steps(const A* x, Shift shift, A* y, int64_t n) {
   for (int64_t i = 0; i < n; i += kStep) {
-    A block[kStep], exponent[kStep], factor[kStep];
+    A block[kStep], exponent[kStep];
     for (int k = 0; k < kStep; ++k) exponent[k] = x[i + k] - shift_of<A>(shift, i + k);
-    // A subnormal power is the square of that of half the exponent; masks are made of -inf, which is cut off before.
+    // A subnormal power is the square of that of half the exponent. Masks are made of -inf: cut off, its square is 0.
     for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastExponent<A> ? kLeastExponent<A> : exponent[k];
     for (int k = 0; k < kStep; ++k) block[k] = exponent[k] < kLeastNormal<A> ? block[k] / 2 : block[k];
     // A loop of its own, or the compiler would give up the vector function for a branch.
     for (int k = 0; k < kStep; ++k) block[k] = std::exp(block[k]);
-    for (int k = 0; k < kStep; ++k) factor[k] = exponent[k] < kLeastNormal<A> ? block[k] : A(1);
-    for (int k = 0; k < kStep; ++k) factor[k] = exponent[k] < kLeastExponent<A> ? A(0) : factor[k];
-    for (int k = 0; k < kStep; ++k) y[i + k] = block[k] * factor[k];
+    for (int k = 0; k < kStep; ++k) y[i + k] = exponent[k] < kLeastNormal<A> ? block[k] * block[k] : block[k];
   }
 }
 

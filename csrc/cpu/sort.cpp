@@ -146,16 +146,24 @@ void each_slice(const View& in, const Slices<3>& slices, bool flip, const Body& 
   });
 }
 
+template <class W, class E>
+void copy_chosen(const E* entries, int64_t k, const W* from, int64_t from_step, W* to, int64_t to_step) {
+  for (int64_t i = 0; i < k; ++i) to[i * to_step] = from[static_cast<int64_t>(entries[i].index) * from_step];
+}
+
 /// Copies elements of `size` bytes from where `entries` say.
 template <class E>
 void copy_chosen(const E* entries, int64_t k, int64_t size, const char* from, int64_t from_step, char* to,
                  int64_t to_step) {
   dispatch_size(size, [&](auto word) {
     using W = decltype(word);
-    const W* source = reinterpret_cast<const W*>(from);
-    W* target = reinterpret_cast<W*>(to);
-    for (int64_t i = 0; i < k; ++i) target[i * to_step] = source[static_cast<int64_t>(entries[i].index) * from_step];
+    copy_chosen(entries, k, reinterpret_cast<const W*>(from), from_step, reinterpret_cast<W*>(to), to_step);
   });
+}
+
+template <class E>
+void write_indices(const E* entries, int64_t k, int64_t* to, int64_t step) {
+  for (int64_t i = 0; i < k; ++i) to[i * step] = static_cast<int64_t>(entries[i].index);
 }
 
 /// Checks everything, then writes k chosen entries of each slice: `choose(entries, n)` returns where they begin.
@@ -187,8 +195,7 @@ void select(const char* op, const View& in, const View& values, const View& indi
     const auto* chosen = choose(entries, slices.n);
     copy_chosen(chosen, k, item, in.data + offset[0] * item, slices.step[0], values.data + offset[1] * item,
                 slices.step[1]);
-    int64_t* index = indices.as<int64_t>() + offset[2];
-    for (int64_t i = 0; i < k; ++i) index[i * slices.step[2]] = static_cast<int64_t>(chosen[i].index);
+    write_indices(chosen, k, indices.as<int64_t>() + offset[2], slices.step[2]);
   };
   bool wide = item == 8 || slices.n > INT64_C(0xffffffff);
   if (wide) {

@@ -69,11 +69,11 @@ void triangle_places(int64_t row, int64_t col, int64_t offset, bool lower, const
   auto write = [&](auto* rows) {
     using Index = std::remove_reference_t<decltype(*rows)>;
     Index* columns = rows + out.sizes[1];
-    for (int64_t i = begin; i < end; ++i)
-      for (int64_t j = first(i); j < last(i); ++j) {
-        *rows++ = static_cast<Index>(i);
-        *columns++ = static_cast<Index>(j);
-      }
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t from = first(i), to = last(i);
+      rows = std::fill_n(rows, to - from, static_cast<Index>(i));
+      for (int64_t j = from; j < to; ++j) *columns++ = static_cast<Index>(j);
+    }
   };
   out.dtype == DType::Int64 ? write(out.as<int64_t>()) : write(out.as<int32_t>());
 }

@@ -7,6 +7,8 @@
 
 namespace adjoint::cpu {
 
+/// A stored word may change anything in memory, for all that the compiler knows: what a loop over words needs must be
+/// its own values, or it is read again for every element.
 template <class U>
 struct [[gnu::may_alias]] Word {
   using Bits = U;
@@ -30,6 +32,12 @@ auto dispatch_size(int64_t itemsize, F&& f) {
 template <class F>
 auto dispatch_size(DType dtype, F&& f) {
   return dispatch_size(itemsize(dtype), f);
+}
+
+/// Copies n words between places that lie `from_step` and `to_step` words apart.
+template <class W>
+void move_words(const W* from, int64_t from_step, W* to, int64_t to_step, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i * to_step] = from[i * from_step];
 }
 
 }  // namespace adjoint::cpu

@@ -15,6 +15,7 @@ from .language import (
     softplus,
     tanh,
     where,
+    whole_sigmoid,
 )
 from .out_words import EXPECTED_SCALAR_TYPE, FOUND_DTYPE
 
@@ -65,11 +66,10 @@ elementwise("celu(input, alpha=1.0)",
             input=lambda g, input, alpha: where(input > 0, g, g * exp(clamp_max(input, 0) / alpha)))
 
 
-def whole_sigmoid(input):
-    """sigmoid() with its subnormal numbers, which end in 1 / inf; far down it is the exponential to the last bit."""
-    return where(input < -40, exp(clamp_max(input, -40)), sigmoid(input))
-
-
+# sigmoid() with its subnormal numbers, which 1 / (1 + exp(-input)) ends in 1 / inf; as torch computes these slopes.
+elementwise("whole_sigmoid(input)", lambda input: where(input < 0, exp(-abs(input)), 1) / (1 + exp(-abs(input))),
+            public=False, inplace=False,
+            input=lambda g, out: g * (out * (1 - out)))
 elementwise("logsigmoid(input)", lambda input: minimum(input, 0) - log1p(exp(-abs(input))),
             namespace="nn.functional", node="LogSigmoidBackward0", method=False, out="exact",
             out_words=EXPECTED_SCALAR_TYPE,

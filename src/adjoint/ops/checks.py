@@ -27,6 +27,8 @@ def tensor(op, **values):
 def number(op, **values):
     """Refuses what is not a number: NumPy's and tensors of no dimension that need no gradient count."""
     for name, value in values.items():
+        if type(value) is float or type(value) is int:
+            continue
         if isinstance(value, _C.Tensor):
             fits = value.ndim == 0 and not value.requires_grad
         else:
@@ -37,6 +39,8 @@ def number(op, **values):
 
 def integer(op, name, value):
     """The int that an argument stands for: NumPy's and tensors of one integer count, bools do not."""
+    if type(value) is int:
+        return value
     if not isinstance(value, bool) and getattr(value, "dtype", None) is not _C.bool:
         try:
             return index(value)
