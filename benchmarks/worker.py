@@ -9,6 +9,7 @@ import time
 
 import sweep_cases
 import training_cases
+import transforms_cases
 from cases import CASES, PROBES
 
 
@@ -37,7 +38,7 @@ def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     threads = library.get_num_threads()
-    cases = {case.name: case for case in CASES + sweep_cases.CASES + training_cases.CASES}
+    cases = {case.name: case for case in CASES + sweep_cases.CASES + training_cases.CASES + transforms_cases.CASES}
     probes = {probe.name: probe for probe in PROBES}
     prepared = {}
     for line in sys.stdin:

@@ -91,7 +91,7 @@ def test_frozen_parameters_have_no_gradients():
 
 
 def test_what_has_no_examples():
-    with pytest.raises(ValueError, match="expected a module with parameters that require grad"):
+    with pytest.raises(ValueError, match="expected a module with parameters that are not frozen"):
         per_sample_grads(adjoint.nn.Tanh(), squares, numbers(5, 3), numbers(5, 2))
     with pytest.raises(ValueError, match=r"one size of the first dimension, got \[4, 5\]"):
         per_sample_grads(model(), squares, numbers(5, 3), numbers(4, 2))

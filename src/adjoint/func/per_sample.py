@@ -26,7 +26,7 @@ def per_sample_grads(module, loss, *inputs, memory=2**30):
     """
     parameters = {name: p.detach() for name, p in module.named_parameters() if p.requires_grad}
     if not parameters:
-        raise ValueError("per_sample_grads: expected a module with parameters that require grad; it has none")
+        raise ValueError("per_sample_grads: expected a module with parameters that are not frozen; it has none")
     sizes = {x.shape[0] for x in tree_leaves(inputs) if isinstance(x, _C.Tensor)}
     if len(sizes) != 1:
         raise ValueError(f"per_sample_grads: expected inputs with one size of the first dimension, got {sorted(sizes)}")

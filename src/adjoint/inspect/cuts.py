@@ -85,7 +85,7 @@ def shared_memory(nodes, target):
         return None
     target_node = _C._gradient_edge(target)[0]
     for result in describe.living_results():
-        if result.device.type == "meta":
+        if result.device.type == "meta" or _C._batch_level(result) is not None:
             continue
         extent = _extent(result)
         entry = next((node for node, other in entries if _overlap(extent, other)), None)

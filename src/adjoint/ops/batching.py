@@ -152,7 +152,7 @@ def _leading(op, size, batched, *given):
     return call(op, *(lined_up(value, rank) if is_tensor(value) else value for value in given))
 
 
-_leading.places = ((), (), False)
+_leading.__dict__["places"] = ((), (), False)
 
 
 def formatted(op, size, batched, *given):

@@ -119,7 +119,7 @@ def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
 def _even_gradient(x, dim, distance, edge_order):
     """Of samples `distance` apart."""
     size = x.shape[dim]
-    inner = (x.narrow(dim, 2, size - 2) - x.narrow(dim, 0, size - 2)) / (2 * distance)
+    inner = (x.narrow(dim, 2, size - 2) - x.narrow(dim, 0, size - 2)) / (2.0 * distance)
     if edge_order == 1:
         first = x.narrow(dim, 1, 1) - x.narrow(dim, 0, 1)
         last = x.narrow(dim, size - 1, 1) - x.narrow(dim, size - 2, 1)
