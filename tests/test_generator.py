@@ -446,6 +446,8 @@ def test_no_rule_to_derive_from(load):
     [
         ('elementwise("f input", lambda input: input)', "'f input': expected a signature such as"),
         ('elementwise("f(input, =)", lambda input: input)', "the argument list is not valid Python"),
+        ('elementwise("f(input, input)", lambda input: input)', "the argument list is not valid Python at 'input'"),
+        ('elementwise("f(input, a=1, b)", lambda input: input)', "the argument list is not valid Python at 'b'"),
         ('elementwise("f(input, a=b)", lambda input: input)', "defaults must be literals"),
         ('elementwise("f(input)", 3)', "f: the second argument must be the expression"),
         ('elementwise("f(input)", lambda other: other)', r"f: the expression's parameters are \(other\)"),
@@ -455,6 +457,7 @@ def test_no_rule_to_derive_from(load):
         ('elementwise("f(input)", lambda input: input, promote="up")', "f: promote='up' is not one of"),
         ('elementwise("f(input)", lambda input: input, types="quad")', "f: types names quad; expected words of"),
         ('elementwise("f(input)", lambda input: input, alias="g")', r"f: alias='g' must be a tuple"),
+        ('op("f(input, dim)", native="f", batch="dims?")', r"f: batch has the word 'dims\?'; arguments are input, dim"),
         ('op("f(input)", native="f", linear="inputs")', "f: linear names 'inputs'; arguments are input"),
         (
             'op("f(input)", native="f", linear="input * input")',

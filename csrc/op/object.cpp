@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/mode.h"
-#include "kernels/backend.h"
+#include "op/declaration.h"
 #include "op/meta.h"
 #include "ops/memory.h"
 
@@ -220,323 +220,17 @@ OpObject* op_object(std::string_view name) {
   return reinterpret_cast<OpObject*>(place->second.get());
 }
 
-Object get(PyObject* declaration, const char* name) { return checked(PyObject_GetAttrString(declaration, name)); }
-std::string text(PyObject* object) {
-  const char* utf8 = PyUnicode_AsUTF8(object);
-  check(utf8 != nullptr);
-  return utf8;
-}
-bool truth(const Object& object) { return PyObject_IsTrue(object.get()) == 1; }
-
-void read_arguments(Op& op, PyObject* declaration) {
-  Object names = get(declaration, "arguments");
-  Object defaults = get(declaration, "defaults");
-  Py_ssize_t n = PyTuple_Size(names.get());
-  check(n >= 0);
-  if (n > kMaxArguments) fail(op.name, ": at most ", kMaxArguments, " arguments are supported");
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* name = Py_NewRef(PyTuple_GET_ITEM(names.get(), i));
-    PyUnicode_InternInPlace(&name);
-    Argument argument;
-    argument.name = Object::steal(name);
-    argument.default_value = Object::borrow(PyDict_GetItemWithError(defaults.get(), name));
-    if (argument.default_value) to_scalar(argument.default_value.get(), &argument.default_scalar);
-    if (text(name) == "tensors") op.list_slot = static_cast<int>(i);
-    op.defaults[i] = argument.default_value.get();
-    if (!argument.default_value) op.required = static_cast<size_t>(i) + 1;
-    op.arguments.push_back(std::move(argument));
-  }
-  op.count = static_cast<int>(n);
-  op.positional = static_cast<int>(PyLong_AsLong(get(declaration, "positional").get()));
-  Object varargs = get(declaration, "varargs");
-  if (varargs.get() != Py_None) {
-    for (Py_ssize_t i = 0; i < n; ++i)
-      if (PyUnicode_Compare(PyTuple_GET_ITEM(names.get(), i), varargs.get()) == 0) op.varargs = static_cast<int>(i);
-  }
-}
-
-int slot_of(const Op& op, std::string_view name) {
-  for (size_t i = 0; i < op.arguments.size(); ++i)
-    if (name == PyUnicode_AsUTF8(op.arguments[i].name.get())) return static_cast<int>(i);
-  return -1;
-}
-
-/// Output number of a name among the declared outputs ("out" is the first), or -1.
-int output_of(const std::vector<std::string>& outputs, std::string_view name) {
-  if (name == "out") return 0;
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i] == name) return static_cast<int>(i);
-  return -1;
-}
-
-void read_short_form(Op& op, PyObject* declaration) {
-  Object names = get(declaration, "short");
-  for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i)
-    op.short_form.push_back(static_cast<uint8_t>(slot_of(op, text(PyTuple_GET_ITEM(names.get(), i)))));
-}
-
-SavedItem resolve_item(const Op& op, const std::vector<std::string>& outputs, const std::string& name) {
-  auto as_item = [&](SavedItem::What what, int index) { return SavedItem{what, static_cast<uint8_t>(index), name}; };
-  if (int slot = slot_of(op, name); slot >= 0) return as_item(SavedItem::What::Argument, slot);
-  if (int output = output_of(outputs, name); output >= 0) return as_item(SavedItem::What::Output, output);
-  if (name.ends_with("_meta")) {
-    std::string stem = name.substr(0, name.size() - 5);
-    if (int slot = slot_of(op, stem); slot >= 0) return as_item(SavedItem::What::ArgumentMeta, slot);
-    if (int output = output_of(outputs, stem); output >= 0) return as_item(SavedItem::What::OutputMeta, output);
-  }
-  fail(ErrorKind::Value, op.name, ": a rule uses '", name, "', which is no argument, result or metadata of the op");
-}
-
-uint8_t item_number(Op& op, const std::vector<std::string>& outputs, const std::string& name) {
-  for (size_t i = 0; i < op.items.size(); ++i)
-    if (op.items[i].name == name) return static_cast<uint8_t>(i);
-  if (op.items.size() == 32) fail(ErrorKind::Value, op.name, ": rules use more than 32 different names");
-  op.items.push_back(resolve_item(op, outputs, name));
-  auto number = static_cast<uint8_t>(op.items.size() - 1);
-  if (op.items.back().what >= SavedItem::What::Output) op.output_items |= 1u << number;
-  return number;
-}
-
-RuleForm read_form(Op& op, const std::vector<std::string>& outputs, PyObject* callable, PyObject* uses,
-                   uint32_t* items) {
-  RuleForm form{Object::borrow(callable), {}};
-  for (Py_ssize_t i = 0; i < PyTuple_Size(uses); ++i) {
-    std::string name = text(PyTuple_GET_ITEM(uses, i));
-    if (name == "gs") {
-      form.parameters.push_back({RuleParameter::Source::Gradients, 0});
-      continue;
-    }
-    int gradient = name == "g" ? 0 : name.starts_with("g_") ? output_of(outputs, name.substr(2)) : -1;
-    if (gradient >= 0) {
-      form.parameters.push_back({RuleParameter::Source::Gradient, static_cast<uint8_t>(gradient)});
-      continue;
-    }
-    uint8_t item = item_number(op, outputs, name);
-    *items |= 1u << item;
-    form.parameters.push_back({RuleParameter::Source::Item, item});
-  }
-  return form;
-}
-
-const Kernel* kernel_of(const std::string& name) { return on(DeviceType::Cpu).elementwise.kernel(name.c_str()); }
-
-void read_rule(Op& op, const std::vector<std::string>& outputs, const std::string& argument, PyObject* callable,
-               PyObject* uses) {
-  int slot = slot_of(op, argument);
-  if (slot < 0) fail(ErrorKind::Value, op.name, ": a rule is given for '", argument, "', which is no argument");
-  Rule& rule = op.rules[slot];
-  op.edge_slots.push_back(static_cast<uint8_t>(slot));
-  rule.zero = op.kernel && op.kernel->result == ResultKind::Bool;
-  rule.differentiable = rule.zero;
-  if (callable == Py_None) return;
-  rule.differentiable = true;
-  if (op.kind == Op::Kind::Elementwise) rule.loop = kernel_of(op.name + "." + argument);
-  rule.form = read_form(op, outputs, callable, uses, &rule.items);
-}
-
-/// What an op refuses: pairs of a type family with the operands that are asked about, and of the error.
-ops::Refusal read_refusal(const Op& op, PyObject* key, PyObject* error) {
-  auto [kind, message] = read_error(error);
-  ops::Refusal refusal{.kind = kind, .text = std::move(message)};
-  std::string family = text(PyTuple_GET_ITEM(key, 0));
-  auto bit = [](Category category) { return 1u << static_cast<int>(category); };
-  refusal.categories = family == "bool"      ? bit(Category::Bool)
-                       : family == "integer" ? bit(Category::Bool) | bit(Category::Integer)
-                                             : bit(Category::Complex);
-  for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(key); ++i) {
-    std::string word = text(PyTuple_GET_ITEM(key, i));
-    refusal.of = word == "any" ? ops::Refusal::Of::Any : ops::Refusal::Of::All;
-    refusal.operands |= word == "any" ? ~0u : 1u << slot_of(op, word);
-  }
-  return refusal;
-}
-
-void read_words(Op& op, PyObject* declaration) {
-  for (const Argument& argument : op.arguments) op.words.arguments.push_back(text(argument.name.get()));
-  Object refused = get(declaration, "refused");
-  PyObject *key, *error;
-  for (Py_ssize_t place = 0; PyDict_Next(refused.get(), &place, &key, &error);)
-    op.words.refusals.push_back(read_refusal(op, key, error));
-  if (Object mixed = get(declaration, "mixed"); mixed.get() != Py_None) op.words.mixed = text(mixed.get());
-  op.options.words = &op.words;
-}
-
-/// The names of several results; none where there is one.
-std::vector<std::string> output_names(PyObject* declaration) {
-  std::vector<std::string> outputs;
-  Object names = get(declaration, "outputs");
-  if (names.get() == Py_None) return outputs;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i) outputs.push_back(text(PyTuple_GET_ITEM(names.get(), i)));
-  return outputs;
-}
-
-/// Makes the bit set of the edges agree with their list.
-void mask_edges(Op& op) {
-  op.edge_mask = 0;
-  for (uint8_t slot : op.edge_slots) op.edge_mask |= 1u << slot;
-}
-
-void read_rules(Op& op, PyObject* declaration) {
-  std::vector<std::string> outputs = output_names(declaration);
-  op.rules.resize(op.arguments.size());
-  Object rules = get(declaration, "rules");
-  Object uses = get(declaration, "uses");
-  Object identity = get(declaration, "identity_rules");
-  Object refusals = get(declaration, "refusals");
-  Object fused = get(declaration, "fused");
-  Object fused_uses = get(declaration, "fused_uses");
-  for (const Argument& argument : op.arguments) {  // in signature order, whatever the order of the rules
-    PyObject* callable = PyDict_GetItemWithError(rules.get(), argument.name.get());
-    if (!callable) continue;
-    read_rule(op, outputs, text(argument.name.get()), callable,
-              PyDict_GetItemWithError(uses.get(), argument.name.get()));
-    Rule& rule = op.rules[op.edge_slots.back()];
-    if (PyObject* refusal = PyDict_GetItemWithError(refusals.get(), argument.name.get())) rule.refusal = text(refusal);
-    rule.identity = PySequence_Contains(identity.get(), argument.name.get()) == 1;
-    if (PyObject* form = PyDict_GetItemWithError(fused.get(), argument.name.get()))
-      rule.fused =
-          read_form(op, outputs, form, PyDict_GetItemWithError(fused_uses.get(), argument.name.get()), &rule.items);
-    const uint8_t slot = op.edge_slots.back();
-    op.slot_items[slot] = rule.items;
-    if (rule.differentiable || !rule.refusal.empty()) op.differentiable |= 1u << slot;
-  }
-  for (const std::string& output : outputs) {
-    // An output is differentiable if some rule takes its gradient; the first always is.
-    bool used = &output == &outputs.front();
-    for (const Rule& rule : op.rules)
-      for (const RuleParameter& parameter : rule.form.parameters)
-        used |= parameter.source == RuleParameter::Source::Gradients ||
-                (parameter.source == RuleParameter::Source::Gradient && parameter.index == &output - outputs.data());
-    op.output_is_differentiable.push_back(used);
-  }
-  mask_edges(op);
-}
-
-std::vector<uint8_t> slots_of(const Op& op, PyObject* names) {
-  std::vector<uint8_t> slots;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(names); ++i)
-    slots.push_back(static_cast<uint8_t>(slot_of(op, text(PyTuple_GET_ITEM(names, i)))));
-  return slots;
-}
-
-/// What transforms need to know.
-void read_transforms(Op& op, PyObject* declaration) {
-  if (Object batch = get(declaration, "batch"); batch.get() != Py_None) {
-    op.batch = batch;
-    if (PyObject_HasAttrString(batch.get(), "places")) {
-      Object places = get(batch.get(), "places");
-      auto numbers = [](PyObject* tuple) {
-        std::vector<uint8_t> slots;
-        for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); ++i)
-          slots.push_back(static_cast<uint8_t>(PyLong_AsLong(PyTuple_GET_ITEM(tuple, i))));
-        return slots;
-      };
-      op.batch_places = {numbers(PyTuple_GET_ITEM(places.get(), 0)), numbers(PyTuple_GET_ITEM(places.get(), 1)),
-                         PyTuple_GET_ITEM(places.get(), 2) == Py_True};
-    }
-  }
-  op.random = truth(get(declaration, "random"));
-  Object groups = get(declaration, "substitutions");
-  for (Py_ssize_t i = 0; i < PyTuple_Size(groups.get()); ++i) {
-    PyObject* group = PyTuple_GET_ITEM(groups.get(), i);
-    op.substitutions.push_back({slots_of(op, PyTuple_GET_ITEM(group, 0)), slots_of(op, PyTuple_GET_ITEM(group, 1))});
-    for (uint8_t slot : op.substitutions.back().tangents) op.linear_slots |= 1u << slot;
-  }
-  Object jvp = get(declaration, "jvp");
-  if (jvp.get() == Py_None) return;
-  op.jvp.callable = jvp;
-  std::vector<std::string> outputs = output_names(declaration);
-  Object uses = get(declaration, "jvp_uses");
-  for (Py_ssize_t i = 0; i < PyTuple_Size(uses.get()); ++i) {
-    std::string name = text(PyTuple_GET_ITEM(uses.get(), i));
-    const bool tangent = name.ends_with("_t") && slot_of(op, name.substr(0, name.size() - 2)) >= 0;
-    if (tangent) name.resize(name.size() - 2);
-    op.jvp.parameters.push_back({tangent, resolve_item(op, outputs, name)});
-  }
-}
-
-/// declare_op(declaration, node_name): makes the op of a Declaration and returns its object.
-std::unique_ptr<Op> build_op(PyObject* declaration, const std::string& node) {
-  std::string kind = text(get(declaration, "kind").get());
-  auto declares = [&](const char* option) { return get(declaration, option).get() != Py_None; };
-  auto op_kind = kind == "elementwise"  ? Op::Kind::Elementwise
-                 : kind == "view"       ? Op::Kind::View
-                 : declares("composed") ? Op::Kind::Composed
-                                        : Op::Kind::Plain;
-  auto op = std::make_unique<Op>(text(get(declaration, "name").get()), node, op_kind);
-  op->shown = text(get(declaration, "shown").get());
-  op->shown_in_place = op->shown + "_";
-  read_arguments(*op, declaration);
-  read_short_form(*op, declaration);
-  Object out = get(declaration, "out");
-  op->has_out = truth(out);
-  std::string demands = PyUnicode_Check(out.get()) ? text(out.get()) : "";
-  op->out_demands = read_demands(out.get(), get(declaration, "out_words").get());
-  for (auto [option, slots] : {std::pair("apart", &op->apart), std::pair("whole", &op->whole)}) {
-    Object names = get(declaration, option);
-    for (Py_ssize_t i = 0; i < PyTuple_Size(names.get()); ++i)
-      *slots |= 1u << slot_of(*op, text(PyTuple_GET_ITEM(names.get(), i)));
-  }
-  if (demands.find("typed") != std::string::npos) op->typed_out = slot_of(*op, "dtype");
-  op->writes_one_value = truth(get(declaration, "uniform"));
-  op->autocast = to_autocast(get(declaration, "autocast").get());
-  if (op_kind == Op::Kind::Elementwise) {
-    op->kernel = kernel_of(op->name);
-    if (!op->kernel) fail(op->name, ": no kernel of this name was generated; rebuild the package");
-    if (op->kernel->params > kernels::kMaxParams) fail(op->name, ": more than ", kernels::kMaxParams, " parameters");
-    Object check = get(declaration, "integers");
-    auto integers = check.get() == Py_None           ? ops::IntegerCheck::None
-                    : text(check.get()) == "divisor" ? ops::IntegerCheck::Divisor
-                                                     : ops::IntegerCheck::Exponent;
-    std::string promote = text(get(declaration, "promote").get());
-    op->options = {op->name.c_str(), promote == "float", integers, promote == "never"};
-    op->n_operands = static_cast<int>(PyTuple_Size(get(declaration, "operands").get()));
-    op->whole = (1u << op->n_operands) - 1;
-    Object numbers = get(declaration, "numbers");
-    for (Py_ssize_t i = 0; i < PyTuple_Size(numbers.get()); ++i) {
-      std::string word = text(PyTuple_GET_ITEM(numbers.get(), i));
-      op->numbers_suffice |= word == "all";
-      op->number_slots |= word == "all" ? ~0u : 1u << slot_of(*op, word);
-    }
-    Object rounded = get(declaration, "rounded");
-    for (Py_ssize_t i = 0; i < PyTuple_Size(rounded.get()); ++i)
-      op->options.rounded |= 1u << slot_of(*op, text(PyTuple_GET_ITEM(rounded.get(), i)));
-    if (Object factor = get(declaration, "factor"); factor.get() != Py_None)
-      op->options.factors = 1u << (slot_of(*op, text(factor.get())) - op->n_operands);
-    read_words(*op, declaration);
-  } else {
-    op->forward = get(declaration, "forward");
-    if (op->forward.get() == Py_None) {
-      op->forward.reset();
-      if (truth(get(declaration, "creates"))) op->creation = slot_of(*op, "dtype");
-    }
-    for (const GlueEntry* entry = kGlue; entry->op; ++entry) {
-      if (op->name != entry->op) continue;
-      op->glue = entry->run;
-      op->glue_in_place = entry->change;
-    }
-    if ((declares("native") || declares("composed")) != (op->glue != nullptr) ||
-        declares("inplace_native") != (op->glue_in_place != nullptr))
-      fail(op->name, ": no C++ function was built for this op; rebuild the package");
-    op->crosses = truth(get(declaration, "crosses"));
-    op->result_type = get(declaration, "result_type");
-    if (op->result_type.get() == Py_None) op->result_type.reset();
-  }
-  read_rules(*op, declaration);
-  read_transforms(*op, declaration);
-  return op;
-}
-
+/// declare_op(declaration): makes the op of a Declaration and returns its object.
 PyObject* py_declare_op(PyObject*, PyObject* declaration) {
   return guarded([&]() -> PyObject* {
-    std::string name = text(get(declaration, "name").get());
+    std::string name = text(option(declaration, "name").get());
     if (find_op(name.c_str())) fail(ErrorKind::Value, name, ": the op is declared twice");
-    std::unique_ptr<Op> op = build_op(declaration, text(get(declaration, "node").get()));
-    Object variants = get(declaration, "number_nodes");
+    std::unique_ptr<Op> op = read_declaration(declaration, text(option(declaration, "node").get()));
+    Object variants = option(declaration, "number_nodes");
     PyObject *argument, *node;
     Py_ssize_t position = 0;
     while (PyDict_Next(variants.get(), &position, &argument, &node)) {
-      std::unique_ptr<Op> variant = build_op(declaration, text(node));
+      std::unique_ptr<Op> variant = read_declaration(declaration, text(node));
       int slot = slot_of(*op, text(argument));
       if (slot < 0) fail(ErrorKind::Value, name, ": number_nodes names '", text(argument), "', which is no argument");
       // Arguments that share a variant are numbers together: clamp(x, 0, 1).
@@ -544,23 +238,24 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
         PyObject* its_node = PyDict_GetItemWithError(variants.get(), op->arguments[edge].name.get());
         return its_node && PyUnicode_Compare(its_node, node) == 0;
       });
-      mask_edges(*variant);
+      variant->mask_edges();
       op->number_variant[slot] = variant.release();
       op->variant_slots.push_back(static_cast<uint8_t>(slot));
       op->writes_one_value = false;  // torch lets a number be written everywhere, not a tensor
     }
-    Object powers = get(declaration, "powers");
+    Object powers = option(declaration, "powers");
     Op** simpler[] = {&op->square, &op->cube, &op->root, &op->power};
     for (Py_ssize_t i = 0; i < PyTuple_Size(powers.get()); ++i)
       *simpler[i] = &require_op(text(PyTuple_GET_ITEM(powers.get(), i)).c_str());
     OpObject* object = op_object(name);
     object->op = op.get();
-    Py_XSETREF(object->doc, get(declaration, "documentation").take());
-    if (truth(get(declaration, "inplace"))) {
+    Py_XSETREF(object->doc, option(declaration, "documentation").take());
+    if (truth(option(declaration, "inplace"))) {
       OpObject* in_place = op_object(name + "_");
-      Object its_node = get(declaration, "inplace_node");
+      Object its_node = option(declaration, "inplace_node");
       // Lives as long as the process, like the ops in the table.
-      in_place->op = its_node.get() == Py_None ? op.get() : build_op(declaration, text(its_node.get())).release();
+      in_place->op =
+          its_node.get() == Py_None ? op.get() : read_declaration(declaration, text(its_node.get())).release();
       in_place->in_place = true;
       Py_XSETREF(in_place->doc, PyUnicode_FromFormat("In-place version of %s().", name.c_str()));
     }

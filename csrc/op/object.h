@@ -15,6 +15,16 @@ Op& op_of(PyObject* callable);
 /// The callable of an op (borrowed).
 PyObject* op_object_of(const Op& op);
 
+/// An op that C++ calls often, looked up once: cached_op("add", [] {}), where each such function is a type of its own.
+template <class Tag>
+Op& cached_op(const char* name, Tag) {
+  static Op& op = require_op(name);
+  return op;
+}
+
+/// The tensor that an op returned.
+inline TensorPtr as_result(Object object) { return TensorPtr::steal(as_tensor(object.take())); }
+
 /// Calls an op by its bound arguments, the remaining ones taking their defaults.
 Object call_op(Op& op, std::initializer_list<PyObject*> args);
 

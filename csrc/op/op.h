@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +17,7 @@
 namespace adjoint {
 
 class Transform;
+struct TransformRules;
 
 /// Runs a forward written in C++: bound arguments in, the result out. Generated; see src/adjoint/codegen.
 using Glue = Object (*)(PyObject* const* slots);
@@ -73,28 +74,6 @@ struct Rule {
   const RuleForm& chosen(bool watched) const { return fused.callable && !watched ? fused : form; }
 };
 
-/// One call of a linear op among those whose sum is its tangent; see `substitutions` in ops/declaration.py.
-struct Substitution {
-  std::vector<uint8_t> tangents;  ///< the slots that their tangents replace ...
-  std::vector<uint8_t> zeros;     ///< ... and those that zeros replace
-};
-
-/// The slots of arguments that count dimensions, and of those that list sizes; see adjoint/ops/batching.py.
-struct BatchPlaces {
-  std::vector<uint8_t> dims, sizes;
-  bool of_sizes;  ///< the dimensions are those of what has the first sizes, not of the first tensor
-};
-
-/// The tangent of the results as a Python function (`jvp`), and what it is called with.
-struct JvpForm {
-  struct Parameter {
-    bool tangent;  ///< that of the argument, not the argument
-    SavedItem item;
-  };
-  Object callable;
-  std::vector<Parameter> parameters;
-};
-
 /// Whether an argument is a tuple or a list.
 inline bool is_sequence(PyObject* object) { return PyTuple_Check(object) || PyList_Check(object); }
 
@@ -148,21 +127,21 @@ class Op final : public NodeKind {
   std::vector<SavedItem> items;
   uint32_t output_items = 0;  ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
-  // Transforms
-  Object batch;                             ///< a Python callable, see adjoint/ops/batching.py; or null
-  std::optional<BatchPlaces> batch_places;  ///< where the rule is one of words
-  JvpForm jvp;                              ///< without a callable: there is none
-  std::vector<Substitution> substitutions;  ///< of a linear op
-  uint32_t linear_slots = 0;                ///< bit set of the arguments that these replace
-  bool random = false;                      ///< draws numbers
-  bool crosses = false;                     ///< the arguments may be on several devices
-  bool writes_one_value = false;            ///< in place, elements may share memory
-  Op* square = nullptr;                     ///< powers: used instead for floats when the exponent is 2 ...
-  Op* cube = nullptr;                       ///< ... when it is 3 ...
-  Op* root = nullptr;                       ///< ... when it is 0.5 ...
-  Op* power = nullptr;                      ///< ... and when it is another number but 0
-  std::vector<uint8_t> variant_slots;       ///< of the arguments that have a variant
-  Op* number_variant[kMaxArguments] = {};   ///< used instead when the argument is a number (other node name)
+  bool crosses = false;                    ///< the arguments may be on several devices
+  bool writes_one_value = false;           ///< in place, elements may share memory
+  Op* square = nullptr;                    ///< powers: used instead for floats when the exponent is 2 ...
+  Op* cube = nullptr;                      ///< ... when it is 3 ...
+  Op* root = nullptr;                      ///< ... when it is 0.5 ...
+  Op* power = nullptr;                     ///< ... and when it is another number but 0
+  std::vector<uint8_t> variant_slots;      ///< of the arguments that have a variant
+  Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
+
+  /// What it was made from.
+  Object declaration;
+  /// What transforms need to know; read from the declaration when it is first asked for.
+  const TransformRules& transforms() const;
+  /// Makes the bit set of the edges agree with their list.
+  void mask_edges();
 
   /// Calls the op with bound arguments (borrowed). The innermost transform comes first; see op/transform.h.
   Object call(PyObject* const* slots);
@@ -271,6 +250,8 @@ class Op final : public NodeKind {
   /// as it was.
   Object unpack_item(Node& node, uint32_t item, bool with_history) const;
   uint32_t edge_of_slot(const Node& node, uint8_t slot) const;
+
+  mutable std::shared_ptr<const TransformRules> transform_rules_;
 };
 
 /// The op of this name; null when there is none.

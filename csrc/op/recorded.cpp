@@ -12,15 +12,6 @@ namespace adjoint {
 
 namespace {
 
-/// Ops that the engine calls often are looked up once.
-template <class Tag>
-Op& cached_op(const char* name, Tag) {
-  static Op& op = require_op(name);
-  return op;
-}
-
-TensorPtr as_result(Object object) { return TensorPtr::steal(as_tensor(object.take())); }
-
 void call_in_place(Op& op, std::initializer_list<PyObject*> args) {
   PyObject* slots[kMaxArguments];
   std::copy(args.begin(), args.end(), slots);

@@ -3,21 +3,15 @@
 #include <algorithm>
 
 #include "core/mode.h"
-#include "core/tangent.h"
 #include "op/object.h"
 #include "op/recorded.h"
+#include "op/transform_rules.h"
 #include "tape/history.h"
 #include "types/struct_sequence.h"
 #include "types/types.h"
 
 namespace adjoint {
 namespace {
-
-template <class Tag>
-Op& cached_op(const char* name, Tag) {
-  static Op& op = require_op(name);
-  return op;
-}
 
 Object python_function(const char* module, const char* name) {
   Object imported = checked(PyImport_ImportModule(module));
@@ -82,18 +76,9 @@ TensorPtr Batch::expanded(Tensor* tensor) const {
 }
 
 Object Batch::call(Op& op, PyObject* const* slots) {
-  const bool concerned = concerns(op, slots);
-  if (op.random) return draw(op, slots);
-  if (!concerned) return op.call(slots);
-  if (op.kind == Op::Kind::Composed) {
-    Awake parts(*this);
-    return op.call_composed(slots);
-  }
-  if ((mode_flags & kAutocast) && op.autocast != Autocast::None) {
-    Awake parts(*this);  // the casts, too
-    AutocastCall cast(op.autocast, slots, op.arguments.size());
-    return op.call(cast.args());
-  }
+  if (op.transforms().random) return draw(op, slots);
+  if (!concerns(op, slots)) return op.call(slots);
+  if (Object result = call_parts(op, slots)) return result;
   Op& chosen = op.chosen(slots);
   const bool spread = spreads(slots, op.arguments.size());
   Object result = !spread                                ? call_shared(chosen, slots)
@@ -186,21 +171,21 @@ Object Batch::call_by_places(Op& op, PyObject* const* slots) {
     return {};
   if (any_tensor(slots + 1, op.arguments.size() - 1, [](Tensor*) { return true; })) return {};
   int rank = as_tensor(slots[0])->ndim();
-  if (op.batch_places->of_sizes) {
-    PyObject* sizes = slots[op.batch_places->sizes[0]];
+  if (op.transforms().places->of_sizes) {
+    PyObject* sizes = slots[op.transforms().places->sizes[0]];
     if (!is_sequence(sizes)) return {};
     rank = static_cast<int>(PySequence_Fast_GET_SIZE(sizes));
   }
-  if (rank == 0 && !op.batch_places->dims.empty()) return {};
+  if (rank == 0 && !op.transforms().places->dims.empty()) return {};
   PyObject* args[kMaxArguments];
   Object owned[kMaxArguments];
   std::copy(slots, slots + op.count, args);
   args[0] = as_object(batched_value(as_tensor(slots[0])));
-  for (uint8_t slot : op.batch_places->dims) {
+  for (uint8_t slot : op.transforms().places->dims) {
     owned[slot] = behind(slots[slot], rank);
     if (!(args[slot] = owned[slot].get())) return {};
   }
-  for (uint8_t slot : op.batch_places->sizes) {
+  for (uint8_t slot : op.transforms().places->sizes) {
     if (!is_sequence(slots[slot])) return {};
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(slots[slot]);
     owned[slot] = checked(PyTuple_New(n + 1));
@@ -213,11 +198,11 @@ Object Batch::call_by_places(Op& op, PyObject* const* slots) {
 }
 
 Object Batch::call_rule(Op& op, PyObject* const* slots) {
-  if (op.batch_places) {
+  if (op.transforms().places) {
     if (Object result = call_by_places(op, slots)) return result;
   }
-  if (op.batch) {
-    Object result = call_with_values(op.batch.get(), op, slots);
+  if (op.transforms().batch) {
+    Object result = call_with_values(op.transforms().batch.get(), op, slots);
     if (result.get() != Py_NotImplemented) return result;
   }
   static PyObject* loop = python_function("adjoint.func._batch_loop", "call_each").take();
@@ -318,10 +303,23 @@ static void check_broadcast(const Tensor* target, const Tensor* operand) {
          to_string({sizes, static_cast<size_t>(n)}));
 }
 
+/// Refuses to write into a tensor that all elements of the batch share.
+[[noreturn]] static void refuse_shared(const Op& op) {
+  fail(
+      "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+      "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not "
+      "being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic: ",
+      op.shown_in_place,
+      "() writes into a tensor that all elements of the batch share; make it of one that is "
+      "batched, as x.new_zeros() does, or use ",
+      op.shown, "()");
+}
+
 void Batch::change(Op& op, PyObject* const* slots) {
   if (!is_tensor(slots[0])) return op.call_in_place(slots);
   Tensor* target = as_tensor(slots[0]);
-  if (op.random && !is_batched_at(target, number())) {
+  const bool random = op.transforms().random;
+  if (random && !is_batched_at(target, number())) {
     check_randomness(op);
     if (randomness_ == Randomness::Different)
       fail(
@@ -331,38 +329,40 @@ void Batch::change(Op& op, PyObject* const* slots) {
   }
   if (!concerns(op, slots)) return op.call_in_place(slots);
   const bool spread = spreads(slots, op.arguments.size());
-  if (!is_batched_at(target, number()) || (is_shared(target) && spread))
-    fail(
-        "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-        "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not "
-        "being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic: ",
-        op.shown_in_place,
-        "() writes into a tensor that all elements of the batch share; make it of one that is "
-        "batched, as x.new_zeros() does, or use ",
-        op.shown, "()");
+  if (!is_batched_at(target, number()) || (is_shared(target) && spread)) refuse_shared(op);
   Op& chosen = op.variant(slots);
+  if (random) return chosen.change_through(*this, slots, [&] { fill(op, slots, batched_value(target)); });
+  if (!spread) return change_shared(op, chosen, slots);
+  if (chosen.kind == Op::Kind::Elementwise) return change_elementwise(op, chosen, slots);
+  change_by_rule(op, chosen, slots);
+}
+
+void Batch::change_shared(Op& op, Op& chosen, PyObject* const* slots) {
+  chosen.change_through(*this, slots, [&] {
+    Object values[kMaxArguments];
+    PyObject* given[kMaxArguments];
+    for (int i = 0; i < op.count; ++i) given[i] = (values[i] = outside(slots[i])).get();
+    op.call_in_place(given);
+    if (chosen.kind == Op::Kind::View) set_batched_value(as_tensor(slots[0]), TensorPtr::borrow(as_tensor(given[0])));
+  });
+}
+
+void Batch::change_elementwise(Op& op, Op& chosen, PyObject* const* slots) {
+  Tensor* target = as_tensor(slots[0]);
+  Object owned[kMaxArguments];
+  PyObject* values[kMaxArguments];
+  if (!line_up(chosen, slots, values, owned)) return op.call_in_place(slots);  // which refuses
+  for (int i = 1; i < chosen.n_operands; ++i)
+    if (is_tensor(slots[i])) check_broadcast(target, as_tensor(slots[i]));
+  chosen.change_through(*this, slots, [&] {
+    op.call_in_place(values);
+    note_change(target);
+  });
+}
+
+void Batch::change_by_rule(Op& op, Op& chosen, PyObject* const* slots) {
+  Tensor* target = as_tensor(slots[0]);
   TensorPtr value = TensorPtr::borrow(batched_value(target));
-  if (op.random) return chosen.change_through(*this, slots, [&] { fill(op, slots, value.get()); });
-  if (!spread) {
-    return chosen.change_through(*this, slots, [&] {
-      Object values[kMaxArguments];
-      PyObject* given[kMaxArguments];
-      for (int i = 0; i < op.count; ++i) given[i] = (values[i] = outside(slots[i])).get();
-      op.call_in_place(given);
-      if (chosen.kind == Op::Kind::View) set_batched_value(target, TensorPtr::borrow(as_tensor(given[0])));
-    });
-  }
-  if (chosen.kind == Op::Kind::Elementwise) {
-    Object owned[kMaxArguments];
-    PyObject* values[kMaxArguments];
-    if (!line_up(chosen, slots, values, owned)) return op.call_in_place(slots);  // which refuses
-    for (int i = 1; i < chosen.n_operands; ++i)
-      if (is_tensor(slots[i])) check_broadcast(target, as_tensor(slots[i]));
-    return chosen.change_through(*this, slots, [&] {
-      op.call_in_place(values);
-      note_change(target);
-    });
-  }
   // What is recorded of the values must not see the change.
   PyObject* args[kMaxArguments];
   std::copy(slots, slots + op.count, args);

@@ -51,6 +51,11 @@ class Batch final : public Level {
   /// Random numbers: the same for all elements, or others for each.
   Object draw(Op& op, PyObject* const* slots);
   void fill(Op& op, PyObject* const* slots, Tensor* value);
+  /// Changes the first argument: all arguments are shared; elementwise; by the batch rule, whose result is copied
+  /// there. `chosen` is the variant of the op, which is what is recorded.
+  void change_shared(Op& op, Op& chosen, PyObject* const* slots);
+  void change_elementwise(Op& op, Op& chosen, PyObject* const* slots);
+  void change_by_rule(Op& op, Op& chosen, PyObject* const* slots);
   /// A rule of words for one tensor, the first argument, without Python; null where it takes the rule.
   Object call_by_places(Op& op, PyObject* const* slots);
   TensorPtr shown_inside(const Op& op, PyObject* const* slots, PyObject* item, ViewOrigin origin, bool shared) const;

@@ -6,6 +6,7 @@
 #include "core/mode.h"
 #include "op/object.h"
 #include "op/recorded.h"
+#include "op/transform_rules.h"
 #include "tape/history.h"
 #include "types/types.h"
 
@@ -13,14 +14,6 @@ namespace adjoint {
 namespace {
 
 thread_local bool enabled = true;
-
-template <class Tag>
-Op& cached_op(const char* name, Tag) {
-  static Op& op = require_op(name);
-  return op;
-}
-
-TensorPtr as_result(Object object) { return TensorPtr::steal(as_tensor(object.take())); }
 
 Object zeros_like(PyObject* object) {
   if (is_tensor(object)) return call_op(cached_op("zeros_like", [] {}), {object});
@@ -170,15 +163,7 @@ std::vector<Object> Forward::tangents(const Op& op, PyObject* const* slots) cons
 
 Object Forward::call(Op& op, PyObject* const* slots) {
   if (!concerns(op, slots)) return op.call(slots);
-  if (op.kind == Op::Kind::Composed) {
-    Awake parts(*this);
-    return op.call_composed(slots);
-  }
-  if ((mode_flags & kAutocast) && op.autocast != Autocast::None) {
-    Awake parts(*this);  // the casts, too
-    AutocastCall cast(op.autocast, slots, op.arguments.size());
-    return op.call(cast.args());
-  }
+  if (Object result = call_parts(op, slots)) return result;
   Op& chosen = op.chosen(slots);
   Object result = chosen.call(slots);
   if (chosen.edge_slots.empty() || result.get() == slots[0]) return result;
@@ -192,7 +177,7 @@ static void change_tangent(Op& op, PyObject* const* slots, const std::vector<Obj
   PyObject* args[kMaxArguments];
   Object owned[kMaxArguments];
   std::copy(slots, slots + op.count, args);
-  for (const Substitution& group : op.substitutions)
+  for (const Substitution& group : op.transforms().substitutions)
     for (uint8_t slot : group.tangents) args[slot] = (owned[slot] = filled(tangents[slot].get(), slots[slot])).get();
   args[0] = as_object(target);
   op.call_in_place(args);
@@ -229,7 +214,7 @@ TensorPtr Forward::changed_tangent(Op& op, PyObject* const* slots, const std::ve
     if (tangent && is_tensor(tangent.get())) return as_result(std::move(tangent));
   }
   TensorPtr value = as_result(zeros_like(slots[0]));
-  if (!has_result && op.linear_slots) {
+  if (!has_result && op.transforms().linear_slots) {
     if (given[0]) copy_recorded(value.get(), as_tensor(given[0].get()));
     change_tangent(op, slots, given, value.get());
   }
@@ -248,8 +233,8 @@ Object Forward::derivative(Op& op, PyObject* const* slots, const std::vector<Obj
   for (uint8_t slot : op.edge_slots)
     if (tangents[slot]) given |= 1u << slot;
   if (!given) return {};
-  if (!(given & ~op.linear_slots)) return by_substitution(op, slots, tangents);
-  if (op.jvp.callable) return call_jvp(op, slots, tangents, result);
+  if (!(given & ~op.transforms().linear_slots)) return by_substitution(op, slots, tangents);
+  if (op.transforms().jvp.callable) return call_jvp(op, slots, tangents, result);
   if (op.kind == Op::Kind::Elementwise && !is_complex(as_tensor(result)->dtype)) {
     bool real = true;
     for (int i = 0; i < op.n_operands; ++i) real &= !is_tensor(slots[i]) || !is_complex(as_tensor(slots[i])->dtype);
@@ -269,7 +254,7 @@ Object Forward::derivative(Op& op, PyObject* const* slots, const std::vector<Obj
 
 Object Forward::by_substitution(Op& op, PyObject* const* slots, const std::vector<Object>& tangents) const {
   Object total;
-  for (const Substitution& group : op.substitutions) {
+  for (const Substitution& group : op.transforms().substitutions) {
     bool any = false;
     for (uint8_t slot : group.tangents) any |= static_cast<bool>(tangents[slot]);
     if (!any) continue;
@@ -293,7 +278,7 @@ Object Forward::call_jvp(Op& op, PyObject* const* slots, const std::vector<Objec
   PyObject* args[kMaxArguments * 2];
   Object owned[kMaxArguments * 2];
   int n = 0;
-  for (const JvpForm::Parameter& parameter : op.jvp.parameters) {
+  for (const JvpForm::Parameter& parameter : op.transforms().jvp.parameters) {
     if (parameter.tangent) {
       owned[n] = filled(tangents[parameter.item.index].get(), slots[parameter.item.index]);
       args[n] = owned[n].get();
@@ -302,7 +287,7 @@ Object Forward::call_jvp(Op& op, PyObject* const* slots, const std::vector<Objec
     }
     ++n;
   }
-  return checked(call_python(op.jvp.callable.get(), args, n, nullptr));
+  return checked(call_python(op.transforms().jvp.callable.get(), args, n, nullptr));
 }
 
 /// Whether the loops of an elementwise op may compute a tangent: nobody else wants to see how.

@@ -5,9 +5,8 @@
 namespace adjoint {
 
 Object Handled::handle(Op& op, PyObject* const* slots, bool in_place) {
-  if (op.kind == Op::Kind::Composed && !in_place) {
-    Awake parts(*this);
-    return op.call_composed(slots);
+  if (!in_place) {
+    if (Object result = call_parts(op, slots)) return result;
   }
   Op& chosen = in_place ? op.variant(slots) : op.chosen(slots);
   Object arguments = checked(PyTuple_New(chosen.count));

@@ -25,6 +25,16 @@ void update_mode() { mode_flags = levels().empty() ? mode_flags & ~kFunctional :
 
 Level::Level() : number_(++last_number) {}
 
+Object Level::call_parts(Op& op, PyObject* const* slots) {
+  if (op.kind == Op::Kind::Composed) {
+    Awake parts(*this);
+    return op.call_composed(slots);
+  }
+  if (!(mode_flags & kAutocast) || op.autocast == Autocast::None) return {};
+  Awake casts(*this);
+  return op.call(AutocastCall(op.autocast, slots, op.arguments.size()).args());
+}
+
 void open_level(std::shared_ptr<Level> level) {
   if (!push_transform(level)) fail("a level of vmap or of forward mode is open already");
   levels().push_back(std::move(level));

@@ -16,6 +16,11 @@ class Level : public Transform {
   Level();
   uint64_t number() const { return number_; }
 
+ protected:
+  /// Lets an op that is made of others call them, and casts its arguments where autocast wants that: this level sees
+  /// the calls. Null where there is nothing of the kind to do.
+  Object call_parts(Op& op, PyObject* const* slots);
+
  private:
   uint64_t number_;
 };

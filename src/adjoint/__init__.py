@@ -18,7 +18,6 @@ from . import autograd as autograd
 from . import fft as fft
 from . import linalg as linalg
 from . import masked as masked
-from . import nn as nn
 from . import ops as ops
 from . import serialization as serialization
 from . import signal as signal
@@ -59,6 +58,7 @@ _LAZY = (
     "inspect",
     "mps",
     "multiprocessing",
+    "nn",
     "optim",
     "random",
     "return_types",

@@ -42,13 +42,8 @@ def install():
             setattr(package, name, value)
     for alias, name in DTYPE_ALIASES.items():
         setattr(package, alias, getattr(_C, name))
-    for namespace, name, function in language.PUBLIC:
-        if namespace == "nn.functional":
-            continue  # fills itself
-        module = importlib.import_module(f"{__package__}.{namespace}") if namespace else package
-        setattr(module, name, function)
-    for namespace, name, function in language.PUBLIC:
-        _make_findable(function, f"{__package__}.{namespace}".rstrip("."), name)
+    for namespace in {namespace for namespace, _, _ in language.PUBLIC} - {"nn.functional"}:  # it fills itself
+        publish(namespace)
     for name, function in language.METHODS:
         setattr(_C.Tensor, name, function)
     for methods in (_tensor_methods, _tensor_memory):
@@ -67,6 +62,16 @@ def install():
     _C.Tensor.__repr__ = _printing.tensor_repr
     _C.Tensor.__str__ = _printing.tensor_repr
     _C.Tensor.__format__ = _printing.tensor_format
+
+
+def publish(namespace):
+    """Puts the functions of the op table that belong into a module there."""
+    module = importlib.import_module(f"{__package__}.{namespace}") if namespace else sys.modules[__package__]
+    functions = [(name, function) for where, name, function in language.PUBLIC if where == namespace]
+    for name, function in functions:
+        setattr(module, name, function)
+    for name, function in functions:
+        _make_findable(function, module.__name__, name)
 
 
 def _make_findable(function, module, name):

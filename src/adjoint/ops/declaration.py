@@ -1,7 +1,6 @@
 """What an op declares: its signature, its options and its derivative rules, checked.
 
-Shared by the running package and by the generator, so it imports nothing: a signature is parsed by
-letting Python parse it as a lambda's parameter list.
+Shared by the running package and by the generator, so it imports nothing.
 """
 
 AUTOCASTS = (None, "lower", "float32", "promote", "off")
@@ -33,18 +32,47 @@ def parse_signature(signature):
     name, opening, rest = signature.partition("(")
     if not name.isidentifier() or not opening or not rest.endswith(")"):
         raise DeclarationError(f"{signature!r}: expected a signature such as 'add(input, other, *, alpha=1)'")
-    try:
-        shape = eval(f"lambda {rest[:-1]}: 0", {"__builtins__": {"inf": float("inf")}})
-    except (SyntaxError, NameError) as error:
-        raise DeclarationError(
-            f"{signature!r}: the argument list is not valid Python ({error}); defaults must be literals"
-        ) from None
-    arguments = tuple("from" if name == "from_" else name for name in parameter_names(shape))
-    positional = shape.__code__.co_argcount
-    values = shape.__defaults__ or ()
-    defaults = dict(zip(arguments[positional - len(values) : positional], values, strict=True))
-    defaults.update(shape.__kwdefaults__ or {})
-    return name, arguments, defaults, positional
+    arguments, defaults, positional = [], {}, None
+    for part in split_arguments(rest[:-1]):
+        if part == "*" and positional is None:
+            positional = len(arguments)
+            continue
+        argument, equals, default = part.partition("=")
+        if not argument.isidentifier() or argument in arguments or (defaults and not equals and positional is None):
+            raise DeclarationError(f"{signature!r}: the argument list is not valid Python at {part!r}")
+        argument = "from" if argument == "from_" else argument
+        arguments.append(argument)
+        if equals:
+            defaults[argument] = literal(signature, default)
+    return name, tuple(arguments), defaults, len(arguments) if positional is None else positional
+
+
+def split_arguments(text):
+    """The arguments of a signature: what stands between commas, but for those inside of brackets."""
+    parts = text.split(", ") if text else []
+    if "(" not in text and "[" not in text:
+        return parts
+    joined = []
+    for part in parts:
+        if joined and joined[-1].count("(") + joined[-1].count("[") > joined[-1].count(")") + joined[-1].count("]"):
+            joined[-1] += f", {part}"
+        else:
+            joined.append(part)
+    return joined
+
+
+# The defaults that signatures have, by how they are written: few, and each is in many of them.
+_literals = {}
+
+
+def literal(signature, text):
+    """The value of a default."""
+    if text not in _literals:
+        try:
+            _literals[text] = eval(text, {"__builtins__": {"inf": float("inf")}})
+        except (SyntaxError, NameError) as error:
+            raise DeclarationError(f"{signature!r}: defaults must be literals; came {text!r} ({error})") from None
+    return _literals[text]
 
 
 def creation_signature(signature, out):
@@ -352,7 +380,7 @@ class Declaration:
         self.varargs = varargs
         self.linear = parse_terms(linear)
         self.jvp = jvp
-        self.batch = self._batch_rule(batch)
+        self.batch = batch
         self.inplace = kind == "elementwise" and result != "real" if inplace is None else inplace
         self.inplace_native = inplace_native
         self.inplace_node = inplace_node
@@ -381,19 +409,6 @@ class Declaration:
             self._check_elementwise()
         self._check_rules()
         self._check_linear()
-
-    def _batch_rule(self, batch):
-        """The batch rule as a function; words are looked up in batching.py, which the generator does without."""
-        if not isinstance(batch, str):
-            return batch
-        try:
-            from .batching import rule_of
-        except ImportError:
-            return None
-        try:
-            return rule_of(batch, self.arguments)
-        except ValueError:
-            self.fail(f"batch={batch!r} names what is no argument; arguments are {', '.join(self.arguments)}")
 
     def set_rules(self, rules):
         """Takes the rules by argument name, and notes what each of them asks for."""
@@ -446,6 +461,15 @@ class Declaration:
     def jvp_uses(self):
         """The names that the parameters of `jvp` ask for."""
         return parameter_names(self.jvp) if self.jvp else ()
+
+    @property
+    def batch_rule(self):
+        """The batch rule as a function, or None; the words of batching.py are looked up there."""
+        if not isinstance(self.batch, str):
+            return self.batch
+        from .batching import rule_of
+
+        return rule_of(self.batch, self.arguments)
 
     @property
     def random(self):
@@ -509,6 +533,10 @@ class Declaration:
             self.fail(f"types names {', '.join(sorted(unknown))}; expected words of {' '.join(TYPES)}")
         if isinstance(self.alias, str):
             self.fail(f"alias={self.alias!r} must be a tuple of names; write alias=({self.alias!r},)")
+        if isinstance(self.batch, str) and self.batch != "...":
+            for word in self.batch.split():
+                if not {*word.strip("+?").split("@")} <= set(self.arguments):
+                    self.fail(f"batch has the word {word!r}; arguments are {', '.join(self.arguments)}")
         for argument in self.rules:
             if argument not in self.arguments:
                 self.fail(
@@ -578,6 +606,8 @@ class Declaration:
                     self.fail(f"linear names {name!r}; arguments are {', '.join(self.arguments)}")
             if len(set(term)) < len(term):
                 self.fail(f"linear has the term {' * '.join(term)!r}, which is not linear")
+        if len(self.linear) < 2:
+            return  # each call of `substitutions` replaces one factor of the term
         for replaced, zeroed in self.substitutions:
             for term in self.linear:
                 if not {*replaced, *zeroed}.intersection(term):

@@ -46,7 +46,7 @@ def _block_batch(op, size, batched, tensors):
 def _copied_batch(name):
     """What the rule of a view shows, copied."""
     view = getattr(language, name)
-    return lambda op, *given: each(alias_copy, TABLE[name].batch(view, *given))
+    return lambda op, *given: each(alias_copy, TABLE[name].batch_rule(view, *given))
 
 
 def _narrow_batch(op, size, batched, input, dim, start, length):
