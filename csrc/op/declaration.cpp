@@ -215,6 +215,8 @@ void read_batch(TransformRules& rules, PyObject* declaration) {
   Object batch = option(declaration, "batch_rule");
   if (batch.get() == Py_None) return;
   rules.batch = batch;
+  if (PyObject_HasAttrString(batch.get(), "rows"))
+    rules.rows = static_cast<int>(PyLong_AsLong(option(batch.get(), "rows").get()));
   if (!PyObject_HasAttrString(batch.get(), "places")) return;
   Object places = option(batch.get(), "places");
   rules.places = {numbers_of(PyTuple_GET_ITEM(places.get(), 0)), numbers_of(PyTuple_GET_ITEM(places.get(), 1)),

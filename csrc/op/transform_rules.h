@@ -33,6 +33,7 @@ struct JvpForm {
 struct TransformRules {
   Object batch;                             ///< a Python callable, see adjoint/ops/batching.py; or null
   std::optional<BatchPlaces> places;        ///< where the rule is one of words
+  int rows = -1;                            ///< the slot of a matrix whose rows are independent, see `rows_of` there
   JvpForm jvp;                              ///< without a callable: there is none
   std::vector<Substitution> substitutions;  ///< of a linear op
   uint32_t linear_slots = 0;                ///< bit set of the arguments that these replace

@@ -197,9 +197,33 @@ Object Batch::call_by_places(Op& op, PyObject* const* slots) {
   return op.call(args);
 }
 
+Object Batch::call_by_rows(Op& op, PyObject* const* slots) {
+  const int place = op.transforms().rows;
+  for (int i = 0; i < op.count; ++i)
+    if (is_tensor(slots[i]) && is_batched_at(as_tensor(slots[i]), number()) != (i == place)) return {};
+  Tensor* matrix = as_tensor(slots[place]);
+  if (matrix->ndim() != 2) return {};
+  static PyObject* const first = PyLong_FromLong(0);
+  static PyObject* const second = PyLong_FromLong(1);
+  Object rows = call_op(cached_op("flatten", [] {}), {as_object(batched_value(matrix)), first, second});
+  PyObject* args[kMaxArguments];
+  std::copy(slots, slots + op.count, args);
+  args[place] = rows.get();
+  TensorPtr result = as_result(op.call(args));
+  int64_t sizes[kMaxDims];
+  sizes[0] = size_;
+  sizes[1] = matrix->size(0);
+  std::copy(result->sizes().begin() + 1, result->sizes().end(), sizes + 2);
+  Object size = make_tuple({sizes, static_cast<size_t>(result->ndim()) + 1});
+  return call_op(cached_op("view_sizes", [] {}), {as_object(result.get()), size.get()});
+}
+
 Object Batch::call_rule(Op& op, PyObject* const* slots) {
   if (op.transforms().places) {
     if (Object result = call_by_places(op, slots)) return result;
+  }
+  if (op.transforms().rows >= 0) {
+    if (Object result = call_by_rows(op, slots)) return result;
   }
   if (op.transforms().batch) {
     Object result = call_with_values(op.transforms().batch.get(), op, slots);

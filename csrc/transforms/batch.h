@@ -58,6 +58,9 @@ class Batch final : public Level {
   void change_by_rule(Op& op, Op& chosen, PyObject* const* slots);
   /// A rule of words for one tensor, the first argument, without Python; null where it takes the rule.
   Object call_by_places(Op& op, PyObject* const* slots);
+  /// An op of which nothing but one matrix is batched, whose rows are independent: the batch is folded into them. Null
+  /// where it takes the rule.
+  Object call_by_rows(Op& op, PyObject* const* slots);
   TensorPtr shown_inside(const Op& op, PyObject* const* slots, PyObject* item, ViewOrigin origin, bool shared) const;
   /// Results for the inside: batched tensors, and views of the first argument where the op makes views.
   Object inside(const Op& op, PyObject* const* slots, Object result, bool shared);

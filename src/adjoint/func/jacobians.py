@@ -3,7 +3,7 @@
 import functools
 
 from .. import _C
-from ..ops.language import zeros
+from ..ops.language import eye, zeros
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from .forward import jvp
 from .reverse import chosen_arguments, vjp
@@ -12,6 +12,9 @@ from .vmap import vmap
 
 def unit_vectors(tensors):
     """For each tensor, its part of the unit vectors of all of them: (the number of all elements, *its shape)."""
+    if len(tensors) == 1:
+        (x,) = tensors
+        return [eye(x.numel(), dtype=x.dtype, device=x.device).view(x.numel(), *x.shape)]
     total = sum(x.numel() for x in tensors)
     rows, before = [], 0
     for x in tensors:

@@ -132,6 +132,8 @@ def _run(func, size, values, dims, spec, kwargs, out_dims, randomness):
 
 
 def _out_dims(func, out_dims, outputs):
+    if isinstance(out_dims, int):
+        return [out_dims] * len(tree_leaves(outputs))
     places = spread_prefix(out_dims, outputs)
     if places is None and isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(outputs, _C.Tensor):
         places = list(out_dims)

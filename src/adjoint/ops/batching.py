@@ -163,6 +163,19 @@ def formatted(op, size, batched, *given):
 # ---- Matrices
 
 
+def rows_of(place):
+    """Marks the rule of an op whose argument in this place is a matrix of independent rows, those of the result.
+
+    Where nothing else is batched, the batch is folded into the rows, without calling the rule.
+    """
+
+    def mark(rule):
+        rule.rows = place
+        return rule
+
+    return mark
+
+
 def matrices(op, size, batched, *given):
     """For ops of one tensor of matrices, with any number of dimensions before the last two."""
     if given[0].dim() < 3:

@@ -4,7 +4,7 @@ from math import prod
 
 from .. import _C
 from . import checks
-from .batching import call, lined_up, repeated, with_batch
+from .batching import call, lined_up, repeated, rows_of, with_batch
 from .language import (
     Tensor,
     _folded_back,
@@ -37,15 +37,20 @@ from .out_words import DOT, TENSORDOT
 # ---- Batch rules; see batching.py
 
 
+@rows_of(0)
 def _mm_batch(op, size, batched, input, mat2):
     if not batched[1]:  # many matrices times one are one tall matrix times it
         return mm(input.flatten(0, 1), mat2).unflatten(0, (size, input.shape[1]))
     return bmm(*with_batch(size, batched, (input, mat2)))
 
 
+@rows_of(0)
+def _mm_conj_batch(op, size, batched, input, mat2):
+    return _mm_batch(op, size, batched, input, conj(mat2))
+
+
+@rows_of(0)
 def _mm_nt_batch(op, size, batched, input, mat2):
-    if not batched[1]:
-        return mm_nt(input.flatten(0, 1), mat2).unflatten(0, (size, input.shape[1]))
     return bmm_nt(*with_batch(size, batched, (input, mat2)))
 
 
@@ -73,6 +78,7 @@ def _folded_batch(op, size, batched, input, mat2):
     return call(op, input.flatten(0, 1), mat2.flatten(0, 1)).unflatten(0, (size, input.shape[1]))
 
 
+@rows_of(0)
 def _mv_batch(op, size, batched, input, vec):
     if not batched[1]:
         return mv(input.flatten(0, 1), vec).unflatten(0, (size, input.shape[1]))
@@ -85,10 +91,6 @@ def _mv_t_batch(op, size, batched, input, vec):
     if not batched[0]:
         return mm_conj(vec, input)
     return bmm_tn(input, with_batch(size, batched, (input, vec))[1].unsqueeze(2)).squeeze(2)
-
-
-def _reshaped_batch(op, size, batched, input, sizes):
-    return input.reshape(size, *sizes)
 
 
 def _added_batch(product, rank):
@@ -113,6 +115,7 @@ def _call_batched(product, size, batched, first, second):
     return rules[product](product, size, batched, first, second)
 
 
+@rows_of(0)
 def _linear_batch(op, size, batched, input, weight):
     if not batched[1]:
         return linear_plain(input.flatten(0, -2), weight).unflatten(0, input.shape[:-1])
@@ -121,9 +124,8 @@ def _linear_batch(op, size, batched, input, weight):
     return result.reshape(*input.shape[:-1], weight.shape[1])
 
 
+@rows_of(1)
 def _linear_biased_batch(op, size, batched, bias, input, weight):
-    if not batched[0] and not batched[2]:
-        return linear_biased(bias, input.flatten(0, -2), weight).unflatten(0, input.shape[:-1])
     if batched[1] or batched[2]:
         result = _linear_batch(op, size, batched[1:], input, weight)
     else:
@@ -210,13 +212,13 @@ op("vdot(input, other)", native="vdot", out="exact", out_words=DOT, linear="inpu
 # A product's result in another shape; shares memory that no other tensor is on.
 op("_unsafe_view(input, size)", native="unsafe_view", linear="input", public=False, node="UnsafeViewBackward0",
    input=lambda g, input_meta: g.reshape(input_meta.shape),
-   batch=_reshaped_batch)  # fmt: skip
+   batch="+size")  # fmt: skip
 op("_squeezed_row(input, size)", native="unsafe_view", linear="input", public=False, node="SqueezeBackward4",
    input=lambda g, input_meta: g.reshape(input_meta.shape),
-   batch=_reshaped_batch)  # fmt: skip
+   batch="+size")  # fmt: skip
 op("_folded_back(input, size)", native="unsafe_view", linear="input", public=False, node="ViewBackward0",
    input=lambda g, input_meta: g.reshape(input_meta.shape),
-   batch=_reshaped_batch)  # fmt: skip
+   batch="+size")  # fmt: skip
 
 # ---- Products added to a tensor
 
@@ -426,7 +428,7 @@ op("linear_biased(bias, input, weight)", native="linear_biased", autocast="lower
 op("mm_conj(input, mat2)", native="mm_conj", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: linear_plain(g, mat2),
    mat2=lambda g, input: mm_t_conj(input, g),
-   batch=lambda op, size, batched, input, mat2: _mm_batch(op, size, batched, input, conj(mat2)))  # fmt: skip
+   batch=_mm_conj_batch)  # fmt: skip
 op("mm_t_conj(input, mat2)", native="mm_t_conj", autocast="lower", node="MmBackward0", public=False,
    linear="input * mat2",
    input=lambda g, mat2: linear_plain(mat2, g),

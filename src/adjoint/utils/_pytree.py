@@ -157,14 +157,18 @@ def _walk(tree, leaves, is_leaf):
         leaves.append(tree)
         return _LEAF
     children, context = _NODES[kind][0](tree)
-    specs = [_walk(child, leaves, is_leaf) for child in children]
-    if kind is tuple and len(specs) < len(_ROWS) and all(spec is _LEAF for spec in specs):
-        return _ROWS[len(specs)]
-    return TreeSpec(kind, context, specs)
+    return TreeSpec(kind, context, [_walk(child, leaves, is_leaf) for child in children])
+
+
+def _is_row(tree):
+    """Whether a tree is a tuple of leaves, which most trees are."""
+    if type(tree) is not tuple or len(tree) >= len(_ROWS):
+        return False
+    return all(type(child) not in _NODES and not isinstance(child, tuple) for child in tree)
 
 
 _LEAF = TreeSpec(None)
-_ROWS = [TreeSpec(tuple, None, [_LEAF] * n) for n in range(8)]  # tuples of leaves, which most trees are
+_ROWS = [TreeSpec(tuple, None, [_LEAF] * n) for n in range(8)]
 
 
 def tree_flatten(tree, is_leaf=None):
@@ -175,6 +179,8 @@ def tree_flatten(tree, is_leaf=None):
     >>> leaves
     [1, 2, 3]
     """
+    if is_leaf is None and _is_row(tree):
+        return list(tree), _ROWS[len(tree)]
     leaves = []
     spec = _walk(tree, leaves, is_leaf)
     return leaves, spec

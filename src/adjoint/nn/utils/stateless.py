@@ -18,29 +18,35 @@ def _place(module, path):
 
 
 def _members(module):
-    return [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
+    """(path, table, name) of each parameter and buffer; a module that is there twice is found twice."""
+    for prefix, part in module.named_modules(remove_duplicate=False):
+        for table in (part._parameters, part._buffers):
+            for name, value in table.items():
+                if value is not None:
+                    yield f"{prefix}.{name}" if prefix else name, table, name
 
 
-def _with_tied(module, tensors):
-    """The tensors by name, and under all the other names of the parameters they stand for."""
+def _with_tied(tensors, members):
+    """The tensors by path, and under all the other paths of the parameters they stand for."""
     groups: dict = {}
-    for name, value in _members(module):
-        groups.setdefault(id(value), []).append(name)
+    for path, table, name in members:
+        groups.setdefault(id(table[name]), []).append(path)
+    if len(groups) == len(members):
+        return tensors
     full = dict(tensors)
-    for names in groups.values():
-        given = [name for name in names if name in tensors]
-        if len({id(tensors[name]) for name in given}) > 1:
+    for paths in groups.values():
+        given = [path for path in paths if path in tensors]
+        if len({id(tensors[path]) for path in given}) > 1:
             raise ValueError(
                 f"functional_call got multiple values for keys {sorted(given)}, which are tied. Consider using "
                 "tie_weights=False"
             )
         if given:
-            full.update(dict.fromkeys(names, tensors[given[0]]))
+            full.update(dict.fromkeys(paths, tensors[given[0]]))
     return full
 
 
-def _check_names(module, tensors):
-    known = [name for name, _ in _members(module)]
+def _check_names(module, tensors, known):
     unexpected = [name for name in tensors if name not in known]
     missing = [name for name in known if name not in tensors]
     errors = [
@@ -73,13 +79,15 @@ def _merged(dicts):
 def call_with(module, tensors, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """What torch.func.functional_call does; see there."""
     given = _merged(tensors)
-    full = _with_tied(module, given) if tie_weights else given
+    members = list(_members(module))
+    full = _with_tied(given, members) if tie_weights else given
     if strict:
-        _check_names(module, full)
+        _check_names(module, full, [path for path, _, _ in members])
     for value in full.values():
         if value is not None and not isinstance(value, _C.Tensor):
             raise TypeError(f"{value} is not an instance of torch.Tensor")
-    places = {path: _place(module, path) for path in full}
+    known = {path: (table, name) for path, table, name in members}
+    places = {path: known.get(path) or _place(module, path) for path in full}
     before = [(table, name, table.get(name, _NOTHING)) for table, name in places.values()]
     try:
         for path, (table, name) in places.items():
