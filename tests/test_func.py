@@ -6,7 +6,7 @@ import pytest
 
 import adjoint
 
-from .compare import OPS, VALUES, assert_same, programs, raised, same
+from .compare import OPS, VALUES, Bound, assert_same, programs, raised, same
 
 pytestmark = pytest.mark.filterwarnings("ignore:vmap. there is a performance drop")
 # Of warnings torch gives some of its own, and Adjoint some about ops without a batch rule.
@@ -793,3 +793,13 @@ def test_gradients_of_functions_with_hooks_on_saved_tensors():
         got = adjoint.func.grad(lambda x: (x**3).sum())(adjoint.ones(2))
     assert got.tolist() == [3.0, 3.0]
     assert seen
+
+
+def test_tangents_of_tangents_have_no_history():
+    def along(function):
+        return lambda x: adjoint.func.jvp(function, (x,), (x,))[1]
+
+    x = numbers(adjoint, 3)
+    found = along(along(lambda x: adjoint.complex(x, x * x).abs()))(x)
+    assert_same(found, along(along(lambda x: (x**2 + x**4).sqrt()))(x), bound=Bound(1e-12, 1e-12))
+    assert not found.requires_grad

@@ -47,4 +47,6 @@ def _products(outputs, inputs, along, recorded):
     products = unused_allowed(gradients, weights, along, create_graph=recorded)
     for leaf in (*weights, *(x for x in inputs if x.is_leaf)):
         leaf.requires_grad_(False)  # nobody asks for its gradient, though the graph may lead there
+    if not recorded:
+        products = [None if p is None else _C._bare_tangents(p) for p in products]
     return [zeros_like(y) if p is None else p for p, y in zip(products, outputs, strict=True)]
