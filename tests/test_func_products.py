@@ -53,6 +53,78 @@ def test_laplacian_of_several_results_at_many_points():
     assert_same(vmap(lambda x: laplacian(field, x))(points), expected, bound=EXACT)
 
 
+class Cubed(adjoint.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return 3 * g * ctx.saved_tensors[0] ** 2
+
+    @staticmethod
+    def jvp(ctx, t):
+        return 3 * t * ctx.saved_tensors[0] ** 2
+
+
+def changed_in_place(x):
+    y = x.sin()
+    y *= x
+    y[1:] += x[:-1] ** 2
+    return y.exp().sum()
+
+
+CURVED = {
+    "product": lambda x: (x.sin() * x.exp()).sum(),
+    "quotient": lambda x: (x / (1 + x.flip(0) ** 2)).sum(),
+    "power": lambda x: ((1 + x**2) ** x).sum(),
+    "broadcast": lambda x: (x[:, None].sin() * x).sum(),
+    "one against all": lambda x: (x[0] * adjoint.arange(6.0, dtype=x.dtype).reshape(2, 3)).sin().sum(),
+    "matrices": lambda x: (x.outer(x) @ x.sin().outer(x)).sum(),
+    "softmax": lambda x: (x.softmax(0) * x).sum(),
+    "logsumexp": lambda x: x.logsumexp(0) ** 2,
+    "norm": lambda x: x.norm(),
+    "layer_norm": lambda x: (adjoint.nn.functional.layer_norm(x, (4,)) ** 3).sum(),
+    "determinant": lambda x: (x.outer(x) + adjoint.eye(4, dtype=x.dtype)).det(),
+    "where": lambda x: adjoint.where(x > 0, x.exp(), x**2).sum(),
+    "in place": changed_in_place,
+    "a gradient": lambda x: grad(lambda x: (x.sin() * x.cumsum(0)).sum())(x).pow(2).sum(),
+    "a Function": lambda x: (Cubed.apply(x.sin()) * x).sum(),
+    "linear": lambda x: x.sum(),
+    "a constant": lambda x: adjoint.ones(2, dtype=x.dtype).sum(),
+    "random numbers": lambda x: (adjoint.dropout(adjoint.ones(4, dtype=x.dtype), 0.0, True) * x**2).sum(),
+}
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_laplacian_is_the_trace_of_the_hessian(name):
+    x = numbers(4)
+    trace = vmap(lambda v: adjoint.func.jvp(lambda x: hvp(CURVED[name], x, v)[0] @ v, (x,), (v,))[1], randomness="same")
+    expected = trace(adjoint.eye(4, dtype=x.dtype)).sum()
+    assert_same(laplacian(CURVED[name], x), expected, bound=Bound(1e-10, 1e-10))
+    points = numbers(3, 4, seed=1)
+    each = adjoint.stack([laplacian(CURVED[name], point) for point in points])
+    assert_same(vmap(lambda x: laplacian(CURVED[name], x), randomness="same")(points), each, bound=Bound(1e-10, 1e-10))
+
+
+@pytest.mark.parametrize("chunk_size", [0, -1, 1.5])
+def test_chunks_of_a_laplacian(chunk_size):
+    with pytest.raises(ValueError, match="laplacian: expected a chunk_size of 1 or more, or None, got"):
+        laplacian(wave, numbers(2), chunk_size=chunk_size)
+
+
+def test_laplacian_of_no_tensor():
+    with pytest.raises(TypeError, match="laplacian: expected a tensor from func, got tuple"):
+        laplacian(lambda x: (x, x), numbers(2))
+
+
 def test_gradient_of_a_laplacian():
     x = numbers(3)
     assert_same(grad(lambda x: laplacian(lambda x: (x**4).sum(), x))(x), 24 * x, bound=EXACT)

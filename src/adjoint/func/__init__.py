@@ -4,9 +4,10 @@ from .forward import jvp, linearize
 from .implicit import fixed_point, implicit_root
 from .jacobians import hessian, jacfwd, jacrev
 from .jet import jet
+from .laplacian import laplacian
 from .modules import functional_call, stack_module_state
 from .per_sample import per_sample_grads
-from .products import hessian_diag, hvp, laplacian
+from .products import hessian_diag, hvp
 from .reverse import grad, grad_and_value, vjp
 from .safe import where_safe
 from .vmap import vmap

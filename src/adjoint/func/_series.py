@@ -386,8 +386,8 @@ def plus(a, b):
     return b if a is None else a if b is None else a + b
 
 
-def times(number, a):
-    return None if a is None else number * a
+def times(a, b):
+    return None if a is None or b is None else a * b
 
 
 def fitted(term, output):

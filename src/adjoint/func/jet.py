@@ -40,7 +40,7 @@ def jet(func, x, order, *, direction=None):
     along = _directions(points, along)
     if order == 0:
         return (func(*points),)
-    with _Curve(order) as curve:
+    with Curve(order) as curve:
         first = curve.levels[0]
         # A copy: func may change its argument in place, and its coefficient with it.
         moving = [_C._make_dual(point, v.clone(), first) for point, v in zip(points, along, strict=True)]
@@ -71,7 +71,7 @@ def _directions(points, along):
 CURVES = {}  # those that are open, by the level that sees ops
 
 
-class _Curve:
+class Curve:
     """The levels that keep the coefficients, by power from 1 on, and the handler of the level that sees ops."""
 
     def __init__(self, order):
@@ -135,8 +135,11 @@ class _Curve:
         for value in arguments:
             for item in value if isinstance(value, tuple | list) else (value,):
                 if isinstance(item, _C.Tensor) and (terms := self.terms(item)):
-                    found.place(item, Series(item, lambda power, terms=terms: terms[power - 1]))
+                    found.place(item, Series(item, functools.partial(self.coefficient, terms)))
         return found
+
+    def coefficient(self, terms, power):
+        return terms[power - 1]
 
     def handle(self, op, arguments, in_place):
         polynomials = self.polynomials(arguments)
@@ -155,11 +158,15 @@ class _Curve:
             with self.awake():
                 return call(op, *arguments)
         result = call(op, *arguments)
-        polynomials.follow(op, result, arguments)
-        self.give(result, polynomials)
+        self.follow(declaration, op, result, arguments, polynomials)
         if keeps_result(declaration) and any(map(is_recorded, outputs_of(result))):
             self.kept = declaration.shown
         return result
+
+    def follow(self, declaration, op, result, arguments, polynomials):
+        """Gives the results of an op that is not linear their coefficients."""
+        polynomials.follow(op, result, arguments)
+        self.give(result, polynomials)
 
     def give(self, result, polynomials):
         """Gives the results of an op their coefficients."""

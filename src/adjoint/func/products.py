@@ -1,4 +1,4 @@
-"""Products with second derivatives, none of which forms a Hessian: hvp, hessian_diag, laplacian."""
+"""Products with second derivatives, none of which forms a Hessian: hvp and hessian_diag."""
 
 from .. import _C
 from ..ops.language import eye
@@ -24,7 +24,7 @@ def hvp(func, primals, tangents):
     return jvp(grad(func, numbers), points, along)
 
 
-def _directions(x):
+def directions(x):
     """The unit vectors of the elements of a tensor."""
     return eye(x.numel(), dtype=x.dtype, device=x.device).reshape(x.numel(), *x.shape)
 
@@ -32,20 +32,6 @@ def _directions(x):
 def _second_derivative(func, x, direction):
     """That of func along a direction, by Taylor mode."""
     return jet(func, x, 2, direction=direction)[2]
-
-
-def laplacian(func, x, *, chunk_size=None):
-    """The sum of the second derivatives of `func` by each element of x: the trace of its Hessian.
-
-    Taylor mode of second order along all directions at once, which no graph is needed for; what does not depend on the
-    direction is computed once. For many points use vmap. The result has the shape of func(x).
-
-    >>> import adjoint as torch
-    >>> torch.func.laplacian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
-    tensor(18.)
-    """
-    mapped = vmap(lambda direction: _second_derivative(func, x, direction), chunk_size=chunk_size)
-    return mapped(_directions(x)).sum(0)
 
 
 def hessian_diag(func, x, *, chunk_size=None):
@@ -67,4 +53,4 @@ def hessian_diag(func, x, *, chunk_size=None):
             )
         return value
 
-    return vmap(entry, chunk_size=chunk_size)(_directions(x)).reshape(x.shape)
+    return vmap(entry, chunk_size=chunk_size)(directions(x)).reshape(x.shape)
