@@ -66,13 +66,18 @@ def dual(primal, tangent, level):
     for value, name in ((primal, "primal"), (tangent, "tangent")):
         if not (value.is_floating_point() or value.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
+    check_size(primal, tangent)
+    return _C._make_dual(primal, tangent, level)
+
+
+def check_size(primal, tangent):
+    """Refuses a tangent of another size than its tensor."""
     if primal.shape != tangent.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
             f"supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
-    return _C._make_dual(primal, tangent, level)
 
 
 def _taken_apart(output, level, strict):
