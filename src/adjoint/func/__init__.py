@@ -8,7 +8,7 @@ from .modules import functional_call, stack_module_state
 from .per_sample import per_sample_grads
 from .products import hessian_diag, hvp, laplacian
 from .reverse import grad, grad_and_value, vjp
-from .safe import where_safe
+from .safe import safe_branches, where_safe
 from .vmap import vmap
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "laplacian",
     "linearize",
     "per_sample_grads",
+    "safe_branches",
     "stack_module_state",
     "vjp",
     "vmap",

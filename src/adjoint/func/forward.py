@@ -6,6 +6,7 @@ from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from .reverse import check_outputs, vjp
+from .safe import transposing
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
@@ -105,7 +106,7 @@ def linearize(func, *primals):
     output, pull = vjp(func, *primals)
     leaves, spec = tree_flatten(output)
     points, given = tree_flatten(primals)
-    with enable_grad():
+    with enable_grad(), transposing():
         weights = [zeros_like(leaf).requires_grad_() for leaf in leaves]
         pulled = tree_flatten(pull(tree_unflatten(weights, spec), create_graph=True))[0]
 
