@@ -122,6 +122,7 @@ SELECTIONS = {
     "indices": lambda x: x.sqrt()[x > 0],
     "a slice": lambda x: x.sqrt()[1:],
     "in place": lambda x: adjoint.where(x > 0, x.clone().sqrt_(), 0.0),
+    "a logarithm in place": lambda x: adjoint.where(x > 0, x.clone().log_().mul_(x), 0.0),
     "in place in a view": lambda x: half_roots(x),
     "a product with a mask": lambda x: x.sqrt() * (x > 0),
 }

@@ -1,6 +1,7 @@
 """Functions of functions and of modules: derivatives, batches, Jacobians."""
 
 from .forward import jvp, linearize
+from .functionalize import functionalize
 from .implicit import fixed_point, implicit_root
 from .jacobians import hessian, jacfwd, jacrev
 from .jet import jet
@@ -14,6 +15,7 @@ from .vmap import vmap
 __all__ = [
     "fixed_point",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",

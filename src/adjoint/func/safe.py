@@ -6,6 +6,7 @@ from _thread import _local as thread_local  # threading's, without the rest of t
 from .. import _C
 from ..ops.batching import call
 from ..ops.language import TABLE, keep_dims, where, zeros_like
+from .functionalize import written
 
 
 def where_safe(condition, function, x, otherwise=0.0, *, inside=1.0):
@@ -86,12 +87,8 @@ def _handle(op, arguments, in_place):
 
 def _change(op, arguments):
     """In place: a view has no node of its own, and is written into."""
-    target = arguments[0]
-    declaration = TABLE[op.__name__]
-    if declaration.kind == "elementwise" and _C.is_grad_enabled() and target.is_floating_point():
-        result = _handle(op, arguments, False)
-        if result.dtype == target.dtype and result.shape == target.shape:
-            return target.copy_(result)
+    if TABLE[op.__name__].kind == "elementwise" and _C.is_grad_enabled() and arguments[0].is_floating_point():
+        return written(op, arguments, _handle)
     return _C._call_slots(op, arguments, True)
 
 
