@@ -8,6 +8,7 @@ What is seen of a result is plain data (`plain`), so that it can be compared, or
 """
 
 import dataclasses
+import math
 import sys
 import warnings
 
@@ -261,9 +262,10 @@ def outcome(call, library, look=ALL):
             result = Outcome(error=error)
     torch.set_warn_always(False)
     told = [(w.category.__name__, str(w.message)) for w in caught]
-    # torch warns that create_graph=True leaks; here the cycle is collected, and there is nothing to warn of. When
-    # forward mode is first used, it warns of itself.
+    # torch warns that create_graph=True leaks; here the cycle is collected, and there is nothing to warn of. Of itself
+    # it warns when forward mode is first used, of how it linearizes, and of ops that it has no batch rule for.
     own = ("with create_graph=True will create a reference cycle", "`torch.jit.script` is deprecated")
+    own += ("Attempted to insert a get_attr Node", "There is a performance drop because we have not yet implemented")
     result.warnings = [w for w in told if not any(words in w[1] for words in own)]
     return result
 
@@ -380,6 +382,11 @@ def raised(call, length=24):
 
 def leaf(L, *values):
     return L.tensor(list(values), requires_grad=True)
+
+
+def numbers(L, *shape, start=1.0):
+    """Different numbers that are no whole ones, in double precision."""
+    return (L.arange(math.prod(shape), dtype=L.float64) * 0.37 + start).reshape(shape)
 
 
 def lines(text):

@@ -713,6 +713,7 @@ def test_list_of_arrays_warns_once():
     assert len(caught) <= 1
 
 
+# The older storages are among the arguments.
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 @pytest.mark.parametrize("text", [
     "L.tensor(untyped)", "L.tensor(untyped, dtype=L.int16)", "L.tensor(untyped, dtype=L.float64)",

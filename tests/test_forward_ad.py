@@ -6,7 +6,7 @@ import pytest
 
 import adjoint
 
-from .compare import OPS, VALUES, assert_same, programs, raised, same
+from .compare import OPS, VALUES, assert_same, numbers, programs, raised, same
 
 program, test_program = programs(OPS)
 
@@ -15,23 +15,15 @@ def forward_ad(L):
     return importlib.import_module(f"{L.__name__}.autograd.forward_ad")
 
 
-def numbers(L, *shape, start=1.0, **options):
-    """Different numbers that are no whole ones."""
-    count = 1
-    for size in shape:
-        count *= size
-    return (L.arange(count, dtype=L.float64) * 0.37 + start).reshape(shape).requires_grad_(**options)
-
-
-def plain_numbers(L, *shape, start=1.0):
-    return numbers(L, *shape, start=start, requires_grad=False)
+def recorded(L, *shape, **options):
+    return numbers(L, *shape).requires_grad_(**options)
 
 
 def pushed(L, function, *inputs, tangents=None):
     """(value, tangent) of the function's results, when every input has a tangent."""
     fw = forward_ad(L)
     with fw.dual_level():
-        tangents = tangents or [plain_numbers(L, *x.shape, start=0.5 + i) for i, x in enumerate(inputs)]
+        tangents = tangents or [numbers(L, *x.shape, start=0.5 + i) for i, x in enumerate(inputs)]
         result = function(*[fw.make_dual(x, t) for x, t in zip(inputs, tangents, strict=True)])
         results = result if isinstance(result, tuple | list) else (result,)
         return [tuple(fw.unpack_dual(one)) for one in results]
@@ -58,7 +50,7 @@ def levels_are_numbered(L):
 @program
 def no_level(L):
     fw = forward_ad(L)
-    x = plain_numbers(L, 2)
+    x = numbers(L, 2)
     return [
         raised(lambda: fw.make_dual(x, x), 60),
         fw.unpack_dual(x),
@@ -89,7 +81,7 @@ def a_level_ends_with_an_error(L):
 @program
 def tangents_end_with_their_level(L):
     fw = forward_ad(L)
-    x = plain_numbers(L, 3)
+    x = numbers(L, 3)
     with fw.dual_level():
         dual = fw.make_dual(x, x)
         y = dual * 2
@@ -107,7 +99,7 @@ def tangents_end_with_their_level(L):
 def a_closed_level_leaves_values(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        y = fw.make_dual(plain_numbers(L, 3), L.ones(3, dtype=L.float64)) * 2
+        y = fw.make_dual(numbers(L, 3), L.ones(3, dtype=L.float64)) * 2
     return y, y + 1
 
 
@@ -115,7 +107,7 @@ def a_closed_level_leaves_values(L):
 def unpacking_gives_a_named_tuple(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(plain_numbers(L, 3), L.ones(3, dtype=L.float64))
+        dual = fw.make_dual(numbers(L, 3), L.ones(3, dtype=L.float64))
         pair = fw.unpack_dual(dual)
         return type(pair).__name__, pair._fields, pair.primal, pair.tangent, fw.unpack_dual(pair.primal).tangent
 
@@ -124,7 +116,7 @@ def unpacking_gives_a_named_tuple(L):
 def unpacking_what_has_no_tangent(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        x = plain_numbers(L, 3)
+        x = numbers(L, 3)
         primal, tangent = fw.unpack_dual(x)
         return primal, tangent, fw.unpack_dual(L.arange(3))
 
@@ -135,7 +127,7 @@ def unpacking_what_has_no_tangent(L):
 @program
 def the_dual_is_a_view(L):
     fw = forward_ad(L)
-    x = plain_numbers(L, 3)
+    x = numbers(L, 3)
     with fw.dual_level():
         dual = fw.make_dual(x, L.ones(3, dtype=L.float64))
         x.add_(1)
@@ -145,7 +137,7 @@ def the_dual_is_a_view(L):
 @program
 def the_tangent_is_the_one_given(L):
     fw = forward_ad(L)
-    x, t = plain_numbers(L, 3), plain_numbers(L, 3, start=2.0)
+    x, t = numbers(L, 3), numbers(L, 3, start=2.0)
     with fw.dual_level():
         got = fw.unpack_dual(fw.make_dual(x, t)).tangent
         t.mul_(2)
@@ -155,7 +147,7 @@ def the_tangent_is_the_one_given(L):
 @program
 def the_input_has_no_tangent(L):
     fw = forward_ad(L)
-    x = plain_numbers(L, 3)
+    x = numbers(L, 3)
     with fw.dual_level():
         fw.make_dual(x, x)
         return fw.unpack_dual(x).tangent, fw.unpack_dual(x * 2).tangent
@@ -164,14 +156,14 @@ def the_input_has_no_tangent(L):
 @program
 def tangents_of_other_strides(L):
     fw = forward_ad(L)
-    x = plain_numbers(L, 2, 3)
+    x = numbers(L, 2, 3)
     results = []
     for t in (
-        plain_numbers(L, 3, 2).t(),
-        plain_numbers(L, 2, 6)[:, ::2],
-        plain_numbers(L, 1, 3).expand(2, 3),
-        plain_numbers(L, 2, 1).expand(2, 3),
-        plain_numbers(L, 1).expand(2, 3),
+        numbers(L, 3, 2).t(),
+        numbers(L, 2, 6)[:, ::2],
+        numbers(L, 1, 3).expand(2, 3),
+        numbers(L, 2, 1).expand(2, 3),
+        numbers(L, 1).expand(2, 3),
     ):
         with fw.dual_level():
             dual = fw.make_dual(x, t)
@@ -183,9 +175,9 @@ def tangents_of_other_strides(L):
 @program
 def primals_of_other_strides(L):
     fw = forward_ad(L)
-    t = plain_numbers(L, 2, 3)
+    t = numbers(L, 2, 3)
     results = []
-    for x in (plain_numbers(L, 3, 2).t(), plain_numbers(L, 2, 6)[:, ::2]):
+    for x in (numbers(L, 3, 2).t(), numbers(L, 2, 6)[:, ::2]):
         with fw.dual_level():
             dual = fw.make_dual(x, t)
             results += [fw.unpack_dual(y).tangent for y in (dual, dual * 2, dual.t(), dual[1], dual.reshape(6))]
@@ -195,7 +187,7 @@ def primals_of_other_strides(L):
 @program
 def errors_of_make_dual(L):
     fw = forward_ad(L)
-    x = plain_numbers(L, 3)
+    x = numbers(L, 3)
     with fw.dual_level():
         dual = fw.make_dual(x, x)
         return [
@@ -211,7 +203,7 @@ def errors_of_make_dual(L):
 @program
 def a_tangent_that_is_dual_itself(L):
     fw = forward_ad(L)
-    x = plain_numbers(L, 3)
+    x = numbers(L, 3)
     with fw.dual_level():
         dual = fw.make_dual(x, x)
         return raised(lambda: fw.unpack_dual(fw.make_dual(x, dual * 2)).tangent, 74)
@@ -220,7 +212,7 @@ def a_tangent_that_is_dual_itself(L):
 @program
 def levels_that_are_said(L):
     fw = forward_ad(L)
-    x = plain_numbers(L, 3)
+    x = numbers(L, 3)
     with fw.dual_level():
         dual = fw.make_dual(x, x, level=0)
         return [
@@ -235,13 +227,13 @@ def levels_that_are_said(L):
 
 @program
 def empty_and_numbers(L):
-    return pushed(L, lambda x: x * 2, plain_numbers(L, 0)) + pushed(L, lambda x: x * 2, plain_numbers(L))
+    return pushed(L, lambda x: x * 2, numbers(L, 0)) + pushed(L, lambda x: x * 2, numbers(L))
 
 
 @program
 def complex_duals(L):
-    x = L.complex(plain_numbers(L, 3), plain_numbers(L, 3, start=-1.0))
-    t = L.complex(plain_numbers(L, 3, start=0.3), plain_numbers(L, 3, start=0.1))
+    x = L.complex(numbers(L, 3), numbers(L, 3, start=-1.0))
+    t = L.complex(numbers(L, 3, start=0.3), numbers(L, 3, start=0.1))
     functions = [lambda z: z * z, lambda z: z.abs(), lambda z: z.real * 1, lambda z: z.exp() / z, lambda z: z.angle()]
     return [pushed(L, function, x, tangents=[t]) for function in functions]
 
@@ -252,7 +244,7 @@ def complex_duals(L):
 @program
 def one_of_two_has_a_tangent(L):
     fw = forward_ad(L)
-    x, y = plain_numbers(L, 3), plain_numbers(L, 3, start=4.0)
+    x, y = numbers(L, 3), numbers(L, 3, start=4.0)
     with fw.dual_level():
         dual = fw.make_dual(x, L.ones(3, dtype=L.float64))
         results = [
@@ -272,35 +264,35 @@ def one_of_two_has_a_tangent(L):
 def ops_without_derivatives(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(plain_numbers(L, 3), L.ones(3, dtype=L.float64))
+        dual = fw.make_dual(numbers(L, 3), L.ones(3, dtype=L.float64))
         results = [dual > 1, dual.argmax(), dual.long(), dual.isnan(), L.zeros_like(dual), dual.new_ones(2)]
         return [fw.unpack_dual(result).tangent for result in results]
 
 
 @program
 def flat_functions_have_zero_tangents(L):
-    return pushed(L, lambda x: [x.floor(), x.sign(), x.round()], plain_numbers(L, 3))
+    return pushed(L, lambda x: [x.floor(), x.sign(), x.round()], numbers(L, 3))
 
 
 @program
 def changes_of_type(L):
-    return pushed(L, lambda x: [x.float(), x.float().double() * 2, x.to(L.complex128) * 1j], plain_numbers(L, 3))
+    return pushed(L, lambda x: [x.float(), x.float().double() * 2, x.to(L.complex128) * 1j], numbers(L, 3))
 
 
 @program
 def types_are_promoted(L):
-    x, y = plain_numbers(L, 3), plain_numbers(L).float()
+    x, y = numbers(L, 3), numbers(L).float()
     return pushed(L, lambda x, y: [x * y, x + y, y - 1], x, y, tangents=[x * 2, y * 3])
 
 
 @program
 def several_results(L):
-    return pushed(L, lambda x: [*x.sort(descending=True), *x.max(0), *x.split(1), *L.var_mean(x)], plain_numbers(L, 3))
+    return pushed(L, lambda x: [*x.sort(descending=True), *x.max(0), *x.split(1), *L.var_mean(x)], numbers(L, 3))
 
 
 @program
 def products_of_matrices(L):
-    x, y = plain_numbers(L, 2, 3), plain_numbers(L, 3, 2, start=-1.0)
+    x, y = numbers(L, 2, 3), numbers(L, 3, 2, start=-1.0)
     functions = [lambda x, y: x @ y, lambda x, y: L.einsum("ij,ji->i", x, y), lambda x, y: L.linalg.inv(x @ y)]
     return [pushed(L, function, x, y) for function in functions]
 
@@ -308,7 +300,7 @@ def products_of_matrices(L):
 @program
 def layers(L):
     F = L.nn.functional
-    x, w, b = plain_numbers(L, 2, 3), plain_numbers(L, 4, 3, start=-2.0), plain_numbers(L, 4)
+    x, w, b = numbers(L, 2, 3), numbers(L, 4, 3, start=-2.0), numbers(L, 4)
     functions = [
         lambda x, w, b: F.linear(x, w, b),
         lambda x, w, b: F.softmax(F.linear(x, w, b), -1),
@@ -321,7 +313,7 @@ def layers(L):
 
 @program
 def indexing(L):
-    x = plain_numbers(L, 3, 2)
+    x = numbers(L, 3, 2)
     i = L.tensor([2, 0])
     return pushed(
         L, lambda x: [x[i], x[x > 1.5], x[..., 1], x.gather(1, L.tensor([[0], [1], [0]])), x.index_select(0, i)], x
@@ -332,8 +324,8 @@ def indexing(L):
 def modules(L):
     layer = L.nn.Linear(3, 2, dtype=L.float64)
     with L.no_grad():
-        layer.weight.copy_(plain_numbers(L, 2, 3)), layer.bias.copy_(plain_numbers(L, 2))
-    results = pushed(L, lambda x: layer(x).tanh(), plain_numbers(L, 4, 3, start=-1.0))
+        layer.weight.copy_(numbers(L, 2, 3)), layer.bias.copy_(numbers(L, 2))
+    results = pushed(L, lambda x: layer(x).tanh(), numbers(L, 4, 3, start=-1.0))
     return [(value.detach(), along.detach()) for value, along in results]
 
 
@@ -355,16 +347,16 @@ def views_of_duals(L):
             x.expand(2, 2, 3),
         ]
 
-    return pushed(L, views, plain_numbers(L, 2, 3))
+    return pushed(L, views, numbers(L, 2, 3))
 
 
 @program
 def views_of_a_base_that_gets_a_tangent_later(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        base = plain_numbers(L, 2, 3)
+        base = numbers(L, 2, 3)
         view = base[1]
-        base.mul_(fw.make_dual(plain_numbers(L, 2, 3), plain_numbers(L, 2, 3, start=2.0)))
+        base.mul_(fw.make_dual(numbers(L, 2, 3), numbers(L, 2, 3, start=2.0)))
         return tangent(L, view), tangent(L, view * 2), tangent(L, base), tangent(L, base[0])
 
 
@@ -372,9 +364,9 @@ def views_of_a_base_that_gets_a_tangent_later(L):
 def a_base_whose_view_gets_a_tangent(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        base = plain_numbers(L, 2, 3)
+        base = numbers(L, 2, 3)
         view, other = base[1], base[0]
-        view.mul_(fw.make_dual(plain_numbers(L, 3), plain_numbers(L, 3, start=2.0)))
+        view.mul_(fw.make_dual(numbers(L, 3), numbers(L, 3, start=2.0)))
         return [tangent(L, x) for x in (view, base, other, base * 2, base[:, 1])]
 
 
@@ -382,10 +374,10 @@ def a_base_whose_view_gets_a_tangent(L):
 def views_of_views_get_tangents(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        base = plain_numbers(L, 3, 4)
+        base = numbers(L, 3, 4)
         row = base[1]
         part = row[1:3]
-        part.copy_(fw.make_dual(plain_numbers(L, 2), L.ones(2, dtype=L.float64)))
+        part.copy_(fw.make_dual(numbers(L, 2), L.ones(2, dtype=L.float64)))
         row.mul_(3)
         base.add_(1)
         return [tangent(L, x) for x in (part, row, base)]
@@ -395,10 +387,10 @@ def views_of_views_get_tangents(L):
 def overlapping_views(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        base = plain_numbers(L, 4)
+        base = numbers(L, 4)
         left, right = base[:3], base[1:]
-        left.add_(fw.make_dual(plain_numbers(L, 3), L.ones(3, dtype=L.float64)))
-        right.mul_(fw.make_dual(plain_numbers(L, 3), L.ones(3, dtype=L.float64)))
+        left.add_(fw.make_dual(numbers(L, 3), L.ones(3, dtype=L.float64)))
+        right.mul_(fw.make_dual(numbers(L, 3), L.ones(3, dtype=L.float64)))
         return [tangent(L, x) for x in (left, right, base)]
 
 
@@ -406,9 +398,9 @@ def overlapping_views(L):
 def transposed_views_change(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(plain_numbers(L, 2, 3), plain_numbers(L, 2, 3, start=3.0)).clone()
+        dual = fw.make_dual(numbers(L, 2, 3), numbers(L, 2, 3, start=3.0)).clone()
         dual.t()[1].mul_(2)
-        dual.t().add_(fw.make_dual(plain_numbers(L, 3, 2), plain_numbers(L, 3, 2)))
+        dual.t().add_(fw.make_dual(numbers(L, 3, 2), numbers(L, 3, 2)))
         return fw.unpack_dual(dual)
 
 
@@ -425,7 +417,7 @@ def changes_of_duals(L):
         lambda x: x.add_(x),
         lambda x: x.zero_(),
         lambda x: x.fill_(3.0),
-        lambda x: x.copy_(plain_numbers(L, 2, 3)),
+        lambda x: x.copy_(numbers(L, 2, 3)),
         lambda x: x.clamp_(1.2, 2.0),
         lambda x: x.t_(),
         lambda x: x.index_fill_(1, L.tensor([1]), 0.0),
@@ -437,16 +429,23 @@ def changes_of_duals(L):
     ]
     for change in changes:
         with fw.dual_level():
-            x = fw.make_dual(plain_numbers(L, 2, 3), plain_numbers(L, 2, 3, start=3.0)).clone()
+            x = fw.make_dual(numbers(L, 2, 3), numbers(L, 2, 3, start=3.0)).clone()
             change(x)
             results.append(fw.unpack_dual(x))
     return results
 
 
+def changed_by_a_dual(L, change):
+    """(value, tangent) of a tensor without one after change(it, a dual)."""
+    fw = forward_ad(L)
+    with fw.dual_level():
+        x = numbers(L, 2, 3)
+        change(x, fw.make_dual(numbers(L, 2, 3, start=2.0), numbers(L, 2, 3, start=3.0)))
+        return fw.unpack_dual(x)
+
+
 @program
 def constants_become_duals(L):
-    fw = forward_ad(L)
-    results = []
     changes = [
         lambda x, d: x.mul_(d),
         lambda x, d: x.addcmul_(d, d),
@@ -455,36 +454,24 @@ def constants_become_duals(L):
         lambda x, d: x.index_put_((L.tensor([0]),), d[:1]),
         lambda x, d: x.addmm_(d, L.ones(3, 3, dtype=L.float64)),
     ]
-    for change in changes:
-        with fw.dual_level():
-            x = plain_numbers(L, 2, 3)
-            change(x, fw.make_dual(plain_numbers(L, 2, 3, start=2.0), plain_numbers(L, 2, 3, start=3.0)))
-            results.append(fw.unpack_dual(x))
-    return results
+    return [changed_by_a_dual(L, change) for change in changes]
 
 
 @program
 def copies_of_duals_into_constants(L):
-    fw = forward_ad(L)
-    results = []
     changes = [
         lambda x, d: x.copy_(d),
         lambda x, d: x.__setitem__(0, d[1]),
         lambda x, d: x[1].copy_(d[0]),
         lambda x, d: x.fill_(d[0, 0]),
     ]
-    for change in changes:
-        with fw.dual_level():
-            x = plain_numbers(L, 2, 3)
-            change(x, fw.make_dual(plain_numbers(L, 2, 3, start=2.0), plain_numbers(L, 2, 3, start=3.0)))
-            results.append(fw.unpack_dual(x))
-    return results
+    return [changed_by_a_dual(L, change) for change in changes]
 
 
 @program
 def a_change_of_the_dual_itself(L):
     fw = forward_ad(L)
-    x, t = plain_numbers(L, 3), plain_numbers(L, 3, start=2.0)
+    x, t = numbers(L, 3), numbers(L, 3, start=2.0)
     with fw.dual_level():
         dual = fw.make_dual(x, t)
         dual.mul_(2)
@@ -495,7 +482,7 @@ def a_change_of_the_dual_itself(L):
 def out_arguments(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(plain_numbers(L, 3), plain_numbers(L, 3))
+        dual = fw.make_dual(numbers(L, 3), numbers(L, 3))
         return raised(lambda: L.sin(dual, out=L.empty(3, dtype=L.float64)), 40)
 
 
@@ -507,7 +494,7 @@ def no_grad_keeps_tangents(L):
     fw = forward_ad(L)
     with fw.dual_level():
         with L.no_grad():
-            y = fw.make_dual(plain_numbers(L, 3), plain_numbers(L, 3)) * 2
+            y = fw.make_dual(numbers(L, 3), numbers(L, 3)) * 2
         return fw.unpack_dual(y)
 
 
@@ -515,14 +502,14 @@ def no_grad_keeps_tangents(L):
 def inference_mode(L):
     fw = forward_ad(L)
     with L.inference_mode(), fw.dual_level():
-        return raised(lambda: tangent(L, fw.make_dual(plain_numbers(L, 3), plain_numbers(L, 3)) * 2))
+        return raised(lambda: tangent(L, fw.make_dual(numbers(L, 3), numbers(L, 3)) * 2))
 
 
 @program
 def detach_takes_no_tangent_along(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(numbers(L, 3), plain_numbers(L, 3))
+        dual = fw.make_dual(recorded(L, 3), numbers(L, 3))
         y = dual * 2
         return [tangent(L, x) for x in (dual.detach(), y.detach(), dual.data, y.detach() * 2)]
 
@@ -531,7 +518,7 @@ def detach_takes_no_tangent_along(L):
 def detach_in_place(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        y = fw.make_dual(numbers(L, 3), plain_numbers(L, 3)) * 2
+        y = fw.make_dual(recorded(L, 3), numbers(L, 3)) * 2
         y.detach_()
         return y.requires_grad, tangent(L, y)
 
@@ -540,7 +527,7 @@ def detach_in_place(L):
 def turned_off(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(plain_numbers(L, 3), plain_numbers(L, 3))
+        dual = fw.make_dual(numbers(L, 3), numbers(L, 3))
         with fw._set_fwd_grad_enabled(False):
             off = dual * 2
             inner = fw._is_fwd_grad_enabled()
@@ -555,7 +542,7 @@ def turned_off(L):
 def turned_off_and_changed(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(plain_numbers(L, 3), plain_numbers(L, 3)).clone()
+        dual = fw.make_dual(numbers(L, 3), numbers(L, 3)).clone()
         with fw._set_fwd_grad_enabled(False):
             dual.mul_(2)
         return fw.unpack_dual(dual)
@@ -566,7 +553,7 @@ def make_dual_while_it_is_off(L):
     fw = forward_ad(L)
     with fw.dual_level():
         with fw._set_fwd_grad_enabled(False):
-            dual = fw.make_dual(plain_numbers(L, 3), plain_numbers(L, 3))
+            dual = fw.make_dual(numbers(L, 3), numbers(L, 3))
         return tangent(L, dual), tangent(L, dual * 2)
 
 
@@ -576,9 +563,9 @@ def make_dual_while_it_is_off(L):
 @program
 def both_modes(L):
     fw = forward_ad(L)
-    x = numbers(L, 3)
+    x = recorded(L, 3)
     with fw.dual_level():
-        y = (fw.make_dual(x, plain_numbers(L, 3)) ** 3).sum()
+        y = (fw.make_dual(x, numbers(L, 3)) ** 3).sum()
         value, pushed = fw.unpack_dual(y)
         by_value = L.autograd.grad(value, x, retain_graph=True)
         by_tangent = L.autograd.grad(pushed, x, create_graph=True)[0]
@@ -589,7 +576,7 @@ def both_modes(L):
 def the_gradient_of_a_dual_is_dual(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(numbers(L, 3), plain_numbers(L, 3))
+        dual = fw.make_dual(recorded(L, 3), numbers(L, 3))
         gradient = L.autograd.grad((dual**3).sum(), dual, create_graph=True)[0]
         value, pushed = fw.unpack_dual(gradient)
         return value.detach(), pushed.detach()
@@ -599,7 +586,7 @@ def the_gradient_of_a_dual_is_dual(L):
 def without_create_graph(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(numbers(L, 3), plain_numbers(L, 3))
+        dual = fw.make_dual(recorded(L, 3), numbers(L, 3))
         gradient = L.autograd.grad((dual**3).exp().sum(), dual)[0]
         value, pushed = fw.unpack_dual(gradient)
         return value.detach(), pushed.detach()
@@ -608,9 +595,9 @@ def without_create_graph(L):
 @program
 def backward_fills_grad(L):
     fw = forward_ad(L)
-    x = numbers(L, 3)
+    x = recorded(L, 3)
     with fw.dual_level():
-        dual = fw.make_dual(x, plain_numbers(L, 3))
+        dual = fw.make_dual(x, numbers(L, 3))
         (dual**3).sum().backward()
         first = fw.unpack_dual(x.grad)
     return first.primal, first.tangent, x.grad
@@ -619,9 +606,9 @@ def backward_fills_grad(L):
 @program
 def gradients_by_the_tangent(L):
     fw = forward_ad(L)
-    t = numbers(L, 3)
+    t = recorded(L, 3)
     with fw.dual_level():
-        y = fw.make_dual(plain_numbers(L, 3), t).sin()
+        y = fw.make_dual(numbers(L, 3), t).sin()
         return L.autograd.grad(tangent(L, y).sum(), t)
 
 
@@ -632,7 +619,7 @@ def requires_grad_of_values_and_tangents(L):
     for wants_x in (False, True):
         for wants_t in (False, True):
             with fw.dual_level():
-                dual = fw.make_dual(numbers(L, 3, requires_grad=wants_x), numbers(L, 3, requires_grad=wants_t))
+                dual = fw.make_dual(recorded(L, 3, requires_grad=wants_x), recorded(L, 3, requires_grad=wants_t))
                 pairs = [fw.unpack_dual(y) for y in (dual, dual.sin(), dual[1:])]
                 results.append([(p.requires_grad, t.requires_grad) for p, t in pairs])
     return results
@@ -641,9 +628,9 @@ def requires_grad_of_values_and_tangents(L):
 @program
 def in_place_with_gradients(L):
     fw = forward_ad(L)
-    x = numbers(L, 3)
+    x = recorded(L, 3)
     with fw.dual_level():
-        y = fw.make_dual(x, plain_numbers(L, 3)).exp()
+        y = fw.make_dual(x, numbers(L, 3)).exp()
         y.mul_(2).add_(x)
         value, pushed = fw.unpack_dual(y)
         by_value = L.autograd.grad(value.sum(), x, retain_graph=True)
@@ -657,7 +644,7 @@ def saved_tensors_have_tangents(L):
     results = []
     for function in (L.exp, L.sin, lambda x: x[1:] ** 2, lambda x: x.sigmoid(), lambda x: x.softmax(0), L.prod):
         with fw.dual_level():
-            dual = fw.make_dual(numbers(L, 3), plain_numbers(L, 3))
+            dual = fw.make_dual(recorded(L, 3), numbers(L, 3))
             results.append(tangent(L, L.autograd.grad(function(dual).sum(), dual)[0]).detach())
     return results
 
@@ -667,7 +654,7 @@ def tangents_of_gradients_without_a_graph(L):
     """Nothing is left of the graph of y, so the tangent of its gradient has no history."""
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(numbers(L, 3), plain_numbers(L, 3))
+        dual = fw.make_dual(recorded(L, 3), numbers(L, 3))
         return tangent(L, L.autograd.grad(dual.exp().sum(), dual)[0])
 
 
@@ -675,7 +662,7 @@ def tangents_of_gradients_without_a_graph(L):
 def what_is_changed_was_saved_with_its_tangent(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(numbers(L, 3), plain_numbers(L, 3))
+        dual = fw.make_dual(recorded(L, 3), numbers(L, 3))
         return tangent(L, L.autograd.grad(dual.clone().mul_(dual).sum(), dual)[0]).detach()
 
 
@@ -684,7 +671,7 @@ def hooks_see_duals(L):
     fw = forward_ad(L)
     seen = []
     with fw.dual_level():
-        dual = fw.make_dual(numbers(L, 3), plain_numbers(L, 3))
+        dual = fw.make_dual(recorded(L, 3), numbers(L, 3))
         y = dual**3
         y.register_hook(lambda g: seen.append(tangent(L, g)) or g * 2)
         result = tangent(L, L.autograd.grad((y * dual).sum(), dual)[0])
@@ -698,7 +685,7 @@ def hooks_see_duals(L):
 def copies(L):
     fw = forward_ad(L)
     with fw.dual_level():
-        dual = fw.make_dual(plain_numbers(L, 2, 2), plain_numbers(L, 2, 2))
+        dual = fw.make_dual(numbers(L, 2, 2), numbers(L, 2, 2))
         copies = (
             dual.clone(),
             dual.contiguous(),
@@ -742,7 +729,7 @@ def items_and_arrays(L):
 def test_duals_of_tensors_whose_elements_share_memory():
     """torch refuses to copy a tangent into such strides."""
     L, fw = adjoint, adjoint.autograd.forward_ad
-    x, t = plain_numbers(L, 1, 3).expand(2, 3), plain_numbers(L, 2, 3)
+    x, t = numbers(L, 1, 3).expand(2, 3), numbers(L, 2, 3)
     with fw.dual_level():
         dual = fw.make_dual(x, t)
         assert_same(tangent(L, dual), t)

@@ -6,19 +6,9 @@ import pytest
 
 import adjoint
 
-from .compare import OPS, VALUES, Bound, assert_same, programs, raised, same
+from .compare import OPS, VALUES, Bound, assert_same, numbers, programs, raised, same
 
-pytestmark = pytest.mark.filterwarnings("ignore:vmap. there is a performance drop")
-# Of warnings torch gives some of its own, and Adjoint some about ops without a batch rule.
-program, test_program = programs(OPS, warned=None)
-
-
-def numbers(L, *shape, start=1.0):
-    """Different numbers that are no whole ones."""
-    count = 1
-    for size in shape:
-        count *= size
-    return (L.arange(count, dtype=L.float64) * 0.37 + start).reshape(shape)
+program, test_program = programs(OPS)
 
 
 def values(L, tree):

@@ -305,8 +305,12 @@ def test_custom_functions():
 
 class WithoutTangents(adjoint.autograd.Function):
     @staticmethod
-    def forward(ctx, x):
+    def forward(x):
         return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
 
     @staticmethod
     def backward(ctx, g):

@@ -10,23 +10,24 @@ import adjoint
 from tests.compare import Bound, assert_same, in_tensors, same, words
 from tests.nn.compare import floats, integers
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated"),
-    pytest.mark.filterwarnings("ignore:vmap. there is a performance drop"),
-]
+# What torch says of itself when forward mode is first used.
+pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
 EXACT = in_tensors(Bound(1e-9, 1e-9))
 SAMPLES = 3
 
 
 class Case:
-    """A module as a function of the library, the inputs of SAMPLES calls of it, and how it is called."""
+    """A module as a function of the library, the inputs of SAMPLES calls of it, and how it is called.
 
-    def __init__(self, make, inputs, call=lambda x: (x,), recurrent=False):
-        self.make, self.inputs, self.call, self.recurrent = make, inputs, call, recurrent
+    `looped`: torch has no vmap of it.
+    """
+
+    def __init__(self, make, inputs, call=lambda x: (x,), looped=False):
+        self.make, self.inputs, self.call, self.looped = make, inputs, call, looped
 
     def vmap(self, library, function, in_dims=0):
-        """vmap; a loop where torch has none."""
-        if library is torch and self.recurrent:
+        """vmap, or a loop."""
+        if library is torch and self.looped:
             return looped(function, in_dims)
         return library.vmap(function, in_dims)
 
@@ -92,18 +93,23 @@ CASES = {
         lambda L: L.nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2),
         floats(SAMPLES, 4, 3, 3),
     ),
+    "Conv3d": Case(lambda L: L.nn.Conv3d(2, 2, 2), floats(SAMPLES, 2, 3, 3, 3)),
+    "ConvTranspose1d": Case(lambda L: L.nn.ConvTranspose1d(2, 3, 2, stride=2), floats(SAMPLES, 2, 3)),
     "a network": Case(
         lambda L: L.nn.Sequential(
             L.nn.Conv2d(1, 3, 3), L.nn.ReLU(), L.nn.MaxPool2d(2), L.nn.Flatten(0), L.nn.Linear(12, 2)
         ),
         floats(SAMPLES, 1, 6, 6),
     ),
-    "LSTM": Case(lambda L: L.nn.LSTM(3, 2, 2), floats(SAMPLES, 4, 3), recurrent=True),
+    "LSTM": Case(lambda L: L.nn.LSTM(3, 2, 2), floats(SAMPLES, 4, 3), looped=True),
     "LSTM both ways": Case(
-        lambda L: L.nn.LSTM(3, 2, batch_first=True, bidirectional=True), floats(SAMPLES, 2, 3, 3), recurrent=True
+        lambda L: L.nn.LSTM(3, 2, batch_first=True, bidirectional=True), floats(SAMPLES, 2, 3, 3), looped=True
     ),
-    "GRU": Case(lambda L: L.nn.GRU(3, 2), floats(SAMPLES, 4, 3), recurrent=True),
-    "RNN": Case(lambda L: L.nn.RNN(3, 2), floats(SAMPLES, 4, 2, 3), recurrent=True),
+    "GRU": Case(lambda L: L.nn.GRU(3, 2), floats(SAMPLES, 4, 3), looped=True),
+    "GRU both ways": Case(
+        lambda L: L.nn.GRU(3, 2, 2, batch_first=True, bidirectional=True), floats(SAMPLES, 2, 4, 3), looped=True
+    ),
+    "RNN": Case(lambda L: L.nn.RNN(3, 2), floats(SAMPLES, 4, 2, 3), looped=True),
     "MultiheadAttention": Case(lambda L: L.nn.MultiheadAttention(4, 2), floats(SAMPLES, 3, 4), lambda x: (x, x, x)),
     "MultiheadAttention of a batch": Case(
         lambda L: L.nn.MultiheadAttention(4, 2, batch_first=True, add_bias_kv=True),
@@ -113,6 +119,11 @@ CASES = {
     "TransformerEncoderLayer": Case(
         lambda L: L.nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, activation="gelu"), floats(SAMPLES, 3, 4)
     ),
+    "TransformerDecoderLayer": Case(
+        lambda L: L.nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0, norm_first=True),
+        floats(SAMPLES, 3, 4),
+        lambda x: (x, x.cos()),
+    ),
     "LayerNorm": Case(lambda L: L.nn.LayerNorm((2, 4)), floats(SAMPLES, 3, 2, 4)),
     "LayerNorm of a vector": Case(lambda L: L.nn.LayerNorm(4), floats(SAMPLES, 4)),
     "RMSNorm": Case(lambda L: L.nn.RMSNorm(4, eps=1e-3), floats(SAMPLES, 3, 4)),
@@ -121,7 +132,13 @@ CASES = {
     "BatchNorm in training": Case(
         lambda L: L.nn.BatchNorm1d(3, track_running_stats=False), floats(SAMPLES, 4, 3)
     ),
+    "InstanceNorm in eval": Case(
+        lambda L: L.nn.InstanceNorm2d(2, affine=True, track_running_stats=True).eval(), floats(SAMPLES, 2, 2, 3, 3)
+    ),
     "BatchNorm in eval": Case(lambda L: L.nn.BatchNorm2d(3).eval(), floats(SAMPLES, 2, 3, 2, 2)),
+    "Dropout in eval": Case(
+        lambda L: L.nn.Sequential(L.nn.Linear(4, 3), L.nn.Dropout(0.5), L.nn.PReLU()).eval(), floats(SAMPLES, 4)
+    ),
     "Embedding": Case(lambda L: L.nn.Embedding(5, 3, padding_idx=1), integers(5, SAMPLES, 4)),
 }  # fmt: skip
 every_case = pytest.mark.parametrize("name", CASES)
@@ -227,6 +244,21 @@ def test_running_statistics_of_an_ensemble(dim):
         return results.detach(), {name: value.movedim(dim, 0) for name, value in buffers.items()}
 
     assert_same(run(adjoint, dim), run(torch, 0), bound=EXACT)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags(mode):
+    """Of which torch has one derivative, by reverse mode."""
+
+    def run(library):
+        case = Case(lambda L: L.nn.EmbeddingBag(5, 3, mode=mode), None, looped=True)
+        (module,) = case.modules(library)
+        bags = library.from_numpy(integers(5, SAMPLES, 2, 4))
+        loss = case.function(library, module)
+        gradient = library.func.grad(loss)(*state(module), bags[0])
+        return gradient, case.vmap(library, library.func.grad(loss), (None, None, 0))(*state(module), bags)
+
+    assert_same(run(adjoint), run(torch), bound=EXACT)
 
 
 def test_running_statistics_that_a_batch_would_share():

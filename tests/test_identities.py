@@ -17,7 +17,6 @@ import adjoint as torch
 
 from .compare import Bound, assert_same
 
-pytestmark = pytest.mark.filterwarnings("ignore:vmap. there is a performance drop")
 SEEDS = range(40)
 NEAR = Bound(1e-8, 1e-10)
 SIZE = 3

@@ -17,7 +17,7 @@ from .oracle.report import agreed
 from .samples import LAYOUTS, collect, find, in_torchs_words, instead, is_differentiable
 from .samples.elementwise import ALL, declared_types, made_from
 
-# Samples of kl_div, in both libraries.
+# Both libraries say it of a sample of kl_div, which has the default reduction.
 pytestmark = pytest.mark.filterwarnings("ignore:reduction. 'mean' divides the total loss")
 TABLE = adjoint.ops.table()
 

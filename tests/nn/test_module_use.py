@@ -300,6 +300,7 @@ REGISTER = [name for name in dir(adjoint.nn.Module) if name.startswith(("registe
     ],
     ids=[*REGISTER, "parametrized", "lazy", "spectral_norm", "weight_norm", "prune", "copied", "moved"],
 )
+# The older weight_norm is one of them.
 @pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm` is deprecated")
 def test_modules_are_freed_at_once(make):
     gc.collect()

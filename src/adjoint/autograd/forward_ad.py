@@ -12,6 +12,11 @@ UnpackedDualTensor = collections.namedtuple("UnpackedDualTensor", ["primal", "ta
 _level = None  # the number of the open level, which torch calls 0
 
 
+def is_dual_level(level):
+    """Whether this is the level of dual tensors, and not one of torch.func.jvp."""
+    return level == _level
+
+
 def enter_dual_level():
     """Begins forward mode; see dual_level.
 

@@ -1,6 +1,7 @@
 """Functions of functions and of modules: derivatives, batches, Jacobians."""
 
 from .forward import jvp, linearize
+from .functionalize import functionalize
 from .implicit import fixed_point, implicit_root
 from .jacobians import hessian, jacfwd, jacrev
 from .jet import jet
@@ -9,12 +10,13 @@ from .modules import functional_call, stack_module_state
 from .per_sample import per_sample_grads
 from .products import hessian_diag, hvp
 from .reverse import grad, grad_and_value, vjp
-from .safe import where_safe
+from .safe import safe_branches, where_safe
 from .vmap import vmap
 
 __all__ = [
     "fixed_point",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -28,6 +30,7 @@ __all__ = [
     "laplacian",
     "linearize",
     "per_sample_grads",
+    "safe_branches",
     "stack_module_state",
     "vjp",
     "vmap",

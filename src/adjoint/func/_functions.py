@@ -11,7 +11,8 @@ from .. import _C
 from ..autograd.function import Function, FunctionCtx, _bind
 from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
-from ..utils._pytree import tree_flatten, tree_unflatten
+from ..utils._pytree import tree_flatten, tree_structure, tree_unflatten
+from .forward import check_size
 from .jet import CURVES
 
 VmapInfo = collections.namedtuple("VmapInfo", ["batch_size", "randomness"])
@@ -23,9 +24,8 @@ def apply(cls, args, kwargs):
     """What cls.apply(*args, **kwargs) gives under the levels that are open."""
     if getattr(cls, "_runs_in_levels", False):  # one of this package, which computes nothing
         return _C._function_apply_here(cls, *args, **kwargs)
-    separate = cls.setup_context is not Function.setup_context
     if kwargs:
-        args = _bind(cls.forward, args, kwargs, separate)
+        args = _bind(cls.forward, args, kwargs, _is_separate(cls))
     for level, size, randomness in reversed(_C._open_levels()):
         if level in CURVES:
             with _resting(level):
@@ -36,13 +36,24 @@ def apply(cls, args, kwargs):
             if any(t is not None for t in tangents):
                 return _with_tangents(cls, args, level, tangents)
         elif any(_is_batched(x, level) for x in args):
-            if not separate and not hasattr(cls, "_made_by_vmap"):
-                raise RuntimeError(
-                    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
-                    f"must override the setup_context staticmethod: {cls.__name__} has none. {_DETAILS}"
-                )
             return _batched(cls, args, level, VmapInfo(size, randomness))
     return _C._function_apply_here(cls, *args)
+
+
+def _is_separate(cls):
+    """Whether forward takes no ctx, which setup_context fills."""
+    return cls.setup_context is not Function.setup_context
+
+
+def _made_by_vmap(cls):
+    return hasattr(cls, "_single")
+
+
+def _refuse_one_forward(cls):
+    raise RuntimeError(
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+        f"override the setup_context staticmethod: {cls.__name__} has none. {_DETAILS}"
+    )
 
 
 def _as_tuple(value):
@@ -80,47 +91,63 @@ def _saved(ctx):
 
 
 def _with_tangents(cls, args, level, tangents):
-    if cls.jvp is Function.jvp:
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD: "
-            f"{cls.__name__} has none. {_DETAILS}"
-        )
-    contexts = []
-    if cls.setup_context is not Function.setup_context:
+    from ..autograd.forward_ad import is_dual_level
 
-        def setup_context(ctx, inputs, output):
-            cls.setup_context(ctx, inputs, output)
-            contexts.append(_Context(ctx, _saved(ctx)))
-
-        watched = {"setup_context": staticmethod(setup_context)}
-    else:
-
-        def forward(ctx, *given):
-            output = cls.forward(ctx, *given)
-            contexts.append(_Context(ctx, _saved(ctx)))
-            return output
-
-        watched = {"forward": staticmethod(forward)}
+    has_jvp = cls.jvp is not Function.jvp
+    if not (has_jvp or _is_separate(cls) or _made_by_vmap(cls) or is_dual_level(level)):
+        _refuse_one_forward(cls)
     with _resting(level):
-        outputs = type(cls)(cls.__name__, (cls,), watched).apply(*args)
+        outputs, ctx = _called(cls, args)
+        if not has_jvp:
+            raise NotImplementedError(
+                "You must implement the jvp function for custom autograd.Function to use it with forward mode AD: "
+                f"{cls.__name__} has none. {_DETAILS}"
+            )
         along = [
             zeros_like(x) if t is None and isinstance(x, _C.Tensor) else t for x, t in zip(args, tangents, strict=True)
         ]
-        answers = cls.jvp(contexts[-1], *along)
-        single = not isinstance(outputs, tuple)
-        pairs = zip(
-            (outputs,) if single else outputs, answers if isinstance(answers, tuple) else (answers,), strict=False
-        )
-        for output, tangent in pairs:
-            if isinstance(tangent, _C.Tensor) and isinstance(output, _C.Tensor):
-                _C._give_tangent(output, tangent, level)
+        _give_tangents(_as_tuple(outputs), _as_tuple(cls.jvp(ctx, *along)), level)
     return outputs
+
+
+def _called(cls, args):
+    """(the outputs, the ctx of the call for jvp)."""
+    if _is_separate(cls):
+        # A ctx of tensors of this place: one that apply makes may hold those of levels further inside or outside.
+        outputs = cls.apply(*args)
+        ctx = FunctionCtx()
+        ctx.needs_input_grad = tuple(isinstance(x, _C.Tensor) and x.requires_grad for x in args)
+        cls.setup_context(ctx, args, outputs)
+        return outputs, _Context(ctx, _saved(ctx))
+    contexts = []
+
+    def forward(ctx, *given):
+        outputs = cls.forward(ctx, *given)
+        contexts.append(_Context(ctx, _saved(ctx)))
+        return outputs
+
+    outputs = type(cls)(cls.__name__, (cls,), {"forward": staticmethod(forward)}).apply(*args)
+    return outputs, contexts[-1]
+
+
+def _give_tangents(outputs, tangents, level):
+    if len(outputs) != len(tangents):
+        raise RuntimeError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
+            f"{len(tangents)}): one for each output, None where there is none"
+        )
+    for output, tangent in zip(outputs, tangents, strict=True):
+        if isinstance(tangent, _C.Tensor) and isinstance(output, _C.Tensor):
+            check_size(output, tangent)
+            _C._give_tangent(output, tangent, level)
 
 
 # ---- vmap
 
 
 def _batched(cls, args, level, info):
+    if not _is_separate(cls) and not _made_by_vmap(cls):
+        _refuse_one_forward(cls)
     own = cls.vmap is not Function.vmap
     if own and cls.generate_vmap_rule:
         raise RuntimeError(
@@ -134,17 +161,21 @@ def _batched(cls, args, level, info):
             f"the vmap staticmethod or set generate_vmap_rule=True. {_DETAILS}"
         )
 
+    recorded = _C.is_grad_enabled() and any(_is_batched(x, level) and x.requires_grad for x in args)
+
     def run(*given):
         held = [_C._batch_level(x) if _is_batched(x, level) else (None, x, True) for x in given]
         values = [value for _, value, _ in held]
         dims = tuple(None if shared else 0 for _, _, shared in held)
         with _resting(level):
-            if own:
-                return _wrapped(cls.vmap(info, dims, *values), level)
-            outputs = _mapped(cls, info, dims).apply(*values)
-        return _wrapped((outputs, 0), level)
+            if all(dim is None for dim in dims):
+                answer = cls.apply(*values), None
+            elif own:
+                answer = cls.vmap(info, dims, *values)
+            else:
+                answer = _mapped(cls, info, dims).apply(*values), 0
+        return _wrapped(answer, level, recorded)
 
-    recorded = _C.is_grad_enabled() and any(_is_batched(x, level) and x.requires_grad for x in args)
     if not recorded:
         return run(*args)
 
@@ -156,8 +187,8 @@ def _batched(cls, args, level, info):
     return _C._function_apply_here(type(cls)(cls.__name__, (cls,), {"forward": staticmethod(forward)}), *args)
 
 
-def _wrapped(answer, level):
-    """The outputs of a vmap staticmethod, as batched tensors."""
+def _wrapped(answer, level, recorded):
+    """The outputs of a vmap staticmethod, as batched tensors; if they get a history of the inside, all of them."""
     if not isinstance(answer, tuple) or len(answer) != 2:
         raise RuntimeError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
@@ -169,60 +200,81 @@ def _wrapped(answer, level):
     leaves, spec = tree_flatten(outputs)
     dims = spread_prefix(out_dims, outputs)
     if dims is None:
-        raise RuntimeError(f"The vmap staticmethod gave out_dims={out_dims}, which do not fit its outputs")
-    shown = [
-        y if dim is None or not isinstance(y, _C.Tensor) else _C._batch(y.movedim(dim, 0), level)
-        for y, dim in zip(leaves, dims, strict=True)
-    ]
-    return tree_unflatten(shown, spec)
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={out_dims} to be compatible with the structure of `output`. out_dims has structure "
+            f"{tree_structure(out_dims)} but output has structure {spec}. {_DETAILS}"
+        )
+
+    def shown(y, dim):
+        if not isinstance(y, _C.Tensor) or (dim is None and not recorded):
+            return y
+        return _C._batch(_C._unbatch(y, level) if dim is None else y.movedim(dim, 0), level)
+
+    return tree_unflatten([shown(y, dim) for y, dim in zip(leaves, dims, strict=True)], spec)
 
 
 def _mapped(cls, info, dims):
-    """The Function of whole batches that vmap makes of one: forward and backward run in a level of their own."""
+    """The Function of whole batches that vmap makes of one: each of its methods runs in a level of its own."""
 
-    def inside(values, batched, level):
-        return [_C._batch(x, level) if b else x for x, b in zip(values, batched, strict=True)]
+    @contextlib.contextmanager
+    def inside():
+        level = _C._open_batch(info.batch_size, info.randomness)
+        try:
+            yield level
+        finally:
+            _C._close_level(level)
 
-    def outside(values, level):
-        return [_C._unbatch(x, level) if isinstance(x, _C.Tensor) else x for x in values]
+    def shown(values, batched, level):
+        return tuple(_C._batch(x, level) if b else x for x, b in zip(values, batched, strict=True))
+
+    def whole(answers, level):
+        return tuple(_C._unbatch(x, level) if isinstance(x, _C.Tensor) else x for x in _as_tuple(answers))
 
     def forward(ctx, *values):
-        level = _C._open_batch(info.batch_size, info.randomness)
-        try:
-            inputs = inside(values, [dim == 0 for dim in dims], level)
-            inner = FunctionCtx()
-            inner.needs_input_grad = ctx.needs_input_grad
-            if hasattr(cls, "_made_by_vmap"):
-                outputs = cls.forward(inner, *inputs)
+        with inside() as level:
+            inputs = shown(values, [dim == 0 for dim in dims], level)
+            single = ctx.single = FunctionCtx()
+            single.needs_input_grad = ctx.needs_input_grad
+            if _made_by_vmap(cls):
+                outputs = cls.forward(single, *inputs)
             else:
                 outputs = cls.forward(*inputs)
-                cls.setup_context(inner, tuple(inputs), outputs)
-            saved = getattr(inner, "to_save", ())
-            ctx.inner, ctx.saved_batched = inner, [_is_batched(x, level) for x in saved]
-            ctx.save_for_backward(*(x if x is None else _value(x, level) for x in saved))
-            results = outside(_as_tuple(outputs), level)
-            return tuple(results) if isinstance(outputs, tuple) else results[0]
-        finally:
-            _C._close_level(level)
+                cls.setup_context(single, inputs, outputs)
+            for_backward, for_jvp = getattr(single, "to_save", ()), _saved(single)
+            ctx.batched = [_is_batched(x, level) for x in for_backward]
+            ctx.batched_for_jvp = [_is_batched(x, level) for x in for_jvp]
+            ctx.save_for_backward(*(_value(x, level) for x in for_backward))
+            ctx.save_for_forward(*(_value(x, level) for x in for_jvp))
+            results = whole(outputs, level)
+            pairs = zip(_as_tuple(outputs), results, strict=True)
+            fixed = getattr(single, "non_differentiable", ())
+            ctx.mark_non_differentiable(*(result for y, result in pairs if any(y is each for each in fixed)))
+            ctx.set_materialize_grads(getattr(single, "materialize_grads", True))
+            return results if isinstance(outputs, tuple) else results[0]
 
     def backward(ctx, *gradients):
-        level = _C._open_batch(info.batch_size, info.randomness)
-        try:
-            inner = ctx.inner
-            inner.saved_tensors = tuple(inside(ctx.saved_tensors, ctx.saved_batched, level))
-            inner.needs_input_grad = ctx.needs_input_grad
-            given = [g if g is None else _C._batch(g, level) for g in gradients]
+        with inside() as level:
+            single = ctx.single
+            single.saved_tensors = shown(ctx.saved_tensors, ctx.batched, level)
+            single.needs_input_grad = ctx.needs_input_grad
             rule = cls.backward if cls.backward is not Function.backward else cls.vjp
-            found = outside(_as_tuple(rule(inner, *given)), level)
-        finally:
-            _C._close_level(level)
+            found = whole(rule(single, *shown(gradients, [g is not None for g in gradients], level)), level)
         return tuple(
             g if dim == 0 or not isinstance(g, _C.Tensor) else g.sum(0) for g, dim in zip(found, dims, strict=False)
         )
 
-    members = {"forward": staticmethod(forward), "backward": staticmethod(backward), "generate_vmap_rule": True}
-    members["_made_by_vmap"] = True
-    return type(Function)(cls.__name__, (Function,), members)
+    def jvp(ctx, *tangents):
+        with inside() as level:
+            single = _Context(ctx.single, shown(ctx.saved_tensors, ctx.batched_for_jvp, level))
+            batched = [dim == 0 and t is not None for dim, t in zip(dims, tangents, strict=True)]
+            return whole(cls.jvp(single, *shown(tangents, batched, level)), level)
+
+    members = {"forward": forward, "backward": backward}
+    if cls.jvp is not Function.jvp:
+        members["jvp"] = jvp
+    members = {name: staticmethod(method) for name, method in members.items()}
+    return type(Function)(cls.__name__, (Function,), {**members, "generate_vmap_rule": True, "_single": cls})
 
 
 def _value(x, level):

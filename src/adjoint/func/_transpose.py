@@ -10,6 +10,7 @@ from ..autograd.grad_mode import enable_grad
 from ..ops.batching import call, is_recorded
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_leaves
+from .safe import transposing
 
 
 def tangent(op, arguments, tangents):
@@ -26,7 +27,7 @@ def tangent(op, arguments, tangents):
         along.append(its_tangent)
         return inputs[-1]
 
-    with enable_grad():
+    with enable_grad(), transposing():
         results = call(op, *map(fresh, arguments, tangents))
         several = isinstance(results, tuple)
         results = results if several else (results,)

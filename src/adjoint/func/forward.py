@@ -6,6 +6,7 @@ from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from .reverse import check_outputs, vjp
+from .safe import transposing
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
@@ -66,13 +67,18 @@ def dual(primal, tangent, level):
     for value, name in ((primal, "primal"), (tangent, "tangent")):
         if not (value.is_floating_point() or value.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
+    check_size(primal, tangent)
+    return _C._make_dual(primal, tangent, level)
+
+
+def check_size(primal, tangent):
+    """Refuses a tangent of another size than its tensor."""
     if primal.shape != tangent.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
             f"supported. Tensor is of size {list(primal.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
-    return _C._make_dual(primal, tangent, level)
 
 
 def _taken_apart(output, level, strict):
@@ -100,7 +106,7 @@ def linearize(func, *primals):
     output, pull = vjp(func, *primals)
     leaves, spec = tree_flatten(output)
     points, given = tree_flatten(primals)
-    with enable_grad():
+    with enable_grad(), transposing():
         weights = [zeros_like(leaf).requires_grad_() for leaf in leaves]
         pulled = tree_flatten(pull(tree_unflatten(weights, spec), create_graph=True))[0]
 

@@ -40,8 +40,11 @@ def _along(func, x, rows):
         if not isinstance(result, _C.Tensor):
             raise TypeError(f"laplacian: expected a tensor from func, got {type(result).__name__}")
         found = _C._tangent(result, curve.levels[1])
+        found = zeros_like(result) if found is None else found
         curve.leave([result])
-    return zeros_like(result) if found is None else found
+        held = _C._batch_level(found)
+        # Gradients inside of func are marked as the same for all directions.
+        return held[1] if held and held[0] == curve.batch else found
 
 
 class _Spread(Curve):
