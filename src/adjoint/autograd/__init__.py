@@ -149,7 +149,7 @@ def grad(
     else:
         results = _C.run_backward(outputs, gradients, retain, *how)
     if not create_graph:
-        results = tuple(g if g is None or not _C._has_tangents(g) else _C._bare_tangents(g) for g in results)
+        results = bare_tangents(results)
     if materialize_grads:
         if any(g is None and isinstance(x, graph.GradientEdge) for x, g in zip(inputs, results, strict=True)):
             raise RuntimeError(
@@ -160,6 +160,11 @@ def grad(
             for x, result in zip(inputs, results, strict=True)
         )
     return results
+
+
+def bare_tangents(gradients):
+    """Gradients whose tangents, where they have any, have no history."""
+    return tuple(g if g is None or not _C._has_tangents(g) else _C._bare_tangents(g) for g in gradients)
 
 
 def unused_allowed(outputs, inputs, grad_outputs, retain_graph=None, create_graph=False):

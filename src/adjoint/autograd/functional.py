@@ -5,6 +5,7 @@ from ..func.forward import jvp as _push
 from ..func.jacobians import unit_vectors
 from ..func.vmap import vmap
 from ..ops.language import stack
+from . import bare_tangents, unused_allowed
 from . import grad as _grad
 from .grad_mode import enable_grad
 
@@ -77,11 +78,13 @@ def _vectors(v, like, function, missing):
 
 def _gradients(outputs, inputs, vectors, create_graph, retain_graph=None):
     """torch.autograd.grad over the outputs that require it; None where there is no path."""
-    pairs = [(output, v) for output, v in zip(outputs, vectors, strict=True) if output.requires_grad]
-    if not pairs:
-        return (None,) * len(inputs)
-    chosen, weights = zip(*pairs, strict=True)
-    return _grad(chosen, inputs, weights, create_graph=create_graph, retain_graph=retain_graph, allow_unused=True)
+    if not all(output.requires_grad for output in outputs):
+        pairs = [(output, v) for output, v in zip(outputs, vectors, strict=True) if output.requires_grad]
+        if not pairs:
+            return (None,) * len(inputs)
+        outputs, vectors = zip(*pairs, strict=True)
+    found = unused_allowed(outputs, inputs, vectors, retain_graph, create_graph)
+    return found if create_graph else bare_tangents(found)
 
 
 _STRICT = {
@@ -265,7 +268,7 @@ def _rows(output, inputs, create_graph, strict):
         line[n - 1] = 1
         weights = line.as_strided((n, *output.shape), (1, *_strides(output.shape))).unbind()
         for weight in reversed(weights):
-            gradients = _gradients((output,), inputs, (weight,), create_graph, retain_graph=True)
+            gradients = _gradients((output,), inputs, (weight,), create_graph, True)
             for block, g in zip(blocks, _filled(gradients, inputs, strict, "back", create_graph), strict=True):
                 block.append(g)
     return tuple(
