@@ -99,6 +99,7 @@ _LAZY_NAMES = {
         "set_warn_always",
         "use_deterministic_algorithms",
     ),
+    "_torch_place": ("as_torch",),
     "amp.autocast_mode": (
         "autocast",
         "get_autocast_cpu_dtype",
