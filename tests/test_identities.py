@@ -4,6 +4,7 @@
     jacfwd = jacrev              and so does every column and row of it
     three Hessians               forward over reverse, reverse over reverse, reverse over forward
     vmap(f) = the stack of f     a batch is its elements
+    jet = jvp of jvp of ...      Taylor mode has the derivatives of nested forward mode
 
 The programs are seeded, so that they are the same every time.
 """
@@ -120,6 +121,7 @@ def test_each_step(name):
     check_jacobians(f, name)
     check_hessians(lambda x: (f(x) * f(x)).sum(), name)
     check_batches(f, name)
+    check_jets(f, name, 4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -141,6 +143,11 @@ def test_hessians_agree(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_batches_are_their_elements(seed):
     check_batches(program(seed), seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_jets_agree(seed):
+    check_jets(program(seed), seed, 3)
 
 
 def close(a, b, what):
@@ -206,3 +213,26 @@ def check_batches(f, seed):
     wanted = xs.clone().requires_grad_()
     (by_batch,) = torch.autograd.grad(torch.vmap(f)(wanted).sum(), wanted)
     close(by_batch, each(slope, xs), "backward through vmap")
+
+
+def nested_derivatives(f, x, direction, order):
+    """The derivatives along a direction by forward mode in forward mode."""
+    found = [f(x)]
+    for _ in range(order):
+        f = (lambda inner: lambda x: torch.func.jvp(inner, (x,), (direction,))[1])(f)
+        found.append(f(x))
+    return found
+
+
+def check_jets(f, seed, order):
+    xs, v = point(f"{seed} xs", 2, SIZE), point(f"{seed} v", SIZE)
+
+    def derivatives(x):
+        return torch.stack(torch.func.jet(f, x, order, direction=v))
+
+    close(derivatives(xs[0]), torch.stack(nested_derivatives(f, xs[0], v, order)), "jet and nested jvp")
+    close(torch.vmap(derivatives)(xs), torch.stack([derivatives(x) for x in xs]), "vmap of jet")
+    _, along = torch.func.jvp(derivatives, (xs[0],), (v,))
+    close(along[:-1], derivatives(xs[0])[1:], "jvp of jet")
+    slopes = torch.func.jacrev(derivatives)(xs[0])
+    close(slopes @ v, along, "gradients of jet")

@@ -12,6 +12,7 @@ from ..autograd.function import Function, FunctionCtx, _bind
 from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_unflatten
+from .jet import CURVES
 
 VmapInfo = collections.namedtuple("VmapInfo", ["batch_size", "randomness"])
 
@@ -26,7 +27,11 @@ def apply(cls, args, kwargs):
     if kwargs:
         args = _bind(cls.forward, args, kwargs, separate)
     for level, size, randomness in reversed(_C._open_levels()):
-        if size is None:
+        if level in CURVES:
+            with _resting(level):
+                if (outputs := CURVES[level].apply(cls, args)) is not None:
+                    return outputs
+        elif size is None:
             tangents = [_C._tangent(x, level) if isinstance(x, _C.Tensor) else None for x in args]
             if any(t is not None for t in tangents):
                 return _with_tangents(cls, args, level, tangents)
