@@ -33,14 +33,26 @@ def jet(func, x, order, *, direction=None):
     """
     if not isinstance(order, int) or order < 0:
         raise ValueError(f"jet: expected an order of 0 or more, got {order!r}")
-    if is_inference_mode_enabled():  # in which nothing has tangents
-        with inference_mode(False), no_grad():
-            return jet(func, x, order, direction=direction)
     points, along = (x, direction) if isinstance(x, tuple) else ((x,), None if direction is None else (direction,))
     along = _directions(points, along)
-    if order == 0:
-        return (func(*points),)
-    with _Curve(order) as curve:
+    return (func(*points),) if order == 0 else _derivatives(func, points, along, _Curve(order))
+
+
+def mean_derivative(func, x, order, direction):
+    """The derivative of this order along a direction that is batched, in its mean over the batch.
+
+    The coefficient of the highest power occurs in no product with another one, so that its mean is all that is carried
+    along: of second derivatives in many directions, one vector instead of as many.
+    """
+    level, _, _ = _C._batch_level(direction)
+    return _derivatives(func, (x,), (direction,), _Curve(order, mean_over=level))[order]
+
+
+def _derivatives(func, points, along, curve):
+    if is_inference_mode_enabled():  # in which nothing has tangents
+        with inference_mode(False), no_grad():
+            return _derivatives(func, points, along, curve)
+    with curve:
         first = curve.levels[0]
         # A copy: func may change its argument in place, and its coefficient with it.
         moving = [_C._make_dual(point, v.clone(), first) for point, v in zip(points, along, strict=True)]
@@ -74,8 +86,9 @@ CURVES = {}  # those that are open, by the level that sees ops
 class _Curve:
     """The levels that keep the coefficients, by power from 1 on, and the handler of the level that sees ops."""
 
-    def __init__(self, order):
+    def __init__(self, order, mean_over=None):
         self.order = order
+        self.mean_over = mean_over  # a level of vmap, for mean_derivative()
         self.levels = []
         self.kept = None  # the name of an op that was recorded, and keeps its result for backward
         self.backwards = _C._backward_runs()
@@ -167,7 +180,12 @@ class _Curve:
             series = polynomials.of(output)
             for power, level in enumerate(self.levels, 1) if series else ():
                 if series[power] is not None:
-                    _C._give_tangent(output, series[power], level)
+                    term = self.mean(series[power]) if power == self.order else series[power]
+                    _C._give_tangent(output, term, level)
+
+    def mean(self, term):
+        held = _C._batch_level(term)
+        return held[1].mean(0) if held is not None and held[0] == self.mean_over else term
 
     def change(self, declaration, op, arguments, moving):
         """In place: as the op would, and then written."""

@@ -3,7 +3,7 @@
 from .. import _C
 from ..ops.language import eye
 from .forward import jvp
-from .jet import jet
+from .jet import jet, mean_derivative
 from .reverse import grad
 from .vmap import vmap
 
@@ -29,22 +29,17 @@ def _directions(x):
     return eye(x.numel(), dtype=x.dtype, device=x.device).reshape(x.numel(), *x.shape)
 
 
-def _second_derivative(func, x, direction):
-    """That of func along a direction, by Taylor mode."""
-    return jet(func, x, 2, direction=direction)[2]
-
-
 def laplacian(func, x, *, chunk_size=None):
     """The sum of the second derivatives of `func` by each element of x: the trace of its Hessian.
 
-    Taylor mode of second order along all directions at once, which no graph is needed for; what does not depend on the
-    direction is computed once. For many points use vmap. The result has the shape of func(x).
+    Taylor mode along all directions at once: as many first derivatives as x has elements are carried along, but only
+    the sum of the second ones, and no graph is needed. For many points use vmap. The result has the shape of func(x).
 
     >>> import adjoint as torch
     >>> torch.func.laplacian(lambda x: (x ** 3).sum(), torch.tensor([1.0, 2.0]))
     tensor(18.)
     """
-    mapped = vmap(lambda direction: _second_derivative(func, x, direction), chunk_size=chunk_size)
+    mapped = vmap(lambda direction: mean_derivative(func, x, 2, direction), chunk_size=chunk_size)
     return mapped(_directions(x)).sum(0)
 
 
@@ -59,7 +54,7 @@ def hessian_diag(func, x, *, chunk_size=None):
     """
 
     def entry(direction):
-        value = _second_derivative(func, x, direction)
+        value = jet(func, x, 2, direction=direction)[2]
         if value.dim():
             raise RuntimeError(
                 f"hessian_diag: expected func(x) without dimensions, got shape {tuple(value.shape)}; sum it, or use "
