@@ -6,12 +6,16 @@ import pytest
 
 import adjoint
 from adjoint.func import grad, implicit_root, jet, jvp, vmap
+from adjoint.func._series import Polynomials, Series
 from adjoint.inspect import trace
 from adjoint.nn import functional
 from adjoint.ops.batching import call
 from adjoint.ops.language import TABLE
 
 from .compare import Bound, assert_same
+from .op_calls import attempt, tensors_of
+from .op_calls import calls as op_calls
+from .test_linear import mapped, random_like
 
 NEAR = Bound(1e-9, 1e-9)
 
@@ -97,6 +101,32 @@ def test_every_elementwise_op(name):
     for constants in {(), *((place,) for place in operands if len(operands) > 1)}:
         if curved(name, constants)(x).is_floating_point():
             check(curved(name, constants), x, 4, direction)
+
+
+@pytest.mark.parametrize("name", [name for name, declaration in TABLE.items() if declaration.rules])
+def test_every_op_of_the_table(name):
+    """All arguments along curves of their own, as functions of one number."""
+    declaration, zero = TABLE[name], adjoint.zeros((), dtype=adjoint.float64)
+    for one in op_calls()[name][:2] if not declaration.random else ():
+        arguments, places = one.carrying
+        curves = {argument: [random_like(one.values[argument], seed) for seed in (1, 2)] for argument in arguments}
+
+        def function(t, one=one, curves=curves, places=places):
+            moved = {
+                argument: mapped(lambda x, v, w: x + 0.1 * t * v + 0.1 * t * t * w, one.values[argument], *along)
+                for argument, along in curves.items()
+            }
+            results = tensors_of(one(**moved))
+            return tuple(results[place] for place in places)
+
+        expected, refused = attempt(lambda function=function: nested(function, zero, 3, adjoint.ones_like(zero)))
+        if refused is None:
+            assert_same(values(jet(function, zero, 3)), values(expected), bound=Bound(1e-7, 1e-8))
+
+
+def values(results):
+    """Their tensors, without histories that nested forward mode may leave."""
+    return [tensor.detach() for tensor in tensors_of(results)]
 
 
 HIGH = {
@@ -346,5 +376,9 @@ def test_refusals():
         jet(WithoutTangents.apply, x, 2)
     with pytest.raises(NotImplementedError, match=r"func takes a gradient through tanh\(\)"):
         jet(grad(lambda x: x.tanh().sum()), x, 2)
+    polynomials = Polynomials()
+    polynomials.place(x, Series(x))
+    with pytest.raises(NotImplementedError, match=r"the rule of an op changes a polynomial in place, by mul_\(\)"):
+        polynomials.run(lambda: x.mul_(2))
     with pytest.raises(RuntimeError, match="the derivative of heaviside with respect to 'input' is not implemented"):
         jet(lambda x: adjoint.heaviside(x, x), x, 2)

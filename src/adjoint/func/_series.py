@@ -214,11 +214,12 @@ class Polynomials:
         finally:
             _C._close_level(level)
 
-    def constant_or(self, value):
+    def as_series(self, value):
+        """The same, of a constant one that ends at once."""
         return self.of(value) or Series(value)
 
     def by_recurrence(self, recurrence, arguments, output):
-        terms = [self.constant_or(value) for value in arguments]
+        terms = [self.as_series(value) for value in arguments]
         return lambda power: (recurrence(power, self.of(output), *terms),)
 
     # -- Linear ops
@@ -233,10 +234,8 @@ class Polynomials:
 
         def calls(power):
             """The terms of a call, and the coefficients in it."""
-            yield (
-                single,
-                {place: self.coefficient(arguments[place], power) for term in single for place in factors[term]},
-            )
+            together = [factors[term][0] for term in single]
+            yield single, {place: self.coefficient(arguments[place], power) for place in together}
             for term in several:
                 for powers in splits(factors[term], power):
                     found = {place: self.coefficient(arguments[place], one) for place, one in powers.items()}
@@ -255,7 +254,7 @@ class Polynomials:
     def coefficient(self, value, power):
         """That of a tensor; of a sequence a tuple, or None if all of its are zero."""
         if not isinstance(value, tuple | list):
-            return self.constant_or(value)[power]
+            return self.as_series(value)[power]
         found = [self.coefficient(item, power) for item in value]
         if all(item is None for item in found):
             return None
@@ -307,7 +306,7 @@ class Polynomials:
         def row(power):
             if not slopes:
                 found = outputs_of(self.run(tangent, *values()))
-                slopes.extend(None if slope is None else self.constant_or(slope) for slope in found)
+                slopes.extend(None if slope is None else self.as_series(slope) for slope in found)
                 slopes.extend([None] * (len(outputs) - len(found)))  # the last results may have no tangent
             return tuple(term(power, *pair) for pair in zip(outputs, slopes, strict=True))
 
@@ -328,7 +327,7 @@ class Polynomials:
         """The polynomial of an argument up to a power, at a number."""
         if isinstance(value, tuple | list):
             return tuple(self.at(item, t, power) for item in value)
-        total, series = None, self.constant_or(value)
+        total, series = None, self.as_series(value)
         for k in reversed(range(power + 1)):
             total = plus(times(t, total), series[k])
         return total
