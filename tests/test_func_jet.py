@@ -56,7 +56,10 @@ CURVES = {
     "solve": lambda x: adjoint.linalg.solve(adjoint.outer(x, x.sin()) * 0.1 + adjoint.diag(x + 5), x),
     "eigenvalues": lambda x: adjoint.linalg.eigvalsh(adjoint.outer(x, x) + adjoint.diag(x.sin())),
     "pooled": lambda x: functional.max_pool1d((x * x).view(1, 3), 2),
-    "variance": lambda x: x.exp().var(),  # by nested forward mode
+    "variance": lambda x: x.exp().var() + adjoint.outer(x, x).var(1, correction=0, keepdim=True).sum(),
+    "deviation": lambda x: adjoint.outer(x, x.exp()).std(0) * adjoint.complex(x, x.sin()).std(),
+    "product": lambda x: x.sin().prod() * adjoint.outer(x, x.exp()).prod(1, keepdim=True) + (x * 0).prod(),
+    "determinant": lambda x: adjoint.linalg.det(adjoint.outer(x, x) + adjoint.diag(x)),  # by nested forward mode
     "several results": lambda x: adjoint.stack((x * x).split([1, 2])[1].unbind()) * x[0],
     "chosen": lambda x: adjoint.where(x > 0, x.sin(), x**2),
     "kinks": lambda x: (x * x - 1).relu() + x.abs() + adjoint.maximum(x.sin(), x) + x.clamp(-0.5, 2) ** 2,
@@ -194,7 +197,7 @@ def test_cost_of_elementwise_ops(name):
     assert counts[2] <= 4 * counts[1]
 
 
-@pytest.mark.parametrize("name", ["products", "softmax", "log_softmax", "logsumexp", "sum of products"])
+@pytest.mark.parametrize("name", ["products", "softmax", "logsumexp", "sum of products", "variance", "product"])
 def test_cost_of_other_ops(name):
     counts = [calls(lambda x: CURVES[name](adjoint.cat([x.sin(), x[:1].exp()])), order) for order in (4, 8, 16)]
     assert counts[2] <= 4 * counts[1] <= 16 * counts[0]
@@ -314,6 +317,17 @@ def test_parameters_have_gradients():
     expected = nested(lambda x: layer(x).tanh().sum(), x, 2, adjoint.ones_like(x))[2]
     parameters = list(layer.parameters())
     assert_same(adjoint.autograd.grad(second, parameters), adjoint.autograd.grad(expected, parameters), bound=NEAR)
+
+
+def test_without_values():
+    found = jet(lambda x: (x**2.5 / (1 + x)).tanh().softmax(0), adjoint.empty(3, device="meta"), 2)
+    assert [(y.device.type, tuple(y.shape)) for y in found] == [("meta", (3,))] * 3
+
+
+def test_an_error_leaves_no_level_open():
+    with pytest.raises(ZeroDivisionError):
+        jet(lambda x: x / (1 // 0), numbers(2), 2)
+    assert adjoint._C._open_levels() == []
 
 
 def test_modes():
