@@ -13,6 +13,7 @@ import zlib
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy
 import pytest
 
 import adjoint
@@ -42,6 +43,8 @@ def losses_of(folder, name):
 # The same programs with torch in adjoint's place, one after the other in a process: torch takes long to import.
 WITH_TORCH = f"""
 import runpy, sys, torch
+from tests import func_in_torch
+func_in_torch.add()
 torch.set_num_threads(1)
 sys.modules["adjoint"] = torch
 for name in sys.argv[1:]:
@@ -156,6 +159,38 @@ def test_terminals_get_a_progress_bar(tmp_path):
 )
 def test_options_are_checked_before_training(tmp_path, options, message):
     assert message in run(tmp_path, "pendulum", *options, code=2)
+
+
+# What an example says at its end, and whether that is right after so many steps.
+FIGURES = {
+    "dp_sgd": (20, r"not trained on: (\S+)%", lambda accuracy: accuracy > 80),
+    "implicit": (1, r"iterations by (\S+) of the largest", lambda difference: difference < 1e-5),
+    "neural_ode": (1, r"backpropagation's by (\S+) of the largest", lambda difference: difference < 1e-5),
+    "pinn": (150, r"beside the exact solution: (\S+)", lambda error: error < 0.5),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures(tmp_path, name):
+    steps, pattern, is_right = FIGURES[name]
+    (figure,) = re.findall(pattern, run(tmp_path, name, "--steps", steps))
+    assert is_right(float(figure)), figure
+
+
+def test_account_of_privacy(monkeypatch):
+    """The divergence beside its integral."""
+    monkeypatch.syspath_prepend(FOLDER)
+    dp_sgd = importlib.import_module("dp_sgd")
+    q, noise = dp_sgd.CHANCE, dp_sgd.NOISE
+    step = 1 / 1024
+    x = numpy.arange(-20, 80, step)
+    without, within = -(x**2) / (2 * noise**2), -((x - 1) ** 2) / (2 * noise**2)
+    ratio = numpy.logaddexp(math.log1p(-q), math.log(q) + within - without)
+    for order in (2, 5, 20):
+        density = numpy.exp(without + order * ratio) / (noise * math.sqrt(2 * math.pi))
+        expected = math.log(density.sum() * step) / (order - 1)
+        assert dp_sgd.divergence(order) == pytest.approx(expected, rel=1e-9)
+    assert dp_sgd.epsilon(1) < dp_sgd.epsilon(100) < dp_sgd.epsilon(1000)
 
 
 def test_every_example_is_listed():

@@ -71,6 +71,17 @@ def test_fixed_points():
     assert_same(adjoint.autograd.grad(x.sum(), a)[0], expected, bound=CLOSE)
 
 
+def test_fixed_points_over_a_batch():
+    def rest(a):
+        return fixed_point(lambda x, a: adjoint.cos(a * x), adjoint.ones((), dtype=a.dtype), a)
+
+    a = tensor(0.1, 0.5, 0.8)
+    assert_same(vmap(rest)(a), adjoint.stack([rest(one) for one in a]), bound=CLOSE)
+    assert_same(vmap(grad(rest))(a), adjoint.stack([grad(rest)(one) for one in a]), bound=CLOSE)
+    with pytest.raises(RuntimeError, match=r"within 5 steps; the last one still changed x by 2\.0e\+00"):
+        vmap(lambda a: fixed_point(lambda x, a: -x * a, a, a, max_steps=5))(tensor(0.1, 1.0))
+
+
 def test_refusals():
     with pytest.raises(RuntimeError, match="expected func to come to rest within 10 steps"):
         fixed_point(lambda x: -x, tensor(1.0), max_steps=10)

@@ -6,12 +6,16 @@ import pytest
 
 import adjoint
 from adjoint.func import grad, implicit_root, jet, jvp, vmap
+from adjoint.func._series import Polynomials, Series
 from adjoint.inspect import trace
 from adjoint.nn import functional
 from adjoint.ops.batching import call
 from adjoint.ops.language import TABLE
 
 from .compare import Bound, assert_same
+from .op_calls import attempt, tensors_of
+from .op_calls import calls as op_calls
+from .test_linear import mapped, random_like
 
 NEAR = Bound(1e-9, 1e-9)
 
@@ -52,7 +56,10 @@ CURVES = {
     "solve": lambda x: adjoint.linalg.solve(adjoint.outer(x, x.sin()) * 0.1 + adjoint.diag(x + 5), x),
     "eigenvalues": lambda x: adjoint.linalg.eigvalsh(adjoint.outer(x, x) + adjoint.diag(x.sin())),
     "pooled": lambda x: functional.max_pool1d((x * x).view(1, 3), 2),
-    "variance": lambda x: x.exp().var(),  # by nested forward mode
+    "variance": lambda x: x.exp().var() + adjoint.outer(x, x).var(1, correction=0, keepdim=True).sum(),
+    "deviation": lambda x: adjoint.outer(x, x.exp()).std(0) * adjoint.complex(x, x.sin()).std(),
+    "product": lambda x: x.sin().prod() * adjoint.outer(x, x.exp()).prod(1, keepdim=True) + (x * 0).prod(),
+    "determinant": lambda x: adjoint.linalg.det(adjoint.outer(x, x) + adjoint.diag(x)),  # by nested forward mode
     "several results": lambda x: adjoint.stack((x * x).split([1, 2])[1].unbind()) * x[0],
     "chosen": lambda x: adjoint.where(x > 0, x.sin(), x**2),
     "kinks": lambda x: (x * x - 1).relu() + x.abs() + adjoint.maximum(x.sin(), x) + x.clamp(-0.5, 2) ** 2,
@@ -97,6 +104,32 @@ def test_every_elementwise_op(name):
     for constants in {(), *((place,) for place in operands if len(operands) > 1)}:
         if curved(name, constants)(x).is_floating_point():
             check(curved(name, constants), x, 4, direction)
+
+
+@pytest.mark.parametrize("name", [name for name, declaration in TABLE.items() if declaration.rules])
+def test_every_op_of_the_table(name):
+    """All arguments along curves of their own, as functions of one number."""
+    declaration, zero = TABLE[name], adjoint.zeros((), dtype=adjoint.float64)
+    for one in op_calls()[name][:2] if not declaration.random else ():
+        arguments, places = one.carrying
+        curves = {argument: [random_like(one.values[argument], seed) for seed in (1, 2)] for argument in arguments}
+
+        def function(t, one=one, curves=curves, places=places):
+            moved = {
+                argument: mapped(lambda x, v, w: x + 0.1 * t * v + 0.1 * t * t * w, one.values[argument], *along)
+                for argument, along in curves.items()
+            }
+            results = tensors_of(one(**moved))
+            return tuple(results[place] for place in places)
+
+        expected, refused = attempt(lambda function=function: nested(function, zero, 3, adjoint.ones_like(zero)))
+        if refused is None:
+            assert_same(values(jet(function, zero, 3)), values(expected), bound=Bound(1e-7, 1e-8))
+
+
+def values(results):
+    """Their tensors, without histories that nested forward mode may leave."""
+    return [tensor.detach() for tensor in tensors_of(results)]
 
 
 HIGH = {
@@ -164,7 +197,7 @@ def test_cost_of_elementwise_ops(name):
     assert counts[2] <= 4 * counts[1]
 
 
-@pytest.mark.parametrize("name", ["products", "softmax", "log_softmax", "logsumexp", "sum of products"])
+@pytest.mark.parametrize("name", ["products", "softmax", "logsumexp", "sum of products", "variance", "product"])
 def test_cost_of_other_ops(name):
     counts = [calls(lambda x: CURVES[name](adjoint.cat([x.sin(), x[:1].exp()])), order) for order in (4, 8, 16)]
     assert counts[2] <= 4 * counts[1] <= 16 * counts[0]
@@ -286,6 +319,17 @@ def test_parameters_have_gradients():
     assert_same(adjoint.autograd.grad(second, parameters), adjoint.autograd.grad(expected, parameters), bound=NEAR)
 
 
+def test_without_values():
+    found = jet(lambda x: (x**2.5 / (1 + x)).tanh().softmax(0), adjoint.empty(3, device="meta"), 2)
+    assert [(y.device.type, tuple(y.shape)) for y in found] == [("meta", (3,))] * 3
+
+
+def test_an_error_leaves_no_level_open():
+    with pytest.raises(ZeroDivisionError):
+        jet(lambda x: x / (1 // 0), numbers(2), 2)
+    assert adjoint._C._open_levels() == []
+
+
 def test_modes():
     x = numbers(3)
     expected = jet(changed, x, 2)
@@ -350,5 +394,9 @@ def test_refusals():
         jet(WithoutTangents.apply, x, 2)
     with pytest.raises(NotImplementedError, match=r"func takes a gradient through tanh\(\)"):
         jet(grad(lambda x: x.tanh().sum()), x, 2)
+    polynomials = Polynomials()
+    polynomials.place(x, Series(x))
+    with pytest.raises(NotImplementedError, match=r"the rule of an op changes a polynomial in place, by mul_\(\)"):
+        polynomials.run(lambda: x.mul_(2))
     with pytest.raises(RuntimeError, match="the derivative of heaviside with respect to 'input' is not implemented"):
         jet(lambda x: adjoint.heaviside(x, x), x, 2)

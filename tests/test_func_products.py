@@ -4,6 +4,7 @@ import pytest
 
 import adjoint
 from adjoint.func import functional_call, grad, hessian, hessian_diag, hvp, laplacian, per_sample_grads, vmap
+from adjoint.inspect import trace
 
 from .compare import Bound, assert_same
 
@@ -123,6 +124,56 @@ def test_chunks_of_a_laplacian(chunk_size):
 def test_laplacian_of_no_tensor():
     with pytest.raises(TypeError, match="laplacian: expected a tensor from func, got tuple"):
         laplacian(lambda x: (x, x), numbers(2))
+
+
+def changed(x):
+    y = x * x
+    y[1:].sin_()
+    return y.mul_(x.flip(0)).sum()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        changed,
+        lambda x: x.sum(),  # whose second derivatives are zero
+        lambda x: grad(lambda x: (x.sin() * x.flip(0)).sum())(x).prod(),
+        lambda x: vmap(adjoint.dot)(adjoint.outer(x, x.sin()), adjoint.outer(x, x)).sum(),
+        lambda x: adjoint.softmax(x, 0)[1] + x.var() + adjoint.outer(x, x.exp()).logsumexp((0, 1)),
+        lambda x: adjoint.linalg.det(adjoint.outer(x, x.cos()) + adjoint.diag(x)),
+    ],
+)
+def test_laplacians_of_many_functions(function):
+    points = numbers(2, 3)
+    for x in points:
+        assert_same(laplacian(function, x), hessian(function)(x).trace(), bound=EXACT)
+    assert_same(
+        vmap(lambda x: laplacian(function, x))(points),
+        adjoint.stack([laplacian(function, x) for x in points]),
+        bound=EXACT,
+    )
+
+
+def test_laplacian_of_a_laplacian():
+    x = numbers(3)
+    once = lambda x: hessian(wave)(x).trace()
+    assert_same(laplacian(lambda x: laplacian(wave, x), x), hessian(once)(x).trace(), bound=Bound(1e-10, 1e-10))
+
+
+def test_laplacian_in_inference_mode():
+    x = numbers(3)
+    with adjoint.inference_mode():
+        assert_same(laplacian(wave, x), laplacian(wave, x.clone()))
+    assert_same(laplacian(wave, x), hessian(wave)(x).trace(), bound=EXACT)
+
+
+def test_cost_of_a_laplacian():
+    """A layer multiplies a matrix of first derivatives, but of values and of second derivatives one vector each."""
+    weight = numbers(4, 8)
+    with trace() as seen:
+        laplacian(lambda x: (weight @ (weight.t() @ x.sin()).tanh()).sum(), numbers(4, seed=1))
+    ops = [event.op for event in seen.events]
+    assert (ops.count("mm"), ops.count("mv")) == (2, 4)
 
 
 def test_gradient_of_a_laplacian():

@@ -19,7 +19,19 @@ from .. import _C
 from ..ops.batching import call
 from ..ops.checks import holds
 from ..ops.declaration import parameter_names
-from ..ops.language import TABLE, addcmul, conj, exp, keep_dims, ones_like, sqrt, sum_dim, zeros_like
+from ..ops.language import (
+    TABLE,
+    addcmul,
+    cat,
+    conj,
+    exp,
+    keep_dims,
+    ones_like,
+    sqrt,
+    sum_dim,
+    where,
+    zeros_like,
+)
 from ..ops.softmax import chosen_dim
 from .forward import jvp
 
@@ -93,6 +105,17 @@ def power(input, exponent):
     return root * root * input if odd else root * root
 
 
+def prod_dim(input, dim, keepdim, dtype):
+    """By halves: the first times the second, until one is left."""
+    input = input.to(dtype or input.dtype)
+    if input.dim() == 0 or input.shape[dim] == 0:
+        return input * 1
+    while (size := input.shape[dim]) > 1:
+        both = input.narrow(dim, 0, size // 2) * input.narrow(dim, size // 2, size // 2)
+        input = cat([both, input.narrow(dim, size - 1, 1)], dim) if size % 2 else both
+    return input if keepdim else input.squeeze(dim)
+
+
 # What an op is made of.
 DEFINITIONS = {
     "squared": lambda input: input * input,
@@ -100,6 +123,8 @@ DEFINITIONS = {
     "rooted": sqrt,
     "power": power,
     "addcdiv": lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
+    "prod_all": lambda input, dtype: prod_dim(input.reshape(-1), 0, False, dtype),
+    "prod_dim": prod_dim,
 }
 
 
@@ -121,11 +146,25 @@ def log_softmax_tangent(input_t, out, dim):
     return input_t - (input_t * exp(out)).sum(chosen_dim(dim, out.dim()), True)
 
 
+def var_tangent(input, input_t, out, dim, correction, keepdim):
+    dim = tuple(range(input.dim())) if dim is None else dim
+    products = conj(input - input.mean(dim, True)) * input_t
+    total = sum_dim(products.real if products.is_complex() else products, dim, keepdim)
+    freedom = input.numel() // max(out.numel(), 1) - correction
+    return total * (2 / freedom if freedom > 0 else math.nan)
+
+
+def std_tangent(input, input_t, out, dim, correction, keepdim):
+    return where(out == 0, 0, var_tangent(input, input_t, out, dim, correction, keepdim) / (2 * out))
+
+
 # y' as a function of x', as in the declarations of ops that have `jvp`.
 TANGENTS = {
     "_logsumexp": logsumexp_tangent,
     "_softmax": softmax_tangent,
     "_log_softmax": log_softmax_tangent,
+    "var_dim": var_tangent,
+    "std_dim": std_tangent,
 }
 
 POWERS = ("pow", "power")
@@ -214,11 +253,12 @@ class Polynomials:
         finally:
             _C._close_level(level)
 
-    def constant_or(self, value):
+    def as_series(self, value):
+        """The same, of a constant one that ends at once."""
         return self.of(value) or Series(value)
 
     def by_recurrence(self, recurrence, arguments, output):
-        terms = [self.constant_or(value) for value in arguments]
+        terms = [self.as_series(value) for value in arguments]
         return lambda power: (recurrence(power, self.of(output), *terms),)
 
     # -- Linear ops
@@ -233,10 +273,8 @@ class Polynomials:
 
         def calls(power):
             """The terms of a call, and the coefficients in it."""
-            yield (
-                single,
-                {place: self.coefficient(arguments[place], power) for term in single for place in factors[term]},
-            )
+            together = [factors[term][0] for term in single]
+            yield single, {place: self.coefficient(arguments[place], power) for place in together}
             for term in several:
                 for powers in splits(factors[term], power):
                     found = {place: self.coefficient(arguments[place], one) for place, one in powers.items()}
@@ -255,7 +293,7 @@ class Polynomials:
     def coefficient(self, value, power):
         """That of a tensor; of a sequence a tuple, or None if all of its are zero."""
         if not isinstance(value, tuple | list):
-            return self.constant_or(value)[power]
+            return self.as_series(value)[power]
         found = [self.coefficient(item, power) for item in value]
         if all(item is None for item in found):
             return None
@@ -268,7 +306,7 @@ class Polynomials:
         named = dict(zip(declaration.arguments, arguments, strict=True), out=output)
         for name in declaration.operands:
             if not isinstance(named[name], _C.Tensor):
-                named[name] = _C.tensor(named[name], dtype=output.dtype)
+                named[name] = _C.tensor(named[name], dtype=output.dtype, device=output.device)
         chosen = [name for name, moves in zip(declaration.arguments, moving, strict=True) if moves]
 
         def tangent(*along):
@@ -307,7 +345,7 @@ class Polynomials:
         def row(power):
             if not slopes:
                 found = outputs_of(self.run(tangent, *values()))
-                slopes.extend(None if slope is None else self.constant_or(slope) for slope in found)
+                slopes.extend(None if slope is None else self.as_series(slope) for slope in found)
                 slopes.extend([None] * (len(outputs) - len(found)))  # the last results may have no tangent
             return tuple(term(power, *pair) for pair in zip(outputs, slopes, strict=True))
 
@@ -328,7 +366,7 @@ class Polynomials:
         """The polynomial of an argument up to a power, at a number."""
         if isinstance(value, tuple | list):
             return tuple(self.at(item, t, power) for item in value)
-        total, series = None, self.constant_or(value)
+        total, series = None, self.as_series(value)
         for k in reversed(range(power + 1)):
             total = plus(times(t, total), series[k])
         return total
@@ -336,7 +374,7 @@ class Polynomials:
     def by_forward_mode(self, function, arguments, outputs):
         """Any function: derivatives of its results along the polynomials of its arguments, by nested forward mode."""
         first = next(y for y in outputs if is_differentiable(y))
-        zero = _C.tensor(0.0, dtype=first.dtype.to_real())
+        zero = _C.tensor(0.0, dtype=first.dtype.to_real(), device=first.device)
 
         def row(power):
             def along(t):

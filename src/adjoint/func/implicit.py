@@ -9,6 +9,7 @@ import functools
 from .. import _C
 from ..autograd.function import Function
 from ..autograd.grad_mode import no_grad
+from ..ops.checks import holds
 from ..ops.language import linalg_solve
 from ..utils._pytree import tree_flatten, tree_unflatten
 from .forward import jvp
@@ -54,7 +55,7 @@ def fixed_point(func, start, *parameters, tolerance=1e-10, max_steps=1000, metho
     """The x with func(x, *parameters) = x, found by repeating func from `start`; its derivatives need no steps.
 
     Raises a RuntimeError if a step still changes x by more than `tolerance`, relative to its largest element, after
-    `max_steps` of them. `method` is that of implicit_root.
+    `max_steps` of them; under vmap, all examples of the batch take as many. `method` is that of implicit_root.
 
     >>> import adjoint as torch
     >>> a = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
@@ -72,8 +73,10 @@ def fixed_point(func, start, *parameters, tolerance=1e-10, max_steps=1000, metho
             following = func(x, *values)
             change, scale = (following - x).abs().max(), following.abs().max()
             x = following
-            if change <= tolerance * (1 + scale):
+            if holds(change <= tolerance * (1 + scale)):
                 return x
+        while (batched := _C._batch_level(change)) is not None:
+            change = batched[1].max()
         raise RuntimeError(
             f"fixed_point: expected func to come to rest within {max_steps} steps; the last one still changed x by "
             f"{change.item():.1e}; start nearer, damp func, or raise tolerance or max_steps"

@@ -33,9 +33,6 @@ def jet(func, x, order, *, direction=None):
     """
     if not isinstance(order, int) or order < 0:
         raise ValueError(f"jet: expected an order of 0 or more, got {order!r}")
-    if is_inference_mode_enabled():  # in which nothing has tangents
-        with inference_mode(False), no_grad():
-            return jet(func, x, order, direction=direction)
     points, along = (x, direction) if isinstance(x, tuple) else ((x,), None if direction is None else (direction,))
     along = _directions(points, along)
     if order == 0:
@@ -77,10 +74,14 @@ class Curve:
     def __init__(self, order):
         self.order = order
         self.levels = []
+        self.modes = contextlib.ExitStack()
         self.kept = None  # the name of an op that was recorded, and keeps its result for backward
         self.backwards = _C._backward_runs()
 
     def __enter__(self):
+        if is_inference_mode_enabled():  # in which nothing has tangents
+            self.modes.enter_context(inference_mode(False))
+            self.modes.enter_context(no_grad())
         for _ in range(self.order):
             self.levels.append(_C._open_forward())
             _C._rest_level(self.levels[-1], True)
@@ -89,6 +90,7 @@ class Curve:
     def __exit__(self, *_):
         for level in reversed(self.levels):
             _C._close_level(level)
+        self.modes.close()
 
     @contextlib.contextmanager
     def seen(self):

@@ -29,11 +29,6 @@ def directions(x):
     return eye(x.numel(), dtype=x.dtype, device=x.device).reshape(x.numel(), *x.shape)
 
 
-def _second_derivative(func, x, direction):
-    """That of func along a direction, by Taylor mode."""
-    return jet(func, x, 2, direction=direction)[2]
-
-
 def hessian_diag(func, x, *, chunk_size=None):
     """The diagonal of the Hessian of `func`, which gives a tensor without dimensions, in the shape of x.
 
@@ -45,7 +40,7 @@ def hessian_diag(func, x, *, chunk_size=None):
     """
 
     def entry(direction):
-        value = _second_derivative(func, x, direction)
+        value = jet(func, x, 2, direction=direction)[2]
         if value.dim():
             raise RuntimeError(
                 f"hessian_diag: expected func(x) without dimensions, got shape {tuple(value.shape)}; sum it, or use "
