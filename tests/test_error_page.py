@@ -81,6 +81,7 @@ ABOUT = re.compile(r"\bgrad\b|requires_grad|gradient|autograd|inference|leaf|inp
 # Wrong calls, which say all by themselves; private functions; states that cannot be reached; base methods.
 NOT_SHOWN = re.compile(
     r"must be bool|are True or False|positional argument|keyword argument|multiple values|missing required"
+    r"|\(\): argument '"
     r"|set_anomaly_enabled"
     r"|^run_backward\(|^_\w+\(\w+, |^apply\(\)|^expected a Node|has no place in a graph|in this thread"
     r"|_backward: |^convolution_|^softmax backward|^backward of a view|another dtype than its base"

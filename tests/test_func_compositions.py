@@ -497,3 +497,40 @@ def test_methods_that_give_something_wrong(name):
         return ALL[transform](L, function.apply, numbers(L, 2, 3))
 
     same(run, error=opening(100))
+
+
+# ---- Random numbers
+
+RANDOM = {
+    "rand": lambda L, x: x * L.rand(3, dtype=L.float64),
+    "randn_like": lambda L, x: x.sin() * L.randn_like(x),
+    "randperm": lambda L, x: x[L.randperm(3)] * x,
+    "normal_": lambda L, x: L.empty_like(x).normal_() * x,
+    "dropout": lambda L, x: L.nn.functional.dropout(x, 0.4) * x,
+    "a module": lambda L, x: L.nn.Dropout(0.3)(x) * L.rand(3, dtype=L.float64),
+    "attention": lambda L, x: L.nn.functional.scaled_dot_product_attention(
+        *(m[None] for m in matrices(L, x)), dropout_p=0.3
+    ),
+}
+WITH_RANDOM_NUMBERS = {
+    "vmap": lambda L, f, x, r: L.vmap(f, randomness=r)(x),
+    "in chunks": lambda L, f, x, r: L.vmap(f, randomness=r, chunk_size=1)(x),
+    "vmap of grad": lambda L, f, x, r: L.vmap(L.func.grad(number(f)), randomness=r)(x),
+    "grad of vmap": lambda L, f, x, r: L.func.grad(number(L.vmap(f, randomness=r)))(x),
+    "vmap of jvp": lambda L, f, x, r: L.vmap(lambda x: L.func.jvp(f, (x,), (x,)), randomness=r)(x),
+    "jacrev of jacrev": lambda L, f, x, r: L.func.jacrev(L.func.jacrev(f))(x[0]),
+    "jacfwd": lambda L, f, x, r: L.func.jacfwd(f, randomness="same")(x[0]),
+}
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_numbers(name, randomness):
+    def run(L):
+        L.manual_seed(3)
+        x = numbers(L, 2, 3)
+        transforms = WITH_RANDOM_NUMBERS.items()
+        return {key: transform(L, lambda x: RANDOM[name](L, x), x, randomness) for key, transform in transforms}
+
+    with plain_attention():
+        assert same(run, look=VALUES, bound=SUMS).error is None

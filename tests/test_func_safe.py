@@ -9,7 +9,9 @@ import torch
 import adjoint
 from adjoint.func import grad, hessian, jacfwd, jacrev, jvp, safe_branches, vmap
 
-from .compare import Bound, assert_same, numbers
+from .compare import OPS, VALUES, Bound, assert_same, numbers, outcome, outcome_difference
+from .gradients import second_gradients
+from .test_op_table import NAMES, run, samples_by_name
 
 # What torch says of itself when forward mode is first used.
 pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
@@ -233,3 +235,17 @@ def test_linearized_functions():
         value, product = adjoint.func.linearize(function, x)
         found = product(along)
     assert_same((value, found), jvp(function, (x,), (along,)), bound=NEAR)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gradients_of_every_op_stay(name):
+    """First and second ones, and what is refused, of the first sample of each op."""
+
+    def call(library):
+        result, leaves = run(library, name, samples_by_name()[name][0])
+        return result, second_gradients(library, result, leaves)
+
+    plain = outcome(call, adjoint, VALUES)
+    with safe_branches():
+        safe = outcome(call, adjoint, VALUES)
+    assert outcome_difference(safe, plain, OPS, warned=None) is None  # some are given once in a process

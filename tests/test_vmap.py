@@ -510,6 +510,13 @@ def chunks_draw_other_numbers(L):
     return bool((y[0] == y[2]).all()), bool((y[0] == y[1]).all())
 
 
+@program
+def chunks_draw_the_same_numbers(L):
+    L.manual_seed(0)
+    y = L.vmap(lambda x: x + L.rand(3), randomness="same", chunk_size=2)(L.zeros(5, 3))
+    return y, L.rand(2)
+
+
 # ---- Nesting
 
 

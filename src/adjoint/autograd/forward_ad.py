@@ -83,6 +83,9 @@ def make_dual(tensor, tangent, *, level=None):
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
+    for value, name in ((tensor, "tensor"), (tangent, "tangent")):
+        if not isinstance(value, _C.Tensor):
+            raise TypeError(f"make_dual(): argument '{name}' must be Tensor, not {type(value).__name__}")
     if level:
         raise RuntimeError(f"Invalid level given to _make_dual: {level}; there is one level, of number 0")
     if _C._tangent(tensor, _level) is not None:
@@ -108,6 +111,8 @@ def unpack_dual(tensor, *, level=None):
     """
     if _level is None:
         return UnpackedDualTensor(tensor, None)
+    if not isinstance(tensor, _C.Tensor):
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     if level and _C._tangent(tensor, _level) is not None:
         raise RuntimeError(f"Invalid level given to unpack_dual: {level}; there is one level, of number 0")
     primal, tangent = _C._taken_apart(tensor, _level)

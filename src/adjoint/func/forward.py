@@ -30,12 +30,12 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             f"{spec} and tangents with structure {given}"
         )
     if not points:
-        raise RuntimeError("jvp(f, primals, tangents): Expected at least one Tensor in primals")
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals to contain at least one Tensor.")
     for values, name in ((points, "primals"), (along, "tangents")):
         for value in values:
             if not isinstance(value, _C.Tensor):
                 raise RuntimeError(
-                    f"jvp(f, primals, tangents): Expected {name} to be made only of tensors, got {type(value)}"
+                    f"jvp(f, primals, tangents): Expected {name} to only contain Tensors, got {type(value)}"
                 )
     enabled = _C._set_forward_enabled(True)
     level = _C._open_forward()

@@ -146,7 +146,9 @@ def check_outputs(leaves, name):
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for leaf in leaves:
         if not isinstance(leaf, _C.Tensor):
-            raise RuntimeError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(leaf)}")
+            raise RuntimeError(
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+            )
 
 
 def vjp(func, *primals, has_aux=False):

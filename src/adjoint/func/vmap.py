@@ -35,7 +35,10 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         if chunk_size is None or chunk_size >= size:
             return _run(func, size, values, dims, spec, kwargs, out_dims, randomness)
         parts = []
+        state = _C.get_rng_state() if randomness == "same" else None
         for start in range(0, size, chunk_size):
+            if state is not None:
+                _C.set_rng_state(state)
             length = min(chunk_size, size - start)
             part = [x if dim is None else x.narrow(0, start, length) for x, dim in zip(values, dims, strict=True)]
             parts.append(_run(func, length, part, dims, spec, kwargs, out_dims, randomness))

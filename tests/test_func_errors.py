@@ -1,0 +1,249 @@
+"""What functions under transforms may not do, beside torch.func: the same refusals in the same first words."""
+
+import copy
+import importlib
+import math
+
+import numpy as np
+import pytest
+
+import adjoint
+
+from .compare import VALUES, numbers, opening, same
+
+
+def refused(call, length=60):
+    """Asserts that both libraries refuse call(library), in the same first words."""
+    outcome = same(call, look=VALUES, error=opening(length))
+    assert outcome.error is not None, "nothing is refused"
+    return str(outcome.error)
+
+
+# ---- What has escaped from a vmap that is over
+
+
+def escaped(L):
+    kept = []
+    L.vmap(lambda x: kept.append(x * 2) or x)(numbers(L, 2, 3))
+    return kept[0]
+
+
+USES = {
+    "an op": lambda L, x: x + 1,
+    "a reduction": lambda L, x: x.sum(),
+    "a product": lambda L, x: x @ x,
+    "a condition": lambda L, x: bool(x.sum() > 0),
+    "a number": lambda L, x: x.sum().item(),
+    "a change in place": lambda L, x: x.add_(1),
+    "a copy": lambda L, x: x.clone(),
+    "written into a tensor": lambda L, x: numbers(L, 3).copy_(x),
+    "an element of a tensor": lambda L, x: numbers(L, 3).__setitem__(0, x.max()),
+    "another type": lambda L, x: x.float(),
+    "without its history": lambda L, x: x.detach() * 2,
+    "a layer": lambda L, x: L.nn.functional.linear(x, numbers(L, 2, 3)),
+    "random numbers": lambda L, x: L.rand_like(x),
+    "backward": lambda L, x: x.sum().backward(),
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_what_has_escaped_from_a_vmap(name):
+    assert "Return it from the function" in refused(lambda L: USES[name](L, escaped(L)))
+
+
+def test_what_has_escaped_in_an_attribute():
+    def call(L):
+        module = L.nn.Linear(3, 3)
+        L.vmap(lambda x: setattr(module, "kept", x * 2) or x)(numbers(L, 2, 3))
+        return module.kept + 1
+
+    refused(call)
+
+
+def test_what_has_escaped_from_derivatives_is_a_plain_tensor():
+    """Of the level that is over it has no tangent, and no gradient is asked for."""
+
+    def call(L):
+        kept = []
+        L.func.jvp(lambda x: kept.append(x * 2) or x, (numbers(L, 3),), (numbers(L, 3),))
+        L.func.grad(lambda x: kept.append(x * 3) or x.sum())(numbers(L, 3))
+        fw = importlib.import_module(f"{L.__name__}.autograd.forward_ad")
+        with fw.dual_level():
+            kept.append(fw.make_dual(numbers(L, 3), numbers(L, 3)) * 4)
+        with fw.dual_level():
+            again = fw.unpack_dual(kept[2] * 2)
+        return [(x + 1).detach() for x in kept], again, fw.unpack_dual(kept[2])
+
+    assert same(call, look=VALUES).error is None
+
+
+# ---- Programs that depend on values
+
+DEPENDING = {
+    "if": lambda L, x: x if x.sum() > 0 else -x,
+    "and": lambda L, x: x.sum() > 0 and x,
+    "not": lambda L, x: not x.sum(),
+    "max() of Python": lambda L, x: max(x[0], x[1]),
+    "item()": lambda L, x: x.sum().item(),
+    "float()": lambda L, x: float(x[0]),
+    "int()": lambda L, x: int(x[0]),
+    "complex()": lambda L, x: complex(x[0]),
+    "an index of a list": lambda L, x: [1, 2, 3][x[0].int()],
+    "a function of math": lambda L, x: math.sin(x[0]),
+    "a bound of a slice": lambda L, x: x[: x[0].int()],
+    "tolist()": lambda L, x: x.tolist(),
+    "numpy()": lambda L, x: x.numpy(),
+    "an array": lambda L, x: np.asarray(x),
+    "data_ptr()": lambda L, x: x.data_ptr(),
+    "deepcopy()": lambda L, x: copy.deepcopy(x),
+    "untyped_storage()": lambda L, x: x.untyped_storage(),
+    "nonzero()": lambda L, x: x.nonzero(),
+    "where() of one argument": lambda L, x: L.where(x > 0),
+    "a mask as an index": lambda L, x: x[x > 0],
+    "masked_select()": lambda L, x: x.masked_select(x > 0),
+    "unique()": lambda L, x: x.unique(),
+    "one_hot() of unknown classes": lambda L, x: L.nn.functional.one_hot(x.long()),
+}
+
+
+@pytest.mark.parametrize("name", DEPENDING)
+def test_programs_that_depend_on_values(name):
+    refused(lambda L: L.vmap(lambda x: DEPENDING[name](L, x))(numbers(L, 2, 3)), 38)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: adjoint.repeat_interleave(x, x.int()),
+        lambda x: adjoint.arange(x[0]),
+        lambda x: adjoint.zeros(x[0].int()),
+        lambda x: x.long().bincount(),
+    ],
+)
+# The loop over the batch, which finds out, says that it is slow.
+@pytest.mark.filterwarnings("ignore:vmap. there is a performance drop")
+def test_sizes_that_depend_on_values(call):
+    with pytest.raises(RuntimeError, match="vmap: We do not support batching operators that can output dynamic shape"):
+        adjoint.vmap(call)(numbers(adjoint, 2, 3))
+
+
+def test_what_does_not_depend_on_values():
+    def call(L):
+        def f(x):
+            flags = [x.shape == (3,), x.dim() == 1, x.dtype == L.float64, len(x), x.is_floating_point(), x is not None]
+            return L.where(x > 1.5, x, 0.0) * sum(flags) + L.repeat_interleave(x, L.tensor([1, 1, 1]))
+
+        return L.vmap(f)(numbers(L, 2, 3))
+
+    assert same(call).error is None
+
+
+# ---- Random numbers, and changes of what is shared
+
+RANDOM = {
+    "rand": lambda L, x: x + L.rand(3),
+    "randn_like": lambda L, x: L.randn_like(x),
+    "randperm": lambda L, x: L.randperm(3),
+    "randint": lambda L, x: L.randint(0, 3, (3,)),
+    "dropout": lambda L, x: L.nn.functional.dropout(x),
+    "bernoulli": lambda L, x: (x / 10).bernoulli(),
+    "multinomial": lambda L, x: x.multinomial(1),
+    "normal_": lambda L, x: x.clone().normal_(),
+    "gumbel_softmax": lambda L, x: L.nn.functional.gumbel_softmax(x),
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_numbers_without_a_choice(name):
+    refused(lambda L: L.vmap(lambda x: RANDOM[name](L, x))(numbers(L, 2, 3)), 150)
+
+
+def test_random_numbers_in_a_jacobian():
+    refused(lambda L: L.func.jacfwd(lambda x: x * L.rand(3))(numbers(L, 3)), 150)
+    refused(lambda L: L.func.jacfwd(lambda x: x, randomness="none")(numbers(L, 3)))
+
+
+@pytest.mark.parametrize("change", [
+    lambda L, shared, x: shared.copy_(x), lambda L, shared, x: shared.__setitem__(0, x[0]),
+    lambda L, shared, x: shared.masked_fill_(x > 1, 1.0),
+])  # fmt: skip
+def test_changes_of_what_is_shared(change):
+    words = refused(lambda L: L.vmap(lambda x: change(L, L.zeros(3, dtype=L.float64), x))(numbers(L, 2, 3)), 28)
+    assert "make it of one that is batched, as x.new_zeros() does" in words
+
+
+# ---- Calls of transforms
+
+CALLS = {
+    "batches of two sizes": lambda L, x: L.vmap(L.add)(x, x.mT),
+    "batches of two sizes in a dict": lambda L, x: L.vmap(lambda t: t["a"])({"a": x, "b": x.mT}),
+    "a dimension that is not there": lambda L, x: L.vmap(L.sin, in_dims=2)(x),
+    "a dimension that is a word": lambda L, x: L.vmap(L.sin, in_dims="a")(x),
+    "a dimension that is no whole number": lambda L, x: L.vmap(L.sin, in_dims=(0.5,))(x),
+    "dimensions in a list": lambda L, x: L.vmap(L.sin, in_dims=[0])(x),
+    "no dimension": lambda L, x: L.vmap(L.sin, in_dims=(None,))(x),
+    "too many dimensions": lambda L, x: L.vmap(L.sin, in_dims=(0, 0))(x),
+    "a dimension of a number": lambda L, x: L.vmap(L.add)(x, 3),
+    "a tensor without dimensions": lambda L, x: L.vmap(L.sin)(x[0, 0]),
+    "no arguments": lambda L, x: L.vmap(lambda: x)(),
+    "keywords alone": lambda L, x: L.vmap(lambda x: x)(x=x),
+    "a place that is not there": lambda L, x: L.vmap(L.sin, out_dims=3)(x),
+    "a place that is a word": lambda L, x: L.vmap(L.sin, out_dims="a")(x),
+    "too many places": lambda L, x: L.vmap(L.sin, out_dims=(0, 0))(x),
+    "too few places": lambda L, x: L.vmap(lambda x: (x, x), out_dims=(0,))(x),
+    "no place": lambda L, x: L.vmap(L.sin, out_dims=None)(x),
+    "a result that is no tensor": lambda L, x: L.vmap(lambda x: 3.0)(x),
+    "another randomness": lambda L, x: L.vmap(L.sin, randomness="some")(x),
+    "chunks of nothing": lambda L, x: L.vmap(L.sin, chunk_size=0)(x),
+    "the gradient of a vector": lambda L, x: L.func.grad(L.sin)(x[0]),
+    "the gradient of one element": lambda L, x: L.func.grad(lambda x: x.sum().reshape(1))(x),
+    "the gradient of nothing": lambda L, x: L.func.grad(lambda x: None)(x),
+    "the gradient of a pair": lambda L, x: L.func.grad(lambda x: (x.sum(), x.sum()))(x),
+    "the gradient of a float": lambda L, x: L.func.grad(lambda x: 3.0)(x),
+    "the gradient of a complex number": lambda L, x: L.func.grad(lambda x: x.sum() * 1j)(x),
+    "the gradient by whole numbers": lambda L, x: L.func.grad(lambda x: x.sum())(L.arange(3)),
+    "the gradient by a float": lambda L, x: L.func.grad(lambda x: x)(3.0),
+    "the gradient by a keyword": lambda L, x: L.func.grad(lambda x: x.sum())(x=x),
+    "vjp of whole numbers": lambda L, x: L.func.vjp(lambda x: x.int(), x),
+    "vjp of a word": lambda L, x: L.func.vjp(lambda x: "a", x),
+    "a cotangent of another shape": lambda L, x: L.func.vjp(L.sin, x)[1](x[0]),
+    "a cotangent in a tuple": lambda L, x: L.func.vjp(L.sin, x)[1]((x,)),
+    "a tangent of another shape": lambda L, x: L.func.jvp(L.sin, (x,), (x[0],)),
+    "a tangent of whole numbers": lambda L, x: L.func.jvp(L.sin, (x,), (x.int(),)),
+    "a tangent that is missing": lambda L, x: L.func.jvp(L.add, (x, x), (x,)),
+    "a tangent that is no tensor": lambda L, x: L.func.jvp(L.sin, (x,), (None,)),
+    "primals that are no tuple": lambda L, x: L.func.jvp(L.sin, x, x),
+    "no primals": lambda L, x: L.func.jvp(lambda: x, (), ()),
+    "jvp of nothing": lambda L, x: L.func.jvp(lambda x: None, (x,), (x,)),
+    "jvp of a word": lambda L, x: L.func.jvp(lambda x: "a", (x,), (x,)),
+    "jvp of a constant, which is not allowed": lambda L, x: L.func.jvp(lambda y: x, (x,), (x,), strict=True),
+    "jacrev of whole numbers": lambda L, x: L.func.jacrev(lambda x: x.int())(x),
+    "jacrev in chunks of nothing": lambda L, x: L.func.jacrev(L.sin, chunk_size=0)(x),
+    "jacfwd by whole numbers": lambda L, x: L.func.jacfwd(L.sin)(L.arange(3)),
+    "hessian by whole numbers": lambda L, x: L.func.hessian(lambda x: x.sum())(L.arange(3)),
+    "linearize along another shape": lambda L, x: L.func.linearize(L.sin, x)[1](x[0]),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_of_transforms(name):
+    refused(lambda L: CALLS[name](L, numbers(L, 2, 3)), 50)
+
+
+# ---- Dual tensors
+
+
+def test_arguments_that_are_no_tensors():
+    fw = importlib.import_module("adjoint.autograd.forward_ad")
+    x = numbers(adjoint, 3)
+    with fw.dual_level():
+        for tensor, tangent, name in ((x, None, "tangent"), (1.0, x, "tensor")):
+            with pytest.raises(TypeError, match=f"make_dual.*argument '{name}' must be Tensor, not"):
+                fw.make_dual(tensor, tangent)
+
+    def unpack(L):
+        fw = importlib.import_module(f"{L.__name__}.autograd.forward_ad")
+        with fw.dual_level():
+            fw.unpack_dual(1.0)
+
+    refused(unpack)
