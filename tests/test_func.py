@@ -793,3 +793,29 @@ def test_tangents_of_tangents_have_no_history():
     found = along(along(lambda x: adjoint.complex(x, x * x).abs()))(x)
     assert_same(found, along(along(lambda x: (x**2 + x**4).sqrt()))(x), bound=Bound(1e-12, 1e-12))
     assert not found.requires_grad
+
+
+@program
+def views_of_what_is_changed_in_place_along_tangents(L):
+    def whole(x):
+        y = x * x
+        part = y[1:]
+        y.mul_(x)
+        return part * 1
+
+    def through(x):
+        y = x * x
+        other = y[:2]
+        y[1:].exp_()
+        return y * 1, other * 1
+
+    x, v = numbers(L, 3), numbers(L, 3, start=0.5)
+    found = [L.func.jacrev(lambda x, f=f: L.func.jvp(f, (x,), (v,)))(x) for f in (whole, through)]
+    return found, [L.func.hessian(lambda x, f=f: L.cat(f(x)).sum())(x) for f in (through,)]
+
+
+@program
+def derivatives_of_powers_of_whole_numbers(L):
+    x = numbers(L, start=0.4).double().requires_grad_()
+    found = [L.autograd.grad(f(x), x, create_graph=True)[0] for f in (lambda x: 2**x, lambda x: 3 / (x + 1))]
+    return found, [L.autograd.grad(g, x)[0] for g in found]

@@ -48,6 +48,15 @@ TensorPtr make_batched(TensorPtr value, uint64_t level, bool shared, Tensor* lik
   return result;
 }
 
+bool outgrows(const Tensor* value, const Tensor* target) {
+  for (; is_batched(value); value = batched_value(value)) {
+    const Tensor* place = target;
+    while (is_batched(place) && batched_level(place) != batched_level(value)) place = batched_value(place);
+    if (!is_batched(place) || (is_shared(place) && !is_shared(value))) return true;
+  }
+  return false;
+}
+
 void refuse_batched(const Tensor* tensor) {
   if (is_batched(tensor))
     fail(

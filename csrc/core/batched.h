@@ -41,6 +41,10 @@ TensorPtr make_batched(TensorPtr value, uint64_t level, bool shared, Tensor* lik
 /// Lets a batched tensor show another value.
 void set_batched_value(Tensor* tensor, TensorPtr value);
 
+/// Whether `value` belongs to a level to which `target` does not, or differs from element to element where the other
+/// does not: then it cannot be written there.
+bool outgrows(const Tensor* value, const Tensor* target);
+
 /// Refuses a batched tensor where memory is asked for: it stands for many, and has none of its own.
 void refuse_batched(const Tensor* tensor);
 

@@ -20,10 +20,13 @@ namespace {
 
 TensorPtr zeros_of(const OutputMeta& meta) { return zeros(meta.shape->size_span(), meta.dtype, place_of(meta.device)); }
 
-/// A number as a 0-d tensor of the widest type of its category.
-TensorPtr number_tensor(PyObject* number) {
+/// A number as a 0-d tensor of the widest type of its category, for a rule of results of this type: functions of
+/// integers, such as log(), would give no more than the default type.
+TensorPtr number_tensor(PyObject* number, DType result) {
   Scalar scalar;
   to_scalar(number, &scalar);
+  if (scalar.category == Category::Integer && (result == DType::Float64 || result == DType::Complex128))
+    return scalar_tensor(static_cast<double>(scalar.integer));
   switch (scalar.category) {
     case Category::Bool: return scalar_tensor(scalar.integer != 0);
     case Category::Integer: return scalar_tensor(scalar.integer);
@@ -77,7 +80,8 @@ Object Op::unpack_item(Node& node, uint32_t index, bool with_history) const {
     case SavedValue::Kind::Empty: fail_released(node);
     case SavedValue::Kind::Object:
       // A rule of an elementwise op is written for tensors: a number operand comes as one, in full precision.
-      if (kind == Kind::Elementwise && item.index < n_operands) return wrap(number_tensor(value.object()));
+      if (kind == Kind::Elementwise && item.index < n_operands)
+        return wrap(number_tensor(value.object(), node.outputs()[0].dtype));
       return Object::borrow(value.object());
     case SavedValue::Kind::Meta: return wrap(meta_tensor(value.shape(), value.dtype()));
     case SavedValue::Kind::List: {
@@ -184,7 +188,7 @@ TensorPtr Op::rule_tangent(const Rule& rule, Tensor* tangent, PyObject* const* s
       const SavedItem& item = items[parameter.index];
       PyObject* value = item.what >= SavedItem::What::Output ? as_object(result) : slots[item.index];
       const bool number = item.index < n_operands && !is_tensor(value);
-      owned[n] = number ? wrap(number_tensor(value)) : Object::borrow(value);
+      owned[n] = number ? wrap(number_tensor(value, result->dtype)) : Object::borrow(value);
     } else {
       owned[n] = Object::borrow(as_object(tangent));
     }

@@ -354,6 +354,8 @@ inline uint32_t Op::begin_change(PyObject* const* slots) const {
 inline void Op::end_change(PyObject* const* slots, NodePtr node, uint32_t recorded) const {
   Tensor* target = as_tensor(slots[0]);
   bump_version(target, shown_in_place.c_str());
+  if (mode_flags & kFunctional) [[unlikely]]
+    AfterChange::run(target);
   if (!node) return;
   save_outputs(*node, recorded, &target);
   set_output_meta(*node, 0, target);
@@ -389,6 +391,10 @@ void Op::change_through(Transform& transform, PyObject* const* slots, const std:
     node = record_change(slots, recorded);
   }
   write();
+  {
+    Awake tangents(transform);
+    AfterChange::run(as_tensor(slots[0]));
+  }
   end_change(slots, std::move(node), recorded);
 }
 

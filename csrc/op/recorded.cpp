@@ -48,6 +48,11 @@ TensorPtr contiguous_recorded(Tensor* tensor) {
   return as_result(call_op(cached_op("contiguous", [] {}), {as_object(tensor)}));
 }
 
+TensorPtr zeros_recorded(Tensor* like, Sizes sizes) {
+  Object size = make_tuple(sizes);
+  return as_result(call_op(cached_op("new_zeros", [] {}), {as_object(like), size.get()}));
+}
+
 void copy_recorded(Tensor* target, Tensor* source) {
   call_in_place(cached_op("copy", [] {}), {as_object(target), as_object(source)});
 }

@@ -13,6 +13,8 @@ TensorPtr cast_recorded(Tensor* tensor, DType dtype);
 TensorPtr moved_recorded(Tensor* tensor, Device device);
 TensorPtr clone_recorded(Tensor* tensor);
 TensorPtr contiguous_recorded(Tensor* tensor);
+/// Zeros of these sizes, for values like this one: batched where it is.
+TensorPtr zeros_recorded(Tensor* like, Sizes sizes);
 void copy_recorded(Tensor* target, Tensor* source);
 void zero_recorded(Tensor* target);
 /// The view of `base` that has this geometry, `offset` elements of `dtype` behind its start. Where types differ, one is

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 #include <vector>
 
 #include "core/mode.h"
@@ -62,6 +63,32 @@ void update_mode() {
 
 }  // namespace
 
+/// The outermost transform that runs in this thread, and the outermost one that waits.
+static thread_local RunningTransform* running = nullptr;
+static thread_local AfterChange* waiting = nullptr;
+
+AfterChange::AfterChange(Transform& transform, const Tensor* target, std::function<void()> then)
+    : transform_(transform), target_(target), then_(std::move(then)), inner_(waiting) {
+  waiting = this;
+}
+
+AfterChange::~AfterChange() { waiting = inner_; }
+
+void AfterChange::finish() {
+  if (std::function<void()> then = std::exchange(then_, nullptr)) then();
+}
+
+void AfterChange::run(const Tensor* target) {
+  for (AfterChange* one = waiting; one; one = one->inner_) {
+    if (one->target_ != target || !one->then_) continue;
+    std::vector<std::unique_ptr<Awake>> outside;
+    for (RunningTransform* other = running; other && other->transform_.get() != &one->transform_; other = other->inner_)
+      if (other->transform_ && other->transform_->rests())
+        outside.push_back(std::make_unique<Awake>(*other->transform_));
+    one->finish();
+  }
+}
+
 bool push_transform(TransformPtr transform) {
   bool done = stack_of_thread().push(std::move(transform));
   update_mode();
@@ -74,7 +101,8 @@ bool pop_transform(Transform& transform) {
   return done;
 }
 
-RunningTransform::RunningTransform() {
+RunningTransform::RunningTransform() : inner_(running) {
+  running = this;
   const TransformPtr* innermost = stack_of_thread().innermost();
   if (!innermost) return;
   transform_ = *innermost;
@@ -83,6 +111,7 @@ RunningTransform::RunningTransform() {
 }
 
 RunningTransform::~RunningTransform() {
+  running = inner_;
   if (transform_) transform_->rests_ = false;
   update_mode();
 }

@@ -1,6 +1,7 @@
 // The one interception point: whatever changes the meaning of calls, or watches them, is a Transform on a stack.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "core/ref.h"
@@ -56,7 +57,9 @@ class RunningTransform {
   Transform* operator->() const { return transform_.get(); }
 
  private:
+  friend class AfterChange;
   std::shared_ptr<Transform> transform_;
+  RunningTransform* inner_;  ///< the one that this thread has run before, and which made the call
 };
 
 /// For a transform that has a call: whether it rests meanwhile.
@@ -72,6 +75,25 @@ class Awake {
 
  private:
   Transform& transform_;
+};
+
+/// What a transform has to do once the target of a change in place has its new values, and before these are saved for a
+/// backward: by run(), which the op calls, and then the transforms outside of it see what it does, although they have
+/// the call meanwhile; if the op does not, by finish().
+class AfterChange {
+ public:
+  AfterChange(Transform& transform, const Tensor* target, std::function<void()> then);
+  ~AfterChange();
+  AfterChange(const AfterChange&) = delete;
+  AfterChange& operator=(const AfterChange&) = delete;
+  void finish();
+  static void run(const Tensor* target);
+
+ private:
+  Transform& transform_;
+  const Tensor* target_;
+  std::function<void()> then_;  ///< empty when it is done
+  AfterChange* inner_;          ///< that of a transform further inside, which had the call before
 };
 
 /// Applies a node in backward, and tells the transforms of this thread.

@@ -291,7 +291,7 @@ PyObject* py_call_slots(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-/// _give_tangent(output, tangent, level): to an output of a custom Function.
+/// _give_tangent(output, tangent, level): to a result of an op or of a custom Function.
 PyObject* py_give_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     if (nargs != 3) fail(ErrorKind::Type, "_give_tangent() takes an output, a tangent and a level");
@@ -302,6 +302,8 @@ PyObject* py_give_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
            " for an output of size ", to_string(output->sizes()));
     level_of<Forward>(args[2], "_give_tangent").give(output, TensorPtr::borrow(tangent));
     save_function_output_again(output);
+    if (output->grad_fn)
+      if (auto* op = dynamic_cast<const Op*>(output->grad_fn->kind)) op->save_output_again(*output->grad_fn, output);
     Py_RETURN_NONE;
   });
 }
@@ -357,7 +359,7 @@ PyMethodDef functions[] = {
     {"_has_tangents", py_has_tangents, METH_O, "Whether a tensor carries tangents, at any level."},
     {"_take_tangent", fast(py_take_tangent), METH_FASTCALL, "The tensor without its tangent, and the tangent."},
     {"_taken_apart", fast(py_taken_apart), METH_FASTCALL, "A view without tangents, and the tangent."},
-    {"_give_tangent", fast(py_give_tangent), METH_FASTCALL, "Gives an output of a custom Function its tangent."},
+    {"_give_tangent", fast(py_give_tangent), METH_FASTCALL, "Gives a result its tangent."},
     {"_open_levels", py_open_levels, METH_NOARGS, "The levels of this thread that do not rest."},
     {"_rest_level", fast(py_rest_level), METH_FASTCALL, "Whether a level takes part in calls."},
     {"_fresh", fast(py_fresh), METH_FASTCALL, "An input of a graph of its own."},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/batched.h"
 #include "core/mode.h"
 #include "core/tangent.h"
 #include "kernels/backend.h"
@@ -65,7 +66,13 @@ class CopySlicesKind final : public NodeKind {
     for (uint32_t i = 1; i < inner->n_edges; ++i) edges[i] = std::move(inner_edges[i]);
     if (!context.wanted[0]) return;
     if (inner_edges[0]) {
-      copy_recorded(part.get(), sum_to(inner_edges[0].get(), slice.shape()).get());
+      TensorPtr change = sum_to(inner_edges[0].get(), slice.shape());
+      if (outgrows(change.get(), part.get())) {  // the gradient so far is one for all elements of a batch
+        TensorPtr spread = zeros_recorded(change.get(), base->size_span());
+        result = gradient_in_layout(add_tensors(spread.get(), result.get()), base);
+        part = view_recorded(result.get(), slice.dtype(), slice.shape(), offset);
+      }
+      copy_recorded(part.get(), change.get());
     } else {
       zero_recorded(part.get());
     }

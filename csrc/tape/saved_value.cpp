@@ -119,7 +119,7 @@ TensorPtr SavedValue::call_unpack() const {
   if (!adjoint::is_tensor(answer.get()))
     fail(ErrorKind::Type, "Output of saved tensor unpack_hook expected to be a Tensor but got result of type ",
          Py_TYPE(answer.get())->tp_name);
-  return alias(as_tensor(answer.get()));
+  return alias_with_tangents(as_tensor(answer.get()));
 }
 
 PyObject* SavedValue::packed_object() const { return static_cast<PackedTensor*>(owner_)->object.get(); }

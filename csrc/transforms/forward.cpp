@@ -76,8 +76,16 @@ TensorPtr expanded_to(TensorPtr value, const Tensor* tensor) {
   return as_result(call_op(cached_op("expand", [] {}), {as_object(value.get()), size.get()}));
 }
 
+/// Whether a tangent, and what it is an element of, has a history.
+bool has_history(const Tensor* tangent) {
+  for (; is_batched(tangent); tangent = batched_value(tangent))
+    if (requires_grad(tangent)) return true;
+  return requires_grad(tangent);
+}
+
+/// Whether a tangent may be written into; one that has a history may be saved for a backward.
 bool may_change(Tensor* tangent) {
-  if (recording() && requires_grad(tangent) && (is_leaf(tangent) || !view_base(tangent))) return false;
+  if (recording() && has_history(tangent)) return false;
   for (int d = 0; d < tangent->ndim(); ++d)
     if (tangent->size(d) > 1 && tangent->stride(d) == 0) return false;
   return true;
@@ -89,26 +97,16 @@ bool forward_enabled() { return enabled; }
 bool set_forward_enabled(bool on) { return std::exchange(enabled, on); }
 
 TensorPtr Forward::tangent(Tensor* tensor) const {
-  if (Tensor* own = own_tangent(tensor, number())) return TensorPtr::borrow(own);
   Tensor* base = view_base(tensor);
   Tensor* whole = base ? own_tangent(base, number()) : nullptr;
-  if (!whole || !is_differentiable(tensor->dtype) || !has_layout(whole, base->shape)) return {};
-  return view_recorded(whole, tensor->dtype, tensor->shape, offset_in_base(tensor));
+  // That of a view is a part of its base's, which may have been replaced.
+  if (whole && is_differentiable(tensor->dtype) && has_layout(whole, base->shape))
+    return view_recorded(whole, tensor->dtype, tensor->shape, offset_in_base(tensor));
+  return TensorPtr::borrow(own_tangent(tensor, number()));
 }
 
 void Forward::give(Tensor* tensor, TensorPtr value) const {
   set_own_tangent(tensor, number(), laid_out(std::move(value), tensor->shape));
-}
-
-/// Zeros of these sizes, for values like this one: batched where it is.
-static TensorPtr zeros_for(Tensor* value, Sizes sizes) {
-  Object size = make_tuple(sizes);
-  return as_result(call_op(cached_op("new_zeros", [] {}), {as_object(value), size.get()}));
-}
-
-/// Whether a value is batched at a level at which the tensor that it is to be written into is not.
-static bool outgrows(const Tensor* value, const Tensor* target) {
-  return is_batched(value) && (!is_batched(target) || batched_level(target) < batched_level(value));
 }
 
 void Forward::set_tangent(Tensor* tensor, TensorPtr value) const {
@@ -119,11 +117,11 @@ void Forward::set_tangent(Tensor* tensor, TensorPtr value) const {
     return set_own_tangent(tensor, number(), std::move(before));
   }
   Tensor* base = view_base(tensor);
-  Tensor* whole_before = base ? own_tangent(base, number()) : nullptr;
-  if (!base || (whole_before && !outgrows(value.get(), whole_before)))
-    return set_own_tangent(tensor, number(), std::move(value));
-  TensorPtr whole = zeros_for(value.get(), base->sizes());
-  if (whole_before) whole = add_tensors(whole.get(), whole_before);
+  if (!base) return set_own_tangent(tensor, number(), std::move(value));
+  Tensor* whole_before = own_tangent(base, number());
+  const bool fits = whole_before && !outgrows(value.get(), whole_before);
+  TensorPtr whole = fits ? clone_recorded(whole_before) : zeros_recorded(value.get(), base->sizes());
+  if (whole_before && !fits) whole = add_tensors(whole.get(), whole_before);
   whole = laid_out(std::move(whole), base->shape);
   TensorPtr part = view_recorded(whole.get(), tensor->dtype, tensor->shape, offset_in_base(tensor));
   copy_recorded(part.get(), value.get());
@@ -193,11 +191,14 @@ void Forward::change(Op& op, PyObject* const* slots) {
   TensorPtr own = TensorPtr::borrow(own_tangent(target, number()));
   // What the record keeps of the target has the tangent from before, which is about to be written into.
   if (given[0] && recording()) set_own_tangent(target, number(), clone_recorded(as_tensor(given[0].get())));
+  AfterChange then(*this, target, [&] {
+    set_own_tangent(target, number(), std::move(own));
+    if (value->dtype != target->dtype) value = cast_recorded(value.get(), target->dtype);
+    if (chosen.kind == Op::Kind::View) return give(target, std::move(value));
+    set_tangent(target, expanded_to(std::move(value), target));
+  });
   op.call_in_place(slots);
-  set_own_tangent(target, number(), std::move(own));
-  if (value->dtype != target->dtype) value = cast_recorded(value.get(), target->dtype);
-  if (chosen.kind == Op::Kind::View) return give(target, std::move(value));
-  set_tangent(target, expanded_to(std::move(value), target));
+  then.finish();
 }
 
 TensorPtr Forward::changed_tangent(Op& op, PyObject* const* slots, const std::vector<Object>& given) const {
@@ -213,11 +214,9 @@ TensorPtr Forward::changed_tangent(Op& op, PyObject* const* slots, const std::ve
     Object tangent = derivative(op, args, given, result.get());
     if (tangent && is_tensor(tangent.get())) return as_result(std::move(tangent));
   }
-  TensorPtr value = as_result(zeros_like(slots[0]));
-  if (!has_result && op.transforms().linear_slots) {
-    if (given[0]) copy_recorded(value.get(), as_tensor(given[0].get()));
-    change_tangent(op, slots, given, value.get());
-  }
+  if (has_result || !op.transforms().linear_slots) return as_result(zeros_like(slots[0]));
+  TensorPtr value = given[0] ? clone_recorded(as_tensor(given[0].get())) : as_result(zeros_like(slots[0]));
+  change_tangent(op, slots, given, value.get());
   return value;
 }
 

@@ -12,7 +12,7 @@ import math
 
 from .. import _C
 from ..autograd.grad_mode import inference_mode, is_inference_mode_enabled, no_grad
-from ..ops.batching import call, is_recorded
+from ..ops.batching import call
 from ..ops.language import TABLE, ones_like, zeros_like
 from ..utils._pytree import tree_flatten, tree_unflatten
 from ._series import Polynomials, Series, is_differentiable, is_linear, outputs_of
@@ -75,8 +75,6 @@ class Curve:
         self.order = order
         self.levels = []
         self.modes = contextlib.ExitStack()
-        self.kept = None  # the name of an op that was recorded, and keeps its result for backward
-        self.backwards = _C._backward_runs()
 
     def __enter__(self):
         if is_inference_mode_enabled():  # in which nothing has tangents
@@ -146,11 +144,6 @@ class Curve:
     def handle(self, op, arguments, in_place):
         polynomials = self.polynomials(arguments)
         moving = tuple(map(polynomials.moves, arguments))
-        if self.kept and _C._backward_runs() != self.backwards:
-            raise NotImplementedError(
-                f"jet: func takes a gradient through {self.kept}(), whose backward keeps a result without its "
-                "coefficients; take the gradient of jet instead"
-            )
         if not any(moving):
             return _C._call_slots(op, arguments, in_place)
         declaration = TABLE[op.__name__]
@@ -161,8 +154,6 @@ class Curve:
                 return call(op, *arguments)
         result = call(op, *arguments)
         self.follow(declaration, op, result, arguments, polynomials)
-        if keeps_result(declaration) and any(map(is_recorded, outputs_of(result))):
-            self.kept = declaration.shown
         return result
 
     def follow(self, declaration, op, result, arguments, polynomials):
@@ -209,10 +200,3 @@ def is_simple(declaration, moving):
     """Whether an op is linear in all that moves, together."""
     names = {name for name, moves in zip(declaration.arguments, moving, strict=True) if moves}
     return is_linear(declaration, moving) and all(len(names.intersection(term)) < 2 for term in declaration.linear)
-
-
-@functools.cache
-def keeps_result(declaration):
-    """Whether a rule of the op uses a result."""
-    results = {"out", *(declaration.outputs or ())}
-    return any(results.intersection(uses) for uses in declaration.uses.values())

@@ -177,7 +177,7 @@ class _Frame:
                 raise CheckpointError(surplus(self.records, found, self.debug))
             ticket = self.tickets[number]()
             if ticket is not None:
-                ticket.values[run] = tensor.detach()
+                ticket.values[run] = _C._bare(tensor)
             if self.early_stop and len(found) == len(self.tickets):
                 raise _StopRecomputation
             return tensor
