@@ -21,7 +21,7 @@ _DETAILS = "See docs/transforms.md."
 
 def apply(cls, args, kwargs):
     """What cls.apply(*args, **kwargs) gives under the levels that are open."""
-    if getattr(cls, "_runs_in_levels", False):  # one of this package, which computes nothing
+    if getattr(cls, "_runs_in_levels", False):  # one of this package, whose ops are for the levels
         return _C._function_apply_here(cls, *args, **kwargs)
     if kwargs:
         args = _bind(cls.forward, args, kwargs, _is_separate(cls))
