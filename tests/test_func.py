@@ -6,7 +6,7 @@ import pytest
 
 import adjoint
 
-from .compare import OPS, VALUES, assert_same, numbers, programs, raised, same, tensors_in
+from .compare import OPS, VALUES, assert_same, numbers, programs, raised, same
 
 program, test_program = programs(OPS)
 
@@ -527,7 +527,7 @@ def in_inference_mode(transform, inside=True, recorded=False):
         x = numbers(L, 3).requires_grad_(recorded)
         with L.inference_mode():
             results = transform(L, lambda x: x.sin() * x.sum(), numbers(L, 3) if inside else x)
-        return [(y, y.is_inference()) for y in tensors_in(results)]
+        return [(y, y.is_inference()) for y in L.utils._pytree.tree_leaves(results)]
 
     return call
 
