@@ -55,7 +55,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             outputs, aux = outputs
             aux = tree_map(lambda x: _C._take_tangent(x, level)[0] if isinstance(x, _C.Tensor) else x, aux)
         leaves, out_spec = tree_flatten(outputs)
-        check_outputs(leaves, "jvp(f, primals, tangents)")
+        check_outputs(leaves, "jvp(f, primals, tangents)", "primals")
         pairs = [_taken_apart(leaf, level, strict) for leaf in leaves]
     finally:
         _C._close_level(level)

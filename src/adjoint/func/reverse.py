@@ -153,14 +153,14 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
-def check_outputs(leaves, name):
+def check_outputs(leaves, name, arguments="args"):
     """Refuses outputs that are none, or no tensors."""
     if not leaves or leaves == [None]:
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for leaf in leaves:
         if not isinstance(leaf, _C.Tensor):
             raise RuntimeError(
-                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+                f"{name}: expected f(*{arguments}) to return only tensors, got unsupported type {type(leaf)}"
             )
 
 
@@ -184,7 +184,7 @@ def vjp(func, *primals, has_aux=False):
             outputs, "vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True"
         )
     leaves, spec = tree_flatten(outputs)
-    check_outputs(leaves, "vjp(f, *primals)")
+    check_outputs(leaves, "vjp(f, *primals)", "primals")
     for leaf in leaves:
         if not (leaf.is_floating_point() or leaf.is_complex()):
             raise RuntimeError(
