@@ -132,7 +132,8 @@ def _give_tangents(outputs, tangents, level):
             f"{len(tangents)}): one for each output, None where there is none"
         )
     for output, tangent in zip(outputs, tangents, strict=True):
-        if isinstance(tangent, _C.Tensor) and isinstance(output, _C.Tensor):
+        moves = isinstance(output, _C.Tensor) and (output.is_floating_point() or output.is_complex())
+        if isinstance(tangent, _C.Tensor) and moves:
             check_size(output, tangent)
             _C._give_tangent(output, tangent, level)
 
