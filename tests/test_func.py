@@ -266,6 +266,43 @@ def linear_functions(L):
 
 
 @program
+def derivatives_of_linearized_functions(L):
+    """The tangents are differentiated by; the point, and what the function has captured, are constants."""
+    x, t, w = numbers(L, 3).requires_grad_(), numbers(L, 3, start=2.0).requires_grad_(), L.ones(3).requires_grad_()
+    _, product = L.func.linearize(lambda x: (x.sin() * w, x.sum()), x)
+    found = product(t)
+    gradients = L.autograd.grad([*found], (x, t, w), [L.ones_like(y) for y in found], allow_unused=True)
+    basis = L.eye(3, dtype=L.float64)
+    x, w = x.detach(), w.detach()
+    _, product = L.func.linearize(lambda x: x.sin() * w, x)
+    t = t.detach()
+    return (
+        [y.requires_grad for y in found], gradients, L.vmap(product)(basis), L.func.jvp(product, (t,), (x,)),
+        L.func.grad(lambda t: product(t).sum())(t), L.func.jacrev(product)(t), L.func.jacfwd(product)(t),
+    )  # fmt: skip
+
+
+def test_linearized_functions_in_levels():
+    """Beside Jacobians: in torch such products are constants, or refused."""
+    func, vmap = adjoint.func, adjoint.vmap
+    f = lambda x: x.sin() * x.sum()
+    x, t = numbers(adjoint, 3), numbers(adjoint, 3, start=2.0)
+    J, product = func.jacrev(f)(x), func.linearize(f, x)[1]
+    both = adjoint.stack([x, t])
+    jacobians = vmap(func.jacrev(f))(both)
+    cube = lambda t: (product(t) ** 3).sum()
+    pairs = [
+        (vmap(lambda x: func.linearize(f, x)[1](t))(both), jacobians @ t),
+        (func.jvp(lambda t: product(t) ** 2, (t,), (x,))[1], 2 * (J @ t) * (J @ x)),
+        (func.grad(cube)(t), J.T @ (3 * (J @ t) ** 2)),
+        (func.hessian(cube)(t), J.T @ adjoint.diag(6 * (J @ t)) @ J),
+        (vmap(func.grad(cube))(both), adjoint.stack([J.T @ (3 * (J @ each) ** 2) for each in both])),
+    ]
+    for found, expected in pairs:
+        assert_same(found, expected, bound=OPS)
+
+
+@program
 def linearize_what_is_linear(L):
     x = numbers(L, 2)
     value, product = L.func.linearize(lambda x: x * 2, x)
@@ -481,6 +518,54 @@ def no_grad_outside(L):
         results += [L.func.jacrev(lambda x: x**2)(x), L.func.jacfwd(lambda x: x**2)(x)]
         results += [L.func.grad(lambda x: L.func.grad(f)(x).sum())(x)]
     return results
+
+
+def in_inference_mode(transform, inside=True, recorded=False):
+    """What a transform gives in the middle of inference mode: its values, and whether they are of that mode."""
+
+    def call(L):
+        x = numbers(L, 3).requires_grad_(recorded)
+        with L.inference_mode():
+            results = transform(L, lambda x: x.sin() * x.sum(), numbers(L, 3) if inside else x)
+        return [(y, y.is_inference()) for y in L.utils._pytree.tree_leaves(results)]
+
+    return call
+
+
+IN_INFERENCE_MODE = {
+    "grad": lambda L, f, x: L.func.grad(lambda x: f(x).sum())(x),
+    "grad_and_value": lambda L, f, x: L.func.grad_and_value(lambda x: f(x).sum())(x),
+    "grad of grad": lambda L, f, x: L.func.grad(lambda x: L.func.grad(lambda x: f(x).sum())(x).sum())(x),
+    "vjp": lambda L, f, x: L.func.vjp(f, x)[1](L.ones_like(x)),
+    "jvp": lambda L, f, x: L.func.jvp(f, (x,), (L.ones_like(x),)),
+    "jacrev": lambda L, f, x: L.func.jacrev(f)(x),
+    "jacfwd": lambda L, f, x: L.func.jacfwd(f)(x),
+    "hessian": lambda L, f, x: L.func.hessian(f)(x),
+    "vmap": lambda L, f, x: L.vmap(f)(x),
+    "vmap of grad": lambda L, f, x: L.vmap(L.func.grad(lambda x: f(x).sum()))(L.stack([x, x])),
+    "a change in place": lambda L, f, x: L.func.grad(lambda x: x.clone().mul_(x).sum())(x),
+    "the modes inside": lambda L, f, x: L.func.grad(
+        lambda x: x.sum() * (2 if L.is_grad_enabled() and not L.is_inference_mode_enabled() else 3)
+    )(x),
+}
+
+
+@pytest.mark.parametrize("place", [(True, False), (False, False), (False, True)])
+@pytest.mark.parametrize("name", IN_INFERENCE_MODE)
+def test_derivatives_in_inference_mode(name, place):
+    """They leave it, also for tensors that were made in it."""
+    assert same(in_inference_mode(IN_INFERENCE_MODE[name], *place), bound=OPS).error is None
+
+
+@program
+def inference_mode_inside(L):
+    def f(x):
+        with L.inference_mode():
+            constant = numbers(L, 3) + 1
+        return (constant.clone() * x).sum()
+
+    x = numbers(L, 3)
+    return L.func.grad(f)(x), L.func.jvp(f, (x,), (x,))
 
 
 @program

@@ -11,7 +11,7 @@ import torch
 
 import adjoint
 
-from .compare import SUMS, VALUES, assert_same, difference, numbers, opening, plain, raised, same
+from .compare import SUMS, VALUES, assert_same, difference, numbers, opening, plain, raised, same, tensors_in
 
 
 def through(transforms, function, library, sizes=(2, 3)):
@@ -336,6 +336,25 @@ def test_a_checkpoint_whose_batch_is_over():
         L.vmap(lambda x: checkpointed(L, x))(x).sum().backward()
 
     same(run, error=opening(72))
+
+
+@pytest.mark.parametrize("transform", [*REVERSE_IN_BATCHES, "jacrev", "hessian"])
+def test_checkpoints_around_derivatives_of_batches(transform):
+    def run(L):
+        x = numbers(L, 2, 3).requires_grad_()
+        return checkpoint(L, lambda x: ALL[transform](L, body, x), x, use_reentrant=False)
+
+    same(run, error=opening(77))
+
+
+@pytest.mark.parametrize("transform", [*BATCHES, *FORWARD])
+def test_checkpoints_around_transforms(transform):
+    def run(L):
+        x = numbers(L, 2, 3).requires_grad_()
+        results = tensors_in(checkpoint(L, lambda x: ALL[transform](L, body, x), x, use_reentrant=False))
+        return results, L.autograd.grad(sum(y.sin().sum() for y in results), x)
+
+    assert same(run, look=VALUES, bound=SUMS).error is None
 
 
 @pytest.mark.parametrize("transform", BATCHES | REVERSE_IN_BATCHES | FORWARD)

@@ -1,5 +1,6 @@
 """What functions under transforms may not do, beside torch.func: the same refusals in the same first words."""
 
+import contextlib
 import copy
 import importlib
 import math
@@ -247,3 +248,44 @@ def test_arguments_that_are_no_tensors():
             fw.unpack_dual(1.0)
 
     refused(unpack)
+
+
+# ---- What is left behind
+
+AROUND = {
+    "grad": lambda func, f: func.grad(lambda x: f(x).sum()),
+    "vjp": lambda func, f: lambda x: func.vjp(f, x)[1](x)[0],
+    "jvp": lambda func, f: lambda x: func.jvp(f, (x,), (x,))[1],
+    "vmap": lambda func, f: lambda x: func.vmap(f)(x[None])[0],
+    "chunks": lambda func, f: lambda x: func.vmap(f, chunk_size=1)(adjoint.stack([x, x]))[0],
+    "jacrev": lambda func, f: lambda x: func.jacrev(f)(x).sum(0),
+    "jacfwd": lambda func, f: lambda x: func.jacfwd(f)(x).sum(0),
+    "linearize": lambda func, f: lambda x: func.linearize(f, x)[1](x),
+    "functionalize": lambda func, f: func.functionalize(f),
+    "safe_branches": lambda func, f: func.safe_branches()(f),
+    "inference_mode": lambda func, f: adjoint.inference_mode()(f),
+}
+
+
+@pytest.mark.parametrize("place", ["forward", "backward"])
+@pytest.mark.parametrize("outer", AROUND)
+@pytest.mark.parametrize("inner", AROUND)
+def test_errors_leave_nothing_behind(inner, outer, place):
+    def fail(g):
+        raise KeyError
+
+    def function(x):
+        y = x.sin()
+        if place == "forward":
+            fail(y)
+        if y.requires_grad:
+            y.register_hook(fail)
+        return y * x
+
+    transformed = AROUND[outer](adjoint.func, AROUND[inner](adjoint.func, function))
+    before = adjoint._C._mode_flags()
+    with contextlib.suppress(KeyError):
+        transformed(numbers(adjoint, 3))
+    assert adjoint._C._open_levels() == []
+    assert adjoint._C._mode_flags() == before
+    assert adjoint._C._forward_enabled()

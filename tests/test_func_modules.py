@@ -1,6 +1,7 @@
 """Function transforms of whole modules, beside torch's: gradients of each sample, ensembles, tangents, Hessians."""
 
 import contextlib
+import copy
 
 import pytest
 import torch
@@ -269,3 +270,48 @@ def test_running_statistics_that_a_batch_would_share():
         return library.vmap(module)(library.ones(3, 4, 2))
 
     same(run, error=words(24))
+
+
+HOOKS = {
+    "register_forward_hook": lambda module, inputs, output: output * 2,
+    "register_forward_pre_hook": lambda module, inputs: (inputs[0] * 2,),
+    "register_full_backward_hook": lambda module, grad_inputs, grad_outputs: (grad_inputs[0] * 2,),
+    "register_full_backward_pre_hook": lambda module, grad_outputs: (grad_outputs[0] * 2,),
+}
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_modules_with_hooks(name):
+    """In torch those of backward allow forward mode alone; here they double gradients as they do without transforms."""
+
+    def run(library, transform):
+        (module,) = CASES["Linear"].modules(library)
+        getattr(module, name)(HOOKS[name])
+        x = library.from_numpy(CASES["Linear"].inputs)
+        return transform(library, lambda x: module(x).sin(), x)
+
+    def forward(library, f, x):
+        return library.func.jvp(f, (x,), (x.cos(),)), library.func.jacfwd(f)(x[0])
+
+    def reverse(library, f, x):
+        recorded = x.clone().requires_grad_()
+        return library.autograd.grad(f(recorded).sum(), recorded)[0]
+
+    def by_func(library, f, x):
+        return library.func.grad(lambda x: f(x).sum())(x)
+
+    assert_same(run(adjoint, forward), run(torch, forward), bound=EXACT)
+    assert_same(run(adjoint, by_func), run(torch, reverse), bound=EXACT)
+
+
+def test_running_statistics_that_a_derivative_changes():
+    """Captured, and changed by each run of the function: refused by torch."""
+    layer = adjoint.nn.BatchNorm1d(3)
+    x = adjoint.from_numpy(floats(4, 3)).float()
+    expected = copy.deepcopy(layer)
+    expected(x)
+    adjoint.func.grad(lambda x: layer(x).sin().sum())(x)
+    assert_same(layer.running_mean, expected.running_mean)
+    adjoint.func.jvp(layer, (x,), (x,))
+    expected(x)
+    assert_same(dict(layer.named_buffers()), dict(expected.named_buffers()))

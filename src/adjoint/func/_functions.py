@@ -22,7 +22,7 @@ _DETAILS = "See docs/transforms.md."
 
 def apply(cls, args, kwargs):
     """What cls.apply(*args, **kwargs) gives under the levels that are open."""
-    if getattr(cls, "_runs_in_levels", False):  # one of this package, which computes nothing
+    if getattr(cls, "_runs_in_levels", False):  # one of this package, whose ops are for the levels
         return _C._function_apply_here(cls, *args, **kwargs)
     if kwargs:
         args = _bind(cls.forward, args, kwargs, _is_separate(cls))
@@ -137,7 +137,8 @@ def _give_tangents(outputs, tangents, level):
             f"{len(tangents)}): one for each output, None where there is none"
         )
     for output, tangent in zip(outputs, tangents, strict=True):
-        if isinstance(tangent, _C.Tensor) and isinstance(output, _C.Tensor):
+        moves = isinstance(output, _C.Tensor) and (output.is_floating_point() or output.is_complex())
+        if isinstance(tangent, _C.Tensor) and moves:
             check_size(output, tangent)
             _C._give_tangent(output, tangent, level)
 

@@ -2,10 +2,11 @@
 
 from .. import _C
 from ..autograd import grad as _gradients
-from ..autograd.grad_mode import enable_grad
+from ..autograd.function import Function
+from ..autograd.grad_mode import enable_grad, is_inference_mode_enabled
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
-from .reverse import check_outputs, vjp
+from .reverse import check_outputs, out_of_inference, vjp
 from .safe import transposing
 
 
@@ -16,6 +17,8 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
+    if is_inference_mode_enabled():
+        return out_of_inference(jvp, func, primals, tangents, strict=strict, has_aux=has_aux)
     if not isinstance(primals, tuple):
         raise RuntimeError(
             f"jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals). "
@@ -52,7 +55,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             outputs, aux = outputs
             aux = tree_map(lambda x: _C._take_tangent(x, level)[0] if isinstance(x, _C.Tensor) else x, aux)
         leaves, out_spec = tree_flatten(outputs)
-        check_outputs(leaves, "jvp(f, primals, tangents)")
+        check_outputs(leaves, "jvp(f, primals, tangents)", "primals")
         pairs = [_taken_apart(leaf, level, strict) for leaf in leaves]
     finally:
         _C._close_level(level)
@@ -96,13 +99,16 @@ def _taken_apart(output, level, strict):
 def linearize(func, *primals):
     """(func(*primals), a function of tangents that gives their products with the Jacobian there).
 
-    The function is run once; each product costs a backward pass or two, whatever the function does.
+    The function is run once; each product costs a backward pass or two, whatever the function does. A product can be
+    differentiated by its tangents; the point is a constant of it.
 
     >>> import adjoint as torch
     >>> y, product = torch.func.linearize(torch.sin, torch.tensor(0.0))
     >>> product(torch.tensor(3.0))
     tensor(3.)
     """
+    if is_inference_mode_enabled():
+        return out_of_inference(linearize, func, *primals)
     output, pull = vjp(func, *primals)
     leaves, spec = tree_flatten(output)
     points, given = tree_flatten(primals)
@@ -110,7 +116,20 @@ def linearize(func, *primals):
         weights = [zeros_like(leaf).requires_grad_() for leaf in leaves]
         pulled = tree_flatten(pull(tree_unflatten(weights, spec), create_graph=True))[0]
 
+    def pushed_forward(*along):
+        pairs = [(g, t) for g, t in zip(pulled, along, strict=True) if g.requires_grad]
+        found = [None] * len(leaves)
+        if pairs:
+            values, chosen = zip(*pairs, strict=True)
+            found = _gradients(values, weights, chosen, retain_graph=True, allow_unused=True)
+        return tuple(zeros_like(y) if f is None else f for f, y in zip(found, leaves, strict=True))
+
+    def pulled_back(*cotangents):
+        return tuple(tree_flatten(pull(tree_unflatten(cotangents, spec), create_graph=False))[0])
+
     def product(*tangents):
+        if is_inference_mode_enabled():
+            return out_of_inference(product, *tangents)
         along, structure = tree_flatten(tangents)
         if structure != given:
             raise RuntimeError(f"Expected the tangents {structure} to have the same argspec as the primals {given}")
@@ -121,11 +140,24 @@ def linearize(func, *primals):
                         f"tangent:{i} with {name} {got} in flattened pytree doesn't match the {name} {expected} of the "
                         "corresponding primal."
                     )
-        pairs = [(g, t) for g, t in zip(pulled, along, strict=True) if g.requires_grad]
-        if not pairs:
-            return tree_unflatten([zeros_like(leaf) for leaf in leaves], spec)
-        values, chosen = zip(*pairs, strict=True)
-        found = _gradients(values, weights, chosen, retain_graph=True, allow_unused=True)
-        return tree_unflatten([zeros_like(y) if f is None else f for f, y in zip(found, leaves, strict=True)], spec)
+        return tree_unflatten(_Product.apply(pushed_forward, pulled_back, *along), spec)
 
     return output, product
+
+
+class _Product(Function):
+    """The product with a matrix that is given as a function, and its transpose as another; linear, and no more."""
+
+    _runs_in_levels = True  # the functions may hold tensors of levels, and call ops for them
+
+    @staticmethod
+    def forward(product, transposed, *vectors):
+        return product(*vectors)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.product, ctx.transposed, *_ = inputs
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return None, None, *_Product.apply(ctx.transposed, ctx.product, *gradients)

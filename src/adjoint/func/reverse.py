@@ -9,9 +9,20 @@ import functools
 
 from .. import _C
 from ..autograd import unused_allowed
-from ..autograd.grad_mode import enable_grad
+from ..autograd.grad_mode import enable_grad, inference_mode, is_inference_mode_enabled, no_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+
+def out_of_inference(function, *args, **kwargs):
+    """Calls a transform in the middle of inference mode, where nothing can be differentiated: out of it meanwhile."""
+
+    def ordinary(value):
+        return value.clone() if isinstance(value, _C.Tensor) and value.is_inference() else value
+
+    with inference_mode(False), no_grad():
+        args, kwargs = tree_map(ordinary, (args, kwargs))
+        return function(*args, **kwargs)
 
 
 def fresh_inputs(tree):
@@ -82,6 +93,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
+        if is_inference_mode_enabled():
+            return out_of_inference(wrapper, *args, **kwargs)
         chosen, replaced = chosen_arguments(argnums, args)
         inputs, fresh = fresh_inputs(chosen)
         recorded = _C.is_grad_enabled()
@@ -140,14 +153,14 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
-def check_outputs(leaves, name):
+def check_outputs(leaves, name, arguments="args"):
     """Refuses outputs that are none, or no tensors."""
     if not leaves or leaves == [None]:
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for leaf in leaves:
         if not isinstance(leaf, _C.Tensor):
             raise RuntimeError(
-                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+                f"{name}: expected f(*{arguments}) to return only tensors, got unsupported type {type(leaf)}"
             )
 
 
@@ -159,6 +172,8 @@ def vjp(func, *primals, has_aux=False):
     >>> product(torch.tensor([1.0, 0.0]))
     (tensor([2., 0.]),)
     """
+    if is_inference_mode_enabled():
+        return out_of_inference(vjp, func, *primals, has_aux=has_aux)
     inputs, fresh = fresh_inputs(primals)
     recorded = _C.is_grad_enabled()
     with enable_grad():
@@ -169,7 +184,7 @@ def vjp(func, *primals, has_aux=False):
             outputs, "vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True"
         )
     leaves, spec = tree_flatten(outputs)
-    check_outputs(leaves, "vjp(f, *primals)")
+    check_outputs(leaves, "vjp(f, *primals)", "primals")
     for leaf in leaves:
         if not (leaf.is_floating_point() or leaf.is_complex()):
             raise RuntimeError(
@@ -178,6 +193,8 @@ def vjp(func, *primals, has_aux=False):
             )
 
     def product(cotangents, retain_graph=True, create_graph=None):
+        if is_inference_mode_enabled():
+            return out_of_inference(product, cotangents, retain_graph, create_graph)
         weights, given = tree_flatten(cotangents)
         if given != spec:
             raise RuntimeError(

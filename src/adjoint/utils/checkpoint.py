@@ -111,6 +111,11 @@ class _Inputs(Function):
         raise AssertionError("the inputs of a checkpoint are only kept here")
 
 
+def _batches():
+    """The numbers of the vmaps that are open."""
+    return {number for number, size, _ in _C._open_levels() if size is not None}
+
+
 class _Frame:
     """One call of checkpoint: how to run its function again, and the tickets of what the first run saved."""
 
@@ -120,6 +125,7 @@ class _Frame:
         self.tickets = []  # weak: with a part of the graph, its tickets go
         self.records = []
         self.filled = {}  # the runs of backward that have got their values, and their threads
+        self.batches, self.running = _batches(), True
         # Tensors are kept apart, behind None.
         tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, _C.Tensor)]
         self.args = tuple(None if isinstance(value, _C.Tensor) else value for value in args)
@@ -167,6 +173,7 @@ class _Frame:
 
     def recompute(self, run):
         """Runs the function again, and gives the tickets what it saves."""
+        self.check_batches()
         found = []
 
         def pack(tensor):
@@ -194,6 +201,22 @@ class _Frame:
         problem = mismatch(self.records, found, self.check, self.debug)
         if problem:
             raise CheckpointError(problem)
+
+    def check_batches(self):
+        """Refuses to run the function again where the vmaps are not those that it ran in."""
+        batches = _batches()
+        if not self.batches <= batches:
+            raise RuntimeError(
+                "Either your tensor may have escaped from inside a function being vmapped, or its gradient is taken "
+                "too late: a checkpoint has run in a vmap that is over, and cannot run again. Take the gradient inside "
+                "of the vmap, or put the checkpoint around it"
+            )
+        if self.running and batches != self.batches:
+            raise RuntimeError(
+                "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. A checkpoint around "
+                "them cannot run again in a vmap before it has ended: put it inside of the function that is "
+                "differentiated"
+            )
 
     def arguments(self):
         tensors = iter(self.inputs.saved_tensors if self.inputs is not None else ())
@@ -263,7 +286,9 @@ def checkpoint(
         debug=debug if _debug is None else _debug,
     )
     with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    frame.running = False
+    return result
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):

@@ -92,6 +92,11 @@ class BackwardHookFunction(Function):
         """The gradients as they came."""
         return grads
 
+    @staticmethod
+    def jvp(ctx, *tangents):
+        """The tangents as they came."""
+        return tangents
+
 
 class _BackwardHooks:
     """Runs a module's full backward hooks in one call: a node before its inputs and one after its outputs."""
