@@ -9,6 +9,7 @@ from .per_sample import per_sample_grads
 from .products import hessian_diag, hvp, laplacian
 from .reverse import grad, grad_and_value, vjp
 from .safe import where_safe
+from .sparse import sparse_hessian, sparse_jacobian, sparsity
 from .vmap import vmap
 
 __all__ = [
@@ -27,6 +28,9 @@ __all__ = [
     "laplacian",
     "linearize",
     "per_sample_grads",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "sparsity",
     "stack_module_state",
     "vjp",
     "vmap",
