@@ -39,10 +39,14 @@ def losses_of(folder, name):
     return adjoint.load(folder / f"{name}.pt")["losses"]
 
 
-# The same programs with torch in adjoint's place, one after the other in a process: torch takes long to import.
+# The same programs with torch in adjoint's place, one after the other in a process: torch takes long to import. Its
+# Jacobians are dense.
 WITH_TORCH = f"""
-import runpy, sys, torch
+import runpy, sys, torch, types
+from scipy.sparse import csr_array
 torch.set_num_threads(1)
+torch.func.sparsity = lambda f, x: types.SimpleNamespace(coloring=types.SimpleNamespace(passes=x.numel()))
+torch.func.sparse_jacobian = lambda f, x, pattern: csr_array(torch.func.jacrev(f)(x).numpy())
 sys.modules["adjoint"] = torch
 for name in sys.argv[1:]:
     sys.argv = [name, "--steps", "{STEPS}", "--checkpoint", name + ".pt"]
