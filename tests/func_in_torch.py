@@ -1,6 +1,9 @@
 """What adjoint.func has beyond torch.func, in torch, by longer ways: for programs that are run with both."""
 
+import types
+
 import torch
+from scipy.sparse import csr_array
 from torch.func import functional_call, grad, hessian, jacrev, jvp, vmap
 
 
@@ -40,7 +43,17 @@ def implicit_root(residual, solver):
     return root
 
 
+def sparsity(func, x):
+    """That of a dense matrix."""
+    return types.SimpleNamespace(coloring=types.SimpleNamespace(passes=x.numel()))
+
+
+def sparse_jacobian(func, x, pattern):
+    """A dense one, as a matrix of SciPy."""
+    return csr_array(jacrev(func)(x).numpy())
+
+
 def add():
     """Puts these into torch.func."""
-    for function in (jet, laplacian, per_sample_grads, implicit_root):
+    for function in (jet, laplacian, per_sample_grads, implicit_root, sparsity, sparse_jacobian):
         setattr(torch.func, function.__name__, function)

@@ -3,6 +3,7 @@
     <w, J t> = <J^T w, t>        both modes compute products with one Jacobian
     jacfwd = jacrev              and so does every column and row of it
     three Hessians               forward over reverse, reverse over reverse, reverse over forward
+    sparse = dense               what a pattern leaves out is zero, and the rest is told apart
     vmap(f) = the stack of f     a batch is its elements
     jet = jvp of jvp of ...      Taylor mode has the derivatives of nested forward mode
 
@@ -119,6 +120,7 @@ def test_each_step(name):
     check_products(f, name)
     check_jacobians(f, name)
     check_hessians(lambda x: (f(x) * f(x)).sum(), name)
+    check_sparse(f, name)
     check_batches(f, name)
     check_jets(f, name, 4)
 
@@ -137,6 +139,11 @@ def test_jacobians_agree(seed):
 def test_hessians_agree(seed):
     f = program(seed)
     check_hessians(lambda x: (f(x) * 0.5).sin().sum(), seed)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sparse_and_dense_agree(seed):
+    check_sparse(program(seed), seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -190,6 +197,24 @@ def check_hessians(f, seed):
     close(
         torch.func.grad(lambda x: torch.func.jvp(f, (x,), (v,))[1])(x), expected @ v, "a product, reverse over forward"
     )
+
+
+def check_sparse(f, seed):
+    """Of two points, which are inputs of one function, next to each other: the blocks off the diagonal are zero."""
+    x = point(f"{seed} xs", 2, SIZE)
+
+    def both(x):
+        return torch.stack([f(x[0]), f(x[1])])
+
+    def energy(x):
+        return (both(x) * 0.5).sin().sum()
+
+    for sparse, dense in (
+        (torch.func.sparse_jacobian(both, x, check=True), torch.func.jacrev(both)(x)),
+        (torch.func.sparse_hessian(energy, x, check=True), torch.func.hessian(energy)(x)),
+    ):
+        assert sparse.nnz <= 2 * SIZE * SIZE
+        close(torch.tensor(sparse.toarray()), dense.reshape(sparse.shape), "sparse and dense")
 
 
 def check_batches(f, seed):

@@ -11,6 +11,7 @@ from .per_sample import per_sample_grads
 from .products import hessian_diag, hvp
 from .reverse import grad, grad_and_value, vjp
 from .safe import safe_branches, where_safe
+from .sparse import sparse_hessian, sparse_jacobian, sparsity
 from .vmap import vmap
 
 __all__ = [
@@ -31,6 +32,9 @@ __all__ = [
     "linearize",
     "per_sample_grads",
     "safe_branches",
+    "sparse_hessian",
+    "sparse_jacobian",
+    "sparsity",
     "stack_module_state",
     "vjp",
     "vmap",

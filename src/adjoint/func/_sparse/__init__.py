@@ -1,0 +1,1 @@
+"""How sparse Jacobians are found: patterns by tracing what depends on what, and colorings of them."""
