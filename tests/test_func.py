@@ -123,6 +123,35 @@ def aux(L):
 
 
 @program
+def aux_that_is_no_tensor(L):
+    x, results = numbers(L, 3), []
+    for other in (3, "text", None, [x, 1.0]):
+        f = lambda x, other=other: (x.sum(), other)
+        calls = [
+            lambda f=f: L.func.grad(f, has_aux=True)(x),
+            lambda f=f: L.func.vjp(f, x, has_aux=True),
+            lambda f=f: L.func.jvp(f, (x,), (x,), has_aux=True),
+            lambda f=f: L.func.jacrev(f, has_aux=True)(x),
+            lambda f=f: L.func.jacfwd(f, has_aux=True)(x),
+        ]
+        results += [raised(call, 45) for call in calls]
+    return results
+
+
+@program
+def one_tensor_in_several_places(L):
+    x = numbers(L, 3)
+
+    def twice(x):
+        y = x.sin()
+        return y, [y, x, x]
+
+    output, product = L.func.vjp(lambda x: twice(x)[1][:2], x)
+    several = [L.func.jvp(twice, (x,), (x,)), L.func.jvp(lambda x: (x, {"same": x}), (x,), (x,), has_aux=True)]
+    return several, output, product([x, x]), L.func.jacfwd(lambda x: twice(x)[1])(x)
+
+
+@program
 def aux_that_is_missing(L):
     x = numbers(L, 3)
     results = [
@@ -273,6 +302,27 @@ def linear_functions(L):
     results = [value, product(x, y), product(y, x), product(L.zeros_like(x), y)]
     tree_value, tree_product = L.func.linearize(lambda t: {"out": t["a"] * t["b"]}, {"a": x, "b": y})
     return results, tree_value, tree_product({"a": y, "b": y})
+
+
+@program
+def histories_of_linear_functions(L):
+    x = numbers(L, 2).requires_grad_()
+    value, product = L.func.linearize(lambda x: x**3, x)
+    along = product(numbers(L, 2))
+    constant = L.func.linearize(lambda x: x**3, x.detach())[1](numbers(L, 2))
+    return value.requires_grad, along.requires_grad, constant.requires_grad, L.autograd.grad(value.sum(), x)
+
+
+def test_gradients_of_linear_functions():
+    """torch's forget the way to the point that they were taken at."""
+    x = numbers(adjoint, 2).requires_grad_()
+    along = adjoint.func.linearize(lambda x: x**3, x)[1](numbers(adjoint, 2))
+    assert_same(adjoint.autograd.grad(along.sum(), x)[0], 6 * x.detach() * numbers(adjoint, 2))
+
+
+@program
+def linearize_integers(L):
+    return raised(lambda: L.func.linearize(lambda x: x * 2, L.ones(2, dtype=L.int64)), 60)
 
 
 @program
@@ -502,6 +552,25 @@ def no_grad_between(L):
             return L.func.grad(lambda x: (x**3).sum())(x)
 
     return L.func.grad(lambda x: (inner(x) * x).sum())(x), L.func.jvp(inner, (x,), (x,))
+
+
+@program
+def inference_mode_outside(L):
+    f = lambda x: (x**3).sum()
+    seen, results = [], []
+
+    def watched(x):
+        seen.append((L.is_grad_enabled(), L.is_inference_mode_enabled(), x.is_inference(), (x * 2).is_inference()))
+        return f(x)
+
+    given = numbers(L, 3)
+    with L.inference_mode():
+        for x in (given, numbers(L, 3)):
+            value, product = L.func.vjp(watched, x)
+            results += [L.func.grad(watched)(x), L.func.jvp(watched, (x,), (x,)), value, product(value)]
+            results += [L.func.jacrev(f)(x), L.func.jacfwd(f)(x), L.func.hessian(f)(x), L.vmap(L.func.grad(f))(x)]
+            results += [one.is_inference() for one in (value, product(value)[0], L.func.grad(f)(x))]
+    return results, seen
 
 
 @program
@@ -763,12 +832,6 @@ def test_forward_mode_in_chunks_and_with_keywords():
 
     for size in (1, 2, 3, 5, 100):
         assert_same(L.func.jacfwd(f, chunk_size=size)(x, scale=2.0), L.func.jacrev(f)(x, scale=2.0), bound=OPS)
-
-
-def test_aux_may_be_anything():
-    L, x = adjoint, numbers(adjoint, 3)
-    _, aux = L.func.grad(lambda x: (x.sum(), ("text", None, 3)), has_aux=True)(x)
-    assert aux == ("text", None, 3)
 
 
 def test_backward_inside():

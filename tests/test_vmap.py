@@ -1,5 +1,7 @@
 """torch.vmap: dimensions, containers, randomness, in-place changes, nesting and errors, beside torch."""
 
+import copy
+import io
 import itertools
 
 import pytest
@@ -420,6 +422,19 @@ def values_of_batched_tensors(L):
         lambda x: x.data_ptr(),
     ]
     return [raised(lambda f=f: L.vmap(f)(x), 40) for f in calls]
+
+
+@program
+def memory_of_batched_tensors(L):
+    looks = [
+        lambda x: x.untyped_storage(),
+        lambda x: x.storage(),
+        lambda x: x.share_memory_(),
+        lambda x: x.is_shared(),
+        lambda x: copy.deepcopy(x),
+        lambda x: L.save(x, io.BytesIO()),
+    ]
+    return [raised(lambda look=look: L.vmap(look)(numbers(L, 3, 2)), 42) for look in looks]
 
 
 @program

@@ -75,11 +75,6 @@ def _saved(ctx):
 
 
 def _with_tangents(cls, args, level, tangents):
-    if cls.jvp is Function.jvp:
-        raise NotImplementedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD: "
-            f"{cls.__name__} has none. {_DETAILS}"
-        )
     contexts = []
     if cls.setup_context is not Function.setup_context:
 
@@ -98,6 +93,11 @@ def _with_tangents(cls, args, level, tangents):
         watched = {"forward": staticmethod(forward)}
     with _resting(level):
         outputs = type(cls)(cls.__name__, (cls,), watched).apply(*args)
+        if cls.jvp is Function.jvp:
+            raise NotImplementedError(
+                "You must implement the jvp function for custom autograd.Function to use it with forward mode AD: "
+                f"{cls.__name__} has none. {_DETAILS}"
+            )
         along = [
             zeros_like(x) if t is None and isinstance(x, _C.Tensor) else t for x, t in zip(args, tangents, strict=True)
         ]

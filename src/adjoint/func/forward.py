@@ -1,13 +1,13 @@
 """Forward mode as functions of functions: jvp and linearize."""
 
 from .. import _C
-from ..autograd import grad as _gradients
 from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
-from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
-from .reverse import check_outputs, vjp
+from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from .reverse import check_outputs, gradients, out_of_inference, recordable, vjp, with_aux
 
 
+@out_of_inference
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(func(*primals), the product of its Jacobian with the tangents), in one pass.
 
@@ -29,43 +29,37 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             f"{spec} and tangents with structure {given}"
         )
     if not points:
-        raise RuntimeError("jvp(f, primals, tangents): Expected at least one Tensor in primals")
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals to contain at least one Tensor.")
     for values, name in ((points, "primals"), (along, "tangents")):
         for value in values:
             if not isinstance(value, _C.Tensor):
                 raise RuntimeError(
-                    f"jvp(f, primals, tangents): Expected {name} to be made only of tensors, got {type(value)}"
+                    f"jvp(f, primals, tangents): Expected {name} to only contain Tensors, got {type(value)}"
                 )
     enabled = _C._set_forward_enabled(True)
     level = _C._open_forward()
     try:
-        duals = [dual(p, t, level) for p, t in zip(points, along, strict=True)]
+        duals = [dual(recordable(p), t, level) for p, t in zip(points, along, strict=True)]
         outputs = func(*tree_unflatten(duals, spec))
         aux = None
         if has_aux:
-            if not isinstance(outputs, tuple) or len(outputs) != 2:
-                raise RuntimeError(
-                    "jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is "
-                    "True"
-                )
-            outputs, aux = outputs
-            aux = tree_map(lambda x: _C._take_tangent(x, level)[0] if isinstance(x, _C.Tensor) else x, aux)
+            outputs, aux = with_aux(outputs, "jvp(f, primals, tangents)")
         leaves, out_spec = tree_flatten(outputs)
         check_outputs(leaves, "jvp(f, primals, tangents)")
-        pairs = [_taken_apart(leaf, level, strict) for leaf in leaves]
+        products = tree_unflatten([_product(leaf, level, strict) for leaf in leaves], out_spec)
+        values, aux = tree_map(
+            lambda x: _C._take_tangent(x, level)[0] if isinstance(x, _C.Tensor) else x, (outputs, aux)
+        )
     finally:
         _C._close_level(level)
         _C._set_forward_enabled(enabled)
-    values = tree_unflatten([value for value, _ in pairs], out_spec)
-    products = tree_unflatten([tangent for _, tangent in pairs], out_spec)
     return (values, products, aux) if has_aux else (values, products)
 
 
 def dual(primal, tangent, level):
     """The primal with a tangent of a level of forward mode."""
-    for value, name in ((primal, "primal"), (tangent, "tangent")):
-        if not (value.is_floating_point() or value.is_complex()):
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
+    _check_type(primal, "primal")
+    _check_type(tangent, "tangent")
     if primal.shape != tangent.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
@@ -75,18 +69,24 @@ def dual(primal, tangent, level):
     return _C._make_dual(primal, tangent, level)
 
 
-def _taken_apart(output, level, strict):
-    value, tangent = _C._take_tangent(output, level)
-    if tangent is None:
-        if strict:
-            raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
-                "allowed with strict=True."
-            )
-        tangent = zeros_like(value)
-    return value, tangent
+def _check_type(value, name):
+    if isinstance(value, _C.Tensor) and not (value.is_floating_point() or value.is_complex()):
+        raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
 
 
+def _product(output, level, strict):
+    tangent = _C._tangent(output, level)
+    if tangent is not None:
+        return tangent
+    if strict:
+        raise RuntimeError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
+            "with strict=True."
+        )
+    return zeros_like(output)
+
+
+@out_of_inference
 def linearize(func, *primals):
     """(func(*primals), a function of tangents that gives their products with the Jacobian there).
 
@@ -97,13 +97,25 @@ def linearize(func, *primals):
     >>> product(torch.tensor(3.0))
     tensor(3.)
     """
-    output, pull = vjp(func, *primals)
-    leaves, spec = tree_flatten(output)
     points, given = tree_flatten(primals)
+    for point in points:
+        _check_type(point, "primal")
+    inputs = []
+
+    def watched(*given):
+        inputs.extend(tree_leaves(given))
+        return func(*given)
+
+    output, pull = vjp(watched, *primals)
+    leaves, spec = tree_flatten(output)
     with enable_grad():
         weights = [zeros_like(leaf).requires_grad_() for leaf in leaves]
         pulled = tree_flatten(pull(tree_unflatten(weights, spec), create_graph=True))[0]
+    for leaf in inputs:
+        if leaf.is_leaf:
+            leaf.requires_grad = False  # nobody asks for its gradient, though the graph leads there
 
+    @out_of_inference
     def product(*tangents):
         along, structure = tree_flatten(tangents)
         if structure != given:
@@ -115,11 +127,6 @@ def linearize(func, *primals):
                         f"tangent:{i} with {name} {got} in flattened pytree doesn't match the {name} {expected} of the "
                         "corresponding primal."
                     )
-        pairs = [(g, t) for g, t in zip(pulled, along, strict=True) if g.requires_grad]
-        if not pairs:
-            return tree_unflatten([zeros_like(leaf) for leaf in leaves], spec)
-        values, chosen = zip(*pairs, strict=True)
-        found = _gradients(values, weights, chosen, retain_graph=True, allow_unused=True)
-        return tree_unflatten([zeros_like(y) if f is None else f for f, y in zip(found, leaves, strict=True)], spec)
+        return tree_unflatten(gradients(pulled, weights, along, retain_graph=True), spec)
 
     return output, product

@@ -9,9 +9,27 @@ import functools
 
 from .. import _C
 from ..autograd import unused_allowed
-from ..autograd.grad_mode import enable_grad
+from ..autograd.grad_mode import enable_grad, inference_mode, is_inference_mode_enabled, no_grad
 from ..ops.language import zeros_like
-from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+
+
+def out_of_inference(function):
+    """The function, run out of inference mode: it records what it differentiates, though nothing around it does."""
+
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        if not is_inference_mode_enabled():
+            return function(*args, **kwargs)
+        with inference_mode(False), no_grad():
+            return function(*args, **kwargs)
+
+    return run
+
+
+def recordable(tensor):
+    """A tensor with the values of one that may be of inference mode."""
+    return tensor.clone() if tensor.is_inference() else tensor
 
 
 def fresh_inputs(tree):
@@ -23,7 +41,7 @@ def fresh_inputs(tree):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         if not (leaf.is_floating_point() or leaf.is_complex()):
             raise RuntimeError(f"only Tensors of floating point dtype can require gradients; got {leaf.dtype}")
-    fresh = [_C._fresh(leaf, recorded) for leaf in leaves]
+    fresh = [_C._fresh(recordable(leaf), recorded) for leaf in leaves]
     return tree_unflatten(fresh, spec), fresh
 
 
@@ -80,6 +98,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     (tensor([ 3., 12.]), tensor(9.))
     """
 
+    @out_of_inference
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         chosen, replaced = chosen_arguments(argnums, args)
@@ -89,10 +108,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
             output = func(*replaced(inputs), **kwargs)
         aux = None
         if has_aux:
-            output, aux = _with_aux(
-                output,
-                "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True",
-            )
+            output, aux = with_aux(output, "grad_and_value(f)(*args)")
         if not isinstance(output, _C.Tensor):
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
         if output.dim() != 0:
@@ -111,9 +127,13 @@ def grad_and_value(func, argnums=0, has_aux=False):
     return wrapper
 
 
-def _with_aux(output, message):
+def with_aux(output, name):
+    """The output of a function that gives something else beside it, and that: a tree of tensors."""
     if not isinstance(output, tuple) or len(output) != 2:
-        raise RuntimeError(message)
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    for leaf in tree_leaves(output[1]):
+        if not isinstance(leaf, _C.Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)} in the aux of f")
     return output
 
 
@@ -146,9 +166,12 @@ def check_outputs(leaves, name):
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for leaf in leaves:
         if not isinstance(leaf, _C.Tensor):
-            raise RuntimeError(f"{name}: expected f(*args) to return only tensors, got unsupported type {type(leaf)}")
+            raise RuntimeError(
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+            )
 
 
+@out_of_inference
 def vjp(func, *primals, has_aux=False):
     """(func(*primals), a function of cotangents that gives their products with the Jacobian).
 
@@ -163,9 +186,7 @@ def vjp(func, *primals, has_aux=False):
         outputs = func(*inputs)
     aux = None
     if has_aux:
-        outputs, aux = _with_aux(
-            outputs, "vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True"
-        )
+        outputs, aux = with_aux(outputs, "vjp(f, *primals)")
     leaves, spec = tree_flatten(outputs)
     check_outputs(leaves, "vjp(f, *primals)")
     for leaf in leaves:
@@ -175,6 +196,7 @@ def vjp(func, *primals, has_aux=False):
                 f"{leaf.dtype}"
             )
 
+    @out_of_inference
     def product(cotangents, retain_graph=True, create_graph=None):
         weights, given = tree_flatten(cotangents)
         if given != spec:
