@@ -46,13 +46,17 @@ def _run(function, func, inputs, create_graph, strict):
     inputs = _fresh(inputs, create_graph)
     outputs, one_output = _as_tuple(func(*inputs), "outputs of the user-provided function", function)
     if strict:
-        for i, output in enumerate(outputs):
-            if not output.requires_grad:
-                raise RuntimeError(
-                    f"Output {i} of the user-provided function does not require gradients. The outputs must be "
-                    "computed in a differentiable manner from the input when running in strict mode."
-                )
+        _check_recorded(outputs)
     return inputs, one_input, outputs, one_output
+
+
+def _check_recorded(outputs):
+    for i, output in enumerate(outputs):
+        if not output.requires_grad:
+            raise RuntimeError(
+                f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in "
+                "a differentiable manner from the input when running in strict mode."
+            )
 
 
 def _vectors(v, like, function, missing):
@@ -86,10 +90,11 @@ def _gradients(outputs, inputs, vectors, create_graph, retain_graph=None):
 
 _STRICT = {
     "back": "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "row": "Output {1} of the user-provided function is independent of input {0}. This is not allowed in strict mode.",
     "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using "
     "the double backward trick to compute forward mode gradients. This is not allowed in strict mode.",
     "double_back": "The jacobian of the user-provided function is independent of input {}. This is not allowed in "
-    "strict mode.",
+    "strict mode when create_graph=True.",
     "hessian": "The hessian of the user-provided function with respect to input {} is independent of the input. This "
     "is not allowed in strict mode. You should ensure that your function is twice differentiable.",
     "slope": "While computing the hessian, found that the jacobian of the user-provided function with respect to input "
@@ -99,14 +104,17 @@ _STRICT = {
 }
 
 
-def _filled(gradients, like, strict, message, create_graph=False):
-    """Zeros in the place of gradients that do not exist, or an error in strict mode."""
+def _filled(gradients, like, strict, message, create_graph=False, output=None):
+    """Zeros in the place of gradients that do not exist, or an error in strict mode: of an output, if it has a number.
+
+    That number torch says where the input of a Jacobian is meant, too.
+    """
     filled = []
     for i, (g, one) in enumerate(zip(gradients, like, strict=True)):
         if strict and g is None:
-            raise RuntimeError(_STRICT[message].format(i))
+            raise RuntimeError(_STRICT[message].format(i, output))
         if strict and create_graph and not g.requires_grad:
-            raise RuntimeError(_STRICT["double_back"].format(i))
+            raise RuntimeError(_STRICT["double_back"].format(i if output is None else output))
         filled.append(_C.zeros_like(one) if g is None else g)
     return tuple(filled)
 
@@ -204,16 +212,11 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
     return _result((output,), True, create_graph), _result(products, one_input, create_graph)
 
 
-def _check_strategy(strategy, vectorize, what):
+def _check_strategy(strategy):
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
-            f'Expected {what} to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
             'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
-        )
-    if strategy == "forward-mode" and not vectorize:
-        raise NotImplementedError(
-            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
-            "`vectorize=True`."
         )
 
 
@@ -233,30 +236,30 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     tensor([[2., 0.],
             [0., 4.]])
     """
-    _check_strategy(strategy, vectorize, "strategy")
+    _check_strategy(strategy)
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError(_NOT_FORWARD.format("create_graph"))
         if strict:
             raise RuntimeError(_NOT_FORWARD.format("strict"))
-        return _forward_jacobian(func, inputs)
-    if vectorize and strict:
-        raise RuntimeError(
-            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-            "Please either set `strict=False` or `vectorize=False`."
-        )
+        return _forward_jacobian(func, inputs, vectorize)
     with enable_grad():
         inputs, one_input, outputs, one_output = _run("jacobian", func, inputs, create_graph, strict)
+        if vectorize and strict:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                "Please either set `strict=False` or `vectorize=False`."
+            )
         if vectorize:
             blocks = _all_rows(outputs, inputs, create_graph)
         else:
-            blocks = [_rows(output, inputs, create_graph, strict) for output in outputs]
+            blocks = [_rows(output, i, inputs, create_graph, strict) for i, output in enumerate(outputs)]
         rows = [_result(row, one_input, create_graph) for row in blocks]
     return rows[0] if one_output else tuple(rows)
 
 
-def _rows(output, inputs, create_graph, strict):
-    """The derivatives of one output by each of the inputs, row by row."""
+def _rows(output, number, inputs, create_graph, strict):
+    """The derivatives of one output, of this number, by each of the inputs, row by row."""
     n = output.numel()
     blocks = [[] for _ in inputs]
     if n:
@@ -266,7 +269,8 @@ def _rows(output, inputs, create_graph, strict):
         weights = line.as_strided((n, *output.shape), (1, *_strides(output.shape))).unbind()
         for weight in reversed(weights):
             gradients = _gradients((output,), inputs, (weight,), create_graph, retain_graph=True)
-            for block, g in zip(blocks, _filled(gradients, inputs, strict, "back", create_graph), strict=True):
+            filled = _filled(gradients, inputs, strict, "row", create_graph, output=number)
+            for block, g in zip(blocks, filled, strict=True):
                 block.append(g)
     return tuple(
         (stack(block) if block else x.new_zeros(0)).view(output.shape + x.shape)
@@ -298,14 +302,19 @@ def _all_rows(outputs, inputs, create_graph):
     return list(zip(*columns, strict=True))
 
 
-def _forward_jacobian(func, inputs):
+def _forward_jacobian(func, inputs, vectorize):
     """The derivatives by forward mode: one pass with all unit vectors of the inputs."""
     inputs, one_input = _as_tuple(inputs, "inputs", "jacobian")
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+            "`vectorize=True`."
+        )
     one_output = False
 
     def checked(*args):
         nonlocal one_output
-        outputs, one_output = _as_tuple(func(*args), "outputs", "jacobian")
+        outputs, one_output = _as_tuple(func(*args), "outputs", None)
         return outputs
 
     columns = vmap(lambda *tangents: _push(checked, inputs, tangents)[1])(*unit_vectors(inputs))
@@ -329,7 +338,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
             [ 0., 12.]])
     """
     inputs, one_input = _as_tuple(inputs, "inputs", "hessian")
-    _check_strategy(outer_jacobian_strategy, vectorize, "strategy")
+    _check_strategy(outer_jacobian_strategy)
 
     def checked(*args):
         output, one_output = _as_tuple(func(*args), "outputs of the user-provided function", "hessian")
@@ -337,10 +346,12 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
             raise RuntimeError("The function given to hessian should return a single Tensor")
         if output[0].numel() != 1:
             raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
+        if strict:
+            _check_recorded(output)
         return output[0].reshape(())
 
     def slopes(*args):
-        found = jacobian(checked, args, create_graph=True, strict=strict)
+        found = jacobian(checked, args, create_graph=True)
         if strict:
             for i, slope in enumerate(found):
                 if not slope.requires_grad:
