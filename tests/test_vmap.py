@@ -484,6 +484,12 @@ RANDOM = {
     "dropout": lambda L, x: L.nn.functional.dropout(x, 0.5),
     "shared bernoulli": lambda L, x: L.bernoulli(L.full((40,), 0.5)),
     "two": lambda L, x: (L.rand(4), L.rand(4)),
+    "dropout of what is shared": lambda L, x: L.nn.functional.dropout(L.ones(40)),
+    "channels that are shared": lambda L, x: L.nn.functional.dropout1d(L.ones(2, 40, 1)),
+    "alpha_dropout of what is shared": lambda L, x: L.nn.functional.alpha_dropout(L.ones(40), training=True),
+    "multinomial": lambda L, x: L.multinomial(x, 20),
+    "multinomial with replacement": lambda L, x: L.multinomial(x, 20, replacement=True),
+    "shared multinomial": lambda L, x: L.multinomial(L.ones(40), 20),
 }
 
 
@@ -508,6 +514,18 @@ def numbers_drawn_without_replacement(L):
         bool((y[0] == y[1]).all()),
         raised(lambda: L.vmap(lambda x: L.multinomial(L.ones(5), 2))(y), 60),
     )
+
+
+def test_slopes_drawn_at_random():
+    """torch has no rrelu() under vmap."""
+    for tensors in (lambda x: x, lambda x: adjoint.full((40,), -1.0)):
+        f = lambda x, tensors=tensors: adjoint.nn.functional.rrelu(tensors(x), 0.25, 0.5, training=True)
+        same_for_all = adjoint.vmap(f, randomness="same")(-adjoint.ones(2, 40))
+        different = adjoint.vmap(f, randomness="different")(-adjoint.ones(2, 40))
+        assert bool((same_for_all[0] == same_for_all[1]).all())
+        assert not bool((different[0] == different[1]).any())
+        for slopes in (-same_for_all, -different):
+            assert bool(((slopes >= 0.25) & (slopes <= 0.5)).all())
 
 
 @program

@@ -206,6 +206,28 @@ def all_values(tensor):
     return values
 
 
+def draws_differ():
+    """Whether random numbers may differ from element to element of a vmap: tensors that they fill must be new ones."""
+    return any(randomness == "different" for _, _, randomness in _C._open_levels())
+
+
+def refuse_same_draws(tensor, name):
+    """Refuses to draw the same numbers for all elements where the parameters differ."""
+    levels = {level: randomness for level, _, randomness in _C._open_levels()}
+    for one in levels_of(tensor):
+        held = _C._batch_level(one)
+        if held is not None and levels.get(held[0]) == "same":
+            raise same_draws(name)
+
+
+def same_draws(name):
+    """The error of one who asks for the same numbers for all elements where the parameters differ."""
+    return RuntimeError(
+        "Vmap does not currently support same randomness with a batched tensor input: the parameters of "
+        f"{name}() differ from element to element. Use randomness='different', or draw outside of vmap"
+    )
+
+
 def is_recorded(tensor):
     """Whether gradients may be asked for, here or outside of a vmap."""
     return is_grad_enabled() and any(one.requires_grad for one in levels_of(tensor))
