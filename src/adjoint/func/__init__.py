@@ -1,19 +1,23 @@
 """Functions of functions and of modules: derivatives, batches, Jacobians."""
 
 from .forward import jvp, linearize
+from .functionalize import debug_unwrap, functionalize
 from .implicit import fixed_point, implicit_root
 from .jacobians import hessian, jacfwd, jacrev
 from .jet import jet
-from .modules import functional_call, stack_module_state
+from .modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from .per_sample import per_sample_grads
 from .products import hessian_diag, hvp, laplacian
+from .rearrange import rearrange
 from .reverse import grad, grad_and_value, vjp
 from .safe import where_safe
 from .vmap import vmap
 
 __all__ = [
+    "debug_unwrap",
     "fixed_point",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -27,6 +31,8 @@ __all__ = [
     "laplacian",
     "linearize",
     "per_sample_grads",
+    "rearrange",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",
