@@ -722,6 +722,25 @@ def printing(L):
 
 
 @program
+def printing_numbers(L):
+    fw = L.autograd.forward_ad
+    with fw.dual_level():
+        return repr(fw.make_dual(L.tensor(1.0), L.tensor(2.0))), repr(fw.unpack_dual(L.tensor(1.5)))
+
+
+@program
+def levels_as_decorators(L):
+    fw = L.autograd.forward_ad
+
+    @fw.dual_level()
+    def tangent(x):
+        """Along the ones."""
+        return fw.unpack_dual(fw.make_dual(x, L.ones_like(x)).sin()).tangent
+
+    return tangent(L.arange(3.0)), tangent(L.arange(2.0)), tangent.__name__, tangent.__doc__
+
+
+@program
 def printing_a_dual_that_requires_grad(L):
     fw = forward_ad(L)
     with fw.dual_level():

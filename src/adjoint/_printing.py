@@ -232,7 +232,7 @@ def _suffixes(tensor, options, holds_values):
         yield history
     forward_ad = sys.modules.get("adjoint.autograd.forward_ad")
     if forward_ad is not None and (tangent := forward_ad.unpack_dual(tensor).tangent) is not None:
-        yield f"tangent={tangent!r}"
+        yield f"tangent={tangent}"
 
 
 def _batched(value):
