@@ -3,7 +3,7 @@
 import warnings
 
 from .. import _C
-from ..ops.batching import call
+from ..ops.batching import call, sizes_differ
 from ..ops.language import stack
 
 _warned = set()
@@ -34,10 +34,7 @@ def call_each(op, size, batched, *arguments):
 def _stacked(op, results):
     sizes = {tuple(result.shape) for result in results}
     if len(sizes) > 1:
-        raise RuntimeError(
-            "vmap: We do not support batching operators that can output dynamic shape: the sizes of the result of "
-            f"{op.__name__} differ from element to element, {sorted(sizes)}"
-        )
+        raise sizes_differ(op, sorted(sizes))
     return stack(results)
 
 

@@ -206,6 +206,22 @@ def all_values(tensor):
     return values
 
 
+def one_size(op, sizes, least=0):
+    """The size that all of these are, if they are not smaller than the least."""
+    lengths = sorted(set(sizes.flatten().clamp(min=least).tolist()))
+    if len(lengths) > 1:
+        raise sizes_differ(op, [(length,) for length in lengths])
+    return lengths[0] if lengths else least
+
+
+def sizes_differ(op, sizes):
+    """The error of an op whose results have these sizes."""
+    return RuntimeError(
+        "vmap: We do not support batching operators that can output dynamic shape: the sizes of the result of "
+        f"{op.__name__} differ from element to element, {sizes}"
+    )
+
+
 def draws_differ():
     """Whether random numbers may differ from element to element of a vmap: tensors that they fill must be new ones."""
     return any(randomness == "different" for _, _, randomness in _C._open_levels())

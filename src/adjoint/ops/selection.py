@@ -1,7 +1,7 @@
 """Choosing elements: by condition or mask, by being nonzero, by counting, by place in a sorted row, by bounds."""
 
 from .. import _C
-from .batching import call, is_tensor, lined_up, rows, with_batch
+from .batching import all_values, call, is_tensor, lined_up, one_size, rows, with_batch
 from .checks import boolean, holds
 from .language import (
     _publish,
@@ -16,15 +16,19 @@ from .language import (
     clamp_between,
     clamp_between_,
     composite,
+    float32,
     index,
     index_backward,
+    int64,
     masked_scatter,
     nonzero,
+    ones_like,
     op,
     result_type,
     scalar_tensor,
     stack,
     where,
+    zeros,
     zeros_like,
 )
 from .out_words import FOUND_DTYPE, SEARCHSORTED, same_scalar_type
@@ -126,6 +130,20 @@ def _places_batch(op, size, batched, sorted, values, right, narrow):
     if sorted.dim() > 2:
         return call(op, sorted, values, right, narrow)
     return call(op, sorted, rows(values), right, narrow).reshape(values.shape)
+
+
+def _bincount_batch(op, size, batched, input, weights, minlength):
+    input, weights = with_batch(size, batched[:2], (input, weights))
+    values = all_values(input)
+    fits = input.dim() == 2 and minlength >= 0 and (weights is None or weights.shape == input.shape)
+    if not fits or input.is_floating_point() or input.dtype is _C.bool or (values.numel() and int(values.min()) < 0):
+        return NotImplemented  # which the op will say
+    length = one_size(op, values.amax(-1) + 1 if values.numel() else values.new_zeros(1), minlength)
+    if weights is None:
+        weights = ones_like(input, dtype=int64)
+    elif weights.dtype is not float32:
+        weights = weights.double()
+    return zeros(size, length, dtype=weights.dtype, device=input.device).scatter_add(1, input.long(), weights)
 
 
 # ---- Conditions and masks
@@ -230,7 +248,7 @@ def unravel_index(indices, shape):
     return tuple(reversed(coordinates))
 
 
-op("bincount(input, weights=None, minlength=0)", native="bincount", weights=None,
+op("bincount(input, weights=None, minlength=0)", native="bincount", weights=None, batch=_bincount_batch,
    doc="How often each value occurs, or the sums of the weights of its occurrences.")  # fmt: skip
 op("_sorted_places(sorted, values, right, narrow)", native="sorted_places", out="exact",
    out_words=SEARCHSORTED, public=False,
