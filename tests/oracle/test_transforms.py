@@ -13,7 +13,7 @@ KNOWN = {
     ("hash_tensor", "vmap"): MISSING,
     ("hash_tensor", "gradient"): MISSING,
     ("chalf", "jvp"): MISSING,  # complex numbers of 32 bits
-    # Elements that lie between those of others in memory: their strides are not those of a copy.
+    # Elements that lie between those of others in memory: their strides are not those of a copy, in torch's vmap either.
     ("view_as_complex", "vmap"): ELSEWHERE,
     ("as_strided", "vmap"): ELSEWHERE,
     ("as_strided_copy", "vmap"): ELSEWHERE,

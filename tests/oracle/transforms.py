@@ -44,6 +44,7 @@ REFUSED = {
     "unique": "dynamic shape",
     "unique_consecutive": "dynamic shape",
     "normal": "same randomness with a batched tensor input",
+    "multinomial": "same randomness with a batched tensor input",
     "normal.number_mean": "same randomness with a batched tensor input",
     "bernoulli": "same randomness with a batched tensor input",
     "nn.functional.batch_norm": RUNNING,
