@@ -277,6 +277,25 @@ def products_inside(L):
 
 
 @program
+def products_of_wrong_shapes(L):
+    rows, matrices, batches = numbers(L, 3, 2), numbers(L, 3, 2, 2), numbers(L, 3, 2, 2, 2)
+    results = []
+    for name in ("mm", "bmm", "mv", "dot", "vdot"):
+        product = getattr(L, name)
+        given = [(batches, rows), (batches, matrices[:, :1]), (rows, batches), (matrices[:, :1, :1], batches)]
+        results += [raised(lambda f=product, g=g: L.vmap(f)(*g), 21) for g in given]
+        results += [raised(lambda f=product: L.vmap(f, in_dims=(0, None))(rows, matrices), 21)]
+        results += [raised(lambda f=product: L.vmap(f, in_dims=(None, 0))(matrices, batches), 21)]
+    return results
+
+
+@program
+def vectors_that_do_not_fit(L):
+    x, y = numbers(L, 3, 1), numbers(L, 3, 2)
+    return [raised(lambda f=f, y=y: L.vmap(f)(x, y), 0) for f in (L.dot, L.vdot) for y in (y, x.float())]
+
+
+@program
 def layers_inside(L):
     F = L.nn.functional
     x, w, b = numbers(L, 2, 4, 3), numbers(L, 5, 3, start=-1.0), numbers(L, 5)
