@@ -282,10 +282,10 @@ def products_of_wrong_shapes(L):
     results = []
     for name in ("mm", "bmm", "mv", "dot", "vdot"):
         product = getattr(L, name)
-        given = [(batches, rows), (batches, matrices[:, :1]), (rows, batches), (matrices[:, :1, :1], batches)]
+        given = [(batches, rows), (rows, batches), (rows, matrices)]
         results += [raised(lambda f=product, g=g: L.vmap(f)(*g), 21) for g in given]
-        results += [raised(lambda f=product: L.vmap(f, in_dims=(0, None))(rows, matrices), 21)]
-        results += [raised(lambda f=product: L.vmap(f, in_dims=(None, 0))(matrices, batches), 21)]
+        results += [raised(lambda f=product: L.vmap(f, in_dims=(0, None))(rows, matrices[0]), 21)]
+        results += [raised(lambda f=product: L.vmap(f, in_dims=(None, 0))(matrices[0], batches), 21)]
     return results
 
 
@@ -293,6 +293,42 @@ def products_of_wrong_shapes(L):
 def vectors_that_do_not_fit(L):
     x, y = numbers(L, 3, 1), numbers(L, 3, 2)
     return [raised(lambda f=f, y=y: L.vmap(f)(x, y), 0) for f in (L.dot, L.vdot) for y in (y, x.float())]
+
+
+REFUSED = {
+    "index_add of more": lambda L, x, i: x.index_add(0, i, x[:, :1].expand(5, 5)),
+    "index_copy of more": lambda L, x, i: x.index_copy(0, i, x),
+    "index_copy by int32": lambda L, x, i: x.index_copy(0, i.int(), x[:2]),
+    "index_add of another type": lambda L, x, i: x.index_add(0, i, x[:2].float()),
+    "index_select by floats": lambda L, x, i: x.index_select(0, i.double()),
+    "index_fill by int32": lambda L, x, i: x.index_fill(0, i.int(), 1.0),
+    "put of more": lambda L, x, i: x.put(i, x[0]),
+    "take by int32": lambda L, x, i: x.take(i.int()),
+    "addmm of another type": lambda L, x, i: L.addmm(x.float(), x, x),
+    "addmm of too many dimensions": lambda L, x, i: L.addmm(x[None], x, x),
+    "linear with another bias": lambda L, x, i: L.nn.functional.linear(x, x, x[0].float()),
+    "conv1d with another bias": lambda L, x, i: L.nn.functional.conv1d(x[None], x[:, :, None], x[0, :1]),
+    "layer_norm with another weight": lambda L, x, i: L.nn.functional.layer_norm(x, (5,), x),
+    "masked_fill by a row": lambda L, x, i: x.masked_fill(x > 2, x[0]),
+    "masked_scatter by numbers": lambda L, x, i: x.masked_scatter(i[:1], x),
+    "masked_scatter of another type": lambda L, x, i: x.masked_scatter(x > 2, x.float()),
+    "expand by nothing": lambda L, x, i: x.expand(-1, 5, 5),
+    "t of three": lambda L, x, i: x[None].t(),
+    "unbind of a number": lambda L, x, i: x[0, 0].unbind(),
+    "a loss of another kind": lambda L, x, i: L.nn.functional.huber_loss(x, x, reduction="most"),
+    "cat of nothing": lambda L, x, i: L.cat([x, None]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_an_op_refuses_its_batch_rule_does(name):
+    """torch's lets some of it pass."""
+    f = lambda x, i: REFUSED[name](adjoint, x, i)
+    x, i = numbers(adjoint, 3, 5, 5), adjoint.tensor([[0, 1], [2, 0], [4, 4]])
+    with pytest.raises((RuntimeError, ValueError, TypeError, IndexError)) as alone:
+        f(x[0], i[0])
+    with pytest.raises(alone.type):
+        adjoint.vmap(f)(x, i)
 
 
 @program

@@ -6,7 +6,7 @@ from .. import _C
 from .batching import rows, with_batch
 from .checks import boolean, holds, integer, tensor
 from .declaration import return_type
-from .language import composite, float64, histogram_cells, int64, linspace, op, searchsorted, where, zeros
+from .language import composite, float32, float64, histogram_cells, int64, linspace, op, searchsorted, where, zeros
 from .out_words import HISTOGRAM
 
 Tensor = _C.Tensor
@@ -35,6 +35,8 @@ def _histc_batch(op, size, batched, input, bins, low, high):
 
 
 def _cells_batch(op, size, batched, points, edges, even, weight):
+    if points.dtype not in (float32, float64):
+        return NotImplemented  # which the op refuses
     points, weight = with_batch(size, (batched[0], batched[3]), (points, weight))
     cell, inside = zeros(points.shape[:-1], dtype=int64, device=points.device), True
     for dim, each in enumerate(edges):

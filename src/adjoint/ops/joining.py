@@ -27,6 +27,8 @@ from .out_words import CAT
 
 
 def _cat_batch(op, size, batched, tensors, dim):
+    if not all(isinstance(x, Tensor) for x in tensors):
+        return NotImplemented  # which the op refuses
     rank = max(x.dim() for x in tensors)
     tensors = [x for x in tensors if x.dim() == rank or x.shape[1:] != (0,)]
     return cat(tensors, behind(dim, rank - 1))

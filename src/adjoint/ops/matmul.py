@@ -116,6 +116,8 @@ def _added_batch(product, rank):
     """Of beta * input + alpha * product(first, second), whose result has so many dimensions."""
 
     def rule(op, size, batched, input, first, second, beta, alpha):
+        if input.dim() - batched[0] > rank or not input.dtype == first.dtype == second.dtype:
+            return NotImplemented  # which the op refuses
         if batched[1] or batched[2]:
             result = _call_batched(product, size, batched[1:3], first, second)
         else:
@@ -143,6 +145,8 @@ def _linear_batch(op, size, batched, input, weight):
 
 
 def _linear_biased_batch(op, size, batched, bias, input, weight):
+    if bias.dtype != input.dtype:
+        return NotImplemented  # which the op refuses
     if not batched[0] and not batched[2]:
         return linear_biased(bias, input.flatten(0, -2), weight).unflatten(0, input.shape[:-1])
     if batched[1] or batched[2]:
@@ -162,7 +166,7 @@ def _addbmm_batch(op, size, batched, input, batch1, batch2, beta, alpha):
 
 
 def _addr_batch(op, size, batched, input, vec1, vec2, beta, alpha):
-    if vec1.dim() - batched[1] != 1 or vec2.dim() - batched[2] != 1:
+    if vec1.dim() - batched[1] != 1 or vec2.dim() - batched[2] != 1 or input.dim() - batched[0] > 2:
         return NotImplemented  # which the op refuses
     dtype = _addr_type(input, vec1, vec2, beta, alpha)
     vec1, vec2 = vec1.to(dtype).unsqueeze(-1), vec2.to(dtype).unsqueeze(-2)

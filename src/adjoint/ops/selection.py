@@ -8,6 +8,7 @@ from .language import (
     _sorted_places,
     broadcast_shapes,
     broadcast_tensors,
+    can_cast,
     cat,
     clamp_above,
     clamp_above_,
@@ -69,6 +70,8 @@ def _masked_fill_batch(op, size, batched, input, mask, value):
     rank = max(input.dim() - batched[0], mask.dim() - batched[1])
     input, mask = (lined_up(given, rank) for given in with_batch(size, batched[:2], (input, mask)))
     if batched[2]:
+        if value.dim() != 1 or not can_cast(value.dtype, input.dtype):
+            return NotImplemented  # which the op may refuse
         return where(mask, lined_up(value, rank).to(input.dtype), input)
     return call(op, input, mask, value)
 
@@ -79,6 +82,8 @@ def _masked_select_batch(op, size, batched, input, mask):
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
             "each batch this would return a differently shaped Tensor: use torch.where() or masked_fill()"
         )
+    if mask.dtype != _C.bool:
+        return NotImplemented  # which the op refuses
     sizes = broadcast_shapes(input.shape[1:], mask.shape)
     shown = lined_up(input, len(sizes)).expand(size, *sizes)
     return index(rows(shown), (None, mask.expand(sizes).reshape(-1)))
@@ -96,6 +101,8 @@ def _places_in_source(mask):
 
 
 def _masked_scatter_batch(op, size, batched, input, mask, source):
+    if mask.dtype != _C.bool or input.dtype != source.dtype:
+        return NotImplemented  # which the op refuses
     input, mask, source = with_batch(size, batched, (input, mask, source))
     rank = max(input.dim(), mask.dim()) - 1
     input, mask = broadcast_tensors(lined_up(input, rank), lined_up(mask, rank))
