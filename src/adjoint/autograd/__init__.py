@@ -4,6 +4,7 @@ import warnings
 
 from .. import _C
 from .._C import Node as Node
+from .._running import refuse_inside
 from . import anomaly_mode as anomaly_mode
 from . import function as function
 from . import graph as graph
@@ -86,6 +87,10 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     >>> x.grad
     tensor([2., 4.])
     """
+    refuse_inside(
+        "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+        "functorch.vjp instead or call backward() outside of functorch transforms: torch.func has them here."
+    )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:

@@ -1,6 +1,9 @@
 """Jacobians and Hessians of functions, whole or times a vector: by reverse mode unless forward mode is asked for."""
 
+import functools
+
 from .. import _C
+from .._running import refuse_inside
 from ..func.forward import jvp as _push
 from ..func.jacobians import unit_vectors
 from ..func.vmap import vmap
@@ -9,6 +12,21 @@ from . import grad as _grad
 from .grad_mode import enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+def _outside_of_transforms(function):
+    """The function, refused inside of one that torch.func runs; its derivatives nest with those of torch.func only."""
+
+    @functools.wraps(function)
+    def checked(*args, **kwargs):
+        refuse_inside(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) "
+            "inside of a function being transformed by a functorch transform. This is unsupported, please attempt to "
+            f"use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) instead of {function.__name__}()."
+        )
+        return function(*args, **kwargs)
+
+    return checked
 
 
 def _as_tuple(value, what, function):
@@ -124,6 +142,7 @@ def _result(values, single, create_graph):
     return values[0] if single else values
 
 
+@_outside_of_transforms
 @enable_grad()
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), v times its Jacobian).
@@ -141,6 +160,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     return _result(outputs, one_output, create_graph), _result(products, one_input, create_graph)
 
 
+@_outside_of_transforms
 @enable_grad()
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), its Jacobian times v): the gradient of u -> u times the Jacobian, which is linear in u.
@@ -182,6 +202,7 @@ _ONE_INPUT = (
 )
 
 
+@_outside_of_transforms
 @enable_grad()
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), v times its Hessian).
@@ -196,6 +217,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     return _result((output,), True, create_graph), _result(products, one_input, create_graph)
 
 
+@_outside_of_transforms
 @enable_grad()
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), its Hessian times v): the Hessian is symmetric, so vhp() gives the same at less cost.
@@ -226,6 +248,7 @@ _NOT_FORWARD = (
 )
 
 
+@_outside_of_transforms
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """The derivatives of all outputs by all inputs, of shape output.shape + input.shape.
 
@@ -236,6 +259,10 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     tensor([[2., 0.],
             [0., 4.]])
     """
+    return _jacobian(func, inputs, create_graph, strict, vectorize, strategy)
+
+
+def _jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     _check_strategy(strategy)
     if strategy == "forward-mode":
         if create_graph:
@@ -329,6 +356,7 @@ def _forward_jacobian(func, inputs, vectorize):
     return rows[0] if one_output else tuple(rows) if one_input else rows
 
 
+@_outside_of_transforms
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """The second derivatives of a function with one output of one element.
 
@@ -351,7 +379,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         return output[0].reshape(())
 
     def slopes(*args):
-        found = jacobian(checked, args, create_graph=True)
+        found = _jacobian(checked, args, create_graph=True)
         if strict:
             for i, slope in enumerate(found):
                 if not slope.requires_grad:
@@ -359,5 +387,5 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         return found
 
     how = {"vectorize": vectorize, "strategy": outer_jacobian_strategy}
-    result = jacobian(slopes, inputs, create_graph=create_graph, strict=strict, **how)
+    result = _jacobian(slopes, inputs, create_graph=create_graph, strict=strict, **how)
     return result[0][0] if one_input else result

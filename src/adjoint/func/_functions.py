@@ -8,6 +8,7 @@ import collections
 import contextlib
 
 from .. import _C
+from .._running import levels
 from ..autograd.function import Function, FunctionCtx, _bind
 from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
@@ -26,18 +27,24 @@ def apply(cls, args, kwargs):
     if kwargs:
         args = _bind(cls.forward, args, kwargs, separate)
     for level, size, randomness in reversed(_C._open_levels()):
+        if not separate and not hasattr(cls, "_made_by_vmap") and levels():
+            raise _without_setup_context(cls)
         if size is None:
             tangents = [_C._tangent(x, level) if isinstance(x, _C.Tensor) else None for x in args]
             if any(t is not None for t in tangents):
                 return _with_tangents(cls, args, level, tangents)
         elif any(_is_batched(x, level) for x in args):
             if not separate and not hasattr(cls, "_made_by_vmap"):
-                raise RuntimeError(
-                    "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
-                    f"must override the setup_context staticmethod: {cls.__name__} has none. {_DETAILS}"
-                )
+                raise _without_setup_context(cls)
             return _batched(cls, args, level, VmapInfo(size, randomness))
     return _C._function_apply_here(cls, *args)
+
+
+def _without_setup_context(cls):
+    return RuntimeError(
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+        f"override the setup_context staticmethod: {cls.__name__} has none. {_DETAILS}"
+    )
 
 
 def _as_tuple(value):

@@ -1,6 +1,7 @@
 """Forward mode as functions of functions: jvp and linearize."""
 
 from .. import _C
+from .._running import Running
 from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -40,16 +41,17 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     level = _C._open_forward()
     try:
         duals = [dual(recordable(p), t, level) for p, t in zip(points, along, strict=True)]
-        outputs = func(*tree_unflatten(duals, spec))
+        with Running(level):
+            outputs = func(*tree_unflatten(duals, spec))
         aux = None
         if has_aux:
             outputs, aux = with_aux(outputs, "jvp(f, primals, tangents)")
         leaves, out_spec = tree_flatten(outputs)
         check_outputs(leaves, "jvp(f, primals, tangents)")
         products = tree_unflatten([_product(leaf, level, strict) for leaf in leaves], out_spec)
-        values, aux = tree_map(
-            lambda x: _C._take_tangent(x, level)[0] if isinstance(x, _C.Tensor) else x, (outputs, aux)
-        )
+        values = tree_unflatten([_C._take_tangent(leaf, level)[0] for leaf in leaves], out_spec)
+        if has_aux:
+            aux = tree_map(lambda x: _C._take_tangent(x, level)[0], aux)
     finally:
         _C._close_level(level)
         _C._set_forward_enabled(enabled)

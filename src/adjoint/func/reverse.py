@@ -8,6 +8,7 @@ the graph leads to anything but the fresh inputs.
 import functools
 
 from .. import _C
+from .._running import Running
 from ..autograd import unused_allowed
 from ..autograd.grad_mode import enable_grad, inference_mode, is_inference_mode_enabled, no_grad
 from ..ops.language import zeros_like
@@ -104,7 +105,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
         chosen, replaced = chosen_arguments(argnums, args)
         inputs, fresh = fresh_inputs(chosen)
         recorded = _C.is_grad_enabled()
-        with enable_grad():
+        with enable_grad(), Running(inputs=tuple(zip(fresh, tree_leaves(chosen), strict=True))):
             output = func(*replaced(inputs), **kwargs)
         aux = None
         if has_aux:
@@ -182,7 +183,7 @@ def vjp(func, *primals, has_aux=False):
     """
     inputs, fresh = fresh_inputs(primals)
     recorded = _C.is_grad_enabled()
-    with enable_grad():
+    with enable_grad(), Running(inputs=tuple(zip(fresh, tree_leaves(primals), strict=True))):
         outputs = func(*inputs)
     aux = None
     if has_aux:
