@@ -171,7 +171,10 @@ def _wrapped(answer, level):
     leaves, spec = tree_flatten(outputs)
     dims = spread_prefix(out_dims, outputs)
     if dims is None:
-        raise RuntimeError(f"The vmap staticmethod gave out_dims={out_dims}, which do not fit its outputs")
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={out_dims} to be compatible with the structure of `output`, {spec}."
+        )
     shown = [
         y if dim is None or not isinstance(y, _C.Tensor) else _C._batch(y.movedim(dim, 0), level)
         for y, dim in zip(leaves, dims, strict=True)
