@@ -43,6 +43,11 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return _drop(input, None, p, training, inplace)
 
 
+def feature_dropout(input, p, training, inplace):
+    """Zeroes whole channels, the second dimension of the input, with probability `p`."""
+    return _drop(input, True, p, training, inplace)
+
+
 def _drop_channels(name, spatial):
     exists = (
         f"Note that {name} exists to provide channel-wise dropout on inputs with {spatial} spatial "
