@@ -294,6 +294,16 @@ def types_are_promoted(L):
 
 
 @program
+def tangents_that_are_missing(L):
+    x = numbers(L, 2, 3)
+    calls = [
+        lambda: L.func.jvp(lambda x: L.unique(x), (x,), (x,)),
+        lambda: L.func.hessian(lambda x: L.cdist(x, x + 1).sum())(x),
+    ]
+    return [raised(call, 29) for call in calls]
+
+
+@program
 def several_results(L):
     return pushed(L, lambda x: [*x.sort(descending=True), *x.max(0), *x.split(1), *L.var_mean(x)], plain_numbers(L, 3))
 
