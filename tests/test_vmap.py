@@ -289,6 +289,24 @@ def products_of_wrong_shapes(L):
     return results
 
 
+FRACTIONS = {"beta": 2.6, "alpha": 1.7}
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x: adjoint.addmm(x, x, x, **FRACTIONS),
+        lambda x: adjoint.addmv(x[0], x, x[1], **FRACTIONS),
+        lambda x: adjoint.baddbmm(x[None], x[None], x[None], **FRACTIONS),
+        lambda x: adjoint.addbmm(x, x[None], x[None], **FRACTIONS),
+    ],
+)
+def test_products_of_integers_and_fractions(product):
+    """torch's batch rules give floats, its ops do not."""
+    x = adjoint.arange(12).reshape(3, 2, 2)
+    assert_same(adjoint.vmap(product)(x), adjoint.stack([product(one) for one in x]))
+
+
 @program
 def vectors_that_do_not_fit(L):
     x, y = numbers(L, 3, 1), numbers(L, 3, 2)

@@ -46,6 +46,8 @@ CALLS = {
     "linspace": (lambda a: adjoint.linspace(a, 4.0, 6), (NUMBERS,)),
     "linspace of both": (lambda a, b: adjoint.linspace(a, b, 5, dtype=adjoint.float64), (NUMBERS, NUMBERS.exp())),
     "linspace of integers": (lambda a: adjoint.linspace(0, a, 4, dtype=adjoint.int64), (COUNTS[:, 1],)),
+    "linspace between floats": (lambda a: adjoint.linspace(a, 9.7, 4, dtype=adjoint.int64), (NUMBERS,)),
+    "logspace between floats": (lambda a: adjoint.logspace(a, 2.7, 3, dtype=adjoint.int64), (NUMBERS,)),
     "linspace of one": (lambda a: adjoint.linspace(a, 4.0, 1), (NUMBERS,)),
     "linspace of none": (lambda a: adjoint.linspace(a, 4.0, 0), (NUMBERS,)),
     "logspace": (lambda a: adjoint.logspace(a, 2.0, 5), (NUMBERS,)),

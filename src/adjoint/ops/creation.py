@@ -58,6 +58,8 @@ def _spaced(op, size, batched, start, end, steps, options):
             f"dimension(s) and end with {ranks[1]} dimension(s)."
         )
     like = call(op, 0, 0, steps, *options)
+    if not (like.is_floating_point() or like.is_complex()):
+        start, end = (value.to(like.dtype) if is_tensor(value) else int(value) for value in (start, end))
     start, end = (value.to(float64).unsqueeze(-1) if is_tensor(value) else value for value in (start, end))
     step, place = (end - start) / max(steps - 1, 1), arange(steps, device=like.device)
     return where(place < max(steps // 2, 1), start + step * place, end - step * (steps - 1 - place)), like

@@ -122,6 +122,8 @@ def _added_batch(product, rank):
             result = _call_batched(product, size, batched[1:3], first, second)
         else:
             result = repeated(product(first, second), size)
+        if not (result.is_floating_point() or result.is_complex()):
+            beta, alpha = int(beta), int(alpha)
         result = result if alpha == 1 else result * alpha
         if beta == 0:
             return result
