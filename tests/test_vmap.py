@@ -781,6 +781,8 @@ def batches_of_several_gradients(L):
         [t.detach() for t in L.autograd.grad(y, x, g, create_graph=True, is_grads_batched=True)],
         raised(lambda: L.autograd.grad(y, (x, w), g, **how), 40),
         raised(lambda: L.autograd.grad(y, x, g[0], **how), 40),
+        raised(lambda: L.autograd.grad(y, x, **how), 54),
+        raised(lambda: L.autograd.grad(z, x, **how), 60),
         raised(lambda: L.autograd.grad((y, z), x, (g, h[:2]), **how), 40),
         raised(lambda: L.autograd.grad(y, x, g, is_grads_batched=True) and L.autograd.grad(y, x, g[0]), 40),
     ]

@@ -52,9 +52,15 @@ def _gradients_for(outputs, gradients):
 def _batched_gradients(outputs, gradients, *how):
     """The gradients of each member of a batch at once, for gradients whose first dimension is the batch."""
     for i, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
+        if gradient is None and output.numel() != 1:
+            raise RuntimeError(
+                f"grad can be implicitly created only for scalar outputs; output[{i}] has a shape of {output.shape}"
+            )
         if gradient is None:
             raise ValueError(
-                f"is_grads_batched=True needs a batch of gradients for every output; grad_output[{i}] is None"
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+                "dimensionality 0 so expected in_dim to satisfy -0 <= in_dim < 0: is_grads_batched=True needs a batch "
+                f"of gradients for every output, grad_output[{i}] is None"
             )
         if gradient.dim() == 0 or gradient.shape[1:] != output.shape:
             raise RuntimeError(
