@@ -208,17 +208,44 @@ def test_empty_inputs_and_outputs():
         assert adjoint.autograd.functional.jacobian(lambda x: x * 2, x[:0], **way).shape == (0, 0)
 
 
-def test_other_levels_around():
-    """Jacobians of functions that are themselves under vmap, or dual."""
-    x = adjoint.tensor([[0.5, 2.0], [1.0, 3.0]])
-
-    def jacobian(x, **way):
-        return adjoint.autograd.functional.jacobian(lambda x: x**3 * x.sum(), x, **way)
-
-    expected = adjoint.stack([jacobian(row) for row in x])
-    for name, way in WAYS.items():
-        assert_same(adjoint.vmap(lambda x, way=way: jacobian(x, **way))(x), expected, what=name)
-    along = adjoint.func.jvp(adjoint.func.jacrev(lambda x: x**3 * x.sum()), (x[0],), (adjoint.ones(2),))[1]
+def test_duals():
+    """Jacobians at points that carry a tangent."""
+    x, fw = adjoint.tensor([0.5, 2.0]), adjoint.autograd.forward_ad
+    f = lambda x: x**3 * x.sum()
+    along = adjoint.func.jvp(adjoint.func.jacrev(f), (x,), (adjoint.ones(2),))[1]
     for name in ("with graph", "vectorized with graph", "forward"):
-        got = adjoint.func.jvp(lambda x, way=WAYS[name]: jacobian(x, **way), (x[0],), (adjoint.ones(2),))[1]
-        assert_same(got, along, what=name)
+        with fw.dual_level():
+            got = adjoint.autograd.functional.jacobian(f, fw.make_dual(x, adjoint.ones(2)), **WAYS[name])
+            assert_same(fw.unpack_dual(got).tangent, along, what=name)
+
+
+REFUSED = {
+    "curved": lambda x, y: (x**3 * y**2).sum(),
+    "of one alone": lambda x, y: (x**3).sum(),
+    "bent and straight": lambda x, y: (x**3 + y).sum(),
+    "apart": lambda x, y: (x**3 + y**3).sum(),
+    "straight": lambda x, y: (x + y).sum(),
+    "constant": lambda x, y: (x + y).sum().detach(),
+    "several": lambda x, y: (x * y, x * x, x.sum()),
+    "no tensor": lambda x, y: (x, 3),
+}
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("vectorize", [False, True])
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_strict_mode_refuses(name, vectorize, create_graph):
+    def call(L):
+        F, x, y = L.autograd.functional, L.tensor([1.0, 2.0]), L.tensor([3.0, 4.0])
+        how = {"strict": True, "vectorize": vectorize, "create_graph": create_graph}
+        calls = [
+            lambda: F.jacobian(REFUSED[name], (x, y), **how),
+            lambda: F.jacobian(REFUSED[name], (x, y), strategy="forward-mode", **how),
+            lambda: F.jacobian(REFUSED[name], 3, strategy="forward-mode", **how),
+            lambda: F.jacobian(REFUSED[name], (x, 3), **how),
+            lambda: F.hessian(REFUSED[name], (x, y), **how),
+            lambda: F.hessian(REFUSED[name], (x, y), outer_jacobian_strategy="forward-mode", **how),
+        ]
+        return [raised(call, 100) for call in calls]
+
+    same(call, look=VALUES)

@@ -286,6 +286,16 @@ def types_are_promoted(L):
 
 
 @program
+def tangents_that_are_missing(L):
+    x = numbers(L, 2, 3)
+    calls = [
+        lambda: L.func.jvp(lambda x: L.unique(x), (x,), (x,)),
+        lambda: L.func.hessian(lambda x: L.cdist(x, x + 1).sum())(x),
+    ]
+    return [raised(call, 29) for call in calls]
+
+
+@program
 def several_results(L):
     return pushed(L, lambda x: [*x.sort(descending=True), *x.max(0), *x.split(1), *L.var_mean(x)], numbers(L, 3))
 
@@ -706,6 +716,25 @@ def printing(L):
         texts = [repr(dual), str(dual * 2), repr(wants.sin())]
         matrix = fw.make_dual(L.ones(2, 2), L.zeros(2, 2))
         return texts, repr(matrix), repr(fw.unpack_dual(dual)), repr(dual > 1)
+
+
+@program
+def printing_numbers(L):
+    fw = L.autograd.forward_ad
+    with fw.dual_level():
+        return repr(fw.make_dual(L.tensor(1.0), L.tensor(2.0))), repr(fw.unpack_dual(L.tensor(1.5)))
+
+
+@program
+def levels_as_decorators(L):
+    fw = L.autograd.forward_ad
+
+    @fw.dual_level()
+    def tangent(x):
+        """Along the ones."""
+        return fw.unpack_dual(fw.make_dual(x, L.ones_like(x)).sin()).tangent
+
+    return tangent(L.arange(3.0)), tangent(L.arange(2.0)), tangent.__name__, tangent.__doc__
 
 
 @program

@@ -88,7 +88,14 @@ def functions(L):
     class Both(ByHand):
         generate_vmap_rule = True
 
-    return Cube, Generated, ByHand, WithoutJvp, Product, Together, Both
+    class Misplaced(WithoutJvp):
+        generate_vmap_rule = False
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            return x.sin(), (0, 0)
+
+    return Cube, Generated, ByHand, WithoutJvp, Product, Together, Both, Misplaced
 
 
 def numbers(L, *shape):
@@ -169,6 +176,8 @@ def test_under_dual_levels():
         ("no jvp", lambda L, F: L.func.jvp(F[3].apply, (L.ones(2),), (L.ones(2),))),
         ("both", lambda L, F: L.func.vmap(lambda x: F[6].apply(x, 2.0))(L.ones(2, 3))),
         ("one forward with ctx", lambda L, F: L.func.vmap(F[5].apply)(L.ones(2, 3))),
+        ("one forward with ctx, forward mode", lambda L, F: L.func.jvp(F[5].apply, (L.ones(2),), (L.ones(2),))),
+        ("out_dims that do not fit", lambda L, F: L.func.vmap(F[7].apply)(L.ones(2, 3))),
     ],
 )
 def test_refusals(name, call):

@@ -9,7 +9,7 @@ from torch.autograd.gradcheck import GradcheckError as TorchGradcheckError
 
 import adjoint
 
-from .compare import VALUES, Bound, outcome, same
+from .compare import VALUES, Bound, opening, outcome, same
 
 
 def wrong_by(x, change):
@@ -427,3 +427,26 @@ JACOBIANS = {
 @pytest.mark.parametrize("name", JACOBIANS)
 def test_jacobians(name):
     same(JACOBIANS[name], bound=Bound(1e-5, 1e-8), look=VALUES)
+
+
+OUTPUTS = {
+    "detached": lambda lib, x: x.detach() * 2,
+    "detached, among others": lambda lib, x: (x.detach(), x * 2),
+    "constant": lambda lib, x: lib.ones(2, dtype=lib.float64),
+    "constant, among others": lambda lib, x: (lib.ones(2, dtype=lib.float64), x.sin()),
+}
+
+
+@pytest.mark.parametrize("how", [{}, {"fast_mode": True}, {"check_forward_ad": True, "check_backward_ad": False}])
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_outputs_that_do_not_require_grad(name, how):
+    """They are passed over, unless there are no others. In fast and in forward mode torch takes one for another."""
+
+    def call(lib):
+        x = lib.tensor([1.0, 1.37], dtype=lib.float64, requires_grad=True)
+        return lib.autograd.gradcheck(lambda x: OUTPUTS[name](lib, x), x, **how)
+
+    if not how or "among" not in name:
+        same(call, error=opening(40), warned=None)
+    elif "fast_mode" in how:
+        assert call(adjoint)

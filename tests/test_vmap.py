@@ -1,5 +1,7 @@
 """torch.vmap: dimensions, containers, randomness, in-place changes, nesting and errors, beside torch."""
 
+import copy
+import io
 import itertools
 
 import pytest
@@ -265,6 +267,79 @@ def products_inside(L):
 
 
 @program
+def products_of_wrong_shapes(L):
+    rows, matrices, batches = numbers(L, 3, 2), numbers(L, 3, 2, 2), numbers(L, 3, 2, 2, 2)
+    results = []
+    for name in ("mm", "bmm", "mv", "dot", "vdot"):
+        product = getattr(L, name)
+        given = [(batches, rows), (rows, batches), (rows, matrices)]
+        results += [raised(lambda f=product, g=g: L.vmap(f)(*g), 21) for g in given]
+        results += [raised(lambda f=product: L.vmap(f, in_dims=(0, None))(rows, matrices[0]), 21)]
+        results += [raised(lambda f=product: L.vmap(f, in_dims=(None, 0))(matrices[0], batches), 21)]
+    return results
+
+
+FRACTIONS = {"beta": 2.6, "alpha": 1.7}
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda x: adjoint.addmm(x, x, x, **FRACTIONS),
+        lambda x: adjoint.addmv(x[0], x, x[1], **FRACTIONS),
+        lambda x: adjoint.baddbmm(x[None], x[None], x[None], **FRACTIONS),
+        lambda x: adjoint.addbmm(x, x[None], x[None], **FRACTIONS),
+    ],
+)
+def test_products_of_integers_and_fractions(product):
+    """torch's batch rules give floats, its ops do not."""
+    x = adjoint.arange(12).reshape(3, 2, 2)
+    assert_same(adjoint.vmap(product)(x), adjoint.stack([product(one) for one in x]))
+
+
+@program
+def vectors_that_do_not_fit(L):
+    x, y = numbers(L, 3, 1), numbers(L, 3, 2)
+    return [raised(lambda f=f, y=y: L.vmap(f)(x, y), 0) for f in (L.dot, L.vdot) for y in (y, x.float())]
+
+
+REFUSED = {
+    "index_add of more": lambda L, x, i: x.index_add(0, i, x[:, :1].expand(5, 5)),
+    "index_copy of more": lambda L, x, i: x.index_copy(0, i, x),
+    "index_copy by int32": lambda L, x, i: x.index_copy(0, i.int(), x[:2]),
+    "index_add of another type": lambda L, x, i: x.index_add(0, i, x[:2].float()),
+    "index_select by floats": lambda L, x, i: x.index_select(0, i.double()),
+    "index_fill by int32": lambda L, x, i: x.index_fill(0, i.int(), 1.0),
+    "put of more": lambda L, x, i: x.put(i, x[0]),
+    "take by int32": lambda L, x, i: x.take(i.int()),
+    "addmm of another type": lambda L, x, i: L.addmm(x.float(), x, x),
+    "addmm of too many dimensions": lambda L, x, i: L.addmm(x[None], x, x),
+    "linear with another bias": lambda L, x, i: L.nn.functional.linear(x, x, x[0].float()),
+    "conv1d with another bias": lambda L, x, i: L.nn.functional.conv1d(x[None], x[:, :, None], x[0, :1]),
+    "layer_norm with another weight": lambda L, x, i: L.nn.functional.layer_norm(x, (5,), x),
+    "masked_fill by a row": lambda L, x, i: x.masked_fill(x > 2, x[0]),
+    "masked_scatter by numbers": lambda L, x, i: x.masked_scatter(i[:1], x),
+    "masked_scatter of another type": lambda L, x, i: x.masked_scatter(x > 2, x.float()),
+    "expand by nothing": lambda L, x, i: x.expand(-1, 5, 5),
+    "t of three": lambda L, x, i: x[None].t(),
+    "unbind of a number": lambda L, x, i: x[0, 0].unbind(),
+    "a loss of another kind": lambda L, x, i: L.nn.functional.huber_loss(x, x, reduction="most"),
+    "cat of nothing": lambda L, x, i: L.cat([x, None]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_an_op_refuses_its_batch_rule_does(name):
+    """torch's lets some of it pass."""
+    f = lambda x, i: REFUSED[name](adjoint, x, i)
+    x, i = numbers(adjoint, 3, 5, 5), adjoint.tensor([[0, 1], [2, 0], [4, 4]])
+    with pytest.raises((RuntimeError, ValueError, TypeError, IndexError)) as alone:
+        f(x[0], i[0])
+    with pytest.raises(alone.type):
+        adjoint.vmap(f)(x, i)
+
+
+@program
 def layers_inside(L):
     F = L.nn.functional
     x, w, b = numbers(L, 2, 4, 3), numbers(L, 5, 3, start=-1.0), numbers(L, 5)
@@ -413,6 +488,18 @@ def values_of_batched_tensors(L):
 
 
 @program
+def memory_of_batched_tensors(L):
+    looks = [
+        lambda x: x.untyped_storage(),
+        lambda x: x.share_memory_(),
+        lambda x: x.is_shared(),
+        lambda x: copy.deepcopy(x),
+        lambda x: L.save(x, io.BytesIO()),
+    ]
+    return [raised(lambda look=look: L.vmap(look)(numbers(L, 3, 2)), 42) for look in looks]
+
+
+@program
 def what_escapes(L):
     kept = []
     L.vmap(lambda x: kept.append(x) or x * 2)(numbers(L, 2, 3))
@@ -459,6 +546,12 @@ RANDOM = {
     "dropout": lambda L, x: L.nn.functional.dropout(x, 0.5),
     "shared bernoulli": lambda L, x: L.bernoulli(L.full((40,), 0.5)),
     "two": lambda L, x: (L.rand(4), L.rand(4)),
+    "dropout of what is shared": lambda L, x: L.nn.functional.dropout(L.ones(40)),
+    "channels that are shared": lambda L, x: L.nn.functional.dropout1d(L.ones(2, 40, 1)),
+    "alpha_dropout of what is shared": lambda L, x: L.nn.functional.alpha_dropout(L.ones(40), training=True),
+    "multinomial": lambda L, x: L.multinomial(x, 20),
+    "multinomial with replacement": lambda L, x: L.multinomial(x, 20, replacement=True),
+    "shared multinomial": lambda L, x: L.multinomial(L.ones(40), 20),
 }
 
 
@@ -483,6 +576,18 @@ def numbers_drawn_without_replacement(L):
         bool((y[0] == y[1]).all()),
         raised(lambda: L.vmap(lambda x: L.multinomial(L.ones(5), 2))(y), 60),
     )
+
+
+def test_slopes_drawn_at_random():
+    """torch has no rrelu() under vmap."""
+    for tensors in (lambda x: x, lambda x: adjoint.full((40,), -1.0)):
+        f = lambda x, tensors=tensors: adjoint.nn.functional.rrelu(tensors(x), 0.25, 0.5, training=True)
+        same_for_all = adjoint.vmap(f, randomness="same")(-adjoint.ones(2, 40))
+        different = adjoint.vmap(f, randomness="different")(-adjoint.ones(2, 40))
+        assert bool((same_for_all[0] == same_for_all[1]).all())
+        assert not bool((different[0] == different[1]).any())
+        for slopes in (-same_for_all, -different):
+            assert bool(((slopes >= 0.25) & (slopes <= 0.5)).all())
 
 
 @program
@@ -672,6 +777,8 @@ def batches_of_several_gradients(L):
         [t.detach() for t in L.autograd.grad(y, x, g, create_graph=True, is_grads_batched=True)],
         raised(lambda: L.autograd.grad(y, (x, w), g, **how), 40),
         raised(lambda: L.autograd.grad(y, x, g[0], **how), 40),
+        raised(lambda: L.autograd.grad(y, x, **how), 54),
+        raised(lambda: L.autograd.grad(z, x, **how), 60),
         raised(lambda: L.autograd.grad((y, z), x, (g, h[:2]), **how), 40),
         raised(lambda: L.autograd.grad(y, x, g, is_grads_batched=True) and L.autograd.grad(y, x, g[0]), 40),
     ]

@@ -79,7 +79,8 @@ _LAZY_NAMES = {
     "_memory": ("empty_cache", "memory_stats", "reset_peak_memory_stats", "set_memory_limit"),
     "_old_functions": (
         *("alpha_dropout", "alpha_dropout_", "detach_", "dropout", "dropout_", "feature_alpha_dropout"),
-        *("feature_alpha_dropout_", "frobenius_norm", "nuclear_norm", "range", "vander"),
+        *("feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "frobenius_norm", "nuclear_norm"),
+        *("range", "vander"),
     ),
     "_settings": (
         "are_deterministic_algorithms_enabled",

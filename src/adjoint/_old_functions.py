@@ -5,6 +5,7 @@ import warnings
 from . import _C, linalg
 from .nn import functional as _functional
 from .ops.checks import boolean
+from .ops.dropout import feature_dropout as _feature_dropout
 
 _warned = set()
 
@@ -110,10 +111,13 @@ def _dropouts(name, function):
 
     for call, ending in ((apart, ""), (in_place, "_")):
         call.__name__ = call.__qualname__ = name + ending
-        call.__doc__ = f"torch.nn.functional.{function.__name__}, {'in place, ' if ending else ''}of three arguments."
+        call.__doc__ = (
+            f"{name}() of three arguments{', in place' if ending else ''}: {function.__doc__.splitlines()[0]}"
+        )
     return apart, in_place
 
 
 dropout, dropout_ = _dropouts("dropout", _functional.dropout)
 alpha_dropout, alpha_dropout_ = _dropouts("alpha_dropout", _functional.alpha_dropout)
+feature_dropout, feature_dropout_ = _dropouts("feature_dropout", _feature_dropout)
 feature_alpha_dropout, feature_alpha_dropout_ = _dropouts("feature_alpha_dropout", _functional.feature_alpha_dropout)

@@ -10,7 +10,7 @@ import sys
 from collections import namedtuple
 from contextlib import contextmanager
 
-from . import _C
+from . import _C, _running
 
 _Options = namedtuple("_Options", "precision threshold edgeitems linewidth sci_mode", defaults=(4, 1000, 3, 80, None))
 _PROFILES = {
@@ -232,22 +232,38 @@ def _suffixes(tensor, options, holds_values):
         yield history
     forward_ad = sys.modules.get("adjoint.autograd.forward_ad")
     if forward_ad is not None and (tangent := forward_ad.unpack_dual(tensor).tangent) is not None:
-        yield f"tangent={tangent!r}"
+        yield f"tangent={tangent}"
+
+
+def _wrapped(name, number, text):
+    """The text of a tensor inside of a transform of functions, given that of what it stands for."""
+    shown = "\n".join(line and f"    {line}" for line in text.split("\n"))
+    dim = ", bdim=0" if name == "BatchedTensor" else ""
+    return f"{name}(lvl={number}{dim}, value=\n{shown}\n)"
 
 
 def _batched(value):
-    """The text of a tensor under vmap: what it stands for."""
+    """The text of a tensor of a vmap that has ended, or is none of a function's."""
     depth, inner = 1, value
     while (held := _C._batch_level(inner)) is not None:
         depth, inner = depth + 1, held[1]
-    shown = "\n".join(line and f"    {line}" for line in tensor_repr(value).split("\n"))
-    return f"BatchedTensor(lvl={depth}, bdim=0, value=\n{shown}\n)"
+    return _wrapped("BatchedTensor", depth, _plain_repr(value))
 
 
 def tensor_repr(tensor):
     """The text of `repr(tensor)`."""
+    if not _running.levels():
+        return _plain_repr(tensor)
+    layers, tensor = _running.unwrapped(tensor)
+    text = _plain_repr(tensor)
+    for name, number in reversed(layers):
+        text = _wrapped(name, number, text)
+    return text
+
+
+def _plain_repr(tensor):
     if (held := _C._batch_level(tensor)) is not None:
-        return tensor_repr(held[1]) if held[2] else _batched(held[1])
+        return _plain_repr(held[1]) if held[2] else _batched(held[1])
     options = _options
     linewidth = int(min(max(options.linewidth, 0), sys.maxsize))
     name, is_parameter = _class_name(tensor)

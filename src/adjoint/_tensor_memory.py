@@ -19,6 +19,7 @@ def is_shared(self):
     >>> torch.zeros(2).is_shared(), torch.zeros(2).share_memory_().is_shared()
     (False, True)
     """
+    _storage.refuse_batched(self)
     return _C._shared_file(self) >= 0
 
 

@@ -24,7 +24,7 @@ import torch
 import adjoint
 from tests.compare import SUMS, VALUES, difference, plain, tensors_in
 
-from .check import Raised, arguments, attempt, seed, seed_the_cpu, spread
+from .check import REFUSALS, Raised, arguments, attempt, seed, seed_the_cpu, spread
 from .entries import LEFT_OUT, LESS_EXACT, WITHOUT_VALUES, entries, ours
 from .translate import Translator, Untranslatable, tensor
 
@@ -44,6 +44,7 @@ REFUSED = {
     "unique": "dynamic shape",
     "unique_consecutive": "dynamic shape",
     "normal": "same randomness with a batched tensor input",
+    "multinomial": "same randomness with a batched tensor input",
     "normal.number_mean": "same randomness with a batched tensor input",
     "bernoulli": "same randomness with a batched tensor input",
     "nn.functional.batch_norm": RUNNING,
@@ -141,9 +142,7 @@ def is_refused(reason, words):
 
 def check_vmap(function, bound, refused):
     """Over each tensor alone, and all of them; at the first place and the last."""
-    every = range(len(function.tensors))
-    choices = [(i,) for i in every] if len(every) > 1 else []
-    for chosen in [*choices, tuple(every)]:
+    for chosen in choices(function):
         for last in (False, True):
             reason = compare_vmap(function, chosen, last, bound)
             if reason and not is_refused(reason, refused):
@@ -248,6 +247,39 @@ def check(name, samples=4, levels=LEVELS):
                 if reason:
                     reasons[level] = f"sample {index}: {reason}"
     return reasons
+
+
+def let_pass(name):
+    """Of the inputs that must raise, the numbers of those that do, but not under vmap over all tensors, or over one."""
+    op = entries()[name]
+    if op.error_inputs_func is None or name in LEFT_OUT or name in WITHOUT_VALUES:
+        return []
+    found = []
+    with warnings.catch_warnings(), seed_the_cpu:
+        warnings.simplefilter("ignore")
+        seed()
+        for index, error in enumerate(op.error_inputs("cpu")):
+            try:
+                call = Translator()(arguments(error.sample_input))
+                function = Function(adjoint, ours(op), call, lambda result: result)
+            except (Untranslatable, *REFUSALS):  # or the argument itself cannot be made
+                continue
+            if "out" not in call[1] and isinstance(attempt(lambda f=function: f.of_all(*f.tensors)), Raised):
+                found += [(index, chosen) for chosen in choices(function) if not refuses(function, chosen)]
+    return found
+
+
+def choices(function):
+    """All tensors of a call, and each of several."""
+    every = range(len(function.tensors))
+    return [tuple(every)] * bool(every) + [(i,) for i in every if len(every) > 1]
+
+
+def refuses(function, chosen):
+    dims = tuple(0 if i in chosen else None for i in range(len(function.tensors)))
+    given = [x if d is None else adjoint.stack([x, x]) for x, d in zip(function.tensors, dims, strict=True)]
+    got = attempt(lambda: adjoint.func.vmap(function.of_all, dims, randomness="different")(*given))
+    return isinstance(got, Raised) and got.on_purpose
 
 
 def main():

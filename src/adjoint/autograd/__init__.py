@@ -4,6 +4,7 @@ import warnings
 
 from .. import _C
 from .._C import Node as Node
+from .._running import refuse_inside
 from . import anomaly_mode as anomaly_mode
 from . import function as function
 from . import graph as graph
@@ -51,9 +52,15 @@ def _gradients_for(outputs, gradients):
 def _batched_gradients(outputs, gradients, *how):
     """The gradients of each member of a batch at once, for gradients whose first dimension is the batch."""
     for i, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
+        if gradient is None and output.numel() != 1:
+            raise RuntimeError(
+                f"grad can be implicitly created only for scalar outputs; output[{i}] has a shape of {output.shape}"
+            )
         if gradient is None:
             raise ValueError(
-                f"is_grads_batched=True needs a batch of gradients for every output; grad_output[{i}] is None"
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+                "dimensionality 0 so expected in_dim to satisfy -0 <= in_dim < 0: is_grads_batched=True needs a batch "
+                f"of gradients for every output, grad_output[{i}] is None"
             )
         if gradient.dim() == 0 or gradient.shape[1:] != output.shape:
             raise RuntimeError(
@@ -86,6 +93,10 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     >>> x.grad
     tensor([2., 4.])
     """
+    refuse_inside(
+        "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+        "functorch.vjp instead or call backward() outside of functorch transforms: torch.func has them here."
+    )
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:

@@ -4,17 +4,13 @@ import collections
 
 from .. import _C
 from ..func.forward import dual
+from .grad_mode import Mode
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 UnpackedDualTensor = collections.namedtuple("UnpackedDualTensor", ["primal", "tangent"])
 
 _level = None  # the number of the open level, which torch calls 0
-
-
-def is_dual_level(level):
-    """Whether this is the level of dual tensors, and not one of torch.func.jvp."""
-    return level == _level
 
 
 def enter_dual_level():
@@ -24,7 +20,7 @@ def enter_dual_level():
     >>> import adjoint.autograd.forward_ad as fw
     >>> level = fw.enter_dual_level()
     >>> fw.make_dual(torch.tensor(1.0), torch.tensor(2.0)) * 3
-    tensor(3., tangent=tensor(6.))
+    tensor(3., tangent=6.0)
     >>> fw.exit_dual_level()
     """
     global _level
@@ -52,8 +48,8 @@ def exit_dual_level(*, level=None):
     _C._close_level(closing)
 
 
-class dual_level:
-    """A context in which tensors may carry tangents.
+class dual_level(Mode):
+    """A context, or a decorator of functions, in which tensors may carry tangents.
 
     >>> import adjoint as torch
     >>> import adjoint.autograd.forward_ad as fw
@@ -77,7 +73,7 @@ def make_dual(tensor, tangent, *, level=None):
     >>> import adjoint.autograd.forward_ad as fw
     >>> with fw.dual_level():
     ...     fw.make_dual(torch.tensor(3.0), torch.tensor(1.0))
-    tensor(3., tangent=tensor(1.))
+    tensor(3., tangent=1.0)
     """
     if _level is None or (level is not None and level < 0):
         raise RuntimeError(

@@ -1,6 +1,9 @@
 """Jacobians and Hessians of functions, whole or times a vector: by reverse mode unless forward mode is asked for."""
 
+import functools
+
 from .. import _C
+from .._running import refuse_inside
 from ..func.forward import jvp as _push
 from ..func.jacobians import unit_vectors
 from ..func.vmap import vmap
@@ -10,6 +13,21 @@ from . import grad as _grad
 from .grad_mode import enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+def _outside_of_transforms(function):
+    """The function, refused inside of one that torch.func runs; its derivatives nest with those of torch.func only."""
+
+    @functools.wraps(function)
+    def checked(*args, **kwargs):
+        refuse_inside(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) "
+            "inside of a function being transformed by a functorch transform. This is unsupported, please attempt to "
+            f"use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) instead of {function.__name__}()."
+        )
+        return function(*args, **kwargs)
+
+    return checked
 
 
 def _as_tuple(value, what, function):
@@ -47,13 +65,17 @@ def _run(function, func, inputs, create_graph, strict):
     inputs = _fresh(inputs, create_graph)
     outputs, one_output = _as_tuple(func(*inputs), "outputs of the user-provided function", function)
     if strict:
-        for i, output in enumerate(outputs):
-            if not output.requires_grad:
-                raise RuntimeError(
-                    f"Output {i} of the user-provided function does not require gradients. The outputs must be "
-                    "computed in a differentiable manner from the input when running in strict mode."
-                )
+        _check_recorded(outputs)
     return inputs, one_input, outputs, one_output
+
+
+def _check_recorded(outputs):
+    for i, output in enumerate(outputs):
+        if not output.requires_grad:
+            raise RuntimeError(
+                f"Output {i} of the user-provided function does not require gradients. The outputs must be computed in "
+                "a differentiable manner from the input when running in strict mode."
+            )
 
 
 def _vectors(v, like, function, missing):
@@ -89,10 +111,11 @@ def _gradients(outputs, inputs, vectors, create_graph, retain_graph=None):
 
 _STRICT = {
     "back": "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "row": "Output {1} of the user-provided function is independent of input {0}. This is not allowed in strict mode.",
     "back_trick": "The gradient with respect to the input is independent of entry {} in the grad_outputs when using "
     "the double backward trick to compute forward mode gradients. This is not allowed in strict mode.",
     "double_back": "The jacobian of the user-provided function is independent of input {}. This is not allowed in "
-    "strict mode.",
+    "strict mode when create_graph=True.",
     "hessian": "The hessian of the user-provided function with respect to input {} is independent of the input. This "
     "is not allowed in strict mode. You should ensure that your function is twice differentiable.",
     "slope": "While computing the hessian, found that the jacobian of the user-provided function with respect to input "
@@ -102,14 +125,17 @@ _STRICT = {
 }
 
 
-def _filled(gradients, like, strict, message, create_graph=False):
-    """Zeros in the place of gradients that do not exist, or an error in strict mode."""
+def _filled(gradients, like, strict, message, create_graph=False, output=None):
+    """Zeros in the place of gradients that do not exist, or an error in strict mode: of an output, if it has a number.
+
+    That number torch says where the input of a Jacobian is meant, too.
+    """
     filled = []
     for i, (g, one) in enumerate(zip(gradients, like, strict=True)):
         if strict and g is None:
-            raise RuntimeError(_STRICT[message].format(i))
+            raise RuntimeError(_STRICT[message].format(i, output))
         if strict and create_graph and not g.requires_grad:
-            raise RuntimeError(_STRICT["double_back"].format(i))
+            raise RuntimeError(_STRICT["double_back"].format(i if output is None else output))
         filled.append(_C.zeros_like(one) if g is None else g)
     return tuple(filled)
 
@@ -119,6 +145,7 @@ def _result(values, single, create_graph):
     return values[0] if single else values
 
 
+@_outside_of_transforms
 @enable_grad()
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), v times its Jacobian).
@@ -136,6 +163,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     return _result(outputs, one_output, create_graph), _result(products, one_input, create_graph)
 
 
+@_outside_of_transforms
 @enable_grad()
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), its Jacobian times v): the gradient of u -> u times the Jacobian, which is linear in u.
@@ -177,6 +205,7 @@ _ONE_INPUT = (
 )
 
 
+@_outside_of_transforms
 @enable_grad()
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), v times its Hessian).
@@ -191,6 +220,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     return _result((output,), True, create_graph), _result(products, one_input, create_graph)
 
 
+@_outside_of_transforms
 @enable_grad()
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), its Hessian times v): the Hessian is symmetric, so vhp() gives the same at less cost.
@@ -207,16 +237,11 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
     return _result((output,), True, create_graph), _result(products, one_input, create_graph)
 
 
-def _check_strategy(strategy, vectorize, what):
+def _check_strategy(strategy):
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
-            f'Expected {what} to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
             'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
-        )
-    if strategy == "forward-mode" and not vectorize:
-        raise NotImplementedError(
-            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
-            "`vectorize=True`."
         )
 
 
@@ -226,6 +251,7 @@ _NOT_FORWARD = (
 )
 
 
+@_outside_of_transforms
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """The derivatives of all outputs by all inputs, of shape output.shape + input.shape.
 
@@ -236,30 +262,34 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     tensor([[2., 0.],
             [0., 4.]])
     """
-    _check_strategy(strategy, vectorize, "strategy")
+    return _jacobian(func, inputs, create_graph, strict, vectorize, strategy)
+
+
+def _jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+    _check_strategy(strategy)
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError(_NOT_FORWARD.format("create_graph"))
         if strict:
             raise RuntimeError(_NOT_FORWARD.format("strict"))
-        return _forward_jacobian(func, inputs)
-    if vectorize and strict:
-        raise RuntimeError(
-            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-            "Please either set `strict=False` or `vectorize=False`."
-        )
+        return _forward_jacobian(func, inputs, vectorize)
     with enable_grad():
         inputs, one_input, outputs, one_output = _run("jacobian", func, inputs, create_graph, strict)
+        if vectorize and strict:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                "Please either set `strict=False` or `vectorize=False`."
+            )
         if vectorize:
             blocks = _all_rows(outputs, inputs, create_graph)
         else:
-            blocks = [_rows(output, inputs, create_graph, strict) for output in outputs]
+            blocks = [_rows(output, i, inputs, create_graph, strict) for i, output in enumerate(outputs)]
         rows = [_result(row, one_input, create_graph) for row in blocks]
     return rows[0] if one_output else tuple(rows)
 
 
-def _rows(output, inputs, create_graph, strict):
-    """The derivatives of one output by each of the inputs, row by row."""
+def _rows(output, number, inputs, create_graph, strict):
+    """The derivatives of one output, of this number, by each of the inputs, row by row."""
     n = output.numel()
     blocks = [[] for _ in inputs]
     if n:
@@ -269,7 +299,8 @@ def _rows(output, inputs, create_graph, strict):
         weights = line.as_strided((n, *output.shape), (1, *_strides(output.shape))).unbind()
         for weight in reversed(weights):
             gradients = _gradients((output,), inputs, (weight,), create_graph, True)
-            for block, g in zip(blocks, _filled(gradients, inputs, strict, "back", create_graph), strict=True):
+            filled = _filled(gradients, inputs, strict, "row", create_graph, output=number)
+            for block, g in zip(blocks, filled, strict=True):
                 block.append(g)
     return tuple(
         (stack(block) if block else x.new_zeros(0)).view(output.shape + x.shape)
@@ -301,14 +332,19 @@ def _all_rows(outputs, inputs, create_graph):
     return list(zip(*columns, strict=True))
 
 
-def _forward_jacobian(func, inputs):
+def _forward_jacobian(func, inputs, vectorize):
     """The derivatives by forward mode: one pass with all unit vectors of the inputs."""
     inputs, one_input = _as_tuple(inputs, "inputs", "jacobian")
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+            "`vectorize=True`."
+        )
     one_output = False
 
     def checked(*args):
         nonlocal one_output
-        outputs, one_output = _as_tuple(func(*args), "outputs", "jacobian")
+        outputs, one_output = _as_tuple(func(*args), "outputs", None)
         return outputs
 
     columns = vmap(lambda *tangents: _push(checked, inputs, tangents)[1])(*unit_vectors(inputs))
@@ -323,6 +359,7 @@ def _forward_jacobian(func, inputs):
     return rows[0] if one_output else tuple(rows) if one_input else rows
 
 
+@_outside_of_transforms
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """The second derivatives of a function with one output of one element.
 
@@ -332,7 +369,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
             [ 0., 12.]])
     """
     inputs, one_input = _as_tuple(inputs, "inputs", "hessian")
-    _check_strategy(outer_jacobian_strategy, vectorize, "strategy")
+    _check_strategy(outer_jacobian_strategy)
 
     def checked(*args):
         output, one_output = _as_tuple(func(*args), "outputs of the user-provided function", "hessian")
@@ -340,10 +377,12 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
             raise RuntimeError("The function given to hessian should return a single Tensor")
         if output[0].numel() != 1:
             raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
+        if strict:
+            _check_recorded(output)
         return output[0].reshape(())
 
     def slopes(*args):
-        found = jacobian(checked, args, create_graph=True, strict=strict)
+        found = _jacobian(checked, args, create_graph=True)
         if strict:
             for i, slope in enumerate(found):
                 if not slope.requires_grad:
@@ -351,5 +390,5 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         return found
 
     how = {"vectorize": vectorize, "strategy": outer_jacobian_strategy}
-    result = jacobian(slopes, inputs, create_graph=create_graph, strict=strict, **how)
+    result = _jacobian(slopes, inputs, create_graph=create_graph, strict=strict, **how)
     return result[0][0] if one_input else result

@@ -10,7 +10,7 @@ from .. import _C
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 
-class _Mode:
+class Mode:
     """A context manager that also decorates functions, generators, coroutines and asynchronous generators.
 
     The mode holds while what it decorates runs, not while that is suspended: another task may run then.
@@ -111,7 +111,7 @@ class _Mode:
         return type(self)()
 
 
-class _GradMode(_Mode):
+class _GradMode(Mode):
     _enabled = False
 
     def __init__(self):
@@ -163,7 +163,7 @@ class enable_grad(_GradMode):
     _enabled = True
 
 
-class set_grad_enabled(_Mode):
+class set_grad_enabled(Mode):
     """Sets whether operations are recorded: at once, and back at the end when used as a context manager.
 
     >>> import adjoint as torch
@@ -197,7 +197,7 @@ class set_grad_enabled(_Mode):
         return type(self)(self.mode)
 
 
-class inference_mode(_Mode):
+class inference_mode(Mode):
     """Nothing is recorded inside, and tensors made inside stay out of recording.
 
     >>> import adjoint as torch

@@ -58,6 +58,9 @@ def gradcheck(
     checked = _check_inputs(inputs)
     try:
         outputs = _tupled(func(*inputs))
+        if not any(output.requires_grad for output in outputs):
+            _check_constants(func, inputs, checked, outputs, eps, atol)
+            return True
         if check_backward_ad:
             _check_backward(func, inputs, checked, outputs, eps, atol, rtol, fast_mode)
         if check_forward_ad:
@@ -336,8 +339,6 @@ def _check_backward(func, inputs, checked, outputs, eps, atol, rtol, fast_mode):
             if output.requires_grad:
                 words = opening if output.is_complex() else ""
                 compare(func, inputs, checked, output, i, words, part, eps, atol, rtol)
-            elif _is_number_type(output):
-                _check_constant(func, inputs, checked, i, part, eps, atol)
 
 
 def _mismatch(opening, output, which, numerical, analytical, way=""):
@@ -536,8 +537,15 @@ def _check_batched_forward(func, inputs, checked):
             _compare_batched(batched, stack(single), i, which, words)
 
 
+def _check_constants(func, inputs, checked, outputs, eps, atol):
+    """Outputs none of which requires grad must not depend on the inputs."""
+    for _, part in _parts(outputs):
+        for i, output in enumerate(outputs):
+            if _is_number_type(output):
+                _check_constant(func, inputs, checked, i, part, eps, atol)
+
+
 def _check_constant(func, inputs, checked, number, part, eps, atol):
-    """An output that does not require grad must not depend on the inputs."""
     for which in checked:
         numerical = _numerical_jacobian(func, inputs, which, part, eps, number)
         if numerical is not None and numerical.numel() and not _is_close(numerical, _C.zeros_like(numerical), 0, atol):

@@ -1,20 +1,22 @@
 """Functions of functions and of modules: derivatives, batches, Jacobians."""
 
 from .forward import jvp, linearize
-from .functionalize import functionalize
+from .functionalize import debug_unwrap, functionalize
 from .implicit import fixed_point, implicit_root
 from .jacobians import hessian, jacfwd, jacrev
 from .jet import jet
 from .laplacian import laplacian
-from .modules import functional_call, stack_module_state
+from .modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from .per_sample import per_sample_grads
 from .products import hessian_diag, hvp
+from .rearrange import rearrange
 from .reverse import grad, grad_and_value, vjp
 from .safe import safe_branches, where_safe
 from .sparse import sparse_hessian, sparse_jacobian, sparsity
 from .vmap import vmap
 
 __all__ = [
+    "debug_unwrap",
     "fixed_point",
     "functional_call",
     "functionalize",
@@ -31,6 +33,8 @@ __all__ = [
     "laplacian",
     "linearize",
     "per_sample_grads",
+    "rearrange",
+    "replace_all_batch_norm_modules_",
     "safe_branches",
     "sparse_hessian",
     "sparse_jacobian",

@@ -3,21 +3,14 @@
 import warnings
 
 from .. import _C
-from ..ops.batching import call
+from ..ops.batching import call, sizes_differ
 from ..ops.language import stack
 
 _warned = set()
 
 
 def call_each(op, size, batched, *arguments):
-    """The results of calls with each element of the batched arguments, stacked."""
-    if op.__name__ not in _warned:
-        _warned.add(op.__name__)
-        warnings.warn(
-            f"vmap: there is a performance drop because {op.__name__} has no batch rule: it is called once for each "
-            f"of {size} elements",
-            stacklevel=2,
-        )
+    """The results of calls with each element of the batched arguments, stacked; what the op refuses is no loop."""
     if size == 0:
         raise RuntimeError(f"vmap: {op.__name__} has no batch rule, and cannot run over a batch of size 0")
 
@@ -25,7 +18,15 @@ def call_each(op, size, batched, *arguments):
         given = zip(arguments, batched, strict=True)
         return call(op, *(_element(value, i) if is_batched else value for value, is_batched in given))
 
-    results = [one(i) for i in range(size)]
+    results = [one(0)]
+    if op.__name__ not in _warned:
+        _warned.add(op.__name__)
+        warnings.warn(
+            f"vmap: there is a performance drop because {op.__name__} has no batch rule: it is called once for each "
+            f"of {size} elements",
+            stacklevel=2,
+        )
+    results += [one(i) for i in range(1, size)]
     if not isinstance(results[0], tuple):
         return _stacked(op, results)
     return tuple(_stacked(op, one) for one in zip(*results, strict=True))
@@ -34,10 +35,7 @@ def call_each(op, size, batched, *arguments):
 def _stacked(op, results):
     sizes = {tuple(result.shape) for result in results}
     if len(sizes) > 1:
-        raise RuntimeError(
-            "vmap: We do not support batching operators that can output dynamic shape: the sizes of the result of "
-            f"{op.__name__} differ from element to element, {sorted(sizes)}"
-        )
+        raise sizes_differ(op, sorted(sizes))
     return stack(results)
 
 

@@ -1,6 +1,6 @@
 """Random numbers under vmap: others for each element of the batch, or the same for all."""
 
-from ..ops.batching import call, is_tensor, lined_up, repeated, with_batch
+from ..ops.batching import call, is_tensor, lined_up, repeated, same_draws, with_batch
 from ..ops.language import TABLE, stack
 
 
@@ -16,10 +16,7 @@ def draw(op, size, different, batched, *arguments):
         return call(op, *(lined_up(value, rank) if is_tensor(value) else value for value in given))
     if op.__name__.endswith("_like"):
         return repeated(call(op, arguments[0][0], *arguments[1:]), size)
-    raise RuntimeError(
-        "Vmap does not currently support same randomness with a batched tensor input: the parameters of "
-        f"{op.__name__}() differ from element to element. Use randomness='different', or draw outside of vmap"
-    )
+    raise same_draws(op.__name__)
 
 
 def _without_tensors(op, size, names, arguments):

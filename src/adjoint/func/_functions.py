@@ -8,6 +8,7 @@ import collections
 import contextlib
 
 from .. import _C
+from .._running import levels
 from ..autograd.function import Function, FunctionCtx, _bind
 from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
@@ -26,6 +27,8 @@ def apply(cls, args, kwargs):
         return _C._function_apply_here(cls, *args, **kwargs)
     if kwargs:
         args = _bind(cls.forward, args, kwargs, _is_separate(cls))
+    if levels():
+        _check_forward(cls)
     for level, size, randomness in reversed(_C._open_levels()):
         if level in CURVES:
             with _resting(level):
@@ -49,11 +52,12 @@ def _made_by_vmap(cls):
     return hasattr(cls, "_single")
 
 
-def _refuse_one_forward(cls):
-    raise RuntimeError(
-        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-        f"override the setup_context staticmethod: {cls.__name__} has none. {_DETAILS}"
-    )
+def _check_forward(cls):
+    if not _is_separate(cls) and not _made_by_vmap(cls):
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            f"override the setup_context staticmethod: {cls.__name__} has none. {_DETAILS}"
+        )
 
 
 def _as_tuple(value):
@@ -91,14 +95,9 @@ def _saved(ctx):
 
 
 def _with_tangents(cls, args, level, tangents):
-    from ..autograd.forward_ad import is_dual_level
-
-    has_jvp = cls.jvp is not Function.jvp
-    if not (has_jvp or _is_separate(cls) or _made_by_vmap(cls) or is_dual_level(level)):
-        _refuse_one_forward(cls)
     with _resting(level):
         outputs, ctx = _called(cls, args)
-        if not has_jvp:
+        if cls.jvp is Function.jvp:
             raise NotImplementedError(
                 "You must implement the jvp function for custom autograd.Function to use it with forward mode AD: "
                 f"{cls.__name__} has none. {_DETAILS}"
@@ -147,8 +146,7 @@ def _give_tangents(outputs, tangents, level):
 
 
 def _batched(cls, args, level, info):
-    if not _is_separate(cls) and not _made_by_vmap(cls):
-        _refuse_one_forward(cls)
+    _check_forward(cls)
     own = cls.vmap is not Function.vmap
     if own and cls.generate_vmap_rule:
         raise RuntimeError(

@@ -32,10 +32,22 @@ def tangent(op, arguments, tangents):
         several = isinstance(results, tuple)
         results = results if several else (results,)
         moving = [y for y in results if y.requires_grad]
-        answers = iter(_products(moving, inputs, along, recorded))
+        answers = iter(_products_or_refusal(op, moving, inputs, along, recorded))
     # An output that no gradient passes has no tangent.
     found = tuple(next(answers) if y.requires_grad else None for y in results)
     return found if several else found[0]
+
+
+def _products_or_refusal(op, outputs, inputs, along, recorded):
+    try:
+        return _products(outputs, inputs, along, recorded)
+    except RuntimeError as error:
+        if "is not implemented" not in str(error):
+            raise
+        raise NotImplementedError(
+            f"Trying to use forward AD with {op.__name__} that does not support it because it has not been implemented "
+            f"yet: {error}"
+        ) from error
 
 
 def _products(outputs, inputs, along, recorded):

@@ -1,15 +1,17 @@
 """Forward mode as functions of functions: jvp and linearize."""
 
 from .. import _C
+from .._running import Running
 from ..autograd import grad as _gradients
 from ..autograd.function import Function
-from ..autograd.grad_mode import enable_grad, is_inference_mode_enabled
+from ..autograd.grad_mode import enable_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
-from .reverse import check_outputs, out_of_inference, vjp
+from .reverse import check_outputs, out_of_inference, recordable, vjp, with_aux
 from .safe import transposing
 
 
+@out_of_inference
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(func(*primals), the product of its Jacobian with the tangents), in one pass.
 
@@ -17,8 +19,6 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))
     """
-    if is_inference_mode_enabled():
-        return out_of_inference(jvp, func, primals, tangents, strict=strict, has_aux=has_aux)
     if not isinstance(primals, tuple):
         raise RuntimeError(
             f"jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals). "
@@ -43,33 +43,28 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     enabled = _C._set_forward_enabled(True)
     level = _C._open_forward()
     try:
-        duals = [dual(p, t, level) for p, t in zip(points, along, strict=True)]
-        outputs = func(*tree_unflatten(duals, spec))
+        duals = [dual(recordable(p), t, level) for p, t in zip(points, along, strict=True)]
+        with Running(level):
+            outputs = func(*tree_unflatten(duals, spec))
         aux = None
         if has_aux:
-            if not isinstance(outputs, tuple) or len(outputs) != 2:
-                raise RuntimeError(
-                    "jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is "
-                    "True"
-                )
-            outputs, aux = outputs
-            aux = tree_map(lambda x: _C._take_tangent(x, level)[0] if isinstance(x, _C.Tensor) else x, aux)
+            outputs, aux = with_aux(outputs, "jvp(f, primals, tangents)")
         leaves, out_spec = tree_flatten(outputs)
-        check_outputs(leaves, "jvp(f, primals, tangents)", "primals")
-        pairs = [_taken_apart(leaf, level, strict) for leaf in leaves]
+        check_outputs(leaves, "jvp(f, primals, tangents)")
+        products = tree_unflatten([_product(leaf, level, strict) for leaf in leaves], out_spec)
+        values = tree_unflatten([_C._take_tangent(leaf, level)[0] for leaf in leaves], out_spec)
+        if has_aux:
+            aux = tree_map(lambda x: _C._take_tangent(x, level)[0], aux)
     finally:
         _C._close_level(level)
         _C._set_forward_enabled(enabled)
-    values = tree_unflatten([value for value, _ in pairs], out_spec)
-    products = tree_unflatten([tangent for _, tangent in pairs], out_spec)
     return (values, products, aux) if has_aux else (values, products)
 
 
 def dual(primal, tangent, level):
     """The primal with a tangent of a level of forward mode."""
-    for value, name in ((primal, "primal"), (tangent, "tangent")):
-        if not (value.is_floating_point() or value.is_complex()):
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
+    _check_type(primal, "primal")
+    _check_type(tangent, "tangent")
     check_size(primal, tangent)
     return _C._make_dual(primal, tangent, level)
 
@@ -84,18 +79,24 @@ def check_size(primal, tangent):
         )
 
 
-def _taken_apart(output, level, strict):
-    value, tangent = _C._take_tangent(output, level)
-    if tangent is None:
-        if strict:
-            raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not "
-                "allowed with strict=True."
-            )
-        tangent = zeros_like(value)
-    return value, tangent
+def _check_type(value, name):
+    if isinstance(value, _C.Tensor) and not (value.is_floating_point() or value.is_complex()):
+        raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
 
 
+def _product(output, level, strict):
+    tangent = _C._tangent(output, level)
+    if tangent is not None:
+        return tangent
+    if strict:
+        raise RuntimeError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
+            "with strict=True."
+        )
+    return zeros_like(output)
+
+
+@out_of_inference
 def linearize(func, *primals):
     """(func(*primals), a function of tangents that gives their products with the Jacobian there).
 
@@ -107,11 +108,11 @@ def linearize(func, *primals):
     >>> product(torch.tensor(3.0))
     tensor(3.)
     """
-    if is_inference_mode_enabled():
-        return out_of_inference(linearize, func, *primals)
+    points, given = tree_flatten(primals)
+    for point in points:
+        _check_type(point, "primal")
     output, pull = vjp(func, *primals)
     leaves, spec = tree_flatten(output)
-    points, given = tree_flatten(primals)
     with enable_grad(), transposing():
         weights = [zeros_like(leaf).requires_grad_() for leaf in leaves]
         pulled = tree_flatten(pull(tree_unflatten(weights, spec), create_graph=True))[0]
@@ -127,9 +128,8 @@ def linearize(func, *primals):
     def pulled_back(*cotangents):
         return tuple(tree_flatten(pull(tree_unflatten(cotangents, spec), create_graph=False))[0])
 
+    @out_of_inference
     def product(*tangents):
-        if is_inference_mode_enabled():
-            return out_of_inference(product, *tangents)
         along, structure = tree_flatten(tangents)
         if structure != given:
             raise RuntimeError(f"Expected the tangents {structure} to have the same argspec as the primals {given}")

@@ -1,9 +1,9 @@
-"""Programs that change tensors in place, run by ops that do not."""
+"""functionalize and debug_unwrap: programs without changes in place, and what lies behind a tensor of a transform."""
 
 import functools
 
 from .. import _C
-from ..ops.batching import call
+from ..ops.batching import call, levels_of
 from ..ops.language import TABLE
 
 _REMOVED = ("mutations", "mutations_and_views")
@@ -64,3 +64,21 @@ def written(op, arguments, handle):
     if result.shape == target.shape:
         return target.copy_(result)
     return _C._call_slots(op, (target, *arguments[1:]), True)  # which is refused
+
+
+def debug_unwrap(tensor, *, recurse=True):
+    """What a tensor inside of a vmap is an element of, out of all levels, or of one; for looking at while debugging.
+
+    >>> import adjoint as torch
+    >>> def f(x):
+    ...     print(torch.func.debug_unwrap(x))
+    ...     return x.sum()
+    >>> torch.vmap(f)(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[1., 2.],
+            [3., 4.]])
+    tensor([3., 7.])
+    """
+    if not isinstance(tensor, _C.Tensor):
+        raise TypeError(f"debug_unwrap(): argument 'tensor' must be Tensor, not {type(tensor).__name__}")
+    behind = list(levels_of(tensor))
+    return behind[-1] if recurse else behind[:2][-1]

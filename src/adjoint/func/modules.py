@@ -1,5 +1,6 @@
 """Modules as functions of their parameters."""
 
+from ..nn.modules.batchnorm import _BatchNorm
 from ..nn.utils.stateless import call_with
 from ..ops.language import stack
 
@@ -17,6 +18,22 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     tensor([[3.]])
     """
     return call_with(module, parameter_and_buffer_dicts, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def replace_all_batch_norm_modules_(root):
+    """Lets all batch norms of a module go without running statistics, which they would change in place; in place.
+
+    >>> import adjoint as torch
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3))
+    >>> batches = torch.zeros(5, 4, 2)
+    >>> torch.vmap(torch.func.replace_all_batch_norm_modules_(net))(batches).shape
+    torch.Size([5, 4, 3])
+    """
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
 
 
 def stack_module_state(models):

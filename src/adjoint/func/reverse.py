@@ -8,21 +8,29 @@ the graph leads to anything but the fresh inputs.
 import functools
 
 from .. import _C
+from .._running import Running
 from ..autograd import unused_allowed
 from ..autograd.grad_mode import enable_grad, inference_mode, is_inference_mode_enabled, no_grad
 from ..ops.language import zeros_like
-from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
+from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 
-def out_of_inference(function, *args, **kwargs):
-    """Calls a transform in the middle of inference mode, where nothing can be differentiated: out of it meanwhile."""
+def out_of_inference(function):
+    """The function, run out of inference mode: it records what it differentiates, though nothing around it does."""
 
-    def ordinary(value):
-        return value.clone() if isinstance(value, _C.Tensor) and value.is_inference() else value
+    @functools.wraps(function)
+    def run(*args, **kwargs):
+        if not is_inference_mode_enabled():
+            return function(*args, **kwargs)
+        with inference_mode(False), no_grad():
+            return function(*args, **kwargs)
 
-    with inference_mode(False), no_grad():
-        args, kwargs = tree_map(ordinary, (args, kwargs))
-        return function(*args, **kwargs)
+    return run
+
+
+def recordable(tensor):
+    """A tensor with the values of one that may be of inference mode."""
+    return tensor.clone() if tensor.is_inference() else tensor
 
 
 def fresh_inputs(tree):
@@ -34,7 +42,7 @@ def fresh_inputs(tree):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(leaf)}")
         if not (leaf.is_floating_point() or leaf.is_complex()):
             raise RuntimeError(f"only Tensors of floating point dtype can require gradients; got {leaf.dtype}")
-    fresh = [_C._fresh(leaf, recorded) for leaf in leaves]
+    fresh = [_C._fresh(recordable(leaf), recorded) for leaf in leaves]
     return tree_unflatten(fresh, spec), fresh
 
 
@@ -91,21 +99,17 @@ def grad_and_value(func, argnums=0, has_aux=False):
     (tensor([ 3., 12.]), tensor(9.))
     """
 
+    @out_of_inference
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
-        if is_inference_mode_enabled():
-            return out_of_inference(wrapper, *args, **kwargs)
         chosen, replaced = chosen_arguments(argnums, args)
         inputs, fresh = fresh_inputs(chosen)
         recorded = _C.is_grad_enabled()
-        with enable_grad():
+        with enable_grad(), Running(inputs=tuple(zip(fresh, tree_leaves(chosen), strict=True))):
             output = func(*replaced(inputs), **kwargs)
         aux = None
         if has_aux:
-            output, aux = _with_aux(
-                output,
-                "grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True",
-            )
+            output, aux = with_aux(output, "grad_and_value(f)(*args)")
         if not isinstance(output, _C.Tensor):
             raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
         if output.dim() != 0:
@@ -124,9 +128,13 @@ def grad_and_value(func, argnums=0, has_aux=False):
     return wrapper
 
 
-def _with_aux(output, message):
+def with_aux(output, name):
+    """The output of a function that gives something else beside it, and that: a tree of tensors."""
     if not isinstance(output, tuple) or len(output) != 2:
-        raise RuntimeError(message)
+        raise RuntimeError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    for leaf in tree_leaves(output[1]):
+        if not isinstance(leaf, _C.Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)} in the aux of f")
     return output
 
 
@@ -153,17 +161,18 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
-def check_outputs(leaves, name, arguments="args"):
+def check_outputs(leaves, name):
     """Refuses outputs that are none, or no tensors."""
     if not leaves or leaves == [None]:
         raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for leaf in leaves:
         if not isinstance(leaf, _C.Tensor):
             raise RuntimeError(
-                f"{name}: expected f(*{arguments}) to return only tensors, got unsupported type {type(leaf)}"
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
             )
 
 
+@out_of_inference
 def vjp(func, *primals, has_aux=False):
     """(func(*primals), a function of cotangents that gives their products with the Jacobian).
 
@@ -172,19 +181,15 @@ def vjp(func, *primals, has_aux=False):
     >>> product(torch.tensor([1.0, 0.0]))
     (tensor([2., 0.]),)
     """
-    if is_inference_mode_enabled():
-        return out_of_inference(vjp, func, *primals, has_aux=has_aux)
     inputs, fresh = fresh_inputs(primals)
     recorded = _C.is_grad_enabled()
-    with enable_grad():
+    with enable_grad(), Running(inputs=tuple(zip(fresh, tree_leaves(primals), strict=True))):
         outputs = func(*inputs)
     aux = None
     if has_aux:
-        outputs, aux = _with_aux(
-            outputs, "vjp(f, *primals): output of function f should be a tuple: (output, aux) if has_aux is True"
-        )
+        outputs, aux = with_aux(outputs, "vjp(f, *primals)")
     leaves, spec = tree_flatten(outputs)
-    check_outputs(leaves, "vjp(f, *primals)", "primals")
+    check_outputs(leaves, "vjp(f, *primals)")
     for leaf in leaves:
         if not (leaf.is_floating_point() or leaf.is_complex()):
             raise RuntimeError(
@@ -192,9 +197,8 @@ def vjp(func, *primals, has_aux=False):
                 f"{leaf.dtype}"
             )
 
+    @out_of_inference
     def product(cotangents, retain_graph=True, create_graph=None):
-        if is_inference_mode_enabled():
-            return out_of_inference(product, cotangents, retain_graph, create_graph)
         weights, given = tree_flatten(cotangents)
         if given != spec:
             raise RuntimeError(

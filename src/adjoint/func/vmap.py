@@ -3,6 +3,7 @@
 import functools
 
 from .. import _C
+from .._running import Running
 from ..ops.language import cat
 from ..utils._pytree import tree_flatten, tree_leaves, tree_structure, tree_unflatten
 from .safe import made_safe
@@ -124,7 +125,8 @@ def _run(func, size, values, dims, spec, kwargs, out_dims, randomness):
     level = _C._open_batch(size, randomness)
     try:
         inputs = [x if dim is None else _C._batch(x, level) for x, dim in zip(values, dims, strict=True)]
-        outputs = made_safe(func)(*(inputs if spec is None else tree_unflatten(inputs, spec)), **kwargs)
+        with Running(level):
+            outputs = made_safe(func)(*(inputs if spec is None else tree_unflatten(inputs, spec)), **kwargs)
         if isinstance(outputs, _C.Tensor) and isinstance(out_dims, int):
             return _result(func, outputs, out_dims, level)
         leaves, out_spec = tree_flatten(outputs)

@@ -2,6 +2,7 @@
 
 from .. import _C
 from .._type_info import finfo
+from .batching import draws_differ
 from .checks import boolean, tensor
 from .comparison import legacy_name
 from .language import (
@@ -31,6 +32,7 @@ from .language import (
     mish_,
     op,
     prelu_kernel,
+    rand,
     relu,
     relu6,
     relu6_,
@@ -288,8 +290,11 @@ def _rrelu_noise(input, lower, upper, training):
     below = values <= 0
     # As torch does, only what is used is drawn; under vmap elements may need different counts, and get all.
     count = int(below.sum()) if _C._batch_level(below) is None else below.numel()
-    drawn = empty(count, dtype=_C.float64).uniform_(lower, upper)
-    return values.new_ones(values.shape).masked_scatter_(below, drawn.to(values.dtype))
+    slopes = values.new_ones(values.shape)
+    if draws_differ():
+        drawn = lower + (upper - lower) * rand(count, dtype=_C.float64)
+        return slopes.masked_scatter(below, drawn.to(values.dtype))
+    return slopes.masked_scatter_(below, empty(count, dtype=_C.float64).uniform_(lower, upper).to(values.dtype))
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False):

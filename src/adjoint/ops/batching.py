@@ -219,6 +219,44 @@ def all_values(tensor):
     return values
 
 
+def one_size(op, sizes, least=0):
+    """The size that all of these are, if they are not smaller than the least."""
+    lengths = sorted(set(sizes.flatten().clamp(min=least).tolist()))
+    if len(lengths) > 1:
+        raise sizes_differ(op, [(length,) for length in lengths])
+    return lengths[0] if lengths else least
+
+
+def sizes_differ(op, sizes):
+    """The error of an op whose results have these sizes."""
+    return RuntimeError(
+        "vmap: We do not support batching operators that can output dynamic shape: the sizes of the result of "
+        f"{op.__name__} differ from element to element, {sizes}"
+    )
+
+
+def draws_differ():
+    """Whether random numbers may differ from element to element of a vmap: tensors that they fill must be new ones."""
+    return any(randomness == "different" for _, _, randomness in _C._open_levels())
+
+
+def refuse_same_draws(tensor, name):
+    """Refuses to draw the same numbers for all elements where the parameters differ."""
+    levels = {level: randomness for level, _, randomness in _C._open_levels()}
+    for one in levels_of(tensor):
+        held = _C._batch_level(one)
+        if held is not None and levels.get(held[0]) == "same":
+            raise same_draws(name)
+
+
+def same_draws(name):
+    """The error of one who asks for the same numbers for all elements where the parameters differ."""
+    return RuntimeError(
+        "Vmap does not currently support same randomness with a batched tensor input: the parameters of "
+        f"{name}() differ from element to element. Use randomness='different', or draw outside of vmap"
+    )
+
+
 def is_recorded(tensor):
     """Whether gradients may be asked for, here or outside of a vmap."""
     return is_grad_enabled() and any(one.requires_grad for one in levels_of(tensor))

@@ -28,8 +28,18 @@ def _from_groups(value, size, groups, dim):
     return value.unflatten(dim, (groups, size, channels)).movedim(dim + 1, 0).flatten(dim + 1, dim + 2)
 
 
+def _channels(weight, is_batched, options):
+    """The sizes of a bias."""
+    *_, transposed, _, groups = options
+    return (weight.shape[is_batched + 1] * groups,) if transposed else (weight.shape[is_batched],)
+
+
 def _convolution_batch(op, size, batched, input, weight, bias, *options):
     with_input, with_weight, with_bias = batched[:3]
+    if bias is not None:
+        sizes = _channels(weight, with_weight, options)
+        if bias.dtype != input.dtype or bias.shape[with_bias:] != sizes:
+            return NotImplemented  # which the op refuses
     if with_weight:
         bias = bias if bias is None or with_bias else repeated(bias, size)
         return _by_several_weights(op, size, with_input, input, weight, bias, *options)

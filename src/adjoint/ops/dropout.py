@@ -2,18 +2,18 @@
 
 import warnings
 
+from .batching import draws_differ
 from .checks import boolean, tensor
-from .language import composite, empty_like, zeros_like
+from .language import bernoulli, composite, empty_like, zeros_like
 
 
 def _kept(input, batch, p):
     """Ones with probability 1 - `p`, else zeros: for each element, or for each channel behind a batch or none."""
-    if batch is None:
-        return empty_like(input).detach().bernoulli_(1 - p)
-    if input.ndim < 1 + batch:
+    if batch is not None and input.ndim < 1 + batch:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    shape = (*input.shape[: 1 + batch], *(1,) * (input.ndim - 1 - batch))
-    return input.new_empty(shape).detach().bernoulli_(1 - p)
+    shape = None if batch is None else (*input.shape[: 1 + batch], *(1,) * (input.ndim - 1 - batch))
+    noise = (empty_like(input) if shape is None else input.new_empty(shape)).detach()
+    return bernoulli(noise, 1 - p) if draws_differ() else noise.bernoulli_(1 - p)
 
 
 def _idle(input, p, training):
@@ -41,6 +41,11 @@ def dropout(input, p=0.5, training=True, inplace=False):
     tensor([1., 1.])
     """
     return _drop(input, None, p, training, inplace)
+
+
+def feature_dropout(input, p, training, inplace):
+    """Zeroes whole channels, the second dimension of the input, with probability `p`."""
+    return _drop(input, True, p, training, inplace)
 
 
 def _drop_channels(name, spatial):

@@ -17,6 +17,7 @@ from .language import (
     embedding,
     full,
     gather,
+    index_copy,
     index_select,
     ones_like,
     op,
@@ -80,7 +81,14 @@ def _scatter_value_batch(op, size, batched, input, dim, index, value):
     return _scatter_batch(_scatter_src, size, (batched[0], False, True, True), input, dim, index, value)
 
 
+def _is_index(index, is_batched, *types):
+    """Whether it is a vector of numbers, or one, of these types; if not, the op refuses it."""
+    return index.dim() - is_batched <= 1 and index.dtype in types
+
+
 def _select_batch(op, size, batched, input, dim, index):
+    if not _is_index(index, batched[2], _C.int64, _C.int32):
+        return NotImplemented
     rank = input.dim() - batched[0]
     place = behind(dim, rank)
     if batched[0]:
@@ -107,6 +115,9 @@ def _slices_batch(of_elements):
         input, source = with_batch(size, (batched[0], batched[3]), (input, source))
         values, source, place = _vector(input), _vector(source), behind(dim, input.dim() - 1)
         if batched[2]:
+            fits = _is_index(index, True, _C.int64, *(() if op is index_copy else (_C.int32,)))
+            if not fits or source.dtype != input.dtype or _vector(index).shape[1] != source.shape[place]:
+                return NotImplemented  # which the op refuses
             return _as_shown(of_elements(values, place, _lines(index, place, values), source, *rest), input)
         return _as_shown(call(op, values, place, index, source, *rest), input)
 
@@ -126,6 +137,8 @@ def _fill_slices_batch(op, size, batched, input, dim, index, value):
     values, place = _vector(input), behind(dim, input.dim() - 1)
     if not batched[2] and not batched[3]:
         return _as_shown(call(op, values, place, index, value), input)
+    if not _is_index(index, batched[2], _C.int64):
+        return NotImplemented  # which the op refuses
     length = values.shape[place]
     index = _vector(index if batched[2] else repeated(index, size)).long()
     chosen = zeros_like(values.new_empty(size, length), dtype=_C.bool).scatter(1, _from_front(index, length), True)
@@ -142,6 +155,8 @@ def _from_front(index, length):
 def _take_batch(op, size, batched, input, index):
     if not batched[0]:
         return take(input, index)
+    if index.dtype != _C.int64:
+        return NotImplemented  # which the op refuses
     values = rows(input)
     places = _from_front(index, values.shape[1])
     if not batched[1]:
@@ -151,6 +166,8 @@ def _take_batch(op, size, batched, input, index):
 
 def _put_batch(op, size, batched, input, index, source, accumulate):
     input, index, source = with_batch(size, batched[:3], (input, index, source))
+    if index.numel() != source.numel() or index.dtype != _C.int64 or input.dtype != source.dtype:
+        return NotImplemented  # which the op refuses
     values = rows(input)
     write = values.scatter_add if accumulate else values.scatter
     return write(1, _from_front(rows(index), values.shape[1]), rows(source)).reshape(input.shape)

@@ -3,17 +3,58 @@
 import math
 
 from .. import _C
-from .checks import boolean, integer, tensor
+from .batching import rows, with_batch
+from .checks import boolean, holds, integer, tensor
 from .declaration import return_type
-from .language import composite, histogram_cells, linspace, op, zeros
+from .language import composite, float32, float64, histogram_cells, int64, linspace, op, searchsorted, where, zeros
 from .out_words import HISTOGRAM
 
 Tensor = _C.Tensor
 
+# ---- Batch rules; see batching.py
+
+
+def _histc_batch(op, size, batched, input, bins, low, high):
+    values = rows(input)
+    if not values.is_floating_point() or not bins > 0 or low > high:
+        return NotImplemented  # which the op will say
+    if not values.numel():
+        return values.new_zeros(size, bins)
+    values = values.float() if values.itemsize < 4 else values
+    if low == high:
+        low, high = values.aminmax(dim=1, keepdim=True)
+        if not holds(low.isfinite() & high.isfinite()):
+            return NotImplemented
+        low, high = low - (low == high).to(low.dtype), high + (low == high).to(low.dtype)
+    elif not (math.isfinite(low) and math.isfinite(high)):
+        return NotImplemented
+    place = (values - low) * bins / (high - low)
+    bin = where(place > 0, place, 0).clamp(max=bins - 1).long()
+    inside = (values >= low) & (values <= high)
+    return zeros(size, bins, dtype=int64, device=values.device).scatter_add(1, bin, inside.long()).to(input.dtype)
+
+
+def _cells_batch(op, size, batched, points, edges, even, weight):
+    if points.dtype not in (float32, float64):
+        return NotImplemented  # which the op refuses
+    points, weight = with_batch(size, (batched[0], batched[3]), (points, weight))
+    cell, inside = zeros(points.shape[:-1], dtype=int64, device=points.device), True
+    for dim, each in enumerate(edges):
+        values, count = points.select(-1, dim), each.shape[-1] - 1
+        inside = (values >= each[..., :1]) & (values <= each[..., -1:]) & inside
+        bin = searchsorted(each, values, right=True) - 1
+        cell = cell * count + bin.clamp(0, count - 1)
+    amounts = inside.double() if weight is None else where(inside, weight, 0).double()
+    counts = [each.shape[-1] - 1 for each in edges]
+    sums = zeros(size, math.prod(counts), dtype=float64, device=points.device).scatter_add(1, cell, amounts)
+    return sums.to(points.dtype).reshape(size, *counts)
+
+
 op("histc(input, bins=100, min=0, max=0)", native="histc", out="exact", out_words=HISTOGRAM, gradient=False,
+   batch=_histc_batch,
    doc="How many elements lie in each of equal parts of a range.")  # fmt: skip
 op("histogram_cells(input, edges, even, weight)", native="histogram_cells", gradient=False,
-   public=False,
+   public=False, batch=_cells_batch,
    doc="How many points, or how much weight, lie in each cell of a grid.")  # fmt: skip
 
 

@@ -1,9 +1,10 @@
 """Ops that rearrange elements into new memory: joining, repeating, reversing, shifting, triangles."""
 
-from .batching import behind, lined_up, matrices, rows
+from .batching import all_values, behind, lined_up, matrices, one_size, rows
 from .checks import integer, tensor
 from .language import (
     Tensor,
+    arange,
     atleast_1d,
     atleast_2d,
     atleast_3d,
@@ -15,6 +16,7 @@ from .language import (
     op,
     roll,
     rot90,
+    searchsorted,
     stack,
     tril,
     triu,
@@ -25,6 +27,8 @@ from .out_words import CAT
 
 
 def _cat_batch(op, size, batched, tensors, dim):
+    if not all(isinstance(x, Tensor) for x in tensors):
+        return NotImplemented  # which the op refuses
     rank = max(x.dim() for x in tensors)
     tensors = [x for x in tensors if x.dim() == rank or x.shape[1:] != (0,)]
     return cat(tensors, behind(dim, rank - 1))
@@ -39,6 +43,18 @@ def _roll_batch(op, size, batched, input, shifts, dims):
 def _repeat_batch(op, size, batched, input, repeats):
     repeats = tuple(repeats) if isinstance(repeats, tuple | list) else (repeats,)
     return lined_up(input, len(repeats)).repeat(1, *repeats)
+
+
+def _interleaved_batch(op, size, batched, repeats, output_size):
+    values = all_values(repeats)
+    sums = values.sum(-1)
+    if repeats.dim() != 2 or values.numel() == 0 or int(values.min()) < 0 or repeats.is_floating_point():
+        return NotImplemented  # which the op will say, or is the same for all
+    if output_size is not None and bool((sums != output_size).any()):
+        return NotImplemented
+    length = one_size(op, sums)
+    places = arange(length, device=repeats.device).expand(size, length)
+    return searchsorted(repeats.cumsum(-1), places, right=True)
 
 
 # ---- Joining
@@ -223,7 +239,8 @@ def tile(input, *repeats, dims=None):
     return input.repeat((1,) * (input.ndim - len(repeats)) + repeats)
 
 
-op("interleaved_index(repeats, output_size=None)", native="interleaved_index", public=False)
+op("interleaved_index(repeats, output_size=None)", native="interleaved_index", public=False,
+   batch=_interleaved_batch)  # fmt: skip
 
 
 @composite

@@ -30,7 +30,8 @@ _LINALG = {"namespace": "linalg"}
 
 def factored_batch(op, size, batched, factors, pivots, B, *options):
     """Solutions by factors and pivots, which go together and broadcast with B."""
-    if factors.dim() - batched[0] < 2 or B.dim() - batched[2] < 2:
+    fits = pivots.shape[batched[1] :] == factors.shape[batched[0] : -1]
+    if not fits or factors.dim() - batched[0] < 2 or B.dim() - batched[2] < 2:
         return NotImplemented  # which the op refuses
     has_batch = (batched[0] or batched[1],) * 2
     if has_batch[0]:

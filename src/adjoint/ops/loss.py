@@ -51,6 +51,8 @@ def elements_batch(op, size, batched, *given):
     given = with_batch(size, batched, given)
     rank = max(value.dim() for value in given if is_tensor(value)) - 1
     reduction = next(value for value in given if isinstance(value, str))
+    if reduction not in ("none", "mean", "sum"):
+        return NotImplemented  # which the op refuses
     given = ("none" if value is reduction else lined_up(value, rank) if is_tensor(value) else value for value in given)
     return _reduced_batch(call(op, *given), reduction)
 

@@ -60,6 +60,12 @@ elementwise("soft_margin_elements(input, target)",
 # fmt: on
 
 
+def _soft_margin_batch(op, size, batched, input, target, reduction):
+    if input.shape[batched[0] :] != target.shape[batched[1] :]:
+        return NotImplemented  # which the op may refuse
+    return elements_batch(op, size, batched, input, target, reduction)
+
+
 def _soft_margin_forward(input, target, reduction):
     # Torch's half types overflow in the exponential, step by step; the kernel is for real numbers.
     plain = input.dtype in (_C.float16, _C.bfloat16) or input.is_complex() or target.is_complex()
@@ -77,7 +83,7 @@ op("_soft_margin_loss(input, target, reduction)", forward=_soft_margin_forward, 
    target=None,
    input=lambda g, input, target, reduction:
        -_shared(g, input, reduction) * target * sigmoid(-target * input),
-   batch=elements_batch)  # fmt: skip
+   batch=_soft_margin_batch)  # fmt: skip
 
 
 @composite(**_LOSS, autocast="float32")

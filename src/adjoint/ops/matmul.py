@@ -30,6 +30,7 @@ from .language import (
     mv_t,
     op,
     promote_types,
+    vdot,
 )
 from .language import bool as bool_type
 from .out_words import DOT, TENSORDOT
@@ -37,8 +38,18 @@ from .out_words import DOT, TENSORDOT
 # ---- Batch rules; see batching.py
 
 
+def _check_ranks(name, batched, first, second, ranks):
+    given = (first.dim() - batched[0], second.dim() - batched[1])
+    if given != ranks:
+        raise RuntimeError(
+            f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {given[0]} and b has dim {given[1]} but "
+            f"expected them to have dim {ranks[0]} and dim {ranks[1]}"
+        )
+
+
 @rows_of(0)
 def _mm_batch(op, size, batched, input, mat2):
+    _check_ranks("mm", batched, input, mat2, (2, 2))
     if not batched[1]:  # many matrices times one are one tall matrix times it
         return mm(input.flatten(0, 1), mat2).unflatten(0, (size, input.shape[1]))
     return bmm(*with_batch(size, batched, (input, mat2)))
@@ -74,12 +85,14 @@ def _mm_t_conj_batch(op, size, batched, input, mat2):
 
 def _folded_batch(op, size, batched, input, mat2):
     """Products of batches of matrices: one batch more."""
+    _check_ranks("bmm", batched, input, mat2, (3, 3))
     input, mat2 = with_batch(size, batched, (input, mat2))
     return call(op, input.flatten(0, 1), mat2.flatten(0, 1)).unflatten(0, (size, input.shape[1]))
 
 
 @rows_of(0)
 def _mv_batch(op, size, batched, input, vec):
+    _check_ranks("mv", batched, input, vec, (2, 1))
     if not batched[1]:
         return mv(input.flatten(0, 1), vec).unflatten(0, (size, input.shape[1]))
     if not batched[0]:
@@ -93,14 +106,26 @@ def _mv_t_batch(op, size, batched, input, vec):
     return bmm_tn(input, with_batch(size, batched, (input, vec))[1].unsqueeze(2)).squeeze(2)
 
 
+def _dot_batch(op, size, batched, input, other):
+    if input.dim() - batched[0] != 1 or other.dim() - batched[1] != 1:
+        raise RuntimeError("Got wrong shapes for dot: expected two vectors")
+    if input.shape[-1] != other.shape[-1] or input.dtype is not other.dtype:
+        return NotImplemented  # which the op refuses
+    return ((conj(input) if op is vdot else input) * other).sum(-1)
+
+
 def _added_batch(product, rank):
     """Of beta * input + alpha * product(first, second), whose result has so many dimensions."""
 
     def rule(op, size, batched, input, first, second, beta, alpha):
+        if input.dim() - batched[0] > rank or not input.dtype == first.dtype == second.dtype:
+            return NotImplemented  # which the op refuses
         if batched[1] or batched[2]:
             result = _call_batched(product, size, batched[1:3], first, second)
         else:
             result = repeated(product(first, second), size)
+        if not (result.is_floating_point() or result.is_complex()):
+            beta, alpha = int(beta), int(alpha)
         result = result if alpha == 1 else result * alpha
         if beta == 0:
             return result
@@ -126,6 +151,8 @@ def _linear_batch(op, size, batched, input, weight):
 
 @rows_of(1)
 def _linear_biased_batch(op, size, batched, bias, input, weight):
+    if bias.dtype != input.dtype:
+        return NotImplemented  # which the op refuses
     if batched[1] or batched[2]:
         result = _linear_batch(op, size, batched[1:], input, weight)
     else:
@@ -143,7 +170,7 @@ def _addbmm_batch(op, size, batched, input, batch1, batch2, beta, alpha):
 
 
 def _addr_batch(op, size, batched, input, vec1, vec2, beta, alpha):
-    if vec1.dim() - batched[1] != 1 or vec2.dim() - batched[2] != 1:
+    if vec1.dim() - batched[1] != 1 or vec2.dim() - batched[2] != 1 or input.dim() - batched[0] > 2:
         return NotImplemented  # which the op refuses
     dtype = _addr_type(input, vec1, vec2, beta, alpha)
     vec1, vec2 = vec1.to(dtype).unsqueeze(-1), vec2.to(dtype).unsqueeze(-2)
@@ -202,12 +229,12 @@ op("dot(input, tensor)", native="dot", out="exact", out_words=DOT, linear="input
    input=lambda g, tensor: g * conj(tensor),
    tensor=lambda g, input: g * conj(input),
    doc="The sum of the products of two vectors' elements.",
-   batch=lambda op, size, batched, input, tensor: (input * tensor).sum(-1))  # fmt: skip
+   batch=_dot_batch)  # fmt: skip
 op("vdot(input, other)", native="vdot", out="exact", out_words=DOT, linear="input * other",
    input=lambda g, other: conj(g) * other,
    other=lambda g, input: g * input,
    doc="The dot product with the first vector conjugated.",
-   batch=lambda op, size, batched, input, other: (conj(input) * other).sum(-1))  # fmt: skip
+   batch=_dot_batch)  # fmt: skip
 
 # A product's result in another shape; shares memory that no other tensor is on.
 op("_unsafe_view(input, size)", native="unsafe_view", linear="input", public=False, node="UnsafeViewBackward0",

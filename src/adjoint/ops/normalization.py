@@ -31,6 +31,9 @@ def _rms_norm_batch(op, size, batched, input, normalized_shape, weight, eps):
 def _normalized_batch(op, size, batched, input, normalized_shape, parameters, eps):
     if not any(batched[2:]):
         return call(op, input, normalized_shape, *parameters, eps)
+    given = [(p, has) for p, has in zip(parameters, batched[2:], strict=False) if p is not None]
+    if any(p.shape[has:] != tuple(normalized_shape) or not p.is_floating_point() for p, has in given):
+        return NotImplemented  # which the op refuses
     results = call(op, input, normalized_shape, *(None for _ in parameters), eps)
     out, *statistics = results if batched[0] else each(lambda one: repeated(one, size), tuple(results))
     rank = out.dim() - 1

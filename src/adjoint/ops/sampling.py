@@ -1,12 +1,13 @@
 """Drawing indices by weight."""
 
+from .batching import draws_differ, refuse_same_draws
 from .checks import boolean, holds
-from .language import _open_levels, composite, cumsum, empty_like, float64, log1p, rand, rand_like, searchsorted
+from .language import composite, cumsum, empty_like, float64, log1p, rand, rand_like, searchsorted
 
 
 def _exponentials(like, generator):
-    """Exponential numbers; under vmap new ones, which may differ from element to element."""
-    if _open_levels():
+    """Exponential numbers; new ones where they differ from element to element of a vmap."""
+    if draws_differ():
         return -log1p(-rand_like(like, generator=generator))
     return empty_like(like).exponential_(1, generator=generator)
 
@@ -21,6 +22,7 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     """
     boolean("multinomial", replacement=replacement)
     weights = input.detach()
+    refuse_same_draws(weights, "multinomial")
     if not weights.is_floating_point():
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {weights.dtype}")
     if weights.ndim not in (1, 2):

@@ -1,13 +1,14 @@
 """Choosing elements: by condition or mask, by being nonzero, by counting, by place in a sorted row, by bounds."""
 
 from .. import _C
-from .batching import call, is_tensor, lined_up, rows, with_batch
+from .batching import all_values, call, is_tensor, lined_up, one_size, rows, with_batch
 from .checks import boolean, holds
 from .language import (
     _publish,
     _sorted_places,
     broadcast_shapes,
     broadcast_tensors,
+    can_cast,
     cat,
     clamp_above,
     clamp_above_,
@@ -16,15 +17,19 @@ from .language import (
     clamp_between,
     clamp_between_,
     composite,
+    float32,
     index,
     index_backward,
+    int64,
     masked_scatter,
     nonzero,
+    ones_like,
     op,
     result_type,
     scalar_tensor,
     stack,
     where,
+    zeros,
     zeros_like,
 )
 from .out_words import FOUND_DTYPE, SEARCHSORTED, same_scalar_type
@@ -65,6 +70,8 @@ def _masked_fill_batch(op, size, batched, input, mask, value):
     rank = max(input.dim() - batched[0], mask.dim() - batched[1])
     input, mask = (lined_up(given, rank) for given in with_batch(size, batched[:2], (input, mask)))
     if batched[2]:
+        if value.dim() != 1 or not can_cast(value.dtype, input.dtype):
+            return NotImplemented  # which the op may refuse
         return where(mask, lined_up(value, rank).to(input.dtype), input)
     return call(op, input, mask, value)
 
@@ -75,6 +82,8 @@ def _masked_select_batch(op, size, batched, input, mask):
             "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
             "each batch this would return a differently shaped Tensor: use torch.where() or masked_fill()"
         )
+    if mask.dtype != _C.bool:
+        return NotImplemented  # which the op refuses
     sizes = broadcast_shapes(input.shape[1:], mask.shape)
     shown = lined_up(input, len(sizes)).expand(size, *sizes)
     return index(rows(shown), (None, mask.expand(sizes).reshape(-1)))
@@ -92,6 +101,8 @@ def _places_in_source(mask):
 
 
 def _masked_scatter_batch(op, size, batched, input, mask, source):
+    if mask.dtype != _C.bool or input.dtype != source.dtype:
+        return NotImplemented  # which the op refuses
     input, mask, source = with_batch(size, batched, (input, mask, source))
     rank = max(input.dim(), mask.dim()) - 1
     input, mask = broadcast_tensors(lined_up(input, rank), lined_up(mask, rank))
@@ -126,6 +137,20 @@ def _places_batch(op, size, batched, sorted, values, right, narrow):
     if sorted.dim() > 2:
         return call(op, sorted, values, right, narrow)
     return call(op, sorted, rows(values), right, narrow).reshape(values.shape)
+
+
+def _bincount_batch(op, size, batched, input, weights, minlength):
+    input, weights = with_batch(size, batched[:2], (input, weights))
+    values = all_values(input)
+    fits = input.dim() == 2 and minlength >= 0 and (weights is None or weights.shape == input.shape)
+    if not fits or input.is_floating_point() or input.dtype is _C.bool or (values.numel() and int(values.min()) < 0):
+        return NotImplemented  # which the op will say
+    length = one_size(op, values.amax(-1) + 1 if values.numel() else values.new_zeros(1), minlength)
+    if weights is None:
+        weights = ones_like(input, dtype=int64)
+    elif weights.dtype is not float32:
+        weights = weights.double()
+    return zeros(size, length, dtype=weights.dtype, device=input.device).scatter_add(1, input.long(), weights)
 
 
 # ---- Conditions and masks
@@ -230,7 +255,7 @@ def unravel_index(indices, shape):
     return tuple(reversed(coordinates))
 
 
-op("bincount(input, weights=None, minlength=0)", native="bincount", weights=None,
+op("bincount(input, weights=None, minlength=0)", native="bincount", weights=None, batch=_bincount_batch,
    doc="How often each value occurs, or the sums of the weights of its occurrences.")  # fmt: skip
 op("_sorted_places(sorted, values, right, narrow)", native="sorted_places", out="exact",
    out_words=SEARCHSORTED, public=False,

@@ -40,8 +40,25 @@ def _squeeze_all(op, size, batched, input):
     return input.squeeze(tuple(d for d in range(1, input.dim()) if input.shape[d] == 1))
 
 
+def _t(op, size, batched, input):
+    if input.dim() > 3:
+        return NotImplemented  # which the op refuses
+    return input.transpose(1, 2) if input.dim() == 3 else alias(input)
+
+
+def _unbind(op, size, batched, input, dim):
+    if input.dim() == 1:
+        return NotImplemented  # which the op refuses
+    return call(op, input, behind(dim, input.dim() - 1))
+
+
+_unbind.__dict__["places"] = ((1,), (), False)
+
+
 def _expand(op, size, batched, input, sizes):
     sizes = tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
+    if -1 in sizes[: len(sizes) - input.dim() + 1]:
+        return NotImplemented  # which the op refuses
     return lined_up(input, len(sizes)).expand(size, *sizes)
 
 
@@ -109,7 +126,7 @@ view("transpose(input, dim0, dim1)", native="transpose", alias=("swapaxes", "swa
 view("t(input)", native="t", inplace=True, inplace_node="TBackward1", linear="input",
      doc="A matrix transposed; vectors and 0-d tensors as they are.",
      input=lambda g: g.t(),
-     batch=lambda op, size, batched, input: input.transpose(1, 2) if input.dim() == 3 else alias(input))
+     batch=_t)
 
 # fmt: on
 
@@ -163,7 +180,7 @@ op("unfold_backward(input, size, dimension, window, step)", native="unfold_backw
 view("unbind(input, dim=0)", native="unbind", linear="input",
      doc="All slices along a dimension.",
      input=lambda gs, dim: stack(gs, dim),
-     batch="dim")
+     batch=_unbind)
 view("split_evenly(input, split_size, dim=0)", native="split_evenly", node="SplitBackward0", linear="input",
      public=False, shown="split",
      input=lambda gs, dim: cat(gs, dim),

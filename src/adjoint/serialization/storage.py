@@ -174,13 +174,18 @@ def copied_once(tensor, memo):
     return copies[key]
 
 
-def storage_elements(tensor):
-    """A tensor of all the elements that a tensor's storage holds."""
+def refuse_batched(tensor):
+    """Refuses to give the storage of a tensor under vmap."""
     if _C._batch_level(tensor) is not None:
         raise NotImplementedError(
             "Cannot access storage of BatchedTensorImpl: under vmap a tensor stands for all elements of the batch, and "
             "has no memory of its own. clone() copies it; what vmap returns can be copied and saved as any tensor"
         )
+
+
+def storage_elements(tensor):
+    """A tensor of all the elements that a tensor's storage holds."""
+    refuse_batched(tensor)
     count = tensor._storage_nbytes() // tensor.itemsize
     return tensor.detach().as_strided((count,), (1,), 0)
 

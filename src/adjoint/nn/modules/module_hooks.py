@@ -82,10 +82,14 @@ class BackwardHookFunction(Function):
     """The identity on several tensors: one node through which all their gradients pass together."""
 
     @staticmethod
-    def forward(ctx, *tensors):
-        """The tensors; those that need no gradient are marked so."""
-        ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
+    def forward(*tensors):
+        """The tensors."""
         return tensors
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        """Those that need no gradient are marked so."""
+        ctx.mark_non_differentiable(*[y for x, y in zip(inputs, output, strict=True) if not x.requires_grad])
 
     @staticmethod
     def backward(ctx, *grads):

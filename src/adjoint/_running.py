@@ -1,0 +1,86 @@
+"""The transforms that run a function in this thread: what it may not do, and how its tensors are printed."""
+
+import threading
+
+from . import _C
+
+
+class _Stack(threading.local):
+    levels: tuple = ()
+
+
+_stack = _Stack()
+
+
+class Running:
+    """While a transform runs a function.
+
+    Of reverse mode, `inputs` are pairs of a tensor that the function gets and the one that was given; of the others,
+    `level` is the number of theirs.
+    """
+
+    def __init__(self, level=None, inputs=()):
+        self.level, self.inputs = level, inputs
+
+    def __enter__(self):
+        _stack.levels = (*_stack.levels, self)
+
+    def __exit__(self, *error):
+        _stack.levels = _stack.levels[:-1]
+
+
+def levels():
+    """The transforms that are running, outermost first."""
+    return _stack.levels
+
+
+def refuse_inside(words):
+    """Refuses what functions that a transform runs may not do."""
+    if _stack.levels:
+        raise RuntimeError(words)
+
+
+def unwrapped(tensor):
+    """(what the transforms make of a tensor, innermost first, by name and number; what it is outside of them)."""
+    layers, reached, recorded = [], None, False
+    for number, running in reversed(tuple(enumerate(_stack.levels, 1))):
+        if running.level is None:
+            given = [given for inside, given in running.inputs if tensor is inside]
+            reached = _reached(tensor) if reached is None else reached
+            if given:
+                layers.append(("GradTrackingTensor", number))
+                tensor, reached = given[0], None
+            elif any(_end(inside) in reached for inside, _ in running.inputs):
+                layers.append(("GradTrackingTensor", number))
+                recorded = True
+        elif (held := _C._batch_level(tensor)) is not None and held[0] == running.level:
+            if not held[2]:
+                layers.append(("BatchedTensor", number))
+            tensor, reached, recorded = held[1], None, False
+        elif _C._tangent(tensor, running.level) is not None:
+            layers.append(("GradTrackingTensor", number))
+            tensor = _C._taken_apart(tensor, running.level)[0]
+    if recorded:
+        inputs = [inside for running in _stack.levels for inside, _ in running.inputs]
+        tensor = _C._finished(tensor, inputs)
+    return layers, tensor
+
+
+def _end(tensor):
+    """Where a graph ends that leads to a tensor: the node that made it, or the leaf itself."""
+    return id(tensor) if tensor.grad_fn is None else tensor.grad_fn
+
+
+def _reached(tensor):
+    """All ends in the graph of a tensor."""
+    found, pending = {_end(tensor)}, [tensor.grad_fn]
+    while pending:
+        node = pending.pop()
+        for following, _ in node.next_functions if node is not None else ():
+            if following is None or following in found:
+                continue
+            found.add(following)
+            pending.append(following)
+            if hasattr(following, "variable"):
+                found.add(id(following.variable))
+    return found
