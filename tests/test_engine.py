@@ -480,3 +480,17 @@ def test_saved_tensor_hooks_hold_very_deep():
     with adjoint.autograd.graph.saved_tensors_hooks(lambda t: packed.append(1) or t, lambda t: t):
         checkpoint(adjoint).apply(x, 150).backward()
     assert len(packed) == 151
+
+
+@program
+def roots_that_are_asked_for_twice(L):
+    x, g = L.tensor([1.0, 2.0], requires_grad=True), L.tensor([1.0, 3.0])
+    y = x * 2
+    of_tensor, of_node = [], []
+    y.register_hook(of_tensor.append)
+    y.grad_fn.register_hook(lambda inputs, outputs: of_node.append(outputs[0]))
+    twice = L.autograd.grad([x, x], [x], [g, g])
+    both = L.autograd.grad([*y.unbind()], x, retain_graph=True)
+    mixed = L.autograd.grad([y, y.sum(), y], x, [g, L.tensor(1.0), g], retain_graph=True)
+    L.autograd.backward([y, x, x, y], [g, g, g, g])
+    return twice, both, mixed, x.grad, of_tensor, of_node, L.func.vjp(lambda x: [x, x], g)[1]([g, g])

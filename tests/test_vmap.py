@@ -872,3 +872,16 @@ def test_mapped_functions_are_stacks(depth):
         for dim in dims:
             f = L.vmap(f, in_dims=dim, out_dims=dim)
         assert_same(f(x), x.sin(), bound=OPS)
+
+
+@program
+def chances_that_differ_from_element_to_element(L):
+    p = L.tensor([[0.0, 0.0], [1.0, 1.0]])
+    fills = [
+        lambda p: L.zeros_like(p).bernoulli_(p),
+        lambda p: L.zeros_like(p).bernoulli_(p[0]),
+        lambda p: L.zeros(2, 2).add(p).bernoulli_(p),
+        lambda p: p.clone().bernoulli_(L.tensor([1.0, 0.0])),
+    ]
+    refused = raised(lambda: L.vmap(fills[0], randomness="same")(p), 60)
+    return [L.vmap(fill, randomness="different")(p) for fill in fills], L.vmap(fills[3], randomness="same")(p), refused

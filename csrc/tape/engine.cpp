@@ -36,7 +36,7 @@ class InlineState {
     if (node->stamp == stamp_) return false;
     node->stamp = stamp_;
     node->dependencies = 0;
-    node->flags &= ~(kNeeded | kCaptured);
+    node->flags &= ~(kNeeded | kCaptured | kStarted);
     visited_.push_back(node);
     return true;
   }
@@ -150,8 +150,12 @@ class Run final : public RunningBackward {
     if (!request_.inputs.empty()) mark_needed();
     for (size_t i = 0; i < request_.roots.size(); ++i)
       deliver(request_.roots[i].node, request_.roots[i].index, std::move(request_.gradients[i]));
-    for (const Edge& root : request_.roots)
-      if (state_.dependencies(root.node) == 0) push(root.node);
+    for (const Edge& root : request_.roots) {
+      // Once, also where several outputs of a node are asked for, or one of them twice.
+      if (state_.dependencies(root.node) != 0 || (state_.flags(root.node) & kStarted)) continue;
+      state_.flags(root.node) |= kStarted;
+      push(root.node);
+    }
     while (!ready_.empty()) execute(pop());
     state_.finish();
     return std::move(captured_);

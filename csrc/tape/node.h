@@ -90,6 +90,7 @@ enum NodeFlags : uint16_t {
   kBareGradients = 8,      ///< a custom Function that gets None, not zeros, for undefined gradients
   kRecordedBackward = 16,  ///< a custom Function whose backward is running and recorded
   kBareSaved = 32,         ///< a custom Function whose backward is running under transforms, and not recorded
+  kStarted = 64,           ///< a root that the running engine has begun with (valid with the current stamp)
 };
 
 struct Node {

@@ -410,7 +410,19 @@ void Batch::change_by_rule(Op& op, Op& chosen, PyObject* const* slots) {
 void Batch::fill(Op& op, PyObject* const* slots, Tensor* value) {
   check_randomness(op);
   PyObject* values[kMaxArguments];
-  std::copy(slots, slots + op.count, values);
+  Object owned[kMaxArguments];
+  for (int i = 1; i < op.count; ++i) {
+    const bool spread = spreads(slots + i, 1);
+    if (spread && randomness_ == Randomness::Same)
+      fail(
+          "Vmap does not currently support same randomness with a batched tensor input: the numbers would differ from "
+          "element to element; use randomness=\"different\" (",
+          op.shown_in_place, "())");
+    owned[i] = outside(slots[i]);
+    if (spread && is_tensor(slots[i]))
+      owned[i] = with_dims(as_tensor(owned[i].get()), std::max(0, value->ndim() - as_tensor(owned[i].get())->ndim()));
+    values[i] = owned[i].get();
+  }
   if (randomness_ == Randomness::Different) {
     values[0] = as_object(value);
     return op.call_in_place(values);
