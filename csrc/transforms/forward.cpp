@@ -53,6 +53,13 @@ Object sum(Object a, Object b) {
   return total;
 }
 
+/// Whether two tensors, or what they are elements of, have their values in one place.
+bool on_same_memory(const Tensor* a, const Tensor* b) {
+  while (is_batched(a)) a = batched_value(a);
+  while (is_batched(b)) b = batched_value(b);
+  return a->storage == b->storage;
+}
+
 bool has_layout(const Tensor* tensor, const Shape* layout) {
   if (tensor->shape == layout) return true;
   for (int d = 0; d < layout->ndim; ++d)
@@ -97,12 +104,14 @@ bool forward_enabled() { return enabled; }
 bool set_forward_enabled(bool on) { return std::exchange(enabled, on); }
 
 TensorPtr Forward::tangent(Tensor* tensor) const {
+  Tensor* own = own_tangent(tensor, number());
   Tensor* base = view_base(tensor);
   Tensor* whole = base ? own_tangent(base, number()) : nullptr;
   // That of a view is a part of its base's, which may have been replaced.
-  if (whole && is_differentiable(tensor->dtype) && has_layout(whole, base->shape))
-    return view_recorded(whole, tensor->dtype, tensor->shape, offset_in_base(tensor));
-  return TensorPtr::borrow(own_tangent(tensor, number()));
+  if (!whole || (own && on_same_memory(own, whole)) || !is_differentiable(tensor->dtype) ||
+      !has_layout(whole, base->shape))
+    return TensorPtr::borrow(own);
+  return view_recorded(whole, tensor->dtype, tensor->shape, offset_in_base(tensor));
 }
 
 void Forward::give(Tensor* tensor, TensorPtr value) const {

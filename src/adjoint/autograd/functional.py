@@ -291,17 +291,22 @@ def _jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, s
 def _rows(output, number, inputs, create_graph, strict):
     """The derivatives of one output, of this number, by each of the inputs, row by row."""
     n = output.numel()
-    blocks = [[] for _ in inputs]
+    rows = []
     if n:
+        nothing = (None,) * len(inputs)
         # A window on zeros with a one among them, moved by one place from row to row: the last unit vector comes first.
         line = _C.zeros(2 * n - 1, dtype=output.dtype, device=output.device)
         line[n - 1] = 1
         weights = line.as_strided((n, *output.shape), (1, *_strides(output.shape))).unbind()
         for weight in reversed(weights):
-            gradients = _gradients((output,), inputs, (weight,), create_graph, True)
-            filled = _filled(gradients, inputs, strict, "row", create_graph, output=number)
-            for block, g in zip(blocks, filled, strict=True):
-                block.append(g)
+            # As _gradients() does, but for checks of what comes from here.
+            found = nothing
+            if output.requires_grad:
+                found = _C.run_backward((output,), (weight,), True, create_graph, inputs, False, True)
+            if strict or any(g is None for g in found):
+                found = _filled(found, inputs, strict, "row", create_graph, output=number)
+            rows.append(found if create_graph else bare_tangents(found))
+    blocks = zip(*rows, strict=True) if rows else [()] * len(inputs)
     return tuple(
         (stack(block) if block else x.new_zeros(0)).view(output.shape + x.shape)
         for block, x in zip(blocks, inputs, strict=True)

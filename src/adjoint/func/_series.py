@@ -185,6 +185,13 @@ class Polynomials:
     def place(self, tensor, series):
         self.series[id(tensor)] = series, tensor
 
+    def close(self):
+        """Forgets all of them. They know each other, and their tensors would wait for the garbage collector."""
+        for series, _ in self.series.values():
+            series.following = None
+        self.series.clear()
+        self.results.clear()
+
     def of(self, value):
         """The polynomial of a tensor, None if it is a constant."""
         return self.series[id(value)][0] if id(value) in self.series else None

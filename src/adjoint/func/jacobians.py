@@ -7,7 +7,7 @@ from ..ops.language import eye, zeros
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 from .forward import jvp
 from .reverse import chosen_arguments, vjp
-from .vmap import vmap
+from .vmap import over
 
 
 def unit_vectors(tensors):
@@ -64,7 +64,7 @@ def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_
         leaves, spec = tree_flatten(output)
         _check_real(leaves, "jacrev", "outputs")
         basis = unit_vectors(leaves)
-        rows = vmap(lambda *weights: product(tree_unflatten(weights, spec)), chunk_size=chunk_size)(*basis)
+        rows = over(lambda *weights: product(tree_unflatten(weights, spec)), basis, chunk_size=chunk_size)
         # rows: as the inputs, with one row for each element of all outputs.
         sizes = [leaf.numel() for leaf in leaves]
 
@@ -111,7 +111,8 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error", chunk_size=Non
             return (found[1], found[2]) if has_aux else found[1]
 
         out_dims = (0, None) if has_aux else 0
-        columns = vmap(push, out_dims=out_dims, randomness=randomness, chunk_size=chunk_size)(*unit_vectors(points))
+        basis = unit_vectors(points)
+        columns = over(push, basis, out_dims=out_dims, randomness=randomness, chunk_size=chunk_size)
         aux = None
         if has_aux:
             columns, aux = columns

@@ -129,6 +129,12 @@ class Curve:
         found = [_C._tangent(value, level) for level in self.levels]
         return found if any(term is not None for term in found) else None
 
+    def moves(self, value):
+        """Whether an argument has coefficients, or one in a sequence."""
+        if isinstance(value, _C.Tensor):
+            return any(_C._tangent(value, level) is not None for level in self.levels)
+        return isinstance(value, tuple | list) and any(map(self.moves, value))
+
     def polynomials(self, arguments):
         """Those among the tensors of arguments, in sequences, too."""
         found = Polynomials()
@@ -142,8 +148,7 @@ class Curve:
         return terms[power - 1]
 
     def handle(self, op, arguments, in_place):
-        polynomials = self.polynomials(arguments)
-        moving = tuple(map(polynomials.moves, arguments))
+        moving = tuple(map(self.moves, arguments))
         if not any(moving):
             return _C._call_slots(op, arguments, in_place)
         declaration = TABLE[op.__name__]
@@ -153,13 +158,14 @@ class Curve:
             with self.awake():
                 return call(op, *arguments)
         result = call(op, *arguments)
-        self.follow(declaration, op, result, arguments, polynomials)
+        self.follow(declaration, op, result, arguments, self.polynomials(arguments))
         return result
 
     def follow(self, declaration, op, result, arguments, polynomials):
         """Gives the results of an op that is not linear their coefficients."""
         polynomials.follow(op, result, arguments)
         self.give(result, polynomials)
+        polynomials.close()
 
     def give(self, result, polynomials):
         """Gives the results of an op their coefficients."""
@@ -192,6 +198,7 @@ class Curve:
         outputs = outputs_of(result)
         polynomials.place_all(outputs, polynomials.by_forward_mode(function.apply, arguments, outputs))
         self.give(result, polynomials)
+        polynomials.close()
         return result
 
 

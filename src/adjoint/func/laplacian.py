@@ -86,6 +86,7 @@ class _Spread(Curve):
         moving = [value for value in arguments if polynomials.moves(value)]
         if declaration.kind == "elementwise" and len(moving) == 1 and not result.is_complex():
             self.follow_function(op, result, arguments, moving[0])
+            polynomials.close()
         else:
             super().follow(declaration, op, result, arguments, polynomials)
 
@@ -98,5 +99,6 @@ class _Spread(Curve):
         if not (series := alone.of(result)):
             return
         slope, half = series[1], series[2]
+        alone.close()
         curved = None if first is None or half is None else 2 * half * self.total(first * first)
         self.set(result, times(slope, first), plus(times(slope, second), curved))

@@ -23,29 +23,40 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     >>> dot(torch.ones(3, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
     tensor([ 3.,  7., 11.])
     """
+    _check_options(randomness, chunk_size)
+
+    @functools.wraps(func)
+    def mapped(*args, **kwargs):
+        return over(func, args, kwargs, in_dims, out_dims, randomness, chunk_size)
+
+    return mapped
+
+
+def _check_options(randomness, chunk_size):
     if randomness not in RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
     if chunk_size is not None and not (isinstance(chunk_size, int) and chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
-    @functools.wraps(func)
-    def mapped(*args, **kwargs):
-        leaves, dims, spec = _mapped_leaves(func, in_dims, args)
-        size = _batch_size(leaves, dims)
-        values = [x.movedim(dim, 0) if dim else x for x, dim in zip(leaves, dims, strict=True)]
-        if chunk_size is None or chunk_size >= size:
-            return _run(func, size, values, dims, spec, kwargs, out_dims, randomness)
-        parts = []
-        state = _C.get_rng_state() if randomness == "same" else None
-        for start in range(0, size, chunk_size):
-            if state is not None:
-                _C.set_rng_state(state)
-            length = min(chunk_size, size - start)
-            part = [x if dim is None else x.narrow(0, start, length) for x, dim in zip(values, dims, strict=True)]
-            parts.append(_run(func, length, part, dims, spec, kwargs, out_dims, randomness))
-        return _joined(func, parts, out_dims)
 
-    return mapped
+def over(func, args, kwargs=None, in_dims=0, out_dims=0, randomness="error", chunk_size=None):
+    """What vmap(func, ...)(*args, **kwargs) gives."""
+    _check_options(randomness, chunk_size)
+    leaves, dims, spec = _mapped_leaves(func, in_dims, args)
+    size = _batch_size(leaves, dims)
+    values = [x.movedim(dim, 0) if dim else x for x, dim in zip(leaves, dims, strict=True)]
+    kwargs = kwargs or {}
+    if chunk_size is None or chunk_size >= size:
+        return _run(func, size, values, dims, spec, kwargs, out_dims, randomness)
+    parts = []
+    state = _C.get_rng_state() if randomness == "same" else None
+    for start in range(0, size, chunk_size):
+        if state is not None:
+            _C.set_rng_state(state)
+        length = min(chunk_size, size - start)
+        part = [x if dim is None else x.narrow(0, start, length) for x, dim in zip(values, dims, strict=True)]
+        parts.append(_run(func, length, part, dims, spec, kwargs, out_dims, randomness))
+    return _joined(func, parts, out_dims)
 
 
 def _name(func):

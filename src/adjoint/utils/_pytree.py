@@ -2,6 +2,8 @@
 
 from collections import OrderedDict, defaultdict, deque
 
+from .. import _C
+
 
 class TreeSpec:
     """The structure of a nested container without its leaves.
@@ -39,6 +41,10 @@ class TreeSpec:
                 f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that "
                 f"holds {self.num_leaves} items ({self})."
             )
+        if self.type is None:
+            return leaves[0]
+        if self.type is tuple and self.num_leaves == self.num_nodes - 1:  # nothing but leaves
+            return tuple(leaves)
         return self._build(iter(leaves))
 
     def _build(self, leaves):
@@ -100,6 +106,7 @@ class namedtuple:
 
 _MAPPINGS = {dict, OrderedDict, defaultdict}
 _NODES = {}  # type -> (flatten, unflatten)
+_LEAF_TYPES = {_C.Tensor, int, float, complex, bool, str, type(None)}  # the most frequent ones
 
 
 def register_pytree_node(cls, flatten_fn, unflatten_fn, **options):
@@ -116,6 +123,7 @@ def register_pytree_node(cls, flatten_fn, unflatten_fn, **options):
     if cls in _NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     _NODES[cls] = (flatten_fn, unflatten_fn)
+    _LEAF_TYPES.discard(cls)
 
 
 _register_pytree_node = register_pytree_node
@@ -160,15 +168,8 @@ def _walk(tree, leaves, is_leaf):
     return TreeSpec(kind, context, [_walk(child, leaves, is_leaf) for child in children])
 
 
-def _is_row(tree):
-    """Whether a tree is a tuple of leaves, which most trees are."""
-    if type(tree) is not tuple or len(tree) >= len(_ROWS):
-        return False
-    return all(type(child) not in _NODES and not isinstance(child, tuple) for child in tree)
-
-
 _LEAF = TreeSpec(None)
-_ROWS = [TreeSpec(tuple, None, [_LEAF] * n) for n in range(8)]
+_ROWS = [TreeSpec(tuple, None, [_LEAF] * n) for n in range(8)]  # tuples of leaves, which most trees are
 
 
 def tree_flatten(tree, is_leaf=None):
@@ -179,8 +180,11 @@ def tree_flatten(tree, is_leaf=None):
     >>> leaves
     [1, 2, 3]
     """
-    if is_leaf is None and _is_row(tree):
-        return list(tree), _ROWS[len(tree)]
+    if is_leaf is None:
+        if type(tree) in _LEAF_TYPES:
+            return [tree], _LEAF
+        if type(tree) is tuple and len(tree) < len(_ROWS) and _LEAF_TYPES.issuperset(map(type, tree)):
+            return list(tree), _ROWS[len(tree)]
     leaves = []
     spec = _walk(tree, leaves, is_leaf)
     return leaves, spec
