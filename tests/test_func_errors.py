@@ -287,3 +287,47 @@ def test_errors_leave_nothing_behind(inner, outer, place):
     assert adjoint._C._open_levels() == []
     assert adjoint._C._mode_flags() == before
     assert adjoint._C._forward_enabled()
+
+
+def retained(L, x):
+    (x * 2).retain_grad()
+
+
+def with_other_data(L, x):
+    (x * 2).data = L.ones(2)
+
+
+FORBIDDEN = {
+    "requires_grad_": lambda L, x: x.requires_grad_(),
+    "requires_grad_(False)": lambda L, x: x.requires_grad_(False),
+    "requires_grad_ of another": lambda L, x: L.ones(2).requires_grad_(),
+    "retain_grad": retained,
+    "data": lambda L, x: x.data,
+    "other data": with_other_data,
+}
+RUNNING = {
+    "vmap": lambda L, f: L.vmap(f)(L.ones(2)),
+    "grad": lambda L, f: L.func.grad(lambda x: f(x).sum())(L.ones(2)),
+    "vjp": lambda L, f: L.func.vjp(f, L.ones(2))[0],
+    "jvp": lambda L, f: L.func.jvp(f, (L.ones(2),), (L.ones(2),))[0],
+    "vmap of grad": lambda L, f: L.vmap(L.func.grad(lambda x: f(x).sum()))(L.ones(2, 2)),
+    "grad of vmap": lambda L, f: L.func.grad(lambda x: L.vmap(f)(x).sum())(L.ones(2)),
+}
+
+
+@pytest.mark.parametrize("around", RUNNING)
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_what_functions_in_transforms_may_not_do(name, around):
+    same(lambda L: RUNNING[around](L, lambda x: (FORBIDDEN[name](L, x), x)[1]), error=opening(40))
+    x = adjoint.ones(2).requires_grad_()  # outside, it may again
+    x.data = adjoint.zeros(2)
+    assert x.data.tolist() == [0.0, 0.0]
+
+
+def test_what_functions_in_transforms_may_do():
+    def f(x):
+        weight = adjoint.ones(2)
+        weight.requires_grad = True
+        return x * adjoint.hann_window(2) * adjoint.fft.fftfreq(2) * weight
+
+    assert adjoint.vmap(f)(adjoint.ones(2, 2)).shape == (2, 2)

@@ -1,5 +1,6 @@
 // The tensor's Python type: memory management, attributes and the plain methods. Operators are in tensor_operators.cpp.
 #include "python/tensor_type.h"
+#include "python/running.h"
 
 #include <structmember.h>
 
@@ -198,6 +199,8 @@ int put_grad(PyObject* self, PyObject* value, void*) {
 
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&] {
+    if (running == Running::Vmap)
+      fail("accessing `data` under vmap transform is not allowed; use detach(), or the tensor itself");
     TensorPtr data = alias(tensor_of(self));
     if (!(data->flags & kInferenceTensor) || !(mode_flags & kInferenceMode)) detach_version(data.get());
     return as_object(data.take());
@@ -207,6 +210,10 @@ int put_data(PyObject* self, PyObject* value, void*) {
   return guarded(
       [&] {
         Tensor* tensor = tensor_of(self);
+        if (running != Running::Nothing)
+          fail("mutating directly with `.data` ",
+               running == Running::Vmap ? "under vmap transform" : "inside functorch transform",
+               " is not allowed. Make a new tensor, or change this one with copy_()");
         if (!value) fail("Deleting tensor data is not allowed. Delete tensor instead!");
         if (!is_tensor(value))
           fail(ErrorKind::Type, "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
@@ -423,8 +430,16 @@ PyObject* method_detach_in_place(PyObject* self, PyObject*) {
     return Py_NewRef(self);
   });
 }
+/// What only leaves of a graph of one's own are asked for.
+[[noreturn]] void refuse_in_transform(const char* what) {
+  fail("You are attempting to call Tensor.", what, " inside of a function being transformed by a functorch transform. ",
+       "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) "
+       "or call this outside of it");
+}
 PyObject* method_requires_grad(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&] {
+    if (running != Running::Nothing)
+      refuse_in_transform("requires_grad_() (or perhaps using torch.autograd.functional.* APIs)");
     Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     if (total > 1)
       fail(ErrorKind::Type, "requires_grad_() takes from 0 to 1 positional arguments but ", total, " were given");
@@ -437,6 +452,7 @@ PyObject* method_requires_grad(PyObject* self, PyObject* const* args, Py_ssize_t
 }
 PyObject* method_retain_grad(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    if (running == Running::Gradient) refuse_in_transform("retain_grad()");
     retain_grad(tensor_of(self));
     Py_RETURN_NONE;
   });

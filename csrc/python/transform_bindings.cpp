@@ -1,4 +1,6 @@
 #include "python/transform_bindings.h"
+#include "python/running.h"
+#include "python/tensor_type.h"
 
 #include <algorithm>
 #include <memory>
@@ -308,6 +310,25 @@ PyObject* py_give_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+/// _set_running(kind): which transform runs a function from here on; returns the one before.
+PyObject* py_set_running(PyObject*, PyObject* kind) {
+  const long given = PyLong_AsLong(kind);
+  if (given == -1 && PyErr_Occurred()) return nullptr;
+  return PyLong_FromLong(static_cast<long>(std::exchange(running, static_cast<Running>(given))));
+}
+
+/// _requiring_grad(tensor, requires_grad): what requires_grad_() does, which functions in transforms may not call.
+PyObject* py_requiring_grad(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2) fail(ErrorKind::Type, "_requiring_grad() takes a tensor and a flag");
+    Tensor* tensor = Arg{args[0], "_requiring_grad", "tensor"};
+    if (!PyBool_Check(args[1]))
+      fail(ErrorKind::Type, "argument 'requires_grad' must be bool, not ", Py_TYPE(args[1])->tp_name);
+    set_requires_grad(tensor, args[1] == Py_True);
+    return Py_NewRef(args[0]);
+  });
+}
+
 /// _open_levels(): (number, size, randomness) of each level that does not rest, innermost last; size is None for
 /// forward mode.
 PyObject* py_open_levels(PyObject*, PyObject*) {
@@ -360,6 +381,8 @@ PyMethodDef functions[] = {
     {"_take_tangent", fast(py_take_tangent), METH_FASTCALL, "The tensor without its tangent, and the tangent."},
     {"_taken_apart", fast(py_taken_apart), METH_FASTCALL, "A view without tangents, and the tangent."},
     {"_give_tangent", fast(py_give_tangent), METH_FASTCALL, "Gives a result its tangent."},
+    {"_requiring_grad", fast(py_requiring_grad), METH_FASTCALL, "The tensor, made to require grad or not to."},
+    {"_set_running", py_set_running, METH_O, "Says which transform runs a function."},
     {"_open_levels", py_open_levels, METH_NOARGS, "The levels of this thread that do not rest."},
     {"_rest_level", fast(py_rest_level), METH_FASTCALL, "Whether a level takes part in calls."},
     {"_fresh", fast(py_fresh), METH_FASTCALL, "An input of a graph of its own."},

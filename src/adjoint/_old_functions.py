@@ -39,8 +39,8 @@ def range(start, end, step=1, *, out=None, dtype=None, layout=None, device=None,
     if out is not None:
         fitting = out if out.numel() == values.numel() else out.resize_(values.shape)
         fitting.copy_(values.view(fitting.shape))
-        return out.requires_grad_(requires_grad or out.requires_grad)
-    return values.to(device or "cpu").requires_grad_(requires_grad)
+        return _C._requiring_grad(out, requires_grad or out.requires_grad)
+    return _C._requiring_grad(values.to(device or "cpu"), requires_grad)
 
 
 def vander(x, N=None, increasing=False):

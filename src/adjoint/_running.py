@@ -4,6 +4,8 @@ import threading
 
 from . import _C
 
+KINDS = (None, "gradient", "vmap", "tangent")  # in the order of csrc/python/running.h
+
 
 class _Stack(threading.local):
     levels: tuple = ()
@@ -19,13 +21,15 @@ class Running:
     `level` is the number of theirs.
     """
 
-    def __init__(self, level=None, inputs=()):
-        self.level, self.inputs = level, inputs
+    def __init__(self, kind, level=None, inputs=()):
+        self.kind, self.level, self.inputs = KINDS.index(kind), level, inputs
 
     def __enter__(self):
         _stack.levels = (*_stack.levels, self)
+        self.before = _C._set_running(self.kind)
 
     def __exit__(self, *error):
+        _C._set_running(self.before)
         _stack.levels = _stack.levels[:-1]
 
 

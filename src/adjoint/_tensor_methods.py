@@ -115,7 +115,7 @@ def __copy__(self):
     result = type(self)._make_subclass(type(self), self) if type(self) is not _C.Tensor else self.detach()
     result.__dict__.update(self.__dict__)
     if self.is_leaf and self.requires_grad:
-        result.requires_grad_()
+        _C._requiring_grad(result, True)
     return result
 
 

@@ -51,7 +51,7 @@ def _products_or_refusal(op, outputs, inputs, along, recorded):
 
 
 def _products(outputs, inputs, along, recorded):
-    weights = [zeros_like(y).requires_grad_() for y in outputs]
+    weights = [_C._requiring_grad(zeros_like(y), True) for y in outputs]
     gradients = unused_allowed(outputs, inputs, weights, create_graph=True)
     pairs = [(g, t) for g, t in zip(gradients, along, strict=True) if g is not None and g.requires_grad]
     if not pairs:
@@ -59,7 +59,7 @@ def _products(outputs, inputs, along, recorded):
     gradients, along = zip(*pairs, strict=True)
     products = unused_allowed(gradients, weights, along, create_graph=recorded)
     for leaf in (*weights, *(x for x in inputs if x.is_leaf)):
-        leaf.requires_grad_(False)  # nobody asks for its gradient, though the graph may lead there
+        _C._requiring_grad(leaf, False)  # nobody asks for its gradient, though the graph may lead there
     if not recorded:
         products = [None if p is None else _C._bare_tangents(p) for p in products]
     return [zeros_like(y) if p is None else p for p, y in zip(products, outputs, strict=True)]

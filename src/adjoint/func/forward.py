@@ -44,7 +44,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     level = _C._open_forward()
     try:
         duals = [dual(recordable(p), t, level) for p, t in zip(points, along, strict=True)]
-        with Running(level):
+        with Running("tangent", level):
             outputs = func(*tree_unflatten(duals, spec))
         aux = None
         if has_aux:
@@ -114,7 +114,7 @@ def linearize(func, *primals):
     output, pull = vjp(func, *primals)
     leaves, spec = tree_flatten(output)
     with enable_grad(), transposing():
-        weights = [zeros_like(leaf).requires_grad_() for leaf in leaves]
+        weights = [_C._requiring_grad(zeros_like(leaf), True) for leaf in leaves]
         pulled = tree_flatten(pull(tree_unflatten(weights, spec), create_graph=True))[0]
 
     def pushed_forward(*along):

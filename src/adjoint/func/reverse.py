@@ -105,7 +105,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
         chosen, replaced = chosen_arguments(argnums, args)
         inputs, fresh = fresh_inputs(chosen)
         recorded = _C.is_grad_enabled()
-        with enable_grad(), Running(inputs=tuple(zip(fresh, tree_leaves(chosen), strict=True))):
+        with enable_grad(), Running("gradient", inputs=tuple(zip(fresh, tree_leaves(chosen), strict=True))):
             output = func(*replaced(inputs), **kwargs)
         aux = None
         if has_aux:
@@ -183,7 +183,7 @@ def vjp(func, *primals, has_aux=False):
     """
     inputs, fresh = fresh_inputs(primals)
     recorded = _C.is_grad_enabled()
-    with enable_grad(), Running(inputs=tuple(zip(fresh, tree_leaves(primals), strict=True))):
+    with enable_grad(), Running("gradient", inputs=tuple(zip(fresh, tree_leaves(primals), strict=True))):
         outputs = func(*inputs)
     aux = None
     if has_aux:

@@ -136,7 +136,7 @@ def _run(func, size, values, dims, spec, kwargs, out_dims, randomness):
     level = _C._open_batch(size, randomness)
     try:
         inputs = [x if dim is None else _C._batch(x, level) for x, dim in zip(values, dims, strict=True)]
-        with Running(level):
+        with Running("vmap", level):
             outputs = made_safe(func)(*(inputs if spec is None else tree_unflatten(inputs, spec)), **kwargs)
         if isinstance(outputs, _C.Tensor) and isinstance(out_dims, int):
             return _result(func, outputs, out_dims, level)

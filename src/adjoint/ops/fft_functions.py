@@ -1,5 +1,6 @@
 """torch.fft: one function per kind of transform and number of dimensions."""
 
+from .. import _C
 from .checks import as_dtype, integer, integers
 from .language import (
     _fft_c2c,
@@ -359,7 +360,7 @@ def fftfreq(n, d=1.0, *, dtype=None, device=None, layout=None, requires_grad=Fal
     """
     steps = arange(n, dtype=_frequency_type("fftfreq", dtype), device=device)
     steps[n - n // 2 :] -= n
-    return (steps * _spacing("fftfreq", n, d)).requires_grad_(requires_grad)
+    return _C._requiring_grad(steps * _spacing("fftfreq", n, d), requires_grad)
 
 
 @composite(**_function)
@@ -371,7 +372,7 @@ def rfftfreq(n, d=1.0, *, dtype=None, device=None, layout=None, requires_grad=Fa
     tensor([0.0000, 0.2500, 0.5000])
     """
     steps = arange(n // 2 + 1, dtype=_frequency_type("rfftfreq", dtype), device=device)
-    return (steps * _spacing("rfftfreq", n, d)).requires_grad_(requires_grad)
+    return _C._requiring_grad(steps * _spacing("rfftfreq", n, d), requires_grad)
 
 
 def _shifted(input, dim, sign):

@@ -2,6 +2,7 @@
 
 import math
 
+from .. import _C
 from .checks import as_dtype, boolean, integer
 from .language import abs, arange, composite, cos, empty, exp, float32, float64, get_default_dtype, i0, ones, sin, sqrt
 
@@ -43,7 +44,7 @@ def _window(length, sym, shape, *parameters, dtype, device=None, requires_grad=F
         return make(length, dtype=dtype, device=device, requires_grad=requires_grad)
     k = arange(length, dtype=dtype if dtype is float64 else float32, device=device)
     values = shape(k, length - 1 if sym else length, *parameters)
-    return values.to(dtype).requires_grad_(False if requires_grad is None else requires_grad)
+    return _C._requiring_grad(values.to(dtype), False if requires_grad is None else requires_grad)
 
 
 # ---- torch.signal.windows

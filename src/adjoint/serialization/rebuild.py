@@ -55,7 +55,7 @@ def _tensor(storage, dtype, storage_offset, size, stride, requires_grad, metadat
         tensor = _C.empty_strided(size, stride, dtype=dtype, device="meta")
     else:
         tensor = _elements(storage, dtype, metadata).as_strided(size, stride, offset).detach()
-    return tensor.requires_grad_(requires_grad)
+    return _C._requiring_grad(tensor, requires_grad)
 
 
 def _elements(storage, dtype, metadata):
@@ -94,7 +94,7 @@ def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, bac
 
 def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
     _, size, stride, _ = _geometry(0, size, stride)
-    return _C.empty_strided(size, stride, dtype=dtype, device="meta").requires_grad_(requires_grad)
+    return _C._requiring_grad(_C.empty_strided(size, stride, dtype=dtype, device="meta"), requires_grad)
 
 
 def set_attributes(target, state):

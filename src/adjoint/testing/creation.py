@@ -80,4 +80,4 @@ def make_tensor(
         result = result.clone(memory_format=memory_format)
     if exclude_zero:
         result[result == 0] = finfo(dtype).tiny if numeric else 1
-    return result.requires_grad_(requires_grad) if requires_grad else result
+    return _C._requiring_grad(result, True) if requires_grad else result

@@ -20,7 +20,7 @@ def detach_variable(inputs):
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(
-        value.detach().requires_grad_(value.requires_grad) if isinstance(value, _C.Tensor) else value
+        _C._requiring_grad(value.detach(), value.requires_grad) if isinstance(value, _C.Tensor) else value
         for value in inputs
     )
 

@@ -23,7 +23,7 @@ DRAWING |= {"log_normal", "normal_numbers", "random", "uniform"}
 def traced(func, x):
     """The matrix of bools that says which elements of func(x) depend on which of x."""
     # There is a history, too, by which results of custom Functions are known.
-    start = x.detach().clone().requires_grad_()
+    start = _C._requiring_grad(x.detach().clone(), True)
     trace = _Trace(start)
     level = _C._open_handled(trace.handle)
     try:

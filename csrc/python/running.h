@@ -1,0 +1,12 @@
+// Which transform runs a function in this thread, for what functions in transforms may not do.
+#pragma once
+
+#include <cstdint>
+
+namespace adjoint::python {
+
+/// In the order of KINDS in src/adjoint/_running.py.
+enum class Running : uint8_t { Nothing, Gradient, Vmap, Tangent };
+inline thread_local Running running = Running::Nothing;  ///< the innermost one
+
+}  // namespace adjoint::python
