@@ -293,24 +293,26 @@ def _rows(output, number, inputs, create_graph, strict):
     n = output.numel()
     rows = []
     if n:
-        nothing = (None,) * len(inputs)
         # A window on zeros with a one among them, moved by one place from row to row: the last unit vector comes first.
         line = _C.zeros(2 * n - 1, dtype=output.dtype, device=output.device)
         line[n - 1] = 1
         weights = line.as_strided((n, *output.shape), (1, *_strides(output.shape))).unbind()
+        reaches, in_level = output.requires_grad, bool(_C._open_levels())
         for weight in reversed(weights):
             # As _gradients() does, but for checks of what comes from here.
-            found = nothing
-            if output.requires_grad:
+            found = (None,) * len(inputs)
+            if reaches:
                 found = _C.run_backward((output,), (weight,), True, create_graph, inputs, False, True)
-            if strict or any(g is None for g in found):
+            if strict:
                 found = _filled(found, inputs, strict, "row", create_graph, output=number)
-            rows.append(found if create_graph else bare_tangents(found))
+            rows.append(bare_tangents(found) if in_level and not create_graph else found)
     blocks = zip(*rows, strict=True) if rows else [()] * len(inputs)
-    return tuple(
-        (stack(block) if block else x.new_zeros(0)).view(output.shape + x.shape)
-        for block, x in zip(blocks, inputs, strict=True)
-    )
+    return tuple(_block(block, x).view(output.shape + x.shape) for block, x in zip(blocks, inputs, strict=True))
+
+
+def _block(rows, x):
+    """The derivatives by an input, stacked; zeros where there are none."""
+    return stack([_C.zeros_like(x) if row is None else row for row in rows]) if rows else x.new_zeros(0)
 
 
 def _strides(sizes):
