@@ -18,6 +18,8 @@ from ..utils._pytree import tree_flatten, tree_unflatten
 from ._series import Polynomials, Series, is_differentiable, is_linear, outputs_of
 from .reverse import check_outputs
 
+HIGHEST = 170  # whose factorial a double still holds
+
 
 def jet(func, x, order, *, direction=None):
     """The derivatives of t -> func(x + t * direction) at 0: (func(x), the first, ..., the one of this order).
@@ -31,8 +33,8 @@ def jet(func, x, order, *, direction=None):
     >>> torch.func.jet(lambda x: x ** 3, torch.tensor(2.0), 4)
     (tensor(8.), tensor(12.), tensor(12.), tensor(6.), tensor(0.))
     """
-    if not isinstance(order, int) or order < 0:
-        raise ValueError(f"jet: expected an order of 0 or more, got {order!r}")
+    if not isinstance(order, int) or not 0 <= order <= HIGHEST:
+        raise ValueError(f"jet: expected an order from 0 to {HIGHEST}, got {order!r}")
     points, along = (x, direction) if isinstance(x, tuple) else ((x,), None if direction is None else (direction,))
     along = _directions(points, along)
     if order == 0:
