@@ -112,7 +112,7 @@ def test_a_key_error_of_a_step_of_ones_own_is_left_alone():
 
 
 @pytest.mark.parametrize(("name", "option"), [("Adam", "betas"), ("Rprop", "etas"), ("Rprop", "step_sizes")])
-@pytest.mark.parametrize("value", [(), (0.5,), None, {}])
+@pytest.mark.parametrize("value", [(), (0.5,), None, {}, {"a": 1, "b": 2}, {1, 2}])
 def test_an_option_of_two_numbers(name, option, value):
     with pytest.raises(ValueError, match=f"Invalid {option}: expected .*; got "):
         getattr(adjoint.optim, name)([adjoint.ones(2)], **{option: value})

@@ -54,10 +54,15 @@ class Rule:
         found = []
         for name in self.numbers:
             part = PARTS.get(name)
-            if part is not None and not (hasattr(group[part[0]], "__len__") and len(group[part[0]]) > part[1]):
+            if part is not None and not _has_part(group[part[0]], part[1]):
                 raise ValueError(
                     f"{self.name}: expected {part[0]!r} of the parameter group to have more than {part[1]} numbers; "
                     f"got {group[part[0]]!r}"
                 )
             found.append(group[name] if part is None else group[part[0]][part[1]])
         return found
+
+
+def _has_part(pair, number):
+    """Whether an option that is several numbers has this one."""
+    return hasattr(pair, "__len__") and not isinstance(pair, dict | set | frozenset) and len(pair) > number
