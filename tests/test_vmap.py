@@ -8,7 +8,7 @@ import pytest
 
 import adjoint
 
-from .compare import OPS, assert_same, numbers, programs, raised, same
+from .compare import LIBRARIES, OPS, assert_same, numbers, programs, raised, same
 
 program, test_program = programs(OPS)
 
@@ -885,3 +885,10 @@ def chances_that_differ_from_element_to_element(L):
     ]
     refused = raised(lambda: L.vmap(fills[0], randomness="same")(p), 60)
     return [L.vmap(fill, randomness="different")(p) for fill in fills], L.vmap(fills[3], randomness="same")(p), refused
+
+
+@pytest.mark.parametrize("call", [lambda L, x, w: L.mm([x], w), lambda L, x, w: L.mv((x,), w[0])])
+def test_products_of_lists_are_refused(call):
+    for L in LIBRARIES:
+        with pytest.raises(TypeError, match=r"must be Tensor, not (list|tuple)"):
+            L.vmap(lambda x, L=L: call(L, x, L.ones(2, 2)))(L.ones(3, 2, 2))

@@ -199,6 +199,7 @@ Object Batch::call_by_places(Op& op, PyObject* const* slots) {
 
 Object Batch::call_by_rows(Op& op, PyObject* const* slots) {
   const int place = op.transforms().rows;
+  if (!is_tensor(slots[place])) return op.call(slots);  // which refuses it
   for (int i = 0; i < op.count; ++i)
     if (is_tensor(slots[i]) && is_batched_at(as_tensor(slots[i]), number()) != (i == place)) return {};
   Tensor* matrix = as_tensor(slots[place]);
