@@ -1,13 +1,13 @@
 """The transforms that run a function in this thread: what it may not do, and how its tensors are printed."""
 
-import threading
+from _thread import _local as thread_local  # threading's, without the rest of threading
 
 from . import _C
 
 KINDS = (None, "gradient", "vmap", "tangent")  # in the order of csrc/python/running.h
 
 
-class _Stack(threading.local):
+class _Stack(thread_local):
     levels: tuple = ()
 
 

@@ -28,10 +28,7 @@ def as_torch():
     Call it before anything imports torch. An installed torch is neither needed nor imported. torch.__version__ then is
     that of the PyTorch whose interface this is, with Adjoint's own behind it.
 
-        import adjoint
-        adjoint.as_torch()
-        import torch  # and whatever imports it
-        assert torch is adjoint
+    After `adjoint.as_torch()`, `import torch` binds this package: `torch is adjoint`.
     """
     package = sys.modules[PACKAGE]
     found = sys.modules.get("torch")
@@ -47,11 +44,6 @@ def as_torch():
     for family in FAMILIES:
         importlib.import_module(f"{PACKAGE}.{family}")
     importlib.import_module("torch")
-
-
-def is_torch():
-    """Whether Adjoint is in the place of torch."""
-    return sys.modules.get("torch") is sys.modules[PACKAGE]
 
 
 def own_name(name):

@@ -502,6 +502,7 @@ def _compare_batched(batched, each, output, which, words):
 
 def _under_vmap(call, words):
     with warnings.catch_warnings():
+        # What is checked are numbers, not how fast they are found.
         warnings.filterwarnings("ignore", message="vmap: there is a performance drop")
         try:
             return call()

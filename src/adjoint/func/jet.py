@@ -160,11 +160,12 @@ class Curve:
             with self.awake():
                 return call(op, *arguments)
         result = call(op, *arguments)
-        self.follow(declaration, op, result, arguments, self.polynomials(arguments))
+        self.follow(declaration, op, result, arguments)
         return result
 
-    def follow(self, declaration, op, result, arguments, polynomials):
+    def follow(self, declaration, op, result, arguments):
         """Gives the results of an op that is not linear their coefficients."""
+        polynomials = self.polynomials(arguments)
         polynomials.follow(op, result, arguments)
         self.give(result, polynomials)
         polynomials.close()

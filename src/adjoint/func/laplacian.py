@@ -82,13 +82,12 @@ class _Spread(Curve):
             if term is not None:
                 _C._give_tangent(output, term, level)
 
-    def follow(self, declaration, op, result, arguments, polynomials):
-        moving = [value for value in arguments if polynomials.moves(value)]
+    def follow(self, declaration, op, result, arguments):
+        moving = [value for value in arguments if self.moves(value)]
         if declaration.kind == "elementwise" and len(moving) == 1 and not result.is_complex():
             self.follow_function(op, result, arguments, moving[0])
-            polynomials.close()
         else:
-            super().follow(declaration, op, result, arguments, polynomials)
+            super().follow(declaration, op, result, arguments)
 
     def follow_function(self, op, result, arguments, x):
         """Of a function of each element of x: its derivatives are the same for all directions."""
