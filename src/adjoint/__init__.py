@@ -56,6 +56,7 @@ _LAZY = (
     "functional",
     "hub",
     "inspect",
+    "library",
     "mps",
     "multiprocessing",
     "nn",
