@@ -81,12 +81,16 @@ struct Fall {
 
 // ---- Gamma
 
-/// By the series of the distribution function, for small numbers: x^a exp(-x) / Gamma(a + 1) * sum.
-double gamma_slope_small(double a, double x) {
+/// The series takes few terms below this shape, and loses few digits up to so far above it.
+constexpr double kSeriesShape = 40, kSeriesReach = 6;
+
+/// By the series of the distribution function, x^a exp(-x) / Gamma(a + 1) * sum: faster than an integral.
+double gamma_slope_by_series(double a, double x) {
   double term = 1, sum = 1, inverses = 0, slope = 0;  // of the sum; `slope` is its derivative by a
   for (int n = 1; n < 200; ++n) {
-    term *= x / (a + n);
-    inverses += 1 / (a + n);
+    const double inverse = 1 / (a + n);
+    term *= x * inverse;
+    inverses += inverse;
     sum += term;
     slope -= term * inverses;
     if (term * inverses < 1e-17 * sum) break;
@@ -98,7 +102,7 @@ double gamma_slope_small(double a, double x) {
 double gamma_slope(double a, double x) {
   if (std::isnan(a) || std::isnan(x) || a < 0 || x == kInfinity) return kNaN;
   if (x <= 0 || a == 0) return 0;
-  if (x < 2) return gamma_slope_small(a, x);
+  if (x < 2 || (a < kSeriesShape && x < a + kSeriesReach)) return gamma_slope_by_series(a, x);
   const double side = x < a ? -1 : 1;  // the logarithm of the number plus side * u, u from 0 on
   const auto fall = [=](double u) {
     const double grown = std::expm1(side * u);

@@ -4,7 +4,7 @@ import math
 
 from .. import _C
 from .._type_info import finfo
-from ..ops.language import arange, broadcast_tensors, full, gather, multinomial
+from ..ops.language import arange, broadcast_tensors, empty_like, full, gather, multinomial
 from . import constraints
 from .bernoulli import expand_param, listed, one_of
 from .distribution import _NO_DIMS, Distribution
@@ -79,10 +79,13 @@ class Categorical(Distribution):
         return full(self._extended_shape(), math.nan, dtype=self.probs.dtype, device=self.probs.device)
 
     def sample(self, sample_shape=_NO_DIMS):
-        rows = self.probs.detach().reshape(-1, self._num_events)
+        probs = self.probs.detach()
+        if not sample_shape and self._validate_args and not _C._open_levels():
+            # What multinomial() does for one draw; what it would check has been checked.
+            return (probs / empty_like(probs).exponential_()).argmax(-1)
         if not isinstance(sample_shape, Size):
             sample_shape = Size(sample_shape)
-        drawn = multinomial(rows, sample_shape.numel(), True)
+        drawn = multinomial(probs.reshape(-1, self._num_events), sample_shape.numel(), True)
         return drawn.T.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value):

@@ -2,7 +2,7 @@
 
 import math
 
-from ..ops.language import _cauchy_log_density, addcmul, atan, empty, full, log, tan
+from ..ops.language import _cauchy_log_density, addcmul, atan, full, log, tan
 from . import constraints
 from .distribution import _NO_DIMS, Distribution
 from .utils import broadcast_all
@@ -43,7 +43,7 @@ class Cauchy(Distribution):
 
     def rsample(self, sample_shape=_NO_DIMS):
         loc = self.loc
-        eps = empty(self._extended_shape(sample_shape), dtype=loc.dtype, device=loc.device).cauchy_()
+        eps = loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
         return addcmul(loc, eps, self.scale)
 
     def log_prob(self, value):

@@ -1,6 +1,6 @@
 """The exponential distribution."""
 
-from ..ops.language import _exponential_log_density, empty, exp, log, log1p, zeros_like
+from ..ops.language import _exponential_log_density, exp, log, log1p, zeros_like
 from . import constraints
 from .distribution import _NO_DIMS
 from .exp_family import ExponentialFamily
@@ -47,7 +47,7 @@ class Exponential(ExponentialFamily):
 
     def rsample(self, sample_shape=_NO_DIMS):
         rate = self.rate
-        return empty(self._extended_shape(sample_shape), dtype=rate.dtype, device=rate.device).exponential_() / rate
+        return rate.new_empty(self._extended_shape(sample_shape)).exponential_() / rate
 
     def log_prob(self, value):
         if self._validate_args:

@@ -1,6 +1,6 @@
 """The Laplace distribution."""
 
-from ..ops.language import _laplace_log_density, empty, expm1, log, log1p
+from ..ops.language import _laplace_log_density, expm1, log, log1p
 from ..ops.language import abs as absolute
 from . import constraints
 from .distribution import _NO_DIMS, Distribution
@@ -46,8 +46,7 @@ class Laplace(Distribution):
 
     def rsample(self, sample_shape=_NO_DIMS):
         loc = self.loc
-        u = empty(self._extended_shape(sample_shape), dtype=loc.dtype, device=loc.device)
-        u.uniform_(EPS[loc.dtype] - 1, 1)
+        u = loc.new_empty(self._extended_shape(sample_shape)).uniform_(EPS[loc.dtype] - 1, 1)
         return loc - self.scale * u.sign() * log1p(-absolute(u))
 
     def log_prob(self, value):
