@@ -192,20 +192,31 @@ def _kl_normal_laplace(p, q):
 # ---- Pareto
 
 
+# Moments without a thought of where they are infinite: what stands there is not taken, but has gradients.
+
+
+def _pareto_mean(p):
+    return p.alpha * p.scale / (p.alpha - 1)
+
+
+def _pareto_variance(p):
+    return p.scale.pow(2) * p.alpha / ((p.alpha - 1).pow(2) * (p.alpha - 2))
+
+
 @register_kl(Pareto, Exponential)
 def _kl_pareto_exponential(p, q):
-    return where(p.alpha <= 1, INF, -p.entropy() + _to_exponential(p.mean, q))
+    return where(p.alpha <= 1, INF, -p.entropy() + _to_exponential(_pareto_mean(p), q))
 
 
 @register_kl(Pareto, Gamma)
 def _kl_pareto_gamma(p, q):
     mean_log = log(p.scale) + p.alpha.reciprocal()
-    return where(p.alpha <= 1, INF, -p.entropy() + _to_gamma(p.mean, mean_log, q))
+    return where(p.alpha <= 1, INF, -p.entropy() + _to_gamma(_pareto_mean(p), mean_log, q))
 
 
 @register_kl(Pareto, Normal)
 def _kl_pareto_normal(p, q):
-    return where(p.alpha <= 2, INF, -p.entropy() + _to_normal(p.mean, p.variance, q))
+    return where(p.alpha <= 2, INF, -p.entropy() + _to_normal(_pareto_mean(p), _pareto_variance(p), q))
 
 
 # ---- Uniform

@@ -172,14 +172,14 @@ def vec_to_tril_matrix(vec, diag=0):
     """
     count = vec.shape[-1]
     # n (n + 1) / 2 elements and those of the diagonals between, solved for n.
-    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
-    if not round(n) - n < EPS.get(vec.dtype, 1e-7) or round(n) != round(n, 5):
+    n = round((-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * count + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2)
+    place = arange(n, device=vec.device)
+    mask = place < place.view(n, 1) + (diag + 1)
+    if mask.sum() != count:
         raise ValueError(
             f"The size of last dimension is {count} which cannot be expressed as the lower triangular part of a "
             "square D x D matrix."
         )
-    n = round(n)
     matrix = vec.new_zeros(vec.shape[:-1] + (n, n))
-    place = arange(n, device=vec.device)
-    matrix[..., place < place.view(n, 1) + (diag + 1)] = vec
+    matrix[..., mask] = vec
     return matrix

@@ -33,9 +33,7 @@ class CatTransform(Transform):
         self.transforms = list(tseq)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
-            raise AssertionError(
-                f"lengths and transforms must have the same length, got {len(self.lengths)} vs {len(self.transforms)}"
-            )
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})")
         self.dim = dim
 
     @lazy_property
@@ -55,7 +53,7 @@ class CatTransform(Transform):
     def _parts(self, x):
         _check_dim(self.dim, x)
         if x.shape[self.dim] != self.length:
-            raise AssertionError(f"Size {x.shape[self.dim]} at dim {self.dim} does not match length {self.length}")
+            raise AssertionError(f"x.size({self.dim}) = {x.shape[self.dim]} must equal length {self.length}")
         return x.split(self.lengths, self.dim)
 
     def _call(self, x):
@@ -110,9 +108,8 @@ class StackTransform(Transform):
     def _parts(self, x):
         _check_dim(self.dim, x)
         if x.shape[self.dim] != len(self.transforms):
-            raise AssertionError(
-                f"Size {x.shape[self.dim]} at dim {self.dim} does not match number of transforms {len(self.transforms)}"
-            )
+            count = len(self.transforms)
+            raise AssertionError(f"x.size({self.dim}) = {x.shape[self.dim]} must equal len(transforms) {count}")
         return x.unbind(self.dim)
 
     def _call(self, x):
