@@ -52,6 +52,7 @@ _LAZY = (
     "compiler",
     "cpu",
     "cuda",
+    "distributions",
     "func",
     "functional",
     "hub",
