@@ -101,6 +101,15 @@ def test_modules_keep_their_hooks_in_copies():
     assert layer(adjoint.zeros(1)).item() == 1.0
 
 
+def test_modules_with_plain_tables_take_hooks():
+    layer = adjoint.nn.Identity()
+    state = {name: dict(value) if isinstance(value, OrderedDict) else value for name, value in vars(layer).items()}
+    old = adjoint.nn.Identity.__new__(adjoint.nn.Identity)
+    old.__setstate__(state)
+    old.register_forward_hook(hook)
+    assert old(adjoint.zeros(1)).item() == 1.0
+
+
 def test_nodes_have_tables_that_can_be_referred_to():
     y = leaf(adjoint, 1.0) * 2
     handle = y.grad_fn.register_prehook(lambda grads: (grads[0] * 3,))

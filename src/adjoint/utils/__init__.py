@@ -7,6 +7,7 @@ from . import data as data
 from . import deterministic as deterministic
 from . import dlpack as dlpack
 from . import hooks as hooks
+from . import weak as weak
 
 
 def set_module(obj, mod):

@@ -194,7 +194,9 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
         for table in _TABLES:
             self.__dict__.setdefault(table, {})
         for table in _HOOK_TABLES:
-            self.__dict__.setdefault(table, OrderedDict())
+            # Older files have plain dicts, which handles cannot refer to.
+            if type(self.__dict__.get(table)) is not OrderedDict:
+                self.__dict__[table] = OrderedDict(self.__dict__.get(table, ()))
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         self.__dict__.setdefault("_is_full_backward_hook", None)
 
