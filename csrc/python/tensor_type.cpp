@@ -181,10 +181,11 @@ int put_grad(PyObject* self, PyObject* value, void*) {
                Py_TYPE(value)->tp_name);
         Tensor* grad = as_tensor(value);
         if (grad == tensor) fail("can't assign Variable as its own grad; assign a clone() of its values");
-        if (grad->dtype != tensor->dtype)
+        if (std::optional<DType> wanted = grad_dtype_of(tensor); wanted && grad->dtype != *wanted)
           fail("attempting to assign a gradient with dtype '", info(grad->dtype).c_name,
-               "' to a tensor with grad_dtype '", info(tensor->dtype).legacy_name,
-               "'. The gradient must match the tensor's dtype: convert it with to().");
+               "' to a tensor with grad_dtype '", info(*wanted).legacy_name,
+               "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype): convert it with "
+               "to(), or set grad_dtype, to None for any type.");
         if (grad->device != tensor->device)
           fail("attempting to assign a gradient with device type '", grad->device == DeviceType::Cpu ? "cpu" : "meta",
                "' to a tensor with device type '", tensor->device == DeviceType::Cpu ? "cpu" : "meta",
@@ -276,7 +277,7 @@ PyObject* get_post_hooks(PyObject* self, void*) {
       fail("post accumulate grad hooks cannot be registered on non-leaf tensors; use register_hook()");
     TensorExtra& extra = extra_of(tensor);
     if (!extra.post_hooks) {
-      extra.post_hooks = checked(PyDict_New()).take();
+      extra.post_hooks = new_hook_table();
       // The engine looks at the hooks of nodes that have extras.
       extra_of(*grad_accumulator(tensor));
     }

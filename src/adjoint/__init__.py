@@ -46,6 +46,8 @@ _install.install()
 
 # What is imported when first used: few programs need each, and all of it imports the package.
 _LAZY = (
+    "__future__",
+    "_utils",
     "accelerator",
     "amp",
     "backends",

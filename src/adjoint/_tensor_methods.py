@@ -148,6 +148,20 @@ def __setstate__(self, state):
 
 
 @method
+def module_load(self, other, assign=False):
+    """What a parameter or buffer becomes when load_state_dict() loads `other`, where parameters are swapped.
+
+    Called while torch.__future__.get_swap_module_params_on_conversion() is True; to be overridden in subclasses. The
+    result must be a new tensor.
+
+    >>> import adjoint as torch
+    >>> torch.zeros(2).module_load(torch.ones(2))
+    tensor([1., 1.])
+    """
+    return other.detach() if assign else self.copy_(other).detach()
+
+
+@method
 def dim_order(self):
     """The dimensions from the outermost in memory to the innermost.
 
@@ -258,3 +272,10 @@ def numel(input):
     """
     _checks.tensor("numel", input=input)
     return input.numel()
+
+
+grad_dtype = property(
+    _C._grad_dtype,
+    _C._set_grad_dtype,
+    doc="The type that gradients of this leaf are cast to: its own, unless set; None lets them be as they come.",
+)
