@@ -1,6 +1,8 @@
 // A level of vmap: runs each op once for the whole batch.
 #pragma once
 
+#include <string>
+
 #include "core/batched.h"
 #include "transforms/level.h"
 
@@ -51,6 +53,10 @@ class Batch final : public Level {
   /// Random numbers: the same for all elements, or others for each.
   Object draw(Op& op, PyObject* const* slots);
   void fill(Op& op, PyObject* const* slots, Tensor* value);
+  /// Refuses to write into a tensor that all elements of the batch share.
+  [[noreturn]] void refuse_shared(const std::string& name, Tensor* target) const;
+  /// Refuses a change of random numbers in a tensor that is not batched, unless they are the same for all elements.
+  void check_shared_draw(Op& op, PyObject* const* slots) const;
   /// Changes the first argument: all arguments are shared; elementwise; by the batch rule, whose result is copied
   /// there. `chosen` is the variant of the op, which is what is recorded.
   void change_shared(Op& op, Op& chosen, PyObject* const* slots);
@@ -68,5 +74,10 @@ class Batch final : public Level {
   int64_t size_;
   Randomness randomness_;
 };
+
+/// The value with its batch first and `count` dimensions of size 1 behind it.
+Object with_dims(Tensor* value, int count);
+/// A function of a module of the package.
+Object python_function(const char* module, const char* name);
 
 }  // namespace adjoint
