@@ -165,8 +165,8 @@ def test_random_numbers_in_a_jacobian():
 CHANGES = {
     **{name: lambda L, shared, x, name=name: getattr(shared, name)(x) for name in (
         "add_", "sub_", "mul_", "div_", "pow_", "fmod_", "remainder_", "atan2_", "copysign_", "copy_", "eq_", "lt_",
-        "logical_and_", "hypot_", "nextafter_", "floor_divide_", "xlogy_", "true_divide_", "multiply_",
-        "igamma_", "clamp_min_", "clamp_max_", "clamp_",
+        "logical_and_", "hypot_", "nextafter_", "floor_divide_", "xlogy_", "true_divide_", "multiply_", "resize_as_",
+        "set_", "igamma_", "clamp_min_", "clamp_max_", "clamp_",
     )},
     **{name: lambda L, shared, x, name=name: getattr(shared, name)(x, x) for name in ("addcmul_", "addcdiv_", "addr_")},
     "lerp_": lambda L, shared, x: shared.lerp_(x, 0.5),
@@ -225,6 +225,14 @@ def test_results_in_place(name):
     refused(
         lambda L: L.func.jvp(lambda x: call(L, x, L.empty(3, dtype=L.float64)), (numbers(L, 3),), (numbers(L, 3),)), 90
     )
+
+
+@pytest.mark.parametrize("change", [
+    lambda L, x: x.clone().resize_(2), lambda L, x: x.clone().resize_as_(L.ones(2)),
+    lambda L, x: x.clone().set_(L.ones(3, dtype=x.dtype)), lambda L, x: L.ones(3, dtype=x.dtype).set_(x),
+])  # fmt: skip
+def test_changes_of_memory_that_has_a_tangent(change):
+    refused(lambda L: L.func.jvp(lambda x: change(L, x), (numbers(L, 3),), (numbers(L, 3),)), 40)
 
 
 # ---- Calls of transforms

@@ -74,6 +74,7 @@ TensorPtr Batch::expanded(Tensor* tensor) const {
 Object Batch::call(Op& op, PyObject* const* slots) {
   if (op.transforms().random) return draw(op, slots);
   if (!concerns(op, slots)) return op.call(slots);
+  if (changes_memory(op)) return change_memory(op, slots);
   if (Object result = call_parts(op, slots)) return result;
   Op& chosen = op.chosen(slots);
   const bool spread = spreads(slots, op.arguments.size());

@@ -57,6 +57,8 @@ class Batch final : public Level {
   [[noreturn]] void refuse_shared(const std::string& name, Tensor* target) const;
   /// Refuses a change of random numbers in a tensor that is not batched, unless they are the same for all elements.
   void check_shared_draw(Op& op, PyObject* const* slots) const;
+  /// An op that gives its first argument other memory or other sizes: its batch rule finds what is shown from now on.
+  Object change_memory(Op& op, PyObject* const* slots);
   /// Changes the first argument: all arguments are shared; elementwise; by the batch rule, whose result is copied
   /// there. `chosen` is the variant of the op, which is what is recorded.
   void change_shared(Op& op, Op& chosen, PyObject* const* slots);

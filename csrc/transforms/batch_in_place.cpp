@@ -2,9 +2,11 @@
 #include <algorithm>
 
 #include "core/mode.h"
+#include "core/tangent.h"
 #include "op/object.h"
 #include "op/recorded.h"
 #include "op/transform_rules.h"
+#include "tape/change.h"
 #include "tape/history.h"
 #include "transforms/batch.h"
 #include "types/types.h"
@@ -53,6 +55,36 @@ void Batch::check_shared_draw(Op& op, PyObject* const* slots) const {
       "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
       "randomness: draw a new tensor, or fill one that is batched, as x.new_empty() is (",
       op.shown_in_place, "())");
+}
+
+/// Whether a tensor, or what it is an element of, has a gradient or a tangent.
+static bool is_differentiated(const Tensor* tensor) {
+  for (;; tensor = batched_value(tensor)) {
+    if (requires_grad(tensor) || has_tangents(tensor)) return true;
+    if (!is_batched(tensor)) return false;
+  }
+}
+
+Object Batch::change_memory(Op& op, PyObject* const* slots) {
+  if (!is_tensor(slots[0])) return op.call(slots);  // which refuses it
+  Tensor* target = as_tensor(slots[0]);
+  const bool spread = spreads(slots, op.arguments.size());
+  if (!is_batched_at(target, number()) || (is_shared(target) && spread)) refuse_shared(op.shown, target);
+  check_inplace(target, op.shown.c_str(), false);
+  TensorPtr value;
+  if (spread) {
+    Object differentiated = checked(PyTuple_New(op.count));
+    for (int i = 0; i < op.count; ++i)
+      PyTuple_SET_ITEM(differentiated.get(), i, PyBool_FromLong(any_tensor(slots + i, 1, is_differentiated)));
+    value = as_result(call_with_values(op.transforms().batch.get(), op, slots, differentiated.get()));
+  } else {
+    value = TensorPtr::borrow(batched_value(target));
+    call_shared(op, slots);
+  }
+  bump_version(target, op.shown.c_str());
+  note_change(target);  // for those who keep what it was
+  set_batched_value(target, std::move(value));
+  return Object::borrow(slots[0]);
 }
 
 void Batch::change(Op& op, PyObject* const* slots) {

@@ -19,7 +19,6 @@ KNOWN = {
     ("as_strided_copy", "vmap"): ELSEWHERE,
     ("as_strided.partial_views", "vmap"): ELSEWHERE,
     ("as_strided.partial_views", "jvp"): "invalid storage offset",  # it looks at memory beside the tensor's
-    ("resize_", "vmap"): "doesn't have storage",
 }
 
 

@@ -39,6 +39,7 @@ REFUSED = {
     "masked_select": "Attempted to vmap over `mask`",
     "__getitem__": "indexing with a boolean mask",
     "index_put": "indexing with a boolean mask",
+    "resize_as_": "aten::resize_as_(self, *extra_args) is not possible",  # a tensor that all elements share
     "nonzero": "dynamic shape",
     "argwhere": "dynamic shape",
     "unique": "dynamic shape",
