@@ -892,3 +892,37 @@ def test_products_of_lists_are_refused(call):
     for L in LIBRARIES:
         with pytest.raises(TypeError, match=r"must be Tensor, not (list|tuple)"):
             L.vmap(lambda x, L=L: call(L, x, L.ones(2, 2)))(L.ones(3, 2, 2))
+
+
+EMPTY = {
+    "sizes left open": lambda L, x: (x.reshape(-1), x.view(2, -1), x.unflatten(1, (3, -1)), x.reshape(-1, 3)),
+    "group_norm": lambda L, x: L.nn.functional.group_norm(x, 1),
+    "several weights": lambda L, x: L.nn.functional.conv1d(x[None], x[None]),
+    "attention": lambda L, x: L.nn.functional.scaled_dot_product_attention(x[None], x[None], x[None]),
+    "least squares": lambda L, x: L.linalg.lstsq(x.mT, x.mT, driver="gels")[:2],
+    "random numbers": lambda L, x: (L.randn_like(x), L.randperm(3)),
+}
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+@pytest.mark.parametrize("name", EMPTY)
+def test_batches_of_no_elements(name, randomness):
+    """Results have the sizes that those of one element have."""
+    one = EMPTY[name](adjoint, numbers(adjoint, 2, 3))
+    found = adjoint.vmap(lambda x: EMPTY[name](adjoint, x), randomness=randomness)(adjoint.empty(0, 2, 3))
+    pairs = zip(found, one, strict=True) if isinstance(one, tuple) else [(found, one)]
+    assert [tuple(y.shape) for y, _ in pairs] == [(0, *y.shape) for y in (one if isinstance(one, tuple) else (one,))]
+
+
+def test_gradients_over_batches_of_no_elements_are_zeros():
+    """Also of what all elements share."""
+    weight = numbers(adjoint, 2, 2, 2).requires_grad_()
+    conv = adjoint.vmap(lambda x, w: adjoint.nn.functional.conv1d(x, w).reshape(-1), in_dims=(0, 0))
+    conv(adjoint.empty(0, 2, 3, dtype=adjoint.float64), weight.expand(0, 2, 2, 2)).sum().backward()
+    assert weight.grad.tolist() == [[[0.0] * 2] * 2] * 2
+
+
+@program
+def jacobians_of_numbers(L):
+    x = L.tensor(2.0, dtype=L.float64)
+    return [transform(lambda x: x.unfold(0, 1, 1))(x) for transform in (L.func.jacrev, L.func.jacfwd)]

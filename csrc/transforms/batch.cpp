@@ -183,7 +183,7 @@ Object Batch::call_by_places(Op& op, PyObject* const* slots) {
     if (!(args[slot] = owned[slot].get())) return {};
   }
   for (uint8_t slot : op.transforms().places->sizes) {
-    if (!is_sequence(slots[slot])) return {};
+    if (!is_sequence(slots[slot]) || size_ == 0) return {};
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(slots[slot]);
     owned[slot] = checked(PyTuple_New(n + 1));
     args[slot] = owned[slot].get();

@@ -14,7 +14,7 @@ for each element. In a declaration, words stand for what most rules do:
 """
 
 from .. import _C
-from .language import Tensor, _call_slots, contiguous_format, is_grad_enabled, preserve_format
+from .language import Tensor, _call_slots, cat, contiguous_format, is_grad_enabled, preserve_format
 
 
 def call(op, *arguments):
@@ -80,6 +80,25 @@ def samples(rank, op, size, batched, *given):
     return call(op, *with_batch(size, batched, given))
 
 
+def of_some(rule):
+    """The rule of an op that cannot do without elements, such as those that become groups of channels.
+
+    It is called for one element of zeros in the place of none, whose results are left out.
+    """
+
+    def of_any(op, size, batched, *given):
+        if size:
+            return rule(op, size, batched, *given)
+        pairs = zip(given, batched, strict=True)
+        one = (
+            cat((value, value.new_zeros(1, *value.shape[1:]))) if is_batched else value for value, is_batched in pairs
+        )
+        result = rule(op, 1, batched, *one)
+        return result if result is NotImplemented else each(lambda value: value.narrow(0, 0, 0), result)
+
+    return of_any
+
+
 def to_channels(value):
     """[batch, sample, channel, ...] -> [sample, batch channel, ...]; [batch, channel] -> [batch channel]"""
     return value.transpose(0, 1).flatten(1, 2) if value.dim() > 2 else value.flatten()
@@ -123,7 +142,11 @@ def rule_of(words, arguments):
         for place in dims:
             if given[place] is not None:
                 given[place] = behind(given[place], rank)
-        return call(op, *given) if rank or not dims else _of_numbers(op, given)
+        if rank or not dims:
+            return call(op, *given)
+        if of_sizes:
+            given[sizes[0]] = (*given[sizes[0]], 1)
+        return _of_numbers(op, given)
 
     rule.places = (tuple(dims), tuple(sizes), of_sizes)
     return rule

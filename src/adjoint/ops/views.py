@@ -36,6 +36,17 @@ from .language import (
 # ---- Batch rules; see batching.py
 
 
+def _viewed(op, size, batched, input, sizes):
+    """A size that is left open is that of an element: in a batch of none, it could be any."""
+    sizes = tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
+    if not size and -1 in sizes:
+        sizes = call(op, input.new_empty(input.shape[1:]), sizes).shape
+    return call(op, input, (size, *sizes))
+
+
+_viewed.__dict__["places"] = ((), (1,), False)
+
+
 def _squeeze_all(op, size, batched, input):
     return input.squeeze(tuple(d for d in range(1, input.dim()) if input.shape[d] == 1))
 
@@ -129,11 +140,11 @@ def _set(op, size, differentiated, batched, input, source, offset, sizes, stride
 
 view("view_sizes(input, size)", native="view_sizes", node="ViewBackward0", linear="input", public=False, shown="view",
      input=lambda g, input_meta: reshape(g, input_meta.shape),
-     batch="+size")
+     batch=_viewed)
 # What reshape makes of an input that is not contiguous.
 view("reshape_alias(input, size)", native="view_sizes", node="ReshapeAliasBackward0", linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape),
-     batch="+size")
+     batch=_viewed)
 op("view_dtype(input, dtype)", native="view_dtype", public=False, shown="view")
 op("view(input, size=None, dtype=None)", composed="view", varargs="size", function=False, linear="input",
    doc="The same memory in other sizes (one may be -1), or read as another dtype.")
