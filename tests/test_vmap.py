@@ -3,6 +3,7 @@
 import copy
 import io
 import itertools
+import re
 
 import pytest
 
@@ -885,6 +886,48 @@ def chances_that_differ_from_element_to_element(L):
     ]
     refused = raised(lambda: L.vmap(fills[0], randomness="same")(p), 60)
     return [L.vmap(fill, randomness="different")(p) for fill in fills], L.vmap(fills[3], randomness="same")(p), refused
+
+
+NO_TENSORS = {
+    "a number for an index": lambda L, x: L.index_select(x, 0, 5),
+    "a list for an index": lambda L, x: L.gather(x, 0, [1]),
+    "a list for a matrix": lambda L, x: L.baddbmm([x], x, x),
+    "a number for a matrix": lambda L, x: L.addmm(x, 3, x),
+    "a number for matrices": lambda L, x: x.bmm(float("nan")),
+    "a tuple for a source": lambda L, x: L.index_copy(x, 0, x.long(), (0, 1)),
+    "a number for an index, in place": lambda L, x: x.clone().index_copy_(0, 3, x),
+    "a word for a dimension": lambda L, x: x.transpose("x", 1),
+    "an object for a dimension": lambda L, x: L.logcumsumexp(x, object()),
+    "a tuple for a tensor": lambda L, x: L.flip((), x),
+    "a number among tensors": lambda L, x: L.cat([x, 3]),
+}
+
+
+@pytest.mark.parametrize("count", [2, 0])
+@pytest.mark.parametrize("name", NO_TENSORS)
+def test_what_is_no_tensor_is_refused_as_by_the_op(name, count):
+    """Batch rules take arguments for what they should be."""
+    words = []
+    for call in (NO_TENSORS[name], lambda L, x: L.vmap(lambda x: NO_TENSORS[name](L, x))(L.ones(count, 2, 2))):
+        with pytest.raises(TypeError) as refused:
+            call(adjoint, adjoint.ones(2, 2))
+        words.append(re.sub(r"_(?=\(\))| \(position \d\)", "", str(refused.value)))
+    assert words[0] == words[1]
+
+
+@pytest.mark.parametrize("indices", [(), [None], set()])
+def test_no_indices_are_refused_as_by_the_op(indices):
+    words = []
+    for call in (lambda x: x.index_put(indices, x), adjoint.vmap(lambda x: x.index_put(indices, x))):
+        with pytest.raises((IndexError, TypeError)) as refused:
+            call(adjoint.ones(2, 2))
+        words.append(str(refused.value))
+    assert words[0] == words[1]
+
+
+def test_sums_of_products_of_what_are_no_matrices():
+    with pytest.raises(RuntimeError, match="batch1 must be a 3D tensor"):
+        adjoint.vmap(lambda x: adjoint.addbmm(x, adjoint.ones(2, 3), x[None]))(adjoint.ones(2, 3, 4))
 
 
 @pytest.mark.parametrize("call", [lambda L, x, w: L.mm([x], w), lambda L, x, w: L.mv((x,), w[0])])

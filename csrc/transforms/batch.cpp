@@ -216,6 +216,34 @@ Object Batch::call_by_rows(Op& op, PyObject* const* slots) {
   return call_op(cached_op("view_sizes", [] {}), {as_object(result.get()), size.get()});
 }
 
+/// After an error of a batch rule: where that is the interpreter's, of an argument that is not what the rule takes it
+/// for, the op is asked, which says what it wants.
+static void ask_op(Op& op, PyObject* const* slots) {
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  try {
+    op.call(slots);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Type || (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError))) {
+      Py_XDECREF(type);
+      Py_XDECREF(value);
+      Py_XDECREF(traceback);
+      throw;
+    }
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
+Object Batch::call_declared(Op& op, PyObject* const* slots) const {
+  try {
+    return call_with_values(op.transforms().batch.get(), op, slots);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Python) ask_op(op, slots);
+    throw;
+  }
+}
+
 Object Batch::call_rule(Op& op, PyObject* const* slots) {
   if (op.transforms().places) {
     if (Object result = call_by_places(op, slots)) return result;
@@ -224,7 +252,7 @@ Object Batch::call_rule(Op& op, PyObject* const* slots) {
     if (Object result = call_by_rows(op, slots)) return result;
   }
   if (op.transforms().batch) {
-    Object result = call_with_values(op.transforms().batch.get(), op, slots);
+    Object result = call_declared(op, slots);
     if (result.get() != Py_NotImplemented) return result;
   }
   static PyObject* loop = python_function("adjoint.func._batch_loop", "call_each").take();

@@ -47,6 +47,8 @@ class Batch final : public Level {
   bool line_up(Op& op, PyObject* const* slots, PyObject** values, Object* owned);
   Object call_elementwise(Op& op, PyObject* const* slots);
   Object call_rule(Op& op, PyObject* const* slots);
+  /// By the rule of the declaration.
+  Object call_declared(Op& op, PyObject* const* slots) const;
   /// Calls function(op, size, [option,] batched, *values), as batch rules are called.
   Object call_with_values(PyObject* function, Op& op, PyObject* const* slots, PyObject* option = nullptr) const;
   void check_randomness(const Op& op) const;

@@ -90,13 +90,14 @@ def of_some(rule):
         if size:
             return rule(op, size, batched, *given)
         pairs = zip(given, batched, strict=True)
-        one = (
-            cat((value, value.new_zeros(1, *value.shape[1:]))) if is_batched else value for value, is_batched in pairs
-        )
-        result = rule(op, 1, batched, *one)
+        result = rule(op, 1, batched, *(each(_with_zeros, value) if has else value for value, has in pairs))
         return result if result is NotImplemented else each(lambda value: value.narrow(0, 0, 0), result)
 
     return of_any
+
+
+def _with_zeros(value):
+    return cat((value, value.new_zeros(1, *value.shape[1:]))) if is_tensor(value) else value
 
 
 def to_channels(value):
@@ -133,7 +134,9 @@ def rule_of(words, arguments):
 
     def rule(op, size, batched, *given):
         given = with_batch(size, batched, given)
-        first = given[0][0] if isinstance(given[0], tuple | list) else given[0]
+        first = next(iter(given[0]), None) if isinstance(given[0], tuple | list) else given[0]
+        if not is_tensor(first):
+            return NotImplemented  # which the op refuses
         rank = len(given[sizes[0]]) if of_sizes else first.dim() - 1
         if reduces and (given[dims[0]] is None or given[dims[0]] == ()):
             return _of_all(op, given, dims[0], keepdim, rank)
