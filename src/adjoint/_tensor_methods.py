@@ -3,6 +3,7 @@
 import copy as _copy
 
 from . import _C
+from ._running import own_hook
 from .autograd import backward as _backward
 from .autograd.graph import add_hook
 from .ops import checks as _checks
@@ -63,7 +64,7 @@ def register_hook(self, hook):
     >>> x.grad
     tensor(20.)
     """
-    return add_hook(self._hook_dict, hook)
+    return add_hook(self._hook_dict, own_hook(self, hook))
 
 
 @method
