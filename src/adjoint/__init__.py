@@ -46,6 +46,7 @@ _install.install()
 
 # What is imported when first used: few programs need each, and all of it imports the package.
 _LAZY = (
+    "_jit_internal",
     "accelerator",
     "amp",
     "backends",
@@ -54,8 +55,10 @@ _LAZY = (
     "cuda",
     "func",
     "functional",
+    "futures",
     "hub",
     "inspect",
+    "jit",
     "mps",
     "multiprocessing",
     "nn",
@@ -77,6 +80,7 @@ _LAZY_NAMES = {
         *("IntTensor", "LongTensor", "ShortTensor"),
     ),
     "_memory": ("empty_cache", "memory_stats", "reset_peak_memory_stats", "set_memory_limit"),
+    "_native": ("PyTorchFileReader", "PyTorchFileWriter"),
     "_old_functions": (
         *("alpha_dropout", "alpha_dropout_", "detach_", "dropout", "dropout_", "feature_alpha_dropout"),
         *("feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "frobenius_norm", "nuclear_norm"),
@@ -117,6 +121,8 @@ _LAZY_NAMES = {
     "amp.grad_scaler": ("GradScaler",),
     "cuda": ("OutOfMemoryError",),
     "func": ("vmap",),
+    "futures": ("Future",),
+    "jit": ("ScriptFunction", "ScriptModule"),
     "storage": ("TypedStorage", "UntypedStorage"),
     "utils.dlpack": ("to_dlpack",),
 }
