@@ -56,6 +56,7 @@ _LAZY = (
     "compiler",
     "cpu",
     "cuda",
+    "distributed",
     "export",
     "func",
     "functional",
