@@ -46,6 +46,7 @@ _install.install()
 
 # What is imported when first used: few programs need each, and all of it imports the package.
 _LAZY = (
+    "__config__",
     "_dynamo",
     "_inductor",
     "_jit_internal",
@@ -64,7 +65,9 @@ _LAZY = (
     "hub",
     "inspect",
     "jit",
+    "monitor",
     "mps",
+    "mtia",
     "multiprocessing",
     "nn",
     "onnx",
@@ -83,6 +86,10 @@ _LAZY = (
     "xpu",
 )
 _LAZY_NAMES = {
+    "_checks": (
+        *("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all"),
+        *("_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
+    ),
     "_legacy_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),
@@ -111,6 +118,11 @@ _LAZY_NAMES = {
         "set_num_interop_threads",
         "set_warn_always",
         "use_deterministic_algorithms",
+    ),
+    "_small_types": (
+        *("bits16", "bits1x8", "bits2x4", "bits4x2", "bits8", "int1", "int2", "int3", "int4", "int5", "int6", "int7"),
+        *("qint32", "qint8", "quint2x4", "quint4x2", "quint8", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6"),
+        "uint7",
     ),
     "_symbolic": (
         *(
