@@ -23,3 +23,11 @@ def set_module(obj, mod):
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod
+
+
+def __getattr__(name):
+    import importlib
+
+    if name in ("benchmark", "collect_env", "cpp_extension"):  # imported when first used
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
