@@ -60,6 +60,7 @@ _LAZY = (
     "multiprocessing",
     "nn",
     "optim",
+    "profiler",
     "random",
     "return_types",
     "safetensors",
