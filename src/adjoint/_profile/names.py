@@ -209,3 +209,14 @@ def padded(name, shapes):
         shapes = []  # its tensors come as a list
     count = _ARGUMENTS.get(name.removeprefix("aten::"), len(shapes))
     return [*shapes, *([[]] * (count - len(shapes)))][:count]
+
+
+@functools.cache
+def _all_steps():
+    found = {name for text in _STEPS.values() for level in text.split(" > ") for name in level.split(", ")}
+    return found | set(_FUNCTIONS.values()) | {"convolution_backward", "matmul"} | set(_ARGUMENTS)
+
+
+def is_step(name):
+    """Whether torch's profiler has events of this name for ops of this package."""
+    return name in _all_steps()

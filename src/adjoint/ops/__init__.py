@@ -17,3 +17,11 @@ for _file in sorted(os.listdir(os.path.dirname(__file__))):
 def table():
     """All declared ops: name -> Declaration."""
     return dict(language.TABLE)
+
+
+def __getattr__(name):
+    if name == "aten":  # torch's registry of ops, which few programs ask for
+        from .._aten import aten
+
+        return aten
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
