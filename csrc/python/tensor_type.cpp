@@ -10,6 +10,7 @@
 #include "cpu/copy.h"
 #include "op/meta.h"
 #include "op/object.h"
+#include "op/transform.h"
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/indexing.h"
@@ -448,7 +449,11 @@ PyObject* method_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t
 }
 
 PyObject* method_item(PyObject* self, PyObject*) {
-  return guarded([&] { return item(tensor_of(self)).take(); });
+  return guarded([&] {
+    static PyObject* name = checked(PyUnicode_InternFromString("item")).take();
+    CallSpan span(name, &self, 1);
+    return item(tensor_of(self)).take();
+  });
 }
 PyObject* method_tolist(PyObject* self, PyObject*) {
   return guarded([&] { return to_list(tensor_of(self)).take(); });

@@ -78,6 +78,7 @@ _LAZY = (
     "optim",
     "overrides",
     "package",
+    "profiler",
     "quantization",
     "random",
     "return_types",

@@ -200,9 +200,17 @@ def unused_allowed(outputs, inputs, grad_outputs, retain_graph=None, create_grap
     return _C.run_backward(tuple(outputs), gradients, retain, create_graph, tuple(inputs), False, True)
 
 
-def __getattr__(name):
-    if name in ("forward_ad", "functional"):  # imported when first used
-        import importlib
+_OF_PROFILERS = (
+    *("DeviceType", "ProfilerActivity", "_profiler_enabled", "_record_function_with_args_enter"),
+    *("_record_function_with_args_exit", "kineto_available"),
+)
 
+
+def __getattr__(name):
+    import importlib
+
+    if name in ("forward_ad", "functional", "profiler", "profiler_util"):  # imported when first used
         return importlib.import_module(f".{name}", __name__)
+    if name in _OF_PROFILERS:
+        return getattr(importlib.import_module(".profiler", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
