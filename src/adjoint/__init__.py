@@ -54,6 +54,7 @@ _LAZY = (
     "cuda",
     "func",
     "functional",
+    "fx",
     "hub",
     "inspect",
     "mps",
@@ -72,6 +73,7 @@ _LAZY = (
     "xpu",
 )
 _LAZY_NAMES = {
+    "_assertion": ("_assert",),
     "_legacy_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),
