@@ -61,6 +61,7 @@ _LAZY = (
     "multiprocessing",
     "nn",
     "optim",
+    "overrides",
     "random",
     "return_types",
     "safetensors",
