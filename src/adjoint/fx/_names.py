@@ -23,10 +23,6 @@ _NATIVE_NN = {
         *("scaled_dot_product_attention", "softplus", "softshrink"),
     )
 } | {"logsigmoid": "log_sigmoid"}
-# One object under two names: PyTorch's function of nn.functional is another one than torch's.
-_RATHER_FUNCTIONAL = frozenset(
-    ("log_softmax", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "rms_norm", "softmax")
-)
 # Functions that PyTorch defines in torch/functional.py.
 _IN_FUNCTIONAL = frozenset(
     (
@@ -61,8 +57,6 @@ def _function_names():
     for name, value in _public_functions(functional):
         if name in _NATIVE_NN:
             add(value, f"torch._C._nn.{_NATIVE_NN[name]}")
-        elif name in _RATHER_FUNCTIONAL:
-            add(value, f"torch.nn.functional.{name}")
     package = sys.modules[PACKAGE]
     for name, value in _public_functions(package):
         add(value, f"torch.functional.{name}" if name in _IN_FUNCTIONAL else f"torch.{name}")

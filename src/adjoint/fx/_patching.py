@@ -15,8 +15,8 @@ class Patcher:
     """Sets entries of dicts and attributes of classes, and puts all back at the end."""
 
     def __init__(self):
-        self._undo: list = []
-        self._visited: set = set()
+        self._undo = []
+        self._visited = set()
 
     def patch(self, names, name, value):
         """Sets an entry of a dict of globals."""
@@ -49,7 +49,7 @@ def find_proxy(*values):
     """The first proxy in nested arguments; None when there is none."""
     from .node import map_aggregate
 
-    found: list = []
+    found = []
 
     def see(value):
         if isinstance(value, Proxy):
@@ -115,7 +115,7 @@ def autowrap(patcher, names, function_ids):
 class watched_modules:
     """Has calls of all modules, and the members that are taken from them, go through two functions.
 
-    `on_call(module, call, args, kwargs)` gets the ordinary call; `on_member(name, value)` a parameter, buffer or module.
+    `on_call(module, call, args, kwargs)` has the ordinary call, `on_member(name, value)` a parameter, buffer, module.
     """
 
     def __init__(self, on_call, on_member):

@@ -1,6 +1,5 @@
 """Tracing: a function or module is run once with proxies, and what it did is the graph."""
 
-import builtins
 import collections
 import inspect
 import math
@@ -16,7 +15,7 @@ from ._names import PACKAGE
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import base_types
-from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
+from .proxy import ParameterProxy, Scope, ScopeContextManager, TracerBase
 
 _VARIABLE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _proxyable_classes: dict = {}
@@ -116,13 +115,13 @@ class Tracer(TracerBase):
         } | {id(function) for function in autowrap_functions}
         self._autowrap_search = list(autowrap_modules)
         self.param_shapes_constant = param_shapes_constant
-        self.submodule_paths: dict | None = None
+        self.submodule_paths = None
         self.root_module_name = ""
         self.scope = Scope("", None)
         self.module_stack = collections.OrderedDict()
-        self.num_calls: dict = {}
+        self.num_calls = {}
         self.node_name_to_scope = {}
-        self._qualname_counter: collections.Counter = collections.Counter()
+        self._qualname_counter = collections.Counter()
 
     # ---- What subclasses change
 
@@ -168,15 +167,13 @@ class Tracer(TracerBase):
         return attr_val
 
     def _member(self, value, members, cache):
-        for name, member in members:
-            if member is value:
-                if name not in cache:
-                    make = None
-                    if self.param_shapes_constant:
-                        make = lambda node: ParameterProxy(self, node, name, value)  # noqa: E731
-                    cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=make)
-                return cache[name]
-        return value
+        name = next((name for name, member in members if member is value), None)
+        if name is None:
+            return value
+        if name not in cache:
+            make = (lambda node: ParameterProxy(self, node, name, value)) if self.param_shapes_constant else None
+            cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=make)
+        return cache[name]
 
     # ---- Arguments
 
@@ -220,7 +217,7 @@ class Tracer(TracerBase):
         code = function.__code__
         total = code.co_argcount + code.co_kwonlyargcount
         names = list(code.co_varnames)
-        args: list = []
+        args = []
         if is_module:
             if total == 0:
                 raise RuntimeError("``self`` argument cannot be part of *args expansion!")
@@ -299,9 +296,7 @@ class Tracer(TracerBase):
         is_module = isinstance(root, Module)
         if is_module:
             if not hasattr(type(root), self.traced_func_name):
-                raise AssertionError(
-                    f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}"
-                )
+                raise AssertionError(f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}")
             function = getattr(type(root), self.traced_func_name)
             self.root, self.root_module_name = root, root._get_name()
         else:
@@ -311,11 +306,11 @@ class Tracer(TracerBase):
         self.graph = Graph(tracer_cls=tracer_cls)
         if getattr(function, "__code__", None) is None and hasattr(function, "__call__"):  # noqa: B004
             function = _plain_function(function)
-        self.tensor_attrs: dict = {}
+        self.tensor_attrs = {}
         self._collect_tensors(self.root, ())
         self.scope, self.num_calls, self.node_name_to_scope = Scope("", None), {}, {}
         self.module_stack = collections.OrderedDict()
-        cache: dict = {}
+        cache = {}
         ran, args = self.create_args_for_root(function, is_module, concrete_args)
 
         def on_call(module, call, args, kwargs):
@@ -400,4 +395,3 @@ _wrapped_methods_to_patch = _patching.wrapped_methods
 _find_proxy = _patching.find_proxy
 _create_wrapped_func = _patching.wrapped_function
 _Patcher = _patching.Patcher
-del builtins, Proxy

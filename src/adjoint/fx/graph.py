@@ -10,13 +10,14 @@ from ._codegen import PythonCode as PythonCode
 from ._codegen import _PyTreeCodeGen as _PyTreeCodeGen
 from ._codegen import _PyTreeInfo as _PyTreeInfo
 from ._codegen import names_of_nodes
+from ._lint import has_attribute, lint
 from ._namespace import Namespace as _Namespace
-from ._namespace import custom_builtins as _custom_builtins
-from ._namespace import register_builtin as _register_custom_builtin
 from ._table import table
 from .node import Node, map_arg, target_name
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
+_snake_case, _is_magic = _namespace.snake_case, _namespace.is_magic
+_register_custom_builtin, _custom_builtins = _namespace.register_builtin, _namespace.custom_builtins
 for _cls in (CodeGen, PythonCode, _PyTreeCodeGen, _PyTreeInfo):
     _cls.__module__ = __name__  # where programs know them, and pickles look for them
 
@@ -71,7 +72,7 @@ class Graph:
     """
 
     def __init__(self, owning_module=None, tracer_cls=None, tracer_extras=None):
-        self._order: dict | None = None  # places of nodes, while the order has not changed
+        self._order = None  # places of nodes, while the order has not changed
         self._len = 0
         self._root = Node(self, "", "root", "", (), {})
         self._insert = self._root.prepend
@@ -240,7 +241,7 @@ class Graph:
 
     def get_attr(self, qualified_name, type_expr=None):
         """A parameter, buffer or other attribute of the module, by its dotted name."""
-        if self.owning_module is not None and not _has_attribute(self.owning_module, qualified_name):
+        if self.owning_module is not None and not has_attribute(self.owning_module, qualified_name):
             warnings.warn(
                 "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
                 "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the "
@@ -346,52 +347,7 @@ class Graph:
         >>> out = graph.output(graph.placeholder("x"))
         >>> graph.lint()
         """
-        names: set = set()
-        seen: set = set()
-        for node in self.nodes:
-            if node.graph is not self:
-                raise RuntimeError(f"Node '{node}' does not belong to this Graph!")
-            for arg in node._input_nodes:
-                self._lint_argument(arg, node, seen)
-            seen.add(node)
-            if node.name in names:
-                raise RuntimeError(f"Node redefined name {node.name}!")
-            names.add(node.name)
-        if self.owning_module is not None:
-            for node in self.nodes:
-                self._lint_target(node)
-
-    def _lint_argument(self, arg, node, seen):
-        if arg.graph is not self:
-            raise RuntimeError(
-                f"Argument '{arg}' of Node '{node}' does not belong to this Graph, but was used as an argument! If you "
-                f"are copying nodes from another graph, make sure to use ``arg_transform`` on node_copy() to remap "
-                f"values\n{self}"
-            )
-        if arg not in seen:
-            raise RuntimeError(
-                f"Argument '{arg}' of Node '{node}' was used before it has been defined! Please check that Nodes in "
-                f"the graph are topologically ordered\n{self}"
-            )
-
-    def _lint_target(self, node):
-        from ..nn import Module
-
-        if node.op not in ("call_module", "get_attr"):
-            return
-        parts = node.target.split(".")
-        where, name = self.owning_module, ""
-        for place, part in enumerate(parts):
-            if not hasattr(where, part):
-                raise RuntimeError(
-                    f"Node {node} target {node.target} references nonexistent attribute {part} of {name}"
-                )
-            where = getattr(where, part)
-            if node.op == "call_module" and place == len(parts) - 1 and not isinstance(where, Module):
-                raise RuntimeError(
-                    f"Node {node} target {node.target} {part} of {name} does not reference an nn.Module"
-                )
-            name = f"{name}.{part}" if name else part
+        lint(self)
 
     def eliminate_dead_code(self, is_impure_node=None):
         """Erases nodes whose results nobody uses and that do nothing else; whether there were any.
@@ -421,7 +377,7 @@ class Graph:
         memo = {} if memo is None else memo
         result = Graph(tracer_cls=self._tracer_cls)
         memo[id(self)] = result
-        val_map: dict = {}
+        val_map = {}
         copied = result.graph_copy(self, val_map, return_output_node=True)
         result._codegen = copy.deepcopy(self._codegen)
         if copied is not None:
@@ -434,11 +390,3 @@ class Graph:
         state = self.__dict__.copy()
         state["_order"] = None
         return state
-
-
-def _has_attribute(module, path):
-    for part in path.split("."):
-        if not hasattr(module, part):
-            return False
-        module = getattr(module, part)
-    return True

@@ -1,127 +1,58 @@
 """GraphModule: a module whose forward is the code of a graph."""
 
-import builtins
 import contextlib
 import copy
-import itertools
-import linecache
-import os
-import sys
-import traceback
-import warnings
-from pathlib import Path
 
 from .. import _C
-from ..nn import Buffer, Module, Parameter
-from ._codegen import _PyTreeCodeGen
-from ._names import PACKAGE
-from ._namespace import custom_builtins
+from ..nn import Module, Parameter
+from . import _folder, _source
+from ._codegen import CodeGen, _PyTreeCodeGen
+from ._source import CodeOnlyModule as _CodeOnlyModule
+from ._source import format_import_block as _format_import_block
+from ._source import forward_from_src as _forward_from_src
 from .graph import Graph
 
 __all__ = ["GraphModule", "reduce_graph_module", "reduce_package_graph_module"]
 
-_keys = itertools.count()
-
-
-def _exec_with_source(src, globals, co_fields=None):
-    """Runs a text so that errors in it show its lines."""
-    key = f"<eval_with_key>.{next(_keys)}"
-    linecache.cache[key] = (len(src), None, src.splitlines(True), key)
-    exec(compile(src, key, "exec"), globals)
-
-
-def _forward_from_src(src, globals, co_fields=None):
-    return _method_from_src("forward", src, globals, co_fields)
-
-
-def _method_from_src(method_name, src, globals, co_fields=None):
-    names = globals.copy()
-    _exec_with_source(src, names, co_fields)
-    return names[method_name]
-
-
-def _format_import_statement(name, obj, importer=None):
-    if name in custom_builtins:
-        return custom_builtins[name][0]
-    if isinstance(obj, type(sys)):
-        return f"import {obj.__name__} as {name}"
-    module = getattr(obj, "__module__", None)
-    if module is None:
-        module = getattr(getattr(obj, "__objclass__", None), "__module__", None) or "builtins"
-    attribute = getattr(obj, "__name__", None)
-    if attribute is None:  # special forms of typing
-        attribute = getattr(obj, "_name", None) or str(obj).rpartition(".")[2]
-    return f"from {module} import {attribute} as {name}"
-
-
-def _format_import_block(globals, importer=None):
-    return "\n".join(sorted({_format_import_statement(name, obj, importer) for name, obj in globals.items()}))
-
-
-def _import(name, globals=None, locals=None, fromlist=(), level=0):
-    """`import` in generated code: torch is this package, whether or not it stands in torch's place."""
-    if name == "torch" or name.startswith("torch."):
-        return __import__(PACKAGE + name.removeprefix("torch"), globals, locals, fromlist, level)
-    return __import__(name, globals, locals, fromlist, level)
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+_HOOKS = ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks", "_deepcopy_hooks")
 
 
 def reduce_graph_module(body, import_block):
     """A GraphModule from what it was pickled as: its attributes, and the imports of its code."""
     body = body.copy()
     code = body.pop("_code", None) or body.pop("code")
-    names = {"__builtins__": {**builtins.__dict__, "__import__": _import}}
-    source = import_block.replace("import torch\n", "").removesuffix("import torch") + "\n" + code
-    names["torch"] = sys.modules[PACKAGE]
-    source = _without_dotted_imports(source, names)
-    _exec_with_source(source, names)
-    return _deserialize_graph_module(names["forward"], body)
-
-
-def _without_dotted_imports(source, names):
-    """Imports of torch's modules under another name are bound here: the statement itself would look in sys.modules."""
-    import importlib
-
-    kept = []
-    for line in source.split("\n"):
-        words = line.split(" ")
-        if line.startswith("import torch.") and len(words) == 4 and words[2] == "as":
-            names[words[3]] = importlib.import_module(PACKAGE + words[1].removeprefix("torch"))
-        else:
-            kept.append(line)
-    return "\n".join(kept)
+    names = _source.import_names(import_block)
+    return _deserialize_graph_module(_forward_from_src(code, names), body)
 
 
 def reduce_package_graph_module(importer, body, generated_module_name):
-    """GraphModules in packages of torch.package, which is not here."""
+    """GraphModules in archives of torch.package, which cannot be read here."""
     raise RuntimeError(
-        "reduce_package_graph_module: a GraphModule from a torch.package archive; these cannot be read here"
+        "reduce_package_graph_module: a GraphModule of a torch.package archive cannot be loaded; pickle it, or save it "
+        "by torch.save"
     )
-
-
-class _CodeOnlyModule(Module):
-    """A root to trace that has a forward and a GraphModule's attributes."""
-
-    def __init__(self, body):
-        super().__init__()
-        self.__dict__ = body
 
 
 def _deserialize_graph_module(forward, body, graph_module_cls=None):
     """Traces the code again, with every module a leaf, so that the graph is the one that was pickled."""
     from ._symbolic_trace import Tracer
 
-    tracer_cls, tracer_extras = body.get("_tracer_cls") or Tracer, body.pop("_tracer_extras", None) or {}
+    tracer_cls, tracer_extras = body.get("_tracer_cls") or Tracer, body.get("_tracer_extras") or {}
     name = body.pop("_graphmodule_cls_name", "GraphModule")
     pytree_info = body.pop("_pytree_info", None)
-    _CodeOnlyModule.forward = forward
-    root = _CodeOnlyModule(body)
+
+    class Root(_CodeOnlyModule):
+        pass
 
     class KeepModules(tracer_cls):
         def is_leaf_module(self, _, __):
             return True
 
+    Root.forward = forward
+    root = Root(body)
     graph = KeepModules().trace(root, **tracer_extras)
-    graph._tracer_cls = body.get("_tracer_cls")
+    graph._tracer_cls = tracer_cls
     if pytree_info is not None:
         graph._codegen = _PyTreeCodeGen(pytree_info)
     result = (graph_module_cls or GraphModule)(root, graph, class_name=name)
@@ -187,13 +118,7 @@ class GraphModule(Module):
 
     def __new__(cls, *args, **kwargs):
         # A class for each instance, because each has a forward of its own.
-        for base in cls.__mro__:
-            if base.__qualname__ == "GraphModule":
-                break
-        for parent in cls.__mro__:
-            if not parent.__dict__.get("_is_instance_class", False):
-                cls = parent
-                break
+        cls = next(parent for parent in cls.__mro__ if "_is_instance_class" not in vars(parent))
 
         class GraphModuleImpl(cls):  # type: ignore[misc, valid-type]
             _is_instance_class = True
@@ -230,12 +155,10 @@ class GraphModule(Module):
 
     def _set_up(self):
         self._tracer_cls, self._tracer_extras = None, {}
-        self.meta: dict = {}
+        self.meta = {}
         self.shape_env = None
-        self._replace_hooks: list = []
-        self._create_node_hooks: list = []
-        self._erase_node_hooks: list = []
-        self._deepcopy_hooks: list = []
+        for name in _HOOKS:
+            setattr(self, name, [])
 
     @property
     def graph(self):
@@ -285,7 +208,7 @@ class GraphModule(Module):
         try:
             return super().__call__(*args, **kwargs)
         except Exception as error:
-            _explain(error)
+            _source.explain(error)
             raise
 
     # ---- Submodules
@@ -299,7 +222,7 @@ class GraphModule(Module):
         True
         """
         *path, name = target.split(".")
-        where: Module = self
+        where = self
         for part in path:
             below = getattr(where, part, None)
             if below is None:
@@ -338,47 +261,7 @@ class GraphModule(Module):
 
     def to_folder(self, folder, module_name="FxModule"):
         """Writes a package of Python that has this module as the class `module_name`, and its parameters beside it."""
-        folder = Path(folder)
-        folder.mkdir(exist_ok=True)
-        package = sys.modules[PACKAGE]
-        package.save(self.state_dict(), folder / "state_dict.pt")
-        in_place = sys.modules.get("torch") is package
-        head = "import torch" if in_place else f"import {PACKAGE} as torch"
-        lines, pickled = [], []
-        safe = ("Linear", "Conv1d", "Conv2d", "Conv3d", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "ReLU", "Tanh",
-                "Sigmoid", "GELU", "Dropout", "Identity", "MaxPool2d", "AvgPool2d", "Flatten", "LayerNorm")  # fmt: skip
-        for name, module in self.named_children():
-            if type(module).__name__ in safe and type(module).__module__.split(".")[0] in (PACKAGE, "torch"):
-                lines.append(f"setattr(self, '{name}', {module!r})")
-                continue
-            file = folder / f"{name}.pt"
-            package.save(module, file)
-            pickled.append(name)
-            shown = repr(module).replace("\r", " ").replace("\n", " ")
-            lines.append(f"setattr(self, '{name}', torch.load(r'{file}', weights_only=False)) # {shown}")
-        for name, buffer in self._buffers.items():
-            if buffer is not None:
-                lines.append(f"self.register_buffer('{name}', torch.empty({list(buffer.shape)}, dtype={buffer.dtype}))")
-        for name, parameter in self._parameters.items():
-            if parameter is not None:
-                made = f"torch.empty({list(parameter.shape)}, dtype={parameter.dtype})"
-                lines.append(f"setattr(self, '{name}', torch.nn.Parameter({made}))")
-        lines.append(f"self.load_state_dict(torch.load(r'{folder / 'state_dict.pt'}'))")
-        imports = [head] + [line.replace("torch", "torch") for line, _ in custom_builtins.values()]
-        if not in_place:
-            imports = [head, *(_own_import(line) for line, _ in custom_builtins.values() if line != "import torch")]
-        code = self.code.replace("\n", "\n    ")
-        init = "".join(f"        {line}\n" for line in lines)
-        text = "\n" + "\n".join(imports) + f"\n\nfrom {'torch' if in_place else PACKAGE}.nn import *\n"
-        text += f"class {module_name}(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n{init}"
-        (folder / "module.py").write_text(f"{text}{code}\n")
-        (folder / "__init__.py").write_text("from .module import *")
-        if pickled:
-            warnings.warn(
-                "Was not able to save the following children modules as reprs -saved as pickled files instead: "
-                f"{pickled}",
-                stacklevel=2,
-            )
+        _folder.write(self, folder, module_name)
 
     def __reduce__(self):
         body = self.__dict__.copy()
@@ -393,8 +276,6 @@ class GraphModule(Module):
         return reduce_graph_module, (body, _format_import_block(python_code.globals))
 
     def _plain_code(self):
-        from ._codegen import CodeGen
-
         codegen = self._graph._codegen
         if not isinstance(codegen, _PyTreeCodeGen):
             return self._graph.python_code(root_module="self")
@@ -404,21 +285,21 @@ class GraphModule(Module):
         finally:
             self._graph._codegen = codegen
 
+    def _deepcopy_init(self):
+        return GraphModule.__init__
+
     def __deepcopy__(self, memo):
         result = type(self).__new__(type(self))
         memo[id(self)] = result
         Module.__init__(result)
-        body = {key: copy.deepcopy(value, memo) for key, value in self.__dict__.items() if key not in _NOT_COPIED}
-        result.__dict__.update(body)
+        apart = ("_graph", "_tracer_cls", "meta", *_HOOKS)
+        result.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if k not in apart})
         type(result).__name__ = type(self).__name__
-        result._tracer_cls, result.meta = self._tracer_cls, copy.copy(self.meta)
-        result._replace_hooks = list(self._replace_hooks)
-        result._create_node_hooks, result._erase_node_hooks = list(self._create_node_hooks), list(self._erase_node_hooks)
-        result._deepcopy_hooks = list(self._deepcopy_hooks)
+        result.__dict__.update({k: copy.copy(v) for k, v in self.__dict__.items() if k in apart and k != "_graph"})
         result._graph = copy.deepcopy(self._graph, memo)
         result._graph.owning_module = result
         result.recompile()
-        for hook in self._deepcopy_hooks:
+        for hook in getattr(self, "_deepcopy_hooks", ()):
             hook(result)
         return result
 
@@ -500,15 +381,6 @@ class GraphModule(Module):
         self._deepcopy_hooks.remove(f)
 
 
-_NOT_COPIED = ("_graph", "_tracer_cls", "meta", "_replace_hooks", "_create_node_hooks", "_erase_node_hooks",
-               "_deepcopy_hooks")  # fmt: skip
-del Buffer, os
-
-
-def _own_import(line):
-    return line.replace("torch", PACKAGE) if "torch" in line else line
-
-
 def _readable(module, name, **options):
     source = module._graph.python_code(root_module="self", verbose=True, **options).src
     source = "\n".join(f"    {line}" if line.strip() else line for line in source.lstrip("\n").split("\n"))
@@ -518,18 +390,3 @@ def _readable(module, name, **options):
             below = _readable(child, child_name, **options)
             text += "\n" + "\n".join(f"    {line}" if line.strip() else line for line in below.split("\n"))
     return text.rstrip() + "\n"
-
-
-def _explain(error):
-    """Shows the line of generated code in which an error was raised, on stderr."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames or not frames[-1].filename.startswith("<eval_with_key>"):
-        return
-    frame = frames[-1]
-    lines = linecache.getlines(frame.filename)
-    number = frame.lineno or 1
-    before = "".join(lines[max(number - 5, 0) : number]).rstrip("\n")
-    after = "".join(lines[number : number + 2])
-    text = traceback.format_exc()
-    head = f"Call using an FX-traced Module, line {number} of the traced Module's generated forward function:"
-    print("\n".join([text, head, before, "", "~" * 71 + " <--- HERE", after, ""]), file=sys.stderr)

@@ -47,9 +47,7 @@ class immutable_dict(dict):
         return immutable_dict, (tuple(self.items()),)
 
 
-_pytree.register_pytree_node(
-    immutable_list, lambda items: (list(items), None), lambda parts, _: immutable_list(parts)
-)
+_pytree.register_pytree_node(immutable_list, lambda items: (list(items), None), lambda parts, _: immutable_list(parts))
 _pytree.register_pytree_node(
     immutable_dict,
     lambda items: (list(items.values()), list(items)),

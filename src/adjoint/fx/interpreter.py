@@ -3,12 +3,11 @@
 import contextlib
 import inspect
 
-from ..nn import Module
 from . import traceback as fx_traceback
 from ._symbolic_trace import Tracer
 from .graph import Graph
 from .graph_module import GraphModule
-from .node import Node, map_aggregate, map_arg
+from .node import map_aggregate, map_arg
 from .proxy import Proxy
 
 __all__ = ["Interpreter", "Transformer"]
@@ -31,7 +30,7 @@ class Interpreter:
         self.module = module
         self.submodules = dict(module.named_modules())
         self.graph = module.graph if graph is None else graph
-        self.env: dict = {}
+        self.env = {}
         self.name = "Interpreter"
         self.garbage_collect_values = garbage_collect_values
         self.extra_traceback = True
@@ -144,8 +143,8 @@ class Interpreter:
 
 def _last_uses(graph):
     """Which values each node is the last to need."""
-    seen: set = set()
-    uses: dict = {}
+    seen = set()
+    uses = {}
     for user in reversed(graph.nodes):
         for node in user._input_nodes:
             if node not in seen:
@@ -177,7 +176,7 @@ class Transformer(Interpreter):
             def __init__(self, graph):
                 super().__init__()
                 self.graph = graph
-                self.tensor_attrs: dict = {}
+                self.tensor_attrs = {}
 
             def is_leaf_module(self, _, __):
                 return True
@@ -220,12 +219,4 @@ class Transformer(Interpreter):
             new_output = self.new_graph.output(map_aggregate(result, strip))
             old_output = self.graph.output_node()
             new_output.meta.update(old_output.meta)
-        return _make_graph_module(self.module, self.new_graph)
-
-
-def _make_graph_module(module, graph):
-    return GraphModule(module, graph)
-
-
-__all__ += []
-del Module, Node
+        return GraphModule(self.module, self.new_graph)

@@ -11,16 +11,12 @@ from .immutable_collections import immutable_dict, immutable_list
 
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 
-BaseArgumentTypes = (
-    str | int | float | bool | complex | _C.dtype | _C.Tensor | _C.device | _C.memory_format | _C.layout
-)
+BaseArgumentTypes = str | int | float | bool | complex | _C.dtype | _C.Tensor | _C.device | _C.memory_format | _C.layout
 base_types = typing.get_args(BaseArgumentTypes)
 Target = typing.Union[typing.Callable[..., typing.Any], str]  # noqa: UP007 - the name in `|` would be no type for mypy
 Argument = typing.Any
 
-_legal_ops = dict.fromkeys(
-    ["placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root"]
-)
+_legal_ops = dict.fromkeys(["placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root"])
 _side_effectful_functions: set = set()
 # Results that no one uses may still have moved the generator on.
 _RANDOM = frozenset(
@@ -132,12 +128,12 @@ class Node:
                 f"Node [graph = {graph}, name = '{name}'] target {target} has type {shown} but a str is expected"
             )
         self.graph, self.name, self.op, self.target = graph, name, op, target
-        self.users: dict = {}
+        self.users = {}
         self.type = return_type
-        self.meta: dict = {}
+        self.meta = {}
         self._args: tuple = ()
-        self._kwargs: dict = {}
-        self._input_nodes: dict = {}
+        self._kwargs = {}
+        self._input_nodes = {}
         self._prev = self._next = self
         self._erased = False
         self._repr_fn = None
@@ -226,7 +222,7 @@ class Node:
         return list(self._input_nodes)
 
     def _set_arguments(self, args, kwargs):
-        found: dict = {}
+        found = {}
 
         def see(node):
             found.setdefault(node)
@@ -393,4 +389,3 @@ def _find_module_of_method(orig_method):
 def target_name(target):
     """What a node is named from when its name is not given."""
     return short_name(target) if callable(target) else target
-

@@ -4,7 +4,6 @@ import inspect
 import types
 import typing
 
-from .. import _C
 from ._names import torch_name
 
 __all__ = [
@@ -55,10 +54,7 @@ def create_type_hint(x):
     """
     if not isinstance(x, list | tuple):
         return x
-    if isinstance(x, list):
-        wrap = lambda kind: typing.List[kind]  # type: ignore[valid-type] # noqa: UP006, E731
-    else:
-        wrap = lambda kind: typing.Tuple[kind, ...]  # type: ignore[valid-type] # noqa: UP006, E731
+    wrap = typing.List.__getitem__ if isinstance(x, list) else lambda kind: typing.Tuple[kind, ...]  # noqa: UP006
     if not x:
         return wrap(typing.Any)
     parts = [create_type_hint(part) for part in x]
@@ -88,8 +84,10 @@ def type_matches(signature_type, argument_type):
         return all(type_matches(wanted, one) for one in typing.get_args(argument_type) if one is not ...)
     if signature_type is float and argument_type is int:
         return True
-    return inspect.isclass(argument_type) and inspect.isclass(signature_type) and (
-        issubclass(argument_type, signature_type)
+    return (
+        inspect.isclass(argument_type)
+        and inspect.isclass(signature_type)
+        and (issubclass(argument_type, signature_type))
     )
 
 
@@ -99,8 +97,8 @@ def _ordered(signature, args, kwargs, only_kwargs):
     except TypeError:
         return None
     bound.apply_defaults()
-    new_args: list = []
-    new_kwargs: dict = {}
+    new_args = []
+    new_kwargs = {}
     for name, parameter in signature.parameters.items():
         value = bound.arguments[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -119,9 +117,7 @@ def _ordered(signature, args, kwargs, only_kwargs):
     return ArgsKwargsPair(tuple(new_args), new_kwargs)
 
 
-def normalize_function(
-    target, args, kwargs=None, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False
-):
+def normalize_function(target, args, kwargs=None, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
     """The arguments of a call with all defaults, by name if asked for; None if the signature is not known.
 
     >>> import adjoint as torch
@@ -154,9 +150,4 @@ def normalize_module(root, target, args, kwargs=None, normalize_to_only_use_kwar
 
     if getattr(nn, type(module).__name__, None) is not type(module):
         return None
-    return _ordered(inspect.signature(type(module).forward).replace(
-        parameters=list(inspect.signature(type(module).forward).parameters.values())[1:]
-    ), args, kwargs or {}, normalize_to_only_use_kwargs)
-
-
-del _C
+    return _ordered(inspect.signature(module.forward), args, kwargs or {}, normalize_to_only_use_kwargs)

@@ -1,19 +1,17 @@
 """Proxies: what a traced function gets instead of values. Whatever is done with them becomes nodes of a graph."""
 
 import collections
-import contextlib
 import copy
 import dataclasses
 import dis
 import enum
 import inspect
 import operator
-import sys
 import traceback
 import types
 
-from ._codegen import MAGIC, REFLECTABLE
 from ._functions import as_recorded
+from ._writer import MAGIC, REFLECTABLE
 from .node import Node, base_types, map_aggregate
 
 __all__ = [
@@ -116,9 +114,7 @@ class TracerBase:
 
         def refuse(part):
             if isinstance(part, Node):
-                raise RuntimeError(
-                    f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {key}"
-                )
+                raise RuntimeError(f"Keys for dictionaries used as an argument cannot contain a Node. Got key: {key}")
             return part
 
         map_aggregate(key, refuse)
@@ -192,6 +188,8 @@ class Proxy:
         return f"Proxy({self.node.name})"
 
     def __getattr__(self, k):
+        if k == "_read_as":  # by which torch.tensor(...) knows a storage
+            raise AttributeError(k)
         # Not a node yet: a method that is called at once becomes one node instead of two.
         return Attribute(self, k)
 
@@ -230,7 +228,7 @@ class Proxy:
     @classmethod
     def __torch_function__(cls, orig_method, types, args=None, kwargs=None):
         args, kwargs = args or (), kwargs or {}
-        tracers: dict = {}
+        tracers = {}
 
         def find(value):
             if isinstance(value, cls if cls is not Attribute else Proxy):

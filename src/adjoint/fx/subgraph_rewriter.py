@@ -88,7 +88,7 @@ def _replace_pattern(
     if replacement_callback is None and replacement is None:
         raise AssertionError("Must provide either replacement GraphModule or replacement_callback")
     common = _graph_of(replacement) if replacement is not None else None
-    changed: dict = {}
+    changed = {}
     result = []
     for match in matches:
         new = common if replacement_callback is None else _graph_of(replacement_callback(match, graph, pattern_graph))

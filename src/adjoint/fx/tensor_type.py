@@ -53,7 +53,7 @@ def is_consistent(t1, t2):
     >>> is_consistent(TensorType((1, Dyn)), TensorType((1, 2)))
     True
     """
-    if t1 == t2 or t1 == Dyn or t2 == Dyn:
+    if t1 == t2 or Dyn in (t1, t2):
         return True
     if isinstance(t1, TensorType) and isinstance(t2, TensorType):
         return len(t1.__args__) == len(t2.__args__) and all(map(is_consistent, t1.__args__, t2.__args__))

@@ -7,7 +7,7 @@ from ... import channels_last as channels_last
 from ... import channels_last_3d as channels_last_3d
 from ... import contiguous_format as contiguous_format
 from ..interpreter import Interpreter
-from ..node import Node, map_aggregate
+from ..node import map_aggregate
 
 __all__ = ["ShapeProp", "TensorMetadata"]
 
@@ -39,9 +39,7 @@ def _extract_tensor_metadata(result, include_contiguity=True):
             if result.dim() == needed and result.is_contiguous(memory_format=candidate):
                 memory_format = candidate
                 break
-    return TensorMetadata(
-        result.shape, result.dtype, result.requires_grad, result.stride(), memory_format, False, {}
-    )
+    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), memory_format, False, {})
 
 
 class ShapeProp(Interpreter):
@@ -87,6 +85,3 @@ class ShapeProp(Interpreter):
     def propagate(self, *args):
         """Runs the graph for these arguments; what it gives."""
         return super().run(*args)
-
-
-del Node

@@ -1,7 +1,6 @@
 """Subgraphs as modules of their own, and graphs compared."""
 
 from ....nn import Module
-from ...graph import Graph
 from ...graph_module import GraphModule
 from .matcher_utils import SubgraphMatcher
 
@@ -56,6 +55,3 @@ def compare_graphs(left, right):
     """
     matcher = SubgraphMatcher(left, match_output=True, match_placeholder=True)
     return len(matcher.match(right)) > 0
-
-
-del Graph

@@ -5,7 +5,6 @@ import dataclasses
 import itertools
 
 from .... import _C
-from ...graph import Graph
 from ...node import Node
 
 __all__ = ["InternalMatch", "SubgraphMatcher"]
@@ -146,8 +145,7 @@ class SubgraphMatcher:
             return False
         if isinstance(wanted, list | tuple) and isinstance(given, list | tuple):
             return len(wanted) == len(given) and all(
-                self._match_values(one, other, match, node_name_match)
-                for one, other in zip(wanted, given, strict=True)
+                self._match_values(one, other, match, node_name_match) for one, other in zip(wanted, given, strict=True)
             )
         if isinstance(wanted, dict) and isinstance(given, dict):
             return set(wanted) == set(given) and all(
@@ -185,6 +183,3 @@ class SubgraphMatcher:
                 chosen.append(match)
                 taken |= inside
         return chosen
-
-
-del Graph
