@@ -40,7 +40,7 @@ __all__ = [
     "wrap",
 ]
 
-_LAZY = ("annotate", "config", "experimental", "operator_schemas", "passes", "tensor_type", "traceback", "_utils",
+_LAZY = ("annotate", "experimental", "operator_schemas", "passes", "tensor_type", "traceback", "_utils",
          "_compatibility", "_lazy_graph_module")  # fmt: skip
 
 

@@ -29,7 +29,7 @@ def snake_case(text):
     >>> snake_case("BatchNorm2d")
     'batch_norm2d'
     """
-    return re.sub(r"(?<=[a-z])([A-Z])|(?<!^)(?<!_)([A-Z])(?=[a-z])", r"_\1\2", text).replace("._", ".").lower()
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", text).lower()
 
 
 class Namespace:

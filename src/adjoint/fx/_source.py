@@ -17,6 +17,8 @@ _keys = itertools.count()
 def exec_with_source(src, names, co_fields=None):
     """Runs a text so that errors in it show its lines."""
     key = f"<eval_with_key>.{next(_keys)}"
+    if co_fields:
+        key += f" from {co_fields['co_filename']}:{co_fields['co_firstlineno']} in {co_fields['co_name']}"
     linecache.cache[key] = (len(src), None, src.splitlines(True), key)
     exec(compile(src, key, "exec"), names)
 
@@ -84,7 +86,8 @@ def explain(error):
     lines = linecache.getlines(frame.filename)
     number = frame.lineno or 1
     before = "".join(lines[max(number - 5, 0) : number]).strip("\n")
-    after = "\n".join(line.rstrip("\n") for line in lines[number : number + 2])
+    after = "\n".join(lines[number : number + 2])
+    mark = "~" * len(lines[number - 1].rstrip("\n")) + " <--- HERE"
     head = f"Call using an FX-traced Module, line {number} of the traced Module's generated forward function:"
-    parts = [traceback.format_exc(), head, before, "", "~" * 71 + " <--- HERE", after]
+    parts = [traceback.format_exc(), head, before, "", mark, after]
     print("\n".join(parts), file=sys.stderr)

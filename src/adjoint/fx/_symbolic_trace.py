@@ -74,7 +74,7 @@ PH = PHBase()
 
 
 class PHWithMeta(PHBase):
-    """A PH whose placeholder gets the attributes of this object as `meta`."""
+    """A PH whose placeholder gets the attributes of this object."""
 
     def __init__(self, ph_key=None):
         super().__init__()
@@ -199,6 +199,10 @@ class Tracer(TracerBase):
             return self._constant(a, "_tensor_constant")
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return self.create_node("call_function", type(a), tuple(self.create_arg(item) for item in a), {})
+        if isinstance(a, Module) and a in (self.submodule_paths or ()):
+            return self.create_node("get_attr", self.path_of_module(a), (), {})
+        if isinstance(a, _C.Generator):
+            return self._constant(a, "_opaque_obj")
         if type(a) in _proxyable_classes:
             return self._constant(a, f"_{type(a).__name__}_constant_")
         return super().create_arg(a)
@@ -265,7 +269,8 @@ class Tracer(TracerBase):
             proxy = self.create_proxy("placeholder", f"{name}_{count}", default, {})
             if isinstance(value, PHBase):
                 if isinstance(value, PHWithMeta):
-                    proxy.node.meta.update({k: v for k, v in vars(value).items() if v is not None})
+                    for key, note in vars(value).items():
+                        setattr(proxy.node, key, note)
                 return proxy
             self._check_concrete(name, value, proxy)
             return value
@@ -306,6 +311,8 @@ class Tracer(TracerBase):
         self.graph = Graph(tracer_cls=tracer_cls)
         if getattr(function, "__code__", None) is None and hasattr(function, "__call__"):  # noqa: B004
             function = _plain_function(function)
+        code = inspect.unwrap(function).__code__
+        self.graph._co_fields = {key: getattr(code, key) for key in ("co_name", "co_filename", "co_firstlineno")}
         self.tensor_attrs = {}
         self._collect_tensors(self.root, ())
         self.scope, self.num_calls, self.node_name_to_scope = Scope("", None), {}, {}

@@ -327,7 +327,8 @@ class Writer:
         if trace == self.trace_shown:
             return
         self.trace_shown = trace
-        self.body.append(_trace_comment(trace, self.paint["dim"]))
+        comment = _trace_comment(trace, self.paint["dim"])
+        self.body.append(f"\n{comment}" if self.body else comment)
 
 
 def _trace_comment(trace, paint):
@@ -337,7 +338,7 @@ def _trace_comment(trace, paint):
         parts = line.replace('"', "").split(", ")
         if line.startswith("File ") and len(parts) == 3:
             where = f"{parts[0].replace('File ', 'File: ')}:{parts[1].removeprefix('line ')} {parts[2]}"
-            return f"\n{paint(f' # {where}, code: {lines[place + 1]}')}\n"
+            return f"{paint(f'# {where}, code: {lines[place + 1]}')}\n"
     return f"{paint('# No stacktrace found for following nodes')}\n"
 
 

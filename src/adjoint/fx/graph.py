@@ -78,9 +78,9 @@ class Graph:
         self._insert = self._root.prepend
         self._graph_namespace = _Namespace()
         self._owning_module = owning_module
-        self._owners = 0
         self._tracer_cls, self._tracer_extras = tracer_cls, tracer_extras
         self._codegen = CodeGen()
+        self._co_fields = None  # where the traced function stands: its name, file and line
 
     # ---- Its nodes
 
@@ -109,7 +109,7 @@ class Graph:
         """
         node = next(iter(reversed(self.nodes)))
         if node.op != "output":
-            raise AssertionError(f"Expected output node, got {node.op}")
+            raise AssertionError(f"Expected output node, got op={node.op}")
         return node
 
     def find_nodes(self, *, op, target=None, sort=True):
@@ -122,7 +122,7 @@ class Graph:
         [x, y]
         """
         if op == "call_function" and target is None:
-            raise AssertionError("target must not be None for op='call_function'")
+            raise AssertionError("target must not be None for call_function op")
         return [node for node in self.nodes if node.op == op and (target is None or node.target == target)]
 
     def graph_copy(self, g, val_map, return_output_node=False):
@@ -379,7 +379,7 @@ class Graph:
         memo[id(self)] = result
         val_map = {}
         copied = result.graph_copy(self, val_map, return_output_node=True)
-        result._codegen = copy.deepcopy(self._codegen)
+        result._codegen, result._co_fields = copy.deepcopy(self._codegen), self._co_fields
         if copied is not None:
             value, old = copied
             new = result.output(value, type_expr=getattr(old, "type", None))

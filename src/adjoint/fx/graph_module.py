@@ -141,7 +141,7 @@ class GraphModule(Module):
                     raise RuntimeError(
                         f"Node {node} referenced target {node.target} but that target was not provided in ``root``!"
                     )
-            for target in sorted(set(targets), key=lambda target: target.count(".")):
+            for target in sorted(dict.fromkeys(targets), key=lambda target: target.count(".")):
                 _assign_attr(root[target], self, target)
         else:
             raise RuntimeError(f"Unsupported type {root} passed for root!")
@@ -169,8 +169,8 @@ class GraphModule(Module):
     def graph(self, graph):
         if not isinstance(graph, Graph):
             raise AssertionError(f"Expected a Graph instance, but got {type(graph)}")
-        self._graph = graph if graph.owning_module in (None, self) else copy.deepcopy(graph)
-        self._graph.owning_module = self
+        self._graph = graph
+        graph.owning_module = self
         self.recompile()
 
     @property
@@ -197,7 +197,7 @@ class GraphModule(Module):
         python_code = self._graph.python_code(root_module="self")
         self._code = python_code.src
         self._lineno_map, self._prologue_start = python_code._lineno_map, python_code._prologue_start
-        type(self).forward = _forward_from_src(self._code, python_code.globals)
+        type(self).forward = _forward_from_src(self._code, python_code.globals, self._graph._co_fields)
         return python_code
 
     def _recompile_submodules(self):
@@ -266,7 +266,6 @@ class GraphModule(Module):
     def __reduce__(self):
         body = self.__dict__.copy()
         body.pop("_graph")
-        body["_graphmodule_cls_name"] = type(self).__name__
         codegen = self._graph._codegen
         if isinstance(codegen, _PyTreeCodeGen):
             body["_pytree_info"] = codegen.pytree_info
@@ -291,14 +290,16 @@ class GraphModule(Module):
     def __deepcopy__(self, memo):
         result = type(self).__new__(type(self))
         memo[id(self)] = result
-        Module.__init__(result)
-        apart = ("_graph", "_tracer_cls", "meta", *_HOOKS)
-        result.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items() if k not in apart})
-        type(result).__name__ = type(self).__name__
-        result.__dict__.update({k: copy.copy(v) for k, v in self.__dict__.items() if k in apart and k != "_graph"})
-        result._graph = copy.deepcopy(self._graph, memo)
-        result._graph.owning_module = result
-        result.recompile()
+        apart = ("_tracer_cls", "meta", *_HOOKS)
+        body = {key: copy.deepcopy(value, memo) for key, value in self.__dict__.items() if key not in apart}
+        fake = _CodeOnlyModule(body)
+        self._deepcopy_init()(result, fake, body["_graph"])
+        for name in (*_HOOKS, "_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"):
+            if name in self.__dict__:
+                setattr(result, name, copy.copy(self.__dict__[name]))
+        result.meta = copy.copy(getattr(self, "meta", {}))
+        for name, value in result.meta.get(_USER_PRESERVED_ATTRIBUTES_KEY, {}).items():
+            setattr(result, name, value)
         for hook in getattr(self, "_deepcopy_hooks", ()):
             hook(result)
         return result
@@ -309,9 +310,14 @@ class GraphModule(Module):
         result.__dict__.update(self.__dict__)
         for table in ("_parameters", "_buffers", "_modules"):
             result.__dict__[table] = self.__dict__[table].copy()
-        type(result).__name__ = type(self).__name__
+        type(result).__name__ = "GraphModule"
         type(result).forward = type(self).forward
         return result
+
+    def _replicate_for_data_parallel(self):
+        new = self.__copy__()
+        new._is_replica = True
+        return new
 
     # ---- How it is shown
 
@@ -383,10 +389,10 @@ class GraphModule(Module):
 
 def _readable(module, name, **options):
     source = module._graph.python_code(root_module="self", verbose=True, **options).src
-    source = "\n".join(f"    {line}" if line.strip() else line for line in source.lstrip("\n").split("\n"))
+    source = "\n".join(f"    {line}" if line.strip() else "" for line in source.lstrip("\n").split("\n"))
     text = f"class {name}(torch.nn.Module):\n{source.rstrip()}\n"
     for child_name, child in module.named_children():
         if isinstance(child, GraphModule):
             below = _readable(child, child_name, **options)
-            text += "\n" + "\n".join(f"    {line}" if line.strip() else line for line in below.split("\n"))
+            text += "\n" + "\n".join(f"    {line}" if line.strip() else "" for line in below.split("\n"))
     return text.rstrip() + "\n"

@@ -28,9 +28,9 @@ def get_signature_for_torch_op(op, return_schemas=False):
     [<Signature (input, p=0.5, training=True, inplace=False)>]
     """
     try:
-        found = [inspect.signature(op)]
+        found = [inspect.signature(op)] if torch_name(op) is not None else None
     except (TypeError, ValueError):
-        return (None, None) if return_schemas else None
+        found = None
     return (found, None) if return_schemas else found
 
 
@@ -50,11 +50,11 @@ def create_type_hint(x):
 
     >>> from adjoint.fx.operator_schemas import create_type_hint
     >>> create_type_hint([int, int])
-    typing.List[int]
+    list[int]
     """
     if not isinstance(x, list | tuple):
         return x
-    wrap = typing.List.__getitem__ if isinstance(x, list) else lambda kind: typing.Tuple[kind, ...]  # noqa: UP006
+    wrap = list.__class_getitem__ if isinstance(x, list) else lambda kind: tuple[kind, ...]
     if not x:
         return wrap(typing.Any)
     parts = [create_type_hint(part) for part in x]

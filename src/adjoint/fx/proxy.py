@@ -8,7 +8,6 @@ import enum
 import inspect
 import operator
 import traceback
-import types
 
 from ._functions import as_recorded
 from ._writer import MAGIC, REFLECTABLE
@@ -105,7 +104,7 @@ class TracerBase:
         if dataclasses.is_dataclass(a) and not isinstance(a, type):
             fields = {field.name: self.create_arg(getattr(a, field.name)) for field in dataclasses.fields(a)}
             return self.create_node("call_function", type(a), (), fields)
-        if a is None or a is ... or isinstance(a, (*base_types, enum.Enum, Node)) or _is_tracing_constant(a):
+        if a is None or a is ... or isinstance(a, (*base_types, enum.Enum, Node)):
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")
 
@@ -136,11 +135,6 @@ class TracerBase:
     def keys(self, obj):
         """Called where a proxy is asked for its keys, as by `**proxy`."""
         return Attribute(obj, "keys")()
-
-
-def _is_tracing_constant(a):
-    """Types and functions may be arguments, as of isinstance."""
-    return isinstance(a, type | types.FunctionType | types.BuiltinFunctionType)
 
 
 def _where():

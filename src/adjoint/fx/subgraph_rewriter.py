@@ -86,7 +86,7 @@ def _replace_pattern(
         if all(chosen(match, graph, pattern_graph) for chosen in match_filters or ())
     ]
     if replacement_callback is None and replacement is None:
-        raise AssertionError("Must provide either replacement GraphModule or replacement_callback")
+        raise AssertionError("Must provide either a replacement GraphModule or a replacement callback")
     common = _graph_of(replacement) if replacement is not None else None
     changed = {}
     result = []
@@ -106,10 +106,12 @@ def _replace_match(graph, match, pattern_graph, new, changed):
             f"Mismatch in number of placeholders: match has {len(match.placeholder_nodes)}, replacement has "
             f"{len(inputs)}"
         )
-    val_map = {
-        node: changed.get(given, given) if isinstance(given, Node) else given
-        for node, given in zip(inputs, match.placeholder_nodes, strict=True)
+    # An earlier replacement may have taken the place of what this one gets.
+    match.placeholder_nodes = [_current(given, changed) for given in match.placeholder_nodes]
+    match.nodes_map = {
+        node: _current(given, changed) if node.op == "placeholder" else given for node, given in match.nodes_map.items()
     }
+    val_map = dict(zip(inputs, match.placeholder_nodes, strict=True))
     users = {user for node in match.returning_nodes for user in node.users}
     place = next((node for node in graph.nodes if node in users), None)
     if place is None:
@@ -130,6 +132,10 @@ def _replace_match(graph, match, pattern_graph, new, changed):
         if node.op not in ("placeholder", "output"):
             graph.erase_node(match.nodes_map[node])
     return ReplacedPatterns(match.anchors[0], match.nodes_map, replacements)
+
+
+def _current(given, changed):
+    return changed.get(given, given) if isinstance(given, Node) else given
 
 
 def _replace_attributes(gm, replacement):

@@ -26,8 +26,8 @@ def get_node_target(submodules, node):
     >>> get_node_target({}, graph.call_function(torch.relu, (1,)))
     'torch.relu'
     """
-    if node.op not in ("call_function", "call_module", "call_method", "placeholder", "get_attr", "output"):
-        raise AssertionError(f"Expect op types of call_function, call_module or call_method, but found {node.op}")
+    if node.op not in ("call_function", "call_module", "call_method"):
+        raise AssertionError(f"Expect op types of call_module, call_function, call_method, but found {node.op}")
     if node.op == "call_module":
         module = submodules[node.target]
         return get_acc_ops_name(getattr(module, "_base_class_origin", type(module)))

@@ -46,7 +46,8 @@ class PassManager:
 
     >>> import adjoint as torch
     >>> from adjoint.fx.passes.infra.pass_manager import PassManager
-    >>> manager = PassManager([lambda gm: gm.graph.eliminate_dead_code() and None])
+    >>> from adjoint.fx.passes.infra.pass_base import PassResult
+    >>> manager = PassManager([lambda gm: PassResult(gm, True)])
     >>> manager(torch.fx.symbolic_trace(lambda x: x + 1)).modified
     True
     """
@@ -109,6 +110,22 @@ class PassManager:
     def check(self, module):
         """Checks a module; nothing unless `add_checks` gave something."""
 
+    def _run(self, one, module):
+        name = one.__name__ if inspect.isfunction(one) else type(one).__name__
+        try:
+            result = one(module)
+            if not isinstance(result, PassResult) and not hasattr(result, "graph_module"):
+                raise TypeError(
+                    f"Result of the pass {name} should be type PassResult. Please wrap it with pass_result_wrapper()"
+                )
+        except Exception as error:
+            before = [p.__name__ if inspect.isfunction(p) else type(p).__name__ for p in self.passes]
+            before = before[: before.index(name)]
+            raise Exception(
+                f"An error occurred when running the '{name}' pass after the following passes: {before}"
+            ) from error
+        return result
+
     def __call__(self, module):
         if not self._validated:
             self.solve_constraints()
@@ -117,7 +134,7 @@ class PassManager:
         for _ in range(self.steps):
             changed = False
             for one in self.passes:
-                result = pass_result_wrapper(one)(module)
+                result = self._run(one, module)
                 module, changed = result.graph_module, changed or result.modified
                 if isinstance(module, GraphModule):
                     module.recompile()

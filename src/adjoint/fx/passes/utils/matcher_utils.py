@@ -36,7 +36,7 @@ class SubgraphMatcher:
     """Finds the places where a graph does what a pattern graph does.
 
     `match_output` and `match_placeholder` ask that outputs and inputs be outputs and inputs of the whole graph, too;
-    `ignore_literals` lets inputs of the pattern stand for numbers.
+    `ignore_literals` lets numbers of the pattern stand for others.
 
     >>> import adjoint as torch
     >>> from adjoint.fx.passes.utils.matcher_utils import SubgraphMatcher
@@ -77,15 +77,10 @@ class SubgraphMatcher:
             if all(self._match_nodes(pn, gn, match, node_name_match) for pn, gn in pairs):
                 matches.append(match)
         matches = [match for match in matches if self._is_contained(match.nodes_map)]
-        matches = [match for match in matches if self._is_complete(match)]
         for match in matches:
             match.placeholder_nodes = [match.nodes_map[pn] for pn in self.pattern_placeholder_nodes]
             match.returning_nodes = [match.nodes_map[pn] for pn in self.pattern_returning_nodes]
         return self._remove_overlapping_matches(matches) if self.remove_overlapping_matches else matches
-
-    def _is_complete(self, match):
-        wanted = (*self.pattern_placeholder_nodes, *self.pattern_returning_nodes)
-        return all(node in match.nodes_map for node in wanted)
 
     def _nodes_are_equal(self, pn, gn, node_name_match=""):
         if not self.match_placeholder and pn.op == "placeholder":
@@ -154,11 +149,11 @@ class SubgraphMatcher:
         if isinstance(wanted, slice) and isinstance(given, slice):
             parts = [(part.start, part.stop, part.step) for part in (wanted, given)]
             return self._match_values(*parts, match, node_name_match)
-        return type(wanted) is type(given) and bool(wanted == given)
+        return self.ignore_literals or (type(wanted) is type(given) and bool(wanted == given))
 
     def _match_literals(self, pn, literal, match):
-        """An input of the pattern that meets a number, where these are let through."""
-        if not self.ignore_literals or pn.op != "placeholder":
+        """An input of the pattern that meets a number."""
+        if pn.op != "placeholder":
             return False
         if pn in match.nodes_map:
             return not isinstance(match.nodes_map[pn], Node) and match.nodes_map[pn] == literal
