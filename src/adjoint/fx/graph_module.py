@@ -339,6 +339,7 @@ class GraphModule(Module):
         class Sequential(torch.nn.Module):
             def forward(self, input):
                 input_1 = input
+        <BLANKLINE>
                 # No stacktrace found for following nodes
                 _0 = getattr(self, "0")(input_1);  input_1 = None
                 return _0
