@@ -23,27 +23,32 @@ PyObject* tensor_attribute() {
   return function;
 }
 
-/// An operator: `plain` computes it where nobody takes it over. As for numbers, NotImplemented lets Python ask the
-/// other operand.
-template <Name method, class F>
-PyObject* operate(std::initializer_list<PyObject*> operands, F plain) {
-  if (!overridden(operands.begin(), operands.size())) [[likely]]
-    return guarded(plain);
+/// What is not plainly called: asks, and calls `plain` where nobody takes it over. `reflects`: as for numbers,
+/// NotImplemented lets Python ask the other operand.
+template <Name method, bool reflects, class F>
+[[gnu::noinline]] PyObject* do_watched(std::initializer_list<PyObject*> args, F& plain) {
+  if (!is_overridden(args.begin(), args.size())) return guarded(plain);
   return guarded([&]() -> PyObject* {
-    OverriddenCall call{tensor_attribute<method>(), operands.begin(), operands.size(), nullptr};
-    Object answer = ask_overrides(call, [&] { return guarded(plain); });
+    OverriddenCall call{tensor_attribute<method>(), args.begin(), args.size(), nullptr};
+    auto guarded_plain = [&] { return guarded(plain); };
+    if constexpr (!reflects) return call_overridden(call, guarded_plain).take();
+    Object answer = ask_overrides(call, guarded_plain);
     return answer ? answer.take() : Py_NewRef(Py_NotImplemented);
   });
+}
+/// An operator: `plain` computes it where nobody takes it over.
+template <Name method, class F>
+PyObject* operate(std::initializer_list<PyObject*> operands, F plain) {
+  if (plainly_called(operands.begin(), operands.size())) [[likely]]
+    return guarded(plain);
+  return do_watched<method, true>(operands, plain);
 }
 /// The same for what has no other operand to ask.
 template <Name method, class F>
 PyObject* do_alone(std::initializer_list<PyObject*> args, F plain) {
-  if (!overridden(args.begin(), args.size())) [[likely]]
+  if (plainly_called(args.begin(), args.size())) [[likely]]
     return guarded(plain);
-  return guarded([&] {
-    OverriddenCall call{tensor_attribute<method>(), args.begin(), args.size(), nullptr};
-    return call_overridden(call, [&] { return guarded(plain); }).take();
-  });
+  return do_watched<method, false>(args, plain);
 }
 
 /// A method without arguments, for a table of methods.
@@ -61,6 +66,24 @@ PyObject* overridable(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
   if (overridden(&self, 1) || overridden(args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))) [[unlikely]]
     return call_method_overridden(tensor_attribute<name>(), method, self, args, nargs, kwnames);
   return method(self, args, nargs, kwnames);
+}
+
+/// A function of the package that modes see, and whose arguments take nothing over: tensor(data).
+[[gnu::cold]] PyObject* call_in_function_mode(const char* name, KeywordMethod function, PyObject* module,
+                                              PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+template <KeywordMethod function, Name name>
+PyObject* mode_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (mode_flags & kFunctionMode) [[unlikely]]
+    return call_in_function_mode(name.text, function, module, args, nargs, kwnames);
+  return function(module, args, nargs, kwnames);
+}
+template <PyCFunction function>
+PyObject* with_keywords(PyObject* module, PyObject* const* args, Py_ssize_t, PyObject*) {
+  return function(module, args[0]);
+}
+template <PyCFunction function, Name name>
+PyObject* mode_function(PyObject* module, PyObject* argument) {
+  return mode_function<with_keywords<function>, name>(module, &argument, 1, nullptr);
 }
 
 /// An attribute, for a table of them: `Tensor.shape.__get__` for modes and subclasses. Its closure is its name.
