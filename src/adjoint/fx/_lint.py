@@ -10,6 +10,17 @@ def has_attribute(module, path):
     return True
 
 
+def has_member(module, path):
+    """Whether a module has a module, a parameter or a buffer at a dotted name."""
+    from ..nn import Module, Parameter
+
+    parent, _, name = path.rpartition(".")
+    if not has_attribute(module, path):
+        return False
+    owner = module.get_submodule(parent)
+    return isinstance(getattr(owner, name), Module | Parameter) or name in owner._buffers
+
+
 def lint(graph):
     """Raises if nodes are used before they are there or belong elsewhere, or their targets are missing."""
     names = set()

@@ -255,10 +255,10 @@ class Tracer(TracerBase):
         return of_leaves, leaves
 
     def _proxy_placeholder(self, name, concrete_args, sig, fn_for_analysis):
-        plain = name.lstrip("*")
-        parameter = sig.parameters.get(plain)
+        given = concrete_args is not None and name in concrete_args
+        parameter = sig.parameters[name if given else name.lstrip("*")]  # the rest of the arguments stays open
         default = () if name[0] == "*" or parameter.default is parameter.empty else (parameter.default,)
-        if concrete_args is None or name not in concrete_args:
+        if not given:
             kind = fn_for_analysis.__annotations__.get(name)
             return self.create_proxy("placeholder", name, default, {}, type_expr=kind)
         count = 0

@@ -62,6 +62,7 @@ _SHORT_TYPES = {
     "uint64": "u64",
 }
 _COLORS = {"dim": "\033[2m", "blue": "\033[34m", "green": "\033[32m", "red": "\033[31m", "yellow": "\033[33m"}
+_COUNTER = "# COUNTER: "
 _NO_COLOR = "\033[0m"
 
 
@@ -109,7 +110,6 @@ class Writer:
         self.paint = _colors(colored)
         self.parameters = []
         self.body = []
-        self.owners = []  # the index of the node that each statement comes from
         self.globals = {}
         self.wrapped = {}
         self.returns = ""
@@ -120,34 +120,26 @@ class Writer:
 
     def write(self):
         for index, node in enumerate(self.nodes):
+            self.body.append(f"{_COUNTER}{index}\n")  # a transformer of the body leaves it where it belongs
             self._write_node(node)
-            self.owners += [index] * (len(self.body) - len(self.owners))
-        if not self.body:
+        if not self.nodes:
             self.body.append("pass\n")
-            self.owners.append(0)
         body = self.body
         if self.codegen._body_transformer is not None:
             body = self.codegen._body_transformer(body)
         wraps = "\n".join(f'torch.fx._symbolic_trace.wrap("{name}")' for name in self.wrapped)
         head = _call_with_known(self.codegen.gen_fn_def, self.parameters, self.returns, expanded_def=self.expanded)
-        text = "".join(body)
-        lines = text.split("\n")
-        code = "\n".join(f"    {line}" for line in lines)
+        lines, owners, current = [], {}, None
+        for line in "".join(body).split("\n"):
+            if line.startswith(_COUNTER):
+                current = int(line.removeprefix(_COUNTER))
+            else:
+                lines.append(f"    {line}")
+                owners[len(lines)] = current
+        code = "\n".join(lines)
         source = f"\n{wraps}\n\n{head}\n{code}"
         start = source[: source.index(head)].count("\n") + 1
-        return PythonCode(source, self.globals, self._line_numbers(body), start)
-
-    def _line_numbers(self, body):
-        """Which node each line of the body comes from; not known of what a transformer wrote."""
-        if body is not self.body:
-            return None
-        found, line = {}, 0
-        for text, index in zip(body, self.owners, strict=True):
-            for _ in range(text.count("\n")):
-                line += 1
-                found[line] = index
-        found[line + 1] = self.owners[-1]
-        return found
+        return PythonCode(source, self.globals, owners, start)
 
     # ---- Names
 
@@ -234,19 +226,14 @@ class Writer:
     def _write_node(self, node):
         if self.verbose:
             self._write_trace(node)
-        before = len(self.body)
         getattr(self, f"_write_{node.op}")(node)
-        if node.op in ("placeholder", "output"):
+        if node.op == "placeholder":
             return
-        gone = list(self.last_uses.get(node, ()))
-        if not node.users:
+        gone = list(self.last_uses.get(node, ())) if node.op != "output" else []
+        if not node.users and node.op != "output":
             gone.append(node)
-        if gone:
-            text = " = ".join([repr(one) for one in gone] + ["None"])
-            self.body[-1] += f";  {self.paint['dim'](text)}\n"
-        else:
-            self.body[-1] += "\n"
-        assert len(self.body) > before
+        text = " = ".join([*map(repr, gone), "None"])
+        self.body.append(f";  {self.paint['dim'](text)}\n" if gone else "\n")
 
     def _write_placeholder(self, node):
         default = f" = {self.value(node.args[0])}" if node.args else ""
@@ -293,7 +280,7 @@ class Writer:
         if node.type is not None:
             self.returns = f" -> {self.type_text(node.type)}"
         text = _call_with_known(self.codegen.generate_output, node.args[0], repr_fn=self.value)
-        self.body.append(f"{text}\n")
+        self.body.append(text)
 
     def _left(self, node):
         kind = self._meta_annotation(node)
@@ -328,7 +315,8 @@ class Writer:
             return
         self.trace_shown = trace
         comment = _trace_comment(trace, self.paint["dim"])
-        self.body.append(f"\n{comment}" if self.body else comment)
+        written = any(not line.startswith(_COUNTER) for line in self.body)
+        self.body.append(f"\n{comment}" if written else comment)
 
 
 def _trace_comment(trace, paint):

@@ -10,7 +10,7 @@ from ._codegen import PythonCode as PythonCode
 from ._codegen import _PyTreeCodeGen as _PyTreeCodeGen
 from ._codegen import _PyTreeInfo as _PyTreeInfo
 from ._codegen import names_of_nodes
-from ._lint import has_attribute, lint
+from ._lint import has_member, lint
 from ._namespace import Namespace as _Namespace
 from ._table import table
 from .node import Node, map_arg, target_name
@@ -241,7 +241,7 @@ class Graph:
 
     def get_attr(self, qualified_name, type_expr=None):
         """A parameter, buffer or other attribute of the module, by its dotted name."""
-        if self.owning_module is not None and not has_attribute(self.owning_module, qualified_name):
+        if self.owning_module is not None and not has_member(self.owning_module, qualified_name):
             warnings.warn(
                 "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
                 "GraphModule.add_submodule to add the necessary submodule, GraphModule.add_parameter to add the "

@@ -56,11 +56,20 @@ def _deserialize_graph_module(forward, body, graph_module_cls=None):
     if pytree_info is not None:
         graph._codegen = _PyTreeCodeGen(pytree_info)
     result = (graph_module_cls or GraphModule)(root, graph, class_name=name)
+    _keep_unused(root, result)
     for key, value in root.__dict__.items():
         if key not in result.__dict__:
             result.__dict__[key] = value
     result.meta.update(body.get("meta", {}))
     return result
+
+
+def _keep_unused(root, module):
+    """Parameters, buffers and modules that the graph does not name."""
+    for table in ("_parameters", "_buffers", "_modules"):
+        for name, value in root.__dict__[table].items():
+            module.__dict__[table].setdefault(name, value)
+    module._non_persistent_buffers_set |= root._non_persistent_buffers_set
 
 
 def _walk_to(module, target, make):
@@ -294,6 +303,7 @@ class GraphModule(Module):
         body = {key: copy.deepcopy(value, memo) for key, value in self.__dict__.items() if key not in apart}
         fake = _CodeOnlyModule(body)
         self._deepcopy_init()(result, fake, body["_graph"])
+        _keep_unused(fake, result)
         for name in (*_HOOKS, "_state_dict_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks"):
             if name in self.__dict__:
                 setattr(result, name, copy.copy(self.__dict__[name]))

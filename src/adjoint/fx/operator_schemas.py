@@ -41,8 +41,13 @@ def check_for_mutable_operation(target, args, kwargs):
     >>> torch.fx.operator_schemas.check_for_mutable_operation(torch.relu, (), {})
     """
     name = torch_name(target)
-    if name is not None and name.endswith("_") and not name.endswith("__"):
-        raise RuntimeError(f"Tried to trace mutable operation {name}. FX only supports functional code")
+    in_place = name is not None and name.endswith("_") and not name.endswith("__")
+    if in_place or (name is not None and kwargs.get("out") is not None):
+        shown = "aten::" + name.rpartition(".")[2] + ("" if in_place else ".out")
+        raise RuntimeError(
+            f"Tried to trace mutable operation {shown}. FX only supports functional code, so operations that mutate "
+            "operands in-place (e.g. via `out` arguments) are not supported"
+        )
 
 
 def create_type_hint(x):

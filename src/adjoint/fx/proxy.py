@@ -9,9 +9,13 @@ import inspect
 import operator
 import traceback
 
+from . import traceback as fx_traceback
 from ._functions import as_recorded
 from ._writer import MAGIC, REFLECTABLE
 from .node import Node, base_types, map_aggregate
+
+# What is noted of a node goes to those that are made from it.
+_KEPT = ("stack_trace", "nn_module_stack", "torch_fn", "source_fn_stack", "quantization_tag", "from_node", "custom")
 
 __all__ = [
     "Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "Scope", "ScopeContextManager", "TraceError",
@@ -68,6 +72,9 @@ class TracerBase:
             self.node_name_to_scope[node.name] = (self.scope.module_path, self.scope.module_type)
         if getattr(self, "module_stack", None):
             node.meta["nn_module_stack"] = copy.copy(self.module_stack)
+        if fx_traceback.has_preserved_node_meta():
+            known = fx_traceback.get_current_meta()
+            node.meta.update({key: copy.copy(known[key]) for key in _KEPT if key in known})
         if self.record_stack_traces and kind not in ("placeholder", "output"):
             node.stack_trace = _where()
         return node
