@@ -65,6 +65,7 @@ _LAZY = (
     "func",
     "functional",
     "futures",
+    "fx",
     "hub",
     "inspect",
     "jit",
@@ -96,6 +97,7 @@ _LAZY_NAMES = {
         *("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all"),
         *("_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
     ),
+    "_assertion": ("_assert",),
     "_legacy_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),
