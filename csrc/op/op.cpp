@@ -10,6 +10,7 @@
 #include "core/tangent.h"
 #include "op/creation.h"
 #include "op/meta.h"
+#include "op/overrides.h"
 #include "op/recorded.h"
 #include "op/transform.h"
 #include "ops/memory.h"
@@ -197,6 +198,7 @@ Object Op::run_forward(PyObject* const* slots) const {
     owned[i] = wrap(alias(as_tensor(slots[i])));
     plain[i] = owned[i].get();
   }
+  OverridesOff plain_ops(true);
   Object result = checked(call_python(forward.get(), plain, n, nullptr));
   for (size_t i = 0; i < n; ++i)
     if (owned[i] && result.get() == plain[i]) return Object::borrow(slots[i]);

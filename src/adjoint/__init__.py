@@ -60,6 +60,7 @@ _LAZY = (
     "multiprocessing",
     "nn",
     "optim",
+    "overrides",
     "random",
     "return_types",
     "safetensors",

@@ -258,17 +258,3 @@ def numel(input):
     """
     _checks.tensor("numel", input=input)
     return input.numel()
-
-
-def disabled_torch_function(func, types, args=(), kwargs=None):
-    """The `__torch_function__` of classes that want none: calls the function, as is always done here."""
-    return func(*args, **(kwargs or {}))
-
-
-def part_setter(name):
-    """The setter of `x.real = value` and `x.imag = value`."""
-
-    def assign(self, value):
-        getattr(self, name).copy_(value if is_tensor(value) else _C.tensor(value))
-
-    return assign

@@ -13,6 +13,8 @@ class Parameter(_C.Tensor):
     True
     """
 
+    __torch_function__ = _C._disabled_torch_function_impl
+
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             data = _C.empty(0)
@@ -47,6 +49,8 @@ class Buffer(_C.Tensor, metaclass=_BufferMeta):
     >>> list(module.state_dict())
     ['count']
     """
+
+    __torch_function__ = _C._disabled_torch_function_impl
 
     def __new__(cls, data=None, *, persistent=True):
         if data is None:

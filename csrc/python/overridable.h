@@ -1,0 +1,83 @@
+// Operators, methods and attributes of tensors that subclasses and modes take over; see Note [Overrides].
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "op/overrides.h"
+
+namespace adjoint::python {
+
+/// A string as a template argument.
+template <size_t N>
+struct Name {
+  char text[N];
+  constexpr Name(const char (&source)[N]) { std::copy_n(source, N, text); }
+};
+
+/// What is taken over is, for modes and subclasses, this attribute of Tensor.
+template <Name name>
+PyObject* tensor_attribute() {
+  static PyObject* function =
+      checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name.text)).take();
+  return function;
+}
+
+/// An operator: `plain` computes it where nobody takes it over. As for numbers, NotImplemented lets Python ask the
+/// other operand.
+template <Name method, class F>
+PyObject* operate(std::initializer_list<PyObject*> operands, F plain) {
+  if (!overridden(operands.begin(), operands.size())) [[likely]]
+    return guarded(plain);
+  return guarded([&]() -> PyObject* {
+    OverriddenCall call{tensor_attribute<method>(), operands.begin(), operands.size(), nullptr};
+    Object answer = ask_overrides(call, [&] { return guarded(plain); });
+    return answer ? answer.take() : Py_NewRef(Py_NotImplemented);
+  });
+}
+/// The same for what has no other operand to ask.
+template <Name method, class F>
+PyObject* do_alone(std::initializer_list<PyObject*> args, F plain) {
+  if (!overridden(args.begin(), args.size())) [[likely]]
+    return guarded(plain);
+  return guarded([&] {
+    OverriddenCall call{tensor_attribute<method>(), args.begin(), args.size(), nullptr};
+    return call_overridden(call, [&] { return guarded(plain); }).take();
+  });
+}
+
+/// A method without arguments, for a table of methods.
+template <PyCFunction method, Name name>
+PyObject* overridable(PyObject* self, PyObject* unused) {
+  return do_alone<name>({self}, [&] { return method(self, unused); });
+}
+
+using KeywordMethod = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+[[gnu::cold]] PyObject* call_method_overridden(PyObject* function, KeywordMethod method, PyObject* self,
+                                               PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+/// A method with arguments.
+template <KeywordMethod method, Name name>
+PyObject* overridable(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (overridden(&self, 1) || overridden(args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))) [[unlikely]]
+    return call_method_overridden(tensor_attribute<name>(), method, self, args, nargs, kwnames);
+  return method(self, args, nargs, kwnames);
+}
+
+/// An attribute, for a table of them: `Tensor.shape.__get__` for modes and subclasses. Its closure is its name.
+[[gnu::cold]] PyObject* get_overridden(PyObject* self, getter get, const char* name);
+[[gnu::cold]] int put_overridden(PyObject* self, PyObject* value, setter put, const char* name);
+template <getter get>
+PyObject* attribute(PyObject* self, void* name) {
+  if (overridden(&self, 1)) [[unlikely]]
+    return get_overridden(self, get, static_cast<const char*>(name));
+  return get(self, nullptr);
+}
+template <setter put>
+int assignment(PyObject* self, PyObject* value, void* name) {
+  PyObject* args[] = {self, value};
+  if (overridden(args, value ? 2 : 1)) [[unlikely]]
+    return put_overridden(self, value, put, static_cast<const char*>(name));
+  return put(self, value, nullptr);
+}
+
+}  // namespace adjoint::python
