@@ -132,9 +132,11 @@ def count_missing(module):
 
 def rename_classes(module):
     for value in vars(module).copy().values():
-        if isinstance(value, type) and (value.__module__ == PACKAGE or value.__module__.startswith(f"{PACKAGE}.")):
+        # That of ops is a member of each: the type has the descriptor of it, and no name to change.
+        home = value.__module__ if isinstance(value, type) else None
+        if isinstance(home, str) and (home == PACKAGE or home.startswith(f"{PACKAGE}.")):
             with contextlib.suppress(TypeError):  # a type of the extension that cannot be changed
-                value.__module__ = "torch" + value.__module__.removeprefix(PACKAGE)
+                value.__module__ = "torch" + home.removeprefix(PACKAGE)
 
 
 def report():
