@@ -138,7 +138,7 @@ class Package:
 
     def requirements(self):
         """What pip installs for it, as "name==version"."""
-        versions = VERSIONS | {package.name: package.version for package in PACKAGES}
+        versions = VERSIONS | {package.name: package.version for package in PACKAGES} | {self.name: self.version}
         return [f"{name}=={versions[name]}" for name in dict.fromkeys((self.name, *self.needs))]
 
     def program(self):
@@ -208,9 +208,7 @@ PACKAGES = (
     ),
     Package("pytorch-metric-learning", "2.9.0", ("tqdm", *LEARN)),
     Package("pytorch-msssim", "1.0.0", quick=True),
-    Package(
-        "pytorch-optimizer", "4.1.0", within=1e-6, because="SOAP takes its QR in float32, whatever its parameters are"
-    ),
+    Package("pytorch-optimizer", "4.1.0", within=1e-6, because="SOAP takes its QR in float32"),
     Package("rotary-embedding-torch", "0.9.1", ("einops",), quick=True),
     Package("sbi", "0.27.0", (*BOARD, "nflows", "zuko", "skorch", *LEARN, *PLOTS, "tqdm", "tabulate")),
     Package("schedulefree", "1.4.1", quick=True),
