@@ -150,23 +150,30 @@ PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* 
   return (out ? op.call_out(slots, out) : op.call(slots)).take();
 }
 
-/// A call that types of its arguments, or modes, take over; see Note [Overrides].
-[[gnu::cold]] PyObject* call_taken_over(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
-  OverriddenCall taken{reinterpret_cast<PyObject*>(object), args, nargs, kwnames};
-  return call_overridden(taken, [&] { return call(object, args, nargs, kwnames); }).take();
+/// A call that nobody takes over.
+[[gnu::noinline]] PyObject* call_plainly(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  PyObject* result = guarded([&] { return call(object, args, nargs, kwnames); });
+  if (!result) [[unlikely]]
+    explain_error(*object, args, static_cast<Py_ssize_t>(nargs) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
+  return result;
+}
+
+/// A call that types of its arguments, or modes, may take over; see Note [Overrides].
+[[gnu::noinline]] PyObject* call_watched(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  if (!is_overridden(args, kwnames ? nargs + PyTuple_GET_SIZE(kwnames) : nargs))
+    return call_plainly(object, args, nargs, kwnames);
+  return guarded([&] {
+    OverriddenCall taken{reinterpret_cast<PyObject*>(object), args, nargs, kwnames};
+    return call_overridden(taken, [&] { return call_plainly(object, args, nargs, kwnames); }).take();
+  });
 }
 
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* object = reinterpret_cast<OpObject*>(self);
-  const size_t nargs = PyVectorcall_NARGS(nargsf), total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-  PyObject* result = guarded([&] {
-    if (overridden(args, total)) [[unlikely]]
-      return call_taken_over(object, args, nargs, kwnames);
-    return call(object, args, nargs, kwnames);
-  });
-  if (!result) [[unlikely]]
-    explain_error(*object, args, static_cast<Py_ssize_t>(total), kwnames);
-  return result;
+  const size_t nargs = PyVectorcall_NARGS(nargsf);
+  if (plainly_called(args, kwnames ? nargs + PyTuple_GET_SIZE(kwnames) : nargs)) [[likely]]
+    return call_plainly(object, args, nargs, kwnames);
+  return call_watched(object, args, nargs, kwnames);
 }
 
 PyObject* op_descr_get(PyObject* self, PyObject* instance, PyObject*) {

@@ -238,13 +238,22 @@ bool all_by_default(const Overriding& overriding) {
 
 }  // namespace
 
+/// Whether an argument overrides nothing: ordinary, a list of what is, or of a type that does not.
+static bool is_harmless(PyObject* object) {
+  if (is_ordinary(object)) return true;
+  if (PyTuple_Check(object) || PyList_Check(object)) {
+    PyObject** items = PySequence_Fast_ITEMS(object);
+    auto harmless = [](PyObject* item) { return is_ordinary(item) || override_of(Py_TYPE(item)) == nullptr; };
+    if (!std::all_of(items, items + PySequence_Fast_GET_SIZE(object), harmless)) return false;
+    if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) return true;
+  }
+  return override_of(Py_TYPE(object)) == nullptr;
+}
+
 bool is_overridden(PyObject* const* args, size_t count) {
   if (mode_flags & kFunctionMode) return true;
   if (mode_flags & kTypesOff) return false;
-  return std::any_of(args, args + count, [](PyObject* object) {
-    return !is_ordinary(object) &&
-           any_item(object, [](PyObject* item) { return !is_ordinary(item) && overrides(item); });
-  });
+  return !std::all_of(args, args + count, is_harmless);
 }
 
 Object detail::ask_overrides(const OverriddenCall& call, PlainCall plain, void* context) {

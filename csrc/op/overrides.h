@@ -23,14 +23,18 @@ inline bool is_ordinary(PyObject* object) {
   return type == tensor_type || !(type->tp_flags & special);
 }
 
-/// Whether some mode or some argument takes part in a call: as below, where a first look does not tell.
-[[gnu::cold]] bool is_overridden(PyObject* const* args, size_t count);
-
-inline bool overridden(PyObject* const* args, size_t count) {
+/// Whether a look at the arguments tells that nobody takes a call over.
+inline bool plainly_called(PyObject* const* args, size_t count) {
   for (size_t i = 0; i < count; ++i)
     if (!is_ordinary(args[i])) [[unlikely]]
-      return is_overridden(args, count);
-  return mode_flags & kFunctionMode;
+      return false;
+  return !(mode_flags & kFunctionMode);
+}
+/// Whether somebody does, where it does not tell.
+[[gnu::noinline]] bool is_overridden(PyObject* const* args, size_t count);
+
+inline bool overridden(PyObject* const* args, size_t count) {
+  return !plainly_called(args, count) && is_overridden(args, count);
 }
 
 /// A call that is overridden.

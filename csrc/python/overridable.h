@@ -23,27 +23,32 @@ PyObject* tensor_attribute() {
   return function;
 }
 
-/// An operator: `plain` computes it where nobody takes it over. As for numbers, NotImplemented lets Python ask the
-/// other operand.
-template <Name method, class F>
-PyObject* operate(std::initializer_list<PyObject*> operands, F plain) {
-  if (!overridden(operands.begin(), operands.size())) [[likely]]
-    return guarded(plain);
+/// What is not plainly called: asks, and calls `plain` where nobody takes it over. `reflects`: as for numbers,
+/// NotImplemented lets Python ask the other operand.
+template <Name method, bool reflects, class F>
+[[gnu::noinline]] PyObject* do_watched(std::initializer_list<PyObject*> args, F& plain) {
+  if (!is_overridden(args.begin(), args.size())) return guarded(plain);
   return guarded([&]() -> PyObject* {
-    OverriddenCall call{tensor_attribute<method>(), operands.begin(), operands.size(), nullptr};
-    Object answer = ask_overrides(call, [&] { return guarded(plain); });
+    OverriddenCall call{tensor_attribute<method>(), args.begin(), args.size(), nullptr};
+    auto guarded_plain = [&] { return guarded(plain); };
+    if constexpr (!reflects) return call_overridden(call, guarded_plain).take();
+    Object answer = ask_overrides(call, guarded_plain);
     return answer ? answer.take() : Py_NewRef(Py_NotImplemented);
   });
+}
+/// An operator: `plain` computes it where nobody takes it over.
+template <Name method, class F>
+PyObject* operate(std::initializer_list<PyObject*> operands, F plain) {
+  if (plainly_called(operands.begin(), operands.size())) [[likely]]
+    return guarded(plain);
+  return do_watched<method, true>(operands, plain);
 }
 /// The same for what has no other operand to ask.
 template <Name method, class F>
 PyObject* do_alone(std::initializer_list<PyObject*> args, F plain) {
-  if (!overridden(args.begin(), args.size())) [[likely]]
+  if (plainly_called(args.begin(), args.size())) [[likely]]
     return guarded(plain);
-  return guarded([&] {
-    OverriddenCall call{tensor_attribute<method>(), args.begin(), args.size(), nullptr};
-    return call_overridden(call, [&] { return guarded(plain); }).take();
-  });
+  return do_watched<method, false>(args, plain);
 }
 
 /// A method without arguments, for a table of methods.

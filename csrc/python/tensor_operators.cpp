@@ -46,11 +46,13 @@ PyObject* plain_arithmetic(PyObject* a, PyObject* b) {
   if (is_array(is_tensor(a) ? b : a)) return guarded([&] { return operate_in_numpy(operation, a, b); });
   return of_tensors(a, b);
 }
-/// `method` and `reflected` are what it is called where it is overridden, by what is on the left of it.
-template <Operation operation, Operation of_tensors, Name method, Name reflected = method>
+/// The op `name` is what it is of tensors, and of a tensor and a number; `method` and `reflected` are what it is called
+/// where it is taken over, by what is on the left of it.
+template <Name name, Operation operation, Operation of_tensors, Name method, Name reflected = method>
 PyObject* arithmetic(PyObject* a, PyObject* b) {
-  if (Py_TYPE(a) == tensor_type && Py_TYPE(b) == tensor_type && !(mode_flags & kFunctionMode)) [[likely]]
-    return of_tensors(a, b);
+  const bool plain_operand = Py_TYPE(b) == tensor_type || PyFloat_CheckExact(b) || PyLong_CheckExact(b);
+  if (Py_TYPE(a) == tensor_type && plain_operand && !(mode_flags & kFunctionMode)) [[likely]]
+    return guarded([&] { return call_op(named_op<name>(), {a, b}).take(); });
   auto plain = [&] { return plain_arithmetic<operation, of_tensors>(a, b); };
   return is_tensor(a) ? operate<method>({a, b}, plain) : operate<reflected>({b, a}, plain);
 }
@@ -82,7 +84,7 @@ PyObject* divide(PyObject* a, PyObject* b) {
 PyObject* plain_power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return arithmetic<plain_power, binary<"pow">, "pow", "__rpow__">(a, b);
+  return arithmetic<"pow", plain_power, binary<"pow">, "pow", "__rpow__">(a, b);
 }
 PyObject* in_place_power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
@@ -96,6 +98,10 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
         checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "matmul")).take();
     return call_python(matmul, a, b);
   });
+}
+PyObject* multiply_matrices(PyObject* a, PyObject* b) {
+  auto plain = [&] { return plain_arithmetic<PyNumber_MatrixMultiply, matrix_multiply>(a, b); };
+  return is_tensor(a) ? operate<"matmul">({a, b}, plain) : operate<"__rmatmul__">({b, a}, plain);
 }
 PyObject* invert(PyObject* a) {
   return do_alone<"__invert__">({a}, [&] {
@@ -224,19 +230,22 @@ PyObject* iterate(PyObject* self) {
 
 void add_operator_slots(std::vector<PyType_Slot>& slots) {
   auto add = [&](int slot, auto function) { slots.push_back({slot, reinterpret_cast<void*>(function)}); };
-  add(Py_nb_add, arithmetic<PyNumber_Add, binary<"add">, "add">);
-  add(Py_nb_subtract, arithmetic<PyNumber_Subtract, subtract, "sub", "__rsub__">);
-  add(Py_nb_multiply, arithmetic<PyNumber_Multiply, multiply, "mul">);
-  add(Py_nb_true_divide, arithmetic<PyNumber_TrueDivide, divide, "div", "__rdiv__">);
-  add(Py_nb_floor_divide, arithmetic<PyNumber_FloorDivide, binary<"floor_divide">, "__floordiv__", "__rfloordiv__">);
-  add(Py_nb_remainder, arithmetic<PyNumber_Remainder, binary<"remainder">, "remainder", "__rmod__">);
+  add(Py_nb_add, arithmetic<"add", PyNumber_Add, binary<"add">, "add">);
+  add(Py_nb_subtract, arithmetic<"sub", PyNumber_Subtract, subtract, "sub", "__rsub__">);
+  add(Py_nb_multiply, arithmetic<"mul", PyNumber_Multiply, multiply, "mul">);
+  add(Py_nb_true_divide, arithmetic<"div", PyNumber_TrueDivide, divide, "div", "__rdiv__">);
+  add(Py_nb_floor_divide,
+      arithmetic<"floor_divide", PyNumber_FloorDivide, binary<"floor_divide">, "__floordiv__", "__rfloordiv__">);
+  add(Py_nb_remainder, arithmetic<"remainder", PyNumber_Remainder, binary<"remainder">, "remainder", "__rmod__">);
   add(Py_nb_power, power);
-  add(Py_nb_and, arithmetic<PyNumber_And, binary<"bitwise_and">, "__and__">);
-  add(Py_nb_or, arithmetic<PyNumber_Or, binary<"bitwise_or">, "__or__">);
-  add(Py_nb_xor, arithmetic<PyNumber_Xor, binary<"bitwise_xor">, "__xor__">);
-  add(Py_nb_lshift, arithmetic<PyNumber_Lshift, binary<"bitwise_left_shift">, "__lshift__", "__rlshift__">);
-  add(Py_nb_rshift, arithmetic<PyNumber_Rshift, binary<"bitwise_right_shift">, "__rshift__", "__rrshift__">);
-  add(Py_nb_matrix_multiply, arithmetic<PyNumber_MatrixMultiply, matrix_multiply, "matmul", "__rmatmul__">);
+  add(Py_nb_and, arithmetic<"bitwise_and", PyNumber_And, binary<"bitwise_and">, "__and__">);
+  add(Py_nb_or, arithmetic<"bitwise_or", PyNumber_Or, binary<"bitwise_or">, "__or__">);
+  add(Py_nb_xor, arithmetic<"bitwise_xor", PyNumber_Xor, binary<"bitwise_xor">, "__xor__">);
+  add(Py_nb_lshift,
+      arithmetic<"bitwise_left_shift", PyNumber_Lshift, binary<"bitwise_left_shift">, "__lshift__", "__rlshift__">);
+  add(Py_nb_rshift,
+      arithmetic<"bitwise_right_shift", PyNumber_Rshift, binary<"bitwise_right_shift">, "__rshift__", "__rrshift__">);
+  add(Py_nb_matrix_multiply, multiply_matrices);
   add(Py_nb_inplace_add, in_place<"add", "add_">);
   add(Py_nb_inplace_subtract, in_place<"sub", "sub_">);
   add(Py_nb_inplace_multiply, in_place<"mul", "mul_">);
