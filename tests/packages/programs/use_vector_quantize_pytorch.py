@@ -6,15 +6,16 @@ from vector_quantize_pytorch import FSQ, ResidualVQ, VectorQuantize
 
 torch.manual_seed(0)
 x = torch.randn(2, 10, 8)
-model = torch.nn.Linear(8, 8)
+linear = torch.nn.Linear(8, 8)
 quantize = VectorQuantize(dim=8, codebook_size=16, decay=0.8, commitment_weight=1.0)
 residual = ResidualVQ(dim=8, num_quantizers=2, codebook_size=8)
+model = torch.nn.ModuleList([linear, quantize, residual])
 found = {}
 
 
 def loss():
-    first, found["indices"], commitment = quantize(model(x))
-    second, _, losses = residual(model(x))
+    first, found["indices"], commitment = quantize(linear(x))
+    second, _, losses = residual(linear(x))
     return (first + second - x).square().mean() + commitment.sum() + losses.sum()
 
 
