@@ -38,6 +38,16 @@ int put_overridden(PyObject* self, PyObject* value, setter put, const char* name
       -1);
 }
 
+PyObject* call_in_function_mode(const char* name, KeywordMethod function, PyObject* module, PyObject* const* args,
+                                Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&] {
+    Object package = checked(PyImport_ImportModule("adjoint"));
+    Object shown = checked(PyObject_GetAttrString(package.get(), name));
+    OverriddenCall call{shown.get(), args, static_cast<size_t>(nargs), kwnames};
+    return call_overridden(call, [&] { return function(module, args, nargs, kwnames); }).take();
+  });
+}
+
 PyObject* call_method_overridden(PyObject* function, KeywordMethod method, PyObject* self, PyObject* const* args,
                                  Py_ssize_t nargs, PyObject* kwnames) {
   return guarded([&] {

@@ -68,6 +68,24 @@ PyObject* overridable(PyObject* self, PyObject* const* args, Py_ssize_t nargs, P
   return method(self, args, nargs, kwnames);
 }
 
+/// A function of the package that modes see, and whose arguments take nothing over: tensor(data).
+[[gnu::cold]] PyObject* call_in_function_mode(const char* name, KeywordMethod function, PyObject* module,
+                                              PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+template <KeywordMethod function, Name name>
+PyObject* mode_function(PyObject* module, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (mode_flags & kFunctionMode) [[unlikely]]
+    return call_in_function_mode(name.text, function, module, args, nargs, kwnames);
+  return function(module, args, nargs, kwnames);
+}
+template <PyCFunction function>
+PyObject* with_keywords(PyObject* module, PyObject* const* args, Py_ssize_t, PyObject*) {
+  return function(module, args[0]);
+}
+template <PyCFunction function, Name name>
+PyObject* mode_function(PyObject* module, PyObject* argument) {
+  return mode_function<with_keywords<function>, name>(module, &argument, 1, nullptr);
+}
+
 /// An attribute, for a table of them: `Tensor.shape.__get__` for modes and subclasses. Its closure is its name.
 [[gnu::cold]] PyObject* get_overridden(PyObject* self, getter get, const char* name);
 [[gnu::cold]] int put_overridden(PyObject* self, PyObject* value, setter put, const char* name);

@@ -9,25 +9,108 @@ from .ops import language
 
 # In nn.functional and one object with that in torch.
 SHARED = frozenset(
-    "adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d "
-    "conv_transpose2d conv_transpose3d cosine_similarity hardshrink native_channel_shuffle pairwise_distance pdist "
-    "pixel_shuffle pixel_unshuffle prelu relu_ rrelu_ selu_ threshold_".split()
+    [
+        "adaptive_avg_pool1d",
+        "avg_pool1d",
+        "bilinear",
+        "celu_",
+        "channel_shuffle",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_tbc",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "cosine_similarity",
+        "hardshrink",
+        "native_channel_shuffle",
+        "pairwise_distance",
+        "pdist",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "prelu",
+        "relu_",
+        "rrelu_",
+        "selu_",
+        "threshold_",
+    ]
 )
 # In nn.functional, and not written in Python in torch; of the others, __torch_function__ is told all options by name.
 NATIVE_LAYERS = SHARED | frozenset(
-    "avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear logsigmoid one_hot scaled_dot_product_attention "
-    "softplus softshrink".split()
+    [
+        "avg_pool2d",
+        "avg_pool3d",
+        "elu_",
+        "gelu",
+        "hardtanh_",
+        "leaky_relu_",
+        "linear",
+        "logsigmoid",
+        "one_hot",
+        "scaled_dot_product_attention",
+        "softplus",
+        "softshrink",
+    ]
 )
 # Elsewhere, and written in Python in torch.
 PYTHON_FUNCTIONS = frozenset(
-    "atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul einsum lu meshgrid "
-    "norm pca_lowrank split stft svd_lowrank tensordot unique unique_consecutive unravel_index".split()
+    [
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "block_diag",
+        "broadcast_tensors",
+        "cartesian_prod",
+        "cdist",
+        "chain_matmul",
+        "einsum",
+        "lu",
+        "meshgrid",
+        "norm",
+        "pca_lowrank",
+        "split",
+        "stft",
+        "svd_lowrank",
+        "tensordot",
+        "unique",
+        "unique_consecutive",
+        "unravel_index",
+    ]
 )
 PYTHON_METHODS = frozenset(
-    "__array__ __array_wrap__ __contains__ __deepcopy__ __format__ __repr__ __reversed__ __rdiv__ __setstate__ backward "
-    "dim_order is_shared istft lu norm register_hook register_post_accumulate_grad_hook resize resize_as share_memory_ "
-    "split stft storage unflatten unique unique_consecutive".split()
+    [
+        "__array__",
+        "__array_wrap__",
+        "__contains__",
+        "__deepcopy__",
+        "__format__",
+        "__repr__",
+        "__reversed__",
+        "__rdiv__",
+        "__setstate__",
+        "backward",
+        "dim_order",
+        "is_shared",
+        "istft",
+        "lu",
+        "norm",
+        "register_hook",
+        "register_post_accumulate_grad_hook",
+        "resize",
+        "resize_as",
+        "share_memory_",
+        "split",
+        "stft",
+        "storage",
+        "unflatten",
+        "unique",
+        "unique_consecutive",
+    ]
 )
+
+# Functions that ask what something is, and nobody takes over.
+LOOKING = frozenset(("is_tensor", "is_storage", "typename"))
 
 
 def public(function, name, namespace, module):
@@ -40,6 +123,11 @@ def public(function, name, namespace, module):
         function.__module__ = module
         return function
     return face(function, name, module, False, in_python)
+
+
+def function(function, name, module):
+    """The object to publish for a function of Python; those that only look at the type of what they get are left."""
+    return function if name in LOOKING else face(function, name, module, False, False)
 
 
 def method(function, name):

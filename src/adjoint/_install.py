@@ -52,7 +52,7 @@ def install():
             if getattr(value, "_tensor_method", False):
                 setattr(_C.Tensor, name, _faces.method(value, name))
         for name in methods.FUNCTIONS:
-            setattr(package, name, getattr(methods, name))
+            setattr(package, name, _faces.function(getattr(methods, name), name, __package__))
     for old, name in OLD_METHODS.items():
         setattr(_C.Tensor, old, getattr(_C.Tensor, name))
     _C.Tensor.__repr__ = _C.Tensor.__str__ = _faces.method(_printing.tensor_repr, "__repr__")

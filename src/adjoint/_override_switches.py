@@ -100,3 +100,4 @@ def install():
     _C._push_on_torch_function_stack = _C._push_function_mode
     _C._pop_torch_function_stack = _C._pop_function_mode
     _C._has_torch_function_unary = _C._has_torch_function_variadic
+    _C._TensorMeta = type  # the metaclass of Tensor

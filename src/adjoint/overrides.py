@@ -226,9 +226,7 @@ def _index():
     names: dict = {}
     for path, module in _namespaces().items():
         for name, value in sorted(vars(module).items()):
-            if isinstance(value, _C.Op) and not name.startswith("_"):
-                names.setdefault(value, f"{path}.{name}")
-            elif getattr(value, "_asks_overrides", False):
+            if (isinstance(value, _C.Op) and not name.startswith("_")) or getattr(value, "_asks_overrides", False):
                 names.setdefault(value, f"{path}.{name}")
     for name, value in sorted(vars(_C.Tensor).items()):
         if isinstance(value, types.GetSetDescriptorType | property):
@@ -358,7 +356,7 @@ def _declared_signature(op):
 
 
 def _by_name(function, args, kwargs):
-    """The arguments of a call as a function written in Python hands them on: those with a default by name, all of them."""
+    """The arguments as a function written in Python hands them on: all that have a default, by name."""
     try:
         given = signature(function).bind(*args, **(kwargs or {}))
     except (TypeError, ValueError):

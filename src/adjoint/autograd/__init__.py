@@ -136,6 +136,14 @@ def grad(
     >>> torch.autograd.grad(x ** 3, x, torch.tensor([1.0, 2.0]), is_grads_batched=True)
     (tensor([12., 24.]),)
     """
+    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
+    if _C._has_torch_function_variadic(outputs, inputs):
+        from ..overrides import handle_torch_function
+
+        options = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph}
+        options |= {"only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
+        options |= {"materialize_grads": materialize_grads}
+        return handle_torch_function(grad, (*outputs, *inputs), outputs, inputs, **options)
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
@@ -149,7 +157,6 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
-    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty. Name the tensors to differentiate by.")
     retain = create_graph if retain_graph is None else retain_graph
