@@ -62,6 +62,14 @@ def test_distances_are_relative_to_the_largest_number_and_in_units_of_what_is_al
     assert distance(np.zeros(0), np.zeros(0), None) == 0
 
 
+def test_gradients_that_are_zero_but_for_rounding_need_only_be_as_small():
+    noise, small = np.array([1e-8, -2e-8], np.float32), np.array([1e-4], np.float32)
+    assert distance(-noise, noise, None, steepest=0.2) == 0
+    assert distance(-noise, noise, None) > 1
+    assert distance(small, noise[:1], None, steepest=0.2) > 1
+    assert distance(small * 1.01, small, None, steepest=0.2) > 1
+
+
 def test_outcomes_say_what_differs_by_how_much_and_how_much_faster():
     theirs = {"seconds": np.array([0.4, 0.2]), "number:loss": np.array([1.0, 2.0])}
     ours = {"seconds": np.array([0.1, 0.3]), "number:loss": np.array([1.0, 2.0])}

@@ -20,6 +20,9 @@ LIMIT = 180  # seconds for one run of a program
 # How far a number may lie from torch's, relative to the largest of its array: what sums in another order and functions
 # rounded in another way make of a few steps. Numbers of other types are equal.
 WITHIN = {"float64": 1e-10, "complex128": 1e-10, "float32": 1e-5, "complex64": 1e-5, "float16": 1e-2}
+# Gradients that are zero but for rounding, such as that of a bias before a batch norm: in these units of the last place
+# of the largest gradient of all. Nothing but their smallness can be compared.
+ZERO = 8
 # How a message says that something of torch is missing, in its place under one name or the other.
 MISSING = (
     re.compile(r"No module named '(?P<module>(?:torch|adjoint)\b[\w.]*)'"),
@@ -146,8 +149,10 @@ def compared(package, ours, theirs):
         odd = sorted(ours.keys() ^ theirs.keys())
         return Outcome(package, "differs", f"{odd[0].removeprefix('number:')} is reported by one alone", faster=faster)
     worst, where = 0.0, ""
+    gradients = [value for key, value in theirs.items() if key.startswith("number:gradient of ") and value.size]
+    steepest = max((float(np.abs(value).max()) for value in gradients), default=0.0)
     for key, expected in theirs.items():
-        units = distance(ours[key], expected, package.within)
+        units = distance(ours[key], expected, package.within, steepest)
         if units > worst:
             worst, where = units, f"{key.removeprefix('number:')} by {how_far(ours[key], expected)}"
     if worst > 1:
@@ -155,8 +160,11 @@ def compared(package, ours, theirs):
     return Outcome(package, "agrees", "", worst, faster)
 
 
-def distance(ours, theirs, within):
-    """How far apart two arrays are, in units of what is allowed; infinite if they are of other shapes or types."""
+def distance(ours, theirs, within, steepest=0.0):
+    """How far apart two arrays are, in units of what is allowed; infinite if they are of other shapes or types.
+
+    `steepest` is the largest of all gradients: arrays that are zero beside it, both of them, are not apart.
+    """
     if ours.shape != theirs.shape or ours.dtype != theirs.dtype:
         return np.inf
     if theirs.dtype.kind not in "fc":
@@ -166,6 +174,8 @@ def distance(ours, theirs, within):
         return np.inf
     if not np.array_equal(ours[~np.isfinite(ours)], theirs[~np.isfinite(theirs)], equal_nan=True):
         return np.inf
+    if theirs.size and max(np.abs(ours).max(), np.abs(theirs).max()) <= ZERO * np.finfo(theirs.dtype).eps * steepest:
+        return 0.0
     return relative(ours, theirs) / allowed
 
 
