@@ -1,5 +1,6 @@
 """Data loading, checkpoints, hooks, nested containers."""
 
+from . import _contextlib as _contextlib
 from . import _foreach_utils as _foreach_utils
 from . import _pytree as _pytree
 from . import checkpoint as checkpoint
