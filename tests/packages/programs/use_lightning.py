@@ -35,4 +35,8 @@ quiet = {"enable_progress_bar": False, "enable_model_summary": False, "enable_ch
 trainer = lightning.Trainer(max_epochs=3, accelerator="cpu", gradient_clip_val=1.0, **quiet)
 for _ in steps(1):
     trainer.fit(module, batches)
-report(loss=module.seen, error=trainer.test(module, batches, verbose=False)[0]["error"], weight=module.net[0].weight)
+report(
+    loss=module.seen,
+    error=torch.tensor(trainer.test(module, batches, verbose=False)[0]["error"]),
+    weight=module.net[0].weight,
+)

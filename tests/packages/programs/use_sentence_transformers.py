@@ -36,4 +36,7 @@ ranking = MultipleNegativesRankingLoss(model)
 train(model, lambda: ranking([dict(part) for part in pairs], None))
 with torch.no_grad():
     found = [model(dict(part))["sentence_embedding"] for part in pairs]
-report(cosine=util.cos_sim(*found), nearest=[hit[0]["score"] for hit in util.semantic_search(*found, top_k=1)])
+report(
+    cosine=util.cos_sim(*found),
+    nearest=[torch.tensor(hit[0]["score"]) for hit in util.semantic_search(*found, top_k=1)],
+)

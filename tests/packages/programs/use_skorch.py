@@ -20,5 +20,6 @@ net = NeuralNetClassifier(
 )
 for _ in steps(1):
     net.fit(x, y)
-report(train=net.history[:, "train_loss"], valid=net.history[:, "valid_loss"], f1=net.history[:, "f1_macro"])
+losses = {name: np.float32(net.history[:, f"{name}_loss"]) for name in ("train", "valid")}  # floats of float32
+report(**losses, f1=net.history[:, "f1_macro"])
 report(probabilities=net.predict_proba(x), score=net.score(x, y))
