@@ -179,4 +179,6 @@ def __getattr__(name):
     for module, names in _LAZY_NAMES.items():
         if name in names:
             return getattr(importlib.import_module(f".{module}", __name__), name)
+    if name.startswith("_foreach_"):
+        return getattr(importlib.import_module("._foreach", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

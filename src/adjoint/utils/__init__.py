@@ -1,6 +1,8 @@
 """Data loading, checkpoints, hooks, nested containers."""
 
 from .._swapping import swap_tensors as swap_tensors
+from . import _contextlib as _contextlib
+from . import _foreach_utils as _foreach_utils
 from . import _pytree as _pytree
 from . import checkpoint as checkpoint
 from . import data as data
