@@ -290,7 +290,8 @@ def _named_overloads():
 
 def _function(space, name):
     if space == "adjoint":
-        return _C.op_object(name) if name.removesuffix("_") in language.TABLE else None
+        known = name in language.COMPOSITES or name.removesuffix("_") in language.TABLE
+    return _C.op_object(name) if known else None
     if space != "aten":
         return None
     return _CALLS.get(name) or _published(name) or _part(name)
@@ -324,4 +325,5 @@ def _published(name):
     method = vars(_C.Tensor).get(name)
     if isinstance(method, _C.Op):
         return method
-    return _C.op_object(name) if name.removesuffix("_") in language.TABLE else None
+    known = name in language.COMPOSITES or name.removesuffix("_") in language.TABLE
+    return _C.op_object(name) if known else None
