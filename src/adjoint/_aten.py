@@ -290,8 +290,7 @@ def _named_overloads():
 
 def _function(space, name):
     if space == "adjoint":
-        known = name in language.COMPOSITES or name.removesuffix("_") in language.TABLE
-    return _C.op_object(name) if known else None
+        return _C.op_object(name) if name.removesuffix("_") in language.TABLE else None
     if space != "aten":
         return None
     return _CALLS.get(name) or _published(name) or _part(name)
