@@ -179,7 +179,7 @@ def _is_tensor(value):
 
 def _is_own(name):
     """Whether an op of the table has no public name: torch knows nothing like it."""
-    return name not in _public() and name.removesuffix("_") not in _public()
+    return not {name, name.removesuffix("_"), f"{name}_"} & _public()
 
 
 @functools.cache
