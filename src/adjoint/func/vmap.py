@@ -27,7 +27,10 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     @functools.wraps(func)
     def mapped(*args, **kwargs):
-        return _over(func, args, kwargs, in_dims, out_dims, randomness, chunk_size)
+        try:
+            return _over(func, args, kwargs, in_dims, out_dims, randomness, chunk_size)
+        finally:
+            _C._note_mapped(func)  # for errors of tensors that have escaped from it
 
     return mapped
 
