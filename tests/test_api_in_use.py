@@ -23,7 +23,6 @@ LATER = {
     "_dynamo": "compile",
     "fx": "compile",
     "jit": "jit",
-    "distributions": "distributions",
     "distributed": "distributed",
     "nn.parallel.DistributedDataParallel": "distributed",
 }
