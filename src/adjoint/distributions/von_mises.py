@@ -4,6 +4,7 @@ import math
 
 from .. import _C
 from ..autograd.grad_mode import no_grad
+from ..ops.checks import holds
 from ..ops.language import cos, i0e, i1e, log, rand, sin, where, zeros
 from . import constraints
 from .distribution import _NO_DIMS, Distribution
@@ -58,7 +59,7 @@ class VonMises(Distribution):
             r, kappa = self._proposal_r, self._concentration
             x = zeros(shape, dtype=_C.float64, device=self.loc.device)
             done = zeros(shape, dtype=_C.bool, device=self.loc.device)
-            while not done.all():
+            while not holds(done):
                 u1, u2, u3 = rand((3, *shape), dtype=_C.float64, device=self.loc.device).unbind()
                 z = cos(math.pi * u1)
                 f = (1 + r * z) / (r + z)
