@@ -181,6 +181,18 @@ def test_expand(name):
 
 
 @every_case
+def test_subclasses_expand_to_themselves(name):
+    d, _ = make(name, adjoint, grad=False)
+    d.__class__ = type("Derived", (type(d),), {})
+    large = d.expand((5, *d.batch_shape))
+    assert type(large) is type(d)
+    assert large.sample().shape == (5, *d.batch_shape, *d.event_shape)
+    moments = [attempt(lambda what=what: (getattr(d, what), getattr(large, what))) for what in ("mean", "variance")]
+    for small, expanded in filter(None, moments):
+        np.testing.assert_array_equal(array(expanded)[3], array(small))
+
+
+@every_case
 def test_pickling(name):
     d, _ = make(name, adjoint, grad=False)
     value = values(name, adjoint).detach()
