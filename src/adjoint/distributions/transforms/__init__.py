@@ -44,3 +44,7 @@ __all__ = [
     "Transform",
     "identity_transform",
 ]
+
+for _class in (*(globals()[_name] for _name in __all__), _InverseTransform):
+    if isinstance(_class, type):
+        _class.__module__ = __name__  # torch's name of them, by which they are pickled
