@@ -115,6 +115,13 @@ def test_computed_tensors_have_no_type_of_their_own():
     same(lambda L: set_dtype(leaf(L, 1.0) * 2, L.float16), warned=None)
 
 
+@program
+def volatile_is_gone(L):
+    x = leaf(L, 1.0)
+    x.volatile = True
+    return x.volatile, (x * 2).requires_grad
+
+
 # ---- The strides
 
 LEAVES = {

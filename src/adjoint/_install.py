@@ -56,7 +56,8 @@ def install():
         setattr(_C.Tensor, name, property(language.COMPOSITES["numpy_T" if name == "T" else name]))
     for name in ("real", "imag"):
         setattr(_C.Tensor, name, property(getattr(language, name), _tensor_methods.part_setter(name)))
-    _C.Tensor.grad_dtype = _tensor_methods.grad_dtype
+    for name in ("grad_dtype", "volatile"):
+        setattr(_C.Tensor, name, getattr(_tensor_methods, name))
     for old, name in OLD_METHODS.items():
         setattr(_C.Tensor, old, getattr(_C.Tensor, name))
     _C._disabled_torch_function_impl = _tensor_methods.disabled_torch_function
