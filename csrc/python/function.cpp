@@ -9,6 +9,7 @@
 #include "core/mode.h"
 #include "core/tangent.h"
 #include "op/arg.h"
+#include "op/transform.h"
 #include "ops/memory.h"
 #include "python/error_node.h"
 #include "tape/history.h"
@@ -470,6 +471,10 @@ PyObject* py_function_apply_here(PyObject*, PyObject* const* call, Py_ssize_t na
   return guarded([&] {
     if (nargs < 1) fail(ErrorKind::Type, "apply() is a method of a Function class");
     PyObject* cls = call[0];
+    Object name;
+    if (mode_flags & kTransformed) [[unlikely]]
+      name = checked(PyObject_GetAttrString(cls, "__name__"));
+    CallSpan span(name.get(), call + 1, nargs - 1);
     Object capsule = checked(PyObject_GetAttr(cls, names.kind));
     auto* kind = static_cast<FunctionKind*>(PyCapsule_GetPointer(capsule.get(), "adjoint.FunctionKind"));
     check(kind != nullptr);

@@ -358,7 +358,7 @@ std::vector<TensorPtr> run_in_own_thread(BackwardRequest& request) {
   TransformStack* transforms = transform_stack();
   auto body = [&] {
     PyGILState_STATE lock = in_python(PyGILState_Ensure);
-    mode_flags = flags;
+    mode_flags = flags & ~kFunctionMode;  // the modes of functions stay with their thread
     autocast_state = autocast;
     RunningBackward::set_current(outer);
     set_saved_tensor_hooks(saved_hooks);

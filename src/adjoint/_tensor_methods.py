@@ -4,6 +4,7 @@ import copy as _copy
 import warnings
 
 from . import _C
+from ._running import own_hook
 from .autograd import backward as _backward
 from .autograd.graph import add_hook
 from .ops import checks as _checks
@@ -64,7 +65,7 @@ def register_hook(self, hook):
     >>> x.grad
     tensor(20.)
     """
-    return add_hook(self._hook_dict, hook)
+    return add_hook(self._hook_dict, own_hook(self, hook))
 
 
 @method
@@ -275,11 +276,6 @@ def numel(input):
     return input.numel()
 
 
-def disabled_torch_function(func, types, args=(), kwargs=None):
-    """The `__torch_function__` of classes that want none: calls the function, as is always done here."""
-    return func(*args, **(kwargs or {}))
-
-
 def _volatile(self):
     warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
     return False
@@ -295,12 +291,3 @@ grad_dtype = property(
     _C._set_grad_dtype,
     doc="The type that gradients of this leaf are cast to: its own, unless set; None lets them be as they come.",
 )
-
-
-def part_setter(name):
-    """The setter of `x.real = value` and `x.imag = value`."""
-
-    def assign(self, value):
-        getattr(self, name).copy_(value if is_tensor(value) else _C.tensor(value))
-
-    return assign

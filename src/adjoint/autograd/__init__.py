@@ -144,6 +144,14 @@ def grad(
     >>> torch.autograd.grad(x ** 3, x, torch.tensor([1.0, 2.0]), is_grads_batched=True)
     (tensor([12., 24.]),)
     """
+    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
+    if _C._has_torch_function_variadic(outputs, inputs):
+        from ..overrides import handle_torch_function
+
+        options = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph}
+        options |= {"only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
+        options |= {"materialize_grads": materialize_grads}
+        return handle_torch_function(grad, (*outputs, *inputs), outputs, inputs, **options)
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
@@ -157,7 +165,6 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
-    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty. Name the tensors to differentiate by.")
     retain = create_graph if retain_graph is None else retain_graph
@@ -193,9 +200,17 @@ def unused_allowed(outputs, inputs, grad_outputs, retain_graph=None, create_grap
     return _C.run_backward(tuple(outputs), gradients, retain, create_graph, tuple(inputs), False, True)
 
 
-def __getattr__(name):
-    if name in ("forward_ad", "functional"):  # imported when first used
-        import importlib
+_OF_PROFILERS = (
+    *("DeviceType", "ProfilerActivity", "_profiler_enabled", "_record_function_with_args_enter"),
+    *("_record_function_with_args_exit", "kineto_available"),
+)
 
+
+def __getattr__(name):
+    import importlib
+
+    if name in ("forward_ad", "functional", "profiler", "profiler_util"):  # imported when first used
         return importlib.import_module(f".{name}", __name__)
+    if name in _OF_PROFILERS:
+        return getattr(importlib.import_module(".profiler", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,8 @@
 """Data loading, checkpoints, hooks, nested containers."""
 
 from .._swapping import swap_tensors as swap_tensors
+from . import _contextlib as _contextlib
+from . import _foreach_utils as _foreach_utils
 from . import _pytree as _pytree
 from . import checkpoint as checkpoint
 from . import data as data
@@ -23,3 +25,11 @@ def set_module(obj, mod):
     if not isinstance(mod, str):
         raise TypeError("The mod argument should be a string")
     obj.__module__ = mod
+
+
+def __getattr__(name):
+    import importlib
+
+    if name in ("benchmark", "collect_env", "cpp_extension"):  # imported when first used
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,7 @@ from .module_hooks import register_module_full_backward_hook as register_module_
 from .module_hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
 from .module_hooks import register_module_module_registration_hook as register_module_module_registration_hook
 from .module_hooks import register_module_parameter_registration_hook as register_module_parameter_registration_hook
-from .module_state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 (torch's name)
+from .module_state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401  # by this name programs import it
 from .module_state import StateDict
 from .module_state import _IncompatibleKeys as _IncompatibleKeys
 
