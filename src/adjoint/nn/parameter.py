@@ -240,7 +240,7 @@ class UninitializedBuffer(UninitializedTensorMixin, _C.Tensor):  # type: ignore[
 
 
 # The names that these have in torch.
-UninitializedTensorMixin = _Uninitialized
+UninitializedTensorMixin = UninitializedTensorMixin
 _ParameterMeta = type(Parameter)
 
 
