@@ -3,6 +3,7 @@
 import types
 import typing
 import warnings
+from collections import namedtuple as namedtuple  # the type of specs of named tuples
 from collections.abc import Callable, Iterable
 
 from ._pytree_containers import _defaultdict_flatten as _defaultdict_flatten
