@@ -7,7 +7,7 @@ from ... import __future__ as _future
 from ..._swapping import swap_tensors
 from ...autograd.grad_mode import no_grad
 from ...ops.conversion import parse_to
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 
 class Conversion:
@@ -21,14 +21,17 @@ class Conversion:
         if recurse:
             for module in self.children():
                 module._apply(fn)  # as it is overridden in programs: without `recurse`
-        convert = self._swap_parameter if _future.get_swap_module_params_on_conversion() else self._convert_parameter
+        swap = _future.get_swap_module_params_on_conversion()
         for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             with no_grad():
                 moved = fn(parameter)
                 grad = fn(parameter.grad) if parameter.grad is not None else None
-            convert(name, parameter, moved, grad)
+            if swap and not is_lazy(parameter):  # one without a shape has nothing to swap
+                self._swap_parameter(name, parameter, moved, grad)
+            else:
+                self._convert_parameter(name, parameter, moved, grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
