@@ -42,13 +42,10 @@ class Conversion:
             self._parameters[name] = Parameter(moved, parameter.requires_grad)
             if grad is not None:
                 self._parameters[name].grad = grad.requires_grad_(parameter.grad.requires_grad)
-        elif moved is not parameter:
-            old_grad, parameter.grad = parameter.grad, None
+            return
+        if moved is not parameter:
             parameter.data = moved
-            if old_grad is not None:
-                old_grad.data = grad
-                parameter.grad = old_grad
-        elif grad is not None and grad is not parameter.grad:
+        if grad is not None and grad is not parameter.grad:
             parameter.grad.data = grad
 
     def _swap_parameter(self, name, parameter, moved, grad):
