@@ -143,3 +143,32 @@ def test_devices_that_are_not_there():
     assert not adjoint.mtia.is_available()
     assert not adjoint.backends.xnnpack.enabled
     assert adjoint.backends.quantized.supported_engines == ["none"]
+
+
+def test_tensors_of_modules_are_exchanged():
+    def run(L):
+        from importlib import import_module
+
+        accessor = import_module(f"{L.__name__}.nn.utils._named_member_accessor")
+        layer = L.nn.Linear(1, 1)
+        layer.register_buffer("shift", L.ones(1))
+        given = {"weight": L.full((1, 1), 2.0), "bias": L.zeros(1)}
+        kinds = [type(accessor.swap_tensor(layer, name, L.ones(1))).__name__ for name in ("bias", "shift")]
+        accessor.set_tensor(layer, "other", L.zeros(1))
+        with L.nn.utils.stateless._reparametrize_module(layer, given):
+            inside = layer(L.ones(1))
+        return kinds, layer.bias, layer.other, inside, layer.weight.requires_grad
+
+    same(run)
+
+
+@pytest.mark.parametrize("case", [("absent", 1), ("a.b", 1), ("", 1), ("bias", 3), ("in_features", 1)])
+def test_what_cannot_be_exchanged(case):
+    def run(L):
+        from importlib import import_module
+
+        name, tensor = case
+        accessor = import_module(f"{L.__name__}.nn.utils._named_member_accessor")
+        accessor.swap_tensor(L.nn.Linear(1, 1), name, L.ones(1) if tensor == 1 else tensor)
+
+    same(run)

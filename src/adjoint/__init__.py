@@ -95,7 +95,7 @@ _LAZY_NAMES = {
         *("IntTensor", "LongTensor", "ShortTensor"),
     ),
     "_memory": ("empty_cache", "memory_stats", "reset_peak_memory_stats", "set_memory_limit"),
-    "_native": ("PyTorchFileReader", "PyTorchFileWriter"),
+    "_native": ("DeviceObjType", "Event", "PyTorchFileReader", "PyTorchFileWriter", "Stream"),
     "_old_functions": (
         *("alpha_dropout", "alpha_dropout_", "detach_", "dropout", "dropout_", "feature_alpha_dropout"),
         *("feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "frobenius_norm", "nuclear_norm"),

@@ -11,6 +11,7 @@ import urllib.parse
 import urllib.request
 import zipfile
 import zlib
+from urllib.parse import urlparse as urlparse
 
 from . import serialization
 from .serialization.atomic import replacement
