@@ -47,9 +47,11 @@ _install.install()
 # What is imported when first used: few programs need each, and all of it imports the package.
 _LAZY = (
     "__config__",
+    "__future__",
     "_dynamo",
     "_inductor",
     "_jit_internal",
+    "_utils",
     "accelerator",
     "amp",
     "ao",
@@ -58,13 +60,16 @@ _LAZY = (
     "cpu",
     "cuda",
     "distributed",
+    "distributions",
     "export",
     "func",
     "functional",
     "futures",
+    "fx",
     "hub",
     "inspect",
     "jit",
+    "library",
     "monitor",
     "mps",
     "mtia",
@@ -72,7 +77,9 @@ _LAZY = (
     "nn",
     "onnx",
     "optim",
+    "overrides",
     "package",
+    "profiler",
     "quantization",
     "random",
     "return_types",
@@ -90,6 +97,7 @@ _LAZY_NAMES = {
         *("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all"),
         *("_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
     ),
+    "_assertion": ("_assert",),
     "_legacy_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),
@@ -171,4 +179,6 @@ def __getattr__(name):
     for module, names in _LAZY_NAMES.items():
         if name in names:
             return getattr(importlib.import_module(f".{module}", __name__), name)
+    if name.startswith("_foreach_"):
+        return getattr(importlib.import_module("._foreach", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -136,9 +136,12 @@ def count_missing(module):
 
 def rename_classes(module):
     for value in vars(module).copy().values():
-        if isinstance(value, type) and (value.__module__ == PACKAGE or value.__module__.startswith(f"{PACKAGE}.")):
+        if not isinstance(value, type):
+            continue
+        home = value.__module__  # that of a type whose instances say theirs is no text
+        if isinstance(home, str) and (home == PACKAGE or home.startswith(f"{PACKAGE}.")):
             with contextlib.suppress(TypeError):  # a type of the extension that cannot be changed
-                value.__module__ = "torch" + value.__module__.removeprefix(PACKAGE)
+                value.__module__ = "torch" + home.removeprefix(PACKAGE)
 
 
 def report():
