@@ -93,11 +93,11 @@ _LAZY = (
     "xpu",
 )
 _LAZY_NAMES = {
+    "_assertion": ("_assert",),
     "_checks": (
         *("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all"),
         *("_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
     ),
-    "_assertion": ("_assert",),
     "_legacy_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),

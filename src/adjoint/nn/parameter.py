@@ -239,9 +239,7 @@ class UninitializedBuffer(_Uninitialized, _C.Tensor):  # type: ignore[override] 
         return _marked(_without_shape(cls, requires_grad, device, dtype), persistent)
 
 
-# The names that these have in torch.
-UninitializedTensorMixin = _Uninitialized
-_ParameterMeta = type(Parameter)
+UninitializedTensorMixin = _Uninitialized  # its name in torch
 
 
 def is_lazy(value):
