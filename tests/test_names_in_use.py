@@ -3,6 +3,7 @@
 import datetime
 import os
 import pickle
+import sys
 
 import pytest
 
@@ -172,3 +173,43 @@ def test_what_cannot_be_exchanged(case):
         accessor.swap_tensor(L.nn.Linear(1, 1), name, L.ones(1) if tensor == 1 else tensor)
 
     same(run)
+
+
+@pytest.fixture
+def described(tmp_path):
+    """A folder that describes a model, with a file of its own beside it."""
+    (tmp_path / "hubconf.py").write_text(
+        "dependencies = ['numpy']\nfrom part_of_described import ten\n"
+        "def model(a, b=2):\n    return a + b + ten\nnumber = 3\n"
+    )
+    (tmp_path / "part_of_described.py").write_text("ten = 10\n")
+    yield tmp_path
+    sys.modules.pop("part_of_described", None)
+
+
+@pytest.mark.parametrize(
+    ("args", "options"),
+    [
+        (("model", 1), {}),
+        (("model", 1), {"b": 5}),
+        (("absent",), {}),
+        (("number",), {}),
+        ((3,), {}),
+        (("model",), {"source": "elsewhere"}),
+    ],
+)
+def test_models_of_a_folder(described, args, options):
+    before = list(sys.path)
+    same(lambda L: L.hub.load(described, *args, **{"source": "local", **options}))
+    assert sys.path == before
+
+
+def test_models_that_cannot_be_made(tmp_path):
+    same(lambda L: L.hub.load(tmp_path / "absent", "model", source="local"))
+    (tmp_path / "hubconf.py").write_text("dependencies = ['not_installed_at_all']\ndef model(): return 1\n")
+    same(lambda L: L.hub.load(tmp_path, "model", source="local"))
+    for refused in (adjoint.hub.load, adjoint.hub.help):
+        with pytest.raises(NotImplementedError, match="code is not downloaded and run here"):
+            refused("owner/repository", "model")
+    with pytest.raises(NotImplementedError, match="code is not downloaded and run here"):
+        adjoint.hub.list("owner/repository")
