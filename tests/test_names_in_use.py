@@ -10,7 +10,7 @@ import pytest
 import adjoint
 
 from .compare import same
-from .processes import python
+from .processes import python, script
 
 
 @pytest.mark.parametrize(
@@ -213,3 +213,53 @@ def test_models_that_cannot_be_made(tmp_path):
             refused("owner/repository", "model")
     with pytest.raises(NotImplementedError, match="code is not downloaded and run here"):
         adjoint.hub.list("owner/repository")
+
+
+def test_parts_of_printed_tensors():
+    def seen(L):
+        parts = L._tensor_str
+        texts = [parts._tensor_str(x, 3) for x in (L.ones(2, 2), L.tensor(3), L.ones(0), L.arange(2000))]
+        texts += [parts._str(L.ones(2, requires_grad=True)), parts._str(L.ones(2), tensor_contents="[one, one]")]
+        texts += [parts._add_suffixes("X([1]", ["a=1", "b=2"], 2, force_newline=False)]
+        texts += [parts._add_suffixes("X" * 70, ["a=1111111111", "b=2"], 2, force_newline=False)]
+        texts += [parts._add_suffixes("X", ["a=1", "b=2"], 2, force_newline=True)]
+        with parts.printoptions(precision=2):
+            texts.append(parts._tensor_str(L.tensor([1.23456]), 0))
+            precision = parts.PRINT_OPTS.precision
+        return texts, precision, parts.PRINT_OPTS.threshold
+
+    same(seen)
+
+
+def test_libraries_of_ops():
+    with pytest.raises(OSError, match=r"Could not load this library: /absent\.so"):
+        adjoint.ops.load_library("/absent.so")
+    same(lambda L: L.ops.loaded_libraries)
+    # A package goes on to speak of the ops in it.
+    assert adjoint.library.register_fake("absent_package::op", abs) is abs
+    adjoint._ops.refused_libraries.clear()
+    with pytest.raises(RuntimeError, match="absent_package::op"):
+        adjoint.library.register_fake("absent_package::op", abs)
+    assert str(adjoint.ops.aten._pin_memory.default) == "aten._pin_memory.default"
+
+
+def test_tensors_of_compilers():
+    lines = script(
+        """
+import adjoint; adjoint.as_torch()
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, is_fake
+from torch._subclasses.functional_tensor import mb_unwrap_functional_tensor
+x = torch.ones(1)
+print(torch.__name__, torch.torch is torch, isinstance(x, FakeTensor), is_fake(x), mb_unwrap_functional_tensor(x) is x)
+try:
+    FakeTensorMode()
+except NotImplementedError as error:
+    print(error)
+from torch._tensor import Tensor
+print(torch.jit.script, Tensor is torch.Tensor, torch.absent_name if hasattr(torch, "absent_name") else None)
+"""
+    ).stdout.splitlines()
+    assert lines[0] == "torch True False False True"
+    assert lines[1].startswith("torch._subclasses.fake_tensor.FakeTensorMode(): nothing is compiled here")
+    assert lines[2].endswith("True None")

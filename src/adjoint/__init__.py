@@ -51,6 +51,9 @@ _LAZY = (
     "_dynamo",
     "_inductor",
     "_jit_internal",
+    "_subclasses",
+    "_tensor",
+    "_tensor_str",
     "_utils",
     "accelerator",
     "amp",
@@ -175,10 +178,10 @@ def __getattr__(name):
     import importlib
 
     if name in _LAZY:
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{name}", __package__)
     for module, names in _LAZY_NAMES.items():
         if name in names:
-            return getattr(importlib.import_module(f".{module}", __name__), name)
+            return getattr(importlib.import_module(f".{module}", __package__), name)
     if name.startswith("_foreach_"):
-        return getattr(importlib.import_module("._foreach", __name__), name)
+        return getattr(importlib.import_module("._foreach", __package__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
