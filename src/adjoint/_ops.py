@@ -5,6 +5,7 @@ an op of adjoint.library.
 """
 
 import contextlib
+import os
 import threading
 import types
 
@@ -162,8 +163,23 @@ _namespaces: dict = {}
 _registered: dict = {}  # namespace -> name -> OpOverloadPacket: of adjoint.library
 
 
+def load_library(path):
+    """Raises, as for a library that does not fit: those of packages are linked to libtorch."""
+    refused_libraries.add(os.fspath(path))
+    raise OSError(
+        f"Could not load this library: {os.fspath(path)}: ops in C++ are linked to libtorch, which is not "
+        "here; use what the package has in Python"
+    )
+
+
+refused_libraries: set = set()  # in which ops are that a program may speak of
+_functions = {"load_library": load_library, "loaded_libraries": set()}
+
+
 def namespace(name):
-    """The namespace of this name; it need hold nothing yet."""
+    """The namespace of this name; it need hold nothing yet. Two names stand for something else."""
+    if name in _functions:
+        return _functions[name]
     return _namespaces.setdefault(name, _OpNamespace(name))
 
 

@@ -239,11 +239,6 @@ class UninitializedBuffer(UninitializedTensorMixin, _C.Tensor):  # type: ignore[
         return _marked(_without_shape(cls, requires_grad, device, dtype), persistent)
 
 
-# The names that these have in torch.
-UninitializedTensorMixin = UninitializedTensorMixin
-_ParameterMeta = type(Parameter)
-
-
 def is_lazy(value):
     """Whether a parameter or buffer has no shape yet."""
     return isinstance(value, UninitializedTensorMixin)
