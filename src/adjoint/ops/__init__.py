@@ -24,4 +24,8 @@ def __getattr__(name):
         from .._aten import aten
 
         return aten
+    if name == "profiler":
+        from ..autograd.profiler import ops_of_profilers
+
+        return ops_of_profilers
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
