@@ -40,7 +40,8 @@ class Transform {
   /// alone. `edges` is null after an error.
   virtual void begin_node(const Node& /*node*/, const TensorPtr* /*gradients*/) {}
   virtual void end_node(const Node& /*node*/, const TensorPtr* /*edges*/) {}
-  /// A span begins, and ends: all transforms that do not rest are told. A number is never used again.
+  /// A span begins, and ends: those that hear of them, and do not rest, are told. A number is never used again.
+  virtual bool hears_spans() const { return false; }
   virtual void begin_span(uint64_t /*number*/, const Span& /*span*/) {}
   virtual void end_span(uint64_t /*number*/) noexcept {}
   bool rests() const { return rests_; }
@@ -111,7 +112,7 @@ class AfterChange {
 /// Applies a node in backward, and tells the transforms of this thread.
 void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context);
 
-/// Tells the transforms of this thread of a span; the number is 0 where there are none, and end_span() then not called.
+/// Tells the transforms of this thread of a span; the number is 0 where none hears it, and end_span() then not called.
 uint64_t begin_span(PyObject* name, PyObject* const* arguments, size_t count, bool named);
 void end_span(uint64_t number) noexcept;
 

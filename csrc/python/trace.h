@@ -52,6 +52,7 @@ class Trace final : public Transform {
   void change(Op& op, PyObject* const* slots) override;
   void begin_node(const Node& node, const TensorPtr* gradients) override;
   void end_node(const Node& node, const TensorPtr* edges) override;
+  bool hears_spans() const override { return detail_ == Detail::Full; }
   void begin_span(uint64_t number, const Span& span) override;
   void end_span(uint64_t number) noexcept override;
   /// Ends what is open.
