@@ -16,6 +16,8 @@ enum ModeFlags : uint32_t {
   kTransformed = 32,          ///< ops go to the innermost transform; see op/transform.h
   kFunctional = 128,          ///< a level of vmap or of forward mode is open, even if it rests
   kAnomalyCheckForward = 64,  ///< ops that make nan or inf fail; see tape/anomaly.h
+  kFunctionMode = 256,        ///< a mode sees calls of functions; see op/overrides.h
+  kTypesOff = 512,            ///< types of arguments take no call over; see op/overrides.h
 };
 
 /// Initial-exec: read by every op, so it must not cost a function call.
@@ -26,9 +28,9 @@ enum ModeFlags : uint32_t {
 #endif
 extern thread_local ADJOINT_FAST_TLS constinit uint32_t mode_flags;
 
-/// Puts a former word back. Some flags belong to the stack of transforms, which may have changed meanwhile.
+/// Puts a former word back. Some flags belong to stacks, of transforms and of modes, which may have changed meanwhile.
 inline void restore_modes(uint32_t before) {
-  constexpr uint32_t kept = kTransformed | kFunctional;
+  constexpr uint32_t kept = kTransformed | kFunctional | kFunctionMode | kTypesOff;
   mode_flags = (before & ~kept) | (mode_flags & kept);
 }
 

@@ -8,6 +8,7 @@
 #include "core/mode.h"
 #include "core/tangent.h"
 #include "op/op.h"
+#include "op/overrides.h"
 #include "op/recorded.h"
 #include "ops/memory.h"
 #include "tape/anomaly.h"
@@ -222,6 +223,7 @@ Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, u
     ++n;
   }
   GradModeGuard mode(context.create_graph || context.grad_mode);
+  OverridesOff plain_ops(true);
   RuleCall call{context.wanted + edge, node.n_edges - edge};
   const RuleCall* outer = std::exchange(rule_call, &call);
   PyObject* answer = call_python(form.callable.get(), args + 1, n | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);

@@ -9,6 +9,7 @@
 #include "core/mode.h"
 #include "op/declaration.h"
 #include "op/meta.h"
+#include "op/overrides.h"
 #include "op/transform.h"
 #include "ops/memory.h"
 
@@ -21,14 +22,22 @@ struct OpObject {
   vectorcallfunc vectorcall;
   Op* op;               ///< null until declared
   PyObject* composite;  ///< a Python function instead of an op, owned
-  OpObject* of_all;     ///< an op that stands for the composite where its first argument is all that is given ...
+  OpObject* of_all;     ///< an op that stands for the composite where its first arguments are all that is given ...
+  size_t first_args;    ///< ... as many at most, as a rule one ...
   OpObject* along;      ///< ... and one where dim= is given, too; or null
   Autocast autocast;    ///< of the composite as a whole
   bool numpy_names;     ///< the composite has dim=, which may be spelled axis=
   bool in_place;
+  bool is_method;          ///< the face of an op as a method of Tensor
+  bool written_in_python;  ///< in torch: see Note [Faces]
   PyObject* name;
+  PyObject* module;  ///< where it is published
   PyObject* doc;
 };
+
+/// Note [Faces]: torch.relu, torch.nn.functional.relu and torch.Tensor.relu are one op and three objects, because
+/// __torch_function__ is told which of them a program has called. A face shares what the first object calls. Functions
+/// that torch has in Python tell __torch_function__ all of their options, by name.
 
 PyTypeObject* op_type = nullptr;
 // Never destroyed: the interpreter is gone by the time that static destructors run.
@@ -114,7 +123,7 @@ bool gives_dim(size_t nargs, PyObject* kwnames) {
 
 /// The op that stands for a composite in this call, or the composite itself.
 OpObject* form_of(OpObject* object, size_t nargs, PyObject* kwnames) {
-  if (nargs == 1 && !kwnames) return object->of_all ? object->of_all : object;
+  if (nargs > 0 && nargs <= object->first_args && !kwnames) return object->of_all ? object->of_all : object;
   return object->along && gives_dim(nargs, kwnames) ? object->along : object;
 }
 
@@ -143,13 +152,30 @@ PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* 
   return (out ? op.call_out(slots, out) : op.call(slots)).take();
 }
 
-PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  auto* object = reinterpret_cast<OpObject*>(self);
-  Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+/// A call that nobody takes over.
+[[gnu::noinline]] PyObject* call_plainly(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   PyObject* result = guarded([&] { return call(object, args, nargs, kwnames); });
   if (!result) [[unlikely]]
-    explain_error(*object, args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
+    explain_error(*object, args, static_cast<Py_ssize_t>(nargs) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), kwnames);
   return result;
+}
+
+/// A call that types of its arguments, or modes, may take over; see Note [Overrides].
+[[gnu::noinline]] PyObject* call_watched(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  if (!is_overridden(args, kwnames ? nargs + PyTuple_GET_SIZE(kwnames) : nargs))
+    return call_plainly(object, args, nargs, kwnames);
+  return guarded([&] {
+    OverriddenCall taken{reinterpret_cast<PyObject*>(object), args, nargs, kwnames};
+    return call_overridden(taken, [&] { return call_plainly(object, args, nargs, kwnames); }).take();
+  });
+}
+
+PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  auto* object = reinterpret_cast<OpObject*>(self);
+  const size_t nargs = PyVectorcall_NARGS(nargsf);
+  if (plainly_called(args, kwnames ? nargs + PyTuple_GET_SIZE(kwnames) : nargs)) [[likely]]
+    return call_plainly(object, args, nargs, kwnames);
+  return call_watched(object, args, nargs, kwnames);
 }
 
 PyObject* op_descr_get(PyObject* self, PyObject* instance, PyObject*) {
@@ -168,24 +194,37 @@ void op_dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   Py_XDECREF(object->composite);
   Py_XDECREF(object->name);
+  Py_XDECREF(object->module);
   Py_XDECREF(object->doc);
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
-/// Pickled by name, as functions are: `op_object(name)`.
+OpObject* op_object(std::string_view name);
+
+/// Pickled by name, as functions are: `op_object(name)`, `getattr(Tensor, name)` for a method, and for another face its
+/// name, which pickle looks for in its module.
 PyObject* op_reduce(PyObject* self, PyObject*) {
   return guarded([&] {
+    auto* object = reinterpret_cast<OpObject*>(self);
+    if (object->is_method) {
+      Object builtins = checked(PyImport_ImportModule("builtins"));
+      Object find = checked(PyObject_GetAttrString(builtins.get(), "getattr"));
+      return checked(Py_BuildValue("O(OO)", find.get(), tensor_type, object->name)).take();
+    }
+    if (op_object(PyUnicode_AsUTF8(object->name)) != object) return Py_NewRef(object->name);
     Object core = checked(PyImport_ImportModule("adjoint._C"));
     Object find = checked(PyObject_GetAttrString(core.get(), "op_object"));
-    return checked(Py_BuildValue("O(O)", find.get(), reinterpret_cast<OpObject*>(self)->name)).take();
+    return checked(Py_BuildValue("O(O)", find.get(), object->name)).take();
   });
 }
 
 PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObject, vectorcall), READONLY, nullptr},
                             {"__name__", T_OBJECT, offsetof(OpObject, name), READONLY, nullptr},
                             {"__qualname__", T_OBJECT, offsetof(OpObject, name), READONLY, nullptr},
+                            {"__module__", T_OBJECT, offsetof(OpObject, module), 0, nullptr},
                             {"__doc__", T_OBJECT, offsetof(OpObject, doc), 0, nullptr},
+                            {"_is_method", T_BOOL, offsetof(OpObject, is_method), READONLY, nullptr},
                             {"__wrapped__", T_OBJECT_EX, offsetof(OpObject, composite), READONLY, nullptr},
                             {nullptr, 0, 0, 0, nullptr}};
 PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
@@ -202,22 +241,30 @@ PyType_Spec op_spec = {"adjoint._C.Op", sizeof(OpObject), 0,
                            Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                        op_slots};
 
+/// A new object of this name (a str), which calls nothing yet.
+OpObject* new_op_object(PyObject* name) {
+  auto* object = PyObject_GC_New(OpObject, op_type);
+  check(object != nullptr);
+  object->vectorcall = op_vectorcall;
+  object->op = nullptr;
+  object->composite = nullptr;
+  object->of_all = object->along = nullptr;
+  object->first_args = 1;
+  object->autocast = Autocast::None;
+  object->numpy_names = object->in_place = object->is_method = object->written_in_python = false;
+  object->name = Py_NewRef(name);
+  object->module = Py_NewRef(Py_None);
+  object->doc = Py_NewRef(Py_None);
+  PyObject_GC_Track(object);
+  return object;
+}
+
 OpObject* op_object(std::string_view name) {
   auto place = op_objects.find(name);
   if (place == op_objects.end()) {
-    auto* object = PyObject_GC_New(OpObject, op_type);
-    check(object != nullptr);
-    object->vectorcall = op_vectorcall;
-    object->op = nullptr;
-    object->composite = nullptr;
-    object->of_all = object->along = nullptr;
-    object->autocast = Autocast::None;
-    object->numpy_names = false;
-    object->in_place = false;
-    object->name = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
-    object->doc = Py_NewRef(Py_None);
-    PyObject_GC_Track(object);
-    place = op_objects.emplace(std::string(name), Object::steal(reinterpret_cast<PyObject*>(object))).first;
+    Object text = checked(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+    Object object = Object::steal(reinterpret_cast<PyObject*>(new_op_object(text.get())));
+    place = op_objects.emplace(std::string(name), std::move(object)).first;
   }
   return reinterpret_cast<OpObject*>(place->second.get());
 }
@@ -292,6 +339,38 @@ PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+/// op_face(callable, name, module, is_method, written_in_python): one more object for an op object, or for a function
+/// of Python, under a name of its own; see Note [Faces].
+PyObject* py_op_face(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 7 || !PyUnicode_Check(args[1])) fail(ErrorKind::Type, "op_face() takes 7 arguments, a name second");
+    OpObject* face = new_op_object(args[1]);
+    Object owner = Object::steal(reinterpret_cast<PyObject*>(face));
+    face->is_method = args[3] == Py_True;
+    face->written_in_python = args[4] == Py_True;
+    Py_XSETREF(face->module, Py_NewRef(args[2]));
+    if (Py_TYPE(args[0]) != op_type) {
+      face->composite = Py_NewRef(args[0]);
+      Py_XSETREF(face->doc, checked(PyObject_GetAttrString(args[0], "__doc__")).take());
+      if (Py_TYPE(args[5]) == op_type) face->of_all = reinterpret_cast<OpObject*>(args[5]);
+      face->first_args = PyLong_AsSize_t(args[6]);
+      check(!PyErr_Occurred());
+      return owner.take();
+    }
+    auto* first = reinterpret_cast<OpObject*>(args[0]);
+    face->op = first->op;
+    face->composite = Py_XNewRef(first->composite);
+    face->of_all = first->of_all;
+    face->first_args = first->first_args;
+    face->along = first->along;
+    face->autocast = first->autocast;
+    face->numpy_names = first->numpy_names;
+    face->in_place = first->in_place;
+    Py_XSETREF(face->doc, Py_NewRef(first->doc));
+    return owner.take();
+  });
+}
+
 /// call_out(name, function, args, kwargs, out, demands, words, apart, whole): writes what a composite returns into
 /// `out`; demands, words: as the options out and out_words of a declaration; apart, whole: the arguments that it must
 /// not lie in, at all or in part.
@@ -342,6 +421,8 @@ PyMethodDef functions[] = {
     {"op_object", py_op_object, METH_O, "The callable of this name, declared or not."},
     {"set_composite", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_set_composite)), METH_FASTCALL,
      "Lets the callable of this name call a Python function."},
+    {"op_face", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_op_face)), METH_FASTCALL,
+     "One more object for an op, under which a program may call it."},
     {"_call_out", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_call_out)), METH_FASTCALL,
      "Calls a composite and writes its result into out=."},
     {"undeclared_ops", py_undeclared_ops, METH_NOARGS, "Names that are mentioned but not declared."},
@@ -365,6 +446,12 @@ Op& op_of(PyObject* callable) {
     fail(ErrorKind::Type, "expected an op of the table, got ", Py_TYPE(callable)->tp_name);
   return *reinterpret_cast<OpObject*>(callable)->op;
 }
+
+bool is_written_in_python(PyObject* callable) {
+  return Py_TYPE(callable) == op_type && reinterpret_cast<OpObject*>(callable)->written_in_python;
+}
+
+PyObject* op_callable(const char* name) { return reinterpret_cast<PyObject*>(op_object(name)); }
 
 PyObject* op_object_of(const Op& op) { return reinterpret_cast<PyObject*>(op_object(op.name)); }
 
@@ -422,6 +509,7 @@ Object call_op(Op& op, std::initializer_list<PyObject*> args) {
 void init_ops(PyObject* module) {
   op_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&op_spec)).take());
   check(PyModule_AddFunctions(module, functions) == 0);
+  init_overrides(module);
   check(PyModule_AddObjectRef(module, "Op", reinterpret_cast<PyObject*>(op_type)) == 0);
 }
 

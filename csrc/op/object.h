@@ -12,8 +12,13 @@ PyObject* call_binary_in_place(Op& op, PyObject* a, PyObject* b);
 
 /// The op behind a callable; throws where there is none.
 Op& op_of(PyObject* callable);
+/// The callable of this name, op or composite (borrowed).
+PyObject* op_callable(const char* name);
 /// The callable of an op (borrowed).
 PyObject* op_object_of(const Op& op);
+
+/// Whether torch has this op object as a function of Python, which hands its arguments on by name.
+bool is_written_in_python(PyObject* callable);
 
 /// An op that C++ calls often, looked up once: cached_op("add", [] {}), where each such function is a type of its own.
 template <class Tag>

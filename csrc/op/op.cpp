@@ -10,6 +10,7 @@
 #include "core/tangent.h"
 #include "op/creation.h"
 #include "op/meta.h"
+#include "op/overrides.h"
 #include "op/recorded.h"
 #include "op/transform.h"
 #include "ops/memory.h"
@@ -22,12 +23,22 @@
 namespace adjoint {
 namespace {
 
-bool object_requires_grad(PyObject* object) {
-  if (is_tensor(object)) return requires_grad(as_tensor(object));
+/// Whether something holds of a tensor, or of one in a sequence.
+template <class F>
+bool holds_for_any(PyObject* object, F of_tensor) {
+  if (is_tensor(object)) return of_tensor(as_tensor(object));
   if (!is_sequence(object)) return false;
   PyObject** items = PySequence_Fast_ITEMS(object);
   return std::any_of(items, items + PySequence_Fast_GET_SIZE(object),
-                     [](PyObject* item) { return is_tensor(item) && requires_grad(as_tensor(item)); });
+                     [&](PyObject* item) { return is_tensor(item) && of_tensor(as_tensor(item)); });
+}
+
+bool object_requires_grad(PyObject* object) {
+  return holds_for_any(object, [](Tensor* tensor) { return requires_grad(tensor); });
+}
+
+bool object_has_tangents(PyObject* object) {
+  return holds_for_any(object, [](Tensor* tensor) { return has_tangents(tensor); });
 }
 
 Object meta_of(PyObject* object) {
@@ -197,6 +208,7 @@ Object Op::run_forward(PyObject* const* slots) const {
     owned[i] = wrap(alias(as_tensor(slots[i])));
     plain[i] = owned[i].get();
   }
+  OverridesOff plain_ops(true);
   Object result = checked(call_python(forward.get(), plain, n, nullptr));
   for (size_t i = 0; i < n; ++i)
     if (owned[i] && result.get() == plain[i]) return Object::borrow(slots[i]);
@@ -451,9 +463,9 @@ NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded) {
 
 void refuse_out(const char* op, PyObject* object) {
   refuse_without_shape(op, object);
-  if ((mode_flags & kFunctional) && is_tensor(object) && has_tangents(as_tensor(object)))
+  if ((mode_flags & kFunctional) && object_has_tangents(object))
     fail(ErrorKind::NotImplemented, "Trying to use forward AD with ", op,
-         "_out that does not support it because it has not been implemented yet; assign the result instead of out=");
+         "_out that does not support it because it is an out= function; assign the result instead of out=");
   if (recording() && object_requires_grad(object))
     fail(op,
          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "

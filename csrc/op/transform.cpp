@@ -149,11 +149,11 @@ void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const Apply
   tell_end(edges);
 }
 
-uint64_t begin_span(PyObject* name, PyObject* const* arguments, size_t count, bool named) {
+uint64_t begin_span(PyObject* name, PyObject* const* arguments, size_t count, Span::Kind kind) {
   std::vector<TransformPtr> told = stack_of_thread().hearing_spans();
   if (told.empty()) return 0;
   static std::atomic<uint64_t> last = 0;
-  const Span span{PyUnicode_AsUTF8(name), arguments, count, named};
+  const Span span{PyUnicode_AsUTF8(name), arguments, count, kind};
   check(span.name != nullptr);
   const uint64_t number = ++last;
   for (const TransformPtr& transform : told) transform->begin_span(number, span);

@@ -1,13 +1,26 @@
 // What is made of Python data: the functions of creation_data.cpp and creation_legacy.cpp, and what they share.
 #include "python/creation.h"
 
+#include <vector>
+
 #include "core/mode.h"
+#include "python/overridable.h"
 
 namespace adjoint::python {
 namespace {
 
 PyObject* new_legacy(PyObject* self, PyObject* args, PyObject* keywords) {
   return guarded([&] { return wrap(legacy_new(args, keywords, as_tensor(self)->dtype, as_tensor(self))).take(); });
+}
+
+PyObject* new_like_self(PyObject* self, PyObject* args, PyObject* keywords) {
+  if (!overridden(&self, 1)) return new_legacy(self, args, keywords);
+  return guarded([&] {
+    std::vector<PyObject*> all = {self};
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) all.push_back(PyTuple_GET_ITEM(args, i));
+    OverriddenCall call{tensor_attribute<"new">(), all.data(), all.size(), nullptr};
+    return call_overridden(call, [&] { return new_legacy(self, args, keywords); }).take();
+  });
 }
 
 }  // namespace
@@ -26,9 +39,9 @@ Object finish(TensorPtr tensor, const Options& options) {
 }
 
 PyMethodDef creation_methods[] = {
-    {"new", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(new_legacy)), METH_VARARGS | METH_KEYWORDS,
+    {"new", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(new_like_self)), METH_VARARGS | METH_KEYWORDS,
      "new(*size) or new(data): torch.Tensor(...) in this tensor's type."},
-    {"new_tensor", keyword_function(new_tensor), kKeywordCall,
+    {"new_tensor", keyword_function(overridable<new_tensor, "new_tensor">), kKeywordCall,
      "new_tensor(data): torch.tensor(data) in this tensor's type."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -10,6 +10,7 @@
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/interop.h"
+#include "python/overridable.h"
 #include "tape/history.h"
 #include "types/types.h"
 
@@ -424,11 +425,11 @@ PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
 }
 
 PyMethodDef data_functions[] = {
-    {"tensor", keyword_function(py_tensor), kKeywordCall,
+    {"tensor", keyword_function(mode_function<py_tensor, "tensor">), kKeywordCall,
      "tensor(data, *, dtype=None, requires_grad=False): a new tensor with the values of data."},
-    {"as_tensor", keyword_function(py_as_tensor), kKeywordCall,
+    {"as_tensor", keyword_function(mode_function<py_as_tensor, "as_tensor">), kKeywordCall,
      "as_tensor(data, dtype=None): data as a tensor, sharing memory where it can."},
-    {"asarray", keyword_function(py_asarray), kKeywordCall,
+    {"asarray", keyword_function(mode_function<py_asarray, "asarray">), kKeywordCall,
      "asarray(obj, *, dtype=None, copy=None, requires_grad=False): obj as a tensor, sharing memory where it can."},
     {nullptr, nullptr, 0, nullptr},
 };

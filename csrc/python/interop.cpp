@@ -14,6 +14,7 @@
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/keywords.h"
+#include "python/overridable.h"
 #include "python/tensor_type.h"
 #include "tape/history.h"
 #include "types/types.h"
@@ -266,8 +267,9 @@ PyObject* py_deepcopy(PyObject*, PyObject* object) {
 }
 
 PyMethodDef functions[] = {
-    {"from_numpy", py_from_numpy, METH_O, "from_numpy(ndarray): a tensor on the memory of a NumPy array."},
-    {"frombuffer", keyword_function(py_frombuffer), kKeywordCall,
+    {"from_numpy", mode_function<py_from_numpy, "from_numpy">, METH_O,
+     "from_numpy(ndarray): a tensor on the memory of a NumPy array."},
+    {"frombuffer", keyword_function(mode_function<py_frombuffer, "frombuffer">), kKeywordCall,
      "frombuffer(buffer, *, dtype, count=-1, offset=0): a 1-d tensor on the memory of an object."},
     {"_rebuild", keyword_function(py_rebuild), kKeywordCall,
      "_rebuild(dtype, size, stride, data, requires_grad): used by pickle."},
@@ -549,11 +551,16 @@ Object reduce(Tensor* tensor, int protocol) {
   return checked(PyTuple_Pack(2, rebuild_function, arguments.get()));
 }
 
+static PyObject* overridable_reduce(PyObject* self, PyObject* protocol) {
+  return do_alone<"__reduce_ex__">({self, protocol}, [&] { return method_reduce(self, protocol); });
+}
+
 static PyMethodDef interop_methods[] = {
-    {"numpy", keyword_function(method_numpy), kKeywordCall, "numpy(*, force=False): a NumPy array on the same memory."},
-    {"__array__", keyword_function(method_array), kKeywordCall,
+    {"numpy", keyword_function(overridable<method_numpy, "numpy">), kKeywordCall,
+     "numpy(*, force=False): a NumPy array on the same memory."},
+    {"__array__", keyword_function(overridable<method_array, "__array__">), kKeywordCall,
      "__array__(dtype=None, copy=None): what NumPy asks for."},
-    {"__reduce_ex__", method_reduce, METH_O, "__reduce_ex__(protocol): what pickle asks for."},
+    {"__reduce_ex__", overridable_reduce, METH_O, "__reduce_ex__(protocol): what pickle asks for."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -8,16 +8,12 @@
 #include "python/creation.h"
 #include "python/indexing.h"
 #include "python/interop.h"
+#include "python/overridable.h"
 
 namespace adjoint::python {
 namespace {
 
-/// A string as a template argument, so that each operator looks its op up once.
-template <size_t N>
-struct Name {
-  char text[N];
-  constexpr Name(const char (&source)[N]) { std::copy_n(source, N, text); }
-};
+/// Each operator looks its op up once.
 template <Name name>
 Op& named_op() {
   static Op& op = require_op(name.text);
@@ -26,7 +22,7 @@ Op& named_op() {
 
 template <Name name>
 PyObject* unary(PyObject* a) {
-  return guarded([&] { return call_op(named_op<name>(), {a}).take(); });
+  return do_alone<name>({a}, [&] { return call_op(named_op<name>(), {a}).take(); });
 }
 template <Name name>
 PyObject* binary(PyObject* a, PyObject* b) {
@@ -47,13 +43,23 @@ PyObject* operate_in_numpy(Operation operation, PyObject* a, PyObject* b) {
 }
 /// An operator of numbers: `operation` is the same one of Python.
 template <Operation operation, Operation of_tensors>
-PyObject* arithmetic(PyObject* a, PyObject* b) {
+PyObject* plain_arithmetic(PyObject* a, PyObject* b) {
   if (is_array(is_tensor(a) ? b : a)) return guarded([&] { return operate_in_numpy(operation, a, b); });
   return of_tensors(a, b);
 }
-template <Name name>
+/// The op `name` is what it is of tensors, and of a tensor and a number; `method` and `reflected` are what it is called
+/// where it is taken over, by what is on the left of it.
+template <Name name, Operation operation, Operation of_tensors, Name method, Name reflected = method>
+PyObject* arithmetic(PyObject* a, PyObject* b) {
+  const bool plain_operand = Py_TYPE(b) == tensor_type || PyFloat_CheckExact(b) || PyLong_CheckExact(b);
+  if (Py_TYPE(a) == tensor_type && plain_operand && !(mode_flags & kFunctionMode)) [[likely]]
+    return guarded([&] { return call_op(named_op<name>(), {a, b}).take(); });
+  auto plain = [&] { return plain_arithmetic<operation, of_tensors>(a, b); };
+  return is_tensor(a) ? operate<method>({a, b}, plain) : operate<reflected>({b, a}, plain);
+}
+template <Name name, Name method>
 PyObject* in_place(PyObject* a, PyObject* b) {
-  return guarded([&] { return call_binary_in_place(named_op<name>(), a, b); });
+  return operate<method>({a, b}, [&] { return call_binary_in_place(named_op<name>(), a, b); });
 }
 
 /// number - tensor is one node, as in torch.
@@ -79,11 +85,11 @@ PyObject* divide(PyObject* a, PyObject* b) {
 PyObject* plain_power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return arithmetic<plain_power, binary<"pow">>(a, b);
+  return arithmetic<"pow", plain_power, binary<"pow">, "pow", "__rpow__">(a, b);
 }
 PyObject* in_place_power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return in_place<"pow">(a, b);
+  return in_place<"pow", "pow_">(a, b);
 }
 PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
@@ -99,27 +105,39 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
     return call_python(matmul, a, b);
   });
 }
+PyObject* multiply_matrices(PyObject* a, PyObject* b) {
+  auto plain = [&] { return plain_arithmetic<PyNumber_MatrixMultiply, matrix_multiply>(a, b); };
+  return is_tensor(a) ? operate<"matmul">({a, b}, plain) : operate<"__rmatmul__">({b, a}, plain);
+}
 PyObject* invert(PyObject* a) {
-  return guarded([&] {
+  return do_alone<"__invert__">({a}, [&] {
     if (!is_integral(as_tensor(a)->dtype))
       fail(ErrorKind::Type, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return call_op(named_op<"bitwise_not">(), {a}).take();
   });
 }
-PyObject* positive(PyObject* a) { return Py_NewRef(a); }
+PyObject* positive(PyObject* a) {
+  return do_alone<"positive">({a}, [&] { return Py_NewRef(a); });
+}
 
+/// For a subclass, == is `__eq__`; for what stands beside a tensor, `eq`.
+template <Name name, Name method>
+PyObject* comparison(PyObject* a, PyObject* b) {
+  auto plain = [&] { return binary<name>(a, b); };
+  return is_ordinary(a) ? operate<name>({a, b}, plain) : operate<method>({a, b}, plain);
+}
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
-    case Py_EQ: return binary<"eq">(a, b);
-    case Py_NE: return binary<"ne">(a, b);
-    case Py_LT: return binary<"lt">(a, b);
-    case Py_LE: return binary<"le">(a, b);
-    case Py_GT: return binary<"gt">(a, b);
-    default: return binary<"ge">(a, b);
+    case Py_EQ: return comparison<"eq", "__eq__">(a, b);
+    case Py_NE: return comparison<"ne", "__ne__">(a, b);
+    case Py_LT: return comparison<"lt", "lt">(a, b);
+    case Py_LE: return comparison<"le", "le">(a, b);
+    case Py_GT: return comparison<"gt", "gt">(a, b);
+    default: return comparison<"ge", "ge">(a, b);
   }
 }
 
-int truth(PyObject* self) {
+int plain_truth(PyObject* self) {
   return guarded(
       [&] {
         Tensor* tensor = as_tensor(self);
@@ -136,6 +154,15 @@ int truth(PyObject* self) {
       },
       -1);
 }
+int truth(PyObject* self) {
+  if (is_ordinary(self) && !(mode_flags & kFunctionMode)) [[likely]]
+    return plain_truth(self);
+  Object answer = Object::steal(do_alone<"__bool__">({self}, [&]() -> PyObject* {
+    int value = plain_truth(self);
+    return value < 0 ? nullptr : PyBool_FromLong(value);
+  }));
+  return answer ? PyObject_IsTrue(answer.get()) : -1;
+}
 /// The only element, for int() and float().
 Object only_element(PyObject* self) {
   if (as_tensor(self)->numel() != 1)
@@ -147,16 +174,16 @@ Object only_element(PyObject* self) {
   return checked(PyFloat_FromDouble(value.real));
 }
 PyObject* to_long(PyObject* self) {
-  return guarded([&] { return PyNumber_Long(only_element(self).get()); });
+  return do_alone<"__int__">({self}, [&] { return PyNumber_Long(only_element(self).get()); });
 }
 PyObject* to_double(PyObject* self) {
-  return guarded([&] {
+  return do_alone<"__float__">({self}, [&] {
     warn_scalar_of_grad(as_tensor(self));
     return PyNumber_Float(only_element(self).get());
   });
 }
 PyObject* to_index(PyObject* self) {
-  return guarded([&] {
+  return do_alone<"__index__">({self}, [&] {
     Tensor* tensor = as_tensor(self);
     if (!is_integral(tensor->dtype) || tensor->numel() != 1)
       fail(ErrorKind::Type, "only integer tensors of a single element can be converted to an index");
@@ -164,7 +191,7 @@ PyObject* to_index(PyObject* self) {
   });
 }
 
-Py_ssize_t length(PyObject* self) {
+Py_ssize_t plain_length(PyObject* self) {
   return guarded(
       [&] {
         Tensor* tensor = as_tensor(self);
@@ -173,25 +200,34 @@ Py_ssize_t length(PyObject* self) {
       },
       Py_ssize_t{-1});
 }
+Py_ssize_t length(PyObject* self) {
+  if (is_ordinary(self) && !(mode_flags & kFunctionMode)) [[likely]]
+    return plain_length(self);
+  Object answer = Object::steal(do_alone<"__len__">({self}, [&]() -> PyObject* {
+    Py_ssize_t count = plain_length(self);
+    return count < 0 ? nullptr : PyLong_FromSsize_t(count);
+  }));
+  return answer ? PyLong_AsSsize_t(answer.get()) : -1;
+}
 PyObject* subscript(PyObject* self, PyObject* key) {
-  return guarded([&] { return get_item(as_tensor(self), key).take(); });
+  return do_alone<"__getitem__">({self, key}, [&] { return get_item(as_tensor(self), key).take(); });
 }
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
-  return guarded(
-      [&] {
-        if (!value) fail(ErrorKind::Type, "elements of a tensor cannot be deleted");
-        set_item(as_tensor(self), key, value);
-        return 0;
-      },
-      -1);
+  auto plain = [&]() -> PyObject* {
+    set_item(as_tensor(self), key, value);
+    Py_RETURN_NONE;
+  };
+  if (!value) return guarded([]() -> int { fail(ErrorKind::Type, "elements of a tensor cannot be deleted"); }, -1);
+  return Object::steal(do_alone<"__setitem__">({self, key, value}, plain)) ? 0 : -1;
 }
 PyObject* sequence_item(PyObject* self, Py_ssize_t index) {
-  return guarded([&] { return get_item(as_tensor(self), checked(PyLong_FromSsize_t(index)).get()).take(); });
+  Object key = Object::steal(PyLong_FromSsize_t(index));
+  return key ? subscript(self, key.get()) : nullptr;
 }
 PyObject* iterate(PyObject* self) {
   return guarded([&] {
     if (as_tensor(self)->ndim() == 0) fail(ErrorKind::Type, "iteration over a 0-d tensor");
-    Object items = call_op(named_op<"unbind">(), {self});
+    Object items = checked(unary<"unbind">(self));
     return PyObject_GetIter(items.get());
   });
 }
@@ -200,31 +236,34 @@ PyObject* iterate(PyObject* self) {
 
 void add_operator_slots(std::vector<PyType_Slot>& slots) {
   auto add = [&](int slot, auto function) { slots.push_back({slot, reinterpret_cast<void*>(function)}); };
-  add(Py_nb_add, arithmetic<PyNumber_Add, binary<"add">>);
-  add(Py_nb_subtract, arithmetic<PyNumber_Subtract, subtract>);
-  add(Py_nb_multiply, arithmetic<PyNumber_Multiply, multiply>);
-  add(Py_nb_true_divide, arithmetic<PyNumber_TrueDivide, divide>);
-  add(Py_nb_floor_divide, arithmetic<PyNumber_FloorDivide, binary<"floor_divide">>);
-  add(Py_nb_remainder, arithmetic<PyNumber_Remainder, binary<"remainder">>);
+  add(Py_nb_add, arithmetic<"add", PyNumber_Add, binary<"add">, "add">);
+  add(Py_nb_subtract, arithmetic<"sub", PyNumber_Subtract, subtract, "sub", "__rsub__">);
+  add(Py_nb_multiply, arithmetic<"mul", PyNumber_Multiply, multiply, "mul">);
+  add(Py_nb_true_divide, arithmetic<"div", PyNumber_TrueDivide, divide, "div", "__rdiv__">);
+  add(Py_nb_floor_divide,
+      arithmetic<"floor_divide", PyNumber_FloorDivide, binary<"floor_divide">, "__floordiv__", "__rfloordiv__">);
+  add(Py_nb_remainder, arithmetic<"remainder", PyNumber_Remainder, binary<"remainder">, "remainder", "__rmod__">);
   add(Py_nb_power, power);
-  add(Py_nb_and, arithmetic<PyNumber_And, binary<"bitwise_and">>);
-  add(Py_nb_or, arithmetic<PyNumber_Or, binary<"bitwise_or">>);
-  add(Py_nb_xor, arithmetic<PyNumber_Xor, binary<"bitwise_xor">>);
-  add(Py_nb_lshift, arithmetic<PyNumber_Lshift, binary<"bitwise_left_shift">>);
-  add(Py_nb_rshift, arithmetic<PyNumber_Rshift, binary<"bitwise_right_shift">>);
-  add(Py_nb_matrix_multiply, arithmetic<PyNumber_MatrixMultiply, matrix_multiply>);
-  add(Py_nb_inplace_add, in_place<"add">);
-  add(Py_nb_inplace_subtract, in_place<"sub">);
-  add(Py_nb_inplace_multiply, in_place<"mul">);
-  add(Py_nb_inplace_true_divide, in_place<"div">);
-  add(Py_nb_inplace_floor_divide, in_place<"floor_divide">);
-  add(Py_nb_inplace_remainder, in_place<"remainder">);
+  add(Py_nb_and, arithmetic<"bitwise_and", PyNumber_And, binary<"bitwise_and">, "__and__">);
+  add(Py_nb_or, arithmetic<"bitwise_or", PyNumber_Or, binary<"bitwise_or">, "__or__">);
+  add(Py_nb_xor, arithmetic<"bitwise_xor", PyNumber_Xor, binary<"bitwise_xor">, "__xor__">);
+  add(Py_nb_lshift,
+      arithmetic<"bitwise_left_shift", PyNumber_Lshift, binary<"bitwise_left_shift">, "__lshift__", "__rlshift__">);
+  add(Py_nb_rshift,
+      arithmetic<"bitwise_right_shift", PyNumber_Rshift, binary<"bitwise_right_shift">, "__rshift__", "__rrshift__">);
+  add(Py_nb_matrix_multiply, multiply_matrices);
+  add(Py_nb_inplace_add, in_place<"add", "add_">);
+  add(Py_nb_inplace_subtract, in_place<"sub", "sub_">);
+  add(Py_nb_inplace_multiply, in_place<"mul", "mul_">);
+  add(Py_nb_inplace_true_divide, in_place<"div", "div_">);
+  add(Py_nb_inplace_floor_divide, in_place<"floor_divide", "floor_divide_">);
+  add(Py_nb_inplace_remainder, in_place<"remainder", "remainder_">);
   add(Py_nb_inplace_power, in_place_power);
-  add(Py_nb_inplace_and, in_place<"bitwise_and">);
-  add(Py_nb_inplace_or, in_place<"bitwise_or">);
-  add(Py_nb_inplace_xor, in_place<"bitwise_xor">);
-  add(Py_nb_inplace_lshift, in_place<"bitwise_left_shift">);
-  add(Py_nb_inplace_rshift, in_place<"bitwise_right_shift">);
+  add(Py_nb_inplace_and, in_place<"bitwise_and", "__iand__">);
+  add(Py_nb_inplace_or, in_place<"bitwise_or", "__ior__">);
+  add(Py_nb_inplace_xor, in_place<"bitwise_xor", "__ixor__">);
+  add(Py_nb_inplace_lshift, in_place<"bitwise_left_shift", "__ilshift__">);
+  add(Py_nb_inplace_rshift, in_place<"bitwise_right_shift", "__irshift__">);
   add(Py_nb_negative, unary<"neg">);
   add(Py_nb_positive, positive);
   add(Py_nb_absolute, unary<"abs">);

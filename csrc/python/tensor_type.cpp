@@ -15,6 +15,7 @@
 #include "python/creation.h"
 #include "python/indexing.h"
 #include "python/interop.h"
+#include "python/overridable.h"
 #include "python/tensor_operators.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
@@ -181,10 +182,11 @@ int put_grad(PyObject* self, PyObject* value, void*) {
                Py_TYPE(value)->tp_name);
         Tensor* grad = as_tensor(value);
         if (grad == tensor) fail("can't assign Variable as its own grad; assign a clone() of its values");
-        if (grad->dtype != tensor->dtype)
+        if (std::optional<DType> wanted = grad_dtype_of(tensor); wanted && grad->dtype != *wanted)
           fail("attempting to assign a gradient with dtype '", info(grad->dtype).c_name,
-               "' to a tensor with grad_dtype '", info(tensor->dtype).legacy_name,
-               "'. The gradient must match the tensor's dtype: convert it with to().");
+               "' to a tensor with grad_dtype '", info(*wanted).legacy_name,
+               "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype): convert it with "
+               "to(), or set grad_dtype, to None for any type.");
         if (grad->device != tensor->device)
           fail("attempting to assign a gradient with device type '", grad->device == DeviceType::Cpu ? "cpu" : "meta",
                "' to a tensor with device type '", tensor->device == DeviceType::Cpu ? "cpu" : "meta",
@@ -276,7 +278,7 @@ PyObject* get_post_hooks(PyObject* self, void*) {
       fail("post accumulate grad hooks cannot be registered on non-leaf tensors; use register_hook()");
     TensorExtra& extra = extra_of(tensor);
     if (!extra.post_hooks) {
-      extra.post_hooks = checked(PyDict_New()).take();
+      extra.post_hooks = new_hook_table();
       // The engine looks at the hooks of nodes that have extras.
       extra_of(*grad_accumulator(tensor));
     }
@@ -307,45 +309,77 @@ PyObject* get_post_accumulate_hooks(PyObject* self, void*) {
   return Py_NewRef(extra && extra->post_hooks ? extra->post_hooks : Py_None);
 }
 
+/// x.T, x.real: what a function of the table gives.
+template <Name function>
+PyObject* get_part(PyObject* self, void*) {
+  return guarded([&] { return call_python(op_callable(function.text), self); });
+}
+/// x.real = value.
+template <Name function>
+int put_part(PyObject* self, PyObject* value, void*) {
+  return guarded(
+      [&] {
+        if (!value) fail(ErrorKind::Attribute, "x.", function.text, " cannot be deleted");
+        Object part = checked(call_python(op_callable(function.text), self));
+        Object values = Object::borrow(value);
+        if (!is_tensor(value)) {
+          Object core = checked(PyImport_ImportModule("adjoint._C"));
+          values = checked(PyObject_CallMethod(core.get(), "tensor", "O", value));
+        }
+        checked(PyObject_CallMethod(part.get(), "copy_", "O", values.get()));
+        return 0;
+      },
+      -1);
+}
+
 PyGetSetDef getset[] = {
-    {"shape", get_shape, nullptr, "The sizes, as torch.Size.", nullptr},
-    {"dtype", get_dtype, nullptr, "The type of the elements.", nullptr},
-    {"device", get_device, nullptr, "Where the memory lies.", nullptr},
-    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
-    {"requires_grad", get_requires_grad, put_requires_grad, "Whether operations on this tensor are recorded.", nullptr},
-    {"is_leaf", get_is_leaf, nullptr, "Whether the tensor was not made by a recorded operation.", nullptr},
-    {"grad_fn", get_grad_fn, nullptr, "The node that made this tensor, or None.", nullptr},
-    {"output_nr", get_output_nr, nullptr, "Which output of grad_fn this tensor is.", nullptr},
-    {"retains_grad", get_retains_grad, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
-    {"grad", get_grad, put_grad, "The gradient that backward has accumulated, or None.", nullptr},
-    {"_grad", get_grad, put_grad, "The same as grad.", nullptr},
-    {"data", get_data, put_data, "The same memory without history and with a version counter of its own.", nullptr},
-    {"_version", get_version, nullptr, "How many times the memory was changed in place.", nullptr},
-    {"_base", get_base, nullptr, "The tensor that this is a view of, or None.", nullptr},
-    {"itemsize", get_itemsize, nullptr, "Bytes an element.", nullptr},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"is_sparse", get_false, nullptr, nullptr, nullptr},
-    {"is_quantized", get_false, nullptr, nullptr, nullptr},
-    {"is_cuda", get_false, nullptr, nullptr, nullptr},
-    {"is_xpu", get_false, nullptr, nullptr, nullptr},
-    {"is_mps", get_false, nullptr, nullptr, nullptr},
-    {"is_mtia", get_false, nullptr, nullptr, nullptr},
-    {"is_maia", get_false, nullptr, nullptr, nullptr},
-    {"is_ipu", get_false, nullptr, nullptr, nullptr},
-    {"is_xla", get_false, nullptr, nullptr, nullptr},
-    {"is_vulkan", get_false, nullptr, nullptr, nullptr},
-    {"is_mkldnn", get_false, nullptr, nullptr, nullptr},
-    {"is_nested", get_false, nullptr, nullptr, nullptr},
-    {"is_sparse_csr", get_false, nullptr, nullptr, nullptr},
-    {"is_cpu", get_is_cpu, nullptr, nullptr, nullptr},
-    {"is_meta", get_is_meta, nullptr, "Whether the tensor has a shape and a type only.", nullptr},
-    {"layout", get_layout, nullptr, "How the elements lie in memory: torch.strided.", nullptr},
-    {"name", get_none, nullptr, nullptr, nullptr},
+    {"shape", attribute<get_shape>, nullptr, "The sizes, as torch.Size.", nullptr},
+    {"dtype", attribute<get_dtype>, nullptr, "The type of the elements.", nullptr},
+    {"device", attribute<get_device>, nullptr, "Where the memory lies.", nullptr},
+    {"ndim", attribute<get_ndim>, nullptr, "The number of dimensions.", nullptr},
+    {"requires_grad", attribute<get_requires_grad>, assignment<put_requires_grad>,
+     "Whether operations on this tensor are recorded.", nullptr},
+    {"is_leaf", attribute<get_is_leaf>, nullptr, "Whether the tensor was not made by a recorded operation.", nullptr},
+    {"grad_fn", attribute<get_grad_fn>, nullptr, "The node that made this tensor, or None.", nullptr},
+    {"output_nr", attribute<get_output_nr>, nullptr, "Which output of grad_fn this tensor is.", nullptr},
+    {"retains_grad", attribute<get_retains_grad>, nullptr, "Whether a non-leaf keeps its gradient.", nullptr},
+    {"grad", attribute<get_grad>, assignment<put_grad>, "The gradient that backward has accumulated, or None.",
+     nullptr},
+    {"_grad", attribute<get_grad>, assignment<put_grad>, "The same as grad.", nullptr},
+    {"data", attribute<get_data>, assignment<put_data>,
+     "The same memory without history and with a version counter of its own.", nullptr},
+    {"_version", attribute<get_version>, nullptr, "How many times the memory was changed in place.", nullptr},
+    {"_base", attribute<get_base>, nullptr, "The tensor that this is a view of, or None.", nullptr},
+    {"itemsize", attribute<get_itemsize>, nullptr, "Bytes an element.", nullptr},
+    {"nbytes", attribute<get_nbytes>, nullptr, "Bytes of all elements.", nullptr},
+    {"is_sparse", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_quantized", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_cuda", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_xpu", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_mps", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_mtia", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_maia", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_ipu", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_xla", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_vulkan", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_mkldnn", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_nested", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_sparse_csr", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_cpu", attribute<get_is_cpu>, nullptr, nullptr, nullptr},
+    {"is_meta", attribute<get_is_meta>, nullptr, "Whether the tensor has a shape and a type only.", nullptr},
+    {"layout", attribute<get_layout>, nullptr, "How the elements lie in memory: torch.strided.", nullptr},
+    {"name", attribute<get_none>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {"_backward_hooks", get_backward_hooks, put_backward_hooks, "The hooks on the gradient, by number, or None.",
-     nullptr},
-    {"_post_accumulate_grad_hooks", get_post_accumulate_hooks, nullptr, "The hooks after accumulation, or None.",
-     nullptr},
+    {"_backward_hooks", attribute<get_backward_hooks>, assignment<put_backward_hooks>,
+     "The hooks on the gradient, by number, or None.", nullptr},
+    {"_post_accumulate_grad_hooks", attribute<get_post_accumulate_hooks>, nullptr,
+     "The hooks after accumulation, or None.", nullptr},
+    {"T", attribute<get_part<"numpy_T">>, nullptr, "The dimensions in reverse order.", nullptr},
+    {"mT", attribute<get_part<"mT">>, nullptr, "The last two dimensions exchanged.", nullptr},
+    {"H", attribute<get_part<"H">>, nullptr, "A matrix transposed and conjugated.", nullptr},
+    {"mH", attribute<get_part<"mH">>, nullptr, "The last two dimensions exchanged, and conjugated.", nullptr},
+    {"real", attribute<get_part<"real">>, assignment<put_part<"real">>, "The real part, as a view.", nullptr},
+    {"imag", attribute<get_part<"imag">>, assignment<put_part<"imag">>, "The imaginary part, as a view.", nullptr},
     {"_hook_dict", get_hooks, nullptr, nullptr, nullptr},
     {"_post_hook_dict", get_post_hooks, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
@@ -474,7 +508,6 @@ PyObject* method_make_subclass(PyObject*, PyObject* const* args, Py_ssize_t narg
   });
 }
 
-/// The same memory as a tensor of a subclass: a view, as of any other view op.
 PyObject* method_as_subclass(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   static const Signature signature("as_subclass", {"cls"}, 1, {});
   return guarded([&] {
@@ -486,22 +519,7 @@ PyObject* method_as_subclass(PyObject* self, PyObject* const* args, Py_ssize_t n
       fail(ErrorKind::Type,
            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
            "class inherits from Tensor.");
-    static Op& alias = require_op("alias");
-    Object view = call_op(alias, {self});
-    if (type == tensor_type) return view.take();
-    Object object = checked(type->tp_alloc(type, 0));
-    // The new object takes over what the view is.
-    Tensor *from = as_tensor(view.get()), *to = as_tensor(object.get());
-    to->storage = std::exchange(from->storage, nullptr);
-    to->data = from->data;
-    to->shape = std::exchange(from->shape, nullptr);
-    to->dtype = from->dtype;
-    to->device = from->device;
-    to->flags = from->flags;
-    to->output_nr = from->output_nr;
-    to->grad_fn = std::exchange(from->grad_fn, nullptr);
-    to->extra = std::exchange(from->extra, nullptr);
-    return object.take();
+    return as_subclass(self, type).take();
   });
 }
 
@@ -511,30 +529,35 @@ PyCFunction fast(F f) {
 }
 
 PyMethodDef methods[] = {
-    {"dim", method_dim, METH_NOARGS, "The number of dimensions."},
-    {"ndimension", method_dim, METH_NOARGS, "Alias of dim()."},
-    {"numel", method_numel, METH_NOARGS, "The number of elements."},
-    {"nelement", method_numel, METH_NOARGS, "Alias of numel()."},
-    {"element_size", method_element_size, METH_NOARGS, "Bytes an element."},
-    {"storage_offset", method_offset, METH_NOARGS, "Elements before the first one in the storage."},
-    {"data_ptr", method_data_ptr, METH_NOARGS, "The address of the first element."},
+    {"dim", overridable<method_dim, "dim">, METH_NOARGS, "The number of dimensions."},
+    {"ndimension", overridable<method_dim, "dim">, METH_NOARGS, "Alias of dim()."},
+    {"numel", overridable<method_numel, "numel">, METH_NOARGS, "The number of elements."},
+    {"nelement", overridable<method_numel, "numel">, METH_NOARGS, "Alias of numel()."},
+    {"element_size", overridable<method_element_size, "element_size">, METH_NOARGS, "Bytes an element."},
+    {"storage_offset", overridable<method_offset, "storage_offset">, METH_NOARGS,
+     "Elements before the first one in the storage."},
+    {"data_ptr", overridable<method_data_ptr, "data_ptr">, METH_NOARGS, "The address of the first element."},
     {"_storage_id", method_storage_ptr, METH_NOARGS, "A number that two tensors share when they share memory."},
     {"_storage_nbytes", method_storage_bytes, METH_NOARGS, "Bytes of the storage."},
-    {"_is_view", method_is_view, METH_NOARGS, "Whether this is a view of another tensor."},
-    {"is_floating_point", method_is_floating_point, METH_NOARGS, "Whether the elements are real floats."},
-    {"is_complex", method_is_complex, METH_NOARGS, "Whether the elements are complex."},
-    {"is_signed", method_is_signed, METH_NOARGS, "Whether the elements have a sign."},
-    {"is_inference", method_is_inference, METH_NOARGS, "Whether the tensor was made in inference mode."},
-    {"size", fast(method_size), METH_FASTCALL | METH_KEYWORDS, "size(dim=None): the sizes, or one of them."},
-    {"stride", fast(method_stride), METH_FASTCALL | METH_KEYWORDS, "stride(dim=None): the strides, or one of them."},
-    {"is_contiguous", fast(method_is_contiguous), METH_FASTCALL | METH_KEYWORDS,
+    {"_is_view", overridable<method_is_view, "_is_view">, METH_NOARGS, "Whether this is a view of another tensor."},
+    {"is_floating_point", overridable<method_is_floating_point, "is_floating_point">, METH_NOARGS,
+     "Whether the elements are real floats."},
+    {"is_complex", overridable<method_is_complex, "is_complex">, METH_NOARGS, "Whether the elements are complex."},
+    {"is_signed", overridable<method_is_signed, "is_signed">, METH_NOARGS, "Whether the elements have a sign."},
+    {"is_inference", overridable<method_is_inference, "is_inference">, METH_NOARGS,
+     "Whether the tensor was made in inference mode."},
+    {"size", fast(overridable<method_size, "size">), METH_FASTCALL | METH_KEYWORDS,
+     "size(dim=None): the sizes, or one of them."},
+    {"stride", fast(overridable<method_stride, "stride">), METH_FASTCALL | METH_KEYWORDS,
+     "stride(dim=None): the strides, or one of them."},
+    {"is_contiguous", fast(overridable<method_is_contiguous, "is_contiguous">), METH_FASTCALL | METH_KEYWORDS,
      "Whether the elements lie in row-major order."},
-    {"item", method_item, METH_NOARGS, "The only element, as a Python number."},
-    {"tolist", method_tolist, METH_NOARGS, "The elements as nested lists of Python numbers."},
-    {"detach_", method_detach_in_place, METH_NOARGS, "Drops the history of this tensor."},
-    {"requires_grad_", fast(method_requires_grad), METH_FASTCALL | METH_KEYWORDS,
+    {"item", overridable<method_item, "item">, METH_NOARGS, "The only element, as a Python number."},
+    {"tolist", overridable<method_tolist, "tolist">, METH_NOARGS, "The elements as nested lists of Python numbers."},
+    {"detach_", overridable<method_detach_in_place, "detach_">, METH_NOARGS, "Drops the history of this tensor."},
+    {"requires_grad_", fast(overridable<method_requires_grad, "requires_grad_">), METH_FASTCALL | METH_KEYWORDS,
      "requires_grad_(requires_grad=True): sets the flag, returns self."},
-    {"retain_grad", method_retain_grad, METH_NOARGS, "Asks for .grad of a non-leaf."},
+    {"retain_grad", overridable<method_retain_grad, "retain_grad">, METH_NOARGS, "Asks for .grad of a non-leaf."},
     {"as_subclass", fast(method_as_subclass), METH_FASTCALL | METH_KEYWORDS,
      "as_subclass(cls): the same memory as a tensor of a subclass, with its history."},
     {"_make_subclass", fast(method_make_subclass), METH_FASTCALL | METH_STATIC,
@@ -605,6 +628,7 @@ void init_tensor_type(PyObject* module) {
       {Py_tp_doc, const_cast<char*>("An n-dimensional array that can record what is computed from it.")},
   };
   add_operator_slots(slots);
+  for (PyGetSetDef* def = getset; def->name; ++def) def->closure = const_cast<char*>(def->name);
   slots.push_back({0, nullptr});
   PyType_Spec spec = {"adjoint.Tensor", sizeof(Tensor), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots.data()};

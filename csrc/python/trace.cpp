@@ -166,7 +166,9 @@ void Trace::end_node(const Node& node, const TensorPtr* edges) {
 void Trace::begin_span(uint64_t number, const Span& span) {
   TraceEvent event;
   event.name = span.name;
-  event.kind = span.named ? TraceEvent::Kind::Named : TraceEvent::Kind::Function;
+  event.kind = span.kind == Span::Kind::Named    ? TraceEvent::Kind::Named
+               : span.kind == Span::Kind::Custom ? TraceEvent::Kind::Custom
+                                                 : TraceEvent::Kind::Function;
   describe(span.arguments, span.count, true, event);
   open_.push_back({begin(std::move(event)), nullptr, 0, number});
 }

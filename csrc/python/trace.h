@@ -16,7 +16,7 @@ struct TracedTensor {
 
 /// A call of an op, a node that backward has applied, or a span (see op/transform.h).
 struct TraceEvent {
-  enum class Kind : uint8_t { Op, Node, Function, Named };
+  enum class Kind : uint8_t { Op, Node, Function, Custom, Named };
   std::string name;
   std::vector<TracedTensor> inputs, outputs;
   Object code;                 ///< of the user's line, or null ...

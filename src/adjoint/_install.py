@@ -4,7 +4,7 @@ import importlib
 import os
 import sys
 
-from . import _C, _blas, _printing, _refusal, _tensor_memory, _tensor_methods
+from . import _C, _blas, _faces, _override_switches, _printing, _refusal, _tensor_memory, _tensor_methods
 from .ops import language
 
 # Other spellings of the element types.
@@ -31,12 +31,21 @@ OLD_METHODS = {
 }
 
 
+def _name_of_torchs_core(name):
+    """What the native core is asked for and does not have: private names by which programs know torch's own."""
+    from . import _native
+
+    return _native.get(name)
+
+
 def install():
     """Fills the package's namespaces; called once, at the end of its import."""
     _blas.configure()
     _C._set_refusal(_refusal.explain)
+    _override_switches.install()
     _C._set_package_path(os.path.join(os.path.dirname(__file__), ""))
     package = sys.modules[__package__]
+    _C.__getattr__ = _name_of_torchs_core
     for name, value in vars(_C).items():
         if not name.startswith("_") and name not in _INTERNAL:
             setattr(package, name, value)
@@ -45,23 +54,18 @@ def install():
     for namespace in {namespace for namespace, _, _ in language.PUBLIC} - {"nn.functional"}:  # it fills itself
         publish(namespace)
     for name, function in language.METHODS:
-        setattr(_C.Tensor, name, function)
+        setattr(_C.Tensor, name, _faces.method(function, name))
     for methods in (_tensor_methods, _tensor_memory):
         for name, value in vars(methods).items():
             if getattr(value, "_tensor_method", False):
-                setattr(_C.Tensor, name, value)
+                setattr(_C.Tensor, name, _faces.method(value, name))
         for name in methods.FUNCTIONS:
-            setattr(package, name, getattr(methods, name))
-    for name in ("T", "mT", "H", "mH"):
-        setattr(_C.Tensor, name, property(language.COMPOSITES["numpy_T" if name == "T" else name]))
-    for name in ("real", "imag"):
-        setattr(_C.Tensor, name, property(getattr(language, name), _tensor_methods.part_setter(name)))
+            setattr(package, name, _faces.function(getattr(methods, name), name, __package__))
+    _C.Tensor.grad_dtype = _tensor_methods.grad_dtype
     for old, name in OLD_METHODS.items():
         setattr(_C.Tensor, old, getattr(_C.Tensor, name))
-    _C._disabled_torch_function_impl = _tensor_methods.disabled_torch_function
-    _C.Tensor.__repr__ = _printing.tensor_repr
-    _C.Tensor.__str__ = _printing.tensor_repr
-    _C.Tensor.__format__ = _printing.tensor_format
+    _C.Tensor.__repr__ = _C.Tensor.__str__ = _faces.method(_printing.tensor_repr, "__repr__")
+    _C.Tensor.__format__ = _faces.method(_printing.tensor_format, "__format__")
 
 
 def publish(namespace):
@@ -69,23 +73,10 @@ def publish(namespace):
     module = importlib.import_module(f"{__package__}.{namespace}") if namespace else sys.modules[__package__]
     functions = [(name, function) for where, name, function in language.PUBLIC if where == namespace]
     for name, function in functions:
-        setattr(module, name, function)
-    for name, function in functions:
-        _make_findable(function, module.__name__, name)
-
-
-def _make_findable(function, module, name):
-    """Pickle looks for a function by its module and name: one that is not there goes by the place it is published."""
-
-    def found():
-        return getattr(sys.modules[function.__module__], function.__qualname__, None) is function
-
-    if type(function) is type(install) and not found():
-        former = function.__module__, function.__qualname__
-        function.__module__, function.__qualname__ = module, name
-        if not found():
-            function.__module__, function.__qualname__ = former
+        setattr(module, name, _faces.public(function, name, namespace, module.__name__))
 
 
 # Functions of the native core that are machinery, not API.
-_INTERNAL = frozenset({"Op", "Node", "declare_op", "op_object", "set_composite", "undeclared_ops", "run_backward"})
+_INTERNAL = frozenset(
+    {"Op", "Node", "declare_op", "op_face", "op_object", "set_composite", "undeclared_ops", "run_backward"}
+)

@@ -290,7 +290,7 @@ def _plain_repr(tensor):
             column += len(suffix) + 2
     text += ")"
     if not is_parameter:
-        return text
+        return f"Parameter({text})" if getattr(tensor, "_is_param", False) else text
     return "Parameter containing:\n" + (text if name == "tensor" else f"Parameter({text})")
 
 

@@ -5,23 +5,31 @@ import warnings
 from .. import _C
 from .._C import Node as Node
 from .._running import refuse_inside
+from . import _engine
 from . import anomaly_mode as anomaly_mode
 from . import function as function
 from . import graph as graph
+from ._engine import is_multithreading_enabled as is_multithreading_enabled
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function
+from .grad_mode import _force_original_view_tracking as _force_original_view_tracking
 from .grad_mode import enable_grad as enable_grad
+from .grad_mode import enforce_grad_layout_policy as enforce_grad_layout_policy
 from .grad_mode import inference_mode as inference_mode
 from .grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from .grad_mode import is_view_replay_enabled as is_view_replay_enabled
 from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
+from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from .gradcheck import GradcheckError as GradcheckError
 from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
 from .variable import Variable as Variable
 
 SavedTensor = _C._SavedTensor
+_get_sequence_nr = _C._get_sequence_nr
+_engine.install()
 
 
 def _as_tuple(value):
@@ -136,6 +144,14 @@ def grad(
     >>> torch.autograd.grad(x ** 3, x, torch.tensor([1.0, 2.0]), is_grads_batched=True)
     (tensor([12., 24.]),)
     """
+    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
+    if _C._has_torch_function_variadic(outputs, inputs):
+        from ..overrides import handle_torch_function
+
+        options = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph}
+        options |= {"only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
+        options |= {"materialize_grads": materialize_grads}
+        return handle_torch_function(grad, (*outputs, *inputs), outputs, inputs, **options)
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
@@ -149,7 +165,6 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
-    outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty. Name the tensors to differentiate by.")
     retain = create_graph if retain_graph is None else retain_graph

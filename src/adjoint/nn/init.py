@@ -1,5 +1,6 @@
 """First values of parameters, drawn from torch's streams: the same seed gives the same network."""
 
+import functools
 import math
 import warnings
 
@@ -66,6 +67,25 @@ def _both_fans(tensor):
     return total
 
 
+def _overridable(function):
+    """Lets the tensor, or a mode, take a call over; all arguments go by name then, as in torch."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if _C._has_torch_function_variadic(*args, *kwargs.values()):
+            from ..overrides import handle_torch_function
+
+            defaults = dict(zip(names[-len(function.__defaults__ or ()) :], function.__defaults__ or (), strict=False))
+            given = defaults | dict(zip(names, args, strict=False)) | kwargs
+            return handle_torch_function(call, (given.get("tensor"),), **{name: given[name] for name in names})
+        return function(*args, **kwargs)
+
+    call._asks_overrides = True
+    return call
+
+
+@_overridable
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Fills a tensor from the uniform distribution on [a, b).
 
@@ -77,6 +97,7 @@ def uniform_(tensor, a=0.0, b=1.0, generator=None):
         return tensor.uniform_(a, b, generator=generator)
 
 
+@_overridable
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Fills a tensor from the normal distribution.
 
@@ -132,6 +153,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     return tensor
 
 
+@_overridable
 def constant_(tensor, val):
     """Fills a tensor with a number.
 
@@ -236,6 +258,7 @@ def _warn_of_no_elements(tensor):
     return False
 
 
+@_overridable
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Fills uniformly so that variance is kept across rectifiers (He et al., 2015).
 
@@ -250,6 +273,7 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
     return uniform_(tensor, -bound, bound, generator)
 
 
+@_overridable
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Fills normally so that variance is kept across rectifiers (He et al., 2015).
 

@@ -5,7 +5,16 @@ from .. import _C
 _set_data = _C.Tensor.data.__set__  # type: ignore[attr-defined]  # the native attribute, behind a property below
 
 
-class Parameter(_C.Tensor):
+class _ParameterMeta(type):
+    """A parameter of a subclass of Tensor keeps its class, and is marked as one."""
+
+    def __instancecheck__(cls, instance):
+        if super().__instancecheck__(instance):
+            return True
+        return cls is Parameter and isinstance(instance, _C.Tensor) and getattr(instance, "_is_param", False)
+
+
+class Parameter(_C.Tensor, metaclass=_ParameterMeta):
     """A tensor that requires grad and that modules count among their parameters.
 
     >>> import adjoint as torch
@@ -13,10 +22,14 @@ class Parameter(_C.Tensor):
     True
     """
 
+    __torch_function__ = _C._disabled_torch_function_impl
+
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             data = _C.empty(0)
-        return _C.Tensor._make_subclass(cls, data.detach(), requires_grad)
+        if type(data) is _C.Tensor or type(data) is Parameter or cls is not Parameter:
+            return _C.Tensor._make_subclass(cls, data.detach(), requires_grad)
+        return _parameter_of_subclass(data, requires_grad)
 
     def __deepcopy__(self, memo):
         if id(self) in memo:
@@ -29,13 +42,26 @@ class Parameter(_C.Tensor):
         return _rebuild, (type(self), self.detach(), self.requires_grad, self.__dict__)
 
 
+def _parameter_of_subclass(data, requires_grad):
+    """A parameter of the subclass that `data` is of."""
+    tensor = data.detach().requires_grad_(requires_grad)
+    if type(tensor) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an "
+            f"instance of the same type, but return type {type(tensor).__name__} was found instead. To use the type as "
+            "a Parameter, please correct the detach() semantics defined by its __torch_dispatch__() implementation."
+        )
+    tensor._is_param = True
+    return tensor
+
+
 class _BufferMeta(type):
     """A buffer is any tensor that is marked as one: marks stay with a tensor, where a class of its own would spread."""
 
     def __instancecheck__(cls, instance):
         if cls is Buffer:
             return isinstance(instance, _C.Tensor) and getattr(instance, "_is_buffer", False)
-        return super().__instancecheck__(instance)
+        return type.__instancecheck__(cls, instance)
 
 
 class Buffer(_C.Tensor, metaclass=_BufferMeta):
@@ -47,6 +73,8 @@ class Buffer(_C.Tensor, metaclass=_BufferMeta):
     >>> list(module.state_dict())
     ['count']
     """
+
+    __torch_function__ = _C._disabled_torch_function_impl
 
     def __new__(cls, data=None, *, persistent=True):
         if data is None:
@@ -209,6 +237,11 @@ class UninitializedBuffer(_Uninitialized, _C.Tensor):  # type: ignore[override] 
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
         return _marked(_without_shape(cls, requires_grad, device, dtype), persistent)
+
+
+# The names that these have in torch.
+UninitializedTensorMixin = _Uninitialized
+_ParameterMeta = type(Parameter)
 
 
 def is_lazy(value):

@@ -20,12 +20,13 @@ def table():
 
 
 def __getattr__(name):
-    if name == "aten":  # torch's registry of ops, which few programs ask for
-        from .._aten import aten
-
-        return aten
+    """torch.ops.aten and other namespaces of ops: see adjoint._ops."""
+    if name.startswith("__"):
+        raise AttributeError(name)
     if name == "profiler":
         from ..autograd.profiler import ops_of_profilers
 
         return ops_of_profilers
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .. import _ops
+
+    return _ops.namespace(name)

@@ -53,15 +53,22 @@ from .language import (
 # ---- In place or not. Each is published over the op of its name, which has no argument `inplace`.
 
 
-def functional(function):
-    """Publishes a function in nn.functional only; rules and methods go on calling the op of its name."""
-    name = function.__name__.removesuffix("_function")
-    function.__name__ = function.__qualname__ = name
-    _publish(name, function, "nn.functional", False, True, ())
-    return function
+def functional(op=None):
+    """Publishes a function in nn.functional only; rules and methods go on calling the op of its name.
+
+    That op stands for it where the first argument is all that is given.
+    """
+
+    def publish(function):
+        name = function.__name__.removesuffix("_function")
+        function.__name__ = function.__qualname__ = name
+        _publish(name, function, "nn.functional", False, True, (), (op, 1) if op else None)
+        return function
+
+    return publish
 
 
-@functional
+@functional(relu)
 def relu_function(input, inplace=False):
     """The elements above zero, and zero for the others.
 
@@ -72,7 +79,7 @@ def relu_function(input, inplace=False):
     return relu_(input) if inplace else relu(input)
 
 
-@functional
+@functional(relu6)
 def relu6_function(input, inplace=False):
     """The elements cut to the range from 0 to 6.
 
@@ -83,7 +90,7 @@ def relu6_function(input, inplace=False):
     return relu6_(input) if inplace else relu6(input)
 
 
-@functional
+@functional(elu)
 def elu_function(input, alpha=1.0, inplace=False):
     """x above zero, alpha (exp(x) - 1) below.
 
@@ -94,7 +101,7 @@ def elu_function(input, alpha=1.0, inplace=False):
     return elu_(input, alpha) if inplace else elu(input, alpha)
 
 
-@functional
+@functional(selu)
 def selu_function(input, inplace=False):
     """elu() with the constants that keep the mean and variance of deep networks.
 
@@ -105,7 +112,7 @@ def selu_function(input, inplace=False):
     return selu_(input) if inplace else selu(input)
 
 
-@functional
+@functional(celu)
 def celu_function(input, alpha=1.0, inplace=False):
     """x above zero, alpha (exp(x / alpha) - 1) below.
 
@@ -118,7 +125,7 @@ def celu_function(input, alpha=1.0, inplace=False):
     return celu_(input, alpha) if inplace else celu(input, alpha)
 
 
-@functional
+@functional(leaky_relu)
 def leaky_relu_function(input, negative_slope=0.01, inplace=False):
     """x above zero, negative_slope * x below.
 
@@ -146,7 +153,7 @@ def threshold_(input, threshold, value):
     return threshold_at_(input, threshold, value)
 
 
-@functional
+@functional()
 def threshold_function(input, threshold, value, inplace=False):
     """threshold(), in place if asked for.
 
@@ -157,7 +164,7 @@ def threshold_function(input, threshold, value, inplace=False):
     return (threshold_at_ if inplace else threshold_at)(input, threshold, value)
 
 
-@functional
+@functional(hardtanh)
 def hardtanh_function(input, min_val=-1.0, max_val=1.0, inplace=False):
     """The elements cut to the range from `min_val` to `max_val`.
 
@@ -173,7 +180,7 @@ def hardtanh_function(input, min_val=-1.0, max_val=1.0, inplace=False):
     return hardtanh_(input, min_val, max_val) if inplace else hardtanh(input, min_val, max_val)
 
 
-@functional
+@functional(hardsigmoid)
 def hardsigmoid_function(input, inplace=False):
     """x / 6 + 1/2, cut to the range from 0 to 1.
 
@@ -184,7 +191,7 @@ def hardsigmoid_function(input, inplace=False):
     return hardsigmoid_(input) if inplace else hardsigmoid(input)
 
 
-@functional
+@functional(hardswish)
 def hardswish_function(input, inplace=False):
     """x hardsigmoid(x).
 
@@ -195,7 +202,7 @@ def hardswish_function(input, inplace=False):
     return hardswish_(input) if inplace else hardswish(input)
 
 
-@functional
+@functional(silu)
 def silu_function(input, inplace=False):
     """x sigmoid(x).
 
@@ -206,7 +213,7 @@ def silu_function(input, inplace=False):
     return silu_(input) if inplace else silu(input)
 
 
-@functional
+@functional(mish)
 def mish_function(input, inplace=False):
     """x tanh(softplus(x)).
 
@@ -220,7 +227,7 @@ def mish_function(input, inplace=False):
 # ---- Checked
 
 
-@functional
+@functional(softshrink)
 def softshrink_function(input, lambd=0.5, *, out=None):
     """The elements moved towards zero by `lambd`.
 
@@ -317,7 +324,7 @@ composite(rrelu_, name="rrelu_", method=False)
 _publish("rrelu_", rrelu_, "nn.functional", False, True, ())
 
 
-@functional
+@functional()
 def rrelu_function(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """rrelu(), in place if asked for.
 
@@ -396,4 +403,4 @@ def gelu_function(input, *, approximate="none", out=None):
 
 
 # The public name takes one argument more than the op.
-_publish("gelu", gelu_function, "nn.functional", False, True, ())
+_publish("gelu", gelu_function, "nn.functional", False, True, (), (gelu, 1))

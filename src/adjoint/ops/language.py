@@ -14,9 +14,10 @@ TABLE = {}  # name -> Declaration
 COMPOSITES = {}  # name -> function
 PUBLIC = []  # (namespace, name, callable): functions
 METHODS = []  # (name, callable): methods of Tensor
+STAND_INS = {}  # function -> (op, n): the op that stands for it where its first n arguments at most are given
 
 
-def _publish(name, target, namespace, method, function, alias):
+def _publish(name, target, namespace, method, function, alias, stand_in=None):
     # linalg_norm is torch.linalg.norm: the prefix tells it from torch.norm.
     prefix = f"{namespace.rpartition('.')[2]}_" if namespace else ""
     for spelled in (name.removeprefix(prefix), *alias):
@@ -24,6 +25,8 @@ def _publish(name, target, namespace, method, function, alias):
             PUBLIC.append((namespace, spelled, target))
         if method:
             METHODS.append((spelled, target))
+    if stand_in:
+        STAND_INS[target] = stand_in
 
 
 def _register(item):

@@ -13,8 +13,8 @@ from ..autograd.graph import add_hook
 # What an optimizer takes, for annotations.
 ParamsT = Iterable[_C.Tensor] | Iterable[dict] | Iterable[tuple[str, _C.Tensor]]
 
-_global_optimizer_pre_hooks: dict = {}
-_global_optimizer_post_hooks: dict = {}
+_global_optimizer_pre_hooks: OrderedDict = OrderedDict()
+_global_optimizer_post_hooks: OrderedDict = OrderedDict()
 
 
 class _RequiredParameter:

@@ -7,7 +7,8 @@ import warnings
 from collections import defaultdict
 
 from .. import _C
-from .._aten import OpOverloadPacket, packet
+from .._aten import packet_of as packet
+from .._ops import OpOverloadPacket
 from .._profile.products import Log, Modules
 
 __all__ = ["FlopCounterMode", "register_flop_formula"]
@@ -321,9 +322,10 @@ class FlopCounterMode:
             return {name: dict(by_op) for name, by_op in self._counts.items()}
         counts: dict = {}
         log = Log(_C._trace_details(self._log))
+        by_name = {str(target): target for target in self.flop_registry}
         for call in log.calls():
-            target = packet(call.name)
-            if target in self.flop_registry:
+            target = by_name.get(f"aten.{call.name}")
+            if target is not None:
                 count = _counted(self.flop_registry[target], call, log.rows[call.number])
                 forward = log.origin(call.number)
                 for name in self._modules.at((forward or log.rows[call.number]).start):

@@ -6,6 +6,8 @@ import os
 import time
 import warnings
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 from ... import _C
 from ._utils import shared, worker
@@ -466,3 +468,13 @@ class _ByWorkers(_Iterator):
             if kind == worker.ERROR:
                 value.reraise()
             return value
+
+
+# The names that these have in torch, by which programs tell them apart.
+_BaseDataLoaderIter, _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter = (
+    _Iterator,
+    _InThisProcess,
+    _ByWorkers,
+)
+_collate_fn_t = Callable[[list], Any]
+_worker_init_fn_t = Callable[[int], None]

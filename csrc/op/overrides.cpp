@@ -1,0 +1,440 @@
+#include "op/overrides.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "op/declaration.h"
+#include "op/object.h"
+
+namespace adjoint {
+namespace {
+
+PyObject* torch_function_name() {
+  static PyObject* name = PyUnicode_InternFromString("__torch_function__");
+  return name;
+}
+
+/// `Tensor.__torch_function__` as it is found in the type, and the function that stands for no override.
+PyObject* default_override = nullptr;
+PyObject* disabled_override = nullptr;
+/// Something of adjoint.overrides, which is imported when it is first needed.
+Object helper(const char* name) {
+  Object module = checked(PyImport_ImportModule("adjoint.overrides"));
+  return checked(PyObject_GetAttrString(module.get(), name));
+}
+
+/// Types that were looked up and override nothing, by their address. A type that changes gets another version.
+struct KnownType {
+  const PyTypeObject* type;
+  unsigned version;
+};
+std::array<KnownType, 64> known_types{};
+
+/// What a type answers calls with, or null (borrowed).
+PyObject* override_of(PyTypeObject* type) {
+  KnownType& known = known_types[reinterpret_cast<uintptr_t>(type) / 16 % known_types.size()];
+  if (known.type == type && known.version == type->tp_version_tag && known.version) return nullptr;
+  PyObject* found = _PyType_Lookup(type, torch_function_name());
+  if (found && found != disabled_override) return found;
+  known = {type, type->tp_version_tag};
+  return nullptr;
+}
+
+bool overrides(PyObject* object) { return Py_TYPE(object) != tensor_type && override_of(Py_TYPE(object)) != nullptr; }
+
+/// Calls f for an argument, or for each item of one that is a sequence, until it says true.
+template <class F>
+bool any_item(PyObject* object, F f) {
+  if (!PyList_Check(object) && !PyTuple_Check(object)) return f(object);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+    if (f(PySequence_Fast_GET_ITEM(object, i))) return true;
+  // A named tuple of a class that overrides.
+  return !PyList_CheckExact(object) && !PyTuple_CheckExact(object) && f(object);
+}
+
+/// The arguments that override a call: one for each type, in order, but subclasses before what they derive from.
+class Overriding {
+ public:
+  void add(PyObject* object) {
+    if (is_ordinary(object) || !overrides(object)) return;
+    PyTypeObject* type = Py_TYPE(object);
+    auto same = [&](PyObject* other) { return Py_TYPE(other) == type; };
+    if (std::ranges::any_of(objects_, same)) return;
+    auto base = [&](PyObject* other) { return PyType_IsSubtype(type, Py_TYPE(other)); };
+    objects_.insert(std::ranges::find_if(objects_, base), object);
+  }
+  void add_items(PyObject* object) {
+    any_item(object, [&](PyObject* item) {
+      add(item);
+      return false;
+    });
+  }
+  const std::vector<PyObject*>& objects() const { return objects_; }
+  Object types() const {
+    Object types = checked(PyTuple_New(static_cast<Py_ssize_t>(objects_.size())));
+    for (size_t i = 0; i < objects_.size(); ++i)
+      PyTuple_SET_ITEM(types.get(), i, Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(objects_[i]))));
+    return types;
+  }
+
+ private:
+  std::vector<PyObject*> objects_;
+};
+
+// ---- Modes
+
+/// The modes of a thread, innermost last. On the heap: threads may end after the interpreter.
+thread_local std::vector<Object>* thread_modes = nullptr;
+thread_local bool modes_off = false;
+
+std::vector<Object>& modes() {
+  if (!thread_modes) thread_modes = new std::vector<Object>;
+  return *thread_modes;
+}
+void update_mode_flag() {
+  mode_flags = !modes_off && !modes().empty() ? mode_flags | kFunctionMode : mode_flags & ~kFunctionMode;
+}
+
+/// Takes the innermost mode off the stack while it answers.
+class AnsweringMode {
+ public:
+  AnsweringMode() : mode_(std::move(modes().back())) {
+    modes().pop_back();
+    update_mode_flag();
+  }
+  ~AnsweringMode() {
+    modes().push_back(std::move(mode_));
+    update_mode_flag();
+  }
+  AnsweringMode(const AnsweringMode&) = delete;
+  AnsweringMode& operator=(const AnsweringMode&) = delete;
+  PyObject* get() const { return mode_.get(); }
+
+ private:
+  Object mode_;
+};
+
+// ---- The default
+
+/// A result as the subclass has it: a tensor of its type, or a sequence of these.
+Object converted(PyObject* result, PyTypeObject* type) {
+  if (is_tensor(result))
+    return PyType_IsSubtype(Py_TYPE(result), type) ? Object::borrow(result) : as_subclass(result, type);
+  if (!PyTuple_Check(result) && !PyList_Check(result)) return Object::borrow(result);
+  Py_ssize_t count = PySequence_Fast_GET_SIZE(result);
+  Object items = checked(PyTuple_New(count));
+  bool changed = false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(result, i);
+    Object its = converted(item, type);
+    changed |= its.get() != item;
+    PyTuple_SET_ITEM(items.get(), i, its.take());
+  }
+  if (!changed) return Object::borrow(result);
+  if (PyTuple_CheckExact(result)) return items;
+  return checked(call_python(reinterpret_cast<PyObject*>(Py_TYPE(result)), items.get()));
+}
+
+bool derives_from_all(PyTypeObject* type, PyObject* types) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); ++i)
+    if (!PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(types, i)))) return false;
+  return true;
+}
+
+/// Whether the results of a function keep their type by default.
+bool keeps_types(PyObject* function) {
+  if (Py_TYPE(function) != &_PyMethodWrapper_Type) return false;
+  Object kept = checked(call_python(helper("get_default_nowrap_functions").get()));
+  int found = PySet_Contains(kept.get(), function);
+  check(found >= 0);
+  return found;
+}
+
+/// Tensor.__torch_function__(function, types, args=(), kwargs=None): what subclasses do that say nothing else.
+PyObject* default_torch_function(PyObject* cls, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&]() -> PyObject* {
+    PyObject* given[4] = {nullptr, nullptr, nullptr, nullptr};
+    if (nargs > 4) fail(ErrorKind::Type, "__torch_function__() takes func, types, args and kwargs, not ", nargs);
+    std::copy(args, args + nargs, given);
+    constexpr const char* names[] = {"func", "types", "args", "kwargs"};
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+      int slot = 0;
+      while (slot < 4 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), names[slot]) != 0) ++slot;
+      if (slot == 4 || given[slot]) fail(ErrorKind::Type, "__torch_function__() takes func, types, args and kwargs");
+      given[slot] = args[nargs + k];
+    }
+    if (!given[0] || !given[1])
+      fail(ErrorKind::Type, "__torch_function__() missing a required argument: '", given[0] ? "types" : "func", "'");
+    Object types = checked(PySequence_Tuple(given[1]));
+    auto* type = reinterpret_cast<PyTypeObject*>(cls);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types.get()); ++i)
+      if (!PyType_Check(PyTuple_GET_ITEM(types.get(), i)))
+        fail(ErrorKind::Type, "__torch_function__(): argument 'types' must hold types");
+    if (!derives_from_all(type, types.get())) Py_RETURN_NOTIMPLEMENTED;
+    Object arguments = given[2] ? checked(PySequence_Tuple(given[2])) : checked(PyTuple_New(0));
+    PyObject* keywords = given[3] && given[3] != Py_None ? given[3] : nullptr;
+    if (keywords && !PyDict_Check(keywords))
+      fail(ErrorKind::Type, "__torch_function__(): argument 'kwargs' must be a dict, not ", Py_TYPE(keywords)->tp_name);
+    OverridesOff types_off(false);
+    Object result = checked(in_python([&] { return PyObject_Call(given[0], arguments.get(), keywords); }));
+    return keeps_types(given[0]) ? result.take() : converted(result.get(), type).take();
+  });
+}
+
+/// _disabled_torch_function_impl(func, types, args=(), kwargs=None): calls the function with types off.
+PyObject* disabled_torch_function(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *function, *types, *arguments = nullptr, *keywords = nullptr;
+    check(PyArg_UnpackTuple(args, "_disabled_torch_function_impl", 2, 4, &function, &types, &arguments, &keywords));
+    Object given = arguments ? checked(PySequence_Tuple(arguments)) : checked(PyTuple_New(0));
+    if (keywords == Py_None) keywords = nullptr;
+    if (keywords && !PyDict_Check(keywords))
+      fail(ErrorKind::Type, "_disabled_torch_function_impl(): kwargs must be a dict, not ", Py_TYPE(keywords)->tp_name);
+    OverridesOff types_off(false);
+    return in_python([&] { return PyObject_Call(function, given.get(), keywords); });
+  });
+}
+
+// ---- Asking
+
+Object tuple_of(PyObject* const* args, size_t count) {
+  Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  for (size_t i = 0; i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(args[i]));
+  return tuple;
+}
+
+/// None where there are none, as torch's own functions of C++ say it.
+Object dict_of(PyObject* const* values, PyObject* names) {
+  if (!names || PyTuple_GET_SIZE(names) == 0) return Object::borrow(Py_None);
+  Object dict = checked(PyDict_New());
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
+    check(PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(names, i), values[i]) == 0);
+  return dict;
+}
+
+/// Asks one mode or argument; null for NotImplemented.
+Object ask(PyObject* who, PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs) {
+  Object method = checked(PyObject_GetAttr(who, torch_function_name()));
+  Object answer = checked(call_python(method.get(), function, types, args, kwargs));
+  return answer.get() == Py_NotImplemented ? Object() : answer;
+}
+
+Object ask_all(const Overriding& overriding, PyObject* function, PyObject* args, PyObject* kwargs) {
+  Object types = overriding.types();
+  if ((mode_flags & kFunctionMode) && !modes().empty()) {
+    AnsweringMode mode;
+    if (Object answer = ask(mode.get(), function, types.get(), args, kwargs)) return answer;
+  }
+  for (PyObject* object : overriding.objects())
+    if (Object answer = ask(object, function, types.get(), args, kwargs)) return answer;
+  return {};
+}
+
+bool all_by_default(const Overriding& overriding) {
+  return std::ranges::all_of(overriding.objects(),
+                             [](PyObject* object) { return override_of(Py_TYPE(object)) == default_override; });
+}
+
+}  // namespace
+
+/// Whether an argument overrides nothing: ordinary, a list of what is, or of a type that does not.
+static bool is_harmless(PyObject* object) {
+  if (is_ordinary(object)) return true;
+  if (PyTuple_Check(object) || PyList_Check(object)) {
+    PyObject** items = PySequence_Fast_ITEMS(object);
+    auto harmless = [](PyObject* item) { return is_ordinary(item) || override_of(Py_TYPE(item)) == nullptr; };
+    if (!std::all_of(items, items + PySequence_Fast_GET_SIZE(object), harmless)) return false;
+    if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) return true;
+  }
+  return override_of(Py_TYPE(object)) == nullptr;
+}
+
+bool is_overridden(PyObject* const* args, size_t count) {
+  if (mode_flags & kFunctionMode) return true;
+  if (mode_flags & kTypesOff) return false;
+  return !std::all_of(args, args + count, is_harmless);
+}
+
+Object detail::ask_overrides(const OverriddenCall& call, PlainCall plain, void* context) {
+  size_t total = call.nargs + (call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0);
+  Overriding overriding;
+  if (!(mode_flags & kTypesOff))
+    for (size_t i = 0; i < total; ++i) overriding.add_items(call.args[i]);
+  if (overriding.objects().empty() && modes().empty()) return checked(plain(context));
+  if (!(mode_flags & kFunctionMode) && all_by_default(overriding)) {
+    PyTypeObject* type = Py_TYPE(overriding.objects().front());
+    if (!derives_from_all(type, overriding.types().get())) return {};
+    // Kept: the call may change what its arguments are.
+    Object kept = Object::borrow(reinterpret_cast<PyObject*>(type));
+    OverridesOff types_off(false);
+    Object result = checked(plain(context));
+    return call.wraps ? converted(result.get(), type) : result;
+  }
+  Object args = tuple_of(call.args, call.nargs), kwargs = dict_of(call.args + call.nargs, call.kwnames);
+  if (is_written_in_python(call.function)) {
+    Object both = checked(call_python(helper("_by_name").get(), call.function, args.get(), kwargs.get()));
+    args = checked(PySequence_GetItem(both.get(), 0));
+    kwargs = checked(PySequence_GetItem(both.get(), 1));
+  }
+  return ask_all(overriding, call.function, args.get(), kwargs.get());
+}
+
+Object ask_overrides(PyObject* function, PyObject* relevant, PyObject* args, PyObject* kwargs) {
+  Overriding overriding;
+  if (!(mode_flags & kTypesOff)) overriding.add_items(relevant);
+  return ask_all(overriding, function, args, kwargs);
+}
+
+void detail::refuse_overridden(const OverriddenCall& call) {
+  size_t total = call.nargs + (call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0);
+  Overriding overriding;
+  for (size_t i = 0; i < total; ++i) overriding.add_items(call.args[i]);
+  std::string handlers;
+  auto add = [&](const char* kind, PyObject* who) {
+    Object shown = checked(PyObject_Repr(who));
+    handlers += std::string("\n  - ") + kind + " " + PyUnicode_AsUTF8(shown.get());
+  };
+  if ((mode_flags & kFunctionMode) && !modes().empty()) add("mode object", modes().back().get());
+  for (PyObject* object : overriding.objects()) add("tensor subclass", reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  Object name = checked(call_python(helper("_shown").get(), call.function));
+  fail(ErrorKind::Type, "Multiple dispatch failed for '", text(name.get()),
+       "'; all __torch_function__ handlers returned NotImplemented:\n", handlers,
+       "\n\nOne of them must handle this function, or call super().__torch_function__(), which computes it and gives "
+       "the result the subclass's type.");
+}
+
+Object as_subclass(PyObject* tensor, PyTypeObject* type) {
+  static Op& alias = require_op("alias");
+  Object view = call_op(alias, {tensor});
+  if (type == tensor_type) return view;
+  Object object = checked(type->tp_alloc(type, 0));
+  // The new object takes over what the view is.
+  Tensor *from = as_tensor(view.get()), *to = as_tensor(object.get());
+  to->storage = std::exchange(from->storage, nullptr);
+  to->data = from->data;
+  to->shape = std::exchange(from->shape, nullptr);
+  to->dtype = from->dtype;
+  to->device = from->device;
+  to->flags = from->flags;
+  to->output_nr = from->output_nr;
+  to->grad_fn = std::exchange(from->grad_fn, nullptr);
+  to->extra = std::exchange(from->extra, nullptr);
+  return object;
+}
+
+namespace {
+
+// ---- For Python
+
+/// _has_torch_function(args): whether modes or some of these arguments take calls over.
+PyObject* py_has_torch_function(PyObject*, PyObject* relevant) {
+  return guarded([&] {
+    Object items = checked(PySequence_Fast(relevant, "has_torch_function() takes a sequence of arguments"));
+    return PyBool_FromLong(
+        overridden(PySequence_Fast_ITEMS(items.get()), static_cast<size_t>(PySequence_Fast_GET_SIZE(items.get()))));
+  });
+}
+PyObject* py_has_torch_function_variadic(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return PyBool_FromLong(overridden(args, static_cast<size_t>(nargs)));
+}
+
+/// _ask_overrides(function, relevant, args, kwargs): what they answer, or NotImplemented.
+PyObject* py_ask_overrides(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 4) fail(ErrorKind::Type, "_ask_overrides() takes 4 arguments");
+    Object relevant = checked(PySequence_Tuple(args[1]));
+    Object answer = ask_overrides(args[0], relevant.get(), args[2], args[3]);
+    return answer ? answer.take() : Py_NewRef(Py_NotImplemented);
+  });
+}
+
+/// _overloaded_args(relevant): the arguments that override, in the order in which they are asked.
+PyObject* py_overloaded_args(PyObject*, PyObject* relevant) {
+  return guarded([&] {
+    Object items = checked(PySequence_Tuple(relevant));
+    Overriding overriding;
+    if (!(mode_flags & kTypesOff))
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) overriding.add(PyTuple_GET_ITEM(items.get(), i));
+    Object list = checked(PyList_New(0));
+    for (PyObject* object : overriding.objects()) check(PyList_Append(list.get(), object) == 0);
+    return list.take();
+  });
+}
+
+PyObject* py_push_mode(PyObject*, PyObject* mode) {
+  modes().push_back(Object::borrow(mode));
+  update_mode_flag();
+  Py_RETURN_NONE;
+}
+PyObject* py_pop_mode(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    if (modes().empty()) fail("there is no mode of functions to leave");
+    Object mode = std::move(modes().back());
+    modes().pop_back();
+    update_mode_flag();
+    return mode.take();
+  });
+}
+PyObject* py_modes(PyObject*, PyObject*) {
+  return guarded([&] {
+    Object list = checked(PyList_New(0));
+    for (const Object& mode : modes()) check(PyList_Append(list.get(), mode.get()) == 0);
+    return list.take();
+  });
+}
+
+/// Whether types and modes take calls over.
+Object override_state() {
+  return checked(Py_BuildValue("(OO)", mode_flags & kTypesOff ? Py_False : Py_True, modes_off ? Py_False : Py_True));
+}
+PyObject* py_overrides(PyObject*, PyObject*) {
+  return guarded([&] { return override_state().take(); });
+}
+/// _set_overrides(types, modes): returns the former state.
+PyObject* py_set_overrides(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 2) fail(ErrorKind::Type, "_set_overrides() takes 2 arguments");
+    Object before =
+        checked(Py_BuildValue("(OO)", mode_flags & kTypesOff ? Py_False : Py_True, modes_off ? Py_False : Py_True));
+    mode_flags = args[0] == Py_True ? mode_flags & ~kTypesOff : mode_flags | kTypesOff;
+    modes_off = args[1] != Py_True;
+    update_mode_flag();
+    return before.take();
+  });
+}
+
+template <class F>
+PyCFunction fast(F f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
+
+PyMethodDef functions[] = {
+    {"_has_torch_function", py_has_torch_function, METH_O, "Whether a call with these arguments is taken over."},
+    {"_has_torch_function_variadic", fast(py_has_torch_function_variadic), METH_FASTCALL,
+     "Whether a call with these arguments is taken over."},
+    {"_ask_overrides", fast(py_ask_overrides), METH_FASTCALL, "_ask_overrides(function, relevant, args, kwargs)"},
+    {"_overloaded_args", py_overloaded_args, METH_O, "The arguments that override, in the order of asking."},
+    {"_push_function_mode", py_push_mode, METH_O, "Enters a mode of functions."},
+    {"_pop_function_mode", py_pop_mode, METH_NOARGS, "Leaves the innermost mode of functions."},
+    {"_function_modes", py_modes, METH_NOARGS, "The modes of functions, innermost last."},
+    {"_overrides", py_overrides, METH_NOARGS, "Whether types and modes take calls over."},
+    {"_set_overrides", fast(py_set_overrides), METH_FASTCALL, "_set_overrides(types, modes)"},
+    {"_disabled_torch_function_impl", disabled_torch_function, METH_VARARGS,
+     "As __torch_function__ of a class: it overrides nothing."},
+    {nullptr, nullptr, 0, nullptr},
+};
+PyMethodDef default_method = {"__torch_function__", fast(default_torch_function),
+                              METH_FASTCALL | METH_KEYWORDS | METH_CLASS,
+                              "Computes the function and gives its results the type of the subclass."};
+
+}  // namespace
+
+void init_overrides(PyObject* module) {
+  check(PyModule_AddFunctions(module, functions) == 0);
+  disabled_override = checked(PyObject_GetAttrString(module, "_disabled_torch_function_impl")).take();
+  default_override = checked(PyDescr_NewClassMethod(tensor_type, &default_method)).take();
+  check(PyObject_SetAttr(reinterpret_cast<PyObject*>(tensor_type), torch_function_name(), default_override) == 0);
+}
+
+}  // namespace adjoint

@@ -1,0 +1,103 @@
+"""Contexts in which types, or types and modes, take no calls over; torch keeps them in its native module."""
+
+import enum
+
+from . import _C
+
+
+class _TorchFunctionState(enum.Enum):
+    """Who may take calls over: see torch.overrides."""
+
+    ENABLED = 0
+    SUBCLASSES_DISABLED = 1
+    ALL_DISABLED = 2
+
+
+class DisableTorchFunctionSubclass:
+    """A context in which no subclass's `__torch_function__` is asked; modes still are.
+
+    >>> import adjoint as torch
+    >>> class Named(torch.Tensor): pass
+    >>> x = torch.ones(2).as_subclass(Named)
+    >>> with torch._C.DisableTorchFunctionSubclass():
+    ...     print(type(x + 1).__name__, type(x).__name__)
+    Tensor Named
+    """
+
+    _modes = True
+
+    def __enter__(self):
+        modes = self._modes and _C._overrides()[1]
+        self._before = _C._set_overrides(False, modes)
+
+    def __exit__(self, *_):
+        _C._set_overrides(*self._before)
+
+
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A context in which neither subclasses nor modes are asked.
+
+    >>> import adjoint as torch
+    >>> with torch._C.DisableTorchFunction():
+    ...     torch._C._is_torch_function_enabled()
+    False
+    """
+
+    _modes = False
+
+
+class _EnableTorchFunction(DisableTorchFunctionSubclass):
+    """A context in which both are asked again."""
+
+    def __enter__(self):
+        self._before = _C._set_overrides(True, True)
+
+
+def _is_torch_function_enabled():
+    """Whether types of arguments may take calls over."""
+    return _C._overrides()[0]
+
+
+def _is_torch_function_all_disabled():
+    return not any(_C._overrides())
+
+
+def _is_torch_function_mode_enabled():
+    return _C._overrides()[1] and bool(_C._function_modes())
+
+
+def _get_torch_function_state():
+    types, modes = _C._overrides()
+    if types:
+        return _TorchFunctionState.ENABLED
+    return _TorchFunctionState.SUBCLASSES_DISABLED if modes else _TorchFunctionState.ALL_DISABLED
+
+
+def _set_torch_function_state(state):
+    _C._set_overrides(state is _TorchFunctionState.ENABLED, state is not _TorchFunctionState.ALL_DISABLED)
+
+
+def _len_torch_function_stack():
+    return len(_C._function_modes())
+
+
+def _get_function_stack_at(index):
+    return _C._function_modes()[index]
+
+
+NAMES = (
+    *("DisableTorchFunction", "DisableTorchFunctionSubclass", "_EnableTorchFunction", "_TorchFunctionState"),
+    *("_get_function_stack_at", "_get_torch_function_state", "_is_torch_function_all_disabled"),
+    *("_is_torch_function_enabled", "_is_torch_function_mode_enabled", "_len_torch_function_stack"),
+    "_set_torch_function_state",
+)
+
+
+def install():
+    """Puts these where torch has them."""
+    for name in NAMES:
+        setattr(_C, name, globals()[name])
+    _C._push_on_torch_function_stack = _C._push_function_mode
+    _C._pop_torch_function_stack = _C._pop_function_mode
+    _C._has_torch_function_unary = _C._has_torch_function_variadic
+    _C._TensorMeta = type  # the metaclass of Tensor
