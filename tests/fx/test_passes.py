@@ -252,14 +252,3 @@ def test_drawings(monkeypatch):
     assert ("_0", "output") in drawn
     assert ("_0.weight", "_0") in drawn
     assert any("torch.nn.modules.linear.Linear" in label for _, label in drawn)
-
-
-def test_tracing_by_tensors_is_refused():
-    with pytest.raises(NotImplementedError, match=r"make_fx.*symbolic_trace"):
-        importlib_make_fx()(lambda x: x)
-
-
-def importlib_make_fx():
-    from adjoint.fx.experimental.proxy_tensor import make_fx
-
-    return make_fx

@@ -32,6 +32,7 @@ FUNCTIONS = [
     "lambda *args, **kwargs: args[0] + kwargs['a']",
     "lambda x: {'a': x, 'b': (x, [x, None]), 'c': slice(x, 1, None)}",
     "lambda x: x.__setitem__(0, 1)",
+    "lambda x: torch.ops.aten.add(x, 1) + torch.ops.aten.relu.default(x)",
     "lambda x: torch.ones(2).add(x) * torch.ones_like(x) + torch.ones(2)",
     "lambda x: torch.arange(x.shape[0]) + x.new_zeros(x.size(0), 3)",
     "lambda x: collections.namedtuple('Pair', 'a b')(x, 1)",

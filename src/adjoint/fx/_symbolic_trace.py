@@ -329,6 +329,7 @@ class Tracer(TracerBase):
         try:
             with _patching.watched_modules(on_call, lambda name, value: self.getattr(name, value, cache)) as patcher:
                 _patching.patch_wrapped(patcher)
+                _patching.patch_ops(patcher)
                 _patching.autowrap(patcher, getattr(function, "__globals__", {}), self._autowrap_function_ids)
                 for module in self._autowrap_search:
                     _patching.autowrap(patcher, module.__dict__, self._autowrap_function_ids)
