@@ -9,6 +9,7 @@ from ..compare import VALUES, Bound, in_tensors
 from ..compare import same as same_values
 from .programs import output, same
 
+F = adjoint.nn.functional
 FUNCTIONS = [
     "lambda x, y=3, *, z=1: (x + y, 1 - x, x @ y, -x, ~x, x // y, x % 2, x << 1, x ** 2, 2 ** x, abs(x), +x, x / y)",
     "lambda x, y: (x == y, x != y, x < 1, x >= y, x & y, x | 1, x ^ y, 3 + x, 3 @ x, 3 // x, x >> 2)",
@@ -105,6 +106,23 @@ def test_functions_that_are_wrapped_are_leaves():
         attempt(lambda: fx.wrap("later"))
         """
     )
+
+
+def test_roots_are_functions_and_modules():
+    same(
+        """
+        class Thing:
+            def method(self, x):
+                return x + 1
+            @staticmethod
+            def plain(x):
+                return x - 1
+        show(Thing.plain)
+        for root in (None, 3, Thing().method, Thing(), nn.ReLU, len):
+            attempt(lambda: fx.symbolic_trace(root))
+        """
+    )
+    assert "torch.nn.functional.relu(input_1, inplace = inplace)" in adjoint.fx.symbolic_trace(F.relu).code
 
 
 MODELS = """
