@@ -260,6 +260,11 @@ def _same(value, default):
 # ---- By name
 
 
+def packet_of(name):
+    """The op of this name in aten."""
+    return getattr(_ops.namespace("aten"), name)
+
+
 def packet(space, name):
     """The op of this name, for torch.ops; None where there is none."""
     function = _function(space, name)
@@ -288,7 +293,22 @@ def _function(space, name):
         return _C.op_object(name) if name.removesuffix("_") in language.TABLE else None
     if space != "aten":
         return None
-    return _CALLS.get(name) or _published(name)
+    return _CALLS.get(name) or _published(name) or _part(name)
+
+
+def _part(name):
+    """What stands for an op that is computed here as a part of others: profiles and counts name it."""
+    from ._profile.names import is_step
+
+    if not is_step(name):
+        return None
+
+    def refuse(*_, **__):
+        raise RuntimeError(
+            f"aten.{name}: not an op of its own here; call the function of torch, or of torch.nn.functional"
+        )
+
+    return refuse
 
 
 def _published(name):

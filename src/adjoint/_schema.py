@@ -233,12 +233,14 @@ def infer(function, mutates_args, name=""):
     """The schema that the annotations of a function stand for."""
     signature = inspect.signature(function)
     hints = typing.get_type_hints(function)
-    written = set() if mutates_args == "unknown" else {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
+    written = (
+        set() if mutates_args == "unknown" else {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
+    )
     unknown = written - set(signature.parameters)
     if unknown:
         raise ValueError(
             f"infer_schema(func): mutates_args should contain the names of all args that the custom op mutates, or "
-            f"just the string \"unknown\" if you don't know. {sorted(unknown)} are no arguments of {signature}"
+            f'just the string "unknown" if you don\'t know. {sorted(unknown)} are no arguments of {signature}'
         )
     arguments = []
     for parameter in signature.parameters.values():
@@ -267,7 +269,8 @@ def _inferred(parameter, hints, signature, written):
 def _inferred_returns(hints, signature):
     if "return" not in hints:
         raise ValueError(
-            f"infer_schema(func): No return type annotation was provided. Please add one. Got func with signature {signature})"
+            "infer_schema(func): No return type annotation was provided. Please add one. Got func with signature "
+            f"{signature})"
         )
     result = hints["return"]
     if result is type(None):

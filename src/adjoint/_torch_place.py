@@ -43,11 +43,15 @@ def as_torch():
     package.__version__ = version.__version__
     for family in FAMILIES:
         importlib.import_module(f"{PACKAGE}.{family}")
+    package.torch = package  # `torch.torch.Tensor` is met
+    package._C.__path__ = []  # so that modules in it are looked for
     importlib.import_module("torch")
 
 
 def own_name(name):
-    """The name here of a module of torch."""
+    """The name here of a module of torch; those of its native core are in a folder of their own."""
+    if name.startswith("torch._C."):
+        return f"{PACKAGE}._native.{name.removeprefix('torch._C.')}"
     return PACKAGE + name.removeprefix("torch")
 
 

@@ -229,7 +229,7 @@ def _index():
             if (isinstance(value, _C.Op) and not name.startswith("_")) or getattr(value, "_asks_overrides", False):
                 names.setdefault(value, f"{path}.{name}")
     for name, value in sorted(vars(_C.Tensor).items()):
-        if isinstance(value, types.GetSetDescriptorType | property):
+        if isinstance(value, types.GetSetDescriptorType | property) and name != "__dict__":
             names[value.__get__] = f"torch.Tensor.{name}.__get__"
             names[value.__set__] = f"torch.Tensor.{name}.__set__"
         elif isinstance(value, _C.Op | types.MethodDescriptorType | types.WrapperDescriptorType):

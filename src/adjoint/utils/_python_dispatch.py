@@ -59,7 +59,7 @@ class TorchDispatchMode:
         if answer is NotImplemented:
             raise TypeError(
                 f"Multiple dispatch failed for '{call.overload}'; all __torch_dispatch__ handlers returned "
-                f"NotImplemented:\n\n  - mode object {self}\n\nReturn func(*args, **kwargs) for ops that the mode leaves alone."
+                f"NotImplemented:\n\n  - mode object {self}\n\nReturn func(*args, **kwargs) for other ops."
             )
         return answer
 
