@@ -1,4 +1,4 @@
-"""torch._C._nn: what modules of programs use of it."""
+"""torch._C._nn: what modules of programs use of it, and functions of torch.nn.functional, as traces print them."""
 
 from .. import _C
 from ..ops.conversion import parse_to
@@ -15,3 +15,12 @@ def _parse_to(*args, **kwargs):
     placed = [arg for arg in args[1:] if isinstance(arg, bool)]  # after a device, a type or a tensor
     non_blocking = kwargs.get("non_blocking", bool(placed and placed[0]))
     return None if device is None else _C.device(device), dtype, non_blocking, memory_format
+
+
+def __getattr__(name):
+    from ..nn import functional
+
+    public = "logsigmoid" if name == "log_sigmoid" else name
+    if name.startswith("__") or not hasattr(functional, public):
+        raise AttributeError(f"module 'torch._C._nn' has no attribute {name!r}")
+    return getattr(functional, public)

@@ -1,7 +1,7 @@
 """What functions, types and values are called in printed graphs and generated code: the names that torch prints.
 
 Generated code says `torch.relu(x)`, and `torch` is this package there. Functions that PyTorch keeps in modules of its
-extension are printed by those names, such as `torch._C._nn.linear`; `_extension_modules` makes them resolve.
+extension are printed by those names, such as `torch._C._nn.linear`, which adjoint._native finds.
 """
 
 import builtins
@@ -146,35 +146,3 @@ def type_name(kind):
     if isinstance(kind, types.FunctionType):
         return kind.__name__
     return re.sub(rf"\b{PACKAGE}\.(_C\.)?", "torch.", repr(kind))
-
-
-class _Native(types.ModuleType):
-    """Stands where PyTorch's extension has functions of one family; finds them in this package."""
-
-    def __init__(self, name, prefix, home):
-        super().__init__(f"{PACKAGE}._C.{name}")
-        self._prefix, self._home = prefix, home
-
-    def __getattr__(self, name):
-        import importlib
-
-        if name.startswith("__"):
-            raise AttributeError(name)
-        short = name.removeprefix(self._prefix)
-        public = next((key for key, native in _NATIVE_NN.items() if native == name), short)
-        home = importlib.import_module(f"{PACKAGE}.{self._home}")
-        if not hasattr(home, public):
-            raise AttributeError(f"module 'torch._C.{self.__name__.rpartition('.')[2]}' has no attribute {name!r}")
-        return getattr(home, public)
-
-
-def _extension_modules():
-    """Lets names such as torch._C._nn.linear, which generated code says, be found."""
-    homes = {"_nn": ("", "nn.functional"), "_linalg": ("linalg_", "linalg"), "_special": ("special_", "special")}
-    homes["_fft"] = ("fft_", "fft")
-    for name, (prefix, home) in homes.items():
-        if not hasattr(_C, name):
-            setattr(_C, name, _Native(name, prefix, home))
-
-
-_extension_modules()
