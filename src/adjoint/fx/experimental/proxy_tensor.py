@@ -82,7 +82,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         proxy = self.tracer.create_proxy("call_function", func, *given, name=name)
         with _C.DisableTorchFunction():
             result = func(*args, **kwargs)
-        proxy.node.target = _replayable(func, result)
+        proxy.node.target = _replayable(func)
         self._track_result(result, proxy)
         return result
 
@@ -95,12 +95,12 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 self._track_result(part, item)
 
 
-def _replayable(func, result):
+def _replayable(func):
     """What gives the result when the graph is run: the op of the table where aten's takes or gives something else."""
     call = _ops._running.call
     name = call.op.__name__
-    gives_more = name.startswith("_") and isinstance(result, tuple)
-    if func.namespace == "aten" and (gives_more or name == "linear_biased") and not call.in_place:
+    differs = name == "linear_biased" or (name.startswith("_") and name != func._opname)
+    if func.namespace == "aten" and differs and not call.in_place:
         return getattr(_ops.namespace("adjoint"), name).default
     return func
 
