@@ -347,3 +347,25 @@ def test_proxies_of_two_traces_do_not_meet():
     """
     assert output(text, adjoint).startswith("RuntimeError Found multiple different tracers")
     assert output(text, torch).startswith("RuntimeError Found multiple different tracers")
+
+
+def test_shapes_decide_in_traces_with_meta_tensors():
+    same(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embedding, self.norm = nn.Embedding(42, 16), nn.LayerNorm(16)
+            def forward(self, x):
+                e = self.embedding(x)
+                e = e + torch.arange(e.shape[-1], device=e.device)
+                e = nn.Tanh()(e)
+                return self.norm(e) if e.shape[0] > 2 and e.dim() == 3 else torch.sigmoid(e).view(e.shape[0], -1)
+        trace = module("fx.experimental.meta_tracer").symbolic_trace
+        for count in (2, 3):
+            net, x = Net(), torch.arange(count * 4).reshape(count, 4)
+            gm = trace(net, meta_args={"x": x.to("meta")})
+            print(gm.code, torch.allclose(gm(x), net(x)), torch.allclose(pickle.loads(pickle.dumps(gm))(x), net(x)))
+        attempt(lambda: trace(lambda x: 1 if x else 2, meta_args={"x": x.to("meta")}))
+        """
+    )
