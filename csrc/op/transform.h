@@ -118,9 +118,9 @@ void end_span(uint64_t number) noexcept;
 /// The span of a call, while this lives.
 class CallSpan {
  public:
-  /// `name`: a str.
+  /// `name`: a str; null: a call that nobody is told of.
   CallSpan(PyObject* name, PyObject* const* arguments, size_t count) {
-    if (mode_flags & kTransformed) [[unlikely]]
+    if ((mode_flags & kTransformed) && name) [[unlikely]]
       number_ = begin_span(name, arguments, count, false);
   }
   ~CallSpan() {

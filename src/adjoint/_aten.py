@@ -179,7 +179,7 @@ def _is_tensor(value):
 
 def _is_own(name):
     """Whether an op of the table has no public name: torch knows nothing like it."""
-    return name not in _public() and name.removesuffix("_") not in _public()
+    return not {name, name.removesuffix("_"), f"{name}_"} & _public()
 
 
 @functools.cache
@@ -324,4 +324,5 @@ def _published(name):
     method = vars(_C.Tensor).get(name)
     if isinstance(method, _C.Op):
         return method
-    return _C.op_object(name) if name.removesuffix("_") in language.TABLE else None
+    known = name in language.COMPOSITES or name.removesuffix("_") in language.TABLE
+    return _C.op_object(name) if known else None

@@ -1,10 +1,10 @@
-"""torch._C._fft: the functions of torch.fft by the names that traces print, as fft_fft."""
+"""torch._C._fft: the functions of torch.fft by the names that they have there, such as fft_fft."""
 
 from .. import fft
 
 
 def __getattr__(name):
-    public = name.removeprefix("fft_")
-    if public == name or not hasattr(fft, public):
+    short = name.removeprefix("fft_")
+    if name.startswith("__") or short == name or not hasattr(fft, short):
         raise AttributeError(f"module 'torch._C._fft' has no attribute {name!r}")
-    return getattr(fft, public)
+    return getattr(fft, short)

@@ -1,10 +1,10 @@
-"""torch._C._linalg: the functions of torch.linalg by the names that traces print, as linalg_norm."""
+"""torch._C._linalg: the functions of torch.linalg by the names that they have there, such as linalg_norm."""
 
 from .. import linalg
 
 
 def __getattr__(name):
-    public = name.removeprefix("linalg_")
-    if public == name or not hasattr(linalg, public):
+    short = name.removeprefix("linalg_")
+    if name.startswith("__") or short == name or not hasattr(linalg, short):
         raise AttributeError(f"module 'torch._C._linalg' has no attribute {name!r}")
-    return getattr(linalg, public)
+    return getattr(linalg, short)

@@ -1,7 +1,7 @@
 """What functions, types and values are called in printed graphs and generated code: the names that torch prints.
 
 Generated code says `torch.relu(x)`, and `torch` is this package there. Functions that PyTorch keeps in modules of its
-extension are printed by those names, such as `torch._C._nn.linear`, which adjoint._native finds.
+extension are printed by those names, such as `torch._C._nn.linear`; adjoint._native makes them resolve.
 """
 
 import builtins
@@ -12,17 +12,10 @@ import sys
 import types
 
 from .. import _C
+from .._native._nn import NATIVE
 
 PACKAGE = __name__.split(".")[0]
 
-# Functions of torch.nn.functional that PyTorch has natively, by their native names, where these differ.
-_NATIVE_NN = {
-    name: name
-    for name in (
-        *("avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear", "one_hot"),
-        *("scaled_dot_product_attention", "softplus", "softshrink"),
-    )
-} | {"logsigmoid": "log_sigmoid"}
 # Functions that PyTorch defines in torch/functional.py.
 _IN_FUNCTIONAL = frozenset(
     (
@@ -55,8 +48,8 @@ def _function_names():
         names.setdefault(id(value), (value, name))
 
     for name, value in _public_functions(functional):
-        if name in _NATIVE_NN:
-            add(value, f"torch._C._nn.{_NATIVE_NN[name]}")
+        if name in NATIVE:
+            add(value, f"torch._C._nn.{NATIVE[name]}")
     package = sys.modules[PACKAGE]
     for name, value in _public_functions(package):
         add(value, f"torch.functional.{name}" if name in _IN_FUNCTIONAL else f"torch.{name}")
