@@ -71,9 +71,8 @@ def torch_name(function):
 def is_ours(thing):
     """Whether an object comes from this package, under its own name or as torch."""
     module = getattr(thing, "__module__", None)
-    if module is not None:
-        return str(module).partition(".")[0] in (PACKAGE, "torch") or torch_name(thing) is not None
-    return isinstance(thing, types.ModuleType) or torch_name(thing) is not None
+    named = module is not None and str(module).partition(".")[0] in (PACKAGE, "torch")
+    return named or torch_name(thing) is not None
 
 
 def _module_of(function):
@@ -116,8 +115,6 @@ def qualified_name(function):
     if name == "<lambda>":
         name = _lambda_name(function)
     module = re.sub(rf"^{PACKAGE}(?=$|\.)", "torch", _module_of(function))
-    if module == "torch" and hasattr(_C.Tensor, name) and getattr(_C.Tensor, name) is function:
-        module = "torch.Tensor"
     return f"{module}.{name}"
 
 
