@@ -179,7 +179,7 @@ def _is_tensor(value):
 
 def _is_own(name):
     """Whether an op of the table has no public name: torch knows nothing like it."""
-    return name not in _public() and name.removesuffix("_") not in _public()
+    return not {name, name.removesuffix("_"), f"{name}_"} & _public()
 
 
 @functools.cache
@@ -290,8 +290,7 @@ def _named_overloads():
 
 def _function(space, name):
     if space == "adjoint":
-        known = name in language.COMPOSITES or name.removesuffix("_") in language.TABLE
-    return _C.op_object(name) if known else None
+        return _C.op_object(name) if name.removesuffix("_") in language.TABLE else None
     if space != "aten":
         return None
     return _CALLS.get(name) or _published(name) or _part(name)
