@@ -7,6 +7,7 @@ import resource
 import sys
 import time
 
+import distributions_cases
 import sweep_cases
 import training_cases
 import transforms_cases
@@ -38,7 +39,8 @@ def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     threads = library.get_num_threads()
-    cases = {case.name: case for case in CASES + sweep_cases.CASES + training_cases.CASES + transforms_cases.CASES}
+    families = (distributions_cases, sweep_cases, training_cases, transforms_cases)
+    cases = {case.name: case for case in sum((family.CASES for family in families), CASES)}
     probes = {probe.name: probe for probe in PROBES}
     prepared = {}
     for line in sys.stdin:

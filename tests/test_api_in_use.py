@@ -21,7 +21,6 @@ LATER = {
     "sparse_coo_tensor": "sparse",
     "spmm": "sparse",
     "_dynamo": "compile",
-    "fx": "compile",
     "jit": "jit",
     "distributions": "distributions",
     "distributed": "distributed",

@@ -763,6 +763,58 @@ def hooks_inside(L):
 
 
 @program
+def hooks_are_called_for_the_innermost_derivative_alone(L):
+    grad, x, seen = L.func.grad, numbers(L, 3), []
+
+    def hooked(y):
+        y.register_hook(lambda g: seen.append(1) or g * 2)
+        return y
+
+    def of_input(x):
+        return (hooked(x) ** 3).sum()
+
+    def of_outer(x):
+        return grad(lambda z: (hooked(x) * z**2).sum())(x * 2).sum()
+
+    def again(x):
+        y = hooked(x.sin())
+        return L.autograd.grad((y**2).sum(), x, create_graph=True)[0].sum()
+
+    calls = [
+        lambda: grad(of_input)(x),
+        lambda: grad(lambda x: grad(of_input)(x).sum())(x),
+        lambda: grad(lambda x: grad(of_input)(x).sum() + of_input(x))(x),
+        lambda: grad(lambda x: grad(lambda y: grad(of_input)(y).sum())(x).sum())(x),
+        lambda: grad(of_outer)(x),
+        lambda: grad(again)(x),
+        lambda: L.vmap(grad(lambda x: grad(of_input)(x).sum()))(numbers(L, 2, 3)),
+        lambda: L.func.jacrev(L.func.jacrev(of_input))(x),
+        lambda: L.func.hessian(of_input)(x),
+    ]
+    found = []
+    for call in calls:
+        found.append((call(), len(seen)))
+        seen.clear()
+    return found
+
+
+@program
+def hooks_inside_are_none_of_recording_around(L):
+    w, seen = numbers(L, 3).requires_grad_(), []
+
+    def f(x):
+        y = x * w
+        y.register_hook(lambda g: seen.append(1) or g * 2)
+        return (y**2).sum()
+
+    gradient = L.func.grad(f)(numbers(L, 3))
+    gradient.sum().backward()
+    _, product = L.func.vjp(f, numbers(L, 3))
+    products = product(L.tensor(1.0, dtype=L.float64)), product(L.tensor(2.0, dtype=L.float64))
+    return gradient, w.grad, products, len(seen)
+
+
+@program
 def autograd_grad_inside(L):
     def f(x):
         y = (x**3).sum()

@@ -162,13 +162,77 @@ def test_random_numbers_in_a_jacobian():
     refused(lambda L: L.func.jacfwd(lambda x: x, randomness="none")(numbers(L, 3)))
 
 
-@pytest.mark.parametrize("change", [
-    lambda L, shared, x: shared.copy_(x), lambda L, shared, x: shared.__setitem__(0, x[0]),
-    lambda L, shared, x: shared.masked_fill_(x > 1, 1.0),
-])  # fmt: skip
-def test_changes_of_what_is_shared(change):
-    words = refused(lambda L: L.vmap(lambda x: change(L, L.zeros(3, dtype=L.float64), x))(numbers(L, 2, 3)), 28)
+CHANGES = {
+    **{name: lambda L, shared, x, name=name: getattr(shared, name)(x) for name in (
+        "add_", "sub_", "mul_", "div_", "pow_", "fmod_", "remainder_", "atan2_", "copysign_", "copy_", "eq_", "lt_",
+        "logical_and_", "hypot_", "nextafter_", "floor_divide_", "xlogy_", "true_divide_", "multiply_", "resize_as_",
+        "set_", "igamma_", "clamp_min_", "clamp_max_", "clamp_",
+    )},
+    **{name: lambda L, shared, x, name=name: getattr(shared, name)(x, x) for name in ("addcmul_", "addcdiv_", "addr_")},
+    "lerp_": lambda L, shared, x: shared.lerp_(x, 0.5),
+    "fill_": lambda L, shared, x: shared.fill_(x[0]),
+    "x[0] =": lambda L, shared, x: shared.__setitem__(0, x[0]),
+    "x[indices] =": lambda L, shared, x: shared.__setitem__(L.tensor([0, 1, 2]), x),
+    "masked_fill_": lambda L, shared, x: shared.masked_fill_(x > 1, 1.0),
+    "masked_scatter_": lambda L, shared, x: shared.masked_scatter_(x > 1, shared),
+    "index_add_": lambda L, shared, x: shared.index_add_(0, L.tensor([0, 1, 2]), x),
+    "index_copy_": lambda L, shared, x: shared.index_copy_(0, L.tensor([0, 1, 2]), x),
+    "index_fill_": lambda L, shared, x: shared.index_fill_(0, x.long() * 0, 1.0),
+    "scatter_": lambda L, shared, x: shared.scatter_(0, L.tensor([0, 1, 2]), x),
+    "scatter_add_": lambda L, shared, x: shared.scatter_add_(0, L.tensor([0, 1, 2]), x),
+    "scatter_reduce_": lambda L, shared, x: shared.scatter_reduce_(0, L.tensor([0, 1, 2]), x, "sum"),
+    "put_": lambda L, shared, x: shared.put_(L.tensor([0, 1, 2]), x),
+    "bitwise_or_": lambda L, shared, x: shared.long().bitwise_or_(x.long()),
+    "gcd_": lambda L, shared, x: shared.long().gcd_(x.long()),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # torch's, of put_
+@pytest.mark.parametrize("name", CHANGES)
+def test_changes_of_what_is_shared(name):
+    def call(L):
+        return L.vmap(lambda x: CHANGES[name](L, L.zeros(3, dtype=L.float64), x))(numbers(L, 2, 3))
+
+    words = refused(call, 250)
     assert "make it of one that is batched, as x.new_zeros() does" in words
+
+
+def test_changes_of_what_is_shared_name_the_level():
+    def call(L):
+        inner = L.vmap(lambda z: L.zeros(3).pow_(z))
+        return L.vmap(L.func.grad(lambda y: inner(y).sum()))(L.ones(2, 4, 3))
+
+    assert "not being vmapped over at level 3" in refused(call, 250)
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+def test_draws_of_chances_that_differ_into_what_is_shared(randomness):
+    refused(lambda L: L.vmap(lambda p: L.zeros(3).bernoulli_(p), randomness=randomness)(L.ones(2, 3)), 60)
+
+
+RESULTS_IN_PLACE = {
+    "sin": lambda L, x, out: L.sin(x, out=out),
+    "cat": lambda L, x, out: L.cat([x], out=out),
+    "mv": lambda L, x, out: L.mv(L.ones(3, 3, dtype=x.dtype), x, out=out),
+    "eq": lambda L, x, out: L.eq(x, x, out=out),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS_IN_PLACE)
+def test_results_in_place(name):
+    call = RESULTS_IN_PLACE[name]
+    refused(lambda L: L.vmap(lambda x: call(L, x, L.empty_like(x)))(numbers(L, 2, 3)), 40)
+    refused(
+        lambda L: L.func.jvp(lambda x: call(L, x, L.empty(3, dtype=L.float64)), (numbers(L, 3),), (numbers(L, 3),)), 90
+    )
+
+
+@pytest.mark.parametrize("change", [
+    lambda L, x: x.clone().resize_(2), lambda L, x: x.clone().resize_as_(L.ones(2)),
+    lambda L, x: x.clone().set_(L.ones(3, dtype=x.dtype)), lambda L, x: L.ones(3, dtype=x.dtype).set_(x),
+])  # fmt: skip
+def test_changes_of_memory_that_has_a_tangent(change):
+    refused(lambda L: L.func.jvp(lambda x: change(L, x), (numbers(L, 3),), (numbers(L, 3),)), 40)
 
 
 # ---- Calls of transforms

@@ -1,6 +1,7 @@
 """Settings, flags of backends, versions, nested containers, and methods under old names, beside torch."""
 
 import collections
+import importlib
 import warnings
 
 import pytest
@@ -258,3 +259,40 @@ def test_importing_the_package_imports_little():
 @pytest.mark.parametrize("name", [*adjoint._LAZY, *(name for names in adjoint._LAZY_NAMES.values() for name in names)])
 def test_lazy_names_are_there(name):
     assert getattr(adjoint, name) is not None
+
+
+@pytest.mark.parametrize("bare", [False, True])
+def test_own_context_managers_decorate_functions_and_generators(bare):
+    def run(L):
+        utils = importlib.import_module(f"{L.__name__}.utils._contextlib")
+        seen = []
+
+        class Noted(utils._NoParamDecoratorContextManager if bare else utils._DecoratorContextManager):
+            def __enter__(self):
+                seen.append("in")
+
+            def __exit__(self, *error):
+                seen.append("out")
+
+        decorate = Noted if bare else Noted()
+        double = decorate(lambda x: seen.append("call") or 2 * x)
+
+        @decorate
+        def count():
+            yield 1
+            seen.append("between")
+            yield 2
+
+        found = [double(3), *count()]
+        with Noted():
+            seen.append("inside")
+        return found, seen
+
+    assert run(adjoint) == run(torch)
+
+
+def test_context_managers_must_say_what_they_do():
+    for library in (torch, adjoint):
+        manager = importlib.import_module(f"{library.__name__}.utils._contextlib")._DecoratorContextManager()
+        with pytest.raises(NotImplementedError):
+            manager.__enter__()

@@ -3,6 +3,7 @@
 import copy
 import io
 import itertools
+import re
 
 import pytest
 
@@ -887,8 +888,84 @@ def chances_that_differ_from_element_to_element(L):
     return [L.vmap(fill, randomness="different")(p) for fill in fills], L.vmap(fills[3], randomness="same")(p), refused
 
 
+NO_TENSORS = {
+    "a number for an index": lambda L, x: L.index_select(x, 0, 5),
+    "a list for an index": lambda L, x: L.gather(x, 0, [1]),
+    "a list for a matrix": lambda L, x: L.baddbmm([x], x, x),
+    "a number for a matrix": lambda L, x: L.addmm(x, 3, x),
+    "a number for matrices": lambda L, x: x.bmm(float("nan")),
+    "a tuple for a source": lambda L, x: L.index_copy(x, 0, x.long(), (0, 1)),
+    "a number for an index, in place": lambda L, x: x.clone().index_copy_(0, 3, x),
+    "a word for a dimension": lambda L, x: x.transpose("x", 1),
+    "an object for a dimension": lambda L, x: L.logcumsumexp(x, object()),
+    "a tuple for a tensor": lambda L, x: L.flip((), x),
+    "a number among tensors": lambda L, x: L.cat([x, 3]),
+}
+
+
+@pytest.mark.parametrize("count", [2, 0])
+@pytest.mark.parametrize("name", NO_TENSORS)
+def test_what_is_no_tensor_is_refused_as_by_the_op(name, count):
+    """Batch rules take arguments for what they should be."""
+    words = []
+    for call in (NO_TENSORS[name], lambda L, x: L.vmap(lambda x: NO_TENSORS[name](L, x))(L.ones(count, 2, 2))):
+        with pytest.raises(TypeError) as refused:
+            call(adjoint, adjoint.ones(2, 2))
+        words.append(re.sub(r"_(?=\(\))| \(position \d\)", "", str(refused.value)))
+    assert words[0] == words[1]
+
+
+@pytest.mark.parametrize("indices", [(), [None], set()])
+def test_no_indices_are_refused_as_by_the_op(indices):
+    words = []
+    for call in (lambda x: x.index_put(indices, x), adjoint.vmap(lambda x: x.index_put(indices, x))):
+        with pytest.raises((IndexError, TypeError)) as refused:
+            call(adjoint.ones(2, 2))
+        words.append(str(refused.value))
+    assert words[0] == words[1]
+
+
+def test_sums_of_products_of_what_are_no_matrices():
+    with pytest.raises(RuntimeError, match="batch1 must be a 3D tensor"):
+        adjoint.vmap(lambda x: adjoint.addbmm(x, adjoint.ones(2, 3), x[None]))(adjoint.ones(2, 3, 4))
+
+
 @pytest.mark.parametrize("call", [lambda L, x, w: L.mm([x], w), lambda L, x, w: L.mv((x,), w[0])])
 def test_products_of_lists_are_refused(call):
     for L in LIBRARIES:
         with pytest.raises(TypeError, match=r"must be Tensor, not (list|tuple)"):
             L.vmap(lambda x, L=L: call(L, x, L.ones(2, 2)))(L.ones(3, 2, 2))
+
+
+EMPTY = {
+    "sizes left open": lambda L, x: (x.reshape(-1), x.view(2, -1), x.unflatten(1, (3, -1)), x.reshape(-1, 3)),
+    "group_norm": lambda L, x: L.nn.functional.group_norm(x, 1),
+    "several weights": lambda L, x: L.nn.functional.conv1d(x[None], x[None]),
+    "attention": lambda L, x: L.nn.functional.scaled_dot_product_attention(x[None], x[None], x[None]),
+    "least squares": lambda L, x: L.linalg.lstsq(x.mT, x.mT, driver="gels")[:2],
+    "random numbers": lambda L, x: (L.randn_like(x), L.randperm(3)),
+}
+
+
+@pytest.mark.parametrize("randomness", ["same", "different"])
+@pytest.mark.parametrize("name", EMPTY)
+def test_batches_of_no_elements(name, randomness):
+    """Results have the sizes that those of one element have."""
+    one = EMPTY[name](adjoint, numbers(adjoint, 2, 3))
+    found = adjoint.vmap(lambda x: EMPTY[name](adjoint, x), randomness=randomness)(adjoint.empty(0, 2, 3))
+    pairs = zip(found, one, strict=True) if isinstance(one, tuple) else [(found, one)]
+    assert [tuple(y.shape) for y, _ in pairs] == [(0, *y.shape) for y in (one if isinstance(one, tuple) else (one,))]
+
+
+def test_gradients_over_batches_of_no_elements_are_zeros():
+    """Also of what all elements share."""
+    weight = numbers(adjoint, 2, 2, 2).requires_grad_()
+    conv = adjoint.vmap(lambda x, w: adjoint.nn.functional.conv1d(x, w).reshape(-1), in_dims=(0, 0))
+    conv(adjoint.empty(0, 2, 3, dtype=adjoint.float64), weight.expand(0, 2, 2, 2)).sum().backward()
+    assert weight.grad.tolist() == [[[0.0] * 2] * 2] * 2
+
+
+@program
+def jacobians_of_numbers(L):
+    x = L.tensor(2.0, dtype=L.float64)
+    return [transform(lambda x: x.unfold(0, 1, 1))(x) for transform in (L.func.jacrev, L.func.jacfwd)]

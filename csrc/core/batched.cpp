@@ -71,6 +71,7 @@ void set_batched_value(Tensor* tensor, TensorPtr value) {
   tensor->data = value->data;
   tensor->dtype = value->dtype;
   StoragePtr storage = hold(std::move(value), level, shared);
+  storage->version = tensor->storage->version;
   StoragePtr former_storage = StoragePtr::steal(std::exchange(tensor->storage, storage.take()));
   ShapePtr former_shape = ShapePtr::steal(std::exchange(tensor->shape, shape.take()));
 }

@@ -21,6 +21,9 @@ struct OwnVersion {
 /// How a view came to be; decides whether changing it in place can be recorded.
 enum class ViewOrigin : uint8_t { Recorded, NoGrad, MultiOutput, Inference, Function };
 
+/// Which types a tensor's .grad may have: its own, any, or one that was asked for.
+enum class GradType : uint8_t { Own, Any, Given };
+
 /// What few tensors need: allocated when first used.
 struct TensorExtra {
   Tensor* grad;             ///< .grad (owned), or null
@@ -34,6 +37,8 @@ struct TensorExtra {
   Tangent* tangents;        ///< of forward mode, owned; see core/tangent.h
   uint32_t seen_version;    ///< the version of the base for which a view's grad_fn holds
   ViewOrigin origin;
+  GradType grad_type;
+  DType grad_dtype;  ///< with GradType::Given
 };
 
 enum TensorFlags : uint8_t {

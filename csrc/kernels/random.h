@@ -29,6 +29,12 @@ struct Random {
   void (*poisson)(Generator& generator, const View& rates);
   /// ... and each number of trials a count of successes, which have these chances.
   void (*binomial)(Generator& generator, const View& counts, const View& chances);
+  /// Packed Float32 or Float64: each shape becomes a gamma number of rate 1.
+  void (*gamma)(Generator& generator, const View& shapes);
+  /// Packed doubles: each shape becomes the derivative by it of the gamma number in `draws` ...
+  void (*gamma_slopes)(const View& shapes, const View& draws);
+  /// ... and each beta number the derivative by its first parameter, divided by 1 - number; the second makes the total.
+  void (*beta_slopes)(const View& draws, const View& firsts, const View& totals);
   /// Whether some element is below zero.
   bool (*has_negative)(const View& values);
 };

@@ -11,6 +11,7 @@
 #include "op/declaration.h"
 #include "op/meta.h"
 #include "op/overrides.h"
+#include "op/transform.h"
 #include "ops/memory.h"
 
 namespace adjoint {
@@ -132,6 +133,7 @@ PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* 
   if (object->composite) {
     Object names = kwnames && object->numpy_names ? torch_names(kwnames) : Object();
     if (names) kwnames = names.get();
+    CallSpan span(object->name, args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
     if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
       return call_autocast(*object, args, nargs, kwnames).take();
     Object result = checked(call_python(object->composite, args, nargs, kwnames));

@@ -23,12 +23,22 @@
 namespace adjoint {
 namespace {
 
-bool object_requires_grad(PyObject* object) {
-  if (is_tensor(object)) return requires_grad(as_tensor(object));
+/// Whether something holds of a tensor, or of one in a sequence.
+template <class F>
+bool holds_for_any(PyObject* object, F of_tensor) {
+  if (is_tensor(object)) return of_tensor(as_tensor(object));
   if (!is_sequence(object)) return false;
   PyObject** items = PySequence_Fast_ITEMS(object);
   return std::any_of(items, items + PySequence_Fast_GET_SIZE(object),
-                     [](PyObject* item) { return is_tensor(item) && requires_grad(as_tensor(item)); });
+                     [&](PyObject* item) { return is_tensor(item) && of_tensor(as_tensor(item)); });
+}
+
+bool object_requires_grad(PyObject* object) {
+  return holds_for_any(object, [](Tensor* tensor) { return requires_grad(tensor); });
+}
+
+bool object_has_tangents(PyObject* object) {
+  return holds_for_any(object, [](Tensor* tensor) { return has_tangents(tensor); });
 }
 
 Object meta_of(PyObject* object) {
@@ -453,9 +463,9 @@ NodePtr Op::change_by_result(PyObject* const* slots, uint32_t recorded) {
 
 void refuse_out(const char* op, PyObject* object) {
   refuse_without_shape(op, object);
-  if ((mode_flags & kFunctional) && is_tensor(object) && has_tangents(as_tensor(object)))
+  if ((mode_flags & kFunctional) && object_has_tangents(object))
     fail(ErrorKind::NotImplemented, "Trying to use forward AD with ", op,
-         "_out that does not support it because it has not been implemented yet; assign the result instead of out=");
+         "_out that does not support it because it is an out= function; assign the result instead of out=");
   if (recording() && object_requires_grad(object))
     fail(op,
          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "

@@ -1,10 +1,12 @@
 #include "op/transform.h"
 
 #include <algorithm>
+#include <atomic>
 #include <ranges>
 #include <utility>
 #include <vector>
 
+#include "core/guard.h"
 #include "core/mode.h"
 
 namespace adjoint {
@@ -35,6 +37,10 @@ class TransformStack {
     for (const TransformPtr& level : levels_ | std::views::reverse)
       if (!level->rests_) found.push_back(level);
     return found;
+  }
+  void end_span(uint64_t number) const noexcept {
+    for (const TransformPtr& level : levels_)
+      if (!level->rests_) level->end_span(number);
   }
   /// Null where there is none.
   const TransformPtr* innermost() const {
@@ -136,6 +142,19 @@ void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const Apply
   }
   tell_end(edges);
 }
+
+uint64_t begin_span(PyObject* name, PyObject* const* arguments, size_t count, bool named) {
+  const Span span{PyUnicode_AsUTF8(name), arguments, count, named};
+  check(span.name != nullptr);
+  static std::atomic<uint64_t> last = 0;
+  std::vector<TransformPtr> told = stack_of_thread().active();
+  if (told.empty()) return 0;
+  const uint64_t number = ++last;
+  for (const TransformPtr& transform : told) transform->begin_span(number, span);
+  return number;
+}
+
+void end_span(uint64_t number) noexcept { stack_of_thread().end_span(number); }
 
 TransformStack* transform_stack() { return thread_stack; }
 void set_transform_stack(TransformStack* stack) { thread_stack = stack; }

@@ -4,12 +4,21 @@
 #include <functional>
 #include <memory>
 
+#include "core/mode.h"
 #include "core/ref.h"
 #include "tape/node.h"
 
 namespace adjoint {
 
 class Op;
+
+/// A function that calls ops: one of the package that is made of them, or a part of the program that it has named.
+struct Span {
+  const char* name;
+  PyObject* const* arguments;  ///< borrowed
+  size_t count;
+  bool named;  ///< by the program
+};
 
 /// Note [Transforms]: every call of an op goes to the innermost transform of its thread, if there is one, before
 /// anything else looks at it: before autocast, and before the op makes way for a simpler one. While a transform has a
@@ -31,6 +40,9 @@ class Transform {
   /// alone. `edges` is null after an error.
   virtual void begin_node(const Node& /*node*/, const TensorPtr* /*gradients*/) {}
   virtual void end_node(const Node& /*node*/, const TensorPtr* /*edges*/) {}
+  /// A span begins, and ends: all transforms that do not rest are told. A number is never used again.
+  virtual void begin_span(uint64_t /*number*/, const Span& /*span*/) {}
+  virtual void end_span(uint64_t /*number*/) noexcept {}
   bool rests() const { return rests_; }
 
  private:
@@ -98,6 +110,29 @@ class AfterChange {
 
 /// Applies a node in backward, and tells the transforms of this thread.
 void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context);
+
+/// Tells the transforms of this thread of a span; the number is 0 where there are none, and end_span() then not called.
+uint64_t begin_span(PyObject* name, PyObject* const* arguments, size_t count, bool named);
+void end_span(uint64_t number) noexcept;
+
+/// The span of a call, while this lives.
+class CallSpan {
+ public:
+  /// `name`: a str.
+  CallSpan(PyObject* name, PyObject* const* arguments, size_t count) {
+    if (mode_flags & kTransformed) [[unlikely]]
+      number_ = begin_span(name, arguments, count, false);
+  }
+  ~CallSpan() {
+    if (number_) [[unlikely]]
+      end_span(number_);
+  }
+  CallSpan(const CallSpan&) = delete;
+  CallSpan& operator=(const CallSpan&) = delete;
+
+ private:
+  uint64_t number_ = 0;
+};
 
 /// The stack of this thread, for a thread that goes on with its work while it waits.
 class TransformStack;

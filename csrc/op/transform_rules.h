@@ -40,4 +40,7 @@ struct TransformRules {
   bool random = false;                      ///< draws numbers
 };
 
+/// Whether an op gives its first argument other memory or other sizes, rather than being made of ops that do.
+inline bool changes_memory(const Op& op) { return op.kind == Op::Kind::Composed && op.transforms().batch; }
+
 }  // namespace adjoint

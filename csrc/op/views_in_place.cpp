@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/mode.h"
+#include "core/tangent.h"
 #include "op/arg.h"
 #include "ops/memory.h"
 #include "ops/views.h"
@@ -18,8 +20,12 @@ namespace {
        "ints stride = None)");
 }
 
+/// Whether a tensor has tangents; those of levels that are closed are no more.
+bool in_forward_mode(const Tensor* tensor) { return (mode_flags & kFunctional) && has_tangents(tensor); }
+
 void resize_to(Tensor* tensor, Sizes sizes, MemoryFormat format, const char* op) {
   if (requires_grad(tensor)) fail("cannot resize variables that require grad; detach() the tensor first");
+  if (in_forward_mode(tensor)) fail("cannot resize variables that has a forward grad; detach() the tensor first");
   check_inplace(tensor, op, false);
   if (format == MemoryFormat::Preserve) fail("Unsupported memory formatPreserve; name the order that is meant");
   checked_numel(sizes);
@@ -31,6 +37,10 @@ void resize_to(Tensor* tensor, Sizes sizes, MemoryFormat format, const char* op)
 }  // namespace
 
 Object set_(Tensor* input, PyObject* source, PyObject* storage_offset, PyObject* size, PyObject* stride) {
+  if (in_forward_mode(input) || (is_tensor(source) && in_forward_mode(as_tensor(source))))
+    fail(ErrorKind::NotImplemented,
+         "Trying to use forward AD with set_ that does not support it because it has not been implemented yet; "
+         "detach() the tensors first");
   if (source == Py_None) {
     TensorPtr nothing = empty(std::array<int64_t, 1>{0}, input->dtype, input->device);
     set_source(input, nothing.get(), nothing.get());

@@ -29,15 +29,6 @@ TensorPtr memory_for(ShapePtr shape, DType natural, const CreationOptions& optio
   fail(ErrorKind::Type, op, "() missing 1 required positional arguments: \"", argument, "\"");
 }
 
-/// The values of a tensor, broadcast to these sizes, as packed doubles of their own.
-TensorPtr doubles(Tensor* tensor, Sizes sizes) {
-  int64_t strides[kMaxDims];
-  broadcast_strides(tensor->shape, sizes, strides);
-  TensorPtr result = empty(sizes, DType::Float64, tensor->device);
-  on(tensor->device).memory.copy(tensor->view(static_cast<int>(sizes.size()), sizes.data(), strides), result->view());
-  return result;
-}
-
 /// A number, or a tensor of no dimension in the place of one.
 double real_of(const char* op, const char* argument, const TensorOrReal& given) {
   if (!given.tensor) return given.real;
@@ -161,6 +152,14 @@ TensorPtr create_normal(const TensorOrReal& mean, const std::optional<TensorOrRe
 
 // ---- Counts
 
+TensorPtr packed_doubles(Tensor* tensor, Sizes sizes) {
+  int64_t strides[kMaxDims];
+  broadcast_strides(tensor->shape, sizes, strides);
+  TensorPtr result = empty(sizes, DType::Float64, tensor->device);
+  on(tensor->device).memory.copy(tensor->view(static_cast<int>(sizes.size()), sizes.data(), strides), result->view());
+  return result;
+}
+
 TensorPtr bernoulli(Tensor* input, std::optional<double> p, Generator* generator, std::optional<DType> dtype) {
   TensorPtr result = empty(input->sizes(), dtype.value_or(input->dtype), input->device);
   if (p) {
@@ -173,7 +172,7 @@ TensorPtr bernoulli(Tensor* input, std::optional<double> p, Generator* generator
 
 TensorPtr poisson(Tensor* input, Generator* generator) {
   if (!is_float(input->dtype)) fail_not_implemented("poisson_cpu", input->dtype);
-  TensorPtr counts = doubles(input, input->sizes());
+  TensorPtr counts = packed_doubles(input, input->sizes());
   fill_by(&kernels::Random::poisson, generator, counts.get());
   return cast(counts.get(), input->dtype);
 }
@@ -190,7 +189,7 @@ TensorPtr binomial(Tensor* count, Tensor* prob, Generator* generator) {
          "; convert prob to the type of count");
   int64_t sizes[kMaxDims];
   auto ndim = static_cast<size_t>(broadcast_sizes(count->sizes(), prob->sizes(), sizes));
-  TensorPtr counts = doubles(count, {sizes, ndim}), chances = doubles(prob, {sizes, ndim});
+  TensorPtr counts = packed_doubles(count, {sizes, ndim}), chances = packed_doubles(prob, {sizes, ndim});
   on(counts->device).random.binomial(*generator, counts->view(), chances->view());
   return cast(counts.get(), count->dtype);
 }

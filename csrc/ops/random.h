@@ -26,6 +26,9 @@ TensorPtr bernoulli(Tensor* input, std::optional<double> p, Generator* generator
 TensorPtr poisson(Tensor* input, Generator* generator);
 TensorPtr binomial(Tensor* count, Tensor* prob, Generator* generator);
 
+/// The values of a tensor, broadcast to these sizes, as packed doubles of their own.
+TensorPtr packed_doubles(Tensor* tensor, Sizes sizes);
+
 void uniform_(Tensor* input, double low, double high, Generator* generator);
 void normal_(Tensor* input, double mean, double std, Generator* generator);
 /// From [low, high), up to the greatest number of the type, or all from 0 on, as bounds are given.

@@ -9,9 +9,11 @@
 #include "core/mode.h"
 #include "core/tangent.h"
 #include "op/arg.h"
+#include "op/transform.h"
 #include "ops/memory.h"
 #include "python/error_node.h"
 #include "tape/history.h"
+#include "tape/hooks.h"
 
 namespace adjoint::python {
 namespace {
@@ -39,7 +41,7 @@ long output_origin(Py_ssize_t i) { return kConstant - 1 - static_cast<long>(i); 
 
 // Names and objects that every call needs; set by _function_base.
 struct Names {
-  PyObject *kind, *forward, *setup_context, *backward, *vjp, *forward_cls;
+  PyObject *kind, *forward, *setup_context, *backward, *vjp, *forward_cls, *boxed_grads_call, *clear_on_access;
 } names;
 PyObject *base_setup_context, *base_backward, *base_vjp;  // Function's own, to be seen as not overridden
 PyObject* bind_arguments;                                 // autograd/function.py
@@ -81,6 +83,7 @@ class FunctionKind final : public NodeKind {
       owned.push_back(incoming(node, i, outputs[i], context.create_graph));
       args.push_back(owned.back().get());
     }
+    if (class_flag(node, names.boxed_grads_call)) box(node, args, owned, outputs);
     Object backward = users_backward(node);
     uint16_t before = node.flags & (kRecordedBackward | kBareSaved);
     if (context.create_graph) {
@@ -97,6 +100,10 @@ class FunctionKind final : public NodeKind {
   static Object saved_tensors(Node& node) {
     PyObject* origins = object_in(node, kOrigins);
     Py_ssize_t n = origins ? PyTuple_GET_SIZE(origins) : 0;
+    if (node.flags & kAccessed)
+      fail(
+          "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+          "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False.");
     if (n > 0 && node.released()) fail_released(node);
     Object tuple = checked(PyTuple_New(n));
     for (Py_ssize_t i = 0; i < n; ++i) {
@@ -105,10 +112,35 @@ class FunctionKind final : public NodeKind {
       PyTuple_SET_ITEM(tuple.get(), i,
                        (value.is_tensor() ? saved_tensor(node, value, origin) : Object::borrow(Py_None)).take());
     }
+    if (n > 0 && class_flag(node, names.clear_on_access)) {
+      node.flags |= kAccessed;
+      node.saved()[kTensors].clear();
+    }
     return tuple;
   }
 
  private:
+  /// Whether the user's class says True to one of its options.
+  static bool class_flag(Node& node, PyObject* name) {
+    Object function = checked(PyObject_GetAttr(as_object(&node), names.forward_cls));
+    const int flag = PyObject_IsTrue(checked(PyObject_GetAttr(function.get(), name)).get());
+    check(flag >= 0);
+    return flag == 1;
+  }
+
+  /// The gradients as one list that owns them: backward can free each as soon as it is done with it.
+  static void box(Node& node, std::vector<PyObject*>& args, std::vector<Object>& owned, TensorPtr* outputs) {
+    Object list = checked(PyList_New(node.n_outputs));
+    for (uint32_t i = 0; i < node.n_outputs; ++i) {
+      PyList_SET_ITEM(list.get(), i, owned[i].take());
+      outputs[i].reset();
+    }
+    args.resize(2);
+    args[1] = list.get();
+    owned.clear();
+    owned.push_back(std::move(list));
+  }
+
   /// A saved tensor with the history that it had in forward.
   static Object saved_tensor(Node& node, const SavedValue& value, long origin) {
     Edge self{&node, static_cast<uint32_t>(kConstant - 1 - origin)};
@@ -437,6 +469,10 @@ PyObject* py_function_apply_here(PyObject*, PyObject* const* call, Py_ssize_t na
   return guarded([&] {
     if (nargs < 1) fail(ErrorKind::Type, "apply() is a method of a Function class");
     PyObject* cls = call[0];
+    Object name;
+    if (mode_flags & kTransformed) [[unlikely]]
+      name = checked(PyObject_GetAttrString(cls, "__name__"));
+    CallSpan span(name.get(), call + 1, nargs - 1);
     Object capsule = checked(PyObject_GetAttr(cls, names.kind));
     auto* kind = static_cast<FunctionKind*>(PyCapsule_GetPointer(capsule.get(), "adjoint.FunctionKind"));
     check(kind != nullptr);
@@ -530,6 +566,14 @@ PyObject* get_saved_tensors(PyObject* self, void*) {
   return guarded([&] { return FunctionKind::saved_tensors(node_of(self)).take(); });
 }
 
+/// Frees the saved tensors before backward ends, unless the graph is kept.
+PyObject* maybe_clear_saved_tensors(PyObject* self, PyObject*) {
+  Node& node = node_of(self);
+  RunningBackward* run = RunningBackward::current();
+  if (!run || !run->keeps_graph()) node.kind->release_saved(node);
+  Py_RETURN_NONE;
+}
+
 PyObject* get_saved_variables(PyObject* self, void*) {
   if (PyErr_WarnEx(PyExc_DeprecationWarning, "'saved_variables' is deprecated; use 'saved_tensors'", 1) != 0)
     return nullptr;
@@ -548,6 +592,8 @@ PyMethodDef context_methods[] = {
      "Says that forward changed these inputs in place; forward must return them."},
     {"mark_non_differentiable", fast(mark_non_differentiable), METH_FASTCALL,
      "Says that no gradient flows through these outputs."},
+    {"maybe_clear_saved_tensors", maybe_clear_saved_tensors, METH_NOARGS,
+     "Frees the saved tensors, unless the graph is kept for another backward."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -588,9 +634,14 @@ PyObject* py_function_base(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     if (nargs != 5) fail(ErrorKind::Type, "_function_base(methods, bind, setup_context, backward, vjp)");
     PyObject** places[] = {&bind_arguments, &base_setup_context, &base_backward, &base_vjp};
     for (int i = 0; i < 4; ++i) *places[i] = Py_NewRef(args[i + 1]);
-    names = {PyUnicode_InternFromString("_kind"),         PyUnicode_InternFromString("forward"),
-             PyUnicode_InternFromString("setup_context"), PyUnicode_InternFromString("backward"),
-             PyUnicode_InternFromString("vjp"),           PyUnicode_InternFromString("_forward_cls")};
+    names = {PyUnicode_InternFromString("_kind"),
+             PyUnicode_InternFromString("forward"),
+             PyUnicode_InternFromString("setup_context"),
+             PyUnicode_InternFromString("backward"),
+             PyUnicode_InternFromString("vjp"),
+             PyUnicode_InternFromString("_forward_cls"),
+             PyUnicode_InternFromString("boxed_grads_call"),
+             PyUnicode_InternFromString("clear_saved_tensors_on_access")};
     Object bases = checked(PyTuple_Pack(2, node_base_type, args[0]));
     function_base = checked(PyType_FromSpecWithBases(&context_spec, bases.get())).take();
     return Py_NewRef(function_base);

@@ -5,6 +5,8 @@
 #include "core/mode.h"
 #include "op/op.h"
 #include "python/function.h"
+#include "python/graph_leaves.h"
+#include "python/graph_running.h"
 #include "tape/anomaly.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
@@ -307,6 +309,8 @@ void init_graph(PyObject* module) {
   saved_tensor_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&saved_spec)).take());
   check(PyModule_AddObjectRef(module, "_SavedTensor", reinterpret_cast<PyObject*>(saved_tensor_type)) == 0);
   check(PyModule_AddFunctions(module, functions) == 0);
+  init_graph_leaves(module);
+  init_graph_running(module);
   check(PyModule_AddIntConstant(module, "_ANOMALY", kAnomaly) == 0);
   check(PyModule_AddIntConstant(module, "_ANOMALY_SKIP_NAN", kAnomalySkipNan) == 0);
   check(PyModule_AddIntConstant(module, "_ANOMALY_CHECK_INF", kAnomalyCheckInf) == 0);

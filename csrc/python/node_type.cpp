@@ -5,6 +5,7 @@
 #include "op/recorded.h"
 #include "op/transform.h"
 #include "python/graph_bindings.h"
+#include "tape/hooks.h"
 #include "types/types.h"
 
 namespace adjoint::python {
@@ -22,6 +23,13 @@ PyObject* node_name(PyObject* self, PyObject*) {
 }
 
 PyObject* node_sequence(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(node_of(self).sequence); }
+
+PyObject* node_set_sequence(PyObject* self, PyObject* number) {
+  const unsigned long long value = PyLong_AsUnsignedLongLong(number);
+  if (PyErr_Occurred()) return nullptr;
+  node_of(self).sequence = value;
+  Py_RETURN_NONE;
+}
 
 PyObject* next_functions(PyObject* self, void*) {
   return guarded([&] {
@@ -84,7 +92,7 @@ PyObject* source(PyObject* self, void*) { return PyUnicode_FromString(source_lin
 
 /// The dict that holds a node's hooks of one kind, made if need be.
 PyObject* hook_dict(PyObject*& place) {
-  if (!place) place = checked(PyDict_New()).take();
+  if (!place) place = new_hook_table();
   return Py_NewRef(place);
 }
 PyObject* pre_hooks(PyObject* self, void*) {
@@ -150,6 +158,7 @@ PyObject* node_call(PyObject* self, PyObject* args, PyObject* keywords) {
 PyMethodDef node_methods[] = {
     {"name", node_name, METH_NOARGS, "The name of the node's kind."},
     {"_sequence_nr", node_sequence, METH_NOARGS, "Newer nodes have larger numbers."},
+    {"_set_sequence_nr", node_set_sequence, METH_O, "Sets the number: larger ones are applied first."},
     {"__dir__", node_dir, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -4,6 +4,7 @@
 
 #include "core/batched.h"
 #include "op/object.h"
+#include "op/transform.h"
 #include "python/creation.h"
 #include "python/indexing.h"
 #include "python/interop.h"
@@ -123,7 +124,12 @@ PyObject* in_place_power(PyObject* a, PyObject* b, PyObject* modulus) {
 PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     if (!is_tensor(a) || !is_tensor(b)) Py_RETURN_NOTIMPLEMENTED;
-    if (as_tensor(a)->ndim() == 2 && as_tensor(b)->ndim() == 2) return call_op(named_op<"mm">(), {a, b}).take();
+    if (as_tensor(a)->ndim() == 2 && as_tensor(b)->ndim() == 2) {
+      static PyObject* name = checked(PyUnicode_InternFromString("matmul")).take();
+      PyObject* arguments[] = {a, b};
+      CallSpan span(name, arguments, 2);
+      return call_op(named_op<"mm">(), {a, b}).take();
+    }
     static PyObject* matmul =
         checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), "matmul")).take();
     return call_python(matmul, a, b);

@@ -10,6 +10,7 @@
 #include "cpu/copy.h"
 #include "op/meta.h"
 #include "op/object.h"
+#include "op/transform.h"
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/indexing.h"
@@ -181,10 +182,11 @@ int put_grad(PyObject* self, PyObject* value, void*) {
                Py_TYPE(value)->tp_name);
         Tensor* grad = as_tensor(value);
         if (grad == tensor) fail("can't assign Variable as its own grad; assign a clone() of its values");
-        if (grad->dtype != tensor->dtype)
+        if (std::optional<DType> wanted = grad_dtype_of(tensor); wanted && grad->dtype != *wanted)
           fail("attempting to assign a gradient with dtype '", info(grad->dtype).c_name,
-               "' to a tensor with grad_dtype '", info(tensor->dtype).legacy_name,
-               "'. The gradient must match the tensor's dtype: convert it with to().");
+               "' to a tensor with grad_dtype '", info(*wanted).legacy_name,
+               "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype): convert it with "
+               "to(), or set grad_dtype, to None for any type.");
         if (grad->device != tensor->device)
           fail("attempting to assign a gradient with device type '", grad->device == DeviceType::Cpu ? "cpu" : "meta",
                "' to a tensor with device type '", tensor->device == DeviceType::Cpu ? "cpu" : "meta",
@@ -276,7 +278,7 @@ PyObject* get_post_hooks(PyObject* self, void*) {
       fail("post accumulate grad hooks cannot be registered on non-leaf tensors; use register_hook()");
     TensorExtra& extra = extra_of(tensor);
     if (!extra.post_hooks) {
-      extra.post_hooks = checked(PyDict_New()).take();
+      extra.post_hooks = new_hook_table();
       // The engine looks at the hooks of nodes that have extras.
       extra_of(*grad_accumulator(tensor));
     }
@@ -447,7 +449,11 @@ PyObject* method_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t
 }
 
 PyObject* method_item(PyObject* self, PyObject*) {
-  return guarded([&] { return item(tensor_of(self)).take(); });
+  return guarded([&] {
+    static PyObject* name = checked(PyUnicode_InternFromString("item")).take();
+    CallSpan span(name, &self, 1);
+    return item(tensor_of(self)).take();
+  });
 }
 PyObject* method_tolist(PyObject* self, PyObject*) {
   return guarded([&] { return to_list(tensor_of(self)).take(); });

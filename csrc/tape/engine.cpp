@@ -129,7 +129,7 @@ TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, Node& from, uint3
     }
     grad = sum_to(grad.get(), meta.shape);
   }
-  if (grad->dtype != meta.dtype) grad = cast_recorded(grad.get(), meta.dtype);
+  if (grad->dtype != meta.dtype && !meta.any_dtype) grad = cast_recorded(grad.get(), meta.dtype);
   if (elsewhere) [[unlikely]]
     grad = moved_recorded(grad.get(), place_of(meta.device));
   return grad;
@@ -140,7 +140,47 @@ class Run final : public RunningBackward {
  public:
   explicit Run(BackwardRequest& request) : request_(request) {}
   bool executes(Node* node) override { return state_.visited(node) && wanted(node); }
+  bool begins_at(const Node* node) const override {
+    return request_.roots.size() == 1 && request_.roots[0].node == node;
+  }
   bool partial() const override { return !request_.inputs.empty(); }
+  bool accumulates() const override { return request_.accumulate; }
+  bool keeps_graph() const override { return request_.retain_graph; }
+
+  std::vector<Node*> order() override {
+    std::unordered_map<Node*, uint32_t> missing;
+    std::vector<Node*> stack, ready, result;
+    for (const Edge& root : request_.roots)
+      if (missing.try_emplace(root.node, 0).second) stack.push_back(root.node);
+    auto each_next = [&](Node* node, auto&& f) {
+      for (uint32_t i = 0; i < node->n_edges; ++i)
+        if (Node* next = node->edges()[i].node) f(next);
+    };
+    while (!stack.empty()) {
+      Node* node = stack.back();
+      stack.pop_back();
+      each_next(node, [&](Node* next) {
+        if (missing.try_emplace(next, 0).second) stack.push_back(next);
+        ++missing[next];
+      });
+    }
+    auto add = [&](Node* node) {
+      ready.push_back(node);
+      std::push_heap(ready.begin(), ready.end(), older);
+    };
+    for (const Edge& root : request_.roots)
+      if (missing[root.node] == 0 && std::ranges::find(ready, root.node) == ready.end()) add(root.node);
+    while (!ready.empty()) {
+      std::pop_heap(ready.begin(), ready.end(), older);
+      Node* node = ready.back();
+      ready.pop_back();
+      if (wanted(node)) result.push_back(node);
+      each_next(node, [&](Node* next) {
+        if (--missing[next] == 0) add(next);
+      });
+    }
+    return result;
+  }
 
   std::vector<TensorPtr> operator()() {
     grad_mode_ = grad_enabled();
@@ -158,6 +198,7 @@ class Run final : public RunningBackward {
     }
     while (!ready_.empty()) execute(pop());
     state_.finish();
+    run_callbacks();
     return std::move(captured_);
   }
 
@@ -231,9 +272,9 @@ class Run final : public RunningBackward {
       pending = grad.take();
       return;
     }
-    bool in_place = !request_.create_graph && as_object(pending)->ob_refcnt == 1 && pending->storage->refs == 1 &&
-                    !pending->storage->is_foreign() && is_dense(pending->shape) && !pending->grad_fn &&
-                    !(mode_flags & kFunctional);
+    bool in_place = !request_.create_graph && pending->dtype == grad->dtype && as_object(pending)->ob_refcnt == 1 &&
+                    pending->storage->refs == 1 && !pending->storage->is_foreign() && is_dense(pending->shape) &&
+                    !pending->grad_fn && !(mode_flags & kFunctional);
     if (in_place) {
       add_in_place(pending, grad.get());
     } else {
@@ -243,6 +284,7 @@ class Run final : public RunningBackward {
   }
 
   void execute(Node* node) {
+    executing_ = node;
     uint32_t n_outputs = node->n_outputs;
     SmallArray<TensorPtr> outputs(n_outputs);
     bool any = false;

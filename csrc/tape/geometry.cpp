@@ -129,7 +129,9 @@ void set_source(Tensor* tensor, Tensor* source, Tensor* geometry) {
 
 void write_out(const char* op, Tensor* out, Tensor* result) {
   check_inplace(out, op, false);
-  if (is_batched(out) || is_batched(result)) fail(op, "(): out= cannot be used under vmap; assign the result instead");
+  if (is_batched(out) || is_batched(result))
+    fail("Batching rule not implemented for aten::", op, ".out; the fallback path doesn't work on out= or view ops: ",
+         "out= cannot be used under vmap; assign the result instead");
   if (out->device != result->device)
     fail(op, "(): Expected out tensor to be on device ", device_name(result->device.type), ", but got ",
          device_name(out->device.type), "; give an out= on the device of the arguments");

@@ -6,6 +6,7 @@
 #include "core/batched.h"
 #include "core/mode.h"
 #include "core/tangent.h"
+#include "core/warning.h"
 #include "kernels/backend.h"
 #include "op/recorded.h"
 #include "ops/elementwise.h"
@@ -22,6 +23,13 @@ class AccumulateGradKind final : public NodeKind {
   AccumulateGradKind() : NodeKind("AccumulateGrad") {}
 
   void apply(Node& node, TensorPtr* outputs, TensorPtr*, const ApplyContext& context) const override {
+    if (node.flags & kPoisoned)
+      fail(
+          "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run "
+          "backward on a tensor that was swapped. For a module m with "
+          "`torch.__future__.set_swap_module_params_on_conversion(True)` you should not change the device or dtype of "
+          "the module (e.g. `m.cpu()` or `m.half()`) between running forward and backward. To resolve this, please "
+          "only change the device/dtype before running forward (or after both forward and backward).");
     Tensor* target = leaf(node);
     if (current_grad_fn(target))
       fail("leaf variable has been moved into the graph interior: an in-place op made it the result of ",
@@ -248,6 +256,52 @@ void set_history(Tensor* tensor, Node* node, uint32_t index) {
   if (before) release(before);
 }
 
+thread_local bool grad_layout_enforced = true;
+
+std::optional<DType> grad_dtype_of(const Tensor* leaf) {
+  if (!leaf->extra || leaf->extra->grad_type == GradType::Own) return leaf->dtype;
+  if (leaf->extra->grad_type == GradType::Any) return {};
+  return leaf->extra->grad_dtype;
+}
+
+/// Tells the node of a leaf which type its gradients are cast to.
+static void note_grad_dtype(Node& node, const Tensor* leaf) {
+  std::optional<DType> dtype = grad_dtype_of(leaf);
+  node.outputs()[0].dtype = dtype.value_or(leaf->dtype);
+  node.outputs()[0].any_dtype = !dtype;
+}
+
+void set_grad_dtype(Tensor* leaf, std::optional<DType> dtype) {
+  TensorExtra& extra = extra_of(leaf);
+  extra.grad_type = dtype ? GradType::Given : GradType::Any;
+  if (dtype) extra.grad_dtype = *dtype;
+  if (extra.accumulator) note_grad_dtype(*extra.accumulator, leaf);
+}
+
+/// A graph that holds the leaf's AccumulateGrad would add to a tensor that is another one from now on.
+static void poison_accumulator(Tensor* leaf) {
+  if (!leaf->extra || !leaf->extra->accumulator || leaf->extra->accumulator_parked) return;
+  std::exchange(leaf->extra->accumulator, nullptr)->flags |= kPoisoned;
+}
+
+void exchange_tensors(Tensor* first, Tensor* second) {
+  poison_accumulator(first);
+  poison_accumulator(second);
+  std::swap(first->dict, second->dict);
+  std::swap(first->storage, second->storage);
+  std::swap(first->data, second->data);
+  std::swap(first->shape, second->shape);
+  std::swap(first->dtype, second->dtype);
+  std::swap(first->device, second->device);
+  std::swap(first->flags, second->flags);
+  std::swap(first->output_nr, second->output_nr);
+  std::swap(first->grad_fn, second->grad_fn);
+  std::swap(first->extra, second->extra);
+  PyTypeObject* type = Py_TYPE(as_object(first));
+  Py_SET_TYPE(as_object(first), Py_TYPE(as_object(second)));
+  Py_SET_TYPE(as_object(second), type);
+}
+
 /// Note [Parked accumulators]: a graph owns the AccumulateGrad nodes of its leaves, and these own the leaves. When the
 /// last graph goes, a leaf that lives on takes its node back instead of letting it die: the next op on the leaf is the
 /// usual case, and needs it again. A parked node does not own the leaf, so there is no cycle.
@@ -263,6 +317,7 @@ NodePtr grad_accumulator(Tensor* leaf) {
   node->sequence = kAccumulateSequence;
   node->saved()[0].save_object(as_object(leaf));
   set_output_meta(*node, 0, leaf);
+  note_grad_dtype(*node, leaf);
   extra.accumulator = node.get();
   // Hooks that the tensor had before it became a leaf, or under another geometry.
   if (extra.hooks) extra_of(*node).tensor_hooks.emplace_back(0, Py_NewRef(extra.hooks));
@@ -314,6 +369,18 @@ static bool grad_layout_fits(const Shape* grad, const Shape* leaf) {
   return true;
 }
 
+/// Says once that optimizers will find a gradient and its parameter in different orders.
+static void warn_of_layout(const Tensor* leaf, const Tensor* grad) {
+  static bool warned = false;
+  if (warned || !grad_layout_enforced || grad_layout_fits(grad->shape, leaf->shape)) return;
+  const std::string text =
+      "grad and param do not obey the gradient layout contract. This is not an error, but may impair performance.\n"
+      "grad.sizes() = " +
+      to_string(grad->sizes()) + ", strides() = " + to_string(grad->strides()) +
+      "\nparam.sizes() = " + to_string(leaf->sizes()) + ", strides() = " + to_string(leaf->strides());
+  warn_once(warned, text.c_str());
+}
+
 /// Tensors of inference mode may be changed in there only.
 static void check_inference(const Tensor* tensor, const char* op) {
   if (!tracks_version(tensor) && !(mode_flags & kInferenceMode)) [[unlikely]]
@@ -336,10 +403,18 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
   if (!create_graph && has_tangents(grad.get())) grad = alias(grad.get());
   Tensor* before = grad_of(leaf);
   if (!before) {
-    bool layout_fits = grad_layout_fits(grad->shape, leaf->shape);
+    bool layout_fits = !grad_layout_enforced || grad_layout_fits(grad->shape, leaf->shape);
     bool sole_owner = as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && !grad->storage->is_foreign();
     if (create_graph) {
-      set_grad(leaf, sole_owner && layout_fits ? std::move(grad) : clone_recorded(grad.get()));
+      const bool spread = !layout_fits && is_dense(leaf->shape) && same_sizes(grad->shape, leaf->shape);
+      if (spread && !(mode_flags & kFunctional)) {
+        grad = spread_recorded(grad.get(), leaf->shape);
+      } else if (!layout_fits && !grad->contiguous()) {
+        grad = contiguous_recorded(grad.get());
+      } else if (!sole_owner || !layout_fits) {
+        grad = clone_recorded(grad.get());
+      }
+      set_grad(leaf, std::move(grad));
     } else if (sole_owner && layout_fits) {
       set_grad(leaf, std::move(grad));
     } else if (mode_flags & kFunctional) {
@@ -355,6 +430,7 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
     }
     return;
   }
+  if (!leaf->grad_fn) warn_of_layout(leaf, before);
   // The gradient that a non-leaf retains is replaced; a leaf's is added to in place.
   if (create_graph || leaf->grad_fn || (mode_flags & kFunctional)) {
     set_grad(leaf, add_tensors(before, grad.get()));

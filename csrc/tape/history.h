@@ -1,6 +1,8 @@
 // What ties tensors to the tape: leaves and their accumulators, views, and the rewriting of history by in-place ops.
 #pragma once
 
+#include <optional>
+
 #include "tape/change.h"
 #include "tape/node.h"
 
@@ -30,6 +32,13 @@ void rebase_history(Tensor* tensor, Node* node);
 NodePtr grad_accumulator(Tensor* leaf);
 /// Adds `grad` to the leaf's .grad as torch does: in place, stolen or copied.
 void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph);
+/// The type that gradients of a leaf are cast to; none: they stay as they come.
+std::optional<DType> grad_dtype_of(const Tensor* leaf);
+void set_grad_dtype(Tensor* leaf, std::optional<DType> dtype);
+/// Whether .grad gets the strides of its leaf even where a gradient of others could be kept: for this thread.
+extern thread_local bool grad_layout_enforced;
+/// Makes each of two tensors what the other one is. Graphs that hold them as leaves can no longer accumulate.
+void exchange_tensors(Tensor* first, Tensor* second);
 /// Removes history: the tensor becomes a leaf that does not require grad.
 void detach_in_place(Tensor* tensor);
 

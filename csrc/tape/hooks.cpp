@@ -27,7 +27,7 @@ Object as_tuple(const TensorPtr* tensors, uint32_t n) {
 template <class F>
 void each_hook(PyObject* dict, F&& f) {
   if (!dict) return;
-  Object hooks = Object::steal(PyDict_Values(dict));
+  Object hooks = Object::steal(PyMapping_Values(dict));
   if (!hooks) fail_python();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.get()); ++i) f(PyList_GET_ITEM(hooks.get(), i));
 }
@@ -115,6 +115,19 @@ RunningBackward::RunningBackward() : id_(++last_run), outer_(std::exchange(runni
 RunningBackward::~RunningBackward() { running = outer_; }
 RunningBackward* RunningBackward::current() { return running; }
 void RunningBackward::set_current(RunningBackward* run) { running = run; }
+void RunningBackward::run_callbacks() {
+  executing_ = nullptr;
+  for (size_t i = 0; i < callbacks_.size(); ++i) {
+    Object callback = std::move(callbacks_[i]);
+    if (!Object::steal(call_python(callback.get()))) fail_python();
+  }
+}
+
+PyObject* new_hook_table() {
+  PyObject* table = PyODict_New();
+  if (!table) fail_python();
+  return table;
+}
 
 void run_tensor_hooks(Node& node, TensorPtr* outputs, bool create_graph) {
   explained(node, [&] {
@@ -161,8 +174,7 @@ PyObject* tensor_hook_dict(Tensor* tensor) {
   NodePtr node = NodePtr::steal(edge.node);
   TensorExtra& extra = extra_of(tensor);
   if (!extra.hooks) {
-    extra.hooks = PyDict_New();
-    if (!extra.hooks) fail_python();
+    extra.hooks = new_hook_table();
     extra_of(*node).tensor_hooks.emplace_back(edge.index, Py_NewRef(extra.hooks));
   }
   return extra.hooks;

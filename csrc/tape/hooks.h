@@ -13,8 +13,20 @@ class RunningBackward {
   RunningBackward& operator=(const RunningBackward&) = delete;
   /// Will this run apply the node, or hand its gradient out?
   virtual bool executes(Node* node) = 0;
+  /// Is the node the one place where this run has begun?
+  virtual bool begins_at(const Node* node) const = 0;
   /// Are only the gradients of some places asked for?
   virtual bool partial() const = 0;
+  /// Do gradients go to .grad, rather than to the caller?
+  virtual bool accumulates() const = 0;
+  /// Can there be another run through the same graph?
+  virtual bool keeps_graph() const = 0;
+  /// The nodes of this run in the order in which they are applied, from its beginning.
+  virtual std::vector<Node*> order() = 0;
+  /// The node whose turn it is, or null (borrowed).
+  Node* executing() const { return executing_; }
+  /// Has a callable called when the last node was applied.
+  void add_callback(PyObject* callback) { callbacks_.push_back(Object::borrow(callback)); }
 
   /// The innermost run, or null.
   static RunningBackward* current();
@@ -25,12 +37,18 @@ class RunningBackward {
 
  protected:
   ~RunningBackward();
+  /// Calls what was added, and what is added by these calls.
+  void run_callbacks();
+  Node* executing_ = nullptr;
 
  private:
+  std::vector<Object> callbacks_;
   uint64_t id_;
   RunningBackward* outer_;
 };
 
+/// An empty table of hooks by number. Handles refer to it weakly, which a plain dict does not allow.
+PyObject* new_hook_table();
 /// Runs the hooks of the tensors that are outputs of `node` on their gradients, then fills .grad of those that retain
 /// it. Needs node.extra.
 void run_tensor_hooks(Node& node, TensorPtr* outputs, bool create_graph);

@@ -131,6 +131,8 @@ int node_clear(PyObject* self) {
 
 }  // namespace
 
+uint64_t next_sequence_number() { return next_sequence; }
+
 NodeExtra::~NodeExtra() {
   Py_XDECREF(metadata);
   Py_XDECREF(pre_hooks);

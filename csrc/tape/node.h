@@ -31,6 +31,7 @@ struct OutputMeta {
   Tensor* pending;
   DType dtype;
   Device device;
+  bool any_dtype;  ///< of a leaf whose .grad may be of any type: nothing is cast
 };
 
 /// What to compute in one application of a node.
@@ -91,6 +92,8 @@ enum NodeFlags : uint16_t {
   kRecordedBackward = 16,  ///< a custom Function whose backward is running and recorded
   kBareSaved = 32,         ///< a custom Function whose backward is running under transforms, and not recorded
   kStarted = 64,           ///< a root that the running engine has begun with (valid with the current stamp)
+  kPoisoned = 128,         ///< an AccumulateGrad whose leaf has become another tensor; see exchange_tensors
+  kAccessed = 256,         ///< a custom Function that gives its saved tensors out once, and has
 };
 
 struct Node {
@@ -123,6 +126,8 @@ inline constexpr uint64_t kAccumulateSequence = UINT64_MAX;
 /// room behind them for the attributes of an instance, for kinds whose type says so (see python/function.cpp).
 NodePtr make_node(const NodeKind& kind, uint32_t n_outputs, uint32_t n_edges, uint32_t n_saved, bool with_dict = false);
 
+/// The number that the next node will get.
+uint64_t next_sequence_number();
 /// The type of all nodes.
 extern PyTypeObject* node_base_type;
 bool is_node(PyObject* object);

@@ -11,14 +11,12 @@
 #include "types/types.h"
 
 namespace adjoint {
-namespace {
 
 Object python_function(const char* module, const char* name) {
   Object imported = checked(PyImport_ImportModule(module));
   return checked(PyObject_GetAttrString(imported.get(), name));
 }
 
-/// The value with its batch first and `count` dimensions of size 1 behind it.
 Object with_dims(Tensor* value, int count) {
   if (count == 0) return Object::borrow(as_object(value));
   int64_t sizes[kMaxDims];
@@ -30,8 +28,6 @@ Object with_dims(Tensor* value, int count) {
   Object size = make_tuple({sizes, static_cast<size_t>(n)});
   return call_op(cached_op("view_sizes", [] {}), {as_object(value), size.get()});
 }
-
-}  // namespace
 
 bool Batch::concerns(const Op& op, PyObject* const* slots) const {
   return any_tensor(slots, op.arguments.size(), [&](Tensor* tensor) { return is_batched_at(tensor, number()); });
@@ -78,6 +74,7 @@ TensorPtr Batch::expanded(Tensor* tensor) const {
 Object Batch::call(Op& op, PyObject* const* slots) {
   if (op.transforms().random) return draw(op, slots);
   if (!concerns(op, slots)) return op.call(slots);
+  if (changes_memory(op)) return change_memory(op, slots);
   if (Object result = call_parts(op, slots)) return result;
   Op& chosen = op.chosen(slots);
   const bool spread = spreads(slots, op.arguments.size());
@@ -186,7 +183,7 @@ Object Batch::call_by_places(Op& op, PyObject* const* slots) {
     if (!(args[slot] = owned[slot].get())) return {};
   }
   for (uint8_t slot : op.transforms().places->sizes) {
-    if (!is_sequence(slots[slot])) return {};
+    if (!is_sequence(slots[slot]) || size_ == 0) return {};
     const Py_ssize_t n = PySequence_Fast_GET_SIZE(slots[slot]);
     owned[slot] = checked(PyTuple_New(n + 1));
     args[slot] = owned[slot].get();
@@ -219,6 +216,34 @@ Object Batch::call_by_rows(Op& op, PyObject* const* slots) {
   return call_op(cached_op("view_sizes", [] {}), {as_object(result.get()), size.get()});
 }
 
+/// After an error of a batch rule: where that is the interpreter's, of an argument that is not what the rule takes it
+/// for, the op is asked, which says what it wants.
+static void ask_op(Op& op, PyObject* const* slots) {
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  try {
+    op.call(slots);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Type || (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError))) {
+      Py_XDECREF(type);
+      Py_XDECREF(value);
+      Py_XDECREF(traceback);
+      throw;
+    }
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
+Object Batch::call_declared(Op& op, PyObject* const* slots) const {
+  try {
+    return call_with_values(op.transforms().batch.get(), op, slots);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Python) ask_op(op, slots);
+    throw;
+  }
+}
+
 Object Batch::call_rule(Op& op, PyObject* const* slots) {
   if (op.transforms().places) {
     if (Object result = call_by_places(op, slots)) return result;
@@ -227,7 +252,7 @@ Object Batch::call_rule(Op& op, PyObject* const* slots) {
     if (Object result = call_by_rows(op, slots)) return result;
   }
   if (op.transforms().batch) {
-    Object result = call_with_values(op.transforms().batch.get(), op, slots);
+    Object result = call_declared(op, slots);
     if (result.get() != Py_NotImplemented) return result;
   }
   static PyObject* loop = python_function("adjoint.func._batch_loop", "call_each").take();
@@ -311,128 +336,6 @@ TensorPtr Batch::shown_inside(const Op& op, PyObject* const* slots, PyObject* it
   TensorPtr shown = make_batched(TensorPtr::borrow(value), number(), shared, source);
   if (view) mark_view(shown.get(), source, origin);
   return shown;
-}
-
-/// What was saved of a batched tensor before it had views counts with its storage.
-static void note_change(Tensor* target) {
-  ++target->storage->version;
-  if (Tensor* base = view_base(target)) ++base->storage->version;
-}
-
-/// Refuses an operand of an in-place op that is larger than what is changed.
-static void check_broadcast(const Tensor* target, const Tensor* operand) {
-  int64_t sizes[kMaxDims];
-  const int n = broadcast_sizes(target->sizes(), operand->sizes(), sizes);
-  if (!std::ranges::equal(target->sizes(), Sizes(sizes, static_cast<size_t>(n))))
-    fail("output with shape ", to_string(target->sizes()), " doesn't match the broadcast shape ",
-         to_string({sizes, static_cast<size_t>(n)}));
-}
-
-/// Refuses to write into a tensor that all elements of the batch share.
-[[noreturn]] static void refuse_shared(const Op& op) {
-  fail(
-      "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-      "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` not "
-      "being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic: ",
-      op.shown_in_place,
-      "() writes into a tensor that all elements of the batch share; make it of one that is "
-      "batched, as x.new_zeros() does, or use ",
-      op.shown, "()");
-}
-
-void Batch::change(Op& op, PyObject* const* slots) {
-  if (!is_tensor(slots[0])) return op.call_in_place(slots);
-  Tensor* target = as_tensor(slots[0]);
-  const bool random = op.transforms().random;
-  if (random && !is_batched_at(target, number())) {
-    check_randomness(op);
-    if (randomness_ == Randomness::Different)
-      fail(
-          "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
-          "randomness: draw a new tensor, or fill one that is batched, as x.new_empty() is (",
-          op.shown_in_place, "())");
-  }
-  if (!concerns(op, slots)) return op.call_in_place(slots);
-  const bool spread = spreads(slots, op.arguments.size());
-  if (!is_batched_at(target, number()) || (is_shared(target) && spread)) refuse_shared(op);
-  Op& chosen = op.variant(slots);
-  if (random) return chosen.change_through(*this, slots, [&] { fill(op, slots, batched_value(target)); });
-  if (!spread) return change_shared(op, chosen, slots);
-  if (chosen.kind == Op::Kind::Elementwise) return change_elementwise(op, chosen, slots);
-  change_by_rule(op, chosen, slots);
-}
-
-void Batch::change_shared(Op& op, Op& chosen, PyObject* const* slots) {
-  chosen.change_through(*this, slots, [&] {
-    Object values[kMaxArguments];
-    PyObject* given[kMaxArguments];
-    for (int i = 0; i < op.count; ++i) given[i] = (values[i] = outside(slots[i])).get();
-    op.call_in_place(given);
-    if (chosen.kind == Op::Kind::View) set_batched_value(as_tensor(slots[0]), TensorPtr::borrow(as_tensor(given[0])));
-  });
-}
-
-void Batch::change_elementwise(Op& op, Op& chosen, PyObject* const* slots) {
-  Tensor* target = as_tensor(slots[0]);
-  Object owned[kMaxArguments];
-  PyObject* values[kMaxArguments];
-  if (!line_up(chosen, slots, values, owned)) return op.call_in_place(slots);  // which refuses
-  for (int i = 1; i < chosen.n_operands; ++i)
-    if (is_tensor(slots[i])) check_broadcast(target, as_tensor(slots[i]));
-  chosen.change_through(*this, slots, [&] {
-    op.call_in_place(values);
-    note_change(target);
-  });
-}
-
-void Batch::change_by_rule(Op& op, Op& chosen, PyObject* const* slots) {
-  Tensor* target = as_tensor(slots[0]);
-  TensorPtr value = TensorPtr::borrow(batched_value(target));
-  // What is recorded of the values must not see the change.
-  PyObject* args[kMaxArguments];
-  std::copy(slots, slots + op.count, args);
-  TensorPtr before;
-  if (chosen.kind != Op::Kind::View && recording() && requires_grad(value.get())) {
-    before = make_batched(clone_recorded(value.get()), number(), false);
-    args[0] = as_object(before.get());
-  }
-  Object result = call_rule(chosen, args);
-  if (!is_tensor(result.get())) fail(op.shown_in_place, ": the op has no single result to write in place");
-  Tensor* written = as_tensor(result.get());
-  if (chosen.kind == Op::Kind::View)
-    return chosen.change_through(*this, slots, [&] { set_batched_value(target, TensorPtr::borrow(written)); });
-  ops::check_in_place_result(target, written->sizes().subspan(1), written->dtype);
-  chosen.change_through(*this, slots, [&] {
-    copy_recorded(value.get(), written);
-    note_change(target);
-  });
-}
-
-void Batch::fill(Op& op, PyObject* const* slots, Tensor* value) {
-  check_randomness(op);
-  PyObject* values[kMaxArguments];
-  Object owned[kMaxArguments];
-  for (int i = 1; i < op.count; ++i) {
-    const bool spread = spreads(slots + i, 1);
-    if (spread && randomness_ == Randomness::Same)
-      fail(
-          "Vmap does not currently support same randomness with a batched tensor input: the numbers would differ from "
-          "element to element; use randomness=\"different\" (",
-          op.shown_in_place, "())");
-    owned[i] = outside(slots[i]);
-    if (spread && is_tensor(slots[i]))
-      owned[i] = with_dims(as_tensor(owned[i].get()), std::max(0, value->ndim() - as_tensor(owned[i].get())->ndim()));
-    values[i] = owned[i].get();
-  }
-  if (randomness_ == Randomness::Different) {
-    values[0] = as_object(value);
-    return op.call_in_place(values);
-  }
-  Object size = make_tuple(value->sizes().subspan(1));
-  Object one = call_op(cached_op("new_empty", [] {}), {as_object(value), size.get()});
-  values[0] = one.get();
-  op.call_in_place(values);
-  copy_recorded(value, as_tensor(one.get()));
 }
 
 }  // namespace adjoint

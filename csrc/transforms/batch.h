@@ -1,6 +1,8 @@
 // A level of vmap: runs each op once for the whole batch.
 #pragma once
 
+#include <string>
+
 #include "core/batched.h"
 #include "transforms/level.h"
 
@@ -45,12 +47,20 @@ class Batch final : public Level {
   bool line_up(Op& op, PyObject* const* slots, PyObject** values, Object* owned);
   Object call_elementwise(Op& op, PyObject* const* slots);
   Object call_rule(Op& op, PyObject* const* slots);
+  /// By the rule of the declaration.
+  Object call_declared(Op& op, PyObject* const* slots) const;
   /// Calls function(op, size, [option,] batched, *values), as batch rules are called.
   Object call_with_values(PyObject* function, Op& op, PyObject* const* slots, PyObject* option = nullptr) const;
   void check_randomness(const Op& op) const;
   /// Random numbers: the same for all elements, or others for each.
   Object draw(Op& op, PyObject* const* slots);
   void fill(Op& op, PyObject* const* slots, Tensor* value);
+  /// Refuses to write into a tensor that all elements of the batch share.
+  [[noreturn]] void refuse_shared(const std::string& name, Tensor* target) const;
+  /// Refuses a change of random numbers in a tensor that is not batched, unless they are the same for all elements.
+  void check_shared_draw(Op& op, PyObject* const* slots) const;
+  /// An op that gives its first argument other memory or other sizes: its batch rule finds what is shown from now on.
+  Object change_memory(Op& op, PyObject* const* slots);
   /// Changes the first argument: all arguments are shared; elementwise; by the batch rule, whose result is copied
   /// there. `chosen` is the variant of the op, which is what is recorded.
   void change_shared(Op& op, Op& chosen, PyObject* const* slots);
@@ -68,5 +78,10 @@ class Batch final : public Level {
   int64_t size_;
   Randomness randomness_;
 };
+
+/// The value with its batch first and `count` dimensions of size 1 behind it.
+Object with_dims(Tensor* value, int count);
+/// A function of a module of the package.
+Object python_function(const char* module, const char* name);
 
 }  // namespace adjoint

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/mode.h"
+#include "op/transform_rules.h"
 
 namespace adjoint {
 namespace {
@@ -26,6 +27,7 @@ void update_mode() { mode_flags = levels().empty() ? mode_flags & ~kFunctional :
 Level::Level() : number_(++last_number) {}
 
 Object Level::call_parts(Op& op, PyObject* const* slots) {
+  if (changes_memory(op)) return op.call(slots);
   if (op.kind == Op::Kind::Composed) {
     Awake parts(*this);
     return op.call_composed(slots);

@@ -18,7 +18,7 @@ class Level : public Transform {
 
  protected:
   /// Lets an op that is made of others call them, and casts its arguments where autocast wants that: this level sees
-  /// the calls. Null where there is nothing of the kind to do.
+  /// the calls. One that changes memory itself goes on outwards. Null where there is nothing of the kind to do.
   Object call_parts(Op& op, PyObject* const* slots);
 
  private:

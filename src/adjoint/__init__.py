@@ -46,21 +46,41 @@ _install.install()
 
 # What is imported when first used: few programs need each, and all of it imports the package.
 _LAZY = (
+    "__config__",
+    "__future__",
+    "_dynamo",
+    "_inductor",
+    "_jit_internal",
+    "_utils",
     "accelerator",
     "amp",
+    "ao",
     "backends",
     "compiler",
     "cpu",
     "cuda",
+    "distributed",
+    "distributions",
+    "export",
     "func",
     "functional",
+    "futures",
+    "fx",
     "hub",
     "inspect",
+    "jit",
+    "library",
+    "monitor",
     "mps",
+    "mtia",
     "multiprocessing",
     "nn",
+    "onnx",
     "optim",
     "overrides",
+    "package",
+    "profiler",
+    "quantization",
     "random",
     "return_types",
     "safetensors",
@@ -73,11 +93,17 @@ _LAZY = (
     "xpu",
 )
 _LAZY_NAMES = {
+    "_checks": (
+        *("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all"),
+        *("_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
+    ),
+    "_assertion": ("_assert",),
     "_legacy_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),
     ),
     "_memory": ("empty_cache", "memory_stats", "reset_peak_memory_stats", "set_memory_limit"),
+    "_native": ("PyTorchFileReader", "PyTorchFileWriter"),
     "_old_functions": (
         *("alpha_dropout", "alpha_dropout_", "detach_", "dropout", "dropout_", "feature_alpha_dropout"),
         *("feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "frobenius_norm", "nuclear_norm"),
@@ -101,6 +127,25 @@ _LAZY_NAMES = {
         "set_warn_always",
         "use_deterministic_algorithms",
     ),
+    "_small_types": (
+        *("bits16", "bits1x8", "bits2x4", "bits4x2", "bits8", "int1", "int2", "int3", "int4", "int5", "int6", "int7"),
+        *("qint32", "qint8", "quint2x4", "quint4x2", "quint8", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6"),
+        "uint7",
+    ),
+    "_symbolic": (
+        *(
+            "SymBool",
+            "SymFloat",
+            "SymInt",
+            "sym_float",
+            "sym_int",
+            "sym_ite",
+            "sym_max",
+            "sym_min",
+            "sym_not",
+            "sym_sum",
+        ),
+    ),
     "_torch_place": ("as_torch",),
     "amp.autocast_mode": (
         "autocast",
@@ -116,8 +161,11 @@ _LAZY_NAMES = {
         "set_autocast_gpu_dtype",
     ),
     "amp.grad_scaler": ("GradScaler",),
+    "compiler": ("compile",),
     "cuda": ("OutOfMemoryError",),
     "func": ("vmap",),
+    "futures": ("Future",),
+    "jit": ("ScriptFunction", "ScriptModule"),
     "storage": ("TypedStorage", "UntypedStorage"),
     "utils.dlpack": ("to_dlpack",),
 }
@@ -131,4 +179,6 @@ def __getattr__(name):
     for module, names in _LAZY_NAMES.items():
         if name in names:
             return getattr(importlib.import_module(f".{module}", __name__), name)
+    if name.startswith("_foreach_"):
+        return getattr(importlib.import_module("._foreach", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,8 @@
-"""What the modules of devices that are not here have in common: answers, and refusals."""
+"""What modules of torch that are not here have in common: answers, and refusals."""
+
+import importlib.machinery
+import sys
+import types
 
 
 def answer(value, does):
@@ -11,15 +15,56 @@ def answer(value, does):
     return answers
 
 
-def refusals(names, types, refuse, module):
+def refusals(names, classes, refuse, module):
     """The module's __getattr__ for functions and types that call `refuse` when they are used."""
 
     def get(name):
         if name in names:
             return refuse
-        if name in types:
+        if name in classes:
             # A type, so that it can stand in isinstance() and annotations.
             return vars(module).setdefault(name, type(name, (), {"__init__": refuse, "__doc__": "Needs the device."}))
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
     return get
+
+
+def refusing(where, name, advice, error=NotImplementedError, words=""):
+    """A function that stands so that programs can import it, and raises, by its name, when it is called.
+
+    `words` are torch's own, for the same error.
+    """
+
+    def refuse(*args, **kwargs):
+        raise error(f"{words}torch.{where}.{name}(): {advice}")
+
+    refuse.__name__ = refuse.__qualname__ = name
+    refuse.__module__ = f"{__package__}.{where}"
+    refuse.__doc__ = f"Raises: {advice}"
+    return refuse
+
+
+def refusing_type(where, name, advice):
+    """A type that can stand in isinstance(), annotations and as a base; making one raises."""
+    members = {
+        "__init__": refusing(where, name, advice),
+        "__class_getitem__": classmethod(types.GenericAlias),
+        "__module__": f"{__package__}.{where}",
+        "__doc__": f"Cannot be made: {advice}",
+    }
+    return type(name, (), members)
+
+
+def absent_module(where, advice, functions="", classes="", **values):
+    """A module of torch's that is not here: its names, in one text each, refuse by themselves. It can be imported."""
+    name = f"{__package__}.{where}"
+    module = types.ModuleType(name, f"Stands so that programs can import it. {advice}")
+    module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+    module.__path__ = []
+    vars(module).update({each: refusing(where, each, advice) for each in functions.split()})
+    vars(module).update({each: refusing_type(where, each, advice) for each in classes.split()})
+    vars(module).update(values)
+    parent, _, last = name.rpartition(".")
+    setattr(sys.modules[parent], last, module)
+    sys.modules[name] = module
+    return module

@@ -32,6 +32,13 @@ OLD_METHODS = {
 }
 
 
+def _name_of_torchs_core(name):
+    """What the native core is asked for and does not have: private names by which programs know torch's own."""
+    from . import _native
+
+    return _native.get(name)
+
+
 def install():
     """Fills the package's namespaces; called once, at the end of its import."""
     _blas.configure()
@@ -39,6 +46,7 @@ def install():
     _override_switches.install()
     _C._set_package_path(os.path.join(os.path.dirname(__file__), ""))
     package = sys.modules[__package__]
+    _C.__getattr__ = _name_of_torchs_core
     for name, value in vars(_C).items():
         if not name.startswith("_") and name not in _INTERNAL:
             setattr(package, name, value)
@@ -54,6 +62,7 @@ def install():
                 setattr(_C.Tensor, name, _faces.method(value, name))
         for name in methods.FUNCTIONS:
             setattr(package, name, _faces.function(getattr(methods, name), name, __package__))
+    _C.Tensor.grad_dtype = _tensor_methods.grad_dtype
     for old, name in OLD_METHODS.items():
         setattr(_C.Tensor, old, getattr(_C.Tensor, name))
     _C.Tensor.__repr__ = _faces.method(_printing.tensor_repr, "__repr__")

@@ -9,6 +9,7 @@ KINDS = (None, "gradient", "vmap", "tangent")  # in the order of csrc/python/run
 
 class _Stack(thread_local):
     levels: tuple = ()
+    differentiated: tuple = ()  # those whose gradients are being computed
 
 
 _stack = _Stack()
@@ -18,11 +19,11 @@ class Running:
     """While a transform runs a function.
 
     Of reverse mode, `inputs` are pairs of a tensor that the function gets and the one that was given; of the others,
-    `level` is the number of theirs.
+    `level` is the number of theirs, and `hooked` says whether a tensor got a hook that belongs to this transform.
     """
 
     def __init__(self, kind, level=None, inputs=()):
-        self.kind, self.level, self.inputs = KINDS.index(kind), level, inputs
+        self.kind, self.level, self.inputs, self.hooked = KINDS.index(kind), level, inputs, False
 
     def __enter__(self):
         _stack.levels = (*_stack.levels, self)
@@ -31,6 +32,20 @@ class Running:
     def __exit__(self, *error):
         _C._set_running(self.before)
         _stack.levels = _stack.levels[:-1]
+        self.inputs = ()  # a hook of one of them may hold this object
+
+
+class Differentiated:
+    """While the gradients are computed that a transform is to give."""
+
+    def __init__(self, running):
+        self.running = running
+
+    def __enter__(self):
+        _stack.differentiated = (*_stack.differentiated, self.running)
+
+    def __exit__(self, *error):
+        _stack.differentiated = _stack.differentiated[:-1]
 
 
 def levels():
@@ -42,6 +57,30 @@ def refuse_inside(words):
     """Refuses what functions that a transform runs may not do."""
     if _stack.levels:
         raise RuntimeError(words)
+
+
+def own_hook(tensor, hook):
+    """The hook of a tensor's gradient, silent in gradients by other transforms than the innermost that records it."""
+    running = _recorded_by(tensor)
+    if running is None:
+        return hook
+    running.hooked = True
+
+    def own(gradient):
+        return hook(gradient) if running in (*_stack.levels, *_stack.differentiated) else None
+
+    return own
+
+
+def _recorded_by(tensor):
+    """The innermost transform of reverse mode that a tensor's history leads to the inputs of; None if there is none."""
+    reached = None
+    for running in reversed(_stack.levels):
+        if running.inputs:
+            reached = _reached(tensor) if reached is None else reached
+            if any(_end(inside) in reached for inside, _ in running.inputs):
+                return running
+    return None
 
 
 def unwrapped(tensor):

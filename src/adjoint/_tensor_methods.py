@@ -3,6 +3,7 @@
 import copy as _copy
 
 from . import _C
+from ._running import own_hook
 from .autograd import backward as _backward
 from .autograd.graph import add_hook
 from .ops import checks as _checks
@@ -63,7 +64,7 @@ def register_hook(self, hook):
     >>> x.grad
     tensor(20.)
     """
-    return add_hook(self._hook_dict, hook)
+    return add_hook(self._hook_dict, own_hook(self, hook))
 
 
 @method
@@ -149,6 +150,20 @@ def __deepcopy__(self, memo):
 def __setstate__(self, state):
     """Restores what pickling kept beside the values."""
     self.__dict__.update(state)
+
+
+@method
+def module_load(self, other, assign=False):
+    """What a parameter or buffer becomes when load_state_dict() loads `other`, where parameters are swapped.
+
+    Called while torch.__future__.get_swap_module_params_on_conversion() is True; to be overridden in subclasses. The
+    result must be a new tensor.
+
+    >>> import adjoint as torch
+    >>> torch.zeros(2).module_load(torch.ones(2))
+    tensor([1., 1.])
+    """
+    return other.detach() if assign else self.copy_(other).detach()
 
 
 @method
@@ -262,3 +277,10 @@ def numel(input):
     """
     _checks.tensor("numel", input=input)
     return input.numel()
+
+
+grad_dtype = property(
+    _C._grad_dtype,
+    _C._set_grad_dtype,
+    doc="The type that gradients of this leaf are cast to: its own, unless set; None lets them be as they come.",
+)

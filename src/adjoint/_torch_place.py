@@ -43,11 +43,15 @@ def as_torch():
     package.__version__ = version.__version__
     for family in FAMILIES:
         importlib.import_module(f"{PACKAGE}.{family}")
+    package.torch = package  # `torch.torch.Tensor` is met
+    package._C.__path__ = []  # so that modules in it are looked for
     importlib.import_module("torch")
 
 
 def own_name(name):
-    """The name here of a module of torch."""
+    """The name here of a module of torch; those of its native core are in a folder of their own."""
+    if name.startswith("torch._C."):
+        return f"{PACKAGE}._native.{name.removeprefix('torch._C.')}"
     return PACKAGE + name.removeprefix("torch")
 
 
@@ -132,9 +136,12 @@ def count_missing(module):
 
 def rename_classes(module):
     for value in vars(module).copy().values():
-        if isinstance(value, type) and (value.__module__ == PACKAGE or value.__module__.startswith(f"{PACKAGE}.")):
+        if not isinstance(value, type):
+            continue
+        home = value.__module__  # that of a type whose instances say theirs is no text
+        if isinstance(home, str) and (home == PACKAGE or home.startswith(f"{PACKAGE}.")):
             with contextlib.suppress(TypeError):  # a type of the extension that cannot be changed
-                value.__module__ = "torch" + value.__module__.removeprefix(PACKAGE)
+                value.__module__ = "torch" + home.removeprefix(PACKAGE)
 
 
 def report():

@@ -1,6 +1,7 @@
 """Weights from an address: downloaded once, whole, checked against the hash in their name, kept in a folder, loaded."""
 
 import hashlib
+import importlib
 import os
 import re
 import shutil
@@ -33,10 +34,13 @@ def get_dir():
     >>> os.path.basename(torch.hub.get_dir())
     'hub'
     """
-    if _folder is not None:
-        return _folder
+    return _folder if _folder is not None else os.path.join(_get_torch_home(), "hub")
+
+
+def _get_torch_home():
+    """The folder of whatever torch keeps: $TORCH_HOME, or `torch` among the user's caches."""
     caches = os.getenv(ENV_XDG_CACHE_HOME, DEFAULT_CACHE_DIR)
-    return os.path.join(os.path.expanduser(os.getenv(ENV_TORCH_HOME, os.path.join(caches, "torch"))), "hub")
+    return os.path.expanduser(os.getenv(ENV_TORCH_HOME, os.path.join(caches, "torch")))
 
 
 def set_dir(d):
@@ -154,3 +158,12 @@ def _unpack(path, target):
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise RuntimeError(f"{path}: the archive is damaged ({error}); remove it and try again") from error
     target.seek(0)
+
+
+def __getattr__(name):
+    if name != "tqdm":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return importlib.import_module("tqdm").tqdm
+    except ImportError:
+        return importlib.import_module("._progress", __package__).tqdm

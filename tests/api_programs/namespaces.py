@@ -196,6 +196,20 @@ def without_torch_function(L):
     return type(Plain([1.0]) + 1) is L.Tensor, Plain([1.0, 2.0]).sum()
 
 
+def graphs(L):
+    class Calls(L.fx.Tracer):
+        def is_leaf_module(self, m, module_qualified_name):
+            return False
+
+    net = L.nn.Sequential(L.nn.ReLU())
+    graph = Calls().trace(net)
+    gm = L.fx.GraphModule(net, graph)
+    nodes = [node.name for node in graph.nodes if isinstance(node, L.fx.Node)]
+    made = L.fx.Graph()
+    made.output(made.call_function(L.relu, (made.placeholder("x"),)))
+    return gm(L.tensor([-1.0, 1.0])), nodes, str(made), made.python_code("self").src
+
+
 PROGRAMS = {
     "_C._disabled_torch_function_impl": without_torch_function,
     "amp.autocast": scaler,
@@ -227,6 +241,10 @@ PROGRAMS = {
     "func.jacrev": lambda L: L.func.jacrev(lambda x: x.sum(0) ** 2)(square(L)),
     "func.stack_module_state": lambda L: L.func.stack_module_state([L.nn.LayerNorm(2), L.nn.LayerNorm(2)])[0],
     "func.vmap": lambda L: L.func.vmap(lambda x: x.sum() * x)(square(L)),
+    "fx.Graph": graphs,
+    "fx.GraphModule": graphs,
+    "fx.Node": graphs,
+    "fx.Tracer": graphs,
     "load": files,
     "save": files,
     "optim": module("optim", "SGD", "Adam"),

@@ -9,11 +9,14 @@ For each sample of an entry:
   with random weights is that of the tangents with the gradient, which torch has;
 - `vmap`: over each tensor of the call, and over all, at the first dimension and at the last, the results are those of
   calls one by one;
-- `gradient`: so are the gradients, of vmap(f) and in vmap(gradient of f).
+- `gradient`: so are the gradients, of vmap(f) and in vmap(gradient of f);
+- `empty`: over a batch of no elements, results and gradients have the sizes and types that they have of one; and single
+  numbers in the place of tensors, where the op takes them, run under vmap and have a Jacobian.
 """
 
 import argparse
 import collections
+import copy
 import fnmatch
 import sys
 import time
@@ -28,7 +31,7 @@ from .check import REFUSALS, Raised, arguments, attempt, seed, seed_the_cpu, spr
 from .entries import LEFT_OUT, LESS_EXACT, WITHOUT_VALUES, entries, ours
 from .translate import Translator, Untranslatable, tensor
 
-LEVELS = ("jvp", "vmap", "gradient")
+LEVELS = ("jvp", "vmap", "gradient", "empty")
 BATCH = 3
 RUNNING = "running_mean or running_var, which will be updated in place, were not batched"
 # Entries that vmap refuses, by the words in which it does, as torch's does.
@@ -39,6 +42,7 @@ REFUSED = {
     "masked_select": "Attempted to vmap over `mask`",
     "__getitem__": "indexing with a boolean mask",
     "index_put": "indexing with a boolean mask",
+    "resize_as_": "aten::resize_as_(self, *extra_args) is not possible",  # a tensor that all elements share
     "nonzero": "dynamic shape",
     "argwhere": "dynamic shape",
     "unique": "dynamic shape",
@@ -205,6 +209,69 @@ def check_gradient(function, bound):
     return None
 
 
+def none_of(x):
+    return x.new_empty(0, *x.shape)
+
+
+def other_sizes(found, expected, refused):
+    """Why results have not the sizes and types of others; None where they have, or where vmap refuses the op."""
+    if isinstance(found, Raised):
+        return None if is_refused(str(found), refused) else str(found)
+    got, expected = [[(tuple(y.shape), y.dtype) for y in each] for each in (found, expected)]
+    return None if got == expected else f"{got} instead of {expected}"
+
+
+def check_empty(function, refused):
+    """Over a batch of no elements."""
+    one = attempt(lambda: function.of_all(*(x.clone() for x in function.tensors)))
+    if isinstance(one, Raised) or not one:
+        return None
+    expected = [none_of(y) for y in one]
+    for chosen in choices(function):
+        dims = tuple(0 if i in chosen else None for i in range(len(function.tensors)))
+        given = [x if d is None else none_of(x) for x, d in zip(function.tensors, dims, strict=True)]
+        found = attempt(lambda d=dims, g=given: adjoint.func.vmap(function.of_all, d, randomness="same")(*g))
+        if reason := other_sizes(found, expected, refused):
+            return f"over {list(chosen)}: {reason}"
+    return check_empty_gradient(function, refused) if function.moving else None
+
+
+def check_empty_gradient(function, refused):
+    stacks, numbers = tuple(none_of(x) for x in function.inputs), tuple(range(len(function.moving)))
+
+    def total(*inputs):
+        return sum(inner_product(y, adjoint.ones_like(y)) for y in function(*inputs))
+
+    if isinstance(attempt(lambda: adjoint.func.grad(total, numbers)(*function.inputs)), Raised):
+        return None
+    mapped = adjoint.func.vmap(total, randomness="same")
+    outer = attempt(lambda: adjoint.func.grad(lambda inputs: mapped(*inputs).sum())(stacks))
+    if reason := other_sizes(outer, stacks, refused):
+        return f"gradient of vmap: {reason}"
+    inner = attempt(lambda: adjoint.func.vmap(adjoint.func.grad(total, numbers), randomness="same")(*stacks))
+    reason = other_sizes(inner, stacks, refused)
+    return f"vmap of gradient: {reason}" if reason else None
+
+
+def check_numbers(function, bound, refused):
+    """Of tensors without dimensions, where the op takes such ones."""
+    single = copy.copy(function)
+    single.tensors = [x.flatten()[0].clone() if x.numel() else x.new_ones(()) for x in function.tensors]
+    found = attempt(lambda: single.of_all(*single.tensors))
+    if isinstance(found, Raised):
+        return None
+    reason = compare_vmap(single, tuple(range(len(single.tensors))), False, bound)
+    if reason and not is_refused(reason, refused):
+        return reason
+    if reason := check_empty(single, refused):
+        return reason
+    if not single.moving or any(x.is_complex() for x in (*single.tensors, *found)):
+        return None
+    jacobian = attempt(lambda: adjoint.func.jacrev(single, tuple(range(len(single.moving))))(*single.inputs))
+    refusing = isinstance(attempt(lambda: adjoint.func.vjp(single, *single.inputs)), Raised)
+    return str(jacobian) if isinstance(jacobian, Raised) and not refusing else None
+
+
 def check(name, samples=4, levels=LEVELS):
     """Reasons by level; None where there was nothing to compare."""
     op = entries()[name]
@@ -235,12 +302,15 @@ def check(name, samples=4, levels=LEVELS):
                 return dict.fromkeys(levels, str(error))
             theirs = Function(torch, op.op, call, process)
             for level in levels:
-                if level in reasons or not (mine.tensors if level == "vmap" else mine.moving):
+                if level in reasons or not (mine.tensors if level in ("vmap", "empty") else mine.moving):
                     continue
                 if level == "jvp":
                     reason = check_jvp(mine, theirs, bound, name in GRADIENTS_ARE_RIGHT)
                 elif level == "vmap":
                     reason = check_vmap(mine, bound, REFUSED.get(name))
+                elif level == "empty":
+                    reason = check_empty(mine, REFUSED.get(name)) or check_numbers(mine, bound, REFUSED.get(name))
+                    reason = reason and f"a batch of none, or numbers: {reason}"
                 else:
                     reason = check_gradient(mine, bound)
                     reason = None if is_refused(reason, REFUSED.get(name)) else reason

@@ -10,10 +10,23 @@ from .told import computing
 
 BINARY = ["+", "-", "*", "/", "//", "%", "**", "@", "==", "!=", "<", "<=", ">", ">="]
 OF_INTEGERS = ["+", "*", "//", "%", "&", "|", "^", "<<", ">>", "=="]
-PAIRS = "x,x x,2 2,x x,p p,x x,2.5 2.5,x x,None None,x x,'a' x,np.float64(2) np.float64(2),x".split()
-INTEGER_PAIRS = "i,i i,2 2,i i,j j,i True,i i,True".split()
-IN_PLACE = "add sub mul truediv floordiv mod pow".split()
-OF_INTEGERS_IN_PLACE = "and or xor lshift rshift".split()
+PAIRS = [
+    "x,x",
+    "x,2",
+    "2,x",
+    "x,p",
+    "p,x",
+    "x,2.5",
+    "2.5,x",
+    "x,None",
+    "None,x",
+    "x,'a'",
+    "x,np.float64(2)",
+    "np.float64(2),x",
+]
+INTEGER_PAIRS = ["i,i", "i,2", "2,i", "i,j", "j,i", "True,i", "i,True"]
+IN_PLACE = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
+OF_INTEGERS_IN_PLACE = ["and", "or", "xor", "lshift", "rshift"]
 OTHERS = """
 -x | +x | abs(x) | ~i | bool(x[0, 0]) | int(x[0, 0]) | float(x[0, 0]) | complex(x[0, 0]) | operator.index(i[0, 0])
 len(x) | list(x) | sum(x) | iter(x) | reversed(x) | hash(x) and 0 | round(x) | divmod(x, 2) | 1.0 in x | x in p

@@ -5,23 +5,31 @@ import warnings
 from .. import _C
 from .._C import Node as Node
 from .._running import refuse_inside
+from . import _engine
 from . import anomaly_mode as anomaly_mode
 from . import function as function
 from . import graph as graph
+from ._engine import is_multithreading_enabled as is_multithreading_enabled
 from .anomaly_mode import detect_anomaly as detect_anomaly
 from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .function import Function as Function
+from .grad_mode import _force_original_view_tracking as _force_original_view_tracking
 from .grad_mode import enable_grad as enable_grad
+from .grad_mode import enforce_grad_layout_policy as enforce_grad_layout_policy
 from .grad_mode import inference_mode as inference_mode
 from .grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from .grad_mode import is_view_replay_enabled as is_view_replay_enabled
 from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
+from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
 from .gradcheck import GradcheckError as GradcheckError
 from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
 from .variable import Variable as Variable
 
 SavedTensor = _C._SavedTensor
+_get_sequence_nr = _C._get_sequence_nr
+_engine.install()
 
 
 def _as_tuple(value):
@@ -200,9 +208,17 @@ def unused_allowed(outputs, inputs, grad_outputs, retain_graph=None, create_grap
     return _C.run_backward(tuple(outputs), gradients, retain, create_graph, tuple(inputs), False, True)
 
 
-def __getattr__(name):
-    if name in ("forward_ad", "functional"):  # imported when first used
-        import importlib
+_OF_PROFILERS = (
+    *("DeviceType", "ProfilerActivity", "_profiler_enabled", "_record_function_with_args_enter"),
+    *("_record_function_with_args_exit", "kineto_available"),
+)
 
+
+def __getattr__(name):
+    import importlib
+
+    if name in ("forward_ad", "functional", "profiler", "profiler_util"):  # imported when first used
         return importlib.import_module(f".{name}", __name__)
+    if name in _OF_PROFILERS:
+        return getattr(importlib.import_module(".profiler", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -143,6 +143,25 @@ def _vjp(ctx, *grad_outputs):
 BackwardCFunction = _C._function_base(FunctionCtx, _bind, _setup_context, _backward, _vjp)
 
 
+def _users_backward(ctx, gradients):
+    cls = ctx._forward_cls
+    function = cls.backward if cls.vjp is _vjp else cls.vjp
+    return function(ctx, gradients) if cls.boxed_grads_call else function(ctx, *gradients)
+
+
+def _apply(self, *args):
+    """Calls the class's backward with these gradients."""
+    return _users_backward(self, list(args))
+
+
+def _apply_boxed(self, args):
+    """Calls the class's backward with the gradients of a list."""
+    return _users_backward(self, args)
+
+
+BackwardCFunction.apply, BackwardCFunction.apply_boxed = _apply, _apply_boxed
+
+
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """Base class of operations whose derivative is given by hand: static methods forward and backward, called by apply.
 
@@ -160,6 +179,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     """
 
     generate_vmap_rule = False
+    boxed_grads_call = False  # True: backward gets the gradients as one list, which it may empty
+    clear_saved_tensors_on_access = False  # True: ctx.saved_tensors can be asked for once, and is freed by that
     forward = staticmethod(_forward)
     setup_context = staticmethod(_setup_context)
     backward = staticmethod(_backward)

@@ -5,6 +5,7 @@ import types
 import warnings
 
 from .. import _C
+from . import _engine
 
 # Flags of code objects, as in the module inspect, whose import would take longer than that of this package.
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
@@ -239,3 +240,75 @@ def is_inference_mode_enabled():
     False
     """
     return bool(_C._mode_flags() & _C._INFERENCE_MODE)
+
+
+class _Switch(Mode):
+    """A mode that holds from when it is made, and until the end of the block where it is used as a context manager."""
+
+    def __init__(self, mode):
+        self.prev = self._get()
+        self.mode = mode
+        self._set(mode)
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exception):
+        self._set(self.prev)
+
+    def clone(self):
+        return type(self)(self.mode)
+
+
+class set_multithreading_enabled(_Switch):
+    """Says whether a backward may use several threads; it runs on the calling one in any case.
+
+    >>> import adjoint as torch
+    >>> with torch.autograd.set_multithreading_enabled(False):
+    ...     print(torch.autograd.is_multithreading_enabled())
+    False
+    """
+
+    _get, _set = staticmethod(_engine.is_multithreading_enabled), staticmethod(_engine.set_multithreading)
+
+
+class enforce_grad_layout_policy(_Switch):
+    """Says whether a new .grad always gets the strides of its leaf, even if a copy must be made for that.
+
+    >>> import adjoint as torch
+    >>> x = torch.ones(2, 3).t().requires_grad_()
+    >>> with torch.autograd.enforce_grad_layout_policy(True):
+    ...     x.sum().backward()
+    >>> x.grad.stride() == x.stride()
+    True
+    """
+
+    _get = staticmethod(_C._is_grad_layout_enforcement_enabled)
+    _set = staticmethod(_C._set_grad_layout_enforcement_enabled)
+
+    def __init__(self, enable=True):
+        super().__init__(enable)
+
+
+class _force_original_view_tracking(_Switch):
+    """Accepted: a view whose base was changed always gets its history from the base."""
+
+    _kept = False
+
+    @staticmethod
+    def _get():
+        return _force_original_view_tracking._kept
+
+    @staticmethod
+    def _set(mode):
+        _force_original_view_tracking._kept = mode
+
+
+def is_view_replay_enabled():
+    """What _force_original_view_tracking was told.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.is_view_replay_enabled()
+    False
+    """
+    return _force_original_view_tracking._kept

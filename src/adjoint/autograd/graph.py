@@ -6,6 +6,7 @@ from _thread import _local as thread_local  # threading's, without the rest of t
 
 from .. import _C
 from .._C import Node as Node
+from ._handles import RemovableHandle, add_hook
 
 __all__ = [
     "GradientEdge",
@@ -14,52 +15,13 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "region_activation_memory_budget",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",
+    "set_override_stale_capture_stream",
+    "set_warn_on_accumulate_grad_stream_mismatch",
 ]
-
-
-class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook out; also a context manager.
-
-    >>> import adjoint as torch
-    >>> x = torch.tensor(1.0, requires_grad=True)
-    >>> handle = x.register_hook(lambda g: 2 * g)
-    >>> handle.remove()
-    """
-
-    __module__ = "adjoint.utils.hooks"  # where programs look for it
-    _next_id = 0
-
-    def __init__(self, hooks_dict, *, extra_dict=None):
-        extra = [extra_dict] if isinstance(extra_dict, dict) else extra_dict or []
-        self._hooks = [hooks_dict, *extra]
-        self.id = RemovableHandle._next_id
-        RemovableHandle._next_id += 1
-
-    def remove(self):
-        """Takes the hook out; a second call does nothing."""
-        for hooks in self._hooks:
-            hooks.pop(self.id, None)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        self.remove()
-
-
-def add_hook(hooks, hook, prepend=False, extra=(), value=None):
-    """Puts a hook into `hooks`, at its front if `prepend`; the dicts in `extra` note True under the same id."""
-    handle = RemovableHandle(hooks, extra_dict=list(extra))
-    hooks[handle.id] = hook if value is None else value
-    for other in extra:
-        other[handle.id] = True
-    if prepend:
-        for other in [other for other in hooks if other != handle.id]:
-            hooks[other] = hooks.pop(other)
-    return handle
 
 
 # ---- Nodes
@@ -153,12 +115,18 @@ class _MultiHandle(RemovableHandle):
     """Removes the hooks of several tensors at once."""
 
     def __init__(self, handles):
-        self._handles = tuple(handles)
+        self.handles = tuple(handles)
 
     def remove(self):
         """Takes all the hooks out."""
-        for handle in self._handles:
+        for handle in self.handles:
             handle.remove()
+
+    def __getstate__(self):
+        return self.handles
+
+    def __setstate__(self, state):
+        self.handles = state
 
 
 class _Collected(thread_local):
@@ -354,3 +322,43 @@ def allow_mutation_on_saved_tensors():
         finally:
             _mutation.active = False
             context.clear()
+
+
+# ---- What concerns streams and compilers, which are not here
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled):
+    """Accepted: there are no streams that could differ.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    """
+    if not isinstance(enabled, bool):
+        raise RuntimeError(f"enabled must be a bool, but got {type(enabled).__name__}")
+
+
+def set_override_stale_capture_stream(enabled):
+    """Accepted: there are no streams that are captured.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.graph.set_override_stale_capture_stream(False)
+    """
+    set_warn_on_accumulate_grad_stream_mismatch(enabled)
+
+
+def region_activation_memory_budget(budget):
+    """For compiled programs, and refused: there is no compiler; see utils.checkpoint for memory.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.graph.region_activation_memory_budget(0.5)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: torch.autograd.graph.region_activation_memory_budget can only be used inside a torch.compile region; \
+it has no effect in eager mode.
+    """
+    name = "torch.autograd.graph.region_activation_memory_budget"
+    if not isinstance(budget, int | float):
+        raise TypeError(f"{name}: expects a float, got {type(budget).__name__}")
+    if not 0 <= budget <= 1:
+        raise ValueError(f"{name}: must be in [0, 1], got {budget}")
+    raise RuntimeError(f"{name} can only be used inside a torch.compile region; it has no effect in eager mode.")

@@ -3,20 +3,25 @@
 import warnings
 
 from .. import _C
+from ._engine import ImperativeEngine
 
 
-class _VariableType(type):
+class VariableMeta(type):
+    """Makes tensors instances of Variable."""
+
     def __instancecheck__(cls, value):
         return isinstance(value, _C.Tensor)
 
 
-class Variable(metaclass=_VariableType):
+class Variable(metaclass=VariableMeta):
     """A tensor on the same memory without history, which may require grad. Use requires_grad_() in new programs.
 
     >>> import adjoint as torch
     >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)
     """
+
+    _execution_engine = ImperativeEngine()
 
     def __new__(cls, data=None, requires_grad=False, volatile=None):
         if volatile is not None:

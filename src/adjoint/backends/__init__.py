@@ -8,3 +8,5 @@ from . import mkldnn as mkldnn
 from . import mps as mps
 from . import openmp as openmp
 from . import opt_einsum as opt_einsum
+from . import quantized as quantized
+from . import xnnpack as xnnpack

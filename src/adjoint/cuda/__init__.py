@@ -8,11 +8,16 @@ import sys
 from .. import _C
 from .._absent import answer, refusals
 from .._legacy_types import CUDA_TYPES
+from . import _modules
 from . import amp as amp
 
 default_generators = ()
 has_magma = has_half = False
 _REFUSED = (
+    *("caching_allocator_alloc", "caching_allocator_delete", "caching_allocator_enable", "change_current_allocator"),
+    *("check_error", "cudart", "device_memory_used", "get_allocator_backend", "get_per_process_memory_fraction"),
+    *("get_sync_debug_mode", "graph_pool_handle", "list_gpu_processes", "make_graphed_callables"),
+    *("host_memory_stats", "memory_stats_as_nested_dict"),
     "can_device_access_peer",
     "clock_rate",
     "current_blas_handle",
@@ -44,7 +49,10 @@ _REFUSED = (
     "temperature",
     "utilization",
 )
-_REFUSED_TYPES = ("CUDAGraph", "Event", "ExternalStream", "Stream", "device", "device_of", "stream")
+_REFUSED_TYPES = (
+    *("CUDAGraph", "CUDAPluggableAllocator", "Event", "ExternalStream", "MemPool", "Stream", "StreamContext", "device"),
+    *("device_of", "graph", "stream", "use_mem_pool"),
+)
 
 
 class OutOfMemoryError(RuntimeError):
@@ -95,3 +103,6 @@ _get = refusals(_REFUSED, _REFUSED_TYPES, _refuse, sys.modules[__name__])
 
 def __getattr__(name):
     return CUDA_TYPES[name] if name in CUDA_TYPES else _get(name)
+
+
+_modules.make()

@@ -3,16 +3,15 @@
 import warnings
 
 from .. import _C
-from ..ops.batching import call, sizes_differ
+from ..ops.batching import call, of_some, sizes_differ
 from ..ops.language import stack
 
 _warned = set()
 
 
+@of_some
 def call_each(op, size, batched, *arguments):
     """The results of calls with each element of the batched arguments, stacked; what the op refuses is no loop."""
-    if size == 0:
-        raise RuntimeError(f"vmap: {op.__name__} has no batch rule, and cannot run over a batch of size 0")
 
     def one(i):
         given = zip(arguments, batched, strict=True)

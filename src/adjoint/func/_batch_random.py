@@ -15,13 +15,14 @@ def draw(op, size, different, batched, *arguments):
         rank = max(value.dim() for value in given if is_tensor(value)) - 1
         return call(op, *(lined_up(value, rank) if is_tensor(value) else value for value in given))
     if op.__name__.endswith("_like"):
-        return repeated(call(op, arguments[0][0], *arguments[1:]), size)
+        like = arguments[0][0] if size else arguments[0].new_empty(arguments[0].shape[1:])
+        return repeated(call(op, like, *arguments[1:]), size)
     raise same_draws(op.__name__)
 
 
 def _without_tensors(op, size, names, arguments):
     if "size" not in names:
-        return stack([call(op, *arguments) for _ in range(size)])
+        return stack([call(op, *arguments) for _ in range(size or 1)])[:size]
     place = names.index("size")
     sizes = arguments[place]
     arguments[place] = (size, *(sizes if isinstance(sizes, tuple | list) else (sizes,)))

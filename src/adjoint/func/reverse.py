@@ -5,10 +5,11 @@ graph, tied to the one that was given if that one requires grad itself, at this 
 the graph leads to anything but the fresh inputs.
 """
 
+import contextlib
 import functools
 
 from .. import _C
-from .._running import Running
+from .._running import Differentiated, Running
 from ..autograd import unused_allowed
 from ..autograd.grad_mode import enable_grad, inference_mode, is_inference_mode_enabled, no_grad
 from ..ops.language import zeros_like
@@ -53,7 +54,7 @@ def finished(value, inputs, recorded):
     return _C._finished(value, inputs) if recorded else _C._bare(value)
 
 
-def gradients(outputs, inputs, weights, retain_graph=None, create_graph=None):
+def gradients(running, outputs, inputs, weights, retain_graph=None, create_graph=None):
     """The gradients by all inputs, zeros where there are none; recorded where something outside wants it."""
     pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
     if not pairs:
@@ -61,7 +62,8 @@ def gradients(outputs, inputs, weights, retain_graph=None, create_graph=None):
     outputs, weights = zip(*pairs, strict=True)
     if create_graph is None:
         create_graph = _C.is_grad_enabled() and _C._leads_elsewhere(outputs, inputs, weights)
-    found = unused_allowed(outputs, inputs, weights, retain_graph, create_graph)
+    with Differentiated(running) if running.hooked else contextlib.nullcontext():
+        found = unused_allowed(outputs, inputs, weights, retain_graph, create_graph)
     return [zeros_like(x) if g is None else finished(g, inputs, True) for g, x in zip(found, inputs, strict=True)]
 
 
@@ -105,7 +107,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
         chosen, replaced = chosen_arguments(argnums, args)
         inputs, fresh = fresh_inputs(chosen)
         recorded = _C.is_grad_enabled()
-        with enable_grad(), Running("gradient", inputs=tuple(zip(fresh, tree_leaves(chosen), strict=True))):
+        running = Running("gradient", inputs=tuple(zip(fresh, tree_leaves(chosen), strict=True)))
+        with enable_grad(), running:
             output = func(*replaced(inputs), **kwargs)
         aux = None
         if has_aux:
@@ -118,7 +121,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
                 f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
         create_graph = recorded and _C._leads_elsewhere((output,), fresh, ())
-        found = gradients((output,), fresh, (None,), create_graph=create_graph)
+        found = gradients(running, (output,), fresh, (None,), create_graph=create_graph)
         result = _in_structure(found, inputs)
         value = finished(output, fresh, recorded)
         if has_aux:
@@ -183,7 +186,8 @@ def vjp(func, *primals, has_aux=False):
     """
     inputs, fresh = fresh_inputs(primals)
     recorded = _C.is_grad_enabled()
-    with enable_grad(), Running("gradient", inputs=tuple(zip(fresh, tree_leaves(primals), strict=True))):
+    running = Running("gradient", inputs=tuple(zip(fresh, tree_leaves(primals), strict=True)))
+    with enable_grad(), running:
         outputs = func(*inputs)
     aux = None
     if has_aux:
@@ -205,7 +209,7 @@ def vjp(func, *primals, has_aux=False):
                 f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {given}, primal output: {spec}"
             )
-        found = gradients(leaves, fresh, weights, retain_graph, create_graph)
+        found = gradients(running, leaves, fresh, weights, retain_graph, create_graph)
         return _in_structure(found, inputs)
 
     value = tree_unflatten([finished(leaf, fresh, recorded) for leaf in leaves], spec)

@@ -91,7 +91,7 @@ class Trace:
     """What a `with trace()` block has called. It may be opened again, and then goes on."""
 
     def __init__(self):
-        self._log = _C._new_trace()
+        self._log = _C._new_trace(False)
 
     def __enter__(self):
         _C._open_trace(self._log)

@@ -16,7 +16,7 @@ from .parameter import UninitializedParameter as UninitializedParameter
 def __getattr__(name):
     import importlib
 
-    if name in ("attention", "parallel"):  # imported when first used
+    if name in ("attention", "grad", "intrinsic", "parallel", "qat", "quantized"):  # imported when first used
         return importlib.import_module(f".{name}", __name__)
     if name == "DataParallel":
         return importlib.import_module(".parallel", __name__).DataParallel

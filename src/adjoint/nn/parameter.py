@@ -239,6 +239,11 @@ class UninitializedBuffer(_Uninitialized, _C.Tensor):  # type: ignore[override] 
         return _marked(_without_shape(cls, requires_grad, device, dtype), persistent)
 
 
+# The names that these have in torch.
+UninitializedTensorMixin = _Uninitialized
+_ParameterMeta = type(Parameter)
+
+
 def is_lazy(value):
     """Whether a parameter or buffer has no shape yet."""
     return isinstance(value, _Uninitialized)

@@ -17,3 +17,12 @@ for _file in sorted(os.listdir(os.path.dirname(__file__))):
 def table():
     """All declared ops: name -> Declaration."""
     return dict(language.TABLE)
+
+
+def __getattr__(name):
+    """torch.ops.aten and other namespaces of ops: see adjoint._ops."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from .. import _ops
+
+    return _ops.namespace(name)

@@ -4,7 +4,7 @@ import math
 import warnings
 
 from .. import _C
-from .batching import folded
+from .batching import folded, of_some
 from .checks import boolean, holds
 from .language import (
     _attention,
@@ -91,10 +91,10 @@ op("_attention(query, key, value, scale, is_causal)", native="attention", output
        matmul(_score_grad(g, query, key, value, scale, is_causal).transpose(-2, -1), query),
    value=lambda g, query, key, scale, is_causal:
        matmul(_shares(query, key, scale, is_causal).transpose(-2, -1), g),
-   batch=folded)  # fmt: skip
+   batch=of_some(folded))  # fmt: skip
 op("_attention_gradients(grad, query, key, value, out, logsumexp, scale, is_causal)", native="attention_gradients",
    gradient=False, public=False,
-   batch=folded)  # fmt: skip
+   batch=of_some(folded))  # fmt: skip
 
 
 def _in_one_pass(query, key, value, attn_mask, dropout_p):

@@ -14,7 +14,7 @@ for each element. In a declaration, words stand for what most rules do:
 """
 
 from .. import _C
-from .language import Tensor, _call_slots, contiguous_format, is_grad_enabled, preserve_format
+from .language import Tensor, _call_slots, cat, contiguous_format, is_grad_enabled, preserve_format
 
 
 def call(op, *arguments):
@@ -80,6 +80,26 @@ def samples(rank, op, size, batched, *given):
     return call(op, *with_batch(size, batched, given))
 
 
+def of_some(rule):
+    """The rule of an op that cannot do without elements, such as those that become groups of channels.
+
+    It is called for one element of zeros in the place of none, whose results are left out.
+    """
+
+    def of_any(op, size, batched, *given):
+        if size:
+            return rule(op, size, batched, *given)
+        pairs = zip(given, batched, strict=True)
+        result = rule(op, 1, batched, *(each(_with_zeros, value) if has else value for value, has in pairs))
+        return result if result is NotImplemented else each(lambda value: value.narrow(0, 0, 0), result)
+
+    return of_any
+
+
+def _with_zeros(value):
+    return cat((value, value.new_zeros(1, *value.shape[1:]))) if is_tensor(value) else value
+
+
 def to_channels(value):
     """[batch, sample, channel, ...] -> [sample, batch channel, ...]; [batch, channel] -> [batch channel]"""
     return value.transpose(0, 1).flatten(1, 2) if value.dim() > 2 else value.flatten()
@@ -114,7 +134,9 @@ def rule_of(words, arguments):
 
     def rule(op, size, batched, *given):
         given = with_batch(size, batched, given)
-        first = given[0][0] if isinstance(given[0], tuple | list) else given[0]
+        first = next(iter(given[0]), None) if isinstance(given[0], tuple | list) else given[0]
+        if not is_tensor(first):
+            return NotImplemented  # which the op refuses
         rank = len(given[sizes[0]]) if of_sizes else first.dim() - 1
         if reduces and (given[dims[0]] is None or given[dims[0]] == ()):
             return _of_all(op, given, dims[0], keepdim, rank)
@@ -123,7 +145,11 @@ def rule_of(words, arguments):
         for place in dims:
             if given[place] is not None:
                 given[place] = behind(given[place], rank)
-        return call(op, *given) if rank or not dims else _of_numbers(op, given)
+        if rank or not dims:
+            return call(op, *given)
+        if of_sizes:
+            given[sizes[0]] = (*given[sizes[0]], 1)
+        return _of_numbers(op, given)
 
     rule.places = (tuple(dims), tuple(sizes), of_sizes)
     return rule

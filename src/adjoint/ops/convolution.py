@@ -3,7 +3,7 @@
 import warnings
 
 from .. import _C
-from .batching import call, from_channels, repeated, to_channels
+from .batching import call, from_channels, of_some, repeated, to_channels
 from .checks import integers
 from .language import _convolution_weight, _laid_out, composite, conj, constant_pad_nd, convolution, op
 
@@ -34,6 +34,7 @@ def _channels(weight, is_batched, options):
     return (weight.shape[is_batched + 1] * groups,) if transposed else (weight.shape[is_batched],)
 
 
+@of_some
 def _convolution_batch(op, size, batched, input, weight, bias, *options):
     with_input, with_weight, with_bias = batched[:3]
     if bias is not None:
@@ -62,6 +63,7 @@ def _by_several_weights(op, size, with_input, input, weight, bias, *options):
     return _from_groups(call(op, input, weight, bias, *options), size, groups, 1)
 
 
+@of_some
 def _weight_batch(op, size, batched, grad, input, *options):
     *lists, groups = options
     if batched[0] and batched[1]:

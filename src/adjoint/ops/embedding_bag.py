@@ -1,7 +1,7 @@
 """Bags of rows of a table: sums, means and greatest elements, without the rows themselves."""
 
 from .. import _C
-from .batching import call, is_tensor, repeated, with_batch
+from .batching import call, is_tensor, of_some, repeated, with_batch
 from .ctc import no_second
 from .gather import _renormalise
 from .language import (
@@ -45,6 +45,7 @@ def _flat(tensor):
     return tensor.flatten(0, 1) if is_tensor(tensor) else tensor
 
 
+@of_some
 def _bags_batch(op, size, batched, weight, indices, offsets, mode, factors, include_last, padding_idx, by_frequency):
     apart = batched[0] or by_frequency
     weight, indices, offsets, _, factors = with_batch(size, batched[:5], (weight, indices, offsets, mode, factors))
@@ -64,6 +65,7 @@ def _bags_batch(op, size, batched, weight, indices, offsets, mode, factors, incl
     return out.narrow(1, 0, count), where(bags == count, -1, bags), details.narrow(1, 0, count)
 
 
+@of_some
 def _bags_table_batch(op, size, batched, grad, rows, indices, mode, factors, bags, details, padding_idx, by_frequency):
     given = (grad, rows, indices, mode, factors, bags, details)
     grad, _, indices, _, factors, bags, details = with_batch(size, batched[:7], given)
@@ -74,6 +76,7 @@ def _bags_table_batch(op, size, batched, grad, rows, indices, mode, factors, bag
     return found.unflatten(0, (size, rows))
 
 
+@of_some
 def _bags_factors_batch(op, size, batched, grad, weight, indices, bags, padding_idx):
     weight = weight if batched[1] else repeated(weight, size)
     grad, indices, bags = with_batch(size, (batched[0], *batched[2:4]), (grad, indices, bags))

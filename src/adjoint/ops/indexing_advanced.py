@@ -1,6 +1,6 @@
 """Indexing by tensors: x[mask], x[[0, 2]], x[i, :, j], and assignment to them. (Basic indexing: views.py.)"""
 
-from .batching import call, lined_up, repeated, with_batch
+from .batching import call, is_tensor, lined_up, repeated, with_batch
 from .language import arange, bool, index, index_backward, index_put, op, uint8
 
 # ---- Batch rules; see batching.py
@@ -67,6 +67,8 @@ def _index_back(op, size, batched, input, sizes, indices):
 
 
 def _index_put_batch(op, size, batched, input, indices, values, accumulate):
+    if not isinstance(indices, tuple | list) or not any(map(is_tensor, indices)):
+        return NotImplemented  # which the op refuses
     _, rank = _result_dims(indices)
     covered = sum(1 if not _is_mask(each) else each.dim() for each in indices if each is not None)
     input, values = with_batch(size, (batched[0], batched[2]), (input, values))

@@ -47,7 +47,12 @@ def _pinv_batch(op, size, batched, A, atol, rtol, hermitian):
 
 def _lstsq_batch(op, size, batched, tensors, rcond, driver):
     tensors = aligned((True, True), tensors, (2, 2))
-    return tuple(or_empty(one, size) for one in call(op, tensors, rcond, driver))
+    solution, *others = call(op, tensors, rcond, driver)
+    if size:
+        return solution, *(or_empty(one, size) for one in others)
+    residuals, _, values = others
+    left_out = (residuals.dim() == 1, driver == "gels", values.dim() == 1)  # whose sizes do not show it
+    return solution, *(one.new_empty(0, 0) if is_out else one for one, is_out in zip(others, left_out, strict=True))
 
 
 # ---- Rank and pseudoinverse

@@ -163,7 +163,8 @@ def _linear_biased_batch(op, size, batched, bias, input, weight):
 
 def _addbmm_batch(op, size, batched, input, batch1, batch2, beta, alpha):
     """The sum of products of matrices is that of the matrices side by side with those one below the other."""
-    if batch1.shape[-3] != batch2.shape[-3]:
+    ranks = batch1.dim() - batched[1], batch2.dim() - batched[2]
+    if ranks != (3, 3) or batch1.shape[-3] != batch2.shape[-3]:
         return NotImplemented  # which the op refuses
     left, right = batch1.transpose(-3, -2).flatten(-2), batch2.flatten(-3, -2)
     return _added_batch(mm, 2)(op, size, batched, input, left, right, beta, alpha)

@@ -2,7 +2,7 @@
 
 from math import prod
 
-from .batching import call, each, from_channels, is_tensor, repeated, to_channels, with_batch
+from .batching import call, each, from_channels, is_tensor, of_some, repeated, to_channels, with_batch
 from .checks import boolean
 from .language import (
     _batch_norm_eval,
@@ -26,6 +26,7 @@ from .normalization import check_mixed_types, torch_level
 # The batch goes into the channels, and as many times into the number of groups.
 
 
+@of_some
 def _with_channels(op, size, batched, *given):
     """For ops all of whose tensors have channels, or statistics of them or of groups."""
     given = with_batch(size, batched, given)
@@ -33,22 +34,26 @@ def _with_channels(op, size, batched, *given):
     return each(lambda one: from_channels(one, size), result)
 
 
+@of_some
 def _gradients_batch(op, size, batched, *given):
     *given, groups = given
     return _with_channels(op, size, batched, *given, groups * size)
 
 
+@of_some
 def _gradient_batch(op, size, batched, *given):
     *given, groups, eps = given
     return _with_channels(op, size, batched, *given, groups * size, eps)
 
 
+@of_some
 def _evaluated_batch(op, size, batched, *given):
     if not any(batched[1:]):
         return call(op, given[0].flatten(0, 1), *given[1:]).unflatten(0, given[0].shape[:2])
     return _with_channels(op, size, batched, *given)
 
 
+@of_some
 def _plane_norm_batch(op, size, batched, input, weight, bias, running_mean, running_var, groups, momentum, eps):
     options = (groups, momentum, eps)
     if not (batched[0] or batched[3] or batched[4]):

@@ -160,8 +160,8 @@ def istft(
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - n_fft // 2 if center else total
     signal, envelope = signal[:, start:end], envelope[:, start:end]
-    least = all_values(envelope).detach().abs().min() if envelope.numel() else 0.0
-    if least < 1e-11:
+    values = all_values(envelope).detach()
+    if not envelope.numel() or (values.numel() and values.abs().min() < 1e-11):
         raise RuntimeError(
             "istft: window overlap add min: 1; the windows leave points of the signal uncovered: use a smaller "
             "hop_length, another window, or center=True"

@@ -4,7 +4,7 @@ Declared here are the views themselves (one node each) and what their rules need
 the view looked. The shape functions made of them are in shapes.py.
 """
 
-from .batching import behind, call, formatted, lined_up, with_batch
+from .batching import behind, call, formatted, is_tensor, lined_up, repeated, rows, with_batch
 from .language import (
     _publish,
     alias,
@@ -34,6 +34,17 @@ from .language import (
 )
 
 # ---- Batch rules; see batching.py
+
+
+def _viewed(op, size, batched, input, sizes):
+    """A size that is left open is that of an element: in a batch of none, it could be any."""
+    sizes = tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
+    if not size and -1 in sizes:
+        sizes = call(op, input.new_empty(input.shape[1:]), sizes).shape
+    return call(op, input, (size, *sizes))
+
+
+_viewed.__dict__["places"] = ((), (1,), False)
 
 
 def _squeeze_all(op, size, batched, input):
@@ -75,16 +86,65 @@ def _copied(op, size, batched, input, other, non_blocking):
     return lined_up(other, input.dim() - 1).expand(input.shape)
 
 
+def _in_memory_order(input):
+    """Elements whose dimensions may be permuted, in the order in which those of each lie in memory."""
+    order = sorted(range(1, input.dim()), key=input.stride, reverse=True)
+    ordered = input.permute(0, *order)
+    return ordered if input[:1].numel() and ordered[0].is_contiguous() else input
+
+
+def _resized(op, size, differentiated, batched, input, sizes, memory_format):
+    """Each keeps its first elements; it keeps its memory, too, as long as it needs no more."""
+    if differentiated[0]:
+        raise RuntimeError("cannot resize variables that require grad, or have a tangent; detach() the tensor first")
+    if memory_format not in (None, contiguous_format):
+        raise RuntimeError(f"{op.__name__}: batching rule only supports None or Contiguous MemoryFormat; permute() it")
+    if any(batched[1:]):
+        raise TypeError(f"{op.__name__}(): sizes must be ints, the same for all elements of a batch")
+    shown = input.new_empty(0).resize_(sizes)
+    if shown.shape == input.shape[1:]:
+        return input
+    held, count = rows(_in_memory_order(input)), shown.numel()
+    if count > held.shape[1]:
+        larger = input.new_empty(size, count)
+        larger.narrow(1, 0, held.shape[1]).copy_(held)
+        held = larger
+    return held.narrow(1, 0, count).view(size, *shown.shape)
+
+
+def _resized_as(op, size, differentiated, batched, input, template, memory_format):
+    if not is_tensor(template):
+        return call(op, input, template, memory_format)  # which refuses it
+    sizes = template.shape[batched[1] :]
+    return _resized(op, size, differentiated, (batched[0], False), input, sizes, memory_format)
+
+
+def _set(op, size, differentiated, batched, input, source, offset, sizes, stride):
+    """Elements of the source, in their own places or in those that are said."""
+    if any(differentiated):
+        raise RuntimeError("derivative for set_ is not implemented; detach() the tensors first")
+    if source is None:
+        return input.new_empty(size, 0)
+    element = source.new_empty(source.shape[batched[1] :]) if is_tensor(source) else source
+    shown = call(op, input.new_empty(0), element, offset, sizes, stride)  # or it refuses them
+    source = source if batched[1] else repeated(source, size)
+    if offset is None:
+        return source
+    if source.stride()[1:] != element.stride():
+        raise RuntimeError("passed in tensor to be used as storage must be contiguous; call contiguous() first")
+    return as_strided_within(source, (size, *shown.shape), (source.stride(0), *shown.stride()), offset)
+
+
 # fmt: off
 # ---- Sizes
 
 view("view_sizes(input, size)", native="view_sizes", node="ViewBackward0", linear="input", public=False, shown="view",
      input=lambda g, input_meta: reshape(g, input_meta.shape),
-     batch="+size")
+     batch=_viewed)
 # What reshape makes of an input that is not contiguous.
 view("reshape_alias(input, size)", native="view_sizes", node="ReshapeAliasBackward0", linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape),
-     batch="+size")
+     batch=_viewed)
 op("view_dtype(input, dtype)", native="view_dtype", public=False, shown="view")
 op("view(input, size=None, dtype=None)", composed="view", varargs="size", function=False, linear="input",
    doc="The same memory in other sizes (one may be -1), or read as another dtype.")
@@ -302,11 +362,14 @@ op("copy(input, other, non_blocking=False)", inplace="only", inplace_native="cop
 # ---- In place: other sizes, or other memory
 
 op("set_(input, source=None, storage_offset=None, size=None, stride=None)", composed="set_", function=False,
-   doc="Gives the tensor the memory of another one, and its geometry or the one that is said.")
+   doc="Gives the tensor the memory of another one, and its geometry or the one that is said.",
+   batch=_set)
 op("resize_(input, size, *, memory_format=None)", composed="resize_", varargs="size", function=False,
-   doc="Gives the tensor other sizes; its elements stay in memory where they are.")
+   doc="Gives the tensor other sizes; its elements stay in memory where they are.",
+   batch=_resized)
 op("resize_as_(input, the_template, *, memory_format=None)", composed="resize_as_",
-   doc="Gives the tensor the sizes of another one.")
+   doc="Gives the tensor the sizes of another one.",
+   batch=_resized_as)
 
 # fmt: on
 

@@ -13,8 +13,8 @@ from ..autograd.graph import add_hook
 # What an optimizer takes, for annotations.
 ParamsT = Iterable[_C.Tensor] | Iterable[dict] | Iterable[tuple[str, _C.Tensor]]
 
-_global_optimizer_pre_hooks: dict = {}
-_global_optimizer_post_hooks: dict = {}
+_global_optimizer_pre_hooks: OrderedDict = OrderedDict()
+_global_optimizer_post_hooks: OrderedDict = OrderedDict()
 
 
 class _RequiredParameter:
@@ -63,11 +63,14 @@ def _with_hooks(step):
                     "step_pre_hook returned; new_args begins with the optimizer."
                 )
             args, kwargs = result
+        span = _C._begin_span(self._step_profile_name)
         try:
             value = step(*args, **kwargs)
         except (KeyError, TypeError, AttributeError) as error:
             _explain_groups(self, error)
             raise
+        finally:
+            _C._end_span(span)
         for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
             hook(self, args, kwargs)
         return value
@@ -142,6 +145,9 @@ class Optimizer:
         for when in ("pre", "post"):
             self.__dict__.setdefault(f"_optimizer_load_state_dict_{when}_hooks", OrderedDict())
         cls = type(self)
+        # What profilers call its methods.
+        self._step_profile_name = f"Optimizer.step#{cls.__name__}.step"
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{cls.__name__}.zero_grad"
         if not getattr(cls.step, "hooked", False):
             cls.step = _with_hooks(cls.step)
 
@@ -213,6 +219,13 @@ class Optimizer:
 
     def zero_grad(self, set_to_none=True):
         """Forgets the gradients of all parameters, or fills them with zeros."""
+        span = _C._begin_span(self._zero_grad_profile_name)
+        try:
+            self._drop_gradients(set_to_none)
+        finally:
+            _C._end_span(span)
+
+    def _drop_gradients(self, set_to_none):
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none or param.grad is None:

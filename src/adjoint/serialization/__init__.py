@@ -2,18 +2,22 @@
 
 import os
 import warnings
+from collections.abc import Callable
 
 from .safe_globals import add_safe_globals as add_safe_globals
 from .safe_globals import clear_safe_globals as clear_safe_globals
 from .safe_globals import get_safe_globals as get_safe_globals
 from .safe_globals import safe_globals as safe_globals
 
+DEFAULT_PROTOCOL = 2  # of pickles
+MAP_LOCATION = Callable | str | dict[str, str] | None  # what map_location may be; also a device
+
 
 def save(
     obj,
     f,
     pickle_module=None,
-    pickle_protocol=2,
+    pickle_protocol=DEFAULT_PROTOCOL,
     _use_new_zipfile_serialization=True,
     _disable_byteorder_record=False,
 ):

@@ -24,3 +24,42 @@ class State:
             if self.rng is not None:
                 _C.set_rng_state(self.rng)
             yield
+
+
+class DefaultDeviceType:
+    """The kind of device whose random numbers a checkpoint keeps, beside those of the CPU, where no tensor says.
+
+    >>> from adjoint.utils.checkpoint import DefaultDeviceType
+    >>> DefaultDeviceType.get_device_type()
+    'cpu'
+    """
+
+    _default_device_type = None
+
+    @staticmethod
+    def set_device_type(device="cuda"):
+        """Sets the kind."""
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type():
+        """The kind."""
+        return DefaultDeviceType._default_device_type or "cpu"
+
+
+def get_device_states(*args):
+    """(devices, states of their random numbers) of the tensors; none, for the CPU's are kept apart.
+
+    >>> import adjoint as torch
+    >>> torch.utils.checkpoint.get_device_states(torch.ones(1))
+    ([], [])
+    """
+    return [], []
+
+
+def set_device_states(devices, states, *, device_type=None):
+    """Gives devices the states of get_device_states: none.
+
+    >>> import adjoint as torch
+    >>> torch.utils.checkpoint.set_device_states([], [])
+    """

@@ -1,162 +1,109 @@
 """Nested containers taken apart into their leaves, and put together again."""
 
-from collections import OrderedDict, defaultdict, deque
+import types
+import typing
+from collections.abc import Callable, Iterable
 
-from .. import _C
-
-
-class TreeSpec:
-    """The structure of a nested container without its leaves.
-
-    >>> from adjoint.utils import _pytree
-    >>> _pytree.tree_structure([1, 2]).num_leaves
-    2
-    """
-
-    __slots__ = ("_children", "context", "num_children", "num_leaves", "num_nodes", "type")
-
-    def __init__(self, type, context=None, children_specs=()):
-        self.type, self.context, self._children = type, context, list(children_specs)
-        self.num_children = len(self._children)
-        self.num_leaves = sum(child.num_leaves for child in self._children) if type is not None else 1
-        self.num_nodes = 1 + sum(child.num_nodes for child in self._children)
-
-    def is_leaf(self):
-        """Whether this is a leaf and no container."""
-        return self.type is None
-
-    def children(self):
-        """The structures inside."""
-        return self._children
-
-    def child(self, index):
-        """One of the structures inside."""
-        return self._children[index]
-
-    def unflatten(self, leaves):
-        """The container with these leaves."""
-        leaves = list(leaves)
-        if len(leaves) != self.num_leaves:
-            raise ValueError(
-                f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that "
-                f"holds {self.num_leaves} items ({self})."
-            )
-        if self.type is None:
-            return leaves[0]
-        if self.type is tuple and self.num_leaves == self.num_nodes - 1:  # nothing but leaves
-            return tuple(leaves)
-        return self._build(iter(leaves))
-
-    def _build(self, leaves):
-        if self.type is None:
-            return next(leaves)
-        return _NODES[self.type][1]([child._build(leaves) for child in self._children], self.context)
-
-    def flatten_up_to(self, tree):
-        """The parts of a tree that begins with this structure, one for each leaf here."""
-        found = []
-        self._match(tree, found)
-        return found
-
-    def _match(self, tree, found):
-        if self.type is None:
-            found.append(tree)
-            return
-        kind = _kind(tree)
-        if kind is not self.type and not {kind, self.type} <= _MAPPINGS:
-            raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {type(tree)!r}.")
-        children, context = _NODES[kind][0](tree)
-        if len(children) != self.num_children:
-            raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
-        if kind in _MAPPINGS:
-            keys = self.context[1] if self.type is defaultdict else self.context
-            missing, extra = set(keys) - set(tree), set(tree) - set(keys)
-            if missing or extra:
-                parts = [f"missing key(s): {missing}"] * bool(missing) + [f"extra key(s): {extra}"] * bool(extra)
-                raise ValueError(f"Node keys mismatch; {'; '.join(parts)}.")
-            children = [tree[key] for key in keys]
-        elif context != self.context:
-            raise ValueError(f"Node context mismatch for node type {self.type!r}; {self.context!r} and {context!r}.")
-        for spec, child in zip(self._children, children, strict=True):
-            spec._match(child, found)
-
-    def __eq__(self, other):
-        if self is other:
-            return True
-        if not isinstance(other, TreeSpec):
-            return NotImplemented
-        return (self.type, self.context, self._children) == (other.type, other.context, other._children)
-
-    def __hash__(self):
-        return hash((self.type, self.num_leaves, self.num_nodes))
-
-    def __repr__(self, indent=0):
-        if self.type is None:
-            return "*"
-        children = ""
-        if self._children:
-            indent += 2
-            children = (",\n" + " " * indent).join(child.__repr__(indent) for child in self._children)
-        return f"TreeSpec({self.type.__name__}, {self.context}, [{children}])"
-
-
-class namedtuple:
-    """Stands for every type that collections.namedtuple makes; the type itself is the context."""
-
-
-_MAPPINGS = {dict, OrderedDict, defaultdict}
-_NODES = {}  # type -> (flatten, unflatten)
-_LEAF_TYPES = {_C.Tensor, int, float, complex, bool, str, type(None)}  # the most frequent ones
-
-
-def register_pytree_node(cls, flatten_fn, unflatten_fn, **options):
-    """Makes a type a container: `flatten_fn(x)` gives (children, context), `unflatten_fn(children, context)` takes it.
-
-    >>> from adjoint.utils import _pytree
-    >>> class Pair:
-    ...     def __init__(self, a, b):
-    ...         self.a, self.b = a, b
-    >>> _pytree.register_pytree_node(Pair, lambda p: ([p.a, p.b], None), lambda parts, _: Pair(*parts))
-    >>> _pytree.tree_leaves(Pair(1, [2, 3]))
-    [1, 2, 3]
-    """
-    if cls in _NODES:
-        raise ValueError(f"{cls} is already registered as pytree node.")
-    _NODES[cls] = (flatten_fn, unflatten_fn)
-    _LEAF_TYPES.discard(cls)
-
-
-_register_pytree_node = register_pytree_node
-
-register_pytree_node(list, lambda x: (x, None), lambda parts, _: list(parts))
-register_pytree_node(tuple, lambda x: (list(x), None), lambda parts, _: tuple(parts))
-register_pytree_node(
-    dict, lambda x: (list(x.values()), list(x)), lambda parts, keys: dict(zip(keys, parts, strict=True))
+from ._pytree_nodes import (
+    BUILTIN_TYPES as BUILTIN_TYPES,
 )
-register_pytree_node(
-    OrderedDict, lambda x: (list(x.values()), list(x)), lambda parts, keys: OrderedDict(zip(keys, parts, strict=True))
+from ._pytree_nodes import (
+    CONSTANT_NODES as CONSTANT_NODES,
 )
-register_pytree_node(
-    defaultdict,
-    lambda x: (list(x.values()), [x.default_factory, list(x)]),
-    lambda parts, context: defaultdict(context[0], zip(context[1], parts, strict=True)),
+from ._pytree_nodes import LEAF_TYPES as _LEAF_TYPES
+from ._pytree_nodes import (
+    NO_SERIALIZED_TYPE_NAME_FOUND as NO_SERIALIZED_TYPE_NAME_FOUND,
 )
-register_pytree_node(deque, lambda x: (list(x), x.maxlen), lambda parts, length: deque(parts, maxlen=length))
-register_pytree_node(namedtuple, lambda x: (list(x), type(x)), lambda parts, cls: cls(*parts))
+from ._pytree_nodes import (
+    SERIALIZED_TYPE_TO_PYTHON_TYPE as SERIALIZED_TYPE_TO_PYTHON_TYPE,
+)
+from ._pytree_nodes import (
+    STANDARD_DICT_TYPES as STANDARD_DICT_TYPES,
+)
+from ._pytree_nodes import (
+    SUPPORTED_NODES as SUPPORTED_NODES,
+)
+from ._pytree_nodes import (
+    SUPPORTED_SERIALIZED_TYPES as SUPPORTED_SERIALIZED_TYPES,
+)
+from ._pytree_nodes import (
+    GetAttrKey as GetAttrKey,
+)
+from ._pytree_nodes import (
+    KeyEntry as KeyEntry,
+)
+from ._pytree_nodes import (
+    MappingKey as MappingKey,
+)
+from ._pytree_nodes import (
+    NodeDef as NodeDef,
+)
+from ._pytree_nodes import (
+    SequenceKey as SequenceKey,
+)
+from ._pytree_nodes import (
+    _deregister_pytree_node as _deregister_pytree_node,
+)
+from ._pytree_nodes import (
+    _private_register_pytree_node as _private_register_pytree_node,
+)
+from ._pytree_nodes import (
+    _register_namedtuple as _register_namedtuple,
+)
+from ._pytree_nodes import (
+    _register_pytree_node as _register_pytree_node,
+)
+from ._pytree_nodes import (
+    is_namedtuple as is_namedtuple,
+)
+from ._pytree_nodes import (
+    is_namedtuple_class as is_namedtuple_class,
+)
+from ._pytree_nodes import (
+    is_namedtuple_instance as is_namedtuple_instance,
+)
+from ._pytree_nodes import (
+    is_structseq as is_structseq,
+)
+from ._pytree_nodes import (
+    is_structseq_class as is_structseq_class,
+)
+from ._pytree_nodes import (
+    is_structseq_instance as is_structseq_instance,
+)
+from ._pytree_nodes import kind_of as _kind
+from ._pytree_nodes import (
+    register_pytree_node as register_pytree_node,
+)
+from ._pytree_spec import _LEAF, check_spec
+from ._pytree_spec import LeafSpec as LeafSpec
+from ._pytree_spec import PyTreeSpec as PyTreeSpec
+from ._pytree_spec import TreeSpec as TreeSpec
+from ._pytree_spec import pytree_to_str as pytree_to_str
+from ._pytree_spec import str_to_pytree as str_to_pytree
+from ._pytree_spec import treespec_dict as treespec_dict
+from ._pytree_spec import treespec_dumps as treespec_dumps
+from ._pytree_spec import treespec_leaf as treespec_leaf
+from ._pytree_spec import treespec_loads as treespec_loads
+from ._pytree_spec import treespec_pprint as treespec_pprint
+from ._pytree_spec import treespec_tuple as treespec_tuple
+from ._pytree_types import ConstantNode as ConstantNode
+from ._pytree_types import _is_constant_holder as _is_constant_holder
+from ._pytree_types import _retrieve_constant as _retrieve_constant
+from ._pytree_types import is_constant_class as is_constant_class
+from ._pytree_types import register_constant as register_constant
+from ._pytree_types import register_dataclass as register_dataclass
 
-
-def _kind(tree):
-    """The registered type that a value is a container of; None for a leaf."""
-    cls = type(tree)
-    if cls in _NODES:
-        return cls
-    if isinstance(tree, tuple) and tuple in cls.__bases__:
-        if isinstance(getattr(cls, "_fields", None), tuple):
-            return namedtuple
-        if cls.__module__ == "torch.return_types":  # what max(x, dim) returns
-            register_pytree_node(cls, lambda x: (list(x), None), lambda parts, _: cls(parts))
-            return cls
-    return None
+# For annotations.
+Context = typing.Any
+PyTree = typing.Any
+FlattenFn = Callable[[PyTree], tuple[list[typing.Any], Context]]
+UnflattenFn = Callable[[Iterable[typing.Any], Context], PyTree]
+KeyPath = tuple[KeyEntry, ...]
+FlattenWithKeysFn = Callable[[PyTree], tuple[list[tuple[KeyEntry, typing.Any]], typing.Any]]
+DumpableContext = typing.Any
+ToDumpableContextFn = Callable[[Context], DumpableContext]
+FromDumpableContextFn = Callable[[DumpableContext], Context]
 
 
 def _walk(tree, leaves, is_leaf):
@@ -164,11 +111,10 @@ def _walk(tree, leaves, is_leaf):
     if kind is None:
         leaves.append(tree)
         return _LEAF
-    children, context = _NODES[kind][0](tree)
+    children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
     return TreeSpec(kind, context, [_walk(child, leaves, is_leaf) for child in children])
 
 
-_LEAF = TreeSpec(None)
 _ROWS = [TreeSpec(tuple, None, [_LEAF] * n) for n in range(8)]  # tuples of leaves, which most trees are
 
 
@@ -197,11 +143,7 @@ def tree_unflatten(leaves, treespec):
     >>> _pytree.tree_unflatten([1, 2], _pytree.tree_structure(("a", ["b"])))
     (1, [2])
     """
-    if not isinstance(treespec, TreeSpec):
-        raise TypeError(
-            "tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
-            f"{type(treespec)}."
-        )
+    check_spec(treespec)
     return treespec.unflatten(leaves)
 
 
@@ -260,19 +202,45 @@ def tree_map_(func, tree, *rests, is_leaf=None):
     return tree
 
 
-def _is_kind(kind):
-    return kind if callable(kind) and not isinstance(kind, type) else lambda leaf: isinstance(leaf, kind)
+def _chooser(kind):
+    if isinstance(kind, type | tuple | types.UnionType):
+        return lambda leaf: isinstance(leaf, kind)
+    if callable(kind):
+        return kind
+    raise TypeError("Argument must be a type, a tuple of types, or a callable.")
 
 
-def tree_map_only(type_or_types_or_pred, func, tree, is_leaf=None):
+def map_only(type_or_types_or_pred, /):
+    """A decorator: a function of leaves of some types that leaves others alone.
+
+    >>> from adjoint.utils import _pytree
+    >>> double = _pytree.map_only(int)(lambda x: 2 * x)
+    >>> double(2), double("a")
+    (4, 'a')
+    """
+    chosen = _chooser(type_or_types_or_pred)
+    return lambda func: lambda leaf: func(leaf) if chosen(leaf) else leaf
+
+
+def tree_map_only(type_or_types_or_pred, /, func, tree, is_leaf=None):
     """tree_map over the leaves of some types, or those for which a function is true.
 
     >>> from adjoint.utils import _pytree
     >>> _pytree.tree_map_only(int, lambda x: -x, [1, 2.0])
     [-1, 2.0]
     """
-    chosen = _is_kind(type_or_types_or_pred)
-    return tree_map(lambda leaf: func(leaf) if chosen(leaf) else leaf, tree, is_leaf=is_leaf)
+    return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
+
+
+def tree_map_only_(type_or_types_or_pred, /, func, tree, is_leaf=None):
+    """tree_map_ over the leaves of some types, or those for which a function is true.
+
+    >>> from adjoint.utils import _pytree
+    >>> _pytree.tree_map_only_(int, print, [1, 2.0])
+    1
+    [1, 2.0]
+    """
+    return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_all(pred, tree, is_leaf=None):
@@ -282,7 +250,7 @@ def tree_all(pred, tree, is_leaf=None):
     >>> _pytree.tree_all(lambda x: x > 0, [1, 2])
     True
     """
-    return all(map(pred, tree_leaves(tree, is_leaf)))
+    return all(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_any(pred, tree, is_leaf=None):
@@ -292,4 +260,142 @@ def tree_any(pred, tree, is_leaf=None):
     >>> _pytree.tree_any(lambda x: x > 1, [1, 2])
     True
     """
-    return any(map(pred, tree_leaves(tree, is_leaf)))
+    return any(map(pred, tree_iter(tree, is_leaf)))
+
+
+def tree_all_only(type_or_types, /, pred, tree, is_leaf=None):
+    """Whether a function is true for all leaves of some types.
+
+    >>> from adjoint.utils import _pytree
+    >>> _pytree.tree_all_only(int, lambda x: x > 0, [1, -2.0])
+    True
+    """
+    return all(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
+
+
+def tree_any_only(type_or_types, /, pred, tree, is_leaf=None):
+    """Whether a function is true for some leaf of some types.
+
+    >>> from adjoint.utils import _pytree
+    >>> _pytree.tree_any_only(int, lambda x: x < 0, [1, -2.0])
+    False
+    """
+    return any(pred(leaf) for leaf in tree_iter(tree, is_leaf) if isinstance(leaf, type_or_types))
+
+
+def arg_tree_leaves(*args, **kwargs):
+    """The leaves of the arguments.
+
+    >>> from adjoint.utils import _pytree
+    >>> _pytree.arg_tree_leaves(1, [2], a=3)
+    [1, 2, 3]
+    """
+    return [*tree_leaves(args), *tree_leaves(kwargs)]
+
+
+def tree_is_leaf(tree, is_leaf=None):
+    """Whether a value is a leaf and no container.
+
+    >>> from adjoint.utils import _pytree
+    >>> _pytree.tree_is_leaf(1), _pytree.tree_is_leaf([1])
+    (True, False)
+    """
+    return (is_leaf is not None and bool(is_leaf(tree))) or _kind(tree) is None
+
+
+def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):
+    """The leaves of `tree`, each as often as `treespec` has leaves in its place; None if they do not fit."""
+    if tree_is_leaf(tree, is_leaf):
+        return [tree] * treespec.num_leaves
+    if treespec.is_leaf():
+        return None
+    children, context = SUPPORTED_NODES[_kind(tree)].flatten_fn(tree)
+    if _kind(tree) is not treespec.type or len(children) != treespec.num_children or context != treespec.context:
+        return None
+    result = []
+    for child, spec in zip(children, treespec.children(), strict=True):
+        part = _broadcast_to_and_flatten(child, spec, is_leaf)
+        if part is None:
+            return None
+        result += part
+    return result
+
+
+# ---- Leaves by their ways
+
+
+def _paths(way, tree, is_leaf):
+    kind = None if is_leaf is not None and is_leaf(tree) else _kind(tree)
+    if kind is None:
+        yield way, tree
+        return
+    with_keys = SUPPORTED_NODES[kind].flatten_with_keys_fn
+    if with_keys is None:
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {kind}. Please pass a flatten_with_keys_fn argument to "
+            "register_pytree_node."
+        )
+    for key, child in with_keys(tree)[0]:
+        yield from _paths((*way, key), child, is_leaf)
+
+
+def tree_flatten_with_path(tree, is_leaf=None):
+    """([(way, leaf)], structure): a way is a tuple of keys.
+
+    >>> from adjoint.utils import _pytree
+    >>> [(_pytree.keystr(way), leaf) for way, leaf in _pytree.tree_flatten_with_path({"a": [1, 2]})[0]]
+    [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_leaves_with_path(tree, is_leaf=None):
+    """[(way, leaf)]: the leaves and how they are reached.
+
+    >>> from adjoint.utils import _pytree
+    >>> _pytree.tree_leaves_with_path([5])
+    [((SequenceKey(idx=0),), 5)]
+    """
+    return list(_paths((), tree, is_leaf))
+
+
+def tree_map_with_path(func, tree, *rests, is_leaf=None):
+    """As tree_map, with func(way, leaf, ...).
+
+    >>> from adjoint.utils import _pytree
+    >>> _pytree.tree_map_with_path(lambda way, x: f"{_pytree.keystr(way)}={x}", {"a": 1})
+    {'a': "['a']=1"}
+    """
+    pairs, spec = tree_flatten_with_path(tree, is_leaf)
+    ways, leaves = [way for way, _ in pairs], [leaf for _, leaf in pairs]
+    return spec.unflatten(map(func, ways, leaves, *(spec.flatten_up_to(rest) for rest in rests)))
+
+
+def keystr(kp):
+    """A way as it is written in Python.
+
+    >>> from adjoint.utils import _pytree
+    >>> _pytree.keystr((_pytree.GetAttrKey("x"), _pytree.SequenceKey(0)))
+    '.x[0]'
+    """
+    return "".join(map(str, kp))
+
+
+def key_get(obj, kp):
+    """What stands at the end of a way.
+
+    >>> from adjoint.utils import _pytree
+    >>> _pytree.key_get({"a": [1, 2]}, (_pytree.MappingKey("a"), _pytree.SequenceKey(1)))
+    2
+    """
+    for key in kp:
+        obj = key.get(obj)
+    return obj
+
+
+def __getattr__(name):
+    if name in ("DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL", "EnumEncoder", "enum_object_hook"):
+        from . import _pytree_json  # here: few programs write structures as texts
+
+        return getattr(_pytree_json, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

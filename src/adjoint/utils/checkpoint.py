@@ -16,21 +16,39 @@ from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import saved_tensors_hooks
 from ._checkpoint_error import CheckpointError as CheckpointError
 from ._checkpoint_error import Record, mismatch, surplus
+from ._checkpoint_groups import OVERLAP
+from ._checkpoint_groups import GraphExecGroup as GraphExecGroup
+from ._checkpoint_selective import SAC_IGNORED_OPS as SAC_IGNORED_OPS
+from ._checkpoint_selective import CheckpointPolicy as CheckpointPolicy
+from ._checkpoint_selective import SelectiveCheckpointContext as SelectiveCheckpointContext
+from ._checkpoint_selective import create_selective_checkpoint_contexts as create_selective_checkpoint_contexts
+from ._checkpoint_selective import watch, watching
+from ._checkpoint_state import DefaultDeviceType as DefaultDeviceType
 from ._checkpoint_state import State
+from ._checkpoint_state import get_device_states as get_device_states
+from ._checkpoint_state import set_device_states as set_device_states
 from .checkpoint_reentrant import CheckpointFunction as CheckpointFunction
 from .checkpoint_reentrant import check_backward_validity as check_backward_validity
 from .checkpoint_reentrant import detach_variable as detach_variable
 
 __all__ = [
+    "SAC_IGNORED_OPS",
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "DefaultDeviceType",
+    "GraphExecGroup",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 # What the context managers below have set, for all checkpoints: None where they say nothing.
@@ -138,24 +156,29 @@ class _Frame:
     def pack(self, tensor):
         ticket = _Ticket(len(self.tickets))
         self.tickets.append(weakref.ref(ticket))
-        self.records.append(Record(tensor, _C._packing_place()))
+        place = _C._packing_place()
+        self.records.append(Record(tensor, place))
+        if watch.frame is self and watch.saved is not None:
+            watch.saved.append((tensor, place))
         return ticket
 
     # ---- The backward
 
     def unpack(self, ticket):
         runs = _C._backward_runs()
-        # What is unpacked outside of backward is computed for once.
-        run = runs[0] if runs else object()
+        group = GraphExecGroup._get_current_group()
+        # What is unpacked outside of backward is computed for once; for a group, once for all of its backwards.
+        run = (runs[0] if runs else object()) if group is None else group
+        runs = runs if group is None else [*runs, group]
         if run not in self.filled:
             self.forget(runs)
             self.filled[run] = get_ident()
             self.recompute(run)
         if run not in ticket.values:
             raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you "
-                "are calling ctx.saved_tensors in backward, make sure to do so only once. (What is recomputed is freed "
-                "as soon as it was used.)"
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. "
+                f"{OVERLAP if group is not None else ''}If you are calling ctx.saved_tensors in backward, make sure to "
+                "do so only once. (What is recomputed is freed as soon as it was used.)"
             )
         value = ticket.values.pop(run)
         if not runs:
@@ -176,8 +199,8 @@ class _Frame:
         self.check_batches()
         found = []
 
-        def pack(tensor):
-            record = Record(tensor, _C._packing_place())
+        def pack(tensor, place=None):
+            record = Record(tensor, _C._packing_place() if place is None else place)
             number = len(found)
             found.append(record)
             if number >= len(self.tickets):
@@ -196,6 +219,7 @@ class _Frame:
             enable_grad(),
             self.context,
             saved_tensors_hooks(pack, lambda tensor: tensor),
+            watching(save=pack),
         ):
             self.function(*args, **kwargs)
         problem = mismatch(self.records, found, self.check, self.debug)
@@ -285,7 +309,7 @@ def checkpoint(
         check=determinism_check == "default",
         debug=debug if _debug is None else _debug,
     )
-    with saved_tensors_hooks(frame.pack, frame.unpack), forward_context:
+    with saved_tensors_hooks(frame.pack, frame.unpack), watching(frame=frame), forward_context:
         result = function(*args, **kwargs)
     frame.running = False
     return result

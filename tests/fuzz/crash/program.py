@@ -117,21 +117,45 @@ class Writer:
 
     def call(self):
         """A call of one public name, as function, method, property or in place."""
-        target = self.random.choice(TARGETS)
-        args, kwargs = self.mutated(*self.random.choice(target.calls))
+        transforms = self.chance(0.15)
+        target = self.random.choice(SAMPLED if transforms else TARGETS)
+        args, kwargs = self.random.choice(target.calls)
+        if not transforms or self.chance(0.5):  # much else can be wrong with a transform
+            args, kwargs = self.mutated(args, kwargs)
+        args = list(args)
         if self.names and args and self.chance(0.3):
             args[self.random.randrange(len(args))] = self.random.choice(self.names)
         # Tensors get names, so that lines after can use and change them.
         args = [self.named(text) if text.startswith(("torch.l", "torch.r", "torch.a")) else text for text in args]
+        text = self.called(target, args, kwargs)
+        return self.result(self.transformed(text) if transforms else text)
+
+    def called(self, target, args, kwargs):
+        """The call of a name as text."""
         if target.home != "Tensor":
-            return self.result(f"{target.path}({self.joined(args, kwargs)})")
+            return f"{target.path}({self.joined(args, kwargs)})"
         if not args:
             args = [self.tensor()]
         if not callable(getattr(adjoint.Tensor, target.name)):
-            return self.result(f"({args[0]}).{target.name}")
+            return f"({args[0]}).{target.name}"
         if not args[0].startswith(("torch.", "x", "r")):  # a method of something else would answer for itself
-            return self.result(f"torch.Tensor.{target.name}({self.joined(args, kwargs)})")
-        return self.result(f"({args[0]}).{target.name}({self.joined(args[1:], kwargs)})")
+            return f"torch.Tensor.{target.name}({self.joined(args, kwargs)})"
+        return f"({args[0]}).{target.name}({self.joined(args[1:], kwargs)})"
+
+    def transformed(self, text):
+        """A call under vmap or another transform, over some of the tensors that are named in it; others are shared."""
+        names = [name for name in self.names if re.search(rf"\b{name}\b", text)] or [self.named(self.tensor())]
+        names = [name for name in names if self.chance(0.8)] or names[:1]
+        if not all(name.isidentifier() for name in names):
+            return text
+        if self.chance(0.3):
+            after = self.fill(self.random.choice(scenes.AFTER), "y")
+            text = text if " = " in after else f"(lambda y: (y, {after})[{self.random.randrange(2)}])({text})"
+        function = f"lambda {', '.join(names)}: {text}"
+        given = f"({', '.join(names)},)"
+        stacked = f"[torch.stack([a, a]) for a in {given}]" if self.chance(0.7) else given
+        form = self.random.choice(scenes.TRANSFORMS)
+        return self.fill(form.replace("<f>", function).replace("<a>", given).replace("<b>", stacked))
 
     def scene(self):
         for line in self.fill(self.random.choice(scenes.SCENES)).split("; "):
@@ -149,7 +173,8 @@ class Writer:
             return None
         tensors = [self.named(pool.tensor(self.random, shape, self.dtype())) for shape in inputs]
         calls, kwargs = self.mutated(tensors, {}) if self.chance(0.6) else (tensors, {})
-        result = self.result(f"m({self.joined(calls, kwargs)})")
+        text = f"m({self.joined(calls, kwargs)})"
+        result = self.result(self.transformed(text) if self.chance(0.2) else text)
         for line in ("repr(m)", "m.state_dict()", "copy.deepcopy(m)", "m.eval()", "m.to(torch.float64)", "m.half()"):
             if self.chance(0.1):
                 self.run(line)
@@ -243,3 +268,4 @@ class Writer:
 
 
 TARGETS = targets()
+SAMPLED = [target for target in TARGETS if target.sampled]

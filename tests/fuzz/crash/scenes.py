@@ -163,6 +163,28 @@ torch.from_dlpack(<r>)
 """
 AFTER = [line for line in AFTER.strip().splitlines() if line]
 
+# Transforms of a function <f> of tensors <a>; <b> are these, or batches of them.
+TRANSFORMS = """
+torch.vmap(<f>, randomness='different')(*<b>)
+torch.vmap(<f>, randomness='same')(*<b>)
+torch.vmap(<f>, randomness='different')(*<b>)
+torch.vmap(<f>)(*<b>)
+torch.vmap(<f>, <v>, <v>)(*<b>)
+torch.vmap(<f>, in_dims=-1, out_dims=-1, chunk_size=<i>)(*<b>)
+torch.vmap(torch.vmap(<f>), randomness='different')(*[b[None] for b in <b>])
+torch.vmap(<f>, randomness='different')(*[b[:0] for b in <b>])
+torch.vmap(lambda *a: torch.func.grad(lambda *a: (<f>)(*a).sum())(*a))(*<b>)
+torch.func.grad(lambda *a: torch.vmap(<f>)(*a).sum())(*<b>)
+torch.func.jvp(<f>, <a>, <a>)
+torch.vmap(lambda *a: torch.func.jvp(<f>, a, a))(*<b>)
+torch.func.jvp(torch.vmap(<f>), tuple(<b>), tuple(<b>))
+torch.func.vjp(<f>, *<a>)[1](<t>)
+torch.func.jacrev(lambda *a: (<f>)(*a).reshape(-1)[:8])(*<a>)
+torch.func.functionalize(<f>)(*<a>)
+torch.vmap(torch.func.functionalize(<f>))(*<b>)
+"""
+TRANSFORMS = [line for line in TRANSFORMS.strip().splitlines() if line]
+
 # Loading data, without processes of its own.
 DATA = """
 l = torch.utils.data.DataLoader(range(5), <v>, <v>); next(iter(l)); len(l)

@@ -56,8 +56,8 @@ LEFT_OUT |= {"add_hook"}  # not torch's: hooks are added through what has them
 class Target:
     """One name, its home ("torch.linalg" or "Tensor"), and valid arguments of it."""
 
-    def __init__(self, home, name, calls):
-        self.home, self.name, self.calls = home, name, calls
+    def __init__(self, home, name, calls, others):
+        self.home, self.name, self.calls, self.sampled = home, name, calls or others, bool(calls)
 
     @property
     def path(self):
@@ -154,10 +154,10 @@ def targets():
             if not callable(value) or name.startswith("_") or name in LEFT_OUT or inspect.isclass(value):
                 continue
             calls = calls_of(f"{path}.{name}".lstrip("."), collected)
-            found.append(Target(home, name, calls or [(args, {}) for args in GENERIC]))
+            found.append(Target(home, name, calls, [(args, {}) for args in GENERIC]))
     for name in sorted(dir(adjoint.Tensor)):
         if name in LEFT_OUT or (name.startswith("_") and not name.startswith("__")):
             continue
         calls = [call for call in calls_of(name.removesuffix("_"), collected) if call[0]]
-        found.append(Target("Tensor", name, calls or [(args, {}) for args in GENERIC[1:7]]))
+        found.append(Target("Tensor", name, calls, [(args, {}) for args in GENERIC[1:7]]))
     return found

@@ -1,8 +1,11 @@
 """Module: what every network is made of, a tree of parameters, buffers and other modules that can be called."""
 
 import warnings
+from collections import OrderedDict
 
 from ... import _C
+from ... import __future__ as _future
+from ..._swapping import swap_tensors
 from ..._tensor_methods import typename
 from ...autograd.grad_mode import no_grad
 from ...ops.conversion import parse_to
@@ -17,12 +20,24 @@ from .module_hooks import register_module_full_backward_hook as register_module_
 from .module_hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
 from .module_hooks import register_module_module_registration_hook as register_module_module_registration_hook
 from .module_hooks import register_module_parameter_registration_hook as register_module_parameter_registration_hook
+from .module_state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401  # by this name programs import it
 from .module_state import StateDict
+from .module_state import _IncompatibleKeys as _IncompatibleKeys
+
+# Torch's names of the hooks of all modules.
+_global_backward_hooks = _hooks.GLOBAL_BACKWARD_HOOKS
+_global_backward_pre_hooks = _hooks.GLOBAL_BACKWARD_PRE_HOOKS
+_global_buffer_registration_hooks = _hooks.GLOBAL_BUFFER_HOOKS
+_global_forward_hooks = _hooks.GLOBAL_FORWARD_HOOKS
+_global_forward_hooks_always_called = _hooks.GLOBAL_FORWARD_HOOKS_ALWAYS_CALLED
+_global_forward_hooks_with_kwargs = _hooks.GLOBAL_FORWARD_HOOKS_WITH_KWARGS
+_global_forward_pre_hooks = _hooks.GLOBAL_FORWARD_PRE_HOOKS
+_global_module_registration_hooks = _hooks.GLOBAL_MODULE_HOOKS
+_global_parameter_registration_hooks = _hooks.GLOBAL_PARAMETER_HOOKS
 
 # The dicts that every module has; a module is pickled and copied with them.
-_TABLES = (
-    "_parameters",
-    "_buffers",
+_TABLES = ("_parameters", "_buffers", "_modules")
+_HOOK_TABLES = (
     "_backward_pre_hooks",
     "_backward_hooks",
     "_forward_hooks",
@@ -34,7 +49,6 @@ _TABLES = (
     "_state_dict_pre_hooks",
     "_load_state_dict_pre_hooks",
     "_load_state_dict_post_hooks",
-    "_modules",
 )
 
 
@@ -85,6 +99,8 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
         own["training"] = True
         for table in _TABLES:
             own[table] = {}
+        for table in _HOOK_TABLES:
+            own[table] = OrderedDict()
         own["_non_persistent_buffers_set"] = set()
         own["_is_full_backward_hook"] = None
         if self.call_super_init:
@@ -179,6 +195,10 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
         self.__dict__.update(state)
         for table in _TABLES:
             self.__dict__.setdefault(table, {})
+        for table in _HOOK_TABLES:
+            # Older files have plain dicts, which handles cannot refer to.
+            if type(self.__dict__.get(table)) is not OrderedDict:
+                self.__dict__[table] = OrderedDict(self.__dict__.get(table, ()))
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         self.__dict__.setdefault("_is_full_backward_hook", None)
 
@@ -394,30 +414,53 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
     def _apply(self, fn, recurse=True):
         """Puts fn(tensor) in the place of every parameter, gradient and buffer.
 
-        Parameters stay the same objects, unless they leave the meta device.
+        Parameters stay the same objects, unless they leave the meta device, or torch.__future__ says otherwise.
         """
         if recurse:
             for module in self.children():
                 module._apply(fn)  # as it is overridden in programs: without `recurse`
+        convert = self._swap_parameter if _future.get_swap_module_params_on_conversion() else self._convert_parameter
         for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             with no_grad():
                 moved = fn(parameter)
                 grad = fn(parameter.grad) if parameter.grad is not None else None
-            if moved.device != parameter.device:
-                self._parameters[name] = _parameter.Parameter(moved, parameter.requires_grad)
-            elif moved is not parameter:
-                old_grad, parameter.grad = parameter.grad, None
-                parameter.data = moved
-                if old_grad is not None:
-                    parameter.grad = grad.requires_grad_(old_grad.requires_grad)
-            elif grad is not None and grad is not parameter.grad:
-                parameter.grad.data = grad
+            convert(name, parameter, moved, grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _convert_parameter(self, name, parameter, moved, grad):
+        if moved.device != parameter.device or _future.get_overwrite_module_params_on_conversion():
+            self._parameters[name] = _parameter.Parameter(moved, parameter.requires_grad)
+            if grad is not None:
+                self._parameters[name].grad = grad.requires_grad_(parameter.grad.requires_grad)
+        elif moved is not parameter:
+            old_grad, parameter.grad = parameter.grad, None
+            parameter.data = moved
+            if old_grad is not None:
+                old_grad.data = grad
+                parameter.grad = old_grad
+        elif grad is not None and grad is not parameter.grad:
+            parameter.grad.data = grad
+
+    def _swap_parameter(self, name, parameter, moved, grad):
+        old_grad, parameter.grad = parameter.grad, None
+        try:
+            swap_tensors(parameter, _parameter.Parameter(moved, parameter.requires_grad))
+        except Exception as error:
+            parameter.grad = old_grad
+            raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{name}") from error
+        if old_grad is None:
+            return
+        grad.requires_grad_(old_grad.requires_grad)
+        try:
+            swap_tensors(old_grad, grad)
+        except Exception as error:
+            raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{name}.grad") from error
+        parameter.grad = old_grad
 
     def to(self, *args, **kwargs):
         """Moves and casts parameters and buffers in place: to(dtype), to(device), to(device, dtype), to(tensor).

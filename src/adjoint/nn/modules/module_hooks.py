@@ -2,21 +2,22 @@
 
 import functools
 import warnings
+from collections import OrderedDict
 
 from ... import _C
 from ...autograd.function import Function
 from ...autograd.graph import add_hook
 
 # Hooks of every module, by id. A module with no hook of its own and none here calls `forward` directly.
-GLOBAL_FORWARD_PRE_HOOKS: dict = {}
-GLOBAL_FORWARD_HOOKS: dict = {}
-GLOBAL_FORWARD_HOOKS_WITH_KWARGS: dict = {}
-GLOBAL_FORWARD_HOOKS_ALWAYS_CALLED: dict = {}
-GLOBAL_BACKWARD_PRE_HOOKS: dict = {}
-GLOBAL_BACKWARD_HOOKS: dict = {}
-GLOBAL_BUFFER_HOOKS: dict = {}
-GLOBAL_MODULE_HOOKS: dict = {}
-GLOBAL_PARAMETER_HOOKS: dict = {}
+GLOBAL_FORWARD_PRE_HOOKS: OrderedDict = OrderedDict()
+GLOBAL_FORWARD_HOOKS: OrderedDict = OrderedDict()
+GLOBAL_FORWARD_HOOKS_WITH_KWARGS: OrderedDict = OrderedDict()
+GLOBAL_FORWARD_HOOKS_ALWAYS_CALLED: OrderedDict = OrderedDict()
+GLOBAL_BACKWARD_PRE_HOOKS: OrderedDict = OrderedDict()
+GLOBAL_BACKWARD_HOOKS: OrderedDict = OrderedDict()
+GLOBAL_BUFFER_HOOKS: OrderedDict = OrderedDict()
+GLOBAL_MODULE_HOOKS: OrderedDict = OrderedDict()
+GLOBAL_PARAMETER_HOOKS: OrderedDict = OrderedDict()
 
 _full_global_backward_hooks = None  # whether the global backward hooks are full ones: None while there are none
 
@@ -43,11 +44,7 @@ def register_module_forward_pre_hook(hook):
 
 def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """Calls hook(module, args, output) after the forward of every module."""
-    extra = []
-    if with_kwargs:
-        extra.append(GLOBAL_FORWARD_HOOKS_WITH_KWARGS)
-    if always_call:
-        extra.append(GLOBAL_FORWARD_HOOKS_ALWAYS_CALLED)
+    extra = [(GLOBAL_FORWARD_HOOKS_WITH_KWARGS, with_kwargs), (GLOBAL_FORWARD_HOOKS_ALWAYS_CALLED, always_call)]
     return add_hook(GLOBAL_FORWARD_HOOKS, hook, extra=extra)
 
 
@@ -349,7 +346,7 @@ class HookRegistration:
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls hook(module, args) before forward; what it returns, if not None, takes the arguments' place."""
-        extra = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
+        extra = [(self._forward_pre_hooks_with_kwargs, with_kwargs)]
         return add_hook(self._forward_pre_hooks, hook, prepend, extra)
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
@@ -361,8 +358,7 @@ class HookRegistration:
         >>> layer(torch.zeros(2))
         tensor([1., 1.])
         """
-        extra = [self._forward_hooks_with_kwargs] if with_kwargs else []
-        extra += [self._forward_hooks_always_called] if always_call else []
+        extra = [(self._forward_hooks_with_kwargs, with_kwargs), (self._forward_hooks_always_called, always_call)]
         return add_hook(self._forward_hooks, hook, prepend, extra)
 
     def register_full_backward_pre_hook(self, hook, prepend=False):

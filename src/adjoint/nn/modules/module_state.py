@@ -5,6 +5,8 @@ import itertools
 import warnings
 
 from ... import _C
+from ... import __future__ as _future
+from ..._swapping import swap_tensors
 from ...autograd.grad_mode import no_grad
 from ...autograd.graph import add_hook
 from ..parameter import Parameter, is_lazy
@@ -142,6 +144,7 @@ class StateDict:
         buffers = ((k, v) for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set)
         local = {k: v for k, v in itertools.chain(self._parameters.items(), buffers) if v is not None}
         assign = local_metadata.get("assign_to_params_buffers", False)
+        swap = _future.get_swap_module_params_on_conversion()
         for name, current in local.items():
             key = prefix + name
             if key not in state_dict:
@@ -172,7 +175,9 @@ class StateDict:
                     stacklevel=2,
                 )
             try:
-                if assign:
+                if swap:
+                    _swap_in(current, value, assign)
+                elif assign:
                     if isinstance(value, Parameter):
                         value.requires_grad_(current.requires_grad)
                     elif isinstance(current, Parameter):
@@ -182,8 +187,9 @@ class StateDict:
                     with no_grad():
                         current.copy_(value)
             except Exception as error:
+                action = "swapping" if swap else "copying"
                 error_msgs.append(
-                    f'While copying the parameter named "{key}", whose dimensions in the model are {current.shape} '
+                    f'While {action} the parameter named "{key}", whose dimensions in the model are {current.shape} '
                     f"and whose dimensions in the checkpoint are {value.shape}, an exception occurred : {error.args}."
                 )
         extra_key = prefix + EXTRA_STATE_KEY
@@ -249,6 +255,23 @@ class StateDict:
             lines = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
         return _IncompatibleKeys(missing, unexpected)
+
+
+def _swap_in(current, value, assign):
+    """Makes a parameter or buffer what its module_load() makes of a value."""
+    with no_grad():
+        made = current.module_load(value, assign=assign)
+    if made is current or made is value:
+        raise RuntimeError(
+            "module_load() returned one of self or other, please .detach() the result if returning one of the inputs "
+            "in module_load()"
+        )
+    if isinstance(current, Parameter):
+        if isinstance(made, Parameter):
+            made.requires_grad_(current.requires_grad)
+        else:
+            made = Parameter(made, requires_grad=current.requires_grad)
+    swap_tensors(current, made)
 
 
 class _WithModule:

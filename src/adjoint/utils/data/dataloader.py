@@ -6,7 +6,10 @@ import os
 import time
 import warnings
 import weakref
+from collections.abc import Callable
+from typing import Any
 
+from ... import _C
 from ._utils import shared, worker
 from ._utils.collate import default_collate, default_convert
 from .dataset import IterableDataset
@@ -230,7 +233,11 @@ class _Iterator:
         return len(self._loader._index_sampler)
 
     def __next__(self):
-        batch = self._next_batch()
+        span = _C._begin_span(self._profile_name)
+        try:
+            batch = self._next_batch()
+        finally:
+            _C._end_span(span)
         self._yielded += 1
         length = self._loader._stream_length
         if length is not None and self._yielded > length:
@@ -250,6 +257,8 @@ class _Iterator:
 
 class _InThisProcess(_Iterator):
     """Fetches each batch when it is asked for."""
+
+    _profile_name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"  # by which torch's profiler has it
 
     def __init__(self, loader):
         super().__init__(loader)
@@ -336,6 +345,8 @@ class _Crew:
 
 class _ByWorkers(_Iterator):
     """Has workers fetch batches ahead, a few for each, and hands them out in order."""
+
+    _profile_name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 
     def __init__(self, loader):
         import multiprocessing
@@ -457,3 +468,13 @@ class _ByWorkers(_Iterator):
             if kind == worker.ERROR:
                 value.reraise()
             return value
+
+
+# The names that these have in torch, by which programs tell them apart.
+_BaseDataLoaderIter, _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIter = (
+    _Iterator,
+    _InThisProcess,
+    _ByWorkers,
+)
+_collate_fn_t = Callable[[list], Any]
+_worker_init_fn_t = Callable[[int], None]

@@ -2,12 +2,14 @@
 
 import collections.abc
 import copy
+import re
 
 from .... import _C
 from ...._refusal import Words, missing
 from ....ops import language as ops
 
 _WRONG = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # types of arrays that are no numbers
 _CHANGED = (collections.abc.MutableMapping, collections.abc.MutableSequence)
 
 
@@ -51,19 +53,19 @@ def default_convert(data):
     return data
 
 
-def _stack(batch, *, collate_fn_map=None):
+def collate_tensor_fn(batch, *, collate_fn_map=None):
     return ops.stack(batch, 0)
 
 
-def _tensor(batch, *, collate_fn_map=None):
+def collate_int_fn(batch, *, collate_fn_map=None):
     return _C.tensor(batch)
 
 
-def _double(batch, *, collate_fn_map=None):
+def collate_float_fn(batch, *, collate_fn_map=None):
     return _C.tensor(batch, dtype=_C.float64)
 
 
-def _as_it_is(batch, *, collate_fn_map=None):
+def collate_str_fn(batch, *, collate_fn_map=None):
     return batch
 
 
@@ -96,7 +98,13 @@ def _column(batch, key):
 
 
 # What makes a batch of samples of a type. Programs add their own types, for default_collate, or to a copy for collate.
-default_collate_fn_map = {_C.Tensor: _stack, float: _double, int: _tensor, str: _as_it_is, bytes: _as_it_is}
+default_collate_fn_map = {
+    _C.Tensor: collate_tensor_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
 
 
 def collate(batch, *, collate_fn_map=None):

@@ -27,7 +27,7 @@ class WorkerInfo:
     worker_method: str = "multiprocessing"
 
 
-_info = None
+_worker_info = None
 
 
 def get_worker_info():
@@ -37,7 +37,7 @@ def get_worker_info():
     >>> torch.utils.data.get_worker_info() is None
     True
     """
-    return _info
+    return _worker_info
 
 
 class MapFetcher:
@@ -118,18 +118,25 @@ class Job:
     conns_of_others: list  # ends of pipes that a forked process inherits and must not keep open
 
 
+def _generate_state(base_seed, worker_id):
+    """What seeds NumPy's generator in a worker."""
+    import numpy
+
+    return numpy.random.SeedSequence([worker_id, base_seed]).generate_state(4).tolist()
+
+
 def _seed(job):
     seed = job.base_seed + job.id
     random.seed(seed)
     _C.manual_seed(seed)
     if numpy := sys.modules.get("numpy"):
-        numpy.random.seed(numpy.random.SeedSequence([job.id, job.base_seed]).generate_state(4))
+        numpy.random.seed(_generate_state(job.base_seed, job.id))
     return seed
 
 
 def run(job, conn):
     """Answers requests until there are no more; the main process handles Ctrl-C and closes the pipe."""
-    global _info
+    global _worker_info
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for other in job.conns_of_others:
         other.close()
@@ -141,7 +148,7 @@ def run(job, conn):
         return job.fetcher(job.dataset, job.auto_collation, job.collate_fn, job.drop_last)
 
     try:
-        _info = WorkerInfo(job.id, job.num_workers, _seed(job), job.dataset)
+        _worker_info = WorkerInfo(job.id, job.num_workers, _seed(job), job.dataset)
         if job.init_fn is not None:
             job.init_fn(job.id)
         fetcher = start()

@@ -1,0 +1,166 @@
+// How gamma and beta numbers move with their parameters while their place in the distribution stays: the derivatives of
+// quantiles, -(dF/da) / p of the distribution function F and the density p.
+//
+// dF/da is the integral of (the score of a) * p from one end to the number. On the scale of the logarithm, or of the
+// log-odds, p relative to its value at the number is exp of a concave function, which decreases when one goes away from
+// the mode. So the side is taken that does not hold the mode; a few Gauss-Legendre panels reach full precision there.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "cpu/math.h"
+#include "cpu/parallel.h"
+#include "cpu/random_views.h"
+
+namespace adjoint::cpu {
+namespace {
+
+constexpr int kPoints = 20;
+/// The density has fallen by exp of this where integrals end.
+constexpr double kDrop = 40;
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+
+struct Nodes {
+  std::array<double, kPoints> at, weight;
+};
+
+/// The zeros of the Legendre polynomial of degree kPoints, and their weights, on [0, 1].
+Nodes legendre_nodes() {
+  Nodes nodes;
+  for (int i = 0; i < kPoints; ++i) {
+    double x = std::cos(M_PI * (i + 0.75) / (kPoints + 0.5)), slope = 0;
+    for (int step = 0; step < 6; ++step) {
+      double before = 1, value = x;
+      for (int n = 2; n <= kPoints; ++n) {
+        const double next = ((2 * n - 1) * x * value - (n - 1) * before) / n;
+        before = value;
+        value = next;
+      }
+      slope = kPoints * (x * value - before) / (x * x - 1);
+      x -= value / slope;
+    }
+    nodes.at[i] = (1 + x) / 2;
+    nodes.weight[i] = 1 / ((1 - x * x) * slope * slope);
+  }
+  return nodes;
+}
+
+/// The integral of f over [0, length]: most of it lies near 0, and f changes on a scale of 1 at least.
+template <class F>
+double integrate(double length, F&& f) {
+  static const Nodes nodes = legendre_nodes();
+  const double bounds[] = {0, length / 8, 3 * length / 8, length};
+  double sum = 0;
+  for (int part = 0; part < 3; ++part) {
+    const int panels = std::max(1, static_cast<int>(std::ceil((bounds[part + 1] - bounds[part]) / 5)));
+    const double width = (bounds[part + 1] - bounds[part]) / panels;
+    for (int panel = 0; panel < panels; ++panel)
+      for (int i = 0; i < kPoints; ++i)
+        sum += width * nodes.weight[i] * f(bounds[part] + (panel + nodes.at[i]) * width);
+  }
+  return sum;
+}
+
+/// Where a convex function from 0 on reaches kDrop, or a little beyond; `fall` gives its value and slope. At 0 it has
+/// this slope and curvature.
+template <class F>
+double reach(double slope, double curvature, F&& fall) {
+  double u = 2 * kDrop / (slope + std::sqrt(slope * slope + 2 * kDrop * curvature));
+  for (int step = 0; step < 5; ++step) {  // Newton's method: from the second step on from the right
+    const auto [value, rise] = fall(u);
+    if (!(rise > 0) || !std::isfinite(value)) break;
+    u += (kDrop - value) / rise;
+  }
+  return u;
+}
+
+struct Fall {
+  double value, slope;
+};
+
+// ---- Gamma
+
+/// The series takes few terms below this shape, and loses few digits up to so far above it.
+constexpr double kSeriesShape = 40, kSeriesReach = 6;
+
+/// By the series of the distribution function, x^a exp(-x) / Gamma(a + 1) * sum: faster than an integral.
+double gamma_slope_by_series(double a, double x) {
+  double term = 1, sum = 1, inverses = 0, slope = 0;  // of the sum; `slope` is its derivative by a
+  for (int n = 1; n < 200; ++n) {
+    const double inverse = 1 / (a + n);
+    term *= x * inverse;
+    inverses += inverse;
+    sum += term;
+    slope -= term * inverses;
+    if (term * inverses < 1e-17 * sum) break;
+  }
+  return -(x / a) * (sum * (std::log(x) - fn::digamma(a + 1)) + slope);
+}
+
+/// dx/da of a gamma number x of shape a.
+double gamma_slope(double a, double x) {
+  if (std::isnan(a) || std::isnan(x) || a < 0 || x == kInfinity) return kNaN;
+  if (x <= 0 || a == 0) return 0;
+  if (x < 2 || (a < kSeriesShape && x < a + kSeriesReach)) return gamma_slope_by_series(a, x);
+  const double side = x < a ? -1 : 1;  // the logarithm of the number plus side * u, u from 0 on
+  const auto fall = [=](double u) {
+    const double grown = std::expm1(side * u);
+    return Fall{x * grown - a * side * u, side * (x * (grown + 1) - a)};
+  };
+  const double length = reach(std::fabs(x - a), x, fall), center = std::log(x) - fn::digamma(a);
+  return side * x * integrate(length, [=](double u) { return (center + side * u) * std::exp(-fall(u).value); });
+}
+
+// ---- Beta
+
+/// log(1 / (1 + exp(-v)))
+double log_sigmoid(double v) { return v < 0 ? v - std::log1p(std::exp(v)) : -std::log1p(std::exp(-v)); }
+
+/// dx/da / (1 - x) of a beta number x with parameters a and b.
+double beta_slope(double x, double a, double b) {
+  if (std::isnan(x) || !(a >= 0) || !(b >= 0)) return kNaN;
+  if (x <= 0 || a == 0) return 0;
+  const double center = fn::digamma(a + b) - fn::digamma(a);
+  if (x >= 1 || b == 0) return center / b;
+  const double start = std::log(x) - std::log1p(-x);
+  const double mean = a / (a + b), side = x < mean ? -1 : 1;
+  const double height = a * log_sigmoid(start) + b * log_sigmoid(-start);
+  const auto fall = [=](double u) {
+    const double v = start + side * u, t = 1 / (1 + std::exp(-v));
+    return Fall{height - a * log_sigmoid(v) - b * log_sigmoid(-v), side * ((a + b) * t - a)};
+  };
+  // Beyond, the density is one power, and the rest of the integral known.
+  const double pure = std::max(0.0, kDrop - side * start);
+  const double length = reach(std::fabs((a + b) * x - a), (a + b) * x * (1 - x), fall), cut = std::min(length, pure);
+  double sum =
+      integrate(cut, [=](double u) { return (center + log_sigmoid(start + side * u)) * std::exp(-fall(u).value); });
+  if (length > pure) {
+    const double rate = side < 0 ? a : b, rest = side < 0 ? center + start - pure - 1 / rate : center;
+    sum += rest / rate * std::exp(-fall(pure).value);
+  }
+  return side * x * sum;
+}
+
+/// How many integrals are worth a thread.
+constexpr int64_t kGrain = 64;
+
+}  // namespace
+
+void gamma_slopes(const View& shapes, const View& draws) {
+  double* a = shapes.as<double>();
+  const double* x = draws.as<double>();
+  parallel_for(shapes.numel(), kGrain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) a[i] = gamma_slope(a[i], x[i]);
+  });
+}
+
+void beta_slopes(const View& draws, const View& firsts, const View& totals) {
+  double* x = draws.as<double>();
+  const double *a = firsts.as<double>(), *total = totals.as<double>();
+  parallel_for(draws.numel(), kGrain, [=](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) x[i] = beta_slope(x[i], a[i], total[i] - a[i]);
+  });
+}
+
+}  // namespace adjoint::cpu

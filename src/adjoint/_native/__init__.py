@@ -1,0 +1,116 @@
+"""Names of torch's native core that programs import from `torch._C`, beyond those that the core here has itself.
+
+`adjoint._C` asks here for a name that it does not have. A file of this folder is found as a module of `torch._C`.
+"""
+
+import enum
+import importlib
+
+from .. import _C
+from .._absent import refusing_type
+
+_MODULES = ("_distributed_c10d", "_distributed_rpc", "_functorch", "_nn")
+_TensorMeta = type(_C.Tensor)
+# Parts of compiled code, for isinstance() and annotations.
+Graph, Node, Value = (
+    refusing_type("_C", name, "nothing is compiled here, and there is no graph") for name in ("Graph", "Node", "Value")
+)
+PyTorchFileReader, PyTorchFileWriter = (
+    refusing_type("_C", name, "files are read by torch.load and written by torch.save")
+    for name in ("PyTorchFileReader", "PyTorchFileWriter")
+)
+
+
+class DispatchKey(enum.Flag):
+    """Where torch would look for a kernel; here a call goes to the one kernel of its device."""
+
+    AutocastCPU = enum.auto()
+    AutocastCUDA = enum.auto()
+    AutocastXPU = enum.auto()
+    Autograd = enum.auto()
+    CPU = enum.auto()
+    CUDA = enum.auto()
+    Meta = enum.auto()
+
+
+DispatchKeySet = DispatchKey  # several of them, joined by |
+
+
+class _ExcludeDispatchKeyGuard:
+    """A context in which torch would not look in some places: without autocast, where they are autocast's."""
+
+    def __init__(self, keys):
+        from ..amp.autocast_mode import autocast
+
+        self._context = autocast("cpu", enabled=not keys & DispatchKey.AutocastCPU)
+
+    def __enter__(self):
+        return self._context.__enter__()
+
+    def __exit__(self, *error):
+        return self._context.__exit__(*error)
+
+
+def _log_api_usage_once(event):
+    """Does nothing: torch would tell whoever listens that a part of it is used."""
+
+
+def _get_tracing_state():
+    """What is being traced: something true inside of torch.jit.trace, else None."""
+    from ..jit import is_tracing
+
+    return "tracing" if is_tracing() else None
+
+
+def _are_functorch_transforms_active():
+    """Whether the code that asks runs inside of vmap or a derivative of torch.func."""
+    return bool(_C._open_levels())
+
+
+def _get_accelerator(check=None):
+    """The device of the accelerator: the CPU, for there is none."""
+    return _C.device("cpu")
+
+
+def _get_default_device():
+    """The name of the device that tensors are made on."""
+    return str(_C.get_default_device())
+
+
+def _get_privateuse1_backend_name():
+    """The name of a device that programs add themselves."""
+    return "privateuseone"
+
+
+def _get_cudnn_enabled():
+    """Whether cuDNN may be used, where there is a GPU."""
+    from ..backends import cudnn
+
+    return cudnn.enabled
+
+
+def _show_config():
+    """How the library was built."""
+    from .. import __config__
+
+    return __config__.show()
+
+
+def _switch(*args):
+    """Takes the setting of a compiler, and does nothing with it."""
+    return False
+
+
+_jit_can_fuse_on_cpu = _jit_can_fuse_on_gpu = _jit_override_can_fuse_on_cpu = _jit_override_can_fuse_on_gpu = _switch
+_jit_set_nvfuser_enabled = _jit_set_nvfuser_guard_mode = _jit_set_texpr_fuser_enabled = _switch
+_jit_set_profiling_executor = _jit_set_profiling_mode = _switch
+_set_math_sdp_allow_fp16_bf16_reduction = _switch
+
+
+def get(name):
+    """The name that `torch._C` was asked for."""
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if not name.startswith("__") and name in globals() and name not in ("enum", "get", "importlib", "refusing_type"):
+        return globals()[name]
+    raise AttributeError(f"module 'torch._C' has no attribute {name!r}")

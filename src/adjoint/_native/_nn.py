@@ -1,0 +1,17 @@
+"""torch._C._nn: what modules of programs use of it."""
+
+from .. import _C
+from ..ops.conversion import parse_to
+
+
+def _parse_to(*args, **kwargs):
+    """(device, dtype, non_blocking, memory_format) that the arguments of .to() mean.
+
+    >>> import adjoint as torch
+    >>> torch._C._nn._parse_to("cpu", torch.float64)
+    (device(type='cpu'), torch.float64, False, None)
+    """
+    dtype, device, _, memory_format = parse_to(args, kwargs)
+    placed = [arg for arg in args[1:] if isinstance(arg, bool)]  # after a device, a type or a tensor
+    non_blocking = kwargs.get("non_blocking", bool(placed and placed[0]))
+    return None if device is None else _C.device(device), dtype, non_blocking, memory_format

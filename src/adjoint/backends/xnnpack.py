@@ -1,0 +1,3 @@
+"""XNNPACK, which computes on telephones: not here."""
+
+enabled = False

@@ -1,0 +1,1 @@
+"""Tests of adjoint.distributions beside torch.distributions."""

@@ -1,0 +1,145 @@
+"""Small names that packages import: checks, sizes that are numbers, private names of torch's core."""
+
+import datetime
+import os
+import pickle
+
+import pytest
+
+import adjoint
+
+from .compare import same
+from .processes import python
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda L: L._check(True),
+        lambda L: L._check(False),
+        lambda L: L._check(False, lambda: "said"),
+        lambda L: L._check(3),
+        lambda L: L._check(False, "no function"),
+        lambda L: L._check_index(False),
+        lambda L: L._check_value(False, lambda: "said"),
+        lambda L: L._check_type(False),
+        lambda L: L._check_not_implemented(False),
+        lambda L: L._check_with(KeyError, False, lambda: "said"),
+        lambda L: L._check_tensor_all(L.tensor([True, False])),
+        lambda L: L._check_tensor_all(L.tensor([True, True])),
+        lambda L: L._check_tensor_all(3),
+        lambda L: L._check_tensor_all(L.ones(2)),
+        lambda L: [L.sym_int(-2.5), L.sym_float(2), L.sym_max(1, 2.0), L.sym_min(1, 2), L.sym_max(True, False)],
+        lambda L: [L.sym_not(3), L.sym_sum([1, 2]), L.sym_ite(True, 1, 2)],
+        lambda L: L.sym_ite(1, 1, 2),
+        lambda L: L.sym_ite(True, 1, 2.0),
+        lambda L: repr(L.qint8) + repr(L.uint4),
+    ],
+)
+def test_checks_and_sizes(call):
+    same(call)
+
+
+def test_where_to():
+    def parsed(L):
+        parse = L._C._nn._parse_to
+        return [
+            [str(part) for part in parse(*args, **kwargs)]
+            for args, kwargs in (
+                (("cpu",), {}),
+                ((L.float64,), {}),
+                (("cpu", L.float64, True), {"memory_format": L.channels_last}),
+                ((L.ones(1, dtype=L.int64),), {"non_blocking": True}),
+            )
+        ]
+
+    same(parsed)
+
+
+def test_tensors_inside_of_vmap():
+    core = adjoint._C._functorch
+
+    def inside(x):
+        assert core.is_batchedtensor(x)
+        assert core.maybe_get_bdim(x) == 0
+        assert adjoint._C._are_functorch_transforms_active()
+        whole = core.get_unwrapped(x)
+        assert whole.shape == (2, 3)
+        level = core.maybe_get_level(x)
+        assert core._remove_batch_dim(x, level, 2, 1).shape == (3, 2)
+        return core._add_batch_dim(whole * 2, 0, level)
+
+    assert adjoint.vmap(inside)(adjoint.ones(2, 3)).tolist() == [[2, 2, 2], [2, 2, 2]]
+    assert not core.is_batchedtensor(adjoint.ones(1))
+    assert core.maybe_get_level(adjoint.ones(1)) == -1
+    assert not adjoint._C._are_functorch_transforms_active()
+    with pytest.raises(AttributeError, match=r"module 'torch\._C' has no attribute 'absent'"):
+        _ = adjoint._C.absent
+
+
+def test_marks_of_quantizing_compute_in_floats():
+    def run(L):
+        f, x = L.nn.quantized.FloatFunctional(), L.tensor([1.0, -2.0])
+        stubs = L.ao.quantization.QuantWrapper(L.nn.ReLU())(x)
+        values = f.add(x, x), f.add_scalar(x, 2.0), f.mul(x, x), f.mul_scalar(x, 3.0), f.cat([x, x]), f.add_relu(x, x)
+        return stubs, values, f.matmul(x, x), repr(f), repr(L.ao.quantization.QuantStub()), f(x)
+
+    same(run)
+
+
+def test_events():
+    monitor = adjoint.monitor
+    event = monitor.Event("step", datetime.datetime(2020, 1, 1), {"loss": 0.5})
+    seen = []
+    handle = monitor.register_event_handler(seen.append)
+    monitor.log_event(event)
+    monitor.unregister_event_handler(handle)
+    monitor.log_event(event)
+    assert seen == [event]
+
+
+def test_windows_of_numbers():
+    monitor, seen = adjoint.monitor, []
+    stat = monitor.Stat("s", [monitor.Aggregation.SUM, monitor.Aggregation.MEAN], datetime.timedelta(hours=1))
+    stat.add(2)
+    stat.add(4)
+    assert (stat.count, stat.get()) == (2, {monitor.Aggregation.SUM: 0.0, monitor.Aggregation.MEAN: 0.0})
+    handle = monitor.register_event_handler(seen.append)
+    stat._end = 0.0  # the window is over
+    assert stat.get() == {monitor.Aggregation.SUM: 6.0, monitor.Aggregation.MEAN: 3.0}
+    monitor.unregister_event_handler(handle)
+    assert seen[0].data == {"s.sum": 6.0, "s.mean": 3.0}
+    assert stat.count == 0
+
+
+def test_reports():
+    assert adjoint.__config__.show().startswith("Adjoint built with:")
+    assert "get_num_threads()" in adjoint.__config__.parallel_info()
+    assert python("-m", "adjoint.utils.collect_env").stdout.startswith("Collecting environment information...\nPyTorch")
+
+
+def test_names_that_stand_elsewhere_too(monkeypatch):
+    from adjoint.nn.modules.module import _IncompatibleKeys
+    from adjoint.utils.data._utils.worker import _generate_state
+    from adjoint.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
+
+    assert isinstance(adjoint.nn.Linear(1, 1).load_state_dict({}, strict=False), _IncompatibleKeys)
+    found = iter(adjoint.utils.data.DataLoader([1, 2]))
+    assert isinstance(found, _BaseDataLoaderIter)
+    assert not isinstance(found, _MultiProcessingDataLoaderIter)
+    same(lambda L: L.utils.data._utils.worker._generate_state(5, 3))
+    assert _generate_state(5, 3) != _generate_state(5, 4)
+    assert isinstance(adjoint.nn.UninitializedParameter(), adjoint.nn.parameter.UninitializedTensorMixin)
+    monkeypatch.setenv("TORCH_HOME", "/there")
+    same(lambda L: L.hub._get_torch_home())
+    assert pickle.loads(pickle.dumps(adjoint.hub.tqdm)) is adjoint.hub.tqdm
+    assert os.path.basename(adjoint.hub.get_dir()) == "hub"
+
+
+def test_devices_that_are_not_there():
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"):
+        adjoint.cuda.nvtx.range_push("part")
+    assert adjoint.cuda.random.get_rng_state_all() == []
+    assert not adjoint.mtia.is_available()
+    assert not adjoint.backends.xnnpack.enabled
+    assert adjoint.backends.quantized.supported_engines == ["none"]
