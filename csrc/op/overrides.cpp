@@ -382,7 +382,7 @@ namespace {
 
 /// Whether modes or some of these take calls over; not what lists hold.
 bool takes_over(PyObject* const* args, Py_ssize_t count) {
-  if (mode_flags & kFunctionMode) return true;
+  if (mode_flags & kFunctionMode) return count > 0;
   return !(mode_flags & kTypesOff) && std::any_of(args, args + count, may_override);
 }
 

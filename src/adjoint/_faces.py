@@ -92,6 +92,7 @@ PYTHON_METHODS = frozenset(
         "is_shared",
         "istft",
         "lu",
+        "module_load",
         "norm",
         "register_hook",
         "register_post_accumulate_grad_hook",

@@ -364,7 +364,7 @@ def _shown(function):
 
 
 def is_tensor_method_or_property(func):
-    """Whether a function is a method of Tensor, or reads or writes an attribute of it.
+    """Whether a function is a method of Tensor, or reads an attribute of it.
 
     >>> import adjoint as torch
     >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)
@@ -372,9 +372,12 @@ def is_tensor_method_or_property(func):
     >>> torch.overrides.is_tensor_method_or_property(torch.add)
     False
     """
+    if func in get_ignored_functions():
+        return False
     if isinstance(func, _C.Op):
         return func._is_method
-    return (resolve_name(func) or "").startswith("torch.Tensor.")
+    name = resolve_name(func) or ""
+    return name.startswith("torch.Tensor.") and not name.endswith(".__set__")
 
 
 # ---- Signatures
@@ -412,8 +415,8 @@ def _by_name(function, args, kwargs):
     positional, named = [], {}
     for name, parameter in given.signature.parameters.items():
         value = given.arguments[name]
-        if name == "out" and not _tells_out(function):
-            continue
+        if (name == "out" and not _tells_out(function)) or (function.__name__, name) == ("l1_loss", "weight"):
+            continue  # torch's have no such argument
         if parameter.kind is parameter.VAR_POSITIONAL:
             positional.extend(value)
         elif parameter.kind is parameter.VAR_KEYWORD:
@@ -427,7 +430,7 @@ def _by_name(function, args, kwargs):
 
 def _tells_out(function):
     """Whether out= is told of a function written in Python: methods and layers have none."""
-    return not function._is_method and function.__name__ in ("norm", "lu", "tensordot")
+    return not function._is_method and function.__name__ in ("lu", "norm", "normalize")
 
 
 def _one_by_one(equation, *operands):

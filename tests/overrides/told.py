@@ -8,7 +8,7 @@ def kind(value):
     if type(value) in (list, tuple):
         return type(value)(kind(item) for item in value)
     if isinstance(value, dict):
-        return {name: kind(item) for name, item in value.items()}
+        return {name: kind(item) for name, item in sorted(value.items())}
     if isinstance(value, bool | int | float | complex | str | slice | type(None) | type(Ellipsis)):
         return repr(value)
     return "array" if isinstance(value, np.ndarray) else type(value).__name__

@@ -1,7 +1,7 @@
 """Division with a choice of rounding: div() by name, over the ops that `/` and `//` call."""
 
 from .. import _C
-from .language import _in_place, _publish, floor_divide, reciprocal, result_type, trunc, trunc_divide
+from .language import _in_place, _publish, floor_divide, result_type, trunc, trunc_divide
 from .language import div as true_divide
 from .language import div_ as true_divide_
 
