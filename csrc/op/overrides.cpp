@@ -282,9 +282,11 @@ Object ask_all(const Overriding& overriding, PyObject* function, PyObject* args,
 }
 
 bool all_by_default(const Overriding& overriding) {
-  return std::ranges::all_of(overriding.objects(), [](const Object& object) {
-    return override_of(Py_TYPE(object.get())) == default_override;
-  });
+  // A class that is no tensor may have borrowed the method.
+  auto by_default = [](const Object& object) {
+    return is_tensor(object.get()) && override_of(Py_TYPE(object.get())) == default_override;
+  };
+  return std::ranges::all_of(overriding.objects(), by_default);
 }
 
 }  // namespace
@@ -311,8 +313,9 @@ bool is_overridden(PyObject* const* args, size_t count) {
 
 Object detail::ask_overrides(const OverriddenCall& call, PlainCall plain, void* context) {
   Overriding overriding(call);
-  if (overriding.objects().empty() && modes().empty()) return checked(plain(context));
-  if (!(mode_flags & kFunctionMode) && all_by_default(overriding)) {
+  const bool in_mode = (mode_flags & kFunctionMode) && !modes().empty();
+  if (overriding.objects().empty() && !in_mode) return checked(plain(context));
+  if (!in_mode && all_by_default(overriding)) {
     PyTypeObject* type = Py_TYPE(overriding.objects().front().get());
     if (!derives_from_all(type, overriding.types().get())) return {};
     // Kept: the call may change what its arguments are.

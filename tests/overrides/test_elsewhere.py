@@ -1,4 +1,4 @@
-"""Subclasses and foreign objects in the rest of the library: transforms, autocast, checkpoints, NumPy, against torch."""
+"""Subclasses and foreign objects in the rest of the library: transforms, autocast, checkpoints, NumPy, modules."""
 
 import numpy as np
 

@@ -42,7 +42,8 @@ def functions(path):
 
 @pytest.mark.parametrize("path", PATHS)
 def test_names(path):
-    names = {name: [L.overrides.resolve_name(f) for L, f in zip(LIBRARIES, pair)] for name, *pair in functions(path)}
+    ask = [L.overrides.resolve_name for L in LIBRARIES]
+    names = {name: [ask[0](theirs), ask[1](ours)] for name, theirs, ours in functions(path)}
     wrong = {name: pair for name, pair in names.items() if pair[0] != pair[1]}
     assert len(names) > 15
     assert not wrong

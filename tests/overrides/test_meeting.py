@@ -55,7 +55,7 @@ def who_declines_leaves_it_to_the_next(L):
 
 @program
 def all_decline(L):
-    order, made = classes(L, A=(NotImplemented, thing), B=(NotImplemented, tensor))
+    _, made = classes(L, A=(NotImplemented, thing), B=(NotImplemented, tensor))
     a, b, p = made["A"](), L.ones(1).as_subclass(made["B"]), L.ones(1)
     calls = [lambda: L.add(a, b), lambda: b.add(1), lambda: b.shape, lambda: L.cat([a, b]), lambda: b[0]]
     calls += [lambda: L.nn.functional.mse_loss(b, b), lambda: a + b, lambda: b + 1, lambda: 1 - b, lambda: b**2]
@@ -93,7 +93,12 @@ def where_foreign_objects_are_refused(L):
     Told, calls = answering(L, "told")
     f, p = Told(), L.ones(2)
     refused = [lambda: L.Tensor.add(f, p), lambda: L.Tensor.relu(f), lambda: L.tensor(f), lambda: L.tensor([f])]
-    refused += [lambda: setattr(p, "data", f), lambda: f in p, lambda: L.Tensor.shape.__get__(f), lambda: p + [f]]
+    refused += [
+        lambda: setattr(p, "data", f),
+        lambda: f in p,
+        lambda: L.Tensor.shape.__get__(f),
+        lambda: p.__add__([f]) + 1,
+    ]
     return [raised(call, 0) for call in refused], calls, L.is_tensor(f), L.overrides.is_tensor_like(f)
 
 

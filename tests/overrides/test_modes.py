@@ -55,7 +55,7 @@ def modes_are_asked_from_the_inside_out(L):
 
 @program
 def a_mode_answers_for_all(L):
-    mode, calls = telling_mode(L, "answer")
+    mode, _ = telling_mode(L, "answer")
     p = L.ones(2)
     with mode:
         answers = [p + 1, L.ones(2), p.shape, p.sum(), L.nn.functional.relu(p), -p, p[0], p == 1, 2**p]
@@ -280,7 +280,7 @@ def the_stack_of_modes(L):
     one, _ = telling_mode(L)
     two, _ = telling_mode(L)
     with one, two:
-        facts = [mode is other for mode, other in zip(L.overrides._get_current_function_mode_stack(), (one, two))]
+        facts = [mode in (one, two) for mode in L.overrides._get_current_function_mode_stack()]
         facts.append(L._C._get_function_stack_at(1) is two)
         with L.overrides._pop_mode_temporarily() as popped:
             facts += [popped is two, depth(L), L.overrides._get_current_function_mode() is one]
