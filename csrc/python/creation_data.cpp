@@ -396,7 +396,8 @@ PyObject* py_asarray(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
 TensorPtr read_storage(PyObject* data, std::optional<DType> dtype) {
   if (!(Py_TYPE(data)->tp_flags & Py_TPFLAGS_HEAPTYPE) || !PyObject_HasAttrString(data, "_read_as")) return {};
   Object elements = checked(PyObject_CallMethod(data, "_read_as", "O", dtype ? dtype_object(*dtype) : Py_None));
-  return copy_values(as_tensor(elements.get()), {});
+  // Anything may have an attribute of this name.
+  return is_tensor(elements.get()) ? copy_values(as_tensor(elements.get()), {}) : TensorPtr();
 }
 
 }  // namespace

@@ -106,8 +106,9 @@ _SPELLED = {
     "squared": lambda args: ((args[0], 2), {}),
     "cubed": lambda args: ((args[0], 3), {}),
     "rooted": lambda args: ((args[0], 0.5), {}),
-    "clamp_below": lambda args: ((args[0], args[1]), {}),
-    "clamp_above": lambda args: ((args[0], None, args[1]), {}),
+    "clamp_below": lambda args: ((args[0], None, args[1]), {}),
+    "clamp_above": lambda args: ((args[0], args[1]), {}),
+    "linear_biased": lambda args: ((args[1], args[2], args[0]), {}),
     "_softmax": lambda args: ((args[0], args[1], False), {}),
     "_log_softmax": lambda args: ((args[0], args[1], False), {}),
     "power": lambda args: (args[:2], {}),
@@ -220,7 +221,7 @@ def _slots_of(name, args, kwargs):
         raise TypeError(f"{name}() takes {len(positional)} positional arguments but {len(args)} were given")
     left |= dict(zip(positional, args, strict=False))
     slots = tuple(left.pop(parameter, default) for parameter, default, _ in parameters)
-    if left or _REQUIRED in slots:
+    if left or any(slot is _REQUIRED for slot in slots):
         wrong = f"an unexpected keyword argument '{next(iter(left))}'" if left else "too few arguments"
         raise TypeError(f"{name}() got {wrong}")
     return slots
