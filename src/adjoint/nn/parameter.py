@@ -239,9 +239,7 @@ class UninitializedBuffer(UninitializedTensorMixin, _C.Tensor):  # type: ignore[
         return _marked(_without_shape(cls, requires_grad, device, dtype), persistent)
 
 
-# The names that these have in torch.
-UninitializedTensorMixin = UninitializedTensorMixin
-_ParameterMeta = type(Parameter)
+_ParameterMeta = type(Parameter)  # its name in torch
 
 
 def is_lazy(value):
