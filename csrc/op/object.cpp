@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 
@@ -28,6 +29,7 @@ struct OpObject {
   Autocast autocast;    ///< of the composite as a whole
   bool numpy_names;     ///< the composite has dim=, which may be spelled axis=
   bool in_place;
+  bool is_made_of_ops;     ///< the composite is of the table: transforms are told of its calls
   bool is_method;          ///< the face of an op as a method of Tensor
   bool written_in_python;  ///< in torch: see Note [Faces]
   PyObject* name;
@@ -132,7 +134,8 @@ PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* 
   if (object->composite) {
     Object names = kwnames && object->numpy_names ? torch_names(kwnames) : Object();
     if (names) kwnames = names.get();
-    CallSpan span(object->name, args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    CallSpan span(object->is_made_of_ops ? object->name : nullptr, args,
+                  nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
     if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
       return call_autocast(*object, args, nargs, kwnames).take();
     Object result = checked(call_python(object->composite, args, nargs, kwnames));
@@ -160,12 +163,29 @@ PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* 
   return result;
 }
 
+/// Whether a method takes nothing but the tensor itself.
+bool takes_no_arguments(const OpObject& method) {
+  if (!method.composite) return method.op && method.op->count == 1;
+  Object code = Object::steal(PyObject_GetAttrString(method.composite, "__code__"));
+  if (!code || !PyCode_Check(code.get())) return PyErr_Clear(), false;
+  auto* its = reinterpret_cast<PyCodeObject*>(code.get());
+  return its->co_argcount == 1 && its->co_kwonlyargcount == 0 && !(its->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
+}
+Telling telling_of(const OpObject& object) {
+  if (object.written_in_python) return Telling::InPython;
+  return object.is_method && takes_no_arguments(object) ? Telling::OfSelf : Telling::Native;
+}
+
 /// A call that types of its arguments, or modes, may take over; see Note [Overrides].
 [[gnu::noinline]] PyObject* call_watched(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   if (!is_overridden(args, kwnames ? nargs + PyTuple_GET_SIZE(kwnames) : nargs))
     return call_plainly(object, args, nargs, kwnames);
   return guarded([&] {
-    OverriddenCall taken{reinterpret_cast<PyObject*>(object), args, nargs, kwnames};
+    Telling telling = nargs ? telling_of(*object) : Telling::Native;
+    if (object->is_method && nargs && telling != Telling::InPython && !is_tensor(args[0]))
+      fail(ErrorKind::Type, "descriptor '", PyUnicode_AsUTF8(object->name),
+           "' for 'torch.Tensor' objects doesn't apply to a '", Py_TYPE(args[0])->tp_name, "' object");
+    OverriddenCall taken{reinterpret_cast<PyObject*>(object), args, nargs, kwnames, telling};
     return call_overridden(taken, [&] { return call_plainly(object, args, nargs, kwnames); }).take();
   });
 }
@@ -182,7 +202,15 @@ PyObject* op_descr_get(PyObject* self, PyObject* instance, PyObject*) {
   if (!instance || instance == Py_None) return Py_NewRef(self);
   return PyMethod_New(self, instance);
 }
-PyObject* op_repr(PyObject* self) { return PyUnicode_FromFormat("<op %U>", reinterpret_cast<OpObject*>(self)->name); }
+/// Tells which of its faces this is: <op relu>, <op nn.functional.relu>, or a method as Python prints them.
+PyObject* op_repr(PyObject* self) {
+  auto* object = reinterpret_cast<OpObject*>(self);
+  if (object->is_method) return PyUnicode_FromFormat("<method '%U' of 'torch.Tensor' objects>", object->name);
+  const char* module = PyUnicode_Check(object->module) ? PyUnicode_AsUTF8(object->module) : "";
+  if (!module) return nullptr;
+  const char* inner = std::strchr(module, '.');
+  return PyUnicode_FromFormat("<op %s%s%U>", inner ? inner + 1 : "", inner ? "." : "", object->name);
+}
 int op_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(reinterpret_cast<OpObject*>(self)->composite);
@@ -200,8 +228,6 @@ void op_dealloc(PyObject* self) {
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
-OpObject* op_object(std::string_view name);
-
 /// Pickled by name, as functions are: `op_object(name)`, `getattr(Tensor, name)` for a method, and for another face its
 /// name, which pickle looks for in its module.
 PyObject* op_reduce(PyObject* self, PyObject*) {
@@ -212,7 +238,8 @@ PyObject* op_reduce(PyObject* self, PyObject*) {
       Object find = checked(PyObject_GetAttrString(builtins.get(), "getattr"));
       return checked(Py_BuildValue("O(OO)", find.get(), tensor_type, object->name)).take();
     }
-    if (op_object(PyUnicode_AsUTF8(object->name)) != object) return Py_NewRef(object->name);
+    auto first = op_objects.find(std::string_view(PyUnicode_AsUTF8(object->name)));
+    if (first == op_objects.end() || first->second.get() != self) return Py_NewRef(object->name);
     Object core = checked(PyImport_ImportModule("adjoint._C"));
     Object find = checked(PyObject_GetAttrString(core.get(), "op_object"));
     return checked(Py_BuildValue("O(O)", find.get(), object->name)).take();
@@ -251,7 +278,8 @@ OpObject* new_op_object(PyObject* name) {
   object->of_all = object->along = nullptr;
   object->first_args = 1;
   object->autocast = Autocast::None;
-  object->numpy_names = object->in_place = object->is_method = object->written_in_python = false;
+  object->numpy_names = object->in_place = object->is_made_of_ops = object->is_method = object->written_in_python =
+      false;
   object->name = Py_NewRef(name);
   object->module = Py_NewRef(Py_None);
   object->doc = Py_NewRef(Py_None);
@@ -333,6 +361,7 @@ PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     Py_XSETREF(object->doc, checked(PyObject_GetAttrString(args[1], "__doc__")).take());
     object->autocast = to_autocast(args[2]);
     object->numpy_names = args[3] == Py_True;
+    object->is_made_of_ops = true;
     object->of_all = form(args[4]);
     object->along = form(args[5]);
     Py_RETURN_NONE;
@@ -366,6 +395,7 @@ PyObject* py_op_face(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     face->autocast = first->autocast;
     face->numpy_names = first->numpy_names;
     face->in_place = first->in_place;
+    face->is_made_of_ops = first->is_made_of_ops;
     Py_XSETREF(face->doc, Py_NewRef(first->doc));
     return owner.take();
   });

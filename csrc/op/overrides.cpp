@@ -41,8 +41,6 @@ PyObject* override_of(PyTypeObject* type) {
   return nullptr;
 }
 
-bool overrides(PyObject* object) { return Py_TYPE(object) != tensor_type && override_of(Py_TYPE(object)) != nullptr; }
-
 /// Calls f for an argument, or for each item of one that is a sequence, until it says true.
 template <class F>
 bool any_item(PyObject* object, F f) {
@@ -53,16 +51,24 @@ bool any_item(PyObject* object, F f) {
   return !PyList_CheckExact(object) && !PyTuple_CheckExact(object) && f(object);
 }
 
-/// The arguments that override a call: one for each type, in order, but subclasses before what they derive from.
+/// The arguments that override a call: one for each type, in order, but subclasses before what they derive from. Kept:
+/// who is asked may drop the others.
 class Overriding {
  public:
+  explicit Overriding(Telling telling = Telling::Native) : telling_(telling) {}
+  /// The arguments of a call.
+  explicit Overriding(const OverriddenCall& call) : telling_(call.telling) {
+    if (mode_flags & kTypesOff) return;
+    if (telling_ == Telling::OfSelf) {
+      insert(call.args[0]);
+      return;
+    }
+    const size_t named = call.kwnames ? static_cast<size_t>(PyTuple_GET_SIZE(call.kwnames)) : 0;
+    for (size_t i = 0; i < call.nargs + named; ++i) add_items(call.args[i]);
+  }
   void add(PyObject* object) {
-    if (is_ordinary(object) || !overrides(object)) return;
-    PyTypeObject* type = Py_TYPE(object);
-    auto same = [&](PyObject* other) { return Py_TYPE(other) == type; };
-    if (std::ranges::any_of(objects_, same)) return;
-    auto base = [&](PyObject* other) { return PyType_IsSubtype(type, Py_TYPE(other)); };
-    objects_.insert(std::ranges::find_if(objects_, base), object);
+    const bool plain = telling_ == Telling::InPython && Py_TYPE(object) == tensor_type;
+    if (plain || may_override(object)) insert(object);
   }
   void add_items(PyObject* object) {
     any_item(object, [&](PyObject* item) {
@@ -70,16 +76,25 @@ class Overriding {
       return false;
     });
   }
-  const std::vector<PyObject*>& objects() const { return objects_; }
+  const std::vector<Object>& objects() const { return objects_; }
   Object types() const {
     Object types = checked(PyTuple_New(static_cast<Py_ssize_t>(objects_.size())));
     for (size_t i = 0; i < objects_.size(); ++i)
-      PyTuple_SET_ITEM(types.get(), i, Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(objects_[i]))));
+      PyTuple_SET_ITEM(types.get(), i, Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(objects_[i].get()))));
     return types;
   }
 
  private:
-  std::vector<PyObject*> objects_;
+  void insert(PyObject* object) {
+    PyTypeObject* type = Py_TYPE(object);
+    auto same = [&](const Object& other) { return Py_TYPE(other.get()) == type; };
+    if (std::ranges::any_of(objects_, same)) return;
+    auto base = [&](const Object& other) { return PyType_IsSubtype(type, Py_TYPE(other.get())); };
+    objects_.insert(std::ranges::find_if(objects_, base), Object::borrow(object));
+  }
+
+  Telling telling_;
+  std::vector<Object> objects_;
 };
 
 // ---- Modes
@@ -117,16 +132,27 @@ class AnsweringMode {
 
 // ---- The default
 
+/// Lists may hold themselves: Python's own limit of nesting holds.
+class Nesting {
+ public:
+  Nesting() { check(Py_EnterRecursiveCall(" while the results of a function get the type of a subclass") == 0); }
+  ~Nesting() { Py_LeaveRecursiveCall(); }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+};
+
 /// A result as the subclass has it: a tensor of its type, or a sequence of these.
 Object converted(PyObject* result, PyTypeObject* type) {
   if (is_tensor(result))
     return PyType_IsSubtype(Py_TYPE(result), type) ? Object::borrow(result) : as_subclass(result, type);
   if (!PyTuple_Check(result) && !PyList_Check(result)) return Object::borrow(result);
-  Py_ssize_t count = PySequence_Fast_GET_SIZE(result);
+  Nesting nesting;
+  Object given = checked(PySequence_Tuple(result));
+  Py_ssize_t count = PyTuple_GET_SIZE(given.get());
   Object items = checked(PyTuple_New(count));
   bool changed = false;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(result, i);
+    PyObject* item = PyTuple_GET_ITEM(given.get(), i);
     Object its = converted(item, type);
     changed |= its.get() != item;
     PyTuple_SET_ITEM(items.get(), i, its.take());
@@ -205,38 +231,67 @@ Object tuple_of(PyObject* const* args, size_t count) {
 }
 
 /// None where there are none, as torch's own functions of C++ say it.
-Object dict_of(PyObject* const* values, PyObject* names) {
-  if (!names || PyTuple_GET_SIZE(names) == 0) return Object::borrow(Py_None);
+Object dict_of(PyObject* const* values, PyObject* names, Telling telling) {
+  const Py_ssize_t count = names ? PyTuple_GET_SIZE(names) : 0;
+  if (count == 0 && telling != Telling::InPython) return Object::borrow(Py_None);
   Object dict = checked(PyDict_New());
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
-    check(PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(names, i), values[i]) == 0);
+  for (Py_ssize_t i = 0; i < count; ++i) check(PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(names, i), values[i]) == 0);
   return dict;
 }
 
+/// What a method is bound to, or null.
+PyObject* self_of(PyObject* method) { return PyMethod_Check(method) ? PyMethod_GET_SELF(method) : nullptr; }
+
 /// Asks one mode or argument; null for NotImplemented.
-Object ask(PyObject* who, PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs) {
-  Object method = checked(PyObject_GetAttr(who, torch_function_name()));
-  Object answer = checked(call_python(method.get(), function, types, args, kwargs));
+Object ask(PyObject* method, PyObject* function, PyObject* types, PyObject* args, PyObject* kwargs) {
+  // Without keywords its own default holds, which may be None or {}.
+  Object answer = checked(kwargs == Py_None ? call_python(method, function, types, args)
+                                            : call_python(method, function, types, args, kwargs));
   return answer.get() == Py_NotImplemented ? Object() : answer;
+}
+Object method_of_mode(PyObject* mode) {
+  Object method = checked(PyObject_GetAttr(mode, torch_function_name()));
+  if (PyObject* self = self_of(method.get()); self && self != mode)
+    fail(
+        "Defining your mode's `__torch_function__` as a classmethod is not supported, please make it a plain method: "
+        "it "
+        "belongs to the mode that was entered");
+  return method;
+}
+Object method_of_argument(PyObject* argument) {
+  Object method = checked(PyObject_GetAttr(argument, torch_function_name()));
+  if (self_of(method.get()) == argument)
+    check(PyErr_WarnEx(PyExc_UserWarning,
+                       "Defining your `__torch_function__` as a plain method is deprecated and will be an error in "
+                       "future, please define it as a classmethod.",
+                       1) == 0);
+  return method;
 }
 
 Object ask_all(const Overriding& overriding, PyObject* function, PyObject* args, PyObject* kwargs) {
   Object types = overriding.types();
   if ((mode_flags & kFunctionMode) && !modes().empty()) {
     AnsweringMode mode;
-    if (Object answer = ask(mode.get(), function, types.get(), args, kwargs)) return answer;
+    if (Object answer = ask(method_of_mode(mode.get()).get(), function, types.get(), args, kwargs)) return answer;
   }
-  for (PyObject* object : overriding.objects())
-    if (Object answer = ask(object, function, types.get(), args, kwargs)) return answer;
+  for (const Object& object : overriding.objects()) {
+    if (!may_override(object.get())) continue;  // told, not asked
+    if (Object answer = ask(method_of_argument(object.get()).get(), function, types.get(), args, kwargs)) return answer;
+  }
   return {};
 }
 
 bool all_by_default(const Overriding& overriding) {
-  return std::ranges::all_of(overriding.objects(),
-                             [](PyObject* object) { return override_of(Py_TYPE(object)) == default_override; });
+  // A class that is no tensor may have borrowed the method.
+  auto by_default = [](const Object& object) {
+    return is_tensor(object.get()) && override_of(Py_TYPE(object.get())) == default_override;
+  };
+  return std::ranges::all_of(overriding.objects(), by_default);
 }
 
 }  // namespace
+
+bool may_override(PyObject* object) { return !is_ordinary(object) && override_of(Py_TYPE(object)) != nullptr; }
 
 /// Whether an argument overrides nothing: ordinary, a list of what is, or of a type that does not.
 static bool is_harmless(PyObject* object) {
@@ -257,13 +312,11 @@ bool is_overridden(PyObject* const* args, size_t count) {
 }
 
 Object detail::ask_overrides(const OverriddenCall& call, PlainCall plain, void* context) {
-  size_t total = call.nargs + (call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0);
-  Overriding overriding;
-  if (!(mode_flags & kTypesOff))
-    for (size_t i = 0; i < total; ++i) overriding.add_items(call.args[i]);
-  if (overriding.objects().empty() && modes().empty()) return checked(plain(context));
-  if (!(mode_flags & kFunctionMode) && all_by_default(overriding)) {
-    PyTypeObject* type = Py_TYPE(overriding.objects().front());
+  Overriding overriding(call);
+  const bool in_mode = (mode_flags & kFunctionMode) && !modes().empty();
+  if (overriding.objects().empty() && !in_mode) return checked(plain(context));
+  if (!in_mode && all_by_default(overriding)) {
+    PyTypeObject* type = Py_TYPE(overriding.objects().front().get());
     if (!derives_from_all(type, overriding.types().get())) return {};
     // Kept: the call may change what its arguments are.
     Object kept = Object::borrow(reinterpret_cast<PyObject*>(type));
@@ -271,8 +324,8 @@ Object detail::ask_overrides(const OverriddenCall& call, PlainCall plain, void* 
     Object result = checked(plain(context));
     return call.wraps ? converted(result.get(), type) : result;
   }
-  Object args = tuple_of(call.args, call.nargs), kwargs = dict_of(call.args + call.nargs, call.kwnames);
-  if (is_written_in_python(call.function)) {
+  Object args = tuple_of(call.args, call.nargs), kwargs = dict_of(call.args + call.nargs, call.kwnames, call.telling);
+  if (call.telling == Telling::InPython && is_written_in_python(call.function)) {
     Object both = checked(call_python(helper("_by_name").get(), call.function, args.get(), kwargs.get()));
     args = checked(PySequence_GetItem(both.get(), 0));
     kwargs = checked(PySequence_GetItem(both.get(), 1));
@@ -281,23 +334,26 @@ Object detail::ask_overrides(const OverriddenCall& call, PlainCall plain, void* 
 }
 
 Object ask_overrides(PyObject* function, PyObject* relevant, PyObject* args, PyObject* kwargs) {
-  Overriding overriding;
+  Overriding overriding(Telling::InPython);
   if (!(mode_flags & kTypesOff)) overriding.add_items(relevant);
   return ask_all(overriding, function, args, kwargs);
 }
 
 void detail::refuse_overridden(const OverriddenCall& call) {
-  size_t total = call.nargs + (call.kwnames ? PyTuple_GET_SIZE(call.kwnames) : 0);
-  Overriding overriding;
-  for (size_t i = 0; i < total; ++i) overriding.add_items(call.args[i]);
+  Overriding overriding(call);
   std::string handlers;
   auto add = [&](const char* kind, PyObject* who) {
     Object shown = checked(PyObject_Repr(who));
     handlers += std::string("\n  - ") + kind + " " + PyUnicode_AsUTF8(shown.get());
   };
   if ((mode_flags & kFunctionMode) && !modes().empty()) add("mode object", modes().back().get());
-  for (PyObject* object : overriding.objects()) add("tensor subclass", reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  for (const Object& object : overriding.objects())
+    add("tensor subclass", reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
   Object name = checked(call_python(helper("_shown").get(), call.function));
+  if (call.telling == Telling::InPython) {
+    Object words = checked(call_python(helper("_none_found").get(), name.get(), overriding.types().get()));
+    fail(ErrorKind::Type, text(words.get()));
+  }
   fail(ErrorKind::Type, "Multiple dispatch failed for '", text(name.get()),
        "'; all __torch_function__ handlers returned NotImplemented:\n", handlers,
        "\n\nOne of them must handle this function, or call super().__torch_function__(), which computes it and gives "
@@ -327,16 +383,22 @@ namespace {
 
 // ---- For Python
 
+/// Whether modes or some of these take calls over; not what lists hold.
+bool takes_over(PyObject* const* args, Py_ssize_t count) {
+  if (mode_flags & kFunctionMode) return count > 0;
+  return !(mode_flags & kTypesOff) && std::any_of(args, args + count, may_override);
+}
+
 /// _has_torch_function(args): whether modes or some of these arguments take calls over.
 PyObject* py_has_torch_function(PyObject*, PyObject* relevant) {
   return guarded([&] {
-    Object items = checked(PySequence_Fast(relevant, "has_torch_function() takes a sequence of arguments"));
-    return PyBool_FromLong(
-        overridden(PySequence_Fast_ITEMS(items.get()), static_cast<size_t>(PySequence_Fast_GET_SIZE(items.get()))));
+    Object items =
+        checked(PySequence_Fast(relevant, "expected a sequence: has_torch_function() takes one of arguments"));
+    return PyBool_FromLong(takes_over(PySequence_Fast_ITEMS(items.get()), PySequence_Fast_GET_SIZE(items.get())));
   });
 }
 PyObject* py_has_torch_function_variadic(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  return PyBool_FromLong(overridden(args, static_cast<size_t>(nargs)));
+  return PyBool_FromLong(takes_over(args, nargs));
 }
 
 /// _ask_overrides(function, relevant, args, kwargs): what they answer, or NotImplemented.
@@ -353,11 +415,11 @@ PyObject* py_ask_overrides(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 PyObject* py_overloaded_args(PyObject*, PyObject* relevant) {
   return guarded([&] {
     Object items = checked(PySequence_Tuple(relevant));
-    Overriding overriding;
+    Overriding overriding(Telling::InPython);
     if (!(mode_flags & kTypesOff))
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) overriding.add(PyTuple_GET_ITEM(items.get(), i));
     Object list = checked(PyList_New(0));
-    for (PyObject* object : overriding.objects()) check(PyList_Append(list.get(), object) == 0);
+    for (const Object& object : overriding.objects()) check(PyList_Append(list.get(), object.get()) == 0);
     return list.take();
   });
 }
@@ -369,7 +431,7 @@ PyObject* py_push_mode(PyObject*, PyObject* mode) {
 }
 PyObject* py_pop_mode(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
-    if (modes().empty()) fail("there is no mode of functions to leave");
+    if (modes().empty()) fail("trying to pop from empty mode stack: there is no mode of functions to leave");
     Object mode = std::move(modes().back());
     modes().pop_back();
     update_mode_flag();

@@ -37,12 +37,20 @@ inline bool overridden(PyObject* const* args, size_t count) {
   return !plainly_called(args, count) && is_overridden(args, count);
 }
 
+/// Whose types a call tells, beside those that override, which are asked: it depends on where torch has the function.
+enum class Telling : uint8_t {
+  Native,   ///< no others
+  OfSelf,   ///< that of the tensor itself, the only one asked: attributes, and methods without arguments
+  InPython  ///< those of plain tensors, too; there are always kwargs, if empty ones
+};
+
 /// A call that is overridden.
 struct OverriddenCall {
   PyObject* function;  ///< as modes and types are told
   PyObject* const* args;
   size_t nargs;
   PyObject* kwnames;  ///< or null
+  Telling telling = Telling::Native;
   bool wraps = true;  ///< by default, results get the type of the subclass
 };
 
@@ -54,6 +62,9 @@ template <class F>
 Object call_overridden(const OverriddenCall& call, F plain);
 /// For functions of Python: `relevant` are the arguments that may override.
 Object ask_overrides(PyObject* function, PyObject* relevant, PyObject* args, PyObject* kwargs);
+
+/// Whether the type of an object may take calls over.
+bool may_override(PyObject* object);
 
 /// The same memory as a tensor of a subclass: a view, as of any other view op.
 Object as_subclass(PyObject* tensor, PyTypeObject* type);

@@ -474,7 +474,7 @@ PyObject* py_function_apply_here(PyObject*, PyObject* const* call, Py_ssize_t na
     Object name;
     if (mode_flags & kTransformed) [[unlikely]]
       name = checked(PyObject_GetAttrString(cls, "__name__"));
-    CallSpan span(name.get(), call + 1, nargs - 1);
+    CallSpan span(name.get(), call + 1, nargs - 1, Span::Kind::Custom);
     Object capsule = checked(PyObject_GetAttr(cls, names.kind));
     auto* kind = static_cast<FunctionKind*>(PyCapsule_GetPointer(capsule.get(), "adjoint.FunctionKind"));
     check(kind != nullptr);

@@ -471,6 +471,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
         Tensor* tensor = as_tensor(self);
         auto refuse = [](const char* reason) { fail(ErrorKind::Buffer, reason); };
         refuse_batched(tensor);
+        if (may_override(self) && !(mode_flags & kTypesOff)) refuse("a subclass gives its values by __array__()");
         if (tensor->device == DeviceType::Meta) refuse("a tensor on the meta device has no memory to export");
         if (requires_grad(tensor)) refuse("Can't export tensors that require gradient, use tensor.detach()");
         const char* format = buffer_format(tensor->dtype);

@@ -7,7 +7,7 @@ namespace adjoint::python {
 namespace {
 
 /// Tensors of the graph and gradients, which are no results: subclasses get them as they are.
-constexpr std::string_view kKeepTheirType[] = {"_base", "grad", "_grad"};
+constexpr std::string_view kKeepTheirType[] = {"_base", "grad"};
 
 Object accessor(const char* name, const char* method) {
   Object attribute = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name));
@@ -20,7 +20,9 @@ PyObject* get_overridden(PyObject* self, getter get, const char* name) {
   return guarded([&] {
     Object function = accessor(name, "__get__");
     const bool wraps = std::ranges::find(kKeepTheirType, name) == std::end(kKeepTheirType);
-    return call_overridden({function.get(), &self, 1, nullptr, wraps}, [&] { return get(self, nullptr); }).take();
+    return call_overridden({function.get(), &self, 1, nullptr, Telling::OfSelf, wraps},
+                           [&] { return get(self, nullptr); })
+        .take();
   });
 }
 
@@ -29,7 +31,8 @@ int put_overridden(PyObject* self, PyObject* value, setter put, const char* name
       [&] {
         Object function = accessor(name, value ? "__set__" : "__delete__");
         PyObject* args[] = {self, value};
-        call_overridden({function.get(), args, value ? size_t{2} : size_t{1}, nullptr}, [&]() -> PyObject* {
+        OverriddenCall call{function.get(), args, value ? size_t{2} : size_t{1}, nullptr, Telling::OfSelf};
+        call_overridden(call, [&]() -> PyObject* {
           if (put(self, value, nullptr) < 0) return nullptr;
           Py_RETURN_NONE;
         });

@@ -13,6 +13,10 @@ template <size_t N>
 struct Name {
   char text[N];
   constexpr Name(const char (&source)[N]) { std::copy_n(source, N, text); }
+  template <size_t M>
+  constexpr bool operator==(const Name<M>& other) const {
+    return std::equal(text, text + N, other.text, other.text + M);
+  }
 };
 
 /// What is taken over is, for modes and subclasses, this attribute of Tensor.
@@ -25,11 +29,11 @@ PyObject* tensor_attribute() {
 
 /// What is not plainly called: asks, and calls `plain` where nobody takes it over. `reflects`: as for numbers,
 /// NotImplemented lets Python ask the other operand.
-template <Name method, bool reflects, class F>
+template <Name method, Telling telling, bool reflects, class F>
 [[gnu::noinline]] PyObject* do_watched(std::initializer_list<PyObject*> args, F& plain) {
   if (!is_overridden(args.begin(), args.size())) return guarded(plain);
   return guarded([&]() -> PyObject* {
-    OverriddenCall call{tensor_attribute<method>(), args.begin(), args.size(), nullptr};
+    OverriddenCall call{tensor_attribute<method>(), args.begin(), args.size(), nullptr, telling};
     auto guarded_plain = [&] { return guarded(plain); };
     if constexpr (!reflects) return call_overridden(call, guarded_plain).take();
     Object answer = ask_overrides(call, guarded_plain);
@@ -37,18 +41,18 @@ template <Name method, bool reflects, class F>
   });
 }
 /// An operator: `plain` computes it where nobody takes it over.
-template <Name method, class F>
+template <Name method, Telling telling, class F>
 PyObject* operate(std::initializer_list<PyObject*> operands, F plain) {
   if (plainly_called(operands.begin(), operands.size())) [[likely]]
     return guarded(plain);
-  return do_watched<method, true>(operands, plain);
+  return do_watched<method, telling, true>(operands, plain);
 }
 /// The same for what has no other operand to ask.
-template <Name method, class F>
+template <Name method, Telling telling = Telling::OfSelf, class F>
 PyObject* do_alone(std::initializer_list<PyObject*> args, F plain) {
   if (plainly_called(args.begin(), args.size())) [[likely]]
     return guarded(plain);
-  return do_watched<method, false>(args, plain);
+  return do_watched<method, telling, false>(args, plain);
 }
 
 /// A method without arguments, for a table of methods.
@@ -97,8 +101,7 @@ PyObject* attribute(PyObject* self, void* name) {
 }
 template <setter put>
 int assignment(PyObject* self, PyObject* value, void* name) {
-  PyObject* args[] = {self, value};
-  if (overridden(args, value ? 2 : 1)) [[unlikely]]
+  if (overridden(&self, 1)) [[unlikely]]
     return put_overridden(self, value, put, static_cast<const char*>(name));
   return put(self, value, nullptr);
 }

@@ -47,19 +47,40 @@ PyObject* plain_arithmetic(PyObject* a, PyObject* b) {
   if (is_array(is_tensor(a) ? b : a)) return guarded([&] { return operate_in_numpy(operation, a, b); });
   return of_tensors(a, b);
 }
-/// The op `name` is what it is of tensors, and of a tensor and a number; `method` and `reflected` are what it is called
+/// Whether an operator asks for an operand beside a tensor: of others Python, or NumPy, makes what it can.
+bool is_asked_for(PyObject* operand) {
+  Scalar scratch;
+  return is_tensor(operand) || to_scalar(operand, &scratch) || may_override(operand);
+}
+/// What an operator is called where it is taken over, in this order of operands.
+template <Name method, Telling telling, class F>
+PyObject* operate_or_leave(PyObject* tensor, PyObject* other, F plain) {
+  if (telling == Telling::Native && !is_asked_for(other)) return guarded(plain);
+  return operate<method, telling>({tensor, other}, plain);
+}
+/// A method under which an operator is known.
+template <Name name_, Telling telling_ = Telling::Native>
+struct Known {
+  static constexpr auto name = name_;
+  static constexpr Telling telling = telling_;
+};
+template <Name name>
+using KnownInPython = Known<name, Telling::InPython>;
+
+/// The op `name` is what it is of tensors, and of a tensor and a number; Method and Reflected are what it is called
 /// where it is taken over, by what is on the left of it.
-template <Name name, Operation operation, Operation of_tensors, Name method, Name reflected = method>
+template <Name name, Operation operation, Operation of_tensors, class Method, class Reflected = Method>
 PyObject* arithmetic(PyObject* a, PyObject* b) {
   const bool plain_operand = Py_TYPE(b) == tensor_type || PyFloat_CheckExact(b) || PyLong_CheckExact(b);
   if (Py_TYPE(a) == tensor_type && plain_operand && !(mode_flags & kFunctionMode)) [[likely]]
     return guarded([&] { return call_op(named_op<name>(), {a, b}).take(); });
   auto plain = [&] { return plain_arithmetic<operation, of_tensors>(a, b); };
-  return is_tensor(a) ? operate<method>({a, b}, plain) : operate<reflected>({b, a}, plain);
+  return is_tensor(a) ? operate_or_leave<Method::name, Method::telling>(a, b, plain)
+                      : operate_or_leave<Reflected::name, Reflected::telling>(b, a, plain);
 }
-template <Name name, Name method>
+template <Name name, Name method, Telling telling = Telling::Native>
 PyObject* in_place(PyObject* a, PyObject* b) {
-  return operate<method>({a, b}, [&] { return call_binary_in_place(named_op<name>(), a, b); });
+  return operate_or_leave<method, telling>(a, b, [&] { return call_binary_in_place(named_op<name>(), a, b); });
 }
 
 /// number - tensor is one node, as in torch.
@@ -82,14 +103,23 @@ PyObject* divide(PyObject* a, PyObject* b) {
     return call_binary(named_op<"mul">(), reciprocal.get(), a);
   });
 }
+/// Of a subclass, Python takes `__iadd__` for the concatenation of sequences as well, and would return NotImplemented.
+PyObject* add_in_place(PyObject* a, PyObject* b) {
+  PyObject* result = in_place<"add", "add_">(a, b);
+  const PyNumberMethods* other = Py_TYPE(b)->tp_as_number;
+  if (result != Py_NotImplemented || (other && other->nb_add)) return result;
+  Py_DECREF(result);
+  return PyErr_Format(PyExc_TypeError, "unsupported operand type(s) for +=: '%s' and '%s'", Py_TYPE(a)->tp_name,
+                      Py_TYPE(b)->tp_name);
+}
 PyObject* plain_power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return arithmetic<"pow", plain_power, binary<"pow">, "pow", "__rpow__">(a, b);
+  return arithmetic<"pow", plain_power, binary<"pow">, KnownInPython<"__pow__">, KnownInPython<"__rpow__">>(a, b);
 }
 PyObject* in_place_power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return in_place<"pow", "pow_">(a, b);
+  return in_place<"pow", "__ipow__", Telling::InPython>(a, b);
 }
 PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
@@ -107,7 +137,8 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
 }
 PyObject* multiply_matrices(PyObject* a, PyObject* b) {
   auto plain = [&] { return plain_arithmetic<PyNumber_MatrixMultiply, matrix_multiply>(a, b); };
-  return is_tensor(a) ? operate<"matmul">({a, b}, plain) : operate<"__rmatmul__">({b, a}, plain);
+  if (!is_tensor(a)) return operate<"__rmatmul__", Telling::InPython>({b, a}, plain);
+  return is_tensor(b) || may_override(b) ? operate<"matmul", Telling::Native>({a, b}, plain) : guarded(plain);
 }
 PyObject* invert(PyObject* a) {
   return do_alone<"__invert__">({a}, [&] {
@@ -120,20 +151,25 @@ PyObject* positive(PyObject* a) {
   return do_alone<"positive">({a}, [&] { return Py_NewRef(a); });
 }
 
-/// For a subclass, == is `__eq__`; for what stands beside a tensor, `eq`.
-template <Name name, Name method>
+template <Name name, Name method = name>
 PyObject* comparison(PyObject* a, PyObject* b) {
   auto plain = [&] { return binary<name>(a, b); };
-  return is_ordinary(a) ? operate<name>({a, b}, plain) : operate<method>({a, b}, plain);
+  if (Py_TYPE(a) == tensor_type && plainly_called(&b, 1)) [[likely]]
+    return guarded(plain);
+  // For a subclass, and for modes, == is `__eq__`; for what stands beside a tensor, `eq`.
+  constexpr bool one_name = method == name;
+  if (one_name || (is_ordinary(a) && !(mode_flags & kFunctionMode)))
+    return operate_or_leave<name, Telling::Native>(a, b, plain);
+  return operate<method, Telling::Native>({a, b}, plain);
 }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
     case Py_EQ: return comparison<"eq", "__eq__">(a, b);
-    case Py_NE: return comparison<"ne", "__ne__">(a, b);
-    case Py_LT: return comparison<"lt", "lt">(a, b);
-    case Py_LE: return comparison<"le", "le">(a, b);
-    case Py_GT: return comparison<"gt", "gt">(a, b);
-    default: return comparison<"ge", "ge">(a, b);
+    case Py_NE: return comparison<"ne">(a, b);
+    case Py_LT: return comparison<"lt">(a, b);
+    case Py_LE: return comparison<"le">(a, b);
+    case Py_GT: return comparison<"gt">(a, b);
+    default: return comparison<"ge">(a, b);
   }
 }
 
@@ -161,7 +197,10 @@ int truth(PyObject* self) {
     int value = plain_truth(self);
     return value < 0 ? nullptr : PyBool_FromLong(value);
   }));
-  return answer ? PyObject_IsTrue(answer.get()) : -1;
+  if (!answer) return -1;
+  if (PyBool_Check(answer.get())) return answer.get() == Py_True;
+  PyErr_Format(PyExc_TypeError, "__bool__ should return bool, returned %s", Py_TYPE(answer.get())->tp_name);
+  return -1;
 }
 /// The only element, for int() and float().
 Object only_element(PyObject* self) {
@@ -203,14 +242,17 @@ Py_ssize_t plain_length(PyObject* self) {
 Py_ssize_t length(PyObject* self) {
   if (is_ordinary(self) && !(mode_flags & kFunctionMode)) [[likely]]
     return plain_length(self);
-  Object answer = Object::steal(do_alone<"__len__">({self}, [&]() -> PyObject* {
+  Object answer = Object::steal(do_alone<"__len__", Telling::InPython>({self}, [&]() -> PyObject* {
     Py_ssize_t count = plain_length(self);
     return count < 0 ? nullptr : PyLong_FromSsize_t(count);
   }));
-  return answer ? PyLong_AsSsize_t(answer.get()) : -1;
+  if (!answer) return -1;
+  Py_ssize_t count = PyNumber_AsSsize_t(answer.get(), PyExc_OverflowError);
+  if (count < 0 && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
+  return count < 0 ? -1 : count;
 }
 PyObject* subscript(PyObject* self, PyObject* key) {
-  return do_alone<"__getitem__">({self, key}, [&] { return get_item(as_tensor(self), key).take(); });
+  return do_alone<"__getitem__", Telling::Native>({self, key}, [&] { return get_item(as_tensor(self), key).take(); });
 }
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
   auto plain = [&]() -> PyObject* {
@@ -218,7 +260,7 @@ int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
     Py_RETURN_NONE;
   };
   if (!value) return guarded([]() -> int { fail(ErrorKind::Type, "elements of a tensor cannot be deleted"); }, -1);
-  return Object::steal(do_alone<"__setitem__">({self, key, value}, plain)) ? 0 : -1;
+  return Object::steal(do_alone<"__setitem__", Telling::Native>({self, key, value}, plain)) ? 0 : -1;
 }
 PyObject* sequence_item(PyObject* self, Py_ssize_t index) {
   Object key = Object::steal(PyLong_FromSsize_t(index));
@@ -226,9 +268,16 @@ PyObject* sequence_item(PyObject* self, Py_ssize_t index) {
 }
 PyObject* iterate(PyObject* self) {
   return guarded([&] {
+    if (overridden(&self, 1)) {
+      Object dims = checked(PyObject_CallMethod(self, "dim", nullptr));
+      Object none = checked(PyLong_FromLong(0));
+      int scalar = PyObject_RichCompareBool(dims.get(), none.get(), Py_EQ);
+      check(scalar >= 0);
+      if (scalar) fail(ErrorKind::Type, "iteration over a 0-d tensor");
+      return PyObject_GetIter(checked(PyObject_CallMethod(self, "unbind", "O", none.get())).get());
+    }
     if (as_tensor(self)->ndim() == 0) fail(ErrorKind::Type, "iteration over a 0-d tensor");
-    Object items = checked(unary<"unbind">(self));
-    return PyObject_GetIter(items.get());
+    return PyObject_GetIter(call_op(named_op<"unbind">(), {self}).get());
   });
 }
 
@@ -236,23 +285,26 @@ PyObject* iterate(PyObject* self) {
 
 void add_operator_slots(std::vector<PyType_Slot>& slots) {
   auto add = [&](int slot, auto function) { slots.push_back({slot, reinterpret_cast<void*>(function)}); };
-  add(Py_nb_add, arithmetic<"add", PyNumber_Add, binary<"add">, "add">);
-  add(Py_nb_subtract, arithmetic<"sub", PyNumber_Subtract, subtract, "sub", "__rsub__">);
-  add(Py_nb_multiply, arithmetic<"mul", PyNumber_Multiply, multiply, "mul">);
-  add(Py_nb_true_divide, arithmetic<"div", PyNumber_TrueDivide, divide, "div", "__rdiv__">);
-  add(Py_nb_floor_divide,
-      arithmetic<"floor_divide", PyNumber_FloorDivide, binary<"floor_divide">, "__floordiv__", "__rfloordiv__">);
-  add(Py_nb_remainder, arithmetic<"remainder", PyNumber_Remainder, binary<"remainder">, "remainder", "__rmod__">);
+  add(Py_nb_add, arithmetic<"add", PyNumber_Add, binary<"add">, Known<"add">>);
+  add(Py_nb_subtract, arithmetic<"sub", PyNumber_Subtract, subtract, Known<"sub">, KnownInPython<"__rsub__">>);
+  add(Py_nb_multiply, arithmetic<"mul", PyNumber_Multiply, multiply, Known<"mul">>);
+  add(Py_nb_true_divide, arithmetic<"div", PyNumber_TrueDivide, divide, Known<"div">, KnownInPython<"__rtruediv__">>);
+  add(Py_nb_floor_divide, arithmetic<"floor_divide", PyNumber_FloorDivide, binary<"floor_divide">,
+                                     KnownInPython<"__floordiv__">, KnownInPython<"__rfloordiv__">>);
+  add(Py_nb_remainder,
+      arithmetic<"remainder", PyNumber_Remainder, binary<"remainder">, Known<"remainder">, KnownInPython<"__rmod__">>);
   add(Py_nb_power, power);
-  add(Py_nb_and, arithmetic<"bitwise_and", PyNumber_And, binary<"bitwise_and">, "__and__">);
-  add(Py_nb_or, arithmetic<"bitwise_or", PyNumber_Or, binary<"bitwise_or">, "__or__">);
-  add(Py_nb_xor, arithmetic<"bitwise_xor", PyNumber_Xor, binary<"bitwise_xor">, "__xor__">);
-  add(Py_nb_lshift,
-      arithmetic<"bitwise_left_shift", PyNumber_Lshift, binary<"bitwise_left_shift">, "__lshift__", "__rlshift__">);
-  add(Py_nb_rshift,
-      arithmetic<"bitwise_right_shift", PyNumber_Rshift, binary<"bitwise_right_shift">, "__rshift__", "__rrshift__">);
+  add(Py_nb_and,
+      arithmetic<"bitwise_and", PyNumber_And, binary<"bitwise_and">, Known<"__and__">, Known<"bitwise_and">>);
+  add(Py_nb_or, arithmetic<"bitwise_or", PyNumber_Or, binary<"bitwise_or">, Known<"__or__">, Known<"bitwise_or">>);
+  add(Py_nb_xor,
+      arithmetic<"bitwise_xor", PyNumber_Xor, binary<"bitwise_xor">, Known<"__xor__">, Known<"bitwise_xor">>);
+  add(Py_nb_lshift, arithmetic<"bitwise_left_shift", PyNumber_Lshift, binary<"bitwise_left_shift">, Known<"__lshift__">,
+                               KnownInPython<"__rlshift__">>);
+  add(Py_nb_rshift, arithmetic<"bitwise_right_shift", PyNumber_Rshift, binary<"bitwise_right_shift">,
+                               Known<"__rshift__">, KnownInPython<"__rrshift__">>);
   add(Py_nb_matrix_multiply, multiply_matrices);
-  add(Py_nb_inplace_add, in_place<"add", "add_">);
+  add(Py_nb_inplace_add, add_in_place);
   add(Py_nb_inplace_subtract, in_place<"sub", "sub_">);
   add(Py_nb_inplace_multiply, in_place<"mul", "mul_">);
   add(Py_nb_inplace_true_divide, in_place<"div", "div_">);

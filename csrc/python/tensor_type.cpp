@@ -628,7 +628,9 @@ void init_tensor_type(PyObject* module) {
       {Py_tp_doc, const_cast<char*>("An n-dimensional array that can record what is computed from it.")},
   };
   add_operator_slots(slots);
-  for (PyGetSetDef* def = getset; def->name; ++def) def->closure = const_cast<char*>(def->name);
+  // Under which an attribute is known where it is taken over.
+  for (PyGetSetDef* def = getset; def->name; ++def)
+    def->closure = const_cast<char*>(std::string_view(def->name) == "_grad" ? "grad" : def->name);
   slots.push_back({0, nullptr});
   PyType_Spec spec = {"adjoint.Tensor", sizeof(Tensor), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE, slots.data()};

@@ -82,18 +82,17 @@ PYTHON_METHODS = frozenset(
     [
         "__array__",
         "__array_wrap__",
-        "__contains__",
         "__deepcopy__",
         "__format__",
         "__repr__",
         "__reversed__",
-        "__rdiv__",
         "__setstate__",
         "backward",
         "dim_order",
         "is_shared",
         "istft",
         "lu",
+        "module_load",
         "norm",
         "register_hook",
         "register_post_accumulate_grad_hook",
@@ -119,7 +118,7 @@ def public(function, name, namespace, module):
     if layers and name in SHARED:
         return getattr(_package(), name)
     in_python = name not in NATIVE_LAYERS if layers else not namespace and name in PYTHON_FUNCTIONS
-    if isinstance(function, _C.Op) and not in_python and not layers:
+    if isinstance(function, _C.Op) and not namespace and not in_python and function.__name__ == name:
         function.__module__ = module
         return function
     return face(function, name, module, False, in_python)
@@ -132,6 +131,8 @@ def function(function, name, module):
 
 def method(function, name):
     """The object that is an attribute of Tensor."""
+    if name == "__contains__":  # asks itself
+        return function
     return face(function, name, _C.Tensor.__module__, True, name in PYTHON_METHODS)
 
 

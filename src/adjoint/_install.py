@@ -27,6 +27,7 @@ OLD_METHODS = {
     "__idiv__": "__itruediv__",
     "__long__": "__int__",
     "__nonzero__": "__bool__",
+    "__rdiv__": "__rtruediv__",
     "const_data_ptr": "data_ptr",
 }
 
@@ -65,7 +66,7 @@ def install():
         setattr(_C.Tensor, name, getattr(_tensor_methods, name))
     for old, name in OLD_METHODS.items():
         setattr(_C.Tensor, old, getattr(_C.Tensor, name))
-    _C.Tensor.__repr__ = _C.Tensor.__str__ = _faces.method(_printing.tensor_repr, "__repr__")
+    _C.Tensor.__repr__ = _faces.method(_printing.tensor_repr, "__repr__")
     _C.Tensor.__format__ = _faces.method(_printing.tensor_format, "__format__")
 
 

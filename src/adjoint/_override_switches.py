@@ -82,7 +82,10 @@ def _len_torch_function_stack():
 
 
 def _get_function_stack_at(index):
-    return _C._function_modes()[index]
+    modes = _C._function_modes()
+    if not 0 <= index < len(modes):
+        raise RuntimeError(f"Tried to get stack at idx that's too big: {index} of {len(modes)} modes")
+    return modes[index]
 
 
 NAMES = (

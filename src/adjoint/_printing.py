@@ -250,10 +250,10 @@ def _batched(value):
     return _wrapped("BatchedTensor", depth, _plain_repr(value))
 
 
-def tensor_repr(tensor):
-    """The text of `repr(tensor)`."""
-    if not _running.levels():
-        return _plain_repr(tensor)
+def tensor_repr(tensor, *, tensor_contents=None):
+    """The text of `repr(tensor)`; a subclass may give the text of its values itself."""
+    if tensor_contents is not None or not _running.levels():
+        return _plain_repr(tensor, tensor_contents)
     layers, tensor = _running.unwrapped(tensor)
     text = _plain_repr(tensor)
     for name, number in reversed(layers):
@@ -261,7 +261,7 @@ def tensor_repr(tensor):
     return text
 
 
-def _plain_repr(tensor):
+def _plain_repr(tensor, contents=None):
     if (held := _C._batch_level(tensor)) is not None:
         return _plain_repr(held[1]) if held[2] else _batched(held[1])
     options = _options
@@ -269,8 +269,10 @@ def _plain_repr(tensor):
     name, is_parameter = _class_name(tensor)
     indent = len(name) + 1
 
-    holds_values = False
-    if tensor.device.type == "meta":
+    holds_values = contents is not None
+    if holds_values:
+        elements = contents
+    elif tensor.device.type == "meta":
         elements = "..."
     elif tensor.numel() == 0:
         elements = "[]"

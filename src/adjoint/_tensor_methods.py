@@ -100,6 +100,10 @@ def __contains__(self, element):
     >>> 2 in torch.tensor([1, 2])
     True
     """
+    if _C._has_torch_function_variadic(self):  # what is looked for takes nothing over
+        from .overrides import handle_torch_function
+
+        return handle_torch_function(_C.Tensor.__contains__, (self,), self, element)
     if isinstance(element, _C.Tensor | int | float | complex):
         return bool((self == element).any().item())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")

@@ -13,6 +13,7 @@ import types
 import warnings
 
 from . import _C
+from ._install import OLD_METHODS
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -59,11 +60,15 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
     if answer is not NotImplemented:
         return answer
     name = resolve_name(public_api) or f"{public_api.__module__}.{public_api.__name__}"
-    types = [type(arg) for arg in _get_overloaded_args(relevant)]
-    message = f"no implementation found for {name!r} on types that implement __torch_function__: {types}"
+    raise TypeError(_none_found(name, map(type, _get_overloaded_args(relevant))))
+
+
+def _none_found(name, types):
+    """The words of the error where all that were asked answer NotImplemented."""
+    message = f"no implementation found for {name!r} on types that implement __torch_function__: {list(types)}"
     if mode := _get_current_function_mode():
         message += f" nor in mode {mode}"
-    raise TypeError(message)
+    return message
 
 
 def wrap_torch_function(dispatcher):
@@ -98,7 +103,7 @@ def _get_overloaded_args(relevant_args, get_type_fn=None):
     for argument in relevant_args:
         kind = get_type_fn(argument)
         method = getattr(kind, "__torch_function__", _C._disabled_torch_function_impl)
-        if method is _C._disabled_torch_function_impl or kind is _C.Tensor or kind in map(get_type_fn, found):
+        if method is _C._disabled_torch_function_impl or kind in map(get_type_fn, found):
             continue
         place = next((i for i, other in enumerate(found) if issubclass(kind, get_type_fn(other))), len(found))
         found.insert(place, argument)
@@ -210,7 +215,10 @@ def redispatch_function(func, types, args=(), kwargs=None):
 
 
 def _namespaces():
-    """The modules whose functions can be, by the name under which users know them."""
+    """The modules whose functions can be, by the name under which users know them.
+
+    Of a function that is in several, the last one tells its name.
+    """
     package = sys.modules[__package__]
     paths = ("", "functional", "nn.functional", "nn.init", "linalg", "fft", "special")
     return {".".join(["torch", *filter(None, [path])]): _at(package, path) for path in paths}
@@ -222,31 +230,63 @@ def _at(module, path):
 
 @functools.cache
 def _index():
-    """What can be taken over -> its name; in the order in which it is listed."""
+    """What modes and types may be told -> its name; in the order in which it is listed."""
     names: dict = {}
     for path, module in _namespaces().items():
         for name, value in sorted(vars(module).items()):
-            if (isinstance(value, _C.Op) and not name.startswith("_")) or getattr(value, "_asks_overrides", False):
-                names.setdefault(value, f"{path}.{name}")
-    for name, value in sorted(vars(_C.Tensor).items()):
-        if isinstance(value, types.GetSetDescriptorType | property) and name != "__dict__":
+            if name.startswith("_") or name == "Tensor" or not callable(value):
+                continue
+            if isinstance(value, _C.Op) or _is_of(value, module):
+                names[value] = f"{path}.{name}"
+    for name, value in sorted(vars(_C.Tensor).items(), key=lambda item: (item[0] not in OLD_METHODS, item[0])):
+        if name in _HIDDEN:
+            continue
+        if isinstance(value, types.GetSetDescriptorType | property):
             names[value.__get__] = f"torch.Tensor.{name}.__get__"
             names[value.__set__] = f"torch.Tensor.{name}.__set__"
-        elif isinstance(value, _C.Op | types.MethodDescriptorType | types.WrapperDescriptorType):
+        elif isinstance(value, _METHODS):
             names[value] = f"torch.Tensor.{name}"
     return names
 
 
+# What the attributes of Tensor are that can be called.
+_METHODS = (_C.Op, types.FunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+def _is_of(value, module):
+    """Whether a module is where users find what its namespace holds."""
+    return module is sys.modules[__package__] or getattr(value, "__module__", None) == module.__name__
+
+
+# Attributes that are Python's, or for the library's own use.
+_HIDDEN = ("__dict__", "__weakref__", "_hook_dict", "_post_hook_dict")
 # Methods that are Python's business, not that of tensors.
 _IGNORED_METHODS = (
     *("__getattribute__", "__setattr__", "__delattr__", "__init__", "__hash__", "__iter__", "__delitem__"),
-    *("as_subclass", "_make_subclass", "_storage_id", "_storage_nbytes"),
+    *("as_subclass", "_make_subclass", "_storage_id", "_storage_nbytes", "__copy__", "__abs__", "__neg__", "__pos__"),
+    *(
+        "new",
+        "new_empty",
+        "new_empty_strided",
+        "new_full",
+        "new_ones",
+        "new_tensor",
+        "new_zeros",
+        "stride",
+        "unflatten",
+    ),
+    *("fill", "hardshrink_", "rsub"),
 )
 _CREATING = (
     *("arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "empty", "empty_strided", "eye"),
     *("from_numpy", "frombuffer", "full", "hamming_window", "hann_window", "kaiser_window", "linspace", "logspace"),
     *("normal", "ones", "rand", "randint", "randn", "randperm", "range", "scalar_tensor", "tensor", "tril_indices"),
     *("triu_indices", "vander", "zeros", "is_tensor", "is_storage", "broadcast_shapes", "result_type", "can_cast"),
+    *("as_strided", "empty_permuted", "fill", "rand_like", "randint_like", "randn_like", "get_default_dtype", "save"),
+    *("load", "manual_seed", "is_grad_enabled", "promote_types", "no_grad", "enable_grad", "set_grad_enabled", "seed"),
+    *("get_num_threads", "set_num_threads", "get_rng_state", "set_rng_state", "initial_seed", "set_printoptions"),
+    *("typename", "device", "dtype", "layout", "memory_format", "finfo", "iinfo", "inference_mode", "vmap"),
+    *("set_default_device", "get_default_device", "use_deterministic_algorithms", "clear_autocast_cache"),
 )
 
 
@@ -289,15 +329,23 @@ def get_overridable_functions():
     ignored, modules = get_ignored_functions(), _namespaces()
     listed = collections.defaultdict(list)
     for function, name in _index().items():
-        if function in ignored:
+        if function in ignored or not _is_taken_over(function):
             continue
         owner, _, last = name.rpartition(".")
         if last in ("__get__", "__set__"):
             if last == "__get__":
                 listed[getattr(_C.Tensor, owner.rpartition(".")[2])].append(function)
-        else:
-            listed[_C.Tensor if owner == "torch.Tensor" else modules[owner]].append(function)
+        elif owner == "torch.Tensor":
+            listed[_C.Tensor].append(function)
+        elif not last.endswith("_"):
+            listed[modules[owner]].append(function)
     return listed
+
+
+def _is_taken_over(function):
+    """Whether a function asks; what else has a name is there for modes to know it."""
+    asking = (_C.Op, types.MethodWrapperType, types.MethodDescriptorType, types.WrapperDescriptorType)
+    return isinstance(function, asking) or getattr(function, "_asks_overrides", function is _C.Tensor.__contains__)
 
 
 def resolve_name(f):
@@ -307,10 +355,7 @@ def resolve_name(f):
     >>> torch.overrides.resolve_name(torch.Tensor.add), torch.overrides.resolve_name(torch.Tensor.shape.__get__)
     ('torch.Tensor.add', 'torch.Tensor.shape.__get__')
     """
-    try:
-        return _index().get(f)
-    except TypeError:  # unhashable
-        return None
+    return _index().get(f)
 
 
 def _shown(function):
@@ -319,7 +364,7 @@ def _shown(function):
 
 
 def is_tensor_method_or_property(func):
-    """Whether a function is a method of Tensor, or reads or writes an attribute of it.
+    """Whether a function is a method of Tensor, or reads an attribute of it.
 
     >>> import adjoint as torch
     >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add)
@@ -327,9 +372,12 @@ def is_tensor_method_or_property(func):
     >>> torch.overrides.is_tensor_method_or_property(torch.add)
     False
     """
+    if func in get_ignored_functions():
+        return False
     if isinstance(func, _C.Op):
         return func._is_method
-    return (resolve_name(func) or "").startswith("torch.Tensor.")
+    name = resolve_name(func) or ""
+    return name.startswith("torch.Tensor.") and not name.endswith(".__set__")
 
 
 # ---- Signatures
@@ -362,9 +410,13 @@ def _by_name(function, args, kwargs):
     except (TypeError, ValueError):
         return args, kwargs or {}
     given.apply_defaults()
+    if function.__name__ == "einsum":
+        given.arguments["args"] = _one_by_one(*given.arguments["args"])
     positional, named = [], {}
     for name, parameter in given.signature.parameters.items():
         value = given.arguments[name]
+        if (name == "out" and not _tells_out(function)) or (function.__name__, name) == ("l1_loss", "weight"):
+            continue  # torch's have no such argument
         if parameter.kind is parameter.VAR_POSITIONAL:
             positional.extend(value)
         elif parameter.kind is parameter.VAR_KEYWORD:
@@ -374,6 +426,17 @@ def _by_name(function, args, kwargs):
         else:
             named[name] = value
     return tuple(positional), named
+
+
+def _tells_out(function):
+    """Whether out= is told of a function written in Python: methods and layers have none."""
+    return not function._is_method and function.__name__ in ("lu", "norm", "normalize")
+
+
+def _one_by_one(equation, *operands):
+    """The arguments of einsum, with operands that came in one list."""
+    in_list = len(operands) == 1 and isinstance(operands[0], list | tuple)
+    return (equation, *(operands[0] if in_list else operands))
 
 
 @functools.cache

@@ -35,7 +35,8 @@ _engine.install()
 def _as_tuple(value):
     if value is None:
         raise TypeError("'NoneType' object is not iterable; expected a Tensor, or a sequence of Tensors")
-    return (value,) if isinstance(value, _C.Tensor | graph.GradientEdge) else tuple(value)
+    alone = isinstance(value, _C.Tensor | graph.GradientEdge) or hasattr(value, "__torch_function__")
+    return (value,) if alone else tuple(value)
 
 
 def _gradients_for(outputs, gradients):
@@ -114,6 +115,11 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             )
         grad_tensors = grad_variables
     tensors = _as_tuple(tensors)
+    if _C._has_torch_function_variadic(*tensors):
+        from ..overrides import handle_torch_function
+
+        options = {"grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph}
+        return handle_torch_function(backward, tensors, tensors, **options, inputs=inputs)
     if inputs is not None:
         inputs = _as_tuple(inputs)
         if not inputs:
@@ -145,9 +151,11 @@ def grad(
     (tensor([12., 24.]),)
     """
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
-    if _C._has_torch_function_variadic(outputs, inputs):
+    if _C._has_torch_function_variadic(*outputs, *inputs):
         from ..overrides import handle_torch_function
 
+        if allow_unused is None:
+            allow_unused = bool(materialize_grads)
         options = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph}
         options |= {"only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched}
         options |= {"materialize_grads": materialize_grads}

@@ -28,7 +28,7 @@ class Parameter(_C.Tensor, metaclass=_ParameterMeta):
         if data is None:
             data = _C.empty(0)
         if type(data) is _C.Tensor or type(data) is Parameter or cls is not Parameter:
-            return _C.Tensor._make_subclass(cls, data.detach(), requires_grad)
+            return _C.Tensor._make_subclass(cls, data, requires_grad)
         return _parameter_of_subclass(data, requires_grad)
 
     def __deepcopy__(self, memo):
@@ -237,9 +237,6 @@ class UninitializedBuffer(UninitializedTensorMixin, _C.Tensor):  # type: ignore[
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
         return _marked(_without_shape(cls, requires_grad, device, dtype), persistent)
-
-
-_ParameterMeta = type(Parameter)  # its name in torch
 
 
 def is_lazy(value):

@@ -1,7 +1,7 @@
 """Division with a choice of rounding: div() by name, over the ops that `/` and `//` call."""
 
 from .. import _C
-from .language import _in_place, _publish, floor_divide, reciprocal, result_type, trunc, trunc_divide
+from .language import _in_place, _publish, floor_divide, result_type, trunc, trunc_divide
 from .language import div as true_divide
 from .language import div_ as true_divide_
 
@@ -52,11 +52,3 @@ def div_(input, other, *, rounding_mode=None):
 # Published over the plain op, which rules and operators go on calling.
 _publish("div", div, "", True, True, ("divide",), (true_divide, 2))
 _publish("div_", div_, "", True, True, ("divide_",), (true_divide_, 2))
-
-
-def __rdiv__(input, other):
-    """The quotient other / input."""
-    return reciprocal(input) * other
-
-
-_publish("__rdiv__", __rdiv__, "", True, False, ())

@@ -61,6 +61,9 @@ class UntypedStorage:
         """The device the bytes are on."""
         return _C.device("meta" if self.data is None else "cpu")
 
+    def __sizeof__(self):
+        return super().__sizeof__() + self.nbytes()
+
     def nbytes(self):
         """The number of bytes."""
         return self._size
@@ -186,8 +189,8 @@ def refuse_batched(tensor):
 def storage_elements(tensor):
     """A tensor of all the elements that a tensor's storage holds."""
     refuse_batched(tensor)
-    count = tensor._storage_nbytes() // tensor.itemsize
-    return tensor.detach().as_strided((count,), (1,), 0)
+    plain = _C.Tensor._make_subclass(_C.Tensor, tensor)  # subclasses are not asked
+    return plain.as_strided((plain._storage_nbytes() // plain.itemsize,), (1,), 0)
 
 
 def storage_bytes(tensor):

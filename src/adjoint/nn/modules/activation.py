@@ -41,6 +41,9 @@ __all__ = [
     "Threshold",
 ]
 
+# As functions: what stands for a tensor may have no such methods.
+_tanh, _sigmoid = _C.op_object("tanh"), _C.op_object("sigmoid")
+
 
 class _InPlace(Settings):
     """A function without other settings than whether it works in place."""
@@ -155,7 +158,7 @@ class Sigmoid(Module):
 
     def forward(self, input):
         """1 / (1 + exp(-x))."""
-        return input.sigmoid()
+        return _sigmoid(input)
 
 
 class Hardsigmoid(_InPlace):
@@ -185,7 +188,7 @@ class Tanh(Module):
 
     def forward(self, input):
         """tanh(x)."""
-        return input.tanh()
+        return _tanh(input)
 
 
 class SiLU(_InPlace):

@@ -141,8 +141,8 @@ class _LazyNormBase(LazyModuleMixin):
     def initialize_parameters(self, input):
         """Gives parameters and buffers the size of the input's second dimension, and their first values."""
         if self.has_uninitialized_params():
-            if input.ndim < 2:
-                raise IndexError(f"{type(self).__name__}: expected two dimensions or more; got {input.ndim}")
+            if input.dim() < 2:
+                raise IndexError(f"{type(self).__name__}: expected two dimensions or more; got {input.dim()}")
             self.num_features = input.shape[1]
             for _, value in self._lazy_members():
                 value.materialize((self.num_features,))
@@ -160,8 +160,8 @@ class BatchNorm1d(_BatchNorm):
     """
 
     def _check_input_dim(self, input):
-        if input.ndim != 2 and input.ndim != 3:
-            raise ValueError(f"expected 2D or 3D input (got {input.ndim}D input)")
+        if input.dim() != 2 and input.dim() != 3:
+            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
 
 
 class BatchNorm2d(_BatchNorm):
@@ -173,8 +173,8 @@ class BatchNorm2d(_BatchNorm):
     """
 
     def _check_input_dim(self, input):
-        if input.ndim != 4:
-            raise ValueError(f"expected 4D input (got {input.ndim}D input)")
+        if input.dim() != 4:
+            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
 
 
 class BatchNorm3d(_BatchNorm):
@@ -186,8 +186,8 @@ class BatchNorm3d(_BatchNorm):
     """
 
     def _check_input_dim(self, input):
-        if input.ndim != 5:
-            raise ValueError(f"expected 5D input (got {input.ndim}D input)")
+        if input.dim() != 5:
+            raise ValueError(f"expected 5D input (got {input.dim()}D input)")
 
 
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
@@ -248,8 +248,8 @@ class SyncBatchNorm(_BatchNorm):
         self.process_group = process_group
 
     def _check_input_dim(self, input):
-        if input.ndim < 2:
-            raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
         if input.shape[1] == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
