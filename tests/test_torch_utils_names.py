@@ -158,3 +158,14 @@ def test_a_type(name):
     leaves, spec = P.tree_flatten(value)
     assert len(leaves) == ours.n_fields
     assert type(P.tree_unflatten(leaves, spec)) is ours
+
+
+@pytest.mark.parametrize("call", ["rename_privateuse1_backend('mine')", "generate_methods_for_privateuse1_backend()"])
+def test_devices_of_other_packages_are_refused(call):
+    with pytest.raises(RuntimeError, match="use the CPU"):
+        eval(f"adjoint.utils.{call}")
+
+
+@program
+def names_of_devices_are_texts(L):
+    return raised(lambda: L.utils.rename_privateuse1_backend(3), 60)

@@ -30,6 +30,8 @@ def set_module(obj, mod):
 def __getattr__(name):
     import importlib
 
-    if name in ("benchmark", "collect_env", "cpp_extension"):  # imported when first used
+    if name in ("backend_registration", "benchmark", "collect_env", "cpp_extension"):  # imported when first used
         return importlib.import_module(f".{name}", __name__)
+    if name in ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend"):
+        return getattr(importlib.import_module(".backend_registration", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
