@@ -86,7 +86,8 @@ PyObject* refusal = nullptr;
 /// What is written in Python takes its arguments for what they should be: an error of the interpreter says nothing of
 /// the call, and is explained.
 void explain_error(const OpObject& object, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
-  PyObject* function = object.composite ? object.composite : object.op ? object.op->forward.get() : nullptr;
+  PyObject* composite = object.is_made_of_ops ? object.composite : nullptr;
+  PyObject* function = composite ? composite : object.op ? object.op->forward.get() : nullptr;
   if (!function || !refusal) return;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
