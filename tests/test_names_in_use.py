@@ -305,3 +305,9 @@ except ModuleNotFoundError as error:
 """
     ).stdout.splitlines()
     assert lines == ["True 1.0", "True", "functorch.dim"]
+
+
+def test_what_few_programs_need_is_not_imported_at_once():
+    loaded = script("import sys, adjoint; print(*sys.modules)").stdout.split()
+    families = ("_dynamo", "_native", "ao", "distributed", "export", "futures", "jit", "monitor", "onnx")
+    assert [name for name in families if f"adjoint.{name}" in loaded] == []
