@@ -1,6 +1,7 @@
 """Small names that packages import: checks, sizes that are numbers, private names of torch's core."""
 
 import datetime
+import functools
 import os
 import pickle
 import sys
@@ -263,3 +264,50 @@ print(torch.jit.script, Tensor is torch.Tensor, torch.absent_name if hasattr(tor
     assert lines[0] == "torch True False False True"
     assert lines[1].startswith("torch._subclasses.fake_tensor.FakeTensorMode(): nothing is compiled here")
     assert lines[2].endswith("True None")
+
+
+def test_parts_of_vmap():
+    def names(L):
+        from importlib import import_module
+
+        get = import_module(f"{L.__name__}._functorch.vmap")._get_name
+        return get(abs), get(functools.partial(abs)), get(L.nn.Tanh())
+
+    same(names)
+    vmap = adjoint._functorch.vmap
+
+    def inside(x):
+        level = adjoint._C._functorch.maybe_get_level(x)
+        assert vmap._maybe_remove_batch_dim("f", x, level, 2, 0).shape == (2, 3)
+        assert vmap._maybe_remove_batch_dim("f", 3, level, 2, None) == 3
+        with pytest.raises(ValueError, match=r"vmap\(f, ...\): `f` must only return Tensors, got type <class 'int'>"):
+            vmap._maybe_remove_batch_dim("f", 3, level, 2, 0)
+        return x
+
+    assert vmap.vmap(inside)(adjoint.ones(2, 3)).shape == (2, 3)
+
+
+def test_functorch_comes_with_torch():
+    lines = script(
+        """
+import adjoint; adjoint.as_torch()
+import functorch, torch
+from functorch import grad, vmap
+print(vmap is torch.vmap, grad(torch.sin)(torch.zeros(())).item())
+try:
+    functorch.make_functional(torch.nn.Tanh())
+except NotImplementedError as error:
+    print("functional_call" in str(error))
+try:
+    import functorch.dim
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+    ).stdout.splitlines()
+    assert lines == ["True 1.0", "True", "functorch.dim"]
+
+
+def test_what_few_programs_need_is_not_imported_at_once():
+    loaded = script("import sys, adjoint; print(*sys.modules)").stdout.split()
+    families = ("_dynamo", "_native", "ao", "distributed", "export", "futures", "jit", "monitor", "onnx")
+    assert [name for name in families if f"adjoint.{name}" in loaded] == []

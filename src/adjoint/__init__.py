@@ -49,6 +49,7 @@ _LAZY = (
     "__config__",
     "__future__",
     "_dynamo",
+    "_functorch",
     "_inductor",
     "_jit_internal",
     "_subclasses",

@@ -46,7 +46,6 @@ def install():
     _override_switches.install()
     _C._set_package_path(os.path.join(os.path.dirname(__file__), ""))
     package = sys.modules[__package__]
-    _C.__getattr__ = _name_of_torchs_core
     for name, value in vars(_C).items():
         if not name.startswith("_") and name not in _INTERNAL:
             setattr(package, name, value)
@@ -68,6 +67,7 @@ def install():
         setattr(_C.Tensor, old, getattr(_C.Tensor, name))
     _C.Tensor.__repr__ = _faces.method(_printing.tensor_repr, "__repr__")
     _C.Tensor.__format__ = _faces.method(_printing.tensor_format, "__format__")
+    _C.__getattr__ = _name_of_torchs_core  # last: what asks above for names that are not there needs no more modules
 
 
 def publish(namespace):

@@ -51,6 +51,8 @@ def as_torch():
 
 def own_name(name):
     """The name here of a module of torch; those of its native core are in a folder of their own."""
+    if name.startswith("functorch"):
+        return f"{PACKAGE}._functorch.public{name.removeprefix('functorch')}"
     if name.startswith("torch._C."):
         return f"{PACKAGE}._native.{name.removeprefix('torch._C.')}"
     return PACKAGE + name.removeprefix("torch")
@@ -60,7 +62,7 @@ class Finder(importlib.abc.MetaPathFinder):
     """Finds the modules of torch in this package."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname != "torch" and not fullname.startswith("torch."):
+        if fullname.partition(".")[0] not in ("torch", "functorch"):  # the second comes with the first
             return None
         name = own_name(fullname)
         try:
