@@ -22,7 +22,6 @@ LATER = {
     "spmm": "sparse",
     "_dynamo": "compile",
     "jit": "jit",
-    "distributions": "distributions",
     "distributed": "distributed",
     "nn.parallel.DistributedDataParallel": "distributed",
 }

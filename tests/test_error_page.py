@@ -76,6 +76,7 @@ def test_cure_works(title):
 
 # Whatever autograd's own files raise, and of the others what they say about gradients.
 OWN = ("csrc/tape/", "csrc/python/autograd", "csrc/python/function", "csrc/python/graph", "src/adjoint/autograd/")
+PROFILERS = "src/adjoint/autograd/profiler"  # of time and memory, not of gradients
 SINGLE_OPS = ("csrc/ops/", "csrc/cpu/", "csrc/meta/", "src/adjoint/ops/")  # what an op says of its own arguments
 ABOUT = re.compile(r"\bgrad\b|requires_grad|gradient|autograd|inference|leaf|inplace|written-to|broadcast shape")
 # Wrong calls, which say all by themselves; private functions; states that cannot be reached; base methods.
@@ -127,7 +128,8 @@ def texts_of_sources():
         for path in sorted((ROOT / folder).rglob(f"*.{suffix}")):
             name = path.relative_to(ROOT).as_posix()
             for text in literals(path):
-                if name.startswith(OWN) or (ABOUT.search(text) and not name.startswith(SINGLE_OPS)):
+                own = name.startswith(OWN) and not name.startswith(PROFILERS)
+                if own or (ABOUT.search(text) and not name.startswith(SINGLE_OPS)):
                     yield name, words(text)
 
 

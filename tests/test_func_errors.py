@@ -52,6 +52,25 @@ def test_what_has_escaped_from_a_vmap(name):
     assert "Return it from the function" in refused(lambda L: USES[name](L, escaped(L)))
 
 
+def test_what_has_escaped_says_where_vmap_was():
+    def kept_by(kept):
+        return lambda x: kept.append(x * 2) or x.sum()
+
+    line = kept_by([]).__code__.co_firstlineno
+    for transform in (adjoint.vmap, lambda f: adjoint.vmap(adjoint.func.grad(f))):
+        kept = []
+        transform(kept_by(kept))(adjoint.ones(2, 3))
+        with pytest.raises(RuntimeError, match=rf"vmap has run: .*<lambda> \(at .*test_func_errors.py:{line}\)$"):
+            kept[0] + 1
+
+
+def test_what_has_escaped_into_another_vmap():
+    """In torch it belongs to that one, which has the number of the first."""
+    kept = escaped(adjoint)
+    with pytest.raises(RuntimeError, match="Either your tensor may have escaped"):
+        adjoint.vmap(lambda x: x + kept)(numbers(adjoint, 2, 3))
+
+
 def test_what_has_escaped_in_an_attribute():
     def call(L):
         module = L.nn.Linear(3, 3)

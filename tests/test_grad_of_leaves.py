@@ -115,6 +115,35 @@ def test_computed_tensors_have_no_type_of_their_own():
     same(lambda L: set_dtype(leaf(L, 1.0) * 2, L.float16), warned=None)
 
 
+@program
+def leaves_that_backward_begins_at(L):
+    x = leaf(L, 1.0)
+    x.grad_dtype = L.float16
+    x.backward(L.ones(1))
+    return x.grad, L.autograd.grad(x, x, L.ones(1))
+
+
+@program
+def wide_gradients_of_narrow_parameters(L):
+    x = L.nn.Parameter(L.ones(2, dtype=L.bfloat16))
+    x.grad_dtype = L.float32
+    for _ in range(3):
+        (x * 0.1).sum().backward()
+    layer = L.nn.Linear(1, 1)
+    layer.weight.grad_dtype = L.float64
+    layer(L.ones(1)).sum().backward()
+    grad = layer.weight.grad
+    layer.half()
+    return x.grad, layer.weight.grad is grad, grad, str(layer.weight.grad_dtype)
+
+
+@program
+def volatile_is_gone(L):
+    x = leaf(L, 1.0)
+    x.volatile = True
+    return x.volatile, (x * 2).requires_grad
+
+
 # ---- The strides
 
 LEAVES = {

@@ -566,3 +566,20 @@ def test_saved_tensor_objects_hold_their_node():
     assert watched() is None
     assert raw.unpack().tolist() == pytest.approx([2.718281828])
     assert not hasattr(leaf(adjoint, 1.0).exp().grad_fn, "_raw_saved_nothing")
+
+
+def test_copies_of_saved_tensors_go_with_their_nodes():
+    x = leaf(adjoint, 1.0)
+    with adjoint.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        y = x.sin()
+        assert len(context.original) == 1
+        del y
+        assert len(context.original) == 0
+
+
+def test_the_node_of_a_gradient():
+    x = leaf(adjoint, 1.0)
+    y = x * 2
+    node = adjoint.autograd.graph._get_grad_fn_or_grad_acc
+    assert node(y) is y.grad_fn
+    assert node(x) is y.grad_fn.next_functions[0][0]

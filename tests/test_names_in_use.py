@@ -3,13 +3,14 @@
 import datetime
 import os
 import pickle
+import sys
 
 import pytest
 
 import adjoint
 
 from .compare import same
-from .processes import python
+from .processes import python, script
 
 
 @pytest.mark.parametrize(
@@ -143,3 +144,122 @@ def test_devices_that_are_not_there():
     assert not adjoint.mtia.is_available()
     assert not adjoint.backends.xnnpack.enabled
     assert adjoint.backends.quantized.supported_engines == ["none"]
+
+
+def test_tensors_of_modules_are_exchanged():
+    def run(L):
+        from importlib import import_module
+
+        accessor = import_module(f"{L.__name__}.nn.utils._named_member_accessor")
+        layer = L.nn.Linear(1, 1)
+        layer.register_buffer("shift", L.ones(1))
+        given = {"weight": L.full((1, 1), 2.0), "bias": L.zeros(1)}
+        kinds = [type(accessor.swap_tensor(layer, name, L.ones(1))).__name__ for name in ("bias", "shift")]
+        accessor.set_tensor(layer, "other", L.zeros(1))
+        with L.nn.utils.stateless._reparametrize_module(layer, given):
+            inside = layer(L.ones(1))
+        return kinds, layer.bias, layer.other, inside, layer.weight.requires_grad
+
+    same(run)
+
+
+@pytest.mark.parametrize("case", [("absent", 1), ("a.b", 1), ("", 1), ("bias", 3), ("in_features", 1)])
+def test_what_cannot_be_exchanged(case):
+    def run(L):
+        from importlib import import_module
+
+        name, tensor = case
+        accessor = import_module(f"{L.__name__}.nn.utils._named_member_accessor")
+        accessor.swap_tensor(L.nn.Linear(1, 1), name, L.ones(1) if tensor == 1 else tensor)
+
+    same(run)
+
+
+@pytest.fixture
+def described(tmp_path):
+    """A folder that describes a model, with a file of its own beside it."""
+    (tmp_path / "hubconf.py").write_text(
+        "dependencies = ['numpy']\nfrom part_of_described import ten\n"
+        "def model(a, b=2):\n    return a + b + ten\nnumber = 3\n"
+    )
+    (tmp_path / "part_of_described.py").write_text("ten = 10\n")
+    yield tmp_path
+    sys.modules.pop("part_of_described", None)
+
+
+@pytest.mark.parametrize(
+    ("args", "options"),
+    [
+        (("model", 1), {}),
+        (("model", 1), {"b": 5}),
+        (("absent",), {}),
+        (("number",), {}),
+        ((3,), {}),
+        (("model",), {"source": "elsewhere"}),
+    ],
+)
+def test_models_of_a_folder(described, args, options):
+    before = list(sys.path)
+    same(lambda L: L.hub.load(described, *args, **{"source": "local", **options}))
+    assert sys.path == before
+
+
+def test_models_that_cannot_be_made(tmp_path):
+    same(lambda L: L.hub.load(tmp_path / "absent", "model", source="local"))
+    (tmp_path / "hubconf.py").write_text("dependencies = ['not_installed_at_all']\ndef model(): return 1\n")
+    same(lambda L: L.hub.load(tmp_path, "model", source="local"))
+    for refused in (adjoint.hub.load, adjoint.hub.help):
+        with pytest.raises(NotImplementedError, match="code is not downloaded and run here"):
+            refused("owner/repository", "model")
+    with pytest.raises(NotImplementedError, match="code is not downloaded and run here"):
+        adjoint.hub.list("owner/repository")
+
+
+def test_parts_of_printed_tensors():
+    def seen(L):
+        parts = L._tensor_str
+        texts = [parts._tensor_str(x, 3) for x in (L.ones(2, 2), L.tensor(3), L.ones(0), L.arange(2000))]
+        texts += [parts._str(L.ones(2, requires_grad=True)), parts._str(L.ones(2), tensor_contents="[one, one]")]
+        texts += [parts._add_suffixes("X([1]", ["a=1", "b=2"], 2, force_newline=False)]
+        texts += [parts._add_suffixes("X" * 70, ["a=1111111111", "b=2"], 2, force_newline=False)]
+        texts += [parts._add_suffixes("X", ["a=1", "b=2"], 2, force_newline=True)]
+        with parts.printoptions(precision=2):
+            texts.append(parts._tensor_str(L.tensor([1.23456]), 0))
+            precision = parts.PRINT_OPTS.precision
+        return texts, precision, parts.PRINT_OPTS.threshold
+
+    same(seen)
+
+
+def test_libraries_of_ops():
+    with pytest.raises(OSError, match=r"Could not load this library: /absent\.so"):
+        adjoint.ops.load_library("/absent.so")
+    same(lambda L: L.ops.loaded_libraries)
+    # A package goes on to speak of the ops in it.
+    assert adjoint.library.register_fake("absent_package::op", abs) is abs
+    adjoint._ops.refused_libraries.clear()
+    with pytest.raises(RuntimeError, match="absent_package::op"):
+        adjoint.library.register_fake("absent_package::op", abs)
+    assert str(adjoint.ops.aten._pin_memory.default) == "aten._pin_memory.default"
+
+
+def test_tensors_of_compilers():
+    lines = script(
+        """
+import adjoint; adjoint.as_torch()
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, is_fake
+from torch._subclasses.functional_tensor import mb_unwrap_functional_tensor
+x = torch.ones(1)
+print(torch.__name__, torch.torch is torch, isinstance(x, FakeTensor), is_fake(x), mb_unwrap_functional_tensor(x) is x)
+try:
+    FakeTensorMode()
+except NotImplementedError as error:
+    print(error)
+from torch._tensor import Tensor
+print(torch.jit.script, Tensor is torch.Tensor, torch.absent_name if hasattr(torch, "absent_name") else None)
+"""
+    ).stdout.splitlines()
+    assert lines[0] == "torch True False False True"
+    assert lines[1].startswith("torch._subclasses.fake_tensor.FakeTensorMode(): nothing is compiled here")
+    assert lines[2].endswith("True None")

@@ -405,6 +405,27 @@ def kinds_of_tuples(L):
     return [[ask(value) for value in values] for ask in asked]
 
 
+@program
+def containers_one_by_one(L):
+    P = L.utils._pytree
+    values = {
+        "list": [1, 2],
+        "tuple": (1, 2),
+        "dict": {"a": 1},
+        "ordereddict": OrderedDict(a=1),
+        "defaultdict": defaultdict(int, a=1),
+        "deque": deque([1], maxlen=2),
+        "namedtuple": Pair(1, 2),
+    }
+    results = []
+    for name, value in values.items():
+        children, context = getattr(P, f"_{name}_flatten")(value)
+        keyed, _ = getattr(P, f"_{name}_flatten_with_keys")(value)
+        built = getattr(P, f"_{name}_unflatten")(children, context)
+        results.append((list(children), str(context), [str(key) for key, _ in keyed], built == value))
+    return results, P._is_leaf(1), P._is_leaf([1]), P._get_node_type([1]), P._get_node_type(1)
+
+
 def test_the_same_names():
     theirs, ours = (L.utils._pytree for L in LIBRARIES)
     assert [name for name in theirs.__all__ if not hasattr(ours, name)] == []

@@ -2,6 +2,7 @@
 
 import collections
 import importlib
+import sys
 import warnings
 
 import pytest
@@ -296,3 +297,30 @@ def test_context_managers_must_say_what_they_do():
         manager = importlib.import_module(f"{library.__name__}.utils._contextlib")._DecoratorContextManager()
         with pytest.raises(NotImplementedError):
             manager.__enter__()
+
+
+def test_sizes_of_storages_count_their_bytes():
+    def sizes(L):
+        empty = sys.getsizeof(L.ones(0).untyped_storage())
+        return [sys.getsizeof(L.ones(100, dtype=kind).untyped_storage()) - empty for kind in (L.float32, L.float64)]
+
+    assert sizes(adjoint) == sizes(torch) == [400, 800]
+
+
+def test_libraries_compiled_for_torch_are_refused_as_one_that_is_not_there():
+    for library in (torch, adjoint):
+        with pytest.raises(OSError, match=r"^Could not load this library: /no/such\.so"):
+            library.ops.load_library("/no/such.so")
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_functions_of_autograd_functional_get_subclasses(create_graph):
+    def seen(L):
+        kinds = []
+        x = L.ones(2).as_subclass(type("Own", (L.Tensor,), {}))
+        functional = L.autograd.functional
+        found = functional.jacobian(lambda v: kinds.append(type(v).__name__) or v * 2, x, create_graph=create_graph)
+        functional.vjp(lambda v: kinds.append(type(v).__name__) or v.sum(), x, create_graph=create_graph)
+        return kinds, found.tolist()
+
+    assert seen(adjoint) == seen(torch) == (["Own", "Own"], [[2.0, 0.0], [0.0, 2.0]])

@@ -216,3 +216,33 @@ def module_load(L):
         L.zeros(2).module_load(L.ones(2)),
         L.zeros(2).module_load(L.ones(2), assign=True),
     )
+
+
+def test_lazy_parameters_are_converted_as_ever():
+    adjoint.__future__.set_swap_module_params_on_conversion(True)
+    layer = adjoint.nn.LazyLinear(2).double()
+    assert layer(adjoint.ones(1, 3, dtype=adjoint.float64)).dtype is adjoint.float64
+    assert layer.weight.shape == (2, 3)
+
+
+@program
+def layers_after_a_swap(L):
+    L.__future__.set_swap_module_params_on_conversion(True)
+    tied = L.nn.Sequential(L.nn.Linear(2, 2), L.nn.Linear(2, 2))
+    tied[1].weight = tied[0].weight
+    tied.double()
+    layer = L.nn.Linear(2, 2)
+    optimizer = L.optim.SGD(layer.parameters(), 0.1)
+    layer.weight.note = 3
+    layer.double()
+    layer(L.ones(2, dtype=L.float64)).sum().backward()
+    optimizer.step()
+    recurrent = L.nn.LSTM(2, 2).double()
+    return (
+        tied[1].weight is tied[0].weight,
+        str(tied[0].weight.dtype),
+        optimizer.param_groups[0]["params"][0] is layer.weight,
+        getattr(layer.weight, "note", None),
+        layer.weight.grad,
+        recurrent(L.ones(1, 1, 2, dtype=L.float64))[0].shape,
+    )

@@ -1,23 +1,17 @@
 // Kernels that refuse: a batched tensor reaches them only where no vmap has seen the call.
 #include "batched/backend.h"
 
+#include "core/batched.h"
 #include "core/error.h"
 #include "kernels/uniform.h"
 
 namespace adjoint::batched {
 namespace {
 
-[[noreturn]] void refuse() {
-  fail(
-      "Either your tensor may have escaped from inside a function being vmapped, or this cannot be computed under "
-      "vmap: "
-      "a batched tensor has no memory of its own. Return it from the function, and use what vmap gives back.");
-}
-
 struct Refusing {
   template <class Result, class... Args>
   constexpr operator kernels::Function<Result, Args...>() const {
-    return [](Args...) -> Result { refuse(); };
+    return [](Args...) -> Result { refuse_escaped(); };
   }
 };
 
@@ -36,7 +30,7 @@ Backend refusing() {
 
 }  // namespace
 
-Storage* allocate(size_t) { refuse(); }
+Storage* allocate(size_t) { refuse_escaped(); }
 
 const Backend backend = refusing();
 

@@ -1,5 +1,6 @@
 #include "core/batched.h"
 
+#include <string>
 #include <utility>
 
 #include "core/error.h"
@@ -30,7 +31,44 @@ StoragePtr hold(TensorPtr value, uint64_t level, bool shared) {
   return StoragePtr::steal(storage);
 }
 
+/// Owned; of the function that vmap has run last. A thread that ends leaves it behind.
+thread_local PyObject* last_mapped = nullptr;
+
+/// The function that a wrapper stands for, as functools.wraps says, or null where it is written in another language.
+PyObject* unwrapped(PyObject* function) {
+  while (PyFunction_Check(function)) {
+    PyObject* names = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
+    PyObject* inner = names ? PyDict_GetItemString(names, "__wrapped__") : nullptr;
+    if (!inner) return function;
+    function = inner;
+  }
+  return PyMethod_Check(function) ? unwrapped(PyMethod_GET_FUNCTION(function)) : nullptr;
+}
+
+/// Where the program has it, or nothing.
+std::string last_mapped_function() {
+  if (!last_mapped) return "";
+  auto* code = reinterpret_cast<PyCodeObject*>(last_mapped);
+  const char *name = PyUnicode_AsUTF8(code->co_qualname), *file = PyUnicode_AsUTF8(code->co_filename);
+  if (!name || !file) return PyErr_Clear(), "";
+  return std::string(" The last function that vmap has run: ") + name + " (at " + file + ":" +
+         std::to_string(code->co_firstlineno) + ")";
+}
+
 }  // namespace
+
+void note_mapped_function(PyObject* function) {
+  function = unwrapped(function);
+  if (function) Py_XSETREF(last_mapped, Py_NewRef(PyFunction_GET_CODE(function)));
+}
+
+void refuse_escaped() {
+  fail(
+      "Either your tensor may have escaped from inside a function being vmapped, or this cannot be computed under "
+      "vmap: "
+      "a batched tensor has no memory of its own. Return it from the function, and use what vmap gives back.",
+      last_mapped_function());
+}
 
 TensorPtr make_batched(TensorPtr value, uint64_t level, bool shared, Tensor* like) {
   ShapePtr shape = element_shape(value.get(), shared);

@@ -45,6 +45,12 @@ void set_batched_value(Tensor* tensor, TensorPtr value);
 /// does not: then it cannot be written there.
 bool outgrows(const Tensor* value, const Tensor* target);
 
+/// Keeps the code of a function that a vmap of this thread has run, for errors of tensors that have escaped from it.
+/// What is no function of a program's own is left out.
+void note_mapped_function(PyObject* function);
+/// Refuses a call with a batched tensor that no vmap has seen; it names the function that vmap has run last.
+[[noreturn]] void refuse_escaped();
+
 /// Refuses a batched tensor where memory is asked for: it stands for many, and has none of its own.
 void refuse_batched(const Tensor* tensor);
 

@@ -1,9 +1,11 @@
 // Tensor objects: allocation and recycling, copies and aliases.
 #include "core/tensor.h"
+#include "core/batched.h"
 
 #include <algorithm>
 #include <new>
 
+#include "core/batched.h"
 #include "core/mode.h"
 #include "core/tangent.h"
 
@@ -146,6 +148,7 @@ DType default_dtype() { return default_dtype_; }
 void set_default_dtype(DType dtype) { default_dtype_ = dtype; }
 
 void refuse_devices(const char* op, Device device, Device expected) {
+  if (device.type == DeviceType::Batched || expected.type == DeviceType::Batched) refuse_escaped();
   fail(op, "(): Tensor on device ", device_name(device.type), " is not on the expected device ",
        device_name(expected.type), "! Move one of them by .to(device)");
 }

@@ -83,6 +83,8 @@ struct Fall {
 
 /// The series takes few terms below this shape, and loses few digits up to so far above it.
 constexpr double kSeriesShape = 40, kSeriesReach = 6;
+/// From here on three terms of an expansion around the normal distribution are exact to 1e-12.
+constexpr double kNormalShape = 1e8;
 
 /// By the series of the distribution function, x^a exp(-x) / Gamma(a + 1) * sum: faster than an integral.
 double gamma_slope_by_series(double a, double x) {
@@ -103,6 +105,10 @@ double gamma_slope(double a, double x) {
   if (std::isnan(a) || std::isnan(x) || a < 0 || x == kInfinity) return kNaN;
   if (x <= 0 || a == 0) return 0;
   if (x < 2 || (a < kSeriesShape && x < a + kSeriesReach)) return gamma_slope_by_series(a, x);
+  if (a > kNormalShape) {  // x = a + z sqrt(a) + (z^2 - 1) / 3 + ..., of a standard normal z
+    const double distance = x - a;
+    return 1 + distance / (2 * a) - (distance * distance / a - 1) / (6 * a);
+  }
   const double side = x < a ? -1 : 1;  // the logarithm of the number plus side * u, u from 0 on
   const auto fall = [=](double u) {
     const double grown = std::expm1(side * u);
@@ -125,10 +131,11 @@ double beta_slope(double x, double a, double b) {
   if (x >= 1 || b == 0) return center / b;
   const double start = std::log(x) - std::log1p(-x);
   const double mean = a / (a + b), side = x < mean ? -1 : 1;
-  const double height = a * log_sigmoid(start) + b * log_sigmoid(-start);
+  // The logarithms of t and 1 - t relative to those of x and 1 - x, in which little cancels.
   const auto fall = [=](double u) {
-    const double v = start + side * u, t = 1 / (1 + std::exp(-v));
-    return Fall{height - a * log_sigmoid(v) - b * log_sigmoid(-v), side * ((a + b) * t - a)};
+    const double t = 1 / (1 + std::exp(-start - side * u));
+    const double value = a * std::log1p((1 - x) * std::expm1(-side * u)) + b * std::log1p(x * std::expm1(side * u));
+    return Fall{value, side * ((a + b) * t - a)};
   };
   // Beyond, the density is one power, and the rest of the integral known.
   const double pure = std::max(0.0, kDrop - side * start);

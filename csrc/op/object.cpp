@@ -29,6 +29,7 @@ struct OpObject {
   Autocast autocast;    ///< of the composite as a whole
   bool numpy_names;     ///< the composite has dim=, which may be spelled axis=
   bool in_place;
+  bool is_made_of_ops;     ///< the composite is of the table: transforms are told of its calls
   bool is_method;          ///< the face of an op as a method of Tensor
   bool written_in_python;  ///< in torch: see Note [Faces]
   PyObject* name;
@@ -133,7 +134,8 @@ PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* 
   if (object->composite) {
     Object names = kwnames && object->numpy_names ? torch_names(kwnames) : Object();
     if (names) kwnames = names.get();
-    CallSpan span(object->name, args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    CallSpan span(object->is_made_of_ops ? object->name : nullptr, args,
+                  nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
     if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
       return call_autocast(*object, args, nargs, kwnames).take();
     Object result = checked(call_python(object->composite, args, nargs, kwnames));
@@ -276,7 +278,8 @@ OpObject* new_op_object(PyObject* name) {
   object->of_all = object->along = nullptr;
   object->first_args = 1;
   object->autocast = Autocast::None;
-  object->numpy_names = object->in_place = object->is_method = object->written_in_python = false;
+  object->numpy_names = object->in_place = object->is_made_of_ops = object->is_method = object->written_in_python =
+      false;
   object->name = Py_NewRef(name);
   object->module = Py_NewRef(Py_None);
   object->doc = Py_NewRef(Py_None);
@@ -358,6 +361,7 @@ PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     Py_XSETREF(object->doc, checked(PyObject_GetAttrString(args[1], "__doc__")).take());
     object->autocast = to_autocast(args[2]);
     object->numpy_names = args[3] == Py_True;
+    object->is_made_of_ops = true;
     object->of_all = form(args[4]);
     object->along = form(args[5]);
     Py_RETURN_NONE;
@@ -391,6 +395,7 @@ PyObject* py_op_face(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     face->autocast = first->autocast;
     face->numpy_names = first->numpy_names;
     face->in_place = first->in_place;
+    face->is_made_of_ops = first->is_made_of_ops;
     Py_XSETREF(face->doc, Py_NewRef(first->doc));
     return owner.take();
   });

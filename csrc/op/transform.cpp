@@ -38,6 +38,12 @@ class TransformStack {
       if (!level->rests_) found.push_back(level);
     return found;
   }
+  std::vector<TransformPtr> hearing_spans() const {
+    std::vector<TransformPtr> found;
+    for (const TransformPtr& level : levels_)
+      if (!level->rests_ && level->hears_spans()) found.push_back(level);
+    return found;
+  }
   void end_span(uint64_t number) const noexcept {
     for (const TransformPtr& level : levels_)
       if (!level->rests_) level->end_span(number);
@@ -143,12 +149,12 @@ void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const Apply
   tell_end(edges);
 }
 
-uint64_t begin_span(PyObject* name, PyObject* const* arguments, size_t count, bool named) {
-  const Span span{PyUnicode_AsUTF8(name), arguments, count, named};
-  check(span.name != nullptr);
-  static std::atomic<uint64_t> last = 0;
-  std::vector<TransformPtr> told = stack_of_thread().active();
+uint64_t begin_span(PyObject* name, PyObject* const* arguments, size_t count, Span::Kind kind) {
+  std::vector<TransformPtr> told = stack_of_thread().hearing_spans();
   if (told.empty()) return 0;
+  static std::atomic<uint64_t> last = 0;
+  const Span span{PyUnicode_AsUTF8(name), arguments, count, kind};
+  check(span.name != nullptr);
   const uint64_t number = ++last;
   for (const TransformPtr& transform : told) transform->begin_span(number, span);
   return number;

@@ -12,12 +12,14 @@ namespace adjoint {
 
 class Op;
 
-/// A function that calls ops: one of the package that is made of them, or a part of the program that it has named.
+/// A function that calls ops: one of the package that is made of them, a custom Function, or a part of the program that
+/// it has named.
 struct Span {
+  enum class Kind : uint8_t { Function, Custom, Named };
   const char* name;
   PyObject* const* arguments;  ///< borrowed
   size_t count;
-  bool named;  ///< by the program
+  Kind kind;
 };
 
 /// Note [Transforms]: every call of an op goes to the innermost transform of its thread, if there is one, before
@@ -40,7 +42,8 @@ class Transform {
   /// alone. `edges` is null after an error.
   virtual void begin_node(const Node& /*node*/, const TensorPtr* /*gradients*/) {}
   virtual void end_node(const Node& /*node*/, const TensorPtr* /*edges*/) {}
-  /// A span begins, and ends: all transforms that do not rest are told. A number is never used again.
+  /// A span begins, and ends: those that hear of them, and do not rest, are told. A number is never used again.
+  virtual bool hears_spans() const { return false; }
   virtual void begin_span(uint64_t /*number*/, const Span& /*span*/) {}
   virtual void end_span(uint64_t /*number*/) noexcept {}
   bool rests() const { return rests_; }
@@ -111,17 +114,17 @@ class AfterChange {
 /// Applies a node in backward, and tells the transforms of this thread.
 void apply_watched(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context);
 
-/// Tells the transforms of this thread of a span; the number is 0 where there are none, and end_span() then not called.
-uint64_t begin_span(PyObject* name, PyObject* const* arguments, size_t count, bool named);
+/// Tells the transforms of this thread of a span; the number is 0 where none hears it, and end_span() then not called.
+uint64_t begin_span(PyObject* name, PyObject* const* arguments, size_t count, Span::Kind kind);
 void end_span(uint64_t number) noexcept;
 
 /// The span of a call, while this lives.
 class CallSpan {
  public:
-  /// `name`: a str.
-  CallSpan(PyObject* name, PyObject* const* arguments, size_t count) {
-    if (mode_flags & kTransformed) [[unlikely]]
-      number_ = begin_span(name, arguments, count, false);
+  /// `name`: a str; null: a call that nobody is told of.
+  CallSpan(PyObject* name, PyObject* const* arguments, size_t count, Span::Kind kind = Span::Kind::Function) {
+    if ((mode_flags & kTransformed) && name) [[unlikely]]
+      number_ = begin_span(name, arguments, count, kind);
   }
   ~CallSpan() {
     if (number_) [[unlikely]]

@@ -143,7 +143,11 @@ PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
     Shape* shape = root.tensor ? root.tensor->shape : root.meta().shape;
     DType dtype = root.tensor ? root.tensor->dtype : root.meta().dtype;
     Device device = place_of(root.tensor ? root.tensor->device : root.meta().device);
-    request.gradients.push_back(root_gradient(shape, dtype, device, PyTuple_GET_ITEM(gradients, i), i));
+    TensorPtr gradient = root_gradient(shape, dtype, device, PyTuple_GET_ITEM(gradients, i), i);
+    // A leaf may have another type for its gradients than its own.
+    if (gradient->dtype != root.meta().dtype && accumulated_leaf(*root.edge.node) && !root.meta().any_dtype)
+      gradient = cast_recorded(gradient.get(), root.meta().dtype);
+    request.gradients.push_back(std::move(gradient));
     request.roots.push_back(root.edge);
   }
   if (inputs != Py_None) {

@@ -83,8 +83,9 @@ class FunctionKind final : public NodeKind {
       owned.push_back(incoming(node, i, outputs[i], context.create_graph));
       args.push_back(owned.back().get());
     }
-    if (class_flag(node, names.boxed_grads_call)) box(node, args, owned, outputs);
-    Object backward = users_backward(node);
+    Object function = class_of(node);
+    if (class_flag(function.get(), names.boxed_grads_call)) box(node, args, owned, outputs);
+    Object backward = users_backward(function.get());
     uint16_t before = node.flags & (kRecordedBackward | kBareSaved);
     if (context.create_graph) {
       node.flags |= kRecordedBackward;
@@ -112,7 +113,7 @@ class FunctionKind final : public NodeKind {
       PyTuple_SET_ITEM(tuple.get(), i,
                        (value.is_tensor() ? saved_tensor(node, value, origin) : Object::borrow(Py_None)).take());
     }
-    if (n > 0 && class_flag(node, names.clear_on_access)) {
+    if (n > 0 && class_flag(class_of(node).get(), names.clear_on_access)) {
       node.flags |= kAccessed;
       node.saved()[kTensors].clear();
     }
@@ -120,10 +121,12 @@ class FunctionKind final : public NodeKind {
   }
 
  private:
+  /// The user's class.
+  static Object class_of(Node& node) { return checked(PyObject_GetAttr(as_object(&node), names.forward_cls)); }
+
   /// Whether the user's class says True to one of its options.
-  static bool class_flag(Node& node, PyObject* name) {
-    Object function = checked(PyObject_GetAttr(as_object(&node), names.forward_cls));
-    const int flag = PyObject_IsTrue(checked(PyObject_GetAttr(function.get(), name)).get());
+  static bool class_flag(PyObject* function, PyObject* name) {
+    const int flag = PyObject_IsTrue(checked(PyObject_GetAttr(function, name)).get());
     check(flag >= 0);
     return flag == 1;
   }
@@ -167,10 +170,9 @@ class FunctionKind final : public NodeKind {
   }
 
   /// Looked up now: it may have been set after the class was made.
-  static Object users_backward(Node& node) {
-    Object function = checked(PyObject_GetAttr(as_object(&node), names.forward_cls));
-    Object backward = checked(PyObject_GetAttr(function.get(), names.backward));
-    Object vjp = checked(PyObject_GetAttr(function.get(), names.vjp));
+  static Object users_backward(PyObject* function) {
+    Object backward = checked(PyObject_GetAttr(function, names.backward));
+    Object vjp = checked(PyObject_GetAttr(function, names.vjp));
     if (vjp.get() == base_vjp) return backward;
     if (backward.get() != base_backward)
       fail(
@@ -472,7 +474,7 @@ PyObject* py_function_apply_here(PyObject*, PyObject* const* call, Py_ssize_t na
     Object name;
     if (mode_flags & kTransformed) [[unlikely]]
       name = checked(PyObject_GetAttrString(cls, "__name__"));
-    CallSpan span(name.get(), call + 1, nargs - 1);
+    CallSpan span(name.get(), call + 1, nargs - 1, Span::Kind::Custom);
     Object capsule = checked(PyObject_GetAttr(cls, names.kind));
     auto* kind = static_cast<FunctionKind*>(PyCapsule_GetPointer(capsule.get(), "adjoint.FunctionKind"));
     check(kind != nullptr);

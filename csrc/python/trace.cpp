@@ -26,8 +26,17 @@ void describe(PyObject* object, std::vector<TracedTensor>& found) {
       found.push_back(describe(as_tensor(item)));
 }
 
+bool is_plain(PyObject* object) {
+  return object == Py_None || PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object);
+}
+
+/// An argument, where it keeps nothing alive that a program would miss: a number, a name, or a tuple of them.
 Object value_of(PyObject* object) {
-  const bool plain = PyLong_Check(object) || PyFloat_Check(object) || PyUnicode_Check(object) || PyTuple_Check(object);
+  bool plain = is_plain(object);
+  if (PyTuple_Check(object)) {
+    PyObject** items = PySequence_Fast_ITEMS(object);
+    plain = std::all_of(items, items + PyTuple_GET_SIZE(object), is_plain);
+  }
   return Object::borrow(plain ? object : Py_None);
 }
 
@@ -155,10 +164,11 @@ void Trace::end_node(const Node& node, const TensorPtr* edges) {
 }
 
 void Trace::begin_span(uint64_t number, const Span& span) {
-  if (detail_ != Detail::Full) return;
   TraceEvent event;
   event.name = span.name;
-  event.kind = span.named ? TraceEvent::Kind::Named : TraceEvent::Kind::Function;
+  event.kind = span.kind == Span::Kind::Named    ? TraceEvent::Kind::Named
+               : span.kind == Span::Kind::Custom ? TraceEvent::Kind::Custom
+                                                 : TraceEvent::Kind::Function;
   describe(span.arguments, span.count, true, event);
   open_.push_back({begin(std::move(event)), nullptr, 0, number});
 }

@@ -16,7 +16,7 @@ struct TracedTensor {
 
 /// A call of an op, a node that backward has applied, or a span (see op/transform.h).
 struct TraceEvent {
-  enum class Kind : uint8_t { Op, Node, Function, Named };
+  enum class Kind : uint8_t { Op, Node, Function, Custom, Named };
   std::string name;
   std::vector<TracedTensor> inputs, outputs;
   Object code;                 ///< of the user's line, or null ...
@@ -52,6 +52,7 @@ class Trace final : public Transform {
   void change(Op& op, PyObject* const* slots) override;
   void begin_node(const Node& node, const TensorPtr* gradients) override;
   void end_node(const Node& node, const TensorPtr* edges) override;
+  bool hears_spans() const override { return detail_ == Detail::Full; }
   void begin_span(uint64_t number, const Span& span) override;
   void end_span(uint64_t number) noexcept override;
   /// Ends what is open.

@@ -149,7 +149,8 @@ PyObject* py_begin_span(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
     if (nargs < 1 || !PyUnicode_Check(args[0])) fail(ErrorKind::Type, "_begin_span() takes a name, and arguments");
     const bool heard = mode_flags & kTransformed;
-    const uint64_t number = heard ? begin_span(args[0], args + 1, static_cast<size_t>(nargs - 1), true) : 0;
+    const uint64_t number =
+        heard ? begin_span(args[0], args + 1, static_cast<size_t>(nargs - 1), Span::Kind::Named) : 0;
     return PyLong_FromUnsignedLongLong(number);
   });
 }

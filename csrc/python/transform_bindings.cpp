@@ -47,6 +47,12 @@ PyObject* py_open_batch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+/// _note_mapped(function): what a vmap that is over has run.
+PyObject* py_note_mapped(PyObject*, PyObject* function) {
+  note_mapped_function(function);
+  Py_RETURN_NONE;
+}
+
 PyObject* py_open_forward(PyObject*, PyObject*) {
   return guarded([&] {
     auto level = std::make_shared<Forward>();
@@ -369,6 +375,7 @@ PyCFunction fast(F function) {
 
 PyMethodDef functions[] = {
     {"_open_batch", fast(py_open_batch), METH_FASTCALL, "Opens a level of vmap."},
+    {"_note_mapped", py_note_mapped, METH_O, "Keeps which function a vmap has run, for errors."},
     {"_open_forward", py_open_forward, METH_NOARGS, "Opens a level of forward mode."},
     {"_open_handled", py_open_handled, METH_O, "Opens a level whose calls a function handles."},
     {"_close_level", py_close_level, METH_O, "Closes a level."},

@@ -51,6 +51,9 @@ _LAZY = (
     "_dynamo",
     "_inductor",
     "_jit_internal",
+    "_subclasses",
+    "_tensor",
+    "_tensor_str",
     "_utils",
     "accelerator",
     "amp",
@@ -93,17 +96,17 @@ _LAZY = (
     "xpu",
 )
 _LAZY_NAMES = {
+    "_assertion": ("_assert",),
     "_checks": (
         *("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all"),
         *("_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
     ),
-    "_assertion": ("_assert",),
     "_legacy_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),
     ),
     "_memory": ("empty_cache", "memory_stats", "reset_peak_memory_stats", "set_memory_limit"),
-    "_native": ("PyTorchFileReader", "PyTorchFileWriter"),
+    "_native": ("DeviceObjType", "Event", "PyTorchFileReader", "PyTorchFileWriter", "Stream"),
     "_old_functions": (
         *("alpha_dropout", "alpha_dropout_", "detach_", "dropout", "dropout_", "feature_alpha_dropout"),
         *("feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "frobenius_norm", "nuclear_norm"),
@@ -175,10 +178,10 @@ def __getattr__(name):
     import importlib
 
     if name in _LAZY:
-        return importlib.import_module(f".{name}", __name__)
+        return importlib.import_module(f".{name}", __package__)
     for module, names in _LAZY_NAMES.items():
         if name in names:
-            return getattr(importlib.import_module(f".{module}", __name__), name)
+            return getattr(importlib.import_module(f".{module}", __package__), name)
     if name.startswith("_foreach_"):
-        return getattr(importlib.import_module("._foreach", __name__), name)
+        return getattr(importlib.import_module("._foreach", __package__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -123,6 +123,7 @@ _CALLS = {
     "_softmax": lambda x, dim, half_to_float=False: _C.op_object("softmax")(x, dim),
     "_log_softmax": lambda x, dim, half_to_float=False: _C.op_object("log_softmax")(x, dim),
     "lift_fresh": lambda x: x,
+    "_pin_memory": lambda x, device=None: x.pin_memory(),
     "nll_loss_nd": lambda *args, **kwargs: _C.op_object("_nll_loss")(*args, **kwargs),
     "log_sigmoid_forward": lambda x: _C.op_object("logsigmoid")(x),
     "slice": lambda x, dim=0, start=None, end=None, step=1: _sliced(x, dim, start, end, step),
@@ -179,7 +180,7 @@ def _is_tensor(value):
 
 def _is_own(name):
     """Whether an op of the table has no public name: torch knows nothing like it."""
-    return name not in _public() and name.removesuffix("_") not in _public()
+    return not {name, name.removesuffix("_"), f"{name}_"} & _public()
 
 
 @functools.cache
@@ -296,11 +297,15 @@ def _function(space, name):
     return _CALLS.get(name) or _published(name) or _part(name)
 
 
+# Ops of sparse tensors for which tables of packages have an entry.
+_NAMED = ("_sparse_addmm", "_sparse_mm_reduce_impl")
+
+
 def _part(name):
     """What stands for an op that is computed here as a part of others: profiles and counts name it."""
     from ._profile.names import is_step
 
-    if not is_step(name):
+    if not is_step(name) and name not in _NAMED:
         return None
 
     def refuse(*_, **__):
@@ -324,4 +329,5 @@ def _published(name):
     method = vars(_C.Tensor).get(name)
     if isinstance(method, _C.Op):
         return method
-    return _C.op_object(name) if name.removesuffix("_") in language.TABLE else None
+    known = name in language.COMPOSITES or name.removesuffix("_") in language.TABLE
+    return _C.op_object(name) if known else None

@@ -1,5 +1,3 @@
-"""The old names of torch.library, for programs that import them; there are no ops of their own to register here."""
+"""The module in which torch.library was before, for programs that import it by that name."""
 
-from ._absent import refusing
-
-get_ctx = refusing("_custom_ops", "get_ctx", "ops are not given shapes for a compiler here; write an autograd.Function")
+from .library import get_ctx as get_ctx

@@ -62,7 +62,8 @@ def install():
                 setattr(_C.Tensor, name, _faces.method(value, name))
         for name in methods.FUNCTIONS:
             setattr(package, name, _faces.function(getattr(methods, name), name, __package__))
-    _C.Tensor.grad_dtype = _tensor_methods.grad_dtype
+    for name in ("grad_dtype", "volatile"):
+        setattr(_C.Tensor, name, getattr(_tensor_methods, name))
     for old, name in OLD_METHODS.items():
         setattr(_C.Tensor, old, getattr(_C.Tensor, name))
     _C.Tensor.__repr__ = _faces.method(_printing.tensor_repr, "__repr__")

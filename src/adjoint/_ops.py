@@ -5,6 +5,7 @@ an op of adjoint.library.
 """
 
 import contextlib
+import os
 import threading
 import types
 
@@ -158,12 +159,40 @@ class _OpNamespace(types.ModuleType):
         return packet
 
 
-_namespaces: dict = {}
+def load_library(path):
+    """Would load a library of ops that is compiled for torch: none can be, and packages do without theirs.
+
+    >>> import adjoint as torch
+    >>> torch.ops.load_library("ops.so")
+    Traceback (most recent call last):
+    OSError: Could not load this library: ops.so: it is compiled for torch's own core; define ops by torch.library
+    """
+    raise OSError(
+        f"Could not load this library: {path}: it is compiled for torch's own core; define ops by torch.library"
+    )
+
+
+_namespaces: dict = {"load_library": load_library}  # the one name of torch.ops that is no namespace
 _registered: dict = {}  # namespace -> name -> OpOverloadPacket: of adjoint.library
 
 
+def load_library(path):
+    """Raises, as for a library that does not fit: those of packages are linked to libtorch."""
+    refused_libraries.add(os.fspath(path))
+    raise OSError(
+        f"Could not load this library: {os.fspath(path)}: ops in C++ are linked to libtorch, which is not "
+        "here; use what the package has in Python"
+    )
+
+
+refused_libraries: set = set()  # in which ops are that a program may speak of
+_functions = {"load_library": load_library, "loaded_libraries": set()}
+
+
 def namespace(name):
-    """The namespace of this name; it need hold nothing yet."""
+    """The namespace of this name; it need hold nothing yet. Two names stand for something else."""
+    if name in _functions:
+        return _functions[name]
     return _namespaces.setdefault(name, _OpNamespace(name))
 
 

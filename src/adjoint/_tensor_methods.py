@@ -1,6 +1,7 @@
 """Methods of Tensor that are easier said in Python, and the functions that go with them."""
 
 import copy as _copy
+import warnings
 
 from . import _C
 from ._running import own_hook
@@ -279,6 +280,16 @@ def numel(input):
     return input.numel()
 
 
+def _volatile(self):
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    return False
+
+
+def _set_volatile(self, value):
+    warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2)
+
+
+volatile = property(_volatile, _set_volatile, doc="Removed: always False, with a warning.")
 grad_dtype = property(
     _C._grad_dtype,
     _C._set_grad_dtype,

@@ -46,6 +46,7 @@ def as_torch():
     package.torch = package  # `torch.torch.Tensor` is met
     package._C.__path__ = []  # so that modules in it are looked for
     importlib.import_module("torch")
+    package.__name__ = "torch"  # packages compare it
 
 
 def own_name(name):

@@ -1,4 +1,7 @@
-"""Weights from an address: downloaded once, whole, checked against the hash in their name, kept in a folder, loaded."""
+"""Weights from an address: downloaded once, whole, checked against the hash in their name, kept in a folder, loaded.
+
+Also models that a folder describes.
+"""
 
 import hashlib
 import importlib
@@ -11,11 +14,15 @@ import urllib.parse
 import urllib.request
 import zipfile
 import zlib
+from urllib.parse import urlparse as urlparse
 
 from . import serialization
+from ._hub_models import help as help
+from ._hub_models import list as list
+from ._hub_models import load as load
 from .serialization.atomic import replacement
 
-__all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
+__all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 ENV_TORCH_HOME = "TORCH_HOME"
 ENV_XDG_CACHE_HOME = "XDG_CACHE_HOME"

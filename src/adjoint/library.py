@@ -190,6 +190,9 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=T
     """
 
     def register(function):
+        # Packages say so of the ops of their libraries, also of one that could not be loaded.
+        if isinstance(op, str) and _ops.refused_libraries and _ops.find(*_names(op)) is None:
+            return
         _defined(op).kernels["meta"] = function
 
     return _decorator(func, register)

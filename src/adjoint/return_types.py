@@ -2,7 +2,8 @@
 
 from .ops import table
 from .ops.declaration import COMPOSITE_FIELDS, return_type
-from .utils._pytree_nodes import SUPPORTED_NODES, register_return_type
+from .utils._pytree_containers import register_return_type
+from .utils._pytree_nodes import SUPPORTED_NODES
 
 # Ops whose results with out= have a type of their own in torch.
 _WITH_OUT = (

@@ -29,6 +29,7 @@ CASES = {
     "ContinuousBernoulli of logits": lambda D, t: D.ContinuousBernoulli(logits=t(LOGITS)),
     "Dirichlet": lambda D, t: D.Dirichlet(t(SHAPES)),
     "Exponential": lambda D, t: D.Exponential(t(SHAPES)),
+    "ExpRelaxedCategorical": lambda D, t: D.relaxed_categorical.ExpRelaxedCategorical(t(0.7), t(SHARES)),
     "FisherSnedecor": lambda D, t: D.FisherSnedecor(t(SHAPES), t([3.0, 5.0, 9.0])),
     "Gamma": lambda D, t: D.Gamma(t(SHAPES), t(SCALES)),
     "GeneralizedPareto": lambda D, t: D.GeneralizedPareto(t(SPREAD), t(SCALES), t([0.2, -0.4, 0.6])),
@@ -42,6 +43,7 @@ CASES = {
     "Kumaraswamy": lambda D, t: D.Kumaraswamy(t(SHAPES), t(SCALES)),
     "LKJCholesky": lambda D, t: D.LKJCholesky(4, t([0.5, 3.0])),
     "Laplace": lambda D, t: D.Laplace(t(SPREAD), t(SCALES)),
+    "LogitRelaxedBernoulli": lambda D, t: D.relaxed_bernoulli.LogitRelaxedBernoulli(t(0.7), t(SHARES)),
     "LogNormal": lambda D, t: D.LogNormal(t(SPREAD), t(SCALES)),
     "LogisticNormal": lambda D, t: D.LogisticNormal(t(SPREAD), t(SCALES)),
     "LowRankMultivariateNormal": lambda D, t: D.LowRankMultivariateNormal(
@@ -55,6 +57,9 @@ CASES = {
     "Multinomial of logits": lambda D, t: D.Multinomial(3, logits=t(LOGITS)),
     "MultivariateNormal of a factor": lambda D, t: D.MultivariateNormal(t(SPREAD), scale_tril=t(TRIL)),
     "MultivariateNormal of factors": lambda D, t: D.MultivariateNormal(t(SPREAD), scale_tril=t(BATCH_TRIL)),
+    "MultivariateNormal of several factors": lambda D, t: D.MultivariateNormal(
+        t([[[0.1, 0.2, 0.3]] * 2] * 3), scale_tril=t([[row] for row in [TRIL] * 3])
+    ),
     "MultivariateNormal": lambda D, t: D.MultivariateNormal(t(SPREAD), t(COVARIANCE)),
     "MultivariateNormal of a precision": lambda D, t: D.MultivariateNormal(
         t(SPREAD[0]), precision_matrix=t(COVARIANCE)

@@ -53,6 +53,17 @@ def test_slopes_of_beta_numbers(x, a, b):
     np.testing.assert_allclose(torch._dirichlet_grad(*numbers).item(), beta_slope(x, a, (a + b) - a), rtol=1e-11)
 
 
+def test_slopes_of_huge_shapes():
+    """Where the distribution is normal but for its first terms; there the way of computing changes, too."""
+    for shape in (1e6, 0.99e8, 1.01e8, 1e12, 1e200):
+        a, z = torch.tensor(shape, dtype=torch.float64), 0.7
+        x = a + z * a.sqrt()
+        np.testing.assert_allclose(torch._standard_gamma_grad(a, x).item(), 1 + (x - a).item() / (2 * shape), atol=1e-7)
+    for shape in (1e5, 1e8, 1e12):
+        a, x = torch.tensor(shape, dtype=torch.float64), torch.tensor(0.5, dtype=torch.float64)
+        np.testing.assert_allclose(torch._dirichlet_grad(x, a, 2 * a).item() * shape, 0.5, rtol=1e-5)
+
+
 def test_slopes_are_those_of_draws():
     """The gradient of a mean of draws is that of the mean, within what chance allows."""
     shape = torch.tensor(2.5, dtype=torch.float64, requires_grad=True)

@@ -12,7 +12,7 @@ from ..compare import VALUES, Bound, programs, same
 from ..gradients import first_gradients
 from .cases import BATCH_TRIL, COVARIANCE, LOGITS, SCALES, SHAPES, SHARES, SPREAD, TRIL, Maker
 
-program, test_program = programs()
+program, test_program = programs(bound={"float64": Bound(1e-12, 1e-13)})
 NEAR = {"float64": Bound(1e-9, 1e-9)}
 
 # By family: distributions to be p or q.
@@ -174,3 +174,20 @@ def the_nearest_pair_is_taken(L):
         del D.kl._KL_REGISTRY[pair]
     D.kl._KL_MEMOIZE.clear()
     return seen
+
+
+@program
+def derived_families_take_their_bases(L):
+    D = L.distributions
+
+    def T(numbers):
+        return L.tensor(numbers, dtype=L.float64)
+
+    pairs = [
+        (D.Chi2(T([2.0, 3.0])), D.Chi2(T([1.0, 5.0]))),
+        (D.Chi2(T([2.0, 3.0])), D.Gamma(T([1.0, 5.0]), 2.0)),
+        (D.LogNormal(T([0.0, 1.0]), 1.0), D.LogNormal(T([1.0, 1.0]), 2.0)),
+        (D.OneHotCategoricalStraightThrough(T([0.2, 0.8])), D.OneHotCategorical(T([0.5, 0.5]))),
+        (D.Weibull(1.0, T([1.0, 2.0])), D.Weibull(1.0, T([1.0, 2.0]))),
+    ]
+    return [D.kl_divergence(p, q) for p, q in pairs]

@@ -42,6 +42,17 @@ for node in gm.graph.nodes:
     )
 
 
+def test_shown_with_notes():
+    same(
+        NET
+        + """
+for number, node in enumerate(gm.graph.nodes):
+    node.meta["custom"], node.meta["part"] = {"stage": number // 4}, number // 3
+print(gm.print_readable(False, additional_meta=["part"]), gm.print_readable(False, expanded_def=True))
+"""
+    )
+
+
 def test_copies_and_pickles():
     same(
         NET

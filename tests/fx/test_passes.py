@@ -254,12 +254,21 @@ def test_drawings(monkeypatch):
     assert any("torch.nn.modules.linear.Linear" in label for _, label in drawn)
 
 
-def test_tracing_by_tensors_is_refused():
-    with pytest.raises(NotImplementedError, match=r"make_fx.*symbolic_trace"):
-        importlib_make_fx()(lambda x: x)
+def test_what_is_computed_twice():
+    same(
+        """
+        CSEPass = module("fx.passes.dialect.common.cse_pass").CSEPass
+        def function(x):
+            a, b = x.cos(), x.cos()
+            return (a + a) + (b + b) + x.sum(dim=0) + x.sum(0) + x.sum(dim=0)
+        result = CSEPass()(fx.symbolic_trace(function))
+        print(result.graph_module.code, result.modified, CSEPass()(result.graph_module).modified)
+        """
+    )
 
 
-def importlib_make_fx():
-    from adjoint.fx.experimental.proxy_tensor import make_fx
-
-    return make_fx
+def test_random_numbers_are_drawn_as_often_as_before():
+    gm = adjoint.fx.symbolic_trace(lambda x: adjoint.rand_like(x) + adjoint.rand_like(x))
+    result = adjoint.fx.passes.dialect.common.cse_pass.CSEPass()(gm)
+    assert not result.modified
+    assert result.graph_module.code.count("torch.rand_like") == 2

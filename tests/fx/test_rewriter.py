@@ -104,3 +104,15 @@ def test_matches_can_be_asked_for():
         print(compare(pattern, pattern), compare(pattern, graph))
         """
     )
+
+
+def test_pattern_and_replacement_fit_together():
+    for new, words in (("lambda x, y: x.b(y)", "Placeholder count mismatch: 1 vs 2"),
+                       ("lambda x: (x.b(), x.c())", "Returning nodes count mismatch: 1 vs 2")):  # fmt: skip
+        text = f"""
+        try:
+            fx.replace_pattern(fx.symbolic_trace(lambda x: x.a()), lambda x: x.a(), {new})
+        except AssertionError as error:
+            print(str(error)[:{len(words)}])
+        """
+        assert same(text) == words + "\n"

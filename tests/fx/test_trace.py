@@ -9,6 +9,7 @@ from ..compare import VALUES, Bound, in_tensors
 from ..compare import same as same_values
 from .programs import output, same
 
+F = adjoint.nn.functional
 FUNCTIONS = [
     "lambda x, y=3, *, z=1: (x + y, 1 - x, x @ y, -x, ~x, x // y, x % 2, x << 1, x ** 2, 2 ** x, abs(x), +x, x / y)",
     "lambda x, y: (x == y, x != y, x < 1, x >= y, x & y, x | 1, x ^ y, 3 + x, 3 @ x, 3 // x, x >> 2)",
@@ -32,6 +33,7 @@ FUNCTIONS = [
     "lambda *args, **kwargs: args[0] + kwargs['a']",
     "lambda x: {'a': x, 'b': (x, [x, None]), 'c': slice(x, 1, None)}",
     "lambda x: x.__setitem__(0, 1)",
+    "lambda x: torch.ops.aten.add(x, 1) + torch.ops.aten.relu.default(x)",
     "lambda x: torch.ones(2).add(x) * torch.ones_like(x) + torch.ones(2)",
     "lambda x: torch.arange(x.shape[0]) + x.new_zeros(x.size(0), 3)",
     "lambda x: collections.namedtuple('Pair', 'a b')(x, 1)",
@@ -104,6 +106,23 @@ def test_functions_that_are_wrapped_are_leaves():
         attempt(lambda: fx.wrap("later"))
         """
     )
+
+
+def test_roots_are_functions_and_modules():
+    same(
+        """
+        class Thing:
+            def method(self, x):
+                return x + 1
+            @staticmethod
+            def plain(x):
+                return x - 1
+        show(Thing.plain)
+        for root in (None, 3, Thing().method, Thing(), nn.ReLU, len):
+            attempt(lambda: fx.symbolic_trace(root))
+        """
+    )
+    assert "torch.nn.functional.relu(input_1, inplace = inplace)" in adjoint.fx.symbolic_trace(F.relu).code
 
 
 MODELS = """
@@ -328,3 +347,25 @@ def test_proxies_of_two_traces_do_not_meet():
     """
     assert output(text, adjoint).startswith("RuntimeError Found multiple different tracers")
     assert output(text, torch).startswith("RuntimeError Found multiple different tracers")
+
+
+def test_shapes_decide_in_traces_with_meta_tensors():
+    same(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embedding, self.norm = nn.Embedding(42, 16), nn.LayerNorm(16)
+            def forward(self, x):
+                e = self.embedding(x)
+                e = e + torch.arange(e.shape[-1], device=e.device)
+                e = nn.Tanh()(e)
+                return self.norm(e) if e.shape[0] > 2 and e.dim() == 3 else torch.sigmoid(e).view(e.shape[0], -1)
+        trace = module("fx.experimental.meta_tracer").symbolic_trace
+        for count in (2, 3):
+            net, x = Net(), torch.arange(count * 4).reshape(count, 4)
+            gm = trace(net, meta_args={"x": x.to("meta")})
+            print(gm.code, torch.allclose(gm(x), net(x)), torch.allclose(pickle.loads(pickle.dumps(gm))(x), net(x)))
+        attempt(lambda: trace(lambda x: 1 if x else 2, meta_args={"x": x.to("meta")}))
+        """
+    )

@@ -301,3 +301,11 @@ def test_options_of_gpus_are_refused():
 def test_the_same_names():
     theirs, ours = (flex(L) for L in LIBRARIES)
     assert [name for name in theirs.__all__ if not hasattr(ours, name)] == []
+
+
+def test_the_former_choice_of_kernels_warns():
+    def call(L):
+        with L.backends.cuda.sdp_kernel(enable_flash=False):
+            return L.backends.cuda.flash_sdp_enabled()
+
+    same(call, warned=200)

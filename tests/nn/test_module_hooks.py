@@ -618,3 +618,56 @@ def removed_while_copied(L):
     other(L.ones(1))
     module(L.ones(1))
     return seen
+
+
+# ---- Names that programs use, though they have an underscore
+
+
+@program
+def calls_by_another_name(L):
+    layer, log = L.nn.Identity(), []
+    layer.register_forward_hook(lambda module, args, output: log.append("hook"))
+    results = layer._call_impl(L.ones(1)), layer._wrapped_call_impl(L.ones(1))
+    return results, log, layer._compiled_call_impl
+
+
+@program
+def backward_hooks_by_kind(L):
+    def hook(*_):
+        return None
+
+    full, old = L.nn.Identity(), L.nn.Identity()
+    full.register_full_backward_hook(hook)
+    full.register_full_backward_pre_hook(hook)
+    old.register_backward_hook(hook)
+    return [
+        [hooks == [hook] for hooks in full._get_backward_hooks()],
+        [hooks == [hook] for hooks in old._get_backward_hooks()],
+        full._get_backward_pre_hooks() == [hook],
+    ]
+
+
+@program
+def backward_hooks_by_hand(L):
+    log = []
+    layer = L.nn.Identity()
+    hook = L.utils.hooks.BackwardHook(layer, [lambda m, gi, go: log.append((m is layer, gi, go))], [])
+    x = L.ones(2, requires_grad=True)
+    (inside,) = hook.setup_input_hook((x,))
+    hook.setup_output_hook(inside * 3).sum().backward()
+    return log, x.grad
+
+
+@program
+def replicas(L):
+    layer = L.nn.Sequential(L.nn.Linear(1, 1), L.nn.BatchNorm1d(1))
+    replica = layer._replicate_for_data_parallel()
+    replica.register_buffer("b", L.ones(1))
+    names = sorted(set(vars(replica)) - set(vars(layer)))
+    return type(replica).__name__, names, replica[0] is layer[0], "b" in layer._buffers, replica._parameters
+
+
+@program
+def devices_that_are_not_there(L):
+    layer = L.nn.Linear(1, 1)
+    return raised(layer.ipu, 40), raised(layer.mtia, 35), raised(layer.xpu, 14)

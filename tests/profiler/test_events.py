@@ -1,9 +1,14 @@
 """The events of a profiler beside torch's: names, order, nesting, shapes, sequence numbers, memory, operations."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 
 import adjoint
+
+from ..processes import script
 
 LIBRARIES = (torch, adjoint)
 # What torch does inside of its ops, or to make tensors of Python's data and gradients of nothing: no calls here.
@@ -321,6 +326,23 @@ def test_values_are_what_they_are_without_a_profiler():
         result.backward()
     assert adjoint.equal(result, expected)
     assert adjoint.equal(a.grad, before)
+
+
+def test_a_profiler_keeps_no_tensors():
+    with adjoint.profiler.profile(record_shapes=True, profile_memory=True) as prof:
+        x = adjoint.ones(5)
+        y = adjoint.cat([x, x]).sum()
+        z = adjoint.nn.functional.lp_pool1d(adjoint.ones(1, 1, 4), 2.0, (2,))
+        place = weakref.ref(x), weakref.ref(y), weakref.ref(z)
+        del x, y, z
+        gc.collect()
+        assert [ref() for ref in place] == [None] * 3
+    assert len(prof.events()) > 3
+
+
+def test_without_a_profiler_nothing_is_noted_or_imported():
+    assert adjoint._C._begin_span("part") == 0
+    script("import sys, adjoint; assert not any('profile' in name for name in sys.modules if 'adjoint' in name)")
 
 
 def test_an_error_leaves_no_profiler_behind():

@@ -203,6 +203,27 @@ def test_formulas_are_registered_once():
             del flops.flop_registry[target]
 
 
+def test_formulas_that_take_tensors():
+    for library in LIBRARIES:
+
+        def count(*args, out_val, **kwargs):
+            return out_val.numel() + args[0].dim()
+
+        count._get_raw = True
+        flops = module(library)
+        add = library.ops.aten.add
+        with flops.FlopCounterMode(display=False, custom_mapping={add: count}) as mode:
+            library.ones(4, 5) + library.ones(4, 5)
+        assert mode.flop_counts["Global"][add] == 22
+        assert mode.flop_counts["Nothing"][add] == 0
+        target = library.ops.aten.atan
+        flops.register_flop_formula(target, get_raw=True)(count)
+        try:
+            assert counted(library, lambda L: L.ones(3).atan()) == {"Global": {"aten.atan": 4}}
+        finally:
+            del flops.flop_registry[target]
+
+
 def test_formulas_of_shapes():
     theirs, ours = (module(library) for library in LIBRARIES)
     shapes = [2, 4, 8, 8], [6, 2, 3, 3], [2, 6, 4, 4]

@@ -193,6 +193,20 @@ def test_a_part_that_is_open_at_the_end_ends_there():
     assert [child.name for child in opened.cpu_children] == ["aten::ones", "aten::exp"]
 
 
+def test_parts_by_the_ops_of_profilers():
+    for library in LIBRARIES:
+        ops = library.ops.profiler
+        with library.profiler.profile() as prof:
+            for begin in (ops._record_function_enter, ops._record_function_enter_new):
+                record = begin("part", None)
+                library.ones(2).exp()
+                ops._record_function_exit(record)
+            record = library.autograd._record_function_with_args_enter("with arguments", 1, "x")
+            library.autograd._record_function_with_args_exit(record)
+        names = [event.name for event in prof.events() if event.is_user_annotation]
+        assert names == ["part", "part", "with arguments"]
+
+
 def test_parts_want_texts():
     for library in LIBRARIES:
         for arguments, name, kind in (((3,), "name", "str"), (("a", 3), "args", "Optional\\[str\\]")):

@@ -9,11 +9,16 @@ import importlib
 from .. import _C
 from .._absent import refusing_type
 
-_MODULES = ("_distributed_c10d", "_distributed_rpc", "_functorch", "_nn")
+_MODULES = ("_distributed_c10d", "_distributed_rpc", "_fft", "_functorch", "_linalg", "_nn", "_special")
 _TensorMeta = type(_C.Tensor)
 # Parts of compiled code, for isinstance() and annotations.
-Graph, Node, Value = (
-    refusing_type("_C", name, "nothing is compiled here, and there is no graph") for name in ("Graph", "Node", "Value")
+DeviceObjType, Graph, Node, Value = (
+    refusing_type("_C", name, "nothing is compiled here, and there is no graph")
+    for name in ("DeviceObjType", "Graph", "Node", "Value")
+)
+Event, Stream = (
+    refusing_type("_C", name, "there is no accelerator; ask torch.accelerator.is_available() first")
+    for name in ("Event", "Stream")
 )
 PyTorchFileReader, PyTorchFileWriter = (
     refusing_type("_C", name, "files are read by torch.load and written by torch.save")

@@ -1,7 +1,25 @@
-"""torch._C._nn: what modules of programs use of it."""
+"""torch._C._nn: what modules of programs use of it, and functions of nn.functional that torch has natively."""
 
 from .. import _C
 from ..ops.conversion import parse_to
+
+# Functions of nn.functional -> their names here.
+NATIVE = {
+    name: name
+    for name in (
+        *("avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear", "one_hot"),
+        *("scaled_dot_product_attention", "softplus", "softshrink"),
+    )
+} | {"logsigmoid": "log_sigmoid"}
+
+
+def __getattr__(name):
+    from ..nn import functional
+
+    for public, native in NATIVE.items():
+        if native == name:
+            return getattr(functional, public)
+    raise AttributeError(f"module 'torch._C._nn' has no attribute {name!r}")
 
 
 def _parse_to(*args, **kwargs):

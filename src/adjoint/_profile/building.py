@@ -8,7 +8,7 @@ from .event_list import EventList
 from .flops import flops_of
 from .kinds import MEMORY_EVENT_NAME
 
-OP, NODE, FUNCTION, NAMED, PYTHON = range(5)
+OP, NODE, FUNCTION, CUSTOM, NAMED, PYTHON = range(6)
 BACKWARD_SCOPE, USER_SCOPE = 1, 7
 ENGINE = "autograd::engine::evaluate_function: "
 TENSOR, OTHER = -1, -2  # what an argument is; a sequence of tensors has their number

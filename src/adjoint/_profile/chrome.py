@@ -172,6 +172,7 @@ def _memory(event, index, total, origin):
             "Bytes": event.self_cpu_memory_usage,
             "Device Id": -1,
             "Device Type": 0,
+            "Addr": 0,  # not logged
             "Ev Idx": index,
         },
     }

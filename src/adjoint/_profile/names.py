@@ -149,7 +149,7 @@ def function_name(name):
         return None
     if name in _FUNCTIONS:
         return f"aten::{_FUNCTIONS[name]}"
-    return f"aten::{name}" if name in COMPOSITES or name == "item" else name  # else a Function of the program
+    return f"aten::{name}" if name in COMPOSITES or name == "item" else None
 
 
 @functools.cache

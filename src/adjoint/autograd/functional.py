@@ -54,7 +54,10 @@ def _fresh(inputs, create_graph):
     def fresh(x):
         if not (x.is_floating_point() or x.is_complex()):
             raise RuntimeError(f"only Tensors of floating point dtype can require gradients; got an input of {x.dtype}")
-        return x.view_as(x) if create_graph and x.requires_grad else _C._fresh(x, False)
+        if create_graph and x.requires_grad:
+            return x.view_as(x)
+        # A subclass stays one: its own functions take it over.
+        return _C._fresh(x, False) if type(x) is _C.Tensor else x.detach().requires_grad_()
 
     return tuple(map(fresh, inputs))
 

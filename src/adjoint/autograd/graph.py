@@ -90,6 +90,11 @@ def get_gradient_edge(tensor):
     return GradientEdge(*_C._gradient_edge(tensor))
 
 
+def _get_grad_fn_or_grad_acc(t):
+    """The node where the gradient of a tensor, or of an edge, is collected."""
+    return get_gradient_edge(t).node
+
+
 def increment_version(tensor):
     """Says that the values of a tensor, or of several, were changed in a way that could not be seen.
 
@@ -268,25 +273,27 @@ class _AllowMutationOnSavedContext:
     """What is saved meanwhile; `clear()` drops it."""
 
     def __init__(self):
-        self._kept = {}
+        from weakref import WeakKeyDictionary  # here: few programs need it
+
+        self.original = WeakKeyDictionary()  # copies by ticket: with a node, its copies go
 
     def clear(self):
         """Frees the copies: a backward through what was recorded raises from now on."""
-        self._kept.clear()
+        self.original.clear()
 
     def _pack(self, tensor):
         ticket = _Ticket()
         # Under the ticket, not in it: what a node keeps is no longer of use once the context has ended.
-        self._kept[ticket] = tensor.detach().clone()
+        self.original[ticket] = tensor.detach().clone()
         return ticket
 
     def _unpack(self, ticket):
-        if ticket not in self._kept:
+        if ticket not in self.original:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
                 "in which the graph was originally recorded."
             )
-        return self._kept[ticket]
+        return self.original[ticket]
 
 
 class _Ticket:

@@ -1,12 +1,18 @@
 """The profiler of one stretch of a program, and the names that a program gives to parts of itself."""
 
 import contextlib
+import types
 import warnings
 from typing import ClassVar
 
 from .. import _C
 from .._profile.building import Options
 from .._profile.kinds import ProfilerActivity as ProfilerActivity
+from .._profile.other_tools import EnforceUnique as EnforceUnique
+from .._profile.other_tools import emit_itt as emit_itt
+from .._profile.other_tools import emit_nvtx as emit_nvtx
+from .._profile.other_tools import load_nvprof as load_nvprof
+from .._profile.other_tools import parse_nvprof_trace as parse_nvprof_trace
 from .._profile.session import Session, enabled
 from .profiler_util import MEMORY_EVENT_NAME as MEMORY_EVENT_NAME
 from .profiler_util import OUT_OF_MEMORY_EVENT_NAME as OUT_OF_MEMORY_EVENT_NAME
@@ -279,84 +285,6 @@ class record_function(contextlib.ContextDecorator):  # torch's name
         return fut.then(end)
 
 
-class _Emitter:
-    """A block whose ops another tool is told of."""
-
-    def __init__(self, enabled=True, record_shapes=False):
-        self.enabled = enabled
-        self.entered = False
-        self.record_shapes = record_shapes
-
-    def __enter__(self):
-        if not self.enabled:
-            return None
-        if self.entered:
-            raise RuntimeError(
-                f"{self.what} annotation context manager is not reentrant; make another for another block"
-            )
-        self.entered = True
-        self._begin()
-        return self
-
-    def __exit__(self, *_):
-        return False
-
-
-class emit_itt(_Emitter):  # torch's name
-    """Runs a block; there is no Intel VTune to tell of it, so that nothing else is done.
-
-    >>> import adjoint as torch
-    >>> with torch.autograd.profiler.emit_itt():
-    ...     y = torch.ones(2) * 2
-    """
-
-    what = "ITT"
-
-    def _begin(self):
-        pass
-
-
-class emit_nvtx(_Emitter):  # torch's name
-    """Refuses: NVTX is CUDA's, which is not here. Use torch.profiler.profile().
-
-    >>> import adjoint as torch
-    >>> with torch.autograd.profiler.emit_nvtx(enabled=False):
-    ...     y = torch.ones(2) * 2
-    """
-
-    what = "NVTX"
-
-    def _begin(self):
-        raise AssertionError("Torch not compiled with CUDA enabled; use torch.profiler.profile() for ops of the CPU")
-
-
-def load_nvprof(path):
-    """Refuses: it reads files of nvprof, a tool for CUDA."""
-    raise RuntimeError(f"load_nvprof: expected a file of nvprof, which only programs on CUDA make; got {path!r}")
-
-
-def parse_nvprof_trace(path):
-    """Refuses, as load_nvprof."""
-    load_nvprof(path)
-
-
-class EnforceUnique:
-    """Raises if a key is seen twice.
-
-    >>> from adjoint.autograd.profiler import EnforceUnique
-    >>> EnforceUnique().see("a", 1)
-    """
-
-    def __init__(self):
-        self.seen = set()
-
-    def see(self, *key):
-        """Notes a key."""
-        if key in self.seen:
-            raise RuntimeError("duplicate key: " + str(key))
-        self.seen.add(key)
-
-
 class KinetoStepTracker:
     """Counts the steps of a program from more than one count: the largest of them.
 
@@ -405,6 +333,14 @@ def _record_function_with_args_enter(name, *args):
 def _record_function_with_args_exit(record):
     """Ends a part of the program."""
     _C._end_span(record)
+
+
+# torch.ops.profiler, by which some programs name their parts.
+ops_of_profilers = types.SimpleNamespace(
+    _record_function_enter=lambda name, args=None: record_function(name, args).__enter__(),
+    _record_function_enter_new=lambda name, args=None: record_function(name, args).__enter__(),
+    _record_function_exit=lambda record: record.__exit__(None, None, None),
+)
 
 
 def __getattr__(name):

@@ -1,6 +1,7 @@
 """CUDA, which is not there: its flags can be set, and change nothing."""
 
 import contextlib
+import warnings
 
 
 class _Flags:
@@ -79,15 +80,19 @@ def enable_cudnn_sdp(enabled):
     _sdp["cudnn"] = bool(enabled)
 
 
-@contextlib.contextmanager
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
-    """A context in which attention may use these kernels of a GPU.
+    """Deprecated: a context in which attention may use these kernels of a GPU; see nn.attention.sdpa_kernel."""
+    warnings.warn(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please "
+        "see `torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return _chosen_kernels(enable_flash, enable_math, enable_mem_efficient, enable_cudnn)
 
-    >>> import adjoint as torch
-    >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):
-    ...     torch.backends.cuda.flash_sdp_enabled()
-    False
-    """
+
+@contextlib.contextmanager
+def _chosen_kernels(enable_flash, enable_math, enable_mem_efficient, enable_cudnn):
     former = dict(_sdp)
     _sdp.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:

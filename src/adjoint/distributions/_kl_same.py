@@ -1,6 +1,7 @@
 """Divergences of distributions of one family."""
 
 from ..autograd import grad
+from ..ops.checks import holds
 from ..ops.language import abs as absolute
 from ..ops.language import digamma, lgamma, linalg_solve_triangular, log, log1p, softplus, where
 from .bernoulli import Bernoulli
@@ -52,7 +53,7 @@ def _kl_beta_beta(p, q):
 
 @register_kl(Binomial, Binomial)
 def _kl_binomial_binomial(p, q):
-    if (p.total_count < q.total_count).any():
+    if not holds(p.total_count >= q.total_count):
         raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
     trial = p.probs * (p.logits - q.logits) + log1p(-p.probs) - log1p(-q.probs)
     return where(p.total_count > q.total_count, INF, p.total_count * trial)

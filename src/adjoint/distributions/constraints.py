@@ -2,6 +2,7 @@
 
 from .. import _C
 from ..ops import language as ops
+from ..ops.checks import holds
 from .utils import EPS
 
 __all__ = [
@@ -340,16 +341,15 @@ class _Square(Constraint):
 
 class _Symmetric(_Square):
     def check(self, value):
-        is_square = super().check(value)
-        if not is_square.all():
-            return is_square
+        if value.shape[-2] != value.shape[-1]:
+            return super().check(value)
         return ops.isclose(value, value.mT, atol=1e-6).flatten(-2).all(-1)
 
 
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value):
         is_symmetric = super().check(value)
-        if not is_symmetric.all():
+        if not holds(is_symmetric):
             return is_symmetric
         return (ops.linalg_eigvalsh(value) >= 0).all(-1)
 
@@ -357,7 +357,7 @@ class _PositiveSemidefinite(_Symmetric):
 class _PositiveDefinite(_Symmetric):
     def check(self, value):
         is_symmetric = super().check(value)
-        if not is_symmetric.all():
+        if not holds(is_symmetric):
             return is_symmetric
         return ops.linalg_cholesky_ex(value).info == 0
 

@@ -3,6 +3,7 @@
 import math
 
 from ..autograd.grad_mode import no_grad
+from ..ops.checks import holds
 from ..ops.language import _bernoulli_log_density, log, log1p, ones_like, pow, rand, where, zeros_like
 from ..ops.language import abs as absolute
 from . import constraints
@@ -33,7 +34,7 @@ class ContinuousBernoulli(ExponentialFamily):
         one_of(probs, logits)
         if probs is not None:
             (self.probs,) = broadcast_all(probs)
-            if validate_args is not None and not self.arg_constraints["probs"].check(self.probs).all():
+            if validate_args is not None and not holds(self.arg_constraints["probs"].check(self.probs)):
                 raise ValueError(f"The parameter probs has invalid values; got {probs}; give probabilities")
             self.probs = clamp_probs(self.probs)
             self._param = self.probs

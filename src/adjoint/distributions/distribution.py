@@ -3,6 +3,7 @@
 import warnings
 
 from ..autograd.grad_mode import no_grad
+from ..ops.batching import all_values
 from ..ops.checks import holds
 from .constraints import is_dependent
 from .utils import Size, Tensor, lazy_property
@@ -10,6 +11,19 @@ from .utils import Size, Tensor, lazy_property
 __all__ = ["Distribution"]
 
 _NO_DIMS = Size()
+
+
+def _all(condition):
+    """Whether all elements are True; of all elements of a batch, under vmap, where a tensor has no value of its own."""
+    try:
+        return bool(condition.all())
+    except RuntimeError:
+        return holds(condition)
+
+
+def _shown(parameter):
+    """A number alone, or the shape of several."""
+    return all_values(parameter) if parameter.numel() == 1 else parameter.size()
 
 
 class Distribution:
@@ -62,11 +76,11 @@ class Distribution:
                 if isinstance(getattr(type(self), name), lazy_property):
                     continue  # made from another parameter, which is checked
                 value = getattr(self, name)
-            if not holds(constraint.check(value)):
+            if not _all(constraint.check(value)):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
                     f"distribution {self!r} to satisfy the constraint {constraint!r}, "
-                    f"but found invalid values:\n{value}"
+                    f"but found invalid values:\n{all_values(value)}"
                 )
 
     def expand(self, batch_shape, _instance=None):
@@ -174,9 +188,8 @@ class Distribution:
         """Refuses values that the distribution has no density of."""
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
-        expected = self._batch_shape + self._event_shape
-        if value.shape != expected:
-            self._check_shape(value.shape, expected)
+        if self._event_shape or value.shape != self._batch_shape:
+            self._check_shape(value.shape, self._batch_shape + self._event_shape)
         try:
             support = self.support
         except NotImplementedError:
@@ -186,10 +199,10 @@ class Distribution:
                 stacklevel=3,
             )
             return
-        if not holds(support.check(value)):
+        if not _all(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
-                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{all_values(value)}"
             )
 
     def _check_shape(self, given, expected):
@@ -211,9 +224,5 @@ class Distribution:
 
     def __repr__(self):
         own = self.__dict__
-        shown = ", ".join(
-            f"{name}: {own[name] if own[name].numel() == 1 else own[name].size()}"
-            for name in self.arg_constraints
-            if name in own
-        )
+        shown = ", ".join(f"{name}: {_shown(own[name])}" for name in self.arg_constraints if name in own)
         return f"{self.__class__.__name__}({shown})"

@@ -1,6 +1,7 @@
 """The geometric distribution."""
 
 from ..autograd.grad_mode import no_grad
+from ..ops.checks import holds
 from ..ops.language import binary_cross_entropy_with_logits, broadcast_tensors, rand, zeros_like
 from . import constraints
 from .bernoulli import one_of
@@ -31,7 +32,7 @@ class Geometric(Distribution):
         super().__init__(param.size(), validate_args=validate_args)
         if self._validate_args and probs is not None:
             valid = self.probs > 0
-            if not valid.all():
+            if not holds(valid):
                 raise ValueError(
                     f"Expected parameter probs (Tensor of shape {tuple(self.probs.shape)}) of distribution {self!r} to "
                     f"be positive but found invalid values:\n{self.probs[~valid]}"

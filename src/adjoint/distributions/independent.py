@@ -1,5 +1,7 @@
 """Dimensions of a batch reinterpreted as those of events."""
 
+from typing import Generic, TypeVar
+
 from . import constraints
 from .distribution import _NO_DIMS, Distribution
 from .utils import Size, _sum_rightmost
@@ -7,7 +9,10 @@ from .utils import Size, _sum_rightmost
 __all__ = ["Independent"]
 
 
-class Independent(Distribution):
+D = TypeVar("D", bound=Distribution)
+
+
+class Independent(Distribution, Generic[D]):
     """A distribution of whose batch the last `reinterpreted_batch_ndims` dimensions are one event, all independent.
 
     >>> import adjoint as torch

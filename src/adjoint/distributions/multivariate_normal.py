@@ -27,10 +27,14 @@ def _batch_mahalanobis(bL, bx):
     """The squared lengths of L^-1 x, for batches of lower triangular L and of x that broadcast."""
     n = bx.shape[-1]
     batch = bL.shape[:-2]
-    if batch.numel() == 1:  # one matrix: all vectors are columns of one right-hand side
+    if batch.numel() == 1:  # one matrix for all vectors
         columns = bx.reshape(-1, n).mT
         lengths = linalg_solve_triangular(bL.reshape(n, n), columns, upper=False).pow(2).sum(0)
         return lengths.reshape(broadcast_shapes(batch, bx.shape[:-1]))
+    if bx.shape[:-1][-len(batch) :] == batch:  # all vectors of a matrix are columns of one right-hand side
+        columns = bx.reshape((-1,) + batch + (n,)).movedim(0, -1)
+        lengths = linalg_solve_triangular(bL, columns, upper=False).pow(2).sum(-2)
+        return lengths.movedim(-1, 0).reshape(bx.shape[:-1])
     solved = linalg_solve_triangular(bL, bx.unsqueeze(-1), upper=False)
     return solved.squeeze(-1).pow(2).sum(-1)
 

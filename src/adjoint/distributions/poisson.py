@@ -46,8 +46,7 @@ class Poisson(ExponentialFamily):
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        rate, value = broadcast_all(self.rate, value)
-        return _poisson_log_density(value, rate)
+        return _poisson_log_density(value, self.rate)
 
     @property
     def _natural_params(self):

@@ -28,7 +28,8 @@ for _dtype in (_C.float16, _C.bfloat16, _C.float32, _C.float64):
 
 
 def is_number(value):
-    return isinstance(value, int | float | complex) or (hasattr(value, "__float__") and not isinstance(value, Tensor))
+    """Whether a parameter is a number, NumPy's among them."""
+    return isinstance(value, (int, float)) or (hasattr(value, "__float__") and not isinstance(value, Tensor))
 
 
 def broadcast_all(*values):
@@ -39,32 +40,42 @@ def broadcast_all(*values):
     >>> broadcast_all(torch.tensor([1.0, 2.0]), 3)
     (tensor([1., 2.]), tensor([3., 3.]))
     """
-    first = None
-    whole = True
+    first = values[0]
+    if isinstance(first, Tensor):
+        shape = first.shape
+        for value in values:
+            if not isinstance(value, Tensor) or value.shape != shape:
+                break
+        else:
+            return values
+    return _broadcast(values)
+
+
+def _broadcast(values):
+    tensors = []
     for value in values:
         if isinstance(value, Tensor):
-            if first is None:
-                first = value
-        elif is_number(value):
-            whole = False
-        else:
+            tensors.append(value)
+        elif not is_number(value):
             raise ValueError(
                 "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
                 f"__torch_function__.; got {type(value).__name__}; pass tensors or numbers"
             )
-    if first is None:
-        made = _C.get_default_dtype()
-        return tuple(_C.tensor(value, dtype=made) for value in values)
-    if not whole:
-        values = [
-            value if isinstance(value, Tensor) else _C.tensor(value, dtype=first.dtype, device=first.device)
-            for value in values
+    if not tensors:
+        dtype = _C.get_default_dtype()
+        return tuple([_C.tensor(value, dtype=dtype) for value in values])
+    first, *others = tensors
+    if others:
+        first, *others = broadcast_tensors(first, *others)
+    shape, tensors = first.shape, iter((first, *others))
+    return tuple(
+        [
+            next(tensors)
+            if isinstance(v, Tensor)
+            else _C.tensor(v, dtype=first.dtype, device=first.device).expand(shape)
+            for v in values
         ]
-    shape = first.shape
-    for value in values:
-        if value.shape != shape:
-            return tuple(broadcast_tensors(*values))
-    return tuple(values)
+    )
 
 
 def _standard_normal(shape, dtype, device):

@@ -4,7 +4,8 @@ import math
 
 from .. import _C
 from ..autograd.grad_mode import no_grad
-from ..ops.language import cos, i0e, i1e, log, rand, where, zeros
+from ..ops.checks import holds
+from ..ops.language import cos, i0e, i1e, log, rand, sin, where, zeros
 from . import constraints
 from .distribution import _NO_DIMS, Distribution
 from .utils import Size, broadcast_all, lazy_property
@@ -31,9 +32,9 @@ class VonMises(Distribution):
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        # log I0(c) is c + log of the scaled function: the first is taken off the cosine, which is at most 1.
+        # log I0(c) is c + log of the scaled function: c is taken off c cos(x), as cos(x) - 1 = -2 sin(x / 2)^2.
         c = self.concentration
-        return c * (cos(value - self.loc) - 1) - math.log(2 * math.pi) - log(i0e(c))
+        return -2 * c * sin(0.5 * (value - self.loc)).pow(2) - math.log(2 * math.pi) - log(i0e(c))
 
     @lazy_property
     def _loc(self):
@@ -58,7 +59,7 @@ class VonMises(Distribution):
             r, kappa = self._proposal_r, self._concentration
             x = zeros(shape, dtype=_C.float64, device=self.loc.device)
             done = zeros(shape, dtype=_C.bool, device=self.loc.device)
-            while not done.all():
+            while not holds(done):
                 u1, u2, u3 = rand((3, *shape), dtype=_C.float64, device=self.loc.device).unbind()
                 z = cos(math.pi * u1)
                 f = (1 + r * z) / (r + z)

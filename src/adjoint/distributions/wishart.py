@@ -3,6 +3,7 @@
 import math
 import warnings
 
+from ..ops.checks import holds
 from ..ops.language import (
     arange,
     as_tensor,
@@ -71,11 +72,11 @@ class Wishart(ExponentialFamily):
         batch_shape = broadcast_shapes(df.shape, matrix.shape[:-2])
         event_shape = matrix.shape[-2:]
         self.df = df.expand(batch_shape)
-        if self.df.le(event_shape[-1] - 1).any():
+        if not holds(self.df > event_shape[-1] - 1):
             raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {event_shape[-1] - 1}.")
         setattr(self, name, matrix.expand(batch_shape + event_shape))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
-        if self.df.lt(event_shape[-1]).any():
+        if not holds(self.df >= event_shape[-1]):
             warnings.warn(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                 stacklevel=2,
@@ -153,7 +154,7 @@ class Wishart(ExponentialFamily):
             singular = ~self.support.check(sample)
             if self._batch_shape:
                 singular = singular.flatten(len(sample_shape)).any(-1)
-            if not singular.any():
+            if holds(~singular):
                 break
             sample[singular] = self._bartlett_sampling(singular[singular].shape)
         return sample

@@ -27,7 +27,10 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     @functools.wraps(func)
     def mapped(*args, **kwargs):
-        return over(func, args, kwargs, in_dims, out_dims, randomness, chunk_size)
+        try:
+            return _over(func, args, kwargs, in_dims, out_dims, randomness, chunk_size)
+        finally:
+            _C._note_mapped(func)  # for errors of tensors that have escaped from it
 
     return mapped
 
@@ -42,10 +45,13 @@ def _check_options(randomness, chunk_size):
 def over(func, args, kwargs=None, in_dims=0, out_dims=0, randomness="error", chunk_size=None):
     """What vmap(func, ...)(*args, **kwargs) gives."""
     _check_options(randomness, chunk_size)
+    return _over(func, args, kwargs or {}, in_dims, out_dims, randomness, chunk_size)
+
+
+def _over(func, args, kwargs, in_dims, out_dims, randomness, chunk_size):
     leaves, dims, spec = _mapped_leaves(func, in_dims, args)
     size = _batch_size(leaves, dims)
-    values = [x.movedim(dim, 0) if dim else x for x, dim in zip(leaves, dims, strict=True)]
-    kwargs = kwargs or {}
+    values = leaves if spec is None else [x.movedim(d, 0) if d else x for x, d in zip(leaves, dims, strict=True)]
     if chunk_size is None or chunk_size >= size:
         return _run(func, size, values, dims, spec, kwargs, out_dims, randomness)
     parts = []
@@ -122,6 +128,8 @@ def _mapped_leaves(func, in_dims, args):
 
 
 def _batch_size(leaves, dims):
+    if len(leaves) == 1:
+        return leaves[0].shape[dims[0]]
     sizes = [leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
     if len(set(sizes)) > 1:
         raise ValueError(

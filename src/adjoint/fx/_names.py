@@ -1,7 +1,7 @@
 """What functions, types and values are called in printed graphs and generated code: the names that torch prints.
 
 Generated code says `torch.relu(x)`, and `torch` is this package there. Functions that PyTorch keeps in modules of its
-extension are printed by those names, such as `torch._C._nn.linear`; `_extension_modules` makes them resolve.
+extension are printed by those names, such as `torch._C._nn.linear`; adjoint._native makes them resolve.
 """
 
 import builtins
@@ -12,17 +12,10 @@ import sys
 import types
 
 from .. import _C
+from .._native._nn import NATIVE
 
 PACKAGE = __name__.split(".")[0]
 
-# Functions of torch.nn.functional that PyTorch has natively, by their native names, where these differ.
-_NATIVE_NN = {
-    name: name
-    for name in (
-        *("avg_pool2d", "avg_pool3d", "elu_", "gelu", "hardtanh_", "leaky_relu_", "linear", "one_hot"),
-        *("scaled_dot_product_attention", "softplus", "softshrink"),
-    )
-} | {"logsigmoid": "log_sigmoid"}
 # Functions that PyTorch defines in torch/functional.py.
 _IN_FUNCTIONAL = frozenset(
     (
@@ -55,8 +48,8 @@ def _function_names():
         names.setdefault(id(value), (value, name))
 
     for name, value in _public_functions(functional):
-        if name in _NATIVE_NN:
-            add(value, f"torch._C._nn.{_NATIVE_NN[name]}")
+        if name in NATIVE:
+            add(value, f"torch._C._nn.{NATIVE[name]}")
     package = sys.modules[PACKAGE]
     for name, value in _public_functions(package):
         add(value, f"torch.functional.{name}" if name in _IN_FUNCTIONAL else f"torch.{name}")
@@ -78,9 +71,8 @@ def torch_name(function):
 def is_ours(thing):
     """Whether an object comes from this package, under its own name or as torch."""
     module = getattr(thing, "__module__", None)
-    if module is not None:
-        return str(module).partition(".")[0] in (PACKAGE, "torch") or torch_name(thing) is not None
-    return isinstance(thing, types.ModuleType) or torch_name(thing) is not None
+    named = module is not None and str(module).partition(".")[0] in (PACKAGE, "torch")
+    return named or torch_name(thing) is not None
 
 
 def _module_of(function):
@@ -123,8 +115,6 @@ def qualified_name(function):
     if name == "<lambda>":
         name = _lambda_name(function)
     module = re.sub(rf"^{PACKAGE}(?=$|\.)", "torch", _module_of(function))
-    if module == "torch" and hasattr(_C.Tensor, name) and getattr(_C.Tensor, name) is function:
-        module = "torch.Tensor"
     return f"{module}.{name}"
 
 
@@ -146,35 +136,3 @@ def type_name(kind):
     if isinstance(kind, types.FunctionType):
         return kind.__name__
     return re.sub(rf"\b{PACKAGE}\.(_C\.)?", "torch.", repr(kind))
-
-
-class _Native(types.ModuleType):
-    """Stands where PyTorch's extension has functions of one family; finds them in this package."""
-
-    def __init__(self, name, prefix, home):
-        super().__init__(f"{PACKAGE}._C.{name}")
-        self._prefix, self._home = prefix, home
-
-    def __getattr__(self, name):
-        import importlib
-
-        if name.startswith("__"):
-            raise AttributeError(name)
-        short = name.removeprefix(self._prefix)
-        public = next((key for key, native in _NATIVE_NN.items() if native == name), short)
-        home = importlib.import_module(f"{PACKAGE}.{self._home}")
-        if not hasattr(home, public):
-            raise AttributeError(f"module 'torch._C.{self.__name__.rpartition('.')[2]}' has no attribute {name!r}")
-        return getattr(home, public)
-
-
-def _extension_modules():
-    """Lets names such as torch._C._nn.linear, which generated code says, be found."""
-    homes = {"_nn": ("", "nn.functional"), "_linalg": ("linalg_", "linalg"), "_special": ("special_", "special")}
-    homes["_fft"] = ("fft_", "fft")
-    for name, (prefix, home) in homes.items():
-        if not hasattr(_C, name):
-            setattr(_C, name, _Native(name, prefix, home))
-
-
-_extension_modules()

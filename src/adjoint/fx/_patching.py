@@ -3,7 +3,7 @@
 import builtins
 import functools
 
-from .. import _C
+from .. import _C, _ops
 from .proxy import Proxy
 
 # Functions that `wrap` named: (id of a module's globals, name) -> these globals.
@@ -87,6 +87,20 @@ def wrapped_method(cls, name):
         return proxy.tracer.create_proxy("call_method", name, args, kwargs)
 
     return wrapped
+
+
+def patch_ops(patcher):
+    """Has overloads of torch.ops that are called with proxies become nodes."""
+    for cls in (_ops.OpOverload, _ops.OpOverloadPacket):
+        ordinary = cls.__call__
+
+        def call(op, /, *args, _ordinary=ordinary, **kwargs):
+            proxy = find_proxy(args, kwargs)
+            if proxy is None:
+                return _ordinary(op, *args, **kwargs)
+            return proxy.tracer.create_proxy("call_function", op, args, kwargs)
+
+        patcher.patch_method(cls, "__call__", call)
 
 
 def patch_wrapped(patcher):

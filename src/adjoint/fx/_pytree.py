@@ -1,8 +1,7 @@
 """Nested arguments taken apart along a structure that was seen when the function was traced."""
 
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 
-from ..utils import _pytree
 from ..utils._pytree import TreeSpec as TreeSpec
 from ..utils._pytree import tree_unflatten as tree_unflatten
 
@@ -54,5 +53,5 @@ def _by_key(value, spec):
 
 register_pytree_flatten_spec(dict, _by_key, lambda d, spec: len(d) == spec.num_children)
 register_pytree_flatten_spec(OrderedDict, _by_key, lambda d, spec: len(d) == spec.num_children)
-for _kind in (list, tuple, _pytree.namedtuple):
+for _kind in (list, tuple, namedtuple):
     register_pytree_flatten_spec(_kind, _first, lambda value, spec: len(value) == spec.num_children)

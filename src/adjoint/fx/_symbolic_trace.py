@@ -11,7 +11,7 @@ from ..nn import Module, Parameter, Sequential
 from ..utils import _pytree
 from . import _patching
 from ._codegen import _PyTreeCodeGen, _PyTreeInfo
-from ._names import PACKAGE
+from ._names import PACKAGE, torch_name
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import base_types
@@ -309,8 +309,7 @@ class Tracer(TracerBase):
         self.submodule_paths = {module: name for name, module in self.root.named_modules()}
         tracer_cls = getattr(self, "__class__", None)
         self.graph = Graph(tracer_cls=tracer_cls)
-        if getattr(function, "__code__", None) is None and hasattr(function, "__call__"):  # noqa: B004
-            function = _plain_function(function)
+        function = _plain_function(function)
         code = inspect.unwrap(function).__code__
         self.graph._co_fields = {key: getattr(code, key) for key in ("co_name", "co_filename", "co_firstlineno")}
         self.tensor_attrs = {}
@@ -329,6 +328,7 @@ class Tracer(TracerBase):
         try:
             with _patching.watched_modules(on_call, lambda name, value: self.getattr(name, value, cache)) as patcher:
                 _patching.patch_wrapped(patcher)
+                _patching.patch_ops(patcher)
                 _patching.autowrap(patcher, getattr(function, "__globals__", {}), self._autowrap_function_ids)
                 for module in self._autowrap_search:
                     _patching.autowrap(patcher, module.__dict__, self._autowrap_function_ids)
@@ -349,12 +349,17 @@ class Tracer(TracerBase):
 
 
 def _plain_function(function):
-    """A Python function to analyse, of an object that is called."""
-    call = getattr(function, "__call__", None)  # noqa: B004
-    inner = getattr(call, "__func__", None)
-    if inner is None or not hasattr(inner, "__code__"):
-        raise TypeError(f"symbolic_trace: expected a module or a Python function, got {type(function).__name__}")
-    return lambda *args, **kwargs: call(*args, **kwargs)
+    """A function of Python to analyse; those of torch.nn.functional, which are no such here, get one around them."""
+    if isinstance(function, _C.Op) and (torch_name(function) or "").startswith("torch.nn.functional."):
+        parameters = inspect.signature(function).parameters
+        defaults = {f"_{p.name}": p.default for p in parameters.values() if p.default is not p.empty}
+        head = ", ".join(f"{name}=_{name}" if f"_{name}" in defaults else name for name in parameters)
+        plain = eval(f"lambda {head}: function({', '.join(parameters)})", {"function": function, **defaults})
+        plain.__name__ = function.__name__
+        return plain
+    if not isinstance(function, types.FunctionType):
+        raise AssertionError(f"Expected FunctionType, got {type(function)}")
+    return function
 
 
 def symbolic_trace(root, concrete_args=None):

@@ -106,7 +106,7 @@ class Writer:
     ):  # fmt: skip
         self.codegen, self.nodes, self.root, self.namespace = codegen, nodes, root_module, namespace
         self.verbose, self.stride, self.device, self.expanded = verbose, include_stride, include_device, expanded_def
-        self.record_func, self.more_meta = record_func, additional_meta or ()
+        self.more_meta = additional_meta or ()
         self.paint = _colors(colored)
         self.parameters = []
         self.body = []
@@ -308,26 +308,29 @@ class Writer:
         return ""
 
     def _write_trace(self, node):
+        """A line above the nodes that come from one place, and have the same notes."""
         if node.op in ("placeholder", "output"):
             return
-        trace = node.stack_trace
-        if trace == self.trace_shown:
+        notes = ", ".join(f"{key}: {node.meta[key]}" for key in self.more_meta if key in node.meta)
+        custom = f"Annotation: {node.meta['custom']} " if node.meta.get("custom") else ""
+        text = f"# {notes} # {custom}" if notes else f"# {custom}"
+        text += _place(node.stack_trace)
+        if text == self.trace_shown:
             return
-        self.trace_shown = trace
-        comment = _trace_comment(trace, self.paint["dim"])
+        self.trace_shown = text
         written = any(not line.startswith(_COUNTER) for line in self.body)
-        self.body.append(f"\n{comment}" if written else comment)
+        self.body.append(("\n" if written else "") + self.paint["dim"](text) + "\n")
 
 
-def _trace_comment(trace, paint):
-    """The line that says where in the program the nodes below come from."""
+def _place(trace):
+    """Where in the program a node comes from, in one line."""
     lines = [line.strip() for line in (trace or "").strip().split("\n")]
     for place, line in enumerate(lines[:-1]):
         parts = line.replace('"', "").split(", ")
         if line.startswith("File ") and len(parts) == 3:
             where = f"{parts[0].replace('File ', 'File: ')}:{parts[1].removeprefix('line ')} {parts[2]}"
-            return f"{paint(f'# {where}, code: {lines[place + 1]}')}\n"
-    return f"{paint('# No stacktrace found for following nodes')}\n"
+            return f"{where}, code: {lines[place + 1]}"
+    return "No stacktrace found for following nodes"
 
 
 def _call_with_known(method, *args, **options):

@@ -280,6 +280,7 @@ class GraphModule(Module):
             body["_pytree_info"] = codegen.pytree_info
         # The code of the leaves alone is traced again: what takes containers apart is put around it afterwards.
         python_code = self._plain_code()
+        reduce_graph_module.__module__ = GraphModule.__module__  # torch's name while this package stands in its place
         body["_code"] = python_code.src
         return reduce_graph_module, (body, _format_import_block(python_code.globals))
 

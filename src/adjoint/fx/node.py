@@ -3,7 +3,7 @@
 import builtins
 import typing
 
-from .. import _C
+from .. import _C, _ops
 from ._names import qualified_name as _get_qualified_name
 from ._names import short_name, torch_name
 from ._names import type_name as _type_repr
@@ -308,6 +308,8 @@ class Node:
         if self.op == "call_function":
             if not _side_effectful_functions:
                 _builtin_side_effects()
+            if isinstance(self.target, _ops.OpOverload) and self.target._opname.endswith("_"):
+                return True  # changes its first argument
             name = torch_name(self.target) or ""
             if impure_random and name.startswith("torch.") and name.removeprefix("torch.") in _RANDOM:
                 return True

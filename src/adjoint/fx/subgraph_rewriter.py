@@ -103,8 +103,8 @@ def _replace_match(graph, match, pattern_graph, new, changed):
     inputs = [node for node in new.nodes if node.op == "placeholder"]
     if len(inputs) != len(match.placeholder_nodes):
         raise AssertionError(
-            f"Mismatch in number of placeholders: match has {len(match.placeholder_nodes)}, replacement has "
-            f"{len(inputs)}"
+            f"Placeholder count mismatch: {len(match.placeholder_nodes)} vs {len(inputs)}; pattern and replacement "
+            "take the same arguments"
         )
     # An earlier replacement may have taken the place of what this one gets.
     match.placeholder_nodes = [_current(given, changed) for given in match.placeholder_nodes]
@@ -122,8 +122,8 @@ def _replace_match(graph, match, pattern_graph, new, changed):
     replacements = [node for node in val_map.values() if node not in match.placeholder_nodes]
     if len(returned) != len(match.returning_nodes):
         raise AssertionError(
-            f"Mismatch in number of returning nodes: match has {len(match.returning_nodes)}, replacement has "
-            f"{len(returned)}"
+            f"Returning nodes count mismatch: {len(match.returning_nodes)} vs {len(returned)}; pattern and replacement "
+            "give as many values"
         )
     for old, node in zip(match.returning_nodes, returned, strict=True):
         old.replace_all_uses_with(node)

@@ -6,10 +6,10 @@ import pickle
 import types
 from typing import Any, NamedTuple
 
-from ..nn.modules.module import _TABLES, Module, _addindent
+from ..nn.modules.module import Module, _addindent
 
-# What a module and one that was made of it do not share.
-OWN = (*_TABLES, "_non_persistent_buffers_set")
+# What a module and one that was made of it do not share: tables of members and of hooks.
+OWN = tuple(name for name, value in vars(Module()).items() if isinstance(value, (dict, set)))
 NOT_COMPILED = "code is not compiled here, it runs as Python, and there is no graph of it"
 
 

@@ -108,7 +108,7 @@ def no_shape(name):
     )
 
 
-class _Uninitialized:
+class UninitializedTensorMixin:
     """A tensor without a shape yet: `materialize` gives it one.
 
     It is kept on the meta device, to which no op has a fast way, and is refused there (`has_no_shape` in
@@ -190,7 +190,7 @@ def _refuse_operators():
         def refuse(self, *_, _name=f"__{name}__"):
             raise no_shape(_name)
 
-        setattr(_Uninitialized, f"__{name}__", refuse)
+        setattr(UninitializedTensorMixin, f"__{name}__", refuse)
 
 
 def _add_casts():
@@ -206,7 +206,7 @@ def _add_casts():
             return type(self)(self.requires_grad, plain.device, plain.dtype, self.persistent)
 
         cast.__name__ = cast.__qualname__ = name
-        setattr(_Uninitialized, name, cast)
+        setattr(UninitializedTensorMixin, name, cast)
 
 
 def _without_shape(cls, requires_grad, device, dtype):
@@ -218,10 +218,10 @@ def _without_shape(cls, requires_grad, device, dtype):
 
 _refuse_operators()
 _add_casts()
-_Uninitialized.__hash__ = _C.Tensor.__hash__  # type: ignore[method-assign]  # beside __eq__ there is none otherwise
+UninitializedTensorMixin.__hash__ = _C.Tensor.__hash__  # type: ignore[method-assign]  # beside __eq__ there is none otherwise
 
 
-class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[override]  # the shape raises, on purpose
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[override]  # the shape raises, on purpose
     """A parameter of a lazy module, before the first call tells its shape."""
 
     cls_to_become = Parameter
@@ -230,7 +230,7 @@ class UninitializedParameter(_Uninitialized, Parameter):  # type: ignore[overrid
         return _without_shape(cls, requires_grad, device, dtype)
 
 
-class UninitializedBuffer(_Uninitialized, _C.Tensor):  # type: ignore[override]  # as above
+class UninitializedBuffer(UninitializedTensorMixin, _C.Tensor):  # type: ignore[override]  # as above
     """A buffer of a lazy module, before the first call tells its shape."""
 
     cls_to_become = _C.Tensor
@@ -239,14 +239,9 @@ class UninitializedBuffer(_Uninitialized, _C.Tensor):  # type: ignore[override] 
         return _marked(_without_shape(cls, requires_grad, device, dtype), persistent)
 
 
-# The names that these have in torch.
-UninitializedTensorMixin = _Uninitialized
-_ParameterMeta = type(Parameter)
-
-
 def is_lazy(value):
     """Whether a parameter or buffer has no shape yet."""
-    return isinstance(value, _Uninitialized)
+    return isinstance(value, UninitializedTensorMixin)
 
 
 def _rebuild(cls, data, requires_grad, state):

@@ -23,6 +23,10 @@ def __getattr__(name):
     """torch.ops.aten and other namespaces of ops: see adjoint._ops."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "profiler":
+        from ..autograd.profiler import ops_of_profilers
+
+        return ops_of_profilers
     from .. import _ops
 
     return _ops.namespace(name)

@@ -61,6 +61,9 @@ class UntypedStorage:
         """The device the bytes are on."""
         return _C.device("meta" if self.data is None else "cpu")
 
+    def __sizeof__(self):
+        return super().__sizeof__() + self.nbytes()
+
     def nbytes(self):
         """The number of bytes."""
         return self._size

@@ -8,7 +8,7 @@ import contextlib
 import enum
 from _thread import _local as thread_local
 
-from .. import _C
+from .. import _C, _aten, _ops
 from ..ops.batching import call
 
 __all__ = ["CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts"]
@@ -136,7 +136,9 @@ class _Caching(_Level):
 
     def handle(self, op, arguments, in_place):
         if in_place:
-            return _C._call_slots(op, arguments, True)
+            result = _C._call_slots(op, arguments, True)
+            self.ask(op, arguments, arguments[0], True)  # it runs again in any case: what it changes is not kept
+            return result
         outer, watch.saved = watch.saved, []
         try:
             results = call(op, *arguments)
@@ -145,11 +147,29 @@ class _Caching(_Level):
             watch.saved = outer
         if not _kept_whole(results) or op.__name__ in _IGNORED:
             return results
-        chosen = self.policy(SelectiveCheckpointContext(is_recompute=False, op_output=results), op, *arguments)
-        chosen = CheckpointPolicy.MUST_SAVE if chosen is True else chosen
+        chosen = self.ask(op, arguments, results, False)
         kept = _Kept(results, saved, arguments) if chosen in _KEPT else None
         self.storage.append((op.__name__, kept if kept is not None and kept.complete() else None))
         return results
+
+    def ask(self, op, arguments, results, in_place):
+        """What the policy says of a call, which it is told by its name in torch.ops."""
+        overload, args, kwargs = _spelled(op, arguments, in_place)
+        context = SelectiveCheckpointContext(is_recompute=False, op_output=results)
+        chosen = self.policy(context, overload, *args, **kwargs)
+        return CheckpointPolicy.MUST_SAVE if chosen is True else chosen
+
+
+def _spelled(op, arguments, in_place):
+    """(overload, args, kwargs) of a call. A linear layer is the product that torch makes of it, as policies name it."""
+    if op.__name__ == "linear_plain":
+        input, weight = arguments
+        return _ops.namespace("aten").mm.default, (input, weight.t()), {}
+    if op.__name__ == "linear_biased":
+        bias, input, weight = arguments
+        return _ops.namespace("aten").addmm.default, (bias, input, weight.t()), {}
+    spelled = _aten.Call(op, arguments, in_place)
+    return spelled.overload, spelled.args, spelled.kwargs
 
 
 class _Cached(_Level):
@@ -195,30 +215,29 @@ def _kept_whole(results):
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
     """The two contexts of a checkpoint that keeps the results of some ops: give it, with a policy, as `context_fn`.
 
-    A policy is a list of ops whose results are kept, or a function policy(ctx, op, *args) that returns a
-    CheckpointPolicy. Ops are those of the table, which functions such as torch.mm are.
+    A policy is a list of ops whose results are kept, or a function policy(ctx, op, *args, **kwargs) that returns a
+    CheckpointPolicy. Ops are overloads such as torch.ops.aten.mm.default.
 
     >>> import functools
     >>> import adjoint as torch
     >>> from adjoint.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
     >>> x = torch.ones(2, 2, requires_grad=True)
-    >>> contexts = functools.partial(create_selective_checkpoint_contexts, [torch.mm])
+    >>> contexts = functools.partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])
     >>> checkpoint(lambda x: torch.mm(x, x).sin(), x, use_reentrant=False, context_fn=contexts).sum().backward()
     >>> x.grad
     tensor([[-1.6646, -1.6646],
             [-1.6646, -1.6646]])
     """
     if isinstance(policy_fn_or_list, list):
-        chosen = set()
         for op in policy_fn_or_list:
-            if not isinstance(op, _C.Op):
+            if not isinstance(op, _ops.OpOverload):
                 raise ValueError(
-                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. Ops are those of "
-                    "the table, such as torch.mm."
+                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. Name one "
+                    "overload, as in `torch.ops.aten.mm.default`."
                 )
-            chosen.add(op)
+        chosen = set(policy_fn_or_list)
 
-        def policy(ctx, op, *args):
+        def policy(ctx, op, *args, **kwargs):
             return CheckpointPolicy.MUST_SAVE if op in chosen else CheckpointPolicy.PREFER_RECOMPUTE
 
     elif callable(policy_fn_or_list):

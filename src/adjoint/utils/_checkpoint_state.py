@@ -47,6 +47,12 @@ class DefaultDeviceType:
         return DefaultDeviceType._default_device_type or "cpu"
 
 
+def _infer_device_type(*args):
+    """The kind of device that the tensors are on."""
+    kinds = {value.device.type for value in args if isinstance(value, _C.Tensor)} - {"cpu", "meta"}
+    return min(kinds, default=DefaultDeviceType.get_device_type())
+
+
 def get_device_states(*args):
     """(devices, states of their random numbers) of the tensors; none, for the CPU's are kept apart.
 

@@ -2,79 +2,58 @@
 
 import types
 import typing
+import warnings
+from collections import namedtuple as namedtuple  # the type of specs of named tuples
 from collections.abc import Callable, Iterable
 
-from ._pytree_nodes import (
-    BUILTIN_TYPES as BUILTIN_TYPES,
-)
-from ._pytree_nodes import (
-    CONSTANT_NODES as CONSTANT_NODES,
-)
+from ._pytree_containers import _defaultdict_flatten as _defaultdict_flatten
+from ._pytree_containers import _defaultdict_flatten_with_keys as _defaultdict_flatten_with_keys
+from ._pytree_containers import _defaultdict_unflatten as _defaultdict_unflatten
+from ._pytree_containers import _deque_flatten as _deque_flatten
+from ._pytree_containers import _deque_flatten_with_keys as _deque_flatten_with_keys
+from ._pytree_containers import _deque_unflatten as _deque_unflatten
+from ._pytree_containers import _dict_flatten as _dict_flatten
+from ._pytree_containers import _dict_flatten_with_keys as _dict_flatten_with_keys
+from ._pytree_containers import _dict_unflatten as _dict_unflatten
+from ._pytree_containers import _list_flatten as _list_flatten
+from ._pytree_containers import _list_flatten_with_keys as _list_flatten_with_keys
+from ._pytree_containers import _list_unflatten as _list_unflatten
+from ._pytree_containers import _namedtuple_flatten as _namedtuple_flatten
+from ._pytree_containers import _namedtuple_flatten_with_keys as _namedtuple_flatten_with_keys
+from ._pytree_containers import _namedtuple_unflatten as _namedtuple_unflatten
+from ._pytree_containers import _odict_flatten as _odict_flatten
+from ._pytree_containers import _odict_unflatten as _odict_unflatten
+from ._pytree_containers import _ordereddict_flatten as _ordereddict_flatten
+from ._pytree_containers import _ordereddict_flatten_with_keys as _ordereddict_flatten_with_keys
+from ._pytree_containers import _ordereddict_unflatten as _ordereddict_unflatten
+from ._pytree_containers import _register_namedtuple as _register_namedtuple
+from ._pytree_containers import _tuple_flatten as _tuple_flatten
+from ._pytree_containers import _tuple_flatten_with_keys as _tuple_flatten_with_keys
+from ._pytree_containers import _tuple_unflatten as _tuple_unflatten
+from ._pytree_nodes import BUILTIN_TYPES as BUILTIN_TYPES
+from ._pytree_nodes import CONSTANT_NODES as CONSTANT_NODES
 from ._pytree_nodes import LEAF_TYPES as _LEAF_TYPES
-from ._pytree_nodes import (
-    NO_SERIALIZED_TYPE_NAME_FOUND as NO_SERIALIZED_TYPE_NAME_FOUND,
-)
-from ._pytree_nodes import (
-    SERIALIZED_TYPE_TO_PYTHON_TYPE as SERIALIZED_TYPE_TO_PYTHON_TYPE,
-)
-from ._pytree_nodes import (
-    STANDARD_DICT_TYPES as STANDARD_DICT_TYPES,
-)
-from ._pytree_nodes import (
-    SUPPORTED_NODES as SUPPORTED_NODES,
-)
-from ._pytree_nodes import (
-    SUPPORTED_SERIALIZED_TYPES as SUPPORTED_SERIALIZED_TYPES,
-)
-from ._pytree_nodes import (
-    GetAttrKey as GetAttrKey,
-)
-from ._pytree_nodes import (
-    KeyEntry as KeyEntry,
-)
-from ._pytree_nodes import (
-    MappingKey as MappingKey,
-)
-from ._pytree_nodes import (
-    NodeDef as NodeDef,
-)
-from ._pytree_nodes import (
-    SequenceKey as SequenceKey,
-)
-from ._pytree_nodes import (
-    _deregister_pytree_node as _deregister_pytree_node,
-)
-from ._pytree_nodes import (
-    _private_register_pytree_node as _private_register_pytree_node,
-)
-from ._pytree_nodes import (
-    _register_namedtuple as _register_namedtuple,
-)
-from ._pytree_nodes import (
-    _register_pytree_node as _register_pytree_node,
-)
-from ._pytree_nodes import (
-    is_namedtuple as is_namedtuple,
-)
-from ._pytree_nodes import (
-    is_namedtuple_class as is_namedtuple_class,
-)
-from ._pytree_nodes import (
-    is_namedtuple_instance as is_namedtuple_instance,
-)
-from ._pytree_nodes import (
-    is_structseq as is_structseq,
-)
-from ._pytree_nodes import (
-    is_structseq_class as is_structseq_class,
-)
-from ._pytree_nodes import (
-    is_structseq_instance as is_structseq_instance,
-)
+from ._pytree_nodes import NO_SERIALIZED_TYPE_NAME_FOUND as NO_SERIALIZED_TYPE_NAME_FOUND
+from ._pytree_nodes import SERIALIZED_TYPE_TO_PYTHON_TYPE as SERIALIZED_TYPE_TO_PYTHON_TYPE
+from ._pytree_nodes import STANDARD_DICT_TYPES as STANDARD_DICT_TYPES
+from ._pytree_nodes import SUPPORTED_NODES as SUPPORTED_NODES
+from ._pytree_nodes import SUPPORTED_SERIALIZED_TYPES as SUPPORTED_SERIALIZED_TYPES
+from ._pytree_nodes import GetAttrKey as GetAttrKey
+from ._pytree_nodes import KeyEntry as KeyEntry
+from ._pytree_nodes import MappingKey as MappingKey
+from ._pytree_nodes import NodeDef as NodeDef
+from ._pytree_nodes import SequenceKey as SequenceKey
+from ._pytree_nodes import _deregister_pytree_node as _deregister_pytree_node
+from ._pytree_nodes import _private_register_pytree_node as _private_register_pytree_node
+from ._pytree_nodes import _register_pytree_node as _register_pytree_node
+from ._pytree_nodes import is_namedtuple as is_namedtuple
+from ._pytree_nodes import is_namedtuple_class as is_namedtuple_class
+from ._pytree_nodes import is_namedtuple_instance as is_namedtuple_instance
+from ._pytree_nodes import is_structseq as is_structseq
+from ._pytree_nodes import is_structseq_class as is_structseq_class
+from ._pytree_nodes import is_structseq_instance as is_structseq_instance
 from ._pytree_nodes import kind_of as _kind
-from ._pytree_nodes import (
-    register_pytree_node as register_pytree_node,
-)
+from ._pytree_nodes import register_pytree_node as register_pytree_node
 from ._pytree_spec import _LEAF, check_spec
 from ._pytree_spec import LeafSpec as LeafSpec
 from ._pytree_spec import PyTreeSpec as PyTreeSpec
@@ -301,6 +280,22 @@ def tree_is_leaf(tree, is_leaf=None):
     (True, False)
     """
     return (is_leaf is not None and bool(is_leaf(tree))) or _kind(tree) is None
+
+
+def _get_node_type(tree):
+    """The registered type that a value is a container of, or its own type."""
+    return _kind(tree) or type(tree)
+
+
+def _is_leaf(tree, is_leaf=None):
+    """The former name of tree_is_leaf."""
+    warnings.warn(
+        "torch.utils._pytree._is_leaf is private and will be removed in a future release. Please use "
+        "torch.utils._pytree.tree_is_leaf instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return tree_is_leaf(tree, is_leaf)
 
 
 def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):

@@ -1,6 +1,5 @@
-"""Which types are containers of a tree: how each is taken apart, put together again, and named by keys."""
+"""Which types are containers of a tree, and the keys that lead into them."""
 
-import functools
 import warnings
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
@@ -192,140 +191,6 @@ def _deregister_pytree_node(cls):
     CONSTANT_NODES.discard(cls)
 
 
-# ---- The containers of the standard library, and torch's
-
-
-def _sequence_keys(flatten):
-    def with_keys(sequence):
-        children, context = flatten(sequence)
-        return [(SequenceKey(place), child) for place, child in enumerate(children)], context
-
-    return with_keys
-
-
-def _mapping_keys(flatten):
-    def with_keys(mapping):
-        children, context = flatten(mapping)
-        return [(MappingKey(key), child) for key, child in zip(mapping, children, strict=True)], context
-
-    return with_keys
-
-
-def _list_flatten(value):
-    return value, None
-
-
-def _tuple_flatten(value):
-    return list(value), None
-
-
-def _dict_flatten(value):
-    return list(value.values()), list(value)
-
-
-def _defaultdict_flatten(value):
-    return list(value.values()), [value.default_factory, list(value)]
-
-
-def _deque_flatten(value):
-    return list(value), value.maxlen
-
-
-def _namedtuple_flatten(value):
-    return list(value), type(value)
-
-
-def _namedtuple_flatten_with_keys(value):
-    names = [GetAttrKey(name) for name in value._fields]
-    return list(zip(names, value, strict=True)), type(value)
-
-
-def _defaultdict_to_dumpable(context):
-    factory, keys = context
-    return {
-        "default_factory_module": factory.__module__,
-        "default_factory_name": factory.__qualname__,
-        "dict_context": keys,
-    }
-
-
-def _defaultdict_from_dumpable(dumped):
-    import importlib
-
-    found = importlib.import_module(dumped["default_factory_module"])
-    return [
-        functools.reduce(getattr, dumped["default_factory_name"].split("."), found),
-        dumped["dict_context"],
-    ]
-
-
-def _namedtuple_to_dumpable(cls):
-    if cls not in SUPPORTED_SERIALIZED_TYPES:
-        raise NotImplementedError(
-            f"Can't serialize TreeSpec of namedtuple class {cls} because we didn't register a serializated_type_name. "
-            "Please register using `_register_namedtuple`."
-        )
-    return SUPPORTED_SERIALIZED_TYPES[cls].serialized_type_name
-
-
-def _namedtuple_from_dumpable(name):
-    if name not in SERIALIZED_TYPE_TO_PYTHON_TYPE:
-        raise NotImplementedError(
-            f"Can't deserialize TreeSpec of namedtuple class {name} because we couldn't find a serializated name."
-        )
-    return SERIALIZED_TYPE_TO_PYTHON_TYPE[name]
-
-
-def _register_namedtuple(cls, *, serialized_type_name):
-    """Gives a type of named tuples a name in texts; all of them are containers without it."""
-    node = _SerializeNodeDef(cls, serialized_type_name, None, None)
-    SUPPORTED_SERIALIZED_TYPES[cls] = node
-    SERIALIZED_TYPE_TO_PYTHON_TYPE[serialized_type_name] = cls
-
-
-def _zipped(make):
-    return lambda parts, keys: make(zip(keys, parts, strict=True))
-
-
-def _register_standard():
-    for cls, flatten, unflatten, keys, name in (
-        (tuple, _tuple_flatten, lambda parts, _: tuple(parts), _sequence_keys, "builtins.tuple"),
-        (list, _list_flatten, lambda parts, _: list(parts), _sequence_keys, "builtins.list"),
-        (dict, _dict_flatten, _zipped(dict), _mapping_keys, "builtins.dict"),
-        (OrderedDict, _dict_flatten, _zipped(OrderedDict), _mapping_keys, "collections.OrderedDict"),
-        (deque, _deque_flatten, lambda parts, size: deque(parts, maxlen=size), _sequence_keys, "collections.deque"),
-        (_C.Size, _tuple_flatten, lambda parts, _: _C.Size(parts), _sequence_keys, "torch.Size"),
-    ):
-        register_pytree_node(cls, flatten, unflatten, serialized_type_name=name, flatten_with_keys_fn=keys(flatten))
-    register_pytree_node(
-        namedtuple,
-        _namedtuple_flatten,
-        lambda parts, cls: cls(*parts),
-        serialized_type_name="collections.namedtuple",
-        to_dumpable_context=_namedtuple_to_dumpable,
-        from_dumpable_context=_namedtuple_from_dumpable,
-        flatten_with_keys_fn=_namedtuple_flatten_with_keys,
-    )
-    register_pytree_node(
-        defaultdict,
-        _defaultdict_flatten,
-        lambda parts, context: defaultdict(context[0], zip(context[1], parts, strict=True)),
-        serialized_type_name="collections.defaultdict",
-        to_dumpable_context=_defaultdict_to_dumpable,
-        from_dumpable_context=_defaultdict_from_dumpable,
-        flatten_with_keys_fn=_mapping_keys(_defaultdict_flatten),
-    )
-
-
-_register_standard()
-
-
-def register_return_type(cls):
-    """Makes one of the tuples with names that ops return a container."""
-    flatten = _tuple_flatten
-    register_pytree_node(cls, flatten, lambda parts, _: cls(parts), flatten_with_keys_fn=_sequence_keys(flatten))
-
-
 # ---- Which type a value is of
 
 
@@ -409,6 +274,8 @@ def kind_of(tree):
         if is_namedtuple_class(cls):
             return namedtuple
         if cls.__module__ == "torch.return_types":  # what max(x, dim) returns
+            from ._pytree_containers import register_return_type
+
             register_return_type(cls)
             return cls
     return None

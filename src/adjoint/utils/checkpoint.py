@@ -25,6 +25,7 @@ from ._checkpoint_selective import create_selective_checkpoint_contexts as creat
 from ._checkpoint_selective import watch, watching
 from ._checkpoint_state import DefaultDeviceType as DefaultDeviceType
 from ._checkpoint_state import State
+from ._checkpoint_state import _infer_device_type as _infer_device_type
 from ._checkpoint_state import get_device_states as get_device_states
 from ._checkpoint_state import set_device_states as set_device_states
 from .checkpoint_reentrant import CheckpointFunction as CheckpointFunction

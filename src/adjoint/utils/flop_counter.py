@@ -35,10 +35,22 @@ def shape_wrapper(f):
     return wrapped
 
 
+def _raw(formula):
+    """A formula that takes tensors itself."""
+
+    @functools.wraps(formula)
+    def wrapped(*args, **kwargs):
+        return formula(*args, **kwargs)
+
+    wrapped._get_raw = True  # type: ignore[attr-defined] - the mark that torch's formulas have
+    return wrapped
+
+
 def register_flop_formula(targets, get_raw=False):
     """Decorates a function that counts the operations of an op, or of several.
 
-    The function gets the arguments of the op, with shapes in the place of tensors, and `out_shape`.
+    The function gets the arguments of the op, with shapes in the place of tensors, and `out_shape`. With `get_raw` it
+    gets tensors without values, and `out_val`.
 
     >>> import adjoint as torch
     >>> from adjoint.utils.flop_counter import FlopCounterMode, register_flop_formula
@@ -52,7 +64,7 @@ def register_flop_formula(targets, get_raw=False):
     """
 
     def register(formula):
-        kept = formula if get_raw else shape_wrapper(formula)
+        kept = _raw(formula) if get_raw else shape_wrapper(formula)
         for target in targets if isinstance(targets, (list, tuple)) else (targets,):
             if not isinstance(target, OpOverloadPacket):
                 raise ValueError(
@@ -215,6 +227,18 @@ def _table(rows):
     return "\n".join([line(header), line(["-" * width for width in widths]), *(line(row) for row in rows)])
 
 
+def _counted(formula, call, row):
+    """What a formula says of a call; one that wants tensors gets some without values."""
+    if not getattr(formula, "_get_raw", False):
+        return formula(*call.arguments, out_shape=call.result)
+    dtype = (row.inputs or row.outputs)[0][0]
+
+    def tensor(value):
+        return _C.empty(value, dtype=dtype, device="meta") if isinstance(value, _C.Size) else value
+
+    return formula(*(tensor(value) for value in call.arguments), out_val=tensor(call.result))
+
+
 class FlopCounterMode:
     """Counts floating-point operations in a `with` block, of forward and of backward, and prints a table at its end.
 
@@ -244,7 +268,10 @@ class FlopCounterMode:
             warnings.warn("mods argument is not needed anymore, you can stop passing it", stacklevel=2)
         self.depth = depth
         self.display = display
-        own = {target: shape_wrapper(formula) for target, formula in (custom_mapping or {}).items()}
+        own = {
+            target: formula if getattr(formula, "_get_raw", False) else shape_wrapper(formula)
+            for target, formula in (custom_mapping or {}).items()
+        }
         self.flop_registry = flop_registry | own
         self._log = None  # while it is open
         self._counts = {}
@@ -277,6 +304,14 @@ class FlopCounterMode:
     def _leave_module(self, module, args, output):
         self._modules.leave(time.perf_counter_ns())
 
+    @property
+    def flop_counts(self):
+        """The operations by module and by op, 0 for those that were not counted."""
+        counts: defaultdict = defaultdict(lambda: defaultdict(int))
+        for name, ops in self.get_flop_counts().items():
+            counts[name].update(ops)
+        return counts
+
     def get_total_flops(self):
         """All operations together."""
         return sum(self.get_flop_counts().get("Global", {}).values())
@@ -287,10 +322,11 @@ class FlopCounterMode:
             return {name: dict(by_op) for name, by_op in self._counts.items()}
         counts: dict = {}
         log = Log(_C._trace_details(self._log))
+        by_name = {str(target): target for target in self.flop_registry}
         for call in log.calls():
-            target = packet(call.name)
-            if target in self.flop_registry:
-                count = self.flop_registry[target](*call.arguments, out_shape=call.result)
+            target = by_name.get(f"aten.{call.name}")
+            if target is not None:
+                count = _counted(self.flop_registry[target], call, log.rows[call.number])
                 forward = log.origin(call.number)
                 for name in self._modules.at((forward or log.rows[call.number]).start):
                     counts.setdefault(name, defaultdict(int))[target] += count

@@ -1,9 +1,10 @@
 """Handles of hooks, and hooks that need not be saved with their tensor."""
 
 from ..autograd.graph import RemovableHandle as RemovableHandle
+from ..nn.modules.module_hooks import BackwardHook as BackwardHook
 from ..serialization.refusal import warn_of_hooks as warn_if_has_hooks
 
-__all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
+__all__ = ["BackwardHook", "RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]
 
 
 def unserializable_hook(f):

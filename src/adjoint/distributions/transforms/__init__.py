@@ -14,6 +14,7 @@ from .elementwise import PowerTransform as PowerTransform
 from .elementwise import SigmoidTransform as SigmoidTransform
 from .elementwise import SoftplusTransform as SoftplusTransform
 from .elementwise import TanhTransform as TanhTransform
+from .elementwise import _clipped_sigmoid as _clipped_sigmoid
 from .joined import CatTransform as CatTransform
 from .joined import StackTransform as StackTransform
 from .vectors import CorrCholeskyTransform as CorrCholeskyTransform
@@ -44,3 +45,7 @@ __all__ = [
     "Transform",
     "identity_transform",
 ]
+
+for _class in (*(globals()[_name] for _name in __all__), _InverseTransform):
+    if isinstance(_class, type):
+        _class.__module__ = __name__  # torch's name of them, by which they are pickled

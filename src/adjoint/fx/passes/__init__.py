@@ -9,7 +9,8 @@
 
 import importlib
 
-_MODULES = ("graph_drawer", "graph_manipulation", "infra", "operator_support", "pass_manager", "shape_prop",
+_MODULES = (
+    "dialect","graph_drawer", "graph_manipulation", "infra", "operator_support", "pass_manager", "shape_prop",
             "split_module", "split_utils", "tools_common", "utils")  # fmt: skip
 
 

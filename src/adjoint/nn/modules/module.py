@@ -1,16 +1,12 @@
 """Module: what every network is made of, a tree of parameters, buffers and other modules that can be called."""
 
-import warnings
 from collections import OrderedDict
 
 from ... import _C
-from ... import __future__ as _future
-from ..._swapping import swap_tensors
 from ..._tensor_methods import typename
-from ...autograd.grad_mode import no_grad
-from ...ops.conversion import parse_to
 from .. import parameter as _parameter
 from . import module_hooks as _hooks
+from .module_conversion import Conversion
 from .module_hooks import HookRegistration
 from .module_hooks import register_module_backward_hook as register_module_backward_hook
 from .module_hooks import register_module_buffer_registration_hook as register_module_buffer_registration_hook
@@ -69,7 +65,7 @@ class _CallSignature:
         return inspect.Signature([inspect.Parameter(*one) for one in zip(("args", "kwargs"), kinds, strict=True)])
 
 
-class Module(_C._ModuleBase, HookRegistration, StateDict):
+class Module(_C._ModuleBase, HookRegistration, Conversion, StateDict):
     """The base of all networks: assign parameters and modules as attributes in `__init__`, compute in `forward`.
 
     >>> import adjoint as torch
@@ -105,6 +101,14 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
         own["_is_full_backward_hook"] = None
         if self.call_super_init:
             super().__init__(*args, **kwargs)
+
+    _compiled_call_impl = None  # there is no compiler
+
+    def _call_impl(self, *args, **kwargs):
+        """What a call does, by a name that programs use."""
+        return _C._ModuleBase.__call__(self, *args, **kwargs)
+
+    _wrapped_call_impl = _call_impl
 
     def forward(self, *input):
         """What the module computes: to be overridden."""
@@ -411,130 +415,18 @@ class Module(_C._ModuleBase, HookRegistration, StateDict):
         fn(self)
         return self
 
-    def _apply(self, fn, recurse=True):
-        """Puts fn(tensor) in the place of every parameter, gradient and buffer.
-
-        Parameters stay the same objects, unless they leave the meta device, or torch.__future__ says otherwise.
-        """
-        if recurse:
-            for module in self.children():
-                module._apply(fn)  # as it is overridden in programs: without `recurse`
-        convert = self._swap_parameter if _future.get_swap_module_params_on_conversion() else self._convert_parameter
-        for name, parameter in self._parameters.items():
-            if parameter is None:
-                continue
-            with no_grad():
-                moved = fn(parameter)
-                grad = fn(parameter.grad) if parameter.grad is not None else None
-            convert(name, parameter, moved, grad)
-        for name, buffer in self._buffers.items():
-            if buffer is not None:
-                self._buffers[name] = fn(buffer)
-        return self
-
-    def _convert_parameter(self, name, parameter, moved, grad):
-        if moved.device != parameter.device or _future.get_overwrite_module_params_on_conversion():
-            self._parameters[name] = _parameter.Parameter(moved, parameter.requires_grad)
-            if grad is not None:
-                self._parameters[name].grad = grad.requires_grad_(parameter.grad.requires_grad)
-        elif moved is not parameter:
-            old_grad, parameter.grad = parameter.grad, None
-            parameter.data = moved
-            if old_grad is not None:
-                old_grad.data = grad
-                parameter.grad = old_grad
-        elif grad is not None and grad is not parameter.grad:
-            parameter.grad.data = grad
-
-    def _swap_parameter(self, name, parameter, moved, grad):
-        old_grad, parameter.grad = parameter.grad, None
-        try:
-            swap_tensors(parameter, _parameter.Parameter(moved, parameter.requires_grad))
-        except Exception as error:
-            parameter.grad = old_grad
-            raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{name}") from error
-        if old_grad is None:
-            return
-        grad.requires_grad_(old_grad.requires_grad)
-        try:
-            swap_tensors(old_grad, grad)
-        except Exception as error:
-            raise RuntimeError(f"_apply(): Couldn't swap {self._get_name()}.{name}.grad") from error
-        parameter.grad = old_grad
-
-    def to(self, *args, **kwargs):
-        """Moves and casts parameters and buffers in place: to(dtype), to(device), to(device, dtype), to(tensor).
-
-        Only floating point and complex tensors change their type.
-
-        >>> import adjoint as torch
-        >>> torch.nn.Linear(1, 1).to(torch.float64).weight.dtype
-        torch.float64
-        """
-        dtype, device, copy, memory_format = parse_to(args, kwargs)
-        if copy is not None:
-            raise RuntimeError(".to() does not accept copy argument: a module is changed in place")
-        if isinstance(dtype, type):
-            dtype = _C.empty(0, dtype=dtype).dtype
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-            )
-        if dtype is not None and dtype.is_complex:
-            warnings.warn(
-                "Complex modules are a new feature under active development whose design may change, and some modules "
-                "might not work as expected when using complex tensors as parameters or buffers.",
-                stacklevel=2,
-            )
-
-        def convert(tensor):
-            wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
-            layout = {"memory_format": memory_format} if memory_format is not None and tensor.dim() in (4, 5) else {}
-            return tensor.to(tensor.device if device is None else device, wanted or tensor.dtype, **layout)
-
-        return self._apply(convert)
-
     def compile(self, *args, **kwargs):
         """Does nothing: there is no compiler, and the module computes what it would compiled."""
 
-    def to_empty(self, *, device, recurse=True):
-        """Moves parameters and buffers to a device without their values."""
-        return self._apply(lambda tensor: _C.empty_like(tensor, device=device), recurse=recurse)
-
-    def cpu(self):
-        """Moves parameters and buffers to the CPU."""
-        return self._apply(lambda tensor: tensor.cpu())
-
-    def cuda(self, device=None):
-        """Moves parameters and buffers to a GPU."""
-        return self._apply(lambda tensor: tensor.cuda(device))
-
-    def type(self, dst_type):
-        """Casts all parameters and buffers to a type."""
-        return self._apply(lambda tensor: tensor.type(dst_type))
-
-    def _cast(self, dtype):
-        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
-
-    def float(self):
-        """Casts floating point parameters and buffers to float32."""
-        return self._cast(_C.float32)
-
-    def double(self):
-        """Casts floating point parameters and buffers to float64."""
-        return self._cast(_C.float64)
-
-    def half(self):
-        """Casts floating point parameters and buffers to float16."""
-        return self._cast(_C.float16)
-
-    def bfloat16(self):
-        """Casts floating point parameters and buffers to bfloat16."""
-        return self._cast(_C.bfloat16)
-
-    def share_memory(self):
-        """Moves parameters and buffers to memory that other processes share."""
-        return self._apply(lambda tensor: tensor.share_memory_())
+    def _replicate_for_data_parallel(self):
+        """A module on the same tensors, with tables of its own."""
+        replica = self.__new__(type(self))
+        replica.__dict__ = self.__dict__.copy()
+        replica._parameters = {}
+        replica._buffers = replica._buffers.copy()
+        replica._modules = replica._modules.copy()
+        replica._is_replica = True
+        return replica
 
     # ---- Printing
 

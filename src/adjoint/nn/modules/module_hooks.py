@@ -99,8 +99,10 @@ class BackwardHookFunction(Function):
         return tangents
 
 
-class _BackwardHooks:
+class BackwardHook:
     """Runs a module's full backward hooks in one call: a node before its inputs and one after its outputs."""
+
+    __module__ = "adjoint.utils.hooks"  # where programs look for it
 
     def __init__(self, module, hooks, pre_hooks):
         self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
@@ -145,7 +147,7 @@ class _BackwardHooks:
             grad_inputs = self._replace(hook, changed, grad_inputs, "Backward hook", "grad_input")
         return grad_inputs
 
-    def inputs(self, args):
+    def setup_input_hook(self, args):
         """The arguments to call the module with."""
         args, node, self.input_places = self._attach(args)
         self.input_count = len(args)
@@ -162,7 +164,7 @@ class _BackwardHooks:
         self.watches_inputs = node is not None
         return args
 
-    def outputs(self, result):
+    def setup_output_hook(self, result):
         """The result of the module, its gradients watched."""
         if not isinstance(result, (_C.Tensor, tuple)):
             warnings.warn(
@@ -273,12 +275,8 @@ def _old_backward_hooks(module, hooks, args, result):
 
 def call_with_hooks(module, args, kwargs):
     """What calling a module does when it, or all modules, have hooks."""
-    full, old = [], []
-    pre = [*GLOBAL_BACKWARD_PRE_HOOKS.values(), *module._backward_pre_hooks.values()]
-    if GLOBAL_BACKWARD_HOOKS:
-        (full if _full_global_backward_hooks else old).extend(GLOBAL_BACKWARD_HOOKS.values())
-    if module._backward_hooks:
-        (full if module._is_full_backward_hook else old).extend(module._backward_hooks.values())
+    full, old = HookRegistration._get_backward_hooks(module)
+    pre = HookRegistration._get_backward_pre_hooks(module)
     called = set()
     result = None
 
@@ -305,14 +303,14 @@ def call_with_hooks(module, args, kwargs):
                 changed = hook(module, args)
                 if changed is not None:
                     args = changed if isinstance(changed, tuple) else (changed,)
-        backward_hooks = _BackwardHooks(module, full, pre) if full or pre else None
+        backward_hooks = BackwardHook(module, full, pre) if full or pre else None
         if backward_hooks is not None:
-            args = backward_hooks.inputs(args)
+            args = backward_hooks.setup_input_hook(args)
         result = module.forward(*args, **kwargs)
         after(list(GLOBAL_FORWARD_HOOKS.items()), GLOBAL_FORWARD_HOOKS_WITH_KWARGS)
         after(list(module._forward_hooks.items()), module._forward_hooks_with_kwargs)
         if backward_hooks is not None:
-            result = backward_hooks.outputs(result)
+            result = backward_hooks.setup_output_hook(result)
         if old:
             _old_backward_hooks(module, old, args, result)
         return result
@@ -374,6 +372,18 @@ class HookRegistration:
         """Deprecated: use register_full_backward_hook, whose gradients are those of the whole module."""
         self._choose_backward_hooks(False)
         return add_hook(self._backward_hooks, hook)
+
+    def _get_backward_hooks(self):
+        """(full ones, those of the deprecated kind) of all modules and of this one, in the order of their calls."""
+        full, old = [], []
+        if GLOBAL_BACKWARD_HOOKS:
+            (full if _full_global_backward_hooks else old).extend(GLOBAL_BACKWARD_HOOKS.values())
+        if self._backward_hooks:
+            (full if self._is_full_backward_hook else old).extend(self._backward_hooks.values())
+        return full, old
+
+    def _get_backward_pre_hooks(self):
+        return [*GLOBAL_BACKWARD_PRE_HOOKS.values(), *self._backward_pre_hooks.values()]
 
     def _choose_backward_hooks(self, full):
         if self._is_full_backward_hook is not None and self._is_full_backward_hook is not full:

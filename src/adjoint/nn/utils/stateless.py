@@ -1,5 +1,6 @@
 """A module called with other tensors in the place of its parameters and buffers."""
 
+import contextlib
 import warnings
 
 from ... import _C
@@ -76,9 +77,8 @@ def _merged(dicts):
     return merged
 
 
-def call_with(module, tensors, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """What torch.func.functional_call does; see there."""
-    given = _merged(tensors)
+def _exchanged(module, given, tie_weights, strict):
+    """Puts tensors in their places; returns the places by path, and what was in them."""
     members = list(_members(module))
     full = _with_tied(given, members) if tie_weights else given
     if strict:
@@ -89,18 +89,39 @@ def call_with(module, tensors, args=None, kwargs=None, *, tie_weights=True, stri
     known = {path: (table, name) for path, table, name in members}
     places = {path: known.get(path) or _place(module, path) for path in full}
     before = [(table, name, table.get(name, _NOTHING)) for table, name in places.values()]
+    for path, (table, name) in places.items():
+        table[name] = full[path]
+    return places, before
+
+
+def _put_back(given, places, before):
+    # A call that assigns a buffer changes what was given, not the module.
+    given.update({path: places[path][0].get(places[path][1]) for path in given if path in places})
+    for table, name, value in before:
+        if value is _NOTHING:
+            table.pop(name, None)
+        else:
+            table[name] = value
+
+
+@contextlib.contextmanager
+def _reparametrize_module(module, parameters_and_buffers, *, tie_weights=False, strict=False, stack_weights=False):
+    """A context in which a module has other tensors in the place of its parameters and buffers."""
+    places, before = _exchanged(module, parameters_and_buffers, tie_weights, strict)
     try:
-        for path, (table, name) in places.items():
-            table[name] = full[path]
+        yield
+    finally:
+        _put_back(parameters_and_buffers, places, before)
+
+
+def call_with(module, tensors, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """What torch.func.functional_call does; see there."""
+    given = _merged(tensors)
+    places, before = _exchanged(module, given, tie_weights, strict)
+    try:
         return module(*(args if isinstance(args, tuple) else () if args is None else (args,)), **(kwargs or {}))
     finally:
-        # A call that assigns a buffer changes what was given, not the module.
-        given.update({path: places[path][0].get(places[path][1]) for path in given if path in places})
-        for table, name, value in before:
-            if value is _NOTHING:
-                table.pop(name, None)
-            else:
-                table[name] = value
+        _put_back(given, places, before)
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
