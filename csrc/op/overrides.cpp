@@ -6,6 +6,7 @@
 
 #include "op/declaration.h"
 #include "op/object.h"
+#include "op/override_contexts.h"
 
 namespace adjoint {
 namespace {
@@ -446,22 +447,17 @@ PyObject* py_modes(PyObject*, PyObject*) {
   });
 }
 
-/// Whether types and modes take calls over.
-Object override_state() {
-  return checked(Py_BuildValue("(OO)", mode_flags & kTypesOff ? Py_False : Py_True, modes_off ? Py_False : Py_True));
+/// A state for Python: (types, modes).
+PyObject* pair_of(OverrideState state) {
+  return PyTuple_Pack(2, state.types ? Py_True : Py_False, state.modes ? Py_True : Py_False);
 }
-PyObject* py_overrides(PyObject*, PyObject*) {
-  return guarded([&] { return override_state().take(); });
-}
+PyObject* py_overrides(PyObject*, PyObject*) { return pair_of(override_state()); }
 /// _set_overrides(types, modes): returns the former state.
 PyObject* py_set_overrides(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
     if (nargs != 2) fail(ErrorKind::Type, "_set_overrides() takes 2 arguments");
-    Object before =
-        checked(Py_BuildValue("(OO)", mode_flags & kTypesOff ? Py_False : Py_True, modes_off ? Py_False : Py_True));
-    mode_flags = args[0] == Py_True ? mode_flags & ~kTypesOff : mode_flags | kTypesOff;
-    modes_off = args[1] != Py_True;
-    update_mode_flag();
+    Object before = checked(pair_of(override_state()));
+    set_override_state({args[0] == Py_True, args[1] == Py_True});
     return before.take();
   });
 }
@@ -492,7 +488,16 @@ PyMethodDef default_method = {"__torch_function__", fast(default_torch_function)
 
 }  // namespace
 
+OverrideState override_state() { return {!(mode_flags & kTypesOff), !modes_off}; }
+
+void set_override_state(OverrideState state) {
+  mode_flags = state.types ? mode_flags & ~kTypesOff : mode_flags | kTypesOff;
+  modes_off = !state.modes;
+  update_mode_flag();
+}
+
 void init_overrides(PyObject* module) {
+  init_override_contexts(module);
   check(PyModule_AddFunctions(module, functions) == 0);
   disabled_override = checked(PyObject_GetAttrString(module, "_disabled_torch_function_impl")).take();
   default_override = checked(PyDescr_NewClassMethod(tensor_type, &default_method)).take();

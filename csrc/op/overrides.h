@@ -84,6 +84,14 @@ class OverridesOff {
   uint32_t before_;
 };
 
+/// Whether types and modes take calls over, in this thread.
+struct OverrideState {
+  bool types;
+  bool modes;
+};
+OverrideState override_state();
+void set_override_state(OverrideState state);
+
 void init_overrides(PyObject* module);
 
 // ---- Details of the templates

@@ -136,6 +136,27 @@ def method(function, name):
     return face(function, name, _C.Tensor.__module__, True, name in PYTHON_METHODS)
 
 
+def attribute(prop, name):
+    """The attribute of Tensor that a property of Python is: the tensor, or a mode, may take it over."""
+
+    def get(self):
+        return _asked("__get__", self) if _C._has_torch_function_variadic(self) else prop.fget(self)
+
+    def put(self, value):
+        return _asked("__set__", self, value) if _C._has_torch_function_variadic(self) else prop.fset(self, value)
+
+    def _asked(method, *args):
+        function = getattr(getattr(_C.Tensor, name), method)
+        answer = _C._ask_overrides(function, args[:1], args, None)
+        if answer is not NotImplemented:
+            return answer
+        from .overrides import _none_found
+
+        raise TypeError(_none_found(f"torch.Tensor.{name}.{method}", [type(args[0])]))
+
+    return property(get, put, doc=prop.__doc__)
+
+
 def face(function, name, module, is_method, in_python):
     stand_in, first_args = language.STAND_INS.get(function, (None, 1))
     return _C.op_face(function, name, module, is_method, in_python, stand_in, first_args)

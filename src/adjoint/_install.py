@@ -62,7 +62,7 @@ def install():
         for name in methods.FUNCTIONS:
             setattr(package, name, _faces.function(getattr(methods, name), name, __package__))
     for name in ("grad_dtype", "volatile"):
-        setattr(_C.Tensor, name, getattr(_tensor_methods, name))
+        setattr(_C.Tensor, name, _faces.attribute(getattr(_tensor_methods, name), name))
     for old, name in OLD_METHODS.items():
         setattr(_C.Tensor, old, getattr(_C.Tensor, name))
     _C.Tensor.__repr__ = _faces.method(_printing.tensor_repr, "__repr__")

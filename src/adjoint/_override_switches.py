@@ -1,4 +1,4 @@
-"""Contexts in which types, or types and modes, take no calls over; torch keeps them in its native module."""
+"""Who may take calls over, as torch tells and sets it in its native module."""
 
 import enum
 
@@ -11,46 +11,6 @@ class _TorchFunctionState(enum.Enum):
     ENABLED = 0
     SUBCLASSES_DISABLED = 1
     ALL_DISABLED = 2
-
-
-class DisableTorchFunctionSubclass:
-    """A context in which no subclass's `__torch_function__` is asked; modes still are.
-
-    >>> import adjoint as torch
-    >>> class Named(torch.Tensor): pass
-    >>> x = torch.ones(2).as_subclass(Named)
-    >>> with torch._C.DisableTorchFunctionSubclass():
-    ...     print(type(x + 1).__name__, type(x).__name__)
-    Tensor Named
-    """
-
-    _modes = True
-
-    def __enter__(self):
-        modes = self._modes and _C._overrides()[1]
-        self._before = _C._set_overrides(False, modes)
-
-    def __exit__(self, *_):
-        _C._set_overrides(*self._before)
-
-
-class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """A context in which neither subclasses nor modes are asked.
-
-    >>> import adjoint as torch
-    >>> with torch._C.DisableTorchFunction():
-    ...     torch._C._is_torch_function_enabled()
-    False
-    """
-
-    _modes = False
-
-
-class _EnableTorchFunction(DisableTorchFunctionSubclass):
-    """A context in which both are asked again."""
-
-    def __enter__(self):
-        self._before = _C._set_overrides(True, True)
 
 
 def _is_torch_function_enabled():
@@ -89,7 +49,7 @@ def _get_function_stack_at(index):
 
 
 NAMES = (
-    *("DisableTorchFunction", "DisableTorchFunctionSubclass", "_EnableTorchFunction", "_TorchFunctionState"),
+    "_TorchFunctionState",
     *("_get_function_stack_at", "_get_torch_function_state", "_is_torch_function_all_disabled"),
     *("_is_torch_function_enabled", "_is_torch_function_mode_enabled", "_len_torch_function_stack"),
     "_set_torch_function_state",

@@ -281,12 +281,12 @@ def numel(input):
 
 
 def _volatile(self):
-    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+    warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=3)
     return False
 
 
 def _set_volatile(self, value):
-    warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2)
+    warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=3)
 
 
 volatile = property(_volatile, _set_volatile, doc="Removed: always False, with a warning.")

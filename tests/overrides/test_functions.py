@@ -26,7 +26,7 @@ OTHERS |= {
     "chain_matmul",
     "tensordot",
 }
-OTHERS |= {"block_diag", "grad_dtype"}
+OTHERS |= {"block_diag"}
 
 
 def names():

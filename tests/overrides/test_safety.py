@@ -108,3 +108,25 @@ class Mode(torch.overrides.TorchFunctionMode):
 mode = Mode().__enter__()
 kept = torch.ones(2)
 """)
+
+
+def test_contexts_are_left_at_the_limit_of_recursion():
+    survives("""
+import sys
+class Switching(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        with torch._C.DisableTorchFunction():
+            return func(*args, **(kwargs or {}))
+class Again:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+for limit in range(100, 130):
+    sys.setrecursionlimit(limit)
+    with Switching():
+        try:
+            torch.Tensor.__eq__(torch.ones(2), (Again(),))
+        except RecursionError:
+            pass
+    assert torch._C._overrides() == (True, True), limit
+""")
