@@ -287,6 +287,40 @@ def test_parts_of_vmap():
     assert vmap.vmap(inside)(adjoint.ones(2, 3)).shape == (2, 3)
 
 
+def arguments_of_a_batch(L):
+    from importlib import import_module
+
+    parts = import_module(f"{L.__name__}._functorch.vmap")
+    size, dims, leaves, _ = parts._process_batched_inputs((-1, None), (L.ones(2, 3), [L.ones(4)]), abs)
+    return size, dims, leaves
+
+
+def test_arguments_of_a_batch():
+    same(arguments_of_a_batch)
+
+
+@pytest.mark.parametrize("chunk_size", [None, 2])
+def test_parts_of_vmap_are_replaced(monkeypatch, chunk_size):
+    """By packages with containers that are batched as a whole: they are given the level, and return the whole."""
+
+    def run(L):
+        from importlib import import_module
+
+        parts = import_module(f"{L.__name__}._functorch.vmap")
+        seen = []
+        for name in ("_process_batched_inputs", "_create_batched_inputs", "_unwrap_batched"):
+            own = getattr(parts, name)
+            noting = lambda *args, own=own, name=name: (seen.append(name), own(*args))[1]
+            monkeypatch.setattr(parts, name, noting)
+        mapped = L.vmap(lambda x, y: (x + y[0], x.sum()), (1, None), (-1, 0), chunk_size=chunk_size)
+        results = mapped(L.arange(6.0).reshape(2, 3), [L.ones(2)])
+        monkeypatch.undo()
+        return seen, results
+
+    same(run)
+    assert not adjoint._functorch.vmap.replaced()
+
+
 def test_functorch_comes_with_torch():
     lines = script(
         """

@@ -1,6 +1,7 @@
 """vmap: a function of single examples, run once for a batch of them."""
 
 import functools
+import sys
 
 from .. import _C
 from .._running import Running
@@ -9,6 +10,7 @@ from ..utils._pytree import tree_flatten, tree_leaves, tree_structure, tree_unfl
 from .safe import made_safe
 
 RANDOMNESS = ("error", "different", "same")
+PARTS = f"{__package__.rpartition('.')[0]}._functorch.vmap"  # where packages replace parts of vmap by their own
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
@@ -49,6 +51,8 @@ def over(func, args, kwargs=None, in_dims=0, out_dims=0, randomness="error", chu
 
 
 def _over(func, args, kwargs, in_dims, out_dims, randomness, chunk_size):
+    if PARTS in sys.modules and (parts := sys.modules[PARTS]).replaced():
+        return _by_parts(parts, func, args, kwargs, in_dims, out_dims, randomness, chunk_size)
     leaves, dims, spec = _mapped_leaves(func, in_dims, args)
     size = _batch_size(leaves, dims)
     values = leaves if spec is None else [x.movedim(d, 0) if d else x for x, d in zip(leaves, dims, strict=True)]
@@ -63,6 +67,33 @@ def _over(func, args, kwargs, in_dims, out_dims, randomness, chunk_size):
         part = [x if dim is None else x.narrow(0, start, length) for x, dim in zip(values, dims, strict=True)]
         parts.append(_run(func, length, part, dims, spec, kwargs, out_dims, randomness))
     return _joined(func, parts, out_dims)
+
+
+def _by_parts(parts, func, args, kwargs, in_dims, out_dims, randomness, chunk_size):
+    """The same with the parts of a package, which knows containers of tensors that are batched as a whole."""
+    size, dims, leaves, spec = parts._process_batched_inputs(in_dims, args, func)
+    results = []
+    state = _C.get_rng_state() if randomness == "same" else None
+    for start in range(0, size, chunk_size or size) if size else (0,):
+        if state is not None:
+            _C.set_rng_state(state)
+        length = min(chunk_size or size, size - start)
+        values = leaves if length == size else _narrowed(leaves, dims, start, length)
+        level = _C._open_batch(length, randomness)
+        try:
+            inputs = parts._create_batched_inputs(dims, values, level, spec)
+            with Running("vmap", level):
+                outputs = made_safe(func)(*inputs, **kwargs)
+            results.append(parts._unwrap_batched(outputs, out_dims, level, length, func))
+        finally:
+            _C._close_level(level)
+    return results[0] if len(results) == 1 else _joined(func, results, out_dims)
+
+
+def _narrowed(leaves, dims, start, length):
+    """Some of the examples of a batch; also where its leaves are containers that can be indexed as tensors can."""
+    part = slice(start, start + length)
+    return [x if dim is None else x[(slice(None),) * dim + (part,)] for x, dim in zip(leaves, dims, strict=True)]
 
 
 def _name(func):
