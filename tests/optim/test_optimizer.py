@@ -586,3 +586,47 @@ def derivatives_by_the_states_of_nadam(L):
     optimizer.step()
     found = L.autograd.grad(weight.sum(), [*leaves.values(), grad])
     return [[round(value, 4) for value in one.reshape(-1).tolist()] for one in found]
+
+
+# ---- Parameters that move in a way of their own
+
+
+def angle(L):
+    """A class of parameters, numbers on a circle: what is added to them goes round."""
+
+    class Angle(L.nn.Parameter):
+        def add_(self, other, alpha=1):
+            moved = (self.detach() + alpha * other).remainder(1.0)
+            self.data.copy_(moved)
+            return self
+
+    return Angle(L.tensor([0.125, 0.875], dtype=L.float64))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"momentum": 0.75},
+        {"momentum": 0.75, "nesterov": True, "weight_decay": 0.125},
+        {"momentum": 0.5, "dampening": 0.25, "maximize": True},
+    ],
+)
+def test_sgd_moves_parameters_by_their_own_add(options):
+    def run(L):
+        turning, plain = angle(L), L.nn.Parameter(L.tensor([0.125, 0.875], dtype=L.float64))
+        without = angle(L)
+        optimizer = L.optim.SGD([{"params": [turning, without]}, {"params": [plain], "lr": 0.125}], lr=0.75, **options)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = ((turning - 0.5) * plain).sum()  # no number is rounded
+            loss.backward()
+            return loss
+
+        losses = [optimizer.step(closure) for _ in range(4)]
+        buffers = [optimizer.state[p].get("momentum_buffer") for p in (turning, plain)]
+        assert without.grad is None
+        return losses, turning.detach().clone(), plain, without.detach().clone(), turning.grad, buffers
+
+    same(run)

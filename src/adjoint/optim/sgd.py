@@ -1,9 +1,14 @@
 """SGD: gradient descent, with momentum."""
 
+from .. import _C
+from ..autograd.grad_mode import no_grad
+from ..nn.parameter import Parameter
 from .decay import follow
 from .elementwise import Elementwise, zeros_like
 from .language import add, rule, where
-from .optimizer import check_fused, check_lr, check_not_negative
+from .optimizer import check_fused, check_lr, check_not_negative, evaluate
+
+PLAIN = {_C.Tensor, Parameter}  # classes of parameters that are moved by sums of their numbers
 
 
 @rule
@@ -61,3 +66,44 @@ class SGD(Elementwise):
     def _init_state(self, group, made, param):
         made[param] = dict(self.state[param])
         self.state[param]["momentum_buffer"] = zeros_like(param)  # torch's state files may hold None
+
+    def step(self, closure=None):
+        """As that of any optimizer. Parameters of a class with an `add_` of its own, such as poses, are moved by it."""
+        moving = [
+            (param, group)
+            for group in self.param_groups
+            if not PLAIN.issuperset(map(type, group["params"])) and not group["differentiable"]
+            for param in group["params"]
+            if type(param).add_ is not _C.Tensor.add_
+        ]
+        if not moving:
+            return super().step(closure)
+        loss = evaluate(closure)
+        gradients = [param.grad for param, _ in moving]
+        for param, _ in moving:
+            param.grad = None  # so that the others alone take the common step
+        try:
+            super().step()
+        finally:
+            for (param, _), grad in zip(moving, gradients, strict=True):
+                param.grad = grad
+        with no_grad():
+            for (param, group), grad in zip(moving, gradients, strict=True):
+                if grad is not None:
+                    param.add_(self._direction(param, grad, group), alpha=-float(group["lr"]))
+        return loss
+
+    def _direction(self, param, grad, group):
+        """What the parameter is moved along: the rule above, but for its last line."""
+        grad = -grad if group["maximize"] else grad
+        if group["weight_decay"]:
+            grad = grad.add(param, alpha=group["weight_decay"])
+        momentum = group["momentum"]
+        if not momentum:
+            return grad
+        buffer = self.state[param].get("momentum_buffer")
+        if buffer is None:
+            buffer = self.state[param]["momentum_buffer"] = grad.detach().clone()
+        else:
+            buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+        return grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
