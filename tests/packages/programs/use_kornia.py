@@ -5,6 +5,7 @@ import torch
 from report import report, train
 
 torch.manual_seed(0)
+torch.set_default_dtype(torch.float64)
 image = torch.rand(2, 3, 16, 16)
 shift = torch.nn.Parameter(torch.eye(3).repeat(2, 1, 1) + 0.01 * torch.randn(2, 3, 3))
 

@@ -22,7 +22,10 @@ series = TimeSeriesDataSet(
     time_varying_known_reals=["time"],
     static_categoricals=["group"],
 )
-x, y = next(iter(series.to_dataloader(train=False, batch_size=4)))
+x, (y, _) = next(iter(series.to_dataloader(train=False, batch_size=4)))
+torch.set_default_dtype(torch.float64)
+x = {name: value.double() if value.is_floating_point() else value for name, value in x.items()}
+y = y.double()
 model = TemporalFusionTransformer.from_dataset(
     series, hidden_size=8, attention_head_size=1, dropout=0.0, loss=QuantileLoss()
 )

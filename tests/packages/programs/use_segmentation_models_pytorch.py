@@ -8,6 +8,7 @@ import segmentation_models_pytorch as smp
 import torch
 
 torch.manual_seed(0)
+torch.set_default_dtype(torch.float64)
 x, target = torch.randn(2, 3, 32, 32), torch.randint(0, 2, (2, 1, 32, 32))
 model = smp.Unet("resnet18", encoder_weights=None, encoder_depth=3, decoder_channels=(16, 8, 4), classes=1)
 dice, focal = smp.losses.DiceLoss("binary"), smp.losses.FocalLoss("binary")
