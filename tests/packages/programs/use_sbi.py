@@ -9,8 +9,8 @@ torch.manual_seed(0)
 prior = BoxUniform(-2 * torch.ones(2), 2 * torch.ones(2))
 theta = prior.sample((64,))
 x = theta + 0.1 * torch.randn(64, 2)
-inference = NPE(prior, density_estimator="mdn", show_progress_bars=False)
-for _ in steps(1):
+for _ in steps(2):  # the first also imports what torch's optimizers need
+    inference = NPE(prior, density_estimator="mdn", show_progress_bars=False)
     network = inference.append_simulations(theta, x).train(max_num_epochs=2, training_batch_size=16)
 posterior = inference.build_posterior(network)
 report(density=posterior.log_prob(theta[:4], x=x[:1]), weight=next(network.parameters()))
