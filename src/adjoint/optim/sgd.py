@@ -2,13 +2,13 @@
 
 from .. import _C
 from ..autograd.grad_mode import no_grad
-from ..nn.parameter import Parameter
+from ..nn import parameter
 from .decay import follow
 from .elementwise import Elementwise, zeros_like
 from .language import add, rule, where
 from .optimizer import check_fused, check_lr, check_not_negative, evaluate
 
-PLAIN = {_C.Tensor, Parameter}  # classes of parameters that are moved by sums of their numbers
+PLAIN = {_C.Tensor, parameter.Parameter}  # classes of parameters that are moved by sums of their numbers
 
 
 @rule

@@ -18,7 +18,7 @@ net = NeuralNetClassifier(
     callbacks=[("score", EpochScoring("f1_macro", lower_is_better=False))],
     verbose=0,
 )
-for _ in steps(1):
+for _ in steps(2):  # the first also imports what the optimizers of torch need
     net.fit(x, y)
 losses = {name: np.float32(net.history[:, f"{name}_loss"]) for name in ("train", "valid")}  # floats of float32
 report(**losses, f1=net.history[:, "f1_macro"])
