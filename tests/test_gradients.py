@@ -961,3 +961,33 @@ def error_leaves_others_untouched(L):
     z.sum().backward()
     first = x.grad.clone(), y.grad.clone()
     return raised(z.sum().backward), x.grad.tolist() == first[0].tolist(), y.grad.tolist() == first[1].tolist()
+
+
+# ---- Numbers that are given as tensors
+
+NUMBERS_AS_TENSORS = {
+    "add": lambda L, x, y, n: L.add(x, y, alpha=n),
+    "sub": lambda L, x, y, n: L.sub(x, y, alpha=n),
+    "rsub": lambda L, x, y, n: L.rsub(x, y, alpha=n),
+    "in place": lambda L, x, y, n: x.clone().add_(y, alpha=n),
+    "addcmul": lambda L, x, y, n: L.addcmul(x, y, y, value=n),
+    "addcdiv": lambda L, x, y, n: L.addcdiv(x, y, y, value=n),
+    "leaky_relu": lambda L, x, y, n: L.nn.functional.leaky_relu(-x * y, n),
+    "elu": lambda L, x, y, n: L.nn.functional.elu(-x * y, n),
+    "celu": lambda L, x, y, n: L.nn.functional.celu(-x * y, n),
+    "softplus": lambda L, x, y, n: L.nn.functional.softplus(x * y, n),
+    "hardtanh": lambda L, x, y, n: L.nn.functional.hardtanh(x * y, -n, n),
+}
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("name", NUMBERS_AS_TENSORS)
+def test_a_number_may_be_a_tensor(name, create_graph):
+    def gradients(L):
+        x, y, n = leaf(L, 0.5, 1.5), leaf(L, 1.0, 2.0), L.tensor(3.0)
+        result = NUMBERS_AS_TENSORS[name](L, x, y, n)
+        n.fill_(7.0)  # the number is what it was when the op was called
+        found = L.autograd.grad(result.sum(), (x, y), create_graph=create_graph)
+        return [gradient.detach() for gradient in found]
+
+    same(gradients)

@@ -40,6 +40,7 @@ def test_other_tolerances_have_reasons():
         ("No module named 'torch.fx'\n\nRuntimeError: could not load", "torch.fx"),
         ("Traceback\n  somewhere\nValueError: it is odd\n\n", "ValueError: it is odd"),
         ("ModuleNotFoundError: No module named 'torchvision'", "ModuleNotFoundError: No module named 'torchvision'"),
+        ("AttributeError: it has none\n\nWhile executing\nNone", "AttributeError: it has none"),
         ("", "no message"),
     ],
 )

@@ -526,10 +526,23 @@ uint32_t Op::used_items(uint32_t recorded) const {
   return used;
 }
 
+/// A Python number.
+static Object number_object(const Scalar& scalar) {
+  switch (scalar.category) {
+    case Category::Bool: return checked(PyBool_FromLong(scalar.integer != 0));
+    case Category::Integer: return checked(PyLong_FromLongLong(scalar.integer));
+    case Category::Float: return checked(PyFloat_FromDouble(scalar.real));
+    default: return checked(PyComplex_FromDoubles(scalar.real, scalar.imaginary));
+  }
+}
+
 void Op::save_argument(Node& node, uint32_t item, PyObject* argument) const {
   SavedValue& value = node.saved()[item];
   if (PyLong_CheckExact(argument)) {  // a dimension, as a rule
     value.save_object(argument);
+  } else if (is_tensor(argument) && kind == Kind::Elementwise && items[item].index >= n_operands) {
+    // alpha=torch.tensor(3.): a number, by the value that it has now.
+    value.save_object(number_object(Arg{argument, shown.c_str(), items[item].name.c_str()}).get());
   } else if (is_tensor(argument)) {
     value.save_tensor(as_tensor(argument), node);
   } else if (is_sequence(argument)) {

@@ -61,8 +61,10 @@ NAMES = {
     "clamp_above": "clamp.default",
 }
 # Ops with one overload for a tensor and one for a number in second place.
-BY_SECOND = ("eq", "ne", "lt", "le", "gt", "ge", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor")
-BY_SECOND += ("rsub", "copysign", "masked_fill", "lerp")
+BY_SECOND = (
+    *("eq", "ne", "lt", "le", "gt", "ge", "remainder", "fmod", "bitwise_and", "bitwise_or", "bitwise_xor"),
+    *("rsub", "copysign", "masked_fill", "lerp"),
+)
 # Those of torch's that a program may ask for, beside the ones above.
 OVERLOADS = {
     "add": ("Tensor", "Scalar"),

@@ -159,20 +159,7 @@ class _OpNamespace(types.ModuleType):
         return packet
 
 
-def load_library(path):
-    """Would load a library of ops that is compiled for torch: none can be, and packages do without theirs.
-
-    >>> import adjoint as torch
-    >>> torch.ops.load_library("ops.so")
-    Traceback (most recent call last):
-    OSError: Could not load this library: ops.so: it is compiled for torch's own core; define ops by torch.library
-    """
-    raise OSError(
-        f"Could not load this library: {path}: it is compiled for torch's own core; define ops by torch.library"
-    )
-
-
-_namespaces: dict = {"load_library": load_library}  # the one name of torch.ops that is no namespace
+_namespaces: dict = {}
 _registered: dict = {}  # namespace -> name -> OpOverloadPacket: of adjoint.library
 
 

@@ -29,6 +29,7 @@ MISSING = (
     re.compile(r"module '(?P<module>(?:torch|adjoint)\b[\w.]*)' has no attribute '(?P<name>\w+)'"),
     re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>(?:torch|adjoint)\b[\w.]*)'"),
 )
+ERROR = re.compile(r"[\w.]*(Error|Exception)\b")  # how the line of an error begins; notes may follow
 
 
 @dataclasses.dataclass
@@ -137,7 +138,8 @@ def reason(said):
             if found := pattern.search(line):
                 words = found.groupdict()
                 return ".".join(filter(None, (re.sub("^adjoint", "torch", words["module"]), words.get("name"))))
-    last = last_words(said)
+    errors = [line for line in said.splitlines() if ERROR.match(line)]
+    last = errors[-1] if errors else last_words(said)
     return last if len(last) < 160 else last[:160] + "..."
 
 

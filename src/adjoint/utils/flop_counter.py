@@ -42,7 +42,7 @@ def _raw(formula):
     def wrapped(*args, **kwargs):
         return formula(*args, **kwargs)
 
-    wrapped._get_raw = True  # type: ignore[attr-defined] - the mark that torch's formulas have
+    wrapped._get_raw = True  # type: ignore[attr-defined]  # the mark that torch's formulas have
     return wrapped
 
 
