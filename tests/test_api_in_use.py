@@ -20,10 +20,6 @@ LATER = {
     "Tensor.to_sparse": "sparse",
     "sparse_coo_tensor": "sparse",
     "spmm": "sparse",
-    "_dynamo": "compile",
-    "jit": "jit",
-    "distributed": "distributed",
-    "nn.parallel.DistributedDataParallel": "distributed",
 }
 
 

@@ -92,13 +92,14 @@ def table_rows(path):
 
 
 def public_objects():
-    """Every public function, class and method of the package that has examples, by its full name."""
+    """Every public function, class and method of the package that has examples, by its shortest name."""
     modules = [adjoint]
     for found in pkgutil.walk_packages(adjoint.__path__, "adjoint."):
         needs_more = found.name.startswith("adjoint.utils.tensorboard")  # a package of that name, to be imported
         if not any(part.startswith("_") for part in found.name.split(".")) and not needs_more:
             modules.append(importlib.import_module(found.name))
     modules += [importlib.import_module(f"adjoint.{path}") for path in adjoint._LAZY_NAMES]
+    modules.sort(key=lambda module: module.__name__.count("."))  # before those that only import from them
     objects, seen = {}, set()
 
     def add(name, value):

@@ -51,7 +51,8 @@ def _check_schema(op, args, kwargs, atol, rtol):
 def _check_autograd(op, args, kwargs, atol, rtol):
     """A gradient is registered, where one is wanted, in a way that transforms see."""
     tensors = _leaves(op.schema.bind(args, kwargs))
-    has_formula = op.backward is not None or op.autograd_kernel is not None or op.composite is not None
+    # A custom op has one that raises when it is asked, as in torch.
+    has_formula = op.checks_aliases or op.backward or op.autograd_kernel or op.composite
     if any(tensor.requires_grad for tensor in tensors) and not has_formula:
         raise RuntimeError(
             f"{op.overload} got tensors that require grad, and no autograd formula was registered; use "

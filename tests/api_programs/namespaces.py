@@ -1,8 +1,10 @@
-"""Programs for optimizers, autograd, data, files, mixed precision, devices and the small modules around them."""
+"""Programs for optimizers, autograd, data, files, mixed precision, devices, processes and the modules around them."""
 
 import importlib
 import io
+import os
 
+from ..compare import raised
 from .modules import net
 from .tensor import leaf, row, square
 
@@ -210,8 +212,54 @@ def graphs(L):
     return gm(L.tensor([-1.0, 1.0])), nodes, str(made), made.python_code("self").src
 
 
+def scripted(L):
+    """A function and a module, compiled where there is a compiler."""
+
+    @L.jit.script
+    def scaled(x, factor: float):
+        return x * factor if factor > 0 else -x
+
+    L.manual_seed(0)
+    model = L.jit.script(L.nn.Linear(2, 1))
+    x = square(L).requires_grad_()
+    y = model(scaled(x, 2.0)) + scaled(x, -1.0).sum()
+    y.sum().backward()
+    return y.detach(), x.grad, sorted(model.state_dict()), isinstance(model, L.jit.ScriptModule)
+
+
+def in_graph(L):
+    @L._dynamo.allow_in_graph
+    def opaque(x):
+        return (x * x).sum()
+
+    x = leaf(L)
+    opaque(x).backward()
+    return x.grad, opaque.__name__
+
+
+def one_of_many(L):
+    """A training script for any number of processes, run as the only one: no group is made, and none can be ended.
+
+    That groups of several processes are refused is in tests/test_distributed_names.py.
+    """
+    many = int(os.environ.get("WORLD_SIZE", "1")) > 1
+    if many:
+        L.distributed.init_process_group("gloo")
+    model = net(L)
+    if many:
+        model = L.nn.parallel.DistributedDataParallel(model)
+    loss = model(square(L)).sum()
+    loss.backward()
+    wrapped = isinstance(model, L.nn.parallel.DistributedDataParallel)
+    plain = model.module if wrapped else model
+    ended = raised(L.distributed.destroy_process_group)
+    unwrappable = raised(lambda: L.nn.parallel.DistributedDataParallel(model))
+    return L.distributed.is_initialized(), loss.detach(), [p.grad for p in plain.parameters()], ended, unwrappable
+
+
 PROGRAMS = {
     "_C._disabled_torch_function_impl": without_torch_function,
+    "_dynamo.allow_in_graph": in_graph,
     "amp.autocast": scaler,
     "GradScaler.scale": scaler,
     "GradScaler.step": scaler,
@@ -234,6 +282,8 @@ PROGRAMS = {
     "cuda.is_available": cuda,
     "cuda.amp": module("cuda.amp", "autocast", "GradScaler"),
     "cuda.amp.GradScaler": lambda L: L.cuda.amp.GradScaler().is_enabled(),
+    "distributed.destroy_process_group": one_of_many,
+    "distributed.init_process_group": one_of_many,
     "fft": module("fft", "fft", "ifft", "rfft"),
     "linalg": module("linalg", "solve", "svd", "norm"),
     "func.functional_call": functional_call,
@@ -245,8 +295,11 @@ PROGRAMS = {
     "fx.GraphModule": graphs,
     "fx.Node": graphs,
     "fx.Tracer": graphs,
+    "jit": module("jit", "script", "trace", "ignore"),
+    "jit.script": scripted,
     "load": files,
     "save": files,
+    "nn.parallel.DistributedDataParallel": one_of_many,
     "optim": module("optim", "SGD", "Adam"),
     "optim.ASGD": optimizer("ASGD"),
     "optim.Adadelta": optimizer("Adadelta"),
