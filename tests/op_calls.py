@@ -196,7 +196,13 @@ def recording(note):
     get, replaced = language.__getattr__, []
 
     def recorder(value):
-        return Recorder(value, note) if isinstance(value, _C.Op) and value.__name__ in TABLE else value
+        if not isinstance(value, _C.Op):
+            return value
+        if value._table_name() is None:
+            return getattr(value, "__wrapped__", value)  # a function of Python, for which no op is to stand in
+        if value.__name__.endswith("_") and value.__name__ not in TABLE:
+            return value  # in place
+        return Recorder(_C.op_object(value._table_name()), note)
 
     try:
         for module in [module for name, module in sys.modules.items() if name.startswith("adjoint.ops.")]:

@@ -255,7 +255,14 @@ PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObje
                             {"_is_method", T_BOOL, offsetof(OpObject, is_method), READONLY, nullptr},
                             {"__wrapped__", T_OBJECT_EX, offsetof(OpObject, composite), READONLY, nullptr},
                             {nullptr, 0, 0, 0, nullptr}};
-PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+/// The name of the op in the table, whatever this face of it is called; None for a function of Python.
+PyObject* op_table_name(PyObject* self, PyObject*) {
+  const Op* op = reinterpret_cast<OpObject*>(self)->op;
+  return op ? PyUnicode_FromString(op->name.c_str()) : Py_NewRef(Py_None);
+}
+PyMethodDef op_methods[] = {{"__reduce__", op_reduce, METH_NOARGS, nullptr},
+                            {"_table_name", op_table_name, METH_NOARGS, "The name of the op in the table, or None."},
+                            {nullptr, nullptr, 0, nullptr}};
 PyType_Slot op_slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
                           {Py_tp_descr_get, reinterpret_cast<void*>(op_descr_get)},
                           {Py_tp_repr, reinterpret_cast<void*>(op_repr)},

@@ -49,14 +49,17 @@ PyObject* plain_arithmetic(PyObject* a, PyObject* b) {
 }
 /// Whether an operator asks for an operand beside a tensor: of others Python, or NumPy, makes what it can.
 bool is_asked_for(PyObject* operand) {
+  if (is_tensor(operand) || PyLong_Check(operand) || may_override(operand)) return true;  // of any size
   Scalar scratch;
-  return is_tensor(operand) || to_scalar(operand, &scratch) || may_override(operand);
+  return to_scalar(operand, &scratch);
 }
 /// What an operator is called where it is taken over, in this order of operands.
 template <Name method, Telling telling, class F>
 PyObject* operate_or_leave(PyObject* tensor, PyObject* other, F plain) {
-  if (telling == Telling::Native && !is_asked_for(other)) return guarded(plain);
-  return operate<method, telling>({tensor, other}, plain);
+  return guarded([&] {
+    if (telling == Telling::Native && !is_asked_for(other)) return guarded(plain);
+    return operate<method, telling>({tensor, other}, plain);
+  });
 }
 /// A method under which an operator is known.
 template <Name name_, Telling telling_ = Telling::Native>

@@ -372,7 +372,8 @@ static bool grad_layout_fits(const Shape* grad, const Shape* leaf) {
 /// Says once that optimizers will find a gradient and its parameter in different orders.
 static void warn_of_layout(const Tensor* leaf, const Tensor* grad) {
   static bool warned = false;
-  if (warned || !grad_layout_enforced || grad_layout_fits(grad->shape, leaf->shape)) return;
+  if (warned || !grad_layout_enforced || !same_sizes(grad->shape, leaf->shape)) return;
+  if (grad_layout_fits(grad->shape, leaf->shape)) return;
   const std::string text =
       "grad and param do not obey the gradient layout contract. This is not an error, but may impair performance.\n"
       "grad.sizes() = " +
@@ -430,10 +431,12 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
     }
     return;
   }
-  if (!leaf->grad_fn) warn_of_layout(leaf, before);
   // The gradient that a non-leaf retains is replaced; a leaf's is added to in place.
   if (create_graph || leaf->grad_fn || (mode_flags & kFunctional)) {
-    set_grad(leaf, add_tensors(before, grad.get()));
+    const bool retained = leaf->grad_fn;
+    TensorPtr sum = add_tensors(before, grad.get());
+    if (!retained) warn_of_layout(leaf, before);
+    set_grad(leaf, std::move(sum));
     return;
   }
   check_inference(before, "the accumulation of a gradient");
@@ -441,6 +444,7 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
   if (!same_sizes(before->shape, grad->shape)) check_broadcast_into(before, grad->sizes());
   add_in_place(before, grad.get());
   bump_version(before, "the accumulation of a gradient");
+  warn_of_layout(leaf, before);
 }
 
 void detach_in_place(Tensor* tensor) {

@@ -2,13 +2,10 @@
 
 from .. import _C
 from ..autograd.grad_mode import no_grad
-from ..nn import parameter
 from .decay import follow
 from .elementwise import Elementwise, zeros_like
 from .language import add, rule, where
 from .optimizer import check_fused, check_lr, check_not_negative, evaluate
-
-PLAIN = {_C.Tensor, parameter.Parameter}  # classes of parameters that are moved by sums of their numbers
 
 
 @rule
@@ -69,10 +66,13 @@ class SGD(Elementwise):
 
     def step(self, closure=None):
         """As that of any optimizer. Parameters of a class with an `add_` of its own, such as poses, are moved by it."""
+        from ..nn.parameter import Parameter  # here: the generator reads this file without the extension
+
+        plain = {_C.Tensor, Parameter}  # moved by sums of their numbers
         moving = [
             (param, group)
             for group in self.param_groups
-            if not PLAIN.issuperset(map(type, group["params"])) and not group["differentiable"]
+            if not plain.issuperset(map(type, group["params"])) and not group["differentiable"]
             for param in group["params"]
             if type(param).add_ is not _C.Tensor.add_
         ]
