@@ -1,7 +1,6 @@
 """SGD: gradient descent, with momentum."""
 
 from .. import _C
-from ..autograd.grad_mode import no_grad
 from .decay import follow
 from .elementwise import Elementwise, zeros_like
 from .language import add, rule, where
@@ -66,7 +65,8 @@ class SGD(Elementwise):
 
     def step(self, closure=None):
         """As that of any optimizer. Parameters of a class with an `add_` of its own, such as poses, are moved by it."""
-        from ..nn.parameter import Parameter  # here: the generator reads this file without the extension
+        from ..autograd.grad_mode import no_grad  # here: the generator reads this file without the extension
+        from ..nn.parameter import Parameter
 
         plain = {_C.Tensor, Parameter}  # moved by sums of their numbers
         moving = [
