@@ -9,7 +9,7 @@ import importlib
 from .. import _C
 from .._absent import refusing_type
 
-_MODULES = ("_distributed_c10d", "_distributed_rpc", "_fft", "_functorch", "_linalg", "_nn", "_special")
+_MODULES = ("_autograd", "_distributed_c10d", "_distributed_rpc", "_fft", "_functorch", "_linalg", "_nn", "_special")
 _TensorMeta = type(_C.Tensor)
 # Parts of compiled code, for isinstance() and annotations.
 DeviceObjType, Graph, Node, Value = (

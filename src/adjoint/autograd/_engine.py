@@ -1,7 +1,6 @@
 """What a program may ask the engine that runs backward: torch's Variable._execution_engine, and names of torch._C."""
 
 from _thread import _local as thread_local
-from types import SimpleNamespace
 
 from .. import _C
 
@@ -72,7 +71,7 @@ class ImperativeEngine:
         )  # fmt: skip
 
 
-def _disabled_message():
+def disabled_message():
     """Why saved_tensors_hooks are forbidden, or None."""
     message = _C._set_saved_tensors_hooks_message(None)
     _C._set_saved_tensors_hooks_message(message)
@@ -84,12 +83,3 @@ def install():
     _C._current_graph_task_execution_order = execution_order
     _C._is_multithreading_enabled = is_multithreading_enabled
     _C._set_multithreading_enabled = set_multithreading
-    _C._autograd = SimpleNamespace(
-        SavedTensor=_C._SavedTensor,
-        _get_current_graph_task_keep_graph=_C._get_current_graph_task_keep_graph,
-        _get_sequence_nr=_C._get_sequence_nr,
-        _pop_saved_tensors_default_hooks=_C._pop_saved_tensors_hooks,
-        _push_saved_tensors_default_hooks=_C._push_saved_tensors_hooks,
-        _saved_tensors_hooks_get_disabled_error_message=_disabled_message,
-        _saved_tensors_hooks_is_enabled=lambda: _disabled_message() is None,
-    )
