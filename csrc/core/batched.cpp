@@ -96,10 +96,14 @@ bool outgrows(const Tensor* value, const Tensor* target) {
 }
 
 void refuse_batched(const Tensor* tensor) {
-  if (is_batched(tensor))
+  if (!is_batched(tensor)) return;
+  if (is_wrapped(tensor))
     fail(
-        "Cannot access data pointer of Tensor that doesn't have storage: under vmap it stands for all elements of the "
-        "batch. Use tensor functions here, or look at what vmap returns.");
+        "Cannot access data pointer of Tensor that doesn't have storage: its class, which defines __torch_dispatch__, "
+        "knows what it consists of; ask for that.");
+  fail(
+      "Cannot access data pointer of Tensor that doesn't have storage: under vmap it stands for all elements of the "
+      "batch. Use tensor functions here, or look at what vmap returns.");
 }
 
 void set_batched_value(Tensor* tensor, TensorPtr value) {

@@ -28,6 +28,8 @@ inline bool is_batched(const Tensor* tensor) { return tensor->device.type == Dev
 /// Of a batched tensor (borrowed).
 inline Tensor* batched_value(const Tensor* tensor) { return static_cast<BatchStorage*>(tensor->storage)->value; }
 inline uint64_t batched_level(const Tensor* tensor) { return static_cast<BatchStorage*>(tensor->storage)->level; }
+/// Whether it belongs to no vmap, but consists of its attributes: see Note [Wrapped tensors] in transforms/wrapped.h.
+inline bool is_wrapped(const Tensor* tensor) { return is_batched(tensor) && batched_level(tensor) == 0; }
 /// Whether it belongs to this level.
 inline bool is_batched_at(const Tensor* tensor, uint64_t level) {
   return is_batched(tensor) && batched_level(tensor) == level;

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "core/batched.h"
 #include "op/declaration.h"
 #include "op/object.h"
 #include "op/override_contexts.h"
@@ -377,6 +378,8 @@ Object as_subclass(PyObject* tensor, PyTypeObject* type) {
   to->output_nr = from->output_nr;
   to->grad_fn = std::exchange(from->grad_fn, nullptr);
   to->extra = std::exchange(from->extra, nullptr);
+  // A tensor that consists of its attributes keeps them: see Note [Wrapped tensors] in transforms/wrapped.h.
+  if (is_wrapped(to)) to->dict = Py_XNewRef(batched_value(to)->dict);
   return object;
 }
 

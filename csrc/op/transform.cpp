@@ -17,10 +17,11 @@ using TransformPtr = std::shared_ptr<Transform>;
 /// Python objects, and dropping them then would need the interpreter lock.
 class TransformStack {
  public:
-  bool push(TransformPtr transform) {
+  bool push(TransformPtr transform, bool outermost) {
     if (transform->open_) return false;
-    levels_.push_back(std::move(transform));
-    return levels_.back()->open_ = true;
+    transform->open_ = true;
+    levels_.insert(outermost ? levels_.begin() : levels_.end(), std::move(transform));
+    return true;
   }
   bool pop(Transform& transform) {
     auto place = std::ranges::find(levels_, &transform, &TransformPtr::get);
@@ -101,11 +102,13 @@ void AfterChange::run(const Tensor* target) {
   }
 }
 
-bool push_transform(TransformPtr transform) {
-  bool done = stack_of_thread().push(std::move(transform));
+static bool push(TransformPtr transform, bool outermost) {
+  bool done = stack_of_thread().push(std::move(transform), outermost);
   update_mode();
   return done;
 }
+bool push_transform(TransformPtr transform) { return push(std::move(transform), false); }
+bool push_outermost_transform(TransformPtr transform) { return push(std::move(transform), true); }
 
 bool pop_transform(Transform& transform) {
   bool done = stack_of_thread().pop(transform);

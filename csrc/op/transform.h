@@ -58,6 +58,8 @@ class Transform {
 
 /// Makes a transform the innermost one of this thread; false if it is on a stack already.
 [[nodiscard]] bool push_transform(std::shared_ptr<Transform> transform);
+/// The same, outside of all others.
+[[nodiscard]] bool push_outermost_transform(std::shared_ptr<Transform> transform);
 /// Takes it off the stack of this thread, wherever it is in it; false if it is not there.
 [[nodiscard]] bool pop_transform(Transform& transform);
 

@@ -13,6 +13,8 @@
 #include "tape/history.h"
 #include "tape/hooks.h"
 #include "tape/source_line.h"
+#include "transforms/batch.h"
+#include "transforms/wrapped.h"
 #include "types/types.h"
 
 namespace adjoint::python {
@@ -89,6 +91,15 @@ TensorPtr root_gradient(Shape* shape, DType dtype, Device device, PyObject* give
   return grad->dtype == dtype ? TensorPtr::borrow(grad) : cast_recorded(grad, dtype);
 }
 
+/// The gradient 1 as the class of a wrapped tensor has it.
+TensorPtr like_root(TensorPtr one, Tensor* root) {
+  if (!is_wrapped(root)) return one;
+  GradModeGuard unrecorded(false);
+  static PyObject* asked = python_function("adjoint._wrapped", "ones_like").take();
+  Object made = checked(call_python(asked, shown(as_object(root)).get()));
+  return TensorPtr::borrow(Arg{made.get(), "ones_like", "gradient"});
+}
+
 Place root_place(PyObject* object, Py_ssize_t i) {
   if (std::optional<Place> edge = edge_place(object)) return *edge;
   if (!is_tensor(object))
@@ -144,6 +155,8 @@ PyObject* run(PyObject* const* args, Py_ssize_t nargs) {
     DType dtype = root.tensor ? root.tensor->dtype : root.meta().dtype;
     Device device = place_of(root.tensor ? root.tensor->device : root.meta().device);
     TensorPtr gradient = root_gradient(shape, dtype, device, PyTuple_GET_ITEM(gradients, i), i);
+    if (root.tensor && is_batched(root.tensor) && PyTuple_GET_ITEM(gradients, i) == Py_None)
+      gradient = like_root(std::move(gradient), root.tensor);
     // A leaf may have another type for its gradients than its own.
     if (gradient->dtype != root.meta().dtype && accumulated_leaf(*root.edge.node) && !root.meta().any_dtype)
       gradient = cast_recorded(gradient.get(), root.meta().dtype);

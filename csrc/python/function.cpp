@@ -14,6 +14,7 @@
 #include "python/error_node.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
+#include "transforms/wrapped.h"
 
 namespace adjoint::python {
 namespace {
@@ -154,7 +155,7 @@ class FunctionKind final : public NodeKind {
       NodePtr error = make_error_node(checked(PyUnicode_FromString(kUnknownDerivative)).get(), 1, 0);
       set_history(tensor.get(), error.get(), 0);
     }
-    return wrap(std::move(tensor));
+    return is_batched(tensor.get()) ? shown(std::move(tensor)) : wrap(std::move(tensor));
   }
 
   static Object incoming(const Node& node, uint32_t i, const TensorPtr& gradient, bool create_graph) {

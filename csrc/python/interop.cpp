@@ -17,6 +17,8 @@
 #include "python/overridable.h"
 #include "python/tensor_type.h"
 #include "tape/history.h"
+#include "transforms/batch.h"
+#include "transforms/wrapped.h"
 #include "types/types.h"
 
 namespace adjoint::python {
@@ -152,6 +154,9 @@ class Buffer {
 };
 
 void refuse_grad(Tensor* tensor, bool force) {
+  if (is_wrapped(tensor))
+    fail(".numpy() is not supported for tensor subclasses. Its class, ", Py_TYPE(as_object(tensor))->tp_name,
+         ", defines __torch_dispatch__, and knows what it consists of.");
   refuse_batched(tensor);
   if (tensor->device == DeviceType::Meta)
     fail(ErrorKind::Type,
@@ -309,15 +314,29 @@ PyType_Spec export_spec = {"torch._Export", sizeof(Export), sizeof(Py_ssize_t),
 
 // ---- Numbers and lists
 
+/// Of a wrapped tensor, the number that its class says.
+static Object item_by_class(Tensor* tensor) {
+  static PyObject* asked = python_function("adjoint._wrapped", "item").take();
+  return checked(call_python(asked, shown(as_object(tensor)).get()));
+}
+/// Of a wrapped tensor: it is its attributes.
+static Object reduce_by_class(Tensor* tensor) {
+  static PyObject* asked = python_function("adjoint._wrapped", "reduced").take();
+  return checked(call_python(asked, shown(as_object(tensor)).get()));
+}
+
 Object item(Tensor* tensor) {
   if (tensor->device == DeviceType::Meta) fail("Tensor.item() cannot be called on meta tensors");
-  if (is_batched(tensor)) scalar_of(tensor);  // which refuses
+  if (is_batched(tensor) && !is_wrapped(tensor)) scalar_of(tensor);  // which refuses
   if (tensor->numel() != 1) fail("a Tensor with ", tensor->numel(), " elements cannot be converted to Scalar");
+  if (is_batched(tensor)) return item_by_class(tensor);
   return element_object(tensor->dtype, tensor->data);
 }
 
 Object to_list(Tensor* tensor) {
   if (tensor->device == DeviceType::Meta) fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+  if (is_wrapped(tensor))
+    fail(".tolist() is not supported for tensor subclasses, got ", Py_TYPE(as_object(tensor))->tp_name);
   refuse_batched(tensor);
   return list_of(tensor, 0, tensor->data);
 }
@@ -525,6 +544,7 @@ Object to_numpy(Tensor* tensor, bool force) {
 TensorPtr deepcopy(Tensor* tensor) { return clone(tensor); }
 
 Object reduce(Tensor* tensor, int protocol) {
+  if (is_wrapped(tensor)) return reduce_by_class(tensor);
   refuse_batched(tensor);
   if (tensor->device == DeviceType::Meta)
     fail("pickle: a tensor on the meta device holds no values; make it anew with torch.empty");

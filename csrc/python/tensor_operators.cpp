@@ -9,6 +9,7 @@
 #include "python/indexing.h"
 #include "python/interop.h"
 #include "python/overridable.h"
+#include "transforms/wrapped.h"
 
 namespace adjoint::python {
 namespace {
@@ -180,7 +181,7 @@ int plain_truth(PyObject* self) {
   return guarded(
       [&] {
         Tensor* tensor = as_tensor(self);
-        if (is_batched(tensor))
+        if (is_batched(tensor) && !is_wrapped(tensor))
           fail(
               "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't "
               "support that: the elements of the batch may differ. Use torch.where() to choose by element.");

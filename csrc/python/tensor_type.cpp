@@ -20,6 +20,8 @@
 #include "tape/geometry.h"
 #include "tape/history.h"
 #include "tape/hooks.h"
+#include "transforms/batch.h"
+#include "transforms/wrapped.h"
 #include "types/formats.h"
 #include "types/types.h"
 
@@ -206,8 +208,15 @@ PyObject* get_data(PyObject* self, void*) {
       fail("accessing `data` under vmap transform is not allowed; use detach(), or the tensor itself");
     TensorPtr data = alias(tensor_of(self));
     if (!(data->flags & kInferenceTensor) || !(mode_flags & kInferenceMode)) detach_version(data.get());
+    if (is_batched(data.get())) return shown(std::move(data)).take();
     return as_object(data.take());
   });
+}
+/// A wrapped tensor has those of its new memory, and what else it had.
+void take_attributes(Tensor* tensor) {
+  PyObject* attributes = batched_value(tensor)->dict;
+  if (tensor->dict) check(PyDict_Merge(attributes, tensor->dict, 0) == 0);
+  Py_XSETREF(tensor->dict, Py_NewRef(attributes));
 }
 int put_data(PyObject* self, PyObject* value, void*) {
   return guarded(
@@ -230,6 +239,7 @@ int put_data(PyObject* self, PyObject* value, void*) {
                info(source->dtype).name);
         bool same_meta = tensor->dtype == source->dtype && same_sizes(tensor->shape, source->shape);
         take_memory(tensor, source);
+        if (is_wrapped(tensor)) take_attributes(tensor);
         tensor->dtype = source->dtype;
         tensor->device = source->device;
         tensor->flags = static_cast<uint8_t>((tensor->flags & ~kInferenceTensor) | (source->flags & kInferenceTensor));
@@ -395,6 +405,7 @@ PyObject* method_element_size(PyObject* self, PyObject*) {
 PyObject* method_offset(PyObject* self, PyObject*) { return PyLong_FromLongLong(tensor_of(self)->offset()); }
 PyObject* method_data_ptr(PyObject* self, PyObject*) {
   return guarded([&] {
+    if (is_wrapped(tensor_of(self))) return PyLong_FromLong(0);
     refuse_batched(tensor_of(self));
     return PyLong_FromVoidPtr(tensor_of(self)->numel() ? tensor_of(self)->data : nullptr);
   });
@@ -504,7 +515,17 @@ PyObject* method_make_subclass(PyObject*, PyObject* const* args, Py_ssize_t narg
       fail(ErrorKind::Type, "_make_subclass(): argument 'require_grad' (position 3) must be bool, not ",
            Py_TYPE(args[2])->tp_name);
     bool grad = nargs > 2 && args[2] == Py_True;
-    return make_subclass(reinterpret_cast<PyTypeObject*>(args[0]), as_tensor(args[1]), grad).take();
+    auto* type = reinterpret_cast<PyTypeObject*>(args[0]);
+    if (PyType_IsSubtype(type, tensor_type)) watch_class(type);
+    return make_subclass(type, as_tensor(args[1]), grad).take();
+  });
+}
+
+/// In Python: few programs make such tensors.
+PyObject* method_make_wrapper_subclass(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return guarded([&] {
+    static PyObject* made = python_function("adjoint._wrapped", "make_wrapper_subclass").take();
+    return call_python(made, args, static_cast<size_t>(nargs), kwnames);
   });
 }
 
@@ -519,6 +540,7 @@ PyObject* method_as_subclass(PyObject* self, PyObject* const* args, Py_ssize_t n
       fail(ErrorKind::Type,
            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
            "class inherits from Tensor.");
+    watch_class(type);
     return as_subclass(self, type).take();
   });
 }
@@ -560,6 +582,8 @@ PyMethodDef methods[] = {
     {"retain_grad", overridable<method_retain_grad, "retain_grad">, METH_NOARGS, "Asks for .grad of a non-leaf."},
     {"as_subclass", fast(method_as_subclass), METH_FASTCALL | METH_KEYWORDS,
      "as_subclass(cls): the same memory as a tensor of a subclass, with its history."},
+    {"_make_wrapper_subclass", fast(method_make_wrapper_subclass), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
+     "_make_wrapper_subclass(cls, size, ...): a tensor whose class defines __torch_dispatch__, and computes."},
     {"_make_subclass", fast(method_make_subclass), METH_FASTCALL | METH_STATIC,
      "_make_subclass(cls, data, require_grad=False)"},
     {nullptr, nullptr, 0, nullptr},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <unordered_set>
 
@@ -15,6 +16,7 @@
 #include "transforms/batch.h"
 #include "transforms/forward.h"
 #include "transforms/handled.h"
+#include "transforms/wrapped.h"
 #include "types/types.h"
 
 namespace adjoint::python {
@@ -103,7 +105,7 @@ PyObject* py_unbatch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 PyObject* py_batch_level(PyObject*, PyObject* object) {
   return guarded([&]() -> PyObject* {
     Tensor* tensor = Arg{object, "_batch_level", "tensor"};
-    if (!is_batched(tensor)) Py_RETURN_NONE;
+    if (!is_batched(tensor) || is_wrapped(tensor)) Py_RETURN_NONE;
     return Py_BuildValue("(KOO)", static_cast<unsigned long long>(batched_level(tensor)),
                          as_object(batched_value(tensor)), is_shared(tensor) ? Py_True : Py_False);
   });
@@ -299,6 +301,49 @@ PyObject* py_call_slots(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
+/// _make_wrapped(cls, size, strides, dtype, device, requires_grad): see Note [Wrapped tensors]; strides may be None.
+PyObject* py_make_wrapped(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&] {
+    if (nargs != 6 || !PyType_Check(args[0])) fail(ErrorKind::Type, "_make_wrapped() takes a class and 5 arguments");
+    auto* type = reinterpret_cast<PyTypeObject*>(args[0]);
+    if (!PyType_IsSubtype(type, tensor_type) || type == tensor_type || !dispatches(type))
+      fail(ErrorKind::Type, "_make_wrapped() takes a subclass of Tensor that defines __torch_dispatch__");
+    const Ints sizes = Arg{args[1], "_make_wrapper_subclass", "size"};
+    std::optional<Ints> strides;
+    if (args[2] != Py_None) strides = Arg{args[2], "_make_wrapper_subclass", "strides"};
+    if (strides && strides->size() != sizes.size())
+      fail("dimensionality of sizes (", sizes.size(), ") must match dimensionality of strides (", strides->size(), ")");
+    ShapePtr shape = strides ? make_shape(sizes, *strides) : make_shape(sizes);
+    return make_wrapped(type, std::move(shape), to_dtype(args[3]), to_device(args[4]), args[5] == Py_True).take();
+  });
+}
+
+/// _set_dispatching(enabled): whether classes are asked for ops on their tensors; returns what it was.
+PyObject* py_set_dispatching(PyObject*, PyObject* enabled) {
+  return guarded([&] { return PyBool_FromLong(set_dispatching(Arg{enabled, "_set_dispatching", "enabled"})); });
+}
+
+/// _disabled_torch_dispatch_impl(func, types, args=(), kwargs=None): the `__torch_dispatch__` that takes nothing over.
+PyObject* py_disabled_dispatch(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *function, *types, *arguments = nullptr, *keywords = nullptr;
+    check(PyArg_UnpackTuple(args, "_disabled_torch_dispatch_impl", 2, 4, &function, &types, &arguments, &keywords));
+    Object given = arguments ? checked(PySequence_Tuple(arguments)) : checked(PyTuple_New(0));
+    if (keywords == Py_None) keywords = nullptr;
+    if (keywords && !PyDict_Check(keywords))
+      fail(ErrorKind::Type, "_disabled_torch_dispatch_impl(): kwargs must be a dict, not ", Py_TYPE(keywords)->tp_name);
+    const bool before = set_dispatching(false);
+    PyObject* result = in_python([&] { return PyObject_Call(function, given.get(), keywords); });
+    set_dispatching(before);
+    return result;
+  });
+}
+
+/// _is_wrapped(tensor): whether it holds nothing but its attributes.
+PyObject* py_is_wrapped(PyObject*, PyObject* object) {
+  return PyBool_FromLong(is_tensor(object) && is_wrapped(as_tensor(object)));
+}
+
 /// _give_tangent(output, tangent, level): to a result of an op or of a custom Function.
 PyObject* py_give_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
@@ -342,6 +387,7 @@ PyObject* py_open_levels(PyObject*, PyObject*) {
     constexpr const char* words[] = {"error", "same", "different"};
     Object list = checked(PyList_New(0));
     for (Level* level : open_levels()) {
+      if (dynamic_cast<Dispatch*>(level)) continue;  // which is nobody's transform
       auto* batch = dynamic_cast<Batch*>(level);
       Object number = number_object(level->number());
       Object item = checked(batch ? Py_BuildValue("(OLs)", number.get(), static_cast<long long>(batch->size()),
@@ -398,6 +444,11 @@ PyMethodDef functions[] = {
     {"_leads_elsewhere", fast(py_leads_elsewhere), METH_FASTCALL, "Whether a graph has other leaves than its inputs."},
     {"_finished", fast(py_finished), METH_FASTCALL, "A result without a history that leads to the inputs alone."},
     {"_call_slots", fast(py_call_slots), METH_FASTCALL, "Calls an op with all of its arguments in order."},
+    {"_make_wrapped", fast(py_make_wrapped), METH_FASTCALL, "A tensor whose class computes."},
+    {"_set_dispatching", py_set_dispatching, METH_O, "Whether classes are asked for ops on their tensors."},
+    {"_disabled_torch_dispatch_impl", py_disabled_dispatch, METH_VARARGS,
+     "As __torch_dispatch__ of a class: it takes nothing over."},
+    {"_is_wrapped", py_is_wrapped, METH_O, "Whether a tensor holds nothing but its attributes."},
     {"_set_forward_enabled", py_set_forward_enabled, METH_O, "Whether results get tangents."},
     {"_forward_enabled", py_forward_enabled, METH_NOARGS, "Whether results get tangents."},
     {nullptr, nullptr, 0, nullptr},
@@ -405,6 +456,10 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void init_transforms(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
+void init_transforms(PyObject* module) {
+  check(PyModule_AddFunctions(module, functions) == 0);
+  Object disabled = checked(PyObject_GetAttrString(module, "_disabled_torch_dispatch_impl"));
+  check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__torch_dispatch__", disabled.get()) == 0);
+}
 
 }  // namespace adjoint::python

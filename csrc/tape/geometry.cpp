@@ -68,8 +68,10 @@ void take_geometry(Tensor* tensor, const Tensor* shown, const char* op, Node* no
 }
 
 void take_memory(Tensor* tensor, const Tensor* source) {
-  refuse_batched(tensor);
-  refuse_batched(source);
+  if (!is_wrapped(tensor) || !is_wrapped(source)) {
+    refuse_batched(tensor);
+    refuse_batched(source);
+  }
   if (source->storage != tensor->storage && !(tensor->extra && tensor->extra->version)) {
     uint32_t version = version_of(tensor);
     detach_version(tensor);

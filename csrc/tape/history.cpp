@@ -418,7 +418,7 @@ void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
       set_grad(leaf, std::move(grad));
     } else if (sole_owner && layout_fits) {
       set_grad(leaf, std::move(grad));
-    } else if (mode_flags & kFunctional) {
+    } else if ((mode_flags & kFunctional) || is_batched(grad.get())) {
       set_grad(leaf, clone_recorded(grad.get()));
     } else {
       if (!same_sizes(leaf->shape, grad->shape)) check_broadcast_into(leaf, grad->sizes());

@@ -20,7 +20,10 @@ std::vector<std::shared_ptr<Level>>& levels() {
 
 std::atomic<uint64_t> last_number = 0;
 
-void update_mode() { mode_flags = levels().empty() ? mode_flags & ~kFunctional : mode_flags | kFunctional; }
+void update_mode() {
+  const bool functional = std::ranges::any_of(levels(), [](const auto& level) { return level->is_functional(); });
+  mode_flags = functional ? mode_flags | kFunctional : mode_flags & ~kFunctional;
+}
 
 }  // namespace
 
@@ -40,6 +43,12 @@ Object Level::call_parts(Op& op, PyObject* const* slots) {
 void open_level(std::shared_ptr<Level> level) {
   if (!push_transform(level)) fail("a level of vmap or of forward mode is open already");
   levels().push_back(std::move(level));
+  update_mode();
+}
+
+void open_outermost_level(std::shared_ptr<Level> level) {
+  if (!push_outermost_transform(level)) fail("a level is open already");
+  levels().insert(levels().begin(), std::move(level));
   update_mode();
 }
 

@@ -15,6 +15,8 @@ class Level : public Transform {
  public:
   Level();
   uint64_t number() const { return number_; }
+  /// Whether all that runs inside is for it, so that what few levels need is done everywhere (kFunctional).
+  virtual bool is_functional() const { return true; }
 
  protected:
   /// Lets an op that is made of others call them, and casts its arguments where autocast wants that: this level sees
@@ -27,6 +29,8 @@ class Level : public Transform {
 
 /// Opens a level: the innermost transform of this thread.
 void open_level(std::shared_ptr<Level> level);
+/// The same, as the outermost transform: calls reach it last.
+void open_outermost_level(std::shared_ptr<Level> level);
 /// Closes a level of this thread; returns false where there is none of this number.
 bool close_level(uint64_t number);
 /// The levels of this thread that do not rest, innermost last.

@@ -125,6 +125,7 @@ _CALLS = {
     "linalg_vector_norm": lambda *args, **kwargs: _C.op_object("vector_norm")(*args, **kwargs),
     "_softmax": lambda x, dim, half_to_float=False: _C.op_object("softmax")(x, dim),
     "_log_softmax": lambda x, dim, half_to_float=False: _C.op_object("log_softmax")(x, dim),
+    "_local_scalar_dense": lambda x: x.item(),
     "lift_fresh": lambda x: x,
     "_pin_memory": lambda x, device=None: x.pin_memory(),
     "nll_loss_nd": lambda *args, **kwargs: _C.op_object("_nll_loss")(*args, **kwargs),

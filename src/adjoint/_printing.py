@@ -262,6 +262,8 @@ def tensor_repr(tensor, *, tensor_contents=None):
 
 
 def _plain_repr(tensor, contents=None):
+    if contents is None and _C._is_wrapped(tensor):
+        return f"{type(tensor).__name__}(..., size={tuple(tensor.shape)}, dtype={tensor.dtype})"
     if (held := _C._batch_level(tensor)) is not None:
         return _plain_repr(held[1]) if held[2] else _batched(held[1])
     options = _options

@@ -118,7 +118,8 @@ def __complex__(self):
 @method
 def __copy__(self):
     """A tensor on the same memory."""
-    result = type(self)._make_subclass(type(self), self) if type(self) is not _C.Tensor else self.detach()
+    plain = type(self) is _C.Tensor or _C._is_wrapped(self)
+    result = self.detach() if plain else type(self)._make_subclass(type(self), self)
     result.__dict__.update(self.__dict__)
     if self.is_leaf and self.requires_grad:
         _C._requiring_grad(result, True)
@@ -136,6 +137,10 @@ def __deepcopy__(self, memo):
             "If you were attempting to deepcopy a module, this may be because of a tensor in it that was computed: "
             "detach() it first."
         )
+    if _C._is_wrapped(self):
+        from ._wrapped import deepcopied
+
+        return deepcopied(self, memo)
     result = _C._deepcopy(self) if self.is_meta else _storage.copied_once(self, memo).tensor_like(self)
     if type(self) is not _C.Tensor:
         result = type(self)._make_subclass(type(self), result)

@@ -246,6 +246,8 @@ def _index():
             names[value.__set__] = f"torch.Tensor.{name}.__set__"
         elif isinstance(value, _METHODS):
             names[value] = f"torch.Tensor.{name}"
+        elif isinstance(value, types.BuiltinFunctionType | staticmethod):
+            names[getattr(_C.Tensor, name)] = f"torch.Tensor.{name}"
     return names
 
 
@@ -263,7 +265,8 @@ _HIDDEN = ("__dict__", "__weakref__", "_hook_dict", "_post_hook_dict")
 # Methods that are Python's business, not that of tensors.
 _IGNORED_METHODS = (
     *("__getattribute__", "__setattr__", "__delattr__", "__init__", "__hash__", "__iter__", "__delitem__"),
-    *("as_subclass", "_make_subclass", "_storage_id", "_storage_nbytes", "__copy__", "__abs__", "__neg__", "__pos__"),
+    *("as_subclass", "_make_subclass", "_make_wrapper_subclass", "__torch_dispatch__", "_storage_id"),
+    *("_storage_nbytes", "__copy__", "__abs__", "__neg__", "__pos__"),
     *(
         "new",
         "new_empty",

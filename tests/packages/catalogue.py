@@ -6,7 +6,7 @@ on torch is left to pip: it would bring another torch.
 
 import dataclasses
 
-# What the packages need, beyond the libraries that the tests of Adjoint have anyway (NumPy, SciPy, PyYAML, ...).
+# What the packages need, beyond the libraries that the tests of Adjoint have anyway (NumPy, SciPy, Jinja2, ...).
 VERSIONS = {
     "absl-py": "2.5.1",
     "aiohappyeyeballs": "2.7.1",
@@ -69,6 +69,7 @@ VERSIONS = {
     "pytorch-fid": "0.3.0",
     "pytorch-lightning": "2.6.6",
     "pyvers": "0.2.3",
+    "pyyaml": "6.0.3",
     "qpsolvers": "4.13.0",
     "quadprog": "0.1.14",
     "regex": "2026.11.9",
@@ -102,7 +103,10 @@ VERSIONS = {
 }
 BOARD = ("tensorboard", "absl-py", "grpcio", "markdown", "protobuf", "tensorboard-data-server", "werkzeug")
 WEB = ("aiohttp", "aiohappyeyeballs", "aiosignal", "attrs", "frozenlist", "idna", "multidict", "propcache", "yarl")
-HUB = ("huggingface-hub", "click", "hf-xet", "httpx2", "httpcore2", "tqdm", "anyio", "idna", "truststore", "h11")
+HUB = (
+    *("huggingface-hub", "click", "hf-xet", "httpx2", "httpcore2", "tqdm", "anyio", "idna", "truststore", "h11"),
+    "pyyaml",
+)
 REQUESTS = ("requests", "certifi", "charset-normalizer", "idna", "urllib3")
 LEARN = ("scikit-learn", "joblib", "narwhals", "threadpoolctl", "cloudpickle")
 PLOTS = (
@@ -118,7 +122,7 @@ PLOTS = (
 )
 EINX = ("einops", "einx", "torch-einops-utils", "loguru", "frozendict")
 METADATA = ("importlib-metadata", "zipp", "lazy-importer")
-LIGHTNING = ("lightning-utilities", "torchmetrics", "tqdm", "pytorch-lightning", *WEB)
+LIGHTNING = ("lightning-utilities", "torchmetrics", "tqdm", "pytorch-lightning", "pyyaml", *WEB)
 TRANSFORMERS = (
     *("transformers", *HUB, "regex", "tokenizers", "typer", "annotated-doc", "shellingham"),
     *("pydantic", "pydantic-core", "annotated-types", "typing-inspection"),

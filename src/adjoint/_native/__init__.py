@@ -56,6 +56,17 @@ class _ExcludeDispatchKeyGuard:
         return self._context.__exit__(*error)
 
 
+class _DisableTorchDispatch:
+    """A context in which classes with `__torch_dispatch__` are not asked: their tensors count as plain ones."""
+
+    def __enter__(self):
+        self._before = _C._set_dispatching(False)
+        return self
+
+    def __exit__(self, *_):
+        _C._set_dispatching(self._before)
+
+
 def _log_api_usage_once(event):
     """Does nothing: torch would tell whoever listens that a part of it is used."""
 

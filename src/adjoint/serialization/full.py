@@ -28,12 +28,17 @@ def _arguments(tensor):
     return (*place, tensor.requires_grad, None, tensor.dtype)
 
 
+def _holds_no_memory(tensor):
+    """Whether a tensor is on the meta device, or consists of its attributes: it says itself how it is pickled."""
+    return tensor.device.type == "meta" or _C._is_wrapped(tensor)
+
+
 def dump(obj, contents, pickle_module, protocol):
     """Pickles anything; the values of tensors become storages of the file, as in a safe one."""
 
     class Pickler(pickle_module.Pickler):
         def reducer_override(self, value):
-            if not isinstance(value, _C.Tensor) or is_lazy(value) or value.device.type == "meta":
+            if not isinstance(value, _C.Tensor) or is_lazy(value) or _holds_no_memory(value):
                 inherited = getattr(super(), "reducer_override", None)
                 return inherited(value) if inherited else NotImplemented
             warn_of_hooks(value)

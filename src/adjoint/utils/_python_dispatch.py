@@ -7,7 +7,7 @@ recorded: what it computes itself in the place of an op is differentiated throug
 import contextlib
 import threading
 
-from .. import _C, _aten, _ops
+from .. import _C, _aten, _ops, _wrapped
 
 
 class _Stack(threading.local):
@@ -55,7 +55,8 @@ class TorchDispatchMode:
     def _handle(self, op, args, in_place):
         call = _aten.Call(op, args, in_place)
         with _ops.answering(call):
-            answer = self.__torch_dispatch__(call.overload, (), call.args, call.kwargs)
+            types = _wrapped.classes_of((*call.args, *call.kwargs.values()))
+            answer = self.__torch_dispatch__(call.overload, types, call.args, call.kwargs)
         if answer is NotImplemented:
             raise TypeError(
                 f"Multiple dispatch failed for '{call.overload}'; all __torch_dispatch__ handlers returned "
