@@ -22,23 +22,10 @@ LEFT_OUT = {
     "jiterator_4inputs_with_extra_args": CUDA,
     "jiterator_binary_return_by_ref": CUDA,
     "jiterator_2inputs_2outputs": CUDA,
-    "_softmax_backward_data": PRIVATE,
-    "_native_batch_norm_legit": PRIVATE,
-    "_batch_norm_with_update": PRIVATE,
-    "_upsample_bilinear2d_aa": PRIVATE,
-    "max_pool2d_with_indices_backward": PRIVATE,
-    "native_dropout_backward": PRIVATE,
     "torch._scaled_mm": PRIVATE,
     "torch._scaled_mm_v2": PRIVATE,
-    "torch.ops.aten._safe_softmax.default": PRIVATE,
     "torch.ops.aten._flash_attention_forward": PRIVATE,
     "torch.ops.aten._efficient_attention_forward": PRIVATE,
-    "slice": "private kernel; slices are __getitem__",
-    "_unsafe_masked_index": PRIVATE,
-    "_unsafe_masked_index_put_accumulate": PRIVATE,
-    "_chunk_cat": PRIVATE,
-    "_segment_reduce.lengths": PRIVATE,
-    "_segment_reduce.offsets": PRIVATE,
 }
 
 # Results without values: only structure, shape and dtype are compared.
@@ -115,4 +102,8 @@ def ours(op):
     """What to call in Adjoint for an entry; raises Untranslatable where there is nothing."""
     if isinstance(op.op, types.FunctionType) and op.op.__module__.startswith(TESTING):
         return Translator()(op.op)
-    return counterpart(op.name if found(op.name) else f"Tensor.{op.name}")
+    if isinstance(op.op, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+        return counterpart(f"ops.{op.op}")
+    if op.name == "_segment_reduce":  # an alias, which torch has no name of
+        return counterpart("segment_reduce")
+    return counterpart(op.name.removeprefix("torch.") if found(op.name) else f"Tensor.{op.name}")
