@@ -77,6 +77,42 @@ def many_gammas(torch):
 
 THREE, SCALES, SHARES = [0.3, -1.0, 2.0], [0.5, 1.0, 2.0], [0.2, 0.3, 0.5]
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+# Families that are made of tensors alone, with their parameters.
+SMALL = [
+    ("Bernoulli", SHARES),
+    ("Beta", SCALES, SCALES),
+    ("Categorical", SHARES),
+    ("Cauchy", THREE, SCALES),
+    ("Chi2", SCALES),
+    ("ContinuousBernoulli", SHARES),
+    ("Dirichlet", SCALES),
+    ("Exponential", SCALES),
+    ("FisherSnedecor", SCALES, SCALES),
+    ("Gamma", SCALES, SCALES),
+    ("Geometric", SHARES),
+    ("Gumbel", THREE, SCALES),
+    ("HalfCauchy", SCALES),
+    ("HalfNormal", SCALES),
+    ("InverseGamma", SCALES, SCALES),
+    ("Kumaraswamy", SCALES, SCALES),
+    ("Laplace", THREE, SCALES),
+    ("LogNormal", THREE, SCALES),
+    ("LogisticNormal", THREE, SCALES),
+    ("LowRankMultivariateNormal", THREE, [[0.4], [0.2], [0.9]], SCALES),
+    ("MultivariateNormal", THREE, IDENTITY),
+    ("NegativeBinomial", SCALES, SHARES),
+    ("Normal", THREE, SCALES),
+    ("OneHotCategorical", SHARES),
+    ("Pareto", SCALES, SCALES),
+    ("Poisson", SCALES),
+    ("RelaxedBernoulli", 0.7, SHARES),
+    ("RelaxedOneHotCategorical", 0.7, SHARES),
+    ("StudentT", SCALES, THREE, SCALES),
+    ("Uniform", THREE, [2.0, 3.0, 4.0]),
+    ("VonMises", THREE, SCALES),
+    ("Weibull", SCALES, SCALES),
+    ("Wishart", 4.5, IDENTITY),
+]
 
 
 def small(name, title, make):
@@ -85,32 +121,8 @@ def small(name, title, make):
 
 CASES = [
     small("normal_made", "Normal(loc, scale) of 3 numbers", make),
-    *(
-        small(f"log_prob_{name}", f"log_prob of {name}, 3 numbers", log_prob_of(name, *numbers))
-        for name, *numbers in (
-            ("Normal", THREE, SCALES),
-            ("Laplace", THREE, SCALES),
-            ("Gamma", SCALES, SCALES),
-            ("Beta", SCALES, SCALES),
-            ("Bernoulli", SHARES),
-            ("Categorical", SHARES),
-            ("StudentT", SCALES, THREE, SCALES),
-            ("LogNormal", THREE, SCALES),
-            ("MultivariateNormal", THREE, IDENTITY),
-        )
-    ),
-    *(
-        small(f"draw_{name}", f"draws of {name}, 3 numbers", rsample_of(name, *numbers))
-        for name, *numbers in (
-            ("Normal", THREE, SCALES),
-            ("Laplace", THREE, SCALES),
-            ("Gamma", SCALES, SCALES),
-            ("Beta", SCALES, SCALES),
-            ("Categorical", SHARES),
-            ("LogNormal", THREE, SCALES),
-            ("MultivariateNormal", THREE, IDENTITY),
-        )
-    ),
+    *(small(f"log_prob_{name}", f"log_prob of {name}, 3 numbers", log_prob_of(name, *given)) for name, *given in SMALL),
+    *(small(f"draw_{name}", f"draws of {name}, 3 numbers", rsample_of(name, *given)) for name, *given in SMALL),
     small("policy_step", "policy gradient of 8 actions", policy_step),
     small("variational_step", "divergence and draw of 16 normals, with gradients", variational_step),
     Case("many_densities", "large", "a million normal densities, with gradients", many_densities, ""),

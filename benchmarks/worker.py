@@ -8,6 +8,7 @@ import sys
 import time
 
 import distributions_cases
+import foreach_cases
 import overrides_cases
 import sweep_cases
 import training_cases
@@ -40,7 +41,7 @@ def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     threads = library.get_num_threads()
-    families = (distributions_cases, overrides_cases, sweep_cases, training_cases, transforms_cases)
+    families = (distributions_cases, foreach_cases, overrides_cases, sweep_cases, training_cases, transforms_cases)
     cases = {case.name: case for case in sum((family.CASES for family in families), CASES)}
     probes = {probe.name: probe for probe in PROBES}
     prepared = {}

@@ -57,6 +57,7 @@ const Backend backend = {
                .poisson = random_poisson,
                .binomial = random_binomial,
                .gamma = random_gamma,
+               .shares = shares,
                .gamma_slopes = gamma_slopes,
                .beta_slopes = beta_slopes,
                .has_negative = has_negative},

@@ -1,7 +1,9 @@
 // Gamma numbers (G. Marsaglia and W. W. Tsang, 2000), in the arithmetic that torch uses, so that the same draws give
 // the same numbers.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "cpu/random_draws.h"
 #include "cpu/random_views.h"
@@ -46,7 +48,22 @@ void fill_gamma(Generator& generator, T* shapes, int64_t n) {
   }
 }
 
+template <class T>
+void fill_shares(double* numbers, int64_t length, int64_t n) {
+  constexpr T least = std::numeric_limits<T>::min(), most = 1 - std::numeric_limits<T>::epsilon() / 2;
+  for (double* row = numbers; row < numbers + n; row += length) {
+    const double total = std::accumulate(row, row + length, 0.0);
+    for (int64_t i = 0; i < length; ++i) row[i] = std::clamp(static_cast<T>(row[i] / total), least, most);
+  }
+}
+
 }  // namespace
+
+void shares(const View& numbers, int64_t length, DType type) {
+  auto* data = numbers.as<double>();
+  if (type == DType::Float32) return fill_shares<float>(data, length, numbers.numel());
+  fill_shares<double>(data, length, numbers.numel());
+}
 
 void random_gamma(Generator& generator, const View& shapes) {
   if (shapes.dtype == DType::Float32) return fill_gamma(generator, shapes.as<float>(), shapes.numel());

@@ -21,6 +21,7 @@ void random_permutation(Generator& generator, const View& out);
 void random_poisson(Generator& generator, const View& rates);
 void random_binomial(Generator& generator, const View& counts, const View& chances);
 void random_gamma(Generator& generator, const View& shapes);
+void shares(const View& numbers, int64_t length, DType type);
 void gamma_slopes(const View& shapes, const View& draws);
 void beta_slopes(const View& draws, const View& firsts, const View& totals);
 bool has_negative(const View& values);

@@ -31,6 +31,9 @@ struct Random {
   void (*binomial)(Generator& generator, const View& counts, const View& chances);
   /// Packed Float32 or Float64: each shape becomes a gamma number of rate 1.
   void (*gamma)(Generator& generator, const View& shapes);
+  /// Packed doubles, in rows of this length: each becomes its share in the row's sum, rounded to `type` (Float32 or
+  /// Float64) and kept inside of (0, 1).
+  void (*shares)(const View& numbers, int64_t length, DType type);
   /// Packed doubles: each shape becomes the derivative by it of the gamma number in `draws` ...
   void (*gamma_slopes)(const View& shapes, const View& draws);
   /// ... and each beta number the derivative by its first parameter, divided by 1 - number; the second makes the total.

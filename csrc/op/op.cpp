@@ -545,6 +545,9 @@ void Op::save_argument(Node& node, uint32_t item, PyObject* argument) const {
     value.save_object(number_object(Arg{argument, shown.c_str(), items[item].name.c_str()}).get());
   } else if (is_tensor(argument)) {
     value.save_tensor(as_tensor(argument), node);
+  } else if (PyBool_Check(argument) && kind == Kind::Elementwise) {
+    // As an integer: rules compute with it, and bools cannot be subtracted.
+    value.save_object(checked(PyLong_FromLong(argument == Py_True)).get());
   } else if (is_sequence(argument)) {
     // As a tuple: the caller may change a list later.
     Object tuple = checked(PySequence_Tuple(argument));

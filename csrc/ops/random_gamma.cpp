@@ -40,6 +40,17 @@ TensorPtr standard_gamma(Tensor* input, Generator* generator) {
   return result;
 }
 
+TensorPtr sample_dirichlet(Tensor* input, Generator* generator) {
+  check_type("dirichlet", input);
+  TensorPtr draws = packed_doubles(input, input->sizes());
+  if (draws->numel() > 0) {
+    WithoutLock unlocked(draws->numel());
+    on(draws->device).random.gamma(*generator, draws->view());
+    on(draws->device).random.shares(draws->view(), input->ndim() ? input->sizes().back() : 1, input->dtype);
+  }
+  return cast(draws.get(), input->dtype);
+}
+
 TensorPtr standard_gamma_grad(Tensor* input, Tensor* output) {
   int64_t sizes[kMaxDims];
   const size_t ndim = broadcast_all("_standard_gamma_grad_cpu", {input, output}, sizes);

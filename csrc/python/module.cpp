@@ -10,6 +10,7 @@
 #include "python/creation.h"
 #include "python/deterministic.h"
 #include "python/error_node.h"
+#include "python/foreach_bindings.h"
 #include "python/function.h"
 #include "python/graph_bindings.h"
 #include "python/inspect_bindings.h"
@@ -159,6 +160,7 @@ static PyObject* make_module() {
     init_memory(module.get());
     init_module_base(module.get());
     init_optimizer(module.get());
+    init_foreach(module.get());
     return module.take();
   });
 }

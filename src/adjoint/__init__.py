@@ -98,10 +98,17 @@ _LAZY = (
 )
 _LAZY_NAMES = {
     "_assertion": ("_assert",),
+    "_by_use": (
+        *("_chunk_cat", "_int_mm", "_log_softmax", "_log_softmax_backward_data", "_native_batch_norm_legit"),
+        *("_native_batch_norm_legit_no_training", "_safe_softmax", "_softmax", "_softmax_backward_data"),
+        *("_unsafe_index", "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate"),
+        "native_dropout",
+    ),
     "_checks": (
         *("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all"),
         *("_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
     ),
+    "_lobpcg": ("lobpcg",),
     "_legacy_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),
@@ -113,6 +120,7 @@ _LAZY_NAMES = {
         *("feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "frobenius_norm", "nuclear_norm"),
         *("range", "vander"),
     ),
+    "_segments": ("_segment_reduce", "segment_reduce"),
     "_settings": (
         "are_deterministic_algorithms_enabled",
         "compiled_with_cxx11_abi",

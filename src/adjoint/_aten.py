@@ -123,8 +123,6 @@ _CALLS = {
         device or x.device, dtype or x.dtype
     ),
     "linalg_vector_norm": lambda *args, **kwargs: _C.op_object("vector_norm")(*args, **kwargs),
-    "_softmax": lambda x, dim, half_to_float=False: _C.op_object("softmax")(x, dim),
-    "_log_softmax": lambda x, dim, half_to_float=False: _C.op_object("log_softmax")(x, dim),
     "_local_scalar_dense": lambda x: x.item(),
     "lift_fresh": lambda x: x,
     "_pin_memory": lambda x, device=None: x.pin_memory(),
@@ -298,7 +296,15 @@ def _function(space, name):
         return _C.op_object(name) if name.removesuffix("_") in language.TABLE else None
     if space != "aten":
         return None
-    return _CALLS.get(name) or _published(name) or _part(name)
+    return _CALLS.get(name) or _by_use(name) or _published(name) or _part(name)
+
+
+def _by_use(name):
+    """A function of adjoint._by_use: a part of a layer by its name in aten."""
+    from . import _by_use as parts
+
+    found = vars(parts).get(name)
+    return found if getattr(found, "__module__", None) == parts.__name__ else None
 
 
 # Ops of sparse tensors for which tables of packages have an entry.

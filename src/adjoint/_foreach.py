@@ -4,12 +4,14 @@
     >>> torch._foreach_add([torch.ones(2), torch.zeros(1)], 2.0)
     (tensor([3., 3.]), tensor([2.]))
 
-Each is its op on one tensor after the other; the forms that end in "_" write into the tensors, and return the list.
+Each is its op on one tensor after the other, in one native pass over the lists; the forms that end in "_" write into
+the tensors, and return the list.
 """
 
 import numbers
 
-from . import _C, linalg
+from . import _C
+from .ops.language import TABLE
 
 Tensor = _C.Tensor
 # Of each tensor by itself, with a form in place.
@@ -19,52 +21,77 @@ UNARY = (
     *("tan", "tanh", "trunc"),
 )
 # With a number, a 0-d tensor, a list of numbers or a list of tensors, and the ops that they are.
-BINARY = {name: name for name in ("add", "div", "mul", "pow", "sub")}
-BINARY |= {"clamp_max": "minimum", "clamp_min": "maximum", "maximum": "maximum", "minimum": "minimum"}
+BINARY = {name: name for name in ("add", "clamp_max", "clamp_min", "div", "mul", "pow", "sub")}
+BINARY |= {"maximum": "clamp_min", "minimum": "clamp_max"}
 SCALED = ("add", "sub")  # take alpha=
-BOUNDS = {"maximum": "clamp_min", "minimum": "clamp_max"}  # the op where the other is a number
+# How the argument after the tensors may be called, by what it is; pow has one name for all.
+NAMES = {"other": Tensor | list | tuple, "scalar": numbers.Number, "scalars": list | tuple}
 TERNARY = ("addcdiv", "addcmul")
+
+
+def each(name, in_place, *arguments):
+    """An op of the table for each place of the lists among its arguments: the results, or None in place."""
+    results = _C._for_each(_C.op_object(name), in_place, *arguments)
+    return overridden(name, in_place, arguments) if results is NotImplemented else results
+
+
+def overridden(name, in_place, arguments):
+    """The same one by one, where types or modes take calls over."""
+    declared, results = TABLE[name], []
+    count = next(len(given) for given in arguments if isinstance(given, list | tuple))
+    columns = [given if isinstance(given, list | tuple) else [given] * count for given in arguments]
+    written = in_place and declared.inplace
+    function = _C.op_object(f"{name}_" if written else name)
+    for row in zip(*columns, strict=True):
+        named = dict(zip(declared.arguments[declared.positional :], row[declared.positional :], strict=False))
+        result = function(*row[: declared.positional], **named)
+        results.append(row[0].copy_(result) if in_place and not written else result)
+    return tuple(results)
+
+
+def kind(value):
+    """What an argument is, as errors say it."""
+    return "Tensor" if isinstance(value, Tensor) else type(value).__name__
+
+
+def invalid(name, given, named, expected):
+    """The error of arguments that fit nothing."""
+    came = [kind(value) for value in given] + [f"{key}={kind(value)}" for key, value in named.items()]
+    return TypeError(
+        f"{name}() received an invalid combination of arguments - got ({', '.join(came)}), but expected {expected}"
+    )
 
 
 def checked(name, tensors):
     """A list of tensors as it was given, after a look at it."""
-    if not isinstance(tensors, list | tuple) or not all(isinstance(item, Tensor) for item in tensors):
-        raise TypeError(
-            f"{name}() received an invalid combination of arguments - got ({type(tensors).__name__}, ...), but "
-            "expected a list or tuple of Tensors first"
-        )
+    if not isinstance(tensors, list | tuple):
+        raise TypeError(f"{name}(): argument 'self' (position 1) must be tuple of Tensors, not {kind(tensors)}")
     if not tensors:
         raise RuntimeError("Tensor list must have at least one tensor.")
     return tensors
 
 
-def for_each(name, tensors, given):
-    """What each of the tensors is combined with: `given` itself, or its items."""
-    if isinstance(given, Tensor):
-        if given.ndim != 0:
-            raise RuntimeError(
-                f"scalar tensor expected to be 0 dim but it has {given.ndim} dimensions and {given.numel()} elements."
-            )
-        return [given] * len(tensors)
-    if isinstance(given, numbers.Number):
-        return [given] * len(tensors)
-    if not isinstance(given, list | tuple) or not all(isinstance(item, Tensor | numbers.Number) for item in given):
-        raise TypeError(
-            f"{name}() received an invalid combination of arguments - got (list, {type(given).__name__}), but expected "
-            "a Number, a Tensor, or a list of either"
-        )
-    if len(given) == len(tensors):
-        return given
-    if given and isinstance(given[0], numbers.Number):
+def is_list(value):
+    """Whether a value is a list of tensors or of numbers, by its first item."""
+    return isinstance(value, list | tuple) and (not value or isinstance(value[0], Tensor | numbers.Number))
+
+
+def same_length(tensors, other):
+    """Refuses lists of other lengths."""
+    if len(other) == len(tensors):
+        return
+    if not other or isinstance(other[0], numbers.Number):
         raise RuntimeError("Tensor list must have same number of elements as scalar list.")
-    raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(given)}")
+    raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(other)}")
 
 
-def op(name, in_place):
-    """An op as a function of a tensor and what it is combined with."""
-    if in_place:
-        return lambda tensor, *rest, **options: getattr(tensor, f"{name}_")(*rest, **options)
-    return lambda tensor, *rest, **options: getattr(tensor, name)(*rest, **options)
+def of_tensors(name, place, tensors, others):
+    """Another list of tensors, as long as the first."""
+    if not isinstance(others, list | tuple):
+        raise TypeError(f"{name}(): argument {place} must be tuple of Tensors, not {kind(others)}")
+    if len(others) != len(tensors):
+        raise RuntimeError(f"Tensor lists must have the same number of tensors, got {len(tensors)} and {len(others)}")
+    return others
 
 
 def made(name, body):
@@ -73,8 +100,8 @@ def made(name, body):
     for shown, in_place in ((f"_foreach_{name}", False), (f"_foreach_{name}_", True)):
 
         def function(self, *given, _shown=shown, _in_place=in_place, **options):
-            results = body(_shown, _in_place, checked(_shown, self), *given, **options)
-            return self if _in_place else tuple(results)
+            results = body(_shown, _in_place, self, *given, **options)
+            return self if _in_place else results
 
         function.__name__ = function.__qualname__ = shown
         function.__doc__ = f"`{name}{'_' * in_place}` of every tensor of a list; see the file that this is in."
@@ -83,39 +110,78 @@ def made(name, body):
 
 
 def unary(name):
-    return made(name, lambda shown, in_place, tensors: [op(name, in_place)(tensor) for tensor in tensors])
+    form = name if name in TABLE else f"{name}_whole"
 
-
-def binary(name):
-    def body(shown, in_place, tensors, *given, alpha=None, **named):
-        other = only(shown, given, named, ("other", "scalar", "scalars", "tensor", "exponent"))
-        if alpha is not None and (name not in SCALED or isinstance(other, numbers.Number)):
-            raise TypeError(
-                f"{shown}() received an invalid combination of arguments - got (list, {type(other).__name__}, "
-                f"alpha={type(alpha).__name__}), but expected alpha with Tensors of add and sub alone"
-            )
-        options = {} if alpha is None else {"alpha": alpha}
-        results = []
-        for tensor, item in zip(tensors, for_each(shown, tensors, other), strict=True):
-            kind = BINARY[name]
-            kind = BOUNDS.get(kind, kind) if isinstance(item, numbers.Number) else kind
-            if in_place and kind in BOUNDS:  # these have no form in place
-                results.append(tensor.copy_(op(kind, False)(tensor, item)))
-            else:
-                results.append(op(kind, in_place)(tensor, item, **options))
-        return results
+    def body(shown, in_place, tensors, *given, **named):
+        if given or named:
+            raise TypeError(f"{shown}() takes 1 positional argument but {1 + len(given) + len(named)} were given")
+        return each(form, in_place, checked(shown, tensors))
 
     return made(name, body)
 
 
+def binary(name):
+    expected = "a Number, a Tensor, or a list of either after the tensors" + ", alpha= with Tensors" * (name in SCALED)
+
+    def body(shown, in_place, tensors, *given, **named):
+        options = {key: value for key, value in named.items() if key == "alpha"}
+        other = only(name, given, {key: value for key, value in named.items() if key != "alpha"})
+        fits = is_list(tensors) and (isinstance(other, Tensor | numbers.Number) or is_list(other))
+        scaled = isinstance(other, Tensor) or (is_list(other) and other and isinstance(other[0], Tensor))
+        if not fits or (options and (name not in SCALED or not scaled)):
+            raise invalid(shown, (tensors, *given), named, expected)
+        checked(shown, tensors)
+        if isinstance(other, list | tuple):
+            same_length(tensors, other)
+        elif isinstance(other, Tensor) and other.ndim:
+            raise RuntimeError(
+                f"scalar tensor expected to be 0 dim but it has {other.ndim} dimensions and {other.numel()} elements."
+            )
+        if BINARY[name] != name and _C.is_grad_enabled() and recorded(tensors, other):
+            return each(name, in_place, tensors, like_each(tensors, other))
+        return each(BINARY[name], in_place, tensors, other, *options.values())
+
+    return made(name, body)
+
+
+def recorded(tensors, other):
+    """Whether gradients may be asked for: equal elements share that of maximum() evenly, and not that of clamp()."""
+    others = other if isinstance(other, list | tuple) else [other]
+    found = [value for value in (*tensors, *others) if isinstance(value, Tensor) and value.requires_grad]
+    return bool(found) and not any(value.is_complex() for value in found)
+
+
+def like_each(tensors, other):
+    """Tensors in the place of numbers, which maximum() does not take."""
+    others = other if isinstance(other, list | tuple) else [other] * len(tensors)
+    return [
+        value if isinstance(value, Tensor) else _C.tensor(value, dtype=_C.result_type(tensor, value))
+        for tensor, value in zip(tensors, others, strict=True)
+    ]
+
+
+def only(name, given, named):
+    """The one argument after the tensors, given by place or by its name; None where there is none, or another."""
+    if len(given) + len(named) != 1:
+        return None
+    if given:
+        return given[0]
+    ((key, value),) = named.items()
+    fits = key == "exponent" if name == "pow" else isinstance(value, NAMES.get(key, ()))
+    return value if fits else None
+
+
 def ternary(name):
     def body(shown, in_place, tensors, tensor1, tensor2, *given, **named):
-        value = only(shown, given or ((1,) if not named else ()), named, ("value", "scalars"))
-        if isinstance(value, list | tuple) and "value" in named:
-            raise TypeError(
-                f"{shown}() received an invalid combination of arguments - got (value=list), but expected a Number; "
-                "give numbers for each as scalars="
-            )
+        checked(shown, tensors)
+        lists = [of_tensors(shown, f"'tensor{i}'", tensors, items) for i, items in enumerate((tensor1, tensor2), 1)]
+        value = only("pow", given, {}) if given else next(iter(named.values()), 1)
+        is_number = isinstance(value, numbers.Number)
+        if len(given) + len(named) > 1 or not (
+            (is_number and named.keys() <= {"value"})
+            or (isinstance(value, list | tuple | Tensor) and named.keys() <= {"scalars"})
+        ):
+            raise invalid(shown, (tensors, tensor1, tensor2, *given), named, "value, a Number, or scalars for each")
         if isinstance(value, Tensor):
             if value.ndim != 1:
                 raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {value.ndim} instead.")
@@ -124,77 +190,75 @@ def ternary(name):
                     f"Expected length of scalars to match input of length {len(tensors)} but got {len(value)} instead."
                 )
             value = value.tolist()
-        lists = (for_each(shown, tensors, checked(shown, items)) for items in (tensor1, tensor2))
-        rows = zip(tensors, *lists, for_each(shown, tensors, value), strict=True)
-        return [op(name, in_place)(tensor, one, two, value=number) for tensor, one, two, number in rows]
+        elif not is_number:
+            same_length(tensors, value)
+        return each(name, in_place, tensors, *lists, value)
 
     return made(name, body)
 
 
-def only(shown, given, named, names):
-    """The one argument that was given by place or by one of these names."""
-    if len(given) + len(named) != 1 or named.keys() - set(names):
-        kinds = [type(item).__name__ for item in given] + [f"{name}={type(named[name]).__name__}" for name in named]
-        raise TypeError(
-            f"{shown}() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected "
-            f"one of {', '.join(names)} after the tensors"
-        )
-    return given[0] if given else next(iter(named.values()))
-
-
 def lerp(shown, in_place, tensors, tensors1, *given, **named):
-    weights = for_each(shown, tensors, only(shown, given, named, ("weight", "weights", "scalars")))
-    ends = for_each(shown, tensors, checked(shown, tensors1))
-    return [op("lerp", in_place)(*row) for row in zip(tensors, ends, weights, strict=True)]
+    weight = given[0] if len(given) == 1 and not named else next(iter(named.values()), None)
+    fits = named.keys() <= {"weight", "weights", "scalars"} and len(given) + len(named) == 1
+    if not fits or not (isinstance(weight, numbers.Number) or is_list(weight)):
+        raise invalid(shown, (tensors, tensors1, *given), named, "weight, a Number, or weights or scalars for each")
+    ends = of_tensors(shown, "'tensors1'", checked(shown, tensors), tensors1)
+    if not isinstance(weight, numbers.Number):
+        same_length(tensors, weight)
+    return each("lerp", in_place, tensors, ends, weight)
 
 
 def _foreach_pow(self, exponent):
     """`pow` of every tensor of a list, or of a number by each of them."""
     if isinstance(self, numbers.Number):
-        return tuple(self**item for item in checked("_foreach_pow", exponent))
+        return each("pow", False, self, checked("_foreach_pow", exponent))
     return _powers["_foreach_pow"](self, exponent)
 
 
 def _foreach_clone(self, *, memory_format=None):
     """A copy of every tensor of a list."""
-    options = {} if memory_format is None else {"memory_format": memory_format}
-    return tuple(tensor.clone(**options) for tensor in checked("_foreach_clone", self))
+    return each("clone", False, checked("_foreach_clone", self), memory_format)
 
 
 def _foreach_copy_(self, src, non_blocking=False):
     """Writes every tensor of a list into the one at its place."""
-    sources = for_each("_foreach_copy_", checked("_foreach_copy_", self), checked("_foreach_copy_", src))
-    for tensor, source in zip(self, sources, strict=True):
-        tensor.copy_(source, non_blocking)
+    each("copy", True, self, of_tensors("_foreach_copy_", "'src'", checked("_foreach_copy_", self), src), non_blocking)
     return self
 
 
 def _foreach_zero_(self):
     """Sets every tensor of a list to zero."""
-    for tensor in checked("_foreach_zero_", self):
-        tensor.zero_()
+    each("zero", True, checked("_foreach_zero_", self))
     return self
 
 
 def _foreach_max(self):
     """The largest element of every tensor of a list."""
     for tensor in checked("_foreach_max", self):
-        if tensor.numel() == 0:
+        if isinstance(tensor, Tensor) and tensor.numel() == 0:
             raise RuntimeError(
                 "_foreach_max cannot compute the maximum of an empty tensor; max over zero elements is undefined."
             )
-    return tuple(tensor.max() for tensor in self)
+    return each("max_all", False, self)
 
 
 def _foreach_mm(self, mat2):
     """The product of every matrix of a list with the one at its place in another."""
-    others = for_each("_foreach_mm", checked("_foreach_mm", self), checked("_foreach_mm", mat2))
-    return tuple(tensor.mm(other) for tensor, other in zip(self, others, strict=True))
+    if not self:
+        raise RuntimeError("_foreach_mm requires non-empty tensor lists")
+    return each("mm", False, self, of_tensors("_foreach_mm", "'mat2'", checked("_foreach_mm", self), mat2))
 
 
 def _foreach_norm(self, ord=2, dtype=None):
     """The norm of every tensor of a list, taken for a vector."""
-    return tuple(linalg.vector_norm(tensor, ord, dtype=dtype) for tensor in checked("_foreach_norm", self))
+    if not isinstance(ord, numbers.Number):
+        raise TypeError(f"_foreach_norm(): argument 'ord' (position 2) must be Number, not {kind(ord)}")
+    if ord == float("inf") and any(isinstance(x, Tensor) and x.numel() == 0 for x in checked("_foreach_norm", self)):
+        raise RuntimeError(
+            "_foreach_norm cannot compute the infinity norm on an empty tensor because the operation does not have an "
+            "identity"
+        )
+    return each("vector_norm", False, checked("_foreach_norm", self), ord, None, False, dtype)
 
 
 def _foreach_powsum(self, ord=2, dtype=None):

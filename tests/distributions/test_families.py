@@ -238,6 +238,19 @@ def test_draws_have_the_moments(name):
         assert (np.abs(squares.mean(0) - variance) <= 6 * error + 1e-9)[light].all()
 
 
+def test_angles_and_logarithms_have_the_moments():
+    """Of von Mises numbers the mean direction and its length, of log-normal ones the moments of the logarithms."""
+    angles, _ = make("VonMises", adjoint, grad=False)
+    x = array(angles.sample((4000,)))
+    turned = np.exp(1j * (x - array(angles.loc)))
+    length = 1 - array(angles.variance)
+    assert (np.abs(turned.mean(0) - length) < 6 / np.sqrt(len(x))).all()
+    logs, _ = make("LogNormal", adjoint, grad=False)
+    x = np.log(array(logs.sample((4000,))))
+    assert (np.abs(x.mean(0) - array(logs.loc)) < 6 * array(logs.scale) / np.sqrt(len(x))).all()
+    assert (np.abs(x.std(0) / array(logs.scale) - 1) < 6 / np.sqrt(2 * len(x))).all()
+
+
 @pytest.mark.parametrize("name", having("cdf"))
 def test_draws_follow_the_distribution(name):
     """The distribution of draws lies as near to cdf() as Kolmogorov's bound says for one of a million."""

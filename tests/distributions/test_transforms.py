@@ -86,6 +86,25 @@ def test_values(name):
     same(call, VALUES, NEAR, warned=None)
 
 
+ONE_WAY = {"abs", "softmax"}  # torch calls abs its own inverse's inverse, and softmax that of a logarithm
+
+
+@pytest.mark.parametrize("name", sorted(set(TRANSFORMS) - ONE_WAY))
+def test_inverses(name):
+    """Back to where it came from, and the inverse's determinant is that of the transform, negated."""
+    transform, x, _ = make(name, adjoint)
+    with adjoint.no_grad():
+        y = transform(x)
+        back = transform.inv(y)
+        if name in ("lower_cholesky", "positive_definite"):  # what is above the diagonal is lost
+            x, back = x.tril(), back.tril()
+        np.testing.assert_allclose(back.numpy(), x.numpy(), rtol=1e-9, atol=1e-11)
+        slopes = [attempt(lambda: transform.log_abs_det_jacobian(x, y))]
+        if not isinstance(slopes[0], str):
+            slopes.append(transform.inv.log_abs_det_jacobian(y, x))
+            np.testing.assert_allclose(slopes[1].numpy(), -slopes[0].numpy(), rtol=1e-12)
+
+
 @every_transform
 def test_facts(name):
     def call(L):

@@ -6,6 +6,7 @@ import torch
 import adjoint
 
 from ..compare import CLOSE, lines, opening, outcome, outcome_difference, programs
+from .cases import CASES, Maker
 
 program, test_program = programs()
 
@@ -143,6 +144,58 @@ def test_the_parameter_is_named_that_was_given():
         D.Beta(1.0, -2.0)
     with pytest.raises(ValueError, match=r"Expected parameter concentration .* of distribution LKJCholesky"):
         D.LKJCholesky(3, -1.0)
+
+
+def spoiled():
+    """(case, number of a parameter): each of the tensors that a case is made of, in its place something wrong."""
+    for name in CASES:
+        maker = Maker(adjoint, grad=False)
+        CASES[name](adjoint.distributions, maker)
+        yield from ((name, i) for i in range(len(maker.leaves)))
+
+
+@pytest.mark.parametrize(("name", "place"), list(spoiled()))
+def test_a_nan_is_named(name, place):
+    """Whichever parameter it is in: its name, its values and what they should be are in the error."""
+
+    class Spoiler(Maker):
+        def __call__(self, numbers):
+            leaf = super().__call__(numbers)
+            if len(self.leaves) - 1 == place:
+                leaf.view(-1)[0] = float("nan")
+            return leaf
+
+    def refused():
+        # A transform's parameters, and a matrix, are looked at when they are used.
+        d = CASES[name](adjoint.distributions, Spoiler(adjoint, grad=False))
+        d.log_prob(d.sample())
+
+    kinds = (ValueError, adjoint.linalg.LinAlgError)
+    words = (
+        r"Expected (parameter|value argument).*to (satisfy|be within)|The value argument|not positive-definite|nan|NaN"
+    )
+    with pytest.raises(kinds, match=words) as error:
+        refused()
+    if "Expected parameter" in str(error.value):
+        assert "satisfy the constraint" in str(error.value)
+        assert "nan" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "parts"),
+    [
+        (lambda D, T: D.Normal(0.0, T([1.0, -2.0])), ("scale", "GreaterThan(lower_bound=0.0)", "-2.")),
+        (lambda D, T: D.Bernoulli(T([0.5, 1.5])), ("probs", "Interval(lower_bound=0.0, upper_bound=1.0)", "1.5")),
+        (lambda D, T: D.Dirichlet(T([1.0, -3.0])), ("concentration", "GreaterThan(lower_bound=0.0)", "-3.")),
+        (lambda D, T: D.Binomial(-1, T(0.5)), ("total_count", "IntegerGreaterThan(lower_bound=0)", "-1")),
+        (lambda D, T: D.Poisson(T(-4.0)), ("rate", "GreaterThanEq(lower_bound=0.0)", "-4")),
+        (lambda D, T: D.StudentT(T(-5.0)), ("df", "GreaterThan(lower_bound=0.0)", "-5.")),
+    ],
+)
+def test_the_parameter_its_value_and_the_constraint_are_told(make, parts):
+    with pytest.raises(ValueError, match="Expected parameter") as error:
+        make(adjoint.distributions, adjoint.tensor)
+    assert [part for part in parts if part not in str(error.value)] == []
 
 
 @pytest.mark.parametrize(

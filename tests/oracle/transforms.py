@@ -54,6 +54,8 @@ REFUSED = {
     "nn.functional.batch_norm": RUNNING,
     "nn.functional.instance_norm": RUNNING,
     "native_batch_norm": RUNNING,
+    "_native_batch_norm_legit": RUNNING,
+    "_batch_norm_with_update": RUNNING,
 }
 
 # Whose tangents torch finds wrong, or not exactly: they are compared with its gradients.

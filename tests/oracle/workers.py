@@ -5,7 +5,8 @@ import multiprocessing.connection
 import time
 
 from . import check as checks
-from .entries import entries
+from . import transforms
+from .entries import LEFT_OUT, entries
 
 
 def serve(pipe, plan, dtypes):
@@ -17,7 +18,7 @@ def serve(pipe, plan, dtypes):
     torch.set_num_threads(1)
     adjoint.set_num_threads(1)
     while (name := pipe.recv()) is not None:
-        pipe.send(findings(name, plan, dtypes))
+        pipe.send(findings(name, plan, dtypes) | tangents(name, plan))
 
 
 def findings(name, plan, dtypes):
@@ -26,6 +27,16 @@ def findings(name, plan, dtypes):
         return checks.check(name, plan, dtypes)
     except Exception as error:
         return everywhere(name, f"the check fails: {type(error).__name__}: {error}")
+
+
+def tangents(name, plan):
+    """Why an entry has not torch's tangents, in a full run; nothing where it has no gradients."""
+    if plan != checks.FULL or not entries()[name].supports_autograd or name in LEFT_OUT:
+        return {}
+    try:
+        return {"jvp": list(transforms.check(name, 2, ("jvp",)).values())}
+    except Exception as error:
+        return {"jvp": [f"the check fails: {type(error).__name__}: {error}"]}
 
 
 def everywhere(name, reason):

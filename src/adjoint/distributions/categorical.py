@@ -5,6 +5,7 @@ import math
 from .. import _C
 from .._type_info import finfo
 from ..ops.language import arange, broadcast_tensors, empty_like, full, gather, multinomial
+from ..ops.sampling import draw_rows
 from . import constraints
 from .bernoulli import expand_param, listed, one_of
 from .distribution import _NO_DIMS, Distribution
@@ -85,7 +86,10 @@ class Categorical(Distribution):
             return (probs / empty_like(probs).exponential_()).argmax(-1)
         if not isinstance(sample_shape, Size):
             sample_shape = Size(sample_shape)
-        drawn = multinomial(probs.reshape(-1, self._num_events), sample_shape.numel(), True)
+        probs = probs.reshape(-1, self._num_events)
+        count = sample_shape.numel()
+        checked = count > 1 and self._validate_args and not _C._open_levels()
+        drawn = draw_rows(probs, count) if checked else multinomial(probs, count, True)
         return drawn.T.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value):

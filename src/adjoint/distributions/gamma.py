@@ -9,6 +9,13 @@ from .utils import TINY, broadcast_all
 __all__ = ["Gamma"]
 
 
+def gamma_numbers(concentration, rate):
+    """A draw for each element."""
+    value = _standard_gamma(concentration) / rate
+    value.detach().clamp_(min=TINY[value.dtype])  # not to be seen by gradients
+    return value
+
+
 class Gamma(ExponentialFamily):
     """The gamma distribution of shape `concentration`, its scale 1 / `rate`.
 
@@ -42,12 +49,10 @@ class Gamma(ExponentialFamily):
         return self._expanded(Gamma, _instance, batch_shape, {"concentration": 0, "rate": 0})
 
     def rsample(self, sample_shape=_NO_DIMS):
-        concentration, rate = self.concentration, self.rate
+        concentration = self.concentration
         if sample_shape:
             concentration = concentration.expand(self._extended_shape(sample_shape))
-        value = _standard_gamma(concentration) / rate
-        value.detach().clamp_(min=TINY[value.dtype])  # not to be seen by gradients
-        return value
+        return gamma_numbers(concentration, self.rate)
 
     def log_prob(self, value):
         value = as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)

@@ -1,11 +1,11 @@
 """The multinomial distribution."""
 
-from ..ops.language import lgamma, tensor
+from ..ops.language import lgamma, ones, scatter_add, tensor, zeros
 from . import constraints
 from .binomial import Binomial
 from .categorical import Categorical
 from .distribution import _NO_DIMS, Distribution
-from .utils import Size, broadcast_all
+from .utils import Size, broadcast_all, kind_of
 
 __all__ = ["Multinomial"]
 
@@ -69,11 +69,11 @@ class Multinomial(Distribution):
         return self._categorical.param_shape
 
     def sample(self, sample_shape=_NO_DIMS):
-        sample_shape = Size(sample_shape)
-        drawn = self._categorical.sample(Size((self.total_count,)) + sample_shape)
-        drawn = drawn.movedim(0, -1)
-        counts = self.probs.detach().new_zeros(self._extended_shape(sample_shape))
-        return counts.scatter_add_(-1, drawn, counts.new_ones(drawn.shape))
+        drawn = self._categorical.sample((self.total_count, *sample_shape))
+        drawn = drawn.permute(*range(1, drawn.dim()), 0)
+        kind = kind_of(self.probs)
+        counts = zeros(self._extended_shape(sample_shape), **kind)
+        return scatter_add(counts, -1, drawn, ones(drawn.shape, **kind))
 
     def entropy(self):
         n = tensor(float(self.total_count), dtype=self.probs.dtype, device=self.probs.device)

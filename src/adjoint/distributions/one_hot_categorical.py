@@ -1,10 +1,10 @@
 """Categorical distributions of one-hot vectors."""
 
-from ..ops.language import eye, one_hot
+from ..ops.language import eye, one_hot, scatter, zeros
 from . import constraints
 from .categorical import Categorical
 from .distribution import _NO_DIMS, Distribution
-from .utils import Size
+from .utils import Size, kind_of
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
@@ -71,8 +71,8 @@ class OneHotCategorical(Distribution):
         return self._categorical.param_shape
 
     def sample(self, sample_shape=_NO_DIMS):
-        probs = self._categorical.probs
-        return one_hot(self._categorical.sample(Size(sample_shape)), self._categorical._num_events).to(probs)
+        drawn = self._categorical.sample(sample_shape).unsqueeze(-1)
+        return scatter(zeros(self._extended_shape(sample_shape), **kind_of(self._param)), -1, drawn, 1)
 
     def log_prob(self, value):
         if self._validate_args:
@@ -84,7 +84,7 @@ class OneHotCategorical(Distribution):
 
     def enumerate_support(self, expand=True):
         n = self.event_shape[0]
-        values = eye(n, dtype=self._param.dtype, device=self._param.device)
+        values = eye(n, **kind_of(self._param))
         values = values.view((n,) + (1,) * len(self.batch_shape) + (n,))
         return values.expand((n, *self.batch_shape, n)) if expand else values
 

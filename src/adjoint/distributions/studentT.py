@@ -4,8 +4,8 @@ import math
 
 from ..ops.language import _student_t_log_density, digamma, lgamma, randn, rsqrt
 from . import constraints
-from .chi2 import Chi2
 from .distribution import _NO_DIMS, Distribution
+from .gamma import gamma_numbers
 from .utils import broadcast_all
 
 __all__ = ["StudentT"]
@@ -51,9 +51,11 @@ class StudentT(Distribution):
 
     def rsample(self, sample_shape=_NO_DIMS):
         df = self.df
-        x = randn(self._extended_shape(sample_shape), dtype=df.dtype, device=df.device)
-        z = Chi2(df, validate_args=False).rsample(sample_shape)
-        return self.loc + self.scale * (x * rsqrt(z / df))
+        half = 0.5 * df
+        if sample_shape:
+            half = half.expand(self._extended_shape(sample_shape))
+        x = randn(half.shape, dtype=df.dtype, device=df.device)
+        return self.loc + self.scale * (x * rsqrt(gamma_numbers(half, 0.5) / df))
 
     def log_prob(self, value):
         if self._validate_args:

@@ -78,6 +78,11 @@ def _broadcast(values):
     )
 
 
+def kind_of(tensor):
+    """The type and device of a tensor, as keywords."""
+    return {"dtype": tensor.dtype, "device": tensor.device}
+
+
 def _standard_normal(shape, dtype, device):
     return randn(shape, dtype=dtype, device=device)
 

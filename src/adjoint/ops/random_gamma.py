@@ -1,6 +1,6 @@
 """Gamma and Dirichlet numbers with gradients: a number keeps its place in the distribution when the parameters move."""
 
-from .language import _dirichlet_grad, _standard_gamma, _standard_gamma_grad, float32, float64, op
+from .language import _dirichlet_grad, _standard_gamma_grad, op
 
 # fmt: off
 
@@ -9,15 +9,6 @@ INTERNAL = {"method": False}
 
 def _refused(name):
     return f"the derivative for '{name}' is not implemented."
-
-
-# The least normal number of each type, and the greatest below 1.
-OPEN_INTERVAL = {float32: (2.0**-126, 1 - 2.0**-24), float64: (2.0**-1022, 1 - 2.0**-53)}
-
-
-def _draw_dirichlet(input, generator):
-    draws = _standard_gamma(input.to(float64), generator)
-    return (draws / draws.sum(-1, keepdim=True)).to(input.dtype).clamp(*OPEN_INTERVAL[input.dtype])
 
 
 def _dirichlet_rule(g, input, out):
@@ -44,7 +35,7 @@ op("_dirichlet_grad(x, alpha, total)", native="dirichlet_grad", batch="...", **I
    alpha=_refused("_dirichlet_grad"),
    total=_refused("_dirichlet_grad"),
    doc="The derivative of beta numbers x by the first parameter, divided by 1 - x; total is the sum of both.")
-op("_sample_dirichlet(input, generator=None)", forward=_draw_dirichlet, **INTERNAL,
+op("_sample_dirichlet(input, generator=None)", native="sample_dirichlet", **INTERNAL,
    input=_dirichlet_rule,
    jvp=_dirichlet_tangent,
    doc="Points of the simplex: the shares of gamma numbers in their sum.")

@@ -365,7 +365,8 @@ def norm_gradient(g, input, out, ord, dim, fused=False):
         if input.is_complex():
             # As this library rounds them, not as the kernel does, or none may be equal.
             out = amax(sizes, dim) if ord > 0 else amin(sizes, dim)
-        return _shared(g, _hits(sizes, out, dim), dim) * sgn(input)
+        # Where the norm is nan, it is those of the elements: their signs, and so their gradients, are 0.
+        return _shared(g, _hits(sizes, out, dim) | (sizes != sizes), dim) * sgn(input)
     if not fused and ord >= 2:
         return _norm_gradient_with_nans(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), ord)
     if ord == 2:

@@ -2,7 +2,7 @@
 
 from .batching import draws_differ, refuse_same_draws
 from .checks import boolean, holds
-from .language import composite, cumsum, empty_like, float64, log1p, rand, rand_like, searchsorted
+from .language import _sorted_places, composite, cumsum, empty_like, float64, log1p, rand, rand_like
 
 
 def _exponentials(like, generator):
@@ -45,7 +45,13 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         # The largest of weights divided by exponential numbers are a draw without replacement.
         scores = weights / _exponentials(weights, generator)
         return scores.topk(num_samples, -1).indices if num_samples > 1 else scores.argmax(-1, keepdim=True)
-    bounds = (cumsum(weights, -1) / totals).to(float64)
-    bounds[..., -1] = 1
-    draws = rand(*weights.shape[:-1], num_samples, dtype=float64, device=weights.device, generator=generator)
-    return searchsorted(bounds, draws)
+    return draw_rows(weights, num_samples, generator)
+
+
+def draw_rows(weights, count, generator=None):
+    """Indices drawn with replacement for each row of weights that are known to be good: where a number falls."""
+    sums = cumsum(weights, -1)
+    # The last bound is 1, whatever the sums are rounded to.
+    bounds = (sums / sums.narrow(-1, -1, 1)).to(float64)
+    draws = rand(*weights.shape[:-1], count, dtype=float64, device=weights.device, generator=generator)
+    return _sorted_places(bounds, draws, False, False)
