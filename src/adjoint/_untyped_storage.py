@@ -53,7 +53,8 @@ def _bytes_of(sequence):
     kind = type(sequence)
     if not hasattr(kind, "__getitem__") or not hasattr(kind, "__len__") or isinstance(sequence, dict | _C.Tensor):
         raise RuntimeError(f"torch.UntypedStorage(): Expected a sequence type, but got {name_of(sequence)}")
-    data = bytearray(len(sequence))
+    result = _C.empty(len(sequence), dtype=_C.uint8)
+    data = memoryview(result)
     for place in range(len(data)):
         item = sequence[place]
         if not isinstance(item, int) and not _is_index(item):
@@ -62,7 +63,7 @@ def _bytes_of(sequence):
                 f"of the items was of type {name_of(item)} instead of int"
             )
         data[place] = operator.index(item) & 255
-    return _C.frombuffer(data, dtype=_C.uint8).clone() if data else _C.empty(0, dtype=_C.uint8)
+    return result
 
 
 def _bytes_for(args, keywords):
