@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "core/error.h"
+#include "core/relocation.h"
 
 namespace adjoint {
 namespace {
@@ -77,7 +78,7 @@ Storage* map_shared(int file, size_t nbytes) {
 }
 
 int shared_file(const Storage* storage) {
-  const void* mapping = adopted_context(storage, unmap);
+  const void* mapping = adopted_context(memory_of(storage), unmap);
   return mapping ? static_cast<const Mapping*>(mapping)->file : -1;
 }
 

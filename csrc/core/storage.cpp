@@ -1,7 +1,8 @@
-// Memory that others own, as storages.
+// Memory that others own, as storages; and what few storages need.
 #include "core/storage.h"
 
 #include <memory>
+#include <unordered_map>
 
 namespace adjoint {
 namespace {
@@ -28,7 +29,38 @@ void destroy_foreign(Storage* storage) {
   freeing_owner = false;
 }
 
+/// Not destroyed at exit: storages that outlive the interpreter would look into it.
+std::unordered_map<const Storage*, StorageNotes>& all_notes() {
+  static auto* table = new std::unordered_map<const Storage*, StorageNotes>;
+  return *table;
+}
+
 }  // namespace
+
+StorageNotes* notes_of(const Storage* storage) {
+  if (!storage->noted) return nullptr;
+  auto found = all_notes().find(storage);
+  return found == all_notes().end() ? nullptr : &found->second;
+}
+
+StorageNotes& make_notes(Storage* storage) {
+  StorageNotes& notes = all_notes()[storage];
+  storage->noted = true;
+  return notes;
+}
+
+bool end_notes(Storage* storage) {
+  if (const StorageNotes* notes = notes_of(storage)) {
+    if (notes->object) {
+      leave_to_object(storage);
+      return false;
+    }
+    if (notes->weak) expire_weak(notes->weak);
+    all_notes().erase(storage);
+  }
+  if (forget_change) forget_change(storage);
+  return true;
+}
 
 Storage* adopt_memory(void* data, size_t nbytes, FreeMemory free_memory, void* context) {
   auto owner = std::make_unique<ForeignOwner>(StorageOwner{destroy_foreign, true}, free_memory, context, nullptr);
@@ -38,7 +70,7 @@ Storage* adopt_memory(void* data, size_t nbytes, FreeMemory free_memory, void* c
 }
 
 void* adopted_context(const Storage* storage, FreeMemory free_memory) {
-  if (!storage->is_foreign()) return nullptr;
+  if (storage->owner->destroy != destroy_foreign) return nullptr;
   const auto* owner = static_cast<const ForeignOwner*>(storage->owner);
   return owner->free_memory == free_memory ? owner->context : nullptr;
 }

@@ -147,6 +147,13 @@ void share_version(Tensor* tensor, const Tensor* with) {
 DType default_dtype() { return default_dtype_; }
 void set_default_dtype(DType dtype) { default_dtype_ = dtype; }
 
+void check_alignment(const Storage* storage, DType dtype) {
+  const auto alignment = static_cast<uintptr_t>(itemsize(dtype) / (is_complex(dtype) ? 2 : 1));
+  if (reinterpret_cast<uintptr_t>(storage->data) % alignment)
+    fail("the storage begins at an address that is not a multiple of ", alignment, ", as elements of ",
+         info(dtype).name, " need it: it is part of a buffer or of another storage; clone() it first");
+}
+
 void refuse_devices(const char* op, Device device, Device expected) {
   if (device.type == DeviceType::Batched || expected.type == DeviceType::Batched) refuse_escaped();
   fail(op, "(): Tensor on device ", device_name(device.type), " is not on the expected device ",

@@ -45,6 +45,7 @@ enum TensorFlags : uint8_t {
   kRequiresGrad = 1,  ///< set by the user on a leaf
   kRetainsGrad = 2,   ///< retain_grad() on a non-leaf
   kInferenceTensor = 8,
+  kLent = 16,  ///< holds memory for an exported buffer, which must stay where it is
 };
 
 struct Tensor {
@@ -133,6 +134,8 @@ void destroy_extra(Tensor* tensor);
 DType default_dtype();
 void set_default_dtype(DType dtype);
 
+/// Refuses memory that is not aligned for elements of a type: it is part of a buffer or of another storage.
+void check_alignment(const Storage* storage, DType dtype);
 /// Raises for a tensor that is not where the others of a call are.
 [[noreturn]] void refuse_devices(const char* op, Device device, Device expected);
 /// "Float" and so on, for torch's "not implemented for" messages.

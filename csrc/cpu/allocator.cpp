@@ -2,7 +2,10 @@
 // calls hold the interpreter lock.
 #include "cpu/allocator.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -113,7 +116,24 @@ void destroy(Storage* storage) {
   free_small(storage, nbytes > kSmallLimit ? 0 : small_class(nbytes));
 }
 
-constexpr StorageOwner kOwner = {destroy, false};
+/// Zeros; whole pages of large blocks go back to the system, and come again when they are touched.
+void discard(char* data, size_t nbytes) {
+#if defined(__linux__)
+  constexpr size_t kPage = 4096, kWorthwhile = 16 * kPage;
+  if (nbytes >= kWorthwhile) {
+    size_t before = -reinterpret_cast<uintptr_t>(data) % kPage;
+    size_t pages = (nbytes - before) / kPage * kPage;
+    if (madvise(data + before, pages, MADV_DONTNEED) == 0) {
+      std::memset(data, 0, before);
+      std::memset(data + before + pages, 0, nbytes - before - pages);
+      return;
+    }
+  }
+#endif
+  std::memset(data, 0, nbytes);
+}
+
+constexpr StorageOwner kOwner = {destroy, false, discard};
 
 }  // namespace
 
@@ -126,7 +146,7 @@ Storage* allocate(size_t nbytes) {
     storage->version = 0;
     storage->data = reinterpret_cast<char*>(storage + 1);
     storage->nbytes = nbytes;
-    storage->saved = storage->changed = false;
+    storage->saved = storage->noted = false;
     storage->owner = &kOwner;
     counted.keep();
     return storage;

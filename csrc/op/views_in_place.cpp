@@ -10,14 +10,55 @@
 #include "ops/views.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
+#include "types/storage.h"
 
 namespace adjoint::composed {
 namespace {
 
 [[noreturn]] void refuse_set(PyObject* source) {
-  fail(ErrorKind::Type, "set_() received an invalid combination of arguments - got (", Py_TYPE(source)->tp_name,
-       "), but expected nothing, a Tensor source, or (Tensor source, int storage_offset, tuple of ints size, tuple of "
-       "ints stride = None)");
+  fail(
+      ErrorKind::Type, "set_() received an invalid combination of arguments - got (", Py_TYPE(source)->tp_name,
+      "), but expected nothing, a Tensor or Storage source, or (Tensor or Storage source, int storage_offset, tuple of "
+      "ints size, tuple of ints stride = None)");
+}
+
+/// All elements of the storage that set_() is given, as a tensor of the type of `input`.
+TensorPtr from_storage(const Tensor* input, PyObject* source) {
+  StorageValue value = to_storage(source);
+  if (value.dtype && *value.dtype != input->dtype)
+    fail("Expected a Storage of type ", info(input->dtype).c_name, " or an UntypedStorage, but got type ",
+         info(*value.dtype).legacy_name, " for argument 1 'storage'; use tensor.view(dtype)");
+  if (value.device != input->device)
+    fail("Attempted to set the storage of a tensor on device \"", device_name(input->device.type),
+         "\" to a storage on different device \"", device_name(value.device.type),
+         "\".  This is no longer allowed; the devices must match.");
+  return on_storage(value, input->dtype);
+}
+
+/// A tensor of any geometry, counted from the first element of `from`, whose storage grows if need be.
+TensorPtr placed(Tensor* from, const Ints& sizes, const Ints& strides, int64_t offset) {
+  if (offset < 0) fail("Tensor: invalid storage offset ", offset);
+  if (sizes.size() != strides.size())
+    fail("unequal size length (", sizes.size(), ") and stride length (", strides.size(), ")");
+  auto overflow = [&] {
+    fail("Storage size calculation overflowed with sizes=", to_string(sizes), " and strides=", to_string(strides));
+  };
+  const int64_t item = itemsize(from->dtype);
+  const int64_t numel = checked_numel(sizes);
+  int64_t last = from->offset(), reach, needed;
+  if (__builtin_add_overflow(last, offset, &last)) overflow();
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (strides[d] < 0) overflow();
+    if (numel > 0 &&
+        (__builtin_mul_overflow(sizes[d] - 1, strides[d], &reach) || __builtin_add_overflow(last, reach, &last)))
+      overflow();
+  }
+  if (numel > 0) {
+    if (last == INT64_MAX || __builtin_mul_overflow(last + 1, item, &needed) || needed >> 61) overflow();
+    if (static_cast<size_t>(needed) > from->storage->nbytes) grow(from, static_cast<size_t>(needed));
+  }
+  // Without elements it does not matter where they are: at the start, so that nothing is beyond the end.
+  return alias(from, make_shape(sizes, strides), numel > 0 ? offset : 0);
 }
 
 /// Whether a tensor has tangents; those of levels that are closed are no more.
@@ -46,28 +87,37 @@ Object set_(Tensor* input, PyObject* source, PyObject* storage_offset, PyObject*
     set_source(input, nothing.get(), nothing.get());
     return Object::borrow(as_object(input));
   }
-  bool placed = storage_offset != Py_None;
-  if (!is_tensor(source) || placed != (size != Py_None) || (placed && !PyLong_Check(storage_offset)))
+  bool anywhere = storage_offset != Py_None;
+  if (anywhere != (size != Py_None) || (anywhere && !PyIndex_Check(storage_offset)) ||
+      (anywhere && !PySequence_Check(size)))
     refuse_set(source);
-  Tensor* from = as_tensor(source);
+  const bool stored = is_storage(source);
+  if (!stored && !is_tensor(source)) refuse_set(source);
+  TensorPtr from = stored ? from_storage(input, source) : TensorPtr::borrow(as_tensor(source));
   if (from->dtype != input->dtype)
     fail("Could not set tensor of type ", info(from->dtype).c_name, " to a tensor of type ", info(input->dtype).c_name,
          "; convert it first");
-  if (!placed) {
-    set_source(input, from, from);
-    return Object::borrow(as_object(input));
+  TensorPtr geometry = from;
+  if (anywhere) {
+    if (!from->contiguous()) fail("passed in tensor to be used as storage must be contiguous; call contiguous() first");
+    Ints sizes = Arg{size, "set_", "size"};
+    Ints strides;
+    if (stride != Py_None) {
+      strides = Arg{stride, "set_", "stride"};
+    } else {
+      checked_numel(sizes);
+      for (int64_t step : make_shape(sizes)->stride_span()) strides.push(step, "set_");
+    }
+    // It counts from the source's first element, whatever its name says.
+    const int64_t offset = Arg{storage_offset, "set_", "storage_offset"};
+    geometry = placed(from.get(), sizes, strides, offset);
   }
-  if (!from->contiguous()) fail("passed in tensor to be used as storage must be contiguous; call contiguous() first");
-  Ints sizes = Arg{size, "set_", "size"};
-  ShapePtr standard = make_shape(sizes);
-  Ints strides;
-  if (stride != Py_None) strides = Arg{stride, "set_", "stride"};
-  if (stride == Py_None)
-    for (int64_t step : standard->stride_span()) strides.push(step, "set_");
-  // It counts from the source's first element, whatever its name says.
-  int64_t offset = Arg{storage_offset, "set_", "storage_offset"};
-  TensorPtr geometry = ops::as_strided_within(from, sizes, strides, offset);
-  set_source(input, from, geometry.get());
+  set_source(input, from.get(), geometry.get());
+  if (stored) {
+    from.reset();
+    geometry.reset();
+    keep_object(input->storage);
+  }
   return Object::borrow(as_object(input));
 }
 

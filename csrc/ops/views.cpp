@@ -383,6 +383,7 @@ TensorPtr view_dtype(Tensor* input, DType dtype) {
       fail("self.stride(-1) must be 1 to view ", info(input->dtype).legacy_name, " as ", info(dtype).legacy_name,
            " (different element sizes), but got ", geometry.strides[last]);
     if (input->offset() * from % to) refuse("self.storage_offset() must be divisible by ", to / from);
+    if (input->device == DeviceType::Cpu) check_alignment(input->storage, dtype);
     geometry.sizes[last] = geometry.sizes[last] * from / to;
     for (int d = 0; d < last; ++d) {
       if (to > from && geometry.strides[d] % (to / from))

@@ -2,6 +2,7 @@
 #include "op/object.h"
 #include "op/op.h"
 #include "python/creation.h"
+#include "types/storage.h"
 #include "types/types.h"
 
 namespace adjoint::python {
@@ -15,15 +16,6 @@ struct Given {
   PyObject* storage = nullptr;
   PyObject* device = nullptr;
 };
-
-PyObject* storage_type() {
-  static PyObject* type =
-      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("adjoint.serialization.storage")).get(),
-                                     "UntypedStorage"))
-          .take();
-  return type;
-}
-bool is_storage(PyObject* object) { return PyObject_IsInstance(object, storage_type()) == 1; }
 
 /// Whether an object stands for one int: also a NumPy array or a tensor of one integer, but no bool.
 bool is_int(PyObject* object) {
@@ -108,17 +100,13 @@ TensorPtr from_tensor(PyObject* other, std::optional<DType> dtype) {
   return TensorPtr::steal(as_tensor(call_op(same, {other}).take()));
 }
 
-TensorPtr from_storage(PyObject* storage, DType dtype) {
-  Object own = Object::steal(PyObject_GetAttrString(storage, "dtype"));
-  if (!own) PyErr_Clear();
-  if (own && to_dtype(own.get()) != dtype)
-    fail("Expected a Storage of type ", info(dtype).legacy_name, " or an UntypedStorage, but got type ",
-         info(to_dtype(own.get())).legacy_name, " for argument 1 'storage'; use tensor.view(dtype)");
-  Object bytes = checked(PyObject_GetAttrString(storage, "data"));
-  if (!is_tensor(bytes.get())) fail("new(): the storage holds no memory; it is on the meta device");
-  Tensor* held = as_tensor(bytes.get());
-  int64_t count = held->numel() / itemsize(dtype);
-  return make_tensor(StoragePtr::borrow(held->storage), held->data, make_shape({&count, 1}), dtype);
+TensorPtr from_storage(PyObject* object, DType dtype) {
+  StorageValue value = to_storage(object);
+  if (value.device != DeviceType::Cpu) fail("new(): the storage holds no memory; it is on the meta device");
+  check_storage_type(value, dtype);
+  TensorPtr result = on_storage(value, dtype);
+  keep_object(result->storage);
+  return result;
 }
 
 TensorPtr from_data(PyObject* data, DType dtype) {

@@ -71,6 +71,7 @@ Object export_tensor(Tensor* tensor, bool copied) {
   std::copy(tensor->shape->sizes(), tensor->shape->sizes() + ndim, content->geometry);
   std::copy(tensor->shape->strides(), tensor->shape->strides() + ndim, content->geometry + ndim);
   content->storage = StoragePtr::borrow(tensor->storage);
+  make_notes(tensor->storage).lent = true;
   content->managed.tensor = {
       tensor->data, {kCpu, 0}, ndim, type_code(tensor->dtype), content->geometry, content->geometry + ndim, 0};
   content->managed.context = content.get();

@@ -507,8 +507,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
         auto* exported = reinterpret_cast<Export*>(owner.get());
         exported->tensor = nullptr;
         exported->tensor = alias(tensor).take();
-        // Out of sight of share_memory_(), which moves the tensors that it finds: this memory must stay where it is.
-        PyObject_GC_UnTrack(as_object(exported->tensor));
+        exported->tensor->flags |= kLent;
         for (int i = 0; i < ndim; ++i) exported->strides[i] = tensor->stride(i) * itemsize(tensor->dtype);
         view->buf = tensor->data;
         view->len = tensor->numel() * itemsize(tensor->dtype);
@@ -536,6 +535,7 @@ Object to_numpy(Tensor* tensor, bool force) {
   }();
   TensorPtr plain = requires_grad(tensor) ? alias(tensor) : TensorPtr::borrow(tensor);
   Object view = checked(PyMemoryView_FromObject(as_object(plain.get())));
+  make_notes(tensor->storage).fixed = true;
   return checked(PyObject_CallOneArg(as_array.get(), view.get()));
 }
 

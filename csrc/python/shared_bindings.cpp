@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include <cstring>
-
+#include "core/batched.h"
+#include "core/relocation.h"
 #include "core/shared_memory.h"
 #include "core/tensor.h"
 
@@ -15,30 +15,15 @@ Tensor* to_tensor(PyObject* object) {
   return as_tensor(object);
 }
 
-/// _share_memory(tensors): moves the storage of the tensors to shared memory, all of them with it; False, and nothing
-/// done, when they are not all that use the storage.
-PyObject* py_share_memory(PyObject*, PyObject* tensors) {
-  return guarded([&]() -> PyObject* {
-    if (!PyTuple_Check(tensors) || PyTuple_GET_SIZE(tensors) == 0)
-      fail(ErrorKind::Type, "_share_memory() takes a tuple of tensors");
-    Storage* old = to_tensor(PyTuple_GET_ITEM(tensors, 0))->storage;
-    Py_ssize_t count = PyTuple_GET_SIZE(tensors);
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      if (to_tensor(PyTuple_GET_ITEM(tensors, i))->storage != old)
-        fail("_share_memory(): the tensors are not on the same storage");
-    }
-    if (static_cast<Py_ssize_t>(old->refs) != count) Py_RETURN_FALSE;
-    auto shared = StoragePtr::steal(allocate_shared(old->nbytes));
-    std::memcpy(shared->data, old->data, old->nbytes);
-    shared->version = old->version;
-    shared->saved = old->saved;
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      Tensor* tensor = as_tensor(PyTuple_GET_ITEM(tensors, i));
-      tensor->data = shared->data + (tensor->data - tensor->storage->data);
-      retain(shared.get());
-      release(std::exchange(tensor->storage, shared.get()));
-    }
-    Py_RETURN_TRUE;
+/// _share_memory(tensor): moves its storage to shared memory, with all tensors on it; False, and nothing done, when
+/// others know where the memory is.
+PyObject* py_share_memory(PyObject*, PyObject* object) {
+  return guarded([&] {
+    Tensor* tensor = to_tensor(object);
+    refuse_batched(tensor);
+    if (tensor->device != DeviceType::Cpu) fail("_share_memory(): only available on CPU");
+    auto shared = StoragePtr::steal(allocate_shared(tensor->storage->nbytes));
+    return PyBool_FromLong(move_storage(tensor->storage, std::move(shared), {&tensor, 1}));
   });
 }
 
@@ -62,7 +47,7 @@ PyObject* py_map_shared(PyObject*, PyObject* args) {
 }
 
 PyMethodDef functions[] = {
-    {"_share_memory", py_share_memory, METH_O, "Moves tensors on one storage to shared memory."},
+    {"_share_memory", py_share_memory, METH_O, "Moves the storage of a tensor to shared memory."},
     {"_shared_file", py_shared_file, METH_O, "The file descriptor of a tensor's shared memory, or -1."},
     {"_map_shared", py_map_shared, METH_VARARGS, "The bytes of a file of shared memory."},
     {nullptr, nullptr, 0, nullptr}};

@@ -22,6 +22,7 @@ std::unordered_map<const Storage*, Change>& changes() {
 
 void forget(const Storage* storage) {
   auto found = changes().find(storage);
+  if (found == changes().end()) return;
   // Taken out first: dropping the code may run anything.
   Change last = std::move(found->second);
   changes().erase(found);
@@ -31,7 +32,7 @@ void forget(const Storage* storage) {
 
 void note_change(Storage* storage, const char* op) {
   Change& change = changes()[storage];
-  storage->changed = true;
+  storage->noted = true;
   forget_change = forget;
   change.op = op;
   PyCodeObject* code = adjoint_current_code(&change.instruction);
@@ -40,8 +41,9 @@ void note_change(Storage* storage, const char* op) {
 }
 
 std::string last_change(const Storage* storage) {
-  if (!storage->changed) return "";
-  const Change& change = changes().at(storage);
+  auto found = storage->noted ? changes().find(storage) : changes().end();
+  if (found == changes().end()) return "";
+  const Change& change = found->second;
   std::string where = source_line(reinterpret_cast<PyCodeObject*>(change.code.get()), change.instruction);
   return change.op + (where.empty() ? "" : " (at " + where + ")");
 }

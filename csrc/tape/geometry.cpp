@@ -6,6 +6,7 @@
 #include "core/batched.h"
 #include "core/deterministic.h"
 #include "core/mode.h"
+#include "core/relocation.h"
 #include "kernels/backend.h"
 #include "ops/memory.h"
 #include "tape/change.h"
@@ -83,33 +84,36 @@ void take_memory(Tensor* tensor, const Tensor* source) {
   tensor->data = source->data;
 }
 
+void grow(Tensor* tensor, size_t needed) {
+  const size_t held_bytes = tensor->storage->nbytes;
+  Tensor* const users[] = {tensor, forsaken_base(tensor)};
+  const size_t count = users[1] ? 2 : 1;
+  const auto before = tensor->data - tensor->storage->data;
+  if (tensor->storage->refs == count && !tensor->storage->noted && !tensor->storage->is_foreign()) {
+    // Nobody else knows the storage: another one may take its place.
+    auto larger = StoragePtr::steal(allocate_storage(needed, tensor->device));
+    const auto held = static_cast<int64_t>(held_bytes);
+    const int64_t step = 1;
+    auto bytes = [&](char* data) { return View{data, DType::UInt8, 1, &held, &step, tensor->device}; };
+    on(tensor->device).memory.copy(bytes(tensor->storage->data), bytes(larger->data));
+    if (Tensor* base = users[1]) replace_storage(base, larger, base->data - base->storage->data);
+    replace_storage(tensor, std::move(larger), before);
+  } else {
+    resize_storage(tensor->storage, tensor->device, needed, {users, count});
+  }
+  if (!fills_memory()) return;
+  const int64_t item = itemsize(tensor->dtype), step = 1;
+  const int64_t held = static_cast<int64_t>(held_bytes) / item;
+  const int64_t added = static_cast<int64_t>(needed) / item - held;
+  on(tensor->device)
+      .memory.fill_unset({tensor->storage->data + held * item, tensor->dtype, 1, &added, &step, tensor->device});
+}
+
 void resize(Tensor* tensor, ShapePtr shape) {
   refuse_batched(tensor);
-  auto before = tensor->data - tensor->storage->data;
-  size_t needed = before + static_cast<size_t>(shape->numel) * itemsize(tensor->dtype);
-  if (shape->numel > 0 && needed > tensor->storage->nbytes) {
-    Tensor* base = forsaken_base(tensor);
-    if (tensor->storage->refs > (base ? 2 : 1) || tensor->storage->is_foreign())
-      fail("Trying to resize storage that is not resizable: ", needed, " bytes are needed, there are ",
-           tensor->storage->nbytes, ", and the memory is not this tensor's alone; clone() it first");
-    auto larger = StoragePtr::steal(allocate_storage(needed, tensor->device));
-    const auto held_bytes = static_cast<int64_t>(tensor->storage->nbytes);
-    const int64_t step = 1;
-    auto bytes = [&](char* data) { return View{data, DType::UInt8, 1, &held_bytes, &step, tensor->device}; };
-    on(tensor->device).memory.copy(bytes(tensor->storage->data), bytes(larger->data));
-    if (fills_memory()) {
-      const int64_t held = held_bytes / itemsize(tensor->dtype);
-      const int64_t added = static_cast<int64_t>(needed) / itemsize(tensor->dtype) - held;
-      on(tensor->device)
-          .memory.fill_unset(
-              {larger->data + held * itemsize(tensor->dtype), tensor->dtype, 1, &added, &step, tensor->device});
-    }
-    if (base) {
-      retain(larger.get());
-      replace_storage(base, StoragePtr::steal(larger.get()), base->data - base->storage->data);
-    }
-    replace_storage(tensor, std::move(larger), before);
-  }
+  const size_t before = static_cast<size_t>(tensor->data - tensor->storage->data);
+  const size_t needed = before + static_cast<size_t>(shape->numel) * itemsize(tensor->dtype);
+  if (shape->numel > 0 && needed > tensor->storage->nbytes) grow(tensor, needed);
   set_shape(tensor, shape.get());
 }
 
@@ -145,7 +149,8 @@ void write_out(const char* op, Tensor* out, Tensor* result) {
     copy_into(result, out);
   } else {
     warn_of_resizing(out, result);
-    if (view_base(out)) {
+    const bool shared = out->storage->refs > 1 || out->storage->noted;
+    if (view_base(out) || (shared && is_resizable(out->storage))) {
       resize(out, make_shape(result->sizes()));
       copy_into(result, out);
     } else {

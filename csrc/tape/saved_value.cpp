@@ -74,13 +74,12 @@ void SavedValue::save_tensor(Tensor* tensor, const Node& node) {
     // Its counter is not the storage's, or there is more to it: keep the tensor, without history.
     kind_ = Kind::Whole;
     owner_ = alias_with_tangents(tensor).take();
-    data_ = tensor->data;
     return;
   }
   kind_ = Kind::Pieces;
   retain(tensor->storage);
   owner_ = tensor->storage;
-  data_ = tensor->data;
+  place_ = tensor->data - tensor->storage->data;
 }
 
 void SavedValue::save_packed(Tensor* tensor, const Node& node, PyObject* pack, PyObject* unpack) {
@@ -227,8 +226,8 @@ TensorPtr SavedValue::unpack(const Node& node) const {
   if (kind_ == Kind::Packed) return call_unpack();
   check_version(node);
   if (kind_ == Kind::Whole) return alias_with_tangents(static_cast<Tensor*>(owner_));
-  return make_tensor(StoragePtr::borrow(static_cast<Storage*>(owner_)), data_, ShapePtr::borrow(shape_), dtype_,
-                     device_);
+  return make_tensor(StoragePtr::borrow(static_cast<Storage*>(owner_)), first_element(), ShapePtr::borrow(shape_),
+                     dtype_, device_);
 }
 
 TensorPtr SavedValue::unpack_with_edge(const Node& node, const Edge* edge) const {

@@ -12,8 +12,8 @@ struct Edge;
 
 /// Note [Versions]: a tensor, its views and its detach()es share one counter, which every in-place change bumps. A
 /// saved value remembers the count it saw; a different count at unpacking means that the rule would see wrong numbers.
-/// A saved tensor is kept as its pieces (storage, shape, first element), not as the tensor object: the object would
-/// hold its own grad_fn, which for a saved result is the node itself.
+/// A saved tensor is kept as its pieces (storage, shape, place in it), not as the tensor object: the object would hold
+/// its own grad_fn, which for a saved result is the node itself. The place is a distance, because storages can move.
 class SavedValue {
  public:
   enum class Kind : uint8_t { Empty, Pieces, Whole, Packed, Object, Meta, List };
@@ -42,7 +42,7 @@ class SavedValue {
   /// The first element, after the version check. Only for tensors that are not packed.
   char* checked_data(const Node& node) const {
     check_version(node);
-    return data_;
+    return kind_ == Kind::Pieces ? first_element() : static_cast<Tensor*>(owner_)->data;
   }
   /// The storage that is held, or null.
   Storage* storage() const;
@@ -65,6 +65,7 @@ class SavedValue {
 
  private:
   void drop();
+  char* first_element() const { return static_cast<Storage*>(owner_)->data + place_; }
   /// Becomes Packed with what pack(tensor) returns.
   void save_packed(Tensor* tensor, const Node& node, PyObject* pack, PyObject* unpack);
   TensorPtr call_unpack() const;
@@ -79,7 +80,7 @@ class SavedValue {
   void* owner_ =
       nullptr;  ///< Storage (Pieces), Tensor (Whole), PackedTensor (Packed), PyObject (Object), SavedList (List)
   Shape* shape_ = nullptr;
-  char* data_ = nullptr;
+  int64_t place_ = 0;  ///< of the first element: bytes from the start of the storage (Pieces)
   uint32_t version_ = 0;
   Kind kind_ = Kind::Empty;
   DType dtype_ = DType::Float32;

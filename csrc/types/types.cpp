@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "core/view.h"
+#include "types/storage.h"
 
 namespace adjoint {
 namespace {
@@ -218,6 +219,7 @@ void init_types(PyObject* module) {
   for (int i = 0; i < kDTypeCount; ++i) dtype_objects[i] = add(kDTypes[i]);
   for (const DTypeInfo& about : kNamedOnly) Py_DECREF(add(about));
   init_device(module);
+  init_storage(module);
 }
 
 }  // namespace adjoint

@@ -113,6 +113,7 @@ _LAZY_NAMES = {
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),
     ),
+    "_mapped_files": ("from_file",),
     "_memory": ("empty_cache", "memory_stats", "reset_peak_memory_stats", "set_memory_limit"),
     "_native": ("DeviceObjType", "Event", "PyTorchFileReader", "PyTorchFileWriter", "Stream"),
     "_old_functions": (
@@ -178,7 +179,13 @@ _LAZY_NAMES = {
     "func": ("vmap",),
     "futures": ("Future",),
     "jit": ("ScriptFunction", "ScriptModule"),
-    "storage": ("TypedStorage", "UntypedStorage"),
+    "_typed_storage": (
+        *("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage"),
+        *("ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage"),
+        *("QInt32Storage", "QInt8Storage", "QUInt2x4Storage", "QUInt4x2Storage", "QUInt8Storage", "ShortStorage"),
+        "Storage",
+    ),
+    "storage": ("StorageBase", "TypedStorage", "UntypedStorage"),
     "utils.dlpack": ("to_dlpack",),
 }
 

@@ -5,7 +5,6 @@ import warnings as _warnings
 from . import _C
 from ._tensor_methods import method
 from .ops import checks as _checks
-from .serialization import storage as _storage
 
 # Names of this module that are also functions of the package.
 FUNCTIONS = ("get_device", "is_distributed", "is_same_size")
@@ -19,8 +18,7 @@ def is_shared(self):
     >>> torch.zeros(2).is_shared(), torch.zeros(2).share_memory_().is_shared()
     (False, True)
     """
-    _storage.refuse_batched(self)
-    return _C._shared_file(self) >= 0
+    return _C._storage_of(self).is_shared()
 
 
 @method
@@ -31,40 +29,51 @@ def share_memory_(self):
     >>> torch.ones(2).share_memory_()
     tensor([1., 1.])
     """
-    if self.is_meta or self.is_shared() or _C._share_memory((self,)):
+    if self.is_meta or self.is_shared() or _C._share_memory(self):
         return self
-    import gc
-
-    key = self._storage_id()
-    sharing = tuple(x for x in gc.get_objects() if issubclass(type(x), _C.Tensor) and x._storage_id() == key)
-    if not _C._share_memory(sharing):
-        raise RuntimeError(
-            "share_memory_(): the memory is also used by an array or a buffer of another library, or saved for a "
-            "backward pass, and cannot move; call share_memory_() before that, or clone() the tensor"
-        )
-    return self
+    raise RuntimeError(
+        "share_memory_(): the memory is also used by an array or a buffer of another library, and cannot move; call "
+        "share_memory_() before that, or clone() the tensor"
+    )
 
 
 @method
 def untyped_storage(self):
-    """The memory that the tensor lies in, as bytes.
+    """The memory that the tensor lies in, as bytes: the same object for all tensors on it.
 
     >>> import adjoint as torch
-    >>> torch.zeros(3).untyped_storage().nbytes()
-    12
+    >>> x = torch.zeros(3)
+    >>> x.untyped_storage().nbytes(), x.untyped_storage() is x[1:].untyped_storage()
+    (12, True)
     """
-    return _storage.UntypedStorage.of(self)
+    return _C._storage_of(self)
+
+
+def _typed(self):
+    from ._typed_storage import TypedStorage
+
+    return TypedStorage(wrap_storage=_C._storage_of(self), dtype=self.dtype, _internal=True)
+
+
+@method
+def _typed_storage(self):
+    """The memory that the tensor lies in, as elements of its type."""
+    return _typed(self)
 
 
 @method
 def storage(self):
-    """The memory that the tensor lies in, as elements of its type.
+    """The memory that the tensor lies in, as elements of its type: deprecated, as torch.TypedStorage is.
 
-    >>> import adjoint as torch
+    >>> import adjoint as torch, warnings
+    >>> warnings.simplefilter("ignore")
     >>> torch.tensor([1.0, 2.0])[1:].storage().tolist()
     [1.0, 2.0]
     """
-    return _storage.TypedStorage(_storage.UntypedStorage.of(self), self.dtype)
+    from ._typed_storage import _warn_typed_storage_removal
+
+    _warn_typed_storage_removal(stacklevel=2)
+    return _typed(self)
 
 
 @method

@@ -8,7 +8,6 @@ from ._running import own_hook
 from .autograd import backward as _backward
 from .autograd.graph import add_hook
 from .ops import checks as _checks
-from .serialization import storage as _storage
 
 # Names of this module that are also functions of the package.
 FUNCTIONS = (
@@ -141,7 +140,7 @@ def __deepcopy__(self, memo):
         from ._wrapped import deepcopied
 
         return deepcopied(self, memo)
-    result = _C._deepcopy(self) if self.is_meta else _storage.copied_once(self, memo).tensor_like(self)
+    result = _C._deepcopy(self) if self.is_meta else _on_copied_storage(self, memo)
     if type(self) is not _C.Tensor:
         result = type(self)._make_subclass(type(self), result)
     memo[id(self)] = result
@@ -150,6 +149,12 @@ def __deepcopy__(self, memo):
         result.grad = _copy.deepcopy(self.grad, memo)
     result.__dict__.update(_copy.deepcopy(self.__dict__, memo))
     return result
+
+
+def _on_copied_storage(tensor, memo):
+    """A tensor on a copy of another one's storage: one copy, for all that deepcopy finds on it."""
+    elements = _C._storage_of(tensor).__deepcopy__(memo)._elements(tensor.dtype)
+    return elements.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset()).data
 
 
 @method
@@ -200,7 +205,7 @@ def is_storage(obj):
     >>> torch.is_storage(torch.zeros(2)), torch.is_storage(torch.zeros(2).untyped_storage())
     (False, True)
     """
-    return isinstance(obj, _storage.UntypedStorage)
+    return _C._is_storage(obj)
 
 
 def typename(obj):

@@ -102,6 +102,11 @@ _get = refusals(_REFUSED, _REFUSED_TYPES, _refuse, sys.modules[__name__])
 
 
 def __getattr__(name):
+    if name.endswith("Storage"):
+        from .._typed_storage import CUDA_LEGACY
+
+        if name in CUDA_LEGACY:
+            return CUDA_LEGACY[name]
     return CUDA_TYPES[name] if name in CUDA_TYPES else _get(name)
 
 

@@ -90,7 +90,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     plan = reading.Reading(map_location, pickle_module, pickle_load_args)
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
-            return _load(file, plan, mmap, f)
+            return _load_and_close(file, plan, mmap, f)
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument; got " + type(f).__name__)
     for needed in ("seek", "tell", "read", "readline"):
@@ -99,7 +99,14 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
                 f"{type(f).__name__!r} object has no attribute {needed!r}. You can only torch.load from a file that is "
                 "seekable. Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
             )
-    return _load(f, plan, False, None)
+    return _load_and_close(f, plan, False, None)
+
+
+def _load_and_close(file, plan, mmap, path):
+    try:
+        return _load(file, plan, mmap, path)
+    finally:
+        plan.close()
 
 
 def _load(file, plan, mmap, path):

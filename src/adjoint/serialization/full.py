@@ -8,23 +8,17 @@ from ..nn.parameter import is_lazy
 from . import rebuild
 from .refusal import warn_of_hooks
 from .safe_globals import torch_name
-from .storage import StorageType
+from .storage import StorageType, TypedStorage, UntypedStorage
 
 # Where the functions of torch's native core are, for modules that keep one: torch.relu is getattr(the class, "relu").
 _NATIVE = {"torch._C._VariableFunctionsClass": sys.modules["adjoint"], "torch._C.TensorBase": _C.Tensor}
 _MOVED = {"torch._C._nn": "torch.nn.functional"}
 
 
-class _StorageOf:
-    """Stands for a tensor's storage while it is pickled."""
-
-    def __init__(self, tensor):
-        self.tensor = tensor
-
-
 def _arguments(tensor):
     """The arguments of _rebuild_tensor_v3 for a tensor's data."""
-    place = (_StorageOf(tensor), tensor.storage_offset(), tuple(tensor.size()), tensor.stride())
+    storage = TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
+    place = (storage, tensor.storage_offset(), tuple(tensor.size()), tensor.stride())
     return (*place, tensor.requires_grad, None, tensor.dtype)
 
 
@@ -48,11 +42,13 @@ def dump(obj, contents, pickle_module, protocol):
             return rebuild._rebuild_from_type_v2, (rebuild._rebuild_tensor_v3, type(value), _arguments(value), state)
 
         def persistent_id(self, value):
-            if type(value) is not _StorageOf:
+            if not isinstance(value, TypedStorage | UntypedStorage):
                 return None
-            tensor = value.tensor
-            count = tensor._storage_nbytes() // tensor.itemsize
-            return ("storage", StorageType(tensor.dtype), contents.key_of(tensor), "cpu", count)
+            storage = getattr(value, "_untyped_storage", value)
+            dtype = getattr(value, "_dtype", None)
+            kind = StorageType(dtype)
+            key = contents.key_of(storage, dtype or _C.uint8)
+            return ("storage", kind, key, "cpu", storage.nbytes() // kind.itemsize)
 
     out = io.BytesIO()
     Pickler(out, protocol).dump(obj)

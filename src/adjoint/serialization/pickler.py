@@ -12,7 +12,7 @@ from .. import _C
 from ..nn.parameter import Buffer, Parameter
 from .refusal import Attribute, Key, path_text, refusal, warn_of_hooks
 from .safe_globals import allowed
-from .storage import NAMES, storage_bytes
+from .storage import NAMES, TypedStorage, UntypedStorage, storage_bytes
 
 _TUPLES = (pickle.EMPTY_TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3)
 _PROTOCOL = 2  # the one whose instructions weights_only=True knows
@@ -24,25 +24,24 @@ class Contents:
     def __init__(self):
         self.pickle = b""
         self._keys = {}
-        self._tensors = []
+        self._kept = []
 
-    def key_of(self, tensor):
-        """The key of a tensor's storage; tensors that share memory share the key."""
-        place = tensor._storage_id()
-        key, dtype = self._keys.setdefault(place, (str(len(self._keys)), tensor.dtype))
-        if dtype != tensor.dtype:
+    def key_of(self, storage, dtype):
+        """The key of a storage, as elements of a type; tensors that share memory share the key."""
+        key, known = self._keys.setdefault(storage._cdata, (str(len(self._keys)), dtype))
+        if known != dtype:
             raise RuntimeError(
                 "Cannot save multiple tensors or storages that view the same data as different types: "
-                f"{dtype} and {tensor.dtype}; save a clone() of one of them"
+                f"{known} and {dtype}; save a clone() of one of them"
             )
-        if int(key) == len(self._tensors):
-            self._tensors.append(tensor)
+        if int(key) == len(self._kept):
+            self._kept.append((storage, dtype.itemsize))
         return key
 
     def storages(self):
         """(key, bytes, element size) of each storage."""
-        for key, tensor in enumerate(self._tensors):
-            yield str(key), storage_bytes(tensor), tensor.itemsize
+        for key, (storage, itemsize) in enumerate(self._kept):
+            yield str(key), storage_bytes(storage), itemsize
 
 
 class WeightsPickler:
@@ -240,13 +239,13 @@ class WeightsPickler:
 
     # ---- tensors
 
-    def _storage(self, tensor):
-        typed = NAMES.get(tensor.dtype)
-        count = tensor._storage_nbytes() // (tensor.itemsize if typed else 1)
+    def _storage(self, storage, dtype, as_bytes=False):
+        typed = None if as_bytes else NAMES.get(dtype)
+        count = storage.nbytes() // (dtype.itemsize if typed else 1)
         self._out += pickle.MARK
         self._str("storage")
         self._global(*(("torch", typed) if typed else ("torch.storage", "UntypedStorage")))
-        self._str(self._contents.key_of(tensor))
+        self._str(self._contents.key_of(storage, dtype))
         self._str("cpu")
         self._int(count)
         if self._legacy:
@@ -265,7 +264,7 @@ class WeightsPickler:
         if tensor.device.type == "meta":
             self._dtype(tensor.dtype)
         else:
-            self._storage(tensor)
+            self._storage(tensor.untyped_storage(), tensor.dtype)
             self._int(tensor.storage_offset())
         self._tuple(tensor.size(), None)
         self._tuple(tensor.stride(), None)
@@ -313,6 +312,16 @@ class WeightsPickler:
         self._out += pickle.TUPLE + pickle.REDUCE
         self._put(id(parameter))
 
+    # ---- storages
+
+    def _untyped_storage(self, storage, path):
+        _refuse_meta(storage)
+        self._storage(storage, _C.uint8, as_bytes=True)
+
+    def _typed_storage(self, storage, path):
+        _refuse_meta(storage)
+        self._storage(storage._untyped_storage, storage._dtype)
+
     # ---- objects of classes that the user allowed
 
     def _user_object(self, obj, path):
@@ -329,6 +338,11 @@ class WeightsPickler:
         if state is not None:
             self._write(state, path)
             self._out += pickle.BUILD
+
+
+def _refuse_meta(storage):
+    if storage.device.type == "meta":
+        raise NotImplementedError("Cannot copy out of meta tensor; no data! A storage there holds no values")
 
 
 _SIMPLE = {
@@ -355,4 +369,6 @@ _COMPOUND = {
     _C.Tensor: WeightsPickler._tensor,
     Buffer: WeightsPickler._tensor,
     Parameter: WeightsPickler._parameter,
+    UntypedStorage: WeightsPickler._untyped_storage,
+    TypedStorage: WeightsPickler._typed_storage,
 }

@@ -40,15 +40,28 @@ class Reading:
         if len(identifier) == 6 and identifier[5] is not None:
             raise unsupported("views of storages, which torch wrote before 0.4, are not read: save the file again")
         nbytes = count * kind.itemsize
+        # Bytes are met as a storage of bytes and as an untyped one; other types are not mixed.
+        family = _C.uint8 if kind.dtype is None else kind.dtype
         if key not in self._storages:
-            storage = self._placement.place(location, nbytes, lambda: read(key, nbytes, kind.dtype))
-            self._storages[key] = (TypedStorage(storage, kind.dtype) if kind.dtype else storage), kind.dtype
-        storage, dtype = self._storages[key]
-        if storage.nbytes() != nbytes:
-            raise unsupported(f"the storage {key!r:.80} has {storage.nbytes()} bytes at one place, {nbytes} at another")
-        if dtype != kind.dtype:
-            raise unsupported(f"the storage {key!r:.80} is of {dtype} at one place, of {kind.dtype} at another")
-        return storage
+            untyped = self._placement.place(location, nbytes, lambda: read(key, nbytes, kind.dtype))
+            self._storages[key] = untyped, family, {}
+        untyped, known, typed = self._storages[key]
+        if untyped.nbytes() != nbytes:
+            raise unsupported(f"the storage {key!r:.80} has {untyped.nbytes()} bytes at one place, {nbytes} at another")
+        if known != family:
+            raise unsupported(f"the storage {key!r:.80} is of {known} at one place, of {family} at another")
+        if kind.dtype not in typed:
+            typed[kind.dtype] = TypedStorage(wrap_storage=untyped, dtype=family, _internal=True)
+            if kind.dtype is None:
+                typed[kind.dtype]._is_untyped = True
+        return typed[kind.dtype]
+
+    def close(self):
+        """Forgets what was kept for the time of reading."""
+        for untyped, _, typed in self._storages.values():
+            vars(untyped).pop("_changed", None)
+            for one in typed.values():
+                vars(one).pop("_is_untyped", None)
 
 
 def finish(data, dtype, swapped):
@@ -130,8 +143,8 @@ def read_legacy(file, reading):
 
     def storage(identifier):
         result = reading.storage(identifier, promise)
-        if result.nbytes() > total:
-            raise EOFError(f"the file promises {result.nbytes()} bytes of values, but has {total}; it is not whole")
+        if result._nbytes() > total:
+            raise EOFError(f"the file promises {result._nbytes()} bytes of values, but has {total}; it is not whole")
         waiting[identifier[2]] = (result, identifier[1])
         return result
 
@@ -164,18 +177,19 @@ def _fill(file, storage, kind: StorageType, order):
     if len(prefix) != 8:
         raise EOFError("Ran out of input: the file ends before its values; it is not whole")
     count = struct.unpack("<q" if order == "little" else ">q", prefix)[0]
+    storage = storage._untyped_storage
     if count * kind.itemsize != storage.nbytes():
         raise RuntimeError(f"a storage of {storage.nbytes()} bytes is followed by {count} elements; corrupt file?")
-    if storage.data is None:
+    if storage.device.type == "meta":
         file.seek(storage.nbytes(), io.SEEK_CUR)
         return
-    target = memoryview(storage.data)
+    target = memoryview(storage._bytes())
     for begin in range(0, len(target), 1 << 20):
         part = file.read(min(1 << 20, len(target) - begin))
         if len(part) != min(1 << 20, len(target) - begin):
             raise EOFError("Ran out of input: the file ends within its values; it is not whole")
         target[begin : begin + len(part)] = part
-    finish(storage.data, kind.dtype, order != sys.byteorder)
+    finish(storage._bytes(), kind.dtype, order != sys.byteorder)
 
 
 def is_tar(file):

@@ -8,7 +8,7 @@ import collections
 from .. import _C
 from ..nn.parameter import Buffer, Parameter
 from .limits import check_key, check_spread, shown
-from .storage import NAMES, TYPED, StorageType, UntypedStorage
+from .storage import NAMES, TYPED, StorageType, TypedStorage, UntypedStorage
 
 _MAX_DIMENSIONS = 64
 
@@ -38,6 +38,7 @@ def _geometry(storage_offset, size, stride):
 
 
 def _tensor(storage, dtype, storage_offset, size, stride, requires_grad, metadata=None):
+    storage = storage._untyped_storage if type(storage) is TypedStorage else storage
     if not isinstance(storage, UntypedStorage) or type(dtype) is not _C.dtype or type(requires_grad) is not bool:
         raise RuntimeError(
             f"expected a storage, a dtype and whether grad is required; got {shown(storage)}, "
@@ -51,7 +52,7 @@ def _tensor(storage, dtype, storage_offset, size, stride, requires_grad, metadat
             f"{dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
             f"{storage.nbytes()}: the file is damaged or was made to do harm"
         )
-    if storage.data is None:
+    if storage.device.type == "meta":
         tensor = _C.empty_strided(size, stride, dtype=dtype, device="meta")
     else:
         tensor = _elements(storage, dtype, metadata).as_strided(size, stride, offset).detach()
@@ -65,28 +66,34 @@ def _elements(storage, dtype, metadata):
     """
     if metadata is not None and type(metadata) is not dict:
         raise RuntimeError(f"expected the metadata of a tensor as a dict; got {shown(metadata)}")
-    whole = storage.data[: storage.nbytes() // dtype.itemsize * dtype.itemsize].view(dtype)
+    whole = storage._elements(dtype)
     conj, neg = ((metadata or {}).get(name) is True for name in ("conj", "neg"))
     if not (conj or neg):
         return whole
-    if (dtype, conj, neg) not in storage.changed:
+    changed = vars(storage).setdefault("_changed", {})
+    if (dtype, conj, neg) not in changed:
         values = whole.conj() if conj else whole
-        storage.changed[dtype, conj, neg] = -values if neg else values
-    return storage.changed[dtype, conj, neg]
+        changed[dtype, conj, neg] = -values if neg else values
+    return changed[dtype, conj, neg]
+
+
+def _dtype_of(storage):
+    """The type that the file gives to a storage; None: it has bytes."""
+    return storage._dtype if type(storage) is TypedStorage and not storage._is_untyped else None
 
 
 def _rebuild_tensor(storage, storage_offset, size, stride):
-    return _tensor(storage, getattr(storage, "dtype", None), storage_offset, size, stride, False)
+    return _tensor(storage, _dtype_of(storage), storage_offset, size, stride, False)
 
 
 def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
-    dtype = getattr(storage, "dtype", None)
+    dtype = _dtype_of(storage)
     return _tensor(storage, dtype, storage_offset, size, stride, requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
     # The bytes were prepared for the dtype of the storage; torch leaves it open only where it has no name for it.
-    named = getattr(storage, "dtype", None)
+    named = _dtype_of(storage)
     if named is not dtype and (named is not None or type(dtype) is not _C.dtype or dtype in NAMES):
         raise RuntimeError(f"expected a storage of {shown(dtype)}; got {shown(storage)}")
     return _tensor(storage, dtype, storage_offset, size, stride, requires_grad, metadata)

@@ -110,6 +110,13 @@ NAMES += [
     "torch.Size([2])",
     "torch.add",
 ]
+STORAGES = [
+    "torch.UntypedStorage(range(16))",
+    "torch.UntypedStorage(range(9))[1:]",
+    "torch.ones(3).untyped_storage()",
+    "torch.UntypedStorage(8, device='meta')",
+    "torch.ones(2)._typed_storage()",
+]
 ARRAYS = [
     "np.ones((2, 3))",
     "np.int64(2)",
@@ -162,8 +169,8 @@ ODD += [
     "type('Odd', (), {'__array_interface__': {'shape': (9,), 'typestr': '<f4', 'data': (0, False), 'version': 3}})()"
 ]
 
-VALUES = [INTEGERS, HUGE, NUMBERS, WORDS, CONTAINERS, NAMES, ARRAYS, ODD]
-WEIGHTS = [5, 4, 4, 2, 5, 4, 2, 2]
+VALUES = [INTEGERS, HUGE, NUMBERS, WORDS, CONTAINERS, NAMES, ARRAYS, STORAGES, ODD]
+WEIGHTS = [5, 4, 4, 2, 5, 4, 2, 1, 2]
 
 # Keywords that many calls know, and one that none does.
 KEYWORDS = [

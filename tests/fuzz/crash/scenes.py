@@ -100,6 +100,23 @@ x = <t>; b = io.BytesIO(); torch.save(x, b); torch.load(io.BytesIO(b.getvalue()[
 x = <t>; b = io.BytesIO(); torch.save(x, b); d = b.getvalue(); k = <i> * 7919 % len(d); torch.load(io.BytesIO(d[:k] + bytes([<i> % 256]) * 4 + d[k + 4:]), weights_only=False)
 x = <t>; s = x.untyped_storage(); s.nbytes(); s[<i>]; s.resize_(<i>); x.sum()
 x = <t>; s = x.storage(); s[<i>]; list(s)[:3]; len(s); s.resize_(<i>); x
+x = <t>; v = x.view(-1); y = (x * x).sum(); s = x.untyped_storage(); s.resize_(<i> % 5000); x.sum(); v.detach().fill_(1); s.resize_(<i> % 5000); y.backward(); v
+x = <t>; s = x.untyped_storage(); s.resize_(0); x + x; x.clone(); x.tolist(); x.detach().numpy(); s.resize_(64); x
+x = <t>; s = x.untyped_storage(); v = x[..., :1]; x.resize_(<s>); v.add_(1); s.nbytes(); v.untyped_storage() is s
+x = <t>; n = x.detach().numpy(); s = x.untyped_storage(); s.resize_(<i> % 5000); s.share_memory_(); n.sum(); x.set_(s, <i>, <s>); n
+x = <t>; s = x.untyped_storage(); p = s[<v>]; s.resize_(<i> % 5000); p.tolist(); p.share_memory_(); x.set_(p); x
+x = <t>; s = x.untyped_storage(); x.set_(s, <v>, <v>, <v>); x.set_(s, <i>, <s>, <s>); x.sum()
+x = <t>; y = <t>; y.set_(x.untyped_storage(), <i> % 9, <s>); y.add_(1); x.sum(); y
+x = <t>; s = x.untyped_storage(); w = s._weak_ref(); s.note = x; del x; torch.UntypedStorage._expired(w); torch.UntypedStorage._new_with_weak_ptr(w); torch.UntypedStorage._free_weak_ref(w); torch.UntypedStorage._expired(<v>)
+s = torch.UntypedStorage(<v>); s.fill_(<v>); s[<v>]; s[<v>] = <v>; s.copy_(<v>); s.resize_(<v>); s.clone()
+s = torch.UntypedStorage(<v>, device=<v>); s.byteswap(<v>); s.type(<v>); s.to(device=<v>); s.float(); s.new()
+s = torch.UntypedStorage(range((<i>) % 100)); s[<v>] = <v>; s[<i>:<i>].fill_(<v>); s.byteswap(<d>); s[<i>:].type(<v>); s.tolist()
+s = torch.TypedStorage(<v>, dtype=<d>); s[<v>]; s[<v>] = <v>; s.fill_(<v>); s.copy_(<v>); s.resize_(<v>); s.type(<v>); s.tolist()
+s = torch.TypedStorage(wrap_storage=torch.UntypedStorage(range(17))[<i>:], dtype=<d>); s.tolist(); s[<i>]; s.long(); copy.deepcopy([s, s]); pickle.loads(pickle.dumps(s))
+torch.UntypedStorage.from_buffer(<v>, <v>, <v>, <v>, <v>)
+torch.UntypedStorage.from_buffer(bytearray(range(64)), 'big', count=<i>, offset=<i>, dtype=<d>); torch.UntypedStorage.from_file(<v>, False, <v>); torch.from_file(<v>, False, <v>, dtype=<d>)
+torch.UntypedStorage._new_shared_fd_cpu(<v>, <v>); torch.UntypedStorage._new_shared(<v>); torch.UntypedStorage._new_with_weak_ptr(<v>); torch._C._storage_of(<v>)
+x = <t>; s = x.untyped_storage(); b = io.BytesIO(); torch.save([s, x, x._typed_storage(), <v>], b); torch.load(io.BytesIO(b.getvalue()))
 x = <t>; y = x.share_memory_(); y.is_shared(); y.add_(1); y
 x = <t>; p = torch.nn.Parameter(x); p.data.mul_(2); p.grad = torch.ones_like(p); torch.nn.utils.clip_grad_norm_([p], <v>); torch.nn.utils.clip_grad_value_([p], <v>)
 x = <t>; s = torch.amp.GradScaler('cpu', <v>); o = torch.optim.SGD([x], 0.1); s.scale((x * 2).sum()).backward(); s.unscale_(o); s.step(o); s.update(<v>)
