@@ -35,15 +35,27 @@ bool Chain::read(const Tensor* tensor, uint64_t level, Input& input, Operand& op
   const BatchStorage& storage = storage_of(tensor);
   const Tensor* value = storage.value;
   // What shares the storage may show another part of it.
-  if (storage.chain != this || tensor->data != value->data || !tensor->shape->standard ||
+  if (storage.shared || tensor->data != value->data || !tensor->shape->standard ||
       !std::ranges::equal(tensor->sizes(), value->sizes().subspan(1)))
     return false;
+  operand.set(value);
+  if (storage.chain != this) return copy(value, input);
   input.step = storage.step;
   if (input.step < 0) {
     input.memory = StoragePtr::borrow(value->storage);
     input.data = value->data;
   }
-  operand.set(value);
+  return true;
+}
+
+bool Chain::copy(const Tensor* value, Input& input) const {
+  if (steps_.empty() || value->dtype != dtype_ || value->numel() != numel_) return false;
+  if (value->device != DeviceType::Cpu || !value->shape->standard) return false;
+  if (requires_grad(value) || has_tangents(value)) return false;
+  TensorPtr copied = empty(ShapePtr::borrow(value->shape), value->dtype, value->device);
+  on(value->device).memory.copy(value->view(), copied->view());
+  input.memory = StoragePtr::borrow(copied->storage);
+  input.data = copied->data;
   return true;
 }
 

@@ -17,8 +17,10 @@ namespace adjoint {
 /// This is not seen, because a step reads nothing but
 ///
 ///   - values that wait themselves;
-///   - values that nobody has seen: the level has them from an op, and holds the only reference to tensor and memory.
-///     The inputs of the vmap are not among them: the program may write there without an op, by NumPy for instance.
+///   - values that nobody has seen: the level has them from an op, and holds the only reference to tensor and memory;
+///   - copies. The inputs of the vmap are not the level's: the program may write there without an op, by NumPy for
+///     instance. An op that reads nothing but them is computed at once; one that reads what waits, too, gets a copy,
+///     which costs less than to settle here.
 ///
 /// Whoever asks for a value settles all that waits, what reads the value included, and it counts as seen from then on.
 /// Types, sizes and refusals are found when an op is called, where its memory is allocated, too; to settle cannot fail.
@@ -50,6 +52,8 @@ class Chain final : public Deferred {
   };
   /// Reads a batched tensor as an operand; false if it is none that a step may read.
   bool read(const Tensor* tensor, uint64_t level, Input& input, Operand& operand) const;
+  /// Reads a copy of a value that others may have seen; false where no step waits.
+  bool copy(const Tensor* value, Input& input) const;
   /// Reads all arguments; returns the first tensor, or null where one is not for a step.
   const Tensor* read_all(const Op& op, PyObject* const* slots, uint64_t level, Step& step) const;
 
