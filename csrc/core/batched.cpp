@@ -10,6 +10,10 @@ namespace {
 
 void destroy(Storage* storage) {
   auto* batch = static_cast<BatchStorage*>(storage);
+  if (batch->chain) {
+    batch->chain->forget(*batch);
+    release(batch->chain);
+  }
   release(batch->value);
   delete batch;
 }
@@ -70,12 +74,21 @@ void refuse_escaped() {
       last_mapped_function());
 }
 
-TensorPtr make_batched(TensorPtr value, uint64_t level, bool shared, Tensor* like) {
-  ShapePtr shape = element_shape(value.get(), shared);
+void reveal(BatchStorage& storage) {
+  storage.chain->settle();
+  release(std::exchange(storage.chain, nullptr));
+}
+
+TensorPtr make_batched(TensorPtr value, uint64_t level, bool shared, ShapePtr shape) {
   char* data = value->data;
   const DType dtype = value->dtype;
   const Device device(DeviceType::Batched, static_cast<uint8_t>(place_of(value->device).type));
-  TensorPtr result = make_tensor(hold(std::move(value), level, shared), data, std::move(shape), dtype, device);
+  return make_tensor(hold(std::move(value), level, shared), data, std::move(shape), dtype, device);
+}
+
+TensorPtr make_batched(TensorPtr value, uint64_t level, bool shared, Tensor* like) {
+  ShapePtr shape = element_shape(value.get(), shared);
+  TensorPtr result = make_batched(std::move(value), level, shared, std::move(shape));
   if (like) {
     if (!like->extra || !like->extra->version) {
       detach_version(like);

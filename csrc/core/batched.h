@@ -5,6 +5,8 @@
 
 namespace adjoint {
 
+class Deferred;
+
 /// Note [Batched tensors]: a batched tensor shows one element of its value, a tensor whose first dimension is the
 /// batch. It has the sizes and strides of that element, its type, and the device `Batched`, whose kernels all refuse:
 /// ops on it are for its level of vmap (transforms/batch.h) to compute. The value may be batched at an outer level,
@@ -22,11 +24,39 @@ struct BatchStorage : Storage {
   Tensor* value;   ///< owned
   uint64_t level;  ///< which vmap; larger numbers are inside of smaller ones
   bool shared;
+  int32_t step = -1;          ///< of the chain, which computes the value; -1: it has been
+  Deferred* chain = nullptr;  ///< owned; null once somebody has seen the value
+};
+
+/// Computations of values that nobody has seen yet; see Note [Chains] in transforms/chain.h.
+class Deferred {
+ public:
+  /// Computes all of them.
+  virtual void settle() = 0;
+  /// Nobody will see this value.
+  virtual void forget(const BatchStorage& storage) = 0;
+
+ protected:
+  virtual ~Deferred() = default;
+
+ private:
+  friend void retain(Deferred* chain) { ++chain->refs_; }
+  friend void release(Deferred* chain) {
+    if (--chain->refs_ == 0) delete chain;
+  }
+  uint32_t refs_ = 1;
 };
 
 inline bool is_batched(const Tensor* tensor) { return tensor->device.type == DeviceType::Batched; }
+/// Lets the value of a storage be seen.
+[[gnu::cold]] void reveal(BatchStorage& storage);
 /// Of a batched tensor (borrowed).
-inline Tensor* batched_value(const Tensor* tensor) { return static_cast<BatchStorage*>(tensor->storage)->value; }
+inline Tensor* batched_value(const Tensor* tensor) {
+  auto* storage = static_cast<BatchStorage*>(tensor->storage);
+  if (storage->chain) [[unlikely]]
+    reveal(*storage);
+  return storage->value;
+}
 inline uint64_t batched_level(const Tensor* tensor) { return static_cast<BatchStorage*>(tensor->storage)->level; }
 /// Whether it belongs to no vmap, but consists of its attributes: see Note [Wrapped tensors] in transforms/wrapped.h.
 inline bool is_wrapped(const Tensor* tensor) { return is_batched(tensor) && batched_level(tensor) == 0; }
@@ -40,6 +70,8 @@ inline bool is_shared(const Tensor* tensor) { return static_cast<BatchStorage*>(
 /// The elements of `value` along its first dimension, as one tensor, or all of it for each of them. `like`: a batched
 /// tensor that it is a view of, or null.
 TensorPtr make_batched(TensorPtr value, uint64_t level, bool shared, Tensor* like = nullptr);
+/// The same of a shape that is known already.
+TensorPtr make_batched(TensorPtr value, uint64_t level, bool shared, ShapePtr shape);
 /// Lets a batched tensor show another value.
 void set_batched_value(Tensor* tensor, TensorPtr value);
 

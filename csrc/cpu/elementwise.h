@@ -17,6 +17,7 @@ namespace cpu {
 void elementwise(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params);
 void elementwise_packed(const Kernel& kernel, DType compute, const Tensor& out, const Operand* operands, int n,
                         const Scalar* params);
+void elementwise_chain(std::span<const kernels::ChainStep> steps, DType compute, int64_t n);
 bool has_zero(const View& in);
 
 }  // namespace cpu

@@ -1,6 +1,8 @@
 // Elementwise computations of the op table: what is known of each, and running it over views.
 #pragma once
 
+#include <span>
+
 #include "core/dtype.h"
 #include "core/scalar.h"
 #include "core/view.h"
@@ -37,6 +39,24 @@ inline constexpr int kMaxNumbers = 2;
 /// The most scalar parameters.
 inline constexpr int kMaxParams = 8;
 
+/// One of several computations over as many contiguous elements of one type, each of the results of those before it.
+struct ChainStep {
+  /// An array, the result of an earlier step, or a number for all elements.
+  struct Input {
+    char* data;  ///< null: ...
+    int step;    ///< ... a step, or -1: a number
+    Scalar number;
+  };
+  static constexpr int kMaxInputs = 3;
+  Loop loop;
+  const Scalar* params;
+  char* out;  ///< null: for later steps alone
+  int count;  ///< of the inputs
+  Input inputs[kMaxInputs];
+};
+/// The most steps of a chain.
+inline constexpr int kMaxChain = 32;
+
 struct Elementwise {
   /// The kernel of this name, or null. Ops know their kernels as the CPU has them, which has them all.
   const Kernel* (*kernel)(const char* name);
@@ -48,6 +68,8 @@ struct Elementwise {
   /// Numbers are for kMaxSpread elements at most, and two at most. (A view of `out` would cost what the loop does.)
   void (*packed)(const Kernel& kernel, DType compute, const Tensor& out, const Operand* operands, int n,
                  const Scalar* params);
+  /// Steps over n elements, a block of them after another: what is for later steps alone stays in the cache.
+  void (*chain)(std::span<const ChainStep> steps, DType compute, int64_t n);
   /// Whether some element is zero.
   bool (*has_zero)(const View& in);
 };

@@ -62,7 +62,7 @@ class TransformStack {
 
 namespace {
 
-thread_local TransformStack* thread_stack = nullptr;
+thread_local ADJOINT_FAST_TLS constinit TransformStack* thread_stack = nullptr;
 
 TransformStack& stack_of_thread() {
   if (!thread_stack) thread_stack = new TransformStack;
@@ -77,8 +77,8 @@ void update_mode() {
 }  // namespace
 
 /// The outermost transform that runs in this thread, and the outermost one that waits.
-static thread_local RunningTransform* running = nullptr;
-static thread_local AfterChange* waiting = nullptr;
+static thread_local ADJOINT_FAST_TLS constinit RunningTransform* running = nullptr;
+static thread_local ADJOINT_FAST_TLS constinit AfterChange* waiting = nullptr;
 
 AfterChange::AfterChange(Transform& transform, const Tensor* target, std::function<void()> then)
     : transform_(transform), target_(target), then_(std::move(then)), inner_(waiting) {

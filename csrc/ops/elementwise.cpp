@@ -302,6 +302,12 @@ void check_params(const ElementwiseOptions& options, const Operand* operands, in
   }
 }
 
+DType check_alike(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n) {
+  DType compute = compute_type(operands, n, options);
+  check_operands(kernel, options, compute, operands, n, 1);
+  return compute;
+}
+
 TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params) {
   if (const Operand* first = packed_operand(kernel, options, operands, n)) {

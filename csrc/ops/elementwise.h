@@ -52,6 +52,8 @@ struct ElementwiseOptions {
 
 /// Refuses parameters that do not fit in the type in which the op computes.
 void check_params(const ElementwiseOptions& options, const Operand* operands, int n, const Scalar* params, int count);
+/// What `elementwise` refuses in operands that have one shape; returns the type in which they are computed with.
+DType check_alike(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n);
 /// kernel(operands...) in a fresh tensor.
 TensorPtr elementwise(const Kernel& kernel, const ElementwiseOptions& options, const Operand* operands, int n,
                       const Scalar* params);

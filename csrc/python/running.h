@@ -5,7 +5,7 @@
 
 namespace adjoint::python {
 
-/// In the order of KINDS in src/adjoint/_running.py.
+/// As KINDS in src/adjoint/_running.py.
 enum class Running : uint8_t { Nothing, Gradient, Vmap, Tangent };
 inline thread_local Running running = Running::Nothing;  ///< the innermost one
 

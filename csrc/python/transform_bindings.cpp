@@ -361,11 +361,43 @@ PyObject* py_give_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-/// _set_running(kind): which transform runs a function from here on; returns the one before.
-PyObject* py_set_running(PyObject*, PyObject* kind) {
-  const long given = PyLong_AsLong(kind);
-  if (given == -1 && PyErr_Occurred()) return nullptr;
-  return PyLong_FromLong(static_cast<long>(std::exchange(running, static_cast<Running>(given))));
+/// The transforms that run functions in this thread, outermost first, as Python knows them. On the heap: see
+/// TransformStack.
+thread_local std::vector<std::pair<Object, Running>>* thread_runnings = nullptr;
+
+std::vector<std::pair<Object, Running>>& runnings() {
+  if (!thread_runnings) thread_runnings = new std::vector<std::pair<Object, Running>>;
+  return *thread_runnings;
+}
+
+/// _begin_running(transform, kind): it runs a function from here on.
+PyObject* py_begin_running(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
+  return guarded([&]() -> PyObject* {
+    if (nargs != 2) fail(ErrorKind::Type, "_begin_running() takes a transform and its kind");
+    const int64_t kind = to_int(args[1], "_begin_running", "kind");
+    runnings().emplace_back(Object::borrow(args[0]), static_cast<Running>(kind));
+    running = static_cast<Running>(kind);
+    Py_RETURN_NONE;
+  });
+}
+
+/// _end_running(): the innermost one does no longer.
+PyObject* py_end_running(PyObject*, PyObject*) {
+  if (runnings().empty()) Py_RETURN_NONE;
+  Object ended = std::move(runnings().back().first);
+  runnings().pop_back();
+  running = runnings().empty() ? Running::Nothing : runnings().back().second;
+  Py_RETURN_NONE;
+}
+
+/// _runnings(): those that do.
+PyObject* py_runnings(PyObject*, PyObject*) {
+  return guarded([&] {
+    Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(runnings().size())));
+    for (size_t i = 0; i < runnings().size(); ++i)
+      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(runnings()[i].first.get()));
+    return tuple.take();
+  });
 }
 
 /// _requiring_grad(tensor, requires_grad): what requires_grad_() does, which functions in transforms may not call.
@@ -435,7 +467,9 @@ PyMethodDef functions[] = {
     {"_taken_apart", fast(py_taken_apart), METH_FASTCALL, "A view without tangents, and the tangent."},
     {"_give_tangent", fast(py_give_tangent), METH_FASTCALL, "Gives a result its tangent."},
     {"_requiring_grad", fast(py_requiring_grad), METH_FASTCALL, "The tensor, made to require grad or not to."},
-    {"_set_running", py_set_running, METH_O, "Says which transform runs a function."},
+    {"_begin_running", fast(py_begin_running), METH_FASTCALL, "A transform runs a function from here on."},
+    {"_end_running", py_end_running, METH_NOARGS, "The innermost transform has run its function."},
+    {"_runnings", py_runnings, METH_NOARGS, "The transforms that run functions in this thread, outermost first."},
     {"_open_levels", py_open_levels, METH_NOARGS, "The levels of this thread that do not rest."},
     {"_rest_level", fast(py_rest_level), METH_FASTCALL, "Whether a level takes part in calls."},
     {"_fresh", fast(py_fresh), METH_FASTCALL, "An input of a graph of its own."},

@@ -71,7 +71,20 @@ TensorPtr Batch::expanded(Tensor* tensor) const {
   return TensorPtr::steal(as_tensor(result.take()));
 }
 
+Object Batch::call_later(Op& op, PyObject* const* slots) {
+  if (mode_flags & (kTransformed | kAutocast | kAnomalyCheckForward)) return {};
+  Op& chosen = op.chosen(slots);
+  TensorPtr result = chosen.kind == Op::Kind::Elementwise ? chain_->call(chosen, slots, number()) : TensorPtr();
+  if (!result) return {};
+  Tensor* output = result.get();
+  if (records(chosen, slots)) chosen.record_results(slots, &output, 1);
+  return wrap(std::move(result));
+}
+
 Object Batch::call(Op& op, PyObject* const* slots) {
+  if (op.kind == Op::Kind::Elementwise) {
+    if (Object result = call_later(op, slots)) return result;
+  }
   if (op.transforms().random) return draw(op, slots);
   if (!concerns(op, slots)) return op.call(slots);
   if (changes_memory(op)) return change_memory(op, slots);
@@ -81,7 +94,9 @@ Object Batch::call(Op& op, PyObject* const* slots) {
   Object result = !spread                                ? call_shared(chosen, slots)
                   : chosen.kind == Op::Kind::Elementwise ? call_elementwise(chosen, slots)
                                                          : call_rule(chosen, slots);
-  return inside(chosen, slots, std::move(result), !spread);
+  Object shown = inside(chosen, slots, std::move(result), !spread);
+  if (spread && shown.get() != slots[0] && is_tensor(shown.get())) chain_->adopt(as_tensor(shown.get()));
+  return shown;
 }
 
 Object Batch::call_shared(Op& op, PyObject* const* slots) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/batched.h"
+#include "transforms/chain.h"
 #include "transforms/level.h"
 
 namespace adjoint {
@@ -12,7 +13,7 @@ namespace adjoint {
 /// the innermost level first. If no argument is batched there, it goes on outwards. Otherwise the level takes the
 /// values, in which the batch is the first dimension, and calls
 ///
-///   - an elementwise op on them, their other dimensions lined up from the right;
+///   - an elementwise op on them, their other dimensions lined up from the right, if it cannot wait (Note [Chains]);
 ///   - the batch rule of the op's declaration (`batch`), in Python;
 ///   - the op once for each element, with a warning, where there is no rule.
 ///
@@ -46,6 +47,8 @@ class Batch final : public Level {
   /// The operands of an elementwise op as values whose dimensions line up; false where one is no operand.
   bool line_up(Op& op, PyObject* const* slots, PyObject** values, Object* owned);
   Object call_elementwise(Op& op, PyObject* const* slots);
+  /// An elementwise op that can wait; null where it is to be computed now.
+  Object call_later(Op& op, PyObject* const* slots);
   Object call_rule(Op& op, PyObject* const* slots);
   /// By the rule of the declaration.
   Object call_declared(Op& op, PyObject* const* slots) const;
@@ -77,6 +80,7 @@ class Batch final : public Level {
 
   int64_t size_;
   Randomness randomness_;
+  Ref<Chain> chain_ = Ref<Chain>::steal(new Chain);
 };
 
 /// The value with its batch first and `count` dimensions of size 1 behind it.

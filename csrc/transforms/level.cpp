@@ -11,7 +11,7 @@ namespace adjoint {
 namespace {
 
 /// The levels that this thread has opened. On the heap: see TransformStack.
-thread_local std::vector<std::shared_ptr<Level>>* thread_levels = nullptr;
+thread_local ADJOINT_FAST_TLS constinit std::vector<std::shared_ptr<Level>>* thread_levels = nullptr;
 
 std::vector<std::shared_ptr<Level>>& levels() {
   if (!thread_levels) thread_levels = new std::vector<std::shared_ptr<Level>>;

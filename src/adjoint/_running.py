@@ -4,11 +4,10 @@ from _thread import _local as thread_local  # threading's, without the rest of t
 
 from . import _C
 
-KINDS = (None, "gradient", "vmap", "tangent")  # in the order of csrc/python/running.h
+KINDS = {"gradient": 1, "vmap": 2, "tangent": 3}  # as in csrc/python/running.h
 
 
 class _Stack(thread_local):
-    levels: tuple = ()
     differentiated: tuple = ()  # those whose gradients are being computed
 
 
@@ -22,16 +21,16 @@ class Running:
     `level` is the number of theirs, and `hooked` says whether a tensor got a hook that belongs to this transform.
     """
 
+    hooked = False
+
     def __init__(self, kind, level=None, inputs=()):
-        self.kind, self.level, self.inputs, self.hooked = KINDS.index(kind), level, inputs, False
+        self.kind, self.level, self.inputs = KINDS[kind], level, inputs
 
     def __enter__(self):
-        _stack.levels = (*_stack.levels, self)
-        self.before = _C._set_running(self.kind)
+        _C._begin_running(self, self.kind)
 
     def __exit__(self, *error):
-        _C._set_running(self.before)
-        _stack.levels = _stack.levels[:-1]
+        _C._end_running()
         self.inputs = ()  # a hook of one of them may hold this object
 
 
@@ -50,12 +49,12 @@ class Differentiated:
 
 def levels():
     """The transforms that are running, outermost first."""
-    return _stack.levels
+    return _C._runnings()
 
 
 def refuse_inside(words):
     """Refuses what functions that a transform runs may not do."""
-    if _stack.levels:
+    if levels():
         raise RuntimeError(words)
 
 
@@ -67,7 +66,7 @@ def own_hook(tensor, hook):
     running.hooked = True
 
     def own(gradient):
-        return hook(gradient) if running in (*_stack.levels, *_stack.differentiated) else None
+        return hook(gradient) if running in (*levels(), *_stack.differentiated) else None
 
     return own
 
@@ -75,7 +74,7 @@ def own_hook(tensor, hook):
 def _recorded_by(tensor):
     """The innermost transform of reverse mode that a tensor's history leads to the inputs of; None if there is none."""
     reached = None
-    for running in reversed(_stack.levels):
+    for running in reversed(levels()):
         if running.inputs:
             reached = _reached(tensor) if reached is None else reached
             if any(_end(inside) in reached for inside, _ in running.inputs):
@@ -86,7 +85,7 @@ def _recorded_by(tensor):
 def unwrapped(tensor):
     """(what the transforms make of a tensor, innermost first, by name and number; what it is outside of them)."""
     layers, reached, recorded = [], None, False
-    for number, running in reversed(tuple(enumerate(_stack.levels, 1))):
+    for number, running in reversed(tuple(enumerate(levels(), 1))):
         if running.level is None:
             given = [given for inside, given in running.inputs if tensor is inside]
             reached = _reached(tensor) if reached is None else reached
@@ -104,7 +103,7 @@ def unwrapped(tensor):
             layers.append(("GradTrackingTensor", number))
             tensor = _C._taken_apart(tensor, running.level)[0]
     if recorded:
-        inputs = [inside for running in _stack.levels for inside, _ in running.inputs]
+        inputs = [inside for running in levels() for inside, _ in running.inputs]
         tensor = _C._finished(tensor, inputs)
     return layers, tensor
 

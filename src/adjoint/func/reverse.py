@@ -5,13 +5,12 @@ graph, tied to the one that was given if that one requires grad itself, at this 
 the graph leads to anything but the fresh inputs.
 """
 
-import contextlib
 import functools
 
 from .. import _C
 from .._running import Differentiated, Running
 from ..autograd import unused_allowed
-from ..autograd.grad_mode import enable_grad, inference_mode, is_inference_mode_enabled, no_grad
+from ..autograd.grad_mode import inference_mode, is_inference_mode_enabled, no_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
@@ -54,6 +53,17 @@ def finished(value, inputs, recorded):
     return _C._finished(value, inputs) if recorded else _C._bare(value)
 
 
+def recorded_call(running, func, args, kwargs):
+    """What the function gives, recorded for the transform that runs it."""
+    before = _C.is_grad_enabled()
+    _C._set_grad_enabled(True)
+    try:
+        with running:
+            return func(*args, **kwargs)
+    finally:
+        _C._set_grad_enabled(before)
+
+
 def gradients(running, outputs, inputs, weights, retain_graph=None, create_graph=None):
     """The gradients by all inputs, zeros where there are none; recorded where something outside wants it."""
     pairs = [(y, w) for y, w in zip(outputs, weights, strict=True) if y.requires_grad]
@@ -62,7 +72,10 @@ def gradients(running, outputs, inputs, weights, retain_graph=None, create_graph
     outputs, weights = zip(*pairs, strict=True)
     if create_graph is None:
         create_graph = _C.is_grad_enabled() and _C._leads_elsewhere(outputs, inputs, weights)
-    with Differentiated(running) if running.hooked else contextlib.nullcontext():
+    if running.hooked:
+        with Differentiated(running):
+            found = unused_allowed(outputs, inputs, weights, retain_graph, create_graph)
+    else:
         found = unused_allowed(outputs, inputs, weights, retain_graph, create_graph)
     return [zeros_like(x) if g is None else finished(g, inputs, True) for g, x in zip(found, inputs, strict=True)]
 
@@ -108,8 +121,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
         inputs, fresh = fresh_inputs(chosen)
         recorded = _C.is_grad_enabled()
         running = Running("gradient", inputs=tuple(zip(fresh, tree_leaves(chosen), strict=True)))
-        with enable_grad(), running:
-            output = func(*replaced(inputs), **kwargs)
+        output = recorded_call(running, func, replaced(inputs), kwargs)
         aux = None
         if has_aux:
             output, aux = with_aux(output, "grad_and_value(f)(*args)")
@@ -187,8 +199,7 @@ def vjp(func, *primals, has_aux=False):
     inputs, fresh = fresh_inputs(primals)
     recorded = _C.is_grad_enabled()
     running = Running("gradient", inputs=tuple(zip(fresh, tree_leaves(primals), strict=True)))
-    with enable_grad(), running:
-        outputs = func(*inputs)
+    outputs = recorded_call(running, func, inputs, {})
     aux = None
     if has_aux:
         outputs, aux = with_aux(outputs, "vjp(f, *primals)")
@@ -201,8 +212,9 @@ def vjp(func, *primals, has_aux=False):
                 f"{leaf.dtype}"
             )
 
-    @out_of_inference
     def product(cotangents, retain_graph=True, create_graph=None):
+        if is_inference_mode_enabled():
+            return out_of_inference(product)(cotangents, retain_graph, create_graph)
         weights, given = tree_flatten(cotangents)
         if given != spec:
             raise RuntimeError(

@@ -26,7 +26,11 @@ def where_safe(condition, function, x, otherwise=0.0, *, inside=1.0):
     return where(condition, function(where(condition, x, inside)), otherwise)
 
 
-_thread = thread_local()
+class _Thread(thread_local):
+    safe = False
+
+
+_thread = _Thread()
 
 
 @contextlib.contextmanager
@@ -45,7 +49,7 @@ def safe_branches():
     >>> x.grad
     tensor([0.0000, 0.2500])
     """
-    before = getattr(_thread, "safe", False)
+    before = _thread.safe
     level = _C._open_handled(_handle)
     _thread.safe = True
     try:
@@ -57,7 +61,7 @@ def safe_branches():
 
 def made_safe(function):
     """The function in safe_branches() again, for the inside of a vmap, whose tensors have histories of their own."""
-    return safe_branches()(function) if getattr(_thread, "safe", False) else function
+    return safe_branches()(function) if _thread.safe else function
 
 
 class transposing:

@@ -112,8 +112,12 @@ def spread_prefix(prefix, tree):
 
 def _mapped_leaves(func, in_dims, args):
     """(the leaves of the arguments, the dimension of each, their structure; None where they are a tuple of tensors)."""
-    if in_dims == 0 and args and all(isinstance(x, _C.Tensor) and x.dim() for x in args):
-        return args, [0] * len(args), None
+    if in_dims == 0 and args:
+        for x in args:
+            if not isinstance(x, _C.Tensor) or not x.ndim:
+                break
+        else:
+            return args, [0] * len(args), None
     name = _name(func)
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple) or isinstance(in_dims, bool):
@@ -160,7 +164,7 @@ def _mapped_leaves(func, in_dims, args):
 
 def _batch_size(leaves, dims):
     if len(leaves) == 1:
-        return leaves[0].shape[dims[0]]
+        return leaves[0].size(dims[0])
     sizes = [leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
     if len(set(sizes)) > 1:
         raise ValueError(

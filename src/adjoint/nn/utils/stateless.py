@@ -18,22 +18,25 @@ def _place(module, path):
     return module.__dict__, name
 
 
-def _members(module):
-    """(path, table, name) of each parameter and buffer; a module that is there twice is found twice."""
-    for prefix, part in module.named_modules(remove_duplicate=False):
-        for table in (part._parameters, part._buffers):
-            for name, value in table.items():
-                if value is not None:
-                    yield f"{prefix}.{name}" if prefix else name, table, name
+def _find_members(module, prefix, found):
+    """Adds path: (table, name) of each parameter and buffer; a module that is there twice is found twice."""
+    for table in (module._parameters, module._buffers):
+        for name, value in table.items():
+            if value is not None:
+                found[prefix + name] = (table, name)
+    for name, part in module._modules.items():
+        if part is not None:
+            _find_members(part, f"{prefix}{name}.", found)
+    return found
 
 
 def _with_tied(tensors, members):
     """The tensors by path, and under all the other paths of the parameters they stand for."""
-    groups: dict = {}
-    for path, table, name in members:
-        groups.setdefault(id(table[name]), []).append(path)
-    if len(groups) == len(members):
+    if len({id(table[name]) for table, name in members.values()}) == len(members):
         return tensors
+    groups: dict = {}
+    for path, (table, name) in members.items():
+        groups.setdefault(id(table[name]), []).append(path)
     full = dict(tensors)
     for paths in groups.values():
         given = [path for path in paths if path in tensors]
@@ -79,15 +82,15 @@ def _merged(dicts):
 
 def _exchanged(module, given, tie_weights, strict):
     """Puts tensors in their places; returns the places by path, and what was in them."""
-    members = list(_members(module))
+    members = _find_members(module, "", {})
     full = _with_tied(given, members) if tie_weights else given
     if strict:
-        _check_names(module, full, [path for path, _, _ in members])
-    for value in full.values():
+        _check_names(module, full, members)
+    places = {}
+    for path, value in full.items():
         if value is not None and not isinstance(value, _C.Tensor):
             raise TypeError(f"{value} is not an instance of torch.Tensor")
-    known = {path: (table, name) for path, table, name in members}
-    places = {path: known.get(path) or _place(module, path) for path in full}
+        places[path] = members.get(path) or _place(module, path)
     before = [(table, name, table.get(name, _NOTHING)) for table, name in places.values()]
     for path, (table, name) in places.items():
         table[name] = full[path]
@@ -96,7 +99,9 @@ def _exchanged(module, given, tie_weights, strict):
 
 def _put_back(given, places, before):
     # A call that assigns a buffer changes what was given, not the module.
-    given.update({path: places[path][0].get(places[path][1]) for path in given if path in places})
+    for path, (table, name) in places.items():
+        if path in given and given[path] is not (value := table.get(name)):
+            given[path] = value
     for table, name, value in before:
         if value is _NOTHING:
             table.pop(name, None)
