@@ -1,6 +1,8 @@
 // The tensor: one Python object that is also the native tensor, with nothing behind it.
 #pragma once
 
+#include <cstddef>
+
 #include "core/ref.h"
 #include "core/shape.h"
 #include "core/storage.h"
@@ -81,6 +83,15 @@ struct Tensor {
   }
 };
 
+/// Whether a tensor is not on the CPU or of a stored type: in one comparison, because every call asks.
+inline bool is_special(const Tensor* tensor) {
+  static_assert(offsetof(Tensor, device) == offsetof(Tensor, dtype) + 1 && offsetof(Device, type) == 0);
+  static_assert(std::endian::native == std::endian::little && static_cast<int>(DeviceType::Cpu) == 0);
+  uint16_t both;
+  std::memcpy(&both, &tensor->dtype, sizeof(both));
+  return both >= kComputedTypes;
+}
+
 inline void retain(Tensor* tensor) { Py_INCREF(reinterpret_cast<PyObject*>(tensor)); }
 inline void release(Tensor* tensor) { Py_DECREF(reinterpret_cast<PyObject*>(tensor)); }
 using TensorPtr = Ref<Tensor>;
@@ -105,7 +116,7 @@ inline TensorPtr alias(const Tensor* tensor) { return alias(tensor, ShapePtr::bo
 template <class T>
 TensorPtr scalar_tensor(T value, DType dtype = DTypeOf<T>::value) {
   TensorPtr result = empty(scalar_shape(), dtype, DeviceType::Cpu);
-  dispatch(dtype, [&](auto tag) { *result->as<decltype(tag)>() = convert<decltype(tag)>(value); });
+  dispatch_any(dtype, [&](auto tag) { *result->as<decltype(tag)>() = convert<decltype(tag)>(value); });
   return result;
 }
 

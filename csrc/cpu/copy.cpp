@@ -11,6 +11,7 @@
 
 #include "cpu/copy_isa.h"
 #include "cpu/parallel.h"
+#include "cpu/stored.h"
 #include "cpu/words.h"
 
 namespace adjoint::cpu {
@@ -468,6 +469,7 @@ void convert_contiguous(DType from, const void* src, DType to, void* dst, int64_
   }
   if (const auto loop = chosen<CopyLoops>.convert[static_cast<int>(from)][static_cast<int>(to)])
     return loop(src, dst, n);
+  if (is_stored(from) || is_stored(to)) return convert_stored(from, src, to, dst, n);
   // By way of float, in chunks: the hardware converts many at a time, but only between these two.
   float chunk[kChunk];
   for (int64_t i = 0; i < n; i += kChunk) {
@@ -531,7 +533,7 @@ void clear(const View& dst) {
 }
 
 void fill_unset(const View& dst) {
-  dispatch(dst.dtype, [&](auto tag) {
+  dispatch_any(dst.dtype, [&](auto tag) {
     using T = decltype(tag);
     T value;
     if constexpr (std::is_integral_v<T>) {
@@ -549,14 +551,16 @@ void enumerate(const View& dst) {
 }
 
 Scalar read(const View& from) {
-  return dispatch(from.dtype, [&](auto tag) {
+  return dispatch_any(from.dtype, [&](auto tag) {
     using T = decltype(tag);
     T value = *from.as<T>();
     if constexpr (std::is_same_v<T, bool>)
       return Scalar::of(value);
+    else if constexpr (std::is_same_v<T, uint64_t>)
+      return Scalar::of_unsigned(value);
     else if constexpr (std::is_integral_v<T>)
       return Scalar::of(static_cast<int64_t>(value));
-    else if constexpr (is_complex_v<T>)
+    else if constexpr (is_complex_v<T> || std::is_same_v<T, ComplexHalf>)
       return Scalar::of(convert<complex128>(value));
     else
       return Scalar::of(convert<double>(value));

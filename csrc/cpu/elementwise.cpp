@@ -325,7 +325,7 @@ void elementwise(const Kernel& kernel, DType compute, const View& out, const Vie
   const bool half = is_half(compute);
   const bool own = half && kernel.loops[static_cast<int>(compute)] &&
                    std::all_of(inputs, inputs + kernel.inputs, [&](const View& in) { return in.dtype == compute; });
-  const DType type = half && !own ? DType::Float32 : compute;
+  const DType type = own ? compute : compute_type(compute);
   const Loop loop = kernel.loops[static_cast<int>(type)];
   if (!loop) {
     fail(ErrorKind::NotImplemented, "\"", kernel.name, "\" not implemented for '", info(compute).legacy_name,

@@ -8,14 +8,14 @@
 
 namespace adjoint {
 
-/// An integer of 64 bits with or without a sign; what is beyond is refused. Without a sign it is a float here.
+/// An integer of 64 bits with or without a sign; what is beyond is refused.
 static Scalar wide_scalar(PyObject* object) {
   int overflow = 0;
   int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (overflow < 0) fail(ErrorKind::Overflow, "can't convert negative int to unsigned: a number is below -2**63");
   if (overflow == 0) return Scalar::of(value);
   unsigned long long wide = PyLong_AsUnsignedLongLong(object);
-  if (!PyErr_Occurred()) return Scalar::of(static_cast<double>(wide));
+  if (!PyErr_Occurred()) return Scalar::of_unsigned(wide);
   PyErr_Clear();
   fail(ErrorKind::Overflow, "int too big to convert: a number must be less than 2**64, or a float");
 }

@@ -150,7 +150,8 @@ TensorPtr Op::run_loop(const Rule& rule, Node& node, const TensorPtr* gradients)
       operands[n++].set(scalar);
     }
   }
-  return ops::elementwise(*rule.loop, {name.c_str(), options.promote_float}, operands, n, params);
+  return ops::elementwise(*rule.loop, {.name = name.c_str(), .promote_float = options.promote_float, .stored = ~0u},
+                          operands, n, params);
 }
 
 TensorPtr Op::loop_tangent(const Rule& rule, Tensor* tangent, PyObject* const* slots, Tensor* result) const {
@@ -177,7 +178,8 @@ TensorPtr Op::loop_tangent(const Rule& rule, Tensor* tangent, PyObject* const* s
       }
     }
   }
-  return ops::elementwise(*rule.loop, {name.c_str(), options.promote_float}, operands, n, params);
+  return ops::elementwise(*rule.loop, {.name = name.c_str(), .promote_float = options.promote_float, .stored = ~0u},
+                          operands, n, params);
 }
 
 TensorPtr Op::rule_tangent(const Rule& rule, Tensor* tangent, PyObject* const* slots, Tensor* result) const {

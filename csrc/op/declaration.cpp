@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/backend.h"
+#include "op/stored.h"
 #include "op/transform_rules.h"
 
 namespace adjoint {
@@ -271,6 +272,7 @@ void read_elementwise(Op& op, PyObject* declaration) {
     op.options.rounded |= 1u << slot_of(op, text(PyTuple_GET_ITEM(rounded.get(), i)));
   if (Object factor = option(declaration, "factor"); factor.get() != Py_None)
     op.options.factors = 1u << (slot_of(op, text(factor.get())) - op.n_operands);
+  op.options.stored = read_stored(declaration).taken;
   read_words(op, declaration);
 }
 
@@ -326,6 +328,11 @@ std::unique_ptr<Op> read_declaration(PyObject* declaration, const std::string& n
   read_rules(*op, declaration);
   op->declaration = Object::borrow(declaration);
   return op;
+}
+
+const StoredTypes& Op::stored() const {
+  if (!stored_types_) stored_types_ = std::make_shared<StoredTypes>(read_stored(declaration.get()));
+  return *stored_types_;
 }
 
 const TransformRules& Op::transforms() const {

@@ -4,11 +4,22 @@
 
 namespace adjoint {
 
-bool has_one_on_meta(PyObject* sequence) {
+template <class F>
+static bool any_item(PyObject* sequence, F holds) {
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence);
   PyObject** items = PySequence_Fast_ITEMS(sequence);
   if (size == 0 || PyLong_CheckExact(items[0])) return false;  // sizes and dimensions
-  return std::any_of(items, items + size, holds_no_values);
+  return std::any_of(items, items + size, holds);
+}
+
+bool has_special_item(PyObject* sequence) {
+  return any_item(sequence, [](PyObject* item) { return is_special(item); });
+}
+bool has_one_on_meta(PyObject* sequence) { return any_item(sequence, holds_no_values); }
+
+bool any_on_meta(PyObject* const* slots, size_t n) {
+  return std::any_of(slots, slots + n,
+                     [](PyObject* slot) { return is_sequence(slot) ? has_one_on_meta(slot) : holds_no_values(slot); });
 }
 
 bool has_no_shape(PyObject* object) {

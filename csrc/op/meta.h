@@ -1,9 +1,11 @@
-// Arguments that hold no values: tensors on the meta device, and parameters without a shape.
+// Arguments that hold no values: tensors on the meta device, and parameters without a shape; and how few ops meet one
+// of these, or one of a stored type.
 #pragma once
 
 #include <string_view>
 
 #include "op/op.h"
+#include "types/types.h"
 
 namespace adjoint {
 
@@ -11,6 +13,13 @@ inline bool holds_no_values(PyObject* object) {
   return is_tensor(object) && as_tensor(object)->device == DeviceType::Meta;
 }
 
+/// Whether this is a tensor that is not on the CPU, or one of a stored type, or a stored type.
+inline bool is_special(PyObject* object) {
+  if (!is_tensor(object)) return is_dtype(object) && is_stored(to_dtype(object));
+  return is_special(as_tensor(object));
+}
+/// Whether one of the items of a tuple or list is.
+bool has_special_item(PyObject* sequence);
 /// Whether one of the items of a tuple or list is on the meta device.
 bool has_one_on_meta(PyObject* sequence);
 
@@ -21,11 +30,13 @@ bool has_no_shape(PyObject* object);
 void refuse_without_shape(std::string_view op, PyObject* object);
 
 /// Whether one of an op's arguments, or of the items of a list among them, is on the meta device.
-inline bool any_on_meta(PyObject* const* slots, size_t n) {
+bool any_on_meta(PyObject* const* slots, size_t n);
+/// Whether one of them is special.
+inline bool any_special(PyObject* const* slots, size_t n) {
   // Numbers, None and their like, which most arguments are, have static types; tensors do not.
   constexpr auto flags = Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_TUPLE_SUBCLASS | Py_TPFLAGS_LIST_SUBCLASS;
   for (PyObject* const* slot = slots; slot < slots + n; ++slot)
-    if ((Py_TYPE(*slot)->tp_flags & flags) && (is_sequence(*slot) ? has_one_on_meta(*slot) : holds_no_values(*slot)))
+    if ((Py_TYPE(*slot)->tp_flags & flags) && (is_sequence(*slot) ? has_special_item(*slot) : is_special(*slot)))
       return true;
   return false;
 }

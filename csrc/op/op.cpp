@@ -12,6 +12,7 @@
 #include "op/meta.h"
 #include "op/overrides.h"
 #include "op/recorded.h"
+#include "op/stored.h"
 #include "op/transform.h"
 #include "ops/memory.h"
 #include "tape/anomaly.h"
@@ -215,9 +216,17 @@ Object Op::run_forward(PyObject* const* slots) const {
   return result;
 }
 
+void Op::refuse_type(DType dtype) const { fail_not_implemented(shown.c_str(), dtype); }
+
+Object Op::call_special(PyObject* const* slots) {
+  if (any_on_meta(slots, arguments.size())) check_devices(slots);
+  // Views, and what is written in Python, only call other ops or change the geometry.
+  return kind == Kind::Plain && glue ? call_widened(*this, slots) : Object();
+}
+
 Object Op::call_plain(PyObject* const* slots) {
-  if (any_on_meta(slots, arguments.size())) [[unlikely]]
-    check_devices(slots);
+  if (any_special(slots, arguments.size())) [[unlikely]]
+    if (Object result = call_special(slots)) return result;
   Object result = run_forward(slots);
   bool several = PyTuple_Check(result.get());
   if (!several && !is_tensor(result.get())) return result;
@@ -266,8 +275,8 @@ Object Op::call_creation(PyObject* const* slots) {
 }
 
 Object Op::call_composed(PyObject* const* slots) {
-  if (any_on_meta(slots, arguments.size())) [[unlikely]]
-    check_devices(slots);
+  if (any_special(slots, arguments.size())) [[unlikely]]
+    call_special(slots);
   return glue(slots);
 }
 
@@ -387,8 +396,10 @@ void Op::change(PyObject* const* slots) {
     fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
          info(to_dtype(slots[typed_out])).c_name, " should match");
   if (!writes_one_value) check_writable(target);
-  if (any_on_meta(slots, arguments.size())) [[unlikely]]
-    check_devices(slots);
+  if (any_special(slots, arguments.size())) [[unlikely]] {
+    if (any_on_meta(slots, arguments.size())) check_devices(slots);
+    if (kind == Kind::Plain && (glue || glue_in_place)) check_stored(*this, slots);
+  }
   NodePtr node = kind == Kind::Elementwise ? change_by_kernel(slots, recorded)
                  : glue_in_place           ? change_by_native(slots, recorded)
                                            : change_by_result(slots, recorded);
@@ -528,6 +539,7 @@ uint32_t Op::used_items(uint32_t recorded) const {
 
 /// A Python number.
 static Object number_object(const Scalar& scalar) {
+  if (scalar.beyond) return checked(PyLong_FromUnsignedLongLong(scalar.to<uint64_t>()));
   switch (scalar.category) {
     case Category::Bool: return checked(PyBool_FromLong(scalar.integer != 0));
     case Category::Integer: return checked(PyLong_FromLongLong(scalar.integer));

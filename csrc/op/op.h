@@ -17,6 +17,7 @@
 namespace adjoint {
 
 class Transform;
+struct StoredTypes;
 struct TransformRules;
 
 /// Runs a forward written in C++: bound arguments in, the result out. Generated; see src/adjoint/codegen.
@@ -140,6 +141,10 @@ class Op final : public NodeKind {
   Object declaration;
   /// What transforms need to know; read from the declaration when it is first asked for.
   const TransformRules& transforms() const;
+  /// Which stored types it takes, where it is not elementwise; read from the declaration when it is first asked for.
+  const StoredTypes& stored() const;
+  /// Raises torch's error for a type that it is not computed in.
+  [[noreturn, gnu::cold]] void refuse_type(DType dtype) const;
   /// Makes the bit set of the edges agree with their list.
   void mask_edges();
 
@@ -235,6 +240,9 @@ class Op final : public NodeKind {
   uint32_t read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const;
   /// Refuses tensors that are not on the device of the first one.
   [[gnu::cold]] void check_devices(PyObject* const* slots) const;
+  /// What is done with special arguments (op/meta.h) before a call; gives its result where that is a call of another
+  /// kind, else null.
+  [[gnu::cold]] Object call_special(PyObject* const* slots);
   /// Says which operands must be tensors.
   [[noreturn]] void refuse_operands(PyObject* const* slots, int place) const;
   /// Bit set of the items that the rules of these slots use.
@@ -252,6 +260,7 @@ class Op final : public NodeKind {
   uint32_t edge_of_slot(const Node& node, uint8_t slot) const;
 
   mutable std::shared_ptr<const TransformRules> transform_rules_;
+  mutable std::shared_ptr<const StoredTypes> stored_types_;
 };
 
 /// The op of this name; null when there is none.

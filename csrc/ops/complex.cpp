@@ -20,10 +20,10 @@ void write_part(const Tensor* part, Tensor* whole, int which) {
 }  // namespace
 
 TensorPtr complex(Tensor* real, Tensor* imag) {
-  auto fits = [](DType dtype) { return dtype == DType::Float32 || dtype == DType::Float64; };
+  auto fits = [](DType dtype) { return dtype == DType::Float16 || dtype == DType::Float32 || dtype == DType::Float64; };
   if (!fits(real->dtype) || !fits(imag->dtype))
     fail("Expected both inputs to be Half, Float or Double tensors but got ", info(real->dtype).legacy_name, " and ",
-         info(imag->dtype).legacy_name, "; convert them to float32 or float64 (there is no complex type of halves)");
+         info(imag->dtype).legacy_name, "; convert them to float32 or float64");
   if (real->dtype != imag->dtype)
     fail("Expected object of scalar type ", info(real->dtype).legacy_name, " but got scalar type ",
          info(imag->dtype).legacy_name, " for second argument");

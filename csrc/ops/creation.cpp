@@ -148,7 +148,7 @@ TensorPtr create_eye(int64_t n, std::optional<int64_t> m, const CreationOptions&
   const int64_t sizes[2] = {n, m.value_or(n)};
   TensorPtr result = zeros_of(make_shape(sizes), options.type(default_dtype()), options.device);
   const int64_t length = std::min(sizes[0], sizes[1]), step = sizes[1] + 1;
-  dispatch(result->dtype, [&](auto tag) {
+  dispatch_any(result->dtype, [&](auto tag) {
     auto one = convert<decltype(tag)>(int64_t{1});
     if (length > 0) on(result->device).memory.fill(result->view(1, &length, &step), &one);
   });

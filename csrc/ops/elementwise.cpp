@@ -96,7 +96,8 @@ void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DTy
   if (options.words)
     for (const Refusal& refusal : options.words->refusals)
       if (is_refused(refusal, compute, operands, n)) fail(refusal.kind, refusal.text);
-  if (!kernel.loops[static_cast<int>(is_half(compute) ? DType::Float32 : compute)])
+  const bool taken = !is_stored(compute) || options.stored >> static_cast<int>(compute) & 1;
+  if (!taken || !kernel.loops[static_cast<int>(adjoint::compute_type(compute))])
     fail_not_implemented(options.name, compute);
   if (numel > 0 || options.check != IntegerCheck::Divisor) check_integers(options.check, compute, operands[n - 1]);
 }
@@ -118,11 +119,11 @@ inline const Scalar* round_params(const Kernel& kernel, const ElementwiseOptions
 }
 
 /// Runs the kernel over operands broadcast to `out`. Numbers become 0-d arrays of the compute type; where that is a
-/// half type they are rounded only if they are among the `rounded`, because half types compute in float32. So are 0-d
-/// tensors of other types, and all of them where the operands are not promoted.
+/// half type (or complex32) they are rounded only if they are among the `rounded`, because half types compute in
+/// float32. So are 0-d tensors of other types, and all of them where the operands are not promoted.
 void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const View& out,
          const Operand* operands, int n, const Scalar* params) {
-  bool half = is_half(compute);
+  bool half = is_half(compute) || compute == DType::Complex32;
   Scalar rounded[kernels::kMaxParams];
   params = round_params(kernel, options, compute, n, params, rounded);
   View inputs[kernels::kMaxInputs];
@@ -133,8 +134,8 @@ void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute,
     bool narrow = half && (options.rounded >> i & 1);
     if (operand.is_number()) {
       std::fill(strides[i], strides[i] + out.ndim, 0);
-      DType dtype = half && !narrow ? DType::Float32 : compute;
-      dispatch(dtype, [&](auto tag) {
+      DType dtype = half && !narrow ? adjoint::compute_type(compute) : compute;
+      dispatch_any(dtype, [&](auto tag) {
         using T = decltype(tag);
         *reinterpret_cast<T*>(numbers[i]) = operand.number.to<T>();
       });
@@ -226,12 +227,20 @@ Device common_device(const ElementwiseOptions& options, const Operand* operands,
 
 }  // namespace
 
+/// The type of a number; beside uint64 one beyond int64 is an integer, too.
+static DType type_of_number(const Scalar& number, const Operand* operands, int n) {
+  const bool whole = number.beyond && std::any_of(operands, operands + n, [](const Operand& operand) {
+                       return !operand.is_number() && operand.dtype == DType::UInt64;
+                     });
+  return number_type(whole ? Category::Integer : number.category);
+}
+
 DType result_type(const Operand* operands, int n) {
   Rank dimensioned, scalars, numbers;
   for (int i = 0; i < n; ++i) {
     const Operand& operand = operands[i];
     if (operand.is_number()) {
-      numbers.add(number_type(operand.number.category));
+      numbers.add(type_of_number(operand.number, operands, n));
     } else if (operand.shape->ndim == 0) {
       scalars.add(operand.dtype);
     } else {

@@ -47,6 +47,7 @@ struct ElementwiseOptions {
   bool one_type = false;  ///< tensors that have dimensions must all have the type of the first operand
   uint32_t rounded = 0;   ///< bit set of the operands, then the params, that half types round if they are numbers
   uint32_t factors = 0;   ///< bit set of the params that multiply an operand: they may not raise the type
+  uint32_t stored = 0;    ///< bit set of the stored types that are taken; see Note [Stored types] in core/dtype.h
   const ElementwiseWords* words = nullptr;  ///< of an op; the loop of a rule has none
 };
 

@@ -14,24 +14,6 @@ namespace {
 const Scalar kOne = Scalar::of(int64_t{1});
 const Scalar kZero = Scalar::of(int64_t{0});
 
-/// The names of C++ types, which torch's messages about matrices use.
-const char* spelled_type(DType dtype) {
-  switch (dtype) {
-    case DType::Float32: return "float";
-    case DType::Float64: return "double";
-    case DType::Float16: return "c10::Half";
-    case DType::BFloat16: return "c10::BFloat16";
-    case DType::Complex64: return "c10::complex<float>";
-    case DType::Complex128: return "c10::complex<double>";
-    case DType::Int64: return "long int";
-    case DType::Int32: return "int";
-    case DType::Int16: return "short int";
-    case DType::Int8: return "signed char";
-    case DType::UInt8: return "unsigned char";
-    case DType::Bool: return "bool";
-  }
-  return "";
-}
 const char* legacy(const Tensor* tensor) { return info(tensor->dtype).legacy_name; }
 
 void check_numeric(const char* torch_name, DType dtype) {
@@ -95,7 +77,7 @@ void check_matrix(const char* name, const Tensor* tensor) {
 
 void check_same_type(const Tensor* a, const Tensor* b) {
   if (a->dtype != b->dtype)
-    fail("expected m1 and m2 to have the same dtype, but got: ", spelled_type(a->dtype), " != ", spelled_type(b->dtype),
+    fail("expected m1 and m2 to have the same dtype, but got: ", info(a->dtype).c_name, " != ", info(b->dtype).c_name,
          "; convert one of them with .to(dtype)");
 }
 
@@ -307,8 +289,8 @@ TensorPtr baddbmm(Tensor* input, Tensor* batch1, Tensor* batch2, const Scalar& b
   Matrix a = Matrix::of(batch1), b = Matrix::of(batch2);
   check_batch_sizes(a, b);
   if (input->dtype != batch1->dtype)
-    fail("Input dtypes must be the same, got: input ", spelled_type(input->dtype),
-         ", batch1: ", spelled_type(batch1->dtype), ", batch2: ", spelled_type(batch2->dtype));
+    fail("Input dtypes must be the same, got: input ", info(input->dtype).c_name,
+         ", batch1: ", info(batch1->dtype).c_name, ", batch2: ", info(batch2->dtype).c_name);
   check_bmm_types("baddbmm", batch1, batch2);
   const int64_t sizes[3] = {a.batch(), a.rows(), b.cols()};
   TensorPtr result = accumulator(input, sizes, beta, alpha);

@@ -57,7 +57,7 @@ TensorPtr in_format(TensorPtr tensor, MemoryFormat format) {
 }
 
 void fill(Tensor* tensor, const Scalar& value) {
-  dispatch(tensor->dtype, [&](auto tag) {
+  dispatch_any(tensor->dtype, [&](auto tag) {
     auto element = value.to<decltype(tag)>();
     WithoutLock unlocked(tensor->numel());
     on(tensor->device).memory.fill(tensor->view(), &element);

@@ -18,11 +18,37 @@ void fill_by(void (*kernels::Random::*kernel)(Generator&, const View&, Parameter
   (on(tensor->device).random.*kernel)(*generator, tensor->view(), args...);
 }
 
+/// Numbers of the stored types are not drawn, but for those of complex32, which are halves.
+void check_drawn(const char* kernel, DType dtype) {
+  if (is_stored(dtype) && dtype != DType::Complex32) fail_not_implemented(kernel, dtype);
+}
+
 /// Memory of these sizes; in the order of out= where it has the same, because numbers are drawn in the order of memory.
-TensorPtr memory_for(ShapePtr shape, DType natural, const CreationOptions& options) {
+TensorPtr memory_for(const char* kernel, ShapePtr shape, DType natural, const CreationOptions& options) {
   DType dtype = options.type(natural);
+  check_drawn(kernel, dtype);
   if (options.out && same_sizes(options.out->shape, shape.get())) shape = dense_shape(options.out->shape);
   return empty(std::move(shape), dtype, options.device);
+}
+
+/// Integers of [low, high); those of unsigned types are drawn as int64.
+TensorPtr integers_for(ShapePtr shape, DType natural, int64_t low, int64_t high, Generator* generator,
+                       const CreationOptions& options) {
+  const DType dtype = options.type(natural);
+  if (is_unsigned(dtype)) {
+    for (int64_t bound : {low, high - 1}) {
+      const Scalar value = Scalar::of(static_cast<double>(bound));
+      if (bound < 0 || (itemsize(dtype) < 8 && bound >> (8 * itemsize(dtype)) > 0)) check_fits(value, dtype);
+    }
+    CreationOptions drawn = options;
+    drawn.dtype = DType::Int64;
+    return cast(integers_for(std::move(shape), DType::Int64, low, high, generator, drawn).get(), dtype);
+  }
+  if (dtype == DType::Complex32)
+    fail("check_random_bounds handles only integral, floating-point and boolean types; got complex32");
+  TensorPtr result = memory_for("random_update_from_to", std::move(shape), natural, options);
+  fill_by(&kernels::Random::integers, generator, result.get(), low, high);
+  return result;
 }
 
 [[noreturn]] void fail_missing(const char* op, const char* argument) {
@@ -68,6 +94,7 @@ TensorPtr normal_of(const TensorOrReal& mean, const TensorOrReal& std, Generator
   if (mean.tensor && is_complex(mean.tensor->dtype) && !is_complex(dtype))
     fail("result type ", info(mean.tensor->dtype).legacy_name, " can't be cast to the desired output type ",
          info(dtype).legacy_name, "; give normal() an out= of the mean's type");
+  check_drawn("normal_kernel_cpu", dtype);
   TensorPtr result = empty({sizes, ndim}, dtype, first->device);
   fill_by(&kernels::Random::normal, generator, result.get(), 0.0, std_value);
   if (std.tensor) combine("mul", result.get(), std.tensor);
@@ -83,13 +110,13 @@ TensorPtr normal_of(const TensorOrReal& mean, const TensorOrReal& std, Generator
 // ---- New tensors
 
 TensorPtr create_rand(const SizeArgs& size, Generator* generator, const CreationOptions& options) {
-  TensorPtr result = memory_for(make_shape(size), default_dtype(), options);
+  TensorPtr result = memory_for("check_uniform_bounds", make_shape(size), default_dtype(), options);
   fill_by(&kernels::Random::uniform, generator, result.get(), 0.0, 1.0);
   return result;
 }
 
 TensorPtr create_randn(const SizeArgs& size, Generator* generator, const CreationOptions& options) {
-  TensorPtr result = memory_for(make_shape(size), default_dtype(), options);
+  TensorPtr result = memory_for("normal_kernel_cpu", make_shape(size), default_dtype(), options);
   fill_by(&kernels::Random::normal, generator, result.get(), 0.0, 1.0);
   return result;
 }
@@ -98,15 +125,13 @@ TensorPtr create_randint(int64_t low, std::optional<int64_t> high, const std::op
                          Generator* generator, const CreationOptions& options) {
   if (!high) fail_missing("randint", "high");
   if (!size) fail_missing("randint", "size");
-  TensorPtr result = memory_for(make_shape(*size), DType::Int64, options);
-  fill_by(&kernels::Random::integers, generator, result.get(), low, *high);
-  return result;
+  return integers_for(make_shape(*size), DType::Int64, low, *high, generator, options);
 }
 
 TensorPtr create_randperm(int64_t n, Generator* generator, const CreationOptions& options) {
   ShapePtr shape = make_shape({&n, 1});
   DType dtype = options.type(DType::Int64);
-  if (dtype == DType::Bool || is_complex(dtype)) fail_not_implemented("randperm", dtype);
+  if (dtype == DType::Bool || is_complex(dtype) || is_stored(dtype)) fail_not_implemented("randperm", dtype);
   if (dtype == DType::Float16 && n > 2049) fail("n cannot be greater than 2049 for Half type.");
   if (dtype == DType::BFloat16 && n > 257) fail("n cannot be greater than 257 for BFloat16 type.");
   if (dtype == DType::Float32 && n > (int64_t{1} << 24) + 1) fail("n cannot be greater than 2^24+1 for Float type.");
@@ -118,14 +143,14 @@ TensorPtr create_randperm(int64_t n, Generator* generator, const CreationOptions
 
 TensorPtr rand_like(Tensor* input, Generator* generator, std::optional<MemoryFormat> format,
                     const CreationOptions& options) {
-  TensorPtr result = memory_for(shape_like(input, format), input->dtype, options);
+  TensorPtr result = memory_for("check_uniform_bounds", shape_like(input, format), input->dtype, options);
   fill_by(&kernels::Random::uniform, generator, result.get(), 0.0, 1.0);
   return result;
 }
 
 TensorPtr randn_like(Tensor* input, Generator* generator, std::optional<MemoryFormat> format,
                      const CreationOptions& options) {
-  TensorPtr result = memory_for(shape_like(input, format), input->dtype, options);
+  TensorPtr result = memory_for("normal_kernel_cpu", shape_like(input, format), input->dtype, options);
   fill_by(&kernels::Random::normal, generator, result.get(), 0.0, 1.0);
   return result;
 }
@@ -133,9 +158,7 @@ TensorPtr randn_like(Tensor* input, Generator* generator, std::optional<MemoryFo
 TensorPtr randint_like(Tensor* input, int64_t low, std::optional<int64_t> high, Generator* generator,
                        std::optional<MemoryFormat> format, const CreationOptions& options) {
   if (!high) fail_missing("randint_like", "high");
-  TensorPtr result = memory_for(shape_like(input, format), input->dtype, options);
-  fill_by(&kernels::Random::integers, generator, result.get(), low, *high);
-  return result;
+  return integers_for(shape_like(input, format), input->dtype, low, *high, generator, options);
 }
 
 TensorPtr create_normal(const TensorOrReal& mean, const std::optional<TensorOrReal>& std,
@@ -145,7 +168,7 @@ TensorPtr create_normal(const TensorOrReal& mean, const std::optional<TensorOrRe
   if (!std) fail_missing("normal", "std");
   if (!size) fail_missing("normal", "size");
   const double mean_value = real_of("normal", "mean", mean), std_value = real_of("normal", "std", *std);
-  TensorPtr result = memory_for(make_shape(*size), default_dtype(), options);
+  TensorPtr result = memory_for("normal_kernel_cpu", make_shape(*size), default_dtype(), options);
   fill_by(&kernels::Random::normal, generator, result.get(), mean_value, std_value);
   return result;
 }

@@ -59,7 +59,7 @@ Spacing read_spacing(const char* op, const char* kernel, const TensorOrNumber& s
          info(dtype).name);
   if (steps < 0) fail("number of steps must be non-negative; got ", steps);
   if (steps > 0) {
-    if (dtype == DType::Bool) fail_not_implemented(kernel, DType::Bool);
+    if (dtype == DType::Bool || is_stored(dtype)) fail_not_implemented(kernel, dtype);
     check_fits(spacing.start, dtype);
     check_fits(spacing.end, dtype);
   }
@@ -86,7 +86,7 @@ TensorPtr arange(const Number& start, const std::optional<Number>& end, const Nu
   std::ranges::for_each(values, check_real);
   bool whole = std::max({start.category, end->category, step.category}) <= Category::Integer;
   DType dtype = options.type(whole ? DType::Int64 : default_dtype());
-  if (dtype == DType::Bool || is_complex(dtype)) fail_not_implemented("arange_cpu", dtype);
+  if (dtype == DType::Bool || is_complex(dtype) || is_stored(dtype)) fail_not_implemented("arange_cpu", dtype);
   double first = values[0].to<double>(), last = values[1].to<double>(), stride = values[2].to<double>();
   if (!(stride > 0 || stride < 0)) fail("step must be nonzero");
   if (!std::isfinite(first) || !std::isfinite(last)) fail("unsupported range: ", first, " -> ", last);

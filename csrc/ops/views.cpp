@@ -345,7 +345,7 @@ TensorPtr detached(Tensor* input) {
 }
 
 TensorPtr view_as_complex(Tensor* input) {
-  if (input->dtype != DType::Float32 && input->dtype != DType::Float64)
+  if (input->dtype != DType::Float16 && input->dtype != DType::Float32 && input->dtype != DType::Float64)
     fail("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: ",
          info(input->dtype).legacy_name);
   int last = input->ndim() - 1;

@@ -70,7 +70,7 @@ complex128 complex_element(PyObject* object) {
 int64_t tensor_index(Tensor* tensor) {
   if (!is_integral(tensor->dtype) || tensor->numel() != 1 || tensor->device == DeviceType::Meta)
     fail(ErrorKind::Type, "only integer tensors of a single element can be converted to an index");
-  return scalar_of(tensor).integer;
+  return scalar_of(tensor).to<int64_t>();
 }
 
 Object whole_number(PyObject* object) {
@@ -96,6 +96,15 @@ int64_t integer_element(PyObject* object, DType dtype) {
   return value.to<int64_t>();
 }
 
+/// Of uint64, whose greater numbers are beyond int64.
+uint64_t unsigned_element(PyObject* object) {
+  if (PyFloat_Check(object) || is_tensor(object)) return static_cast<uint64_t>(integer_element(object, DType::Int64));
+  Object index = whole_number(object);
+  uint64_t value = PyLong_AsUnsignedLongLong(index.get());
+  if (value == ~uint64_t{0} && PyErr_Occurred()) fail_python();
+  return value;
+}
+
 bool truth_element(PyObject* object) {
   if (is_tensor(object)) return tensor_index(as_tensor(object)) != 0;
   bool number = PyBool_Check(object) || PyLong_Check(object) || PyFloat_Check(object) ||
@@ -114,9 +123,11 @@ template <class T>
 T element(PyObject* object) {
   if constexpr (std::is_same_v<T, bool>)
     return truth_element(object);
+  else if constexpr (std::is_same_v<T, uint64_t>)
+    return unsigned_element(object);
   else if constexpr (std::is_integral_v<T>)
     return static_cast<T>(integer_element(object, DTypeOf<T>::value));
-  else if constexpr (is_complex_v<T>)
+  else if constexpr (is_complex_v<T> || std::is_same_v<T, ComplexHalf>)
     return convert<T>(complex_element(object));
   else
     return convert<T>(PyFloat_CheckExact(object) ? PyFloat_AS_DOUBLE(object) : real_element(object));
@@ -135,7 +146,7 @@ class NestedData {
   TensorPtr make(DType dtype) {
     TensorPtr result = empty(Sizes{sizes_, static_cast<size_t>(ndim_)}, dtype, DeviceType::Cpu);
     if (result->numel() == 0) return result;
-    dispatch(dtype, [&](auto tag) {
+    dispatch_any(dtype, [&](auto tag) {
       using T = decltype(tag);
       if (ndim_ == 0) {
         *result->as<T>() = element<T>(data_);

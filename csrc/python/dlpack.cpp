@@ -35,6 +35,14 @@ DataType type_code(DType dtype) {
     case DType::Bool: return {kBool, 8, 1};
     case DType::UInt8: return {kUInt, 8, 1};
     case DType::BFloat16: return {kBfloat, 16, 1};
+    case DType::UInt16:
+    case DType::UInt32:
+    case DType::UInt64: return {kUInt, bits, 1};
+    case DType::Float8E4M3FN: return {kFloat8E4M3FN, 8, 1};
+    case DType::Float8E4M3FNUZ: return {kFloat8E4M3FNUZ, 8, 1};
+    case DType::Float8E5M2: return {kFloat8E5M2, 8, 1};
+    case DType::Float8E5M2FNUZ: return {kFloat8E5M2FNUZ, 8, 1};
+    case DType::Float8E8M0FNU: return {kFloat8E8M0FNU, 8, 1};
     default: return {static_cast<uint8_t>(is_complex(dtype) ? kComplex : is_float(dtype) ? kFloat : kInt), bits, 1};
   }
 }

@@ -262,7 +262,9 @@ class Resolved {
 /// A number as a 0-d tensor of the type of the tensor that it is assigned to.
 TensorPtr number_like(const Tensor* self, const Scalar& number) {
   check_fill(number, self->dtype);
-  return dispatch(self->dtype, [&](auto tag) { return scalar_tensor(number.to<decltype(tag)>(), self->dtype); });
+  TensorPtr result = empty(scalar_shape(), self->dtype, DeviceType::Cpu);
+  fill(result.get(), number);
+  return result;
 }
 
 TensorPtr value_tensor(const Tensor* self, PyObject* value) {

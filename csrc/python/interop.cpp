@@ -27,14 +27,18 @@ namespace {
 // ---- Elements as Python numbers
 
 Object element_object(DType dtype, const char* data) {
-  return dispatch(dtype, [&](auto tag) -> Object {
+  return dispatch_any(dtype, [&](auto tag) -> Object {
     using T = decltype(tag);
     // As a byte: memory that was never written holds more than 0 and 1.
     if constexpr (std::is_same_v<T, bool>) return checked(PyBool_FromLong(*data != 0));
     T value;
     std::memcpy(&value, data, sizeof(T));
-    if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_same_v<T, uint64_t>) {
+      return checked(PyLong_FromUnsignedLongLong(value));
+    } else if constexpr (std::is_integral_v<T>) {
       return checked(PyLong_FromLongLong(value));
+    } else if constexpr (std::is_same_v<T, ComplexHalf>) {
+      return checked(PyComplex_FromDoubles(float{value.real}, float{value.imaginary}));
     } else if constexpr (is_complex_v<T>) {
       return checked(PyComplex_FromDoubles(value.real(), value.imag()));
     } else {
@@ -93,9 +97,11 @@ const char* buffer_format(DType dtype) {
     case DType::Int8: return "b";
     case DType::UInt8: return "B";
     case DType::Bool: return "?";
-    case DType::BFloat16: break;
+    case DType::UInt16: return "H";
+    case DType::UInt32: return "I";
+    case DType::UInt64: return sizeof(long) == 8 ? "L" : "Q";
+    default: return nullptr;
   }
-  return nullptr;
 }
 
 std::string attribute_text(PyObject* object, const char* name) {
@@ -120,6 +126,10 @@ std::optional<DType> type_of_char(char code) {
     case 'b': return DType::Int8;
     case 'B': return DType::UInt8;
     case '?': return DType::Bool;
+    case 'H': return DType::UInt16;
+    case 'I': return DType::UInt32;
+    case 'L': return sizeof(long) == 8 ? DType::UInt64 : DType::UInt32;
+    case 'Q': return DType::UInt64;
     default: return std::nullopt;
   }
 }
@@ -361,7 +371,7 @@ DType numpy_type(PyObject* object) {
     fail(ErrorKind::Type, "can't convert np.ndarray of type ",
          PyType_Check(scalar.get()) ? reinterpret_cast<PyTypeObject*>(scalar.get())->tp_name : "?",
          ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
-         "uint8, and bool.");
+         "uint64, uint32, uint16, uint8, and bool.");
   }
   return *type;
 }
@@ -495,7 +505,8 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
         if (requires_grad(tensor)) refuse("Can't export tensors that require gradient, use tensor.detach()");
         const char* format = buffer_format(tensor->dtype);
         if (!format)
-          refuse("Got unsupported ScalarType BFloat16: the buffer protocol has no such type, use tensor.float()");
+          fail(ErrorKind::Buffer, "Got unsupported ScalarType ", info(tensor->dtype).legacy_name,
+               ": the buffer protocol has no such type, use tensor.float()");
         bool strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
         auto asks = [&](int request) { return (flags & request) == request; };
         bool packed = !strided || asks(PyBUF_C_CONTIGUOUS) || asks(PyBUF_F_CONTIGUOUS) || asks(PyBUF_ANY_CONTIGUOUS);
@@ -527,8 +538,9 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
 
 Object to_numpy(Tensor* tensor, bool force) {
   refuse_grad(tensor, force);
-  if (tensor->dtype == DType::BFloat16)
-    fail(ErrorKind::Type, "Got unsupported ScalarType BFloat16; use tensor.float().numpy()");
+  if (!buffer_format(tensor->dtype))
+    fail(ErrorKind::Type, "Got unsupported ScalarType ", info(tensor->dtype).legacy_name,
+         "; convert it first: tensor.to(dtype).numpy()");
   static Object as_array = [] {
     Object numpy = checked(PyImport_ImportModule("numpy"));
     return checked(PyObject_GetAttrString(numpy.get(), "asarray"));

@@ -15,17 +15,32 @@ struct DTypeObject {
   bool is_signed;
 };
 
-/// Types that can be named, as in tables of types, but that no tensor has.
+/// Types that can be named, as in tables of programs, but that no tensor has: quantized and packed numbers.
 constexpr DTypeInfo kNamedOnly[] = {
-    {"complex32", "ComplexHalf", "c10::complex<c10::Half>", 4, Category::Complex},
-    {"uint16", "UInt16", "unsigned short", 2, Category::Integer},
-    {"uint32", "UInt32", "unsigned int", 4, Category::Integer},
-    {"uint64", "UInt64", "unsigned long", 8, Category::Integer},
-    {"float8_e4m3fn", "Float8_e4m3fn", "c10::Float8_e4m3fn", 1, Category::Float},
-    {"float8_e4m3fnuz", "Float8_e4m3fnuz", "c10::Float8_e4m3fnuz", 1, Category::Float},
-    {"float8_e5m2", "Float8_e5m2", "c10::Float8_e5m2", 1, Category::Float},
-    {"float8_e5m2fnuz", "Float8_e5m2fnuz", "c10::Float8_e5m2fnuz", 1, Category::Float},
-    {"float8_e8m0fnu", "Float8_e8m0fnu", "c10::Float8_e8m0fnu", 1, Category::Float},
+    {"quint8", "QUInt8", "c10::quint8", 1, Category::Integer},
+    {"qint8", "QInt8", "c10::qint8", 1, Category::Integer},
+    {"qint32", "QInt32", "c10::qint32", 4, Category::Integer},
+    {"quint4x2", "QUInt4x2", "c10::quint4x2", 1, Category::Integer},
+    {"quint2x4", "QUInt2x4", "c10::quint2x4", 1, Category::Integer},
+    {"bits1x8", "Bits1x8", "c10::bits1x8", 1, Category::Integer},
+    {"bits2x4", "Bits2x4", "c10::bits2x4", 1, Category::Integer},
+    {"bits4x2", "Bits4x2", "c10::bits4x2", 1, Category::Integer},
+    {"bits8", "Bits8", "c10::bits8", 1, Category::Integer},
+    {"bits16", "Bits16", "c10::bits16", 2, Category::Integer},
+    {"int1", "Int1", "c10::dummy_int1_7_t<1>", 1, Category::Integer},
+    {"int2", "Int2", "c10::dummy_int1_7_t<2>", 1, Category::Integer},
+    {"int3", "Int3", "c10::dummy_int1_7_t<3>", 1, Category::Integer},
+    {"int4", "Int4", "c10::dummy_int1_7_t<4>", 1, Category::Integer},
+    {"int5", "Int5", "c10::dummy_int1_7_t<5>", 1, Category::Integer},
+    {"int6", "Int6", "c10::dummy_int1_7_t<6>", 1, Category::Integer},
+    {"int7", "Int7", "c10::dummy_int1_7_t<7>", 1, Category::Integer},
+    {"uint1", "UInt1", "c10::dummy_uint1_7_t<1>", 1, Category::Integer},
+    {"uint2", "UInt2", "c10::dummy_uint1_7_t<2>", 1, Category::Integer},
+    {"uint3", "UInt3", "c10::dummy_uint1_7_t<3>", 1, Category::Integer},
+    {"uint4", "UInt4", "c10::dummy_uint1_7_t<4>", 1, Category::Integer},
+    {"uint5", "UInt5", "c10::dummy_uint1_7_t<5>", 1, Category::Integer},
+    {"uint6", "UInt6", "c10::dummy_uint1_7_t<6>", 1, Category::Integer},
+    {"uint7", "UInt7", "c10::dummy_uint1_7_t<7>", 1, Category::Integer},
 };
 
 PyObject* dtype_objects[kDTypeCount];
@@ -34,12 +49,16 @@ PyTypeObject* size_type;
 
 const DTypeObject* dtype_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self); }
 
+bool has_tensors(PyObject* self) {
+  const DTypeInfo* about = dtype_of(self)->about;
+  return about >= kDTypes && about < kDTypes + kDTypeCount;
+}
 /// The type of tensors that the object stands for.
 DType element_type(PyObject* self) {
   const DTypeInfo* about = dtype_of(self)->about;
-  if (about < kDTypes || about >= kDTypes + kDTypeCount)
-    fail(ErrorKind::NotImplemented, "tensors of type torch.", about->name,
-         " are not there: the type can be named only; use a type of another size");
+  if (!has_tensors(self))
+    fail(ErrorKind::NotImplemented, "\"empty\" not implemented for '", about->legacy_name, "': tensors of type torch.",
+         about->name, " are not there, the type can be named only; use uint8 or another integer type");
   return static_cast<DType>(about - kDTypes);
 }
 
@@ -51,10 +70,17 @@ PyObject* dtype_is_floating(PyObject* self, void*) {
 PyObject* dtype_is_complex(PyObject* self, void*) {
   return PyBool_FromLong(dtype_of(self)->about->category == Category::Complex);
 }
-PyObject* dtype_is_signed(PyObject* self, void*) { return PyBool_FromLong(dtype_of(self)->is_signed); }
+PyObject* dtype_is_signed(PyObject* self, void*) {
+  return guarded([&] {
+    const char* name = dtype_of(self)->about->name;
+    if (name[0] == 'q') fail("isSignedType not supported for quantized types");
+    if (!has_tensors(self) && name[0] == 'b') fail("Bits types are undefined");
+    return PyBool_FromLong(dtype_of(self)->is_signed);
+  });
+}
 PyObject* dtype_itemsize(PyObject* self, void*) { return PyLong_FromLong(dtype_of(self)->about->size); }
 PyObject* dtype_to_real(PyObject* self, PyObject*) {
-  if (dtype_of(self)->about == &kNamedOnly[0]) return Py_NewRef(dtype_object(DType::Float16));
+  if (!has_tensors(self)) return Py_NewRef(self);
   return guarded([&] { return Py_NewRef(dtype_object(real_type(element_type(self)))); });
 }
 PyObject* dtype_to_complex(PyObject* self, PyObject*) {
@@ -77,6 +103,29 @@ PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
                              {0, nullptr}};
 PyType_Spec dtype_spec = {"adjoint.dtype", sizeof(DTypeObject), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
+
+/// One for each type, whether tensors have it or not.
+PyObject* make_dtype(const DTypeInfo& about) {
+  auto* object = PyObject_New(DTypeObject, dtype_type);
+  check(object != nullptr);
+  object->about = &about;
+  object->is_signed =
+      about.name[0] != 'u' && about.category != Category::Bool && std::string_view(about.name) != "float8_e8m0fnu";
+  return reinterpret_cast<PyObject*>(object);
+}
+
+/// _named_types(): the types that can be named only, by their names. Called once, when one of them is first touched.
+PyObject* named_types(PyObject*, PyObject*) {
+  return guarded([&] {
+    Object types = checked(PyDict_New());
+    for (const DTypeInfo& about : kNamedOnly) {
+      Object object = checked(make_dtype(about));
+      check(PyDict_SetItemString(types.get(), about.name, object.get()) == 0);
+    }
+    return types.take();
+  });
+}
+PyMethodDef type_functions[] = {{"_named_types", named_types, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
 PyObject* size_repr(PyObject* self) {
   std::string text = "torch.Size([";
@@ -208,16 +257,12 @@ void init_types(PyObject* module) {
   dtype_type = make_type(module, &dtype_spec, "dtype");
   size_type = make_type(module, &size_spec, "Size", reinterpret_cast<PyObject*>(&PyTuple_Type));
   auto add = [&](const DTypeInfo& about) {
-    auto* object = PyObject_New(DTypeObject, dtype_type);
-    check(object != nullptr);
-    object->about = &about;
-    object->is_signed =
-        about.name[0] != 'u' && about.category != Category::Bool && std::string_view(about.name) != "float8_e8m0fnu";
-    check(PyModule_AddObjectRef(module, about.name, reinterpret_cast<PyObject*>(object)) == 0);
-    return reinterpret_cast<PyObject*>(object);
+    PyObject* object = make_dtype(about);
+    check(PyModule_AddObjectRef(module, about.name, object) == 0);
+    return object;
   };
   for (int i = 0; i < kDTypeCount; ++i) dtype_objects[i] = add(kDTypes[i]);
-  for (const DTypeInfo& about : kNamedOnly) Py_DECREF(add(about));
+  check(PyModule_AddFunctions(module, type_functions) == 0);
   init_device(module);
   init_storage(module);
 }

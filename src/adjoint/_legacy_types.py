@@ -27,7 +27,11 @@ def _make(name, dtype, module, is_cuda):
     return tensortype(name, (), {"__doc__": doc, "__module__": module, "__slots__": (), **about})
 
 
-TYPES = {name: _make(name, dtype, "torch", False) for name, dtype in TYPE_NAMES.items() if "Complex" not in name}
+# torch has classes for the types that are older than its complex ones.
+_WITHOUT = ("Complex", "UInt", "Float8")
+TYPES = {
+    name: _make(name, dtype, "torch", False) for name, dtype in TYPE_NAMES.items() if not name.startswith(_WITHOUT)
+}
 CUDA_TYPES = {name: _make(name, one.dtype, "torch.cuda", True) for name, one in TYPES.items()}
 
 

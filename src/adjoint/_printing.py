@@ -149,6 +149,8 @@ def _complex_style(values, options):
 def _style(tensor, values, options):
     if tensor.is_complex():
         return _complex_style(values, options)
+    if tensor.dtype is _C.float8_e8m0fnu:  # which has no zero: its least number counts as one
+        return _float_style([0.0 if value == 2.0**-127 else value for value in values], options)
     if tensor.is_floating_point():
         return _float_style(values, options)
     return _plain_style(values)

@@ -9,8 +9,8 @@ _FLOATS = {
     "float32": (23, 127, -126, 6),
     "float64": (52, 1023, -1022, 15),
 }
-# Types of 8 bits, which can only be named: (largest, smallest, eps, smallest normal number)
-_NAMED_FLOATS = {
+# Types of 8 bits: (largest, smallest, eps, smallest normal number)
+_FLOAT8 = {
     "float8_e4m3fn": (448.0, -448.0, 0.125, 2.0**-6),
     "float8_e4m3fnuz": (240.0, -240.0, 0.125, 2.0**-7),
     "float8_e5m2": (57344.0, -57344.0, 0.25, 2.0**-14),
@@ -52,8 +52,8 @@ class finfo(_Info):
         real = type.to_real() if type.is_complex else type
         self.dtype = _name("finfo", real)
         self.bits = real.itemsize * 8
-        if self.dtype in _NAMED_FLOATS:
-            self.max, self.min, self.eps, self.tiny = _NAMED_FLOATS[self.dtype]
+        if self.dtype in _FLOAT8:
+            self.max, self.min, self.eps, self.tiny = _FLOAT8[self.dtype]
             self.resolution = 1.0
         else:
             mantissa, highest, lowest, digits = _FLOATS[self.dtype]

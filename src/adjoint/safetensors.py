@@ -27,6 +27,13 @@ _DTYPES = {
     "U8": _C.uint8,
     "BOOL": _C.bool,
     "C64": _C.complex64,
+    "U64": _C.uint64,
+    "U32": _C.uint32,
+    "U16": _C.uint16,
+    "F8_E4M3": _C.float8_e4m3fn,
+    "F8_E4M3FNUZ": _C.float8_e4m3fnuz,
+    "F8_E5M2": _C.float8_e5m2,
+    "F8_E5M2FNUZ": _C.float8_e5m2fnuz,
 }
 _WRITABLE = frozenset(_DTYPES.values())
 

@@ -37,22 +37,24 @@ _MINUS = {
 }
 
 elementwise("add(input, other, *, alpha=1)", lambda input, other, alpha: input + alpha * other,
-            types="complex integer bool", numbers="all", rounded="input other alpha", factor="alpha",
-            linear="input + other",
+            types="complex integer bool", stored="complex32", numbers="all", rounded="input other alpha",
+            factor="alpha", linear="input + other",
             input=lambda g: g,
             other=lambda g, alpha: g * conj(alpha))
 elementwise("sub(input, other, *, alpha=1)", lambda input, other, alpha: input - alpha * other,
-            types="complex integer", numbers="all", rounded="input other alpha", factor="alpha",
+            types="complex integer", stored="complex32", numbers="all", rounded="input other alpha", factor="alpha",
             refuse=_MINUS, alias=("subtract",), linear="input + other",
             input=lambda g: g,
             other=lambda g, alpha: -g * conj(alpha))
 elementwise("rsub(input, other, *, alpha=1)", lambda input, other, alpha: other - alpha * input,
-            types="complex integer", number_nodes={"other": "RsubBackward1"}, rounded="input other alpha",
-            factor="alpha", refuse=_MINUS, inplace=False, out=False, linear="input + other",
+            types="complex integer", stored="complex32", number_nodes={"other": "RsubBackward1"},
+            rounded="input other alpha", factor="alpha", refuse=_MINUS, inplace=False, out=False,
+            linear="input + other",
             input=lambda g, alpha: -g * conj(alpha),
             other=lambda g: g)
 elementwise("mul(input, other)", lambda input, other: input * other,
-            types="complex integer bool", numbers="all", rounded="input", alias=("multiply",), linear="input * other",
+            types="complex integer bool", stored="all", numbers="all", rounded="input",
+            alias=("multiply",), linear="input * other",
             input=lambda g, other: g * conj(other),
             other=lambda g, input: g * conj(input))
 elementwise("div(input, other)", lambda input, other: input / other,
@@ -61,7 +63,8 @@ elementwise("div(input, other)", lambda input, other: input / other,
             input=lambda g, other: g / conj(other),
             other=lambda g, input, other: -g * conj(input / other / other))
 elementwise("neg(input)", lambda input: -input,
-            out="exact", out_words=FOUND_DTYPE, types="complex integer", alias=("negative",), linear="input",
+            out="exact", out_words=FOUND_DTYPE, types="complex integer", stored="complex32", alias=("negative",),
+            linear="input",
             refuse={"bool": "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
                             "invert a mask, use the `~` or `logical_not()` operator instead."},
             input=lambda g: -g)
@@ -113,14 +116,15 @@ elementwise("pow(input, exponent)", lambda input, exponent: input**exponent,
                 (input == 0) & (real(exponent) >= 0), 0, g * conj(out * log(input))))
 
 elementwise("abs(input)", lambda input: abs(input),
-            types="complex integer", result="real", inplace=True, alias=("absolute",),
+            types="complex integer", stored="float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz complex32",
+            result="real", inplace=True, alias=("absolute",),
             input=lambda g, input: g * sgn(input))
 elementwise("sign(input)", lambda input: sign(input),
             out="exact", out_words=FOUND_DTYPE, types="integer bool",
             input=lambda g: zeros_like(g))
 # z/|z| moves only across z: the part of g along the result is taken off.
 elementwise("sgn(input)", lambda input: sgn(input),
-            out="exact", out_words=FOUND_DTYPE, types="complex integer bool",
+            out="exact", out_words=FOUND_DTYPE, types="complex integer bool", stored="complex32",
             input=lambda g, input, out: where(input == 0, 0, (g - out * real(g * conj(out))) / abs(input)))
 elementwise("copysign(input, other)", lambda input, other: copysign(input, other),
             promote="float", number_nodes={"other": "CopysignBackward1"},
@@ -142,7 +146,7 @@ elementwise("lerp(input, end, weight)",
             weight=lambda g, input, end: g * conj(end - input))
 elementwise("addcmul(input, tensor1, tensor2, *, value=1)",
             lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
-            types="complex integer", numbers="", linear="input + tensor1 * tensor2",
+            types="complex integer", stored="complex32", numbers="", linear="input + tensor1 * tensor2",
             input=lambda g: g,
             tensor1=lambda g, tensor2, value: g * conj(value * tensor2),
             tensor2=lambda g, tensor1, value: g * conj(value * tensor1))

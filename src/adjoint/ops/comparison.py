@@ -29,8 +29,10 @@ from .out_words import not_boolean
 
 # fmt: off
 
-elementwise("eq(input, other)", lambda input, other: input == other, result="bool", types="complex integer bool")
+elementwise("eq(input, other)", lambda input, other: input == other, result="bool", types="complex integer bool",
+            stored="all")
 elementwise("ne(input, other)", lambda input, other: input != other, result="bool", types="complex integer bool",
+            stored="all",
             alias=("not_equal",))
 elementwise("lt(input, other)", lambda input, other: input < other, result="bool", types="integer bool",
             alias=("less",))
@@ -49,17 +51,19 @@ elementwise("logical_xor(input, other)", lambda input, other: logical_xor(input,
             result="bool", types="complex integer bool", numbers="")
 elementwise("logical_not(input)", lambda input: logical_not(input), result="bool", types="complex integer bool")
 
-elementwise("isnan(input)", lambda input: isnan(input), result="bool", types="complex integer bool",
+elementwise("isnan(input)", lambda input: isnan(input), result="bool", types="complex integer bool", stored="all",
             inplace=False, out=False)
 elementwise("isinf(input)", lambda input: isinf(input), result="bool", types="complex integer bool",
+            stored="unsigned complex32 float8_e5m2",
             inplace=False, out=False)
 elementwise("isfinite(input)", lambda input: isfinite(input), result="bool", types="complex integer bool",
+            stored="unsigned complex32 float8_e5m2 float8_e8m0fnu",
             inplace=False, out=False)
-elementwise("isposinf(input)", lambda input: isposinf(input), result="bool", types="integer bool",
+elementwise("isposinf(input)", lambda input: isposinf(input), result="bool", types="integer bool", stored="unsigned",
             inplace=False, out="exact", out_words=not_boolean("isposinf"))
-elementwise("isneginf(input)", lambda input: isneginf(input), result="bool", types="integer bool",
+elementwise("isneginf(input)", lambda input: isneginf(input), result="bool", types="integer bool", stored="unsigned",
             inplace=False, out="exact", out_words=not_boolean("isneginf"))
-elementwise("signbit(input)", lambda input: signbit(input), result="bool", types="integer bool",
+elementwise("signbit(input)", lambda input: signbit(input), result="bool", types="integer bool", stored="uint16 uint32",
             inplace=False, out="exact", out_words=not_boolean("signbit"))
 
 
@@ -99,7 +103,7 @@ elementwise("is_close(input, other, rtol=1e-05, atol=1e-08, equal_nan=0)",
             lambda input, other, rtol, atol, equal_nan: (input == other) | (
                 isfinite(abs(input - other)) & (abs(input - other) <= real(atol) + abs(rtol * other))) | (
                     isnan(input) & isnan(other) & (real(equal_nan) != 0)),
-            result="bool", types="complex", numbers="", public=False, inplace=False, out=False)
+            result="bool", types="complex", stored="complex32", numbers="", public=False, inplace=False, out=False)
 
 # fmt: on
 

@@ -8,7 +8,8 @@ from .out_words import EXPECTED_OBJECT
 
 # fmt: off
 
-op("complex_parts(real, imag)", native="complex", node="ComplexBackward0", public=False, out="exact",
+op("complex_parts(real, imag)", stored="complex32",
+   native="complex", node="ComplexBackward0", public=False, out="exact",
    out_words=EXPECTED_OBJECT,
    linear="real + imag",
    real=lambda g: real(g),

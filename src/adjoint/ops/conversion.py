@@ -7,11 +7,12 @@ from .batching import formatted
 from .checks import boolean
 from .language import composite, op, to_device, to_dtype
 
-op("to_dtype(input, dtype, copy=False, memory_format=None)", native="to_dtype", node="ToCopyBackward0", linear="input",
+op("to_dtype(input, dtype, copy=False, memory_format=None)", stored="all",
+   native="to_dtype", node="ToCopyBackward0", linear="input",
    public=False, shown="to",
    input=lambda g, input_meta: to_dtype(g, input_meta.dtype),
    batch=formatted)  # fmt: skip
-op("to_device(input, device, dtype, memory_format=None)",
+op("to_device(input, device, dtype, memory_format=None)", stored="all",
    forward=lambda input, device, dtype, memory_format:
        _C.empty_like(input, dtype=dtype, device=device, memory_format=memory_format).copy_(input),
    node="ToCopyBackward0", linear="input", crosses=True, public=False,
@@ -135,6 +136,15 @@ TYPE_NAMES = {
     "BoolTensor": _C.bool,
     "ComplexFloatTensor": _C.complex64,
     "ComplexDoubleTensor": _C.complex128,
+    "ComplexHalfTensor": _C.complex32,
+    "UInt16Tensor": _C.uint16,
+    "UInt32Tensor": _C.uint32,
+    "UInt64Tensor": _C.uint64,
+    "Float8_e4m3fnTensor": _C.float8_e4m3fn,
+    "Float8_e4m3fnuzTensor": _C.float8_e4m3fnuz,
+    "Float8_e5m2Tensor": _C.float8_e5m2,
+    "Float8_e5m2fnuzTensor": _C.float8_e5m2fnuz,
+    "Float8_e8m0fnuTensor": _C.float8_e8m0fnu,
 }
 
 
@@ -198,6 +208,7 @@ for _name, _dtype in {
     "bool": _C.bool,
     "cfloat": _C.complex64,
     "cdouble": _C.complex128,
+    "chalf": _C.complex32,
 }.items():
     _caster(_name, _dtype)
 

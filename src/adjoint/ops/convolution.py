@@ -124,6 +124,7 @@ def _conv_bias(g, bias_meta):
 
 
 op("convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)",
+   widened="complex32",
    native="convolution", autocast="lower", method=False, linear="input * weight + bias",
    input=_conv_input,
    weight=_conv_weight,
@@ -131,7 +132,8 @@ op("convolution(input, weight, bias, stride, padding, dilation, transposed, outp
    doc="A convolution or a transposed convolution; the lists have a number for each dimension.",
    batch=_convolution_batch)  # fmt: skip
 # w[o, i, k] = sum of grad[n, o, q] x[n, i, q stride + k dilation - padding], which is a convolution of x by grad.
-op("_convolution_weight(grad, input, kernel, stride, padding, dilation, groups)", native="convolution_weight",
+op("_convolution_weight(grad, input, kernel, stride, padding, dilation, groups)", widened="complex32",
+   native="convolution_weight",
    node="ConvolutionBackwardBackward0", public=False, linear="grad * input",
    grad=lambda g, input, grad_meta, stride, padding, dilation, groups:
        _cut(convolution(conj(input), g, None, stride, padding, dilation, False, 0, groups), grad_meta),

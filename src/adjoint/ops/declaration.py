@@ -187,6 +187,11 @@ class Declaration:
     `numbers` names the operands that may be numbers, by default all but the first; "all" is for the operators of
     arithmetic, which take numbers only, too;
     `promote`: integers compute in the default "float" type; "never": the operands must be of one type;
+    `stored` names the stored types (Note [Stored types] in csrc/core/dtype.h) that the op takes: "all", "unsigned",
+    "float8", "complex32" or the name of one; an elementwise op computes in what stands for them. `widened` names those
+    that an op with a C++ function gets converted to what stands for them; it gives floats and complex numbers back in
+    the type that came, integers as int64, or with "back" as what they were, in its first result; "ordered" does so,
+    too, and keeps the order of uint64. Others are refused;
     `rounded` names the arguments whose numbers and 0-d tensors half types round to their own precision, before they
     compute in float32: by default the operands;
     a rule that returns a tuple gives the gradients of its argument and of those after it, whose rules are not asked;
@@ -299,11 +304,13 @@ class Declaration:
         "short",
         "shown",
         "signature",
+        "stored",
         "types",
         "uniform",
         "uses",
         "varargs",
         "whole",
+        "widened",
     )
 
     def __init__(
@@ -319,6 +326,8 @@ class Declaration:
         result="same",
         promote="same",
         types="",
+        stored="",
+        widened="",
         node=None,
         number_nodes=None,
         numbers=None,
@@ -367,6 +376,8 @@ class Declaration:
         self.result = result
         self.promote = promote
         self.types = resolve_types(types)
+        self.stored = tuple(stored.split())
+        self.widened = tuple(widened.split())
         self.node = node or node_name(self.name)
         self.number_nodes = number_nodes or {}
         self.numbers = numbers

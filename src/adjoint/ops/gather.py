@@ -207,23 +207,26 @@ def _embedding_back(op, size, batched, grad, indices, rows, padding_idx):
 
 # ---- Elements along a dimension
 
-op("gather(input, dim, index, *, sparse_grad=False)", native="gather", linear="input", out="exact",
+op("gather(input, dim, index, *, sparse_grad=False)", stored="all", native="gather", linear="input", out="exact",
    apart=("input",), whole=("index",),
    input=lambda g, input_meta, dim, index: _gather_backward(g, input_meta.shape, dim, index),
    doc="The elements that `index` names along a dimension.",
    batch=_gather_batch)  # fmt: skip
-op("_gather_backward(grad, size, dim, index)", native="gather_backward", linear="grad", public=False,
+op("_gather_backward(grad, size, dim, index)", widened="float8 complex32",
+   native="gather_backward", linear="grad", public=False,
    grad=lambda g, dim, index: g.gather(dim, index),
    doc="Zeros with the gradient of gather() added where it read.",
    batch=_gather_back)  # fmt: skip
 
-op("_scatter_src(input, dim, index, src)", native="changed_copy<ops::scatter_src_>", node="ScatterBackward0",
+op("_scatter_src(input, dim, index, src)", stored="all",
+   native="changed_copy<ops::scatter_src_>", node="ScatterBackward0",
    inplace=True, inplace_native="scatter_src_", out="exact",
    **_SCATTERED, public=False, shown="scatter", linear="input + src",
    input=lambda g, dim, index: g.scatter(dim, index, 0),
    src=lambda g, dim, index: g.gather(dim, index),
    batch=_scatter_batch)  # fmt: skip
-op("_scatter_value(input, dim, index, value)", native="changed_copy<ops::scatter_value_>", node="ScatterBackward1",
+op("_scatter_value(input, dim, index, value)", stored="all",
+   native="changed_copy<ops::scatter_value_>", node="ScatterBackward1",
    inplace=True, inplace_native="scatter_value_", out="exact", apart=("index",), whole=("input",), public=False,
    shown="scatter", linear="input + value",
    input=lambda g, dim, index: g.scatter(dim, index, 0),
@@ -375,27 +378,27 @@ def take_along_dim(input, indices, dim=None, *, out=None):
 
 # ---- Slices along a dimension
 
-op("index_select(input, dim, index)", native="index_select", linear="input", out="exact",
+op("index_select(input, dim, index)", stored="all", native="index_select", linear="input", out="exact",
    out_words=same_scalar_type("index_select"),
    apart=("input", "index"),
    input=lambda g, input_meta, dim, index: g.new_zeros(input_meta.shape).index_add(dim, index, g),
    doc="The slices that a vector of indices names along a dimension.",
    batch=_select_batch)  # fmt: skip
-op("index_add(input, dim, index, source, *, alpha=1)", native="changed_copy<ops::index_add_>",
+op("index_add(input, dim, index, source, *, alpha=1)", widened="complex32", native="changed_copy<ops::index_add_>",
    inplace=True, inplace_native="index_add_", out="exact",
    **_INDEXED, linear="input + source",
    input=lambda g: g,
    source=lambda g, dim, index, alpha: g.index_select(dim, index) * conj(alpha),
    doc="Adds the slices of `source` to those that a vector of indices names.",
    batch=_slices_batch(_add_elements))  # fmt: skip
-op("index_copy(input, dim, index, source)", native="changed_copy<ops::index_copy_>", autocast="promote",
+op("index_copy(input, dim, index, source)", stored="all", native="changed_copy<ops::index_copy_>", autocast="promote",
    inplace=True, inplace_native="index_copy_", out="exact",
    **_INDEXED, linear="input + source",
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
    source=lambda g, dim, index: g.index_select(dim, index),
    doc="Replaces the slices that a vector of indices names by those of `source`.",
    batch=_slices_batch(_scatter_src))  # fmt: skip
-op("index_fill(input, dim, index, value)", native="index_fill", inplace=True, node="IndexFillBackward1",
+op("index_fill(input, dim, index, value)", stored="all", native="index_fill", inplace=True, node="IndexFillBackward1",
    apart=("index",),
    number_nodes={"value": "IndexFillBackward0"}, linear="input + value",
    input=lambda g, dim, index: g.index_fill(dim, index, 0),
@@ -421,14 +424,14 @@ op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", nati
 
 # ---- Elements of the flattened tensor
 
-op("take(input, index)", native="take", linear="input", out="exact",
+op("take(input, index)", stored="all", native="take", linear="input", out="exact",
    out_words="take(): self and out expected to have the same dtype, but got self.dtype = {expected} "
              "and out.dtype = {given}",
    apart=("input", "index"),
    input=lambda g, input_meta, index: g.new_zeros(input_meta.shape).put(index, g, True),
    doc="The elements at these places of the flattened tensor.",
    batch=_take_batch)  # fmt: skip
-op("put(input, index, source, accumulate=False)", native="put", inplace=True,
+op("put(input, index, source, accumulate=False)", stored="all", native="put", inplace=True,
    apart=("index", "source"), linear="input + source",
    input=lambda g, index, source_meta, accumulate:
        g if accumulate else g.put(index, g.new_zeros(source_meta.shape)),
@@ -438,14 +441,16 @@ op("put(input, index, source, accumulate=False)", native="put", inplace=True,
 
 # ---- Embeddings
 
-op("embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)", native="embedding",
+op("embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)", stored="all",
+   native="embedding",
    method=False, linear="weight",
    weight=lambda g, weight_meta, indices, padding_idx, scale_grad_by_freq: _embedding_backward(
        _by_frequency(g, indices, weight_meta.shape[0]) if scale_grad_by_freq else g, indices, weight_meta.shape[0],
        padding_idx),
    doc="The rows of `weight` that the indices name.",
    batch=_embedding_batch)  # fmt: skip
-op("_embedding_backward(grad, indices, rows, padding_idx)", native="embedding_backward", linear="grad", public=False,
+op("_embedding_backward(grad, indices, rows, padding_idx)", widened="float8 complex32",
+   native="embedding_backward", linear="grad", public=False,
    grad=lambda g, indices, padding_idx: where((indices == padding_idx).unsqueeze(-1), 0, embedding(g, indices)),
    doc="Zeros with the gradient of embedding() added to the rows it read, but for the padding.",
    batch=_embedding_back)  # fmt: skip

@@ -78,15 +78,16 @@ def _index_put_batch(op, size, batched, input, indices, values, accumulate):
 
 
 # fmt: off
-op("index(input, indices)", native="index", linear="input", public=False,
+op("index(input, indices)", stored="all", native="index", linear="input", public=False,
    input=lambda g, input_meta, indices: index_backward(g, input_meta.shape, indices),
    batch=_index_batch)
-op("index_backward(input, size, indices)", native="index_backward", linear="input", public=False,
+op("index_backward(input, size, indices)", widened="float8 complex32",
+   native="index_backward", linear="input", public=False,
    input=lambda g, indices: index(g, indices),
    batch=_index_back)
 
 # What was overwritten has no gradient; what was added to keeps it.
-op("index_put(input, indices, values, accumulate=False)", native="index_put", linear="input + values",
+op("index_put(input, indices, values, accumulate=False)", stored="all", native="index_put", linear="input + values",
    inplace=True, inplace_native="index_put_", crosses=True,
    doc="A copy with values written, or added, at the places that index tensors name.",
    input=lambda g, indices, accumulate: g if accumulate else index_put(g, indices, g.new_zeros(())),

@@ -74,12 +74,13 @@ def _cat_rule(g, tensors_meta, dim):
 
 
 # fmt: off
-op("cat(tensors, dim=0)", native="cat", autocast="promote", method=False, out=True, out_words=CAT, apart=("tensors",),
+op("cat(tensors, dim=0)", stored="all",
+   native="cat", autocast="promote", method=False, out=True, out_words=CAT, apart=("tensors",),
    linear="tensors", alias=("concat", "concatenate"),
    doc="Tensors one after the other along a dimension that they have.",
    tensors=_cat_rule,
    batch=_cat_batch)
-op("stack(tensors, dim=0)", native="stack", autocast="promote", method=False, out=True,
+op("stack(tensors, dim=0)", stored="all", native="stack", autocast="promote", method=False, out=True,
    out_words=CAT, apart=("tensors",),
    linear="tensors",
    doc="Tensors of equal size side by side along a new dimension.",
@@ -149,15 +150,15 @@ def column_stack(tensors):
 # fmt: off
 # ---- Reversing, shifting, turning
 
-op("flip(input, dims)", native="flip", varargs="dims", linear="input",
+op("flip(input, dims)", stored="all", native="flip", varargs="dims", linear="input",
    doc="The order of the elements reversed along dimensions.",
    input=lambda g, dims: flip(g, dims),
    batch="dims")
-op("roll(input, shifts, dims=None)", native="roll", linear="input",
+op("roll(input, shifts, dims=None)", stored="all", native="roll", linear="input",
    doc="Elements moved along dimensions, those that leave at one end coming back at the other.",
    input=lambda g, shifts, dims: roll(g, _negated(shifts), dims),
    batch=_roll_batch)
-op("rot90(input, k=1, dims=(0, 1))", native="rot90", linear="input",
+op("rot90(input, k=1, dims=(0, 1))", stored="all", native="rot90", linear="input",
    doc="The plane of two dimensions turned by k quarters.",
    input=lambda g, k, dims: rot90(g, -k, dims),
    batch="dims")
@@ -196,11 +197,11 @@ def flipud(input):
 
 
 # fmt: off
-op("tril(input, diagonal=0)", native="tril", inplace=True, out="exact", linear="input",
+op("tril(input, diagonal=0)", stored="all", native="tril", inplace=True, out="exact", linear="input",
    doc="The lower triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: tril(g, diagonal),
    batch=matrices)
-op("triu(input, diagonal=0)", native="triu", inplace=True, out="exact", linear="input",
+op("triu(input, diagonal=0)", stored="all", native="triu", inplace=True, out="exact", linear="input",
    doc="The upper triangle of matrices, zero elsewhere.",
    input=lambda g, diagonal: triu(g, diagonal),
    batch=matrices)
@@ -217,7 +218,7 @@ def _repeat_rule(g, input_meta, repeats):
 
 
 # fmt: off
-op("repeat(input, repeats)", native="repeat", varargs="repeats", function=False, linear="input",
+op("repeat(input, repeats)", stored="all", native="repeat", varargs="repeats", function=False, linear="input",
    doc="The tensor repeated along each dimension; further repeats make new dimensions in front.",
    input=_repeat_rule,
    batch=_repeat_batch)

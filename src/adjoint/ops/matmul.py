@@ -35,6 +35,9 @@ from .language import (
 from .language import bool as bool_type
 from .out_words import DOT, TENSORDOT
 
+# The floats of 8 bits that torch multiplies matrices of.
+NARROW = "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz"
+
 # ---- Batch rules; see batching.py
 
 
@@ -187,16 +190,18 @@ def _addr_batch(op, size, batched, input, vec1, vec2, beta, alpha):
 
 # ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views.
 
-op("mm(input, mat2)", native="mm", autocast="lower", out="exact", linear="input * mat2",
+op("mm(input, mat2)", widened=NARROW, native="mm", autocast="lower", out="exact", linear="input * mat2",
    input=lambda g, mat2: mm_nt(g, mat2),
    mat2=lambda g, input: mm_tn(input, g),
    doc="The product of two matrices.",
    batch=_mm_batch)  # fmt: skip
-op("mm_nt(input, mat2)", native="mm_nt", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
+op("mm_nt(input, mat2)", widened=NARROW,
+   native="mm_nt", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm(g, mat2),
    mat2=lambda g, input: mm_tn(g, input),
    batch=_mm_nt_batch)  # fmt: skip
-op("mm_tn(input, mat2)", native="mm_tn", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
+op("mm_tn(input, mat2)", widened=NARROW,
+   native="mm_tn", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm_nt(mat2, g),
    mat2=lambda g, input: mm(input, g),
    batch=_mm_tn_batch)  # fmt: skip
@@ -238,13 +243,15 @@ op("vdot(input, other)", native="vdot", out="exact", out_words=DOT, linear="inpu
    batch=_dot_batch)  # fmt: skip
 
 # A product's result in another shape; shares memory that no other tensor is on.
-op("_unsafe_view(input, size)", native="unsafe_view", linear="input", public=False, node="UnsafeViewBackward0",
+op("_unsafe_view(input, size)", stored="all",
+   native="unsafe_view", linear="input", public=False, node="UnsafeViewBackward0",
    input=lambda g, input_meta: g.reshape(input_meta.shape),
    batch="+size")  # fmt: skip
-op("_squeezed_row(input, size)", native="unsafe_view", linear="input", public=False, node="SqueezeBackward4",
+op("_squeezed_row(input, size)", stored="all",
+   native="unsafe_view", linear="input", public=False, node="SqueezeBackward4",
    input=lambda g, input_meta: g.reshape(input_meta.shape),
    batch="+size")  # fmt: skip
-op("_folded_back(input, size)", native="unsafe_view", linear="input", public=False, node="ViewBackward0",
+op("_folded_back(input, size)", stored="all", native="unsafe_view", linear="input", public=False, node="ViewBackward0",
    input=lambda g, input_meta: g.reshape(input_meta.shape),
    batch="+size")  # fmt: skip
 
@@ -256,7 +263,8 @@ def _times(tensor, factor):
     return tensor if factor == 1 else tensor * conj(factor)
 
 
-op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", native="addmm", autocast="lower", inplace=True, out="exact",
+op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", widened=NARROW,
+   native="addmm", autocast="lower", inplace=True, out="exact",
    whole=("input",), linear="input + mat1 * mat2",
    input=lambda g, beta: _times(g, beta),
    mat1=lambda g, mat2, alpha: _times(mm_nt(g, mat2), alpha),
@@ -439,13 +447,14 @@ def inner(input, other):
 
 # ---- Linear layers. One node each, although torch shows the weight's transpose as a second one.
 
-op("linear_plain(input, weight)", native="linear_plain", autocast="lower", node="MmBackward0",
+op("linear_plain(input, weight)", widened=NARROW, native="linear_plain", autocast="lower", node="MmBackward0",
    public=False, shown="linear",
    linear="input * weight",
    input=lambda g, weight: mm_conj(g, weight),
    weight=lambda g, input: mm_t_conj(g, input),
    batch=_linear_batch)  # fmt: skip
-op("linear_biased(bias, input, weight)", native="linear_biased", autocast="lower", node="AddmmBackward0",
+op("linear_biased(bias, input, weight)", widened=NARROW,
+   native="linear_biased", autocast="lower", node="AddmmBackward0",
    public=False, shown="linear",
    linear="bias + input * weight",
    bias=lambda g: g,

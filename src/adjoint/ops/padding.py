@@ -27,14 +27,15 @@ def _repeating_back_batch(op, size, batched, grad, sizes, pad, mode, channels_la
     return call(op, grad, (size, *sizes), pad, mode, channels_last)
 
 
-op("constant_pad_nd(input, pad, value=0)", native="constant_pad_nd", method=False, linear="input + value",
+op("constant_pad_nd(input, pad, value=0)", stored="all", native="constant_pad_nd", method=False, linear="input + value",
    input=lambda g, pad: constant_pad_nd(g, [-p for p in pad], 0),
    doc="Adds (or cuts off) elements at the ends of the last dimensions.",
    batch="...")  # fmt: skip
 
 for _mode, _node in _NODES.items():
     for _dims in (1, 2, 3):
-        op(f"_pad_{_mode}{_dims}d(input, pad, mode)", native="pad_repeating", node=f"{_node}{_dims}DBackward0",
+        op(f"_pad_{_mode}{_dims}d(input, pad, mode)", native="pad_repeating", widened="all back",
+           node=f"{_node}{_dims}DBackward0",
            autocast="float32" if _mode == "replicate" or (_mode == "reflect" and _dims < 3) else None,
            linear="input", public=False,
            input=lambda g, input_meta, pad, mode: _pad_repeating_backward(

@@ -38,9 +38,10 @@ op("poisson(input, generator=None)", native="poisson", method=False,
 op("binomial(count, prob, generator=None)", native="binomial", method=False, count=None, prob=None,
    doc="Successes in so many trials with these probabilities.")
 
-op("uniform(input, from_=0.0, to=1.0, *, generator=None)", inplace_native="uniform_", **FILL,
+op("uniform(input, from_=0.0, to=1.0, *, generator=None)", stored="complex32", inplace_native="uniform_", **FILL,
    doc="Uniform numbers from [from, to).")
-op("normal_numbers(input, mean=0.0, std=1.0, *, generator=None)", inplace_native="normal_", shown="normal",
+op("normal_numbers(input, mean=0.0, std=1.0, *, generator=None)", stored="complex32",
+   inplace_native="normal_", shown="normal",
    node="NormalBackward0", **FILL, doc="Normal numbers.")
 op("random(input, from_=None, to=None, *, generator=None)", inplace_native="random_", short="input to",
    node="RandomBackward2", number_nodes={"from": "RandomBackward0", "to": "RandomBackward1"}, **FILL,

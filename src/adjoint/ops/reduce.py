@@ -90,7 +90,7 @@ def _put_back_batch(op, size, batched, input, indices, sizes, dim):
 
 # ---- Going back from a reduced shape
 
-op("spread(input, size, dim=None)", native="spread", node="ExpandBackward0", linear="input", public=False,
+op("spread(input, size, dim=None)", stored="all", native="spread", node="ExpandBackward0", linear="input", public=False,
    input=lambda g, input_meta, dim: sum_dim(g, dim, keepdim=input_meta.ndim == g.ndim),
    doc="Repeats a reduced tensor until it has the shape `size` again.",
    batch=_spread_batch)  # fmt: skip
@@ -98,17 +98,19 @@ view("keep_dims(input, dim, ndim)", native="keep_dims", node="UnsqueezeBackward0
      input=lambda g, input_meta: g.reshape(input_meta.shape),
      doc="Puts reduced dimensions back, with size 1.",
      batch=_keep_dims_batch)  # fmt: skip
-op("sum_to(input, size)", native="sum_to", node="SumBackward1", linear="input", public=False,
+op("sum_to(input, size)", widened="complex32", native="sum_to", node="SumBackward1", linear="input", public=False,
    input=lambda g, input_meta: g.expand(input_meta.shape),
    doc="Sums to a shape that broadcasts to the input's.",
    batch=_sum_to_batch)  # fmt: skip
 
 # ---- Sums and means
 
-op("sum_all(input, *, dtype=None)", native="sum_all", node="SumBackward0", linear="input", out="exact typed",
+op("sum_all(input, *, dtype=None)", widened="unsigned",
+   native="sum_all", node="SumBackward0", linear="input", out="exact typed",
    public=False, shown="sum", input=lambda g, input_meta: spread(g, input_meta.shape),
    batch=lambda op, size, batched, input, dtype: sum_dim(rows(input), 1, dtype=dtype))  # fmt: skip
-op("sum_dim(input, dim, keepdim=False, *, dtype=None)", native="sum", node="SumBackward1", linear="input",
+op("sum_dim(input, dim, keepdim=False, *, dtype=None)", widened="unsigned",
+   native="sum", node="SumBackward1", linear="input",
    out="exact typed", public=False, shown="sum",
    input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim),
    batch="dim?")  # fmt: skip
@@ -164,7 +166,7 @@ def sum_to_size(input, *size):
     return sum_to(input, size)
 
 
-op("nansum(input, dim=None, keepdim=False, *, dtype=None)", native="nansum", out="exact typed",
+op("nansum(input, dim=None, keepdim=False, *, dtype=None)", widened="unsigned", native="nansum", out="exact typed",
    input=lambda g, input, dim: where(isnan(input), 0, spread(g, input.shape, dim)),
    doc="The sum of the elements that are not nan.",
    batch="dim?")  # fmt: skip
@@ -219,13 +221,14 @@ def _fused_prod_gradient(g, input, out, dim):
     return g * conj(out / input) if holds(input != 0) else _prod_gradient(g, input, dim)
 
 
-op("prod_all(input, *, dtype=None)", native="prod_all", autocast="float32", node="ProdBackward0",
+op("prod_all(input, *, dtype=None)", widened="unsigned", native="prod_all", autocast="float32", node="ProdBackward0",
    out="exact typed", public=False, shown="prod",
    fused={"input": lambda g, input, out:
           _fused_prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape)},
    input=lambda g, input: _prod_gradient(g, input.reshape(-1), 0).reshape(input.shape),
    batch=lambda op, size, batched, input, dtype: prod_dim(rows(input), 1, dtype=dtype))  # fmt: skip
-op("prod_dim(input, dim, keepdim=False, *, dtype=None)", native="prod", autocast="float32", node="ProdBackward1",
+op("prod_dim(input, dim, keepdim=False, *, dtype=None)", widened="unsigned",
+   native="prod", autocast="float32", node="ProdBackward1",
    out="exact typed", public=False, shown="prod",
    fused={"input": lambda g, input, out, dim:
           _fused_prod_gradient(keep_dims(g, dim, input.ndim), input, keep_dims(out, dim, input.ndim), dim)},
@@ -294,7 +297,7 @@ op("min_dim(input, dim, keepdim=False)", native="min_dim", outputs=("values", "i
 op("put_back(input, indices, size, dim)", native="put_back", node="ScatterAddBackward0", linear="input", public=False,
    input=lambda g, indices, dim: pick(g, indices, dim),
    batch=_put_back_batch)  # fmt: skip
-op("pick(input, indices, dim)", native="pick", node="GatherBackward0", linear="input", public=False,
+op("pick(input, indices, dim)", stored="all", native="pick", node="GatherBackward0", linear="input", public=False,
    input=lambda g, indices, input_meta, dim: put_back(g, indices, input_meta.shape, dim),
    batch="dim")  # fmt: skip
 
@@ -343,10 +346,10 @@ op("argmax(input, dim=None, keepdim=False)", native="argmax", out="exact",
 op("argmin(input, dim=None, keepdim=False)", native="argmin", out="exact",
    doc="The index of the least element, the first of equal ones.",
    batch="dim?")  # fmt: skip
-op("any(input, dim=None, keepdim=False)", native="any", out="exact", out_words=bool_only("any"),
+op("any(input, dim=None, keepdim=False)", widened="all", native="any", out="exact", out_words=bool_only("any"),
    doc="Whether any element is not zero.",
    batch="dim?")  # fmt: skip
-op("all(input, dim=None, keepdim=False)", native="all", out="exact", out_words=bool_only("all"),
+op("all(input, dim=None, keepdim=False)", widened="all", native="all", out="exact", out_words=bool_only("all"),
    doc="Whether no element is zero.",
    batch="dim?")  # fmt: skip
 
@@ -392,7 +395,8 @@ def _norm_tangent(input, tangent, out, ord, dim, keepdim):
     return sum_all(along).reshape(out.shape) if dim is None or dim == () else sum_dim(along, dim, keepdim)
 
 
-op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", native="vector_norm", namespace="linalg",
+op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", widened="float8 complex32",
+   native="vector_norm", namespace="linalg",
    node="LinalgVectorNormBackward0", out="exact",
    fused={"input": lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim, fused=True)},
    input=lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim),
@@ -436,7 +440,8 @@ op("dist(input, other, p=2)", forward=_distance,
    batch=_distance_batch)  # fmt: skip
 
 
-op("_logsumexp(input, dim, keepdim=False)", native="logsumexp", node="LogsumexpBackward0", public=False,
+op("_logsumexp(input, dim, keepdim=False)", widened="unsigned",
+   native="logsumexp", node="LogsumexpBackward0", public=False,
    input=lambda g, input, out, dim:
        keep_dims(g, dim, input.ndim) * exp(input - keep_dims(out, dim, input.ndim)),
    batch="dim?")  # fmt: skip

@@ -60,8 +60,7 @@ op("frexp(input)", forward=_frexp, outputs=("mantissa", "exponent"), out="exact"
 
 elementwise("nextafter_real(input, other)", lambda input, other: nextafter(input, other),
             numbers="", inplace=False, gradient=False, **INTERNAL)
-elementwise("nan_replaced(input, nan=0.0, posinf=0.0, neginf=0.0)",
-            lambda input, nan, posinf, neginf: where(
+elementwise("nan_replaced(input, nan=0.0, posinf=0.0, neginf=0.0)", lambda input, nan, posinf, neginf: where(
                 isnan(input), nan, where(isinf(input), where(input > 0, posinf, neginf), input)),
             node="NanToNumBackward0", **INTERNAL,
             input=lambda g, input: where(isnan(input) | isinf(input), 0, g))

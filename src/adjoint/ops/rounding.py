@@ -21,14 +21,14 @@ from .out_words import FOUND_DTYPE
 # fmt: off
 
 elementwise("floor(input)", lambda input: floor(input), out="exact", out_words=FOUND_DTYPE,
-            types="integer", input=lambda g: zeros_like(g))
+            types="integer", stored="unsigned", input=lambda g: zeros_like(g))
 elementwise("ceil(input)", lambda input: ceil(input), out="exact", out_words=FOUND_DTYPE,
-            types="integer", input=lambda g: zeros_like(g))
+            types="integer", stored="unsigned", input=lambda g: zeros_like(g))
 elementwise("trunc(input)", lambda input: trunc(input), out="exact", out_words=FOUND_DTYPE,
-            types="integer", alias=("fix",),
+            types="integer", stored="unsigned", alias=("fix",),
             input=lambda g: zeros_like(g))
 elementwise("round_whole(input)", lambda input: round(input),
-            out="exact", out_words=FOUND_DTYPE, types="integer", node="RoundBackward0", public=False,
+            out="exact", out_words=FOUND_DTYPE, types="integer", stored="unsigned", node="RoundBackward0", public=False,
             shown="round",
             input=lambda g: zeros_like(g))
 # One of the two is 1: 10^decimals, or 10^-decimals.

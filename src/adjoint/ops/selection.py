@@ -155,7 +155,7 @@ def _bincount_batch(op, size, batched, input, weights, minlength):
 
 # ---- Conditions and masks
 
-op("where(condition, input=None, other=None)", native="where", method=False, out="exact",
+op("where(condition, input=None, other=None)", stored="all", native="where", method=False, out="exact",
    out_words="Expected out type to be {expected} but got {given}",
    whole=("condition", "input", "other"), linear="input + other",
    input=lambda g, condition: where(condition, g, 0),
@@ -178,14 +178,14 @@ def where_method(input, condition, other):
 # The method's arguments come in another order than the function's.
 _publish("where", where_method, "", True, False, ())
 
-op("masked_fill(input, mask, value)", native="masked_fill", inplace=True, node="MaskedFillBackward1",
+op("masked_fill(input, mask, value)", stored="all", native="masked_fill", inplace=True, node="MaskedFillBackward1",
    whole=("mask",),
    number_nodes={"value": "MaskedFillBackward0"}, linear="input + value",
    input=lambda g, mask: g.masked_fill(mask, 0),
    value=lambda g, mask: where(mask, g, 0),
    doc="Fills the elements under the mask.",
    batch=_masked_fill_batch)  # fmt: skip
-op("masked_select(input, mask)", native="masked_select", linear="input", out="exact",
+op("masked_select(input, mask)", stored="all", native="masked_select", linear="input", out="exact",
    out_words=same_scalar_type("masked_select"), apart=("input", "mask"),
    input=lambda g, input_meta, mask: _masked_select_backward(g, input_meta.shape, mask),
    doc="The elements under the mask, in one row.",
@@ -195,7 +195,7 @@ _masked_select_backward = op(
     grad=lambda g, mask: g.masked_select(mask),
     doc="Zeros with the gradient of masked_select() under the mask.",
     batch=_masked_select_back)  # fmt: skip
-op("masked_scatter(input, mask, source)", native="masked_scatter", inplace=True, linear="input + source",
+op("masked_scatter(input, mask, source)", stored="all", native="masked_scatter", inplace=True, linear="input + source",
    input=lambda g, mask: g.masked_fill(mask, 0),
    source=lambda g, mask, source_meta: _masked_scatter_backward(g, source_meta.shape, mask),
    doc="Replaces the elements under the mask by the first ones of `source`.",
@@ -208,12 +208,12 @@ _masked_scatter_backward = op(
 
 # ---- Nonzero elements, counts, places
 
-op("nonzero(input, *, as_tuple=False)", native="nonzero", out="exact",
+op("nonzero(input, *, as_tuple=False)", widened="all", native="nonzero", out="exact",
    out_words="nonzero: Expected out tensor to have scalar type {expected} but got scalar type{given}",
    apart=("input",),
    doc="The coordinates of the elements that are not zero.",
    batch=growing)  # fmt: skip
-op("nonzero_static(input, *, size, fill_value=-1)", native="nonzero_static", out=True,
+op("nonzero_static(input, *, size, fill_value=-1)", widened="all", native="nonzero_static", out=True,
    doc="The coordinates of the first `size` elements that are not zero, then `fill_value`.",
    batch=_nonzero_static_batch)  # fmt: skip
 

@@ -28,12 +28,13 @@ def _median_batch(along_dim):
 
 # ---- Along a dimension
 
-op("sort(input, dim=-1, descending=False, *, stable=False)", native="sort", outputs=("values", "indices"), out="exact",
+op("sort(input, dim=-1, descending=False, *, stable=False)", widened="unsigned ordered",
+   native="sort", outputs=("values", "indices"), out="exact",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The elements in order along a dimension, and where they were.",
    batch="dim")  # fmt: skip
-op("argsort(input, dim=-1, descending=False, *, stable=False)", native="argsort",
+op("argsort(input, dim=-1, descending=False, *, stable=False)", widened="unsigned ordered", native="argsort",
    doc="The indices that would sort along a dimension.",
    batch="dim")  # fmt: skip
 op("topk(input, k, dim=-1, largest=True, sorted=True)", native="topk", outputs=("values", "indices"), out="exact",

@@ -94,5 +94,5 @@ elementwise("angle(input)", lambda input: angle(input),
             types="complex", promote="float", result="real", inplace=False,
             input=lambda g, input: where(input == 0, 0, 1j * g * sgn(input) / abs(input)))
 elementwise("conj_physical(input)", lambda input: conj(input),
-            out="exact", out_words=FOUND_DTYPE, types="complex integer bool", linear="input",
+            out="exact", out_words=FOUND_DTYPE, types="complex integer bool", stored="all", linear="input",
             input=lambda g: conj(g))

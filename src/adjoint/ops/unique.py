@@ -25,14 +25,16 @@ from .selection import growing
 
 # ---- Distinct values
 
-op("_unique2(input, return_inverse, return_counts, consecutive=False)", native="unique", node="Unique2Backward0",
+op("_unique2(input, return_inverse, return_counts, consecutive=False)", widened="unsigned ordered",
+   native="unique", node="Unique2Backward0",
    public=False, input=None, doc="The distinct elements in order, their numbers and their counts.",
    batch=growing)  # fmt: skip
-op("_unique_consecutive(input, return_inverse, return_counts, consecutive=True)", native="unique",
+op("_unique_consecutive(input, return_inverse, return_counts, consecutive=True)", widened="unsigned ordered",
+   native="unique",
    node="UniqueConsecutiveBackward0", public=False, input=None,
    doc="One of each run of equal elements, their numbers and their counts.",
    batch=growing)  # fmt: skip
-op("unique_rows(input, consecutive)", native="unique_rows", gradient=False, public=False,
+op("unique_rows(input, consecutive)", widened="unsigned ordered", native="unique_rows", gradient=False, public=False,
    doc="Where the first of each distinct row is, the numbers of rows and their counts.",
    batch=growing)  # fmt: skip
 

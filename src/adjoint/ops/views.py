@@ -145,7 +145,7 @@ view("view_sizes(input, size)", native="view_sizes", node="ViewBackward0", linea
 view("reshape_alias(input, size)", native="view_sizes", node="ReshapeAliasBackward0", linear="input", public=False,
      input=lambda g, input_meta: reshape(g, input_meta.shape),
      batch=_viewed)
-op("view_dtype(input, dtype)", native="view_dtype", public=False, shown="view")
+op("view_dtype(input, dtype)", stored="all", native="view_dtype", public=False, shown="view")
 op("view(input, size=None, dtype=None)", composed="view", varargs="size", function=False, linear="input",
    doc="The same memory in other sizes (one may be -1), or read as another dtype.")
 op("reshape(input, shape)", composed="reshape", varargs="shape", linear="input",
@@ -210,13 +210,14 @@ view("select(input, dim, index)", native="select", linear="input",
      doc="One slice along a dimension, which goes.",
      input=lambda g, input_meta, dim, index: select_backward(g, input_meta.shape, dim, index),
      batch="dim")
-op("select_backward(input, size, dim, index)", native="select_backward", linear="input", public=False,
+op("select_backward(input, size, dim, index)", stored="all", native="select_backward", linear="input", public=False,
    input=lambda g, dim, index: g.select(dim, index),
    batch="+size dim@size")
 view("slice(input, dim=0, start=None, end=None, step=1)", native="slice", linear="input", public=False,
      input=lambda g, input_meta, dim, start, end, step: slice_backward(g, input_meta.shape, dim, start, end, step),
      batch="dim")
-op("slice_backward(input, size, dim, start, end, step)", native="slice_backward", linear="input", public=False,
+op("slice_backward(input, size, dim, start, end, step)", stored="all",
+   native="slice_backward", linear="input", public=False,
    input=lambda g, dim, start, end, step: slice(g, dim, start, end, step),
    batch="+size dim@size")
 op("narrow(input, dim, start, length)", composed="narrow", linear="input",
@@ -225,14 +226,16 @@ view("diagonal(input, offset=0, dim1=0, dim2=1)", native="diagonal", linear="inp
      doc="The diagonal of two dimensions, as the last dimension.",
      input=lambda g, input_meta, offset, dim1, dim2: diagonal_backward(g, input_meta.shape, offset, dim1, dim2),
      batch="dim1 dim2")
-op("diagonal_backward(input, size, offset, dim1, dim2)", native="diagonal_backward", linear="input", public=False,
+op("diagonal_backward(input, size, offset, dim1, dim2)", stored="all",
+   native="diagonal_backward", linear="input", public=False,
    input=lambda g, offset, dim1, dim2: g.diagonal(offset, dim1, dim2),
    batch="+size dim1@size dim2@size")
 view("unfold(input, dimension, size, step)", native="unfold", function=False, linear="input",
      doc="Windows of `size` elements every `step` along a dimension, as a new last dimension.",
      input=lambda g, input_meta, dimension, size, step: unfold_backward(g, input_meta.shape, dimension, size, step),
      batch="dimension")
-op("unfold_backward(input, size, dimension, window, step)", native="unfold_backward", linear="input", public=False,
+op("unfold_backward(input, size, dimension, window, step)", stored="all",
+   native="unfold_backward", linear="input", public=False,
    input=lambda g, dimension, window, step: g.unfold(dimension, window, step),
    batch="+size dimension@size")
 
@@ -294,7 +297,8 @@ view("as_strided_within(input, size, stride, offset)", native="as_strided_within
 composite(op("as_strided_in_storage(input, size, stride, storage_offset=None)", composed="as_strided_in_storage",
              linear="input", doc="Any sizes and strides within the tensor's storage.", public=False),
           name="as_strided")
-op("as_strided_backward(input, extent, size, stride, offset)", native="as_strided_backward", linear="input",
+op("as_strided_backward(input, extent, size, stride, offset)", stored="all",
+   native="as_strided_backward", linear="input",
    public=False, input=lambda g, size, stride, offset: as_strided_within(g.contiguous(), size, stride, offset),
    batch=_as_strided_back)
 
@@ -343,15 +347,15 @@ def imag(input):
 view("alias(input)", native="alias_of", linear="input", public=False,
      input=lambda g: g,
      batch="...")
-op("detach(input)", native="detached", doc="The same memory without history.",
+op("detach(input)", stored="all", native="detached", doc="The same memory without history.",
    batch="...")
-op("clone(input, *, memory_format=None)", native="clone_as", linear="input", doc="A copy.",
+op("clone(input, *, memory_format=None)", stored="all", native="clone_as", linear="input", doc="A copy.",
    input=lambda g: g,
    batch=formatted)
 op("contiguous(input, *, memory_format=None)", composed="contiguous", function=False, linear="input",
    doc="The tensor itself when it lies in memory in order, else a copy that does.")
 op("_laid_out(input, channels_last)", composed="laid_out", linear="input", public=False)
-op("copy(input, other, non_blocking=False)", inplace="only", inplace_native="copy_", node="CopyBackwards",
+op("copy(input, other, non_blocking=False)", stored="all", inplace="only", inplace_native="copy_", node="CopyBackwards",
    forward=lambda input, other, non_blocking: empty_like(input).copy_(other),
    whole=("other",), linear="input + other", crosses=True,
    doc="`other` broadcast to the shape of the tensor: what copy_() writes there, in the tensor's type.",

@@ -133,7 +133,7 @@ def _narrow_rule(g, input_meta, dim, start, length):
     return slice_backward(g, input_meta.shape, dim, start, start + length, 1)
 
 
-op("narrow_copy(input, dim, start, length)", linear="input", out="exact",
+op("narrow_copy(input, dim, start, length)", stored="all", linear="input", out="exact",
    out_words="Expected self.dtype() == output.dtype() to be true, but got false.",
    forward=lambda input, dim, start, length: alias_copy(input.narrow(dim, start, length)),
    doc="What narrow() shows, in memory of its own.",
@@ -148,44 +148,46 @@ def _within(g):
 
 
 # fmt: off
-op("split_copy(input, split_size, dim=0)", native="copy_of<ops::split_evenly>", node="SplitBackward0_copy",
+op("split_copy(input, split_size, dim=0)", stored="all",
+   native="copy_of<ops::split_evenly>", node="SplitBackward0_copy",
    method=False, out="exact", linear="input",
    doc="What split() shows, in memory of its own.",
    input=lambda gs, dim: cat(gs, dim),
    batch="dim")
 
 # The same memory, but nobody watches over changes of it.
-op("unsafe_split(input, split_size, dim=0)", native="unsafe_split", linear="input",
+op("unsafe_split(input, split_size, dim=0)", stored="all", native="unsafe_split", linear="input",
    doc="split() for parts that are changed in place one by one, and not looked at through the input again.",
    input=lambda gs, dim: cat(gs, dim),
    batch="dim")
-op("unsafe_split_with_sizes(input, split_sizes, dim=0)", native="unsafe_split_with_sizes", linear="input",
+op("unsafe_split_with_sizes(input, split_sizes, dim=0)", stored="all", native="unsafe_split_with_sizes", linear="input",
    doc="split_with_sizes() for parts that are changed in place, and not looked at through the input again.",
    input=lambda gs, dim: cat(gs, dim),
    batch="dim")
-op("unsafe_chunk(input, chunks, dim=0)", composed="unsafe_chunk", linear="input",
+op("unsafe_chunk(input, chunks, dim=0)", stored="all", composed="unsafe_chunk", linear="input",
    doc="chunk() for parts that are changed in place, and not looked at through the input again.")
 
 # ---- Copies with the part that a view shows replaced
 
-op("select_scatter(input, src, dim, index)", native="scatter_into<ops::select>",
+op("select_scatter(input, src, dim, index)", stored="all", native="scatter_into<ops::select>",
    doc="A copy with one slice along a dimension replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, dim, index: select_scatter(g, g.new_zeros(src_meta.shape), dim, index),
    src=lambda g, dim, index: g.select(dim, index),
    batch="dim")
-op("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", native="scatter_into<ops::slice>", out="exact",
+op("slice_scatter(input, src, dim=0, start=None, end=None, step=1)", stored="all",
+   native="scatter_into<ops::slice>", out="exact",
    doc="A copy with the slices from `start` to `end` along a dimension replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, dim, start, end, step:
        slice_scatter(g, g.new_zeros(src_meta.shape), dim, start, end, step),
    src=lambda g, dim, start, end, step: slice(g, dim, start, end, step),
    batch="dim")
-op("diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", native="scatter_into<ops::diagonal>",
+op("diagonal_scatter(input, src, offset=0, dim1=0, dim2=1)", stored="all", native="scatter_into<ops::diagonal>",
    doc="A copy with the diagonal of two dimensions replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, offset, dim1, dim2:
        diagonal_scatter(g, g.new_zeros(src_meta.shape), offset, dim1, dim2),
    src=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
    batch="dim1 dim2")
-op("as_strided_scatter(input, src, size, stride, storage_offset=None)", native="as_strided_scatter",
+op("as_strided_scatter(input, src, size, stride, storage_offset=None)", stored="all", native="as_strided_scatter",
    doc="A copy with the elements that as_strided() shows replaced by `src`.", linear="input + src",
    input=lambda g, src_meta, size, stride, storage_offset:
        _within(g).as_strided_scatter(g.new_zeros(src_meta.shape), size, stride, storage_offset),
@@ -194,7 +196,7 @@ op("as_strided_scatter(input, src, size, stride, storage_offset=None)", native="
 
 # ---- Around the diagonal
 
-op("diag_embed(input, offset=0, dim1=-2, dim2=-1)", native="diag_embed", linear="input",
+op("diag_embed(input, offset=0, dim1=-2, dim2=-1)", stored="all", native="diag_embed", linear="input",
    doc="The last dimension laid along the diagonal of two new ones, zeros elsewhere.",
    input=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2),
    batch=_diag_embed_batch)
@@ -238,7 +240,7 @@ def _block_rule(g, tensors_meta):
     return parts
 
 
-op("block_diag(tensors=())", native="block_diag", varargs="tensors", method=False, linear="tensors",
+op("block_diag(tensors=())", stored="all", native="block_diag", varargs="tensors", method=False, linear="tensors",
    doc="Matrices along the diagonal of one matrix; vectors and numbers count as rows.",
    tensors=_block_rule,
    batch=_block_batch)  # fmt: skip
