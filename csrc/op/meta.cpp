@@ -4,11 +4,11 @@
 
 namespace adjoint {
 
-bool has_one_on_meta(PyObject* sequence) {
+bool has_one_elsewhere(PyObject* sequence) {
   const Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence);
   PyObject** items = PySequence_Fast_ITEMS(sequence);
   if (size == 0 || PyLong_CheckExact(items[0])) return false;  // sizes and dimensions
-  return std::any_of(items, items + size, holds_no_values);
+  return std::any_of(items, items + size, is_elsewhere);
 }
 
 bool has_no_shape(PyObject* object) {

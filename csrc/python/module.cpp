@@ -18,6 +18,7 @@
 #include "python/module_base.h"
 #include "python/optimizer_bindings.h"
 #include "python/shared_bindings.h"
+#include "python/sparse_bindings.h"
 #include "python/tensor_type.h"
 #include "python/trace_bindings.h"
 #include "python/transform_bindings.h"
@@ -159,6 +160,7 @@ static PyObject* make_module() {
     init_memory(module.get());
     init_module_base(module.get());
     init_optimizer(module.get());
+    init_sparse(module.get());
     return module.take();
   });
 }
