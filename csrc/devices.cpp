@@ -3,11 +3,12 @@
 #include "cpu/allocator.h"
 #include "cpu/backend.h"
 #include "meta/backend.h"
+#include "sparse/backend.h"
 
 namespace adjoint {
 
-const Allocate allocators[kDeviceTypes] = {cpu::allocate, meta::allocate, batched::allocate};
+const Allocate allocators[kDeviceTypes] = {cpu::allocate, meta::allocate, batched::allocate, sparse::allocate};
 
-const Backend* const backends[kDeviceTypes] = {&cpu::backend, &meta::backend, &batched::backend};
+const Backend* const backends[kDeviceTypes] = {&cpu::backend, &meta::backend, &batched::backend, &sparse::backend};
 
 }  // namespace adjoint

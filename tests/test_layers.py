@@ -21,12 +21,13 @@ ROOMS = {
     "cpu": ("core", "kernels"),
     "meta": ("core", "kernels"),
     "batched": ("core", "kernels"),
+    "sparse": ("core", "kernels"),
     "ops": ("core", "kernels"),
     "op": ("core", "types", "kernels", "ops", "tape"),
     "tape": ("core", "types", "kernels", "ops", "op"),
     "transforms": ("core", "types", "kernels", "ops", "op", "tape"),
     "python": ("core", "types", "kernels", "cpu", "meta", "ops", "op", "tape", "transforms"),
-    "": ("core", "types", "kernels", "cpu", "meta", "batched", "ops", "op", "tape"),
+    "": ("core", "types", "kernels", "cpu", "meta", "batched", "sparse", "ops", "op", "tape"),
 }
 MADE = {"ops_headers.h": "ops"}  # by the build
 

@@ -90,7 +90,7 @@ void refuse_batched(const Tensor* tensor);
 
 /// The device on which the values are in the end.
 inline Device place_of(Device device) {
-  return device.type == DeviceType::Batched ? Device(static_cast<DeviceType>(device.index)) : device;
+  return device.type >= DeviceType::Batched ? Device(static_cast<DeviceType>(device.index)) : device;
 }
 
 }  // namespace adjoint

@@ -5,11 +5,12 @@
 
 namespace adjoint {
 
-/// Batched: where a tensor under vmap seems to be; see core/batched.h.
-enum class DeviceType : uint8_t { Cpu, Meta, Batched };
-inline constexpr int kDeviceTypes = 3;
+/// Batched: where a tensor under vmap seems to be; see core/batched.h. Sparse: where one without strides seems to be;
+/// see core/sparse.h.
+enum class DeviceType : uint8_t { Cpu, Meta, Batched, Sparse };
+inline constexpr int kDeviceTypes = 4;
 inline const char* device_name(DeviceType type) {
-  constexpr const char* names[] = {"cpu", "meta", "batched"};
+  constexpr const char* names[] = {"cpu", "meta", "batched", "sparse"};
   return names[static_cast<int>(type)];
 }
 

@@ -26,6 +26,7 @@
 #include "cpu/search.h"
 #include "cpu/softmax.h"
 #include "cpu/sort.h"
+#include "cpu/sparse.h"
 #include "cpu/structure.h"
 #include "cpu/unique.h"
 
@@ -135,6 +136,10 @@ const Backend backend = {
                .histc = histc,
                .histogram = histogram},
     .unique = {.elements = unique, .rows = unique_rows},
+    .sparse = {.group = sparse_group,
+               .sum_groups = sparse_sum_groups,
+               .product = sparse_product,
+               .sampled = sparse_sampled},
     .matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate},
     .convolution = {.forward = convolution,
                     .weight = convolution_weight,

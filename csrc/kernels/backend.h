@@ -27,6 +27,7 @@
 #include "kernels/search.h"
 #include "kernels/softmax.h"
 #include "kernels/sort.h"
+#include "kernels/sparse.h"
 #include "kernels/structure.h"
 #include "kernels/unique.h"
 
@@ -45,6 +46,7 @@ struct Backend {
   kernels::Structure structure;
   kernels::Search search;
   kernels::Unique unique;
+  kernels::Sparse sparse;
   kernels::Matmul matmul;
   kernels::Convolution convolution;
   kernels::Pooling pooling;

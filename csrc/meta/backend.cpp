@@ -79,6 +79,7 @@ const Backend backend = {
     .structure = structure(),
     .search = search(),
     .unique = all<kernels::Unique>(NoValues()),
+    .sparse = all<kernels::Sparse>(NoValues()),
     .matmul = all<kernels::Matmul>(Nothing()),
     .convolution = all<kernels::Convolution>(Nothing()),
     .pooling = all<kernels::Pooling>(Nothing()),

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <optional>
 
-#include "core/batched.h"
 #include "core/lock.h"
 #include "core/mode.h"
+#include "core/sparse.h"
 #include "core/tangent.h"
 #include "op/op.h"
 #include "op/overrides.h"
@@ -109,6 +109,13 @@ Object Op::unpack_item(Node& node, uint32_t index, bool with_history) const {
   }
   uint32_t edge = edge_of_slot(node, item.index);
   return wrap(value.unpack_with_edge(node, edge == UINT32_MAX ? nullptr : &node.edges()[edge]));
+}
+
+bool Op::meets_sparse(const Node& node, const TensorPtr* gradients) const {
+  if (is_sparse(gradients[0].get())) return true;
+  return std::any_of(node.saved(), node.saved() + items.size(), [](const SavedValue& value) {
+    return value.is_tensor() && value.device().type == DeviceType::Sparse;
+  });
 }
 
 TensorPtr Op::run_loop(const Rule& rule, Node& node, const TensorPtr* gradients) const {
@@ -276,7 +283,8 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
         edges[edge] = outputs[0];
       } else if (rule.zero) {
         edges[edge] = zeros_of(node.outputs()[0]);
-      } else if (rule.loop && !context.create_graph && outputs[0] && !(mode_flags & kFunctional)) {
+      } else if (rule.loop && !context.create_graph && outputs[0] && !(mode_flags & kFunctional) &&
+                 !(sparse_in_use && meets_sparse(node, outputs))) {
         edges[edge] = run_loop(rule, node, outputs);
       } else {
         Object answer = call_rule(rule, node, outputs, edge, context);

@@ -292,6 +292,7 @@ void read_functions(Op& op, PyObject* declaration) {
       declares(declaration, "inplace_native") != (op.glue_in_place != nullptr))
     fail(op.name, ": no C++ function was built for this op; rebuild the package");
   op.crosses = truth(option(declaration, "crosses"));
+  op.takes_sparse = truth(option(declaration, "sparse"));
   op.result_type = option(declaration, "result_type");
   if (op.result_type.get() == Py_None) op.result_type.reset();
 }

@@ -15,11 +15,10 @@ static bool any_item(PyObject* sequence, F holds) {
 bool has_special_item(PyObject* sequence) {
   return any_item(sequence, [](PyObject* item) { return is_special(item); });
 }
-bool has_one_on_meta(PyObject* sequence) { return any_item(sequence, holds_no_values); }
 
-bool any_on_meta(PyObject* const* slots, size_t n) {
+bool any_elsewhere(PyObject* const* slots, size_t n) {
   return std::any_of(slots, slots + n,
-                     [](PyObject* slot) { return is_sequence(slot) ? has_one_on_meta(slot) : holds_no_values(slot); });
+                     [](PyObject* slot) { return is_sequence(slot) ? any_item(slot, is_elsewhere) : is_elsewhere(slot); });
 }
 
 bool has_no_shape(PyObject* object) {

@@ -11,6 +11,7 @@
 #include "op/declaration.h"
 #include "op/meta.h"
 #include "op/overrides.h"
+#include "op/sparse.h"
 #include "op/transform.h"
 #include "ops/memory.h"
 
@@ -130,6 +131,12 @@ OpObject* form_of(OpObject* object, size_t nargs, PyObject* kwnames) {
   return object->along && gives_dim(nargs, kwnames) ? object->along : object;
 }
 
+/// What takes a call of a composite with sparse arguments (borrowed), or null.
+PyObject* sparse_handler(const OpObject& object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  if (!any_sparse(args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))) return nullptr;
+  return sparse_composite(object.name);
+}
+
 PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   if (object->composite) object = form_of(object, nargs, kwnames);
   if (object->composite) {
@@ -137,6 +144,9 @@ PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* 
     if (names) kwnames = names.get();
     CallSpan span(object->is_made_of_ops ? object->name : nullptr, args,
                   nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+    if (sparse_in_use) [[unlikely]]
+      if (PyObject* handler = sparse_handler(*object, args, nargs, kwnames))
+        return call_python(handler, args, nargs, kwnames);
     if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
       return call_autocast(*object, args, nargs, kwnames).take();
     Object result = checked(call_python(object->composite, args, nargs, kwnames));

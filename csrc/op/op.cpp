@@ -12,12 +12,14 @@
 #include "op/meta.h"
 #include "op/overrides.h"
 #include "op/recorded.h"
+#include "op/sparse.h"
 #include "op/stored.h"
 #include "op/transform.h"
 #include "ops/memory.h"
 #include "tape/anomaly.h"
 #include "tape/geometry.h"
 #include "tape/history.h"
+#include "types/formats.h"
 #include "types/struct_sequence.h"
 #include "types/types.h"
 
@@ -81,7 +83,7 @@ void Op::refuse_operands(PyObject* const* slots, int place) const {
        expected, "), at least one of them a Tensor");
 }
 
-inline uint32_t Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const {
+inline uint32_t Op::read_operands(PyObject* const* slots, Operand* operands, Scalar* params, bool* sparse) const {
   const bool records = recording();
   bool any_tensor = false;
   uint8_t elsewhere = 0;
@@ -102,8 +104,8 @@ inline uint32_t Op::read_operands(PyObject* const* slots, Operand* operands, Sca
     }
   }
   if (!any_tensor && !numbers_suffice) refuse_operands(slots, 0);
-  if (elsewhere) [[unlikely]]
-    check_devices(slots);
+  if (elsewhere && left_to_handler(slots)) [[unlikely]]
+    return *sparse = true, 0;
   bool given_params = false;
   for (int i = n_operands; i < count; ++i) {
     const Argument& argument = arguments[i];
@@ -184,7 +186,10 @@ Object Op::call_in_mode(PyObject* const* slots) {
 Object Op::call_elementwise(PyObject* const* slots) {
   Operand operands[kernels::kMaxInputs];
   Scalar params[kMaxArguments];
-  const uint32_t recorded = read_operands(slots, operands, params);
+  bool sparse = false;
+  const uint32_t recorded = read_operands(slots, operands, params, &sparse);
+  if (sparse) [[unlikely]]
+    return call_sparse(*this, slots);
   TensorPtr result = ops::elementwise(*kernel, options, operands, n_operands, params);
   if (recorded && is_differentiable(result->dtype)) {
     NodePtr node = record(slots, recorded, 1);
@@ -219,7 +224,7 @@ Object Op::run_forward(PyObject* const* slots) const {
 void Op::refuse_type(DType dtype) const { fail_not_implemented(shown.c_str(), dtype); }
 
 Object Op::call_special(PyObject* const* slots) {
-  if (any_on_meta(slots, arguments.size())) check_devices(slots);
+  if (any_elsewhere(slots, arguments.size()) && left_to_handler(slots)) return call_sparse(*this, slots);
   // Views, and what is written in Python, only call other ops or change the geometry.
   return kind == Kind::Plain && glue ? call_widened(*this, slots) : Object();
 }
@@ -265,7 +270,14 @@ void Op::record_results(PyObject* const* slots, Tensor* const* outputs, uint32_t
   }
 }
 
+/// Whether a tensor of another layout is to be made, or one like a sparse one.
+static bool makes_sparse(PyObject* layout, PyObject* const* models, size_t n) {
+  return (layout != Py_None && is_layout(layout) && !is_strided(layout)) || (sparse_in_use && any_sparse(models, n));
+}
+
 Object Op::call_creation(PyObject* const* slots) {
+  if (makes_sparse(slots[creation + kLayout], slots, creation)) [[unlikely]]
+    return call_sparse(*this, slots);
   Object result = glue(slots);
   Tensor* tensor = as_tensor(result.get());
   if (mode_flags & kInferenceMode) tensor->flags |= kInferenceTensor;
@@ -276,7 +288,7 @@ Object Op::call_creation(PyObject* const* slots) {
 
 Object Op::call_composed(PyObject* const* slots) {
   if (any_special(slots, arguments.size())) [[unlikely]]
-    call_special(slots);
+    if (Object result = call_special(slots)) return result;
   return glue(slots);
 }
 
@@ -287,6 +299,12 @@ static void for_each_tensor(PyObject* object, F f) {
   if (!is_sequence(object)) return;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
     if (PyObject* item = PySequence_Fast_GET_ITEM(object, i); is_tensor(item)) f(as_tensor(item));
+}
+
+bool Op::left_to_handler(PyObject* const* slots) const {
+  if (any_sparse(slots, arguments.size())) return !takes_sparse;
+  check_devices(slots);
+  return false;
 }
 
 void Op::check_devices(PyObject* const* slots) const {
@@ -386,6 +404,10 @@ inline void Op::end_change(PyObject* const* slots, NodePtr node, uint32_t record
 void Op::change(PyObject* const* slots) {
   if (!is_tensor(slots[0])) Arg{slots[0], shown.c_str(), "input"}.wrong_type("Tensor");
   Tensor* target = as_tensor(slots[0]);
+  const bool special = any_special(slots, arguments.size());
+  const bool elsewhere = special && any_elsewhere(slots, arguments.size());
+  if (elsewhere && any_sparse(slots, arguments.size())) [[unlikely]]
+    return change_sparse(*this, slots);
   uint32_t recorded = begin_change(slots);
   if (kind == Kind::View) {
     Object view = run_forward(slots);
@@ -396,10 +418,10 @@ void Op::change(PyObject* const* slots) {
     fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
          info(to_dtype(slots[typed_out])).c_name, " should match");
   if (!writes_one_value) check_writable(target);
-  if (any_special(slots, arguments.size())) [[unlikely]] {
-    if (any_on_meta(slots, arguments.size())) check_devices(slots);
-    if (kind == Kind::Plain && (glue || glue_in_place)) check_stored(*this, slots);
-  }
+  if (elsewhere) [[unlikely]]
+    check_devices(slots);
+  if (special && kind == Kind::Plain && (glue || glue_in_place)) [[unlikely]]
+    check_stored(*this, slots);
   NodePtr node = kind == Kind::Elementwise ? change_by_kernel(slots, recorded)
                  : glue_in_place           ? change_by_native(slots, recorded)
                                            : change_by_result(slots, recorded);
@@ -425,10 +447,12 @@ NodePtr Op::change_by_kernel(PyObject* const* slots, uint32_t recorded) {
   Tensor* target = as_tensor(slots[0]);
   Operand operands[kernels::kMaxInputs];
   Scalar params[kMaxArguments];
-  read_operands(slots, operands, params);
+  bool sparse = false;
+  read_operands(slots, operands, params, &sparse);
   NodePtr node = recorded ? record_change(slots, recorded) : NodePtr();
   // A pack hook may have given an operand other memory.
-  if (node && (mode_flags & kSavedTensorHooks)) read_operands(slots, operands, params);
+  if (node && (mode_flags & kSavedTensorHooks)) read_operands(slots, operands, params, &sparse);
+  if (sparse) fail(shown_in_place, ": a pack hook has made an argument sparse");
   TensorPtr copies[kernels::kMaxInputs];
   for (int i = 1; i < n_operands; ++i) {
     if (operands[i].is_number() || !must_be_copied(target, as_tensor(slots[i]))) continue;

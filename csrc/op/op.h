@@ -129,6 +129,7 @@ class Op final : public NodeKind {
   uint32_t output_items = 0;  ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
   bool crosses = false;                    ///< the arguments may be on several devices
+  bool takes_sparse = false;               ///< the first argument may be sparse, and needs no handler
   bool writes_one_value = false;           ///< in place, elements may share memory
   Op* square = nullptr;                    ///< powers: used instead for floats when the exponent is 2 ...
   Op* cube = nullptr;                      ///< ... when it is 3 ...
@@ -237,7 +238,11 @@ class Op final : public NodeKind {
   NodePtr change_by_result(PyObject* const* slots, uint32_t recorded);
   Object run_forward(PyObject* const* slots) const;
   /// Reads the arguments of an elementwise op; returns what recorded_slots would.
-  uint32_t read_operands(PyObject* const* slots, Operand* operands, Scalar* params) const;
+  /// `sparse` is set, and nothing else, where one of them is.
+  uint32_t read_operands(PyObject* const* slots, Operand* operands, Scalar* params, bool* sparse) const;
+  /// Whether a handler must take the call, some of whose arguments are not in the program's memory; if not, they are
+  /// checked.
+  [[gnu::cold]] bool left_to_handler(PyObject* const* slots) const;
   /// Refuses tensors that are not on the device of the first one.
   [[gnu::cold]] void check_devices(PyObject* const* slots) const;
   /// What is done with special arguments (op/meta.h) before a call; gives its result where that is a call of another
@@ -250,6 +255,8 @@ class Op final : public NodeKind {
   void save_argument(Node& node, uint32_t item, PyObject* argument) const;
   void apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t edge,
                        uint32_t count, const ApplyContext& context) const;
+  /// Whether a gradient or something saved is sparse: then the loops cannot run.
+  [[gnu::cold]] bool meets_sparse(const Node& node, const TensorPtr* gradients) const;
   TensorPtr run_loop(const Rule& rule, Node& node, const TensorPtr* gradients) const;
   /// `edge`: the first edge that the rule answers for.
   Object call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, uint32_t edge,

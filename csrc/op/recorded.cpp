@@ -56,6 +56,9 @@ TensorPtr zeros_recorded(Tensor* like, Sizes sizes) {
 void copy_recorded(Tensor* target, Tensor* source) {
   call_in_place(cached_op("copy", [] {}), {as_object(target), as_object(source)});
 }
+void add_recorded(Tensor* target, Tensor* other) {
+  call_in_place(cached_op("add", [] {}), {as_object(target), as_object(other)});
+}
 void zero_recorded(Tensor* target) {
   TensorPtr zero = scalar_tensor(0.0, target->dtype);
   copy_recorded(target, zero.get());

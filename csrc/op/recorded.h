@@ -16,6 +16,7 @@ TensorPtr contiguous_recorded(Tensor* tensor);
 /// Zeros of these sizes, for values like this one: batched where it is.
 TensorPtr zeros_recorded(Tensor* like, Sizes sizes);
 void copy_recorded(Tensor* target, Tensor* source);
+void add_recorded(Tensor* target, Tensor* other);
 void zero_recorded(Tensor* target);
 /// The view of `base` that has this geometry, `offset` elements of `dtype` behind its start. Where types differ, one is
 /// the complex type of the other.

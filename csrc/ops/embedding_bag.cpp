@@ -80,7 +80,7 @@ struct Factors {
 std::tuple<TensorPtr, TensorPtr, TensorPtr> embedding_bag(Tensor* weight, Tensor* indices, Tensor* offsets,
                                                           const std::string& mode,
                                                           std::optional<Tensor*> per_sample_weights,
-                                                          bool include_last_offset, int64_t padding_idx, bool) {
+                                                          bool include_last_offset, int64_t padding_idx, bool, bool) {
   Bags bags(weight, indices, offsets, include_last_offset);
   const int64_t sizes[] = {bags.count, weight->size(1)}, length = bags.indices->numel();
   Factors factors(per_sample_weights);

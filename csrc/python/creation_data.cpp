@@ -1,9 +1,9 @@
 // Tensors made from Python data: numbers, nested sequences, arrays. Two passes: the type, then the values.
 #include <cmath>
 
-#include "core/batched.h"
 #include "core/lock.h"
 #include "core/mode.h"
+#include "core/sparse.h"
 #include "cpu/copy.h"
 #include "op/meta.h"
 #include "op/recorded.h"
@@ -296,7 +296,8 @@ class NestedData {
 
 /// A new tensor with the values of a tensor, without its history.
 TensorPtr copy_values(Tensor* tensor, std::optional<DType> dtype) {
-  if (is_batched(tensor)) return alias((dtype ? cast_recorded(tensor, *dtype) : clone_recorded(tensor)).get());
+  if (is_batched(tensor) || is_sparse(tensor))
+    return alias((dtype ? cast_recorded(tensor, *dtype) : clone_recorded(tensor)).get());
   if (tensor->device == DeviceType::Meta)
     return empty(ShapePtr::borrow(tensor->shape), dtype.value_or(tensor->dtype),
                  has_no_shape(as_object(tensor)) ? DeviceType::Cpu : DeviceType::Meta);

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/batched.h"
+#include "core/sparse.h"
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/interop.h"
@@ -200,6 +200,7 @@ PyObject* method_dlpack_device(PyObject* self, PyObject*) {
 
 Object to_dlpack(Tensor* tensor, PyObject* max_version, bool copy) {
   refuse_batched(tensor);
+  refuse_sparse(tensor);
   if (requires_grad(tensor)) fail(ErrorKind::Buffer, "Can't export tensors that require gradient, use tensor.detach()");
   if (tensor->device == DeviceType::Meta) fail(ErrorKind::Buffer, "Cannot pack tensors on meta");
   TensorPtr source = copy ? clone(tensor) : TensorPtr::borrow(tensor);

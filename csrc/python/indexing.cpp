@@ -3,10 +3,11 @@
 #include <array>
 #include <vector>
 
-#include "core/batched.h"
 #include "core/mode.h"
+#include "core/sparse.h"
 #include "op/meta.h"
 #include "op/object.h"
+#include "op/sparse.h"
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/interop.h"
@@ -317,6 +318,8 @@ void copy_into(Tensor* target, TensorPtr value) {
 }  // namespace
 
 Object get_item(Tensor* self, PyObject* key) {
+  if (is_sparse(self)) [[unlikely]]
+    return handle_sparse("get_item", {as_object(self), key});
   if (PyLong_CheckExact(key)) return select_at(self, 0, key);
   if (PySlice_Check(key)) return slice_at(self, 0, Bounds(key));
   Resolved resolved(self, key);
@@ -328,6 +331,7 @@ Object get_item(Tensor* self, PyObject* key) {
 }
 
 void set_item(Tensor* self, PyObject* key, PyObject* value) {
+  if (is_sparse(self)) fail(ErrorKind::Type, "Cannot assign to a sparse tensor; make it dense with to_dense() first");
   TensorPtr source = value_tensor(self, value);
   if (PyLong_CheckExact(key)) return copy_into(as_tensor(select_at(self, 0, key).get()), std::move(source));
   if (key == Py_False) return;

@@ -5,12 +5,13 @@
 #include <cstring>
 #include <string>
 
-#include "core/batched.h"
 #include "core/lock.h"
 #include "core/mode.h"
+#include "core/sparse.h"
 #include "cpu/copy.h"
 #include "op/arg.h"
 #include "op/recorded.h"
+#include "op/sparse.h"
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/keywords.h"
@@ -168,6 +169,8 @@ void refuse_grad(Tensor* tensor, bool force) {
     fail(".numpy() is not supported for tensor subclasses. Its class, ", Py_TYPE(as_object(tensor))->tp_name,
          ", defines __torch_dispatch__, and knows what it consists of.");
   refuse_batched(tensor);
+  if (is_sparse(tensor))
+    fail(ErrorKind::Type, "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
   if (tensor->device == DeviceType::Meta)
     fail(ErrorKind::Type,
          "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
@@ -338,6 +341,7 @@ static Object reduce_by_class(Tensor* tensor) {
 Object item(Tensor* tensor) {
   if (tensor->device == DeviceType::Meta) fail("Tensor.item() cannot be called on meta tensors");
   if (is_batched(tensor) && !is_wrapped(tensor)) scalar_of(tensor);  // which refuses
+  if (is_sparse(tensor)) return handle_sparse("item", {as_object(tensor)});
   if (tensor->numel() != 1) fail("a Tensor with ", tensor->numel(), " elements cannot be converted to Scalar");
   if (is_batched(tensor)) return item_by_class(tensor);
   return element_object(tensor->dtype, tensor->data);
@@ -348,6 +352,7 @@ Object to_list(Tensor* tensor) {
   if (is_wrapped(tensor))
     fail(".tolist() is not supported for tensor subclasses, got ", Py_TYPE(as_object(tensor))->tp_name);
   refuse_batched(tensor);
+  refuse_sparse(tensor);
   return list_of(tensor, 0, tensor->data);
 }
 
@@ -500,6 +505,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
         Tensor* tensor = as_tensor(self);
         auto refuse = [](const char* reason) { fail(ErrorKind::Buffer, reason); };
         refuse_batched(tensor);
+        refuse_sparse(tensor);
         if (may_override(self) && !(mode_flags & kTypesOff)) refuse("a subclass gives its values by __array__()");
         if (tensor->device == DeviceType::Meta) refuse("a tensor on the meta device has no memory to export");
         if (requires_grad(tensor)) refuse("Can't export tensors that require gradient, use tensor.detach()");
@@ -553,11 +559,12 @@ Object to_numpy(Tensor* tensor, bool force) {
 
 // ---- Copies and pickles
 
-TensorPtr deepcopy(Tensor* tensor) { return clone(tensor); }
+TensorPtr deepcopy(Tensor* tensor) { return is_sparse(tensor) ? alias(clone_recorded(tensor).get()) : clone(tensor); }
 
 Object reduce(Tensor* tensor, int protocol) {
   if (is_wrapped(tensor)) return reduce_by_class(tensor);
   refuse_batched(tensor);
+  if (is_sparse(tensor)) return handle_sparse("reduced", {as_object(tensor)});
   if (tensor->device == DeviceType::Meta)
     fail("pickle: a tensor on the meta device holds no values; make it anew with torch.empty");
   bool dense = is_dense(tensor->shape);

@@ -19,6 +19,7 @@
 #include "python/module_base.h"
 #include "python/optimizer_bindings.h"
 #include "python/shared_bindings.h"
+#include "python/sparse_bindings.h"
 #include "python/tensor_type.h"
 #include "python/trace_bindings.h"
 #include "python/transform_bindings.h"
@@ -161,6 +162,7 @@ static PyObject* make_module() {
     init_module_base(module.get());
     init_optimizer(module.get());
     init_foreach(module.get());
+    init_sparse(module.get());
     return module.take();
   });
 }

@@ -4,8 +4,8 @@
 
 #include <structmember.h>
 
-#include "core/batched.h"
 #include "core/mode.h"
+#include "core/sparse.h"
 #include "core/tangent.h"
 #include "cpu/copy.h"
 #include "op/meta.h"
@@ -189,7 +189,7 @@ int put_grad(PyObject* self, PyObject* value, void*) {
                "' to a tensor with grad_dtype '", info(*wanted).legacy_name,
                "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype): convert it with "
                "to(), or set grad_dtype, to None for any type.");
-        if (grad->device != tensor->device)
+        if (place_of(grad->device) != place_of(tensor->device))
           fail("attempting to assign a gradient with device type '", grad->device == DeviceType::Cpu ? "cpu" : "meta",
                "' to a tensor with device type '", tensor->device == DeviceType::Cpu ? "cpu" : "meta",
                "'. Please ensure that the gradient and the tensor are on the same device");
@@ -260,6 +260,14 @@ PyObject* get_base(PyObject* self, void*) {
 }
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(itemsize(tensor_of(self)->dtype)); }
 PyObject* get_nbytes(PyObject* self, void*) {
+  if (is_sparse(tensor_of(self)))
+    return guarded([]() -> PyObject* {
+      fail(
+          "nbytes is not defined for sparse tensors.  If you want the size of the constituent tensors, add the nbytes "
+          "of "
+          "the indices and values.  If you want the size of the  equivalent dense tensor, multiply numel() by "
+          "element_size()");
+    });
   return PyLong_FromLongLong(tensor_of(self)->numel() * itemsize(tensor_of(self)->dtype));
 }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
@@ -270,7 +278,13 @@ PyObject* get_is_cpu(PyObject* self, void*) {
 PyObject* get_is_meta(PyObject* self, void*) {
   return PyBool_FromLong(place_of(tensor_of(self)->device) == DeviceType::Meta);
 }
-PyObject* get_layout(PyObject*, void*) { return Py_NewRef(strided_layout()); }
+PyObject* get_layout(PyObject* self, void*) { return Py_NewRef(layout_object(layout_of(tensor_of(self)))); }
+PyObject* get_is_sparse(PyObject* self, void*) {
+  return PyBool_FromLong(layout_of(tensor_of(self)) == Layout::SparseCoo);
+}
+PyObject* get_is_sparse_csr(PyObject* self, void*) {
+  return PyBool_FromLong(layout_of(tensor_of(self)) == Layout::SparseCsr);
+}
 PyObject* get_hooks(PyObject* self, void*) {
   return guarded([&] {
     Tensor* tensor = tensor_of(self);
@@ -362,7 +376,7 @@ PyGetSetDef getset[] = {
     {"_base", attribute<get_base>, nullptr, "The tensor that this is a view of, or None.", nullptr},
     {"itemsize", attribute<get_itemsize>, nullptr, "Bytes an element.", nullptr},
     {"nbytes", attribute<get_nbytes>, nullptr, "Bytes of all elements.", nullptr},
-    {"is_sparse", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_sparse", attribute<get_is_sparse>, nullptr, "Whether the layout is torch.sparse_coo.", nullptr},
     {"is_quantized", attribute<get_false>, nullptr, nullptr, nullptr},
     {"is_cuda", attribute<get_false>, nullptr, nullptr, nullptr},
     {"is_xpu", attribute<get_false>, nullptr, nullptr, nullptr},
@@ -374,10 +388,11 @@ PyGetSetDef getset[] = {
     {"is_vulkan", attribute<get_false>, nullptr, nullptr, nullptr},
     {"is_mkldnn", attribute<get_false>, nullptr, nullptr, nullptr},
     {"is_nested", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_sparse_csr", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_sparse_csr", attribute<get_is_sparse_csr>, nullptr, "Whether the layout is torch.sparse_csr.", nullptr},
     {"is_cpu", attribute<get_is_cpu>, nullptr, nullptr, nullptr},
     {"is_meta", attribute<get_is_meta>, nullptr, "Whether the tensor has a shape and a type only.", nullptr},
-    {"layout", attribute<get_layout>, nullptr, "How the elements lie in memory: torch.strided.", nullptr},
+    {"layout", attribute<get_layout>, nullptr, "How the elements lie in memory: torch.strided, torch.sparse_coo, ...",
+     nullptr},
     {"name", attribute<get_none>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_backward_hooks", attribute<get_backward_hooks>, assignment<put_backward_hooks>,
@@ -407,6 +422,7 @@ PyObject* method_data_ptr(PyObject* self, PyObject*) {
   return guarded([&] {
     if (is_wrapped(tensor_of(self))) return PyLong_FromLong(0);
     refuse_batched(tensor_of(self));
+    refuse_sparse(tensor_of(self));
     return PyLong_FromVoidPtr(tensor_of(self)->numel() ? tensor_of(self)->data : nullptr);
   });
 }

@@ -6,9 +6,9 @@
 #include <thread>
 #include <unordered_map>
 
-#include "core/batched.h"
 #include "core/lock.h"
 #include "core/mode.h"
+#include "core/sparse.h"
 #include "op/recorded.h"
 #include "op/transform.h"
 #include "ops/elementwise.h"
@@ -274,7 +274,7 @@ class Run final : public RunningBackward {
     }
     bool in_place = !request_.create_graph && pending->dtype == grad->dtype && as_object(pending)->ob_refcnt == 1 &&
                     pending->storage->refs == 1 && !pending->storage->is_foreign() && is_dense(pending->shape) &&
-                    !pending->grad_fn && !(mode_flags & kFunctional);
+                    !pending->grad_fn && !(mode_flags & kFunctional) && !is_sparse(pending) && !is_sparse(grad.get());
     if (in_place) {
       add_in_place(pending, grad.get());
     } else {

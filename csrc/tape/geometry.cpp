@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/batched.h"
 #include "core/deterministic.h"
 #include "core/mode.h"
 #include "core/relocation.h"
+#include "core/sparse.h"
 #include "kernels/backend.h"
 #include "ops/memory.h"
 #include "tape/change.h"
@@ -138,6 +138,13 @@ void write_out(const char* op, Tensor* out, Tensor* result) {
   if (is_batched(out) || is_batched(result))
     fail("Batching rule not implemented for aten::", op, ".out; the fallback path doesn't work on out= or view ops: ",
          "out= cannot be used under vmap; assign the result instead");
+  if (is_sparse(out) || is_sparse(result)) {
+    if (layout_of(out) != layout_of(result) || out->dtype != result->dtype)
+      fail(op, "(): expected out= to have the layout and the type of the result, which is ",
+           is_sparse(result) ? "sparse" : "dense", "; give another out=, or none");
+    assign_sparse(out, result);
+    return bump_version(out, op);
+  }
   if (out->device != result->device)
     fail(op, "(): Expected out tensor to be on device ", device_name(result->device.type), ", but got ",
          device_name(out->device.type), "; give an out= on the device of the arguments");

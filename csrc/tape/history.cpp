@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/batched.h"
 #include "core/mode.h"
+#include "core/sparse.h"
 #include "core/tangent.h"
 #include "core/warning.h"
 #include "kernels/backend.h"
@@ -399,10 +399,27 @@ static void check_broadcast_into(const Tensor* target, Sizes sizes) {
          to_string({common, static_cast<size_t>(ndim)}));
 }
 
+/// Where the gradient, or the one before, is sparse. As in torch, a sum with a dense one is dense.
+static void accumulate_sparse(Tensor* leaf, TensorPtr grad, bool create_graph) {
+  Tensor* before = grad_of(leaf);
+  if (!before) {
+    const bool sole_owner = as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 &&
+                            as_object(sparse_storage(grad.get())->values)->ob_refcnt == 1 &&
+                            sparse_storage(grad.get())->values->storage->refs == 1;
+    set_grad(leaf, sole_owner ? std::move(grad) : clone_recorded(grad.get()));
+    return;
+  }
+  if (create_graph || leaf->grad_fn) return set_grad(leaf, add_tensors(before, grad.get()));
+  if (is_sparse(before) && !is_sparse(grad.get())) return set_grad(leaf, add_tensors(grad.get(), before));
+  add_recorded(before, grad.get());
+}
+
 void accumulate_grad(Tensor* leaf, TensorPtr grad, bool create_graph) {
   if (!grad) return;
   if (!create_graph && has_tangents(grad.get())) grad = alias(grad.get());
   Tensor* before = grad_of(leaf);
+  if (is_sparse(grad.get()) || (before && is_sparse(before)))
+    return accumulate_sparse(leaf, std::move(grad), create_graph);
   if (!before) {
     bool layout_fits = !grad_layout_enforced || grad_layout_fits(grad->shape, leaf->shape);
     bool sole_owner = as_object(grad.get())->ob_refcnt == 1 && grad->storage->refs == 1 && !grad->storage->is_foreign();

@@ -17,7 +17,7 @@ struct NamedObject {
 PyTypeObject* format_type;
 PyTypeObject* layout_type;
 PyObject* format_objects[4];
-PyObject* strided_object;
+PyObject* layout_objects[6];
 
 const NamedObject* named(PyObject* self) { return reinterpret_cast<NamedObject*>(self); }
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("torch.%s", named(self)->name); }
@@ -63,7 +63,11 @@ std::optional<MemoryFormat> to_memory_format(PyObject* object) {
   return static_cast<MemoryFormat>(named(object)->value);
 }
 PyObject* format_object(MemoryFormat format) { return format_objects[static_cast<int>(format)]; }
-PyObject* strided_layout() { return strided_object; }
+PyObject* layout_object(Layout layout) { return layout_objects[static_cast<int>(layout)]; }
+Layout to_layout(PyObject* object) {
+  if (!is_layout(object)) fail(ErrorKind::Type, "expected a torch.layout, got ", Py_TYPE(object)->tp_name);
+  return static_cast<Layout>(named(object)->value);
+}
 bool is_layout(PyObject* object) { return Py_TYPE(object) == layout_type; }
 bool is_strided(PyObject* layout) { return named(layout)->value == 0; }
 
@@ -72,9 +76,11 @@ void init_formats(PyObject* module) {
   format_type = add_type(module, "adjoint.memory_format", names);
   int value = 0;
   for (const char* name : names) format_objects[value++] = checked(PyObject_GetAttrString(module, name)).take();
-  layout_type = add_type(module, "adjoint.layout", {"strided", "sparse_coo", "sparse_csr"});
+  auto layouts = {"strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"};
+  layout_type = add_type(module, "adjoint.layout", layouts);
+  value = 0;
+  for (const char* name : layouts) layout_objects[value++] = checked(PyObject_GetAttrString(module, name)).take();
   check(PyModule_AddFunctions(module, functions) == 0);
-  strided_object = checked(PyObject_GetAttrString(module, "strided")).take();
 }
 
 }  // namespace adjoint

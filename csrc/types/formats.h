@@ -5,6 +5,7 @@
 
 #include "core/guard.h"
 #include "core/memory_format.h"
+#include "core/sparse.h"
 
 namespace adjoint {
 
@@ -12,10 +13,10 @@ namespace adjoint {
 std::optional<MemoryFormat> to_memory_format(PyObject* object);
 /// The object of torch.memory_format that stands for a format (borrowed).
 PyObject* format_object(MemoryFormat format);
-/// The object torch.strided (borrowed).
-PyObject* strided_layout();
+/// The objects torch.strided, torch.sparse_coo and so on (borrowed), in the order of `Layout`.
+PyObject* layout_object(Layout layout);
+Layout to_layout(PyObject* object);
 bool is_layout(PyObject* object);
-/// The only layout whose tensors can be made.
 bool is_strided(PyObject* layout);
 
 /// Adds torch.contiguous_format, torch.strided and so on to the module.

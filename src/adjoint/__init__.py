@@ -88,6 +88,7 @@ _LAZY = (
     "random",
     "return_types",
     "safetensors",
+    "sparse",
     "storage",
     "testing",
     "torch_version",
@@ -179,6 +180,19 @@ _LAZY_NAMES = {
     "func": ("vmap",),
     "futures": ("Future",),
     "jit": ("ScriptFunction", "ScriptModule"),
+    "sparse": (
+        *(
+            "_validate_sparse_coo_tensor_args",
+            "dsmm",
+            "hsmm",
+            "hspmm",
+            "saddmm",
+            "smm",
+            "sparse_coo_tensor",
+            "spmm",
+            "sspaddmm",
+        ),
+    ),
     "_typed_storage": (
         *("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage"),
         *("ComplexFloatStorage", "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage"),

@@ -224,11 +224,17 @@ def _suffixes(tensor, options, holds_values):
     on_meta = tensor.device.type == "meta"
     if tensor.device.type != "cpu":
         yield f"device='{tensor.device}'"
-    if on_meta or (options.edgeitems == 0 if holds_values else tensor.dim() != 1):
+    if tensor.layout is not _C.strided:
+        yield f"size={tuple(tensor.shape)}"
+        yield f"nnz={tensor._nnz()}"
+        holds_values = True
+    elif on_meta or (options.edgeitems == 0 if holds_values else tensor.dim() != 1):
         yield f"size={tuple(tensor.shape)}"
     dtype = _dtype_name(tensor.dtype)
     if dtype not in _familiar_dtypes(holds_values):
         yield f"dtype=torch.{dtype}"
+    if tensor.layout is not _C.strided:
+        yield f"layout={tensor.layout}"
     history = _history(tensor)
     if history:
         yield history
@@ -270,12 +276,17 @@ def _plain_repr(tensor, contents=None):
         return _plain_repr(held[1]) if held[2] else _batched(held[1])
     options = _options
     linewidth = int(min(max(options.linewidth, 0), sys.maxsize))
+    sparse = tensor.layout is not _C.strided
     name, is_parameter = _class_name(tensor)
     indent = len(name) + 1
 
     holds_values = contents is not None
     if holds_values:
         elements = contents
+    elif sparse:
+        from .sparse import _printing as parts
+
+        elements = parts.contents(tensor, indent, options, linewidth)
     elif tensor.device.type == "meta":
         elements = "..."
     elif tensor.numel() == 0:
@@ -288,7 +299,8 @@ def _plain_repr(tensor, contents=None):
     # torch counts two columns more than the last line of elements has, so a suffix moves down that much sooner.
     column = len(text) - (text.rfind("\n") + 1) + 2
     for suffix in _suffixes(tensor, options, holds_values):
-        if column + len(suffix) + 2 > linewidth:
+        if sparse or column + len(suffix) + 2 > linewidth:
+            sparse = False  # what follows the parts of a sparse tensor begins a line
             text += ",\n" + " " * indent + suffix
             column = indent + len(suffix)
         else:

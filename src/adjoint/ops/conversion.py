@@ -246,14 +246,3 @@ def xpu(input, device=None, non_blocking=False, memory_format=None):
     AssertionError: Torch not compiled with XPU enabled; this build computes on the cpu only: use device='cpu'
     """
     return input.to("xpu")
-
-
-@composite(function_=False)
-def to_dense(input, dtype=None, *, masked_grad=None):
-    """The tensor with all of its elements in memory: itself, as the others are not there.
-
-    >>> import adjoint as torch
-    >>> torch.tensor([1.0]).to_dense()
-    tensor([1.])
-    """
-    return input if dtype is None else input.to(dtype)

@@ -176,6 +176,7 @@ class Declaration:
     integer; "typed": dtype= is by default the type of out=; several words: all of these);
     `out_words` says what an out= of a wrong type is told, where torch has words of the op's own, see Note [Errors];
     `crosses`: the arguments may be on several devices, as in a copy from one to another;
+    `sparse`: sparse arguments are as good as others, and need no handler of src/adjoint/sparse;
     `short` names the arguments of a second form, with fewer of them: "end" for arange(end), beside arange(start, end);
     `creates`: makes a new tensor. The keywords dtype=, layout=, device=, pin_memory= and requires_grad= are added to
     the signature, and out= if there is one; the C++ function gets them together, as ops::CreationOptions.
@@ -304,6 +305,7 @@ class Declaration:
         "short",
         "shown",
         "signature",
+        "sparse",
         "stored",
         "types",
         "uniform",
@@ -353,6 +355,7 @@ class Declaration:
         creates=False,
         short="",
         crosses=False,
+        sparse=False,
         whole=(),
         public=True,
         method=True,
@@ -402,6 +405,7 @@ class Declaration:
         self.creates = creates
         self.short = tuple(short.split())
         self.crosses = crosses
+        self.sparse = sparse
         self.whole = whole
         self.method = public and method
         self.function = public and function

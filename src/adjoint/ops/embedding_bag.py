@@ -16,6 +16,7 @@ from .language import (
     promote_types,
     where,
 )
+from .sparse import bagged_rows
 
 # ---- Batch rules; see batching.py. The bags of all elements are those of one call, one after the other, and their
 # tables one table, where they differ.
@@ -46,14 +47,15 @@ def _flat(tensor):
 
 
 @of_some
-def _bags_batch(op, size, batched, weight, indices, offsets, mode, factors, include_last, padding_idx, by_frequency):
+def _bags_batch(op, size, batched, weight, indices, offsets, mode, factors, include_last, padding_idx, by_frequency,
+                sparse):  # fmt: skip
     apart = batched[0] or by_frequency
     weight, indices, offsets, _, factors = with_batch(size, batched[:5], (weight, indices, offsets, mode, factors))
     rows, length, starts = weight.shape[1], indices.shape[1], offsets.shape[1]
     table = weight.flatten(0, 1) if apart else weight[0]
     places = _in_one_table(indices, rows, padding_idx) if apart else indices.flatten()
     results = call(op, table, places, _counted_on(offsets, length), mode, _flat(factors), False, padding_idx,
-                   by_frequency)  # fmt: skip
+                   by_frequency, sparse)  # fmt: skip
     out, bags = results[0].unflatten(0, (size, starts)), _counted_back(results[1], size, starts)
     details = results[2].unflatten(0, (size, starts))
     if mode == "max" and apart:
@@ -104,9 +106,11 @@ def _bags_tangent(weight, weight_t, indices, offsets, mode, per_sample_weights, 
 
 
 op("_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_last_offset, padding_idx, "
-   "scale_grad_by_freq)", native="embedding_bag", outputs=("out", "bags", "details"), node="EmbeddingBagBackward0",
-   public=False, linear="per_sample_weights",
-   weight=lambda g, weight_meta, indices, mode, per_sample_weights, bags, details, padding_idx, scale_grad_by_freq:
+   "scale_grad_by_freq, sparse=False)", native="embedding_bag", outputs=("out", "bags", "details"),
+   node="EmbeddingBagBackward0", public=False, linear="per_sample_weights",
+   weight=lambda g, weight_meta, indices, mode, per_sample_weights, bags, details, padding_idx, scale_grad_by_freq,
+                 sparse:
+       bagged_rows(g, weight_meta, indices, mode, per_sample_weights, bags, details, scale_grad_by_freq) if sparse else
        _embedding_bag_weight_grad(g, weight_meta.shape[0], indices, mode, per_sample_weights, bags, details,
                                   padding_idx, scale_grad_by_freq),
    per_sample_weights=lambda g, weight, indices, bags, padding_idx:
@@ -212,7 +216,7 @@ def functional_embedding_bag(
     if max_norm is not None:
         _renormalise(weight, input, max_norm, norm_type)
     return _embedding_bag(
-        weight, input, offsets, mode, per_sample_weights, include_last_offset, padding, scale_grad_by_freq
+        weight, input, offsets, mode, per_sample_weights, include_last_offset, padding, scale_grad_by_freq, sparse
     )[0]
 
 
@@ -252,7 +256,7 @@ def embedding_bag(
     word = ("sum", "mean", "max")[mode]
     padding = _padding(weight, padding_idx)
     result, bags, details = _embedding_bag(
-        weight, indices, offsets, word, per_sample_weights, include_last_offset, padding, scale_grad_by_freq
+        weight, indices, offsets, word, per_sample_weights, include_last_offset, padding, scale_grad_by_freq, sparse
     )
     sizes = bags.new_zeros(result.shape[0]).index_add(0, bags, (indices != padding).long())
     return result, bags, sizes, details if word == "max" else bags.new_zeros(result.shape[0])

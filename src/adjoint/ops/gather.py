@@ -28,6 +28,7 @@ from .language import (
     zeros_like,
 )
 from .out_words import same_scalar_type
+from .sparse import embedded_rows, gathered_places
 
 # What may share memory with the target.
 _SCATTERED = {"apart": ("index", "src"), "whole": ("input",)}
@@ -209,7 +210,9 @@ def _embedding_back(op, size, batched, grad, indices, rows, padding_idx):
 
 op("gather(input, dim, index, *, sparse_grad=False)", stored="all", native="gather", linear="input", out="exact",
    apart=("input",), whole=("index",),
-   input=lambda g, input_meta, dim, index: _gather_backward(g, input_meta.shape, dim, index),
+   input=lambda g, input_meta, dim, index, sparse_grad:
+       gathered_places(g, input_meta, dim, index) if sparse_grad
+       else _gather_backward(g, input_meta.shape, dim, index),
    doc="The elements that `index` names along a dimension.",
    batch=_gather_batch)  # fmt: skip
 op("_gather_backward(grad, size, dim, index)", widened="float8 complex32",
@@ -444,7 +447,8 @@ op("put(input, index, source, accumulate=False)", stored="all", native="put", in
 op("embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)", stored="all",
    native="embedding",
    method=False, linear="weight",
-   weight=lambda g, weight_meta, indices, padding_idx, scale_grad_by_freq: _embedding_backward(
+   weight=lambda g, weight_meta, indices, padding_idx, scale_grad_by_freq, sparse: embedded_rows(
+       g, weight_meta, indices, padding_idx, scale_grad_by_freq) if sparse else _embedding_backward(
        _by_frequency(g, indices, weight_meta.shape[0]) if scale_grad_by_freq else g, indices, weight_meta.shape[0],
        padding_idx),
    doc="The rows of `weight` that the indices name.",

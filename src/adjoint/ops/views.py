@@ -347,7 +347,7 @@ def imag(input):
 view("alias(input)", native="alias_of", linear="input", public=False,
      input=lambda g: g,
      batch="...")
-op("detach(input)", stored="all", native="detached", doc="The same memory without history.",
+op("detach(input)", stored="all", native="detached", sparse=True, doc="The same memory without history.",
    batch="...")
 op("clone(input, *, memory_format=None)", stored="all", native="clone_as", linear="input", doc="A copy.",
    input=lambda g: g,

@@ -4,6 +4,7 @@ from .decay import follow
 from .elementwise import Elementwise, full_like, number_state
 from .language import addcdiv, addcmul, item, rule, sqrt
 from .optimizer import check_fused, check_lr, check_not_negative
+from .sparse_adam import sparse_like
 
 
 @rule
@@ -54,6 +55,18 @@ class Adagrad(Elementwise):
         for group in self.param_groups:
             for param in group["params"]:
                 self._init_state(group, {}, param)
+
+    def _check_sparse(self, group):
+        if group["weight_decay"] != 0:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+
+    def _sparse_step(self, param, group, state, first):
+        state["step"] += 1
+        lr = float(group["lr"]) / (1 + (float(state["step"]) - 1) * group["lr_decay"])
+        grad = (-param.grad if group["maximize"] else param.grad).coalesce()
+        state["sum"].add_(grad.pow(2))
+        scale = state["sum"].sparse_mask(grad).values().sqrt().add_(group["eps"])
+        param.add_(sparse_like(grad, grad.values() / scale), alpha=-lr)
 
     def share_memory(self):
         """Moves the state to shared memory, for training in several processes."""

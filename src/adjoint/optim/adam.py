@@ -41,6 +41,7 @@ class Adam(Elementwise):
     """
 
     _rule = adam
+    _refuses_sparse = "Adam does not support sparse gradients, please consider SparseAdam instead"
 
     def __init__(
         self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *,

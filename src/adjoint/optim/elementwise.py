@@ -48,6 +48,16 @@ class Elementwise(Optimizer):
     """Base of the optimizers that have a rule; see declaration.py."""
 
     _rule: Rule
+    _refuses_sparse = "{} does not support sparse gradients"
+
+    def _sparse_step(self, param, group, state, first):
+        """A step of a parameter that has a sparse gradient, by those optimizers that take it."""
+        raise NotImplementedError
+
+    def _check_sparse(self, group):
+        """Refuses sparse gradients, where there is no step for them."""
+        if type(self)._sparse_step is Elementwise._sparse_step:
+            raise RuntimeError(self._refuses_sparse.format(type(self).__name__))
 
     def _flags(self, group):
         """The flags of the rule for a group."""
@@ -105,6 +115,7 @@ class _Rest:
         self.rule = optimizer._rule
         self.optimizer = optimizer
         self.results = []  # of each group: whether it is recorded, and of each parameter the tensors and their values
+        self.sparse = []  # (parameter, its group, whether this is its first step) of those with sparse gradients
 
     def rehearse(self, left):
         """Looks at the parameters that are left: a list of (param, first) for each group.
@@ -114,6 +125,7 @@ class _Rest:
         the parameters.
         """
         for group, params in zip(self.optimizer.param_groups, left, strict=True):
+            params = [pair for pair in params if not self._is_sparse(pair, group)]
             if not params:
                 continue
             recorded = bool(group["differentiable"])
@@ -132,6 +144,14 @@ class _Rest:
                         compute(*arguments)
             self.results.append((recorded, results))
 
+    def _is_sparse(self, pair, group):
+        """Whether a parameter has a sparse gradient; then it is kept for later, or refused."""
+        if pair[0].grad.layout is _C.strided:
+            return False
+        self.optimizer._check_sparse(group)
+        self.sparse.append((pair[0], group, pair[1]))
+        return True
+
     def _checked_state(self, param, names):
         shapes = {name: () if name in self.rule.kept else param.shape for name in names}
         return checked_state(self.optimizer.state.get(param, {}), shapes)
@@ -142,6 +162,9 @@ class _Rest:
             with set_grad_enabled(recorded):
                 for pairs in results:
                     _write(pairs)
+        with set_grad_enabled(False):
+            for param, group, first in self.sparse:
+                self.optimizer._sparse_step(param, group, self.optimizer.state[param], first)
 
     def _compute(self, numbers, param, first, state):
         """The tensors of a parameter that the rule changes, each with its new value."""

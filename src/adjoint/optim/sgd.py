@@ -59,6 +59,19 @@ class SGD(Elementwise):
     def _flags(self, group):
         return {"with_momentum": group["momentum"] != 0}
 
+    def _sparse_step(self, param, group, state, first):
+        grad = -param.grad if group["maximize"] else param.grad
+        if group["weight_decay"] != 0:
+            grad = grad.add(param, alpha=group["weight_decay"])  # which refuses: the result would be dense
+        if group["momentum"] != 0:
+            buffer = state["momentum_buffer"]
+            if first or buffer.layout is _C.strided:
+                buffer = state["momentum_buffer"] = grad.clone()
+            else:
+                buffer.mul_(group["momentum"]).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buffer, alpha=group["momentum"]) if group["nesterov"] else buffer
+        param.add_(grad, alpha=-float(group["lr"]))
+
     def _init_state(self, group, made, param):
         made[param] = dict(self.state[param])
         self.state[param]["momentum_buffer"] = zeros_like(param)  # torch's state files may hold None

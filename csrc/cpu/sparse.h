@@ -1,0 +1,13 @@
+// The CPU's kernels of sparse tensors; kernels/sparse.h says what each function does.
+#pragma once
+
+#include "kernels/sparse.h"
+
+namespace adjoint::cpu {
+
+int64_t sparse_group(const View& keys, int64_t bound, const View& order, const View& groups, const View& starts);
+void sparse_sum_groups(const View& values, const View& order, const View& starts, const View& out);
+bool sparse_product(const kernels::SparseRows& rows, const View& dense, const View& out);
+bool sparse_sampled(const View& row, const View& column, const View& first, const View& second, const View& out);
+
+}  // namespace adjoint::cpu
