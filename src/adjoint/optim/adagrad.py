@@ -1,10 +1,9 @@
 """Adagrad: steps scaled by all gradients so far."""
 
 from .decay import follow
-from .elementwise import Elementwise, full_like, number_state
+from .elementwise import Elementwise, full_like, number_state, sparse_like
 from .language import addcdiv, addcmul, item, rule, sqrt
 from .optimizer import check_fused, check_lr, check_not_negative
-from .sparse_adam import sparse_like
 
 
 @rule

@@ -3,12 +3,8 @@
 from .. import _C
 from ..autograd.grad_mode import no_grad
 from ..ops import language as _ops
+from .elementwise import sparse_like
 from .optimizer import Optimizer, check_betas, check_lr, evaluate
-
-
-def sparse_like(grad, values):
-    """Other values in the places of a coalesced sparse gradient."""
-    return _C._sparse_pattern(grad).tensor(values)
 
 
 class SparseAdam(Optimizer):
