@@ -1,5 +1,7 @@
 """What programs take from torch._utils, and torch.return_types as a whole, against torch."""
 
+import functools
+import importlib
 import sys
 import warnings
 
@@ -169,3 +171,52 @@ def test_devices_of_other_packages_are_refused(call):
 @program
 def names_of_devices_are_texts(L):
     return raised(lambda: L.utils.rename_privateuse1_backend(3), 60)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "_VF.lstm",
+            "_VF.gru_cell",
+            "_VF.norm",
+            "_vmap_internals.vmap",
+            "_lowrank.svd_lowrank",
+            "_lowrank.pca_lowrank",
+        ),
+        *("_compile._disable_dynamo", "_guards.detect_fake_mode", "_guards.TracingContext.try_get"),
+        *("_logging.set_logs", "_logging.getArtifactLogger", "_decomp.get_decompositions"),
+        *("_decomp.register_decomposition", "_decomp.core_aten_decompositions", "utils._mode_utils.no_dispatch"),
+        *("testing._comparison.assert_close", "_functorch.apis.vmap", "_functorch.apis.grad", "__config__._cxx_flags"),
+        *("nn.parallel.scatter_gather.is_namedtuple", "_jit_internal.List", "_jit_internal.Optional"),
+    ],
+)
+def test_names_that_programs_import_by_their_path(name):
+    path, _, last = name.rpartition(".")
+    while True:
+        try:
+            places = [importlib.import_module(f"{package}.{path}") for package in ("torch", "adjoint")]
+            break
+        except ModuleNotFoundError:
+            path, _, outer = path.rpartition(".")
+            last = f"{outer}.{last}"
+    theirs, ours = (functools.reduce(getattr, last.split("."), place) for place in places)
+    assert callable(ours) == callable(theirs)
+
+
+@program
+def ops_that_compilers_name(L):
+    aten, x = L.ops.aten, L.arange(12.0, dtype=L.float64).reshape(1, 1, 3, 4) / 5 - 1
+    g = L.cos(x)
+    return [
+        [aten.sym_size.int(x, 2), list(aten.sym_stride(x)), aten.sym_numel.default(x), aten.lift_fresh_copy(x)],
+        [aten.im2col(x, [2, 2], [1, 1], [0, 0], [1, 1]), aten.threshold_backward(g, x, 0.5), aten.tanh_backward(g, x)],
+        aten.col2im(aten.im2col(x, [2, 2], [1, 1], [0, 0], [1, 1]), [3, 4], [2, 2], [1, 1], [0, 0], [1, 1]),
+        [aten.sigmoid_backward(g, x), aten.gelu_backward(g, x), aten.gelu_backward(g, x, approximate="tanh")],
+        [aten.silu_backward(g, x), aten.mish_backward(g, x), aten.hardtanh_backward(g, x, -1.0, 1.0)],
+        [aten.softplus_backward(g, x, 1.0, 20.0), aten.glu_backward(g[..., :2], x, 3)],
+        aten.native_dropout(x, 0.0, True),
+        aten.native_dropout_backward(g, x > 0, 2.0),
+        [aten.view.default.is_view, aten.select.int.is_view, aten.add.Tensor.is_view, aten.relu.default.is_view],
+        [aten.transpose.int.is_view, aten.expand.default.is_view, aten.clone.default.is_view],
+    ]

@@ -166,7 +166,7 @@ PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* 
   return (out ? op.call_out(slots, out) : op.call(slots)).take();
 }
 
-/// A call that nobody takes over.
+/// A call that nobody takes over. Not inline: what it keeps in registers would be saved around the look at types, too.
 [[gnu::noinline]] PyObject* call_plainly(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
   PyObject* result = guarded([&] { return call(object, args, nargs, kwnames); });
   if (!result) [[unlikely]]

@@ -293,6 +293,11 @@ bool all_by_default(const Overriding& overriding) {
 
 }  // namespace
 
+bool is_sizes(PyObject* tuple) {
+  PyObject** items = PySequence_Fast_ITEMS(tuple);
+  return std::all_of(items, items + PyTuple_GET_SIZE(tuple), [](PyObject* item) { return PyLong_CheckExact(item); });
+}
+
 bool may_override(PyObject* object) { return !is_ordinary(object) && override_of(Py_TYPE(object)) != nullptr; }
 
 /// Whether an argument overrides nothing: ordinary, a list of what is, or of a type that does not.

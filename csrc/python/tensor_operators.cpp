@@ -140,6 +140,8 @@ PyObject* matrix_multiply(PyObject* a, PyObject* b) {
   });
 }
 PyObject* multiply_matrices(PyObject* a, PyObject* b) {
+  if (Py_TYPE(a) == tensor_type && Py_TYPE(b) == tensor_type && !(mode_flags & kFunctionMode)) [[likely]]
+    return matrix_multiply(a, b);
   auto plain = [&] { return plain_arithmetic<PyNumber_MatrixMultiply, matrix_multiply>(a, b); };
   if (!is_tensor(a)) return operate<"__rmatmul__", Telling::InPython>({b, a}, plain);
   return is_tensor(b) || may_override(b) ? operate<"matmul", Telling::Native>({a, b}, plain) : guarded(plain);
@@ -256,9 +258,14 @@ Py_ssize_t length(PyObject* self) {
   return count < 0 ? -1 : count;
 }
 PyObject* subscript(PyObject* self, PyObject* key) {
+  if (Py_TYPE(self) == tensor_type && is_ordinary(key) && !(mode_flags & kFunctionMode)) [[likely]]
+    return guarded([&] { return get_item(as_tensor(self), key).take(); });
   return do_alone<"__getitem__", Telling::Native>({self, key}, [&] { return get_item(as_tensor(self), key).take(); });
 }
 int assign_subscript(PyObject* self, PyObject* key, PyObject* value) {
+  const bool ordinary = Py_TYPE(self) == tensor_type && value && is_ordinary(key) && is_ordinary(value);
+  if (ordinary && !(mode_flags & kFunctionMode)) [[likely]]
+    return guarded([&] { return set_item(as_tensor(self), key, value), 0; }, -1);
   auto plain = [&]() -> PyObject* {
     set_item(as_tensor(self), key, value);
     Py_RETURN_NONE;

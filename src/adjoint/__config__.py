@@ -29,3 +29,13 @@ def parallel_info():
     'Threads:'
     """
     return f"Threads:\n    get_num_threads() : {_C.get_num_threads()}\n"
+
+
+def _cxx_flags():
+    """The options of the compiler.
+
+    >>> import adjoint as torch
+    >>> torch.__config__._cxx_flags()
+    '-std=c++20'
+    """
+    return "-std=c++20"

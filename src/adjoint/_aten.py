@@ -101,6 +101,7 @@ OVERLOADS = {
     "clamp": ("default", "Tensor"),
     "sort": ("default", "stable"),
     "gelu": ("default",),
+    **dict.fromkeys(("sym_size", "sym_stride"), ("default", "int")),
     **dict.fromkeys(BY_SECOND, ("Tensor", "Scalar")),
 }
 # Ops whose arguments are others in aten.
@@ -125,6 +126,25 @@ _CALLS = {
     "linalg_vector_norm": lambda *args, **kwargs: _C.op_object("vector_norm")(*args, **kwargs),
     "_local_scalar_dense": lambda x: x.item(),
     "lift_fresh": lambda x: x,
+    "lift": lambda x: x,
+    "lift_fresh_copy": lambda x: x.clone(),
+    "sym_size": lambda x, dim=None: x.size() if dim is None else x.size(dim),
+    "sym_stride": lambda x, dim=None: x.stride() if dim is None else x.stride(dim),
+    "sym_numel": lambda x: x.numel(),
+    "sym_storage_offset": lambda x: x.storage_offset(),
+    "native_dropout": lambda x, p, train=True: _dropout_and_mask(x, p, train),
+    "native_dropout_backward": lambda grad, mask, scale: grad * mask * scale,
+    "col2im": lambda x, size, kernel, dilation, padding, stride: _functional().fold(
+        x, size, kernel, dilation, padding, stride
+    ),
+    "im2col": lambda x, kernel, dilation, padding, stride: _functional().unfold(x, kernel, dilation, padding, stride),
+    "threshold_backward": lambda grad, x, threshold: _C.op_object("where")(x <= threshold, 0, grad),
+    "tanh_backward": lambda grad, output: grad * (1 - output * output.conj()),
+    "sigmoid_backward": lambda grad, output: grad * (1 - output) * output,
+    **{
+        f"{name}_backward": lambda grad, x, *args, _name=name, **kwargs: _pulled_back(_name, grad, x, args, kwargs)
+        for name in ("gelu", "silu", "mish", "hardswish", "hardsigmoid", "hardtanh", "softplus", "glu")
+    },
     "_pin_memory": lambda x, device=None: x.pin_memory(),
     "nll_loss_nd": lambda *args, **kwargs: _C.op_object("_nll_loss")(*args, **kwargs),
     "log_sigmoid_forward": lambda x: _C.op_object("logsigmoid")(x),
@@ -136,6 +156,45 @@ _CALLS = {
 
 def _sliced(x, dim, start, end, step):
     return x[(slice(None),) * (dim % x.ndim) + (slice(start, end, step),)]
+
+
+def _functional():
+    import adjoint
+
+    return adjoint.nn.functional
+
+
+def _dropout_and_mask(x, p, train):
+    """What is left of a tensor, enlarged, and where."""
+    if not train:
+        return x.clone(), _C.op_object("ones_like")(x, dtype=_C.bool)
+    mask = _C.op_object("rand_like")(x) >= p
+    return x * mask / (1 - p) if p < 1 else x * 0, mask
+
+
+def _pulled_back(name, grad, x, args, kwargs):
+    """The gradient of an activation: aten.gelu_backward and its like."""
+    from .func import vjp
+
+    function = getattr(_functional(), name)
+    return vjp(lambda value: function(value, *args, **kwargs), x)[1](grad)[0]
+
+
+@functools.cache
+def _views():
+    """The names in aten of ops that give views."""
+    table = language.TABLE.items()
+    return {NAMES.get(name, name).partition(".")[0] for name, item in table if item.kind == "view"}
+
+
+def is_view(name):
+    """Whether the op of this name gives views: aten.view, and aten.select.
+
+    >>> from adjoint._aten import is_view
+    >>> is_view("transpose"), is_view("add")
+    (True, False)
+    """
+    return name in _views() - {"reshape", "contiguous"}
 
 
 class Call:

@@ -6,9 +6,16 @@ docs/jit.md says what becomes of code that carries them.
 import types
 import typing
 import warnings
+from typing import Any as Any
 from typing import Final as Final
 
 MODIFIER = "_torchscript_modifier"
+
+
+def __getattr__(name):
+    if name in ("Dict", "List", "Optional", "Tuple", "Union"):  # names for annotations that programs take from here
+        return getattr(typing, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class FunctionModifiers:

@@ -67,6 +67,13 @@ class OpOverload:
             self._declared = _schema.of_function(self.name(), self._function)
         return self._declared
 
+    @property
+    def is_view(self):
+        """Whether what it gives shares the memory of its argument."""
+        from . import _aten
+
+        return self.namespace == "aten" and _aten.is_view(self._opname)
+
     def name(self):
         """As torch spells it in errors: 'aten::add.Tensor', 'aten::exp'."""
         plain = f"{self.namespace}::{self._opname}"

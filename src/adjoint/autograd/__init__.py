@@ -28,14 +28,20 @@ from .gradcheck import gradgradcheck as gradgradcheck
 from .variable import Variable as Variable
 
 SavedTensor = _C._SavedTensor
+_has_torch_function = _C._has_torch_function
 _get_sequence_nr = _C._get_sequence_nr
 _engine.install()
 
 
+_ALONE = (_C.Tensor, graph.GradientEdge)
+
+
 def _as_tuple(value):
+    if isinstance(value, _ALONE):
+        return (value,)
     if value is None:
         raise TypeError("'NoneType' object is not iterable; expected a Tensor, or a sequence of Tensors")
-    alone = isinstance(value, _C.Tensor | graph.GradientEdge) or hasattr(value, "__torch_function__")
+    alone = hasattr(value, "__torch_function__")
     return (value,) if alone else tuple(value)
 
 
@@ -115,7 +121,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             )
         grad_tensors = grad_variables
     tensors = _as_tuple(tensors)
-    if _C._has_torch_function_variadic(*tensors):
+    if _has_torch_function(tensors):
         from ..overrides import handle_torch_function
 
         options = {"grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph}
@@ -151,7 +157,7 @@ def grad(
     (tensor([12., 24.]),)
     """
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
-    if _C._has_torch_function_variadic(*outputs, *inputs):
+    if _has_torch_function(outputs) or _has_torch_function(inputs):
         from ..overrides import handle_torch_function
 
         if allow_unused is None:

@@ -54,12 +54,16 @@ class Rule:
         found = []
         for name in self.numbers:
             part = PARTS.get(name)
-            if part is not None and not _has_part(group[part[0]], part[1]):
+            if part is None:
+                found.append(group[name])
+                continue
+            pair, number = group[part[0]], part[1]
+            if (type(pair) is not tuple or len(pair) <= number) and not _has_part(pair, number):
                 raise ValueError(
                     f"{self.name}: expected {part[0]!r} of the parameter group to have more than {part[1]} numbers; "
                     f"got {group[part[0]]!r}"
                 )
-            found.append(group[name] if part is None else group[part[0]][part[1]])
+            found.append(pair[number])
         return found
 
 

@@ -53,16 +53,8 @@ def _with_hooks(step):
     @functools.wraps(step)
     def hooked(*args, **kwargs):
         self = args[0]
-        for hook in (*_global_optimizer_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
-            result = hook(self, args, kwargs)
-            if result is None:
-                continue
-            if not isinstance(result, tuple) or len(result) != 2:
-                raise RuntimeError(
-                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got {result}. That is what its "
-                    "step_pre_hook returned; new_args begins with the optimizer."
-                )
-            args, kwargs = result
+        if _global_optimizer_pre_hooks or self._optimizer_step_pre_hooks:
+            args, kwargs = _arguments_of_step(step, self, args, kwargs)
         span = _C._begin_span(self._step_profile_name)
         try:
             value = step(*args, **kwargs)
@@ -71,12 +63,28 @@ def _with_hooks(step):
             raise
         finally:
             _C._end_span(span)
-        for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
-            hook(self, args, kwargs)
+        if _global_optimizer_post_hooks or self._optimizer_step_post_hooks:
+            for hook in (*self._optimizer_step_post_hooks.values(), *_global_optimizer_post_hooks.values()):
+                hook(self, args, kwargs)
         return value
 
     hooked.hooked = True
     return hooked
+
+
+def _arguments_of_step(step, optimizer, args, kwargs):
+    """What the hooks before a step make of its arguments."""
+    for hook in (*_global_optimizer_pre_hooks.values(), *optimizer._optimizer_step_pre_hooks.values()):
+        result = hook(optimizer, args, kwargs)
+        if result is None:
+            continue
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise RuntimeError(
+                f"{step} must return None or a tuple of (new_args, new_kwargs), but got {result}. That is what its "
+                "step_pre_hook returned; new_args begins with the optimizer."
+            )
+        args, kwargs = result
+    return args, kwargs
 
 
 def _explain_groups(optimizer, error):

@@ -1,0 +1,3 @@
+"""vmap, where older programs import it from."""
+
+from .func import vmap as vmap
