@@ -105,11 +105,24 @@ _LAZY_NAMES = {
         *("_unsafe_index", "_unsafe_index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate"),
         "native_dropout",
     ),
+    "_by_use_small": (
+        *("_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "_add_relu", "_add_relu_", "_addmm_activation"),
+        *("_assert_async", "_cast_Byte", "_cast_Char", "_cast_Double", "_cast_Float", "_cast_Half", "_cast_Int"),
+        *("_cast_Long", "_cast_Short", "_conj", "_conj_physical", "_convolution", "_dim_arange", "_euclidean_dist"),
+        *("_fft_c2c", "_fft_c2r", "_fft_r2c", "_index_put_impl_", "_is_all_true", "_is_any_true", "_logcumsumexp"),
+        *("_masked_softmax", "_pack_padded_sequence", "_pad_packed_sequence", "_shape_as_tensor", "_stack", "_unique"),
+        *("_unique2", "_weight_norm", "_weight_norm_interface"),
+    ),
     "_checks": (
         *("_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all"),
         *("_check_tensor_all_with", "_check_type", "_check_value", "_check_with"),
     ),
     "_lobpcg": ("lobpcg",),
+    "_fused": (
+        *("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_", "_fused_adagrad_", "_fused_adam_"),
+        *("_fused_adamw_", "_fused_sgd_"),
+    ),
+    "_hashing": ("hash_tensor",),
     "_legacy_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),

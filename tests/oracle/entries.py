@@ -37,6 +37,7 @@ NOTHING = {name: ("forward", "gradient", "second", "errors") for name, why in LE
 
 # Where the two differ and this library is right, and why; docs/differences.md has them, too.
 EXPLAINED = {
+    "as_strided.partial_views": "it looks at memory beside the tensor's, where a tangent has none",
     "as_strided_scatter": "torch's gradient of the input is that of the elements that were replaced, not of the others",
     "istft": "torch gives the window no gradient where it is shorter than n_fft",
     "masked.logaddexp": "torch's second gradient is nan where an exponential overflows",

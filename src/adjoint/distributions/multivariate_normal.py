@@ -10,6 +10,7 @@ from ..ops.language import (
     linalg_solve_triangular,
     linear,
     matmul,
+    mv,
     randn,
 )
 from . import constraints
@@ -22,7 +23,7 @@ __all__ = ["MultivariateNormal"]
 def _batch_mv(bmat, bvec):
     """Matrices times vectors, their batches broadcast."""
     if bmat.dim() == 2:
-        return linear(bvec, bmat)
+        return mv(bmat, bvec) if bvec.dim() == 1 else linear(bvec, bmat)
     if bvec.numel() * bmat.shape[-2] < 1000:  # where matmul() would spend most of its time on shapes
         return (bmat * bvec.unsqueeze(-2)).sum(-1)
     return matmul(bmat, bvec.unsqueeze(-1)).squeeze(-1)
