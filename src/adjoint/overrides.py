@@ -263,7 +263,8 @@ _HIDDEN = ("__dict__", "__weakref__", "_hook_dict", "_post_hook_dict")
 # Methods that are Python's business, not that of tensors.
 _IGNORED_METHODS = (
     *("__getattribute__", "__setattr__", "__delattr__", "__init__", "__hash__", "__iter__", "__delitem__"),
-    *("as_subclass", "_make_subclass", "_storage_id", "_storage_nbytes", "__copy__", "__abs__", "__neg__", "__pos__"),
+    *("as_subclass", "_make_subclass", "_storage_id", "_storage_nbytes", "_typed_storage", "__copy__"),
+    *("__abs__", "__neg__", "__pos__"),
     *(
         "new",
         "new_empty",
