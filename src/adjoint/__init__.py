@@ -85,6 +85,7 @@ _LAZY = (
     "package",
     "profiler",
     "quantization",
+    "quasirandom",
     "random",
     "return_types",
     "safetensors",

@@ -266,7 +266,7 @@ _HIDDEN = ("__dict__", "__weakref__", "_hook_dict", "_post_hook_dict")
 _IGNORED_METHODS = (
     *("__getattribute__", "__setattr__", "__delattr__", "__init__", "__hash__", "__iter__", "__delitem__"),
     *("as_subclass", "_make_subclass", "_make_wrapper_subclass", "__torch_dispatch__", "_storage_id"),
-    *("_storage_nbytes", "__copy__", "__abs__", "__neg__", "__pos__"),
+    *("_storage_nbytes", "_typed_storage", "__copy__", "__abs__", "__neg__", "__pos__"),
     *(
         "new",
         "new_empty",
