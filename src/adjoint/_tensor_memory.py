@@ -46,6 +46,8 @@ def untyped_storage(self):
     >>> x.untyped_storage().nbytes(), x.untyped_storage() is x[1:].untyped_storage()
     (12, True)
     """
+    if self.layout is not _C.strided:
+        raise NotImplementedError("Cannot access storage of SparseTensorImpl; look at its values()")
     return _C._storage_of(self)
 
 

@@ -140,7 +140,10 @@ def __deepcopy__(self, memo):
         from ._wrapped import deepcopied
 
         return deepcopied(self, memo)
-    result = _C._deepcopy(self) if self.is_meta else _on_copied_storage(self, memo)
+    if self.layout is not _C.strided:
+        result = self.detach().clone()
+    else:
+        result = _C._deepcopy(self) if self.is_meta else _on_copied_storage(self, memo)
     if type(self) is not _C.Tensor:
         result = type(self)._make_subclass(type(self), result)
     memo[id(self)] = result

@@ -23,8 +23,8 @@ def _arguments(tensor):
 
 
 def _holds_no_memory(tensor):
-    """Whether a tensor is on the meta device, or consists of its attributes: it says itself how it is pickled."""
-    return tensor.device.type == "meta" or _C._is_wrapped(tensor)
+    """Whether a tensor is on the meta device, sparse, or consists of its attributes: it says how it is pickled."""
+    return tensor.device.type == "meta" or tensor.layout is not _C.strided or _C._is_wrapped(tensor)
 
 
 def dump(obj, contents, pickle_module, protocol):

@@ -15,6 +15,6 @@ def no_entries(size, layout, dtype=None, device=None, like=None):
     raise _refusal(layout)
 
 
-def rebuilt(layout, *parts):
-    """A compressed tensor of what its pattern gave as parts(), its values and its size."""
+def rebuilt(layout, parts):
+    """A compressed tensor of what its pattern gave as saved(); a file may hold anything, and is checked."""
     raise _refusal(layout)
