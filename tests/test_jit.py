@@ -408,3 +408,17 @@ def test_old_style_modules():
 
 def test_every_name_of_torchs_page():
     assert [name for name in torch.jit.__all__ if not hasattr(adjoint.jit, name)] == []
+
+
+def test_native_questions_about_tracing():
+    def asked(L):
+        answers = []
+
+        def traced(x):
+            answers.append([L._C._is_tracing(), bool(L._C._get_tracing_state())])
+            return x + 1
+
+        L.jit.trace(traced, L.ones(1), check_trace=False)
+        return answers, L._C._is_tracing(), L._C._get_tracing_state()
+
+    same(asked)

@@ -78,6 +78,11 @@ def _get_tracing_state():
     return "tracing" if is_tracing() else None
 
 
+def _is_tracing():
+    """Whether the code that asks runs inside of torch.jit.trace."""
+    return _get_tracing_state() is not None
+
+
 def _are_functorch_transforms_active():
     """Whether the code that asks runs inside of vmap or a derivative of torch.func."""
     return bool(_C._open_levels())
