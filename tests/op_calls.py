@@ -52,6 +52,7 @@ INSIDE = {
     "_normal_log_density": [Sample(T(3), T(3), T(3, low=0.5))],
     "_poisson_log_density": [Sample(T(3, low=0.1), T(3, low=0.5))],
     "_ratio_or_zero": [Sample(T(3), T(3, low=0.5))],
+    "_segments": [Sample(T(2, 4, 2), I(values=[[0, 1, 4], [0, 3, 3]]), kind) for kind in ("max", "min", "prod", "sum")],
     "_student_t_log_density": [Sample(T(3), T(3, low=0.5), T(3), T(3, low=0.5))],
     "_uniform_log_density": [Sample(T(3, grad=False), T(3, low=-5.0, high=-3.0), T(3, low=3.0, high=5.0))],
     "_unique_consecutive": [Sample(T(values=[1.0, 1.0, 2.0]), False, False)],

@@ -380,7 +380,7 @@ def _int_mm(input, mat2, *, out=None):
     if mat2.dtype != _C.int8:
         raise RuntimeError(f"{where}: Expected mat2 dtype to be of type int8 but got {_c_name(mat2.dtype)}")
     if out is None:
-        return _op("mm")(input.to(_C.int32), mat2.to(_C.int32))
+        return _exact_product(input, mat2)
     if out.dtype != _C.int32:
         raise RuntimeError(f"{where}: Expected result dtype to be of type kInt but got {_c_name(out.dtype)}")
     for i, size in enumerate((input.shape[0], mat2.shape[1])):
@@ -388,7 +388,16 @@ def _int_mm(input, mat2, *, out=None):
             raise RuntimeError(
                 f"{where}: Expected result.size({i}) to be {size} but got {out.shape[i] if i < out.ndim else 'none'}"
             )
-    return out.copy_(_op("mm")(input.to(_C.int32), mat2.to(_C.int32)))
+    return out.copy_(_exact_product(input, mat2))
+
+
+def _exact_product(input, mat2):
+    """The product in float32, which has room for all sums of 512 products of 8 bits, of that many columns at a time."""
+    mm, most = _op("mm"), 512
+    if input.shape[1] <= most:
+        return mm(input.float(), mat2.float()).to(_C.int32)
+    parts = zip(input.split(most, 1), mat2.split(most, 0), strict=True)
+    return sum(mm(left.float(), right.float()).to(_C.int32) for left, right in parts)
 
 
 _C_NAMES = {"int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char"}
