@@ -20,7 +20,7 @@ from .compare import outcome
 from .oracle.check import arguments, spread
 from .oracle.entries import LEFT_OUT, entries, ours
 from .oracle.translate import Translator
-from .samples import Sample, T, find, ref
+from .samples import I, Sample, T, find, ref
 from .test_op_table import NAMES, TABLE, first_gradients, samples_by_name, second_gradients
 
 PRECISE = (adjoint.float64, adjoint.complex128)
