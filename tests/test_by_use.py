@@ -170,3 +170,23 @@ def test_without_memory():
     assert adjoint._unsafe_masked_index(x, x > 0, [adjoint.zeros(4, 1).long()], 0.0).device.type == "meta"
     assert adjoint._int_mm(x.to(adjoint.int8), x.t().to(adjoint.int8)).shape == (4, 4)
     assert [y.shape for y in adjoint.native_dropout(x, 0.5, True)] == [(4, 3), (4, 3)]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: adjoint._safe_softmax(3, 0),
+        lambda: adjoint.lobpcg("a", k=1),
+        lambda: adjoint._unsafe_masked_index(adjoint.ones(2), mask=None, indices=[], fill=0),
+        lambda: adjoint.segment_reduce(adjoint.ones(2), "sum", lengths=[1, 1]),
+        lambda: adjoint.hash_tensor(None),
+        lambda: adjoint._scaled_mm(adjoint.ones(2, 2), 3, 1.0, 1.0),
+        lambda: adjoint._cast_Float(3),
+        lambda: adjoint._is_all_true(True),
+        lambda: adjoint.ops.aten.slice(3),
+        lambda: adjoint._amp_update_scale_(1.0, 0, 0.0, 2.0, 0.5, 2),
+    ],
+)
+def test_what_is_no_tensor_is_named(wrong):
+    with pytest.raises(TypeError, match=r"argument '\w+'.* must be Tensor, not \w+"):
+        wrong()

@@ -1,6 +1,7 @@
 """Products of matrices of 8-bit floats, each with its scale: torch._scaled_mm."""
 
 from . import _C
+from .ops.checks import takes_tensors
 
 _op = _C.op_object
 _FLOAT8 = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
@@ -36,6 +37,7 @@ def _check(mat1, mat2, scale_a, scale_b, bias):
         raise RuntimeError(f"Bias must be size {columns} but got {bias.numel()}")
 
 
+@takes_tensors("input", "mat2", "scale_a", "scale_b")
 def _scaled_mm(
     input, mat2, scale_a, scale_b, bias=None, scale_result=None, out_dtype=None, use_fast_accum=False, *, out=None
 ):

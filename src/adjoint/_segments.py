@@ -2,6 +2,7 @@
 
 from . import _C
 from .ops.batching import all_values
+from .ops.checks import tensor
 
 _op = _C.op_object
 # What an empty segment gives.
@@ -50,6 +51,7 @@ def segment_reduce(
 def _ends(data, lengths, offsets, axis, unsafe):
     """Where segments begin, and the last ends, along the last dimension."""
     given = lengths if offsets is None else offsets
+    tensor("segment_reduce", **{"lengths" if offsets is None else "offsets": given})
     if data.ndim < given.ndim:
         raise RuntimeError(
             f"Expected data.dim() >= lengths_value.dim() to be true, but got {data.ndim} and {given.ndim} dimensions"
