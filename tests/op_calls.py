@@ -55,6 +55,7 @@ INSIDE = {
     "_normal_log_density": [Sample(T(3), T(3), T(3, low=0.5))],
     "_poisson_log_density": [Sample(T(3, low=0.1), T(3, low=0.5))],
     "_ratio_or_zero": [Sample(T(3), T(3, low=0.5))],
+    "_segments": [Sample(T(2, 4, 2), I(values=[[0, 1, 4], [0, 3, 3]]), kind) for kind in ("max", "min", "prod", "sum")],
     "_sparse_sum_groups": [
         Sample(T(3, 2), I(values=[2, 0, 1]), I(values=[0, 1, 3]), I(values=[1, 1, 0])),
     ],

@@ -5,7 +5,7 @@ import torch
 
 import adjoint
 
-from .compare import OPS, VALUES, same
+from .compare import OPS, SUMS, VALUES, same
 
 REDUCTIONS = ("sum", "mean", "max", "min", "prod")
 # Data, how it is cut, and along which dimension.
@@ -46,7 +46,7 @@ def test_types(reduce, dtype):
         data = L.linspace(0.5, 2, 8).to(getattr(L, dtype))
         return L.segment_reduce(data, reduce, lengths=L.tensor([3, 5], dtype=L.int32))
 
-    same(program, VALUES, {"float32": OPS["float64"], **dict.fromkeys(("float16", "bfloat16"), OPS["float64"])})
+    same(program, VALUES, SUMS)  # torch rounds halves at every step
 
 
 @pytest.mark.parametrize("reduce", REDUCTIONS)

@@ -82,6 +82,7 @@ const Backend backend = {
                .var = var,
                .norm = norm,
                .logsumexp = logsumexp,
+               .segments = segments,
                .divide = divide,
                .take_roots = take_roots,
                .drop_nans = drop_nans},

@@ -14,5 +14,6 @@ void norm(const View& in, const View& out, double p);
 void divide(const View& results, double count);
 void take_roots(const View& results);
 void drop_nans(const View& values);
+void segments(const View& in, const View& ends, const View& out, kernels::Segments kind);
 
 }  // namespace adjoint::cpu

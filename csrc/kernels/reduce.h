@@ -6,6 +6,9 @@
 
 namespace adjoint::kernels {
 
+/// How the rows of a segment become one.
+enum class Segments : uint8_t { Sum, Max, Min, Prod };
+
 struct Reduce {
   using Whole = void(const View& in, const View& out);
   using Along = void(const View& in, const View& out, int dim);
@@ -32,6 +35,9 @@ struct Reduce {
   /// The vector p-norm of |x|, for any p including 0, inf and -inf; `out` is real.
   void (*norm)(const View& in, const View& out, double p);
   Whole* logsumexp;  ///< log(sum(exp(x))), without overflow
+  /// Packed Float32 or Float64 of sizes [lines, rows, ...]: runs of rows are joined, those of a line between two
+  /// neighbours of its row in `ends` (packed Int64 of [lines, count + 1]; what lies outside of the rows is left out).
+  void (*segments)(const View& in, const View& ends, const View& out, Segments kind);
 
   // What is left to do with results, in place; they are contiguous and of floating or complex types.
   void (*divide)(const View& results, double count);

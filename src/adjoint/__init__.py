@@ -136,6 +136,7 @@ _LAZY_NAMES = {
         *("feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "frobenius_norm", "nuclear_norm"),
         *("range", "vander"),
     ),
+    "_scaled": ("_scaled_mm", "_scaled_mm_v2"),
     "_segments": ("_segment_reduce", "segment_reduce"),
     "_settings": (
         "are_deterministic_algorithms_enabled",

@@ -155,6 +155,11 @@ _CALLS = {
 
 
 def _sliced(x, dim, start, end, step):
+    if not _is_tensor(x):
+        raise TypeError(f"aten::slice(): argument 'self' (position 1) must be Tensor, not {type(x).__name__}")
+    if not -x.ndim <= dim < x.ndim:
+        low, high = -max(x.ndim, 1), max(x.ndim, 1) - 1
+        raise IndexError(f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})")
     return x[(slice(None),) * (dim % x.ndim) + (slice(start, end, step),)]
 
 

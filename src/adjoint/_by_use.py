@@ -7,7 +7,7 @@ import math
 
 from . import _C
 from .nn import functional as _functional
-from .ops.checks import boolean_or_none, holds
+from .ops.checks import boolean_or_none, holds, takes_tensors
 from .ops.checks import tensor as _tensor
 
 _op = _C.op_object
@@ -26,6 +26,7 @@ def _whole(name, half_to_float):
         raise RuntimeError(f"{name} with half to float conversion is not supported on CPU")
 
 
+@takes_tensors("input")
 def _softmax(input, dim, half_to_float, *, out=None):
     """softmax() as layers call it.
 
@@ -37,6 +38,7 @@ def _softmax(input, dim, half_to_float, *, out=None):
     return _op("softmax")(input, dim, out=out)
 
 
+@takes_tensors("input")
 def _log_softmax(input, dim, half_to_float, *, out=None):
     """log_softmax() as layers call it.
 
@@ -88,6 +90,7 @@ def _log_softmax_backward_data(grad_output, output, dim, input_dtype, *, out=Non
     return _with_out("_log_softmax_backward_data", _softmax_gradient, out, given)
 
 
+@takes_tensors("input")
 def _safe_softmax(input, dim, dtype=None):
     """softmax(), and 0 for rows that hold nothing but -inf: those of a mask that leaves nothing to see.
 
@@ -127,6 +130,7 @@ def native_dropout(input, p, train):
     return input * (kept / (1 - p) if p < 1 else kept), kept.bool()
 
 
+@takes_tensors("grad_output", "mask")
 def native_dropout_backward(grad_output, mask, scale):
     """The gradient of native_dropout() by its input.
 
@@ -166,6 +170,7 @@ def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, runn
     return _op("native_batch_norm")(input, weight, bias, running_mean, running_var, False, momentum, eps)
 
 
+@takes_tensors("input")
 def _batch_norm_with_update(
     input, weight, bias, running_mean, running_var, momentum, eps, *,
     out=None, save_mean=None, save_invstd=None, reserve=None,
@@ -252,6 +257,7 @@ def _upsample_bilinear2d_aa(input, output_size, align_corners, *given, out=None,
 # ---- Indexing
 
 
+@takes_tensors("input")
 def _unsafe_index(input, indices):
     """input[indices]: "unsafe" means that torch does not look whether they are in range; they are looked at here.
 
@@ -266,6 +272,7 @@ def _as_key(indices):
     return tuple(slice(None) if index is None else index for index in indices)
 
 
+@takes_tensors("input", "values")
 def _unsafe_index_put(input, indices, values, accumulate=False):
     """index_put(), likewise.
 
@@ -284,6 +291,7 @@ def _in_range(input, indices):
     )
 
 
+@takes_tensors("input", "mask")
 def _unsafe_masked_index(input, mask, indices, fill):
     """input[indices] where the mask is set, else `fill`; what is masked may lie anywhere.
 
@@ -298,6 +306,7 @@ def _unsafe_masked_index(input, mask, indices, fill):
     return found.masked_fill(~mask, fill)
 
 
+@takes_tensors("input", "mask", "values")
 def _unsafe_masked_index_put_accumulate(input, mask, indices, values):
     """The values that the mask keeps, added at their indices; what is masked may lie anywhere.
 
@@ -380,7 +389,7 @@ def _int_mm(input, mat2, *, out=None):
     if mat2.dtype != _C.int8:
         raise RuntimeError(f"{where}: Expected mat2 dtype to be of type int8 but got {_c_name(mat2.dtype)}")
     if out is None:
-        return _op("mm")(input.to(_C.int32), mat2.to(_C.int32))
+        return _exact_product(input, mat2)
     if out.dtype != _C.int32:
         raise RuntimeError(f"{where}: Expected result dtype to be of type kInt but got {_c_name(out.dtype)}")
     for i, size in enumerate((input.shape[0], mat2.shape[1])):
@@ -388,7 +397,16 @@ def _int_mm(input, mat2, *, out=None):
             raise RuntimeError(
                 f"{where}: Expected result.size({i}) to be {size} but got {out.shape[i] if i < out.ndim else 'none'}"
             )
-    return out.copy_(_op("mm")(input.to(_C.int32), mat2.to(_C.int32)))
+    return out.copy_(_exact_product(input, mat2))
+
+
+def _exact_product(input, mat2):
+    """The product in float32, which has room for all sums of 512 products of 8 bits, of that many columns at a time."""
+    mm, most = _op("mm"), 512
+    if input.shape[1] <= most:
+        return mm(input.float(), mat2.float()).to(_C.int32)
+    parts = zip(input.split(most, 1), mat2.split(most, 0), strict=True)
+    return sum(mm(left.float(), right.float()).to(_C.int32) for left, right in parts)
 
 
 _C_NAMES = {"int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char", "uint8": "unsigned char"}

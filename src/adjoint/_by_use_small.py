@@ -2,6 +2,7 @@
 
 from . import _C
 from .nn import functional as _functional
+from .ops.checks import takes_tensors
 from .ops.checks import tensor as _tensor
 
 _op = _C.op_object
@@ -32,6 +33,7 @@ def _weight_norm_interface(v, g, dim=0):
     return v * (g / lengths), lengths
 
 
+@takes_tensors("input")
 def _shape_as_tensor(input):
     """The sizes, as a tensor.
 
@@ -52,6 +54,7 @@ def _unique(input, sorted=True, return_inverse=False):
     return _unique2(input, sorted, return_inverse)[:2]
 
 
+@takes_tensors("input")
 def _unique2(input, sorted=True, return_inverse=False, return_counts=False):
     """unique(), with empty tensors for what is not asked for.
 
@@ -99,6 +102,7 @@ def _of_bools(name, input):
         raise RuntimeError(f"{name}: expected a tensor of bools; got {input.dtype}; compare it with something")
 
 
+@takes_tensors("input")
 def _is_all_true(input):
     """Whether all of some bools are set.
 
@@ -110,6 +114,7 @@ def _is_all_true(input):
     return input.all()
 
 
+@takes_tensors("input")
 def _is_any_true(input):
     """Whether any of some bools is set.
 
@@ -121,6 +126,7 @@ def _is_any_true(input):
     return input.any()
 
 
+@takes_tensors("like")
 def _dim_arange(like, dim):
     """The indices along a dimension.
 
@@ -141,6 +147,7 @@ def _euclidean_dist(x1, x2):
     return _op("cdist")(x1, x2)
 
 
+@takes_tensors("input", "mask")
 def _masked_softmax(input, mask, dim=None, mask_type=None):
     """softmax() of what a mask does not hide, 0 for the rest; nan where all is hidden.
 
@@ -153,6 +160,7 @@ def _masked_softmax(input, mask, dim=None, mask_type=None):
     return _op("softmax")(input.masked_fill(mask, -float("inf")), -1 if dim is None else dim)
 
 
+@takes_tensors("input")
 def _assert_async(input, assert_msg="Expected Tensor with single nonzero value, but got zero"):
     """Raises where a number is zero.
 
@@ -174,6 +182,7 @@ def _add_relu(input, other, *, alpha=1, out=None):
     return result if out is None else out.resize_(result.shape).copy_(result)
 
 
+@takes_tensors("input")
 def _add_relu_(input, other, *, alpha=1):
     """In-place version of _add_relu().
 
@@ -239,6 +248,7 @@ def _convolution(
     return _op("convolution")(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
+@takes_tensors("input", "values")
 def _index_put_impl_(input, indices, values, accumulate=False, unsafe=False):
     """index_put_(); indices are always looked at.
 
@@ -249,6 +259,7 @@ def _index_put_impl_(input, indices, values, accumulate=False, unsafe=False):
     return input.index_put_(tuple(indices), values, accumulate)
 
 
+@takes_tensors("input", "lengths")
 def _pack_padded_sequence(input, lengths, batch_first):
     """nn.utils.rnn.pack_padded_sequence(), of lengths that decrease: the data and the sizes of the batches.
 
@@ -262,6 +273,7 @@ def _pack_padded_sequence(input, lengths, batch_first):
     return packed.data, packed.batch_sizes
 
 
+@takes_tensors("data", "batch_sizes")
 def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
     """nn.utils.rnn.pad_packed_sequence(); a total length that is not positive is that of the longest.
 
@@ -279,6 +291,7 @@ def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_le
 
 def _cast(name, dtype):
     def function(input, non_blocking=False):
+        _tensor(name, input=input)
         return input.to(dtype, non_blocking)
 
     function.__name__ = function.__qualname__ = name

@@ -6,6 +6,7 @@ functions on lists (adjoint._foreach); adjoint.optim has kernels of its own, and
 
 from . import _C, _foreach
 from .autograd import no_grad
+from .ops.checks import takes_tensors
 
 Tensor = _C.Tensor
 
@@ -132,6 +133,7 @@ def _fused_adagrad_(
         _foreach._foreach_addcdiv_(self, slopes, sizes, rates)
 
 
+@takes_tensors("found_inf", "inv_scale")
 def _amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale):
     """Multiplies gradients, in place, by the inverse of a loss scale, and notes in `found_inf` whether all are finite.
 
@@ -162,6 +164,7 @@ def _amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale):
             _foreach._foreach_mul_(self, factor)
 
 
+@takes_tensors("self", "growth_tracker", "found_inf")
 def _amp_update_scale_(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval):
     """Lets a loss scale shrink after gradients that were not finite, and grow after so many that were.
 

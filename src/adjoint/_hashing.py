@@ -1,10 +1,12 @@
 """Hashes of tensors: torch.hash_tensor, the exclusive or of the bits of all elements."""
 
 from . import _C
+from .ops.checks import takes_tensors
 
 _op = _C.op_object
 
 
+@takes_tensors("input")
 def hash_tensor(input, dim=(), *, keepdim=False, mode=0, out=None):
     """The exclusive or of the elements over the given dimensions, or all: floats by the bits of their doubles.
 

@@ -7,10 +7,12 @@ small dense problem. The matrix is used in products alone, and may be sparse.
 from . import _C, linalg
 from ._type_info import finfo
 from .autograd import Function, no_grad
+from .ops.checks import takes_tensors
 
 METHODS = ("basic", "ortho")
 
 
+@takes_tensors("A")
 def lobpcg(
     A,
     k=None,

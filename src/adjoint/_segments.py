@@ -2,11 +2,11 @@
 
 from . import _C
 from .ops.batching import all_values
+from .ops.checks import tensor
 
 _op = _C.op_object
-# What an empty segment gives, and the reduction that scatter_reduce() has.
+# What an empty segment gives.
 _EMPTY = {"sum": 0.0, "mean": float("nan"), "max": -float("inf"), "min": float("inf"), "prod": 1.0}
-_KINDS = {"max": "amax", "min": "amin", "prod": "prod"}
 
 
 def segment_reduce(
@@ -51,6 +51,7 @@ def segment_reduce(
 def _ends(data, lengths, offsets, axis, unsafe):
     """Where segments begin, and the last ends, along the last dimension."""
     given = lengths if offsets is None else offsets
+    tensor("segment_reduce", **{"lengths" if offsets is None else "offsets": given})
     if data.ndim < given.ndim:
         raise RuntimeError(
             f"Expected data.dim() >= lengths_value.dim() to be true, but got {data.ndim} and {given.ndim} dimensions"
@@ -99,25 +100,11 @@ def _reduced(data, reduce, ends, axis, initial):
     size, inner = data.shape[axis], data.shape[axis + 1 :]
     lines = outer.numel()
     ends = ends.reshape(lines, count + 1)
-    # The segment of each row: the last that begins at it or before; those behind the end go to one more, left out.
-    rows = _C.arange(size, device=data.device).expand(lines, size).contiguous()
-    places = _op("searchsorted")(ends.contiguous(), rows, right=True) - 1
-    places = _op("where")((places >= 0) & (places < count), places, count)
-    places = places + (_C.arange(lines, device=data.device) * (count + 1)).unsqueeze(1)
-    flat = data.reshape(lines * size, *inner)
-    first = flat.new_full((lines * (count + 1), *inner), _start(reduce))
-    if reduce in ("sum", "mean"):
-        found = _op("index_add")(first, 0, places.reshape(-1), flat)
-    else:
-        places = places.reshape(-1, *(1,) * len(inner)).expand(flat.shape)
-        found = _op("scatter_reduce")(first, 0, places, flat, _KINDS[reduce], include_self=False)
-    found = found.reshape(lines, count + 1, *inner).narrow(1, 0, count)
-    counts = (ends[:, 1:] - ends[:, :-1]).reshape(lines, count, *(1,) * len(inner))
+    found = _op("_segments")(data.reshape(lines, size, *inner), ends, "sum" if reduce == "mean" else reduce)
+    counts = None
+    if reduce == "mean":
+        counts = (ends[:, 1:] - ends[:, :-1]).reshape(lines, count, *(1,) * len(inner))
     return _begun(found, reduce, counts, initial).reshape(*outer, count, *inner)
-
-
-def _start(reduce):
-    return 0.0 if reduce == "mean" else _EMPTY[reduce]
 
 
 def _begun(found, reduce, counts, initial):

@@ -1,5 +1,6 @@
 """Checks of arguments that composites share with the native ops: torch's words, whatever the argument is."""
 
+from functools import wraps
 from operator import index
 
 from .. import _C
@@ -22,6 +23,32 @@ def tensor(op, **values):
     for name, value in values.items():
         if not isinstance(value, _C.Tensor):
             raise TypeError(f"{op}(): argument '{name}' must be Tensor, not {type(value).__name__}")
+
+
+def takes_tensors(*names):
+    """A decorator for functions of Python that ops do not stand before: arguments of these names are tensors."""
+
+    def decorate(function):
+        parameters = function.__code__.co_varnames
+        places = [(name, parameters.index(name)) for name in names]
+
+        @wraps(function)
+        def checked(*args, **kwargs):
+            for name, place in places:
+                value = args[place] if place < len(args) else kwargs.get(name, _MISSING)
+                if value is not _MISSING and not isinstance(value, _C.Tensor):
+                    raise TypeError(
+                        f"{function.__name__}(): argument '{name}' (position {place + 1}) must be Tensor, not "
+                        f"{type(value).__name__}"
+                    )
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+_MISSING = object()
 
 
 def number(op, **values):
