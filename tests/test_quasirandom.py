@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ import adjoint
 from adjoint.quasirandom import directions
 
 from .compare import EXACT, LIBRARIES, VALUES, programs, same
+from .processes import script
 
 program, test_program = programs()
 
@@ -166,8 +165,8 @@ def test_without_scipy():
         "try: adjoint.quasirandom.SobolEngine(1112)\n"
         "except RuntimeError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert "more than 1111 dimensions are taken from SciPy, which is not installed; got dimension=1112" in done.stdout
+    words = "more than 1111 dimensions are taken from SciPy, which is not installed; got dimension=1112"
+    assert words in script(program).stdout
 
 
 def test_points_fill_the_cube_evenly():

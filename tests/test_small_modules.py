@@ -324,3 +324,17 @@ def test_functions_of_autograd_functional_get_subclasses(create_graph):
         return kinds, found.tolist()
 
     assert seen(adjoint) == seen(torch) == (["Own", "Own"], [[2.0, 0.0], [0.0, 2.0]])
+
+
+def test_nested_tensors_by_name():
+    assert set(adjoint.nested.__all__) == set(torch.nested.__all__)
+    assert not adjoint.zeros(2).is_nested
+    for name in adjoint.nested.__all__:
+        with pytest.raises(NotImplementedError, match=rf"torch\.nested\.{name}\(\): there are no nested tensors here"):
+            getattr(adjoint.nested, name)([adjoint.zeros(2)])
+    # What the messages name.
+    values, offsets = adjoint.arange(6.0), adjoint.tensor([0, 2, 6])
+    parts = adjoint.tensor_split(values, offsets[1:-1])
+    assert [part.tolist() for part in parts] == [[0.0, 1.0], [2.0, 3.0, 4.0, 5.0]]
+    assert adjoint.nn.utils.rnn.pad_sequence(parts, batch_first=True).shape == (2, 4)
+    assert callable(adjoint.nn.attention.varlen.varlen_attn)

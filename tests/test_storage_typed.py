@@ -9,6 +9,7 @@ import torch
 import adjoint
 
 from .compare import LIBRARIES, programs
+from .processes import python
 from .test_storage import agree
 
 program, test_program = programs()
@@ -202,3 +203,29 @@ def test_both_directions():
     with pytest.raises(TypeError):
         adjoint.UntypedStorage(4).copy_(torch.UntypedStorage(4))
     assert not adjoint.is_storage(torch.UntypedStorage(4))
+
+
+IN_TORCHS_PLACE = """
+import pickle, warnings
+warnings.simplefilter("ignore")
+import torch
+import torch.quasirandom
+from torch import DoubleStorage, FloatStorage, Storage, StorageBase
+from torch._C import StorageBase as native
+from torch.cuda import FloatStorage as on_gpu
+from torch.multiprocessing.reductions import StorageWeakRef, reduce_storage
+from torch.storage import _LegacyStorage, _load_from_bytes, _StorageBase, _warn_typed_storage_removal
+from torch.storage import TypedStorage, UntypedStorage
+
+x = torch.zeros(2)
+print(UntypedStorage, TypedStorage, torch.typename(x.untyped_storage()), StorageBase is native)
+print(isinstance(x.untyped_storage(), (UntypedStorage, _StorageBase)), issubclass(FloatStorage, _LegacyStorage))
+print(pickle.loads(pickle.dumps(x.storage())), Storage is FloatStorage, isinstance(x.storage(), on_gpu))
+print(torch.quasirandom.SobolEngine(2, True, seed=1).draw(2))
+"""
+
+
+def test_in_torchs_place(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(IN_TORCHS_PLACE)
+    assert python("-m", "adjoint.run", path).stdout == python(path).stdout

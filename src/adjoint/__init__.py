@@ -78,6 +78,7 @@ _LAZY = (
     "mps",
     "mtia",
     "multiprocessing",
+    "nested",
     "nn",
     "onnx",
     "optim",

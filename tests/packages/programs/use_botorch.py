@@ -20,4 +20,6 @@ improvement = LogExpectedImprovement(model, best_f=y.max())
 bounds = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
 point, value = optimize_acqf(improvement, bounds, q=1, num_restarts=2, raw_samples=16)
 sampled = qExpectedImprovement(model, best_f=y.max(), sampler=SobolQMCNormalSampler(torch.Size([64]), seed=1))
-report(mean=model.posterior(x).mean, point=point, value=value, sampled=sampled(torch.full((1, 2, 2), 0.3)))
+# Two points apart: the covariance of a point with itself is singular, and rounding decides how it is factored.
+pair = torch.tensor([[[0.3, 0.3], [0.6, 0.5]]])
+report(mean=model.posterior(x).mean, point=point, value=value, sampled=sampled(pair))
