@@ -33,6 +33,8 @@ _engine.install()
 
 
 def _as_tuple(value):
+    if type(value) is tuple:
+        return value
     if value is None:
         raise TypeError("'NoneType' object is not iterable; expected a Tensor, or a sequence of Tensors")
     alone = isinstance(value, _C.Tensor | graph.GradientEdge) or hasattr(value, "__torch_function__")
