@@ -39,6 +39,8 @@ _ALONE = (_C.Tensor, graph.GradientEdge)
 def _as_tuple(value):
     if isinstance(value, _ALONE):
         return (value,)
+    if type(value) is tuple:
+        return value
     if value is None:
         raise TypeError("'NoneType' object is not iterable; expected a Tensor, or a sequence of Tensors")
     alone = hasattr(value, "__torch_function__")

@@ -121,7 +121,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error", chunk_size=Non
         def split(column):
             parts = column.split(sizes) if len(sizes) > 1 else (column,)
             blocks = [
-                part.movedim(0, -1).reshape((*column.shape[1:], *point.shape))
+                part.permute((*range(1, part.ndim), 0)).reshape((*column.shape[1:], *point.shape))
                 for part, point in zip(parts, points, strict=True)
             ]
             return tree_unflatten(blocks, spec)

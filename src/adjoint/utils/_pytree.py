@@ -122,6 +122,11 @@ def tree_unflatten(leaves, treespec):
     >>> _pytree.tree_unflatten([1, 2], _pytree.tree_structure(("a", ["b"])))
     (1, [2])
     """
+    if type(leaves) is list:
+        if treespec is _LEAF and len(leaves) == 1:
+            return leaves[0]
+        if len(leaves) < len(_ROWS) and treespec is _ROWS[len(leaves)]:
+            return tuple(leaves)
     check_spec(treespec)
     return treespec.unflatten(leaves)
 
