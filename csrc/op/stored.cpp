@@ -62,6 +62,26 @@ TensorPtr widened(Tensor* tensor, const StoredTypes& types, std::optional<DType>
   return types.ordered && tensor->dtype == DType::UInt64 ? turned(wide.get()) : wide;
 }
 
+/// Lets the op refuse integers or complex numbers in words of its own: asked with tensors that hold no values.
+void refuse_in_words(Op& op, PyObject* const* slots) {
+  PyObject* args[kMaxArguments];
+  Object owned[kMaxArguments];
+  for (size_t i = 0; i < op.arguments.size(); ++i) {
+    if (is_dtype(slots[i]) || is_sequence(slots[i])) return;
+    owned[i] = Object::borrow(slots[i]);
+    if (is_tensor(slots[i]))
+      owned[i] = wrap(meta_tensor(as_tensor(slots[i])->shape, compute_type(as_tensor(slots[i])->dtype)));
+    args[i] = owned[i].get();
+  }
+  try {
+    op.call(args);
+  } catch (const Error& error) {
+    // Not what is said of a loop, nor of the missing values.
+    if (error.kind() == ErrorKind::Runtime && std::string_view(error.what()).find("meta") == std::string_view::npos)
+      throw;
+  }
+}
+
 /// A result in the type that its arguments had.
 TensorPtr narrowed(Tensor* tensor, DType stored, const StoredTypes& types, bool first) {
   DType dtype = tensor->dtype;
@@ -103,7 +123,10 @@ Object call_widened(Op& op, PyObject* const* slots) {
   });
   if (!others) return {};
   const std::optional<DType> asked = asked_type(op, slots);
-  if (!asked && (others & ~types.widened)) op.refuse_type(*narrow);
+  if (!asked && (others & ~types.widened)) {
+    if (!is_float8(*narrow)) refuse_in_words(op, slots);
+    op.refuse_type(*narrow);
+  }
   PyObject* args[kMaxArguments];
   Object owned[kMaxArguments];
   for (size_t i = 0; i < op.arguments.size(); ++i) {
