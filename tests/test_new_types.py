@@ -485,6 +485,29 @@ def gradients_of_complex_halves(L):
     return z.detach(), x.grad, y.grad
 
 
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "complex32"])
+def test_gradients_of_indexing(name):
+    def program(L):
+        t = getattr(L, name)
+        i = L.tensor([0, 0, 2])
+        x = L.ones(4, 2).to(t).requires_grad_()
+        x[i].backward(L.ones(3, 2).to(t))
+        y = L.ones(4).to(t)
+        y.index_put_((i,), L.ones(3).to(t), accumulate=True)
+        return x.grad, y, L.ones(4).to(t).index_put((i,), L.ones(3).to(t), accumulate=True)
+
+    same(program, bound=EXACT)
+
+
+@pytest.mark.parametrize("name", UNSIGNED + FLOAT8)
+def test_nothing_is_computed_of_nothing(name):
+    def program(L):
+        x = L.ones(0, 3).to(getattr(L, name))
+        return x.cummax(0), x.mode(1), L.permute_copy(x, (1, 0))
+
+    same(program, bound=EXACT)
+
+
 # ---- Leaving and coming back
 
 

@@ -28,6 +28,14 @@ uint32_t read_types(PyObject* words) {
   return types;
 }
 
+/// Whether no tensor of a stored type has an element.
+bool all_empty(const Op& op, PyObject* const* slots) {
+  return std::none_of(slots, slots + op.arguments.size(), [](PyObject* object) {
+    return is_sequence(object) ||
+           (is_tensor(object) && is_stored(as_tensor(object)->dtype) && as_tensor(object)->numel());
+  });
+}
+
 /// Calls f for each stored type among the arguments, given as a type or as that of a tensor.
 template <class F>
 void each_stored(const Op& op, PyObject* const* slots, F f) {
@@ -113,7 +121,8 @@ void check_stored(const Op& op, PyObject* const* slots) {
 }
 
 Object call_widened(Op& op, PyObject* const* slots) {
-  const StoredTypes types = op.stored();
+  StoredTypes types = op.stored();
+  if (all_empty(op, slots)) types = {types.taken, ~0u, true, false};  // as in torch: there is nothing to compute
   uint32_t others = 0;
   std::optional<DType> narrow;
   each_stored(op, slots, [&](DType dtype) {
