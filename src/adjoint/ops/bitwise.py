@@ -7,8 +7,10 @@ from .checks import integers
 from .language import composite, elementwise
 from .out_words import FOUND_DTYPE
 
-_NOT_HASHED = (_C.uint16, _C.uint32, _C.uint64, _C.float8_e4m3fn, _C.float8_e4m3fnuz)
-_NOT_HASHED += (_C.float8_e5m2, _C.float8_e5m2fnuz, _C.float8_e8m0fnu)
+_NOT_HASHED = (
+    *(_C.uint16, _C.uint32, _C.uint64, _C.float8_e4m3fn, _C.float8_e4m3fnuz),
+    *(_C.float8_e5m2, _C.float8_e5m2fnuz, _C.float8_e8m0fnu),
+)
 
 # fmt: off
 
