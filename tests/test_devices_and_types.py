@@ -134,17 +134,6 @@ def named_types_are_themselves(L):
     return L.chalf is L.complex32, L.uint16 == L.uint16, L.uint16 != L.int16, str(L.chalf.to_real())
 
 
-def test_tensors_of_named_types_are_refused():
-    assert pickle.loads(pickle.dumps(adjoint.uint16)) is adjoint.uint16
-    for call in (
-        lambda: adjoint.zeros(2, dtype=adjoint.uint16),
-        lambda: adjoint.zeros(2).to(adjoint.complex32),
-        lambda: adjoint.tensor([1], dtype=adjoint.float8_e5m2),
-    ):
-        with pytest.raises(NotImplementedError, match="are not there: the type can be named only"):
-            call()
-
-
 @program
 def legacy_constructors(L):
     names = "FloatTensor DoubleTensor HalfTensor LongTensor IntTensor ShortTensor CharTensor ByteTensor BoolTensor"

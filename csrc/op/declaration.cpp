@@ -150,6 +150,7 @@ void read_words(Op& op, PyObject* declaration) {
   for (Py_ssize_t place = 0; PyDict_Next(refused.get(), &place, &key, &error);)
     op.words.refusals.push_back(read_refusal(op, key, error));
   if (Object mixed = option(declaration, "mixed"); mixed.get() != Py_None) op.words.mixed = text(mixed.get());
+  op.words.loop = text(option(declaration, "loop").get());
   op.options.words = &op.words;
 }
 

@@ -221,7 +221,11 @@ Object Op::run_forward(PyObject* const* slots) const {
   return result;
 }
 
-void Op::refuse_type(DType dtype) const { fail_not_implemented(shown.c_str(), dtype); }
+void Op::refuse_type(DType dtype) const {
+  Object loop = checked(PyObject_GetAttrString(declaration.get(), "loop"));
+  const char* known = shown.c_str() + shown.starts_with('_');
+  fail_not_implemented(loop.get() == Py_None ? known : PyUnicode_AsUTF8(loop.get()), dtype);
+}
 
 Object Op::call_special(PyObject* const* slots) {
   if (any_elsewhere(slots, arguments.size()) && left_to_handler(slots)) return call_sparse(*this, slots);

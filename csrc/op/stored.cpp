@@ -28,6 +28,14 @@ uint32_t read_types(PyObject* words) {
   return types;
 }
 
+/// Whether no tensor of a stored type has an element.
+bool all_empty(const Op& op, PyObject* const* slots) {
+  return std::none_of(slots, slots + op.arguments.size(), [](PyObject* object) {
+    return is_sequence(object) ||
+           (is_tensor(object) && is_stored(as_tensor(object)->dtype) && as_tensor(object)->numel());
+  });
+}
+
 /// Calls f for each stored type among the arguments, given as a type or as that of a tensor.
 template <class F>
 void each_stored(const Op& op, PyObject* const* slots, F f) {
@@ -62,6 +70,26 @@ TensorPtr widened(Tensor* tensor, const StoredTypes& types, std::optional<DType>
   return types.ordered && tensor->dtype == DType::UInt64 ? turned(wide.get()) : wide;
 }
 
+/// Lets the op refuse integers or complex numbers in words of its own: asked with tensors that hold no values.
+void refuse_in_words(Op& op, PyObject* const* slots) {
+  PyObject* args[kMaxArguments];
+  Object owned[kMaxArguments];
+  for (size_t i = 0; i < op.arguments.size(); ++i) {
+    if (is_dtype(slots[i]) || is_sequence(slots[i])) return;
+    owned[i] = Object::borrow(slots[i]);
+    if (is_tensor(slots[i]))
+      owned[i] = wrap(meta_tensor(as_tensor(slots[i])->shape, compute_type(as_tensor(slots[i])->dtype)));
+    args[i] = owned[i].get();
+  }
+  try {
+    op.call(args);
+  } catch (const Error& error) {
+    // Not what is said of a loop, nor of the missing values.
+    if (error.kind() == ErrorKind::Runtime && std::string_view(error.what()).find("meta") == std::string_view::npos)
+      throw;
+  }
+}
+
 /// A result in the type that its arguments had.
 TensorPtr narrowed(Tensor* tensor, DType stored, const StoredTypes& types, bool first) {
   DType dtype = tensor->dtype;
@@ -93,7 +121,8 @@ void check_stored(const Op& op, PyObject* const* slots) {
 }
 
 Object call_widened(Op& op, PyObject* const* slots) {
-  const StoredTypes types = op.stored();
+  StoredTypes types = op.stored();
+  if (all_empty(op, slots)) types = {types.taken, ~0u, true, false};  // as in torch: there is nothing to compute
   uint32_t others = 0;
   std::optional<DType> narrow;
   each_stored(op, slots, [&](DType dtype) {
@@ -103,7 +132,10 @@ Object call_widened(Op& op, PyObject* const* slots) {
   });
   if (!others) return {};
   const std::optional<DType> asked = asked_type(op, slots);
-  if (!asked && (others & ~types.widened)) op.refuse_type(*narrow);
+  if (!asked && (others & ~types.widened)) {
+    if (!is_float8(*narrow)) refuse_in_words(op, slots);
+    op.refuse_type(*narrow);
+  }
   PyObject* args[kMaxArguments];
   Object owned[kMaxArguments];
   for (size_t i = 0; i < op.arguments.size(); ++i) {

@@ -98,7 +98,7 @@ void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DTy
       if (is_refused(refusal, compute, operands, n)) fail(refusal.kind, refusal.text);
   const bool taken = !is_stored(compute) || options.stored >> static_cast<int>(compute) & 1;
   if (!taken || !kernel.loops[static_cast<int>(adjoint::compute_type(compute))])
-    fail_not_implemented(options.name, compute);
+    fail_not_implemented(options.words ? options.words->loop.c_str() : options.name, compute);
   if (numel > 0 || options.check != IntegerCheck::Divisor) check_integers(options.check, compute, operands[n - 1]);
 }
 

@@ -37,6 +37,7 @@ struct Refusal {
 struct ElementwiseWords {
   std::vector<std::string> arguments;  ///< their names
   std::vector<Refusal> refusals;       ///< in the order in which they are looked at
+  std::string loop;                    ///< what torch calls the loop, of a type that is not implemented
   std::string mixed;                   ///< what is said of tensors of several types where there must be one
 };
 

@@ -253,6 +253,10 @@ TensorPtr put(Tensor* input, Tensor* index, Tensor* source, bool accumulate) {
   if (input->numel() == 0 && index->numel() > 0)
     fail(ErrorKind::Index, "put_(): tried to put elements into an empty tensor");
   if (index->numel() == 0) return clone(input);
+  if (accumulate && is_stored(input->dtype)) {
+    const DType wide = compute_type(input->dtype);
+    return cast(put(cast(input, wide).get(), index, cast(source, wide).get(), true).get(), input->dtype);
+  }
   TensorPtr result = packed(input);
   TensorPtr target = flat(result.get()), places = flat(index), values = flat(source);
   std::optional<int64_t> outside;

@@ -271,14 +271,30 @@ TensorPtr index_backward(Tensor* input, Ints size, const Indices& indices) {
   return result;
 }
 
+/// The same where sums are not computed in the type of `input`.
+static void add_indexed_wide(Tensor* input, const Indices& indices, Tensor* values) {
+  if (values->dtype != input->dtype)
+    fail("Index put requires the source and destination dtypes match, got ", info(input->dtype).legacy_name,
+         " for the destination and ", info(values->dtype).legacy_name, " for the source.");
+  const DType wide = compute_type(input->dtype);
+  TensorPtr sums = cast(input, wide);
+  write_indexed(sums.get(), indices, cast(values, wide).get(), true);
+  copy_into(sums.get(), input);
+}
+
 TensorPtr index_put(Tensor* input, const Indices& indices, Tensor* values, bool accumulate) {
   TensorPtr result = clone(input);
-  write_indexed(result.get(), indices, values, accumulate);
+  if (accumulate && is_stored(input->dtype)) {
+    add_indexed_wide(result.get(), indices, values);
+  } else {
+    write_indexed(result.get(), indices, values, accumulate);
+  }
   return result;
 }
 
 void index_put_(Tensor* input, const Indices& indices, Tensor* values, bool accumulate) {
   check_apart(input, indices, values, accumulate);
+  if (accumulate && is_stored(input->dtype)) return add_indexed_wide(input, indices, values);
   write_indexed(input, indices, values, accumulate);
 }
 

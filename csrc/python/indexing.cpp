@@ -264,7 +264,7 @@ class Resolved {
 TensorPtr number_like(const Tensor* self, const Scalar& number) {
   check_fill(number, self->dtype);
   TensorPtr result = empty(scalar_shape(), self->dtype, DeviceType::Cpu);
-  fill(result.get(), number);
+  dispatch_any(self->dtype, [&](auto tag) { *result->as<decltype(tag)>() = number.to<decltype(tag)>(); });
   return result;
 }
 

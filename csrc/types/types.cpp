@@ -22,6 +22,7 @@ constexpr DTypeInfo kNamedOnly[] = {
     {"qint32", "QInt32", "c10::qint32", 4, Category::Integer},
     {"quint4x2", "QUInt4x2", "c10::quint4x2", 1, Category::Integer},
     {"quint2x4", "QUInt2x4", "c10::quint2x4", 1, Category::Integer},
+    {"float4_e2m1fn_x2", "Float4_e2m1fn_x2", "c10::Float4_e2m1fn_x2", 1, Category::Float},
     {"bits1x8", "Bits1x8", "c10::bits1x8", 1, Category::Integer},
     {"bits2x4", "Bits2x4", "c10::bits2x4", 1, Category::Integer},
     {"bits4x2", "Bits4x2", "c10::bits4x2", 1, Category::Integer},

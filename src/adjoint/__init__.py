@@ -160,7 +160,7 @@ _LAZY_NAMES = {
     "_small_types": (
         *("bits16", "bits1x8", "bits2x4", "bits4x2", "bits8", "int1", "int2", "int3", "int4", "int5", "int6", "int7"),
         *("qint32", "qint8", "quint2x4", "quint4x2", "quint8", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6"),
-        "uint7",
+        *("uint7", "float4_e2m1fn_x2"),
     ),
     "_symbolic": (
         *(

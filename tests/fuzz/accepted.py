@@ -251,7 +251,6 @@ RESULTS = [
     (r"eigvals", "^value", "the order of eigenvalues that are as good as equal"),
     (r"layer_norm|cumprod|(var|std)\w*\(", "^gradient: value", "x - mean(x) of single elements; complex to real"),
     (r"\*\*|pow", r"value: \(?nan", "torch's complex 0 to the power of -0"),
-    (r"float16", "complex32", "there is no complex type of half precision"),
     (r"soft_margin_loss", "^value", "torch's exponents of uint8 targets wrap"),
     (r"multi_margin_loss", "^dtype", "integer losses of nothing"),
     (r"rms_norm|with_logits|triplet", "^value", "precision of half types, and of distances of nearly nothing"),

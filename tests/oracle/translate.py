@@ -48,8 +48,8 @@ def tensor(source, memories=None):
     place = (memory.data_ptr(), memory.dtype)
     if memories is not None and place in memories:
         return memories[place][1].as_strided(tuple(plain.shape), plain.stride(), plain.storage_offset())
-    if plain.dtype == torch.bfloat16:
-        result = adjoint.from_numpy(memory.view(torch.int16).numpy().copy()).view(adjoint.bfloat16)
+    if plain.dtype in (torch.bfloat16, torch.complex32) or "float8" in str(plain.dtype):  # NumPy has no such types
+        result = adjoint.from_numpy(memory.view(torch.uint8).numpy().copy()).view(dtype)
     else:
         result = adjoint.from_numpy(memory.numpy().copy())
     if memories is not None and memory.numel() and not source.requires_grad:

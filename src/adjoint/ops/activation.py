@@ -28,14 +28,14 @@ SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
 
 elementwise("relu(input)", lambda input: maximum(input, 0),
-            types="integer",
+            types="integer", loop="clamp_min_scalar_cpu",
             refuse={"bool": "Boolean inputs not supported for relu; convert them first",
                     "complex": NotImplementedError(
                         "clamp is not supported for complex types: they have no order (relu)")},
             # 0 as a multiple of the result: the gradient requires grad again, as in torch.
             input=lambda g, out: where(out <= 0, out * 0, g))
 elementwise("relu6(input)", lambda input: minimum(maximum(input, 0), 6),
-            types="integer", namespace="nn.functional", node="HardtanhBackward0", method=False,
+            types="integer", loop="clamp_scalar_cpu", namespace="nn.functional", node="HardtanhBackward0", method=False,
             input=lambda g, input: where((input > 0) & (input < 6), g, 0))
 elementwise("leaky_relu(input, negative_slope=0.01)",
             lambda input, negative_slope: where(input > 0, input, input * negative_slope),
@@ -43,27 +43,27 @@ elementwise("leaky_relu(input, negative_slope=0.01)",
             input=lambda g, input, negative_slope: where(input > 0, g, g * negative_slope))
 elementwise("hardtanh(input, min_val=-1.0, max_val=1.0)",
             lambda input, min_val, max_val: minimum(maximum(input, min_val), max_val),
-            types="integer", namespace="nn.functional", method=False,
+            types="integer", loop="clamp_scalar_cpu", namespace="nn.functional", method=False,
             input=lambda g, input, min_val, max_val: where((input <= min_val) | (input >= max_val), 0, g))
 # threshold() itself, whose numbers have no defaults, is in activation_choice.py.
 elementwise("threshold_at(input, threshold=0.0, value=0.0)",
             lambda input, threshold, value: where(input <= threshold, value, input),
-            types="integer", node="ThresholdBackward0", public=False,
+            types="integer", loop="threshold_cpu", node="ThresholdBackward0", public=False,
             input=lambda g, input, threshold: where(input <= threshold, 0, g))
 
 # Below zero the exponent is clamped so that gradients of the gradient never meet inf * 0.
 elementwise("elu(input, alpha=1.0)",
             lambda input, alpha: where(input > 0, input, alpha * expm1(input)),
             namespace="nn.functional", method=False,
-            input=lambda g, input, alpha: where(input > 0, g, g * alpha * exp(clamp_max(input, 0))))
+            loop="elu_cpu", input=lambda g, input, alpha: where(input > 0, g, g * alpha * exp(clamp_max(input, 0))))
 elementwise("selu(input)",
             lambda input: SELU_SCALE * where(input > 0, input, SELU_ALPHA * expm1(input)),
-            node="EluBackward0", method=False,
+            loop="elu_cpu", node="EluBackward0", method=False,
             input=lambda g, input: SELU_SCALE * where(input > 0, g, g * SELU_ALPHA * exp(clamp_max(input, 0))))
 elementwise("celu(input, alpha=1.0)",
             lambda input, alpha: where(input > 0, input, alpha * expm1(input / alpha)),
             method=False,
-            input=lambda g, input, alpha: where(input > 0, g, g * exp(clamp_max(input, 0) / alpha)))
+            loop="elu_cpu", input=lambda g, input, alpha: where(input > 0, g, g * exp(clamp_max(input, 0) / alpha)))
 
 
 # sigmoid() with its subnormal numbers, which 1 / (1 + exp(-input)) ends in 1 / inf; as torch computes these slopes.
@@ -71,7 +71,7 @@ elementwise("whole_sigmoid(input)", lambda input: where(input < 0, exp(-abs(inpu
             public=False, inplace=False,
             input=lambda g, out: g * (out * (1 - out)))
 elementwise("logsigmoid(input)", lambda input: minimum(input, 0) - log1p(exp(-abs(input))),
-            namespace="nn.functional", node="LogSigmoidBackward0", method=False, out="exact",
+            namespace="nn.functional", node="LogSigmoidBackward0", method=False, out="exact", loop="log_sigmoid_cpu",
             out_words=EXPECTED_SCALAR_TYPE,
             input=lambda g, input: g * whole_sigmoid(-input))
 elementwise("softplus(input, beta=1.0, threshold=20.0)",
@@ -84,7 +84,7 @@ elementwise("silu(input)", lambda input: input / (1 + exp(-input)),
 
 
 elementwise("prelu_kernel(input, weight)", lambda input, weight: where(input > 0, input, weight * input),
-            numbers="", inplace=False, out=False, public=False,
+            loop="prelu_cpu", numbers="", inplace=False, out=False, public=False,
             input=lambda g, input, weight: where(input > 0, g, weight * g),
             weight=lambda g, input: where(input > 0, 0, input * g))
 # Noise is the slope below zero, one for each element.
@@ -103,11 +103,12 @@ elementwise("mish(input)", lambda input: input * tanh(softplus(input)),
             namespace="nn.functional", method=False,
             input=lambda g, input: g * mish_slope(input))
 elementwise("gelu(input)", lambda input: 0.5 * input * (1 + erf(input * SQRT_HALF)),
-            namespace="nn.functional", method=False, out="exact", out_words=FOUND_DTYPE)
+            namespace="nn.functional", method=False, out="exact", loop="GeluKernelImpl", out_words=FOUND_DTYPE)
 elementwise("gelu_tanh(input)",
             lambda input: 0.5 * input * (
                 1 + tanh(SQRT_TWO_OVER_PI * (input + GELU_CUBIC * (input * input * input)))),
             namespace="nn.functional", node="GeluBackward0", public=False, inplace=False, out="exact",
+            loop="GeluKernelImpl",
             out_words=FOUND_DTYPE)
 
 elementwise("hardsigmoid(input)", lambda input: minimum(maximum(input + 3, 0), 6) / 6,

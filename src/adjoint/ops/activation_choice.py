@@ -367,7 +367,8 @@ def _glu_backward(g, input, dim):
     return cat((gated(g, gates), gate_slope(g, values, gates)), dim)
 
 
-op("glu(input, dim=-1)", forward=lambda input, dim: gated(*_halves(input, dim)), namespace="nn.functional",
+op("glu(input, dim=-1)", loop="glu_cpu",
+   forward=lambda input, dim: gated(*_halves(input, dim)), namespace="nn.functional",
    input=_glu_backward,
    doc="The first half of the elements along a dimension times sigmoid() of the second.",
    batch="dim")  # fmt: skip

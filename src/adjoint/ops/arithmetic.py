@@ -37,17 +37,19 @@ _MINUS = {
 }
 
 elementwise("add(input, other, *, alpha=1)", lambda input, other, alpha: input + alpha * other,
-            types="complex integer bool", stored="complex32", numbers="all", rounded="input other alpha",
+            types="complex integer bool", stored="complex32",
+            loop="add_stub", numbers="all", rounded="input other alpha",
             factor="alpha", linear="input + other",
             input=lambda g: g,
             other=lambda g, alpha: g * conj(alpha))
 elementwise("sub(input, other, *, alpha=1)", lambda input, other, alpha: input - alpha * other,
-            types="complex integer", stored="complex32", numbers="all", rounded="input other alpha", factor="alpha",
+            types="complex integer", stored="complex32",
+            loop="add_stub", numbers="all", rounded="input other alpha", factor="alpha",
             refuse=_MINUS, alias=("subtract",), linear="input + other",
             input=lambda g: g,
             other=lambda g, alpha: -g * conj(alpha))
 elementwise("rsub(input, other, *, alpha=1)", lambda input, other, alpha: other - alpha * input,
-            types="complex integer", stored="complex32", number_nodes={"other": "RsubBackward1"},
+            types="complex integer", stored="complex32", loop="add_stub", number_nodes={"other": "RsubBackward1"},
             rounded="input other alpha", factor="alpha", refuse=_MINUS, inplace=False, out=False,
             linear="input + other",
             input=lambda g, alpha: -g * conj(alpha),
@@ -73,26 +75,26 @@ elementwise("reciprocal(input)", lambda input: 1 / input,
             input=lambda g, out: -g * conj(out * out))
 # What pow() of a float tensor and a number comes to, unless the number is 0; and the commonest powers.
 elementwise("power(input, exponent=1)", lambda input, exponent: input**exponent,
-            types="complex", node="PowBackward0", rounded="exponent",
+            types="complex", loop="pow", node="PowBackward0", rounded="exponent",
             public=False, inplace=False, out=False,
             input=lambda g, input, exponent: g * conj(exponent * input ** (exponent - 1)))
 elementwise("squared(input)", lambda input: input * input,
-            types="complex", node="PowBackward0", public=False, inplace=False, out=False,
+            types="complex", loop="pow", node="PowBackward0", public=False, inplace=False, out=False,
             input=lambda g, input: g * conj(2 * input))
 elementwise("cubed(input)", lambda input: input * input * input,
-            types="complex", node="PowBackward0", public=False, inplace=False, out=False,
+            types="complex", loop="pow", node="PowBackward0", public=False, inplace=False, out=False,
             input=lambda g, input: g * conj(3 * input**2))
 elementwise("rooted(input)", lambda input: sqrt(input),
-            types="complex", node="PowBackward0", public=False, inplace=False, out=False,
+            types="complex", loop="pow", node="PowBackward0", public=False, inplace=False, out=False,
             input=lambda g, input: g * conj(0.5 * rsqrt(input)))
 
 # Quotients rounded to integers are constant between their steps.
 elementwise("floor_divide(input, other)", lambda input, other: floor_divide(input, other),
-            types="integer", integers="divisor", numbers="all", rounded="input",
+            types="integer", loop="div_floor_cpu", integers="divisor", numbers="all", rounded="input",
             input=lambda g: zeros_like(g),
             other=lambda g: zeros_like(g))
 elementwise("trunc_divide(input, other)", lambda input, other: trunc_divide(input, other),
-            types="integer", integers="divisor", numbers="all", rounded="input",
+            types="integer", loop="div_trunc_cpu", integers="divisor", numbers="all", rounded="input",
             public=False, inplace=False, out=False,
             input=lambda g: zeros_like(g),
             other=lambda g: zeros_like(g))
@@ -108,7 +110,7 @@ elementwise("fmod(input, other)", lambda input, other: fmod(input, other),
 
 # d(a^b) = b a^(b-1) da + a^b log(a) db; a zero exponent and a zero base get the limits that keep gradients finite.
 elementwise("pow(input, exponent)", lambda input, exponent: input**exponent,
-            types="complex integer bool", integers="exponent", numbers="input exponent",
+            types="complex integer bool", loop="pow", integers="exponent", numbers="input exponent",
             powers=("squared", "cubed", "rooted", "power"),
             node="PowBackward1", number_nodes={"exponent": "PowBackward0", "input": "PowBackward2"},
             input=lambda g, input, exponent: where(exponent == 0, 0, g * conj(exponent * input ** (exponent - 1))),
@@ -124,7 +126,7 @@ elementwise("sign(input)", lambda input: sign(input),
             input=lambda g: zeros_like(g))
 # z/|z| moves only across z: the part of g along the result is taken off.
 elementwise("sgn(input)", lambda input: sgn(input),
-            out="exact", out_words=FOUND_DTYPE, types="complex integer bool", stored="complex32",
+            out="exact", out_words=FOUND_DTYPE, types="complex integer bool", stored="complex32", loop="sign_cpu",
             input=lambda g, input, out: where(input == 0, 0, (g - out * real(g * conj(out))) / abs(input)))
 elementwise("copysign(input, other)", lambda input, other: copysign(input, other),
             promote="float", number_nodes={"other": "CopysignBackward1"},
@@ -139,20 +141,21 @@ elementwise("hypot(input, other)", lambda input, other: hypot(input, other),
 elementwise("lerp(input, end, weight)",
             lambda input, end, weight: where(
                 abs(weight) < 0.5, input + weight * (end - input), end - (end - input) * (1 - weight)),
-            types="complex", promote="never", numbers="weight", rounded="",
+            types="complex", loop="lerp_kernel_tensor", promote="never", numbers="weight", rounded="",
             node="LerpBackward1", number_nodes={"weight": "LerpBackward0"}, linear="input + end",
             input=lambda g, weight: g * conj(1 - weight),
             end=lambda g, weight: g * conj(weight),
             weight=lambda g, input, end: g * conj(end - input))
 elementwise("addcmul(input, tensor1, tensor2, *, value=1)",
             lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
-            types="complex integer", stored="complex32", numbers="", linear="input + tensor1 * tensor2",
+            types="complex integer", stored="complex32",
+            loop="addcmul_cpu_out", numbers="", linear="input + tensor1 * tensor2",
             input=lambda g: g,
             tensor1=lambda g, tensor2, value: g * conj(value * tensor2),
             tensor2=lambda g, tensor1, value: g * conj(value * tensor1))
 elementwise("addcdiv(input, tensor1, tensor2, *, value=1)",
             lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
-            types="complex", numbers="", linear="input + tensor1",
+            types="complex", loop="addcdiv_cpu_out", numbers="", linear="input + tensor1",
             refuse={"integer tensor1 tensor2":
                     "Integer division with addcdiv is no longer supported; convert tensor1 or tensor2 with .float() "
                     "for a true division, or divide with rounding_mode first"},

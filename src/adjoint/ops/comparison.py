@@ -54,10 +54,10 @@ elementwise("logical_not(input)", lambda input: logical_not(input), result="bool
 elementwise("isnan(input)", lambda input: isnan(input), result="bool", types="complex integer bool", stored="all",
             inplace=False, out=False)
 elementwise("isinf(input)", lambda input: isinf(input), result="bool", types="complex integer bool",
-            stored="unsigned complex32 float8_e5m2",
+            stored="unsigned complex32 float8_e5m2", loop="isinf",
             inplace=False, out=False)
 elementwise("isfinite(input)", lambda input: isfinite(input), result="bool", types="complex integer bool",
-            stored="unsigned complex32 float8_e5m2 float8_e8m0fnu",
+            stored="unsigned complex32 float8_e5m2 float8_e8m0fnu", loop="isfinite",
             inplace=False, out=False)
 elementwise("isposinf(input)", lambda input: isposinf(input), result="bool", types="integer bool", stored="unsigned",
             inplace=False, out="exact", out_words=not_boolean("isposinf"))

@@ -124,6 +124,7 @@ def _conv_bias(g, bias_meta):
 
 
 op("convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)",
+   loop="slow_conv2d_cpu",
    widened="complex32",
    native="convolution", autocast="lower", method=False, linear="input * weight + bias",
    input=_conv_input,

@@ -193,6 +193,8 @@ class Declaration:
     that an op with a C++ function gets converted to what stands for them; it gives floats and complex numbers back in
     the type that came, integers as int64, or with "back" as what they were, in its first result; "ordered" does so,
     too, and keeps the order of uint64. Others are refused;
+    `loop` is what torch's errors call the loop that a type is not implemented in: by default the name of the op, with
+    _cpu behind that of an elementwise one;
     `rounded` names the arguments whose numbers and 0-d tensors half types round to their own precision, before they
     compute in float32: by default the operands;
     a rule that returns a tuple gives the gradients of its argument and of those after it, whose rules are not asked;
@@ -281,6 +283,7 @@ class Declaration:
         "jvp",
         "kind",
         "linear",
+        "loop",
         "method",
         "mixed",
         "name",
@@ -330,6 +333,7 @@ class Declaration:
         types="",
         stored="",
         widened="",
+        loop=None,
         node=None,
         number_nodes=None,
         numbers=None,
@@ -381,6 +385,7 @@ class Declaration:
         self.types = resolve_types(types)
         self.stored = tuple(stored.split())
         self.widened = tuple(widened.split())
+        self.loop = loop or (f"{self.name}_cpu" if kind == "elementwise" else None)
         self.node = node or node_name(self.name)
         self.number_nodes = number_nodes or {}
         self.numbers = numbers

@@ -26,28 +26,28 @@ LN10 = 2.302585092994046
 NAN = float("nan")
 
 elementwise("exp(input)", lambda input: exp(input),
-            types="complex", promote="float",
+            types="complex", loop="exp_vml_cpu", promote="float",
             input=lambda g, out: g * conj(out))
 elementwise("exp2(input)", lambda input: exp2(input),
-            types="complex", promote="float",
+            types="complex", loop="exp2", promote="float",
             input=lambda g, out: g * conj(out * LN2))
 elementwise("expm1(input)", lambda input: expm1(input),
-            types="complex", promote="float",
+            types="complex", loop="expm1_vml_cpu", promote="float",
             input=lambda g, out: g * conj(out + 1))
 elementwise("log(input)", lambda input: log(input),
-            types="complex", promote="float",
+            types="complex", loop="log_vml_cpu", promote="float",
             input=lambda g, input: g / conj(input))
 elementwise("log2(input)", lambda input: log2(input),
-            types="complex", promote="float",
+            types="complex", loop="log2_vml_cpu", promote="float",
             input=lambda g, input: g / conj(input * LN2))
 elementwise("log10(input)", lambda input: log10(input),
-            types="complex", promote="float",
+            types="complex", loop="log10_vml_cpu", promote="float",
             input=lambda g, input: g / conj(input * LN10))
 elementwise("log1p(input)", lambda input: log1p(input),
-            types="complex", promote="float",
+            types="complex", loop="log1p_vml_cpu", promote="float",
             input=lambda g, input: g / conj(input + 1))
 elementwise("sqrt(input)", lambda input: sqrt(input),
-            types="complex", promote="float",
+            types="complex", loop="sqrt_vml_cpu", promote="float",
             input=lambda g, out: g / conj(2 * out))
 elementwise("rsqrt(input)", lambda input: 1 / sqrt(input),
             types="complex", promote="float",

@@ -234,14 +234,16 @@ op("_scatter_value(input, dim, index, value)", stored="all",
    shown="scatter", linear="input + value",
    input=lambda g, dim, index: g.scatter(dim, index, 0),
    batch=_scatter_value_batch)  # fmt: skip
-op("scatter_add(input, dim, index, src)", native="changed_copy<ops::scatter_add_>", linear="input + src",
+op("scatter_add(input, dim, index, src)", loop="scatter_gather_tensor_cpu",
+   native="changed_copy<ops::scatter_add_>", linear="input + src",
    inplace=True, inplace_native="scatter_add_", out="exact",
    **_SCATTERED,
    input=lambda g: g,
    src=lambda g, dim, index: g.gather(dim, index),
    doc="Adds the elements of `src` at the places that `index` names along a dimension.",
    batch=_scatter_batch)  # fmt: skip
-op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", native="changed_copy<ops::scatter_reduce_>",
+op("scatter_reduce(input, dim, index, src, reduce, *, include_self=True)", loop="scatter_gather_tensor_cpu",
+   native="changed_copy<ops::scatter_reduce_>",
    inplace=True, inplace_native="scatter_reduce_", out="exact", **_SCATTERED,
    input=lambda g, input, dim, index, src, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, index, src, include_self, out)[0],
@@ -387,7 +389,8 @@ op("index_select(input, dim, index)", stored="all", native="index_select", linea
    input=lambda g, input_meta, dim, index: g.new_zeros(input_meta.shape).index_add(dim, index, g),
    doc="The slices that a vector of indices names along a dimension.",
    batch=_select_batch)  # fmt: skip
-op("index_add(input, dim, index, source, *, alpha=1)", widened="complex32", native="changed_copy<ops::index_add_>",
+op("index_add(input, dim, index, source, *, alpha=1)", loop="index_add_",
+   widened="complex32", native="changed_copy<ops::index_add_>",
    inplace=True, inplace_native="index_add_", out="exact",
    **_INDEXED, linear="input + source",
    input=lambda g: g,
@@ -416,7 +419,8 @@ def _as_elements(index, dim, source):
     return index.long().reshape(shape).expand(source.shape)
 
 
-op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", native="changed_copy<ops::index_reduce_>",
+op("index_reduce(input, dim, index, source, reduce, *, include_self=True)", loop="index_func_",
+   native="changed_copy<ops::index_reduce_>",
    inplace=True, inplace_native="index_reduce_", out="exact", **_INDEXED,
    input=lambda g, input, dim, index, source, reduce, include_self, out:
        _REDUCED[reduce](g, input, dim, _as_elements(index, dim, source), source, include_self, out)[0],

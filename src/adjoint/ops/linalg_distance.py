@@ -88,7 +88,7 @@ def _pdist_backward_batch(op, size, batched, grad, input, p, out):
     return _cdist_backward(by_rows(grad), input, input, p, by_rows(out))
 
 
-op("linalg_cross(input, other, *, dim=-1)", native="linalg_cross", namespace="linalg", out="exact",
+op("linalg_cross(input, other, *, dim=-1)", loop="cross", native="linalg_cross", namespace="linalg", out="exact",
    apart=("input", "other"), linear="input * other",
    input=lambda g, other, dim: linalg_cross(conj(other), g, dim=dim),
    other=lambda g, input, dim: linalg_cross(g, conj(input), dim=dim),

@@ -80,7 +80,8 @@ def _cholesky_tangent(A_t, L, upper):
     return tangent.mH if upper else tangent
 
 
-op("linalg_cholesky_ex(A, *, upper=False, check_errors=False)", native="linalg_cholesky_ex", autocast="float32",
+op("linalg_cholesky_ex(A, *, upper=False, check_errors=False)", loop="cholesky_cpu",
+   native="linalg_cholesky_ex", autocast="float32",
    outputs=("L", "info"),
    out="exact", **_LINALG,
    A=lambda g_L, L, upper: _cholesky_gradient(g_L, L, upper),
@@ -101,7 +102,8 @@ def linalg_cholesky(A, *, upper=False):
     return linalg_cholesky_ex(A, upper=upper, check_errors=True)[0]
 
 
-op("cholesky(input, upper=False)", native="cholesky", autocast="float32", out=True, out_words=castable("cholesky"),
+op("cholesky(input, upper=False)", loop="cholesky_cpu",
+   native="cholesky", autocast="float32", out=True, out_words=castable("cholesky"),
    input=lambda g, out, upper: _cholesky_gradient(g, out, upper),
    doc="The Cholesky factor; linalg.cholesky() is the newer form.",
    jvp=lambda input_t, out, upper: _cholesky_tangent((input_t + input_t.mH) / 2, out, upper),
@@ -143,7 +145,8 @@ def _packed_gradient(g, LU, pivots):
     return _plu_gradient(tril(g[..., : min(m, n)], -1), triu(g[..., : min(m, n), :]), P, L, U)
 
 
-op("linalg_lu_factor_ex(A, *, pivot=True, check_errors=False)", native="linalg_lu_factor_ex", out="exact", **_LINALG,
+op("linalg_lu_factor_ex(A, *, pivot=True, check_errors=False)", loop="lu_cpu",
+   native="linalg_lu_factor_ex", out="exact", **_LINALG,
    outputs=("LU", "pivots", "info"),
    A=lambda g_LU, LU, pivots: _packed_gradient(g_LU, LU, pivots),
    doc="The LU factors in one matrix, the pivots, and LAPACK's info.",
@@ -156,7 +159,7 @@ def linalg_lu_factor(A, *, pivot=True):
     return return_type("linalg_lu_factor")(linalg_lu_factor_ex(A, pivot=pivot, check_errors=True)[:2])
 
 
-op("linalg_lu(A, *, pivot=True)", native="linalg_lu", outputs=("P", "L", "U"), out="exact", **_LINALG,
+op("linalg_lu(A, *, pivot=True)", loop="lu_cpu", native="linalg_lu", outputs=("P", "L", "U"), out="exact", **_LINALG,
    A=lambda g_L, g_U, P, L, U: _plu_gradient(tril(g_L, -1), triu(g_U), P, L, U),
    doc="The factors of A = P L U: a permutation, a unit lower and an upper triangular matrix.",
    batch=matrices)  # fmt: skip
@@ -239,7 +242,8 @@ def _qr_gradient(gQ, gR, Q, R, mode):
     return gA if beside is None else cat([gA, beside], -1)
 
 
-op("linalg_qr(A, mode='reduced')", native="linalg_qr", autocast="float32", outputs=("Q", "R"), out="exact", **_LINALG,
+op("linalg_qr(A, mode='reduced')", loop="geqrf_cpu",
+   native="linalg_qr", autocast="float32", outputs=("Q", "R"), out="exact", **_LINALG,
    A=lambda g_Q, g_R, Q, R, mode: _qr_gradient(g_Q, g_R, Q, R, mode),
    doc="The factors of A = Q R: orthonormal columns and an upper triangular matrix.",
    batch=matrices)  # fmt: skip
@@ -257,7 +261,7 @@ def _geqrf_gradient(g_a, g_tau):
     _refuse("the derivative for 'geqrf' is not implemented.", NotImplementedError)
 
 
-op("geqrf(input)", native="geqrf", autocast="float32", outputs=("a", "tau"), out=True,
+op("geqrf(input)", loop="geqrf_cpu", native="geqrf", autocast="float32", outputs=("a", "tau"), out=True,
    out_words=(castable("torch.geqrf", "a"), castable("torch.geqrf", "tau")),
    input=lambda g_a, g_tau: _geqrf_gradient(g_a, g_tau),
    doc="The QR factorisation as LAPACK keeps it: R, and below it the reflectors whose product is Q.",
@@ -321,7 +325,8 @@ def _ormqr_factors(g, other, left, transpose):
     return pair[::-1] if transpose else pair
 
 
-op("ormqr(input, tau, other, left=True, transpose=False)", native="ormqr", autocast="float32", out="exact",
+op("ormqr(input, tau, other, left=True, transpose=False)", loop="ormqr_cpu",
+   native="ormqr", autocast="float32", out="exact",
    out_words="torch.ormqr: Expected input and result to have the same dtype, "
              "but input has dtype{expected} and result has dtype {given}",
    linear="other",

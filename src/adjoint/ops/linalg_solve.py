@@ -223,7 +223,8 @@ def _triangular_tangent(tensors, tangents, out, upper, left, unitriangular):
     return linalg_solve_triangular(tensors[0], B_t, upper=upper, left=left, unitriangular=unitriangular)
 
 
-op("_linalg_solve_triangular(tensors, upper, left, unitriangular)", native="linalg_solve_triangular", public=False,
+op("_linalg_solve_triangular(tensors, upper, left, unitriangular)", loop="triangular_solve_cpu",
+   native="linalg_solve_triangular", public=False,
    node="LinalgSolveTriangularBackward0",
    tensors=lambda g, tensors, out, upper, left, unitriangular:
        _triangular_gradients(g, tensors, out, upper, left, unitriangular),
@@ -270,7 +271,8 @@ def _cholesky_factor_gradient(gB, L, out, upper):
     return L @ gK if upper else gK @ L
 
 
-op("cholesky_solve(B, L, upper=False)", native="cholesky_solve", autocast="float32", out=True,
+op("cholesky_solve(B, L, upper=False)", loop="cholesky_solve_cpu",
+   native="cholesky_solve", autocast="float32", out=True,
    out_words=castable("cholesky_solve"), linear="B",
    B=lambda g, L, upper: cholesky_solve(g, L, upper),
    L=lambda g, L, out, upper: _cholesky_factor_gradient(cholesky_solve(g, L, upper), L, out, upper),
@@ -284,7 +286,8 @@ def _cholesky_inverse_gradient(g, input, out, upper):
     return input @ middle if upper else middle @ input
 
 
-op("cholesky_inverse(input, upper=False)", native="cholesky_inverse", autocast="float32", out=True,
+op("cholesky_inverse(input, upper=False)", loop="cholesky_inverse_out_cpu",
+   native="cholesky_inverse", autocast="float32", out=True,
    out_words=castable("cholesky_inverse"),
    input=lambda g, input, out, upper: _cholesky_inverse_gradient(g, input, out, upper),
    doc="The inverse of a matrix given by its Cholesky factor.",

@@ -132,7 +132,8 @@ def _with_zeros(tangent, whole, dim):
     return cat([tangent, tangent.new_zeros(missing)], dim) if missing[dim] else tangent
 
 
-op("_linalg_svd(A, full_matrices, compute_uv)", native="linalg_svd", outputs=("U", "S", "Vh"), public=False,
+op("_linalg_svd(A, full_matrices, compute_uv)", loop="linalg_svd_cpu",
+   native="linalg_svd", outputs=("U", "S", "Vh"), public=False,
    node="LinalgSvdBackward0",
    A=lambda g_U, g_S, g_Vh, U, S, Vh, A_meta: _svd_gradient(g_U, g_S, g_Vh, U, S, Vh, A_meta.shape),
    jvp=_svd_tangents,
@@ -209,7 +210,8 @@ def _eigh_tangents(A, A_t, UPLO, compute_v, eigenvalues, eigenvectors):
     return dL, eigenvectors @ where(identity_like(eigenvalues) == 1, 0, P / _differences(eigenvalues))
 
 
-op("_linalg_eigh(A, UPLO, compute_v)", native="linalg_eigh", outputs=("eigenvalues", "eigenvectors"), public=False,
+op("_linalg_eigh(A, UPLO, compute_v)", loop="linalg_eigh_cpu",
+   native="linalg_eigh", outputs=("eigenvalues", "eigenvectors"), public=False,
    node="LinalgEighBackward0",
    A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors:
        _eigh_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors),
@@ -260,7 +262,8 @@ def _eig_tangents(A, A_t, compute_v, eigenvalues, eigenvectors):
     return dL, dV - eigenvectors * lengthwise
 
 
-op("_linalg_eig(A, compute_v)", native="linalg_eig", outputs=("eigenvalues", "eigenvectors"), public=False,
+op("_linalg_eig(A, compute_v)", loop="linalg_eig_out_cpu",
+   native="linalg_eig", outputs=("eigenvalues", "eigenvectors"), public=False,
    node="LinalgEigBackward0",
    A=lambda g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors:
        _eig_gradient(g_eigenvalues, g_eigenvectors, eigenvalues, eigenvectors),

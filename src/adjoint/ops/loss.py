@@ -107,7 +107,7 @@ def _bounded(difference, bound):
 # fmt: off
 elementwise("mse_elements(input, target)", lambda input, target: (input - target) * (input - target),
             **_ELEMENTS,
-            input=None, target=None)
+            loop="mse_cpu", input=None, target=None)
 elementwise("mse_slope(scale, input, target)", lambda scale, input, target: scale * (2 * (input - target)),
             **_ELEMENTS, linear="scale * input + scale * target",
             scale=lambda g, input, target: g * (2 * (input - target)),
@@ -118,7 +118,7 @@ elementwise("smooth_l1_elements(input, target, beta=1.0)",
                 abs(input - target) < beta, 0.5 * (input - target) * (input - target) / beta,
                 abs(input - target) - 0.5 * beta),
             **_ELEMENTS,
-            input=None, target=None)
+            loop="smooth_l1_cpu", input=None, target=None)
 # The difference within the bound, its sign beyond: the slope of both losses, in units of the bound.
 elementwise("bounded_slope(scale, input, target, bound=1.0)",
             lambda scale, input, target, bound: scale * _bounded(input - target, bound),
@@ -131,7 +131,7 @@ elementwise("huber_elements(input, target, delta=1.0)",
                 abs(input - target) <= delta, 0.5 * (input - target) * (input - target),
                 delta * (abs(input - target) - 0.5 * delta)),
             **_ELEMENTS,
-            input=None, target=None)
+            loop="huber_cpu", input=None, target=None)
 # Logarithms are cut at -100, so that a sure mistake costs 100 and not infinity.
 elementwise("binary_elements(input, target)",
             lambda input, target: -target * maximum(log(input), -100) - (1 - target) * maximum(log1p(-input), -100),

@@ -190,17 +190,18 @@ def _addr_batch(op, size, batched, input, vec1, vec2, beta, alpha):
 
 # ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views.
 
-op("mm(input, mat2)", widened=NARROW, native="mm", autocast="lower", out="exact", linear="input * mat2",
+op("mm(input, mat2)", loop="addmm_impl_cpu_",
+   widened=NARROW, native="mm", autocast="lower", out="exact", linear="input * mat2",
    input=lambda g, mat2: mm_nt(g, mat2),
    mat2=lambda g, input: mm_tn(input, g),
    doc="The product of two matrices.",
    batch=_mm_batch)  # fmt: skip
-op("mm_nt(input, mat2)", widened=NARROW,
+op("mm_nt(input, mat2)", loop="addmm_impl_cpu_", widened=NARROW,
    native="mm_nt", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm(g, mat2),
    mat2=lambda g, input: mm_tn(g, input),
    batch=_mm_nt_batch)  # fmt: skip
-op("mm_tn(input, mat2)", widened=NARROW,
+op("mm_tn(input, mat2)", loop="addmm_impl_cpu_", widened=NARROW,
    native="mm_tn", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm_nt(mat2, g),
    mat2=lambda g, input: mm(input, g),
@@ -211,23 +212,25 @@ op("bmm(input, mat2)", native="bmm", autocast="lower", out="exact", linear="inpu
    mat2=lambda g, input: bmm_tn(input, g),
    doc="The products of two batches of matrices.",
    batch=_folded_batch)  # fmt: skip
-op("bmm_nt(input, mat2)", native="bmm_nt", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
+op("bmm_nt(input, mat2)", loop="bmm",
+   native="bmm_nt", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: bmm(g, mat2),
    mat2=lambda g, input: bmm_tn(g, input),
    batch=_folded_batch)  # fmt: skip
-op("bmm_tn(input, mat2)", native="bmm_tn", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
+op("bmm_tn(input, mat2)", loop="bmm",
+   native="bmm_tn", autocast="lower", node="BmmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: bmm_nt(mat2, g),
    mat2=lambda g, input: bmm(input, g),
    batch=_folded_batch)  # fmt: skip
 
-op("mv(input, vec)", native="mv", out="exact",
+op("mv(input, vec)", loop="addmv_impl_cpu", native="mv", out="exact",
    out_words="addmv input tensors must have the same dtype, but got {given}, {expected}, and {expected}",
    linear="input * vec",
    input=lambda g, vec: g.unsqueeze(1) * conj(vec),
    vec=lambda g, input: mv_t(input, g),
    doc="The product of a matrix and a vector.",
    batch=_mv_batch)  # fmt: skip
-op("mv_t(input, vec)", native="mv_t", node="MvBackward0", public=False, linear="input * vec",
+op("mv_t(input, vec)", loop="addmv_impl_cpu", native="mv_t", node="MvBackward0", public=False, linear="input * vec",
    input=lambda g, vec: vec.unsqueeze(1) * conj(g),
    vec=lambda g, input: mv(input, g),
    batch=_mv_t_batch)  # fmt: skip
@@ -263,7 +266,7 @@ def _times(tensor, factor):
     return tensor if factor == 1 else tensor * conj(factor)
 
 
-op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", widened=NARROW,
+op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", loop="addmm_impl_cpu_", widened=NARROW,
    native="addmm", autocast="lower", inplace=True, out="exact",
    whole=("input",), linear="input + mat1 * mat2",
    input=lambda g, beta: _times(g, beta),
@@ -271,7 +274,7 @@ op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", widened=NARROW,
    mat2=lambda g, mat1, alpha: _times(mm_tn(mat1, g), alpha),
    doc="beta * input + alpha * (mat1 @ mat2)",
    batch=_added_batch(mm, 2))  # fmt: skip
-op("addmv(input, mat, vec, *, beta=1, alpha=1)", native="addmv", inplace=True, out="exact",
+op("addmv(input, mat, vec, *, beta=1, alpha=1)", loop="addmv_impl_cpu", native="addmv", inplace=True, out="exact",
    whole=("input",), linear="input + mat * vec",
    input=lambda g, beta: _times(g, beta),
    mat=lambda g, vec, alpha: _times(g.unsqueeze(1) * conj(vec), alpha),
@@ -328,7 +331,8 @@ def _addr(input, vec1, vec2, beta, alpha):
     return addmm(input, vec1.unsqueeze(1), vec2.unsqueeze(0), beta=beta, alpha=alpha)
 
 
-op("addr(input, vec1, vec2, *, beta=1, alpha=1)", forward=_addr, autocast="off", inplace=True, out=True,
+op("addr(input, vec1, vec2, *, beta=1, alpha=1)", loop="addr_cpu",
+   forward=_addr, autocast="off", inplace=True, out=True,
    whole=("input", "vec1", "vec2"), linear="input + vec1 * vec2",
    input=lambda g, beta: _times(g, beta),
    vec1=lambda g, vec2, alpha: _times(mv(g, conj(vec2)), alpha),
@@ -447,13 +451,14 @@ def inner(input, other):
 
 # ---- Linear layers. One node each, although torch shows the weight's transpose as a second one.
 
-op("linear_plain(input, weight)", widened=NARROW, native="linear_plain", autocast="lower", node="MmBackward0",
+op("linear_plain(input, weight)", loop="addmm_impl_cpu_",
+   widened=NARROW, native="linear_plain", autocast="lower", node="MmBackward0",
    public=False, shown="linear",
    linear="input * weight",
    input=lambda g, weight: mm_conj(g, weight),
    weight=lambda g, input: mm_t_conj(g, input),
    batch=_linear_batch)  # fmt: skip
-op("linear_biased(bias, input, weight)", widened=NARROW,
+op("linear_biased(bias, input, weight)", loop="addmm_impl_cpu_", widened=NARROW,
    native="linear_biased", autocast="lower", node="AddmmBackward0",
    public=False, shown="linear",
    linear="bias + input * weight",

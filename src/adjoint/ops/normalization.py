@@ -104,7 +104,7 @@ def _tangent(slope, normal, weight, weight_t, bias_t):
     return result if bias_t is None else result + bias_t
 
 
-op("_layer_norm(input, normalized_shape, weight, bias, eps)", native="layer_norm",
+op("_layer_norm(input, normalized_shape, weight, bias, eps)", loop="LayerNormKernelImpl", native="layer_norm",
    outputs=("out", "mean", "rstd"), node="NativeLayerNormBackward0", public=False,
    fused={"input": lambda g, input, mean, rstd, weight, normalized_shape:
           _layer_norm_gradients(g, input, mean, rstd, weight, normalized_shape)},
@@ -141,7 +141,7 @@ op("layer_norm_weight_grad(grad, input, mean, rstd, normalized_shape, eps)", nat
    batch=_weight_grad_batch)  # fmt: skip
 
 
-op("_rms_norm(input, normalized_shape, weight, eps)", native="rms_norm", outputs=("out", "rstd"),
+op("_rms_norm(input, normalized_shape, weight, eps)", loop="rms_norm", native="rms_norm", outputs=("out", "rstd"),
    node="FusedRmsNormBackward0", public=False, linear="weight",
    fused={"input": lambda g, input, rstd, weight, normalized_shape:
           _rms_norm_gradients(g, input, rstd, weight, normalized_shape)},

@@ -29,7 +29,8 @@ op("normal(mean, std=None, size=None, *, generator=None)", native="create_normal
    doc="Normal numbers, with tensors for the mean or the deviation, or of a size.")
 
 # The type of the result, which an out= gives, is no argument of torch's.
-op("bernoulli(input, p=None, *, generator=None, dtype=None)", native="bernoulli", out="typed",
+op("bernoulli(input, p=None, *, generator=None, dtype=None)", loop="bernoulli_tensor_cpu_self_",
+   native="bernoulli", out="typed",
    input=lambda g: zeros_like(g),
    doc="Ones with the probabilities of input, or with probability p.")
 op("poisson(input, generator=None)", native="poisson", method=False,
@@ -38,21 +39,26 @@ op("poisson(input, generator=None)", native="poisson", method=False,
 op("binomial(count, prob, generator=None)", native="binomial", method=False, count=None, prob=None,
    doc="Successes in so many trials with these probabilities.")
 
-op("uniform(input, from_=0.0, to=1.0, *, generator=None)", stored="complex32", inplace_native="uniform_", **FILL,
+op("uniform(input, from_=0.0, to=1.0, *, generator=None)", loop="check_uniform_bounds",
+   stored="complex32", inplace_native="uniform_", **FILL,
    doc="Uniform numbers from [from, to).")
-op("normal_numbers(input, mean=0.0, std=1.0, *, generator=None)", stored="complex32",
+op("normal_numbers(input, mean=0.0, std=1.0, *, generator=None)", loop="normal_kernel_cpu", stored="complex32",
    inplace_native="normal_", shown="normal",
    node="NormalBackward0", **FILL, doc="Normal numbers.")
 op("random(input, from_=None, to=None, *, generator=None)", inplace_native="random_", short="input to",
    node="RandomBackward2", number_nodes={"from": "RandomBackward0", "to": "RandomBackward1"}, **FILL,
    doc="Whole numbers: from [from, to), or up to the greatest of the type.")
-op("bernoulli_numbers(input, p=0.5, *, generator=None)", inplace_native="bernoulli_", shown="bernoulli",
+op("bernoulli_numbers(input, p=0.5, *, generator=None)", loop="bernoulli_scalar_cpu_",
+   inplace_native="bernoulli_", shown="bernoulli",
    node="BernoulliBackward1", number_nodes={"p": "BernoulliBackward2"}, **FILL,
    p=lambda g: zeros_like(g),
    doc="Ones with probability p, else zeros.")
-op("exponential(input, lambd=1.0, *, generator=None)", inplace_native="exponential_", **FILL,
+op("exponential(input, lambd=1.0, *, generator=None)", loop="exponential_cpu", inplace_native="exponential_", **FILL,
    doc="Exponential numbers.")
-op("geometric(input, p, *, generator=None)", inplace_native="geometric_", **FILL, doc="Geometric numbers.")
-op("log_normal(input, mean=1.0, std=2.0, *, generator=None)", inplace_native="log_normal_", **FILL,
+op("geometric(input, p, *, generator=None)", loop="geometric_cpu",
+   inplace_native="geometric_", **FILL, doc="Geometric numbers.")
+op("log_normal(input, mean=1.0, std=2.0, *, generator=None)", loop="log_normal_cpu",
+   inplace_native="log_normal_", **FILL,
    doc="Log-normal numbers.")
-op("cauchy(input, median=0.0, sigma=1.0, *, generator=None)", inplace_native="cauchy_", **FILL, doc="Cauchy numbers.")
+op("cauchy(input, median=0.0, sigma=1.0, *, generator=None)", loop="cauchy_cpu",
+   inplace_native="cauchy_", **FILL, doc="Cauchy numbers.")

@@ -105,20 +105,22 @@ op("sum_to(input, size)", widened="complex32", native="sum_to", node="SumBackwar
 
 # ---- Sums and means
 
-op("sum_all(input, *, dtype=None)", widened="unsigned",
+op("sum_all(input, *, dtype=None)", loop="sum_cpu", widened="unsigned",
    native="sum_all", node="SumBackward0", linear="input", out="exact typed",
    public=False, shown="sum", input=lambda g, input_meta: spread(g, input_meta.shape),
    batch=lambda op, size, batched, input, dtype: sum_dim(rows(input), 1, dtype=dtype))  # fmt: skip
-op("sum_dim(input, dim, keepdim=False, *, dtype=None)", widened="unsigned",
+op("sum_dim(input, dim, keepdim=False, *, dtype=None)", loop="sum_cpu", widened="unsigned",
    native="sum", node="SumBackward1", linear="input",
    out="exact typed", public=False, shown="sum",
    input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim),
    batch="dim?")  # fmt: skip
-op("mean_all(input, *, dtype=None)", native="mean_all", node="MeanBackward0", linear="input", out="exact typed",
+op("mean_all(input, *, dtype=None)", loop="sum_cpu",
+   native="mean_all", node="MeanBackward0", linear="input", out="exact typed",
    public=False, shown="mean",
    input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape),
    batch=lambda op, size, batched, input, dtype: mean_dim(rows(input), 1, dtype=dtype))  # fmt: skip
-op("mean_dim(input, dim, keepdim=False, *, dtype=None)", native="mean", node="MeanBackward1", linear="input",
+op("mean_dim(input, dim, keepdim=False, *, dtype=None)", loop="sum_cpu",
+   native="mean", node="MeanBackward1", linear="input",
    out="exact typed", public=False, shown="mean",
    input=lambda g, input_meta, dim: spread(g / reduced_count(input_meta, g), input_meta.shape, dim),
    batch="dim?")  # fmt: skip
@@ -166,7 +168,8 @@ def sum_to_size(input, *size):
     return sum_to(input, size)
 
 
-op("nansum(input, dim=None, keepdim=False, *, dtype=None)", widened="unsigned", native="nansum", out="exact typed",
+op("nansum(input, dim=None, keepdim=False, *, dtype=None)", loop="nansum_cpu",
+   widened="unsigned", native="nansum", out="exact typed",
    input=lambda g, input, dim: where(isnan(input), 0, spread(g, input.shape, dim)),
    doc="The sum of the elements that are not nan.",
    batch="dim?")  # fmt: skip
@@ -221,13 +224,14 @@ def _fused_prod_gradient(g, input, out, dim):
     return g * conj(out / input) if holds(input != 0) else _prod_gradient(g, input, dim)
 
 
-op("prod_all(input, *, dtype=None)", widened="unsigned", native="prod_all", autocast="float32", node="ProdBackward0",
+op("prod_all(input, *, dtype=None)", loop="prod_out_cpu",
+   widened="unsigned", native="prod_all", autocast="float32", node="ProdBackward0",
    out="exact typed", public=False, shown="prod",
    fused={"input": lambda g, input, out:
           _fused_prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape)},
    input=lambda g, input: _prod_gradient(g, input.reshape(-1), 0).reshape(input.shape),
    batch=lambda op, size, batched, input, dtype: prod_dim(rows(input), 1, dtype=dtype))  # fmt: skip
-op("prod_dim(input, dim, keepdim=False, *, dtype=None)", widened="unsigned",
+op("prod_dim(input, dim, keepdim=False, *, dtype=None)", loop="prod_out_cpu", widened="unsigned",
    native="prod", autocast="float32", node="ProdBackward1",
    out="exact typed", public=False, shown="prod",
    fused={"input": lambda g, input, out, dim:
@@ -262,33 +266,36 @@ def _hits(input, out, dim):
     return input == keep_dims(out, dim, input.ndim)
 
 
-op("amax(input, dim=(), keepdim=False)", native="amax", out="exact", out_words=MATCH_INPUT,
+op("amax(input, dim=(), keepdim=False)", loop="max_values_cpu", native="amax", out="exact", out_words=MATCH_INPUT,
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
    doc="The greatest element over the given dimensions.",
    batch="dim?")  # fmt: skip
-op("amin(input, dim=(), keepdim=False)", native="amin", out="exact", out_words=MATCH_INPUT,
+op("amin(input, dim=(), keepdim=False)", loop="min_values_cpu", native="amin", out="exact", out_words=MATCH_INPUT,
    input=lambda g, input, out, dim: _shared(g, _hits(input, out, dim), dim),
    doc="The least element over the given dimensions.",
    batch="dim?")  # fmt: skip
 
-op("aminmax(input, *, dim=None, keepdim=False)", native="aminmax", outputs=("min", "max"), out="exact",
+op("aminmax(input, *, dim=None, keepdim=False)", loop="aminmax_cpu",
+   native="aminmax", outputs=("min", "max"), out="exact",
    input=lambda g_min, g_max, min, max, input, dim:
        _shared(g_min, _hits(input, min, dim), dim) + _shared(g_max, _hits(input, max, dim), dim),
    doc="The least and the greatest element, of all or along a dimension.",
    batch="dim?")  # fmt: skip
 
 # If there is a nan, it is the extreme.
-op("max_all(input)", native="max_all", node="MaxBackward1", out=True, public=False, shown="max",
+op("max_all(input)", loop="max_all", native="max_all", node="MaxBackward1", out=True, public=False, shown="max",
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None),
    batch=lambda op, size, batched, input: amax(rows(input), 1))  # fmt: skip
-op("min_all(input)", native="min_all", node="MinBackward1", out=True, public=False, shown="min",
+op("min_all(input)", loop="min_all", native="min_all", node="MinBackward1", out=True, public=False, shown="min",
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None),
    batch=lambda op, size, batched, input: amin(rows(input), 1))  # fmt: skip
-op("max_dim(input, dim, keepdim=False)", native="max_dim", outputs=("values", "indices"), node="MaxBackward0",
+op("max_dim(input, dim, keepdim=False)", loop="max_cpu",
+   native="max_dim", outputs=("values", "indices"), node="MaxBackward0",
    out="exact", whole=("input",), public=False, shown="max",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    batch="dim")  # fmt: skip
-op("min_dim(input, dim, keepdim=False)", native="min_dim", outputs=("values", "indices"), node="MinBackward0",
+op("min_dim(input, dim, keepdim=False)", loop="min_cpu",
+   native="min_dim", outputs=("values", "indices"), node="MinBackward0",
    out="exact", whole=("input",), public=False, shown="min",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    batch="dim")  # fmt: skip
@@ -340,10 +347,10 @@ def min(input, dim=None, keepdim=False, *, other=None, out=None):
     return _extreme("min", input, dim, keepdim, other, out, (min_all, min_dim, minimum))
 
 
-op("argmax(input, dim=None, keepdim=False)", native="argmax", out="exact",
+op("argmax(input, dim=None, keepdim=False)", loop="argmax_cpu", native="argmax", out="exact",
    doc="The index of the greatest element, the first of equal ones.",
    batch="dim?")  # fmt: skip
-op("argmin(input, dim=None, keepdim=False)", native="argmin", out="exact",
+op("argmin(input, dim=None, keepdim=False)", loop="argmin_cpu", native="argmin", out="exact",
    doc="The index of the least element, the first of equal ones.",
    batch="dim?")  # fmt: skip
 op("any(input, dim=None, keepdim=False)", widened="all", native="any", out="exact", out_words=bool_only("any"),
@@ -395,7 +402,7 @@ def _norm_tangent(input, tangent, out, ord, dim, keepdim):
     return sum_all(along).reshape(out.shape) if dim is None or dim == () else sum_dim(along, dim, keepdim)
 
 
-op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", widened="float8 complex32",
+op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", loop="norm_cpu", widened="float8 complex32",
    native="vector_norm", namespace="linalg",
    node="LinalgVectorNormBackward0", out="exact",
    fused={"input": lambda g, input, out, ord, dim: norm_gradient(g, input, out, ord, dim, fused=True)},
@@ -440,7 +447,7 @@ op("dist(input, other, p=2)", forward=_distance,
    batch=_distance_batch)  # fmt: skip
 
 
-op("_logsumexp(input, dim, keepdim=False)", widened="unsigned",
+op("_logsumexp(input, dim, keepdim=False)", loop="max_values_cpu", widened="unsigned",
    native="logsumexp", node="LogsumexpBackward0", public=False,
    input=lambda g, input, out, dim:
        keep_dims(g, dim, input.ndim) * exp(input - keep_dims(out, dim, input.ndim)),

@@ -59,10 +59,10 @@ op("frexp(input)", forward=_frexp, outputs=("mantissa", "exponent"), out="exact"
    batch="...")
 
 elementwise("nextafter_real(input, other)", lambda input, other: nextafter(input, other),
-            numbers="", inplace=False, gradient=False, **INTERNAL)
+            loop="nextafter_cpu", numbers="", inplace=False, gradient=False, **INTERNAL)
 elementwise("nan_replaced(input, nan=0.0, posinf=0.0, neginf=0.0)", lambda input, nan, posinf, neginf: where(
                 isnan(input), nan, where(isinf(input), where(input > 0, posinf, neginf), input)),
-            node="NanToNumBackward0", **INTERNAL,
+            loop="nan_to_num", node="NanToNumBackward0", **INTERNAL,
             input=lambda g, input: where(isnan(input) | isinf(input), 0, g))
 
 # fmt: on
@@ -102,7 +102,7 @@ _LARGEST = {
 
 def _replacements(input, nan, posinf, neginf):
     """The values of nan_to_num(); infinities become the largest numbers of the type unless told."""
-    largest = _LARGEST[input.dtype]
+    largest = _LARGEST.get(input.dtype, 0.0)  # types without one are refused
     return 0.0 if nan is None else nan, largest if posinf is None else posinf, -largest if neginf is None else neginf
 
 

@@ -21,20 +21,21 @@ from .out_words import FOUND_DTYPE
 # fmt: off
 
 elementwise("floor(input)", lambda input: floor(input), out="exact", out_words=FOUND_DTYPE,
-            types="integer", stored="unsigned", input=lambda g: zeros_like(g))
+            types="integer", stored="unsigned", loop="floor_vml_cpu", input=lambda g: zeros_like(g))
 elementwise("ceil(input)", lambda input: ceil(input), out="exact", out_words=FOUND_DTYPE,
-            types="integer", stored="unsigned", input=lambda g: zeros_like(g))
+            types="integer", stored="unsigned", loop="ceil_vml_cpu", input=lambda g: zeros_like(g))
 elementwise("trunc(input)", lambda input: trunc(input), out="exact", out_words=FOUND_DTYPE,
-            types="integer", stored="unsigned", alias=("fix",),
+            types="integer", stored="unsigned", loop="trunc_vml_cpu", alias=("fix",),
             input=lambda g: zeros_like(g))
 elementwise("round_whole(input)", lambda input: round(input),
-            out="exact", out_words=FOUND_DTYPE, types="integer", stored="unsigned", node="RoundBackward0", public=False,
+            out="exact", out_words=FOUND_DTYPE, types="integer", stored="unsigned",
+            loop="round_vml_cpu", node="RoundBackward0", public=False,
             shown="round",
             input=lambda g: zeros_like(g))
 # One of the two is 1: 10^decimals, or 10^-decimals.
 elementwise("round_decimals(input, factor=1.0, divisor=1.0)",
             lambda input, factor, divisor: round(input * factor / divisor) / factor * divisor,
-            out="exact", out_words=FOUND_DTYPE, node="RoundBackward1", public=False, shown="round",
+            out="exact", loop="round_cpu", out_words=FOUND_DTYPE, node="RoundBackward1", public=False, shown="round",
             input=lambda g: zeros_like(g))
 elementwise("frac(input)", lambda input: input - trunc(input), out="exact", out_words=FOUND_DTYPE, input=lambda g: g)
 
@@ -47,7 +48,8 @@ def _ordered(name):
 # clamp() itself, which chooses among these by what it is given, is a composite in selection.py.
 CLAMP = {"node": "ClampBackward0", "function": False, "method": False, "shown": "clamp", "refuse": _ordered("clamp")}
 elementwise("clamp_between(input, min, max)", lambda input, min, max: minimum(maximum(input, min), max),
-            types="integer", number_nodes={"min": "ClampBackward1", "max": "ClampBackward1"}, **CLAMP,
+            types="integer",
+            loop="clamp_scalar_cpu", number_nodes={"min": "ClampBackward1", "max": "ClampBackward1"}, **CLAMP,
             input=lambda g, input, min, max: where((input >= min) & (input <= max), g, 0),
             min=lambda g, input, min, max: where((min < max) & (input < min), g, 0),
             max=lambda g, input, min, max: where((input > max) | (max < min), g, 0))
@@ -60,12 +62,14 @@ elementwise("clamp_above(input, min)", lambda input, min: maximum(input, min),
             input=lambda g, input, min: where(input >= min, g, 0),
             min=lambda g, input, min: where(input < min, g, 0))
 elementwise("clamp_min(input, min)", lambda input, min: maximum(input, min),
-            types="integer bool", node="ClampMinBackward1", number_nodes={"min": "ClampMinBackward0"},
+            types="integer bool",
+            loop="clamp_min_scalar_cpu", node="ClampMinBackward1", number_nodes={"min": "ClampMinBackward0"},
             refuse=_ordered("clamp_min"),
             input=lambda g, input, min: where(input >= min, g, 0),
             min=lambda g, input, min: where(input < min, g, 0))
 elementwise("clamp_max(input, max)", lambda input, max: minimum(input, max),
-            types="integer bool", node="ClampMaxBackward1", number_nodes={"max": "ClampMaxBackward0"},
+            types="integer bool",
+            loop="clamp_max_scalar_cpu", node="ClampMaxBackward1", number_nodes={"max": "ClampMaxBackward0"},
             refuse=_ordered("clamp_max"),
             input=lambda g, input, max: where(input <= max, g, 0),
             max=lambda g, input, max: where(input > max, g, 0))

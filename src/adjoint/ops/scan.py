@@ -15,7 +15,7 @@ def delayed(x, dim, first):
     return cat([full_like(x.narrow(dim, 0, 1), first), x.narrow(dim, 0, x.shape[dim] - 1)], dim)
 
 
-op("cumsum(input, dim, *, dtype=None)", widened="unsigned",
+op("cumsum(input, dim, *, dtype=None)", loop="cumsum_out_cpu", widened="unsigned",
    native="cumsum", linear="input", inplace=True, out="exact typed",
    whole=("input",),
    input=lambda g, dim: reverse_cumsum(g, dim),
@@ -44,7 +44,7 @@ def _recurrence_weight(g, weight, out, dim, reverse):
 
 
 # dL/dx[i] = y[i-1] s[i] with s[i] = sum over k >= i of g[k] x[i+1] ... x[k]: no division, so zeros do no harm.
-op("cumprod(input, dim, *, dtype=None)", widened="unsigned",
+op("cumprod(input, dim, *, dtype=None)", loop="cumprod_out_cpu", widened="unsigned",
    native="cumprod", inplace=True, out="exact typed", whole=("input",),
    input=lambda g, input, out, dim: conj(delayed(out, dim, 1)) * linear_recurrence(g, conj(input), dim, True),
    doc="The products of all elements up to each place.",
@@ -52,17 +52,20 @@ op("cumprod(input, dim, *, dtype=None)", widened="unsigned",
 
 # dL/dx[i] = exp(x[i] - y[i]) s[i] with s[i] = sum over k >= i of g[k] exp(y[i] - y[k]); of real numbers y never falls,
 # so that no exponential exceeds 1.
-op("logcumsumexp(input, dim)", native="logcumsumexp", out="exact", out_words=CUMULATIVE, whole=("input",),
+op("logcumsumexp(input, dim)", loop="logcumsumexp_out_cpu",
+   native="logcumsumexp", out="exact", out_words=CUMULATIVE, whole=("input",),
    input=lambda g, input, out, dim:
        conj(exp(input - out)) * linear_recurrence(g, conj(exp(delayed(out, dim, -INF) - out)), dim, True),
    doc="The logarithm of the sums of exponentials up to each place.",
    batch="dim")  # fmt: skip
 
-op("cummax(input, dim)", native="cummax", outputs=("values", "indices"), out="exact", out_words=CUMULATIVE,
+op("cummax(input, dim)", loop="cummax_cpu",
+   native="cummax", outputs=("values", "indices"), out="exact", out_words=CUMULATIVE,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The greatest element up to each place, and where it is.",
    batch="dim")  # fmt: skip
-op("cummin(input, dim)", native="cummin", outputs=("values", "indices"), out="exact", out_words=CUMULATIVE,
+op("cummin(input, dim)", loop="cummin_cpu",
+   native="cummin", outputs=("values", "indices"), out="exact", out_words=CUMULATIVE,
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The least element up to each place, and where it is.",
    batch="dim")  # fmt: skip

@@ -255,9 +255,10 @@ def unravel_index(indices, shape):
     return tuple(reversed(coordinates))
 
 
-op("bincount(input, weights=None, minlength=0)", native="bincount", weights=None, batch=_bincount_batch,
+op("bincount(input, weights=None, minlength=0)", loop="bincount_cpu",
+   native="bincount", weights=None, batch=_bincount_batch,
    doc="How often each value occurs, or the sums of the weights of its occurrences.")  # fmt: skip
-op("_sorted_places(sorted, values, right, narrow)", native="sorted_places", out="exact",
+op("_sorted_places(sorted, values, right, narrow)", loop="searchsorted_out_cpu", native="sorted_places", out="exact",
    out_words=SEARCHSORTED, public=False,
    doc="Where values would be inserted in sorted rows.",
    batch=_places_batch)  # fmt: skip

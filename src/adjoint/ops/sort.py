@@ -28,29 +28,33 @@ def _median_batch(along_dim):
 
 # ---- Along a dimension
 
-op("sort(input, dim=-1, descending=False, *, stable=False)", widened="unsigned ordered",
+op("sort(input, dim=-1, descending=False, *, stable=False)", loop="sorting_kernel_method_name",
+   widened="unsigned ordered",
    native="sort", outputs=("values", "indices"), out="exact",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The elements in order along a dimension, and where they were.",
    batch="dim")  # fmt: skip
-op("argsort(input, dim=-1, descending=False, *, stable=False)", widened="unsigned ordered", native="argsort",
+op("argsort(input, dim=-1, descending=False, *, stable=False)", loop="sorting_kernel_method_name",
+   widened="unsigned ordered", native="argsort",
    doc="The indices that would sort along a dimension.",
    batch="dim")  # fmt: skip
-op("topk(input, k, dim=-1, largest=True, sorted=True)", native="topk", outputs=("values", "indices"), out="exact",
+op("topk(input, k, dim=-1, largest=True, sorted=True)", loop="topk_cpu",
+   native="topk", outputs=("values", "indices"), out="exact",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The k greatest (or least) elements along a dimension, in order, and where they were.",
    batch="dim")  # fmt: skip
 
 
-op("kthvalue(input, k, dim=-1, keepdim=False)", native="kthvalue", outputs=("values", "indices"), out="exact",
+op("kthvalue(input, k, dim=-1, keepdim=False)", loop="kthvalue_cpu",
+   native="kthvalue", outputs=("values", "indices"), out="exact",
    out_words=("output values must be of same type as input", "output indices must be of scalar type {expected}"),
    apart=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    doc="The k-th least element along a dimension, counted from 1, and where it is.",
    batch="dim")  # fmt: skip
-op("mode(input, dim=-1, keepdim=False)", native="mode", outputs=("values", "indices"), out="exact",
+op("mode(input, dim=-1, keepdim=False)", loop="mode_cpu", native="mode", outputs=("values", "indices"), out="exact",
    out_words="expected scalar type '{expected}' but got '{given}' for values output",
    whole=("input",),
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
@@ -64,17 +68,19 @@ def _among_equals(g, input, out):
     return g * hits / sum_all(hits)
 
 
-op("median_all(input)", native="median_all", node="MedianBackward0", public=False, shown="median",
+op("median_all(input)", loop="median_cpu", native="median_all", node="MedianBackward0", public=False, shown="median",
    input=lambda g, input, out: _among_equals(g, input, out),
    batch=_median_batch(median_dim))  # fmt: skip
-op("nanmedian_all(input)", native="nanmedian_all", node="NanmedianBackward0", public=False, shown="nanmedian",
+op("nanmedian_all(input)", loop="median_cpu",
+   native="nanmedian_all", node="NanmedianBackward0", public=False, shown="nanmedian",
    input=lambda g, input, out: _among_equals(g, input, out),
    batch=_median_batch(nanmedian_dim))  # fmt: skip
-op("median_dim(input, dim, keepdim=False)", native="median", outputs=("values", "indices"), node="MedianBackward1",
+op("median_dim(input, dim, keepdim=False)", loop="median_out",
+   native="median", outputs=("values", "indices"), node="MedianBackward1",
    out="exact", out_words=MEDIAN, public=False, shown="median",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    batch="dim")  # fmt: skip
-op("nanmedian_dim(input, dim, keepdim=False)", native="nanmedian", outputs=("values", "indices"),
+op("nanmedian_dim(input, dim, keepdim=False)", loop="median_out", native="nanmedian", outputs=("values", "indices"),
    node="NanmedianBackward1", out="exact", out_words=MEDIAN, public=False, shown="nanmedian",
    input=lambda g_values, indices, input_meta, dim: put_back(g_values, indices, input_meta.shape, dim),
    batch="dim")  # fmt: skip

@@ -56,13 +56,13 @@ INTERNAL = {"function": False, "method": False}
 # ---- Error functions
 
 elementwise("erf(input)", lambda input: erf(input),
-            promote="float",
+            promote="float", loop="erf_vml_cpu",
             input=lambda g, input: g * TWO_OVER_SQRT_PI * exp(-input * input))
 elementwise("erfc(input)", lambda input: erfc(input),
-            promote="float",
+            promote="float", loop="erfc_vml_cpu",
             input=lambda g, input: -g * TWO_OVER_SQRT_PI * exp(-input * input))
 elementwise("erfinv(input)", lambda input: erfinv(input),
-            promote="float",
+            promote="float", loop="erfinv_vml_cpu",
             input=lambda g, out: g * HALF_SQRT_PI * exp(out * out))
 elementwise("erfcx(input)", lambda input: erfcx(input), node="SpecialErfcxBackward0", **SPECIAL,
             input=lambda g, input, out: g * (2 * input * out - TWO_OVER_SQRT_PI),
@@ -80,16 +80,16 @@ elementwise("log_ndtr(input)", lambda input: log_ndtr(input), node="SpecialLogNd
 # ---- Gamma functions
 
 elementwise("lgamma(input)", lambda input: lgamma(input),
-            promote="float",
+            promote="float", loop="lgamma_vml_cpu",
             input=lambda g, input: g * digamma(input))
 elementwise("digamma(input)", lambda input: digamma(input),
-            promote="float",
+            promote="float", loop="digamma",
             input=lambda g, input: g * trigamma(input))
 elementwise("trigamma(input)", lambda input: trigamma(input),
-            promote="float", node="PolygammaBackward0", inplace=False, **INTERNAL,
+            promote="float", loop="trigamma", node="PolygammaBackward0", inplace=False, **INTERNAL,
             input=lambda g, input: g * polygamma(2, input))
 elementwise("polygamma_of(input, n=1)", lambda input, n: polygamma(n, input),
-            promote="float", node="PolygammaBackward0", **INTERNAL,
+            promote="float", loop="polygamma", node="PolygammaBackward0", **INTERNAL,
             input=lambda g, input, n: g * polygamma(n + 1, input))
 elementwise("zeta(input, other)", lambda input, other: zeta(input, other),
             node="SpecialZetaBackward0", numbers="input other",
@@ -118,7 +118,7 @@ elementwise("igammac(input, other)", lambda input, other: igammac(input, other),
 # ---- Modified Bessel functions of the first kind; the others, which have no gradients, are in special_bessel.py.
 
 elementwise("i0(input)", lambda input: i0(input),
-            promote="float",
+            promote="float", loop="i0_vml_cpu",
             input=lambda g, input: g * i1(input),
             doc="The modified Bessel function of the first kind, of order 0.")
 elementwise("i0e(input)", lambda input: i0e(input), node="SpecialI0EBackward0", **SPECIAL,
@@ -154,7 +154,7 @@ def odds(x):
 
 elementwise("logit_within(input, low=-inf, high=inf)",
             lambda input, low, high: log(odds(where(input < low, low, where(input > high, high, input)))),
-            promote="float", rounded="low high", node="LogitBackward0", **INTERNAL,
+            promote="float", loop="logit_cpu", rounded="low high", node="LogitBackward0", **INTERNAL,
             input=lambda g, input, low, high: where(
                 (input < low) | (input > high), 0,
                 where((input < 0) | (input > 1), NAN, g / (input * (1 - input)))))

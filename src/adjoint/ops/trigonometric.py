@@ -30,22 +30,22 @@ PI = 3.141592653589793
 DEGREE = PI / 180
 
 elementwise("sin(input)", lambda input: sin(input),
-            types="complex", promote="float",
+            types="complex", loop="sin_vml_cpu", promote="float",
             input=lambda g, input: g * conj(cos(input)))
 elementwise("cos(input)", lambda input: cos(input),
-            types="complex", promote="float",
+            types="complex", loop="cos_vml_cpu", promote="float",
             input=lambda g, input: -g * conj(sin(input)))
 elementwise("tan(input)", lambda input: tan(input),
-            types="complex", promote="float",
+            types="complex", loop="tan_vml_cpu", promote="float",
             input=lambda g, out: g * conj(1 + out * out))
 elementwise("asin(input)", lambda input: asin(input),
-            types="complex", promote="float", alias=("arcsin",),
+            types="complex", loop="asin_vml_cpu", promote="float", alias=("arcsin",),
             input=lambda g, input: g / conj(sqrt(1 - input * input)))
 elementwise("acos(input)", lambda input: acos(input),
-            types="complex", promote="float", alias=("arccos",),
+            types="complex", loop="acos_vml_cpu", promote="float", alias=("arccos",),
             input=lambda g, input: -g / conj(sqrt(1 - input * input)))
 elementwise("atan(input)", lambda input: atan(input),
-            types="complex", promote="float", alias=("arctan",),
+            types="complex", loop="atan_vml_cpu", promote="float", alias=("arctan",),
             input=lambda g, input: g / conj(1 + input * input))
 elementwise("sinh(input)", lambda input: sinh(input),
             types="complex", promote="float",
@@ -54,7 +54,7 @@ elementwise("cosh(input)", lambda input: cosh(input),
             types="complex", promote="float",
             input=lambda g, input: g * conj(sinh(input)))
 elementwise("tanh(input)", lambda input: tanh(input),
-            types="complex", promote="float",
+            types="complex", loop="tanh_vml_cpu", promote="float",
             input=lambda g, out: g * conj(1 - out * out))
 elementwise("asinh(input)", lambda input: asinh(input),
             types="complex", promote="float", alias=("arcsinh",),

@@ -25,11 +25,12 @@ from .selection import growing
 
 # ---- Distinct values
 
-op("_unique2(input, return_inverse, return_counts, consecutive=False)", widened="unsigned ordered",
+op("_unique2(input, return_inverse, return_counts, consecutive=False)", loop="unique", widened="unsigned ordered",
    native="unique", node="Unique2Backward0",
    public=False, input=None, doc="The distinct elements in order, their numbers and their counts.",
    batch=growing)  # fmt: skip
-op("_unique_consecutive(input, return_inverse, return_counts, consecutive=True)", widened="unsigned ordered",
+op("_unique_consecutive(input, return_inverse, return_counts, consecutive=True)", loop="unique",
+   widened="unsigned ordered",
    native="unique",
    node="UniqueConsecutiveBackward0", public=False, input=None,
    doc="One of each run of equal elements, their numbers and their counts.",

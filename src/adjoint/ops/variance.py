@@ -37,23 +37,23 @@ def _mean_gradient(g, input, dim):
     return spread(g / reduced_count(input, g), input.shape, dim)
 
 
-op("var_dim(input, dim=None, *, correction=1, keepdim=False)", widened="complex32",
+op("var_dim(input, dim=None, *, correction=1, keepdim=False)", loop="std_cpu", widened="complex32",
    native="var", node="VarBackward0", out=True,
    public=False, shown="var",
    input=lambda g, input, dim, correction: _var_gradient(g, input, dim, correction),
    batch="dim?")  # fmt: skip
-op("std_dim(input, dim=None, *, correction=1, keepdim=False)", widened="complex32",
+op("std_dim(input, dim=None, *, correction=1, keepdim=False)", loop="std_cpu", widened="complex32",
    native="standard_deviation", node="StdBackward0",
    out=True, public=False, shown="std",
    input=lambda g, input, out, dim, correction: _std_gradient(g, input, out, dim, correction),
    batch="dim?")  # fmt: skip
-op("var_mean_dim(input, dim=None, *, correction=1, keepdim=False)", widened="complex32",
+op("var_mean_dim(input, dim=None, *, correction=1, keepdim=False)", loop="std_cpu", widened="complex32",
    native="var_mean", outputs=("var", "mean"),
    node="VarMeanBackward0", public=False, shown="var_mean",
    input=lambda g_var, g_mean, input, dim, correction:
        _var_gradient(g_var, input, dim, correction) + _mean_gradient(g_mean, input, dim),
    batch="dim?")  # fmt: skip
-op("std_mean_dim(input, dim=None, *, correction=1, keepdim=False)", widened="complex32",
+op("std_mean_dim(input, dim=None, *, correction=1, keepdim=False)", loop="std_cpu", widened="complex32",
    native="std_mean", outputs=("std", "mean"),
    node="StdMeanBackward0", public=False, shown="std_mean",
    input=lambda g_std, g_mean, std, input, dim, correction:

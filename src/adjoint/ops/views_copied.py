@@ -74,8 +74,8 @@ def _copy(name, **options):
     """Declares name_copy: the view's arguments and rule, and a copy of what it shows."""
     view = TABLE[name]
     op(view.signature.replace("(", "_copy(", 1), native=f"copy_of<ops::{view.native}>", node=f"{view.node}_copy",
-       linear="input", method=False, out="exact", doc=f"What {name}() shows, in memory of its own.", **view.rules,
-       batch=_copied_batch(name), **options)  # fmt: skip
+       stored="all", linear="input", method=False, out="exact", doc=f"What {name}() shows, in memory of its own.",
+       **view.rules, batch=_copied_batch(name), **options)  # fmt: skip
 
 
 for _name in ("alias", "diagonal", "expand", "permute", "select", "slice", "split_with_sizes", "t", "transpose",

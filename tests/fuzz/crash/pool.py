@@ -2,6 +2,9 @@
 
 DTYPES = ["float32", "float64", "float16", "bfloat16", "complex64", "complex128"]
 DTYPES += ["int64", "int32", "int16", "int8", "uint8", "bool"]
+STORED = ["uint16", "uint32", "uint64", "complex32", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2"]
+STORED += ["float8_e5m2fnuz", "float8_e8m0fnu"]
+DTYPES += STORED
 FLOATS = ["float32", "float64", "float32", "float64", "float16", "bfloat16", "complex64", "complex128"]
 
 SHAPES = [(), (1,), (3,), (4,), (2, 3), (3, 3), (2, 3, 4), (1, 2, 4, 4), (2, 2, 3, 3, 3), (5, 2), (17,), (3, 1)]
@@ -246,12 +249,13 @@ def numbers(random, shape, dtype):
     if random.random() < 0.15:
         fill = random.choice(["float('nan')", "float('inf')", "1e30", "0.0", "-1.0"])
         if "int" in dtype or dtype == "bool":
-            fill = random.choice({"int64": ["-2**63", "2**63 - 1", "2**40", "-1"]}.get(dtype, ["0", "1"]))
+            edges = {"int64": ["-2**63", "2**63 - 1", "2**40", "-1"], "uint64": ["2**64 - 1", "2**63", "1"]}
+            fill = random.choice(edges.get(dtype, ["0", "1"]))
         return f"torch.full({shape}, {fill}, dtype=torch.{dtype})"
     count = 1
     for size in shape:
         count *= size
-    first = random.choice(["", "", "1, ", "-2, "]) if dtype not in ("uint8", "bool") else ""
+    first = random.choice(["", "", "1, ", "-2, "]) if dtype != "bool" and not dtype.startswith("u") else ""
     step = f"torch.arange({first}{count + int((first or '0')[:2].strip(', '))})"
     return f"{step}.reshape({shape}).to(torch.{dtype})"
 
