@@ -45,9 +45,9 @@ def refusal(shown, args):
     """The error of what is not there for a layout."""
     layout = layout_in(args)
     return NotImplementedError(
-        f"Could not run 'aten::{shown}' with arguments from the '{_BACKENDS[str(layout)]}' backend. This could be because "
-        f"the operator doesn't exist for this backend: it is not there for tensors of the layout {layout}. Make them "
-        "dense with to_dense() first."
+        f"Could not run 'aten::{shown}' with arguments from the '{_BACKENDS[str(layout)]}' backend. This could be "
+        "because the operator doesn't exist for this backend: it is not there for tensors of the layout "
+        f"{layout}. Make them dense with to_dense() first."
     )
 
 
