@@ -56,7 +56,11 @@ def call(name, shown, args):
     handler = RULED.get(name) or CALLS.get(name)
     if handler is None:
         raise refusal(shown, args)
-    result = handler(*args)
+    try:
+        result = handler(*args)
+    except AttributeError as error:  # an argument is not what it should be
+        kinds = ", ".join(type(arg).__name__ for arg in args)
+        raise TypeError(f"{shown}() received an invalid combination of arguments - got ({kinds}): {error}") from error
     if result is NotImplemented:
         raise refusal(shown, args)
     return result
