@@ -57,12 +57,12 @@ class SparseAdam(Optimizer):
         if values.numel() == 0:
             return
         beta1, beta2 = group["betas"]
-        means = []
+        sparse, means = _C._sparse_pattern(grad).tensor, []
         for name, target, beta in (("exp_avg", values, beta1), ("exp_avg_sq", values * values, beta2)):
             before = state[name].sparse_mask(grad).values()
             change = (target - before) * (1 - beta)
-            state[name].add_(sparse_like(grad, change))
+            state[name].add_(sparse(change))
             means.append(before + change)
         denominator = means[1].sqrt_().add_(group["eps"])
         step = float(group["lr"]) * (1 - beta2 ** state["step"]) ** 0.5 / (1 - beta1 ** state["step"])
-        param.add_(sparse_like(grad, means[0] / denominator), alpha=-step)
+        param.add_(sparse(means[0] / denominator), alpha=-step)
