@@ -4,6 +4,7 @@ from .. import _C
 from ..ops import language as _ops
 from . import _products
 from ._arithmetic import is_sparse
+from ._compressed_ops import mm_reduce
 from ._parts import entries
 from ._patterns import Coo
 from ._products import sparse_mm
@@ -28,11 +29,7 @@ def mm(mat1, mat2, reduce=None):
             [0., 2.]])
     """
     _tensors("sparse.mm", mat1=mat1, mat2=mat2)
-    if reduce not in (None, "sum"):
-        raise NotImplementedError(
-            f"sparse.mm: expected reduce to be 'sum', or left out; got {reduce!r}; not implemented for this layout"
-        )
-    return sparse_mm(mat1, mat2)
+    return sparse_mm(mat1, mat2) if reduce is None else mm_reduce(mat1, mat2, reduce)
 
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):

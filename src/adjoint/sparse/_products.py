@@ -8,6 +8,7 @@ from .. import _C
 from ..ops import language as _ops
 from ._arithmetic import is_sparse
 from ._calls import CHANGES, assign, handles
+from ._compressed import in_coordinates, is_compressed
 from ._parts import entries
 from ._patterns import Coo
 from ._unary import settled
@@ -54,17 +55,23 @@ def mm(input, mat2):
     return _ops._sparse_mm(input, mat2)
 
 
+def _factors(matrix):
+    """The elements of the entries of a matrix, as its rows() have them."""
+    return entries(matrix).reshape(-1)
+
+
 def sparse_by_dense(matrix, dense):
     """The product; the gradient of the sparse matrix is sparse."""
-    return _ops._sparse_product(entries(matrix), dense, _C._sparse_pattern(matrix).rows())
+    return _ops._sparse_product(_factors(matrix), dense, _C._sparse_pattern(matrix).rows())
 
 
 def _by_columns(dense, matrix):
-    return _ops._sparse_product(entries(matrix), dense.t(), _C._sparse_pattern(matrix).rows().transposed()).t()
+    return _ops._sparse_product(_factors(matrix), dense.t(), _C._sparse_pattern(matrix).rows().transposed()).t()
 
 
 def sparse_by_sparse(first, second):
     """The product of two sparse matrices: each entry (i, k) of the first meets the entries (k, j) of the second."""
+    layout = _layout_of_product(first, second)
     first, second = coordinates(first), coordinates(second)
     mine, theirs = _C._sparse_pattern(first), _C._sparse_pattern(second)
     size = (first.shape[0], second.shape[1])
@@ -77,12 +84,18 @@ def sparse_by_sparse(first, second):
     right = _C.arange(left.shape[0]) + (begin - before).index_select(0, left)
     places = _ops.stack((mine.indices[0].index_select(0, left), theirs.indices[1].index_select(0, right)))
     values = entries(first).index_select(0, left) * entries(second).index_select(0, right)
-    return Coo(places, size, False).pack(values).coalesce()
+    product = Coo(places, size, False).pack(values).coalesce()
+    return product if layout is _C.sparse_coo else product.to_sparse(layout=layout)
+
+
+def _layout_of_product(first, second):
+    """Rows, as in torch, of compressed matrices; coordinates of all others."""
+    return _C.sparse_csr if is_compressed(first) and is_compressed(second) else _C.sparse_coo
 
 
 def coordinates(matrix):
     """A sparse matrix as a coalesced one of coordinates."""
-    return settled(matrix if matrix.layout is _C.sparse_coo else matrix.to_sparse())
+    return in_coordinates(matrix).coalesce()
 
 
 @handles("mv")
