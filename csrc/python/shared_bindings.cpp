@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/shared_memory.h"
+#include "core/sparse.h"
 #include "core/tensor.h"
 
 namespace adjoint::python {
@@ -24,7 +25,9 @@ PyObject* py_share_memory(PyObject*, PyObject* tensors) {
     Storage* old = to_tensor(PyTuple_GET_ITEM(tensors, 0))->storage;
     Py_ssize_t count = PyTuple_GET_SIZE(tensors);
     for (Py_ssize_t i = 0; i < count; ++i) {
-      if (to_tensor(PyTuple_GET_ITEM(tensors, i))->storage != old)
+      Tensor* tensor = to_tensor(PyTuple_GET_ITEM(tensors, i));
+      refuse_sparse(tensor);
+      if (tensor->storage != old)
         fail("_share_memory(): the tensors are not on the same storage");
     }
     if (static_cast<Py_ssize_t>(old->refs) != count) Py_RETURN_FALSE;

@@ -1,7 +1,7 @@
 """Patterns of compressed rows or columns: CSR, CSC, and both of blocks, BSR and BSC.
 
 `compressed` says where each line, a row or a column, begins among the entries, and `plain` where in its line each entry
-is. Both have a row for each matrix of a batch, which all have as many entries. An entry of a blocked layout is a matrix.
+is. Both have a row for each matrix of a batch, which all have as many entries. An entry of BSR and BSC is a matrix.
 
 What is not multiplied goes by way of `elements()`: the coordinates of all elements of all entries, in their order. Two
 patterns of one layout are joined by the `keys()` of their entries, numbers that grow as these are stored.

@@ -70,16 +70,18 @@ def _indices(indices, device):
         raise NotImplementedError(
             f"Cannot access storage of SparseTensorImpl: expected dense indices, got the layout {indices.layout}"
         )
-    dtype = indices.dtype if indices.dtype in (_C.int32, _C.int64) else _C.int64
-    return indices.detach().to(dtype=dtype, device=device)
+    if indices.dtype not in (_C.int32, _C.int64):
+        if indices.is_floating_point() or indices.is_complex() or indices.dtype is _C.bool:
+            raise RuntimeError(f"indices of compressed tensors: dtype must be Int or Long, but got {indices.dtype}")
+        indices = indices.to(_C.int64)
+    return indices.detach().to(device=device)
 
 
 def _pattern(kind, compressed, plain, values, size):
     """The pattern of parts whose shapes fit."""
     low, high = ("crow_indices", "col_indices") if kind.by_rows else ("ccol_indices", "row_indices")
-    for part, name in ((compressed, low), (plain, high)):
-        if part.dim() < 1:
-            raise RuntimeError(f"{name} must have dimensionality >= 1 but got {part.dim()}")
+    if compressed.dim() < 1:
+        raise RuntimeError(f"{low} must have dimensionality >= 1 but got {compressed.dim()}")
     if compressed.dim() != plain.dim():
         raise RuntimeError(
             f"{low} and {high} dimensionalities must be equal but got {compressed.dim()} and {plain.dim()}, "
@@ -100,8 +102,8 @@ def _pattern(kind, compressed, plain, values, size):
     size = _checked_size(size)
     if len(size) != count + 2 + dense_dim:
         raise RuntimeError(
-            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={count} + 2 + {dense_dim}) "
-            f"but got {len(size)}"
+            "tensor dimensionality must be sum of batch, base, and dense dimensionalities "
+            f"(={count} + 2 + {dense_dim}) but got {len(size)}"
         )
     _check_sizes(kind, compressed, plain, values, size, (low, high), block)
     return kind(compressed, plain, size, block)
@@ -139,27 +141,30 @@ def _check_sizes(kind, compressed, plain, values, size, names, block):
     """Refuses parts whose shapes do not fit one another, or the size."""
     count = compressed.dim() - 1
     low, high = names
-    batches = {"size": size[:count], low: tuple(compressed.shape[:-1]), high: tuple(plain.shape[:-1]),
-               "values": tuple(values.shape[:count])}  # fmt: skip
-    if len(set(batches.values())) > 1:
-        told = ", ".join(f"{name} has {list(batch)}" for name, batch in batches.items())
-        raise RuntimeError(f"all batch dimensions of the size, {low}, {high} and values must be equal, but {told}")
-    for n, b, what in zip(size[count : count + 2], block, ("rows", "columns"), strict=False):
+    batches = [list(part) for part in (compressed.shape[:-1], plain.shape[:-1], values.shape[:count], size[:count])]
+    if any(batch != batches[0] for batch in batches):
+        raise RuntimeError(
+            f"all batch dimensions of {low} (={batches[0]}), {high} (={batches[1]}), and values (={batches[2]}) must "
+            f"be equal to tensor batch dimensions (={batches[3]})"
+        )
+    for dim, b in enumerate(block):
+        n = size[count + dim]
         if b < 1 or n % b:
-            raise RuntimeError(f"tensor shape[{what}] (={n}) must be divisible with blocksize (={b})")
-    tall, wide = (n // b for n, b in zip(size[count : count + 2], block or (1, 1), strict=True))
-    lines, what = (tall, "nrows") if kind.by_rows else (wide, "ncols")
-    if compressed.shape[-1] != lines + 1:
-        if compressed.shape[-1] or lines:
             raise RuntimeError(
-                f"{low}.shape[-1] must be equal to the number of {'rows' if kind.by_rows else 'columns'} + 1, {what} + "
-                f"1 (={lines + 1}), but got {compressed.shape[-1]}"
+                f"tensor shape[{count + dim}] (={n}) must be divisible with blocksize[{dim}] (={b}) as defined by "
+                "values shape"
             )
-        raise RuntimeError(f"{low}.shape[-1] must be at least 1; give a tensor without lines the index 0")
+    tall, wide = (n // b for n, b in zip(size[count : count + 2], block or (1, 1), strict=True))
+    lines, what = (tall, "row") if kind.by_rows else (wide, "column")
+    if compressed.shape[-1] != lines + 1:
+        what += " blocks" if kind.blocked else "s"
+        raise RuntimeError(
+            f"{low}.shape[-1] must be equal to the number of {what} + 1 (={lines + 1}), but got {compressed.shape[-1]}"
+        )
     if plain.shape[-1] != values.shape[count]:
         raise RuntimeError(
-            f"number of dimensions of {high} and values must agree in the entries: {high}.shape[-1] is "
-            f"{plain.shape[-1]} and values.shape[{count}] is {values.shape[count]}"
+            f"{high}.shape[-1] must be equal to nnz (={values.shape[count]}) as defined by values.shape[{count}], but "
+            f"got {plain.shape[-1]}"
         )
     if tuple(values.shape[count + 1 + len(block) :]) != size[count + 2 :]:
         raise RuntimeError(
@@ -174,12 +179,12 @@ def _check_sizes(kind, compressed, plain, values, size, names, block):
 def check_invariants(pattern):
     """Refuses indices that are not those of a compressed tensor, in torch's words."""
     low, high = pattern.names()
-    lines, width = pattern.grid
+    width = pattern.grid[1]
     what, count = ("ncols", "nrows") if pattern.by_rows else ("nrows", "ncols")
     if pattern.compressed.dtype != pattern.plain.dtype:
         raise RuntimeError(
-            f"{low} and {high} must have the same dtype, bot got {_type(pattern.compressed)} and {_type(pattern.plain)}, "
-            "respectively"
+            f"{low} and {high} must have the same dtype, bot got {_type(pattern.compressed)} and "
+            f"{_type(pattern.plain)}, respectively"
         )
     starts, plain = pattern.compressed.to(_C.int64), pattern.plain.to(_C.int64)
     if bool((starts[..., 0] != 0).any()):

@@ -1,9 +1,10 @@
-"""What compressed tensors do in their own way: sums with others, products of elements, parts, transposes, reductions."""
+"""What compressed tensors do in their own way: sums, products of elements, parts, transposes, reductions, changes."""
 
 from .. import _C
-from ..autograd.grad_mode import no_grad
 from ..ops import language as _ops
+from ._calls import CHANGES, assign, handles
 from ._compressed import entries, in_coordinates, is_compressed, of_keys
+from ._creation import is_compressed_like
 from ._layouts import NAMES, as_layout
 from ._patterns import Coo
 
@@ -120,70 +121,6 @@ def sum_dim(tensor, dims, keepdim, dtype):
     return found.unsqueeze(next(iter(dims))).coalesce().to_sparse_csr()
 
 
-# ---- Products
-
-
-_REDUCTIONS = ("sum", "mean", "amax", "amin")
-
-
-def mm_reduce(matrix, dense, reduce):
-    """sparse.mm(matrix, dense, reduce): the products that a row meets reduced to one, of a CSR matrix."""
-    if reduce not in (*_REDUCTIONS, "prod"):
-        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    if matrix.layout is _C.sparse_coo:
-        from ._calls import refusal
-
-        raise refusal("_sparse_mm_reduce_impl", (matrix,))
-    if matrix.layout is not _C.sparse_csr:
-        raise RuntimeError(f"sparse_mm_reduce: expect self to be SparseCsr, got {NAMES[matrix.layout]}")
-    if dense.layout is not _C.strided:
-        raise RuntimeError(
-            f"Expected tensor to have Strided Layout, but got tensor with {NAMES[dense.layout]} Layout (while checking "
-            "arguments for sparse_mm_reduce)"
-        )
-    if reduce == "prod":
-        raise RuntimeError("sparse_mm_reduce: reduce type of prod has not been enabled.")
-    if matrix.dim() != 2 or dense.dim() != 2 or matrix.shape[1] != dense.shape[0]:
-        raise RuntimeError(
-            f"sparse_mm_reduce: Argument mat1 and mat2 shapes cannot be multiplied; got {list(matrix.shape)} and "
-            f"{list(dense.shape)}"
-        )
-    if not (matrix.dtype == dense.dtype and dense.is_floating_point()):
-        raise RuntimeError(
-            f"sparse_mm_reduce: expected both matrices to have one floating point dtype; got {matrix.dtype} and "
-            f"{dense.dtype}"
-        )
-    pattern, values = _C._sparse_pattern(matrix), entries(matrix)
-    rows = pattern.rows()
-    if reduce in ("sum", "mean"):
-        total = _ops._sparse_product(values, dense, rows)
-        if reduce == "sum":
-            return total
-        counts = pattern.starts().diff().clamp(min=1).to(dense.dtype)
-        return total / counts.unsqueeze(1)
-    return _extreme(values, dense, rows, reduce)
-
-
-def _extreme(values, dense, rows, reduce):
-    """The greatest or least product in each row, zero where it has none. One entry, the first, gets the gradient."""
-    count = values.shape[0]
-    row = rows.row.unsqueeze(1).expand(-1, dense.shape[1])
-    with no_grad():
-        products = values.detach().unsqueeze(1) * dense.detach().index_select(0, rows.column)
-        best = products.new_zeros((rows.height, dense.shape[1]))
-        best = best.scatter_reduce(0, row, products, reduce, include_self=False)
-        number = _C.arange(count).unsqueeze(1).expand(-1, dense.shape[1])
-        number = _ops.where(products == best.gather(0, row), number, count)
-        chosen = number.new_full(best.shape, count).scatter_reduce(0, row, number, "amin")
-        empty = chosen == count
-        chosen = chosen.masked_fill(empty, 0)
-    if count == 0:
-        return _ops._sparse_product(values, dense, rows)
-    factors = values.index_select(0, chosen.reshape(-1)).reshape(chosen.shape)
-    column = rows.column.index_select(0, chosen.reshape(-1)).reshape(chosen.shape)
-    return (factors * dense.gather(0, column)).masked_fill(empty, 0)
-
-
 # ---- Changes
 
 
@@ -209,3 +146,63 @@ def copied(shown, target, source):
             "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported."
         )
     _C._sparse_assign(target, source.to(target.dtype).clone(), shown)
+
+
+def filled_like(tensor, value, options):
+    """The entries of a compressed tensor, all with one value: what empty_like() and full_like() make."""
+    dtype, _, device, _, requires_grad = options[-5:]
+    pattern = _C._sparse_pattern(tensor)
+    values = _C.full(pattern.value_size, value, dtype=dtype or tensor.dtype, device=device)
+    return pattern.tensor(values).requires_grad_(requires_grad)
+
+
+@handles("ones_like")
+def _ones_like(input, *options):
+    return filled_like(input, 1, options) if is_compressed_like(input, options) else NotImplemented
+
+
+@handles("full_like")
+def _full_like(input, value, *options):
+    return filled_like(input, value, options) if is_compressed_like(input, options) else NotImplemented
+
+
+@handles("overwrite", table=CHANGES)
+def _fill(shown, input, value):
+    if not is_compressed(input):
+        return NotImplemented
+    pattern = _C._sparse_pattern(input)
+    values = _C._sparse_values(input)
+    assign(input, pattern.pack(_ops.fill(values, value)), shown)
+
+
+@handles("resize_")
+def _resize(input, size, memory_format):
+    """Other sizes of a CSR or CSC tensor; what is cut off leaves its entries to the last line."""
+    size = tuple(size[0] if len(size) == 1 and isinstance(size[0], tuple | list) else size)
+    pattern = _C._sparse_pattern(input)
+    if not is_compressed(input) or pattern.blocked:
+        return NotImplemented
+    name = str(input.layout)[-3:].upper()
+    if len(size) < 2:
+        raise RuntimeError(
+            f"torch.resize_: Only batched sparse {name} matrices are supported, but got size {list(size)}"
+        )
+    if len(size) != input.dim() or pattern.dense_size or tuple(size[:-2]) != pattern.batch or min(size) < 0:
+        raise RuntimeError(
+            f"torch.resize_: expected a size with the batch of the tensor, {list(pattern.batch)}; got {list(size)}"
+        )
+    lines, width = size[-2:] if pattern.by_rows else size[:-3:-1]
+    if width < pattern.grid[1]:
+        what = "columns" if pattern.by_rows else "rows"
+        raise RuntimeError(
+            f"torch.resize_: Resizing {what} of sparse {name} tensors to a smaller value is not supported. The "
+            f"original number of {what} is {pattern.grid[1]} while the requested new number of {what} is {width}."
+        )
+    starts = pattern.compressed.new_full((*pattern.batch, lines + 1), pattern.nnz)
+    kept = min(lines, pattern.grid[0])
+    starts[..., : kept + (lines > kept)] = pattern.compressed[..., : kept + (lines > kept)]
+    if input.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad; detach() it first")
+    other = type(pattern)(starts, pattern.plain, size)
+    _C._sparse_assign(input, other.tensor(_C._sparse_values(input)), "resize_")
+    return input

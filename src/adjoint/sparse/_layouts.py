@@ -109,7 +109,7 @@ def _of_coordinates(tensor, kind, blocksize, name=None):
 
 
 def compress(tensor, kind, batch, block):
-    """A coalesced tensor of coordinates, the first of them those of a batch, in a compressed layout, with its history."""
+    """A coalesced tensor of coordinates, the first of them those of a batch, in a compressed layout."""
     source, values = _C._sparse_pattern(tensor), entries(tensor)
     *owners, row, column = source.indices
     height, width = source.size[len(batch) : len(batch) + 2]

@@ -9,6 +9,7 @@ from ..ops import language as _ops
 from ._arithmetic import is_sparse
 from ._calls import CHANGES, assign, handles
 from ._compressed import in_coordinates, is_compressed
+from ._compressed_products import bmm as compressed_bmm
 from ._parts import entries
 from ._patterns import Coo
 from ._unary import settled
@@ -147,13 +148,15 @@ def _addmv(input, mat, vec, beta, alpha):
 @handles("bmm")
 def _bmm(input, mat2):
     """Batches of matrices, the first of them sparse: one matrix with the batch along its diagonal."""
-    if not is_sparse(input) or is_sparse(mat2) or input.layout is not _C.sparse_coo:
+    if not is_sparse(input) or is_sparse(mat2):
         return NotImplemented
     if input.dim() != 3 or mat2.dim() != 3 or input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
         raise RuntimeError(
             "bmm: expected batches of matrices of one size that fit; got sizes "
             f"{list(input.shape)} and {list(mat2.shape)}"
         )
+    if is_compressed(input):
+        return compressed_bmm(input, mat2)
     pattern = _C._sparse_pattern(input)
     count, height, width = input.shape
     batch, row, column = pattern.indices

@@ -119,6 +119,13 @@ def _t(input):
     return permute(input, list(range(input.dim()))[::-1])
 
 
+@handles("matrix_transpose")
+def _matrix_transpose(input):
+    if input.dim() < 2:
+        return NotImplemented
+    return input.transpose(-2, -1)
+
+
 @handles("unsqueeze", table=RULED)
 def _unsqueeze(input, dim):
     if input.layout is not _C.sparse_coo:
