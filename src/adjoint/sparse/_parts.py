@@ -232,7 +232,11 @@ def unmasked(g, like, mask):
 
 
 def product(first, second):
-    """The product of a sparse matrix and a dense one, either of them first."""
+    """The product of two matrices of which one, or both, are sparse."""
+    if first.layout is not _C.strided and second.layout is not _C.strided:
+        from ._products import sparse_by_sparse
+
+        return sparse_by_sparse(first, second)
     if first.layout is not _C.strided:
         return _C._sparse_pattern(first).rows().times(_C._sparse_values(first).reshape(-1), second)
     rows = _C._sparse_pattern(second).rows().transposed()

@@ -47,12 +47,10 @@ def _of_values(tensor):
 def mm(input, mat2):
     """mm(sparse, dense), mm(dense, sparse) or mm(sparse, sparse)."""
     _check_product("mm", input, mat2)
-    if is_sparse(input) and is_sparse(mat2):
-        return sparse_by_sparse(input, mat2)
-    if is_sparse(input) and (_of_values(input) or not input.requires_grad):
-        return sparse_by_dense(input, mat2)
-    if is_sparse(mat2) and (_of_values(mat2) or not mat2.requires_grad):
-        return _by_columns(input, mat2)
+    if not any(is_sparse(matrix) and matrix.requires_grad and not _of_values(matrix) for matrix in (input, mat2)):
+        if is_sparse(input) and is_sparse(mat2):
+            return sparse_by_sparse(input, mat2)
+        return sparse_by_dense(input, mat2) if is_sparse(input) else _by_columns(input, mat2)
     return _ops._sparse_mm(input, mat2)
 
 
