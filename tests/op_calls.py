@@ -20,12 +20,15 @@ from .compare import outcome
 from .oracle.check import arguments, spread
 from .oracle.entries import LEFT_OUT, entries, ours
 from .oracle.translate import Translator
-from .samples import Sample, T, find, ref
+from .samples import I, Sample, T, find, ref
 from .test_op_table import NAMES, TABLE, first_gradients, samples_by_name, second_gradients
 
 PRECISE = (adjoint.float64, adjoint.complex128)
 MOST_CALLS = 40  # of one op, all of them different
 
+# Ops of sparse tensors and of their patterns, which samples cannot make: tests/sparse.
+OF_SPARSE = {name for name, item in TABLE.items() if item.sparse or {"pattern", "rows"}.intersection(item.arguments)}
+OF_SPARSE -= {"detach", "_embedding_backward", "_embedding_bag_weight_grad"}
 # Ops that are called from C++ alone, and arguments that samples leave out.
 _CUBE = (2, 2, 2), (2, 2, 2), (0, 0, 0)
 _SQUARE = (2, 2), (2, 2), (0, 0)
@@ -52,6 +55,9 @@ INSIDE = {
     "_normal_log_density": [Sample(T(3), T(3), T(3, low=0.5))],
     "_poisson_log_density": [Sample(T(3, low=0.1), T(3, low=0.5))],
     "_ratio_or_zero": [Sample(T(3), T(3, low=0.5))],
+    "_sparse_sum_groups": [
+        Sample(T(3, 2), I(values=[2, 0, 1]), I(values=[0, 1, 3]), I(values=[1, 1, 0])),
+    ],
     "_student_t_log_density": [Sample(T(3), T(3, low=0.5), T(3), T(3, low=0.5))],
     "_uniform_log_density": [Sample(T(3, grad=False), T(3, low=-5.0, high=-3.0), T(3, low=3.0, high=5.0))],
     "_unique_consecutive": [Sample(T(values=[1.0, 1.0, 2.0]), False, False)],

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/mode.h"
+#include "core/sparse.h"
 #include "op/object.h"
 #include "tape/history.h"
 #include "types/types.h"
@@ -22,6 +23,7 @@ void call_in_place(Op& op, std::initializer_list<PyObject*> args) {
 }  // namespace
 
 TensorPtr add_tensors(Tensor* a, Tensor* b) {
+  if (is_sparse(a) && !is_sparse(b)) std::swap(a, b);  // sparse tensors are added to dense ones
   return as_result(call_op(cached_op("add", [] {}), {as_object(a), as_object(b)}));
 }
 

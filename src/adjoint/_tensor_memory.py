@@ -53,6 +53,8 @@ def untyped_storage(self):
     >>> torch.zeros(3).untyped_storage().nbytes()
     12
     """
+    if self.layout is not _C.strided:
+        raise NotImplementedError("Cannot access storage of SparseTensorImpl; look at its values()")
     return _storage.UntypedStorage.of(self)
 
 

@@ -136,7 +136,10 @@ def __deepcopy__(self, memo):
             "If you were attempting to deepcopy a module, this may be because of a tensor in it that was computed: "
             "detach() it first."
         )
-    result = _C._deepcopy(self) if self.is_meta else _storage.copied_once(self, memo).tensor_like(self)
+    if self.layout is not _C.strided:
+        result = self.detach().clone()
+    else:
+        result = _C._deepcopy(self) if self.is_meta else _storage.copied_once(self, memo).tensor_like(self)
     if type(self) is not _C.Tensor:
         result = type(self)._make_subclass(type(self), result)
     memo[id(self)] = result

@@ -360,7 +360,7 @@ def _check_undefined(outputs, wanted):
             raise GradcheckError(
                 _UNDEFINED.format("Expected backward function to handle undefined output grads")
             ) from error
-        if any(g is not None and not bool((g == 0).all()) for g in found):
+        if any(g is not None and not bool((g.to_dense() == 0).all()) for g in found):
             raise GradcheckError(
                 _UNDEFINED.format(
                     "Expected all input grads to be undefined or zero when all output grads are undefined or zero"

@@ -100,7 +100,7 @@ def _gradients(output, wanted, cotangent):
     from . import grad
 
     gradients = grad(output, wanted, cotangent, retain_graph=True, allow_unused=True)
-    return [_C.zeros_like(x) if g is None else g for x, g in zip(wanted, gradients, strict=True)]
+    return [_C.zeros_like(x) if g is None else g.to_dense() for x, g in zip(wanted, gradients, strict=True)]
 
 
 def _analytical_jacobian(output, x):

@@ -31,6 +31,15 @@ from ._jacobians import (
 )
 
 
+def _of_values(func, inputs, masked):
+    """A function of sparse tensors as one of their values, and these."""
+    if not any(isinstance(x, _C.Tensor) and x.layout is not _C.strided and x.requires_grad for x in inputs):
+        return func, inputs
+    from ..sparse._gradcheck import of_values
+
+    return of_values(func, inputs, masked)
+
+
 def gradcheck(
     func,
     inputs,
@@ -60,7 +69,7 @@ def gradcheck(
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     _check_needs("check_batched_grad", check_batched_grad, "check_backward_ad", check_backward_ad)
     _check_needs("check_batched_forward_grad", check_batched_forward_grad, "check_forward_ad", check_forward_ad)
-    inputs = _tupled(inputs)
+    func, inputs = _of_values(func, _tupled(inputs), masked)
     checked = _check_inputs(inputs)
     try:
         outputs = _tupled(func(*inputs))
@@ -126,7 +135,7 @@ def gradgradcheck(
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     _check_needs("check_undefined_grad", check_undefined_grad, "check_rev_over_rev", check_rev_over_rev)
     _check_needs("check_batched_grad", check_batched_grad, "check_rev_over_rev", check_rev_over_rev)
-    inputs = _tupled(inputs)
+    func, inputs = _of_values(func, _tupled(inputs), masked)
     if grad_outputs is None:
         chance = _chance(0)
         grad_outputs = tuple(
@@ -142,7 +151,7 @@ def gradgradcheck(
         outputs = _differentiable(func(*arguments))
         wanted = tuple(x for x in arguments if _is_checked(x))
         gradients = grad(outputs, wanted, cotangents, create_graph=True, allow_unused=True)
-        return tuple(g for g in gradients if g is not None)
+        return tuple(g.to_dense() for g in gradients if g is not None)
 
     return gradcheck(
         first_gradients,

@@ -147,7 +147,9 @@ def type_(input, dtype=None, non_blocking=False):
     """
     boolean("type", non_blocking=non_blocking)
     if dtype is None:
-        return "torch." + next(name for name, known in TYPE_NAMES.items() if known == input.dtype)
+        return ("torch." if input.layout is _C.strided else "torch.sparse.") + next(
+            name for name, known in TYPE_NAMES.items() if known == input.dtype
+        )
     if isinstance(dtype, str):
         place, _, short = dtype.rpartition(".")
         if short not in TYPE_NAMES or place not in ("torch", "torch.cuda"):

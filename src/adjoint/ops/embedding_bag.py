@@ -110,7 +110,8 @@ op("_embedding_bag(weight, indices, offsets, mode, per_sample_weights, include_l
    node="EmbeddingBagBackward0", public=False, linear="per_sample_weights",
    weight=lambda g, weight_meta, indices, mode, per_sample_weights, bags, details, padding_idx, scale_grad_by_freq,
                  sparse:
-       bagged_rows(g, weight_meta, indices, mode, per_sample_weights, bags, details, scale_grad_by_freq) if sparse else
+       bagged_rows(g, weight_meta, indices, mode, per_sample_weights, bags, details, padding_idx, scale_grad_by_freq)
+       if sparse else
        _embedding_bag_weight_grad(g, weight_meta.shape[0], indices, mode, per_sample_weights, bags, details,
                                   padding_idx, scale_grad_by_freq),
    per_sample_weights=lambda g, weight, indices, bags, padding_idx:

@@ -24,11 +24,11 @@ def embedded_rows(g, weight_meta, indices, padding_idx, by_frequency):
     return _rows_read.embedded(g, weight_meta, indices, padding_idx, by_frequency)
 
 
-def bagged_rows(g, weight_meta, indices, mode, factors, bags, details, by_frequency):
+def bagged_rows(g, weight_meta, indices, mode, factors, bags, details, padding_idx, by_frequency):
     """The same for bags."""
     from ..sparse import _rows_read
 
-    return _rows_read.bagged(g, weight_meta, indices, mode, factors, bags, details, by_frequency)
+    return _rows_read.bagged(g, weight_meta, indices, mode, factors, bags, details, padding_idx, by_frequency)
 
 
 def gathered_places(g, input_meta, dim, index):
@@ -299,13 +299,13 @@ def is_coalesced(input):
     return _room().is_coalesced(input)
 
 
-@composite(function_=False)
+@composite(name="_coalesced_", function_=False)
 def _coalesced_(input, coalesced):
     """Says, of a sparse tensor, whether it is coalesced; nothing is looked at."""
     return _room().set_coalesced(input, coalesced)
 
 
-@composite(function_=False)
+@composite(name="sparse_resize_", function_=False)
 def sparse_resize_(input, size, sparse_dim, dense_dim):
     """Gives a sparse tensor other sizes; entries stay where they are.
 
@@ -316,7 +316,7 @@ def sparse_resize_(input, size, sparse_dim, dense_dim):
     return _room().resized(input, size, sparse_dim, dense_dim, False)
 
 
-@composite(function_=False)
+@composite(name="sparse_resize_and_clear_", function_=False)
 def sparse_resize_and_clear_(input, size, sparse_dim, dense_dim):
     """Gives a sparse tensor other sizes, and takes its entries away.
 

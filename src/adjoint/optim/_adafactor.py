@@ -3,7 +3,7 @@
 from .._type_info import finfo
 from ..autograd.grad_mode import no_grad
 from .elementwise import as_number_states, number_state
-from .optimizer import Optimizer, check_lr, check_pair, checked_state, evaluate
+from .optimizer import Optimizer, check_lr, check_pair, checked_state, evaluate, refuse_sparse
 
 _STATES = ("step", "row_var", "col_var", "variance")
 
@@ -60,6 +60,7 @@ class Adafactor(Optimizer):
         A step that fails, for want of memory as it may be, changes nothing.
         """
         loss = evaluate(closure)
+        refuse_sparse(self)
         changes = [
             (group, param, *self._change(param, -param.grad if group["maximize"] else param.grad, group))
             for group in self.param_groups

@@ -3,7 +3,7 @@
 from .. import _C
 from ..autograd.grad_mode import no_grad
 from ..ops import language as _ops
-from .optimizer import Optimizer, check_lr, checked_state, evaluate
+from .optimizer import Optimizer, check_lr, checked_state, evaluate, refuse_sparse
 
 MOST_STEPS = 100
 
@@ -56,6 +56,7 @@ class Muon(Optimizer):
         A step that fails, for want of memory as it may be, changes nothing.
         """
         loss = evaluate(closure)
+        refuse_sparse(self)
         changes = [
             (group, param, *self._change(param, param.grad, group))
             for group in self.param_groups

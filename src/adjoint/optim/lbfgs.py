@@ -204,7 +204,7 @@ def _real(tensor):
 
 def _flat_grad(params):
     """All gradients in one vector; complex ones as pairs of numbers."""
-    return _ops.cat([_real(_ops.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in params])
+    return _ops.cat([_real(_ops.zeros_like(p) if p.grad is None else p.grad.to_dense()).reshape(-1) for p in params])
 
 
 def _move(params, length, direction):

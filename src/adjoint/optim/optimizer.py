@@ -431,6 +431,13 @@ def checked_state(state, shapes):
     return {name: state[name] for name in shapes}
 
 
+def refuse_sparse(optimizer):
+    """Refuses sparse gradients."""
+    for group in optimizer.param_groups:
+        if any(param.grad is not None and param.grad.layout is not _C.strided for param in group["params"]):
+            raise RuntimeError(f"{type(optimizer).__name__} does not support sparse gradients")
+
+
 def evaluate(closure):
     """The loss of a step's closure, with gradients recorded; None without closure."""
     if closure is None:

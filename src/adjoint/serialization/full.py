@@ -33,7 +33,8 @@ def dump(obj, contents, pickle_module, protocol):
 
     class Pickler(pickle_module.Pickler):
         def reducer_override(self, value):
-            if not isinstance(value, _C.Tensor) or is_lazy(value) or value.device.type == "meta":
+            plain = isinstance(value, _C.Tensor) and value.layout is _C.strided
+            if not plain or is_lazy(value) or value.device.type == "meta":
                 inherited = getattr(super(), "reducer_override", None)
                 return inherited(value) if inherited else NotImplemented
             warn_of_hooks(value)

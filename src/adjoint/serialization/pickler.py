@@ -276,7 +276,19 @@ class WeightsPickler:
                 self._dtype(tensor.dtype)
         self._out += pickle.TUPLE
 
+    def _sparse_tensor(self, tensor):
+        from ..sparse._saving import parts
+
+        self._global("torch._utils", "_rebuild_sparse_tensor")
+        self._layout(tensor.layout)
+        data = parts(tensor)
+        self._kept.append(data)
+        self._tuple(data, None)
+        self._out += pickle.TUPLE2 + pickle.REDUCE
+
     def _plain_tensor(self, tensor):
+        if tensor.layout is not _C.strided:
+            return self._sparse_tensor(tensor)
         self._global(*self._rebuild_function(tensor))
         self._rebuild_arguments(tensor)
         self._out += pickle.REDUCE
@@ -288,6 +300,8 @@ class WeightsPickler:
             attributes = {**attributes, "_is_buffer": True}
         if not attributes:
             self._plain_tensor(tensor)
+        elif tensor.layout is not _C.strided:
+            raise pickle.PicklingError(f"save(): {path_text(path)} is a sparse tensor with attributes; save it without")
         elif tensor.device.type == "meta":
             raise pickle.PicklingError(f"save(): {path_text(path)} is a meta tensor with attributes; save it without")
         else:

@@ -65,7 +65,8 @@ def _mul(input, other):
 def _mul_sparse(input, other):
     if input.shape != other.shape:
         raise RuntimeError(
-            f"mul: expected 'self' and 'other' to be of same sizes, but {list(input.shape)} != {list(other.shape)}"
+            "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "
+            f"dimensions, and shape of sparse dimensions; got sizes {list(input.shape)} and {list(other.shape)}"
         )
     if is_compressed(input) or is_compressed(other):
         return multiplied(input, other)
@@ -89,6 +90,8 @@ def _quotient(name, input, other):
         raise RuntimeError(
             f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {shape} for divisor)"
         )
+    if name != "div" and input.layout is _C.sparse_coo:
+        input = coalesced(input)  # what is rounded does not add up
     return with_values(input, _C._call_bound(name, (_C._sparse_values(input), other)))
 
 
@@ -129,7 +132,10 @@ def _scaled(values, alpha):
 
 
 def _add_sparse(input, other, alpha):
-    _same_sizes("add", input, other)
+    if input.shape != other.shape:
+        raise RuntimeError(
+            f"add: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != {list(other.shape)}"
+        )
     if is_compressed(input) or is_compressed(other):
         scaled = with_values(other, _scaled(_C._sparse_values(other), alpha))
         return added(input, scaled) if is_compressed(input) else added(as_layout(input, other), scaled)

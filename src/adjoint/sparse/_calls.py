@@ -45,8 +45,9 @@ def refusal(shown, args):
     """The error of what is not there for a layout."""
     layout = layout_in(args)
     return NotImplementedError(
-        f"Could not run 'aten::{shown}' with arguments from the '{_BACKENDS[str(layout)]}' backend. It is not "
-        f"implemented for tensors of the layout {layout}; make them dense with to_dense() first."
+        f"Could not run 'aten::{shown}' with arguments from the '{_BACKENDS[str(layout)]}' backend. This could be because "
+        f"the operator doesn't exist for this backend: it is not there for tensors of the layout {layout}. Make them "
+        "dense with to_dense() first."
     )
 
 

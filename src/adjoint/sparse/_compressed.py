@@ -17,7 +17,7 @@ from ._patterns import Coo, Pattern, Rows, int64
 class Compressed(Pattern):
     """What the four layouts share. Whether indices are good is looked at when they are first needed, and only once."""
 
-    __slots__ = ("batch", "block", "compressed", "plain")
+    __slots__ = ("_versions", "batch", "block", "compressed", "plain")
     by_rows = True
     blocked = False
 
@@ -25,6 +25,14 @@ class Compressed(Pattern):
         super().__init__(size)
         self.compressed, self.plain, self.block = compressed.detach(), plain.detach(), tuple(block)
         self.batch = tuple(compressed.shape[:-1])
+        self._versions = (self.compressed._version, self.plain._version)
+
+    def known(self, name, make):
+        versions = (self.compressed._version, self.plain._version)
+        if versions != self._versions:  # a program has changed them: what was found out is void
+            self._known.clear()
+            self._versions = versions
+        return super().known(name, make)
 
     sparse_dim = 2
 
@@ -153,7 +161,11 @@ class Compressed(Pattern):
     # ---- What others ask for: see _patterns.py
 
     def parts(self):
+        """The two index tensors."""
         return self.compressed, self.plain
+
+    def saved(self, values):
+        return *self.parts(), values, _C.Size(self.size)
 
     def shown(self, values):
         return *zip(self.names(), self.parts(), strict=True), ("values", values)

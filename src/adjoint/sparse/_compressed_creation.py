@@ -118,7 +118,7 @@ def _checked_size(size):
                 f'"type must be tuple of ints,but got {type(item).__name__}"'
             )
     size = tuple(item.__index__() for item in size)
-    if any(item < 0 for item in size) or math.prod(size) >= 2**62:
+    if any(item < 0 for item in size) or math.prod(size) >= 2**63:
         raise RuntimeError(
             f"numel: integer multiplication overflow; the sizes {list(size)} cannot be those of a tensor"
         )
@@ -208,37 +208,40 @@ def _type(tensor):
     return {"torch.int32": "Int", "torch.int64": "Long"}.get(str(tensor.dtype), str(tensor.dtype))
 
 
-def _validated(kind, compressed, plain, values, size):
-    check_invariants(_pattern(kind, _indices(compressed, None), _indices(plain, None), values, size))
+def checked_pattern(kind, compressed, plain, values, size):
+    """The pattern of parts that are all looked at."""
+    pattern = _pattern(kind, _indices(compressed, None), _indices(plain, None), as_values(values), size)
+    check_invariants(pattern)
+    return pattern
 
 
 def _validate_sparse_compressed_tensor_args(
     compressed_indices, plain_indices, values, size, layout, check_pinning=None
 ):
     """Refuses parts of which no compressed tensor of the layout could be made."""
-    _validated(
+    checked_pattern(
         _kind("_validate_sparse_compressed_tensor_args", layout, None), compressed_indices, plain_indices, values, size
     )
 
 
 def _validate_sparse_csr_tensor_args(crow_indices, col_indices, values, size, check_pinning=None):
     """The same of CSR."""
-    _validated(Csr, crow_indices, col_indices, values, size)
+    checked_pattern(Csr, crow_indices, col_indices, values, size)
 
 
 def _validate_sparse_csc_tensor_args(ccol_indices, row_indices, values, size, check_pinning=None):
     """The same of CSC."""
-    _validated(Csc, ccol_indices, row_indices, values, size)
+    checked_pattern(Csc, ccol_indices, row_indices, values, size)
 
 
 def _validate_sparse_bsr_tensor_args(crow_indices, col_indices, values, size, check_pinning=None):
     """The same of BSR."""
-    _validated(Bsr, crow_indices, col_indices, values, size)
+    checked_pattern(Bsr, crow_indices, col_indices, values, size)
 
 
 def _validate_sparse_bsc_tensor_args(ccol_indices, row_indices, values, size, check_pinning=None):
     """The same of BSC."""
-    _validated(Bsc, ccol_indices, row_indices, values, size)
+    checked_pattern(Bsc, ccol_indices, row_indices, values, size)
 
 
 # ---- The functions

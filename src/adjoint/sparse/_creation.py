@@ -96,7 +96,7 @@ def sparse_coo_tensor(*args, **options):
 
         return handle_torch_function(sparse_coo_tensor, (*args, *options.values()), *args, **options)
     indices, values, size, options = _bound(args, options)
-    if indices is None:
+    if indices is None and values is None:
         return _empty(size, options)
     return _from_parts(indices, values, size, **options)
 
@@ -172,6 +172,8 @@ def required(tensor, requires_grad):
 
 def as_indices(indices, device=None):
     """Indices as int64, as they are given: a tensor, or what becomes one."""
+    if indices is None:
+        raise TypeError("'NoneType' object cannot be interpreted as an integer: expected the indices of the entries")
     if not isinstance(indices, _C.Tensor):
         indices = _C.tensor(indices, dtype=_C.int64)
     if indices.layout is not _C.strided:

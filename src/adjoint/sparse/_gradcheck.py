@@ -5,6 +5,49 @@ import functools
 from .. import _C
 
 
+def is_sparse(value):
+    return isinstance(value, _C.Tensor) and value.layout is not _C.strided
+
+
+def of_values(function, inputs, masked):
+    """A function of sparse tensors as one of dense ones, and its inputs: the values of those that require grad.
+
+    Where it is not `masked`, all elements count, also those that have no entry.
+    """
+    plain, patterns = [], []
+    for value in inputs:
+        if not is_sparse(value) or not value.requires_grad:
+            plain.append(value)
+            patterns.append(None)
+            continue
+        value = value.detach()
+        value = value.coalesce() if value.layout is _C.sparse_coo else value
+        value = value if masked else _full(value)
+        plain.append(value.values().detach().clone().requires_grad_())
+        patterns.append(_C._sparse_pattern(value))
+
+    def dense_function(*values):
+        pairs = zip(values, patterns, strict=True)
+        return _dense(function(*(value if pattern is None else pattern.pack(value) for value, pattern in pairs)))
+
+    return dense_function, tuple(plain)
+
+
+def _full(tensor):
+    """The tensor with an entry for every element."""
+    pattern = _C._sparse_pattern(tensor)
+    ones = _C.ones(tuple(tensor.shape), dtype=_C.bool)
+    block = getattr(pattern, "block", ()) or None
+    mask = ones.to_sparse(layout=tensor.layout, blocksize=block, dense_dim=len(pattern.dense_size))
+    return tensor.to_dense().sparse_mask(mask)
+
+
+def _dense(results):
+    if isinstance(results, _C.Tensor):
+        return results.to_dense() if is_sparse(results) else results
+    return tuple(_dense(result) for result in results)
+
+
 def as_sparse_gradcheck(gradcheck):
     """A gradcheck() for functions of sparse inputs: they are checked as functions of the values.
 
@@ -19,42 +62,8 @@ def as_sparse_gradcheck(gradcheck):
 
     @functools.wraps(gradcheck)
     def checked(function, inputs, **options):
-        masked = options.get("masked", False)
         inputs = inputs if isinstance(inputs, list | tuple) else (inputs,)
-        plain, remake = [], []
-        for value in inputs:
-            sparse = isinstance(value, _C.Tensor) and value.layout is not _C.strided
-            if not sparse or not value.requires_grad:
-                plain.append(value)
-                remake.append(None)
-                continue
-            value = value.detach()
-            value = value.coalesce() if value.layout is _C.sparse_coo else value
-            if not masked:
-                value = _full(value)
-            plain.append(value.values().detach().clone().requires_grad_())
-            remake.append(_C._sparse_pattern(value))
-
-        def dense_function(*values):
-            pairs = zip(values, remake, strict=True)
-            results = function(*(value if pattern is None else pattern.pack(value) for value, pattern in pairs))
-            return _dense(results)
-
-        return gradcheck(dense_function, tuple(plain), **options)
+        function, inputs = of_values(function, inputs, options.get("masked", False))
+        return gradcheck(function, inputs, **options)
 
     return checked
-
-
-def _full(tensor):
-    """The tensor with an entry for every element."""
-    pattern = _C._sparse_pattern(tensor)
-    ones = _C.ones(tuple(tensor.shape), dtype=_C.bool).to_sparse(
-        layout=tensor.layout, dense_dim=len(pattern.dense_size)
-    )
-    return tensor.to_dense().sparse_mask(ones)
-
-
-def _dense(results):
-    if isinstance(results, _C.Tensor):
-        return results if results.layout is _C.strided else results.to_dense()
-    return tuple(_dense(result) for result in results)

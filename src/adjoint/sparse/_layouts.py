@@ -4,7 +4,7 @@ import math
 
 from .. import _C
 from ..ops import language as _ops
-from ._compressed import BY_LAYOUT, KINDS, entries, in_coordinates, is_compressed, of_keys
+from ._compressed import BY_LAYOUT, entries, in_coordinates, is_compressed, of_keys
 
 NAMES = {
     _C.strided: "Strided",
@@ -171,18 +171,22 @@ def no_entries(size, layout, dtype=None, device=None, like=None):
         )
     if len(size) < 2:
         raise RuntimeError(
-            f"torch.empty: Only batched sparse compressed (non-block) tensors are supported, but got size {list(size)}"
+            f"torch.zeros: Only batched sparse compressed (non-block) tensors are supported, but got size {list(size)}"
         )
     batch = size[: len(size) - 2 - dense_dim]
     pattern = of_keys(kind, _C.empty(0, dtype=_C.int64), batch, size, block)
     return pattern.tensor(_C.empty(pattern.value_size, dtype=dtype, device=device))
 
 
-def rebuilt(layout, compressed, plain, values, size):
-    """A compressed tensor of what its pattern gave as parts(), its values and its size."""
-    kind = next(kind for kind in KINDS.values() if str(kind.layout) == layout)
-    count = compressed.dim()
-    return kind(compressed, plain, size, values.shape[count : count + 2] if kind.blocked else ()).tensor(values)
+def rebuilt(layout, parts):
+    """A compressed tensor of what its pattern gave as saved(); a file may hold anything, and is checked."""
+    from ._compressed_creation import checked_pattern
+
+    kinds = (_C.Tensor, _C.Tensor, _C.Tensor, tuple | list)
+    if layout not in BY_LAYOUT or len(parts) != 4 or not all(map(isinstance, parts, kinds)):
+        raise RuntimeError("expected two index tensors, values and the size of a sparse tensor; the file is damaged")
+    compressed, plain, values, size = parts
+    return checked_pattern(BY_LAYOUT[layout], compressed, plain, values, size).tensor(values)
 
 
 # ---- Two tensors in one layout

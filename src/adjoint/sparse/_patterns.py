@@ -10,7 +10,7 @@ Every pattern has
     filled(values)  all elements of that tensor, as a dense one
     add_to(dense, values)   the values added to a dense tensor, in place
     converted(dense)        a dense tensor in this layout
-    nnz, sparse_dim, dense_size, parts(), shown(values), copied()
+    nnz, sparse_dim, dense_size, saved(values), shown(values), copied()
     rows()          of a matrix: its entries as `Rows`
 
 Entries of matrices are multiplied by way of `Rows`, whatever the layout.
@@ -48,13 +48,20 @@ class Pattern:
 class Coo(Pattern):
     """Coordinates: a column of `indices` for each entry, in any order, several of one place if not `coalesced`."""
 
-    __slots__ = ("coalesced", "indices")
+    __slots__ = ("_version", "coalesced", "indices")
     layout = _C.sparse_coo
 
     def __init__(self, indices, size, coalesced):
         super().__init__(size)
         self.indices = indices.detach()
         self.coalesced = bool(coalesced)
+        self._version = self.indices._version
+
+    def known(self, name, make):
+        if self.indices._version != self._version:  # a program has changed them: what was found out is void
+            self._known.clear()
+            self._version = self.indices._version
+        return super().known(name, make)
 
     @property
     def sparse_dim(self):
@@ -103,9 +110,9 @@ class Coo(Pattern):
 
     # ---- What others ask for
 
-    def parts(self):
-        """What a pickle keeps beside values and size."""
-        return self.indices, self.coalesced
+    def saved(self, values):
+        """What a file keeps, in torch's order."""
+        return self.indices, values, _C.Size(self.size), self.coalesced
 
     def shown(self, values):
         """The parts by name, as they are printed."""
@@ -221,6 +228,11 @@ class Rows:
         if self._starts is None:
             if not self._ordered:
                 self._order = _ops._sparse_group(self.row, self.height)[0]
+            if self.row.numel() and not 0 <= int(self.row.amin()) <= int(self.row.amax()) < self.height:
+                raise IndexError(
+                    f"index out of range: a sparse matrix has entries in row {int(self.row.amax())} of {self.height}; "
+                    "check_invariants=True says so when it is made"
+                )
             starts = _C.zeros(self.height + 1, dtype=int64)
             _ops.cumsum(_ops.bincount(self.row, minlength=self.height), 0, out=starts[1:])
             self._starts = starts

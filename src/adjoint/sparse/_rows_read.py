@@ -26,10 +26,10 @@ def embedded(g, weight, indices, padding_idx, by_frequency):
     return _rows(indices, values, tuple(weight.shape))
 
 
-def bagged(g, weight, indices, mode, factors, bags, sizes, by_frequency):
+def bagged(g, weight, indices, mode, factors, bags, sizes, padding_idx, by_frequency):
     """The gradient of the weight of embedding_bag(); `bags` is the bag of each index or -1, `sizes` how many it has."""
     _check_frequency(by_frequency)
-    kept = (bags >= 0).nonzero().reshape(-1)
+    kept = ((bags >= 0) & (indices.reshape(-1) != padding_idx)).nonzero().reshape(-1)
     bag = bags.index_select(0, kept)
     values = g.index_select(0, bag)
     if mode == "mean":

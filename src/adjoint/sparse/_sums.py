@@ -36,6 +36,8 @@ def _dims(tensor, dim):
 def _sum_dim(input, dim, keepdim, dtype):
     if input.layout is not _C.sparse_coo:
         return compressed_sum(input, _dims(input, dim), keepdim, dtype)
+    if dtype is None and not (input.is_floating_point() or input.is_complex()):
+        dtype = _C.int64
     result = sum_over(input, _dims(input, dim), dtype)
     if keepdim:
         for d in sorted(_dims(input, dim)):
@@ -55,8 +57,6 @@ def sum_over(input, dims, dtype=None):
         return values.sum((0, *inner))
     if inner:
         values = values.sum(inner)
-    elif dtype is None and not (values.is_floating_point() or values.is_complex()):
-        values = values.to(_C.int64)
     size = tuple(size for d, size in enumerate(input.shape) if d not in dims)
     if len(kept) == count:
         return Coo(pattern.indices, size, pattern.coalesced).pack(values).coalesce()

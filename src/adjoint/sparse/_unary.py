@@ -15,7 +15,7 @@ _KEEP_ZERO = (
         "isneginf",
         "isposinf",
         "log1p",
-        "nan_to_num",
+        "nan_replaced",
         "rad2deg",
         "relu",
         "round_whole",

@@ -58,10 +58,17 @@ def _copy(shown, input, other, non_blocking):
     _C._sparse_assign(input, other.to(input.dtype).clone(), shown)
 
 
-@handles("zero", "zeros_fill", table=CHANGES)
-def _zero(shown, input, *rest):
-    empty = _C.zeros_like(input)
-    _C._sparse_assign(input, empty, shown)
+@handles("zero", table=CHANGES)
+def _zero(shown, input):
+    _C._sparse_assign(input, _C.zeros_like(input), shown)
+
+
+@handles("resize_as_")
+def _resize_as(input, the_template, memory_format):
+    if the_template.layout is not input.layout:
+        return NotImplemented
+    pattern = _pattern(the_template)
+    return input.sparse_resize_(tuple(the_template.shape), pattern.sparse_dim, len(pattern.dense_size))
 
 
 # ---- Orders of dimensions
@@ -119,11 +126,23 @@ def _t(input):
     return permute(input, list(range(input.dim()))[::-1])
 
 
+@handles("reverse_dims")
+def _reverse_dims(input):
+    return input.permute(list(range(input.dim()))[::-1])
+
+
 @handles("matrix_transpose")
 def _matrix_transpose(input):
     if input.dim() < 2:
-        return NotImplemented
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
+        )
     return input.transpose(-2, -1)
+
+
+@handles("reshape", "flatten")
+def _reshape(input, *size):
+    raise RuntimeError("reshape is not implemented for sparse tensors; make them dense with to_dense() first")
 
 
 @handles("unsqueeze", table=RULED)
