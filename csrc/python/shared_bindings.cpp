@@ -27,8 +27,7 @@ PyObject* py_share_memory(PyObject*, PyObject* tensors) {
     for (Py_ssize_t i = 0; i < count; ++i) {
       Tensor* tensor = to_tensor(PyTuple_GET_ITEM(tensors, i));
       refuse_sparse(tensor);
-      if (tensor->storage != old)
-        fail("_share_memory(): the tensors are not on the same storage");
+      if (tensor->storage != old) fail("_share_memory(): the tensors are not on the same storage");
     }
     if (static_cast<Py_ssize_t>(old->refs) != count) Py_RETURN_FALSE;
     auto shared = StoragePtr::steal(allocate_shared(old->nbytes));

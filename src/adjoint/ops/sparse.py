@@ -5,7 +5,7 @@ of these and of ordinary ops. `sparse=True` says that an op takes sparse argumen
 """
 
 from .. import _C
-from .language import _sparse_product, _sparse_sampled, composite, index_select, op, to_dense
+from .language import _sparse_product, _sparse_sampled, _sparse_solve, composite, index_select, op, to_dense
 
 
 def _room():
@@ -63,7 +63,7 @@ op("to_dense(input, dtype=None, *, masked_grad=None)", function=False, sparse=Tr
    forward=lambda input, dtype, masked_grad: _room().dense(input, dtype),
    input=lambda g, input, masked_grad: _room().of_layout(g, input, masked_grad),
    doc="The tensor with all of its elements.")
-op("_to_sparse(input, sparse_dim, layout, blocksize, dense_dim)", public=False,
+op("_to_sparse(input, sparse_dim, layout, blocksize, dense_dim)", public=False, sparse=True,
    forward=lambda input, sparse_dim, layout, blocksize, dense_dim:
        _room().of_dense(input, sparse_dim, layout, blocksize, dense_dim),
    node="ToSparseBackward1",
@@ -100,6 +100,16 @@ op("_sparse_sampled(first, second, rows)", forward=lambda first, second, rows: r
    doc="The elements of first @ second.T where these rows have entries.")
 op("_sparse_sampled_entries(row, column, first, second)", native="sparse_sampled", public=False,
    gradient=False, doc="The same, by the kernel.")
+op("_sparse_solve(values, dense, rows, upper, unitriangular)", public=False, node="TriangularSolveBackward0",
+   forward=lambda values, dense, rows, upper, unitriangular: rows.solved(values, dense, upper, unitriangular),
+   values=lambda g, values, out, rows, upper, unitriangular: rows.in_triangle(_sparse_sampled(
+       -_sparse_solve(values.conj(), g, rows.transposed(), not upper, unitriangular), out.conj(), rows),
+       upper, unitriangular),
+   dense=lambda g, values, rows, upper, unitriangular:
+       _sparse_solve(values.conj(), g, rows.transposed(), not upper, unitriangular),
+   doc="The solution of a triangular system: of the matrix that has these values in these rows.")
+op("_sparse_rows_solve(values, starts, order, columns, dense, upper, unitriangular)", native="sparse_solve",
+   public=False, gradient=False, doc="The same, by the kernel.")
 op("_sparse_mm(input, mat2)", forward=lambda input, mat2: _room().product(input, mat2), public=False, sparse=True,
    linear="input * mat2", node="MmBackward0",
    input=lambda g, mat2: g @ mat2.mH,

@@ -121,6 +121,21 @@ def sum_dim(tensor, dims, keepdim, dtype):
     return found.unsqueeze(next(iter(dims))).coalesce().to_sparse_csr()
 
 
+# ---- Elements
+
+
+@handles("angle")
+def _angle(input):
+    if not is_compressed(input):
+        return NotImplemented
+    return _C._sparse_pattern(input).pack(_ops.angle(entries(input)))
+
+
+@handles("select_copy")
+def _select_copy(input, dim, index):
+    return input.select(dim, index)
+
+
 # ---- Changes
 
 

@@ -195,3 +195,27 @@ def _extreme(values, dense, rows, reduce):
     factors = values.index_select(0, chosen.reshape(-1)).reshape(chosen.shape)
     column = rows.column.index_select(0, chosen.reshape(-1)).reshape(chosen.shape)
     return (factors * dense.gather(0, column)).masked_fill(empty, 0)
+
+
+# ---- Triangular systems
+
+
+@handles("triangular_solve")
+def _triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
+    """The solution of A X = b by the entries of a compressed A; of the copy of A there is none, as in torch."""
+    from ..ops.declaration import return_type
+
+    if not is_compressed(A) or b.layout is not _C.strided:
+        raise refusal("triangular_solve", (b, A))
+    if A.layout not in (_C.sparse_csr, _C.sparse_bsr):
+        raise ValueError("triangular_solve: unsupported sparse layout.")
+    if A.dim() != 2 or b.dim() != 2 or A.shape[0] != A.shape[1] or A.shape[0] != b.shape[0]:
+        raise RuntimeError(
+            "triangular_solve: expected a square sparse matrix and a dense matrix with as many rows; got sizes "
+            f"{list(A.shape)} and {list(b.shape)}"
+        )
+    rows = _C._sparse_pattern(A).rows()
+    if transpose:
+        rows, upper = rows.transposed(), not upper
+    solution = _ops._sparse_solve(entries(A).reshape(-1), b, rows, bool(upper), bool(unitriangular))
+    return return_type("triangular_solve")((solution, b.new_empty(0)))

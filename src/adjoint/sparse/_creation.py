@@ -310,6 +310,7 @@ def _zeros(size, *options):
 
 
 def _of_layout(size, layout, dtype, device):
+    size = (size,) if isinstance(size, int) else size
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = size[0]
     if layout is _C.sparse_coo:

@@ -222,6 +222,10 @@ def masked(tensor, mask):
             f"{list(tensor.shape)} but mask has size {list(mask.shape)}"
         )
     pattern = _C._sparse_pattern(mask)
+    if tensor.layout is mask.layout and tensor.layout is not _C.sparse_coo:
+        from ._compressed_ops import multiplied
+
+        return multiplied(tensor, pattern.tensor(_C.ones(pattern.value_size, dtype=tensor.dtype)))
     return pattern.tensor(pattern.at(tensor))
 
 
