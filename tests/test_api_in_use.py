@@ -16,11 +16,7 @@ LINES = (Path(__file__).parent / "api_in_use.txt").read_text().splitlines()
 NAMES = [line.removeprefix("torch.") for line in LINES if not line.startswith("#")]
 
 # Beginnings of the names that are not here yet, and why.
-LATER = {
-    "Tensor.to_sparse": "sparse",
-    "sparse_coo_tensor": "sparse",
-    "spmm": "sparse",
-}
+LATER: dict = {}
 
 
 def later(name):

@@ -200,6 +200,8 @@ PROGRAMS = {
     "sin": lambda L: L.sin(row(L)),
     "softmax": lambda L: L.softmax(square(L), dim=-1),
     "sort": lambda L: (tuple(L.sort(row(L))), tuple(L.sort(square(L), dim=0, descending=True))),
+    "sparse_coo_tensor": lambda L: L.sparse_coo_tensor([[1], [0]], [2.0], (2, 3), check_invariants=True).to_dense(),
+    "spmm": lambda L: L.spmm(L.eye(2).to_sparse(), L.ones(2, 3)),
     "sqrt": lambda L: L.sqrt(leaf(L)),
     "squeeze": lambda L: (L.squeeze(L.zeros(1, 2)).shape, L.squeeze(L.zeros(1, 2, 1), dim=2).shape),
     "stack": lambda L: (L.stack([row(L), row(L)]), L.stack((row(L), row(L)), dim=1)),

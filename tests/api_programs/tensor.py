@@ -185,6 +185,11 @@ PROGRAMS = {
     "Tensor.t": lambda L: (square(L).t(), row(L).t()),
     "Tensor.to": lambda L: (row(L).to(L.float64), row(L).to("cpu"), row(L).to(L.tensor(1)), row(L).to("cpu", L.int32)),
     "Tensor.to_dense": lambda L: row(L).to_dense(),
+    "Tensor.to_sparse": lambda L: (
+        L.eye(2).to_sparse().indices(),
+        L.eye(2).to_sparse(1).values(),
+        L.eye(2).to_sparse()._nnz(),
+    ),
     "Tensor.tolist": lambda L: (block(L).tolist(), L.tensor(2).tolist(), L.tensor([True]).tolist()),
     "Tensor.transpose": lambda L: (block(L).transpose(0, 2), block(L).transpose(-1, -2).stride()),
     "Tensor.tril": lambda L: (square(L).tril(), block(L).tril(-1)),

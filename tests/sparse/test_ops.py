@@ -187,7 +187,7 @@ REFUSED = {
 def test_refusals(name):
     kinds, texts = [], []
     for L in (torch, adjoint):
-        with pytest.raises(Exception) as error:
+        with pytest.raises((RuntimeError, TypeError, IndexError)) as error:
             REFUSED[name](L, coo(L))
         kinds.append(error.type.__name__)
         texts.append(str(error.value))
@@ -200,7 +200,7 @@ def test_refusals(name):
         assert texts[1].startswith(theirs[: min(len(theirs), 30)]), texts
 
 
-@pytest.mark.parametrize("dtype", ("float32", "complex128", "int64", "int32"))
+@pytest.mark.parametrize("dtype", ["float32", "complex128", "int64", "int32"])
 def test_types_of_arithmetic(dtype):
     def call(L):
         x = coo(L, "uncoalesced", dtype)
@@ -210,7 +210,7 @@ def test_types_of_arithmetic(dtype):
     same(call)
 
 
-@pytest.mark.parametrize("dtype", ("float16", "bfloat16", "bool"))
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "bool"])
 def test_types_that_torch_does_not_add(dtype):
     x = coo(adjoint, "uncoalesced", dtype)
     assert adjoint.equal((x + x).to_dense(), x.to_dense() + x.to_dense())

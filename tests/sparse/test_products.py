@@ -27,8 +27,8 @@ PRODUCTS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ("float64", "float32", "complex128"))
-@pytest.mark.parametrize("kind", ("coalesced", "uncoalesced", "empty", "no_rows"))
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("kind", ["coalesced", "uncoalesced", "empty", "no_rows"])
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products(name, kind, dtype):
     if name == "bmm" and (dtype.startswith("complex") or kind == "no_rows"):
@@ -43,7 +43,7 @@ def test_products(name, kind, dtype):
     same(call, bound=bound, warned=None)  # torch says that CSR, by way of which it multiplies, is in beta
 
 
-@pytest.mark.parametrize("dtype", ("float16", "bfloat16", "int64", "int32", "bool", "complex64"))
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int64", "int32", "bool", "complex64"])
 def test_other_types_multiply_as_dense_ones_do(dtype):
     x, kind = coo(adjoint, "coalesced", dtype), getattr(adjoint, dtype)
     d = (dense(adjoint, 5, 3) * 4).to(kind)

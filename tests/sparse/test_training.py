@@ -135,8 +135,9 @@ def test_files_and_copies(kind):
         copy.copy(x),
     ]
     for other in copies:
-        assert other.layout is x.layout and other.is_coalesced() == x.is_coalesced() and other.dtype == x.dtype
-        assert adjoint.equal(other._indices(), x._indices()) and adjoint.equal(other._values(), x._values())
+        assert (other.layout, other.is_coalesced(), other.dtype) == (x.layout, x.is_coalesced(), x.dtype)
+        assert adjoint.equal(other._indices(), x._indices())
+        assert adjoint.equal(other._values(), x._values())
 
 
 def test_files_are_checked():

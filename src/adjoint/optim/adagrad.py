@@ -1,10 +1,10 @@
 """Adagrad: steps scaled by all gradients so far."""
 
+from .. import _C
 from .decay import follow
 from .elementwise import Elementwise, full_like, number_state
 from .language import addcdiv, addcmul, item, rule, sqrt
 from .optimizer import check_fused, check_lr, check_not_negative
-from .sparse_adam import sparse_like
 
 
 @rule
@@ -66,7 +66,7 @@ class Adagrad(Elementwise):
         grad = (-param.grad if group["maximize"] else param.grad).coalesce()
         state["sum"].add_(grad.pow(2))
         scale = state["sum"].sparse_mask(grad).values().sqrt().add_(group["eps"])
-        param.add_(sparse_like(grad, grad.values() / scale), alpha=-lr)
+        param.add_(_C._sparse_pattern(grad).tensor(grad.values() / scale), alpha=-lr)
 
     def share_memory(self):
         """Moves the state to shared memory, for training in several processes."""

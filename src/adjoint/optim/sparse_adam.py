@@ -6,11 +6,6 @@ from ..ops import language as _ops
 from .optimizer import Optimizer, check_betas, check_lr, evaluate
 
 
-def sparse_like(grad, values):
-    """Other values in the places of a coalesced sparse gradient."""
-    return _C._sparse_pattern(grad).tensor(values)
-
-
 class SparseAdam(Optimizer):
     """Adam for sparse gradients, such as those of Embedding(sparse=True): what has no entry is left alone.
 
@@ -61,12 +56,12 @@ class SparseAdam(Optimizer):
         if values.numel() == 0:
             return
         beta1, beta2 = group["betas"]
-        means = []
+        sparse, means = _C._sparse_pattern(grad).tensor, []
         for name, target, beta in (("exp_avg", values, beta1), ("exp_avg_sq", values * values, beta2)):
             before = state[name].sparse_mask(grad).values()
             change = (target - before) * (1 - beta)
-            state[name].add_(sparse_like(grad, change))
+            state[name].add_(sparse(change))
             means.append(before + change)
         denominator = means[1].sqrt_().add_(group["eps"])
         step = float(group["lr"]) * (1 - beta2 ** state["step"]) ** 0.5 / (1 - beta1 ** state["step"])
-        param.add_(sparse_like(grad, means[0] / denominator), alpha=-step)
+        param.add_(sparse(means[0] / denominator), alpha=-step)

@@ -45,9 +45,9 @@ def refusal(shown, args):
     """The error of what is not there for a layout."""
     layout = layout_in(args)
     return NotImplementedError(
-        f"Could not run 'aten::{shown}' with arguments from the '{_BACKENDS[str(layout)]}' backend. This could be because "
-        f"the operator doesn't exist for this backend: it is not there for tensors of the layout {layout}. Make them "
-        "dense with to_dense() first."
+        f"Could not run 'aten::{shown}' with arguments from the '{_BACKENDS[str(layout)]}' backend. This could be "
+        "because the operator doesn't exist for this backend: it is not there for tensors of the layout "
+        f"{layout}. Make them dense with to_dense() first."
     )
 
 
@@ -67,7 +67,11 @@ def call(name, shown, args):
     handler = RULED.get(name) or CALLS.get(name)
     if handler is None:
         raise _unhandled(name, shown, args)
-    result = handler(*args)
+    try:
+        result = handler(*args)
+    except AttributeError as error:  # an argument is not what it should be
+        kinds = ", ".join(type(arg).__name__ for arg in args)
+        raise TypeError(f"{shown}() received an invalid combination of arguments - got ({kinds}): {error}") from error
     if result is NotImplemented:
         raise _unhandled(name, shown, args)
     return result

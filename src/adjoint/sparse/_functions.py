@@ -163,9 +163,8 @@ def spsolve(input, other, *, left=True):
     >>> import adjoint as torch
     >>> torch.sparse.spsolve(torch.eye(2).to_sparse(), torch.ones(2))
     Traceback (most recent call last):
-    RuntimeError: Calling linear solver with sparse tensors requires compiling PyTorch with CUDA cuDSS; ...
+    RuntimeError: Calling linear solver with sparse tensors requires compiling PyTorch with CUDA cuDSS; solve it densely
     """
     raise RuntimeError(
-        "Calling linear solver with sparse tensors requires compiling PyTorch with CUDA cuDSS; solve the dense system: "
-        "torch.linalg.solve(input.to_dense(), other)"
+        "Calling linear solver with sparse tensors requires compiling PyTorch with CUDA cuDSS; solve it densely"
     )

@@ -183,7 +183,7 @@ def hspmm(mat1, mat2):
     """The product of a sparse matrix and a dense one, whose entries are the rows that are not zero.
 
     >>> import adjoint as torch
-    >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2)).values().shape
+    >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2))._values().shape
     torch.Size([2, 2])
     """
     _check_product("hspmm", mat1, mat2)
