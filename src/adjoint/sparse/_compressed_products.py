@@ -21,17 +21,19 @@ def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
     tensor([4., 4.])
     """
     _check_sampled(input, mat1, mat2)
-    pattern, values = _C._sparse_pattern(input), entries(input)
+    pattern = _C._sparse_pattern(input)
     batch = tuple(mat1.shape[:-2])
     if getattr(pattern, "batch", ()) != batch:
-        pattern, values = _repeated(pattern, values, batch)
+        input = _repeated(pattern, entries(input), batch)
+        pattern = _C._sparse_pattern(input)
     count = math.prod(batch)
     first = mat1.reshape(count * mat1.shape[-2], mat1.shape[-1])
     second = mat2.transpose(-2, -1).reshape(count * mat2.shape[-1], mat2.shape[-2])
     rows = along_diagonal(pattern) if batch else pattern.rows()
-    found = _ops._sparse_sampled(first, second, rows).reshape(values.shape)
-    found = found if alpha == 1 else found * alpha
-    result = pattern.pack(found if beta == 0 else (values if beta == 1 else values * beta) + found)
+    found = _ops._sparse_sampled(first, second, rows).reshape(_C._sparse_values(input).shape)
+    result = pattern.pack(found if alpha == 1 else found * alpha)
+    if beta != 0:  # as in torch, the gradient of `input` is that of the result, also where there are no entries
+        result = (input if beta == 1 else input * beta) + result
     if out is None:
         return result
     if out.layout is not result.layout or out.dtype != result.dtype:
@@ -92,7 +94,7 @@ def _repeated(pattern, values, batch):
         )
     parts = (part.expand(*batch, -1).contiguous() for part in pattern.parts())
     other = type(pattern)(*parts, (*batch, *pattern.size))
-    return other, values.expand(other.value_size)
+    return other.pack(values.expand(other.value_size))
 
 
 def along_diagonal(pattern):
