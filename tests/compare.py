@@ -90,8 +90,8 @@ def wrong(ours, theirs, bound):
 
 
 def array(tensor):
-    """A copy of the values; floats and complex numbers in double precision."""
-    tensor = tensor.detach()
+    """A copy of the values; floats and complex numbers in double precision, and all elements of a sparse tensor."""
+    tensor = tensor.detach() if str(tensor.layout) == "torch.strided" else tensor.detach().to_dense()
     if isinstance(tensor, torch.Tensor) and tensor._is_zerotensor():  # a stand-in for zeros, without memory to read
         tensor = torch.zeros(tensor.shape, dtype=tensor.dtype)
     name = str(tensor.dtype).removeprefix("torch.")

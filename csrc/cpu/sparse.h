@@ -9,5 +9,6 @@ int64_t sparse_group(const View& keys, int64_t bound, const View& order, const V
 void sparse_sum_groups(const View& values, const View& order, const View& starts, const View& out);
 bool sparse_product(const kernels::SparseRows& rows, const View& dense, const View& out);
 bool sparse_sampled(const View& row, const View& column, const View& first, const View& second, const View& out);
+bool sparse_solve(const kernels::SparseRows& rows, bool upper, bool unit, const View& dense, const View& out);
 
 }  // namespace adjoint::cpu

@@ -27,6 +27,9 @@ struct Sparse {
   bool (*product)(const SparseRows& rows, const View& dense, const View& out);
   /// out[e] is the product of row row[e] of `first` with row column[e] of `second`; false as above.
   bool (*sampled)(const View& row, const View& column, const View& first, const View& second, const View& out);
+  /// out is what rows @ out = dense asks for, of a triangular matrix: entries on the other side of the diagonal do not
+  /// count, nor do those on it where it is `unit`. False as above.
+  bool (*solve)(const SparseRows& rows, bool upper, bool unit, const View& dense, const View& out);
 };
 
 }  // namespace adjoint::kernels

@@ -102,4 +102,27 @@ TensorPtr sparse_sampled(Tensor* row, Tensor* column, Tensor* first, Tensor* sec
   return result;
 }
 
+TensorPtr sparse_solve(Tensor* values, Tensor* starts, std::optional<Tensor*> order, Tensor* columns, Tensor* dense,
+                       bool upper, bool unitriangular) {
+  TensorPtr bounds = indices(starts, "starts"), places = indices(columns, "columns");
+  TensorPtr by = order ? indices(*order, "order") : TensorPtr();
+  TensorPtr factors = contiguous(values), matrix = rows_of(dense);
+  if (factors->ndim() != 1 || factors->numel() != places->numel() || bounds->numel() != matrix->size(0) + 1 ||
+      (by && by->numel() != places->numel()))
+    fail("expected a square sparse matrix with as many rows as the right hand side, and as many values as entries");
+  if (factors->dtype != matrix->dtype || !is_differentiable(matrix->dtype))
+    fail("expected both matrices of a triangular system to have one floating point type");
+  TensorPtr result = empty(matrix->sizes(), matrix->dtype, matrix->device);
+  bool good;
+  {
+    const View entries = by ? by->view() : View{};
+    WithoutLock unlocked(places->numel() * matrix->size(1) / 8);
+    good = on(result->device)
+               .sparse.solve({bounds->view(), by ? &entries : nullptr, places->view(), factors->view()}, upper,
+                             unitriangular, matrix->view(), result->view());
+  }
+  check_places(good);
+  return result;
+}
+
 }  // namespace adjoint::ops

@@ -19,5 +19,8 @@ TensorPtr sparse_sum_groups(Tensor* values, Tensor* order, Tensor* starts, Tenso
 TensorPtr sparse_product(Tensor* values, Tensor* starts, std::optional<Tensor*> order, Tensor* columns, Tensor* dense);
 /// The products of row[e] of `first` and column[e] of `second`.
 TensorPtr sparse_sampled(Tensor* row, Tensor* column, Tensor* first, Tensor* second);
+/// The solution of a triangular system, by the entries of sparse_product(); `dense` is what the product shall be.
+TensorPtr sparse_solve(Tensor* values, Tensor* starts, std::optional<Tensor*> order, Tensor* columns, Tensor* dense,
+                       bool upper, bool unitriangular);
 
 }  // namespace adjoint::ops

@@ -5,6 +5,7 @@
 #include "core/batched.h"
 #include "core/relocation.h"
 #include "core/shared_memory.h"
+#include "core/sparse.h"
 #include "core/tensor.h"
 
 namespace adjoint::python {
@@ -21,6 +22,7 @@ PyObject* py_share_memory(PyObject*, PyObject* object) {
   return guarded([&] {
     Tensor* tensor = to_tensor(object);
     refuse_batched(tensor);
+    refuse_sparse(tensor);
     if (tensor->device != DeviceType::Cpu) fail("_share_memory(): only available on CPU");
     auto shared = StoragePtr::steal(allocate_shared(tensor->storage->nbytes));
     return PyBool_FromLong(move_storage(tensor->storage, std::move(shared), {&tensor, 1}));

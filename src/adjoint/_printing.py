@@ -298,9 +298,10 @@ def _plain_repr(tensor, contents=None):
     text = f"{name}({elements}"
     # torch counts two columns more than the last line of elements has, so a suffix moves down that much sooner.
     column = len(text) - (text.rfind("\n") + 1) + 2
+    new_line = tensor.layout is _C.sparse_coo  # begins with what follows the parts
     for suffix in _suffixes(tensor, options, holds_values):
-        if sparse or column + len(suffix) + 2 > linewidth:
-            sparse = False  # what follows the parts of a sparse tensor begins a line
+        if new_line or column + len(suffix) + 2 > linewidth:
+            new_line = False
             text += ",\n" + " " * indent + suffix
             column = indent + len(suffix)
         else:

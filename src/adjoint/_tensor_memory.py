@@ -29,6 +29,8 @@ def share_memory_(self):
     >>> torch.ones(2).share_memory_()
     tensor([1., 1.])
     """
+    if self.layout is not _C.strided:
+        raise NotImplementedError("Cannot access storage of SparseTensorImpl; share its indices and values()")
     if self.is_meta or self.is_shared() or _C._share_memory(self):
         return self
     raise RuntimeError(

@@ -8,15 +8,11 @@ import torch
 
 from .translate import TESTING, Translator, counterpart
 
-SPARSE = "sparse layout"
 FLOAT8 = "numbers of 8 bits"
 CUDA = "on CUDA alone"
 
-# Entries that make no sense in a library of dense tensors on the CPU.
+# Entries that make no sense here.
 LEFT_OUT = {
-    "sparse.sampled_addmm": SPARSE,
-    "sparse.mm.reduce": SPARSE,
-    "to_sparse": SPARSE,
     "jiterator_unary": CUDA,
     "jiterator_binary": CUDA,
     "jiterator_4inputs_with_extra_args": CUDA,

@@ -35,7 +35,7 @@ def tensor(source, memories=None):
     `memories`: those of earlier tensors by place and type; what shares memory in torch shares it again.
     """
     if source.layout is not torch.strided:
-        raise Untranslatable(f"layout {source.layout}")
+        return sparse_tensor(source)
     dtype = getattr(adjoint, str(source.dtype).removeprefix("torch."), None)
     if dtype is None:
         raise Untranslatable(f"missing dtype: {source.dtype}")
@@ -57,6 +57,21 @@ def tensor(source, memories=None):
     packed = plain.is_contiguous() and plain.storage_offset() == 0 and plain.numel() == memory.numel()
     shape = tuple(plain.shape)
     result = result.reshape(shape) if packed else result.as_strided(shape, plain.stride(), plain.storage_offset())
+    return result.requires_grad_() if source.requires_grad else result
+
+
+def sparse_tensor(source):
+    """A sparse leaf of the same parts."""
+    plain = source.detach()
+    if source.layout is torch.sparse_coo:
+        indices, values = tensor(plain._indices()), tensor(plain._values())
+        result = adjoint.sparse_coo_tensor(indices, values, tuple(plain.shape), is_coalesced=plain.is_coalesced())
+    else:
+        rows = source.layout in (torch.sparse_csr, torch.sparse_bsr)
+        names = ("crow_indices", "col_indices") if rows else ("ccol_indices", "row_indices")
+        parts = [tensor(getattr(plain, name)()) for name in (*names, "values")]
+        layout = counterpart(str(source.layout).removeprefix("torch."))
+        result = adjoint.sparse_compressed_tensor(*parts, tuple(plain.shape), layout=layout)
     return result.requires_grad_() if source.requires_grad else result
 
 

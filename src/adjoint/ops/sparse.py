@@ -6,7 +6,7 @@ of these and of ordinary ops. `sparse=True` says that an op takes sparse argumen
 
 from .. import _C
 from .batching import call
-from .language import _sparse_product, _sparse_sampled, composite, index_select, op, stack, to_dense
+from .language import _sparse_product, _sparse_sampled, _sparse_solve, composite, index_select, op, stack, to_dense
 
 
 def _room():
@@ -89,12 +89,12 @@ op("to_dense(input, dtype=None, *, masked_grad=None)", function=False, sparse=Tr
    forward=lambda input, dtype, masked_grad: _room().dense(input, dtype),
    input=lambda g, input, masked_grad: _room().of_layout(g, input, masked_grad),
    doc="The tensor with all of its elements.")
-op("to_sparse(input, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None)", function=False, sparse=True,
+op("_to_sparse(input, sparse_dim, layout, blocksize, dense_dim)", public=False, sparse=True,
    forward=lambda input, sparse_dim, layout, blocksize, dense_dim:
-       _room().to_sparse(input, sparse_dim, layout, blocksize, dense_dim),
+       _room().of_dense(input, sparse_dim, layout, blocksize, dense_dim),
    node="ToSparseBackward1",
    input=lambda g: to_dense(g),
-   doc="The elements that are not zero, and where they are.")
+   doc="A dense tensor in a sparse layout.")
 op("sparse_mask(input, mask)", forward=lambda input, mask: _room().masked(input, mask), function=False, sparse=True,
    input=lambda g, input_meta, mask: _room().unmasked(g, input_meta, mask),
    doc="The elements of `input` where the sparse `mask` has entries.")
@@ -128,12 +128,124 @@ op("_sparse_sampled(first, second, rows)", forward=lambda first, second, rows: r
    doc="The elements of first @ second.T where these rows have entries.")
 op("_sparse_sampled_entries(row, column, first, second)", native="sparse_sampled", public=False,
    gradient=False, doc="The same, by the kernel.")
+op("_sparse_solve(values, dense, rows, upper, unitriangular)", public=False, node="TriangularSolveBackward0",
+   forward=lambda values, dense, rows, upper, unitriangular: rows.solved(values, dense, upper, unitriangular),
+   values=lambda g, values, out, rows, upper, unitriangular: rows.in_triangle(_sparse_sampled(
+       -_sparse_solve(values.conj(), g, rows.transposed(), not upper, unitriangular), out.conj(), rows),
+       upper, unitriangular),
+   dense=lambda g, values, rows, upper, unitriangular:
+       _sparse_solve(values.conj(), g, rows.transposed(), not upper, unitriangular),
+   doc="The solution of a triangular system: of the matrix that has these values in these rows.")
+op("_sparse_rows_solve(values, starts, order, columns, dense, upper, unitriangular)", native="sparse_solve",
+   public=False, gradient=False, doc="The same, by the kernel.")
 op("_sparse_mm(input, mat2)", forward=lambda input, mat2: _room().product(input, mat2), public=False, sparse=True,
    linear="input * mat2", node="MmBackward0",
    input=lambda g, mat2: g @ mat2.mH,
    mat2=lambda g, input: input.mH @ g,
    doc="mm() of a sparse matrix and a dense one, either of them first. As in torch, the gradients are dense.")
 # fmt: on
+
+
+# ---- Layouts
+
+
+@composite(function_=False)
+def to_sparse(input, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
+    """The elements that are not zero, and where they are: as coordinates, or in another sparse layout.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse().values()
+    tensor([2., 3.])
+    """
+    return _room().to_sparse(input, sparse_dim, layout, blocksize, dense_dim)
+
+
+@composite(function_=False)
+def to_sparse_csr(input, dense_dim=None):
+    """The elements that are not zero, in compressed rows.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csr().crow_indices()
+    tensor([0, 1, 2])
+    """
+    return _room().to_sparse(input, None, _C.sparse_csr, None, dense_dim)
+
+
+@composite(function_=False)
+def to_sparse_csc(input, dense_dim=None):
+    """The elements that are not zero, in compressed columns.
+
+    >>> import adjoint as torch
+    >>> torch.tensor([[0.0, 2.0], [3.0, 0.0]]).to_sparse_csc().ccol_indices()
+    tensor([0, 1, 2])
+    """
+    return _room().to_sparse(input, None, _C.sparse_csc, None, dense_dim)
+
+
+@composite(function_=False)
+def to_sparse_bsr(input, blocksize, dense_dim=None):
+    """The blocks that have elements other than zero, in compressed rows.
+
+    >>> import adjoint as torch
+    >>> torch.eye(4).to_sparse_bsr((2, 2)).col_indices()
+    tensor([0, 1])
+    """
+    return _room().to_sparse(input, None, _C.sparse_bsr, blocksize, dense_dim)
+
+
+@composite(function_=False)
+def to_sparse_bsc(input, blocksize, dense_dim=None):
+    """The blocks that have elements other than zero, in compressed columns.
+
+    >>> import adjoint as torch
+    >>> torch.eye(4).to_sparse_bsc((2, 2)).row_indices()
+    tensor([0, 1])
+    """
+    return _room().to_sparse(input, None, _C.sparse_bsc, blocksize, dense_dim)
+
+
+@composite(function_=False)
+def crow_indices(input):
+    """Where each row of a CSR or BSR tensor begins among the entries.
+
+    >>> import adjoint as torch
+    >>> torch.eye(2).to_sparse_csr().crow_indices()
+    tensor([0, 1, 2])
+    """
+    return _room().compressed_part(input, "crow_indices")
+
+
+@composite(function_=False)
+def col_indices(input):
+    """The column of each entry of a CSR or BSR tensor.
+
+    >>> import adjoint as torch
+    >>> torch.eye(2).to_sparse_csr().col_indices()
+    tensor([0, 1])
+    """
+    return _room().compressed_part(input, "col_indices")
+
+
+@composite(function_=False)
+def ccol_indices(input):
+    """Where each column of a CSC or BSC tensor begins among the entries.
+
+    >>> import adjoint as torch
+    >>> torch.eye(2).to_sparse_csc().ccol_indices()
+    tensor([0, 1, 2])
+    """
+    return _room().compressed_part(input, "ccol_indices")
+
+
+@composite(function_=False)
+def row_indices(input):
+    """The row of each entry of a CSC or BSC tensor.
+
+    >>> import adjoint as torch
+    >>> torch.eye(2).to_sparse_csc().row_indices()
+    tensor([0, 1])
+    """
+    return _room().compressed_part(input, "row_indices")
 
 
 # ---- What programs ask a sparse tensor for

@@ -9,13 +9,23 @@ tensor([[3.],
 
 from .. import _C
 from . import _calls as _calls
+from ._compressed_creation import _validate_sparse_bsc_tensor_args as _validate_sparse_bsc_tensor_args
+from ._compressed_creation import _validate_sparse_bsr_tensor_args as _validate_sparse_bsr_tensor_args
+from ._compressed_creation import _validate_sparse_compressed_tensor_args as _validate_sparse_compressed_tensor_args
+from ._compressed_creation import _validate_sparse_csc_tensor_args as _validate_sparse_csc_tensor_args
+from ._compressed_creation import _validate_sparse_csr_tensor_args as _validate_sparse_csr_tensor_args
+from ._compressed_creation import sparse_bsc_tensor as sparse_bsc_tensor
+from ._compressed_creation import sparse_bsr_tensor as sparse_bsr_tensor
+from ._compressed_creation import sparse_compressed_tensor as sparse_compressed_tensor
+from ._compressed_creation import sparse_csc_tensor as sparse_csc_tensor
+from ._compressed_creation import sparse_csr_tensor as sparse_csr_tensor
+from ._compressed_products import sampled_addmm as sampled_addmm
 from ._creation import _validate_sparse_coo_tensor_args as _validate_sparse_coo_tensor_args
 from ._creation import check_sparse_tensor_invariants as check_sparse_tensor_invariants
 from ._creation import sparse_coo_tensor as sparse_coo_tensor
 from ._functions import addmm as addmm
 from ._functions import log_softmax as log_softmax
 from ._functions import mm as mm
-from ._functions import sampled_addmm as sampled_addmm
 from ._functions import softmax as softmax
 from ._functions import spdiags as spdiags
 from ._functions import spsolve as spsolve

@@ -5,6 +5,9 @@ import functools
 from .. import _C
 from ..ops import language as _ops
 from ._calls import CHANGES, RULED, handles
+from ._compressed import is_compressed
+from ._compressed_ops import added, multiplied
+from ._layouts import as_layout
 from ._parts import coalesced
 from ._patterns import Coo
 
@@ -63,8 +66,8 @@ def _mul_sparse(input, other):
             "sparse_binary_op_intersection_cpu(): expects sparse inputs with equal dimensionality, number of sparse "
             f"dimensions, and shape of sparse dimensions; got sizes {list(input.shape)} and {list(other.shape)}"
         )
-    if input.layout is not _C.sparse_coo or other.layout is not _C.sparse_coo:
-        return NotImplemented
+    if is_compressed(input) or is_compressed(other):
+        return multiplied(input, other)
     if _C._sparse_pattern(input).sparse_dim != _C._sparse_pattern(other).sparse_dim:
         raise RuntimeError("mul: expected tensors with the same number of sparse dimensions")
     if _C._sparse_pattern(input).coalesced and not _C._sparse_pattern(other).coalesced:
@@ -100,6 +103,9 @@ for _name in ("div", "floor_divide", "trunc_divide"):
 @handles("add", table=RULED)
 def _add(input, other, alpha):
     if is_sparse(input):
+        if is_compressed(input) and not is_sparse(other):
+            other = other if isinstance(other, _C.Tensor) else _C.tensor(other)
+            return _add_to_dense(_scaled(other, alpha), input, 1)
         if not is_sparse(other):
             raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
         return _add_sparse(input, other, alpha)
@@ -128,8 +134,9 @@ def _add_sparse(input, other, alpha):
         raise RuntimeError(
             f"add: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != {list(other.shape)}"
         )
-    if input.layout is not _C.sparse_coo or other.layout is not _C.sparse_coo:
-        return NotImplemented
+    if is_compressed(input) or is_compressed(other):
+        scaled = with_values(other, _scaled(_C._sparse_values(other), alpha))
+        return added(input, scaled) if is_compressed(input) else added(as_layout(input, other), scaled)
     mine, first = _parts(input)
     theirs, second = _parts(other)
     if mine.sparse_dim != theirs.sparse_dim:

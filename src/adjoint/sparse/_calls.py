@@ -51,18 +51,29 @@ def refusal(shown, args):
     )
 
 
+def _unhandled(name, shown, args):
+    """The same, in torch's words for functions of each element of compressed tensors."""
+    from ..ops.language import TABLE
+
+    layout = layout_in(args)
+    if layout is _C.sparse_coo or TABLE[name].kind != "elementwise":
+        return refusal(shown, args)
+    kind = str(layout)[-3:].capitalize()
+    return RuntimeError(f"unsupported tensor layout: Sparse{kind}: {shown}() is not there for it; use to_dense() first")
+
+
 def call(name, shown, args):
     """The result of an op."""
     handler = RULED.get(name) or CALLS.get(name)
     if handler is None:
-        raise refusal(shown, args)
+        raise _unhandled(name, shown, args)
     try:
         result = handler(*args)
     except AttributeError as error:  # an argument is not what it should be
         kinds = ", ".join(type(arg).__name__ for arg in args)
         raise TypeError(f"{shown}() received an invalid combination of arguments - got ({kinds}): {error}") from error
     if result is NotImplemented:
-        raise refusal(shown, args)
+        raise _unhandled(name, shown, args)
     return result
 
 
@@ -74,7 +85,7 @@ def change(name, shown, args):
             raise refusal(shown, args)
         return
     if name not in RULED and name not in CALLS:
-        raise refusal(shown, args)
+        raise _unhandled(name, shown, args)
     assign(args[0], _C._call_bound(name, args), shown)
 
 

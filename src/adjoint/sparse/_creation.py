@@ -310,6 +310,7 @@ def _zeros(size, *options):
 
 
 def _of_layout(size, layout, dtype, device):
+    size = (size,) if isinstance(size, int) else size
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = size[0]
     if layout is _C.sparse_coo:
@@ -319,7 +320,19 @@ def _of_layout(size, layout, dtype, device):
     return compressed(sizes("zeros", size), layout, dtype, device)
 
 
-@handles("zeros_like", "empty_like")
+@handles("empty_like")
+def _empty_like(input, *options):
+    from ._compressed_ops import filled_like
+
+    return filled_like(input, 0, options) if is_compressed_like(input, options) else _zeros_like(input, *options)
+
+
+def is_compressed_like(input, options):
+    """Whether what is made like a compressed tensor is to be one, with its entries."""
+    return str(input.layout) not in ("torch.strided", "torch.sparse_coo") and options[-4] in (None, input.layout)
+
+
+@handles("zeros_like")
 def _zeros_like(input, *options):
     dtype, layout, device, _, requires_grad = options[-5:]
     layout = input.layout if layout is None else layout

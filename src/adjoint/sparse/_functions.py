@@ -4,6 +4,7 @@ from .. import _C
 from ..ops import language as _ops
 from . import _products
 from ._arithmetic import is_sparse
+from ._compressed_products import mm_reduce
 from ._parts import entries
 from ._patterns import Coo
 from ._products import sparse_mm
@@ -28,11 +29,7 @@ def mm(mat1, mat2, reduce=None):
             [0., 2.]])
     """
     _tensors("sparse.mm", mat1=mat1, mat2=mat2)
-    if reduce not in (None, "sum"):
-        raise NotImplementedError(
-            f"sparse.mm: expected reduce to be 'sum', or left out; got {reduce!r}; not implemented for this layout"
-        )
-    return sparse_mm(mat1, mat2)
+    return sparse_mm(mat1, mat2) if reduce is None else mm_reduce(mat1, mat2, reduce)
 
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
@@ -121,43 +118,7 @@ def _softmax(name, input, dim, dtype, finish):
     return pattern.pack(finish(shifted, total.index_select(0, groups)))
 
 
-# ---- Products at the entries of a matrix, and others
-
-
-def sampled_addmm(input, mat1, mat2, *, beta=1.0, alpha=1.0, out=None):
-    """beta * input + alpha * (mat1 @ mat2) where the sparse `input` has entries.
-
-    >>> import adjoint as torch
-    >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse(), torch.ones(2, 3), torch.ones(3, 2)).to_dense()
-    tensor([[4., 0.],
-            [0., 4.]])
-    """
-    _tensors("sparse.sampled_addmm", input=input, mat1=mat1, mat2=mat2)
-    if not is_sparse(input):
-        raise RuntimeError("sampled_addmm: Expected self to have sparse layout, but got Strided")
-    for name, matrix in (("mat1", mat1), ("mat2", mat2)):
-        if matrix.layout is not _C.strided:
-            raise RuntimeError(f"sampled_addmm: Expected {name} to have strided layout, but got a sparse one")
-        if matrix.dtype != input.dtype:
-            raise RuntimeError(
-                f"sampled_addmm: Expected {name} and self to have the same dtype, but got {name} with dtype "
-                f"{matrix.dtype} and self with dtype {input.dtype}"
-            )
-    if mat1.dim() != 2 or mat2.dim() != 2 or mat1.shape[1] != mat2.shape[0]:
-        raise RuntimeError(
-            f"sampled_addmm: mat1 and mat2 shapes cannot be multiplied ({list(mat1.shape)} and {list(mat2.shape)})"
-        )
-    if tuple(input.shape) != (mat1.shape[0], mat2.shape[1]):
-        raise RuntimeError(
-            f"sampled_addmm: expected self to have the size {[mat1.shape[0], mat2.shape[1]]}; got {list(input.shape)}"
-        )
-    pattern = _C._sparse_pattern(input)
-    found = _ops._sparse_sampled(mat1, mat2.t(), pattern.rows()) * alpha
-    result = pattern.pack(found if beta == 0 else entries(input) * beta + found)
-    if out is None:
-        return result
-    _C._sparse_assign(out, result, "sampled_addmm")
-    return out
+# ---- Others
 
 
 def spdiags(diagonals, offsets, shape, layout=None):

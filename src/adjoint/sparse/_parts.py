@@ -67,12 +67,29 @@ def values(tensor):
     return entries(tensor)
 
 
+def compressed_part(tensor, name):
+    """crow_indices and its like."""
+    kind = "column" if name in ("ccol_indices", "row_indices") else "row"
+    pattern = _C._sparse_pattern(tensor) if tensor.layout is not _C.strided else None
+    if pattern is None or tensor.layout is _C.sparse_coo or name not in pattern.names():
+        raise RuntimeError(
+            f"{name} expected sparse {kind} compressed tensor layout but got {_LAYOUTS[str(tensor.layout)]}"
+        )
+    return pattern.parts()[pattern.names().index(name)].detach()
+
+
+def _coordinates_of(name, tensor):
+    if tensor.layout not in (_C.strided, _C.sparse_coo):
+        raise refusal(name, (tensor,))
+    return _any(name, tensor)
+
+
 def raw_indices(tensor):
-    return _any("_indices", tensor).indices.detach()
+    return _coordinates_of("_indices", tensor).indices.detach()
 
 
 def raw_values(tensor):
-    _any("_values", tensor)
+    _coordinates_of("_values", tensor)
     return _C._sparse_values(tensor)
 
 
@@ -137,8 +154,10 @@ def to_sparse(tensor, sparse_dim, layout, blocksize, dense_dim):
         )
     layout = _C.sparse_coo if layout is None else layout
     if layout is _C.strided:
-        raise RuntimeError("to_sparse: conversion to Strided layout is not supported; use to_dense()")
-    if layout is not _C.sparse_coo or tensor.layout not in (_C.strided, _C.sparse_coo):
+        return tensor.to_dense() if tensor.layout is not _C.strided else tensor
+    if tensor.layout is _C.strided:
+        return _ops._to_sparse(tensor, sparse_dim, layout, blocksize, dense_dim)
+    if layout is not _C.sparse_coo or tensor.layout is not _C.sparse_coo:
         from ._layouts import converted
 
         return converted(tensor, layout, blocksize, dense_dim, sparse_dim)
@@ -147,13 +166,24 @@ def to_sparse(tensor, sparse_dim, layout, blocksize, dense_dim):
             f"to_sparse: conversion from {_LAYOUTS[str(tensor.layout)]} to Sparse with blocksize argument given is not "
             "supported"
         )
-    if tensor.layout is _C.sparse_coo:
-        if sparse_dim is not None and sparse_dim != _C._sparse_pattern(tensor).sparse_dim:
-            raise RuntimeError(
-                "sparse_to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() is "
-                "not supported"
-            )
-        return tensor
+    if sparse_dim is not None and sparse_dim != _C._sparse_pattern(tensor).sparse_dim:
+        raise RuntimeError(
+            "sparse_to_sparse: conversion from Sparse to Sparse with sparse_dim argument !=self.sparse_dim() is not "
+            "supported"
+        )
+    return tensor
+
+
+def of_dense(tensor, sparse_dim, layout, blocksize, dense_dim):
+    """A dense tensor in a sparse layout; it only computes."""
+    if layout is not _C.sparse_coo:
+        from ._layouts import of_dense as compressed
+
+        return compressed(tensor, layout, blocksize, dense_dim, sparse_dim)
+    if blocksize is not None:
+        raise RuntimeError(
+            "dense_to_sparse: conversion from Strided to Sparse with blocksize argument given is not supported"
+        )
     if dense_dim is not None:
         sparse_dim = tensor.dim() - dense_dim
     return _coordinates(tensor, tensor.dim() if sparse_dim is None else sparse_dim)
@@ -192,6 +222,10 @@ def masked(tensor, mask):
             f"{list(tensor.shape)} but mask has size {list(mask.shape)}"
         )
     pattern = _C._sparse_pattern(mask)
+    if tensor.layout is mask.layout and tensor.layout is not _C.sparse_coo:
+        from ._compressed_ops import multiplied
+
+        return multiplied(tensor, pattern.tensor(_C.ones(pattern.value_size, dtype=tensor.dtype)))
     return pattern.tensor(pattern.at(tensor))
 
 
@@ -202,11 +236,15 @@ def unmasked(g, like, mask):
 
 
 def product(first, second):
-    """The product of a sparse matrix and a dense one, either of them first."""
+    """The product of two matrices of which one, or both, are sparse."""
+    if first.layout is not _C.strided and second.layout is not _C.strided:
+        from ._products import sparse_by_sparse
+
+        return sparse_by_sparse(first, second)
     if first.layout is not _C.strided:
-        return _C._sparse_pattern(first).rows().times(_C._sparse_values(first), second)
+        return _C._sparse_pattern(first).rows().times(_C._sparse_values(first).reshape(-1), second)
     rows = _C._sparse_pattern(second).rows().transposed()
-    return rows.times(_C._sparse_values(second), first.t()).t()
+    return rows.times(_C._sparse_values(second).reshape(-1), first.t()).t()
 
 
 # ---- Other sizes

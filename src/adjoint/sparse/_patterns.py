@@ -248,6 +248,16 @@ class Rows:
         """The elements of first @ second.T where there are entries."""
         return _ops._sparse_sampled_entries(self.row, self.column, first, second)
 
+    def solved(self, values, dense, upper, unitriangular):
+        """The solution of the triangular system that a dense matrix is the right hand side of."""
+        starts, order = self._arrange()
+        return _ops._sparse_rows_solve(values, starts, order, self.column, dense, upper, unitriangular)
+
+    def in_triangle(self, values, upper, unitriangular):
+        """The values, zero where solved() does not look at them."""
+        above = self.column - self.row if upper else self.row - self.column
+        return values.masked_fill(above < (1 if unitriangular else 0), 0)
+
     def transposed(self):
         """The same entries by their columns."""
         found = self._transposed() if isinstance(self._transposed, weakref.ref) else self._transposed

@@ -8,6 +8,8 @@ from .. import _C
 from ..ops import language as _ops
 from ._arithmetic import is_sparse
 from ._calls import CHANGES, assign, handles
+from ._compressed import in_coordinates, is_compressed
+from ._compressed_products import bmm as compressed_bmm
 from ._parts import entries
 from ._patterns import Coo
 from ._unary import settled
@@ -45,26 +47,30 @@ def _of_values(tensor):
 def mm(input, mat2):
     """mm(sparse, dense), mm(dense, sparse) or mm(sparse, sparse)."""
     _check_product("mm", input, mat2)
-    if is_sparse(input) and is_sparse(mat2):
-        return sparse_by_sparse(input, mat2)
-    if is_sparse(input) and (_of_values(input) or not input.requires_grad):
-        return sparse_by_dense(input, mat2)
-    if is_sparse(mat2) and (_of_values(mat2) or not mat2.requires_grad):
-        return _by_columns(input, mat2)
+    if not any(is_sparse(matrix) and matrix.requires_grad and not _of_values(matrix) for matrix in (input, mat2)):
+        if is_sparse(input) and is_sparse(mat2):
+            return sparse_by_sparse(input, mat2)
+        return sparse_by_dense(input, mat2) if is_sparse(input) else _by_columns(input, mat2)
     return _ops._sparse_mm(input, mat2)
+
+
+def _factors(matrix):
+    """The elements of the entries of a matrix, as its rows() have them."""
+    return entries(matrix).reshape(-1)
 
 
 def sparse_by_dense(matrix, dense):
     """The product; the gradient of the sparse matrix is sparse."""
-    return _ops._sparse_product(entries(matrix), dense, _C._sparse_pattern(matrix).rows())
+    return _ops._sparse_product(_factors(matrix), dense, _C._sparse_pattern(matrix).rows())
 
 
 def _by_columns(dense, matrix):
-    return _ops._sparse_product(entries(matrix), dense.t(), _C._sparse_pattern(matrix).rows().transposed()).t()
+    return _ops._sparse_product(_factors(matrix), dense.t(), _C._sparse_pattern(matrix).rows().transposed()).t()
 
 
 def sparse_by_sparse(first, second):
     """The product of two sparse matrices: each entry (i, k) of the first meets the entries (k, j) of the second."""
+    layout = _layout_of_product(first, second)
     first, second = coordinates(first), coordinates(second)
     mine, theirs = _C._sparse_pattern(first), _C._sparse_pattern(second)
     size = (first.shape[0], second.shape[1])
@@ -77,12 +83,18 @@ def sparse_by_sparse(first, second):
     right = _C.arange(left.shape[0]) + (begin - before).index_select(0, left)
     places = _ops.stack((mine.indices[0].index_select(0, left), theirs.indices[1].index_select(0, right)))
     values = entries(first).index_select(0, left) * entries(second).index_select(0, right)
-    return Coo(places, size, False).pack(values).coalesce()
+    product = Coo(places, size, False).pack(values).coalesce()
+    return product if layout is _C.sparse_coo else product.to_sparse(layout=layout)
+
+
+def _layout_of_product(first, second):
+    """Rows, as in torch, of compressed matrices; coordinates of all others."""
+    return _C.sparse_csr if is_compressed(first) and is_compressed(second) else _C.sparse_coo
 
 
 def coordinates(matrix):
     """A sparse matrix as a coalesced one of coordinates."""
-    return settled(matrix if matrix.layout is _C.sparse_coo else matrix.to_sparse())
+    return in_coordinates(matrix).coalesce()
 
 
 @handles("mv")
@@ -134,13 +146,15 @@ def _addmv(input, mat, vec, beta, alpha):
 @handles("bmm")
 def _bmm(input, mat2):
     """Batches of matrices, the first of them sparse: one matrix with the batch along its diagonal."""
-    if not is_sparse(input) or is_sparse(mat2) or input.layout is not _C.sparse_coo:
+    if not is_sparse(input) or is_sparse(mat2):
         return NotImplemented
     if input.dim() != 3 or mat2.dim() != 3 or input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
         raise RuntimeError(
             "bmm: expected batches of matrices of one size that fit; got sizes "
             f"{list(input.shape)} and {list(mat2.shape)}"
         )
+    if is_compressed(input):
+        return compressed_bmm(input, mat2)
     pattern = _C._sparse_pattern(input)
     count, height, width = input.shape
     batch, row, column = pattern.indices

@@ -3,6 +3,7 @@
 from .. import _C
 from ..ops import language as _ops
 from ._calls import RULED, handles
+from ._compressed_ops import sum_dim as compressed_sum
 from ._parts import entries
 from ._patterns import Coo
 from ._unary import settled
@@ -34,7 +35,7 @@ def _dims(tensor, dim):
 @handles("sum_dim")
 def _sum_dim(input, dim, keepdim, dtype):
     if input.layout is not _C.sparse_coo:
-        return NotImplemented
+        return compressed_sum(input, _dims(input, dim), keepdim, dtype)
     if dtype is None and not (input.is_floating_point() or input.is_complex()):
         dtype = _C.int64
     result = sum_over(input, _dims(input, dim), dtype)

@@ -3,6 +3,10 @@
 from .. import _C
 from ..ops import language as _ops
 from ._calls import CHANGES, RULED, handles
+from ._compressed import is_compressed
+from ._compressed_ops import copied as compressed_copy
+from ._compressed_ops import select as compressed_select
+from ._compressed_ops import transposed
 from ._parts import entries
 from ._patterns import Coo
 
@@ -40,6 +44,8 @@ def _to_dtype(input, dtype, copy, memory_format):
 
 @handles("copy", table=CHANGES)
 def _copy(shown, input, other, non_blocking):
+    if is_compressed(input) or is_compressed(other):
+        return compressed_copy(shown, input, other)
     if input.layout is not other.layout:
         raise RuntimeError(
             "copy_() between dense and sparse Tensors is not implemented! Found self type = "
@@ -98,6 +104,8 @@ def permute(input, dims):
 
 @handles("transpose", table=RULED)
 def _transpose(input, dim0, dim1):
+    if is_compressed(input):
+        return transposed(input, _dim(input, dim0), _dim(input, dim1))
     order = list(range(input.dim()))
     if order:
         dim0, dim1 = _dim(input, dim0), _dim(input, dim1)
@@ -107,6 +115,8 @@ def _transpose(input, dim0, dim1):
 
 @handles("t", table=RULED)
 def _t(input):
+    if is_compressed(input) and input.dim() == 2:
+        return transposed(input, 0, 1)
     pattern = _pattern(input)
     if input.layout is _C.sparse_coo and (pattern.sparse_dim > 2 or pattern.dense_size):
         raise RuntimeError(
@@ -213,12 +223,12 @@ def _index(tensor, dim, index):
 @handles("select")
 def select(input, dim, index):
     """The entries at an index of a dimension; dense, if it was the last sparse one."""
-    if input.layout is not _C.sparse_coo:
-        return NotImplemented
     if input.dim() == 0:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim = _dim(input, dim)
     index = _index(input, dim, index)
+    if is_compressed(input):
+        return compressed_select(input, dim, index)
     pattern, values = _pattern(input), entries(input)
     size = (*input.shape[:dim], *input.shape[dim + 1 :])
     if dim >= pattern.sparse_dim:
