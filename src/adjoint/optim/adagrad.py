@@ -2,7 +2,7 @@
 
 from .. import _C
 from .decay import follow
-from .elementwise import Elementwise, full_like, number_state, sparse_like
+from .elementwise import Elementwise, full_like, number_state
 from .language import addcdiv, addcmul, item, rule, sqrt
 from .optimizer import check_fused, check_lr, check_not_negative
 

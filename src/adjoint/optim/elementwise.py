@@ -44,11 +44,6 @@ def as_number_states(states, names):
                 state[name] = number_state(state[name])
 
 
-def sparse_like(grad, values):
-    """Other values in the places of a coalesced sparse gradient."""
-    return _C._sparse_pattern(grad).tensor(values)
-
-
 class Elementwise(Optimizer):
     """Base of the optimizers that have a rule; see declaration.py."""
 

@@ -3,7 +3,6 @@
 from .. import _C
 from ..autograd.grad_mode import no_grad
 from ..ops import language as _ops
-from .elementwise import sparse_like
 from .optimizer import Optimizer, check_betas, check_lr, evaluate
 
 
