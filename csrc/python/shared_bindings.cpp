@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "core/batched.h"
 #include "core/shared_memory.h"
 #include "core/tensor.h"
 
@@ -22,6 +23,7 @@ PyObject* py_share_memory(PyObject*, PyObject* tensors) {
     if (!PyTuple_Check(tensors) || PyTuple_GET_SIZE(tensors) == 0)
       fail(ErrorKind::Type, "_share_memory() takes a tuple of tensors");
     Storage* old = to_tensor(PyTuple_GET_ITEM(tensors, 0))->storage;
+    refuse_batched(to_tensor(PyTuple_GET_ITEM(tensors, 0)));
     Py_ssize_t count = PyTuple_GET_SIZE(tensors);
     for (Py_ssize_t i = 0; i < count; ++i) {
       if (to_tensor(PyTuple_GET_ITEM(tensors, i))->storage != old)
