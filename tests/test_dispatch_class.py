@@ -367,7 +367,14 @@ def test_they_can_be_saved(tmp_path):
 
 def test_memory_is_refused():
     w = Kept(adjoint.ones(2))
-    for ask in (w.numpy, w.tolist, lambda: w.set_(adjoint.ones(2)), lambda: memoryview(w), w.__dlpack__):
+    for ask in (
+        w.numpy,
+        w.tolist,
+        w.share_memory_,
+        lambda: w.set_(adjoint.ones(2)),
+        lambda: memoryview(w),
+        w.__dlpack__,
+    ):
         with pytest.raises((RuntimeError, BufferError, TypeError)):
             ask()
     assert repr(w) == "Kept(..., size=(2,), dtype=torch.float32)"

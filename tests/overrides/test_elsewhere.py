@@ -192,3 +192,9 @@ def shapes_and_sequences(L):
         float(m[0, 1]),
         int(m[1, 1]),
     )
+
+
+@program
+def missing_arguments_of_initialisations(L):
+    x = L.ones(2).as_subclass(type("Kept", (L.Tensor,), {}))
+    return [raised(lambda: L.nn.init.constant_(x), 12), raised(lambda: L.nn.init.uniform_(x, 0, 1, wrong=2), 12)]

@@ -78,6 +78,8 @@ def _overridable(function):
 
             defaults = dict(zip(names[-len(function.__defaults__ or ()) :], function.__defaults__ or (), strict=False))
             given = defaults | dict(zip(names, args, strict=False)) | kwargs
+            if given.keys() != set(names) or len(args) > len(names):
+                return function(*args, **kwargs)  # which refuses
             return handle_torch_function(call, (given.get("tensor"),), **{name: given[name] for name in names})
         return function(*args, **kwargs)
 

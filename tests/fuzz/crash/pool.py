@@ -304,8 +304,10 @@ def state(random, text, dtype):
         return text
     if choice < 0.55:
         return f"{text}.to('meta')"
-    if choice < 0.58:
+    if choice < 0.57:
         return f"{text}.as_subclass(type('Sub', (torch.Tensor,), {{}}))"
+    if choice < 0.58:
+        return f"Held({text})"
     if choice < 0.60:
         return f"torch.inference_mode()(lambda: {text})()"
     if choice < 0.62:

@@ -22,7 +22,26 @@ import adjoint
 
 from . import judge, program
 
+
+class Held(adjoint.Tensor):
+    """A tensor without memory of its own: its class computes with the one that it holds."""
+
+    @staticmethod
+    def __new__(cls, held):
+        return adjoint.Tensor._make_wrapper_subclass(cls, held.shape, strides=held.stride(), dtype=held.dtype)
+
+    def __init__(self, held):
+        self.held = held
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        inner = lambda x: x.held if isinstance(x, cls) else x
+        result = func(*map(inner, args), **{name: inner(value) for name, value in (kwargs or {}).items()})
+        return cls(result) if isinstance(result, adjoint.Tensor) else result
+
+
 NAMES = {
+    "Held": Held,
     "__name__": "fuzz",
     "torch": adjoint,
     "np": np,
