@@ -10,6 +10,7 @@ import hypothesis
 import numpy as np
 import pytest
 import torch
+from hypothesis.internal.conjecture import providers
 
 import adjoint
 
@@ -27,6 +28,10 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.register_profile("same", hypothesis.settings.get_profile("fresh"), derandomize=True)
 hypothesis.settings.load_profile("same")
+# Newer versions also draw numbers from the sources of modules that happen to be loaded: not the same in every run.
+if hasattr(providers, "_get_local_constants"):
+    _NO_CONSTANTS = providers._local_constants
+    providers._get_local_constants = lambda: _NO_CONSTANTS
 
 # Each process holds torch: more of them would rather run out of memory than end sooner.
 MOST_PROCESSES = 8

@@ -215,10 +215,17 @@ def test_arange(start, end, step, dtype):
     check(lambda t: t.arange(*bounds, **keywords(t, dtype)), rtol=1e-2 if half else 1e-5, any_error=True)
 
 
+def is_array_number(value):
+    """An array without dimensions: a number here, and in torch in some functions; see docs/differences.md."""
+    return isinstance(value, np.ndarray) and value.ndim == 0
+
+
 @given(leaves, leaves, leaves, optional_dtypes)
 @fuzz
 def test_linspace(start, end, steps, dtype):
     if allocates_too_much([steps]):
+        return
+    if is_array_number(steps):
         return
     check(lambda t: t.linspace(start, end, steps, **keywords(t, dtype)), rtol=1e-2, any_error=True)
 
@@ -229,6 +236,8 @@ def test_eye(n, m):
     if allocates_too_much([n, m]):
         return
     check(lambda t: t.eye(n))
+    if m is None:
+        return  # as if it were left out, see docs/differences.md
     check(lambda t: t.eye(n, m), any_error=True)
 
 
@@ -236,6 +245,8 @@ def test_eye(n, m):
 @fuzz
 def test_random_arguments(low, high, size):
     if allocates_too_much(size) or any(isinstance(bound, np.complexfloating) for bound in (low, high)):
+        return
+    if is_array_number(low) or is_array_number(high):
         return
     for call in (
         lambda t: t.randint(low, high, size).shape,
