@@ -134,7 +134,7 @@ def public_names():
 NOT_CALLED = {"H", "mH", "mT", "numpy_T", "real", "imag", "cuda", "xpu"}
 # What sparse tensors alone are asked for (tests/sparse).
 NOT_CALLED |= {"coalesce", "dense_dim", "indices", "is_coalesced", "sparse_dim", "sparse_mask", "sparse_resize_"}
-NOT_CALLED |= {"sparse_resize_and_clear_", "to_sparse", "values"}
+NOT_CALLED |= {"sparse_resize_and_clear_", "to_sparse", "to_sparse_coo", "values"}
 NOT_CALLED |= {"ccol_indices", "col_indices", "crow_indices", "row_indices"}
 NOT_CALLED |= {"to_sparse_bsc", "to_sparse_bsr", "to_sparse_csc", "to_sparse_csr"}
 

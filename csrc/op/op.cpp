@@ -170,6 +170,8 @@ Object Op::call(PyObject* const* slots) {
 
 Object Op::call_in_mode(PyObject* const* slots) {
   if (mode_flags & kTransformed) {
+    // Transforms know nothing of layouts: they see the ops that a handler calls.
+    if (sparse_in_use && !takes_sparse && any_sparse(slots, arguments.size())) return call_sparse(chosen(slots), slots);
     if (RunningTransform transform; transform) return transform->call(*this, slots);
   }
   Op& op = chosen(slots);
@@ -365,6 +367,7 @@ void Op::call_in_place(PyObject* const* slots) {
 
 void Op::change_in_mode(PyObject* const* slots) {
   if (mode_flags & kTransformed) {
+    if (sparse_in_use && any_sparse(slots, arguments.size())) return change_sparse(variant(slots), slots);
     if (RunningTransform transform; transform) return transform->change(*this, slots);
   }
   Op& op = variant(slots);

@@ -23,6 +23,11 @@ PyObject* py_sparse_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
     if (nargs != 4 || !is_tensor(args[0]) || is_sparse(as_tensor(args[0])))
       fail(ErrorKind::Type, "_sparse_tensor() takes a dense tensor, a pattern, a layout and sizes");
+    if (is_batched(as_tensor(args[0])))
+      fail(
+          ErrorKind::NotImplemented,
+          "vmap: a sparse tensor cannot have values that differ from element to element of a batch; make it dense with "
+          "to_dense(), or write a loop");
     Ints sizes = Arg{args[3], "_sparse_tensor", "size"};
     return as_object(make_sparse(as_tensor(args[0]), args[1], to_layout(args[2]), sizes).take());
   });

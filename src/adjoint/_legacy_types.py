@@ -1,5 +1,7 @@
 """The tensor types of old: torch.FloatTensor(2, 3), isinstance(x, torch.LongTensor), x.type(torch.DoubleTensor)."""
 
+import warnings
+
 from . import _C
 from .ops.conversion import TYPE_NAMES
 
@@ -15,7 +17,9 @@ class tensortype(type):
         return _C._legacy_tensor(cls.dtype, args, kwargs)
 
     def __instancecheck__(cls, instance):
-        return isinstance(instance, _C.Tensor) and not cls.is_cuda and instance.dtype == cls.dtype
+        if not isinstance(instance, _C.Tensor) or cls.is_cuda:
+            return False
+        return instance.dtype == cls.dtype and instance.layout is cls.layout
 
     def __reduce__(cls):
         return find, (f"{cls.__module__}.{cls.__name__}",)
@@ -27,14 +31,50 @@ def _make(name, dtype, module, is_cuda):
     return tensortype(name, (), {"__doc__": doc, "__module__": module, "__slots__": (), **about})
 
 
+class _SparseType(tensortype):
+    """The type of the types of sparse tensors: torch.sparse.FloatTensor(indices, values, size), or of sizes."""
+
+    def __call__(cls, *args):
+        from .sparse import sparse_coo_tensor
+
+        given = bool(args) and isinstance(args[0], _C.Tensor)
+        form = ", ".join(("indices", "values", "shape")[: len(args)]) if given else "shape"
+        warnings.warn(
+            f"torch.sparse.SparseTensor({form}, *, device=) is deprecated.  Please use "
+            f"torch.sparse_coo_tensor({form}, dtype=, device=).",
+            stacklevel=2,
+        )
+        if given:
+            return sparse_coo_tensor(*args, dtype=cls.dtype)
+        size = args[0] if args and isinstance(args[0], tuple | list) else args
+        return sparse_coo_tensor(tuple(size), dtype=cls.dtype)
+
+
 TYPES = {name: _make(name, dtype, "torch", False) for name, dtype in TYPE_NAMES.items() if "Complex" not in name}
+SPARSE_TYPES = {
+    name: _SparseType(
+        name,
+        (),
+        {
+            "__doc__": f"Sparse tensors of {one.dtype}.",
+            "__module__": "torch.sparse",
+            "__slots__": (),
+            "dtype": one.dtype,
+            "layout": _C.sparse_coo,
+            "is_cuda": False,
+            "is_sparse": True,
+        },
+    )
+    for name, one in TYPES.items()
+    if name != "BoolTensor"
+}
 CUDA_TYPES = {name: _make(name, one.dtype, "torch.cuda", True) for name, one in TYPES.items()}
 
 
 def find(name):
     """The type of a name such as "torch.FloatTensor"; None when there is none."""
     module, _, short = name.rpartition(".")
-    return {"torch": TYPES, "torch.cuda": CUDA_TYPES}.get(module, {}).get(short)
+    return {"torch": TYPES, "torch.cuda": CUDA_TYPES, "torch.sparse": SPARSE_TYPES}.get(module, {}).get(short)
 
 
 def __getattr__(name):

@@ -20,6 +20,8 @@ OPS = {
     "mul_sparse": lambda L, x: x.coalesce() * (x * 2).coalesce(),
     "mul_dense": lambda L, x: x * dense(L, *x.shape),
     "dense_mul": lambda L, x: dense(L, *x.shape) * x,
+    "mul_broadcast": lambda L, x: x.coalesce() * dense(L, 2, *x.shape),
+    "mul_row": lambda L, x: x * dense(L, x.shape[-1]),
     "add": lambda L, x: x + x,
     "add_alpha": lambda L, x: L.add(x.coalesce(), x.coalesce(), alpha=3),
     "sub": lambda L, x: x - x * 3,
@@ -91,10 +93,12 @@ def test_ops_are_those_of_dense_tensors(name, kind):
         )
 
     x = coo(adjoint, kind)
-    if name in ("mul_self", "mul_sparse", "add_alpha", "floor_divide"):
+    if name in ("mul_self", "mul_sparse", "add_alpha", "floor_divide", "mul_broadcast"):
         x = x.coalesce()  # what is not linear, of each entry
     ours, plain = full(OPS[name](adjoint, x)), x.to_dense()
-    expected = full(OPS[name](adjoint, Coalesced(plain) if name in ("mul_sparse", "add_alpha") else plain))
+    expected = full(
+        OPS[name](adjoint, Coalesced(plain) if name in ("mul_sparse", "add_alpha", "mul_broadcast") else plain)
+    )
     for mine, theirs in zip(*(v if isinstance(v, list) else [v] for v in (ours, expected)), strict=True):
         torch.testing.assert_close(torch.tensor(mine.tolist()), torch.tensor(theirs.tolist()), equal_nan=True)
 
@@ -107,6 +111,10 @@ class Coalesced:
 
     def coalesce(self):
         return self.tensor
+
+    @property
+    def shape(self):
+        return self.tensor.shape
 
     def __mul__(self, other):
         return Coalesced(self.tensor * other)
@@ -226,3 +234,23 @@ def test_slices_are_those_of_dense_tensors():
     assert adjoint.equal(h[:, :, 1].to_dense(), h.to_dense()[:, :, 1])
     assert adjoint.equal(h[1:, 2:].to_dense(), h.to_dense()[1:, 2:])
     assert adjoint.equal(h.squeeze().to_dense(), h.to_dense())
+
+
+def test_types_of_old():
+    def call(L):
+        x = L.sparse.FloatTensor(L.tensor([[0, 1]]), L.tensor([1.0, 2.0]), L.Size([3]))
+        kinds = [
+            isinstance(x, L.sparse.FloatTensor),
+            isinstance(x, L.sparse.DoubleTensor),
+            isinstance(x, L.FloatTensor),
+        ]
+        return [seen(x), seen(L.sparse.DoubleTensor(2, 3)), *kinds, x.type()]
+
+    same(call)
+
+
+def test_what_patterns_know_follows_changes_of_their_indices():
+    x = adjoint.eye(3).to_sparse()
+    assert (x @ adjoint.ones(3)).tolist() == [1, 1, 1]
+    x.indices()[0, 2] = 1
+    assert (x @ adjoint.ones(3)).tolist() == [1, 2, 0]

@@ -121,3 +121,38 @@ def test_large_coalesce_is_exact():
     assert adjoint.equal(x.to_dense(), expected)
     keys = (x.indices()[0] * 50 + x.indices()[1]) * 50 + x.indices()[2]
     assert bool((keys.diff() > 0).all())
+
+
+def test_products_under_transforms_of_functions():
+    a, d = coo(adjoint, "coalesced"), dense(adjoint, 5, 2)
+    plain = a.to_dense()
+    func = adjoint.func
+
+    def of(matrix):
+        return lambda d: (matrix @ d).sin()
+
+    assert adjoint.allclose(func.grad(lambda d: of(a)(d).sum())(d), func.grad(lambda d: of(plain)(d).sum())(d))
+    ours, expected = (func.jvp(of(matrix), (d,), (d,)) for matrix in (a, plain))
+    assert adjoint.allclose(ours[1], expected[1])
+    ours, expected = (func.hessian(lambda d, matrix=matrix: of(matrix)(d).sum())(d) for matrix in (a, plain))
+    assert adjoint.allclose(ours, expected)
+    batched = func.vmap(lambda d: adjoint.sparse.mm(a, d))(adjoint.stack([d, d * 2]))
+    assert adjoint.allclose(batched[1], plain @ d * 2)
+
+    def of_values(values):
+        return adjoint.sparse.mm(adjoint.sparse_coo_tensor(a.indices(), values, a.shape), d).sin().sum()
+
+    gradients = func.grad(of_values)(a.values())
+    expected = func.grad(lambda matrix: (matrix @ d).sin().sum())(plain)
+    assert adjoint.allclose(gradients, expected[tuple(a.indices())])
+    with pytest.raises(NotImplementedError, match="vmap: a sparse tensor cannot have values that differ"):
+        func.vmap(of_values)(adjoint.stack([a.values()] * 2))
+
+
+def test_modes():
+    a, d = coo(adjoint, "coalesced", "float32"), dense(adjoint, 5, 2, dtype="float32")
+    with adjoint.autocast("cpu", dtype=adjoint.bfloat16):
+        assert (a @ d).dtype is adjoint.bfloat16
+    with adjoint.inference_mode():
+        assert (a * 2).is_inference()
+    assert (a.to("cpu") is a, a.device.type, a.is_cpu) == (True, "cpu", True)

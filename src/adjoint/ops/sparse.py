@@ -5,7 +5,8 @@ of these and of ordinary ops. `sparse=True` says that an op takes sparse argumen
 """
 
 from .. import _C
-from .language import _sparse_product, _sparse_sampled, _sparse_solve, composite, index_select, op, to_dense
+from .batching import call
+from .language import _sparse_product, _sparse_sampled, _sparse_solve, composite, index_select, op, stack, to_dense
 
 
 def _room():
@@ -38,16 +39,41 @@ def gathered_places(g, input_meta, dim, index):
     return _rows_read.gathered(g, input_meta, dim, index)
 
 
+# ---- Batch rules; see batching.py
+
+
+def _one_by_one(op, size, batched, first, second, rows):
+    """What differs from element to element of the batch is computed for each of them."""
+    pairs = ((first[i] if batched[0] else first, second[i] if batched[1] else second) for i in range(size))
+    return stack([call(op, *pair, rows) for pair in pairs])
+
+
+def _pack_batch(op, size, batched, values, pattern):
+    raise NotImplementedError(
+        "vmap: a sparse tensor cannot have values that differ from element to element of a batch; compute with dense "
+        "tensors, or write a loop"
+    )
+
+
+def _product_batch(op, size, batched, values, dense, rows):
+    if batched[0]:
+        return _one_by_one(op, size, batched, values, dense, rows)
+    found = call(op, values, dense.movedim(0, 1).flatten(1, 2), rows)  # matrices side by side are one wide matrix
+    return found.unflatten(1, (size, dense.shape[2])).movedim(1, 0)
+
+
 # fmt: off
 # ---- Values and patterns
 
 op("_sparse_pack(values, pattern)", forward=lambda values, pattern: pattern.tensor(values), public=False,
    node="SparseCooTensorWithDimsAndTensorsBackward0",
    values=lambda g, pattern: pattern.at(g),
+   batch=_pack_batch,
    doc="The sparse tensor that has these values in this pattern.")
 op("_sparse_pack_compressed(values, pattern)", forward=lambda values, pattern: pattern.tensor(values), public=False,
    node="SparseCompressedTensorBackward0",
    values=lambda g, pattern: pattern.at(g),
+   batch=_pack_batch,
    doc="The same, for patterns of compressed rows or columns.")
 op("_sparse_unpack(input, pattern)", forward=lambda input, pattern: _C._sparse_values(input), public=False, sparse=True,
    node="ValuesBackward0",
@@ -90,6 +116,7 @@ op("_sparse_product(values, dense, rows)", forward=lambda values, dense, rows: r
    linear="values * dense", node="SparseAddmmBackward0",
    values=lambda g, dense, rows: _sparse_sampled(g, dense.conj(), rows),
    dense=lambda g, values, rows: _sparse_product(values.conj(), g, rows.transposed()),
+   batch=_product_batch,
    doc="The matrix that has these values in these rows, times a dense one.")
 op("_sparse_rows_product(values, starts, order, columns, dense)", native="sparse_product", public=False,
    gradient=False, doc="The product of _sparse_product(), by the kernel.")
@@ -97,6 +124,7 @@ op("_sparse_sampled(first, second, rows)", forward=lambda first, second, rows: r
    public=False, linear="first * second", node="SparseSampledAddmmBackward0",
    first=lambda g, second, rows: _sparse_product(g, second.conj(), rows),
    second=lambda g, first, rows: _sparse_product(g, first.conj(), rows.transposed()),
+   batch=_one_by_one,
    doc="The elements of first @ second.T where these rows have entries.")
 op("_sparse_sampled_entries(row, column, first, second)", native="sparse_sampled", public=False,
    gradient=False, doc="The same, by the kernel.")
@@ -221,6 +249,17 @@ def row_indices(input):
 
 
 # ---- What programs ask a sparse tensor for
+
+
+@composite(function_=False)
+def to_sparse_coo(input):
+    """The tensor as a sparse one of coordinates.
+
+    >>> import adjoint as torch
+    >>> torch.eye(2).to_sparse_coo().layout
+    torch.sparse_coo
+    """
+    return input.to_sparse()
 
 
 @composite(function_=False)

@@ -52,3 +52,11 @@ __all__ = [
 hsmm = hspmm
 spmm = dsmm = _C.op_object("mm")
 saddmm = addmm
+
+
+def __getattr__(name):
+    from .._legacy_types import SPARSE_TYPES
+
+    if name in SPARSE_TYPES:
+        return SPARSE_TYPES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -53,12 +53,10 @@ def _mul(input, other):
         return with_values(input, _C._sparse_values(input) * other)
     if is_sparse(other):
         return _mul_sparse(input, other)
+    shape = _ops.broadcast_shapes(input.shape, other.shape)
+    if shape != input.shape:
+        input = input.expand(shape)
     pattern, values = _parts(input)
-    if _ops.broadcast_shapes(input.shape, other.shape) != input.shape:
-        raise RuntimeError(
-            f"mul(sparse, dense): expected a dense tensor that broadcasts to the sizes of the sparse one, "
-            f"{list(input.shape)}; got {list(other.shape)}"
-        )
     return pattern.tensor(values * pattern.at(other.expand(input.shape)))
 
 

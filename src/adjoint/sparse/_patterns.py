@@ -17,6 +17,7 @@ Entries of matrices are multiplied by way of `Rows`, whatever the layout.
 """
 
 import math
+import weakref
 
 from .. import _C
 from ..ops import language as _ops
@@ -259,10 +260,11 @@ class Rows:
 
     def transposed(self):
         """The same entries by their columns."""
-        if self._transposed is None:
-            self._transposed = Rows(self.column, self.row, self.width, self.height)
-            self._transposed._transposed = self
-        return self._transposed
+        found = self._transposed() if isinstance(self._transposed, weakref.ref) else self._transposed
+        if found is None:
+            found = self._transposed = Rows(self.column, self.row, self.width, self.height)
+            found._transposed = weakref.ref(self)  # no cycle, which would keep both until they are collected
+        return found
 
 
 def _like(mask, values):

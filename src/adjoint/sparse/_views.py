@@ -159,6 +159,40 @@ def _unsqueeze(input, dim):
     return Coo(places, size, pattern.nnz < 2).tensor(values)
 
 
+@handles("expand", table=RULED)
+def _expand(input, size):
+    """The tensor along new dimensions, and along those of size 1: each entry as often as there are places for it."""
+    if input.layout is not _C.sparse_coo:
+        return NotImplemented
+    size = tuple(size[0] if len(size) == 1 and isinstance(size[0], tuple | list) else size)
+    extra = len(size) - input.dim()
+    if extra < 0:
+        raise RuntimeError(
+            f"expand: the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions "
+            f"in the tensor ({input.dim()})"
+        )
+    size = tuple(input.shape[d - extra] if n == -1 and d >= extra else n for d, n in enumerate(size))
+    pattern, values = _pattern(input), _C._sparse_values(input)
+    count = pattern.sparse_dim + extra
+    places = _ops.cat((pattern.indices.new_zeros((extra, pattern.nnz)), pattern.indices))
+    coalesced = pattern.coalesced
+    for d in range(count):
+        before = 1 if d < extra else input.shape[d - extra]
+        if before == size[d]:
+            continue
+        if before != 1:
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size[d]}) must match the existing size ({before}) at non-singleton "
+                f"dimension {d}."
+            )
+        number = _C.arange(size[d]).repeat_interleave(places.shape[1])
+        places, values = places.repeat(1, size[d]), values.repeat(size[d], *(1,) * (values.dim() - 1))
+        places[d] = number
+        coalesced = coalesced and d < extra and d == 0
+    values = values.expand(values.shape[0], *size[count:])
+    return Coo(places, size, coalesced or places.shape[1] < 2).tensor(values)
+
+
 @handles("squeeze", "squeeze_dim", "squeeze_dims", "squeeze_all")
 def _squeeze(input, dim=None):
     if input.layout is not _C.sparse_coo:

@@ -297,6 +297,8 @@ def state(random, text, dtype):
         return f"{text}.as_subclass(type('Sub', (torch.Tensor,), {{}}))"
     if choice < 0.60:
         return f"torch.inference_mode()(lambda: {text})()"
+    if choice < 0.62:
+        return f"{text}.to_sparse()" + random.choice(["", ".mul(2)", ".t()", "[0]", ".detach()._coalesced_(False)"])
     if "float" not in dtype and "complex" not in dtype:
         return text
     leaf = f"{text}.detach().requires_grad_()"
