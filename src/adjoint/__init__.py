@@ -124,7 +124,6 @@ _LAZY_NAMES = {
         *("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_", "_fused_adagrad_", "_fused_adam_"),
         *("_fused_adamw_", "_fused_sgd_"),
     ),
-    "_hashing": ("hash_tensor",),
     "_legacy_types": (
         *("BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor"),
         *("IntTensor", "LongTensor", "ShortTensor"),

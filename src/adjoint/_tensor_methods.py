@@ -30,14 +30,6 @@ def method(function):
 
 
 @method
-def hash_tensor(self, dim=(), *, keepdim=False, mode=0):
-    """The exclusive or of the bits of the elements: see torch.hash_tensor()."""
-    from ._hashing import hash_tensor
-
-    return hash_tensor(self, dim, keepdim=keepdim, mode=mode)
-
-
-@method
 def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
     """Accumulates the gradient of this tensor in the .grad of the leaves it was computed from.
 
