@@ -8,7 +8,6 @@ import torch
 
 from .translate import TESTING, Translator, counterpart
 
-FLOAT8 = "numbers of 8 bits"
 CUDA = "on CUDA alone"
 
 # Entries that make no sense here.
@@ -20,8 +19,6 @@ LEFT_OUT = {
     "jiterator_2inputs_2outputs": CUDA,
     "torch.ops.aten._flash_attention_forward": CUDA,
     "torch.ops.aten._efficient_attention_forward": CUDA,
-    "torch._scaled_mm": FLOAT8,
-    "torch._scaled_mm_v2": FLOAT8,
 }
 
 # Levels at which torch has nothing to compare with on a CPU; they count nowhere.
