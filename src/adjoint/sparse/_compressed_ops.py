@@ -217,7 +217,7 @@ def _resize(input, size, memory_format):
     kept = min(lines, pattern.grid[0])
     starts[..., : kept + (lines > kept)] = pattern.compressed[..., : kept + (lines > kept)]
     if input.requires_grad:
-        raise RuntimeError("cannot resize variables that require grad; detach() it first")
+        raise RuntimeError("cannot resize variables that require grad; detach() the tensor first")
     other = type(pattern)(starts, pattern.plain, size)
     _C._sparse_assign(input, other.tensor(_C._sparse_values(input)), "resize_")
     return input
