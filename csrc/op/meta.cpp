@@ -17,8 +17,9 @@ bool has_special_item(PyObject* sequence) {
 }
 
 bool any_elsewhere(PyObject* const* slots, size_t n) {
-  return std::any_of(slots, slots + n,
-                     [](PyObject* slot) { return is_sequence(slot) ? any_item(slot, is_elsewhere) : is_elsewhere(slot); });
+  return std::any_of(slots, slots + n, [](PyObject* slot) {
+    return is_sequence(slot) ? any_item(slot, is_elsewhere) : is_elsewhere(slot);
+  });
 }
 
 bool has_no_shape(PyObject* object) {
