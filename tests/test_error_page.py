@@ -77,7 +77,7 @@ def test_cure_works(title):
 # Whatever autograd's own files raise, and of the others what they say about gradients.
 OWN = ("csrc/tape/", "csrc/python/autograd", "csrc/python/function", "csrc/python/graph", "src/adjoint/autograd/")
 PROFILERS = "src/adjoint/autograd/profiler"  # of time and memory, not of gradients
-SINGLE_OPS = ("csrc/ops/", "csrc/cpu/", "csrc/meta/", "src/adjoint/ops/")  # what an op says of its own arguments
+SINGLE_OPS = ("csrc/ops/", "csrc/cpu/", "csrc/meta/", "src/adjoint/ops/", "src/adjoint/_by_use")  # of its own arguments
 ABOUT = re.compile(r"\bgrad\b|requires_grad|gradient|autograd|inference|leaf|inplace|written-to|broadcast shape")
 # Wrong calls, which say all by themselves; private functions; states that cannot be reached; base methods.
 NOT_SHOWN = re.compile(

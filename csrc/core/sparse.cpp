@@ -53,4 +53,10 @@ void refuse_sparse(const Tensor* tensor) {
         "dense with to_dense().");
 }
 
+void refuse_sparse_tangent(const char* op) {
+  fail(ErrorKind::NotImplemented, "Trying to use forward AD with ", op,
+       " that does not support it: sparse tensors carry no tangents. Compute with dense tensors, or with values and "
+       "indices, or take the derivative in reverse mode.");
+}
+
 }  // namespace adjoint

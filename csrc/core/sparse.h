@@ -41,5 +41,7 @@ void assign_sparse(Tensor* target, const Tensor* source);
 
 /// Refuses a sparse tensor where memory is asked for.
 void refuse_sparse(const Tensor* tensor);
+/// Refuses what would give a sparse tensor a tangent, or take one through an op of sparse tensors that has none.
+[[noreturn]] void refuse_sparse_tangent(const char* op);
 
 }  // namespace adjoint

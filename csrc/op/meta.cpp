@@ -16,11 +16,14 @@ bool has_special_item(PyObject* sequence) {
   return any_item(sequence, [](PyObject* item) { return is_special(item); });
 }
 
-bool any_elsewhere(PyObject* const* slots, size_t n) {
-  return std::any_of(slots, slots + n, [](PyObject* slot) {
-    return is_sequence(slot) ? any_item(slot, is_elsewhere) : is_elsewhere(slot);
-  });
+template <class F>
+static bool any_argument(PyObject* const* slots, size_t n, F holds) {
+  return std::any_of(slots, slots + n,
+                     [&](PyObject* slot) { return is_sequence(slot) ? any_item(slot, holds) : holds(slot); });
 }
+
+bool any_elsewhere(PyObject* const* slots, size_t n) { return any_argument(slots, n, is_elsewhere); }
+bool any_on_meta(PyObject* const* slots, size_t n) { return any_argument(slots, n, holds_no_values); }
 
 bool has_no_shape(PyObject* object) {
   return holds_no_values(object) && Py_TYPE(object) != tensor_type &&

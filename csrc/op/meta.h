@@ -34,6 +34,8 @@ void refuse_without_shape(std::string_view op, PyObject* object);
 
 /// Whether one of an op's arguments, or of the items of a list among them, is not in the program's memory.
 bool any_elsewhere(PyObject* const* slots, size_t n);
+/// Whether one of them is on the meta device.
+bool any_on_meta(PyObject* const* slots, size_t n);
 /// Whether one of them is special.
 inline bool any_special(PyObject* const* slots, size_t n) {
   // Numbers, None and their like, which most arguments are, have static types; tensors do not.

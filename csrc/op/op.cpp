@@ -172,8 +172,10 @@ Object Op::call(PyObject* const* slots) {
 Object Op::call_in_mode(PyObject* const* slots) {
   if (mode_flags & kTransformed) {
     // Transforms know nothing of layouts: they see the ops that a handler calls.
-    if (sparse_in_use && !takes_sparse && any_sparse(slots, arguments.size())) return call_sparse(chosen(slots), slots);
-    if (RunningTransform transform; transform) return transform->call(*this, slots);
+    const bool handled = sparse_in_use && !takes_sparse && any_sparse(slots, arguments.size());
+    if (!handled) {
+      if (RunningTransform transform; transform) return transform->call(*this, slots);
+    }
   }
   Op& op = chosen(slots);
   if ((mode_flags & kAutocast) && op.autocast != Autocast::None)
@@ -309,7 +311,7 @@ static void for_each_tensor(PyObject* object, F f) {
 
 bool Op::left_to_handler(PyObject* const* slots) const {
   if (any_sparse(slots, arguments.size())) return !takes_sparse;
-  check_devices(slots);
+  if (kind == Kind::Elementwise || any_on_meta(slots, arguments.size())) check_devices(slots);
   return false;
 }
 
@@ -425,7 +427,7 @@ void Op::change(PyObject* const* slots) {
     fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
          info(to_dtype(slots[typed_out])).c_name, " should match");
   if (!writes_one_value) check_writable(target);
-  if (elsewhere) [[unlikely]]
+  if (elsewhere && any_on_meta(slots, arguments.size())) [[unlikely]]
     check_devices(slots);
   if (special && kind == Kind::Plain && (glue || glue_in_place)) [[unlikely]]
     check_stored(*this, slots);

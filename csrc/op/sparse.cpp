@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/mode.h"
+#include "core/tangent.h"
 #include "op/overrides.h"
 #include "tape/history.h"
 
@@ -14,6 +16,13 @@ bool is_one(PyObject* object) { return is_tensor(object) && is_sparse(as_tensor(
 Object handlers(const char* name) {
   Object room = checked(in_python([] { return PyImport_ImportModule("adjoint.sparse._calls"); }));
   return checked(PyObject_GetAttrString(room.get(), name));
+}
+
+/// Refuses tangents, which a handler that computes alone would lose.
+void check_tangents(const Op& op, PyObject* const* slots) {
+  if (!(mode_flags & kFunctional)) return;
+  for (size_t i = 0; i < op.arguments.size(); ++i)
+    if (is_tensor(slots[i]) && has_tangents(as_tensor(slots[i]))) refuse_sparse_tangent(op.shown.c_str());
 }
 
 /// entry(name, shown, arguments).
@@ -40,6 +49,7 @@ Object call_sparse(const Op& op, PyObject* const* slots) {
   static PyObject* entry = handlers("call").take();
   static PyObject* ruled = handlers("RULED").take();
   if (!PyDict_GetItemString(ruled, op.name.c_str())) return hand_over(entry, op, op.shown, slots);
+  check_tangents(op, slots);
   PyObject* plain[kMaxArguments];
   Object owned[kMaxArguments];
   for (size_t i = 0; i < op.arguments.size(); ++i) {
@@ -58,6 +68,7 @@ Object call_sparse(const Op& op, PyObject* const* slots) {
 
 void change_sparse(const Op& op, PyObject* const* slots) {
   static PyObject* entry = handlers("change").take();
+  check_tangents(op, slots);
   hand_over(entry, op, op.shown_in_place, slots);
 }
 

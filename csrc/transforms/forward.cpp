@@ -4,6 +4,7 @@
 
 #include "core/batched.h"
 #include "core/mode.h"
+#include "core/sparse.h"
 #include "op/object.h"
 #include "op/recorded.h"
 #include "op/transform_rules.h"
@@ -174,6 +175,7 @@ Object Forward::call(Op& op, PyObject* const* slots) {
   Op& chosen = op.chosen(slots);
   Object result = chosen.call(slots);
   if (chosen.edge_slots.empty() || result.get() == slots[0]) return result;
+  if (is_tensor(result.get()) && is_sparse(as_tensor(result.get()))) refuse_sparse_tangent(chosen.shown.c_str());
   Object tangent = derivative(chosen, slots, tangents(chosen, slots), result.get());
   if (tangent) attach(chosen, result.get(), tangent.get());
   return result;

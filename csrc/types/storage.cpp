@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "core/batched.h"
+#include "core/mode.h"
 #include "core/relocation.h"
 #include "core/shared_memory.h"
 
@@ -201,7 +202,9 @@ PyObject* method_bytes(PyObject* self, PyObject*) {
 PyObject* method_elements(PyObject* self, PyObject* dtype) {
   return guarded([&] {
     const StorageValue value{StoragePtr::borrow(storage_of(self)), object_of(self)->device, std::nullopt};
-    return as_object(on_storage(value, to_dtype(dtype)).take());
+    TensorPtr elements = on_storage(value, to_dtype(dtype));
+    if (mode_flags & kInferenceMode) elements->flags |= kInferenceTensor;
+    return as_object(elements.take());
   });
 }
 

@@ -279,6 +279,7 @@ _IGNORED_METHODS = (
         "unflatten",
     ),
     *("fill", "hardshrink_", "rsub"),
+    *("to_sparse_bsc", "to_sparse_bsr", "to_sparse_coo", "to_sparse_csc", "to_sparse_csr"),
 )
 _CREATING = (
     *("arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "empty", "empty_strided", "eye"),

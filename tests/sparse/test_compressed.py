@@ -275,7 +275,7 @@ def test_refusals(call):
 def test_sharing_memory_is_refused():
     refused(lambda L: L.eye(2).to_sparse_csr().share_memory_(), words=27)
     with pytest.raises(RuntimeError, match="Cannot access data pointer"):
-        adjoint._C._share_memory((adjoint.eye(2).to_sparse_csr(),))
+        adjoint._C._share_memory(adjoint.eye(2).to_sparse_csr())
 
 
 # ---- Conversions

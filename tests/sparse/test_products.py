@@ -149,10 +149,30 @@ def test_products_under_transforms_of_functions():
         func.vmap(of_values)(adjoint.stack([a.values()] * 2))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, x: x.to_sparse(),
+        lambda a, x: x.to_sparse_csr(),
+        lambda a, x: x.to_sparse() @ x,
+        lambda a, x: (a * x).to_dense(),
+        lambda a, x: x.sparse_mask(a),
+    ],
+)
+def test_tangents_are_not_lost(call):
+    """A sparse tensor carries no tangent: what would give it one refuses."""
+    x = dense(adjoint, 4, 4)
+    a = adjoint.eye(4, dtype=x.dtype).to_sparse()
+    with pytest.raises(NotImplementedError, match="forward AD .* sparse tensors carry no tangents"):
+        adjoint.func.jvp(lambda x: call(a, x), (x,), (x,))
+
+
 def test_modes():
     a, d = coo(adjoint, "coalesced", "float32"), dense(adjoint, 5, 2, dtype="float32")
     with adjoint.autocast("cpu", dtype=adjoint.bfloat16):
         assert (a @ d).dtype is adjoint.bfloat16
+        with adjoint.inspect.trace():
+            assert (a @ d).dtype is adjoint.bfloat16
     with adjoint.inference_mode():
         assert (a * 2).is_inference()
     assert (a.to("cpu") is a, a.device.type, a.is_cpu) == (True, "cpu", True)

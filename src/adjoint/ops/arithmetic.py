@@ -80,7 +80,7 @@ elementwise("power(input, exponent=1)", lambda input, exponent: input**exponent,
             input=lambda g, input, exponent: g * conj(exponent * input ** (exponent - 1)))
 elementwise("squared(input)", lambda input: input * input,
             types="complex", loop="pow", node="PowBackward0", public=False, inplace=False, out=False,
-            input=lambda g, input: g * conj(2 * input))
+            input=lambda g, input: g * conj(2 * input**1))
 elementwise("cubed(input)", lambda input: input * input * input,
             types="complex", loop="pow", node="PowBackward0", public=False, inplace=False, out=False,
             input=lambda g, input: g * conj(3 * input**2))
