@@ -17,7 +17,7 @@ from .translate import Translator, Untranslatable, counterpart, tensor
 
 LEVELS = ("forward", "gradient", "second", "errors")
 DIFFERENTIABLE = ("float64", "float32", "complex128")
-FORWARD_ONLY = ("int64", "int32", "int16", "int8", "uint8", "bool", "float16", "bfloat16")
+FORWARD_ONLY = ("int64", "int32", "int16", "int8", "uint8", "bool", "float16", "bfloat16", "float8_e4m3fn")
 DTYPES = DIFFERENTIABLE + FORWARD_ONLY
 
 # torch.manual_seed notes a traceback for each device that is not there, which took most of the time.

@@ -26,6 +26,7 @@ NOTHING = {name: ("forward", "gradient", "second", "errors") for name, why in LE
     "nn.functional.batch_norm.without_cudnn": ("forward", "gradient", "second", "errors"),  # of no type
     "nn.functional.one_hot": ("gradient", "second"),  # of integers
     "nn.functional.ctc_loss": ("second",),  # its backward has none
+    "sparse.sampled_addmm": ("second",),  # nor has this one
 }
 
 # Where the two differ and this library is right, and why; docs/differences.md has them, too.

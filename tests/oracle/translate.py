@@ -103,6 +103,8 @@ class Translator:
             return counterpart(str(value).removeprefix("torch."))
         if isinstance(value, torch.device):
             return adjoint.device(str(value))
+        if type(value).__name__ in ("_ScalingType", "_SwizzleType"):
+            return value.value  # of scaled products
         if isinstance(value, torch.Generator):
             generator = adjoint.Generator()
             generator.set_state(adjoint.from_numpy(value.get_state().numpy()))
