@@ -299,6 +299,11 @@ def _cast(name, dtype):
     return function
 
 
-_KINDS = {"Byte": "uint8", "Char": "int8", "Double": "float64", "Float": "float32", "Half": "float16", "Int": "int32"}
-for _kind, _dtype in (_KINDS | {"Long": "int64", "Short": "int16"}).items():
-    globals()[f"_cast_{_kind}"] = _cast(f"_cast_{_kind}", getattr(_C, _dtype))
+_cast_Byte = _cast("_cast_Byte", _C.uint8)
+_cast_Char = _cast("_cast_Char", _C.int8)
+_cast_Double = _cast("_cast_Double", _C.float64)
+_cast_Float = _cast("_cast_Float", _C.float32)
+_cast_Half = _cast("_cast_Half", _C.float16)
+_cast_Int = _cast("_cast_Int", _C.int32)
+_cast_Long = _cast("_cast_Long", _C.int64)
+_cast_Short = _cast("_cast_Short", _C.int16)

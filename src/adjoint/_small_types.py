@@ -2,4 +2,10 @@
 
 from . import _C
 
-globals().update(_C._named_types())
+_TYPES = _C._named_types()
+
+
+def __getattr__(name: str) -> _C.dtype:
+    if name in _TYPES:
+        return _TYPES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
