@@ -106,7 +106,8 @@ Object set_(Tensor* input, PyObject* source, PyObject* storage_offset, PyObject*
       strides = Arg{stride, "set_", "stride"};
     } else {
       checked_numel(sizes);
-      for (int64_t step : make_shape(sizes)->stride_span()) strides.push(step, "set_");
+      const ShapePtr dense = make_shape(sizes);
+      for (int64_t step : dense->stride_span()) strides.push(step, "set_");
     }
     // It counts from the source's first element, whatever its name says.
     const int64_t offset = Arg{storage_offset, "set_", "storage_offset"};
