@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -47,17 +46,9 @@ def compiler():
     return found.split() if found else None
 
 
-def _special_tables():
-    """The header of fitted series, without their numbers: fitting takes long, and no loop in these tests uses them."""
-    headers = [path.read_text() for path in (ROOT / "csrc").rglob("*.h")]
-    names = sorted({name for text in headers for name in re.findall(r"\btables::(\w+)", text)})
-    lines = [f'inline constexpr double {name}[] = {{__builtin_nan("")}};' for name in names]
-    return "\n".join(["#pragma once", "namespace adjoint::fn::tables {", *lines, "}", ""])
-
-
 def compile_loops(text, folder):
     """Compiles a file of loops that registers as real_0, into a library in `folder`."""
-    for name, content in (("kernels.cpp", text), ("shim.cpp", SHIM), ("special_tables.h", _special_tables())):
+    for name, content in (("kernels.cpp", text), ("shim.cpp", SHIM)):
         (folder / name).write_text(content)
     # Hidden, as in the package: what two libraries of a process show, they would share.
     options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{ROOT / 'csrc'}", f"-I{folder}"]

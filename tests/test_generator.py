@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import adjoint
-from adjoint.codegen import expressions, files, loops, reading
+from adjoint.codegen import calls, expressions, files, loops, reading
 from adjoint.codegen.cpp import Cpp
 from adjoint.codegen.derivatives import strip_conj
 from adjoint.codegen.expressions import TraceError, Value, apply, lift, topological
@@ -292,15 +292,15 @@ def test_glue_is_keyed_by_op_name(load):
     text = generated(table)["glue.cpp"]
     assert 'names[] = {"input", "dim", "keepdim"};' in text
     assert 'call_native(ops::sum_dims, "sum", names, slots)' in text
-    assert '{"sum", glue_sum, nullptr},' in text
+    assert '{"sum", glue_sum, nullptr, ' in text
     assert 'call_native(ops::transpose_last, "mT", names, slots)' in text
-    assert '{"t", glue_t, nullptr},' in text
+    assert '{"t", glue_t, nullptr, ' in text
     assert 'change_native<2>(ops::put_, "puts_", names, slots)' in text
     assert 'call_native(composed::flatten, "flat", names, slots)' in text
-    assert '{"put", glue_put, change_put},' in text
-    assert '{"clear", nullptr, change_clear},' in text
+    assert '{"put", glue_put, change_put, nullptr},' in text
+    assert '{"clear", nullptr, change_clear, nullptr},' in text
     assert "loss" not in text
-    assert text.index("{nullptr, nullptr, nullptr}") > text.index('{"clear", ')
+    assert text.index("{nullptr, nullptr, nullptr, nullptr}") > text.index('{"clear", ')
 
 
 def test_files_are_written_only_when_changed(tmp_path):
@@ -691,3 +691,54 @@ def test_every_optimizer_has_its_updates(table):
     names = [update.name for update in reading.read_updates(table)]
     assert len(names) == len(set(names))
     assert {"sgd", "sgd.with_momentum", "adam", "adam.amsgrad", "rmsprop.with_momentum.centered"} <= set(names)
+
+
+# ---- Rules that are calls of other ops
+
+CALLS = """
+def halved(g, dim):
+    return part(g, dim)
+
+op("part(input, dim, index=0)", native="part", input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim))
+op("spread(input, size, dim, *, step=1)", native="spread", input=lambda g, dim, step: g.part(dim, index=step))
+op("turned(input, dims)", native="turned", varargs="dims", input=lambda g, dims: turned(g, dims))
+op("by_helper(input, dim)", native="by_helper", input=lambda g, dim: halved(g, dim))
+op("computed(input, dim)", native="computed", input=lambda g, dim: part(g, dim + 1))
+op("of_two(input, dim)", native="of_two", input=lambda g, dim: part(part(g, dim), dim))
+op("opened(input, dims)", native="opened", input=lambda g, dims: part(g, *dims))
+op("collected(input, dim)", native="collected", input=lambda g, dim: turned(g, dim))
+op("too_few(input, dim)", native="too_few", input=lambda g: part(g))
+op("unlike(input)", native="unlike", input=lambda g: part(g.t(), 0))
+op("either(input, dim)", native="either", input=lambda g, dim: part(g, dim) if dim else g)
+"""
+
+
+def test_rules_that_are_calls_of_ops_are_found(load):
+    table = load(CALLS, "op, part, spread, turned")
+    found = {item.name: calls.calls_of(table, item) for item in table.unique("op")}
+    assert {name: found.pop(name) for name in ("part", "spread", "turned")} == {
+        "part": {"input": ("spread", ["g", "input_meta.shape", "dim", ""])},
+        "spread": {"input": ("part", ["g", "dim", "step"])},
+        "turned": {"input": ("turned", ["g", "dims"])},
+    }
+    assert not any(found.values()), found
+    assert '{"part", glue_part, nullptr, "input=spread(g,input_meta.shape,dim,);"},' in generated(table)["glue.cpp"]
+
+
+def test_a_rule_that_is_a_call_of_an_op_runs_without_python():
+    def rules_called(run):
+        called = []
+        sys.setprofile(lambda frame, event, _: event == "call" and called.append(frame.f_code))
+        try:
+            run()
+        finally:
+            sys.setprofile(None)
+        return [code for code in called if code.co_filename.endswith("ops/views.py")]
+
+    x = adjoint.rand(4, requires_grad=True)
+    permuted, part = x.view(2, 2).permute(1, 0).sum(), x[1:].sum()
+    assert rules_called(permuted.backward)  # its rule computes an order
+    assert not rules_called(part.backward)
+    x.grad = None
+    x[1:3].mul(x[:2]).sum().backward()
+    assert x.grad.tolist() == [x[1], x[0] + x[2], x[1], 0]

@@ -1,5 +1,8 @@
-"""Fits the coefficient tables of the special functions and prints them as a C++ header; part of the build.
+"""Fits the coefficient tables of the special functions and prints them as a C++ header.
 
+    python tools/special_tables.py > csrc/cpu/special_tables.h
+
+The header stands in the tree, because fitting takes ten seconds and always gives the same; a test fits a part of it.
 Each table is a Chebyshev series in t on [-1, 1], found by interpolation in 60 digits and cut where it has reached
 double precision; csrc/kernels/special_*.cpp say where each one is used. The last table holds Taylor series.
 """
@@ -191,17 +194,26 @@ def listing(numbers):
     return "\n".join([*lines, line])
 
 
+def chebyshev_table(name, function):
+    """One Chebyshev table as C++ text."""
+    return f"inline constexpr double {name}[] = {{\n{listing(chebyshev(function))}\n}};"
+
+
+def taylor_table():
+    """The table of Taylor series as C++ text."""
+    rows = incomplete_gamma()
+    wanted = 18
+    head = f"/// Row k: the Taylor coefficients of c(k).\ninline constexpr double TEMME[{len(rows)}][{wanted}] = {{"
+    return "\n".join([head, *(f"  {{\n{listing(row[:wanted])}\n  }}," for row in rows), "};"])
+
+
 def main():
     print("// Coefficients of the special functions, fitted by tools/special_tables.py; do not edit.")
     print("#pragma once\n\nnamespace adjoint::fn::tables {\n\n// clang-format off")
     for name, function in tables():
-        print(f"inline constexpr double {name}[] = {{\n{listing(chebyshev(function))}\n}};")
-    rows = incomplete_gamma()
-    wanted = 18
-    print(f"/// Row k: the Taylor coefficients of c(k).\ninline constexpr double TEMME[{len(rows)}][{wanted}] = {{")
-    for row in rows:
-        print(f"  {{\n{listing(row[:wanted])}\n  }},")
-    print("};\n// clang-format on\n\n}  // namespace adjoint::fn::tables")
+        print(chebyshev_table(name, function))
+    print(taylor_table())
+    print("// clang-format on\n\n}  // namespace adjoint::fn::tables")
 
 
 if __name__ == "__main__":

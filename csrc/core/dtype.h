@@ -72,19 +72,23 @@ struct BFloat16 {
   operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
 
-#if defined(__FLT16_MAX__)
-inline Half::Half(float value) {
-  _Float16 narrow = static_cast<_Float16>(value);
-  std::memcpy(&bits, &narrow, 2);
-}
-inline Half::operator float() const {
-  _Float16 narrow;
-  std::memcpy(&narrow, &bits, 2);
-  return static_cast<float>(narrow);
-}
+#if defined(__aarch64__)
+using NativeHalf = __fp16;  // GCC 12 has no other name for it in C++ there
+#elif defined(__FLT16_MAX__)
+using NativeHalf = _Float16;
 #else
 #error "a compiler with _Float16 is needed (GCC 12 or newer, Clang 15 or newer)"
 #endif
+
+inline Half::Half(float value) {
+  const NativeHalf narrow = static_cast<NativeHalf>(value);
+  std::memcpy(&bits, &narrow, 2);
+}
+inline Half::operator float() const {
+  NativeHalf narrow;
+  std::memcpy(&narrow, &bits, 2);
+  return static_cast<float>(narrow);
+}
 
 using complex64 = std::complex<float>;
 using complex128 = std::complex<double>;

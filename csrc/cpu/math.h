@@ -14,8 +14,8 @@
 #include "core/scalar.h"
 #include "cpu/math_types.h"
 #include "cpu/special.h"
+#include "cpu/special_tables.h"
 #include "cpu/vector_math.h"
-#include "special_tables.h"
 
 ADJOINT_VECTOR_UNARY(exp)
 ADJOINT_VECTOR_UNARY(exp2)

@@ -40,7 +40,8 @@ template <bool kMax, class A>
   for (int64_t w = 0; w < Wide<A>::kWidth; ++w) numbers[w] = static_cast<int32_t>(w);
 #pragma GCC unroll 4
   for (int apart = 1; apart < Wide<A>::kWidth; apart *= 2) {
-    const V other = __builtin_shuffle(best, numbers ^ apart);
+    V other;
+    shuffle(best, numbers ^ apart, other);
     best = (kMax ? other > best : other < best) ? other : best;
   }
   return best[0];

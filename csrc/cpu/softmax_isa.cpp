@@ -97,7 +97,11 @@ template <class A, class F>
 [[gnu::always_inline]] inline A joined(typename Step<A>::type& v, F f) {
   typename Step<A>::Lanes lanes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 #pragma GCC unroll 4
-  for (int apart = kStep / 2; apart > 0; apart /= 2) f(v, __builtin_shuffle(v, lanes ^ apart));
+  for (int apart = kStep / 2; apart > 0; apart /= 2) {
+    typename Step<A>::type other;
+    shuffle(v, lanes ^ apart, other);
+    f(v, other);
+  }
   return v[0];
 }
 

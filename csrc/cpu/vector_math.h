@@ -28,6 +28,18 @@
 
 namespace adjoint::cpu {
 
+/// Lane i of the result is lane `from[i]` of v: vectors of the compiler, whose lanes are a power of two.
+template <class V, class Numbers>
+[[gnu::always_inline]] inline void shuffle(const V& v, const Numbers& from, V& result) {
+#if defined(__clang__)
+  constexpr int lanes = sizeof(Numbers) / sizeof(from[0]);
+  const V all = v;
+  for (int i = 0; i < lanes; ++i) result[i] = all[from[i] & (lanes - 1)];
+#else
+  result = __builtin_shuffle(v, from);
+#endif
+}
+
 /// Bytes in a vector of the instruction set that this file is compiled for.
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;

@@ -45,7 +45,7 @@ TensorPtr placed(Tensor* from, const Ints& sizes, const Ints& strides, int64_t o
   };
   const int64_t item = itemsize(from->dtype);
   const int64_t numel = checked_numel(sizes);
-  int64_t last = from->offset(), reach, needed;
+  int64_t last = from->offset(), reach = 0, needed = 0;
   if (__builtin_add_overflow(last, offset, &last)) overflow();
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (strides[d] < 0) overflow();
