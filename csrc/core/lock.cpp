@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "core/error.h"
+#include "core/guard.h"
 
 namespace adjoint {
 
@@ -16,7 +16,17 @@ void wait_for_exit() noexcept {
   for (;;) pause();
 }
 
+std::atomic<int> computing_without_lock = 0;
+
+static void wait_for_computing() {
+  while (computing_without_lock) usleep(100);
+}
+
 void prepare_for_exit() {
+  check(Py_AtExit(wait_for_computing) == 0);
+  // In a child none of the other threads lives on.
+  check(pthread_atfork(nullptr, nullptr, [] { computing_without_lock = 0; }) == 0);
+  // Makes a statically linked C++ runtime ready to catch ThreadExit, which another runtime raises: by its first throw.
   try {
     throw Error(ErrorKind::Runtime, "");
   } catch (const Error&) {

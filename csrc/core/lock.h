@@ -4,6 +4,7 @@
 #include <Python.h>
 #include <cxxabi.h>
 
+#include <atomic>
 #include <cstdint>
 
 namespace adjoint {
@@ -12,14 +13,18 @@ namespace adjoint {
 /// that thread by pthread_exit(), which unwinds its stack: destructors would drop references without the lock, and a
 /// destructor or `noexcept` on the way is an abort. Such a thread waits here for the end of the process instead, as
 /// CPython's own do from 3.14 on. So whatever may take the lock is called through `take_lock` and `call_python`.
+/// A thread that computes without the lock at that time is waited for: the libraries that it computes with, OpenBLAS
+/// above all, free their memory when the process ends.
 #ifdef __GLIBCXX__
 using ThreadExit = abi::__forced_unwind;
 #else
 struct ThreadExit {};  // elsewhere pthread_exit() unwinds nothing
 #endif
 [[noreturn]] void wait_for_exit() noexcept;
-/// Makes a statically linked C++ runtime ready to catch ThreadExit, which another runtime raises: by its first throw.
+/// Called once, when the extension is loaded.
 void prepare_for_exit();
+/// How many threads compute without the lock.
+extern std::atomic<int> computing_without_lock;
 
 /// PyEval_RestoreThread.
 void take_lock(PyThreadState* state) noexcept;
@@ -49,14 +54,21 @@ PyObject* call_python(PyObject* callable, Args*... args) {
 class WithoutLock {
  public:
   static bool worthwhile(int64_t elements) { return elements >= int64_t{1} << 17; }
-  explicit WithoutLock(int64_t elements) : state_(worthwhile(elements) ? PyEval_SaveThread() : nullptr) {}
+  explicit WithoutLock(int64_t elements) : state_(worthwhile(elements) ? release() : nullptr) {}
   ~WithoutLock() {
-    if (state_) take_lock(state_);
+    if (!state_) return;
+    --computing_without_lock;
+    take_lock(state_);
   }
   WithoutLock(const WithoutLock&) = delete;
   WithoutLock& operator=(const WithoutLock&) = delete;
 
  private:
+  static PyThreadState* release() {
+    ++computing_without_lock;
+    return PyEval_SaveThread();
+  }
+
   PyThreadState* state_;
 };
 
