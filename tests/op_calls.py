@@ -236,7 +236,8 @@ def calls():
             if repr(call) not in noted[name]:
                 noted[name][repr(call)] = call.keep()
 
-    with recording(note) as recorder:
+    # In anomaly mode rules that are calls go through Python, too, where recorders see them.
+    with recording(note) as recorder, adjoint.autograd.set_detect_anomaly(True, check_nan=False):
         for function, args, kwargs in itertools.chain(written_samples(), samples_of_the_database()):
             attempt(functools.partial(run, recorder(function), args, kwargs))
     for name, samples in INSIDE.items():

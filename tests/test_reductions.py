@@ -399,3 +399,19 @@ def test_sums_of_coarse_squares(seed, n):
         assert abs(total.item() / exact - 1) < 1.8e-7
     strided = adjoint.from_numpy(x)[::2] - 1e4
     assert abs(strided.norm().item() / math.sqrt(np.square(x[::2].astype("float64") - 1e4).sum()) - 1) < 1.8e-7
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 8, 16, 17])
+def test_short_rows_have_the_bits_of_rows_with_gaps(length):
+    numbers = np.random.default_rng(length).standard_normal((1003, length + 1))
+    for dtype in ("float32", "float64", "float16", "int32", "int64", "complex64", "bool"):
+        scale = 1 if dtype == "float16" else 4  # the products of larger halves are infinite
+        gaps = (scale * numbers).astype(dtype)[:, :length]
+        ordered = dtype not in ("complex64", "bool")
+        close = {"rtol": 2e-3, "atol": 2e-2} if dtype == "float16" else {"rtol": 1e-5, "atol": 1e-4}
+        for name in ("sum", "prod", "any", *(("amax", "argmin") if ordered else ())):
+            call = getattr(adjoint, name)
+            packed, spread = (call(adjoint.from_numpy(x), 1) for x in (np.ascontiguousarray(gaps), gaps))
+            assert packed.tolist() == spread.tolist(), (name, dtype)
+            expected = getattr(torch, name)(torch.from_numpy(gaps), 1)
+            np.testing.assert_allclose(packed.numpy(), expected.numpy(), **close)

@@ -171,8 +171,11 @@ class ReducerOf final : public Reducer {
       return op_.panel(x, panel.step, panel.n, panel.lanes, panel.first, results);
     }
     Element buffer[kPanelRows * kMaxLanes];
-    for (int64_t k = 0; k < panel.n; ++k) {
-      op_.reader.load(panel.data + k * panel.step * itemsize, panel.lane_step, panel.lanes, buffer + k * panel.lanes);
+    const bool packed_rows = op_.reader.direct(panel.step) && panel.lane_step == panel.n;
+    if (!packed_rows || !turn_rows(reinterpret_cast<const Element*>(panel.data), panel.n, panel.lanes, buffer)) {
+      for (int64_t k = 0; k < panel.n; ++k) {
+        op_.reader.load(panel.data + k * panel.step * itemsize, panel.lane_step, panel.lanes, buffer + k * panel.lanes);
+      }
     }
     op_.panel(buffer, panel.lanes, panel.n, panel.lanes, panel.first, results);
   }

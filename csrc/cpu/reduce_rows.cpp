@@ -41,7 +41,26 @@ void store_run(const A* source, int64_t n, char* target, int64_t stride) {
   }
 }
 
+/// The compiler shuffles what it loads at once, where it knows how long a row is.
+template <int kLength, class A>
+void turn(const A* __restrict source, int64_t rows, A* __restrict target) {
+  for (int64_t w = 0; w < rows; ++w)
+    for (int k = 0; k < kLength; ++k) target[k * rows + w] = source[w * kLength + k];
+}
+
 }  // namespace
+
+template <class A>
+bool turn_rows(const A* source, int64_t n, int64_t rows, A* target) {
+  switch (n) {
+    case 2: return turn<2>(source, rows, target), true;
+    case 3: return turn<3>(source, rows, target), true;
+    case 4: return turn<4>(source, rows, target), true;
+    case 8: return turn<8>(source, rows, target), true;
+    case 16: return turn<16>(source, rows, target), true;
+    default: return false;
+  }
+}
 
 template <class A>
 LoadFn<A> loader(DType dtype) {
@@ -53,9 +72,10 @@ StoreFn<A> storer(DType dtype) {
   return dispatch(dtype, [](auto tag) -> StoreFn<A> { return store_run<A, decltype(tag)>; });
 }
 
-#define ADJOINT_INSTANTIATE(type)            \
-  template LoadFn<type> loader<type>(DType); \
-  template StoreFn<type> storer<type>(DType);
+#define ADJOINT_INSTANTIATE(type)             \
+  template LoadFn<type> loader<type>(DType);  \
+  template StoreFn<type> storer<type>(DType); \
+  template bool turn_rows<type>(const type*, int64_t, int64_t, type*);
 ADJOINT_INSTANTIATE(float)
 ADJOINT_INSTANTIATE(double)
 ADJOINT_INSTANTIATE(int32_t)

@@ -24,6 +24,11 @@ LoadFn<A> loader(DType dtype);
 template <class A>
 StoreFn<A> storer(DType dtype);
 
+/// Turns short rows that lie one behind the other, so that their elements lie side by side: element k of row w goes to
+/// target[k * rows + w]. False where there is no loop for rows of n elements.
+template <class A>
+bool turn_rows(const A* source, int64_t n, int64_t rows, A* target);
+
 /// Reads runs of a view as A, without a copy where the elements are contiguous and of type A already.
 template <class A>
 class Reader {

@@ -1,4 +1,5 @@
-// What a recorded op does in backward: its saved values, its fused rules and its rules in Python.
+// What a recorded op does in backward: its saved values, its fused rules, its rules that are calls of other ops, and
+// those in Python.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -240,6 +241,35 @@ Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, u
   return checked(answer);
 }
 
+TensorPtr Op::call_directly(const DirectCall& call, Node& node, const TensorPtr* gradients,
+                            const ApplyContext& context) const {
+  if (!call.op) call.op = &require_op(call.target.c_str());
+  PyObject* slots[kMaxArguments];
+  Object owned[kMaxArguments];
+  for (size_t i = 0; i < call.sources.size(); ++i) {
+    const auto [what, index] = call.sources[i];
+    switch (what) {
+      case DirectCall::What::Default: slots[i] = call.op->defaults[i]; continue;
+      case DirectCall::What::Gradient:
+        owned[i] = gradient_for_rule(node, gradients, index, context.create_graph);
+        break;
+      case DirectCall::What::Item: owned[i] = unpack_item(node, index, context.create_graph); break;
+      case DirectCall::What::Shape: {
+        const SavedValue& meta = node.saved()[index];
+        if (meta.kind() == SavedValue::Kind::Empty) fail_released(node);
+        owned[i] = make_size(meta.shape()->size_span());
+        break;
+      }
+    }
+    slots[i] = owned[i].get();
+  }
+  // As for rules in Python.
+  GradModeGuard mode(context.create_graph || context.grad_mode);
+  OverridesOff plain_ops(true);
+  Object answer = call.op->call(slots);
+  return TensorPtr::borrow(Arg{answer.get(), name.c_str(), "rule"});
+}
+
 void Op::apply_list_rule(const Rule& rule, Node& node, const TensorPtr* gradients, TensorPtr* edges, uint32_t edge,
                          uint32_t count, const ApplyContext& context) const {
   Object answer = call_rule(rule, node, gradients, edge, context);
@@ -286,6 +316,8 @@ void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyCont
       } else if (rule.loop && !context.create_graph && outputs[0] && !(mode_flags & kFunctional) &&
                  !(sparse_in_use && meets_sparse(node, outputs))) {
         edges[edge] = run_loop(rule, node, outputs);
+      } else if (!rule.direct.target.empty() && !rule.fused.callable && !(anomaly_flags & kAnomaly)) {
+        edges[edge] = call_directly(rule.direct, node, outputs, context);
       } else {
         Object answer = call_rule(rule, node, outputs, edge, context);
         if (PyTuple_Check(answer.get())) {

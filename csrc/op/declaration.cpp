@@ -110,6 +110,41 @@ RuleForm read_form(Op& op, const std::vector<std::string>& outputs, PyObject* ca
   return form;
 }
 
+/// Reads "select(g,dim,index)", which codegen/calls.py has written for a rule, whose names are items already.
+DirectCall read_call(Op& op, const std::vector<std::string>& outputs, std::string_view written) {
+  const size_t opening = written.find('(');
+  DirectCall call{std::string(written.substr(0, opening)), {}};
+  written = written.substr(opening + 1, written.size() - opening - 2);
+  for (bool more = true; more;) {
+    const size_t comma = written.find(',');
+    std::string name(written.substr(0, comma));
+    more = comma != std::string_view::npos;
+    if (more) written.remove_prefix(comma + 1);
+    if (name.empty()) {
+      call.sources.push_back({DirectCall::What::Default, 0});
+    } else if (name == "g" || name.starts_with("g_")) {
+      const int output = name == "g" ? 0 : output_of(outputs, std::string_view(name).substr(2));
+      call.sources.push_back({DirectCall::What::Gradient, static_cast<uint8_t>(output)});
+    } else {
+      const bool shape = name.ends_with(".shape");
+      if (shape) name.resize(name.size() - 6);
+      call.sources.push_back(
+          {shape ? DirectCall::What::Shape : DirectCall::What::Item, item_number(op, outputs, name)});
+    }
+  }
+  return call;
+}
+
+/// Its rules that are calls: "input=select(g,dim,index);other=..;".
+void read_calls(Op& op, const std::vector<std::string>& outputs, std::string_view written) {
+  while (!written.empty()) {
+    const size_t sign = written.find('='), end = written.find(';');
+    const int slot = slot_of(op, written.substr(0, sign));
+    op.rules[slot].direct = read_call(op, outputs, written.substr(sign + 1, end - sign - 1));
+    written.remove_prefix(end + 1);
+  }
+}
+
 const Kernel* kernel_of(const std::string& name) { return on(DeviceType::Cpu).elementwise.kernel(name.c_str()); }
 
 void read_rule(Op& op, const std::vector<std::string>& outputs, const std::string& argument, PyObject* callable,
@@ -163,7 +198,7 @@ std::vector<std::string> output_names(PyObject* declaration) {
   return outputs;
 }
 
-void read_rules(Op& op, PyObject* declaration) {
+void read_rules(Op& op, PyObject* declaration, const char* calls) {
   std::vector<std::string> outputs = output_names(declaration);
   op.rules.resize(op.arguments.size());
   Object rules = option(declaration, "rules");
@@ -187,6 +222,7 @@ void read_rules(Op& op, PyObject* declaration) {
     op.slot_items[slot] = rule.items;
     if (rule.differentiable || !rule.refusal.empty()) op.differentiable |= 1u << slot;
   }
+  if (calls) read_calls(op, outputs, calls);
   for (const std::string& output : outputs) {
     // An output is differentiable if some rule takes its gradient; the first always is.
     bool used = &output == &outputs.front();
@@ -277,8 +313,9 @@ void read_elementwise(Op& op, PyObject* declaration) {
   read_words(op, declaration);
 }
 
-/// The functions that an op that is not elementwise calls.
-void read_functions(Op& op, PyObject* declaration) {
+/// The functions that an op that is not elementwise calls. Returns its rules that are calls, or null.
+const char* read_functions(Op& op, PyObject* declaration) {
+  const char* calls = nullptr;
   op.forward = option(declaration, "forward");
   if (op.forward.get() == Py_None) {
     op.forward.reset();
@@ -288,6 +325,7 @@ void read_functions(Op& op, PyObject* declaration) {
     if (op.name != entry->op) continue;
     op.glue = entry->run;
     op.glue_in_place = entry->change;
+    calls = entry->calls;
   }
   if ((declares(declaration, "native") || declares(declaration, "composed")) != (op.glue != nullptr) ||
       declares(declaration, "inplace_native") != (op.glue_in_place != nullptr))
@@ -296,6 +334,7 @@ void read_functions(Op& op, PyObject* declaration) {
   op.takes_sparse = truth(option(declaration, "sparse"));
   op.result_type = option(declaration, "result_type");
   if (op.result_type.get() == Py_None) op.result_type.reset();
+  return calls;
 }
 
 }  // namespace
@@ -323,11 +362,12 @@ std::unique_ptr<Op> read_declaration(PyObject* declaration, const std::string& n
   if (demands.find("typed") != std::string::npos) op->typed_out = slot_of(*op, "dtype");
   op->writes_one_value = truth(option(declaration, "uniform"));
   op->autocast = to_autocast(option(declaration, "autocast").get());
+  const char* calls = nullptr;
   if (op_kind == Op::Kind::Elementwise)
     read_elementwise(*op, declaration);
   else
-    read_functions(*op, declaration);
-  read_rules(*op, declaration);
+    calls = read_functions(*op, declaration);
+  read_rules(*op, declaration, calls);
   op->declaration = Object::borrow(declaration);
   return op;
 }

@@ -8,6 +8,7 @@
 
 #include "core/mode.h"
 #include "core/tangent.h"
+#include "op/advice.h"
 #include "op/creation.h"
 #include "op/meta.h"
 #include "op/overrides.h"
@@ -71,7 +72,7 @@ void Op::refuse_operands(PyObject* const* slots, int place) const {
   auto kind = [&](int i) { return is_tensor(slots[i]) ? "Tensor" : Py_TYPE(slots[i])->tp_name; };
   if (!number_slots || n_operands == 1)
     fail(ErrorKind::Type, shown, "(): argument '", PyUnicode_AsUTF8(arguments[place].name.get()), "' (position ",
-         place + 1, ") must be Tensor, not ", kind(place));
+         place + 1, ") must be Tensor, not ", kind(place), conversion_advice(slots[place], "Tensor"));
   std::string came, expected;
   for (int i = 0; i < n_operands; ++i) {
     const char* separator = i ? ", " : "";

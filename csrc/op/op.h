@@ -16,6 +16,7 @@
 
 namespace adjoint {
 
+class Op;
 class Transform;
 struct StoredTypes;
 struct TransformRules;
@@ -28,6 +29,7 @@ struct GlueEntry {
   const char* op;
   Glue run;
   GlueInPlace change;
+  const char* calls;  ///< its rules that are calls: "input=select(g,dim,index);", or null
 };
 /// Ends with a null name.
 extern const GlueEntry kGlue[];
@@ -60,13 +62,27 @@ struct RuleForm {
   std::vector<RuleParameter> parameters;
 };
 
+/// A rule that is nothing but one call of another op, which is then made without a way through Python; but not in
+/// anomaly mode, where a traceback is to show the rule.
+struct DirectCall {
+  enum class What : uint8_t { Default, Gradient, Item, Shape };
+  struct Source {
+    What what;
+    uint8_t index;  ///< output number, or item number; for a shape, that of the metadata
+  };
+  std::string target;           ///< empty: the rule is none
+  std::vector<Source> sources;  ///< by slot of the target
+  mutable Op* op = nullptr;     ///< the target, once a backward has asked for it
+};
+
 /// The derivative with respect to one argument.
 struct Rule {
   bool differentiable = false;
   bool identity = false;         ///< `lambda g: g`
   bool zero = false;             ///< a comparison written in place: no gradient passes
   std::string refusal;           ///< the error of a backward that asks for it, where torch waits until then
-  RuleForm form;                 ///< at every order
+  RuleForm form;                 ///< at every order ...
+  DirectCall direct;             ///< ... and the call that it is, if it is one
   RuleForm fused;                ///< the first order, where the declaration has a form of its own for it ...
   const Kernel* loop = nullptr;  ///< ... or the loop of an elementwise op, with the parameters of `form`
   uint32_t items = 0;            ///< bit set of the items that these use
@@ -261,6 +277,8 @@ class Op final : public NodeKind {
   /// `edge`: the first edge that the rule answers for.
   Object call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, uint32_t edge,
                    const ApplyContext& context) const;
+  TensorPtr call_directly(const DirectCall& call, Node& node, const TensorPtr* gradients,
+                          const ApplyContext& context) const;
   /// What a rule receives for an item: a tensor, with its history if that is asked for, a meta tensor, or the argument
   /// as it was.
   Object unpack_item(Node& node, uint32_t item, bool with_history) const;

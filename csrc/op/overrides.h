@@ -16,12 +16,15 @@ namespace adjoint {
 /// A type that overrides nothing costs a look at it: an ordinary argument is exactly a Tensor, or of a type that is not
 /// made in Python. Others are looked up, and remembered. The default `Tensor.__torch_function__`, which gives results
 /// the type of the subclass, is done here, without a call of Python.
-[[gnu::noinline]] bool is_sizes(PyObject* tuple);  ///< whether it holds nothing but whole numbers
-inline bool is_ordinary(PyObject* object) {
+inline bool is_plain(PyObject* object) {
   const PyTypeObject* type = Py_TYPE(object);
   constexpr unsigned long special =
       Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;  // lists may hold what overrides
-  return type == tensor_type || !(type->tp_flags & special) || (type == &PyTuple_Type && is_sizes(object));
+  return type == tensor_type || !(type->tp_flags & special);
+}
+[[gnu::noinline]] bool is_sizes(PyObject* tuple);  ///< whether it holds nothing but whole numbers
+inline bool is_ordinary(PyObject* object) {
+  return is_plain(object) || (Py_TYPE(object) == &PyTuple_Type && is_sizes(object));
 }
 
 /// Whether a look at the arguments tells that nobody takes a call over.

@@ -36,7 +36,7 @@ class InlineState {
     if (node->stamp == stamp_) return false;
     node->stamp = stamp_;
     node->dependencies = 0;
-    node->flags &= ~(kNeeded | kCaptured | kStarted);
+    node->flags &= ~(kNeeded | kCaptured | kStarted | kMarked);
     visited_.push_back(node);
     return true;
   }
@@ -230,14 +230,19 @@ class Run final : public RunningBackward {
       uint32_t next;
     };
     std::vector<Frame> stack;
-    std::unordered_map<Node*, bool> done;
+    auto mark = [&](Node* node) {
+      uint16_t& flags = state_.flags(node);
+      if (flags & kMarked) return;
+      flags |= kMarked;
+      stack.push_back({node, 0});
+    };
     for (const Edge& root : request_.roots) {
-      if (done.try_emplace(root.node, true).second) stack.push_back({root.node, 0});
+      mark(root.node);
       while (!stack.empty()) {
         Frame& frame = stack.back();
         if (frame.next < frame.node->n_edges) {
           Node* next = frame.node->edges()[frame.next++].node;
-          if (next && done.try_emplace(next, true).second) stack.push_back({next, 0});
+          if (next) mark(next);
           continue;
         }
         Node* node = frame.node;

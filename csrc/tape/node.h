@@ -94,6 +94,7 @@ enum NodeFlags : uint16_t {
   kStarted = 64,           ///< a root that the running engine has begun with (valid with the current stamp)
   kPoisoned = 128,         ///< an AccumulateGrad whose leaf has become another tensor; see exchange_tensors
   kAccessed = 256,         ///< a custom Function that gives its saved tensors out once, and has
+  kMarked = 512,           ///< the running engine has asked whether it is needed (valid with the current stamp)
 };
 
 struct Node {

@@ -10,6 +10,7 @@ tools/generate.py runs it before there is an extension; at run time it is import
     reading.py      the op table and the optimizers' rules, read with symbolic words
     kernels.py      what is to be computed for an op: its forward, and a fused rule per argument
     renderer.py     an expression as straight-line code; cpp.py and python.py say how two languages spell it
+    calls.py        rules that are calls of other ops, for the core to make
     loops.py, updates.py, glue.py, rules.py   the generated files
     files.py        all of them
 """

@@ -17,7 +17,7 @@ def generate(table, updates):
         files[f"kernels_other_{shard}.cpp"] = loop_file(f"other_{shard}", mine, OTHER)
     files["kernels_updates.cpp"] = update_file(updates)
     files["kernels_registration.cpp"] = registration_file()
-    files["glue.cpp"] = glue_file(table.unique("op", "view"))
+    files["glue.cpp"] = glue_file(table)
     files["derived.py"] = derived_file([k for k in kernels if k.derived])
     return files
 

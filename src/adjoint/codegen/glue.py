@@ -1,13 +1,14 @@
 """The generated file glue.cpp: Python arguments into the C++ functions of the ops that are not elementwise."""
 
 from . import BANNER
+from .calls import calls_of
 
 
-def glue_file(items):
+def glue_file(table):
     """Functions that call each op's C++ functions with its Python arguments, and their table, keyed by op name."""
     lines = [f"// {BANNER}", '#include "op/glue.h"', "", "namespace adjoint {"]
     entries = []
-    for item in items:
+    for item in table.unique("op", "view"):
         run = change = "nullptr"
         # Functions that make tensors say where a wrong argument stood; methods do not count the tensor they are of.
         places = f"<Places{{{item.positional}, {int(not item.function)}}}>" if item.creates else ""
@@ -21,13 +22,16 @@ def glue_file(items):
             call = f'change_native<{item.positional}>(ops::{item.inplace_native}, "{item.shown}_", names, slots);'
             lines += _function(f"void {change}", item, call)
         if (run, change) != ("nullptr", "nullptr"):
-            entries.append(f'    {{"{item.name}", {run}, {change}}},')
+            rules = calls_of(table, item).items()
+            calls = "".join(f"{argument}={op}({','.join(sources)});" for argument, (op, sources) in rules)
+            calls = f'"{calls}"' if calls else "nullptr"
+            entries.append(f'    {{"{item.name}", {run}, {change}, {calls}}},')
     lines += [
         "",
         "extern const GlueEntry kGlue[];",
         "const GlueEntry kGlue[] = {",
         *entries,
-        "    {nullptr, nullptr, nullptr},",
+        "    {nullptr, nullptr, nullptr, nullptr},",
         "};",
     ]
     return "\n".join([*lines, "", "}  // namespace adjoint", ""])
