@@ -1,0 +1,26 @@
+# The state of modules: tensors by name.
+from typing import NamedTuple
+
+from ...autograd._handles import RemovableHandle
+
+class _IncompatibleKeys(NamedTuple):
+    missing_keys: _list[_str]
+    unexpected_keys: _list[_str]
+
+class StateDict:
+    def state_dict(
+        self,
+        *args: _Any,
+        destination: _dict[_str, _Any] | None = None,
+        prefix: _str = "",
+        keep_vars: _bool = False,
+    ) -> _dict[_str, _Any]: ...
+    def load_state_dict(
+        self, state_dict: _Mapping[_str, _Any], strict: _bool = True, assign: _bool = False
+    ) -> _IncompatibleKeys: ...
+    def get_extra_state(self) -> _Any: ...
+    def set_extra_state(self, state: _Any) -> None: ...
+    def register_state_dict_post_hook(self, hook: _Callable[..., _Any]) -> RemovableHandle: ...
+    def register_state_dict_pre_hook(self, hook: _Callable[..., _Any]) -> RemovableHandle: ...
+    def register_load_state_dict_pre_hook(self, hook: _Callable[..., _Any]) -> RemovableHandle: ...
+    def register_load_state_dict_post_hook(self, hook: _Callable[..., _Any]) -> RemovableHandle: ...

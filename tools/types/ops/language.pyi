@@ -1,0 +1,3 @@
+# The words of the op table: every op, by its name.
+
+def __getattr__(name: _str) -> _Any: ...
