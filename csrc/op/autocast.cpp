@@ -3,6 +3,7 @@
 #include <unordered_map>
 #include "core/batched.h"
 
+#include "core/help.h"
 #include "op/recorded.h"
 #include "types/types.h"
 
@@ -114,11 +115,11 @@ PyMethodDef functions[] = {
     {"_set_autocast_enabled", py_set_enabled, METH_O, "Turns autocast on the CPU on or off in this thread."},
     {"_autocast_dtype", py_dtype, METH_NOARGS, "The lower type of autocast in this thread, on the CPU."},
     {"_set_autocast_dtype", py_set_dtype, METH_O, "Sets the lower type of autocast in this thread, on the CPU."},
-    {"is_autocast_cache_enabled", py_cache_enabled, METH_NOARGS, "Whether autocast keeps the casts of parameters."},
-    {"set_autocast_cache_enabled", py_set_cache_enabled, METH_O, "Sets whether autocast keeps casts of parameters."},
-    {"autocast_increment_nesting", py_increment, METH_NOARGS, "Counts an autocast context; returns how many are open."},
-    {"autocast_decrement_nesting", py_decrement, METH_NOARGS, "Ends an autocast context; returns how many are open."},
-    {"clear_autocast_cache", py_clear_cache, METH_NOARGS, "Drops the casts of parameters that autocast keeps."},
+    {"is_autocast_cache_enabled", py_cache_enabled, METH_NOARGS, help::kIsAutocastCacheEnabled},
+    {"set_autocast_cache_enabled", py_set_cache_enabled, METH_O, help::kSetAutocastCacheEnabled},
+    {"autocast_increment_nesting", py_increment, METH_NOARGS, help::kAutocastIncrementNesting},
+    {"autocast_decrement_nesting", py_decrement, METH_NOARGS, help::kAutocastDecrementNesting},
+    {"clear_autocast_cache", py_clear_cache, METH_NOARGS, help::kClearAutocastCache},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -35,7 +35,7 @@ struct OpObject {
   bool written_in_python;  ///< in torch: see Note [Faces]
   PyObject* name;
   PyObject* module;  ///< where it is published
-  PyObject* doc;
+  PyObject* doc;     ///< what a program has set as __doc__, or null: then it is looked up, see op_get_doc
 };
 
 /// Note [Faces]: torch.relu, torch.nn.functional.relu and torch.Tensor.relu are one op and three objects, because
@@ -85,11 +85,14 @@ Object torch_names(PyObject* kwnames) {
 PyObject* refusal = nullptr;
 
 /// What is written in Python takes its arguments for what they should be: an error of the interpreter says nothing of
-/// the call, and is explained.
-void explain_error(const OpObject& object, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+/// the call, and is explained. So is a call whose arguments do not fit the signature of an op.
+[[gnu::cold, gnu::noinline]] void explain_error(const OpObject& object, PyObject* const* args, Py_ssize_t count,
+                                                PyObject* kwnames) {
   PyObject* composite = object.is_made_of_ops ? object.composite : nullptr;
   PyObject* function = composite ? composite : object.op ? object.op->forward.get() : nullptr;
-  if (!function || !refusal) return;
+  if (!function && !PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  if (!function) function = Py_None;
+  if (!refusal) return;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
@@ -137,28 +140,53 @@ PyObject* sparse_handler(const OpObject& object, PyObject* const* args, size_t n
   return sparse_composite(object.name);
 }
 
+/// Not inline, nor is what asks for handlers and errors: an op is called with few registers saved.
+[[gnu::noinline]] PyObject* call_composite(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  Object names = kwnames && object->numpy_names ? torch_names(kwnames) : Object();
+  if (names) kwnames = names.get();
+  CallSpan span(object->is_made_of_ops ? object->name : nullptr, args,
+                nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
+  if (sparse_in_use) [[unlikely]]
+    if (PyObject* handler = sparse_handler(*object, args, nargs, kwnames))
+      return call_python(handler, args, nargs, kwnames);
+  if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
+    return call_autocast(*object, args, nargs, kwnames).take();
+  Object result = checked(call_python(object->composite, args, nargs, kwnames));
+  // An argument that came back untouched.
+  if (holds_no_values(result.get())) [[unlikely]]
+    refuse_without_shape(PyUnicode_AsUTF8(object->name), result.get());
+  return result.take();
+}
+
+/// Positional arguments, then defaults.
+void fill_slots(const Op& op, PyObject* const* args, size_t nargs, PyObject** slots) {
+  // One loop, and no copies: for two pointers a call of memmove, or vectors, cost more.
+  PyObject* const* defaults = op.defaults;
+  for (size_t i = 0; i < static_cast<size_t>(op.count); ++i) slots[i] = i < nargs ? args[i] : defaults[i];
+}
+
+/// Most calls give arguments in their order and nothing by name; Op::bind is for all others.
+bool binds_in_order(const Op& op, size_t nargs, PyObject* kwnames) {
+  return !kwnames && nargs >= op.required && nargs <= static_cast<size_t>(op.positional) && op.varargs < 0 &&
+         op.short_form.empty();
+}
+
 PyObject* call(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
-  if (object->composite) object = form_of(object, nargs, kwnames);
   if (object->composite) {
-    Object names = kwnames && object->numpy_names ? torch_names(kwnames) : Object();
-    if (names) kwnames = names.get();
-    CallSpan span(object->is_made_of_ops ? object->name : nullptr, args,
-                  nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0));
-    if (sparse_in_use) [[unlikely]]
-      if (PyObject* handler = sparse_handler(*object, args, nargs, kwnames))
-        return call_python(handler, args, nargs, kwnames);
-    if (object->autocast != Autocast::None && (mode_flags & kAutocast)) [[unlikely]]
-      return call_autocast(*object, args, nargs, kwnames).take();
-    Object result = checked(call_python(object->composite, args, nargs, kwnames));
-    // An argument that came back untouched.
-    if (holds_no_values(result.get())) refuse_without_shape(PyUnicode_AsUTF8(object->name), result.get());
-    return result.take();
+    object = form_of(object, nargs, kwnames);
+    if (object->composite) return call_composite(object, args, nargs, kwnames);
   }
-  if (!object->op) fail(ErrorKind::Attribute, "the op '", PyUnicode_AsUTF8(object->name), "' is not declared");
+  if (!object->op) [[unlikely]]
+    fail(ErrorKind::Attribute, "the op '", PyUnicode_AsUTF8(object->name), "' is not declared");
   Op& op = *object->op;
   PyObject* slots[kMaxArguments];
   Object owned;
-  PyObject* out = op.bind(args, nargs, kwnames, slots, owned);
+  PyObject* out = nullptr;
+  if (binds_in_order(op, nargs, kwnames)) {
+    fill_slots(op, args, nargs, slots);
+  } else {
+    out = op.bind(args, nargs, kwnames, slots, owned);
+  }
   if (object->in_place) {
     op.call_in_place(slots);
     return Py_NewRef(slots[0]);
@@ -189,7 +217,7 @@ Telling telling_of(const OpObject& object) {
 
 /// A call that types of its arguments, or modes, may take over; see Note [Overrides].
 [[gnu::noinline]] PyObject* call_watched(OpObject* object, PyObject* const* args, size_t nargs, PyObject* kwnames) {
-  if (!is_overridden(args, kwnames ? nargs + PyTuple_GET_SIZE(kwnames) : nargs))
+  if (!overridden(args, kwnames ? nargs + PyTuple_GET_SIZE(kwnames) : nargs))
     return call_plainly(object, args, nargs, kwnames);
   return guarded([&] {
     Telling telling = nargs ? telling_of(*object) : Telling::Native;
@@ -201,12 +229,18 @@ Telling telling_of(const OpObject& object) {
   });
 }
 
+/// Ends in a jump, and calls nothing before it: with few values in use, nothing is saved on the stack. What is not
+/// plain at a look is looked at again.
 PyObject* op_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   auto* object = reinterpret_cast<OpObject*>(self);
   const size_t nargs = PyVectorcall_NARGS(nargsf);
-  if (plainly_called(args, kwnames ? nargs + PyTuple_GET_SIZE(kwnames) : nargs)) [[likely]]
-    return call_plainly(object, args, nargs, kwnames);
-  return call_watched(object, args, nargs, kwnames);
+  PyObject* const* const end = args + nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+  for (PyObject* const* arg = args; arg != end; ++arg)
+    if (!is_plain(*arg)) [[unlikely]]
+      return call_watched(object, args, nargs, kwnames);
+  if (mode_flags & kFunctionMode) [[unlikely]]
+    return call_watched(object, args, nargs, kwnames);
+  return call_plainly(object, args, nargs, kwnames);
 }
 
 PyObject* op_descr_get(PyObject* self, PyObject* instance, PyObject*) {
@@ -261,10 +295,31 @@ PyMemberDef op_members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(OpObje
                             {"__name__", T_OBJECT, offsetof(OpObject, name), READONLY, nullptr},
                             {"__qualname__", T_OBJECT, offsetof(OpObject, name), READONLY, nullptr},
                             {"__module__", T_OBJECT, offsetof(OpObject, module), 0, nullptr},
-                            {"__doc__", T_OBJECT, offsetof(OpObject, doc), 0, nullptr},
                             {"_is_method", T_BOOL, offsetof(OpObject, is_method), READONLY, nullptr},
+                            {"_in_place", T_BOOL, offsetof(OpObject, in_place), READONLY, nullptr},
                             {"__wrapped__", T_OBJECT_EX, offsetof(OpObject, composite), READONLY, nullptr},
                             {nullptr, 0, 0, 0, nullptr}};
+
+/// What _help.py says of an object: few programs ask, and none waits for the answers when it starts.
+PyObject* ask_help(const char* what, PyObject* self) {
+  return guarded([&] {
+    Object module = checked(PyImport_ImportModule("adjoint._help"));
+    return checked(PyObject_CallMethod(module.get(), what, "O", self)).take();
+  });
+}
+PyObject* op_get_doc(PyObject* self, void*) {
+  PyObject* doc = reinterpret_cast<OpObject*>(self)->doc;
+  return doc ? Py_NewRef(doc) : ask_help("documentation", self);
+}
+int op_set_doc(PyObject* self, PyObject* doc, void*) {
+  Py_XSETREF(reinterpret_cast<OpObject*>(self)->doc, Py_XNewRef(doc));
+  return 0;
+}
+PyObject* op_get_signature(PyObject* self, void*) { return ask_help("signature", self); }
+PyGetSetDef op_getset[] = {{"__doc__", op_get_doc, op_set_doc, nullptr, nullptr},
+                           {"__signature__", op_get_signature, nullptr, nullptr, nullptr},
+                           {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
 /// The name of the op in the table, whatever this face of it is called; None for a function of Python.
 PyObject* op_table_name(PyObject* self, PyObject*) {
   const Op* op = reinterpret_cast<OpObject*>(self)->op;
@@ -279,6 +334,7 @@ PyType_Slot op_slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call
                           {Py_tp_traverse, reinterpret_cast<void*>(op_traverse)},
                           {Py_tp_dealloc, reinterpret_cast<void*>(op_dealloc)},
                           {Py_tp_members, op_members},
+                          {Py_tp_getset, op_getset},
                           {Py_tp_methods, op_methods},
                           {0, nullptr}};
 PyType_Spec op_spec = {"adjoint._C.Op", sizeof(OpObject), 0,
@@ -300,7 +356,7 @@ OpObject* new_op_object(PyObject* name) {
       false;
   object->name = Py_NewRef(name);
   object->module = Py_NewRef(Py_None);
-  object->doc = Py_NewRef(Py_None);
+  object->doc = nullptr;
   PyObject_GC_Track(object);
   return object;
 }
@@ -344,7 +400,6 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
       *simpler[i] = &require_op(text(PyTuple_GET_ITEM(powers.get(), i)).c_str());
     OpObject* object = op_object(name);
     object->op = op.get();
-    Py_XSETREF(object->doc, option(declaration, "documentation").take());
     if (truth(option(declaration, "inplace"))) {
       OpObject* in_place = op_object(name + "_");
       Object its_node = option(declaration, "inplace_node");
@@ -352,7 +407,6 @@ PyObject* py_declare_op(PyObject*, PyObject* declaration) {
       in_place->op =
           its_node.get() == Py_None ? op.get() : read_declaration(declaration, text(its_node.get())).release();
       in_place->in_place = true;
-      Py_XSETREF(in_place->doc, PyUnicode_FromFormat("In-place version of %s().", name.c_str()));
     }
     op_table.emplace(name, std::move(op));
     return Py_NewRef(reinterpret_cast<PyObject*>(object));
@@ -376,7 +430,6 @@ PyObject* py_set_composite(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     };
     OpObject* object = op_object(text(args[0]));
     Py_XSETREF(object->composite, Py_NewRef(args[1]));
-    Py_XSETREF(object->doc, checked(PyObject_GetAttrString(args[1], "__doc__")).take());
     object->autocast = to_autocast(args[2]);
     object->numpy_names = args[3] == Py_True;
     object->is_made_of_ops = true;
@@ -398,7 +451,6 @@ PyObject* py_op_face(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     Py_XSETREF(face->module, Py_NewRef(args[2]));
     if (Py_TYPE(args[0]) != op_type) {
       face->composite = Py_NewRef(args[0]);
-      Py_XSETREF(face->doc, checked(PyObject_GetAttrString(args[0], "__doc__")).take());
       if (Py_TYPE(args[5]) == op_type) face->of_all = reinterpret_cast<OpObject*>(args[5]);
       face->first_args = PyLong_AsSize_t(args[6]);
       check(!PyErr_Occurred());
@@ -414,7 +466,6 @@ PyObject* py_op_face(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     face->numpy_names = first->numpy_names;
     face->in_place = first->in_place;
     face->is_made_of_ops = first->is_made_of_ops;
-    Py_XSETREF(face->doc, Py_NewRef(first->doc));
     return owner.take();
   });
 }
@@ -479,14 +530,6 @@ PyMethodDef functions[] = {
 
 bool is_operand(PyObject* object, Scalar* scratch) { return is_tensor(object) || to_scalar(object, scratch); }
 
-/// Positional arguments, then defaults.
-void fill_slots(const Op& op, std::initializer_list<PyObject*> args, PyObject** slots) {
-  // Not std::copy: for two pointers a call of memmove costs more than the loop.
-  int given = 0;
-  for (PyObject* arg : args) slots[given++] = arg;
-  for (; given < op.count; ++given) slots[given] = op.defaults[given];
-}
-
 }  // namespace
 
 Op& op_of(PyObject* callable) {
@@ -542,7 +585,8 @@ PyObject* call_binary_in_place(Op& op, PyObject* a, PyObject* b) {
     Scalar scratch;
     if (!is_tensor(a) || !is_operand(b, &scratch)) Py_RETURN_NOTIMPLEMENTED;
     PyObject* slots[kMaxArguments];
-    fill_slots(op, {a, b}, slots);
+    PyObject* const operands[] = {a, b};
+    fill_slots(op, operands, 2, slots);
     op.call_in_place(slots);
     return Py_NewRef(a);
   });
@@ -550,7 +594,7 @@ PyObject* call_binary_in_place(Op& op, PyObject* a, PyObject* b) {
 
 Object call_op(Op& op, std::initializer_list<PyObject*> args) {
   PyObject* slots[kMaxArguments];
-  fill_slots(op, args, slots);
+  fill_slots(op, args.begin(), args.size(), slots);
   return op.call(slots);
 }
 

@@ -63,6 +63,7 @@ void add_context(PyObject* module, const char* name, const char* doc) {
 
 void init_override_contexts(PyObject* module) {
   add_context<Switch::TypesOff>(module, "DisableTorchFunctionSubclass",
+                                "DisableTorchFunctionSubclass()\n--\n\n"
                                 "A context in which no subclass's `__torch_function__` is asked; modes still are.\n\n"
                                 ">>> import adjoint as torch\n"
                                 ">>> class Named(torch.Tensor): pass\n"
@@ -71,6 +72,7 @@ void init_override_contexts(PyObject* module) {
                                 "...     print(type(x + 1).__name__, type(x).__name__)\n"
                                 "Tensor Named\n");
   add_context<Switch::AllOff>(module, "DisableTorchFunction",
+                              "DisableTorchFunction()\n--\n\n"
                               "A context in which neither subclasses nor modes are asked.\n\n"
                               ">>> import adjoint as torch\n"
                               ">>> with torch._C.DisableTorchFunction():\n"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/batched.h"
+#include "core/help.h"
 #include "op/declaration.h"
 #include "op/object.h"
 #include "op/override_contexts.h"
@@ -476,9 +477,9 @@ PyCFunction fast(F f) {
 }
 
 PyMethodDef functions[] = {
-    {"_has_torch_function", py_has_torch_function, METH_O, "Whether a call with these arguments is taken over."},
+    {"_has_torch_function", py_has_torch_function, METH_O, help::kHasTorchFunction},
     {"_has_torch_function_variadic", fast(py_has_torch_function_variadic), METH_FASTCALL,
-     "Whether a call with these arguments is taken over."},
+     help::kHasTorchFunctionVariadic},
     {"_ask_overrides", fast(py_ask_overrides), METH_FASTCALL, "_ask_overrides(function, relevant, args, kwargs)"},
     {"_overloaded_args", py_overloaded_args, METH_O, "The arguments that override, in the order of asking."},
     {"_push_function_mode", py_push_mode, METH_O, "Enters a mode of functions."},

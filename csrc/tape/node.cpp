@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "core/help.h"
 #include "core/lock.h"
 #include "core/mode.h"
 #include "tape/anomaly.h"
@@ -227,7 +228,7 @@ PyTypeObject* init_node_type(std::span<const PyType_Slot> shown) {
       {Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
       {Py_tp_traverse, reinterpret_cast<void*>(node_traverse)},
       {Py_tp_clear, reinterpret_cast<void*>(node_clear)},
-      {Py_tp_doc, const_cast<char*>("A node of the graph that backward walks.")},
+      {Py_tp_doc, const_cast<char*>(help::kNode)},
   };
   slots.insert(slots.end(), shown.begin(), shown.end());
   slots.push_back({0, nullptr});

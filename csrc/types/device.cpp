@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/help.h"
 #include "types/types.h"
 
 namespace adjoint {
@@ -92,7 +93,8 @@ const char* parse_device(const char* text, int* index) {
   auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   auto letters = static_cast<size_t>(std::find_if_not(all.begin(), all.end(), is_letter) - all.begin());
   std::string_view kind = all.substr(0, letters);
-  if (letters == 0 || (letters < all.size() && all[letters] != ':')) fail("Invalid device string: '", text, "'");
+  if (letters == 0 || (letters < all.size() && all[letters] != ':'))
+    fail("Invalid device string: '", text, "'; devices are written 'cpu' or 'cuda:0', and types torch.", text);
   *index = letters < all.size() ? parse_index(all.substr(letters + 1), text) : -1;
   std::string known;
   for (const char* name : kKinds) {
@@ -234,7 +236,7 @@ PyType_Slot device_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(device_repr)}
                               {Py_tp_new, reinterpret_cast<void*>(device_new)},
                               {Py_tp_methods, device_methods},
                               {Py_tp_getset, device_getset},
-                              {Py_tp_doc, const_cast<char*>("Where a tensor's memory lies: torch.device('cpu').")},
+                              {Py_tp_doc, const_cast<char*>(help::kDeviceType)},
                               {0, nullptr}};
 PyType_Spec device_spec = {"adjoint.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT, device_slots};
 
@@ -254,10 +256,9 @@ PyObject* py_set_default_device(PyObject*, PyObject* device) {
   });
 }
 
-PyMethodDef functions[] = {
-    {"get_default_device", py_get_default_device, METH_NOARGS, "The device of new tensors."},
-    {"set_default_device", py_set_default_device, METH_O, "Sets the device of new tensors in this thread; None: cpu."},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"get_default_device", py_get_default_device, METH_NOARGS, help::kGetDefaultDevice},
+                           {"set_default_device", py_set_default_device, METH_O, help::kSetDefaultDevice},
+                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

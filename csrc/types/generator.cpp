@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/help.h"
 #include "core/tensor.h"
 #include "types/types.h"
 
@@ -130,12 +131,12 @@ PyObject* generator_setstate(PyObject* self, PyObject* parts) {
 PyObject* generator_device(PyObject*, void*) { return Py_NewRef(device_object(DeviceType::Cpu)); }
 
 PyMethodDef generator_methods[] = {
-    {"manual_seed", generator_manual_seed, METH_O, "manual_seed(seed): starts the stream of this seed; returns self."},
-    {"seed", generator_seed, METH_NOARGS, "seed(): starts an unpredictable stream and returns its seed."},
-    {"initial_seed", generator_initial_seed, METH_NOARGS, "initial_seed(): the seed the stream was started with."},
-    {"get_state", generator_get_state, METH_NOARGS, "get_state(): the state as a uint8 tensor."},
-    {"set_state", generator_set_state, METH_O, "set_state(state): goes on from a state; returns self."},
-    {"clone_state", generator_clone_state, METH_NOARGS, "clone_state(): a second generator in the same state."},
+    {"manual_seed", generator_manual_seed, METH_O, help::kGeneratorManualSeed},
+    {"seed", generator_seed, METH_NOARGS, help::kGeneratorSeed},
+    {"initial_seed", generator_initial_seed, METH_NOARGS, help::kGeneratorInitialSeed},
+    {"get_state", generator_get_state, METH_NOARGS, help::kGeneratorGetState},
+    {"set_state", generator_set_state, METH_O, help::kGeneratorSetState},
+    {"clone_state", generator_clone_state, METH_NOARGS, help::kGeneratorCloneState},
     {"__reduce__", generator_reduce, METH_NOARGS, "__reduce__(): what pickle asks for."},
     {"__setstate__", generator_setstate, METH_O, "__setstate__(state): what pickle kept."},
     {nullptr, nullptr, 0, nullptr},
@@ -147,7 +148,7 @@ PyType_Slot generator_slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_n
                                  {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
                                  {Py_tp_methods, generator_methods},
                                  {Py_tp_getset, generator_getset},
-                                 {Py_tp_doc, const_cast<char*>("Generator(device='cpu'): a stream of random numbers.")},
+                                 {Py_tp_doc, const_cast<char*>(help::kGenerator)},
                                  {0, nullptr}};
 PyType_Spec generator_spec = {"adjoint.Generator", sizeof(GeneratorObject), 0, Py_TPFLAGS_DEFAULT, generator_slots};
 
@@ -168,12 +169,11 @@ PyObject* py_set_rng_state(PyObject*, PyObject* state) {
 }
 
 PyMethodDef functions[] = {
-    {"manual_seed", py_manual_seed, METH_O, "manual_seed(seed): starts the default generator's stream of this seed."},
-    {"seed", py_seed, METH_NOARGS, "seed(): starts an unpredictable stream and returns its seed."},
-    {"initial_seed", py_initial_seed, METH_NOARGS, "initial_seed(): the seed of the default generator."},
-    {"get_rng_state", py_get_rng_state, METH_NOARGS,
-     "get_rng_state(): the default generator's state as a uint8 tensor."},
-    {"set_rng_state", py_set_rng_state, METH_O, "set_rng_state(state): goes on from a state."},
+    {"manual_seed", py_manual_seed, METH_O, help::kManualSeed},
+    {"seed", py_seed, METH_NOARGS, help::kSeed},
+    {"initial_seed", py_initial_seed, METH_NOARGS, help::kInitialSeed},
+    {"get_rng_state", py_get_rng_state, METH_NOARGS, help::kGetRngState},
+    {"set_rng_state", py_set_rng_state, METH_O, help::kSetRngState},
     {nullptr, nullptr, 0, nullptr},
 };
 

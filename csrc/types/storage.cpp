@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "core/batched.h"
+#include "core/help.h"
 #include "core/mode.h"
 #include "core/relocation.h"
 #include "core/shared_memory.h"
@@ -264,7 +265,7 @@ PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(storage_new)},
                        {Py_tp_traverse, reinterpret_cast<void*>(storage_traverse)},
                        {Py_tp_methods, methods},
                        {Py_tp_getset, getset},
-                       {Py_tp_doc, const_cast<char*>("The base of torch.UntypedStorage.")},
+                       {Py_tp_doc, const_cast<char*>(help::kStorageBase)},
                        {0, nullptr}};
 PyType_Spec spec = {"torch._C.StorageBase", sizeof(StorageObject), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};

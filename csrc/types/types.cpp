@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/help.h"
 #include "core/view.h"
 #include "types/storage.h"
 
@@ -100,7 +101,7 @@ PyGetSetDef dtype_getset[] = {{"is_floating_point", dtype_is_floating, nullptr, 
 PyType_Slot dtype_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
                              {Py_tp_methods, dtype_methods},
                              {Py_tp_getset, dtype_getset},
-                             {Py_tp_doc, const_cast<char*>("The type of a tensor's elements.")},
+                             {Py_tp_doc, const_cast<char*>(help::kDtypeType)},
                              {0, nullptr}};
 PyType_Spec dtype_spec = {"adjoint.dtype", sizeof(DTypeObject), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, dtype_slots};
@@ -215,7 +216,7 @@ PyType_Slot size_slots[] = {{Py_tp_repr, reinterpret_cast<void*>(size_repr)},
                             {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
                             {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
                             {Py_nb_add, reinterpret_cast<void*>(size_add)},
-                            {Py_tp_doc, const_cast<char*>("The sizes of a tensor: a tuple of ints.")},
+                            {Py_tp_doc, const_cast<char*>(help::kSizeType)},
                             {0, nullptr}};
 PyType_Spec size_spec = {"adjoint.Size", 0, 0, Py_TPFLAGS_DEFAULT, size_slots};
 
