@@ -4,6 +4,8 @@ import importlib.machinery
 import sys
 import types
 
+from ._install import MissingName
+
 
 def answer(value, does):
     """A function that takes anything and returns one value."""
@@ -24,7 +26,7 @@ def refusals(names, classes, refuse, module):
         if name in classes:
             # A type, so that it can stand in isinstance() and annotations.
             return vars(module).setdefault(name, type(name, (), {"__init__": refuse, "__doc__": "Needs the device."}))
-        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        raise MissingName(module.__name__, name)
 
     return get
 
@@ -35,22 +37,33 @@ def refusing(where, name, advice, error=NotImplementedError, words=""):
     `words` are torch's own, for the same error.
     """
 
+    path = f"torch.{where}.{name}" if where else f"torch.{name}"
+
     def refuse(*args, **kwargs):
-        raise error(f"{words}torch.{where}.{name}(): {advice}")
+        raise error(f"{words}{path}(): {advice}")
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__module__ = f"{__package__}.{where}"
-    refuse.__doc__ = f"Raises: {advice}"
+    refuse.__doc__ = f"Not here: {advice}.{_example(path, error, f'{words}{path}(): {advice}')}"
     return refuse
+
+
+def _example(path, error, message):
+    """A call and its error, as docstrings show them."""
+    if "._" in path or "\n" in message:
+        return ""
+    call = f">>> import adjoint as torch\n>>> {path}()"
+    return f"\n\n{call}\nTraceback (most recent call last):\n{error.__name__}: {message}\n"
 
 
 def refusing_type(where, name, advice):
     """A type that can stand in isinstance(), annotations and as a base; making one raises."""
+    path = f"torch.{where}.{name}" if where else f"torch.{name}"
     members = {
         "__init__": refusing(where, name, advice),
         "__class_getitem__": classmethod(types.GenericAlias),
-        "__module__": f"{__package__}.{where}",
-        "__doc__": f"Cannot be made: {advice}",
+        "__module__": f"{__package__}.{where}" if where else __package__,
+        "__doc__": f"Not here: {advice}.{_example(path, NotImplementedError, f'{path}(): {advice}')}",
     }
     return type(name, (), members)
 

@@ -32,6 +32,30 @@ OLD_METHODS = {
 }
 
 
+class MissingName(AttributeError):
+    """The error of a module that is asked for a name that it does not have.
+
+    Its words are looked up when somebody reads them: hasattr() and Python's own imports ask without reading.
+    """
+
+    __module__ = "builtins"
+
+    def __init__(self, module, name):
+        super().__init__(f"module {module!r} has no attribute {name!r}", name=name)
+        self._place = module
+
+    def __str__(self):
+        from ._absent_names import words
+
+        return words(self._place, self.name)
+
+    def __reduce__(self):
+        return AttributeError, (str(self),)
+
+
+MissingName.__name__ = MissingName.__qualname__ = "AttributeError"  # as which it is shown
+
+
 def _name_of_torchs_core(name):
     """What the native core is asked for and does not have: private names by which programs know torch's own."""
     from . import _native
@@ -76,9 +100,23 @@ def publish(namespace):
     functions = [(name, function) for where, name, function in language.PUBLIC if where == namespace]
     for name, function in functions:
         setattr(module, name, _faces.public(function, name, namespace, module.__name__))
+    if namespace:
+        say_what_is_absent(module.__name__)
+
+
+def say_what_is_absent(name):
+    """Lets a module answer for names that it does not have, by the table in _absent_names.py."""
+
+    def get(absent):
+        raise MissingName(name, absent)
+
+    vars(sys.modules[name]).setdefault("__getattr__", get)
 
 
 # Functions of the native core that are machinery, not API.
 _INTERNAL = frozenset(
-    {"Op", "Node", "declare_op", "op_face", "op_object", "set_composite", "undeclared_ops", "run_backward"}
+    [
+        *("Op", "Node", "declare_op", "op_face", "op_object", "rule_wants", "run_backward", "set_composite"),
+        "undeclared_ops",
+    ]
 )
