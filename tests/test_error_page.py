@@ -5,6 +5,8 @@ writes them anew.
 """
 
 import ast
+import contextlib
+import io
 import re
 import textwrap
 import warnings
@@ -18,7 +20,7 @@ import adjoint
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "errors.md"
 ENTRY = re.compile(
-    r"^### (?P<title>[^\n]+)\n\n```text\n(?P<message>.*?)^```\n```python (?P<kind>raises|raises-here)\n"
+    r"^### (?P<title>[^\n]+)\n\n```text\n(?P<message>.*?)^```\n```python (?P<kind>(?:raises|warns)(?:-here)?)\n"
     r"(?P<program>.*?)^```\n(?P<why>[^#`]*(?:`[^`\n]+`[^#`]*)*)^```python cured\n(?P<cure>.*?)^```\n",
     re.MULTILINE | re.DOTALL,
 )
@@ -26,16 +28,26 @@ ENTRIES = {entry["title"]: entry for entry in ENTRY.finditer(PAGE.read_text())}
 OPENING = 40  # so many characters of a message are the same in both libraries
 
 
-def run(program, library):
-    """Runs a program of the page in a library; what it raised, as a traceback's last lines say it, or None."""
+def run(program, library, warns=False):
+    """Runs a program of the page in a library; what it raised, as a traceback's last lines say it, or None.
+
+    With `warns`, it is its first warning instead, which must point to a line of the program here.
+    """
     names = {"torch": library, "__name__": "program"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("always")
         try:
             exec(compile(program, "program.py", "exec"), names)
         except Exception as error:
             return f"{type(error).__name__}: {error}"
-    return None
+    if not warns or not caught:
+        return None
+    assert library is torch or caught[0].filename == "program.py", caught[0]
+    return f"{caught[0].category.__name__}: {caught[0].message}"
+
+
+def outcome(entry, library):
+    return run(entry["program"], library, warns=entry["kind"].startswith("warns"))
 
 
 def words(text):
@@ -49,16 +61,16 @@ def test_every_heading_is_an_entry():
 @pytest.mark.parametrize("title", ENTRIES)
 def test_program_raises(title):
     entry = ENTRIES[title]
-    raised = run(entry["program"], adjoint)
+    raised = outcome(entry, adjoint)
     assert raised is not None, "the program runs"
     assert words(raised) == words(entry["message"]), "another message; see the top of this file"
 
 
-@pytest.mark.parametrize("title", [title for title, entry in ENTRIES.items() if entry["kind"] == "raises"])
+@pytest.mark.parametrize("title", [title for title, entry in ENTRIES.items() if not entry["kind"].endswith("-here")])
 def test_torch_raises_it_in_the_same_words(title):
     entry = ENTRIES[title]
-    raised = run(entry["program"], torch)
-    assert raised is not None, "torch runs the program: mark it raises-here"
+    raised = outcome(entry, torch)
+    assert raised is not None, "torch runs the program: mark it as one of here"
     opening = words(raised.rstrip(".").partition(": ")[2])[:OPENING]
     kind = raised.partition(":")[0]
     assert words(entry["message"]).startswith(f"{kind}: {opening}")
@@ -67,9 +79,10 @@ def test_torch_raises_it_in_the_same_words(title):
 @pytest.mark.parametrize("title", ENTRIES)
 def test_cure_works(title):
     entry = ENTRIES[title]
-    assert run(entry["cure"], adjoint) is None
-    if entry["kind"] == "raises":
-        assert run(entry["cure"], torch) is None
+    warns = entry["kind"].startswith("warns")
+    assert run(entry["cure"], adjoint, warns) is None
+    if not entry["kind"].endswith("-here"):
+        assert run(entry["cure"], torch, warns) is None
 
 
 # ---- The page is complete: each text that the sources raise is on it
@@ -147,7 +160,7 @@ def rewrite():
     """Fills in the messages that the programs raise now."""
 
     def entry(match):
-        raised = run(match["program"], adjoint) or "nothing is raised"
+        raised = outcome(match, adjoint) or "nothing is raised"
         lines = [part for line in raised.splitlines() for part in textwrap.wrap(line, 118, break_long_words=False)]
         start, end = match.start("message") - match.start(), match.end("message") - match.start()
         return match.group()[:start] + "\n".join(lines) + "\n" + match.group()[end:]

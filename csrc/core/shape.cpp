@@ -237,7 +237,7 @@ int wrap_dim(int64_t dim, int ndim) {
   int64_t range = std::max(ndim, 1);
   if (dim < -range || dim >= range)
     fail(ErrorKind::Index, "Dimension out of range (expected to be in range of [", -range, ", ", range - 1,
-         "], but got ", dim, ")");
+         "], but got ", dim, "); dimensions are counted from 0 at the front, and from -1 at the end");
   return static_cast<int>(dim < 0 ? dim + range : dim);
 }
 

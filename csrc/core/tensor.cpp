@@ -161,7 +161,8 @@ void refuse_devices(const char* op, Device device, Device expected) {
 }
 
 void fail_not_implemented(const char* op, DType dtype) {
-  fail(ErrorKind::NotImplemented, "\"", op, "\" not implemented for '", info(dtype).legacy_name, "'");
+  const char* advice = is_float(dtype) || is_complex(dtype) ? "" : "; convert it with .float()";
+  fail(ErrorKind::NotImplemented, "\"", op, "\" not implemented for '", info(dtype).legacy_name, "'", advice);
 }
 
 }  // namespace adjoint

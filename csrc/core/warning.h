@@ -8,7 +8,8 @@
 
 namespace adjoint {
 
-inline void warn(const char* text) { check(PyErr_WarnEx(PyExc_UserWarning, text, 1) == 0); }
+/// At the line of the program that called into the package, as src/adjoint/_warning.py finds it.
+void warn(const char* text);
 /// Only the first time; `warned` keeps whether that has been.
 inline void warn_once(bool& warned, const char* text) {
   if (!std::exchange(warned, true)) warn(text);

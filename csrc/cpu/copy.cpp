@@ -12,6 +12,7 @@
 #include "cpu/copy_isa.h"
 #include "cpu/parallel.h"
 #include "cpu/stored.h"
+#include "cpu/vector_math.h"
 #include "cpu/words.h"
 
 namespace adjoint::cpu {
@@ -156,7 +157,7 @@ void reverse_row(const char* __restrict src, char* __restrict dst, int64_t n) {
     for (; i + lanes <= n; i += lanes) {
       Lanes block;
       std::memcpy(&block, src - (i + lanes - 1) * item, 16);
-      block = __builtin_shuffle(block, backwards);
+      shuffle(block, backwards, block);
       std::memcpy(dst + i * item, &block, 16);
     }
   }

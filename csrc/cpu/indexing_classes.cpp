@@ -40,7 +40,8 @@ void check_classes(const View& target, const Classes& classes) {
   for (int64_t i = 0, n = target.numel(); i < n; ++i) {
     const int64_t t = targets[i];
     if (t != classes.ignored && (t < 0 || t >= classes.count))
-      fail(ErrorKind::Index, "Target ", t, " is out of bounds.");
+      fail(ErrorKind::Index, "Target ", t, " is out of bounds. There are ", classes.count, " classes, 0 to ",
+           classes.count - 1, "; it is element ", i, " of the target.");
   }
 }
 

@@ -6,6 +6,7 @@
 #include "cpu/copy.h"
 #include "cpu/indexing.h"
 #include "cpu/parallel.h"
+#include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -124,7 +125,7 @@ DoubleWord choose(bool first, DoubleWord a, DoubleWord b) {
 template <class W, int kA, int kB>
 void select_row(const uint8_t* condition, const W* a, const W* b, W* out, int64_t n) {
   // `out` may be `a` or `b` itself, which the vectoriser cannot tell from an overlap that matters.
-#pragma GCC ivdep
+  ADJOINT_INDEPENDENT
   for (int64_t i = 0; i < n; ++i) out[i] = choose(condition[i] != 0, a[i * kA], b[i * kB]);
 }
 

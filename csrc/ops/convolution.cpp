@@ -4,6 +4,7 @@
 
 #include "core/memory_format.h"
 #include "kernels/backend.h"
+#include "ops/advice.h"
 #include "ops/memory.h"
 
 namespace adjoint::ops {
@@ -45,24 +46,14 @@ struct Options {
   }
 };
 
-/// A type as torch's messages about convolutions call it.
-std::string spoken(DType dtype) {
-  switch (dtype) {
-    case DType::Float32: return "float";
-    case DType::Float64: return "double";
-    case DType::Int64: return "long int";
-    case DType::Int32: return "int";
-    default: return info(dtype).name;
-  }
-}
-
 void check_types(const Tensor* input, const Tensor* weight, const std::optional<Tensor*>& bias) {
   if (bias && (*bias)->dtype != input->dtype)
-    fail("Input type (", spoken(input->dtype), ") and bias type (", spoken((*bias)->dtype),
-         ") should be the same; convert one with .to(dtype)");
+    fail("Input type (", info(input->dtype).c_name, ") and bias type (", info((*bias)->dtype).c_name,
+         ") should be the same", advice::one_type("the input", input->dtype, "the layer", (*bias)->dtype));
   if (input->dtype != weight->dtype)
     fail("expected scalar type ", info(input->dtype).legacy_name, " but found ", info(weight->dtype).legacy_name,
-         ": input and weight of a convolution have one type; convert one with .to(dtype)");
+         ": input and weight of a convolution have one type",
+         advice::one_type("the input", input->dtype, "the weight", weight->dtype));
   if (input->dtype == DType::Bool) fail_not_implemented("convolution", input->dtype);
 }
 
@@ -78,7 +69,8 @@ void check_channels(const Tensor* input, const Tensor* weight, const std::option
   if (input->size(1) != wanted) {
     const std::string given = transposed ? "transposed=1" : "groups=" + std::to_string(groups);
     fail("Given ", given, ", weight of size ", to_string(weight->sizes()), ", expected input",
-         to_string(input->sizes()), " to have ", wanted, " channels, but got ", input->size(1), " channels instead");
+         to_string(input->sizes()), " to have ", wanted, " channels, but got ", input->size(1), " channels instead",
+         advice::fitting_channels(input->sizes(), wanted));
   }
   const int64_t out = transposed ? weight->size(1) * groups : weight->size(0);
   if (bias && ((*bias)->ndim() != 1 || (*bias)->size(0) != out))
@@ -124,7 +116,8 @@ void fill_narrow(ConvShape& shape, int dims) {
   int64_t reach[3];
   for (int d = 0; d < 3; ++d) reach[d] = shape.dilation[d] * (shape.kernel[d] - 1) + 1;
   fail("Calculated padded input size per channel: ", times(padded + 3 - dims, dims),
-       ". Kernel size: ", times(reach + 3 - dims, dims), ". Kernel size can't be greater than actual input size");
+       ". Kernel size: ", times(reach + 3 - dims, dims), ". Kernel size can't be greater than actual input size",
+       "; give larger inputs, a smaller kernel or padding=, or pool less before");
 }
 
 /// Sizes of the result of a transposed convolution; torch's float32 kernel takes empty ones.

@@ -23,7 +23,8 @@ void check_float(DType dtype) {
 TensorPtr as_index(const char* name, Tensor* tensor) {
   if (tensor->dtype != DType::Int64 && tensor->dtype != DType::Int32)
     fail("Expected tensor for argument #1 '", name, "' to have one of the following scalar types: Long, Int; but got ",
-         "torch.", info(tensor->dtype).legacy_name, "Tensor instead (while checking arguments for embedding_bag)");
+         "torch.", info(tensor->dtype).legacy_name,
+         "Tensor instead (while checking arguments for embedding_bag); convert them with .long()");
   return contiguous(tensor, DType::Int64);
 }
 

@@ -279,7 +279,9 @@ TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t, bool, bool) {
     fail(
         "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
         "torch.",
-        info(indices->dtype).legacy_name, "Tensor instead (while checking arguments for embedding)");
+        info(indices->dtype).legacy_name,
+        "Tensor instead (while checking arguments for embedding); indices are whole numbers: convert them with "
+        ".long()");
   TensorPtr whole = cast(indices, DType::Int64);
   TensorPtr places = flat(whole.get());
   int64_t sizes[kMaxDims + 1];

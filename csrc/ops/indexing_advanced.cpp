@@ -20,7 +20,7 @@ void check_index_types(const Indices& indices) {
   for (const std::optional<Tensor*>& index : indices)
     if (index && !is_mask(*index) && (*index)->dtype != DType::Int64 && (*index)->dtype != DType::Int32)
       fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ",
-           info((*index)->dtype).name);
+           info((*index)->dtype).name, "; convert them with .long()");
 }
 
 void check_mask(const Tensor* input, const Tensor* mask, int dim) {
@@ -32,7 +32,8 @@ void check_mask(const Tensor* input, const Tensor* mask, int dim) {
   for (int d = 0; d < mask->ndim(); ++d)
     if (mask->size(d) != input->size(dim + d))
       fail(ErrorKind::Index, "The shape of the mask ", to_string(mask->sizes()), " at index ", d,
-           " does not match the shape of the indexed tensor ", to_string(input->sizes()), " at index ", dim + d);
+           " does not match the shape of the indexed tensor ", to_string(input->sizes()), " at index ", dim + d,
+           "; a mask has an element for each place that it may choose");
 }
 
 /// A mask that is the only index, which needs no list of places.

@@ -6,6 +6,7 @@
 #include "core/lock.h"
 #include "core/memory_format.h"
 #include "kernels/backend.h"
+#include "ops/advice.h"
 #include "ops/memory.h"
 #include "ops/views.h"
 #include "ops/views_copied.h"
@@ -141,11 +142,14 @@ TensorPtr cat(std::vector<Tensor*> tensors, int64_t dim) {
     const Tensor* tensor = tensors[i];
     if (!counts(tensor)) continue;
     if (tensor->ndim() != model->ndim())
-      fail("Tensors must have same number of dimensions: got ", model->ndim(), " and ", tensor->ndim());
+      fail("Tensors must have same number of dimensions: got ", model->ndim(), " and ", tensor->ndim(),
+           "; the first is ", to_string(model->sizes()), ", tensor number ", i, " ", to_string(tensor->sizes()),
+           ": unsqueeze() adds a dimension, and stack() a new one to all");
     for (int k = 0; k < model->ndim(); ++k)
       if (k != d && tensor->size(k) != model->size(k))
         fail("Sizes of tensors must match except in dimension ", d, ". Expected size ", model->size(k),
-             " but got size ", tensor->size(k), " for tensor number ", i, " in the list.");
+             " but got size ", tensor->size(k), " for tensor number ", i, " in the list.",
+             advice::fitting_dimension(model->sizes(), tensor->sizes(), d));
     total += tensor->size(d);
     pieces.push_back(tensor->view());
   }
@@ -166,7 +170,7 @@ TensorPtr stack(std::vector<Tensor*> tensors, int64_t dim) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!same_sizes(tensors[i]->shape, model->shape))
       fail("stack expects each tensor to be equal size, but got ", to_string(model->sizes()), " at entry 0 and ",
-           to_string(tensors[i]->sizes()), " at entry ", i);
+           to_string(tensors[i]->sizes()), " at entry ", i, "; pad or cut them to one size, or join them with cat()");
     owned.push_back(unsqueeze(tensors[i], d));
     pieces.push_back(owned.back()->view());
   }

@@ -5,6 +5,7 @@
 
 #include "core/lock.h"
 #include "kernels/backend.h"
+#include "ops/advice.h"
 #include "ops/memory.h"
 #include "ops/numbers.h"
 
@@ -72,22 +73,27 @@ TensorPtr conjugate(Tensor* tensor) {
 }
 
 void check_matrix(const char* name, const Tensor* tensor) {
-  if (tensor->ndim() != 2) fail(name, " must be a matrix, got ", tensor->ndim(), "-D tensor");
+  if (tensor->ndim() != 2)
+    fail(name, " must be a matrix, got ", tensor->ndim(), "-D tensor of shape ", to_string(tensor->sizes()),
+         "; matmul() takes vectors and batches, too");
 }
 
 void check_same_type(const Tensor* a, const Tensor* b) {
   if (a->dtype != b->dtype)
     fail("expected m1 and m2 to have the same dtype, but got: ", info(a->dtype).c_name, " != ", info(b->dtype).c_name,
-         "; convert one of them with .to(dtype)");
+         advice::one_type("the first", a->dtype, "the second", b->dtype));
 }
 
-void check_inner(const Matrix& a, const Matrix& b) {
+/// `linear`: the second is the weight of a layer, which was transposed.
+void check_inner(const Matrix& a, const Matrix& b, bool linear = false) {
   if (a.cols() != b.rows())
-    fail("mat1 and mat2 shapes cannot be multiplied (", a.rows(), "x", a.cols(), " and ", b.rows(), "x", b.cols(), ")");
+    fail("mat1 and mat2 shapes cannot be multiplied (", a.rows(), "x", a.cols(), " and ", b.rows(), "x", b.cols(), ")",
+         linear ? advice::fitting_features(a.rows(), a.cols(), b.rows())
+                : advice::fitting_matrices(a.rows(), a.cols(), b.rows(), b.cols()));
 }
 
-TensorPtr product(const Matrix& a, const Matrix& b) {
-  check_inner(a, b);
+TensorPtr product(const Matrix& a, const Matrix& b, bool linear = false) {
+  check_inner(a, b, linear);
   const int64_t sizes[2] = {a.rows(), b.cols()};
   TensorPtr result = empty(sizes, a.tensor->dtype, a.tensor->device);
   multiply(a, b, Matrix::of(result.get()));
@@ -109,7 +115,10 @@ void check_batches(const char* first, const char* second, const Tensor* a, const
 void check_batch_sizes(const Matrix& a, const Matrix& b) {
   if (a.batch() != b.batch() || a.cols() != b.rows())
     fail("Expected size for first two dimensions of batch2 tensor to be: [", a.batch(), ", ", a.cols(), "] but got: [",
-         b.batch(), ", ", b.rows(), "].");
+         b.batch(), ", ", b.rows(), "].",
+         a.batch() != b.batch() ? " The batches must be of one size."
+         : a.cols() == b.cols() ? " Transpose the second (batch2.mT)?"
+                                : " The columns of the first must be as many as the rows of the second.");
 }
 
 void check_bmm_types(const char* op, const Tensor* a, const Tensor* b) {
@@ -151,12 +160,14 @@ void check_mv(int input_dims, const Tensor* mat, const Tensor* vec) {
 }
 
 [[noreturn]] void fail_mv_sizes(int64_t input, const Matrix& mat, const Tensor* vec) {
-  fail("size mismatch, got input (", input, "), mat (", mat.rows(), "x", mat.cols(), "), vec (", vec->size(0), ")");
+  fail("size mismatch, got input (", input, "), mat (", mat.rows(), "x", mat.cols(), "), vec (", vec->size(0), ")",
+       mat.rows() == vec->size(0) ? "; transpose the matrix (mat.T @ vec)?"
+                                  : "; the vector needs an element for each column of the matrix");
 }
 
 TensorPtr dot_product(Tensor* a, Tensor* b) {
   if (a->ndim() != 1 || b->ndim() != 1)
-    fail("1D tensors expected, but got ", a->ndim(), "D and ", b->ndim(), "D tensors");
+    fail("1D tensors expected, but got ", a->ndim(), "D and ", b->ndim(), "D tensors; matmul() multiplies matrices");
   if (a->dtype != b->dtype)
     fail("dot : expected both vectors to have same dtype, but found ", legacy(a), " and ", legacy(b),
          "; convert one of them with .to(dtype)");
@@ -198,11 +209,15 @@ TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, cons
   return result;
 }
 
-void check_addmm_types(const Tensor* input, const Tensor* mat1, const Tensor* mat2) {
+/// `linear`: the matrices are the input and the weight of a layer.
+void check_addmm_types(const Tensor* input, const Tensor* mat1, const Tensor* mat2, bool linear = false) {
   if (input->dtype != mat2->dtype)
-    fail("self and mat2 must have the same dtype, but got ", legacy(input), " and ", legacy(mat2));
+    fail("self and mat2 must have the same dtype, but got ", legacy(input), " and ", legacy(mat2),
+         advice::one_type("self", input->dtype, "mat2", mat2->dtype));
   if (mat1->dtype != mat2->dtype)
-    fail("mat1 and mat2 must have the same dtype, but got ", legacy(mat1), " and ", legacy(mat2));
+    fail("mat1 and mat2 must have the same dtype, but got ", legacy(mat1), " and ", legacy(mat2),
+         linear ? advice::one_type("the input", mat1->dtype, "the weight", mat2->dtype)
+                : advice::one_type("mat1", mat1->dtype, "mat2", mat2->dtype));
   check_numeric("addmm_impl_cpu_", mat1->dtype);
 }
 
@@ -313,15 +328,15 @@ TensorPtr addbmm(Tensor* input, Tensor* batch1, Tensor* batch2, const Scalar& be
 
 TensorPtr linear_plain(Tensor* input, Tensor* weight) {
   check_matrices(input, weight);
-  return product(Matrix::of(input), Matrix::of(weight).transposed());
+  return product(Matrix::of(input), Matrix::of(weight).transposed(), true);
 }
 
 TensorPtr linear_biased(Tensor* bias, Tensor* input, Tensor* weight) {
   check_matrix("mat1", input);
   check_matrix("mat2", weight);
-  check_addmm_types(bias, input, weight);
+  check_addmm_types(bias, input, weight, true);
   Matrix a = Matrix::of(input), b = Matrix::of(weight).transposed();
-  check_inner(a, b);
+  check_inner(a, b, true);
   const int64_t sizes[2] = {a.rows(), b.cols()};
   TensorPtr result = accumulator(bias, sizes, kOne, kOne);
   multiply(a, b, Matrix::of(result.get()), kOne, kOne);
@@ -342,7 +357,8 @@ TensorPtr mm_t_conj(Tensor* input, Tensor* mat2) {
 TensorPtr unsafe_view(Tensor* input, const Ints& size) {
   ShapePtr shape = make_shape(size);
   if (shape->numel != input->numel())
-    fail("shape '", to_string(size), "' is invalid for input of size ", input->numel());
+    fail("shape '", to_string(size), "' is invalid for input of size ", input->numel(),
+         advice::fitting_sizes(shape->numel, false, input->numel()));
   TensorPtr packed = contiguous(input);
   return alias(packed.get(), std::move(shape));
 }

@@ -77,7 +77,9 @@ void check_normalized(const Tensor* input, const Ints& normalized_shape) {
               std::equal(wanted.begin(), wanted.end(), input->sizes().end() - static_cast<int64_t>(wanted.size()));
   if (!fits)
     fail("Given normalized_shape=", to_string(wanted), ", expected input with shape [*, ", to_string(wanted).substr(1),
-         ", but got input of size", to_string(input->sizes()));
+         ", but got input of size", to_string(input->sizes()),
+         "; what is normalised are the last dimensions: make the layer for ",
+         to_string(input->sizes().last(std::min(wanted.size(), input->sizes().size()))));
 }
 
 void check_parameter(const char* name, const std::optional<Tensor*>& parameter, Sizes wanted) {

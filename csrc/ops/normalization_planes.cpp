@@ -8,13 +8,18 @@
 namespace adjoint::ops {
 namespace {
 
+[[noreturn]] void fail_count(const char* name, int64_t channels, const Tensor& given) {
+  fail(name, " should contain ", channels, " elements not ", given.numel(), "; the input has ", channels,
+       " channels (its dimension 1), and the layer was made for ", given.numel());
+}
+
 /// An optional tensor as an optional view, of an element for each channel.
 class Optional {
  public:
   Optional(const char* name, std::optional<Tensor*> tensor, int64_t count) : there_(tensor) {
     if (!tensor) return;
     if (!is_float((*tensor)->dtype)) fail_not_implemented("batch_norm", (*tensor)->dtype);
-    if ((*tensor)->numel() != count) fail(name, " should contain ", count, " elements not ", (*tensor)->numel());
+    if ((*tensor)->numel() != count) fail_count(name, count, **tensor);
     view_ = (*tensor)->view();
   }
   const View* get() const { return there_ ? &view_ : nullptr; }
@@ -90,7 +95,7 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> plane_norm(Tensor* input, std::optio
   Optional w("weight", weight, layout.channels()), b("bias", bias, layout.channels());
   for (auto [name, running] : {std::pair("running_mean", running_mean), std::pair("running_var", running_var)})
     if (running && ((*running)->ndim() != 1 || (*running)->numel() != layout.channels() || !layout.by_batch()))
-      fail(name, " should contain ", layout.channels(), " elements not ", (*running)->numel());
+      fail_count(name, layout.channels(), **running);
   View moving_mean, moving_var;
   if (running_mean) moving_mean = (*running_mean)->view();
   if (running_var) moving_var = (*running_var)->view();

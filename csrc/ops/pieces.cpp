@@ -57,7 +57,8 @@ std::vector<TensorPtr> split_with_sizes(Tensor* input, const std::vector<int64_t
   }
   if (total != input->size(d))
     fail("split_with_sizes expects split_sizes to sum exactly to ", input->size(d),
-         " (input tensor's size at dimension ", d, "), but got split_sizes=", to_string(split_sizes));
+         " (input tensor's size at dimension ", d, "), but got split_sizes=", to_string(split_sizes),
+         total < 0 ? "" : "; they sum to " + std::to_string(total));
   std::vector<TensorPtr> pieces;
   pieces.reserve(split_sizes.size());
   int64_t start = 0;

@@ -175,10 +175,10 @@ TensorPtr create_normal(const TensorOrReal& mean, const std::optional<TensorOrRe
 
 // ---- Counts
 
-TensorPtr packed_doubles(Tensor* tensor, Sizes sizes) {
+TensorPtr packed(Tensor* tensor, Sizes sizes, DType dtype) {
   int64_t strides[kMaxDims];
   broadcast_strides(tensor->shape, sizes, strides);
-  TensorPtr result = empty(sizes, DType::Float64, tensor->device);
+  TensorPtr result = empty(sizes, dtype, tensor->device);
   on(tensor->device).memory.copy(tensor->view(static_cast<int>(sizes.size()), sizes.data(), strides), result->view());
   return result;
 }
@@ -195,7 +195,7 @@ TensorPtr bernoulli(Tensor* input, std::optional<double> p, Generator* generator
 
 TensorPtr poisson(Tensor* input, Generator* generator) {
   if (!is_float(input->dtype)) fail_not_implemented("poisson_cpu", input->dtype);
-  TensorPtr counts = packed_doubles(input, input->sizes());
+  TensorPtr counts = packed(input, input->sizes());
   fill_by(&kernels::Random::poisson, generator, counts.get());
   return cast(counts.get(), input->dtype);
 }
@@ -212,7 +212,7 @@ TensorPtr binomial(Tensor* count, Tensor* prob, Generator* generator) {
          "; convert prob to the type of count");
   int64_t sizes[kMaxDims];
   auto ndim = static_cast<size_t>(broadcast_sizes(count->sizes(), prob->sizes(), sizes));
-  TensorPtr counts = packed_doubles(count, {sizes, ndim}), chances = packed_doubles(prob, {sizes, ndim});
+  TensorPtr counts = packed(count, {sizes, ndim}), chances = packed(prob, {sizes, ndim});
   on(counts->device).random.binomial(*generator, counts->view(), chances->view());
   return cast(counts.get(), count->dtype);
 }

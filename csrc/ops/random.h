@@ -26,8 +26,8 @@ TensorPtr bernoulli(Tensor* input, std::optional<double> p, Generator* generator
 TensorPtr poisson(Tensor* input, Generator* generator);
 TensorPtr binomial(Tensor* count, Tensor* prob, Generator* generator);
 
-/// The values of a tensor, broadcast to these sizes, as packed doubles of their own.
-TensorPtr packed_doubles(Tensor* tensor, Sizes sizes);
+/// The values of a tensor, broadcast to these sizes, packed in memory of their own.
+TensorPtr packed(Tensor* tensor, Sizes sizes, DType dtype = DType::Float64);
 
 void uniform_(Tensor* input, double low, double high, Generator* generator);
 void normal_(Tensor* input, double mean, double std, Generator* generator);

@@ -42,7 +42,7 @@ TensorPtr standard_gamma(Tensor* input, Generator* generator) {
 
 TensorPtr sample_dirichlet(Tensor* input, Generator* generator) {
   check_type("dirichlet", input);
-  TensorPtr draws = packed_doubles(input, input->sizes());
+  TensorPtr draws = packed(input, input->sizes());
   if (draws->numel() > 0) {
     WithoutLock unlocked(draws->numel());
     on(draws->device).random.gamma(*generator, draws->view());
@@ -54,7 +54,7 @@ TensorPtr sample_dirichlet(Tensor* input, Generator* generator) {
 TensorPtr standard_gamma_grad(Tensor* input, Tensor* output) {
   int64_t sizes[kMaxDims];
   const size_t ndim = broadcast_all("_standard_gamma_grad_cpu", {input, output}, sizes);
-  TensorPtr shapes = packed_doubles(input, {sizes, ndim}), draws = packed_doubles(output, {sizes, ndim});
+  TensorPtr shapes = packed(input, {sizes, ndim}), draws = packed(output, {sizes, ndim}, output->dtype);
   {
     WithoutLock unlocked(shapes->numel());
     on(shapes->device).random.gamma_slopes(shapes->view(), draws->view());
@@ -65,8 +65,8 @@ TensorPtr standard_gamma_grad(Tensor* input, Tensor* output) {
 TensorPtr dirichlet_grad(Tensor* x, Tensor* alpha, Tensor* total) {
   int64_t sizes[kMaxDims];
   const size_t ndim = broadcast_all("_dirichlet_grad_cpu", {x, alpha, total}, sizes);
-  TensorPtr draws = packed_doubles(x, {sizes, ndim}), firsts = packed_doubles(alpha, {sizes, ndim}),
-            totals = packed_doubles(total, {sizes, ndim});
+  TensorPtr draws = packed(x, {sizes, ndim}), firsts = packed(alpha, {sizes, ndim}),
+            totals = packed(total, {sizes, ndim});
   {
     WithoutLock unlocked(draws->numel());
     on(draws->device).random.beta_slopes(draws->view(), firsts->view(), totals->view());

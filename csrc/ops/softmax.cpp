@@ -33,10 +33,12 @@ TensorPtr softmax_gradient(Tensor* grad, Tensor* output, int64_t dim, kernels::S
 TensorPtr normalised(const char* op, Tensor* input, std::optional<int64_t> dim, std::optional<DType> dtype,
                      kernels::Softmax::Along* kernel) {
   if (!dim) {
-    std::string warning = std::string("Implicit dimension choice for ") + op +
-                          " has been deprecated. Change the call to include dim=X as an argument.";
-    warn(warning.c_str());
     dim = input->ndim() == 0 || input->ndim() == 1 || input->ndim() == 3 ? 0 : 1;
+    std::string warning =
+        std::string("Implicit dimension choice for ") + op +
+        " has been deprecated. Change the call to include dim=X as an argument; here dim=" + std::to_string(*dim) +
+        " of " + to_string(input->sizes()) + " was taken.";
+    warn(warning.c_str());
   }
   DType type = dtype.value_or(input->dtype);
   int axis = wrap_dim(*dim, input->ndim());

@@ -6,6 +6,7 @@
 #include "core/lock.h"
 #include "core/mode.h"
 #include "kernels/backend.h"
+#include "ops/advice.h"
 #include "ops/elementwise.h"
 #include "ops/memory.h"
 
@@ -120,7 +121,8 @@ View expanded_view(const Tensor* tensor, Sizes sizes, int64_t* strides) {
     if (tensor->size(d) != sizes[d + lead] && (tensor->size(d) != 1 || sizes[d + lead] < 0))
       fail("The expanded size of the tensor (", sizes[d + lead], ") must match the existing size (", tensor->size(d),
            ") at non-singleton dimension ", d + lead, ".  Target sizes: ", to_string(sizes),
-           ".  Tensor sizes: ", to_string(tensor->sizes()));
+           ".  Tensor sizes: ", to_string(tensor->sizes()),
+           ".  Only dimensions of size 1 can be expanded; repeat() copies others");
   }
   broadcast_strides(tensor->shape, sizes, strides);
   return tensor->view(static_cast<int>(sizes.size()), sizes.data(), strides);
@@ -138,14 +140,15 @@ Ints inferred_sizes(Sizes wanted, int64_t numel) {
     } else if (wanted[i] < 0) {
       fail("invalid shape dimension ", wanted[i], " at index ", i, " of shape ", to_string(wanted));
     } else if (__builtin_mul_overflow(known, wanted[i], &known)) {
-      fail("shape '", to_string(wanted), "' is invalid for input of size ", numel);
+      fail("shape '", to_string(wanted), "' is invalid for input of size ", numel, "; it has more elements than fit");
     }
   }
   if (unknown >= 0 && numel == 0 && known == 0)
     fail("cannot reshape tensor of 0 elements into shape ", to_string(wanted),
          " because the unspecified dimension size -1 can be any value and is ambiguous");
   if (unknown < 0 ? known != numel : known == 0 || numel % known != 0)
-    fail("shape '", to_string(wanted), "' is invalid for input of size ", numel);
+    fail("shape '", to_string(wanted), "' is invalid for input of size ", numel,
+         advice::fitting_sizes(known, unknown >= 0, numel));
   Ints sizes;
   for (size_t i = 0; i < wanted.size(); ++i)
     sizes.push(static_cast<int>(i) == unknown ? numel / known : wanted[i], "view");

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/batched.h"
+#include "core/help.h"
 #include "core/mode.h"
 #include "op/arg.h"
 #include "op/recorded.h"
@@ -217,7 +218,7 @@ PyObject* py_set_package_path(PyObject*, PyObject* path) {
 PyMethodDef functions[] = {
     {"run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_run_backward)), METH_FASTCALL,
      "run_backward(roots, gradients, retain_graph, create_graph, inputs, accumulate, allow_unused)"},
-    {"is_grad_enabled", py_is_grad_enabled, METH_NOARGS, "Whether operations are recorded in this thread."},
+    {"is_grad_enabled", py_is_grad_enabled, METH_NOARGS, help::kIsGradEnabled},
     {"_set_grad_enabled", py_set_grad_enabled, METH_O, "Sets whether operations are recorded in this thread."},
     {"_set_package_path", py_set_package_path, METH_O, "Code in files under this path is not the user's."},
     {"_mode_flags", py_mode_flags, METH_NOARGS, "The thread's mode flags as one number."},

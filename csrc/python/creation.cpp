@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/help.h"
 #include "core/mode.h"
 #include "python/overridable.h"
 
@@ -40,9 +41,8 @@ Object finish(TensorPtr tensor, const Options& options) {
 
 PyMethodDef creation_methods[] = {
     {"new", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(new_like_self)), METH_VARARGS | METH_KEYWORDS,
-     "new(*size) or new(data): torch.Tensor(...) in this tensor's type."},
-    {"new_tensor", keyword_function(overridable<new_tensor, "new_tensor">), kKeywordCall,
-     "new_tensor(data): torch.tensor(data) in this tensor's type."},
+     help::kNew},
+    {"new_tensor", keyword_function(overridable<new_tensor, "new_tensor">), kKeywordCall, help::kNewTensor},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -1,6 +1,7 @@
 // Tensors made from Python data: numbers, nested sequences, arrays. Two passes: the type, then the values.
 #include <cmath>
 
+#include "core/help.h"
 #include "core/lock.h"
 #include "core/mode.h"
 #include "core/sparse.h"
@@ -26,7 +27,8 @@ void warn_scalar_of_grad(Tensor* tensor) {
 
 namespace {
 
-constexpr const char* kNotScalar = "only one element tensors can be converted to Python scalars";
+constexpr const char* kNotScalar =
+    "only one element tensors can be converted to Python scalars; stack() makes one tensor of a list of tensors";
 
 [[noreturn]] void fail_data_type(PyObject* object) {
   fail(ErrorKind::Type, "new(): invalid data type '", Py_TYPE(object)->tp_name, "'");
@@ -239,7 +241,8 @@ class NestedData {
     auto check_size = [&] {
       Py_ssize_t found = PySequence_Fast_GET_SIZE(items.get());
       if (found != size)
-        fail(ErrorKind::Value, "expected sequence of length ", size, " at dim ", depth, " (got ", found, ")");
+        fail(ErrorKind::Value, "expected sequence of length ", size, " at dim ", depth, " (got ", found,
+             "); rows must be equally long: pad them, or keep a list of tensors");
     };
     check_size();
     int64_t step = whole->stride(depth);
@@ -438,12 +441,9 @@ PyObject* new_tensor(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
 }
 
 PyMethodDef data_functions[] = {
-    {"tensor", keyword_function(mode_function<py_tensor, "tensor">), kKeywordCall,
-     "tensor(data, *, dtype=None, requires_grad=False): a new tensor with the values of data."},
-    {"as_tensor", keyword_function(mode_function<py_as_tensor, "as_tensor">), kKeywordCall,
-     "as_tensor(data, dtype=None): data as a tensor, sharing memory where it can."},
-    {"asarray", keyword_function(mode_function<py_asarray, "asarray">), kKeywordCall,
-     "asarray(obj, *, dtype=None, copy=None, requires_grad=False): obj as a tensor, sharing memory where it can."},
+    {"tensor", keyword_function(mode_function<py_tensor, "tensor">), kKeywordCall, help::kTensor},
+    {"as_tensor", keyword_function(mode_function<py_as_tensor, "as_tensor">), kKeywordCall, help::kAsTensor},
+    {"asarray", keyword_function(mode_function<py_asarray, "asarray">), kKeywordCall, help::kAsarray},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/help.h"
 #include "core/sparse.h"
 #include "ops/memory.h"
 #include "python/creation.h"
@@ -236,8 +237,7 @@ PyMethodDef dlpack_methods[] = {
 };
 
 PyMethodDef dlpack_functions[] = {
-    {"from_dlpack", keyword_function(py_from_dlpack), kKeywordCall,
-     "from_dlpack(ext_tensor, *, device=None, copy=None): a tensor on the memory of another library's."},
+    {"from_dlpack", keyword_function(py_from_dlpack), kKeywordCall, help::kFromDlpack},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/help.h"
 #include "core/mode.h"
 #include "op/op.h"
 #include "python/function.h"
@@ -143,7 +144,7 @@ PyType_Slot saved_slots[] = {
     {Py_tp_new, reinterpret_cast<void*>(saved_new)},
     {Py_tp_methods, saved_methods},
     {Py_tp_getset, saved_getset},
-    {Py_tp_doc, const_cast<char*>("A tensor that a node keeps for backward.")},
+    {Py_tp_doc, const_cast<char*>(help::kSavedTensor)},
     {0, nullptr},
 };
 PyType_Spec saved_spec = {"adjoint.autograd.SavedTensor", sizeof(SavedTensor), 0,

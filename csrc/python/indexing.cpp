@@ -28,7 +28,7 @@ Object as_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
 [[noreturn]] void fail_out_of_bounds(PyObject* index, int entry, int64_t size) {
   Object text = checked(PyObject_Str(index));
   fail(ErrorKind::Index, "index ", PyUnicode_AsUTF8(text.get()), " is out of bounds for dimension ", entry,
-       " with size ", size);
+       " with size ", size, size ? "; indices run from 0 to " + std::to_string(size - 1) + ", or back from -1" : "");
 }
 
 /// `index` is an exact int (or what to_index_object made of it); `entry` is its place in the key, by which torch names
@@ -217,7 +217,7 @@ class Resolved {
   void apply_tensor(Tensor* tensor) {
     if (!is_integral(tensor->dtype))
       fail(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors; got ",
-           info(tensor->dtype).name);
+           info(tensor->dtype).name, "; convert them with .long()");
     if (tensor->ndim() == 0 && !is_mask(tensor) && !is_batched(tensor)) {
       Object place = as_int(to_int(as_object(tensor), "index", "index"));
       result_ = select_at(result(), checked_dim(), place.get(), static_cast<int>(entry_));

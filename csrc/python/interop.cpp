@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/help.h"
 #include "core/lock.h"
 #include "core/mode.h"
 #include "core/sparse.h"
@@ -175,7 +176,10 @@ void refuse_grad(Tensor* tensor, bool force) {
     fail(ErrorKind::Type,
          "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
   if (!force && recording() && requires_grad(tensor))
-    fail("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+    fail(
+        "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. NumPy records no "
+        "gradients: where "
+        "they are wanted, use torch's functions.");
 }
 
 PyObject* method_numpy(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
@@ -208,7 +212,9 @@ PyObject* method_array(PyObject* self, PyObject* const* args, Py_ssize_t nargs, 
 
 PyObject* py_from_numpy(PyObject*, PyObject* array) {
   return guarded([&] {
-    if (!is_numpy_array(array)) fail(ErrorKind::Type, "expected np.ndarray (got ", Py_TYPE(array)->tp_name, ")");
+    if (!is_numpy_array(array))
+      fail(ErrorKind::Type, "expected np.ndarray (got ", Py_TYPE(array)->tp_name,
+           "); tensor() and as_tensor() take lists and numbers");
     return as_object(from_numpy(array).take());
   });
 }
@@ -285,10 +291,8 @@ PyObject* py_deepcopy(PyObject*, PyObject* object) {
 }
 
 PyMethodDef functions[] = {
-    {"from_numpy", mode_function<py_from_numpy, "from_numpy">, METH_O,
-     "from_numpy(ndarray): a tensor on the memory of a NumPy array."},
-    {"frombuffer", keyword_function(mode_function<py_frombuffer, "frombuffer">), kKeywordCall,
-     "frombuffer(buffer, *, dtype, count=-1, offset=0): a 1-d tensor on the memory of an object."},
+    {"from_numpy", mode_function<py_from_numpy, "from_numpy">, METH_O, help::kFromNumpy},
+    {"frombuffer", keyword_function(mode_function<py_frombuffer, "frombuffer">), kKeywordCall, help::kFrombuffer},
     {"_rebuild", keyword_function(py_rebuild), kKeywordCall,
      "_rebuild(dtype, size, stride, data, requires_grad): used by pickle."},
     {"_deepcopy", py_deepcopy, METH_O, "_deepcopy(input): the values on memory of their own, without history."},
@@ -342,7 +346,10 @@ Object item(Tensor* tensor) {
   if (tensor->device == DeviceType::Meta) fail("Tensor.item() cannot be called on meta tensors");
   if (is_batched(tensor) && !is_wrapped(tensor)) scalar_of(tensor);  // which refuses
   if (is_sparse(tensor)) return handle_sparse("item", {as_object(tensor)});
-  if (tensor->numel() != 1) fail("a Tensor with ", tensor->numel(), " elements cannot be converted to Scalar");
+  if (tensor->numel() != 1)
+    fail("a Tensor with ", tensor->numel(),
+         " elements cannot be converted to Scalar; reduce it with sum() or mean(), index one "
+         "element, or take tolist()");
   if (is_batched(tensor)) return item_by_class(tensor);
   return element_object(tensor->dtype, tensor->data);
 }
@@ -373,10 +380,12 @@ DType numpy_type(PyObject* object) {
   std::optional<DType> type = code.size() == 1 ? type_of_char(code[0]) : std::nullopt;
   if (!type) {
     Object scalar = checked(PyObject_GetAttrString(dtype.get(), "type"));
-    fail(ErrorKind::Type, "can't convert np.ndarray of type ",
-         PyType_Check(scalar.get()) ? reinterpret_cast<PyTypeObject*>(scalar.get())->tp_name : "?",
-         ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
-         "uint64, uint32, uint16, uint8, and bool.");
+    fail(
+        ErrorKind::Type, "can't convert np.ndarray of type ",
+        PyType_Check(scalar.get()) ? reinterpret_cast<PyTypeObject*>(scalar.get())->tp_name : "?",
+        ". The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
+        "uint64, uint32, uint16, uint8, and bool. Rows of different lengths, strings and None make such an array: give "
+        "numbers with astype(), or one tensor for each row.");
   }
   return *type;
 }
@@ -596,8 +605,7 @@ static PyObject* overridable_reduce(PyObject* self, PyObject* protocol) {
 }
 
 static PyMethodDef interop_methods[] = {
-    {"numpy", keyword_function(overridable<method_numpy, "numpy">), kKeywordCall,
-     "numpy(*, force=False): a NumPy array on the same memory."},
+    {"numpy", keyword_function(overridable<method_numpy, "numpy">), kKeywordCall, help::kNumpy},
     {"__array__", keyword_function(overridable<method_array, "__array__">), kKeywordCall,
      "__array__(dtype=None, copy=None): what NumPy asks for."},
     {"__reduce_ex__", overridable_reduce, METH_O, "__reduce_ex__(protocol): what pickle asks for."},

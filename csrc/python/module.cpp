@@ -1,4 +1,5 @@
 // The extension module adjoint._C.
+#include "core/help.h"
 #include "core/warning.h"
 #include "cpu/blas.h"
 #include "cpu/isa.h"
@@ -10,6 +11,7 @@
 #include "python/creation.h"
 #include "python/deterministic.h"
 #include "python/error_node.h"
+#include "python/explained.h"
 #include "python/foreach_bindings.h"
 #include "python/function.h"
 #include "python/graph_bindings.h"
@@ -17,6 +19,7 @@
 #include "python/interop.h"
 #include "python/memory_bindings.h"
 #include "python/module_base.h"
+#include "python/module_calls.h"
 #include "python/optimizer_bindings.h"
 #include "python/shared_bindings.h"
 #include "python/sparse_bindings.h"
@@ -57,6 +60,14 @@ PyObject* py_set_blas_path(PyObject*, PyObject* value) {
   });
 }
 PyObject* py_instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(isa_name(chosen_isa())); }
+
+PyObject* py_compiler(PyObject*, PyObject*) {
+#if defined(__clang__)
+  return PyUnicode_FromString(__VERSION__);  // begins with the compiler's name
+#else
+  return PyUnicode_FromString("GCC " __VERSION__);
+#endif
+}
 
 /// result_type(a, b): the type in which two tensors or numbers meet.
 PyObject* py_result_type(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
@@ -111,15 +122,16 @@ PyCFunction fast(F f) {
 }
 
 PyMethodDef functions[] = {
-    {"get_default_dtype", get_default_dtype, METH_NOARGS, "The type of new floating point tensors."},
-    {"set_default_dtype", put_default_dtype, METH_O, "Sets the type of new floating point tensors."},
-    {"get_num_threads", get_num_threads, METH_NOARGS, "The number of threads that kernels may use."},
-    {"set_num_threads", put_num_threads, METH_O, "Sets the number of threads that kernels may use."},
+    {"get_default_dtype", get_default_dtype, METH_NOARGS, help::kGetDefaultDtype},
+    {"set_default_dtype", put_default_dtype, METH_O, help::kSetDefaultDtype},
+    {"get_num_threads", get_num_threads, METH_NOARGS, help::kGetNumThreads},
+    {"set_num_threads", put_num_threads, METH_O, help::kSetNumThreads},
     {"_set_blas_path", py_set_blas_path, METH_O, "Where the OpenBLAS library lies."},
     {"_instruction_set", py_instruction_set, METH_NOARGS, "The instruction set of the loops in use."},
-    {"result_type", fast(py_result_type), METH_FASTCALL, "The type in which two tensors or numbers meet."},
-    {"promote_types", fast(py_promote_types), METH_FASTCALL, "The smallest type that holds both."},
-    {"can_cast", fast(py_can_cast), METH_FASTCALL, "Whether an in-place op may write the first type into the second."},
+    {"_compiler", py_compiler, METH_NOARGS, "The compiler that built this module."},
+    {"result_type", fast(py_result_type), METH_FASTCALL, help::kResultType},
+    {"promote_types", fast(py_promote_types), METH_FASTCALL, help::kPromoteTypes},
+    {"can_cast", fast(py_can_cast), METH_FASTCALL, help::kCanCast},
     {"_warn_if_imaginary_part_goes", fast(py_warn_if_imaginary_part_goes), METH_FASTCALL,
      "Warns, once, where complex elements become real."},
     {"_struct_sequence", fast(py_struct_sequence), METH_FASTCALL, "A new type of tuples with names."},
@@ -160,6 +172,8 @@ static PyObject* make_module() {
     init_transforms(module.get());
     init_memory(module.get());
     init_module_base(module.get());
+    init_module_calls(module.get());
+    init_explained(module.get());
     init_optimizer(module.get());
     init_foreach(module.get());
     init_sparse(module.get());

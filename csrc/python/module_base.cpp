@@ -3,6 +3,8 @@
 #include <array>
 
 #include "core/guard.h"
+#include "python/explained.h"
+#include "python/module_calls.h"
 
 namespace adjoint::python {
 namespace {
@@ -34,7 +36,17 @@ PyObject* find_member(PyObject* self, PyObject* name) {
 }
 
 [[noreturn]] void fail_missing(PyObject* self, PyObject* name) {
-  PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'", Py_TYPE(self)->tp_name, name);
+  Object own = checked(PyObject_GenericGetDict(self, nullptr));
+  const bool made = PyDict_GetItemWithError(own.get(), table_names[0]) != nullptr;
+  check(!PyErr_Occurred());
+  const char* type_name = Py_TYPE(self)->tp_name;
+  if (made) {
+    PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute '%U'", type_name, name);
+  } else {
+    PyErr_Format(PyExc_AttributeError,
+                 "'%s' object has no attribute '%U'; call super().__init__() first in %s.__init__", type_name, name,
+                 type_name);
+  }
   // What the interpreter reads to suggest a similar name.
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -73,17 +85,29 @@ bool has_hooks(PyObject* self) {
   return false;
 }
 
+/// The end of a call that failed: the error gets the name of the module.
+[[gnu::cold, gnu::noinline]] PyObject* failed(PyObject* self) {
+  if (PyErr_ExceptionMatches(PyExc_Exception)) explain("adjoint.nn.modules.module_errors", "name_module", self);
+  return nullptr;
+}
+
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
-  return guarded([&] {
+  PyObject* result = guarded([&] {
     if (!call_with_hooks) fail("a module was called before adjoint.nn was imported");
+    ModuleCall running(self);
+    Object result;
     if (!has_hooks(self)) {
       Object forward = checked(PyObject_GetAttr(self, forward_name));
-      return checked(in_python([&] { return PyObject_Call(forward.get(), args, kwargs); })).take();
+      result = checked(in_python([&] { return PyObject_Call(forward.get(), args, kwargs); }));
+    } else {
+      check(!PyErr_Occurred());
+      Object keywords = kwargs ? Object::borrow(kwargs) : checked(PyDict_New());
+      result = checked(call_python(call_with_hooks, self, args, keywords.get()));
     }
-    check(!PyErr_Occurred());
-    Object keywords = kwargs ? Object::borrow(kwargs) : checked(PyDict_New());
-    return checked(call_python(call_with_hooks, self, args, keywords.get())).take();
+    running.log();
+    return result.take();
   });
+  return result ? result : failed(self);
 }
 
 /// _adopt(cls): lets a subclass find attributes by get_attribute itself. Python would go through its own lookup of

@@ -36,8 +36,14 @@ using Operation = PyObject* (*)(PyObject*, PyObject*);
 bool is_array(PyObject* object) {
   return !is_tensor(object) && !PyFloat_CheckExact(object) && !PyLong_CheckExact(object) && is_numpy_array(object);
 }
-/// Of a tensor and an array, on either side, NumPy computes, by its own rules of types; the result is a tensor.
+/// Of a tensor and an array, on either side, NumPy computes, by its own rules of types; the result is a tensor. Of one
+/// that requires grad the op is recorded, on tensors of the type that NumPy would choose.
 PyObject* operate_in_numpy(Operation operation, PyObject* a, PyObject* b) {
+  if (recording() && requires_grad(as_tensor(is_tensor(a) ? a : b))) {
+    Object module = checked(PyImport_ImportModule("adjoint._numpy_functions"));
+    Object both = checked(PyObject_CallMethod(module.get(), "operands", "OO", a, b));
+    return operation(PyTuple_GET_ITEM(both.get(), 0), PyTuple_GET_ITEM(both.get(), 1));
+  }
   auto array = [](PyObject* object) { return checked(PyObject_CallMethod(object, "__array__", nullptr)); };
   Object result = checked(operation(array(a).get(), array(b).get()));
   return PyObject_CallMethod(is_tensor(a) ? a : b, "__array_wrap__", "O", array(result.get()).get());
@@ -211,7 +217,8 @@ int truth(PyObject* self) {
 /// The only element, for int() and float().
 Object only_element(PyObject* self) {
   if (as_tensor(self)->numel() != 1)
-    fail(ErrorKind::Value, "only one element tensors can be converted to Python scalars");
+    fail(ErrorKind::Value, "only one element tensors can be converted to Python scalars; got shape ",
+         to_string(as_tensor(self)->sizes()), ": reduce it with sum() or mean(), or index one element");
   Object element = item(as_tensor(self));
   if (!PyComplex_Check(element.get())) return element;
   Py_complex value = PyComplex_AsCComplex(element.get());
@@ -240,7 +247,7 @@ Py_ssize_t plain_length(PyObject* self) {
   return guarded(
       [&] {
         Tensor* tensor = as_tensor(self);
-        if (tensor->ndim() == 0) fail(ErrorKind::Type, "len() of a 0-d tensor");
+        if (tensor->ndim() == 0) fail(ErrorKind::Type, "len() of a 0-d tensor; it is one number, item() in Python");
         return static_cast<Py_ssize_t>(tensor->size(0));
       },
       Py_ssize_t{-1});
@@ -277,6 +284,7 @@ PyObject* sequence_item(PyObject* self, Py_ssize_t index) {
   Object key = Object::steal(PyLong_FromSsize_t(index));
   return key ? subscript(self, key.get()) : nullptr;
 }
+constexpr const char* kNoIteration = "iteration over a 0-d tensor; it is one number: unsqueeze(0) makes a list of it";
 PyObject* iterate(PyObject* self) {
   return guarded([&] {
     if (overridden(&self, 1)) {
@@ -284,10 +292,10 @@ PyObject* iterate(PyObject* self) {
       Object none = checked(PyLong_FromLong(0));
       int scalar = PyObject_RichCompareBool(dims.get(), none.get(), Py_EQ);
       check(scalar >= 0);
-      if (scalar) fail(ErrorKind::Type, "iteration over a 0-d tensor");
+      if (scalar) fail(ErrorKind::Type, kNoIteration);
       return PyObject_GetIter(checked(PyObject_CallMethod(self, "unbind", "O", none.get())).get());
     }
-    if (as_tensor(self)->ndim() == 0) fail(ErrorKind::Type, "iteration over a 0-d tensor");
+    if (as_tensor(self)->ndim() == 0) fail(ErrorKind::Type, kNoIteration);
     return PyObject_GetIter(call_op(named_op<"unbind">(), {self}).get());
   });
 }

@@ -1,5 +1,6 @@
 // The tensor's Python type: memory management, attributes and the plain methods. Operators are in tensor_operators.cpp.
 #include "python/tensor_type.h"
+#include "core/help.h"
 #include "python/running.h"
 
 #include <structmember.h>
@@ -377,23 +378,23 @@ PyGetSetDef getset[] = {
     {"itemsize", attribute<get_itemsize>, nullptr, "Bytes an element.", nullptr},
     {"nbytes", attribute<get_nbytes>, nullptr, "Bytes of all elements.", nullptr},
     {"is_sparse", attribute<get_is_sparse>, nullptr, "Whether the layout is torch.sparse_coo.", nullptr},
-    {"is_quantized", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_cuda", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_xpu", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_mps", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_mtia", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_maia", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_ipu", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_xla", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_vulkan", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_mkldnn", attribute<get_false>, nullptr, nullptr, nullptr},
-    {"is_nested", attribute<get_false>, nullptr, nullptr, nullptr},
+    {"is_quantized", attribute<get_false>, nullptr, "Whether the elements are quantized: never here.", nullptr},
+    {"is_cuda", attribute<get_false>, nullptr, "Whether the memory is on an NVIDIA GPU: never here.", nullptr},
+    {"is_xpu", attribute<get_false>, nullptr, "Whether the memory is on an Intel GPU: never here.", nullptr},
+    {"is_mps", attribute<get_false>, nullptr, "Whether the memory is on an Apple GPU: never here.", nullptr},
+    {"is_mtia", attribute<get_false>, nullptr, "Whether the memory is on an MTIA device: never here.", nullptr},
+    {"is_maia", attribute<get_false>, nullptr, "Whether the memory is on a MAIA device: never here.", nullptr},
+    {"is_ipu", attribute<get_false>, nullptr, "Whether the memory is on a Graphcore IPU: never here.", nullptr},
+    {"is_xla", attribute<get_false>, nullptr, "Whether the memory is on an XLA device: never here.", nullptr},
+    {"is_vulkan", attribute<get_false>, nullptr, "Whether the memory is on a Vulkan device: never here.", nullptr},
+    {"is_mkldnn", attribute<get_false>, nullptr, "Whether the layout is that of oneDNN: never here.", nullptr},
+    {"is_nested", attribute<get_false>, nullptr, "Whether this is a nested tensor: never here.", nullptr},
     {"is_sparse_csr", attribute<get_is_sparse_csr>, nullptr, "Whether the layout is torch.sparse_csr.", nullptr},
-    {"is_cpu", attribute<get_is_cpu>, nullptr, nullptr, nullptr},
+    {"is_cpu", attribute<get_is_cpu>, nullptr, "Whether the memory is the program's own.", nullptr},
     {"is_meta", attribute<get_is_meta>, nullptr, "Whether the tensor has a shape and a type only.", nullptr},
     {"layout", attribute<get_layout>, nullptr, "How the elements lie in memory: torch.strided, torch.sparse_coo, ...",
      nullptr},
-    {"name", attribute<get_none>, nullptr, nullptr, nullptr},
+    {"name", attribute<get_none>, nullptr, "The name of a tensor: None, for tensors have none.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"_backward_hooks", attribute<get_backward_hooks>, assignment<put_backward_hooks>,
      "The hooks on the gradient, by number, or None.", nullptr},
@@ -436,8 +437,7 @@ PyObject* method_is_floating_point(PyObject* self, PyObject*) {
 }
 PyObject* method_is_complex(PyObject* self, PyObject*) { return PyBool_FromLong(is_complex(tensor_of(self)->dtype)); }
 PyObject* method_is_signed(PyObject* self, PyObject*) {
-  DType dtype = tensor_of(self)->dtype;
-  return PyBool_FromLong(dtype != DType::UInt8 && dtype != DType::Bool);
+  return PyObject_GetAttrString(dtype_object(tensor_of(self)->dtype), "is_signed");
 }
 PyObject* method_is_inference(PyObject* self, PyObject*) {
   return PyBool_FromLong(tensor_of(self)->flags & kInferenceTensor);
@@ -460,12 +460,21 @@ PyObject* one_or_all(Tensor* tensor, const char* name, PyObject* const* args, Py
 PyObject* method_size(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   return one_or_all(tensor_of(self), "size", args, nargs, kwnames, tensor_of(self)->sizes(), true);
 }
+/// Compressed layouts say so; coordinates have strides of 0, as in torch.
+bool lacks(PyObject* self, const char* what) {
+  constexpr const char* kNames[] = {nullptr, nullptr, "CSR", "CSC", "BSR", "BSC"};
+  const char* name = kNames[static_cast<int>(layout_of(tensor_of(self)))];
+  if (name) PyErr_Format(PyExc_RuntimeError, "Sparse %s tensors do not have %s", name, what);
+  return name != nullptr;
+}
 PyObject* method_stride(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (lacks(self, "strides")) return nullptr;
   return one_or_all(tensor_of(self), "stride", args, nargs, kwnames, tensor_of(self)->strides(), false);
 }
 PyObject* method_is_contiguous(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   static const Signature signature("is_contiguous", {}, 0, {"memory_format"});
   const Tensor* tensor = tensor_of(self);
+  if (lacks(self, "is_contiguous")) return nullptr;
   if (nargs == 0 && !kwnames) return PyBool_FromLong(tensor->contiguous());
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
@@ -567,37 +576,32 @@ PyCFunction fast(F f) {
 }
 
 PyMethodDef methods[] = {
-    {"dim", overridable<method_dim, "dim">, METH_NOARGS, "The number of dimensions."},
-    {"ndimension", overridable<method_dim, "dim">, METH_NOARGS, "Alias of dim()."},
-    {"numel", overridable<method_numel, "numel">, METH_NOARGS, "The number of elements."},
-    {"nelement", overridable<method_numel, "numel">, METH_NOARGS, "Alias of numel()."},
-    {"element_size", overridable<method_element_size, "element_size">, METH_NOARGS, "Bytes an element."},
-    {"storage_offset", overridable<method_offset, "storage_offset">, METH_NOARGS,
-     "Elements before the first one in the storage."},
-    {"data_ptr", overridable<method_data_ptr, "data_ptr">, METH_NOARGS, "The address of the first element."},
+    {"dim", overridable<method_dim, "dim">, METH_NOARGS, help::kDim},
+    {"ndimension", overridable<method_dim, "dim">, METH_NOARGS, help::kNdimension},
+    {"numel", overridable<method_numel, "numel">, METH_NOARGS, help::kNumel},
+    {"nelement", overridable<method_numel, "numel">, METH_NOARGS, help::kNelement},
+    {"element_size", overridable<method_element_size, "element_size">, METH_NOARGS, help::kElementSize},
+    {"storage_offset", overridable<method_offset, "storage_offset">, METH_NOARGS, help::kStorageOffset},
+    {"data_ptr", overridable<method_data_ptr, "data_ptr">, METH_NOARGS, help::kDataPtr},
     {"_storage_id", method_storage_ptr, METH_NOARGS, "A number that two tensors share when they share memory."},
     {"_storage_nbytes", method_storage_bytes, METH_NOARGS, "Bytes of the storage."},
     {"_is_view", overridable<method_is_view, "_is_view">, METH_NOARGS, "Whether this is a view of another tensor."},
     {"is_floating_point", overridable<method_is_floating_point, "is_floating_point">, METH_NOARGS,
-     "Whether the elements are real floats."},
-    {"is_complex", overridable<method_is_complex, "is_complex">, METH_NOARGS, "Whether the elements are complex."},
-    {"is_signed", overridable<method_is_signed, "is_signed">, METH_NOARGS, "Whether the elements have a sign."},
-    {"is_inference", overridable<method_is_inference, "is_inference">, METH_NOARGS,
-     "Whether the tensor was made in inference mode."},
-    {"size", fast(overridable<method_size, "size">), METH_FASTCALL | METH_KEYWORDS,
-     "size(dim=None): the sizes, or one of them."},
-    {"stride", fast(overridable<method_stride, "stride">), METH_FASTCALL | METH_KEYWORDS,
-     "stride(dim=None): the strides, or one of them."},
+     help::kIsFloatingPoint},
+    {"is_complex", overridable<method_is_complex, "is_complex">, METH_NOARGS, help::kIsComplex},
+    {"is_signed", overridable<method_is_signed, "is_signed">, METH_NOARGS, help::kIsSigned},
+    {"is_inference", overridable<method_is_inference, "is_inference">, METH_NOARGS, help::kIsInference},
+    {"size", fast(overridable<method_size, "size">), METH_FASTCALL | METH_KEYWORDS, help::kSize},
+    {"stride", fast(overridable<method_stride, "stride">), METH_FASTCALL | METH_KEYWORDS, help::kStride},
     {"is_contiguous", fast(overridable<method_is_contiguous, "is_contiguous">), METH_FASTCALL | METH_KEYWORDS,
-     "Whether the elements lie in row-major order."},
-    {"item", overridable<method_item, "item">, METH_NOARGS, "The only element, as a Python number."},
-    {"tolist", overridable<method_tolist, "tolist">, METH_NOARGS, "The elements as nested lists of Python numbers."},
-    {"detach_", overridable<method_detach_in_place, "detach_">, METH_NOARGS, "Drops the history of this tensor."},
+     help::kIsContiguous},
+    {"item", overridable<method_item, "item">, METH_NOARGS, help::kItem},
+    {"tolist", overridable<method_tolist, "tolist">, METH_NOARGS, help::kTolist},
+    {"detach_", overridable<method_detach_in_place, "detach_">, METH_NOARGS, help::kDetach},
     {"requires_grad_", fast(overridable<method_requires_grad, "requires_grad_">), METH_FASTCALL | METH_KEYWORDS,
-     "requires_grad_(requires_grad=True): sets the flag, returns self."},
-    {"retain_grad", overridable<method_retain_grad, "retain_grad">, METH_NOARGS, "Asks for .grad of a non-leaf."},
-    {"as_subclass", fast(method_as_subclass), METH_FASTCALL | METH_KEYWORDS,
-     "as_subclass(cls): the same memory as a tensor of a subclass, with its history."},
+     help::kRequiresGrad},
+    {"retain_grad", overridable<method_retain_grad, "retain_grad">, METH_NOARGS, help::kRetainGrad},
+    {"as_subclass", fast(method_as_subclass), METH_FASTCALL | METH_KEYWORDS, help::kAsSubclass},
     {"_make_wrapper_subclass", fast(method_make_wrapper_subclass), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
      "_make_wrapper_subclass(cls, size, ...): a tensor whose class defines __torch_dispatch__, and computes."},
     {"_make_subclass", fast(method_make_subclass), METH_FASTCALL | METH_STATIC,
@@ -665,7 +669,7 @@ void init_tensor_type(PyObject* module) {
       {Py_tp_members, members},
       {Py_tp_hash, reinterpret_cast<void*>(tensor_hash)},
       {Py_bf_getbuffer, reinterpret_cast<void*>(tensor_getbuffer)},
-      {Py_tp_doc, const_cast<char*>("An n-dimensional array that can record what is computed from it.")},
+      {Py_tp_doc, const_cast<char*>(help::kTensorType)},
   };
   add_operator_slots(slots);
   // Under which an attribute is known where it is taken over.

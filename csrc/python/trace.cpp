@@ -5,6 +5,7 @@
 
 #include "cpu/allocator.h"
 #include "op/op.h"
+#include "python/module_calls.h"
 #include "tape/hooks.h"
 #include "tape/source_line.h"
 
@@ -92,6 +93,7 @@ size_t Trace::begin_call(std::string name, const Op& op, PyObject* const* slots)
   int depth = kDeepest;
   PyCodeObject* code = adjoint_current_path(&event.instruction, inside, &depth);
   event.code = code_object(code);
+  if (PyObject* module = python::running_module()) event.module = checked(PyWeakref_NewRef(module, nullptr));
   const bool in_node = !open_.empty() && !open_.back().span;
   if (in_node && open_.back().code == code && open_.back().instruction == event.instruction) {
     // A rule of the package: the line is the one that called backward(), which says less than the node's.

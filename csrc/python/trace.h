@@ -22,6 +22,7 @@ struct TraceEvent {
   Object code;                 ///< of the user's line, or null ...
   int instruction = 0;         ///< ... and the byte offset in it
   std::vector<Object> within;  ///< code of the package's functions between that line and the op, outermost first
+  Object module;               ///< weak reference to the module whose forward called the op, or null
   int64_t start = 0;           ///< nanoseconds
   int64_t duration = 0;
   int64_t before = 0;   ///< bytes in use then

@@ -70,15 +70,18 @@ Object event_object(const TraceEvent& event) {
   Object inputs = tensors_object(event.inputs), outputs = tensors_object(event.outputs);
   Object within = names_object(event.within);
   auto number = [](int64_t value) { return static_cast<long long>(value); };
-  return checked(Py_BuildValue("(sOOOiOOLLLLkOO)", event.name.c_str(), inputs.get(), outputs.get(),
+  Object sequence = event.sequence ? checked(PyLong_FromUnsignedLongLong(*event.sequence)) : Object::borrow(Py_None);
+  return checked(Py_BuildValue("(sOOOiOOLLLLkOOOO)", event.name.c_str(), inputs.get(), outputs.get(),
                                code ? code->co_filename : Py_None, code ? PyCode_Addr2Line(code, event.instruction) : 0,
                                code ? code->co_name : Py_None, within.get(), number(event.start),
                                number(event.duration), number(event.memory), number(event.parent), event.thread,
-                               event.backward ? Py_True : Py_False, event.failed ? Py_True : Py_False));
+                               event.backward ? Py_True : Py_False, event.failed ? Py_True : Py_False,
+                               event.module ? event.module.get() : Py_None, sequence.get()));
 }
 
 /// _trace_events(trace): [(name, inputs, outputs, file, line, function, within, start, duration, memory, parent,
-/// thread, backward, failed)]; inputs and outputs as (dtype, shape), times in nanoseconds.
+/// thread, backward, failed, weak reference to the module, number of the node)]; inputs and outputs as (dtype, shape),
+/// times in nanoseconds.
 PyObject* py_trace_events(PyObject*, PyObject* capsule) {
   return guarded([&] {
     TracePtr trace = to_trace(capsule);

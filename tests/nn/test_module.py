@@ -47,8 +47,9 @@ def tables(module):
 
 
 def told(error):
-    """What an exception says, with torch's name for this library's own."""
-    return type(error).__name__, str(error).replace("'adjoint.", "'torch.").replace("adjoint.nn", "torch.nn")
+    """What an exception says, with torch's name for this library's own, and without the advice that is ours alone."""
+    text = str(error).replace("'adjoint.", "'torch.").replace("adjoint.nn", "torch.nn")
+    return type(error).__name__, text.partition("; ")[0].partition("\n\tRenamed?")[0]
 
 
 # ---- Attributes
