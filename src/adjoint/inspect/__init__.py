@@ -7,6 +7,7 @@
 'loss_requires_no_grad'
 """
 
+from .._install import say_what_is_absent as _say_what_is_absent
 from .drawing import Graph as Graph
 from .drawing import graph as graph
 from .explain import Explanation as Explanation
@@ -19,3 +20,6 @@ from .tracing import TraceEvent as TraceEvent
 from .tracing import TraceRow as TraceRow
 from .tracing import TraceTable as TraceTable
 from .tracing import trace as trace
+from .training import watch_training as watch_training
+
+_say_what_is_absent(__name__)

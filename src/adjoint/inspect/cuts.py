@@ -3,12 +3,17 @@
 import ast
 import functools
 import linecache
+import re
+import types
+import warnings
 from typing import NamedTuple
 
 from .. import _C
 from . import nodes as describe
+from .names import PACKAGE, is_module
 
 MOST_NODES = 20_000
+MOST_FUNCTIONS = 100
 
 # What a name in the code does to a graph, when it is called as a method or function.
 CALLS = {
@@ -28,14 +33,22 @@ EFFECTS = {
 }
 
 
+# How often a line of a kind is the culprit: numbers are mostly taken out to be printed.
+LIKELY = {"detach": 2, "data": 2, "no_grad": 2, "integer": 2, "copy": 1}
+# Parts of a parameter's name that say nothing about where it is used.
+COMMON_WORDS = {"weight", "bias", "self", "model", "net", "module", "p", "param"}
+
+
 class Clue(NamedTuple):
-    """A line that may have cut a graph, and how."""
+    """A line that may have cut a graph, how, and what speaks for it."""
 
     kind: str
     place: describe.Place
+    score: int = 0
+    because: str = ""
 
     def __str__(self):
-        return f"{self.place.quoted()} {EFFECTS[self.kind]}"
+        return f"{self.place.quoted()} {EFFECTS[self.kind]}" + (f"; {self.because}" if self.because else "")
 
 
 # ---- memory and values
@@ -114,7 +127,9 @@ def equal_values(nodes, target):
 @functools.lru_cache(maxsize=64)
 def _parse_text(source):
     try:
-        return ast.parse(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the source, such as "\\d": they were given when it was compiled
+            return ast.parse(source)
     except (SyntaxError, ValueError):
         return None
 
@@ -173,37 +188,94 @@ def _called(call):
     return getattr(call.func, "attr", None) or getattr(call.func, "id", None)
 
 
-def clues(places, everywhere=False):
+def functions_called(places, variables):
+    """The places of the functions that these lines name, as global variables, and of those that these functions name.
+
+    They may be in other files, or in other cells of a notebook.
+    """
+    found, wanted = {}, [word for place in places for word in re.findall(r"[A-Za-z_]\w*", place.code)]
+    wanted = list(dict.fromkeys(wanted))
+    while wanted and len(found) < MOST_FUNCTIONS:
+        value = variables.get(wanted.pop(0))
+        function = value if isinstance(value, types.FunctionType) else None
+        if is_module(value):
+            function = getattr(type(value), "forward", None)
+        code = getattr(function, "__code__", None)
+        if code is not None and code not in found and not code.co_filename.startswith(PACKAGE):
+            found[code] = describe.Place(code.co_filename, code.co_firstlineno, code.co_name)
+            wanted += code.co_names if function.__globals__ is variables else ()
+    return list(found.values())
+
+
+def clues(places, everywhere=False, name="", called=()):
     """The lines that cut graphs, in the functions of these places and in those of their files that they call.
 
-    `everywhere`: in the whole of their files.
+    The likeliest for the tensor called `name` come first. `everywhere`: in the whole of their files. `called`: the
+    places of functions that are looked at as well.
     """
     found = {}
-    for file in {place.file: None for place in places if place.file}:
+    words = set(re.findall(r"[A-Za-z_]\w*", name)) - COMMON_WORDS
+    for file in {place.file: None for place in (*places, *called) if place.file}:
         tree = _parse(file)
         if tree is None:
             continue
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-        wanted = [_scope_at(tree, functions, place.line) for place in places if place.file == file]
-        wanted += [tree, *functions] if everywhere else []
+        lines = {place.line for place in places if place.file == file}
+        makers = [_scope_at(tree, functions, line) for line in lines]
+        wanted = [(scope, 2, "") for scope in makers]  # with what speaks for lines in it
+        wanted += [(_scope_at(tree, functions, place.line), 1, "") for place in called if place.file == file]
+        wanted += [(scope, 0, "") for scope in (tree, *functions)] if everywhere else []
         seen = []
         while wanted:
-            scope = wanted.pop()
+            scope, trust, passed = wanted.pop(0)
             if any(scope is known for known in seen):
                 continue
             seen.append(scope)
-            name = getattr(scope, "name", "<module>")
-            called = set()
+            calls = {}
             for node in _own(scope):
                 if kind := _cut_kind(node):
                     # Of a long chain of calls, the line with the name.
                     line = (node.func if isinstance(node, ast.Call) else node).end_lineno
-                    found[file, line, kind] = Clue(kind, describe.Place(file, line, name))
-                called |= {_called(node)} if isinstance(node, ast.Call) else set()
-            # A module called like a function runs its forward.
-            called |= {"forward", "__call__"} if called else set()
-            wanted += [function for function in functions if function.name in called]
-    return sorted(found.values(), key=lambda clue: (clue.place.file, clue.place.line))
+                    place = describe.Place(file, line, getattr(scope, "name", "<module>"))
+                    score, because = _evidence(_statement_at(scope, line), kind, words, lines, file)
+                    clue = Clue(kind, place, score + trust, because or passed)
+                    known = found.setdefault((file, line), clue)
+                    # Of h.detach().item(), the number is what is used.
+                    if kind == "copy" or (known.kind != "copy" and known.score < clue.score):
+                        found[file, line] = clue
+                if isinstance(node, ast.Call):
+                    given = words & {getattr(part, "id", None) for arg in node.args for part in ast.walk(arg)}
+                    calls[_called(node)] = calls.get(_called(node), set()) | given
+            for function in functions:
+                if function.name in calls:
+                    given = sorted(calls[function.name])
+                    wanted.append((function, 3 if given else 1, f"it gets `{given[0]}`" if given else ""))
+                elif calls and function.name in ("forward", "__call__"):  # of a module called like a function
+                    wanted.append((function, 0, ""))
+    return sorted(found.values(), key=lambda clue: (-clue.score, clue.place.file, clue.place.line))
+
+
+def _statement_at(scope, line):
+    """The innermost statement around a line."""
+    around = [n for n in ast.walk(scope) if isinstance(n, ast.stmt) and n.lineno <= line <= n.end_lineno]
+    return min(around, key=lambda n: n.end_lineno - n.lineno) if around else scope
+
+
+def _evidence(statement, kind, words, lines, file):
+    """(score, why) of a statement: does it speak of the tensor, and is its result used by the lines of the graph?"""
+    score, because = LIKELY[kind], []
+    names = {getattr(n, "id", None) or getattr(n, "attr", None) for n in ast.walk(statement)}
+    if said := sorted(words & names):
+        score += 3
+        because.append(f"`{said[0]}` is used there")
+    stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own = range(statement.lineno, statement.end_lineno + 1) if isinstance(statement, ast.stmt) else range(0)
+    for line in sorted(lines - set(own)):
+        if used := sorted(stored & set(re.findall(r"[A-Za-z_]\w*", linecache.getline(file, line)))):
+            score += 2
+            because.append(f"its result `{used[0]}` is used at line {line}")
+            break
+    return score, " and ".join(because)
 
 
 def _scope_at(tree, functions, line):

@@ -1,53 +1,36 @@
 """Why a gradient is None, zero or not a number."""
 
-import re
 import sys
 from typing import NamedTuple
 
 from .. import _C
-from . import cuts, flow
+from . import causes, cuts, flow, html
 from . import nodes as describe
+from .modules import ModuleCalls
+from .names import names_for
 
-MOST_CLUES = 8
-NOWHERE = describe.Place("", 0, "")
-
-# Ops that put other values in the place of their input.
-OVERWRITING = {"Zero", "Fill", "Copy", "CopySlices", "MaskedFill", "MaskedScatter"}
-OVERWRITING |= {"IndexPut", "IndexFill", "IndexCopy"}
-FLAT = {
-    "Relu": "its inputs are all at or below zero, where relu is flat",
-    "Threshold": "its inputs are all at or below the threshold",
-    "Clamp": "its inputs all lie outside of the limits, where clamp is flat",
-    "Hardtanh": "its inputs all lie outside of the limits, where hardtanh is flat",
-    "Where": "its condition picks the other values everywhere",
-    "Mul": "the other factor is zero everywhere",
-    "Mm": "the other matrix is zero",
-    "Bmm": "the other matrices are zero",
-    "Addmm": "the other matrix is zero",
-    "Mv": "the other factor is zero",
-    "Dot": "the other vector is zero",
-    "Exp": "exp of its inputs is zero: they are too far below zero",
-    "Tanh": "its inputs are so far from zero that tanh is flat there",
-    "Sigmoid": "its inputs are so far from zero that sigmoid is flat there",
-    "Softmax": "it is saturated: one value has all the weight, or all incoming gradients are equal",
-    "LogSoftmax": "it is saturated: the target already has all the weight",
-    "Maximum": "the other argument is larger everywhere",
-    "Minimum": "the other argument is smaller everywhere",
-    **dict.fromkeys(("Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "FloorDivide"), "it is flat: a step function"),
-}
+MOST_CLUES = 5
+HUGE, TINY = 1e6, 1e-12  # the largest element of gradients that are likely to explode, or to vanish
 
 
 class Explanation(NamedTuple):
     """Why a gradient is as it is; str() says it in words.
 
-    `reason` is one of: "ok", "not_leaf", "requires_no_grad", "integer", "loss_requires_no_grad", "not_reached",
-    "detached", "copied", "no_rule", "zero", "overwritten", "cancelled", "hook", "nan", "inf", "freed", "error".
-    `place` is the line to look at (its fields are empty when there is none), `op` the node, `details` further facts.
+    `reason` is one of: "ok", "exploding", "vanishing", "not_leaf", "requires_no_grad", "integer",
+    "loss_requires_no_grad", "not_reached", "detached", "copied", "no_rule", "zero", "overwritten", "cancelled", "hook",
+    "nan", "inf", "freed", "error".
+    `place` is the line to look at (its fields are empty when there is none), `op` the node, `details` what is known
+    besides, what matters most first.
+
+    >>> import adjoint as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.inspect.explain_grad(x.detach().sum(), x).reason
+    'loss_requires_no_grad'
     """
 
     reason: str
     text: str
-    place: describe.Place = NOWHERE
+    place: describe.Place = describe.NOWHERE
     op: str = ""
     details: tuple[str, ...] = ()
 
@@ -61,6 +44,9 @@ class Explanation(NamedTuple):
 
     def __repr__(self):
         return str(self)
+
+    def _repr_html_(self):
+        return html.explanation(self.text, self.details)
 
 
 def explain_grad(loss, p):
@@ -92,7 +78,20 @@ class _Question:
         self.loss, self.p = loss, p
         code = caller.f_code
         self.caller = describe.Place(code.co_filename, caller.f_lineno, code.co_name)
-        self.name = cuts.argument_text(caller, 1, "p", "p")
+        self.globals = caller.f_globals
+        self.called = cuts.argument_text(caller, 1, "p", "p")
+        found = names_for((p,))
+        self.modules = ModuleCalls(found)
+        path = found.tensors.get(id(p), "")
+        self.owner = path.rpartition(".")[0]
+        # p of a loop over named_parameters() says less than model.0.weight
+        self.path = path if "." in path and self.called.isidentifier() else ""
+        self.name = f"{self.called} ({self.path})" if self.path else self.called
+
+    def made(self, node):
+        """An op, and the module that it is of."""
+        module = describe.module_of(node, self.modules)
+        return describe.op_name(node) + (f" of {module}" if module else "")
 
     def answer(self):
         if not self.p.requires_grad:
@@ -105,7 +104,8 @@ class _Question:
         try:
             gradient = way.gradient()
             kind = flow.gradient_kind(gradient)
-            passages = way.passages() if kind != "finite" else []
+            extreme = kind == "finite" and _extreme(gradient)
+            passages = way.passages() if kind != "finite" or extreme else []
         except RuntimeError as error:
             return self.failed(way.nodes, error)
         if kind == "none":
@@ -114,7 +114,7 @@ class _Question:
             return self.zero(passages)
         if kind in ("nan", "inf"):
             return self.not_finite(kind, way.nodes, passages)
-        return self.fine(gradient)
+        return self.extreme(extreme, gradient, passages) if extreme else self.fine(gradient)
 
     # ---- None
 
@@ -128,7 +128,9 @@ class _Question:
             leaves = [n.variable for n in self.graph_of_loss() if describe.is_leaf(n)]
             if any(cuts.same_memory(leaf, self.p) for leaf in leaves if leaf.device.type != "meta"):
                 details = (f"{name} lies in the memory of a leaf of the graph: it is a detach() or .data of it.",)
-        text = f"{name} has no gradient: it does not require one. Call {name}.requires_grad_() before {name} is used."
+        text = (
+            f"{name} has no gradient: it does not require one. Call {self.called}.requires_grad_() before it is used."
+        )
         return Explanation("requires_no_grad", text, details=details)
 
     def without_graph(self):
@@ -164,21 +166,36 @@ class _Question:
             )
             return self.with_clues("copied", text, nodes, {"copy"}, place, describe.op_name(node))
         leaves = [node for node in nodes if describe.is_leaf(node)]
-        listed = ", ".join(describe.outputs_text(node) for node in leaves[:5]) + (", ..." if len(leaves) > 5 else "")
+        known = names_for([node.variable for node in leaves]).tensors
+        listed = ", ".join(known.get(id(n.variable)) or describe.outputs_text(n) for n in leaves[:5])
         text = (
-            f"{name} has no gradient: the graph of the loss does not lead to it. "
-            f"It has {len(leaves)} {'leaf' if len(leaves) == 1 else 'leaves'}: {listed}."
+            f"{name} has no gradient: the graph of the loss does not lead to it. It has "
+            f"{len(leaves)} {'leaf' if len(leaves) == 1 else 'leaves'}: {listed}{', ...' if len(leaves) > 5 else ''}."
         )
+        owner = self.owner
+        made = {describe.module_of(node, self.modules) for node in nodes if not describe.is_leaf(node)}
+        if owner in self.modules.known and not any(f"{other}.".startswith(f"{owner}.") for other in made):
+            was = (
+                "its results were detached, or are not used"
+                if owner in self.modules.names
+                else "it was not called while recording"
+            )
+            text += f" Nothing in the graph was made by {owner}: {was}."
         return self.with_clues("not_reached", text, nodes)
 
-    def with_clues(self, reason, text, nodes, kinds=None, place=NOWHERE, op=""):
-        """The line to blame is that of the only clue, or else `place`."""
+    def with_clues(self, reason, text, nodes, kinds=None, place=describe.NOWHERE, op=""):
+        """The line to blame is that of the likeliest clue, where one stands out, or else `place`."""
         clues = self.clues(nodes, kinds)
-        place = clues[0].place if len(clues) == 1 else place
+        if clues and (len(clues) == 1 or clues[0].score > clues[1].score):
+            place = clues[0].place
         clues = clues or self.clues(nodes, kinds, everywhere=True)
-        shown = [f"clue: {clue}" for clue in clues[:MOST_CLUES]]
-        if len(clues) > MOST_CLUES:
-            shown.append(f"and {len(clues) - MOST_CLUES} more lines that could have cut the graph")
+        known = [clue for clue in clues if clue.because]
+        # Where something speaks for some lines, few of the others are worth reading.
+        listed = (known + [clue for clue in clues if not clue.because][:2] if known else clues)[:MOST_CLUES]
+        likely = known or len(clues) == 1
+        shown = [f"{'most likely' if likely and not i else 'possible'}: {clue}" for i, clue in enumerate(listed)]
+        if len(listed) < len(clues):
+            shown.append(f"and {len(clues) - len(listed)} more lines that could have cut the graph")
         return Explanation(reason, text, place, op, tuple(shown))
 
     def clues(self, nodes, kinds, everywhere=False):
@@ -186,7 +203,9 @@ class _Question:
         places = {self.caller: None}
         for node in nodes[: cuts.MOST_NODES]:
             places[describe.place_of(node)] = None
-        return [clue for clue in cuts.clues(places, everywhere) if kinds is None or clue.kind in kinds]
+        called = cuts.functions_called(places, self.globals)
+        found = cuts.clues(places, everywhere, self.path or self.called, called)
+        return [clue for clue in found if kinds is None or clue.kind in kinds]
 
     def no_rule(self, passages):
         culprits = flow.first_none(passages)
@@ -195,7 +214,7 @@ class _Question:
             return Explanation("no_rule", text)
         node = culprits[0].node
         text = (
-            f"{self.name} has no gradient: {describe.op_name(node)}, made at {describe.place_of(node).quoted()}, "
+            f"{self.name} has no gradient: {self.made(node)}, made at {describe.place_of(node).quoted()}, "
             "returns None for it."
         )
         return Explanation("no_rule", text, describe.place_of(node), describe.op_name(node))
@@ -208,22 +227,20 @@ class _Question:
             return self.zero_in_the_end()
         node = culprits[0].node
         op, place = describe.op_name(node), describe.place_of(node)
-        stem = re.sub(r"Backwards?\d*$", "", op)
-        overwrites = stem in OVERWRITING
-        why = "the values were overwritten there" if overwrites else _flatness(stem)
         details = _inputs(node)
         if len(culprits) > 1:
-            others = ", ".join(f"{describe.op_name(c.node)} ({describe.place_of(c.node).short})" for c in culprits[1:4])
+            others = ", ".join(f"{self.made(c.node)} ({describe.place_of(c.node).short})" for c in culprits[1:4])
             details += (f"on other ways it ends in {others}{' and more' if len(culprits) > 4 else ''}",)
-        text = f"The gradient of {self.name} is zero: it ends in {op}; {why}. Made at {place.quoted()}."
-        return Explanation("overwritten" if overwrites else "zero", text, place, op, details)
+        why = f"{self.made(node)}; {causes.flatness(node)}. Made at {place.quoted()}."
+        reason = "overwritten" if causes.overwrites(node) else "zero"
+        return Explanation(reason, f"The gradient of {self.name} is zero: it ends in {why}", place, op, details)
 
     def zero_in_the_end(self):
         """Every rule on the way sends on something."""
         hooks = list(self.p._hook_dict.values())
         if hooks:
             code = getattr(hooks[0], "__code__", None)
-            place = describe.Place(code.co_filename, code.co_firstlineno, code.co_name) if code else NOWHERE
+            place = describe.Place(code.co_filename, code.co_firstlineno, code.co_name) if code else describe.NOWHERE
             text = f"The gradient of {self.name} is zero: its hook replaces it, or what arrives cancels."
             return Explanation("hook", text, place, details=(f"the hook: {place.quoted()}",) if code else ())
         text = (
@@ -233,36 +250,69 @@ class _Question:
         return Explanation("cancelled", text)
 
     def not_finite(self, kind, nodes, passages):
-        details = ()
-        if bad := _first_bad_value(nodes):
-            details = (f"values were nan or infinite in forward already, first seen in {bad}",)
+        bad = self.first_bad_value(nodes)
         culprits = flow.first_not_finite(passages)
         if not culprits:
             text = f"The gradient of {self.name} is {kind}, though every rule on the way was finite: a hook, or a sum."
-            return Explanation(kind, text, details=details)
-        node = culprits[0].node
+            return Explanation(kind, text, details=bad)
+        node, masked = culprits[0].node, culprits[0].masked
         op, place = describe.op_name(node), describe.place_of(node)
         text = (
-            f"The gradient of {self.name} is {kind}: {op} received finite gradients and sent on "
+            f"The gradient of {self.name} is {kind}: {self.made(node)} received finite gradients and sent on "
             f"{'nan' if 'nan' in culprits[0].sent else 'inf'}. Made at {place.quoted()}."
         )
-        return Explanation(kind, text, place, op, _inputs(node) + details)
+        if masked:
+            before = passages[: passages.index(culprits[0])]
+            mask = next((p.node for p in reversed(before) if causes.chooses(p.node)), None)
+            return Explanation(kind, text, place, op, (*causes.masked_cure(node, mask), *_inputs(node), *bad))
+        steep = (causes.steepness(node),) if causes.steepness(node) else ()
+        # Where forward was not finite already, that is the cause, and the gradient follows from it.
+        details = (*bad, *steep, *_inputs(node)) if bad else (*steep, *_inputs(node))
+        return Explanation(kind, text, place, op, details)
+
+    def first_bad_value(self, nodes):
+        """The oldest node that saved a value which is not finite, in words."""
+        for node in reversed(nodes[: cuts.MOST_NODES]):
+            for name, value in () if describe.is_leaf(node) else describe.saved_values(node).items():
+                if (value.is_floating_point() or value.is_complex()) and not bool(value.isfinite().all()):
+                    found = f"{self.made(node)} ({name}), made at {describe.place_of(node).quoted()}"
+                    why = causes.steepness(node)
+                    said = f"values were nan or infinite in forward already, first seen in {found}"
+                    return (said, why) if why else (said,)
+        return ()
+
+    def extreme(self, reason, gradient, passages):
+        """A gradient that is finite, but so large or small that no step of an optimizer can use it."""
+        size = describe.range_text(gradient)
+        text = f"The gradient of {self.name} is {reason}: finite, but its values are {size}."
+        changes = flow.changes(passages, larger=reason == "exploding")
+        if not changes:
+            return Explanation(reason, text)
+        node = changes[0].node
+        place = describe.place_of(node)
+        details = []
+        for change in changes[:3]:
+            times = f" x {change.times}" if change.times > 1 else ""
+            made = f"{self.made(change.node)}{times}, made at {describe.place_of(change.node).quoted()}"
+            details.append(f"multiplied by {change.factor:.3g} in all in {made}")
+        return Explanation(reason, text, place, describe.op_name(node), tuple(details))
 
     def fine(self, gradient):
         name = self.name
+        gradient = describe.elements(gradient)
         zeros = int((gradient == 0).sum())
-        notes = (f"{zeros} of its {gradient.numel()} elements are zero",) if zeros else ()
+        notes = (f"{zeros} of its {gradient.numel()} elements are zero",) if 2 * zeros > gradient.numel() else ()
         if not bool(self.loss.detach().isfinite().all()):
             notes += (f"the loss is not finite: {describe.statistics(self.loss)}",)
         if not self.p.is_leaf and not self.p.retains_grad:
             text = (
                 f"{name}.grad is None though its gradient exists: {name} is not a leaf, and .grad of results is not "
-                f"kept. Call {name}.retain_grad() before backward(), or use autograd.grad()."
+                f"kept. Call {self.called}.retain_grad() before backward(), or use autograd.grad()."
             )
             return Explanation("not_leaf", text, describe.place_of(self.p.grad_fn), "", notes)
         text = f"The gradient of {name} is fine: finite, and not zero."
         if self.p.grad is None:
-            text += f" {name}.grad is None because backward() has not been called since it was last cleared."
+            text += f" {self.called}.grad is None because backward() has not been called since it was last cleared."
         return Explanation("ok", text, details=notes)
 
     def failed(self, nodes, error):
@@ -272,7 +322,7 @@ class _Question:
                 "backward(), or call it with retain_graph=True."
             )
             if self.p.grad is not None:
-                text += f" {self.name}.grad: {describe.statistics(self.p.grad)}."
+                text += f" {self.called}.grad: {describe.statistics(self.p.grad)}."
             return Explanation("freed", text)
         return Explanation("error", f"Backward from the loss to {self.name} fails: {error}")
 
@@ -280,22 +330,13 @@ class _Question:
         return _C._reached_nodes((_C._gradient_edge(self.loss)[0],))
 
 
-def _flatness(stem):
-    found = next((FLAT[key] for key in sorted(FLAT, key=len, reverse=True) if stem.startswith(key)), None)
-    return found or "its derivative is zero for these inputs"
+def _extreme(gradient):
+    """ "exploding" or "vanishing" for a finite gradient that is far from any use; else "" """
+    values = describe.elements(gradient)
+    largest = float(values.abs().max()) if values.numel() else 1.0
+    return "exploding" if largest > HUGE else "vanishing" if largest < TINY else ""
 
 
 def _inputs(node):
     """What a node saved, in numbers."""
     return tuple(f"{name}: {describe.statistics(value)}" for name, value in describe.saved_values(node).items())
-
-
-def _first_bad_value(nodes):
-    """The oldest node that saved a value which is not finite, in words."""
-    for node in reversed(nodes[: cuts.MOST_NODES]):
-        if describe.is_leaf(node):
-            continue
-        for name, value in describe.saved_values(node).items():
-            if (value.is_floating_point() or value.is_complex()) and not bool(value.isfinite().all()):
-                return f"{describe.op_name(node)} ({name}), made at {describe.place_of(node).quoted()}"
-    return None

@@ -10,6 +10,7 @@ def gradient_kind(gradient):
     """One word about a gradient: "none", "nan", "inf", "zero" (all of it) or "finite"."""
     if gradient is None:
         return "none"
+    gradient = describe.elements(gradient)
     if gradient.numel() == 0:
         return "finite"
     if bool(gradient.isnan().any()):
@@ -19,12 +20,41 @@ def gradient_kind(gradient):
     return "finite" if bool((gradient != 0).any()) else "zero"
 
 
+def gradients_at(results, targets, nodes):
+    """The gradients of tensors in a backward from `results` through `nodes`. Hooks run; .grad is left alone."""
+    ones = tuple(_C.ones_like(result.detach()) for result in results)
+    passed = {id(node) for node in nodes}
+    retaining = [t for t in describe.living_results() if t.retains_grad and id(t.grad_fn) in passed]
+    kept = [tensor.grad for tensor in retaining]
+    try:
+        for tensor in retaining:
+            tensor.grad = None
+        return _C.run_backward(tuple(results), ones, True, False, tuple(targets), False, True)
+    finally:
+        for tensor, grad in zip(retaining, kept, strict=True):
+            tensor.grad = grad
+
+
 class Passage(NamedTuple):
-    """What a node received for its outputs and sent to the edges that lead to the target."""
+    """What a node received for its outputs and sent to the edges that lead to the target.
+
+    `masked`: it sent nan, only where it had received zero. `sizes`: the largest elements received and sent
+    onward, past the target.
+    """
 
     node: _C.Node
     received: list[str]
     sent: list[str]
+    masked: bool
+    sizes: tuple[float, float]
+
+
+class Change(NamedTuple):
+    """How much the nodes of one line have changed the size of a gradient: by `factor`, in `times` nodes."""
+
+    node: _C.Node
+    factor: float
+    times: int
 
 
 class Way:
@@ -47,17 +77,7 @@ class Way:
 
     def gradient(self):
         """The gradient of the target; None where a rule says that there is none. Hooks run; .grad is left alone."""
-        ones = _C.ones_like(self.loss.detach())
-        passed = {id(node) for node in self.nodes}
-        retaining = [t for t in describe.living_results() if t.retains_grad and id(t.grad_fn) in passed]
-        kept = [tensor.grad for tensor in retaining]
-        try:
-            for tensor in retaining:
-                tensor.grad = None
-            return _C.run_backward((self.loss,), (ones,), True, False, (self.target,), False, True)[0]
-        finally:
-            for tensor, grad in zip(retaining, kept, strict=True):
-                tensor.grad = grad
+        return gradients_at([self.loss], [self.target], self.nodes)[0]
 
     def passages(self):
         """What happens at each node on the way, in the order of backward."""
@@ -65,10 +85,14 @@ class Way:
 
         def watch(node):
             on_way = [self.leads(*edge) for edge in node.next_functions]
+            edges = [edge for edge in node.next_functions if self.leads(*edge)]
+            onward = [i for i, edge in enumerate(edges) if edge != self.edge]
 
             def hook(sent, received):
-                kinds = [gradient_kind(gradient) for gradient, is_on_way in zip(sent, on_way, strict=True) if is_on_way]
-                found.append(Passage(node, [gradient_kind(gradient) for gradient in received], kinds))
+                sent = [gradient for gradient, is_on_way in zip(sent, on_way, strict=True) if is_on_way]
+                kinds = [gradient_kind(gradient) for gradient in received], [gradient_kind(g) for g in sent]
+                sizes = _largest(received), _largest([sent[i] for i in onward] or sent)
+                found.append(Passage(node, *kinds, _is_masked(received, sent), sizes))
 
             return node.register_hook(hook)
 
@@ -79,6 +103,33 @@ class Way:
             for handle in handles:
                 handle.remove()
         return found
+
+
+def _is_masked(received, sent):
+    """Whether nan was sent, and only where zero was received."""
+    sent, got = ([describe.elements(g) for g in gradients if g is not None] for gradients in (sent, received))
+    bad = [g for g in sent if bool(g.isnan().any())]
+    if not bad or len(got) != 1 or any(g.shape != got[0].shape for g in bad):
+        return False
+    return not any(bool((g.isnan() & (got[0] != 0)).any()) for g in bad)
+
+
+def _largest(gradients):
+    found = [describe.elements(gradient) for gradient in gradients if gradient is not None]
+    return max((float(values.abs().max()) for values in found if values.numel()), default=0.0)
+
+
+def changes(passages, larger):
+    """The lines at which a gradient grew, or shrank, the most first."""
+    lines = {}
+    for passage in passages:
+        before, after = passage.sizes
+        if before and after:
+            key = describe.op_name(passage.node), describe.place_of(passage.node)
+            node, factor, times = lines.get(key, (passage.node, 1.0, 0))
+            lines[key] = Change(node, factor * (after / before), times + 1)
+    wanted = [change for change in lines.values() if (change.factor > 1) == larger and change.factor != 1]
+    return sorted(wanted, key=lambda change: change.factor, reverse=larger)
 
 
 def first_zero(passages):

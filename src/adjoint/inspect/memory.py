@@ -3,7 +3,10 @@
 from typing import NamedTuple
 
 from .. import _C
+from . import html
 from . import nodes as describe
+from .modules import ModuleCalls
+from .names import names_for
 
 
 class SavedRow(NamedTuple):
@@ -11,6 +14,12 @@ class SavedRow(NamedTuple):
 
     `bytes` go when the graph goes; `shared` bytes are saved too, but tensors outside of the graph hold them anyway:
     parameters, inputs, results that are still in use.
+
+    >>> import adjoint as torch
+    >>> x = torch.ones(1000, requires_grad=True)
+    >>> y = (x.exp() * 2).sum()
+    >>> [(row.op, row.bytes) for row in torch.inspect.saved_tensors(y)]
+    [('ExpBackward0', 4000)]
     """
 
     op: str
@@ -27,7 +36,14 @@ class SavedRow(NamedTuple):
 
 
 class SavedTensors:
-    """A table of the memory that saved values hold; iterate over it, or read `rows`, `total` and `shared`."""
+    """A table of the memory that saved values hold; iterate over it, or read `rows`, `total` and `shared`.
+
+    >>> import adjoint as torch
+    >>> x = torch.ones(1000, requires_grad=True)
+    >>> y = (x.exp() * 2).sum()
+    >>> torch.inspect.saved_tensors(y).total
+    4000
+    """
 
     def __init__(self, rows):
         self.rows = tuple(rows)
@@ -72,17 +88,21 @@ class SavedTensors:
         return len(self.rows)
 
     def __str__(self):
-        if not self.rows:
-            return "saved tensors: none"
+        return "\n".join(describe.columns(self._cells(), right=(0, 1, 2))) if self.rows else "saved tensors: none"
+
+    def _repr_html_(self):
+        return html.table(self._cells(), right=(0, 1, 2)) if self.rows else "<p>saved tensors: none</p>"
+
+    def _cells(self):
         named = any(row.module for row in self.rows)
         cells = [("bytes", "shared", "storages", "op", *(["module"] if named else []), "line", "")]
         for row in self.rows:
             numbers = f"{row.bytes:,}", f"{row.shared:,}", str(row.storages)
-            cells.append((*numbers, row.op, *([row.module] if named else []), row.place.short, row.place.code))
+            cells.append((*numbers, row.op, *([row.module] if named else []), row.place.short, row.place.brief))
         storages = sum(row.storages for row in self.rows)
         total = (f"{self.total:,}", f"{self.shared:,}", str(storages), "total")
         cells.append((*total, *[""] * (len(cells[0]) - len(total))))
-        return "\n".join(describe.columns(cells, right=(0, 1, 2)))
+        return cells
 
     __repr__ = __str__
 
@@ -103,9 +123,9 @@ def saved_tensors(y):
     [('ExpBackward0', 40)]
     """
     found = _C._reached_nodes(describe.roots_of(y, "saved_tensors"))
-    groups = {}
+    groups, calls = {}, ModuleCalls(names_for(()))
     for index, _, _, _, count, alone in _C._saved_memory(found):
-        key = describe.op_name(found[index]), describe.place_of(found[index]), describe.module_of(found[index])
+        key = describe.op_name(found[index]), describe.place_of(found[index]), describe.module_of(found[index], calls)
         sums = groups.setdefault(key, [0, 0, 0])
         sums[0] += 1
         sums[1 if alone else 2] += count

@@ -1,38 +1,12 @@
 """The nodes of a graph in words: where they were made, what they give, and what they saved."""
 
 import gc
-import linecache
-import os
-from typing import NamedTuple
 
 from .. import _C
+from .places import NOWHERE as NOWHERE
+from .places import Place as Place
 
 LEAF = "AccumulateGrad"
-
-
-class Place(NamedTuple):
-    """A line of Python."""
-
-    file: str
-    line: int
-    function: str
-
-    def __str__(self):
-        return f"{self.short} in {self.function}" if self.file else "an unknown line"
-
-    @property
-    def short(self):
-        """File name and line, without the folder."""
-        return f"{os.path.basename(self.file)}:{self.line}" if self.file else ""
-
-    @property
-    def code(self):
-        """The text of the line, where the file can be read."""
-        return linecache.getline(self.file, self.line).strip() if self.file else ""
-
-    def quoted(self):
-        """The place and the text of its line."""
-        return f"{self}: `{self.code}`" if self.code else str(self)
 
 
 def roots_of(tensors, caller):
@@ -63,12 +37,10 @@ def place_of(node):
     return Place(file or "", line, function or "")
 
 
-def module_of(node):
-    """The name of the module whose forward made a node, where one has left it in the node's metadata; else "".
-
-    Nothing sets it so far: it is where a module can say that the nodes are its own.
-    """
-    return node.metadata.get("module", "")
+def module_of(node, calls):
+    """The name of the module whose forward made a node, or what its metadata says; else ""."""
+    call = calls.of(node)
+    return node.metadata.get("module", call.name if call else "")
 
 
 def outputs_of(node):
@@ -155,18 +127,32 @@ def living_results():
 def statistics(tensor):
     """A tensor's values in one line: type and shape, range, and how many are zero, infinite or nan."""
     text = type_text(tensor.dtype, tensor.shape)
-    count = tensor.numel()
+    return f"{text}, {range_text(tensor)}"
+
+
+def elements(tensor):
+    """The elements of a tensor, without history; of a sparse one, those that it has."""
+    tensor = tensor.detach()
+    if tensor.layout == _C.strided:
+        return tensor
+    return (tensor.coalesce() if tensor.is_sparse else tensor).values()
+
+
+def range_text(tensor):
+    """A tensor's values in a few words, without its type."""
+    values = elements(tensor)
+    count = values.numel()
     if not count:
-        return f"{text}, empty"
-    values = tensor.detach()
+        return "empty"
     if values.is_complex():
         values = values.abs()
     values = values.reshape(-1).to(_C.float64)
     nan, inf, zero = (int(mask.sum()) for mask in (values.isnan(), values.isinf(), values == 0))
     rest = values[values == values]
+    texts = []
     if rest.numel():
         low, high = float(rest.min()), float(rest.max())
-        text += f", all {low:.4g}" if low == high else f", from {low:.4g} to {high:.4g}"
+        texts.append(f"all {low:.4g}" if low == high else f"from {low:.4g} to {high:.4g}")
         zero = zero if low != high else 0
     notes = [f"{n} {what}" for n, what in ((zero, "zero"), (inf, "infinite"), (nan, "nan")) if n]
-    return f"{text}, of {count} values {', '.join(notes)}" if notes else text
+    return ", ".join(texts + ([f"of {count} values {', '.join(notes)}"] if notes else []))

@@ -3,15 +3,16 @@
 import html
 import re
 
-from . import nodes as describe
+from .facts import facts_of
 from .layout import Layout
 
 CHARACTER = 6.9  # width of a monospace character at FONT
 FONT = 11
 LINE = 14
 PADDING = 8
-LAYER_GAP = 34
+LAYER_GAP = 26
 MARGIN = 16
+BULGE = 40  # of edges that lead back
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 STYLE = (
@@ -30,44 +31,32 @@ def escaped(text):
     return html.escape(NOT_XML.sub("?", text))
 
 
-def drawn_nodes(graph, limit):
-    """The numbers of the nodes to draw: the newest, and the leaves that they use."""
-    if len(graph) <= limit:
-        return list(range(len(graph)))
-    inner, leaves = [], set()
-    for i, node in enumerate(graph.nodes):
-        if describe.is_leaf(node) or len(inner) + len(leaves) >= limit:
-            break
-        inner.append(i)
-        leaves |= {n for n in graph.inputs(i) if describe.is_leaf(graph.nodes[n])}
-    return inner + sorted(leaves)[: max(limit - len(inner), 0)] or [0]
-
-
 class Drawing:
-    """The boxes of the drawn nodes, placed."""
+    """The boxes of a picture, placed."""
 
-    def __init__(self, graph, limit):
-        self.graph = graph
-        self.numbers = drawn_nodes(graph, limit)
-        place = {number: v for v, number in enumerate(self.numbers)}
-        self.texts = [graph.box(number) for number in self.numbers]
-        self.edges, self.cut = [], []
-        for v, number in enumerate(self.numbers):
-            targets = dict.fromkeys(graph.inputs(number))
-            self.edges += [(place[target], v) for target in targets if target in place]
-            self.cut += [v] if any(target not in place for target in targets) else []
+    def __init__(self, graph, picture):
+        self.picture = picture
+        self.count = len(picture.boxes)
+        self.facts = [facts_of(graph, box) for box in picture.boxes]
+        self.texts = [facts.lines for facts in self.facts]
+        self.edges = [(source, v) for v in range(self.count) for source in dict.fromkeys(picture.sources(v))]
+        self.cut = sorted(picture.cut)
         widths = [max(map(len, text)) * CHARACTER + 2 * PADDING for text in self.texts]
         self.layout = Layout(widths, self.edges)
         self.notes = [graph.summary()]
-        if len(self.numbers) < len(graph):
-            self.notes.append(f"Drawn: the {len(self.numbers):,} nodes nearest to the result.")
+        if (most := max(box.times for box in picture.boxes)) > 1:
+            self.notes.append(f'"x {most:,}": the steps of a loop, drawn once; dashed: from the step before.')
+        if any(box.calls for box in picture.boxes):
+            self.notes.append('Modules are folded: svg(unfold="name") opens one, svg(fold=False) all.')
+        if picture.left_out:
+            self.notes.append(f"Drawn: the {len(graph) - picture.left_out:,} nodes nearest to the result.")
             self.notes.append("All: text(limit=None), dot(), or svg(limit=...), which gets hard to read.")
         self._stack_layers()
 
     def _stack_layers(self):
         """Heights of the layers, from the top of the page."""
         rows = self.layout.rows
-        heights = [max((self.height(v) for v in row if v < len(self.numbers)), default=0.0) for row in rows]
+        heights = [max((self.height(v) for v in row if v < self.count), default=0.0) for row in rows]
         at = MARGIN + LINE * (len(self.notes) + 1) + (LAYER_GAP if self.cut else 0)
         self.middle = [0.0] * len(rows)
         for layer in reversed(range(len(rows))):
@@ -75,10 +64,11 @@ class Drawing:
             at += heights[layer] + LAYER_GAP
         self.page_height = at - LAYER_GAP + MARGIN
         note = max(len(text) for text in self.notes) * CHARACTER
-        self.page_width = max(self.layout.total_width, note) + 2 * MARGIN
+        loops = BULGE if any(box.carried for box in self.picture.boxes) else 0
+        self.page_width = max(self.layout.total_width + loops, note) + 2 * MARGIN
 
     def height(self, v):
-        return len(self.texts[v]) * LINE + 2 * PADDING - 4 if v < len(self.numbers) else 0.0
+        return len(self.texts[v]) * LINE + 2 * PADDING - 4 if v < self.count else 0.0
 
     def center(self, v):
         return self.layout.x[v] + MARGIN, self.middle[self.layout.layer[v]]
@@ -98,7 +88,7 @@ class Drawing:
 
     def curves(self):
         """All edges; what those from one box have in common is drawn once."""
-        chains = [self.layout.chain(upper) for upper in range(len(self.numbers))]
+        chains = [self.layout.chain(upper) for upper in range(self.count)]
         lines = [self.curve(chain) for chain in chains if len(chain) > 1]
         arrow = ' marker-end="url(#arrow)"'
         return lines + [self.curve([self.layout.branch(upper, lower), lower], arrow) for upper, lower in self.edges]
@@ -109,19 +99,26 @@ class Drawing:
         y -= self.height(v) / 2
         return f'<path class="cut" d="M{x - 12:.1f} {y - LAYER_GAP * 0.6:.1f} L{x - 4:.1f} {y:.1f}"/>'
 
+    def loop(self, source, v):
+        """An edge from the step before: around the right sides of the boxes, up to where the next step begins."""
+        (x, y), (to_x, to_y) = self.center(source), self.center(v)
+        x, to_x = x + self.layout.widths[source] / 2, to_x + self.layout.widths[v] / 2
+        y, to_y = (y, to_y) if source != v else (y + 7, to_y - 7)
+        around = max(x, to_x) + BULGE
+        curve = f"M{x:.1f} {y:.1f} C{around:.1f} {y:.1f} {around:.1f} {to_y:.1f} {to_x:.1f} {to_y:.1f}"
+        return f'<path class="cut" d="{curve}" marker-end="url(#arrow)"/>'
+
     def node(self, v):
         """A box with its text; the full place and the line of code appear when the pointer rests on it."""
-        number = self.numbers[v]
+        facts = self.facts[v]
         x, y = self.center(v)
         width, height = self.layout.widths[v], self.height(v)
         top = y - height / 2
-        title = self.graph.label(number)
-        if not describe.is_leaf(self.graph.nodes[number]):
-            title += " made at " + describe.place_of(self.graph.nodes[number]).quoted()
+        title = facts.name + (f" made at {facts.place.quoted()}" if facts.place.file else "")
         lines = [
             f'<g class="box"><title>{escaped(title)}</title>',
             f'<rect class="node" x="{x - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" '
-            f'rx="5" fill="{self.graph.color(number)}"/>',
+            f'rx="5" fill="{facts.color}"/>',
         ]
         for i, text in enumerate(self.texts[v]):
             kind = ' class="op"' if i == 0 else ""
@@ -141,12 +138,11 @@ class Drawing:
             lines.append(f'<text x="{MARGIN}" y="{MARGIN + LINE * i + FONT}">{escaped(text)}</text>')
         lines += self.curves()
         lines += [self.stub(v) for v in self.cut]
-        lines += [self.node(v) for v in range(len(self.numbers))]
+        lines += [self.loop(source, v) for v, box in enumerate(self.picture.boxes) for source in box.carried]
+        lines += [self.node(v) for v in range(self.count)]
         return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def draw(graph, limit):
-    """An SVG document of at most `limit` nodes."""
-    if limit < 1:
-        raise ValueError(f"svg: expected a limit of at least 1; got {limit}")
-    return Drawing(graph, limit).document()
+def draw(graph, picture):
+    """An SVG document of a graph's picture."""
+    return Drawing(graph, picture).document()

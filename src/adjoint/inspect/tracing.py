@@ -5,7 +5,11 @@ import os
 from typing import NamedTuple
 
 from .. import _C
+from . import html
 from . import nodes as describe
+from .facts import common_name
+from .modules import ModuleCalls
+from .names import names_for
 
 
 class TraceEvent(NamedTuple):
@@ -15,7 +19,14 @@ class TraceEvent(NamedTuple):
     `place` is the user's line, of a node the line that made it; `within` names the functions of this package that were
     called there and led to the op. `parent` is the number of the node whose rule called the op. Times are in seconds,
     `memory` in bytes: what is in use after the op and was not before. `own_time` and `own_memory` leave out what other
-    events, inside of this one, have.
+    events, inside of this one, have. `module` is the path of the module whose forward called the op, or made the node.
+
+    >>> import adjoint as torch
+    >>> with torch.inspect.trace() as log:
+    ...     _ = torch.ones(2) * 2
+    >>> event = log.events[-1]
+    >>> event.op, event.outputs
+    ('mul', ((torch.float32, (2,)),))
     """
 
     op: str
@@ -32,6 +43,7 @@ class TraceEvent(NamedTuple):
     thread: int
     backward: bool
     failed: bool
+    module: str = ""
 
     @property
     def line(self):
@@ -40,12 +52,22 @@ class TraceEvent(NamedTuple):
 
 
 class TraceRow(NamedTuple):
-    """The events of one op: how many, and their own time and memory in sum."""
+    """The events of one op: how many, their own time and memory in sum, and the modules that they are of.
+
+    In a table by module or line, `op` is what that is called.
+
+    >>> import adjoint as torch
+    >>> with torch.inspect.trace() as log:
+    ...     _ = torch.ones(2) * 2 * 3
+    >>> [(row.op, row.calls) for row in log.table() if row.op == "mul"]
+    [('mul', 2)]
+    """
 
     op: str
     calls: int
     time: float
     memory: int
+    module: str = ""
 
     @property
     def mean(self):
@@ -54,11 +76,20 @@ class TraceRow(NamedTuple):
 
 
 class TraceTable:
-    """The ops of a trace, in sum; iterate over it, or read `rows`. `total` has the sums, also of rows left out."""
+    """The ops of a trace, in sum; iterate over it, or read `rows`. `total` has the sums, also of rows left out.
 
-    def __init__(self, rows, total):
+    >>> import adjoint as torch
+    >>> with torch.inspect.trace() as log:
+    ...     _ = torch.ones(2) * 2 * 3
+    >>> table = log.table()
+    >>> sum(row.calls for row in table) == table.total.calls
+    True
+    """
+
+    def __init__(self, rows, total, by="op"):
         self.rows = tuple(rows)
         self.total = total
+        self.by = by
 
     def __iter__(self):
         return iter(self.rows)
@@ -67,19 +98,32 @@ class TraceTable:
         return len(self.rows)
 
     def __str__(self):
-        cells = [("op", "calls", "time", "mean", "memory")]
-        for row in (*self.rows, self.total):
-            mean = time_text(row.mean) if row.calls else ""
-            cells.append((row.op, f"{row.calls:,}", time_text(row.time), mean, signed_bytes(row.memory)))
-        lines = describe.columns(cells, right=(1, 2, 3, 4))
+        lines = describe.columns(self._cells(), right=(1, 2, 3, 4))
         left = self.total.calls - sum(row.calls for row in self.rows)
         if left:
             lines.insert(-1, f"... and {left:,} calls of other ops; table(limit=None) shows all")
         return "\n".join(lines)
 
+    def _repr_html_(self):
+        return html.table(self._cells(), right=(1, 2, 3, 4))
+
+    def _cells(self):
+        named = any(row.module for row in self.rows)
+        cells = [(self.by, "calls", "time", "mean", "memory", *(["module"] if named else []))]
+        for row in (*self.rows, self.total):
+            mean = time_text(row.mean) if row.calls else ""
+            numbers = f"{row.calls:,}", time_text(row.time), mean, signed_bytes(row.memory)
+            cells.append((row.op or "(none)", *numbers, *([row.module] if named else [])))
+        return cells
+
     __repr__ = __str__
 
 
+KEYS = {
+    "op": lambda event: event.op,
+    "module": lambda event: event.module,
+    "line": lambda event: event.line,
+}
 SORTED_BY = {
     "time": lambda row: -row.time,
     "memory": lambda row: -row.memory,
@@ -88,7 +132,14 @@ SORTED_BY = {
 
 
 class Trace:
-    """What a `with trace()` block has called. It may be opened again, and then goes on."""
+    """What a `with trace()` block has called. It may be opened again, and then goes on.
+
+    >>> import adjoint as torch
+    >>> with torch.inspect.trace() as log:
+    ...     _ = torch.ones(2) * 2
+    >>> [event.op for event in log.events][-1]
+    'mul'
+    """
 
     def __init__(self):
         self._log = _C._new_trace(False)
@@ -109,10 +160,13 @@ class Trace:
             if event[10] >= 0:
                 own[event[10]][0] -= event[8]
                 own[event[10]][1] -= event[9]
-        return [_event(event, *rest) for event, rest in zip(raw, own, strict=True)]
+        modules = _modules_of(raw)
+        return [_event(*event) for event in zip(raw, own, modules, strict=True)]
 
-    def table(self, sort="time", limit=20):
-        """The events as a table by op, sorted by "time", "memory" or "calls"; at most `limit` rows (None: all).
+    def table(self, sort="time", limit=20, by="op"):
+        """The events as a table, sorted by "time", "memory" or "calls"; at most `limit` rows (None: all).
+
+        Its rows are ops, or modules or lines with by="module" and by="line".
 
         Times and memory are the ops' own, so that they add up to the whole.
 
@@ -127,17 +181,22 @@ class Trace:
         """
         if sort not in SORTED_BY:
             raise ValueError(f"table: expected sort to be one of {', '.join(SORTED_BY)}; got {sort!r}")
+        if by not in KEYS:
+            raise ValueError(f"table: expected by to be one of {', '.join(KEYS)}; got {by!r}")
         if limit is not None and limit < 0:
             raise ValueError(f"table: expected a limit of 0 rows or more, or None for all; got {limit}")
-        sums = {}
+        sums, modules = {}, {}
         for event in self.events:
-            row = sums.setdefault(event.op, [0, 0.0, 0])
+            row = sums.setdefault(KEYS[by](event), [0, 0.0, 0])
             row[0] += 1
             row[1] += event.own_time
             row[2] += event.own_memory
-        rows = sorted((TraceRow(op, *row) for op, row in sums.items()), key=SORTED_BY[sort])
+            if event.module and by != "module":
+                modules.setdefault(KEYS[by](event), {})[event.module] = None
+        rows = [TraceRow(key, *row, common_name(modules.get(key, ()))) for key, row in sums.items()]
+        rows.sort(key=SORTED_BY[sort])
         total = TraceRow("total", sum(r.calls for r in rows), sum(r.time for r in rows), sum(r.memory for r in rows))
-        return TraceTable(rows[:limit], total)
+        return TraceTable(rows[:limit], total, by)
 
     def save(self, path):
         """Writes the events as a file that chrome://tracing and ui.perfetto.dev open; whole, or not at all.
@@ -163,13 +222,31 @@ class Trace:
     def __str__(self):
         return str(self.table())
 
+    def _repr_html_(self):
+        return self.table()._repr_html_()
+
     def __repr__(self):
         return f"<trace of {len(_C._trace_events(self._log)):,} events>"
 
 
-def _event(raw, own_time, own_memory):
+def _modules_of(raw):
+    """The paths of the modules of events: of the running call, or of the node, or of the node that called the op."""
+    in_frames = names_for(())
+    calls, found = ModuleCalls(in_frames), []
+    for *_, parent, _, backward, _, weak, sequence in raw:
+        module = weak() if weak is not None and not backward else None
+        call = calls.of_number(sequence) if sequence is not None else None
+        if module is not None:
+            found.append(in_frames.modules.get(id(module)) or (call.name if call else type(module).__name__))
+        else:
+            found.append(call.name if call else found[parent] if 0 <= parent < len(found) else "")
+    return found
+
+
+def _event(raw, own, module):
     """An event as the core has it, in seconds."""
-    op, inputs, outputs, file, line, function, within, start, time, memory, parent, thread, backward, failed = raw
+    op, inputs, outputs, file, line, function, within, start, time, memory, parent, thread, backward, failed = raw[:14]
+    own_time, own_memory = own
     return TraceEvent(
         op=op,
         inputs=inputs,
@@ -185,6 +262,7 @@ def _event(raw, own_time, own_memory):
         thread=thread,
         backward=backward,
         failed=failed,
+        module=module,
     )
 
 
@@ -196,6 +274,7 @@ def _chrome_event(event, pid):
         "line": event.line,
         "code": event.place.code,
         "within": " > ".join(event.within),
+        "module": event.module,
         "memory": event.memory,
     }
     return {
