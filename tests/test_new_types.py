@@ -141,6 +141,7 @@ def what_types_say(L):
             t.is_floating_point,
             t.is_complex,
             t.is_signed,
+            L.empty(2, dtype=t).is_signed(),
             str(t.to_real()),
             L.empty(2, dtype=t).type(),
         )
@@ -691,3 +692,31 @@ def what_is_not_hashed(L):
         lambda: L.hash_tensor(x.to(L.complex64)), lambda: L.hash_tensor(x.to(L.uint16)),
     ]  # fmt: skip
     return [raised(call) for call in calls]
+
+
+# ---- Unsigned types: what torch computes of them
+
+
+@pytest.mark.parametrize("dtype", UNSIGNED)
+def test_signbit_and_isin_of_unsigned(dtype):
+    same(lambda L: L.signbit(L.tensor([0, 1, 200], dtype=getattr(L, dtype))))
+    same(lambda L: L.isin(L.tensor([1, 2], dtype=getattr(L, dtype)), 2))
+    for invert in (False, True):
+        same(lambda L, invert=invert: L.isin(*(L.arange(n).to(getattr(L, dtype)) for n in (50, 40)), invert=invert))
+    # Of few test elements torch refuses.
+    most = np.iinfo(dtype).max
+    elements, tests = (adjoint.tensor(values, dtype=getattr(adjoint, dtype)) for values in ([most, 0, 1], [1, most]))
+    assert adjoint.isin(elements, tests).tolist() == [True, False, True]
+
+
+def test_the_layout_of_nested_tensors():
+    """It has a name; what is made with it is strided, as in torch."""
+    same(lambda L: repr(L.jagged))
+    same(lambda L: isinstance(L.jagged, L.layout))
+    same(lambda L: L.ones(2).layout == L.jagged)
+    same(lambda L: pickle.loads(pickle.dumps(L.jagged)) is L.jagged)
+    same(lambda L: copy.deepcopy(L.jagged) is L.jagged)
+    for make in ("zeros", "ones", "empty"):
+        same(lambda L, make=make: str(getattr(L, make)(2, layout=L.jagged).layout))
+    same(lambda L: L.zeros_like(L.ones(2), layout=L.jagged))
+    same(lambda L: L.sparse_compressed_tensor(L.tensor([0, 1]), L.tensor([0]), L.ones(1), layout=L.jagged))

@@ -11,6 +11,7 @@
 
 #include "cpu/math.h"
 #include "cpu/parallel.h"
+#include "cpu/random_slopes_isa.h"
 #include "cpu/random_views.h"
 
 namespace adjoint::cpu {
@@ -81,30 +82,26 @@ struct Fall {
 
 // ---- Gamma
 
-/// The series takes few terms below this shape, and loses few digits up to so far above it.
-constexpr double kSeriesShape = 40, kSeriesReach = 6;
+/// The series is faster than an integral below this shape, and loses few digits up to so far above it: a distance, or
+/// standard deviations.
+constexpr double kSeriesShape = 1000;
+struct Series {
+  double reach, deviations;
+  double precision;  ///< of the last term
+};
+constexpr Series kOfDoubles = {6, 2, 1e-17}, kOfFloats = {12, 3.5, 1e-14};
 /// From here on three terms of an expansion around the normal distribution are exact to 1e-12.
 constexpr double kNormalShape = 1e8;
 
-/// By the series of the distribution function, x^a exp(-x) / Gamma(a + 1) * sum: faster than an integral.
-double gamma_slope_by_series(double a, double x) {
-  double term = 1, sum = 1, inverses = 0, slope = 0;  // of the sum; `slope` is its derivative by a
-  for (int n = 1; n < 200; ++n) {
-    const double inverse = 1 / (a + n);
-    term *= x * inverse;
-    inverses += inverse;
-    sum += term;
-    slope -= term * inverses;
-    if (term * inverses < 1e-17 * sum) break;
-  }
-  return -(x / a) * (sum * (std::log(x) - fn::digamma(a + 1)) + slope);
+bool is_for_series(const Series& series, double a, double x) {
+  if (!(a > 0 && x > 0)) return false;
+  return x < 2 || (a < kSeriesShape && x < a + std::max(series.reach, series.deviations * std::sqrt(a)));
 }
 
-/// dx/da of a gamma number x of shape a.
+/// dx/da of a gamma number x of shape a, without the series.
 double gamma_slope(double a, double x) {
   if (std::isnan(a) || std::isnan(x) || a < 0 || x == kInfinity) return kNaN;
   if (x <= 0 || a == 0) return 0;
-  if (x < 2 || (a < kSeriesShape && x < a + kSeriesReach)) return gamma_slope_by_series(a, x);
   if (a > kNormalShape) {  // x = a + z sqrt(a) + (z^2 - 1) / 3 + ..., of a standard normal z
     const double distance = x - a;
     return 1 + distance / (2 * a) - (distance * distance / a - 1) / (6 * a);
@@ -152,13 +149,36 @@ double beta_slope(double x, double a, double b) {
 /// How many integrals are worth a thread.
 constexpr int64_t kGrain = 64;
 
+/// Those that have a series are collected, and computed together.
+template <class T>
+void fill_gamma_slopes(double* shapes, const T* draws, const Series& series, int64_t begin, int64_t end) {
+  constexpr int64_t block = 256;
+  double a[block], x[block], slopes[block];
+  int64_t place[block];
+  for (int64_t start = begin; start < end; start += block) {
+    const int64_t stop = std::min(start + block, end);
+    int64_t collected = 0;
+    for (int64_t i = start; i < stop; ++i) {
+      a[collected] = shapes[i];
+      x[collected] = draws[i];
+      place[collected] = i;
+      if (is_for_series(series, a[collected], x[collected]))
+        ++collected;
+      else
+        shapes[i] = gamma_slope(shapes[i], draws[i]);
+    }
+    chosen<SlopeLoops>.gamma_series(a, x, series.precision, slopes, collected);
+    for (int64_t k = 0; k < collected; ++k) shapes[place[k]] = slopes[k];
+  }
+}
+
 }  // namespace
 
 void gamma_slopes(const View& shapes, const View& draws) {
   double* a = shapes.as<double>();
-  const double* x = draws.as<double>();
-  parallel_for(shapes.numel(), kGrain, [=](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) a[i] = gamma_slope(a[i], x[i]);
+  parallel_for(shapes.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    if (draws.dtype == DType::Float32) return fill_gamma_slopes(a, draws.as<float>(), kOfFloats, begin, end);
+    fill_gamma_slopes(a, draws.as<double>(), kOfDoubles, begin, end);
   });
 }
 

@@ -34,7 +34,7 @@ struct Random {
   /// Packed doubles, in rows of this length: each becomes its share in the row's sum, rounded to `type` (Float32 or
   /// Float64) and kept inside of (0, 1).
   void (*shares)(const View& numbers, int64_t length, DType type);
-  /// Packed doubles: each shape becomes the derivative by it of the gamma number in `draws` ...
+  /// Packed doubles become the derivatives by them of the gamma numbers in `draws`, whose type says how exact ...
   void (*gamma_slopes)(const View& shapes, const View& draws);
   /// ... and each beta number the derivative by its first parameter, divided by 1 - number; the second makes the total.
   void (*beta_slopes)(const View& draws, const View& firsts, const View& totals);

@@ -30,6 +30,7 @@ def beta_slope(x, a, b):
 
 GAMMAS = [(1e-3, 1e-5), (0.01, 1.0), (0.01, 2.5), (0.5, 0.1), (0.5, 5.0), (0.5, 9.0), (3.0, 2.5), (3.0, 15.0)]
 GAMMAS += [(30.0, 20.0), (30.0, 50.0), (1e3, 950.0), (1e3, 1100.0), (2.5, 30.0), (39.9, 45.8), (1.9, 2.01)]
+GAMMAS += [(500.0, 520.0), (900.0, 990.0), (999.0, 900.0), (2.5, 16.0), (100.0, 138.0), (0.02, 1e-300), (1.46, 0.46)]
 
 
 @pytest.mark.parametrize(("a", "x"), GAMMAS)
@@ -40,6 +41,16 @@ def test_slopes_of_gamma_numbers(a, x):
     np.testing.assert_allclose(
         single.item(), gamma_slope(single.new_tensor(a).item(), single.new_tensor(x).item()), rtol=1e-7
     )
+
+
+def test_slopes_of_many_gamma_numbers():
+    """They are computed in blocks, those that have no series apart: each is what it is alone."""
+    shapes, draws = (torch.tensor(column, dtype=torch.float64) for column in zip(*GAMMAS * 7, strict=True))
+    alone = [torch._standard_gamma_grad(a, x).item() for a, x in zip(shapes[: len(GAMMAS)], draws, strict=False)]
+    np.testing.assert_allclose(torch._standard_gamma_grad(shapes, draws), alone * 7, rtol=5e-13)
+    odd = torch.tensor([0.0, -1.0, 2.0, float("nan"), 2.0, 2.0], dtype=torch.float64)
+    at = torch.tensor([1.0, 1.0, 0.0, 1.0, float("inf"), 1.5], dtype=torch.float64)
+    np.testing.assert_array_equal(torch._standard_gamma_grad(odd, at).isnan(), [False, True, False, True, True, False])
 
 
 BETAS = [(0.3, 2, 3), (0.7, 2, 3), (1e-5, 0.1, 0.2), (0.99, 0.1, 0.2), (0.5, 0.01, 0.02), (0.9999, 0.01, 3)]

@@ -355,6 +355,17 @@ def test_sizes_in_place():
     same(lambda L: matrix(L, "csr").resize_(6, 6))
     same(lambda L: matrix(L, "csr").resize_(3, 4))
     same(lambda L: matrix(L, "csr").resize_(4, 8).to_dense())
+    same(lambda L: matrix(L, "csr").resize_as_(L.ones(1, 1)))
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+def test_resize_as(layout):
+    """Whatever lays out the other tensor: its sizes count."""
+    for other in ("csr", "csc", "bsr"):
+        same(lambda L, other=other: matrix(L, layout).resize_as_(matrix(L, other)))
+    same(lambda L: matrix(L, layout).resize_as_(L.ones(8, 8)))
+    same(lambda L: matrix(L, layout).resize_as_(L.ones(8, 8).to_sparse()).to_dense())
+    same(lambda L: L.ones(2, 2).resize_as_(matrix(L, layout)).shape)
 
 
 # ---- Orders and parts
@@ -387,3 +398,13 @@ def test_parts(layout):
     same(lambda L: L.stack([dense(L), dense(L).t()]).to_sparse_csr()[1])
     same(lambda L: L.stack([dense(L), dense(L).t()]).to_sparse_csr()[1, 0])
     same(lambda L: L.stack([dense(L)] * 2, -1).to_sparse_csr(dense_dim=1).select(2, 1))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_strides_are_refused(layout):
+    for asked in (lambda x: x.stride(), lambda x: x.stride(0), lambda x: x.is_contiguous()):
+        refused(lambda L: asked(matrix(L, layout)), words=100)  # noqa: B023 - called at once
+    refused(lambda L: L.hspmm(matrix(L, layout), dense(L)))
+    for product in (adjoint.smm, lambda x, y: adjoint.sspaddmm(x, x, y)):
+        with pytest.raises(NotImplementedError, match=r"Could not run 'aten::(hspmm|sspaddmm)'"):
+            product(matrix(adjoint, layout), dense(adjoint))

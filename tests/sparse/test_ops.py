@@ -30,6 +30,7 @@ OPS = {
     "pow": lambda L, x: x**2,
     "pow_root": lambda L, x: x**0.5,
     "pow_other": lambda L, x: x**1.5,
+    "conj_physical": lambda L, x: x.conj_physical(),
     "sum": lambda L, x: x.sum(),
     "sum_dtype": lambda L, x: x.sum(dtype=L.float32),
     "sum_first": lambda L, x: x.sum(0),
@@ -254,3 +255,8 @@ def test_what_patterns_know_follows_changes_of_their_indices():
     assert (x @ adjoint.ones(3)).tolist() == [1, 1, 1]
     x.indices()[0, 2] = 1
     assert (x @ adjoint.ones(3)).tolist() == [1, 2, 0]
+
+
+def test_flatten():
+    same(lambda L: seen(coo(L, "vector").flatten()))
+    same(lambda L: coo(L, "uncoalesced").flatten())

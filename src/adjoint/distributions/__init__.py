@@ -11,6 +11,7 @@ tensor(3.)
 tensor(0.1250, grad_fn=<MulBackward0>)
 """
 
+from .._install import say_what_is_absent as _say_what_is_absent
 from . import transforms
 from .bernoulli import Bernoulli
 from .beta import Beta
@@ -108,3 +109,5 @@ __all__ = [
     "transform_to",
 ]
 __all__ += transforms.__all__
+
+_say_what_is_absent(__name__)

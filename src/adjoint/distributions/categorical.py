@@ -86,9 +86,11 @@ class Categorical(Distribution):
             return (probs / empty_like(probs).exponential_()).argmax(-1)
         if not isinstance(sample_shape, Size):
             sample_shape = Size(sample_shape)
-        probs = probs.reshape(-1, self._num_events)
         count = sample_shape.numel()
         checked = count > 1 and self._validate_args and not _C._open_levels()
+        if checked and probs.dim() == 1:
+            return draw_rows(probs, count).reshape(sample_shape)
+        probs = probs.reshape(-1, self._num_events)
         drawn = draw_rows(probs, count) if checked else multinomial(probs, count, True)
         return drawn.T.reshape(self._extended_shape(sample_shape))
 

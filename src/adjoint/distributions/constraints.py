@@ -62,7 +62,13 @@ class Constraint:
 
 
 class _Dependent(Constraint):
-    """Stands where the set depends on other values."""
+    """Stands where the set depends on other values.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> constraints.is_dependent(constraints.dependent)
+    True
+    """
 
     def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         self._is_discrete = is_discrete
@@ -102,7 +108,14 @@ def is_dependent(constraint):
 
 
 class _DependentProperty(property, _Dependent):
-    """A property that gives the constraint of an instance; asked of the class, it is a dependent constraint."""
+    """A property that gives the constraint of an instance; asked of the class, it is a dependent constraint.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> from adjoint.distributions import Uniform
+    >>> type(Uniform.support).__name__, Uniform(0.0, 2.0).support
+    ('_DependentProperty', Interval(lower_bound=0.0, upper_bound=2.0))
+    """
 
     def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         super().__init__(fn)
@@ -114,7 +127,14 @@ class _DependentProperty(property, _Dependent):
 
 
 class _IndependentConstraint(Constraint):
-    """Elements are those of another constraint, `reinterpreted_batch_ndims` dimensions of them together."""
+    """Elements are those of another constraint, `reinterpreted_batch_ndims` dimensions of them together.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> rows = constraints.independent(constraints.positive, 1)
+    >>> rows.check(torch.tensor([[1.0, 2.0], [1.0, -2.0]]))
+    tensor([ True, False])
+    """
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         if not isinstance(base_constraint, Constraint):
@@ -232,6 +252,14 @@ class _Between(_Bounded):
 
 
 class _IntegerInterval(_Between):
+    """Whole numbers from `lower_bound` to `upper_bound`, both included.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> constraints.integer_interval(0, 2).check(torch.tensor([2.0, 0.5, 3.0]))
+    tensor([ True, False, False])
+    """
+
     is_discrete = True
 
     def check(self, value):
@@ -253,26 +281,66 @@ class _IntegerGreaterThan(_Above):
 
 
 class _GreaterThan(_Above):
+    """Numbers above `lower_bound`.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> constraints.greater_than(0).check(torch.tensor([0.0, 1.0]))
+    tensor([False,  True])
+    """
+
     def check(self, value):
         return self.lower_bound < value
 
 
 class _GreaterThanEq(_Above):
+    """Numbers from `lower_bound` on.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> constraints.greater_than_eq(0).check(torch.tensor([0.0, -1.0]))
+    tensor([ True, False])
+    """
+
     def check(self, value):
         return self.lower_bound <= value
 
 
 class _LessThan(_Below):
+    """Numbers below `upper_bound`.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> constraints.less_than(0).check(torch.tensor([0.0, -1.0]))
+    tensor([False,  True])
+    """
+
     def check(self, value):
         return value < self.upper_bound
 
 
 class _Interval(_Between):
+    """Numbers from `lower_bound` to `upper_bound`, both included.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> constraints.interval(0, 1).check(torch.tensor([1.0, 2.0]))
+    tensor([ True, False])
+    """
+
     def check(self, value):
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(_Between):
+    """Numbers from `lower_bound` on, below `upper_bound`.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> constraints.half_open_interval(0, 1).check(torch.tensor([0.0, 1.0]))
+    tensor([ True, False])
+    """
+
     def check(self, value):
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
@@ -296,6 +364,14 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
+    """Vectors of counts that add up to `upper_bound` at most.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> constraints.multinomial(3).check(torch.tensor([[1.0, 2.0], [2.0, 2.0]]))
+    tensor([ True, False])
+    """
+
     is_discrete = True
     event_dim = 1
 
@@ -366,7 +442,14 @@ class _PositiveDefinite(_Symmetric):
 
 
 class _Cat(Constraint):
-    """Constraint i holds for part i along a dimension, of lengths[i] elements."""
+    """Constraint i holds for part i along a dimension, of lengths[i] elements.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> parts = constraints.cat([constraints.positive, constraints.real], lengths=[1, 2])
+    >>> parts.check(torch.tensor([-1.0, -1.0, -1.0]))
+    tensor([False,  True,  True])
+    """
 
     def __init__(self, cseq, dim=0, lengths=None):
         if not all(isinstance(one, Constraint) for one in cseq):
@@ -394,7 +477,14 @@ class _Cat(Constraint):
 
 
 class _Stack(Constraint):
-    """Constraint i holds for element i along a dimension."""
+    """Constraint i holds for element i along a dimension.
+
+    >>> import adjoint as torch
+    >>> from adjoint.distributions import constraints
+    >>> parts = constraints.stack([constraints.positive, constraints.real])
+    >>> parts.check(torch.tensor([-1.0, -1.0]))
+    tensor([False,  True])
+    """
 
     def __init__(self, cseq, dim=0):
         if not all(isinstance(one, Constraint) for one in cseq):

@@ -1,11 +1,11 @@
 """The multinomial distribution."""
 
-from ..ops.language import lgamma, ones, scatter_add, tensor, zeros
+from ..ops.language import lgamma, ones_like, scatter_add, tensor
 from . import constraints
 from .binomial import Binomial
 from .categorical import Categorical
 from .distribution import _NO_DIMS, Distribution
-from .utils import Size, broadcast_all, kind_of
+from .utils import Size, broadcast_all
 
 __all__ = ["Multinomial"]
 
@@ -70,10 +70,11 @@ class Multinomial(Distribution):
 
     def sample(self, sample_shape=_NO_DIMS):
         drawn = self._categorical.sample((self.total_count, *sample_shape))
-        drawn = drawn.permute(*range(1, drawn.dim()), 0)
-        kind = kind_of(self.probs)
-        counts = zeros(self._extended_shape(sample_shape), **kind)
-        return scatter_add(counts, -1, drawn, ones(drawn.shape, **kind))
+        if drawn.dim() > 1:
+            drawn = drawn.permute(*range(1, drawn.dim()), 0)
+        probs = self.probs
+        counts = probs.new_zeros(self._extended_shape(sample_shape))
+        return scatter_add(counts, -1, drawn, ones_like(drawn, dtype=probs.dtype))
 
     def entropy(self):
         n = tensor(float(self.total_count), dtype=self.probs.dtype, device=self.probs.device)

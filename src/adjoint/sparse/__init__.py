@@ -59,4 +59,6 @@ def __getattr__(name):
 
     if name in SPARSE_TYPES:
         return SPARSE_TYPES[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .._install import MissingName
+
+    raise MissingName(__name__, name)

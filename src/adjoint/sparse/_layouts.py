@@ -13,6 +13,7 @@ NAMES = {
     _C.sparse_csc: "SparseCsc",
     _C.sparse_bsr: "SparseBsr",
     _C.sparse_bsc: "SparseBsc",
+    _C.jagged: "Jagged",
 }
 _BLOCKED = (_C.sparse_bsr, _C.sparse_bsc)
 

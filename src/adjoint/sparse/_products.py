@@ -7,7 +7,7 @@ is the gradient of these, which is computed for the entries alone. torch.sparse.
 from .. import _C
 from ..ops import language as _ops
 from ._arithmetic import is_sparse
-from ._calls import CHANGES, assign, handles
+from ._calls import CHANGES, assign, handles, refusal
 from ._compressed import in_coordinates, is_compressed
 from ._compressed_products import bmm as compressed_bmm
 from ._parts import entries
@@ -186,6 +186,8 @@ def hspmm(mat1, mat2):
     >>> torch.hspmm(torch.eye(2).to_sparse(), torch.ones(2, 2))._values().shape
     torch.Size([2, 2])
     """
+    if is_compressed(mat1):
+        raise refusal("hspmm", (mat1,))
     _check_product("hspmm", mat1, mat2)
     matrix = settled(mat1)
     rows = _C._sparse_pattern(matrix).indices[0].unique()
@@ -216,6 +218,8 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1):
     """
     if not is_sparse(input) or not is_sparse(mat1) or is_sparse(mat2):
         raise RuntimeError("sspaddmm: expected sparse 'input' and 'mat1' and a dense 'mat2'")
+    if is_compressed(input) or is_compressed(mat1):
+        raise refusal("sspaddmm", (input, mat1))
     half = hspmm(mat1, mat2)
     rows = _C._sparse_pattern(half).indices[0]
     width = mat2.shape[1]

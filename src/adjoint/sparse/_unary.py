@@ -7,7 +7,7 @@ from ._calls import CALLS, CHANGES, RULED, assign, handles
 from ._parts import entries
 
 _KEEP_ZERO = (
-    *("abs", "asin", "asinh", "atan", "atanh", "ceil", "conj_physical", "deg2rad", "erf", "erfinv", "expm1", "floor"),
+    *("abs", "asin", "asinh", "atan", "atanh", "ceil", "deg2rad", "erf", "erfinv", "expm1", "floor"),
     *(
         "frac",
         "isinf",
@@ -64,6 +64,22 @@ def _pow(input, exponent):
 @handles("positive")
 def _positive(input):
     return input
+
+
+@handles("conj_physical")
+def _conj_physical(input):
+    """Sums of conjugates are conjugates of sums: entries stay apart."""
+    if not input.is_complex():
+        return input
+    return _C._sparse_pattern(input).pack(_C._call_bound("conj_physical", (entries(input),)))
+
+
+def _conj_physical_in_place(shown, input):
+    if input.is_complex():
+        _unary_in_place("conj_physical", shown, input)
+
+
+CHANGES["conj_physical"] = _conj_physical_in_place
 
 
 @handles("conj", table=RULED)

@@ -65,6 +65,8 @@ def _zero(shown, input):
 
 @handles("resize_as_")
 def _resize_as(input, the_template, memory_format):
+    if input.layout is _C.strided or (is_compressed(input) and not _pattern(input).blocked):
+        return input.resize_(tuple(the_template.shape))
     if the_template.layout is not input.layout:
         return NotImplemented
     pattern = _pattern(the_template)
@@ -140,7 +142,12 @@ def _matrix_transpose(input):
     return input.transpose(-2, -1)
 
 
-@handles("reshape", "flatten")
+@handles("flatten")
+def _flatten(input, *dims):
+    return input if input.dim() == 1 else _reshape(input)
+
+
+@handles("reshape")
 def _reshape(input, *size):
     raise RuntimeError("reshape is not implemented for sparse tensors; make them dense with to_dense() first")
 
