@@ -323,7 +323,7 @@ def main():
     parser.add_argument("--only", action="append", choices=names, metavar="NAME", help=f"one of {', '.join(names)}")
     parser.add_argument("--repetitions", type=int, default=10, help="how often each case is timed (10)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measured value to FILE")
-    parser.add_argument("--markdown", action="store_true", help="print the table as README.md holds it")
+    parser.add_argument("--markdown", action="store_true", help="print the table of times in docs/performance.md")
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write the ratios into docs/performance.md")
     options = parser.parse_args()
     if options.repetitions < 1:

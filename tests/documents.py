@@ -14,11 +14,11 @@ def blocks(path, language, kind=""):
     return [text for what, which, text in BLOCK.findall(path.read_text()) if (what, which) == (language, kind)]
 
 
-def run_examples(text, name):
-    """Runs `>>>` examples with warnings as errors; fails with doctest's own report."""
+def run_examples(text, name, warned="error"):
+    """Runs `>>>` examples, as a rule with warnings as errors; fails with doctest's own report."""
     test = doctest.DocTestParser().get_doctest(text, {}, name, name, 0)
     report = []
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter(warned)
         failed, _ = doctest.DocTestRunner(verbose=False).run(test, out=report.append)
     assert not failed, "".join(report)

@@ -19,13 +19,13 @@ from . import add_an_op, compiled
 from .documents import ROOT, blocks, run_examples
 from .processes import python
 
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 # ---- documents
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_python_blocks_run(path):
     names = {"__name__": "__main__"}  # a document's blocks follow one another
     for number, text in enumerate(blocks(path, "python")):
@@ -35,7 +35,7 @@ def test_python_blocks_run(path):
             exec(compile(text, f"{path.name}[{number}]", "exec"), names)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_paths_exist(path):
     text = path.read_text()
     spelled = re.findall(r"`((?:csrc|src|tools|tests|docs|benchmarks|examples)/[\w./-]*)`", text)
