@@ -58,12 +58,11 @@ def configure(tree, build, notes):
     cache = dict(line.split(":", 1) for line in lines if ":" in line and not line.startswith(("#", "//")))
     cache = {name: value.partition("=")[2] for name, value in cache.items()}
     other = tree / "build" / "dev"
-    (other / "generated").mkdir(parents=True)
-    shutil.copy(build / "generated" / "special_tables.h", other / "generated")  # fitting takes long
     notes.mkdir()
     reuse_objects.note(build, cache["CMAKE_HOME_DIRECTORY"], other, tree, notes)
     launcher = ";".join([sys.executable, "-S", reuse_objects.__file__, str(notes)])
     kept = ("CMAKE_BUILD_TYPE", "CMAKE_C_COMPILER", "CMAKE_CXX_COMPILER", "ADJOINT_WERROR", "ADJOINT_ISA_VARIANTS")
+    kept += ("ADJOINT_PRECOMPILE",)
     options = [f"-D{name}={cache[name]}" for name in kept if cache.get(name)]
     options += [f"-DCMAKE_{language}_COMPILER_LAUNCHER={launcher}" for language in ("C", "CXX")]
     options += ["-DADJOINT_IN_PLACE=ON", f"-DPython_EXECUTABLE={sys.executable}"]

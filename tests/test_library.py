@@ -68,6 +68,87 @@ def no_gradient_registered(L):
 
 
 @program
+def too_few_gradients(L):
+    space = fresh()
+    op = scaled(L, space)
+    op.register_autograd(lambda ctx, g: ())
+    x = L.ones(2, requires_grad=True)
+    kind, words = raised(lambda: op(x, 3.0).sum().backward(), 90)
+    return kind, words.replace(space, "space")
+
+
+@program
+def overloads_of_one_name(L):
+    space = fresh()
+    L.library.define(f"{space}::f", "(Tensor x) -> Tensor")
+    L.library.define(f"{space}::f.two", "(Tensor x, Tensor y) -> Tensor")
+    L.library.impl(f"{space}::f", "default", lambda x: x + 1)
+    L.library.impl(f"{space}::f.two", "default", lambda x, y: x * y)
+    f, x = getattr(L.ops, space).f, L.arange(3.0)
+    taken = f(x), f(x, x), f.two(x, x + 1), f.default(x)
+    library = L.library.Library(f"{space}_more", "DEF")
+    library.define("g.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)")
+    library.impl("g.out", lambda x, out: out.copy_(x * 2), "CPU")
+    out = L.zeros(3)
+    written = getattr(L.ops, f"{space}_more").g.out(x, out=out)
+    again = raised(lambda: L.library.define(f"{space}::f.two", "(Tensor x) -> Tensor"), 30)
+    library._destroy()
+    return *taken, sorted(f.overloads()), str(f.two._schema), f.two.name(), written, out, again
+
+
+def test_a_batch_without_a_rule():
+    """vmap computes one by one, with gradients; torch does, too, and warns from C++."""
+    space = fresh()
+    op = scaled(adjoint, space)
+    op.register_autograd(
+        lambda ctx, g: (g * ctx.factor, None),
+        setup_context=lambda ctx, inputs, output: setattr(ctx, "factor", inputs[1]),
+    )
+    x = adjoint.arange(6.0).reshape(3, 2)
+    assert adjoint.vmap(lambda x: op(x, 3.0), in_dims=1)(x).tolist() == (3 * x.T).tolist()
+    assert adjoint.vmap(adjoint.func.grad(lambda x: op(x, 3.0).sum()))(x).tolist() == [[3.0, 3.0]] * 3
+
+
+@program
+def what_changes_its_arguments(L):
+    space = fresh()
+
+    def add(x, y):
+        x.add_(y)
+
+    add.__annotations__ = {"x": L.Tensor, "y": L.Tensor, "return": None}
+    op = L.library.custom_op(f"{space}::add", add, mutates_args=("x",))
+    checked = L.library.opcheck(op, (L.ones(2), L.ones(2)))  # needs no fake kernel: it returns nothing
+    add.__annotations__["y"] = int
+    wrong = [
+        raised(lambda: L.library.infer_schema(add, mutates_args=("y",)), 60),
+        raised(lambda: L.library.infer_schema(add, mutates_args=("z",)), 60),
+    ]
+    return checked, wrong
+
+
+@program
+def what_is_not_what_it_says(L):
+    space = fresh()
+
+    def three(x):
+        return 3
+
+    three.__annotations__ = {"x": L.Tensor, "return": L.Tensor}
+    op = L.library.custom_op(f"{space}::three", three, mutates_args=())
+    x = L.ones(2, requires_grad=True)
+    unregistered = scaled(L, space)
+    unregistered.register_fake(lambda x, factor=2.0: L.empty_like(x))
+    kind, words = raised(lambda: L.library.opcheck(unregistered, (x,)), 90)
+    return (
+        raised(lambda: op(L.ones(2)), 24),
+        (kind, words.replace(space, "space")),
+        raised(lambda: L.library.opcheck(unregistered, (x,), test_utils="nothing"), 200),
+        raised(lambda: L.library.opcheck("f", (x,)), 60),
+    )
+
+
+@program
 def saved_tensors_and_second_gradients(L):
     space = fresh()
 
@@ -361,7 +442,7 @@ def test_what_is_not_possible_says_so():
         library.impl("add.Tensor", lambda *args: None, "CPU")
     with pytest.raises(RuntimeError, match="could not find the operator"):
         adjoint.library.impl(f"{fresh()}::nothing", "cpu", lambda x: x)
-    with pytest.raises(ValueError, match="with its namespace"):
+    with pytest.raises(ValueError, match="Expected `qualname` to be of the form"):
         adjoint.library.custom_op("bare", lambda x: x, mutates_args=(), schema="(Tensor x) -> Tensor")
     adjoint.library.define(f"{fresh()}::f", "(Tensor x) -> Tensor")
     with pytest.raises(RuntimeError, match="Unknown device type"):

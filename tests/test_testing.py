@@ -66,6 +66,18 @@ def test_what_cannot_be_compared():
             adjoint.testing.assert_close(*pair)
 
 
+@pytest.mark.parametrize("dtype", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e8m0fnu"])
+def test_pairs_of_small_floats(dtype):
+    for value, options in ((1.0, {}), (2.0, {}), (2.0, {"rtol": 1, "atol": 0}), (NAN, {}), (NAN, {"equal_nan": True})):
+        for shape in ((2, 2), ()):
+
+            def compared(L, value=value, options=options, shape=shape):
+                of = lambda number: L.full(shape, number).to(getattr(L, dtype))
+                L.testing.assert_close(of(value) if value != value else of(1.0), of(value), **options)
+
+            same(compared, error=word_for_word)
+
+
 @program
 def older_comparison(L):
     cases = [

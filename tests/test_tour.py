@@ -1,11 +1,14 @@
 """The tour, `python -m adjoint`: runs to its end, shows what it should, and says so when something breaks."""
 
+import platform
 import re
 import sys
 from xml.etree import ElementTree
 
+import numpy
 import pytest
 
+import adjoint
 from adjoint import _tour
 
 from .processes import python
@@ -101,3 +104,25 @@ def test_progress_draws_on_a_terminal(monkeypatch, capsys):
     drawn = capsys.readouterr().err
     assert "training [██··] 2/4" in drawn
     assert drawn.endswith("\r\033[K")
+
+
+def test_version_says_what_runs():
+    lines = python("-W", "error", "-m", "adjoint", "--version", timeout=60).stdout.splitlines()
+    assert lines[0] == f"adjoint {adjoint.__version__}"
+    said = dict(line.removeprefix("  - ").split(": ", 1) for line in lines[2:])
+    assert said["Instruction set of the loops"] == adjoint._C._instruction_set()
+    assert said["Python"] == platform.python_version()
+    assert said["NumPy"] == numpy.__version__
+    assert said["BLAS and LAPACK"].startswith("OpenBLAS 0.3")
+    assert re.match(r"(GCC|.*[Cc]lang).*\d", said["Compiler"])
+    assert int(said["Threads"]) >= 1
+
+
+def test_show_config_prints_what_config_says(capsys):
+    assert adjoint.show_config() is None
+    assert capsys.readouterr().out == adjoint.__config__.show()
+
+
+def test_speed_is_measured_and_the_way_on_is_shown(output):
+    assert re.search(r"^\d+ ns for each product, its gradients included$", output, re.MULTILINE)
+    assert f"== Where to go next ==\n{_tour.NEXT}\n" in output

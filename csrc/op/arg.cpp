@@ -1,5 +1,6 @@
 #include "op/arg.h"
 
+#include "op/advice.h"
 #include "ops/memory.h"
 #include "tape/node.h"
 #include "types/formats.h"
@@ -91,7 +92,8 @@ std::string Arg::described() const {
 }
 
 void Arg::wrong_type(const char* expected) const {
-  fail(ErrorKind::Type, described(), " must be ", expected, ", not ", Py_TYPE(object)->tp_name);
+  fail(ErrorKind::Type, described(), " must be ", expected, ", not ", Py_TYPE(object)->tp_name,
+       conversion_advice(object, expected));
 }
 
 Arg::operator Tensor*() const {
@@ -166,7 +168,10 @@ Arg::operator std::optional<Value>() const {
   return static_cast<Value>(*this);
 }
 Arg::operator DType() const {
-  if (!is_dtype(object) && !PyType_Check(object)) wrong_type("torch.dtype");
+  const bool pythons =
+      object == reinterpret_cast<PyObject*>(&PyFloat_Type) || object == reinterpret_cast<PyObject*>(&PyBool_Type) ||
+      object == reinterpret_cast<PyObject*>(&PyLong_Type) || object == reinterpret_cast<PyObject*>(&PyComplex_Type);
+  if (!is_dtype(object) && !pythons) wrong_type("torch.dtype");
   return to_dtype(object);
 }
 Arg::operator std::optional<DType>() const {
@@ -186,7 +191,7 @@ static void for_each_int(const Arg& arg, F take) {
     PyObject* item = PyTuple_GET_ITEM(items.get(), i);
     if (!is_tensor(item) && (!PyIndex_Check(item) || PyBool_Check(item)))
       fail(ErrorKind::Type, arg.op, "(): argument '", arg.name, "' must be tuple of ints, but found element of type ",
-           Py_TYPE(item)->tp_name, " at pos ", i);
+           Py_TYPE(item)->tp_name, " at pos ", i, conversion_advice(item, "int"));
     take(to_int(item, arg.op, arg.name));
   }
 }
@@ -237,7 +242,7 @@ static List to_sizes(const Arg& arg) {
     // torch looks at the first type only: (2, True) is (2, 1).
     if (!PyLong_CheckExact(item) && !is_size(item) && !(i > 0 && PyBool_Check(item)))
       fail(ErrorKind::Type, arg.described(), " must be tuple of ints, but found element of type ",
-           Py_TYPE(item)->tp_name, " at pos ", i);
+           Py_TYPE(item)->tp_name, " at pos ", i, conversion_advice(item, "int"));
     sizes.push(to_size(arg, item, i), arg.op);
   }
   return sizes;

@@ -59,6 +59,7 @@ _LAZY = (
     "accelerator",
     "amp",
     "ao",
+    "array_api",
     "backends",
     "compiler",
     "cpu",
@@ -100,6 +101,7 @@ _LAZY = (
     "xpu",
 )
 _LAZY_NAMES = {
+    "__config__": ("show_config",),
     "_assertion": ("_assert",),
     "_by_use": (
         *("_chunk_cat", "_int_mm", "_log_softmax", "_log_softmax_backward_data", "_native_batch_norm_legit"),
@@ -229,9 +231,21 @@ _LAZY_NAMES = {
 }
 
 
+def _star_names():
+    """What `from adjoint import *` gives: all that is public but modules, and but names of Python's own, as sum."""
+    import builtins
+    import types
+
+    names = {name for name, value in globals().items() if not isinstance(value, types.ModuleType)}
+    names.update(*_LAZY_NAMES.values())
+    return sorted(name for name in names if not name.startswith("_") and not hasattr(builtins, name))
+
+
 def __getattr__(name):
     import importlib
 
+    if name == "__all__":
+        return _star_names()
     if name in _LAZY:
         return importlib.import_module(f".{name}", __package__)
     for module, names in _LAZY_NAMES.items():
@@ -239,4 +253,4 @@ def __getattr__(name):
             return getattr(importlib.import_module(f".{module}", __package__), name)
     if name.startswith("_foreach_"):
         return getattr(importlib.import_module("._foreach", __package__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _install.MissingName(__name__, name)

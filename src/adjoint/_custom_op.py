@@ -32,6 +32,39 @@ class BelowAutograd:
         _below.autograd = self._before
 
 
+class DefinedPacket(_ops.OpOverloadPacket):
+    """All ops of one name that a program has defined, by their overloads."""
+
+    def __init__(self, space, name):
+        self.defined = {}  # overload -> DefinedOp
+        super().__init__(space, name, None, DefinedPacket._overload, self.defined)
+
+    def _overload(self, name):
+        op = self.defined.get(name)
+        return None if op is None else _ops.OpOverload(self, name, op, op.schema)
+
+    def add(self, overload, op):
+        self.defined[overload] = op
+        self._function = next(iter(self.defined.values()))
+
+    def __call__(self, /, *args, **kwargs):
+        *others, last = self.defined.values()
+        for op in others:
+            try:
+                op.schema.bind(args, kwargs)
+            except (RuntimeError, TypeError):
+                continue
+            return op(*args, **kwargs)
+        return last(*args, **kwargs)
+
+
+def find(space, name):
+    """The op of this name, such as "f" or "f.out", that a program has defined; or None."""
+    name, _, overload = name.partition(".")
+    packet = _ops.find(space, name)
+    return None if packet is None else packet.defined.get(overload or "default")
+
+
 class DefinedOp:
     """What `torch.ops.mylib.f.default` calls."""
 
@@ -47,15 +80,14 @@ class DefinedOp:
         self.default_kernel = None
         self.dispatch_rules = {}
         space, name = schema.name.split("::")
-        self.packet = _ops.OpOverloadPacket(space, name, self, self._overload, ("default",))
+        self.overload_name = schema.overload_name or "default"
+        self.packet = _ops.find(space, name) or DefinedPacket(space, name)
+        self.packet.add(self.overload_name, self)
         self._function = None
-
-    def _overload(self, packet, name):
-        return _ops.OpOverload(packet, name, self, self.schema) if name == "default" else None
 
     @property
     def overload(self):
-        return self.packet.default
+        return getattr(self.packet, self.overload_name)
 
     # ---- Calls
 
@@ -110,6 +142,16 @@ class DefinedOp:
             {argument.name: value for argument, value in pairs if argument.kwarg_only},
         )
 
+    def given(self, positional):
+        """How many positional arguments there are without the last ones that are defaults."""
+        count = len(positional)
+        while count:
+            argument, value = self.schema.arguments[count - 1], positional[count - 1]
+            if _leaves([value]) or not argument.has_default_value() or value != argument.default_value:
+                break
+            count -= 1
+        return count
+
     def run(self, values):
         """Calls the kernel of the device that the arguments are on."""
         tensors = _leaves(values)
@@ -123,6 +165,9 @@ class DefinedOp:
                     _C._increment_version(tensor)
         if self.checks_aliases:
             self._check_aliases(result, tensors)
+        returns = self.schema.returns
+        if len(returns) == 1 and str(returns[0]) == "Tensor" and not isinstance(result, _C.Tensor):
+            raise RuntimeError(f"Unable to cast {result!r} to Tensor: {self.schema} returns one")
         return result
 
     def _kernel(self, device):
@@ -133,6 +178,8 @@ class DefinedOp:
             kernel = self.kernels.get(None)
         if kernel is not None:
             return kernel
+        if device == "meta" and self.schema.is_mutable and not self.schema.returns:
+            return lambda *args, **kwargs: None  # it has nothing to give
         if device == "meta":
             name = self.schema.name.partition("::")[2]
             raise RuntimeError(
@@ -213,19 +260,17 @@ def _function_of(op):
         answer = op.backward(ctx, *given)
         positional, _ = op._arguments(ctx.call.values)
         answers = list(answer) if isinstance(answer, tuple) else [answer]
-        last = max((place for place, value in enumerate(positional) if _leaves([value])), default=-1)
-        if not last < len(answers) <= len(positional):
+        wanted = op.given(positional)
+        if not wanted <= len(answers) <= len(positional):
             raise RuntimeError(
-                f"The backward of {op.overload} returned {len(answers)} gradients for {len(positional)} arguments; "
-                "return one for each, None for those that are no tensors"
+                f"function {name}Backward returned an incorrect number of gradients (expected {wanted + 1}, got "
+                f"{len(answers) + 1}): return one for each argument, None for those that are no tensors"
             )
         return (None, *_gradient_leaves(positional, answers), *_gradient_leaves(_keyword_tensors(op, ctx.call), []))
 
     def vmap(info, in_dims, call, *tensors):
         if op.vmap_rule is None:
-            raise RuntimeError(
-                f"vmap over {op.overload}: no rule was registered for it; add one with torch.library.register_vmap"
-            )
+            return _one_by_one(op, info.batch_size, in_dims[1:], call, tensors)
         dims = iter(in_dims[1:])
         values = call.with_tensors(tensors)
         value_dims = [
@@ -240,6 +285,18 @@ def _function_of(op):
     name = f"GeneratedBackwardFor_{str(op.overload).replace('.', '_')}"
     members = {"forward": forward, "setup_context": setup_context, "backward": backward, "vmap": vmap}
     return type(name, (Function,), {key: staticmethod(value) for key, value in members.items()})
+
+
+def _one_by_one(op, size, in_dims, call, tensors):
+    """What vmap computes without a rule: each of a batch, and all of them together."""
+    results = []
+    for i in range(size):
+        picked = [x if dim is None else x.select(dim, i) for x, dim in zip(tensors, in_dims, strict=True)]
+        positional, keywords = op._arguments(call.with_tensors(picked))
+        results.append(call.kept(op(*positional, **keywords)))
+    stack = _C.op_object("stack")
+    outputs = tuple(stack(list(each)) for each in zip(*results, strict=True))
+    return (outputs[0], 0) if len(outputs) == 1 else (outputs, (0,) * len(outputs))
 
 
 def _keyword_tensors(op, call):

@@ -108,6 +108,8 @@ PYTHON_METHODS = frozenset(
     ]
 )
 
+# Methods that leave the asking to what they call; all but one are not torch's.
+ASKING_THEMSELVES = frozenset(("__array_function__", "__array_namespace__", "__contains__", "to_device"))
 # Functions that ask what something is, and nobody takes over.
 LOOKING = frozenset(("is_tensor", "is_storage", "typename"))
 
@@ -131,7 +133,7 @@ def function(function, name, module):
 
 def method(function, name):
     """The object that is an attribute of Tensor."""
-    if name == "__contains__":  # asks itself
+    if name in ASKING_THEMSELVES:
         return function
     return face(function, name, _C.Tensor.__module__, True, name in PYTHON_METHODS)
 

@@ -38,12 +38,28 @@ def load(
 
 
 def list(github, force_reload=False, skip_validation=False, trust_repo="check", verbose=True):
-    """Raises: what a repository on the network offers is not looked up."""
+    """Raises: what a repository on the network offers is not looked up.
+
+    >>> import adjoint as torch
+    >>> try:
+    ...     torch.hub.list("owner/name")
+    ... except NotImplementedError as error:
+    ...     print(str(error).split(";")[0])
+    torch.hub.list('owner/name'): code is not downloaded and run here
+    """
     raise NotImplementedError(f"torch.hub.list({github!r}): {_ADVICE}")
 
 
 def help(github, model, force_reload=False, skip_validation=False, trust_repo="check"):
-    """Raises: what a repository on the network offers is not looked up."""
+    """Raises: what a repository on the network offers is not looked up.
+
+    >>> import adjoint as torch
+    >>> try:
+    ...     torch.hub.help("owner/name", "model")
+    ... except NotImplementedError as error:
+    ...     print(str(error).split(";")[0])
+    torch.hub.help('owner/name'): code is not downloaded and run here
+    """
     raise NotImplementedError(f"torch.hub.help({github!r}): {_ADVICE}")
 
 

@@ -25,8 +25,18 @@ class tensortype(type):
         return find, (f"{cls.__module__}.{cls.__name__}",)
 
 
+_ABOUT = """Makes tensors of {dtype}, of sizes or of data; isinstance() of it asks for the type.
+
+>>> import adjoint as torch
+>>> torch.{name}([1, 0]).dtype, isinstance(torch.ones(1, dtype={dtype}), torch.{name})
+({dtype}, True)
+"""
+_CUDA = "Tensors of {dtype} on a GPU, of which there is none: {name}() raises."
+
+
 def _make(name, dtype, module, is_cuda):
-    doc = f"Tensors of {dtype}: {name}(sizes) or {name}(data)."
+    doc = _CUDA if is_cuda else _ABOUT
+    doc = doc.format(name=name, dtype=dtype)
     about = {"dtype": dtype, "layout": _C.strided, "is_cuda": is_cuda, "is_sparse": False}
     return tensortype(name, (), {"__doc__": doc, "__module__": module, "__slots__": (), **about})
 

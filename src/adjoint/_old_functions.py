@@ -95,6 +95,17 @@ def detach_(input):
     return input.detach_()
 
 
+_ABOUT = """{does}
+
+As nn.functional has it, with three arguments and no defaults; in place where the name ends with an underscore.
+
+>>> import adjoint as torch
+>>> torch.{name}(torch.ones(1, 2, 3), 0.5, False)
+tensor([[[1., 1., 1.],
+         [1., 1., 1.]]])
+"""
+
+
 def _dropouts(name, function):
     """torch.name(input, p, train) and torch.name_: the functions of nn.functional, without defaults."""
 
@@ -111,9 +122,7 @@ def _dropouts(name, function):
 
     for call, ending in ((apart, ""), (in_place, "_")):
         call.__name__ = call.__qualname__ = name + ending
-        call.__doc__ = (
-            f"{name}() of three arguments{', in place' if ending else ''}: {function.__doc__.splitlines()[0]}"
-        )
+        call.__doc__ = _ABOUT.format(name=call.__name__, does=function.__doc__.splitlines()[0])
     return apart, in_place
 
 

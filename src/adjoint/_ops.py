@@ -196,7 +196,14 @@ def register(packet):
 
 
 def forget(space, name):
-    """Takes away what register() added."""
+    """Takes away what register() added: with a name such as "f.out" that overload, and the op with its last one."""
+    name, _, overload = name.partition(".")
+    packet = find(space, name)
+    if packet is not None:
+        packet.defined.pop(overload or "default", None)
+        vars(packet).pop(overload or "default", None)
+        if packet.defined:
+            return
     _registered.get(space, {}).pop(name, None)
     vars(namespace(space)).pop(name, None)
 

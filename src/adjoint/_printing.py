@@ -49,6 +49,12 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     precision: digits after the point. threshold: more elements than this are summarised. edgeitems: elements kept
     at each end of a summarised dimension. linewidth: characters a line. sci_mode: True or False to force scientific
     notation on or off. profile: "default", "short" or "full", taken first and then changed by the other arguments.
+
+    >>> import adjoint as torch
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1 / 3])
+    tensor([0.33])
+    >>> torch.set_printoptions(profile="default")
     """
     global _options
     if profile is not None and profile not in list(_PROFILES):
@@ -66,13 +72,24 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 
 def get_printoptions():
-    """The current print options, as a dict that `set_printoptions(**options)` accepts."""
+    """The current print options, as a dict that `set_printoptions(**options)` accepts.
+
+    >>> import adjoint as torch
+    >>> torch.get_printoptions()["precision"]
+    4
+    """
     return _options._asdict()
 
 
 @contextmanager
 def printoptions(**options):
-    """Print with these options (those of `set_printoptions`) inside the `with` block."""
+    """Print with these options (those of `set_printoptions`) inside the `with` block.
+
+    >>> import adjoint as torch
+    >>> with torch.printoptions(precision=2):
+    ...     print(torch.tensor([1 / 3]))
+    tensor([0.33])
+    """
     global _options
     before = _options
     set_printoptions(**options)

@@ -239,12 +239,21 @@ def infer(function, mutates_args, name=""):
     unknown = written - set(signature.parameters)
     if unknown:
         raise ValueError(
-            f"infer_schema(func): mutates_args should contain the names of all args that the custom op mutates, or "
-            f'just the string "unknown" if you don\'t know. {sorted(unknown)} are no arguments of {signature}'
+            f"infer_schema(func): {unknown} in mutates_args were not found in the custom op's signature. mutates_args "
+            "should contain the names of all args that the custom op mutates, or just the string 'unknown' if you "
+            f"don't know. Got func with signature {signature})"
         )
     arguments = []
     for parameter in signature.parameters.values():
-        arguments.append(_inferred(parameter, hints, signature, mutates_args == "unknown" or parameter.name in written))
+        told = parameter.name in written
+        if told and not _type_text(hints[parameter.name], f"Parameter {parameter.name}", signature).startswith(
+            "Tensor"
+        ):
+            raise ValueError(
+                f"infer_schema(func): Parameter {parameter.name} is in mutable_args but only Tensors or collections of "
+                f"Tensors can be mutated Got func with signature {signature})"
+            )
+        arguments.append(_inferred(parameter, hints, signature, mutates_args == "unknown" or told))
     return FunctionSchema(name, arguments, _inferred_returns(hints, signature))
 
 

@@ -6,7 +6,7 @@ from ._absent import refusing_type
 
 # For isinstance() and annotations: every size is an int.
 SymInt, SymFloat, SymBool = (
-    refusing_type("_symbolic", name, "sizes are numbers of Python here") for name in ("SymInt", "SymFloat", "SymBool")
+    refusing_type("", name, "sizes are numbers of Python here") for name in ("SymInt", "SymFloat", "SymBool")
 )
 
 
@@ -55,7 +55,7 @@ def sym_min(a, b):
 
 
 def sym_not(a):
-    """`not a`.
+    """The opposite of a truth value, `not a`.
 
     >>> import adjoint as torch
     >>> torch.sym_not(True)

@@ -208,14 +208,26 @@ def fill_diagonal_(self, fill_value, wrap=False):
 
 @method
 def resize(self, *sizes):
-    """The elements in another shape, under an old name of view()."""
+    """The elements in another shape; deprecated: use reshape().
+
+    >>> import adjoint as torch
+    >>> torch.arange(4).reshape(2, 2)  # the name to use
+    tensor([[0, 1],
+            [2, 3]])
+    """
     _warnings.warn("non-inplace resize is deprecated", UserWarning, stacklevel=2)
     return self.reshape(*sizes)
 
 
 @method
 def resize_as(self, tensor):
-    """The elements in the shape of another tensor, under an old name of view_as()."""
+    """The elements in the shape of another tensor; deprecated: use view_as().
+
+    >>> import adjoint as torch
+    >>> torch.arange(4).view_as(torch.zeros(2, 2))  # the name to use
+    tensor([[0, 1],
+            [2, 3]])
+    """
     _warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
     return self.reshape(tensor.shape)
 

@@ -54,6 +54,50 @@ def __array_wrap__(self, array, context=None, return_scalar=False):
 
 
 @method
+def __array_function__(self, function, types, args, kwargs):
+    """What NumPy's functions of tensors do: those of tensors that require grad keep the gradient.
+
+    >>> import adjoint as torch, numpy as np
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> np.concatenate([x, np.ones(1, np.float32)])
+    tensor([1., 2., 1.], grad_fn=<CatBackward0>)
+    """
+    from ._numpy_functions import dispatch
+
+    return dispatch(function, types, args, kwargs)
+
+
+@method
+def __array_namespace__(self, *, api_version=None):
+    """The functions of the array API standard, for tensors: the module `adjoint.array_api`.
+
+    >>> import adjoint as torch
+    >>> xp = torch.ones(2).__array_namespace__()
+    >>> xp.concat([xp.zeros(1), xp.ones(2)])
+    tensor([0., 1., 1.])
+    """
+    from . import array_api
+
+    if api_version is not None and api_version not in array_api.API_VERSIONS:
+        known = ", ".join(map(repr, array_api.API_VERSIONS))
+        raise ValueError(f"__array_namespace__: expected api_version as None or one of {known}; got {api_version!r}")
+    return array_api
+
+
+@method
+def to_device(self, device, /, *, stream=None):
+    """The tensor on a device, in the words of the array API standard; there are no streams to wait for.
+
+    >>> import adjoint as torch
+    >>> torch.ones(2).to_device("cpu")
+    tensor([1., 1.])
+    """
+    if stream is not None:
+        raise ValueError(f"to_device: expected stream=None, for no device here has streams; got {stream!r}")
+    return self.to(device)
+
+
+@method
 def register_hook(self, hook):
     """Calls hook(grad) whenever this tensor's gradient is computed; what it returns, if anything, takes its place.
 

@@ -29,6 +29,11 @@ def as_torch():
     that of the PyTorch whose interface this is, with Adjoint's own behind it.
 
     After `adjoint.as_torch()`, `import torch` binds this package: `torch is adjoint`.
+
+    >>> import subprocess, sys
+    >>> program = "import adjoint; adjoint.as_torch(); import torch; print(torch is adjoint)"
+    >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.strip())
+    True
     """
     package = sys.modules[PACKAGE]
     found = sys.modules.get("torch")

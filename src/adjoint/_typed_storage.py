@@ -498,9 +498,17 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
         return TypedStorage._from_buffer(*args, dtype=cls.dtype, **kwargs)
 
 
+_ABOUT = """Storages of {dtype}, as a program of old names them; an old form, which warns: use UntypedStorage.
+
+>>> import adjoint as torch
+>>> torch.{name}.dtype
+{dtype}
+"""
+
+
 def _make(name, dtype, module, is_cuda):
     about = {"dtype": dtype, "_dtype": dtype, "is_cuda": is_cuda, "__module__": module}
-    return _LegacyStorageMeta(name, (_LegacyStorage,), {"__doc__": f"Storages of {dtype}.", **about})
+    return _LegacyStorageMeta(name, (_LegacyStorage,), {"__doc__": _ABOUT.format(name=name, dtype=dtype), **about})
 
 
 LEGACY = {name: _make(name, dtype, "adjoint", False) for name, dtype in TYPED.items()}
@@ -528,5 +536,5 @@ def __getattr__(name):
     if name.startswith("Q") and name.endswith("Storage"):
         from ._absent import refusing_type
 
-        return refusing_type("storage", name, "there are no quantized types here; use torch.UntypedStorage(size)")
+        return refusing_type("", name, "there are no quantized types here; use torch.UntypedStorage(size)")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

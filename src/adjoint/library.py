@@ -15,7 +15,7 @@ tensor([3., 3.])
 import contextlib
 
 from . import _ops, _schema
-from ._custom_op import ANYWHERE, AUTOGRAD, COMPOSITE, DEVICE_KEYS, DefinedOp
+from ._custom_op import ANYWHERE, AUTOGRAD, COMPOSITE, DEVICE_KEYS, DefinedOp, find
 
 __all__ = [
     "CustomOpDef",
@@ -41,7 +41,13 @@ __all__ = [
 
 
 def fallthrough_kernel():
-    """Stands for "nothing to do here" as a kernel of Library.impl()."""
+    """Stands for "nothing to do here" as a kernel of Library.impl().
+
+    >>> import adjoint as torch
+    >>> torch.library.fallthrough_kernel()
+    Traceback (most recent call last):
+    NotImplementedError: fallthrough_kernel() should never be called; hand it to Library.impl()
+    """
     raise NotImplementedError("fallthrough_kernel() should never be called; hand it to Library.impl()")
 
 
@@ -59,25 +65,33 @@ def _defined(op):
     if not isinstance(op, str):
         raise ValueError(f"expected the name of an op, an OpOverload or a CustomOpDef, got {type(op).__name__}")
     space, name = _names(op)
-    packet = _ops.find(space, name)
-    if packet is None:
+    found = find(space, name)
+    if found is None:
         raise RuntimeError(
             f"could not find the operator {space}::{name}; define it with torch.library.define() or "
             "torch.library.custom_op() first"
         )
-    return packet._function
+    return found
 
 
 def _names(qualname):
     space, separator, name = qualname.partition("::")
     if not separator or not space or not name:
-        raise ValueError(f"expected the name of an op with its namespace, such as 'mylib::f', got {qualname!r}")
+        raise ValueError(
+            f'Expected `qualname` to be of the form "namespace::name", but got {qualname}. The qualname passed to the '
+            "torch.library APIs must consist of a namespace and a name, e.g. aten::sin"
+        )
     return space, name.removesuffix(".default")
 
 
-def _add(schema, checks_aliases=False):
+def _full_names(schema):
     space, name = _names(schema.name)
-    if _ops.find(space, name) is not None:
+    return space, f"{name}.{schema.overload_name}" if schema.overload_name else name
+
+
+def _add(schema, checks_aliases=False):
+    space, name = _full_names(schema)
+    if find(space, name) is not None:
         raise RuntimeError(
             f"Tried to register an operator ({schema}) with the same name and overload name multiple times. Each "
             "overload's schema should only be registered with a single call to def()."
@@ -191,7 +205,7 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=T
 
     def register(function):
         # Packages say so of the ops of their libraries, also of one that could not be loaded.
-        if isinstance(op, str) and _ops.refused_libraries and _ops.find(*_names(op)) is None:
+        if isinstance(op, str) and _ops.refused_libraries and find(*_names(op)) is None:
             return
         _defined(op).kernels["meta"] = function
 
@@ -199,7 +213,18 @@ def register_fake(op, func=None, /, *, lib=None, _stacklevel=1, allow_override=T
 
 
 def impl_abstract(qualname, func=None, *, lib=None, _stacklevel=1):
-    """The older name of register_fake()."""
+    """The older name of register_fake().
+
+    >>> import adjoint as torch
+    >>> @torch.library.custom_op("help_texts::twice", mutates_args=())
+    ... def twice(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * 2
+    >>> @torch.library.impl_abstract("help_texts::twice")
+    ... def _(x):
+    ...     return torch.empty_like(x)
+    >>> twice(torch.ones(2, device="meta")).shape
+    torch.Size([2])
+    """
     return register_fake(qualname, func, lib=lib)
 
 
@@ -259,7 +284,23 @@ def register_autocast(op, device_type, cast_inputs, /, *, lib=None):
 
 
 def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None):
-    """Registers what a dispatch mode of this class does with an op: func(mode, func, types, args, kwargs)."""
+    """Registers what a dispatch mode of this class does with an op: func(mode, func, types, args, kwargs).
+
+    >>> import adjoint as torch
+    >>> from adjoint.utils._python_dispatch import TorchDispatchMode
+    >>> class Mode(TorchDispatchMode):
+    ...     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+    ...         return func(*args, **(kwargs or {}))
+    >>> @torch.library.custom_op("help_texts::same", mutates_args=())
+    ... def same(x: torch.Tensor) -> torch.Tensor:
+    ...     return x.clone()
+    >>> @torch.library.register_torch_dispatch("help_texts::same", Mode)
+    ... def _(mode, func, types, args, kwargs):
+    ...     return torch.zeros(2)
+    >>> with Mode():
+    ...     same(torch.ones(2))
+    tensor([0., 0.])
+    """
 
     def register(function):
         _defined(op).dispatch_rules[torch_dispatch_class] = function
@@ -268,7 +309,15 @@ def register_torch_dispatch(op, torch_dispatch_class, func=None, /, *, lib=None)
 
 
 def get_kernel(op, dispatch_key):
-    """The kernel of an op under a dispatch key."""
+    """The kernel of an op under a dispatch key.
+
+    >>> import adjoint as torch
+    >>> @torch.library.custom_op("help_texts::half", mutates_args=())
+    ... def half(x: torch.Tensor) -> torch.Tensor:
+    ...     return x / 2
+    >>> torch.library.get_kernel("help_texts::half", "CPU")(torch.ones(1))
+    tensor([0.5000])
+    """
     defined, key = _defined(op), str(dispatch_key).rpartition(".")[2]
     kernel = defined.kernels.get(DEVICE_KEYS.get(key)) or defined.kernels.get(None)
     if kernel is None:
@@ -277,7 +326,15 @@ def get_kernel(op, dispatch_key):
 
 
 def get_ctx():
-    """What a fake kernel asks for sizes that depend on values; here there are none without values."""
+    """What a fake kernel asks for sizes that depend on values; here there are none without values.
+
+    >>> import adjoint as torch
+    >>> try:
+    ...     torch.library.get_ctx()
+    ... except RuntimeError as error:
+    ...     print(str(error)[:40])
+    get_ctx() should only be called inside o
+    """
     raise RuntimeError(
         "get_ctx() should only be called inside of a register_fake implementation whose sizes depend on values, for "
         "torch.compile; nothing is traced that way here"
@@ -346,7 +403,7 @@ class Library:
         parsed.name = f"{self.ns}::{parsed.name}"
         op = _add(parsed)
         op.overload.tags = list(tags) if isinstance(tags, list | tuple) else [tags]
-        self._ops.append(_names(parsed.name))
+        self._ops.append(_full_names(parsed))
         return parsed.name.partition("::")[2]
 
     def impl(self, op_name, fn, dispatch_key="", *, with_keyset=False, allow_override=False):
@@ -397,7 +454,15 @@ def _scoped_library(*args, **kwargs):
 
 
 class CustomOpDef:
-    """What custom_op() makes of a function: callable, and the place to register its gradient and other rules."""
+    """What custom_op() makes of a function: callable, and the place to register its gradient and other rules.
+
+    >>> import adjoint as torch
+    >>> @torch.library.custom_op("help_texts::thrice", mutates_args=())
+    ... def thrice(x: torch.Tensor) -> torch.Tensor:
+    ...     return x * 3
+    >>> type(thrice).__name__, thrice(torch.ones(2))
+    ('CustomOpDef', tensor([3., 3.]))
+    """
 
     def __init__(self, namespace, name, schema, fn, tags=None):
         self._namespace, self._name, self._schema = namespace, name, schema
@@ -471,12 +536,24 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
 
 
 def triton_op(name, fn=None, /, *, mutates_args, schema=None):
-    """Not possible on the CPU."""
+    """Refuses: kernels of Triton cannot run on the CPU.
+
+    >>> import adjoint as torch
+    >>> torch.library.triton_op("help_texts::kernel", mutates_args=())
+    Traceback (most recent call last):
+    NotImplementedError: triton_op(): Triton kernels need a GPU; write the op with torch.library.custom_op()
+    """
     raise NotImplementedError("triton_op(): Triton kernels need a GPU; write the op with torch.library.custom_op()")
 
 
 def wrap_triton(triton_kernel, /):
-    """Not possible on the CPU."""
+    """Refuses: kernels of Triton cannot run on the CPU.
+
+    >>> import adjoint as torch
+    >>> torch.library.wrap_triton(None)
+    Traceback (most recent call last):
+    NotImplementedError: wrap_triton(): Triton kernels need a GPU
+    """
     raise NotImplementedError("wrap_triton(): Triton kernels need a GPU")
 
 
@@ -496,4 +573,9 @@ def opcheck(op, args, kwargs=None, *, test_utils=None, raise_exception=True, ato
     """
     from ._library_checks import run
 
+    if not isinstance(op, CustomOpDef | _ops.OpOverload | _ops.OpOverloadPacket):
+        raise ValueError(
+            "opcheck(op, ...): op must be instance of torch._ops.OpOverload, e.g. torch.ops.aten.sin.default, got "
+            f"{type(op)}"
+        )
     return run(_defined(op), tuple(args), dict(kwargs or {}), test_utils, raise_exception, atol, rtol)

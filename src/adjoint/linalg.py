@@ -2,4 +2,15 @@
 
 
 class LinAlgError(RuntimeError):
-    """A matrix for which there is no result: singular, not positive-definite, or an iteration that did not end."""
+    """A matrix for which there is no result: singular, not positive-definite, or an iteration that did not end.
+
+    >>> import adjoint as torch
+    >>> try:
+    ...     torch.linalg.inv(torch.zeros(2, 2))
+    ... except torch.linalg.LinAlgError as error:
+    ...     print(str(error).split(":")[0])
+    linalg.inv
+    """
+
+    def __init__(self, *args):
+        super().__init__(*args)

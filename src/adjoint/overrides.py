@@ -159,7 +159,14 @@ class TorchFunctionMode:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """A mode that changes nothing."""
+    """A mode that changes nothing.
+
+    >>> import adjoint as torch
+    >>> from adjoint.overrides import BaseTorchFunctionMode
+    >>> with BaseTorchFunctionMode():
+    ...     torch.ones(2) + 1
+    tensor([2., 2.])
+    """
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         return func(*args, **(kwargs or {}))

@@ -8,6 +8,7 @@ from ._C import initial_seed as initial_seed
 from ._C import manual_seed as manual_seed
 from ._C import seed as seed
 from ._C import set_rng_state as set_rng_state
+from ._install import say_what_is_absent as _say_what_is_absent
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -17,6 +18,8 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
     """While it holds, random numbers are drawn without effect on those drawn after it.
 
     `devices` and `device_type` name devices with generators of their own; there are none here.
+
+    - enabled: False changes nothing.
 
     >>> import adjoint as torch
     >>> _ = torch.manual_seed(0)
@@ -33,3 +36,6 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
         yield
     finally:
         set_rng_state(state)
+
+
+_say_what_is_absent(__name__)

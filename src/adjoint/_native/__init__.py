@@ -12,16 +12,16 @@ from .._absent import refusing_type
 _MODULES = ("_autograd", "_distributed_c10d", "_distributed_rpc", "_fft", "_functorch", "_linalg", "_nn", "_special")
 _TensorMeta = type(_C.Tensor)
 # Parts of compiled code, for isinstance() and annotations.
-DeviceObjType, Graph, Node, Value = (
-    refusing_type("_C", name, "nothing is compiled here, and there is no graph")
-    for name in ("DeviceObjType", "Graph", "Node", "Value")
+Graph, Node, Value = (
+    refusing_type("_C", name, "nothing is compiled here, and there is no graph") for name in ("Graph", "Node", "Value")
 )
+DeviceObjType = refusing_type("", "DeviceObjType", "nothing is compiled here, and there is no graph")
 Event, Stream = (
-    refusing_type("_C", name, "there is no accelerator; ask torch.accelerator.is_available() first")
+    refusing_type("", name, "there is no accelerator; ask torch.accelerator.is_available() first")
     for name in ("Event", "Stream")
 )
 PyTorchFileReader, PyTorchFileWriter = (
-    refusing_type("_C", name, "files are read by torch.load and written by torch.save")
+    refusing_type("", name, "files are read by torch.load and written by torch.save")
     for name in ("PyTorchFileReader", "PyTorchFileWriter")
 )
 

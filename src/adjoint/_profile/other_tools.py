@@ -53,12 +53,24 @@ class emit_nvtx(_Emitter):  # torch's name
 
 
 def load_nvprof(path):
-    """Refuses: it reads files of nvprof, a tool for CUDA."""
+    """Refuses: it reads files of nvprof, a tool for CUDA.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.profiler.load_nvprof("run.nvvp")
+    Traceback (most recent call last):
+    RuntimeError: load_nvprof: expected a file of nvprof, which only programs on CUDA make; got 'run.nvvp'
+    """
     raise RuntimeError(f"load_nvprof: expected a file of nvprof, which only programs on CUDA make; got {path!r}")
 
 
 def parse_nvprof_trace(path):
-    """Refuses, as load_nvprof."""
+    """Refuses, as load_nvprof() does.
+
+    >>> import adjoint as torch
+    >>> torch.autograd.profiler.parse_nvprof_trace("run.nvvp")
+    Traceback (most recent call last):
+    RuntimeError: load_nvprof: expected a file of nvprof, which only programs on CUDA make; got 'run.nvvp'
+    """
     load_nvprof(path)
 
 

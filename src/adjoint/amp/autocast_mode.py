@@ -140,7 +140,10 @@ def _deprecated(name, arguments, instead, function, device):
         return function(device, *args)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{instead}('{device}'{comma}{arguments}), under its old name."
+    given = {"enabled": "False", "dtype": str(_LOWER_TYPES[device])}.get(arguments, "")
+    answer = "" if given else f"\n{_LOWER_TYPES[device] if 'dtype' in name else False}"
+    example = f">>> torch.{instead}({device!r}{comma}{given})  # the name to use{answer}"
+    call.__doc__ = f"The old name of {instead}() for {device}; it warns.\n\n>>> import adjoint as torch\n{example}\n"
     return call
 
 

@@ -104,6 +104,11 @@ def _batched_gradients(outputs, gradients, *how):
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Accumulates the gradients of `tensors` in the .grad of the leaves (or of `inputs` only).
 
+    - grad_tensors: the gradients of something with respect to the tensors; not needed for single numbers.
+    - retain_graph: keeps what was saved, so that backward can run again; as create_graph unless said.
+    - create_graph: records the computation, so that its results can be differentiated.
+    - grad_variables: the old name of grad_tensors.
+
     >>> import adjoint as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> torch.autograd.backward(x * x, torch.ones(2))
@@ -151,6 +156,12 @@ def grad(
 
     With `is_grads_batched`, each of `grad_outputs` is a batch of gradients, and so are the results.
 
+    - retain_graph: keeps what was saved, so that backward can run again; as create_graph unless said.
+    - create_graph: records the computation, so that its results can be differentiated.
+    - only_inputs: must be True, as in torch.
+    - allow_unused: gives None for an input that was not used, instead of an error.
+    - materialize_grads: gives zeros for it; implies allow_unused.
+
     >>> import adjoint as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> torch.autograd.grad(x ** 3, x)
@@ -191,7 +202,7 @@ def grad(
     else:
         results = _C.run_backward(outputs, gradients, retain, *how)
     if not create_graph:
-        results = bare_tangents(results)
+        results = _without_history(results)
     if materialize_grads:
         if any(g is None and isinstance(x, graph.GradientEdge) for x, g in zip(inputs, results, strict=True)):
             raise RuntimeError(
@@ -204,12 +215,12 @@ def grad(
     return results
 
 
-def bare_tangents(gradients):
+def _without_history(gradients):
     """Gradients whose tangents, where they have any, have no history."""
     return tuple(g if g is None or not _C._has_tangents(g) else _C._bare_tangents(g) for g in gradients)
 
 
-def unused_allowed(outputs, inputs, grad_outputs, retain_graph=None, create_graph=False):
+def _unused_allowed(outputs, inputs, grad_outputs, retain_graph=None, create_graph=False):
     """grad() for transforms: None for inputs that are not reached, and tangents keep their history in any case."""
     retain = create_graph if retain_graph is None else retain_graph
     gradients = _gradients_for(outputs, grad_outputs)
@@ -229,4 +240,6 @@ def __getattr__(name):
         return importlib.import_module(f".{name}", __name__)
     if name in _OF_PROFILERS:
         return getattr(importlib.import_module(".profiler", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .._install import MissingName
+
+    raise MissingName(__name__, name)

@@ -20,9 +20,17 @@ from ._jacobians import (
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that is not what finite differences say."""
+    """A gradient that is not what finite differences say.
+
+    >>> import adjoint as torch
+    >>> issubclass(torch.autograd.GradcheckError, RuntimeError)
+    True
+    """
 
     __module__ = "adjoint.autograd.gradcheck"  # where programs find it
+
+    def __init__(self, *args):
+        super().__init__(*args)
 
 
 def _chance(seed):

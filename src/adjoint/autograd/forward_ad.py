@@ -9,6 +9,14 @@ from .grad_mode import Mode
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 UnpackedDualTensor = collections.namedtuple("UnpackedDualTensor", ["primal", "tangent"])
+UnpackedDualTensor.__doc__ = """What unpack_dual() returns: the values of a dual tensor, and its tangent or None.
+
+>>> import adjoint as torch
+>>> import adjoint.autograd.forward_ad as fw
+>>> with fw.dual_level():
+...     fw.unpack_dual(fw.make_dual(torch.tensor(3.0), torch.tensor(1.0))).tangent
+tensor(1.)
+"""
 
 _level = None  # the number of the open level, which torch calls 0
 

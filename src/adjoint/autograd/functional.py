@@ -8,7 +8,7 @@ from ..func.forward import jvp as _push
 from ..func.jacobians import unit_vectors
 from ..func.vmap import vmap
 from ..ops.language import stack
-from . import bare_tangents, unused_allowed
+from . import _unused_allowed, _without_history
 from . import grad as _grad
 from .grad_mode import enable_grad
 
@@ -108,8 +108,8 @@ def _gradients(outputs, inputs, vectors, create_graph, retain_graph=None):
         if not pairs:
             return (None,) * len(inputs)
         outputs, vectors = zip(*pairs, strict=True)
-    found = unused_allowed(outputs, inputs, vectors, retain_graph, create_graph)
-    return found if create_graph else bare_tangents(found)
+    found = _unused_allowed(outputs, inputs, vectors, retain_graph, create_graph)
+    return found if create_graph else _without_history(found)
 
 
 _STRICT = {
@@ -153,6 +153,9 @@ def _result(values, single, create_graph):
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), v times its Jacobian).
 
+    - create_graph: records the computation, so that its results can be differentiated.
+    - strict: raises where a result does not depend on an input, instead of giving zeros.
+
     >>> import adjoint as torch
     >>> torch.autograd.functional.vjp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor([1., 4.]), tensor([2., 4.]))
@@ -170,6 +173,9 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
 @enable_grad()
 def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), its Jacobian times v): the gradient of u -> u times the Jacobian, which is linear in u.
+
+    - create_graph: records the computation, so that its results can be differentiated.
+    - strict: raises where a result does not depend on an input, instead of giving zeros.
 
     >>> import adjoint as torch
     >>> torch.autograd.functional.jvp(lambda x: x**2, torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -213,6 +219,9 @@ _ONE_INPUT = (
 def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), v times its Hessian).
 
+    - create_graph: records the computation, so that its results can be differentiated.
+    - strict: raises where a result does not depend on an input, instead of giving zeros.
+
     >>> import adjoint as torch
     >>> torch.autograd.functional.vhp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
     (tensor(9.), tensor([ 6., 12.]))
@@ -227,6 +236,9 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
 @enable_grad()
 def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), its Hessian times v): the Hessian is symmetric, so vhp() gives the same at less cost.
+
+    - create_graph: records the computation, so that its results can be differentiated.
+    - strict: raises where a result does not depend on an input, instead of giving zeros.
 
     >>> import adjoint as torch
     >>> torch.autograd.functional.hvp(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]), torch.ones(2))
@@ -259,6 +271,10 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     """The derivatives of all outputs by all inputs, of shape output.shape + input.shape.
 
     Row by row, or with `vectorize` all rows at once by vmap; then also by forward mode, all columns at once.
+
+    - create_graph: records the computation, so that its results can be differentiated.
+    - strict: raises where a result does not depend on an input, instead of giving zeros.
+    - strategy: 'reverse-mode', or 'forward-mode' for functions of few inputs.
 
     >>> import adjoint as torch
     >>> torch.autograd.functional.jacobian(lambda x: x**2, torch.tensor([1.0, 2.0]))
@@ -308,7 +324,7 @@ def _rows(output, number, inputs, create_graph, strict):
                 found = _C.run_backward((output,), (weight,), True, create_graph, inputs, False, True)
             if strict:
                 found = _filled(found, inputs, strict, "row", create_graph, output=number)
-            rows.append(bare_tangents(found) if in_level and not create_graph else found)
+            rows.append(_without_history(found) if in_level and not create_graph else found)
     blocks = zip(*rows, strict=True) if rows else [()] * len(inputs)
     return tuple(_block(block, x).view(output.shape + x.shape) for block, x in zip(blocks, inputs, strict=True))
 
@@ -372,6 +388,11 @@ def _forward_jacobian(func, inputs, vectorize):
 @_outside_of_transforms
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """The second derivatives of a function with one output of one element.
+
+    - create_graph: records the computation, so that its results can be differentiated.
+    - strict: raises where a result does not depend on an input, instead of giving zeros.
+    - vectorize: computes many rows in one call, by vmap.
+    - outer_jacobian_strategy: the mode of the outer derivative.
 
     >>> import adjoint as torch
     >>> torch.autograd.functional.hessian(lambda x: (x**3).sum(), torch.tensor([1.0, 2.0]))

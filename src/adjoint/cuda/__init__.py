@@ -56,9 +56,17 @@ _REFUSED_TYPES = (
 
 
 class OutOfMemoryError(RuntimeError):
-    """What a GPU without enough memory raises."""
+    """What a GPU without enough memory raises.
+
+    >>> import adjoint as torch
+    >>> issubclass(torch.OutOfMemoryError, RuntimeError)
+    True
+    """
 
     __module__ = "adjoint"
+
+    def __init__(self, *args):
+        super().__init__(*args)
 
 
 def is_available():

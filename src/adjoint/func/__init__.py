@@ -1,5 +1,6 @@
 """Functions of functions and of modules: derivatives, batches, Jacobians."""
 
+from .._install import say_what_is_absent as _say_what_is_absent
 from .forward import jvp, linearize
 from .functionalize import debug_unwrap, functionalize
 from .implicit import fixed_point, implicit_root
@@ -44,3 +45,5 @@ __all__ = [
     "vmap",
     "where_safe",
 ]
+
+_say_what_is_absent(__name__)

@@ -5,7 +5,7 @@ gradient of that function, by g, is therefore a product with the Jacobian itself
 """
 
 from .. import _C
-from ..autograd import unused_allowed
+from ..autograd import _unused_allowed
 from ..autograd.grad_mode import enable_grad
 from ..ops.batching import call, is_recorded
 from ..ops.language import zeros_like
@@ -52,12 +52,12 @@ def _products_or_refusal(op, outputs, inputs, along, recorded):
 
 def _products(outputs, inputs, along, recorded):
     weights = [_C._requiring_grad(zeros_like(y), True) for y in outputs]
-    gradients = unused_allowed(outputs, inputs, weights, create_graph=True)
+    gradients = _unused_allowed(outputs, inputs, weights, create_graph=True)
     pairs = [(g, t) for g, t in zip(gradients, along, strict=True) if g is not None and g.requires_grad]
     if not pairs:
         return [zeros_like(y) for y in outputs]
     gradients, along = zip(*pairs, strict=True)
-    products = unused_allowed(gradients, weights, along, create_graph=recorded)
+    products = _unused_allowed(gradients, weights, along, create_graph=recorded)
     for leaf in (*weights, *(x for x in inputs if x.is_leaf)):
         _C._requiring_grad(leaf, False)  # nobody asks for its gradient, though the graph may lead there
     if not recorded:

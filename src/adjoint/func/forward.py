@@ -15,6 +15,9 @@ from .safe import transposing
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(func(*primals), the product of its Jacobian with the tangents), in one pass.
 
+    - strict: raises where the result does not depend on the inputs, instead of giving zeros.
+    - has_aux: the function returns a pair, of which the second part is handed through.
+
     >>> import adjoint as torch
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     (tensor(0.), tensor(2.))

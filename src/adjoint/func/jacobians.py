@@ -38,6 +38,9 @@ def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_
 
     `chunk_size` bounds how many outputs are done at once, and with it the memory.
 
+    - argnums: by which arguments is differentiated, a number or a tuple of them.
+    - has_aux: the function returns a pair, of which the second part is handed through.
+
     >>> import adjoint as torch
     >>> torch.func.jacrev(lambda x: x ** 2)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -87,6 +90,11 @@ def jacrev(func, argnums=0, has_aux=False, *, chunk_size=None, _preallocate_and_
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error", chunk_size=None):
     """A function that gives the Jacobian of `func` by forward mode: one pass, over all inputs at once.
 
+    - argnums: by which arguments is differentiated, a number or a tuple of them.
+    - has_aux: the function returns a pair, of which the second part is handed through.
+    - randomness: as in vmap().
+    - chunk_size: how many columns are computed at a time; all unless said.
+
     >>> import adjoint as torch
     >>> torch.func.jacfwd(lambda x: x ** 2)(torch.tensor([1.0, 2.0]))
     tensor([[2., 0.],
@@ -134,6 +142,8 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error", chunk_size=Non
 
 def hessian(func, argnums=0):
     """A function that gives the Hessian of `func`: forward over reverse mode.
+
+    - argnums: by which arguments is differentiated, a number or a tuple of them.
 
     >>> import adjoint as torch
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))

@@ -11,6 +11,8 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     Those that are not given keep their values, unless `strict`. Parameters that are one tensor under several names are
     replaced together, unless `tie_weights` is false.
 
+    - parameter_and_buffer_dicts: tensors by the names of the parameters and buffers that they stand for.
+
     >>> import adjoint as torch
     >>> layer = torch.nn.Linear(2, 1)
     >>> new = {"weight": torch.ones(1, 2), "bias": torch.zeros(1)}

@@ -9,7 +9,7 @@ import functools
 
 from .. import _C
 from .._running import Differentiated, Running
-from ..autograd import unused_allowed
+from ..autograd import _unused_allowed
 from ..autograd.grad_mode import inference_mode, is_inference_mode_enabled, no_grad
 from ..ops.language import zeros_like
 from ..utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -74,9 +74,9 @@ def gradients(running, outputs, inputs, weights, retain_graph=None, create_graph
         create_graph = _C.is_grad_enabled() and _C._leads_elsewhere(outputs, inputs, weights)
     if running.hooked:
         with Differentiated(running):
-            found = unused_allowed(outputs, inputs, weights, retain_graph, create_graph)
+            found = _unused_allowed(outputs, inputs, weights, retain_graph, create_graph)
     else:
-        found = unused_allowed(outputs, inputs, weights, retain_graph, create_graph)
+        found = _unused_allowed(outputs, inputs, weights, retain_graph, create_graph)
     return [zeros_like(x) if g is None else finished(g, inputs, True) for g, x in zip(found, inputs, strict=True)]
 
 
@@ -108,6 +108,9 @@ def chosen_arguments(argnums, args):
 
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that gives the gradient of `func` and its value, a tensor of one element without dimensions.
+
+    - argnums: by which arguments is differentiated, a number or a tuple of them.
+    - has_aux: the function returns a pair, of which the second part is handed through.
 
     >>> import adjoint as torch
     >>> torch.func.grad_and_value(lambda x: (x ** 3).sum())(torch.tensor([1.0, 2.0]))
@@ -160,6 +163,9 @@ def _in_structure(leaves, tree):
 def grad(func, argnums=0, has_aux=False):
     """A function that gives the gradient of `func` by one of its arguments, or by several.
 
+    - argnums: by which arguments is differentiated, a number or a tuple of them.
+    - has_aux: the function returns a pair, of which the second part is handed through.
+
     >>> import adjoint as torch
     >>> torch.func.grad(torch.sin)(torch.tensor(0.0))
     tensor(1.)
@@ -190,6 +196,8 @@ def check_outputs(leaves, name):
 @out_of_inference
 def vjp(func, *primals, has_aux=False):
     """(func(*primals), a function of cotangents that gives their products with the Jacobian).
+
+    - has_aux: the function returns a pair, of which the second part is handed through.
 
     >>> import adjoint as torch
     >>> y, product = torch.func.vjp(lambda x: x ** 2, torch.tensor([1.0, 2.0]))

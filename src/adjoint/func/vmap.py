@@ -20,6 +20,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     nested as the arguments are. `out_dims` says where the batch goes in the results. Random numbers inside are an
     "error", "different" for each example or the "same" for all. `chunk_size` bounds how many examples run at once.
 
+    - randomness: 'error', or whether random functions draw 'different' numbers for each element, or the 'same'.
+
     >>> import adjoint as torch
     >>> dot = torch.vmap(torch.dot)
     >>> dot(torch.ones(3, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))

@@ -20,4 +20,6 @@ def __getattr__(name):
         return importlib.import_module(f".{name}", __name__)
     if name == "DataParallel":
         return importlib.import_module(".parallel", __name__).DataParallel
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .._install import MissingName
+
+    raise MissingName(__name__, name)

@@ -2,6 +2,7 @@
 
 import warnings
 
+from ..ops.loss import REDUCTIONS
 from ..ops.loss import legacy_reduction as legacy_get_string
 
 _NUMBERS = {"none": 0, "mean": 1, "sum": 2}
@@ -18,7 +19,7 @@ def get_enum(reduction):
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
         reduction = "mean"
     if reduction not in _NUMBERS:
-        raise ValueError(f"{reduction} is not a valid value for reduction; use one of 'none', 'mean' and 'sum'")
+        raise ValueError(f"{reduction} is not a valid value for reduction{REDUCTIONS}")
     return _NUMBERS[reduction]
 
 

@@ -5,6 +5,7 @@ import math
 import warnings
 
 from .. import _C
+from .._install import say_what_is_absent as _say_what_is_absent
 from ..autograd.grad_mode import no_grad
 
 _NAMES = [
@@ -28,6 +29,8 @@ _LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_tra
 
 def calculate_gain(nonlinearity, param=None):
     """The factor that keeps the variance of activations across a nonlinearity.
+
+    - param: of leaky_relu, its slope.
 
     >>> import adjoint as torch
     >>> torch.nn.init.calculate_gain("tanh")
@@ -103,6 +106,8 @@ def uniform_(tensor, a=0.0, b=1.0, generator=None):
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Fills a tensor from the normal distribution.
 
+    - mean, std: of the distribution.
+
     >>> import adjoint as torch
     >>> torch.nn.init.normal_(torch.empty(2), 3.0, 0.0)
     tensor([3., 3.])
@@ -113,6 +118,8 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Fills a tensor from the normal distribution, values outside [a, b] drawn anew.
+
+    - mean, std: of the distribution before it is cut.
 
     >>> import adjoint as torch
     >>> bool((torch.nn.init.trunc_normal_(torch.empty(9), a=0.0, b=1.0) >= 0).all())
@@ -158,6 +165,8 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 @_overridable
 def constant_(tensor, val):
     """Fills a tensor with a number.
+
+    - val: the value.
 
     >>> import adjoint as torch
     >>> torch.nn.init.constant_(torch.empty(2), 3.0)
@@ -206,6 +215,8 @@ def eye_(tensor):
 def dirac_(tensor, groups=1):
     """Makes the weight of a convolution one that preserves its input channels, as far as there are outputs.
 
+    - groups: into how many groups the channels are split.
+
     >>> import adjoint as torch
     >>> torch.nn.init.dirac_(torch.empty(2, 2, 3))[1]
     tensor([[0., 0., 0.],
@@ -229,6 +240,8 @@ def dirac_(tensor, groups=1):
 def xavier_uniform_(tensor, gain=1.0, generator=None):
     """Fills uniformly so that variance is kept in both directions (Glorot and Bengio, 2010).
 
+    - gain: a factor.
+
     >>> import adjoint as torch
     >>> bool(torch.nn.init.xavier_uniform_(torch.empty(2, 4)).abs().max() <= 1)
     True
@@ -239,6 +252,8 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
 
 def xavier_normal_(tensor, gain=1.0, generator=None):
     """Fills normally so that variance is kept in both directions (Glorot and Bengio, 2010).
+
+    - gain: a factor.
 
     >>> import adjoint as torch
     >>> torch.nn.init.xavier_normal_(torch.empty(2, 4)).shape
@@ -265,6 +280,9 @@ def _warn_of_no_elements(tensor):
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Fills uniformly so that variance is kept across rectifiers (He et al., 2015).
 
+    - mode: 'fan_in' keeps the variance forward, 'fan_out' backward.
+    - nonlinearity: the function that follows, by its name in nn.functional.
+
     >>> import adjoint as torch
     >>> bool(torch.nn.init.kaiming_uniform_(torch.empty(2, 6)).abs().max() <= 1)
     True
@@ -280,6 +298,8 @@ def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gene
 def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Fills normally so that variance is kept across rectifiers (He et al., 2015).
 
+    - mode: 'fan_in' keeps the variance forward, 'fan_out' backward.
+
     >>> import adjoint as torch
     >>> torch.nn.init.kaiming_normal_(torch.empty(2, 4), nonlinearity="relu").shape
     torch.Size([2, 4])
@@ -292,6 +312,8 @@ def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", gener
 
 def orthogonal_(tensor, gain=1, generator=None):
     """Fills with a matrix whose rows or columns are orthonormal (Saxe et al., 2013).
+
+    - gain: a factor.
 
     >>> import adjoint as torch
     >>> q = torch.nn.init.orthogonal_(torch.empty(2, 3))
@@ -317,6 +339,9 @@ def orthogonal_(tensor, gain=1, generator=None):
 
 def sparse_(tensor, sparsity, std=0.01, generator=None):
     """Fills a matrix normally, but with a share of zeros in every column (Martens, 2010).
+
+    - sparsity: the share of zeros in each column.
+    - std: of the others.
 
     >>> import adjoint as torch
     >>> int((torch.nn.init.sparse_(torch.empty(4, 3), 0.5) == 0).sum())
@@ -351,9 +376,12 @@ def _name_of_old(function):
         return function(*args, **kwargs)
 
     deprecated.__name__ = deprecated.__qualname__ = name[:-1]
-    deprecated.__doc__ = f"Deprecated: use {name}."
+    example = function.__doc__[function.__doc__.index(">>>") :]
+    deprecated.__doc__ = f"The old name of {name}(), which warns.\n\n    {example}"
     return deprecated
 
 
 for _name in _NAMES:
     globals()[_name[:-1]] = _name_of_old(globals()[_name])
+
+_say_what_is_absent(__name__)

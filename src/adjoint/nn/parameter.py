@@ -218,11 +218,16 @@ def _without_shape(cls, requires_grad, device, dtype):
 
 _refuse_operators()
 _add_casts()
-UninitializedTensorMixin.__hash__ = _C.Tensor.__hash__  # type: ignore[method-assign]  # beside __eq__ there is none otherwise
+UninitializedTensorMixin.__hash__ = _C.Tensor.__hash__  # type: ignore[assignment, method-assign]  # beside __eq__ there is none otherwise
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[override]  # the shape raises, on purpose
-    """A parameter of a lazy module, before the first call tells its shape."""
+    """A parameter of a lazy module, before the first call tells its shape.
+
+    >>> import adjoint as torch
+    >>> type(torch.nn.LazyLinear(3).weight).__name__
+    'UninitializedParameter'
+    """
 
     cls_to_become = Parameter
 
@@ -231,7 +236,12 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
 
 
 class UninitializedBuffer(UninitializedTensorMixin, _C.Tensor):  # type: ignore[override]  # as above
-    """A buffer of a lazy module, before the first call tells its shape."""
+    """A buffer of a lazy module, before the first call tells its shape.
+
+    >>> import adjoint as torch
+    >>> type(torch.nn.LazyBatchNorm1d().running_mean).__name__
+    'UninitializedBuffer'
+    """
 
     cls_to_become = _C.Tensor
 

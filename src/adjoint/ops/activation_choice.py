@@ -155,7 +155,7 @@ def threshold_(input, threshold, value):
 
 @functional()
 def threshold_function(input, threshold, value, inplace=False):
-    """threshold(), in place if asked for.
+    """The elements above `threshold`, and `value` for the others; in place if asked for.
 
     >>> import adjoint as torch
     >>> torch.nn.functional.threshold(torch.tensor([-1.0, 2.0]), 0.5, 9.0)
@@ -193,7 +193,7 @@ def hardsigmoid_function(input, inplace=False):
 
 @functional(hardswish)
 def hardswish_function(input, inplace=False):
-    """x hardsigmoid(x).
+    """Each element times its hardsigmoid().
 
     >>> import adjoint as torch
     >>> torch.nn.functional.hardswish(torch.tensor([-4.0, 3.0]))
@@ -204,7 +204,7 @@ def hardswish_function(input, inplace=False):
 
 @functional(silu)
 def silu_function(input, inplace=False):
-    """x sigmoid(x).
+    """Each element times its logistic function, x / (1 + e^-x).
 
     >>> import adjoint as torch
     >>> torch.nn.functional.silu(torch.tensor([0.0, 1.0]))
@@ -215,7 +215,7 @@ def silu_function(input, inplace=False):
 
 @functional(mish)
 def mish_function(input, inplace=False):
-    """x tanh(softplus(x)).
+    """Each element times tanh(softplus(x)).
 
     >>> import adjoint as torch
     >>> torch.nn.functional.mish(torch.tensor([0.0, 1.0]))
@@ -326,7 +326,7 @@ _publish("rrelu_", rrelu_, "nn.functional", False, True, ())
 
 @functional()
 def rrelu_function(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
-    """rrelu(), in place if asked for.
+    """leaky_relu() with a slope drawn between `lower` and `upper`, or their mean outside of training.
 
     >>> import adjoint as torch
     >>> torch.nn.functional.rrelu(torch.tensor([-1.0, 2.0]), 0.25, 0.75)

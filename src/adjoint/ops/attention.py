@@ -191,7 +191,10 @@ def added_mask(mask, name, dtype, other=None, other_name=""):
     if mask is None:
         return None
     if mask.dtype != _C.bool and not mask.is_floating_point():
-        raise AssertionError(f"only bool and floating types of {name} are supported")
+        raise AssertionError(
+            f"only bool and floating types of {name} are supported; got {mask.dtype}: convert it with .bool() (True "
+            "hides), or make it a float that is added to the scores"
+        )
     if other is not None and other.dtype != mask.dtype:
         warnings.warn(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
@@ -276,7 +279,10 @@ def multi_head_attention_forward(
         is_causal = False
         attn_mask = added_mask(attn_mask, "attn_mask", query.dtype)
     if embedding != embed_dim_to_check:
-        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {embedding}")
+        raise AssertionError(
+            f"was expecting embedding dimension of {embed_dim_to_check}, but got {embedding}; it is the last "
+            f"dimension of query, which is {list(query.shape)}"
+        )
     size = embedding // num_heads
     if size * num_heads != embedding:
         raise AssertionError(f"embed_dim {embedding} not divisible by num_heads {num_heads}")
@@ -300,7 +306,10 @@ def multi_head_attention_forward(
     if attn_mask is not None:
         expected = (length, key.shape[0])
         if attn_mask.ndim == 2 and tuple(attn_mask.shape) != expected:
-            raise RuntimeError(f"The shape of the 2D attn_mask is {attn_mask.shape}, but should be {expected}.")
+            raise RuntimeError(
+                f"The shape of the 2D attn_mask is {attn_mask.shape}, but should be {expected}. "
+                "It is (length of query, length of key)."
+            )
         attn_mask = attn_mask.unsqueeze(0) if attn_mask.ndim == 2 else attn_mask
         first = 1 if attn_mask.shape[0] == 1 else batch * num_heads
         if tuple(attn_mask.shape) != (first, *expected):

@@ -63,7 +63,7 @@ elementwise("isposinf(input)", lambda input: isposinf(input), result="bool", typ
             inplace=False, out="exact", out_words=not_boolean("isposinf"))
 elementwise("isneginf(input)", lambda input: isneginf(input), result="bool", types="integer bool", stored="unsigned",
             inplace=False, out="exact", out_words=not_boolean("isneginf"))
-elementwise("signbit(input)", lambda input: signbit(input), result="bool", types="integer bool", stored="uint16 uint32",
+elementwise("signbit(input)", lambda input: signbit(input), result="bool", types="integer bool", stored="unsigned",
             inplace=False, out="exact", out_words=not_boolean("signbit"))
 
 

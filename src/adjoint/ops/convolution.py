@@ -153,6 +153,14 @@ def _listed(name, argument, value, dims):
     return value * dims if len(value) == 1 else value
 
 
+def _missing_dims(ndim, dims):
+    """What an input of a convolution lacks."""
+    wanted = ["batch", "channels", "depth", "height", "width"]
+    del wanted[2 : 5 - dims]
+    text = f"its dimensions are [{', '.join(wanted)}]"
+    return f"{text}: unsqueeze(0) adds one of channels" if ndim == dims else text
+
+
 def _batched(name, input, weight, bias, dims):
     """The input with a dimension of images in front, and whether that is new; other types than tensors are refused."""
     if not (isinstance(input, Tensor) and isinstance(weight, Tensor) and (bias is None or isinstance(bias, Tensor))):
@@ -165,7 +173,7 @@ def _batched(name, input, weight, bias, dims):
     if ndim != dims + 1:
         raise RuntimeError(
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
-            f"{list(input.shape)}"
+            f"{list(input.shape)}; {_missing_dims(ndim, dims)}"
         )
     return input.unsqueeze(0), True
 

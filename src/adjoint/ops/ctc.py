@@ -88,6 +88,6 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 @torch_level("ctc_loss")
 def _torch_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False):
-    """nn.functional.ctc_loss() with a number for the reduction."""
+    """nn.functional.ctc_loss() with a number for the reduction: 0 none, 1 the mean, 2 the sum."""
     name = reduction_named(reduction)
     return ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, name, zero_infinity)

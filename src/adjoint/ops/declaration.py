@@ -497,11 +497,6 @@ class Declaration:
         return "generator" in self.arguments
 
     @property
-    def documentation(self):
-        """The docstring of the op: its signature and its one-line description."""
-        return f"{self.signature}\n\n{self.doc}" if self.doc else self.signature
-
-    @property
     def differentiable(self):
         """Whether results can carry a gradient at all."""
         return self.gradient and self.result != "bool" and bool(self.types & {"float", "complex"})

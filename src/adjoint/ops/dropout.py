@@ -16,10 +16,15 @@ def _kept(input, batch, p):
     return bernoulli(noise, 1 - p) if draws_differ() else noise.bernoulli_(1 - p)
 
 
+def per_cent(p):
+    """The end of an error about a probability that may be meant in per cent."""
+    return f"; {p}% are {p / 100:g}" if 1 < p <= 100 and p == int(p) else ""
+
+
 def _idle(input, p, training):
     """Whether there is nothing to drop."""
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}{per_cent(p)}")
     tensor("dropout", input=input)
     boolean("dropout", train=training)
     return not training or p == 0 or input.numel() == 0

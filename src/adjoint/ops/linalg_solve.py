@@ -321,7 +321,7 @@ op("_linalg_det(A)", native="linalg_det", outputs=("result", "LU", "pivots"), no
 
 @composite(**_LINALG, out="exact")
 def linalg_det(A):
-    """The determinant.
+    """The determinant of a square matrix.
 
     >>> import adjoint as torch
     >>> torch.linalg.det(torch.tensor([[2.0, 0.0], [0.0, 4.0]]))

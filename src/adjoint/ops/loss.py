@@ -42,6 +42,7 @@ from .language import (
 
 _ELEMENTS = {"public": False, "inplace": False, "out": False}
 _LOSS = {"namespace": "nn.functional"}
+REDUCTIONS = "; use one of 'none', 'mean' and 'sum'"
 
 # ---- Batch rules; see batching.py
 
@@ -152,7 +153,7 @@ def _reduced(elements, reduction):
         return elements.mean()
     if reduction == "sum":
         return elements.sum()
-    raise ValueError(f"{reduction} is not a valid value for reduction")
+    raise ValueError(f"{reduction} is not a valid value for reduction{REDUCTIONS}")
 
 
 def _shared(g, elements, reduction):
@@ -206,9 +207,17 @@ op("_huber_loss(input, target, reduction, delta)", forward=_huber_forward, node=
    batch=elements_batch)  # fmt: skip
 
 
+def _refuse_outside(name, values):
+    """The refusal of a value that is no probability, and what to do about it."""
+    worst = values[~((values >= 0) & (values <= 1))].flatten()[0].item()
+    cure = ": apply sigmoid() first, or use binary_cross_entropy_with_logits" if name == "input" else ""
+    raise RuntimeError(f"all elements of {name} should be between 0 and 1; one is {worst:.6g}{cure}")
+
+
 def _binary_forward(input, target, weight, reduction):
-    if input.numel() and not holds((input >= 0) & (input <= 1)):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    for name, values in (("input", input), ("target", target)):
+        if values.numel() and not holds((values >= 0) & (values <= 1)):
+            _refuse_outside(name, values)
     return _reduced(_written(input, _times(binary_elements(input, target), weight)), reduction)
 
 
@@ -275,13 +284,28 @@ def _same_sizes(input, target):
     """Both in their common size, with a warning if that is not the size of each."""
     if input.size() == target.size():
         return input, target
-    warnings.warn(
+    from .._warning import warn_user
+
+    text = (
         f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). "
-        "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-        UserWarning,
-        stacklevel=3,
+        "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
     )
-    return broadcast_tensors(input, target)
+    try:
+        both = broadcast_tensors(input, target)
+    except RuntimeError:
+        warn_user(text)
+        raise
+    warn_user(f"{text} The loss is of {list(both[0].shape)}, each with each. {_size_advice(input, target)}")
+    return both
+
+
+def _size_advice(input, target):
+    """How an input and a target that differ in a dimension of size 1 get one size."""
+    for name, value, other in (("input", input, target), ("target", target, input)):
+        for dim in (dim for dim, size in enumerate(value.shape) if size == 1):
+            if value.squeeze(dim).shape == other.shape:
+                return f"squeeze({dim}) the {name}?"
+    return "Reshape one of them."
 
 
 def _in_type_of(input, loss):
@@ -391,11 +415,12 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if target.shape != input.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
-            "Please ensure they have the same size."
+            f"Please ensure they have the same size. {_size_advice(input, target)}"
         )
     if target.dtype != input.dtype:
         raise RuntimeError(
-            f"Found dtype {legacy_name(target)} but expected {legacy_name(input)}; convert the target with .to(dtype)"
+            f"Found dtype {legacy_name(target)} but expected {legacy_name(input)}; convert the target with "
+            f".to({input.dtype})"
         )
     if weight is not None:
         weight = weight.expand(input.shape)
@@ -421,7 +446,10 @@ def binary_cross_entropy_with_logits(
                 f"Subtraction, the `-` operator, with a bool tensor is not supported. Convert {name} with .float()"
             )
     if target.shape != input.shape:
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
+        raise ValueError(
+            f"Target size ({target.shape}) must be the same as input size ({input.shape}). "
+            f"{_size_advice(input, target)}"
+        )
     return _logit_cross_entropy(input, target, weight, pos_weight, reduction)
 
 
@@ -470,25 +498,48 @@ op("_nll_loss_backward(grad, size, target, weight, ignore_index, reduction, tota
    batch=_nll_back_batch)  # fmt: skip
 
 
+def _several_targets(input, target):
+    text = f"0D or 1D target tensor expected, multi-target not supported; got {list(target.shape)}"
+    if target.ndim == 2 and target.shape[1] == 1:
+        return f"{text}: squeeze(1) makes it {list(target.shape[:1])}"
+    if target.shape == input.shape:
+        return f"{text}: argmax(1) makes indices of one-hot rows"
+    return f"{text}, for an input of {list(input.shape)}: one index of a class for each row"
+
+
+def _wrong_target(input, target, wanted):
+    """Torch's words for a target of images or sequences that does not fit, and where the classes belong."""
+    shapes = f"The input is {list(input.shape)}, with the classes in dimension 1"
+    if target.shape == input.shape[:-1]:
+        shapes += "; if they are last, movedim(-1, 1) puts them there"
+    if input.ndim == 4 and target.ndim != 3:
+        start = f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
+        return f"{start}. Expected {wanted}, got {list(target.shape)}. {shapes}"
+    if input.ndim == 4:
+        return f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)}). {shapes}"
+    return f"Expected target size {wanted}, got {list(target.shape)}. {shapes}"
+
+
 def _check_classes(input, target, weight):
     """Torch's errors for class indices that do not fit the input."""
     if input.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
-    if input.ndim != 1 and input.shape[0] != target.shape[0]:
+    count = target.shape[0] if target.ndim else 0
+    if input.ndim != 1 and input.shape[0] != count:
         raise ValueError(
-            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({count}). The input is "
+            f"{list(input.shape)}, the target {list(target.shape)}."
         )
     if target.dtype not in (_C.int64, _C.uint8):
         raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {legacy_name(target)}; convert the target with .long()"
+            f"expected target dtype to be Long or Byte, but got {legacy_name(target)}; convert the target with .long() "
+            "if it holds indices of classes"
         )
     if input.ndim == 2 and target.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if input.ndim > 2 and (target.ndim != input.ndim - 1 or target.shape[1:] != input.shape[2:]):
-        raise RuntimeError(
-            f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)}); expected a target of shape "
-            f"{[input.shape[0], *input.shape[2:]]}"
-        )
+        raise RuntimeError(_several_targets(input, target))
+    wanted = [input.shape[0], *input.shape[2:]]
+    if input.ndim > 2 and list(target.shape) != wanted:
+        raise RuntimeError(_wrong_target(input, target, wanted))
     classes = input.shape[0] if input.ndim == 1 else input.shape[1]
     if weight is not None and tuple(weight.shape) != (classes,):
         raise RuntimeError(
@@ -503,7 +554,7 @@ def _check_classes(input, target, weight):
 
 def _class_loss(input, target, weight, ignore_index, reduction):
     if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+        raise ValueError(f"{reduction} is not a valid value for reduction{REDUCTIONS}")
     _check_classes(input, target, weight)
     target = target.long()
     if input.ndim == 1:
@@ -544,7 +595,13 @@ def cross_entropy(
     if label_smoothing > 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = 0 if input.ndim == 1 else 1
-    if target.is_floating_point() and target.shape == input.shape:
+    if target.shape == input.shape:
+        if not target.is_floating_point():
+            raise RuntimeError(
+                f"Expected floating point type for target with class probabilities, got {legacy_name(target)}; a "
+                f"target of the input's shape {list(input.shape)} holds probabilities: convert one-hot rows with .to("
+                f"{input.dtype}), or take argmax(1) for indices of classes"
+            )
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim)
     scores = _log_softmax(input, dim)
     loss = _class_loss(scores, target, weight, ignore_index, reduction)
@@ -582,5 +639,5 @@ def _soft_cross_entropy(input, target, weight, reduction, label_smoothing, dim):
     if reduction == "sum":
         return -losses.sum()
     if reduction != "mean":
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+        raise ValueError(f"{reduction} is not a valid value for reduction{REDUCTIONS}")
     return -losses.sum() / max(1, input.numel() // classes if classes else 0)

@@ -43,20 +43,20 @@ def poisson_nll_loss(
 
 @torch_level("poisson_nll_loss")
 def _torch_poisson_nll_loss(input, target, log_input, full, eps, reduction):
-    """nn.functional.poisson_nll_loss() with a number for the reduction."""
+    """nn.functional.poisson_nll_loss() with a number for the reduction: 0 none, 1 the mean, 2 the sum."""
     return poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=reduction_named(reduction))
 
 
 @torch_level("kl_div")
-def _torch_kl_div(input, target, size_average=None, reduce=None, reduction=0, *, log_target=False):
-    """nn.functional.kl_div() with a number for the reduction."""
+def _torch_kl_div(input, target, reduction=0, *, log_target=False):
+    """nn.functional.kl_div() with a number for the reduction: 0 none, 1 the mean, 2 the sum."""
     elements = kl_div(input, target, reduction="none", log_target=log_target)
     return _reduced(elements, reduction_named(reduction))
 
 
 @torch_level("binary_cross_entropy_with_logits")
 def _torch_logit_loss(input, target, weight=None, pos_weight=None, reduction=0):
-    """nn.functional.binary_cross_entropy_with_logits() with a number for the reduction."""
+    """nn.functional.binary_cross_entropy_with_logits() with a number for the reduction: 0 none, 1 mean, 2 sum."""
     return binary_cross_entropy_with_logits(
         input, target, weight, reduction=reduction_named(reduction), pos_weight=pos_weight
     )

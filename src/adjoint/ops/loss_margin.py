@@ -37,8 +37,8 @@ def reduction_named(number):
 
 def by_number(function, *names):
     """Publishes a loss also as torch.<name>, where the arguments `names` and a number for the reduction follow."""
-    code = getattr(function, "__wrapped__", function).__code__
-    count = code.co_varnames[: code.co_argcount].index(names[0])
+    written = getattr(function, "__wrapped__", function)
+    count = written.__code__.co_varnames[: written.__code__.co_argcount].index(names[0])
 
     def loss(*args, reduction=0, **kwargs):
         if len(args) > count + len(names):
@@ -46,7 +46,7 @@ def by_number(function, *names):
         kwargs.update(zip(names, args[count:], strict=False))
         return function(*args[:count], reduction=reduction_named(reduction), **kwargs)
 
-    loss.__doc__ = function.__doc__
+    loss.__doc__ = written.__doc__
     torch_level(function.__name__)(loss)
 
 

@@ -245,7 +245,10 @@ def _refuse_batch(input, weight, bias, running_mean, running_var, training, chan
         if value is None:
             continue
         if value.numel() != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {value.numel()}")
+            raise RuntimeError(
+                f"{name} should contain {channels} elements not {value.numel()}; the input has {channels} channels "
+                f"(its dimension 1), and the layer was made for {value.numel()}"
+            )
         if name.startswith("running") and value.requires_grad:
             raise RuntimeError(
                 f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. "
@@ -298,12 +301,15 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 def _check_several(input, what, shape):
     if prod(shape) == 1:
-        raise ValueError(f"Expected more than 1 value {what} when training, got input size {input.shape}")
+        raise ValueError(
+            f"Expected more than 1 value {what} when training, got input size {input.shape}; one value has no "
+            "variance: give a larger batch (drop_last=True in a DataLoader), or call eval() on the module"
+        )
 
 
 @torch_level("batch_norm")
 def torch_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=False):
-    """nn.functional.batch_norm() with its arguments in another order."""
+    """nn.functional.batch_norm() with its arguments in another order, weight and bias first."""
     boolean("batch_norm", training=training, cudnn_enabled=cudnn_enabled)
     return _batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
@@ -434,7 +440,7 @@ def instance_norm(
 def torch_instance_norm(
     input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled=False
 ):
-    """nn.functional.instance_norm() with its arguments in another order."""
+    """nn.functional.instance_norm() with its arguments in another order, weight and bias first."""
     boolean("instance_norm", use_input_stats=use_input_stats, cudnn_enabled=cudnn_enabled)
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")

@@ -52,6 +52,6 @@ def draw_rows(weights, count, generator=None):
     """Indices drawn with replacement for each row of weights that are known to be good: where a number falls."""
     sums = cumsum(weights, -1)
     # The last bound is 1, whatever the sums are rounded to.
-    bounds = (sums / sums.narrow(-1, -1, 1)).to(float64)
-    draws = rand(*weights.shape[:-1], count, dtype=float64, device=weights.device, generator=generator)
+    bounds = (sums / sums.narrow(-1, -1, 1)).double()
+    draws = rand((*weights.shape[:-1], count), dtype=float64, device=weights.device, generator=generator)
     return _sorted_places(bounds, draws, False, False)

@@ -338,13 +338,15 @@ def one_hot(input, num_classes=-1):
             [0, 0, 1]])
     """
     if input.dtype != _C.int64:
-        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type LongTensor; got {input.dtype}: convert it with .long()"
+        )
     if input.numel() == 0:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
     else:
         if not holds(input >= 0):
-            raise RuntimeError("Class values must be non-negative.")
+            raise RuntimeError(f"Class values must be non-negative; got {input.min().item()}")
         if num_classes == -1:
             if _C._batch_level(input) is not None:
                 raise RuntimeError(
@@ -353,7 +355,10 @@ def one_hot(input, num_classes=-1):
                 )
             num_classes = int(input.max()) + 1
         elif not holds(input < num_classes):
-            raise RuntimeError("Class values must be smaller than num_classes.")
+            raise RuntimeError(
+                f"Class values must be smaller than num_classes; got {input.max().item()} with "
+                f"num_classes={num_classes}"
+            )
     rows = input.unsqueeze(-1)
     return zeros_like(rows).expand((*input.shape, num_classes)).scatter(-1, rows, 1)
 

@@ -1,7 +1,5 @@
 """Softmax and its logarithm, with fused backwards."""
 
-import warnings
-
 from .batching import behind, call
 from .language import _log_softmax_backward_data, _softmax, _softmax_backward_data, composite, exp, op
 
@@ -61,9 +59,11 @@ def softmin(input, dim=None, _stacklevel=3, dtype=None):
     tensor([0.5000, 0.5000])
     """
     if dim is None:
-        warnings.warn(
-            "Implicit dimension choice for softmin has been deprecated. "
-            "Change the call to include dim=X as an argument.",
-            stacklevel=_stacklevel,
+        from .._warning import warn_user
+
+        chosen = chosen_dim(dim, input.ndim)
+        warn_user(
+            "Implicit dimension choice for softmin has been deprecated. Change the call to include dim=X as an "
+            f"argument; here dim={chosen} of {list(input.shape)} was taken."
         )
     return _softmax(-input, chosen_dim(dim, input.ndim), dtype)

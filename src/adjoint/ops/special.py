@@ -123,7 +123,7 @@ elementwise("i0(input)", lambda input: i0(input),
             doc="The modified Bessel function of the first kind, of order 0.")
 elementwise("i0e(input)", lambda input: i0e(input), node="SpecialI0EBackward0", **SPECIAL,
             input=lambda g, input, out: g * (i1e(input) - sgn(input) * out),
-            doc="exp(-|x|) i0(x).")
+            doc="The function i0() scaled by exp(-|x|), which does not overflow.")
 
 
 def unless_zero(input):
@@ -139,7 +139,7 @@ elementwise("i1(input)", lambda input: i1(input), node="SpecialI1Backward0", **S
 elementwise("i1e(input)", lambda input: i1e(input), node="SpecialI1EBackward0", **SPECIAL,
             input=lambda g, input, out: g * where(
                 abs(input) > EPSILON, i0e(input) - out * (sgn(input) + 1 / unless_zero(input)), 0.5),
-            doc="exp(-|x|) i1(x).")
+            doc="The function i1() scaled by exp(-|x|), which does not overflow.")
 
 # ---- The logistic function, entropies
 

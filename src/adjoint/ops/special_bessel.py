@@ -45,9 +45,9 @@ elementwise("modified_bessel_k0(input)", lambda input: modified_bessel_k0(input)
 elementwise("modified_bessel_k1(input)", lambda input: modified_bessel_k1(input), **PLAIN,
             doc="The modified Bessel function of the second kind, of order 1.")
 elementwise("scaled_modified_bessel_k0(input)", lambda input: scaled_modified_bessel_k0(input), **PLAIN,
-            doc="exp(x) modified_bessel_k0(x).")
+            doc="The function modified_bessel_k0() scaled by exp(x), which does not underflow.")
 elementwise("scaled_modified_bessel_k1(input)", lambda input: scaled_modified_bessel_k1(input), **PLAIN,
-            doc="exp(x) modified_bessel_k1(x).")
+            doc="The function modified_bessel_k1() scaled by exp(x), which does not underflow.")
 elementwise("spherical_bessel_j0(input)", lambda input: spherical_bessel_j0(input), **PLAIN,
             doc="The spherical Bessel function sin(x) / x.")
 elementwise("airy_ai(input)", lambda input: airy_ai(input), **PLAIN,

@@ -132,6 +132,10 @@ def isin(elements=None, test_elements=None, *, assume_unique=False, invert=False
     )
     if device.type == "meta":
         return _C.empty(elements.shape, dtype=_C.bool, device=device)
+    if common in (_C.uint16, _C.uint32):
+        elements, tests = elements.to(_C.int64), tests.to(_C.int64)
+    elif common is _C.uint64:  # the same bits are equal in any order
+        elements, tests = elements.view(_C.int64), tests.view(_C.int64)
     if tests.is_floating_point():
         if _C._batch_level(tests) is not None:
             found = (elements.unsqueeze(-1) == tests.reshape(-1)).any(-1)

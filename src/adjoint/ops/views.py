@@ -349,7 +349,8 @@ view("alias(input)", native="alias_of", linear="input", public=False,
      batch="...")
 op("detach(input)", stored="all", native="detached", sparse=True, doc="The same memory without history.",
    batch="...")
-op("clone(input, *, memory_format=None)", stored="all", native="clone_as", linear="input", doc="A copy.",
+op("clone(input, *, memory_format=None)", stored="all", native="clone_as", linear="input",
+   doc="A copy of the tensor, through which gradients flow.",
    input=lambda g: g,
    batch=formatted)
 op("contiguous(input, *, memory_format=None)", composed="contiguous", function=False, linear="input",

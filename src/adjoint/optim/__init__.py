@@ -1,5 +1,6 @@
 """Optimizers, as torch.optim: each changes parameters along their gradients, by a rule of its own."""
 
+from .._install import say_what_is_absent as _say_what_is_absent
 from . import lr_scheduler as lr_scheduler
 from . import swa_utils as swa_utils
 from ._adafactor import Adafactor as Adafactor
@@ -20,3 +21,5 @@ from .sgd import SGD as SGD
 from .sparse_adam import SparseAdam as SparseAdam
 
 Adafactor.__module__ = Muon.__module__ = __name__  # their files are not public
+
+_say_what_is_absent(__name__)

@@ -126,6 +126,10 @@ class Optimizer:
     tensor([0.5000, 0.5000], requires_grad=True)
     """
 
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        _C._explain_init(cls)
+
     def __init__(self, params, defaults):
         self.defaults = defaults
         self._prepare()
@@ -138,9 +142,13 @@ class Optimizer:
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors, but got None")
         self.state = defaultdict(dict)
         self.param_groups = []
-        groups = list(params)
+        source = getattr(params, "gi_frame", self)  # of a generator, such as parameters(), before it runs
+        try:
+            groups = list(params)
+        except TypeError as error:
+            raise _not_iterable(params, error) from None
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(f"optimizer got an empty parameter list{_why_empty(params, source)}")
         if not isinstance(groups[0], dict):
             groups = [{"params": groups}]
         for group in groups:
@@ -222,8 +230,18 @@ class Optimizer:
                 stacklevel=3,
             )
         if any(id(param) in ids for group in self.param_groups for param in group["params"]):
-            raise ValueError("some parameters appear in more than one parameter group")
+            raise ValueError(f"some parameters appear in more than one parameter group{self._shared(ids)}")
         self.param_groups.append(param_group)
+
+    def _shared(self, ids):
+        """Which parameters of earlier groups come again, as the end of an error."""
+        places = [
+            f"parameter {i} of group {g}, of shape {list(param.shape)}"
+            for g, group in enumerate(self.param_groups)
+            for i, param in enumerate(group["params"])
+            if id(param) in ids
+        ]
+        return f"; {places[0]}{f' and {len(places) - 1} more' if len(places) > 1 else ''}, came again"
 
     def zero_grad(self, set_to_none=True):
         """Forgets the gradients of all parameters, or fills them with zeros."""
@@ -455,11 +473,44 @@ def evaluate(closure):
 
 
 def check_lr(lr, text="Invalid learning rate: {}"):
-    """Refuses a negative learning rate, and a tensor of several."""
+    """Refuses a negative learning rate, a tensor of several, and what is no number."""
     if isinstance(lr, _C.Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
+        raise ValueError(
+            f"Tensor lr must be 1-element; it has shape {list(lr.shape)}, and rates of their own are for groups: "
+            "[{'params': ..., 'lr': ...}, ...]"
+        )
+    if isinstance(lr, str):
+        raise TypeError(
+            f"'<' not supported between instances of 'str' and 'float'; lr is {lr!r}: convert it with float()"
+        )
     if not lr >= 0.0:
-        raise ValueError(text.format(lr))
+        raise ValueError(f"{text.format(lr)}; it must be a number, 0 or more (maximize=True climbs)")
+
+
+def _not_iterable(params, error):
+    """What to give an optimizer in the place of something that is no list of parameters."""
+    kind = type(params).__name__
+    if hasattr(params, "parameters"):
+        return TypeError(f"{error}; give the optimizer its parameters: {kind.lower()}.parameters()")
+    if callable(params):
+        return TypeError(f"{error}; call it: {getattr(params, '__name__', 'parameters')}()")
+    return TypeError(f"{error}; the optimizer takes a list of Tensors, or of dicts of options")
+
+
+def _why_empty(params, source):
+    """Why there are no parameters, as the end of an error; `source` is the frame of a generator before it ran."""
+    if source is None:
+        return "; the iterator was used up before; make a list of it first, list(model.parameters())"
+    module = getattr(source, "f_locals", {}).get("self")
+    for name, value in vars(module).items() if hasattr(module, "_modules") else ():
+        values = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+        if not name.startswith("_") and any(hasattr(each, "_modules") for each in values):
+            kind = "ModuleDict" if isinstance(value, dict) else "ModuleList"
+            return (
+                f"; {type(module).__name__} keeps modules in the plain {type(value).__name__} {name!r}, where they are "
+                f"not found; use torch.nn.{kind}"
+            )
+    return "; nothing to train: parameters are torch.nn.Parameter attributes of a module and of its submodules"
 
 
 def check_not_negative(**values):
@@ -480,7 +531,7 @@ def check_betas(betas):
     check_pair("betas", betas, "two decay rates")
     for i in range(2):
         if not 0.0 <= betas[i] < 1.0:
-            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
+            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}; betas lie in [0, 1)")
 
 
 def check_fused(fused, foreach, differentiable):

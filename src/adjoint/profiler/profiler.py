@@ -330,7 +330,15 @@ class profile(_KinetoProfile):  # torch's name
 
 
 class ExecutionTraceObserver:
-    """Refuses: execution traces, torch's own format of graphs, are not made here."""
+    """Refuses: execution traces, torch's own format of graphs, are not made here.
+
+    >>> import adjoint as torch
+    >>> try:
+    ...     torch.profiler.ExecutionTraceObserver()
+    ... except RuntimeError as error:
+    ...     print(str(error)[:32])
+    ExecutionTraceObserver: not here
+    """
 
     def __init__(self):
         raise RuntimeError(

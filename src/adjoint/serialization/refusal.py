@@ -56,7 +56,11 @@ def refusal(obj, path):
 
 
 def warn_of_hooks(tensor):
-    """Hooks are functions: they are not saved, and that may surprise."""
+    """Hooks are functions: they are not saved, and that may surprise.
+
+    >>> import adjoint as torch
+    >>> torch.utils.hooks.warn_if_has_hooks(torch.ones(2))  # says nothing: there are none
+    """
     for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(

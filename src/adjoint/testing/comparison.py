@@ -11,8 +11,17 @@ _PRECISIONS = {
     _C.bfloat16: (1.6e-2, 1e-5),
     _C.float32: (1.3e-6, 1e-5),
     _C.float64: (1e-7, 1e-7),
+    _C.complex32: (1e-3, 1e-5),
     _C.complex64: (1.3e-6, 1e-5),
     _C.complex128: (1e-7, 1e-7),
+}
+# Layout -> what it is called, and the methods that give its indices.
+_LAYOUTS = {
+    _C.sparse_coo: ("COO", ("_indices",)),
+    _C.sparse_csr: ("CSR", ("crow_indices", "col_indices")),
+    _C.sparse_bsr: ("BSR", ("crow_indices", "col_indices")),
+    _C.sparse_csc: ("CSC", ("ccol_indices", "row_indices")),
+    _C.sparse_bsc: ("BSC", ("ccol_indices", "row_indices")),
 }
 _OLDER_PRECISIONS = {_C.float16: (1e-3, 1e-3), _C.float32: (1e-4, 1e-5), _C.float64: (1e-5, 1e-8)}
 
@@ -41,7 +50,8 @@ def assert_close(
     if (rtol is None) != (atol is None):
         missing = "rtol" if rtol is None else "atol"
         raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
-    comparison = _Comparison(rtol, atol, equal_nan, check_device, check_dtype, check_stride, allow_subclasses)
+    checks = {"check_device": check_device, "check_dtype": check_dtype, "check_layout": check_layout}
+    comparison = _Comparison(rtol, atol, equal_nan, allow_subclasses, check_stride=check_stride, **checks)
     failure = comparison.compare(actual, expected, ())
     if failure is not None:
         text, path = failure
@@ -53,10 +63,11 @@ def assert_close(
 class _Comparison:
     """The settings of a comparison; compare() gives None, or (what differs, the keys that lead there)."""
 
-    def __init__(self, rtol, atol, equal_nan, check_device, check_dtype, check_stride, allow_subclasses):
+    def __init__(self, rtol, atol, equal_nan, allow_subclasses, **checks):
         self.rtol, self.atol, self.equal_nan = rtol, atol, equal_nan
-        self.check_device, self.check_dtype, self.check_stride = check_device, check_dtype, check_stride
         self.allow_subclasses = allow_subclasses
+        self.check_device, self.check_dtype = checks["check_device"], checks["check_dtype"]
+        self.check_layout, self.check_stride = checks["check_layout"], checks["check_stride"]
 
     def compare(self, actual, expected, path):
         """Compares by kind."""
@@ -121,20 +132,74 @@ class _Comparison:
         return None
 
     def _tensors(self, actual, expected, path):
-        for name, checked in (("shape", True), ("device", self.check_device), ("dtype", self.check_dtype)):
-            ours, theirs = getattr(actual, name), getattr(expected, name)
-            if checked and ours != theirs:
+        strided = actual.layout == expected.layout == _C.strided
+        attributes = (
+            ("shape", True),
+            ("layout", self.check_layout),
+            ("stride()", self.check_stride and strided),
+            ("device", self.check_device),
+            ("dtype", self.check_dtype),
+        )
+        for name, checked in attributes:
+            if not checked:
+                continue
+            ours, theirs = (x.stride() if name == "stride()" else getattr(x, name) for x in (actual, expected))
+            if ours != theirs:
                 return f"The values for attribute '{name}' do not match: {ours} != {theirs}.", path
-        if self.check_stride and actual.stride() != expected.stride():
-            return f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}.", path
+        if actual.layout != expected.layout:
+            actual, expected = actual.to_dense(), expected.to_dense()
+        rtol, atol = self._tolerances(actual)
         if actual.dtype != expected.dtype:
             common = _C.promote_types(actual.dtype, expected.dtype)
-            rtol, atol = (max(pair) for pair in zip(*(self._tolerances(t) for t in (actual, expected)), strict=True))
+            rtol, atol = (max(pair) for pair in zip((rtol, atol), self._tolerances(expected), strict=True))
             actual, expected = actual.to(common), expected.to(common)
-        else:
-            rtol, atol = self._tolerances(actual)
+        if actual.layout != _C.strided:
+            return self._sparse(actual, expected, rtol, atol, path)
+        return self._values(actual, expected, rtol, atol, path)
+
+    def _sparse(self, actual, expected, rtol, atol, path):
+        """Tensors of one layout: as many entries, at the same places, with values that are close."""
+        kind, indices = _LAYOUTS[actual.layout]
+        counts = [("specified values", "_nnz")]
+        if actual.layout == _C.sparse_coo:
+            counts.insert(0, ("sparse dimensions", "sparse_dim"))
+        for name, method in counts:
+            ours, theirs = getattr(actual, method)(), getattr(expected, method)()
+            if ours != theirs:
+                return f"The number of {name} in sparse {kind} tensors does not match: {ours} != {theirs}", path
+        for name in indices:
+            ours, theirs = getattr(actual, name)(), getattr(expected, name)()
+            failure = self._values(ours, theirs, 0, 0, path, f"Sparse {kind} {name.lstrip('_')}")
+            if failure is not None:
+                return failure
+        values = "_values" if actual.layout == _C.sparse_coo else "values"
+        ours, theirs = getattr(actual, values)(), getattr(expected, values)()
+        return self._values(ours, theirs, rtol, atol, path, f"Sparse {kind} values")
+
+    def _values(self, actual, expected, rtol, atol, path, what="Tensor-likes"):
+        if actual.is_meta or expected.is_meta:  # there is nothing to compare
+            return None
+        if actual.is_floating_point() and actual.element_size() == 1:
+            return self._bits(actual, expected, rtol, atol, path, what)
         close = actual.isclose(expected, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
-        return None if bool(close.all()) else (_describe(actual, expected, ~close, rtol, atol), path)
+        return None if bool(close.all()) else (_describe(actual, expected, ~close, rtol, atol, what), path)
+
+    def _bits(self, actual, expected, rtol, atol, path, what):
+        """Floats of 8 bits are the same, or they are not."""
+        if rtol != 0 or atol != 0:
+            return (
+                f"Rtol={rtol} and atol={atol} are not supported for bitwise comparison of low dimensional floats. "
+                "Please use rtol=0.0 and atol=0.0.",
+                path,
+            )
+        actual, expected = actual.float(), expected.float()
+        wrong = ~actual.isclose(expected, rtol=0, atol=0, equal_nan=self.equal_nan)
+        if not bool(wrong.any()):
+            return None
+        if actual.dim() == 0:
+            return _describe(actual, expected, wrong, 0, 0, what), path
+        first = f"The first mismatched element is at index {tuple(wrong.nonzero()[0].tolist())}."
+        return f"{what} are not 'equal'!\n\n{_mismatched(wrong)}\n{first}", path
 
     def _tolerances(self, tensor):
         if self.rtol is not None:
@@ -142,7 +207,12 @@ class _Comparison:
         return _PRECISIONS.get(tensor.dtype, (0.0, 0.0))
 
 
-def _describe(actual, expected, wrong, rtol, atol):
+def _mismatched(wrong):
+    count = int(wrong.sum())
+    return f"Mismatched elements: {count} / {wrong.numel()} ({count / wrong.numel():.1%})"
+
+
+def _describe(actual, expected, wrong, rtol, atol, what):
     exact = rtol == 0 and atol == 0
     verdict = "equal" if exact else "close"
     if actual.dtype == _C.bool:
@@ -167,10 +237,8 @@ def _describe(actual, expected, wrong, rtol, atol):
             index = (i, *index)
         return f"{flat[place].item()} at index {index}"
 
-    count = int(wrong.sum())
     return (
-        f"Tensor-likes are not {verdict}!\n\n"
-        f"Mismatched elements: {count} / {wrong.numel()} ({count / wrong.numel():.1%})\n"
+        f"{what} are not {verdict}!\n\n{_mismatched(wrong)}\n"
         f"Greatest absolute difference: {greatest(absolute)}{allowed[0]}\n"
         f"Greatest relative difference: {greatest(relative)}{allowed[1]}"
     )

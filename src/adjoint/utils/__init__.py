@@ -34,4 +34,6 @@ def __getattr__(name):
         return importlib.import_module(f".{name}", __name__)
     if name in ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend"):
         return getattr(importlib.import_module(".backend_registration", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .._install import MissingName
+
+    raise MissingName(__name__, name)

@@ -9,6 +9,9 @@ class CheckpointError(RuntimeError):
     True
     """
 
+    def __init__(self, *args):
+        super().__init__(*args)
+
 
 class Record:
     """A tensor that was saved: its shape, type and device, and the node that saved it, by name and line."""

@@ -273,6 +273,9 @@ def checkpoint(
     `preserve_rng_state=False` lets random numbers differ between both runs; `context_fn` returns two context managers,
     one for each of them; `determinism_check="none"` leaves out the comparison of shapes and types.
 
+    - debug: says, in an error, which ops the forward and the recomputation have run.
+    - early_stop: ends the recomputation as soon as all that is needed is there.
+
     >>> import adjoint as torch
     >>> from adjoint.utils.checkpoint import checkpoint
     >>> x = torch.tensor(2.0, requires_grad=True)

@@ -37,7 +37,13 @@ def check_backward_validity(inputs):
 
 
 class CheckpointFunction(Function):
-    """The node of a reentrant checkpoint."""
+    """The node of a reentrant checkpoint.
+
+    >>> import adjoint as torch
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> torch.utils.checkpoint.checkpoint(torch.exp, x, use_reentrant=True).grad_fn.name()
+    'CheckpointFunctionBackward'
+    """
 
     @staticmethod
     def forward(ctx, run_function, preserve_rng_state, *args):

@@ -40,13 +40,23 @@ class AuxRequest(collections.namedtuple("AuxRequest", ("lse", "max_scores"), def
 
 
 class AuxOutput(collections.namedtuple("AuxOutput", ("lse", "max_scores"), defaults=(None, None))):
-    """What was asked for by an AuxRequest; None for what was not."""
+    """What was asked for by an AuxRequest; None for what was not.
+
+    >>> from adjoint.nn.attention.flex_attention import AuxOutput
+    >>> AuxOutput()
+    AuxOutput(lse=None, max_scores=None)
+    """
 
     __slots__ = ()
 
 
 class FlexKernelOptions(typing.TypedDict, total=False):
-    """Options of kernels for GPUs; they are accepted, and change nothing."""
+    """Options of kernels for GPUs; they are accepted, and change nothing.
+
+    >>> from adjoint.nn.attention.flex_attention import FlexKernelOptions
+    >>> FlexKernelOptions(BLOCK_M=64)
+    {'BLOCK_M': 64}
+    """
 
     num_warps: int
     num_stages: int
@@ -59,6 +69,12 @@ class FlexKernelOptions(typing.TypedDict, total=False):
     FORCE_USE_FLEX_ATTENTION: bool
     USE_TMA: bool
     BACKEND: str
+
+
+# A dict with names has no signature of its own.
+FlexKernelOptions.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in FlexKernelOptions.__annotations__]
+)
 
 
 # ---- Masks as functions

@@ -73,7 +73,7 @@ class Threshold(Settings):
 
 
 class ReLU(_InPlace):
-    """max(x, 0).
+    """The positive part of each element, max(x, 0).
 
     >>> import adjoint as torch
     >>> torch.nn.ReLU()(torch.tensor([-1.0, 2.0]))
@@ -381,7 +381,7 @@ class LeakyReLU(Settings):
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)).
+    """The logarithm of the logistic function, -log(1 + e^-x).
 
     >>> import adjoint as torch
     >>> torch.nn.LogSigmoid()(torch.tensor([0.0]))

@@ -54,7 +54,10 @@ class MultiheadAttention(Module):
         self.batch_first = batch_first
         self.head_dim = embed_dim // num_heads
         if self.head_dim * num_heads != embed_dim:
-            raise AssertionError("embed_dim must be divisible by num_heads")
+            raise AssertionError(
+                f"embed_dim must be divisible by num_heads; {embed_dim} / {num_heads} leaves "
+                f"{embed_dim % num_heads} over, {embed_dim // num_heads * num_heads or num_heads} would fit"
+            )
 
         def parameter(*shape):
             return Parameter(_C.empty(shape, device=device, dtype=dtype))

@@ -161,7 +161,10 @@ class BatchNorm1d(_BatchNorm):
 
     def _check_input_dim(self, input):
         if input.dim() != 2 and input.dim() != 3:
-            raise ValueError(f"expected 2D or 3D input (got {input.dim()}D input)")
+            raise ValueError(
+                f"expected 2D or 3D input (got {input.dim()}D input); expected [batch, channels] or [batch, "
+                f"channels, length], not {list(input.shape)}"
+            )
 
 
 class BatchNorm2d(_BatchNorm):
@@ -174,7 +177,10 @@ class BatchNorm2d(_BatchNorm):
 
     def _check_input_dim(self, input):
         if input.dim() != 4:
-            raise ValueError(f"expected 4D input (got {input.dim()}D input)")
+            raise ValueError(
+                f"expected 4D input (got {input.dim()}D input); expected [batch, channels, height, width], not "
+                f"{list(input.shape)}"
+            )
 
 
 class BatchNorm3d(_BatchNorm):
@@ -187,7 +193,10 @@ class BatchNorm3d(_BatchNorm):
 
     def _check_input_dim(self, input):
         if input.dim() != 5:
-            raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+            raise ValueError(
+                f"expected 5D input (got {input.dim()}D input); expected [batch, channels, depth, height, width], not "
+                f"{list(input.shape)}"
+            )
 
 
 class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):

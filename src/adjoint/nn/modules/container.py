@@ -8,7 +8,7 @@ from itertools import chain
 from ... import _C
 from ..._tensor_methods import typename
 from ..parameter import Parameter
-from .module import Module, _addindent
+from .module import Module, _addindent, not_a_module
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
@@ -182,7 +182,7 @@ class ModuleList(_Indexed):
     def insert(self, index, module):
         """Inserts a module before a place."""
         if not isinstance(module, Module):
-            raise TypeError(f"{typename(module)} is not a Module subclass")
+            raise TypeError(not_a_module(module))
         self._insert(index, module)
 
     def extend(self, modules):

@@ -1,5 +1,6 @@
 """Dropout as modules: elements or channels are zeroed while training, from torch's random stream."""
 
+from ...ops.dropout import per_cent
 from .. import functional as F
 from .settings import Settings
 
@@ -13,7 +14,7 @@ class _DropoutNd(Settings):
 
     def __init__(self, p=0.5, inplace=False):
         if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}{per_cent(p)}")
         super().__init__(p=p, inplace=inplace)
 
     def extra_repr(self):

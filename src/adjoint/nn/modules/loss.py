@@ -89,7 +89,12 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """Deprecated: NLLLoss takes images too."""
+    """Deprecated: NLLLoss takes images too.
+
+    >>> import adjoint as torch
+    >>> issubclass(torch.nn.NLLLoss2d, torch.nn.NLLLoss)
+    True
+    """
 
     def __init__(self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
         warnings.warn(

@@ -112,13 +112,20 @@ class Module(_C._ModuleBase, HookRegistration, Conversion, StateDict):
 
     def forward(self, *input):
         """What the module computes: to be overridden."""
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function; define forward(self, ...)'
-        )
+        import difflib
+
+        text = f'Module [{type(self).__name__}] is missing the required "forward" function'
+        own = [name for cls in type(self).__mro__ if not cls.__module__.startswith(__package__) for name in vars(cls)]
+        if near := difflib.get_close_matches("forward", own, 1):
+            raise NotImplementedError(f"{text}; is {near[0]!r} meant to be it?")
+        if type(self).__module__.startswith(__package__):
+            raise NotImplementedError(f"{text}; it holds modules, and is not called; call them, or use Sequential")
+        raise NotImplementedError(f"{text}; define forward(self, ...)")
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
         _C._adopt_module_type(cls)
+        _C._explain_init(cls)
 
     # ---- Attributes
 
@@ -132,7 +139,8 @@ class Module(_C._ModuleBase, HookRegistration, Conversion, StateDict):
         elif parameters is not None and name in parameters:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
+                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected); "
+                    f"wrap it in torch.nn.Parameter(), or copy values with {name}.data.copy_()"
                 )
             self.register_parameter(name, None)
         elif isinstance(value, Module):
@@ -257,7 +265,7 @@ class Module(_C._ModuleBase, HookRegistration, Conversion, StateDict):
     def add_module(self, name, module):
         """Adds a submodule under a name, or keeps the place of one with None."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{typename(module)} is not a Module subclass")
+            raise TypeError(not_a_module(module))
         self._check_name(name, "module", self._modules)
         self._modules[name] = _changed_by(_hooks.GLOBAL_MODULE_HOOKS, self, name, module)
 
@@ -459,6 +467,18 @@ _C._set_module_call(
         _hooks.GLOBAL_BACKWARD_PRE_HOOKS,
     ),
 )
+
+
+def not_a_module(value):
+    """Why something cannot be a submodule, and what can."""
+    text = f"{typename(value)} is not a Module subclass"
+    if isinstance(value, type) and issubclass(value, Module):
+        return f"{text}; it is a class: make a module of it, {value.__name__}()"
+    if isinstance(value, (list, tuple)):
+        return f"{text}; unpack the list with *, or use torch.nn.ModuleList"
+    if callable(value):
+        return f"{text}; it is a function: the modules of functions have names like torch.nn.ReLU()"
+    return text
 
 
 def _changed_by(hooks, module, name, value):

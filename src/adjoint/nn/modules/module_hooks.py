@@ -100,7 +100,14 @@ class BackwardHookFunction(Function):
 
 
 class BackwardHook:
-    """Runs a module's full backward hooks in one call: a node before its inputs and one after its outputs."""
+    """Runs a module's full backward hooks in one call: a node before its inputs and one after its outputs.
+
+    >>> import adjoint as torch
+    >>> layer = torch.nn.Linear(2, 1)
+    >>> _ = layer.register_full_backward_hook(lambda module, grad_input, grad_output: print(grad_output[0]))
+    >>> layer(torch.ones(2, requires_grad=True)).backward()
+    tensor([1.])
+    """
 
     __module__ = "adjoint.utils.hooks"  # where programs look for it
 

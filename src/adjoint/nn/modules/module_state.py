@@ -218,7 +218,7 @@ class StateDict:
         <All keys matched successfully>
         """
         if not isinstance(state_dict, collections.abc.Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.{_meant(state_dict)}")
         for key in state_dict:
             if not isinstance(key, str):
                 raise TypeError(f"Expected the keys of state_dict to be names of parameters, got {key!r}, {type(key)}.")
@@ -251,10 +251,43 @@ class StateDict:
                 if keys:
                     quoted = ", ".join(f'"{key}"' for key in keys)
                     errors.insert(0, f"{what} key(s) in state_dict: {quoted}. ")
+            if missing and unexpected and (meant := _renamed(missing, unexpected)):
+                errors.append(meant)
         if errors:
             lines = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
         return _IncompatibleKeys(missing, unexpected)
+
+
+def _meant(given):
+    """What to give to load_state_dict() in the place of something that is no dict."""
+    if isinstance(given, StateDict):
+        return " Give its state_dict()."
+    if isinstance(given, str) or hasattr(given, "__fspath__"):
+        return " Read the file first: load_state_dict(torch.load(path))."
+    return ""
+
+
+def _renamed(missing, unexpected):
+    """Which of the unexpected names stand for missing ones: by a prefix that they share, or as the nearest."""
+    import difflib
+
+    if (prefix := _prefix(unexpected, missing)) is not None:
+        cure = f'key.removeprefix("{prefix}"): value for key, value in state_dict.items()'
+        return f'The state_dict has the prefix "{prefix}": give {{{cure}}}. '
+    if (prefix := _prefix(missing, unexpected)) is not None:
+        cure = f'"{prefix}" + key: value for key, value in state_dict.items()'
+        return f'The state_dict lacks the prefix "{prefix}": give {{{cure}}}. '
+    near = ((key, difflib.get_close_matches(key, unexpected, 1)) for key in missing)
+    pairs = [f'"{found[0]}" for "{key}"' for key, found in near if found]
+    return f"Renamed? The nearest names are {', '.join(pairs[:8])}. " if pairs else ""
+
+
+def _prefix(longer, shorter):
+    """What all names of a list have in front that those of another list have not; None if they differ otherwise."""
+    first = min(shorter, key=len)
+    prefixes = (key.removesuffix(first) for key in longer if key.endswith(f".{first}"))
+    return next((prefix for prefix in prefixes if all(prefix + key in longer for key in shorter)), None)
 
 
 def _swap_in(current, value, assign):

@@ -12,11 +12,17 @@ from .module import Module
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
+_STATES = "layers * directions, batch, hidden_size"  # as errors name the dimensions of a hidden state
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the checks of their input."""
+    """What RNN, LSTM and GRU share: the parameters of all layers and directions, and the checks of their input.
+
+    >>> import adjoint as torch
+    >>> isinstance(torch.nn.LSTM(2, 3), torch.nn.RNNBase)
+    True
+    """
 
     __constants__ = (
         "mode",
@@ -142,8 +148,14 @@ class RNNBase(Module):
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}; the "
+                f"input is {list(input.shape)}, and must be [{self._order()}]"
             )
+
+    def _order(self):
+        """The dimensions of a batched input, as errors name them."""
+        front = "batch, sequence" if self.batch_first else "sequence, batch"
+        return f"{front}, input_size={self.input_size}"
 
     def _state_size(self, input, batch_sizes, width):
         batch = input.size(0 if self.batch_first else 1) if batch_sizes is None else int(batch_sizes[0])
@@ -156,7 +168,8 @@ class RNNBase(Module):
     def check_hidden_size(self, hx, expected_hidden_size, msg="Expected hidden size {}, got {}"):
         """Raises unless the hidden state has a shape."""
         if tuple(hx.size()) != tuple(expected_hidden_size):
-            raise RuntimeError(msg.format(tuple(expected_hidden_size), list(hx.size())))
+            text = msg.format(tuple(expected_hidden_size), list(hx.size()))
+            raise RuntimeError(f"{text}; states are [{_STATES}], whatever batch_first is")
 
     def check_forward_args(self, input, hidden, batch_sizes):
         """Raises unless input and hidden state fit the network and each other."""
@@ -170,9 +183,15 @@ class RNNBase(Module):
     def _check_states(self, states, batched):
         """Raises unless the given states have as many dimensions as the input."""
         if not batched and states[0].dim() != 2:
-            raise RuntimeError(f"For unbatched 2-D input, hx should also be 2-D but got {states[0].dim()}-D tensor")
+            raise RuntimeError(
+                f"For unbatched 2-D input, hx should also be 2-D but got {states[0].dim()}-D tensor; states are "
+                f"[{_STATES}] without the batch"
+            )
         if batched and states[0].dim() != 3:
-            raise RuntimeError(f"For batched 3-D input, hx should also be 3-D but got {states[0].dim()}-D tensor")
+            raise RuntimeError(
+                f"For batched 3-D input, hx should also be 3-D but got {states[0].dim()}-D tensor; states are "
+                f"[{_STATES}]"
+            )
 
     def _first_states(self, input, batch_sizes):
         return [_C.zeros(self.get_expected_hidden_size(input, batch_sizes), dtype=input.dtype, device=input.device)]
@@ -188,7 +207,10 @@ class RNNBase(Module):
                 states = [part.index_select(1, order) if order is not None else part for part in states]
         else:
             if input.dim() not in (2, 3):
-                raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+                raise ValueError(
+                    f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead; the input is "
+                    f"{list(input.shape)}, and must be [{self._order()}]"
+                )
             batched = input.dim() == 3
             if states is not None:
                 self._check_states(states, batched)
@@ -300,7 +322,8 @@ class LSTM(RNNBase):
         if any(part.dim() != wanted for part in states):
             got = ", ".join(f"{part.dim()}-D" for part in states)
             raise RuntimeError(
-                f"For {kind} {wanted}-D input, hx and cx should also be {wanted}-D but got ({got}) tensors"
+                f"For {kind} {wanted}-D input, hx and cx should also be {wanted}-D but got ({got}) tensors; "
+                f"states are [{_STATES}]{'' if batched else ' without the batch'}"
             )
 
     def _first_states(self, input, batch_sizes):
@@ -315,11 +338,21 @@ class LSTM(RNNBase):
             )
         if isinstance(hx, tuple | list) and len(hx) < 2:
             raise IndexError(f"{type(hx).__name__} index out of range: LSTM expects hx to be the tensors (h_0, c_0)")
+        if isinstance(hx, _C.Tensor) and hx.ndim > 0 and hx.shape[0] < 2:
+            raise IndexError(
+                f"index 1 is out of bounds for dimension 0 with size {hx.shape[0]}; LSTM expects hx to be the "
+                "two tensors (h_0, c_0)"
+            )
         return self._run(ops.lstm, input, None if hx is None else [hx[0], hx[1]], tuple, tuple)
 
 
 class RNNCellBase(Module):
-    """What the cells share: their parameters, and the checks of their input."""
+    """What the cells share: their parameters, and the checks of their input.
+
+    >>> import adjoint as torch
+    >>> isinstance(torch.nn.GRUCell(2, 3), torch.nn.RNNCellBase)
+    True
+    """
 
     __constants__: tuple = ("input_size", "hidden_size", "bias")
 

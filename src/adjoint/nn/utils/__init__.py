@@ -27,4 +27,6 @@ def __getattr__(name):
     # Imported when first used: few programs do.
     if name in ("parametrizations", "parametrize", "prune", "stateless"):
         return importlib.import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ..._install import MissingName
+
+    raise MissingName(__name__, name)

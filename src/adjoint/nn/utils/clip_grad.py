@@ -23,6 +23,9 @@ def _gradients(parameters):
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The norm of all elements of some tensors together; `foreach` makes no difference here.
 
+    - norm_type: the p of the norm.
+    - error_if_nonfinite: raises where the norm is nan or infinite.
+
     >>> import adjoint as torch
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
     tensor(5.)
@@ -64,6 +67,10 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scales the gradients of parameters in place so that their norm is `max_norm` at most; returns the norm before.
 
+    - norm_type: the p of the norm.
+    - error_if_nonfinite: raises where the norm is nan or infinite.
+    - foreach: accepted, as in torch; all tensors are taken together anyway.
+
     >>> import adjoint as torch
     >>> p = torch.zeros(2)
     >>> p.grad = torch.tensor([3.0, 4.0])
@@ -80,7 +87,14 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """Deprecated: use clip_grad_norm_."""
+    """Scales gradients down so that their norm is at most `max_norm`; deprecated: use clip_grad_norm_.
+
+    >>> import adjoint as torch
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grad_norm_(x, 1.0)  # the name to use
+    tensor(5.)
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
@@ -91,6 +105,8 @@ def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False
 
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Limits every element of the gradients of parameters, in place, to within `clip_value` of zero.
+
+    - foreach: accepted, as in torch; all tensors are taken together anyway.
 
     >>> import adjoint as torch
     >>> p = torch.zeros(2)

@@ -68,6 +68,14 @@ class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, in order, and the tensor or tensors that the first of them begins with.
 
     Those are `original`, or `original0`, `original1`, ... where its right_inverse gives a sequence.
+
+    >>> import adjoint as torch
+    >>> class Double(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return 2 * x
+    >>> layer = torch.nn.utils.parametrize.register_parametrization(torch.nn.Linear(2, 2), "weight", Double())
+    >>> torch.equal(layer.weight, 2 * layer.parametrizations.weight.original)
+    True
     """
 
     def __init__(self, modules, original, unsafe=False):

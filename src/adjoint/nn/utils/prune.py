@@ -12,6 +12,19 @@ class BasePruningMethod(ABC):
 
     A subclass says in `PRUNING_TYPE` whether it works on single elements ("unstructured"), on slices along `dim`
     ("structured") or on whatever it likes ("global"), and makes the mask in `compute_mask`.
+
+    >>> import adjoint as torch
+    >>> from adjoint.nn.utils import prune
+    >>> class EveryOther(prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...     def compute_mask(self, t, default_mask):
+    ...         mask = default_mask.clone()
+    ...         mask.view(-1)[::2] = 0
+    ...         return mask
+    >>> layer = torch.nn.Linear(4, 1)
+    >>> _ = EveryOther.apply(layer, "weight")
+    >>> layer.weight_mask
+    tensor([[0., 1., 0., 1.]])
     """
 
     _tensor_name: str

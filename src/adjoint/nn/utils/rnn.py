@@ -7,6 +7,17 @@ from ... import _C
 from ...ops import language as ops
 from ...ops.checks import boolean
 
+__all__ = [
+    "PackedSequence",
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pack_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpack_sequence",
+    "unpad_sequence",
+]
+
 PackedSequence_ = collections.namedtuple(  # type: ignore[name-match]  # shown as the class below
     "PackedSequence", ("data", "batch_sizes", "sorted_indices", "unsorted_indices"), defaults=(None, None)
 )
@@ -95,7 +106,12 @@ class PackedSequence(PackedSequence_):
 
 
 def invert_permutation(permutation):
-    """The permutation that undoes another; None for None."""
+    """The permutation that undoes another; None for None.
+
+    >>> import adjoint as torch
+    >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
+    tensor([1, 2, 0])
+    """
     if permutation is None:
         return None
     output = ops.empty_like(permutation)
@@ -259,7 +275,13 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
 
 
 def pack_sequence(sequences, enforce_sorted=True):
-    """Packs a list of sequences; their lengths must fall unless enforce_sorted=False."""
+    """Packs a list of sequences; their lengths must fall unless enforce_sorted=False.
+
+    >>> import adjoint as torch
+    >>> from adjoint.nn.utils.rnn import pack_sequence
+    >>> pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])]).data
+    tensor([1, 4, 2, 3])
+    """
     if not isinstance(sequences, list | tuple):
         raise TypeError(f"pack_sequence: expected a list of tensors; got {type(sequences).__name__}")
     lengths = _C.as_tensor([sequence.size(0) for sequence in sequences])
@@ -267,5 +289,11 @@ def pack_sequence(sequences, enforce_sorted=True):
 
 
 def unpack_sequence(packed_sequences):
-    """The sequences of a packed one as a list."""
+    """The sequences of a packed one as a list.
+
+    >>> import adjoint as torch
+    >>> from adjoint.nn.utils.rnn import pack_sequence, unpack_sequence
+    >>> unpack_sequence(pack_sequence([torch.tensor([1, 2, 3]), torch.tensor([4])]))
+    [tensor([1, 2, 3]), tensor([4])]
+    """
     return unpad_sequence(*pad_packed_sequence(packed_sequences, batch_first=True), batch_first=True)

@@ -117,7 +117,13 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 
 
 def remove_spectral_norm(module, name="weight"):
-    """Takes back spectral_norm(); the weight stays as it is."""
+    """Takes back spectral_norm(); the weight stays as it is.
+
+    >>> import adjoint as torch
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2))
+    >>> sorted(dict(torch.nn.utils.remove_spectral_norm(layer).named_parameters()))
+    ['bias', 'weight']
+    """
     key = found_hook(module, SpectralNorm, name)
     if key is None:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")

@@ -5,6 +5,8 @@ import warnings
 
 from ... import _C
 
+__all__ = ["functional_call"]
+
 _NOTHING = object()
 
 
@@ -130,7 +132,13 @@ def call_with(module, tensors, args=None, kwargs=None, *, tie_weights=True, stri
 
 
 def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):
-    """Deprecated: use torch.func.functional_call."""
+    """Calls a module with other tensors for its parameters; deprecated: use torch.func.functional_call.
+
+    >>> import adjoint as torch
+    >>> layer = torch.nn.Linear(2, 1, bias=False)
+    >>> torch.func.functional_call(layer, {"weight": torch.ones(1, 2)}, torch.tensor([3.0, 4.0]))  # the name to use
+    tensor([7.])
+    """
     warnings.warn(
         "`torch.nn.utils.stateless.functional_call` is deprecated as of PyTorch 2.0 and will be removed in a future "
         "version of PyTorch. Please use `torch.func.functional_call` instead which is a drop-in replacement.",

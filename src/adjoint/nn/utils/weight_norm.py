@@ -83,7 +83,16 @@ def weight_norm(module, name="weight", dim=0):
 
 
 def remove_weight_norm(module, name="weight"):
-    """Takes back weight_norm(); the weight stays as it is."""
+    """Takes back weight_norm(); the weight stays as it is.
+
+    >>> import adjoint as torch
+    >>> from adjoint.nn.utils import remove_weight_norm
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2))
+    >>> sorted(dict(remove_weight_norm(layer).named_parameters()))
+    ['bias', 'weight']
+    """
     key = found_hook(module, WeightNorm, name)
     if key is None:
         raise ValueError(f"weight_norm of '{name}' not found in {module}")

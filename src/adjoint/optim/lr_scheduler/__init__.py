@@ -1,5 +1,6 @@
 """Learning rates over time, as torch.optim.lr_scheduler: a schedule sets the rates of an optimizer's groups."""
 
+from ..._install import say_what_is_absent as _say_what_is_absent
 from .base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .base import LRScheduler as LRScheduler
 from .base import _LRScheduler as _LRScheduler
@@ -40,3 +41,5 @@ __all__ = [
 
 for _name in __all__:  # printed and pickled under the name that programs import
     globals()[_name].__module__ = __name__
+
+_say_what_is_absent(__name__)

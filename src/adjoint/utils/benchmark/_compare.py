@@ -11,7 +11,12 @@ END = "\033[0m"
 
 
 class Colorize(enum.Enum):
-    """Of which numbers of a table the best and the worst are coloured."""
+    """Of which numbers of a table the best and the worst are coloured.
+
+    >>> from adjoint.utils.benchmark import Colorize
+    >>> Colorize("rowwise")
+    <Colorize.ROWWISE: 'rowwise'>
+    """
 
     NONE = "none"
     COLUMNWISE = "columnwise"

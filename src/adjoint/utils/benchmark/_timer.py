@@ -11,7 +11,12 @@ timer = timeit.default_timer
 
 
 class Language(enum.Enum):
-    """In what a statement is written: Python alone is run."""
+    """In what a statement is written: Python alone is run.
+
+    >>> from adjoint.utils.benchmark import Language
+    >>> Language.PYTHON
+    <Language.PYTHON: 0>
+    """
 
     PYTHON = 0
     CPP = 1

@@ -1,5 +1,6 @@
 """Datasets, samplers and DataLoader."""
 
+from ..._install import say_what_is_absent as _say_what_is_absent
 from ._utils.collate import default_collate as default_collate
 from ._utils.collate import default_convert as default_convert
 from ._utils.worker import WorkerInfo as WorkerInfo
@@ -20,3 +21,5 @@ from .sampler import Sampler as Sampler
 from .sampler import SequentialSampler as SequentialSampler
 from .sampler import SubsetRandomSampler as SubsetRandomSampler
 from .sampler import WeightedRandomSampler as WeightedRandomSampler
+
+_say_what_is_absent(__name__)

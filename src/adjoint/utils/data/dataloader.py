@@ -476,5 +476,6 @@ _BaseDataLoaderIter, _SingleProcessDataLoaderIter, _MultiProcessingDataLoaderIte
     _InThisProcess,
     _ByWorkers,
 )
+_C._explain_init(DataLoader)
 _collate_fn_t = Callable[[list], Any]
 _worker_init_fn_t = Callable[[int], None]

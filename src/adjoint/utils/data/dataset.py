@@ -66,7 +66,8 @@ class TensorDataset(Dataset):
 
     def __init__(self, *tensors):
         if any(tensors[0].size(0) != tensor.size(0) for tensor in tensors):
-            raise AssertionError("Size mismatch between tensors")
+            sizes = [tensor.size(0) for tensor in tensors]
+            raise AssertionError(f"Size mismatch between tensors; their first dimensions, the samples, are {sizes}")
         self.tensors = tensors
 
     def __getitem__(self, index):
@@ -159,7 +160,15 @@ class ConcatDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """Streams one after the other."""
+    """Streams one after the other.
+
+    >>> import adjoint as torch
+    >>> class Count(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(2))
+    >>> list(torch.utils.data.ChainDataset([Count(), Count()]))
+    [0, 1, 0, 1]
+    """
 
     def __init__(self, datasets):
         self.datasets = datasets
@@ -236,7 +245,10 @@ def random_split(dataset, lengths, generator=None):
                     f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2
                 )
     if sum(lengths) != len(dataset):
-        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+        raise ValueError(
+            f"Sum of input lengths does not equal the length of the input dataset! {list(lengths)} sum to "
+            f"{sum(lengths)}, and the dataset has {len(dataset)} samples; fractions that sum to 1 are taken, too."
+        )
     order = _C.randperm(sum(lengths), generator=generator).tolist()
     ends = itertools.accumulate(lengths)
     return [Subset(dataset, order[end - length : end]) for end, length in zip(ends, lengths, strict=True)]

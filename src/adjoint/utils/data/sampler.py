@@ -16,8 +16,28 @@ def _check_count(num_samples):
         raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
 
 
+def _length(dataset):
+    """How many samples a dataset has; one that does not say is refused in words."""
+    try:
+        return len(dataset)
+    except TypeError as error:
+        if hasattr(dataset, "__len__"):
+            raise
+        raise TypeError(
+            f"{error}; give the dataset a method __len__, or make it an IterableDataset with __iter__"
+        ) from None
+
+
 class Sampler:
-    """Indices, or lists of them, to be iterated over: to be subclassed with `__iter__`."""
+    """Indices, or lists of them, to be iterated over: to be subclassed with `__iter__`.
+
+    >>> import adjoint as torch
+    >>> class Backwards(torch.utils.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter([2, 1, 0])
+    >>> list(torch.utils.data.DataLoader([10, 20, 30], sampler=Backwards()))
+    [tensor([30]), tensor([20]), tensor([10])]
+    """
 
     def __class_getitem__(cls, item):
         return cls
@@ -38,10 +58,10 @@ class SequentialSampler(Sampler):
         self.data_source = data_source
 
     def __iter__(self):
-        return iter(range(len(self.data_source)))
+        return iter(range(_length(self.data_source)))
 
     def __len__(self):
-        return len(self.data_source)
+        return _length(self.data_source)
 
 
 class RandomSampler(Sampler):
@@ -64,10 +84,10 @@ class RandomSampler(Sampler):
     @property
     def num_samples(self):
         """How many indices there will be: as many as samples, unless told."""
-        return len(self.data_source) if self._num_samples is None else self._num_samples
+        return _length(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):
-        count = len(self.data_source)
+        count = _length(self.data_source)
         generator = self.generator
         if generator is None:
             generator = _C.Generator()
@@ -91,7 +111,12 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """Given indices in random order."""
+    """Given indices in random order.
+
+    >>> import adjoint as torch
+    >>> sorted(torch.utils.data.SubsetRandomSampler([3, 5, 7]))
+    [3, 5, 7]
+    """
 
     def __init__(self, indices, generator=None):
         self.indices = indices

@@ -10,6 +10,7 @@ from ....ops import language as ops
 
 _WRONG = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 np_str_obj_array_pattern = re.compile(r"[SaUO]")  # types of arrays that are no numbers
+_UNEQUAL = "; these are samples of one batch: pad or crop them to one size in the dataset, or give a collate_fn"
 _CHANGED = (collections.abc.MutableMapping, collections.abc.MutableSequence)
 
 
@@ -54,7 +55,27 @@ def default_convert(data):
 
 
 def collate_tensor_fn(batch, *, collate_fn_map=None):
-    return ops.stack(batch, 0)
+    return _stacked(batch)
+
+
+def _stacked(tensors):
+    """One tensor of the samples; unequal ones are refused in words of data loading, with the place of the first."""
+    try:
+        return ops.stack(tensors, 0)
+    except RuntimeError as error:
+        text = str(error).partition(";")[0]
+        if not text.startswith("stack expects each tensor to be equal size"):
+            raise
+        refusal = RuntimeError(text + _UNEQUAL)
+        refusal.entry = int(text.rpartition(" ")[2])
+        raise refusal from None
+
+
+def name_samples(error, index):
+    """Adds to the refusal of unequal samples which of the dataset they are."""
+    entry = getattr(error, "entry", None)
+    if entry is not None:
+        error.args = (f"{error} (entries 0 and {entry} are dataset[{index[0]}] and dataset[{index[entry]}])",)
 
 
 def collate_int_fn(batch, *, collate_fn_map=None):
@@ -76,7 +97,7 @@ def _numpy(batch):
         return _C.as_tensor(batch)
     if first.dtype.kind in "SUO":
         raise TypeError(_WRONG.format(first.dtype))
-    return ops.stack([_C.as_tensor(item) for item in batch], 0)
+    return _stacked([_C.as_tensor(item) for item in batch])
 
 
 def _first(batch):
@@ -129,12 +150,18 @@ def collate(batch, *, collate_fn_map=None):
         return _like(first, batches)
     if isinstance(first, collections.abc.Sequence):
         if not _is_named_tuple(first) and any(len(sample) != len(first) for sample in batch):
-            raise RuntimeError("each element in list of batch should be of equal size")
+            i = next(i for i, sample in enumerate(batch) if len(sample) != len(first))
+            raise RuntimeError(
+                f"each element in list of batch should be of equal size; sample 0 has {len(first)} items, sample {i} "
+                f"{len(batch[i])}"
+            )
         columns = [collate(items, collate_fn_map=collate_fn_map) for items in zip(*batch, strict=True)]
         if _is_named_tuple(first):
             return kind(*columns)
         return columns if isinstance(first, tuple) else _like(first, columns)
-    raise TypeError(_WRONG.format(kind))
+    raise TypeError(
+        _WRONG.format(kind) + ("; does __getitem__ of the dataset return a sample?" if first is None else "")
+    )
 
 
 def default_collate(batch):

@@ -10,6 +10,7 @@ import traceback
 from .... import _C
 from ...._refusal import Words
 from . import shared
+from .collate import name_samples
 
 # Kinds of replies.
 DATA, END, ERROR, READY = "data", "end", "error", "ready"
@@ -17,7 +18,12 @@ DATA, END, ERROR, READY = "data", "end", "error", "ready"
 
 @dataclasses.dataclass
 class WorkerInfo:
-    """What get_worker_info() tells: the number of this worker and of all, its seed, and its copy of the dataset."""
+    """What get_worker_info() tells: the number of this worker and of all, its seed, and its copy of the dataset.
+
+    >>> import adjoint as torch
+    >>> torch.utils.data.get_worker_info() is None  # there is one in workers only
+    True
+    """
 
     id: int
     num_workers: int
@@ -56,7 +62,12 @@ class MapFetcher:
             raise TypeError(
                 f"'{type(index).__name__}' object is not iterable: expected a batch_sampler of lists of indices"
             )
-        return self.collate_fn([self.dataset[i] for i in index])
+        samples = [self.dataset[i] for i in index]
+        try:
+            return self.collate_fn(samples)
+        except RuntimeError as error:
+            name_samples(error, index)
+            raise
 
 
 class IterableFetcher:
