@@ -93,7 +93,7 @@ class Pool {
       wake_.notify_all();
     }
     inside_parallel = true;
-    work_on_chunks();
+    work_on_chunks<false>();
     inside_parallel = false;
     auto finished = [this] { return remaining_.load(std::memory_order_seq_cst) == 0; };
     if (!spin_until(finished)) {
@@ -107,16 +107,21 @@ class Pool {
   }
 
  private:
-  // Note [Claiming]. `claims_` holds the number of chunks in its upper half and the next unclaimed one in its lower.
-  // A worker reads the job only after it has claimed a chunk, and a job cannot end while a claimed chunk is unfinished:
-  // however late a worker wakes, it never sees a job that is half replaced.
+  // Note [Claiming]. `claims_` holds the first unclaimed chunk in its lower half and the one behind the last in its
+  // upper. The caller takes chunks from the front, workers from the back: what one thread has written of a tensor, it
+  // mostly reads in the next job, out of its own cache. A worker reads the job only after it has claimed a chunk, and a
+  // job cannot end while a claimed chunk is unfinished: however late a worker wakes, it never sees a job that is half
+  // replaced.
+  template <bool kFromBack>
   void work_on_chunks() {
+    constexpr uint64_t kOneAtTheBack = uint64_t{1} << 32;
     uint64_t word = claims_.load(std::memory_order_acquire);
     for (;;) {
-      uint32_t next = static_cast<uint32_t>(word);
-      if (next >= (word >> 32)) return;
-      if (!claims_.compare_exchange_weak(word, word + 1, std::memory_order_acquire)) continue;
-      job_.run(next);
+      const uint32_t first = static_cast<uint32_t>(word), end = static_cast<uint32_t>(word >> 32);
+      if (first >= end) return;
+      const uint64_t rest = kFromBack ? word - kOneAtTheBack : word + 1;
+      if (!claims_.compare_exchange_weak(word, rest, std::memory_order_acquire)) continue;
+      job_.run(kFromBack ? end - 1 : first);
       if (remaining_.fetch_sub(1, std::memory_order_seq_cst) == 1 && caller_sleeps_.load(std::memory_order_seq_cst)) {
         std::lock_guard<std::mutex> lock(mutex_);
         done_.notify_one();
@@ -137,7 +142,7 @@ class Pool {
         sleepers_.fetch_sub(1, std::memory_order_relaxed);
       }
       seen = epoch_.load(std::memory_order_seq_cst);
-      if (number < limit_.load(std::memory_order_relaxed)) work_on_chunks();
+      if (number < limit_.load(std::memory_order_relaxed)) work_on_chunks<true>();
     }
   }
 
