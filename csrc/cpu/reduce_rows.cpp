@@ -2,6 +2,7 @@
 #include "cpu/reduce_rows.h"
 
 #include "cpu/half_rows.h"
+#include "cpu/reduce_runs_isa.h"
 
 namespace adjoint::cpu {
 namespace {
@@ -41,24 +42,14 @@ void store_run(const A* source, int64_t n, char* target, int64_t stride) {
   }
 }
 
-/// The compiler shuffles what it loads at once, where it knows how long a row is.
-template <int kLength, class A>
-void turn(const A* __restrict source, int64_t rows, A* __restrict target) {
-  for (int64_t w = 0; w < rows; ++w)
-    for (int k = 0; k < kLength; ++k) target[k * rows + w] = source[w * kLength + k];
-}
-
 }  // namespace
 
 template <class A>
 bool turn_rows(const A* source, int64_t n, int64_t rows, A* target) {
-  switch (n) {
-    case 2: return turn<2>(source, rows, target), true;
-    case 3: return turn<3>(source, rows, target), true;
-    case 4: return turn<4>(source, rows, target), true;
-    case 8: return turn<8>(source, rows, target), true;
-    case 16: return turn<16>(source, rows, target), true;
-    default: return false;
+  if constexpr (std::is_arithmetic_v<A> && sizeof(A) >= 4) {
+    return chosen<TurnLoops<A>>.rows(source, n, rows, target);
+  } else {
+    return false;
   }
 }
 

@@ -24,8 +24,7 @@ LoadFn<A> loader(DType dtype);
 template <class A>
 StoreFn<A> storer(DType dtype);
 
-/// Turns short rows that lie one behind the other, so that their elements lie side by side: element k of row w goes to
-/// target[k * rows + w]. False where there is no loop for rows of n elements.
+/// TurnLoops of elements of any type; false where there is none for it.
 template <class A>
 bool turn_rows(const A* source, int64_t n, int64_t rows, A* target);
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "cpu/vector_math.h"
 
@@ -148,12 +149,72 @@ void powers_of_run(const double* __restrict x, int64_t n, double p, double* __re
 }
 
 template <class A>
+struct Vector {
+  typedef A type __attribute__((vector_size(kVectorBytes)));
+  static constexpr int kWidth = kVectorBytes / sizeof(A);
+};
+
+template <class V, int... kPlace>
+[[gnu::always_inline]] inline void split_pair(const V& a, const V& b, V& even, V& odd,
+                                              std::integer_sequence<int, kPlace...>) {
+  even = __builtin_shufflevector(a, b, (2 * kPlace)...);
+  odd = __builtin_shufflevector(a, b, (2 * kPlace + 1)...);
+}
+
+/// Of kLength vectors, which hold as many rows as a vector has elements, makes one for each place in a row: those of
+/// even and of odd places apart, and both again.
+template <class A, int kLength>
+[[gnu::always_inline]] inline void split(const typename Vector<A>::type* rows, typename Vector<A>::type* places) {
+  if constexpr (kLength == 1) {
+    places[0] = rows[0];
+  } else {
+    using V = typename Vector<A>::type;
+    V apart[2][kLength / 2], turned[2][kLength / 2];
+    for (int i = 0; i < kLength / 2; ++i)
+      split_pair(rows[2 * i], rows[2 * i + 1], apart[0][i], apart[1][i],
+                 std::make_integer_sequence<int, Vector<A>::kWidth>());
+    split<A, kLength / 2>(apart[0], turned[0]);
+    split<A, kLength / 2>(apart[1], turned[1]);
+    for (int i = 0; i < kLength; ++i) places[i] = turned[i % 2][i / 2];
+  }
+}
+
+template <int kLength, class A>
+bool turn(const A* __restrict source, int64_t rows, A* __restrict target) {
+  constexpr int kWidth = Vector<A>::kWidth;
+  using V = typename Vector<A>::type;
+  int64_t w = 0;
+  for (; w + kWidth <= rows; w += kWidth) {
+    V in[kLength], out[kLength];
+    std::memcpy(in, source + w * kLength, sizeof(in));
+    split<A, kLength>(in, out);
+    for (int k = 0; k < kLength; ++k) std::memcpy(target + k * rows + w, &out[k], sizeof(V));
+  }
+  for (; w < rows; ++w)
+    for (int k = 0; k < kLength; ++k) target[k * rows + w] = source[w * kLength + k];
+  return true;
+}
+
+template <class A>
+bool turn_rows(const A* source, int64_t n, int64_t rows, A* target) {
+  switch (n) {
+    case 2: return turn<2>(source, rows, target);
+    case 4: return turn<4>(source, rows, target);
+    case 8: return turn<8>(source, rows, target);
+    case 16: return turn<16>(source, rows, target);
+    default: return false;
+  }
+}
+
+template <class A>
 constexpr ExtremeLoops<A> kExtremes = {.greatest_of_run = extreme_of_run<A, true>,
                                        .least_of_run = extreme_of_run<A, false>,
                                        .greatest_of_rows = extreme_of_rows<A, true>,
                                        .least_of_rows = extreme_of_rows<A, false>};
 constexpr RangeLoops kRanges = {.least_and_greatest = least_and_greatest};
 constexpr PowerLoops kPowers = {.squares_of_run = squares_of_run, .powers_of_run = powers_of_run};
+template <class A>
+constexpr TurnLoops<A> kTurns = {.rows = turn_rows<A>};
 
 }  // namespace
 
@@ -178,5 +239,15 @@ PowerLoops PowerLoops::compiled() {
   return kPowers;
 }
 template PowerLoops PowerLoops::compiled<kIsa>();
+
+template <class A>
+template <Isa>
+TurnLoops<A> TurnLoops<A>::compiled() {
+  return kTurns<A>;
+}
+template TurnLoops<float> TurnLoops<float>::compiled<kIsa>();
+template TurnLoops<double> TurnLoops<double>::compiled<kIsa>();
+template TurnLoops<int64_t> TurnLoops<int64_t>::compiled<kIsa>();
+template TurnLoops<int32_t> TurnLoops<int32_t>::compiled<kIsa>();
 
 }  // namespace adjoint::cpu

@@ -39,4 +39,15 @@ struct PowerLoops {
   static PowerLoops compiled();
 };
 
+/// Of the same types.
+template <class A>
+struct TurnLoops {
+  /// Turns short rows that lie one behind the other, so that their elements lie side by side: element k of row w goes
+  /// to target[k * rows + w]. False where there is no loop for rows of n elements.
+  bool (*rows)(const A* source, int64_t n, int64_t rows, A* target);
+
+  template <Isa>
+  static TurnLoops compiled();
+};
+
 }  // namespace adjoint::cpu
