@@ -325,11 +325,32 @@ bool is_small(const Problem& p) {
   return work <= (1 << 13) || (work <= (1 << 18) && std::min(p.m, p.n) >= 8);
 }
 
+/// Up to here the own kernels, which pack nothing, are faster than BLAS, as measured: at matrices that stay in the
+/// second-level cache. To pack b, where it lies by columns, takes as long as some hundred rows.
+template <class T>
+bool is_near(const Problem& p) {
+  constexpr int64_t kNear = 1 << 20, kLine = 64;
+  return p.m >= 64 && p.n * static_cast<int64_t>(sizeof(T)) >= kLine &&
+         p.n * p.k * static_cast<int64_t>(sizeof(T)) <= kNear && (p.b.col == 1 || p.m >= 2048);
+}
+
+template <class T>
+void run_near(Problem& p) {
+  Scratch scratch;
+  if (p.b.col != 1) p.b = pack(p.b, p.dtype, p.dtype, p.batch, p.k, p.n, scratch);
+  for_each_product<T>(p, [](const Product<T>& product) {
+    const int64_t work = product.m * product.n * product.k;
+    run_in_blocks(product, std::min<int64_t>(work / (2 * kParallelWork), 64),
+                  [](const Product<T>& part) { small_gemm(part); });
+  });
+}
+
 /// Apart from the small products, whose stack frame would grow.
 template <class T>
 [[gnu::noinline]] void run_large(Problem& p) {
   if constexpr (std::is_floating_point_v<T>) {
     if (p.m == 1 && p.n == 1) return for_each_product<T>(p, [](const Product<T>& product) { long_dot(product); });
+    if (is_near<T>(p)) return run_near<T>(p);
   }
   if constexpr (std::is_floating_point_v<T> || is_complex_v<T>) {
     const blas::Library* library = p.k == 0 ? nullptr : blas::library();

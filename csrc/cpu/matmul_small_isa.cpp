@@ -50,6 +50,9 @@ inline void block(const Product<T>& p, const T* a, const T* b, int64_t b_row, T*
   }
 }
 
+/// As many rows are worth a panel of two vectors that must be packed.
+constexpr int64_t kManyRows = 64;
+
 /// One panel of c, Columns vectors wide, from `b` that is packed along its rows.
 template <class T, int Bytes, int Columns>
 inline void panel(const Product<T>& p, const T* b, int64_t b_row, int64_t column, int64_t skip) {
@@ -69,26 +72,35 @@ inline void panel(const Product<T>& p, const T* b, int64_t b_row, int64_t column
   if (i < p.m) block<T, Bytes, 1, Columns>(p, p.a.at(i, 0), b, b_row, p.c.at(i, column), skip);
 }
 
+/// Columns of b in rows that lie one behind the other.
+template <int Columns, class T>
+inline void pack(const Matrix<const T>& b, int64_t column, int64_t k, T* packed) {
+  for (int64_t j = 0; j < Columns; ++j) {
+    for (int64_t i = 0; i < k; ++i) packed[i * Columns + j] = *b.at(i, column + j);
+  }
+}
+
 /// All columns, in vectors of `Bytes`, of which n must fill one at least. The last panel reaches back
 /// over columns that are done already, rather than over the end: nothing needs padding.
 template <class T, int Bytes>
 void panels_of(const Product<T>& p) {
   constexpr int lanes = Bytes / sizeof(T);
+  alignas(64) T packed[kSmallDepth * 2 * lanes];
+  const bool ready = p.b.col == 1;
   int64_t column = 0;
-  if (p.b.col == 1) {
+  // What is packed for few rows is better packed for one vector, of which more rows fit into the registers.
+  if (ready || p.m >= kManyRows) {
     for (; column + 2 * lanes <= p.n; column += 2 * lanes) {
-      panel<T, Bytes, 2>(p, p.b.at(0, column), p.b.row, column, 0);
+      if (!ready) pack<2 * lanes>(p.b, column, p.k, packed);
+      panel<T, Bytes, 2>(p, ready ? p.b.at(0, column) : packed, ready ? p.b.row : 2 * lanes, column, 0);
     }
   }
-  alignas(64) T packed[kSmallDepth * lanes];
   for (; column < p.n; column += lanes) {
     const int64_t skip = column + lanes > p.n ? column + lanes - p.n : 0;
     const T* b = p.b.at(0, column - skip);
     int64_t b_row = p.b.row;
-    if (p.b.col != 1) {
-      for (int64_t j = 0; j < lanes; ++j) {
-        for (int64_t i = 0; i < p.k; ++i) packed[i * lanes + j] = b[i * p.b.row + j * p.b.col];
-      }
+    if (!ready) {
+      pack<lanes>(p.b, column - skip, p.k, packed);
       b = packed;
       b_row = lanes;
     }
