@@ -17,8 +17,9 @@ namespace {
 constexpr int64_t kRoom = 24576;
 /// The most elements of a block, and what all but the last are a multiple of: there, loops leave no rest.
 constexpr int64_t kLongest = 1024, kMultiple = 64;
-/// As many elements of one step are worth a thread of their own.
-constexpr int64_t kGrain = 32768;
+/// As many elements of one step are worth a thread of their own: what threads take from each other costs more than most
+/// steps.
+constexpr int64_t kGrain = 131072;
 
 /// The most places: of a result and of all inputs of each step.
 constexpr int kMaxPlaces = kMaxChain * (1 + ChainStep::kMaxInputs);
