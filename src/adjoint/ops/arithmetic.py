@@ -21,6 +21,7 @@ from .language import (
     sqrt,
     trunc,
     trunc_divide,
+    twice,
     where,
     zeros_like,
 )
@@ -36,23 +37,29 @@ _MINUS = {
                 "mask, use the `~` or `logical_not()` operator instead.",
 }
 
+
+def _scaled(g, alpha):
+    """g times the conjugate of alpha, which is 1 in most calls."""
+    return g if type(alpha) is int and alpha == 1 else g * conj(alpha)
+
+
 elementwise("add(input, other, *, alpha=1)", lambda input, other, alpha: input + alpha * other,
             types="complex integer bool", stored="complex32",
             loop="add_stub", numbers="all", rounded="input other alpha",
             factor="alpha", linear="input + other",
             input=lambda g: g,
-            other=lambda g, alpha: g * conj(alpha))
+            other=lambda g, alpha: _scaled(g, alpha))
 elementwise("sub(input, other, *, alpha=1)", lambda input, other, alpha: input - alpha * other,
             types="complex integer", stored="complex32",
             loop="add_stub", numbers="all", rounded="input other alpha", factor="alpha",
             refuse=_MINUS, alias=("subtract",), linear="input + other",
             input=lambda g: g,
-            other=lambda g, alpha: -g * conj(alpha))
+            other=lambda g, alpha: _scaled(-g, alpha))
 elementwise("rsub(input, other, *, alpha=1)", lambda input, other, alpha: other - alpha * input,
             types="complex integer", stored="complex32", loop="add_stub", number_nodes={"other": "RsubBackward1"},
             rounded="input other alpha", factor="alpha", refuse=_MINUS, inplace=False, out=False,
             linear="input + other",
-            input=lambda g, alpha: -g * conj(alpha),
+            input=lambda g, alpha: _scaled(-g, alpha),
             other=lambda g: g)
 elementwise("mul(input, other)", lambda input, other: input * other,
             types="complex integer bool", stored="all", numbers="all", rounded="input",
@@ -80,7 +87,11 @@ elementwise("power(input, exponent=1)", lambda input, exponent: input**exponent,
             input=lambda g, input, exponent: g * conj(exponent * input ** (exponent - 1)))
 elementwise("squared(input)", lambda input: input * input,
             types="complex", loop="pow", node="PowBackward0", public=False, inplace=False, out=False,
-            input=lambda g, input: g * conj(2 * input**1))
+            input=lambda g, input: g * conj(twice(input)))
+# 2 * input**1 in one step. A power's derivative depends on the input, whatever the exponent, and so does the rule here.
+elementwise("twice(input)", lambda input: 2 * input,
+            types="complex", node="PowBackward0", public=False, inplace=False, out=False, linear="input",
+            input=lambda g, input: g * conj(2 * input**0))
 elementwise("cubed(input)", lambda input: input * input * input,
             types="complex", loop="pow", node="PowBackward0", public=False, inplace=False, out=False,
             input=lambda g, input: g * conj(3 * input**2))
