@@ -2,9 +2,8 @@
 
 import warnings
 
-from .. import _C
+from .. import _C, _running
 from .._C import Node as Node
-from .._running import refuse_inside
 from . import _engine
 from . import anomaly_mode as anomaly_mode
 from . import function as function
@@ -115,7 +114,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     >>> x.grad
     tensor([2., 4.])
     """
-    refuse_inside(
+    _running.refuse_inside(
         "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
         "functorch.vjp instead or call backward() outside of functorch transforms: torch.func has them here."
     )

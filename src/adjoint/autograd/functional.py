@@ -2,8 +2,7 @@
 
 import functools
 
-from .. import _C
-from .._running import refuse_inside
+from .. import _C, _running
 from ..func.forward import jvp as _push
 from ..func.jacobians import unit_vectors
 from ..func.vmap import vmap
@@ -20,7 +19,7 @@ def _outside_of_transforms(function):
 
     @functools.wraps(function)
     def checked(*args, **kwargs):
-        refuse_inside(
+        _running.refuse_inside(
             "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) "
             "inside of a function being transformed by a functorch transform. This is unsupported, please attempt to "
             f"use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) instead of {function.__name__}()."
