@@ -1,5 +1,6 @@
 """Matrix products against torch: shapes, types, messages, node names, and einsum by chance."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import assume, given, settings
@@ -284,3 +285,47 @@ def test_einsum_of_identity_is_a_view():
     assert y is not x
     assert y.data_ptr() == x.data_ptr()
     assert_same(y, torch.ones(2, 3))
+
+
+LAYOUTS = {
+    "by rows": lambda x: x,
+    "by columns": lambda x: x.t().contiguous().t(),
+    "in a wider one": lambda x: adjoint.cat([x, x], 1)[:, : x.shape[1]],
+}
+
+
+@pytest.mark.parametrize("dtype", [adjoint.float32, adjoint.float64], ids=str)
+@pytest.mark.parametrize("b_layout", LAYOUTS)
+@pytest.mark.parametrize("a_layout", LAYOUTS)
+def test_products_of_many_rows(a_layout, b_layout, dtype):
+    # The kernels' borders: blocks of rows, of columns, vectors, and the longest sum of one pass.
+    random = np.random.default_rng(0)
+    sizes = [
+        (64, 3, 17),
+        (65, 256, 16),
+        (100, 257, 33),
+        (127, 100, 129),
+        (300, 700, 40),
+        (2100, 17, 63),
+        (130, 20, 1100),
+    ]
+    for m, k, n in sizes:
+        a, b, c = (adjoint.tensor(random.standard_normal(shape), dtype=dtype) for shape in ((m, k), (k, n), (m, n)))
+        exact = a.double().numpy() @ b.double().numpy()
+        largest = np.abs(a.double().numpy()) @ np.abs(b.double().numpy()) * k * adjoint.finfo(dtype).eps
+        a, b = LAYOUTS[a_layout](a), LAYOUTS[b_layout](b)
+        before = adjoint.get_num_threads()
+        results = []
+        try:
+            for threads in (1, 2, 5):
+                adjoint.set_num_threads(threads)
+                results.append((a @ b, adjoint.addmm(c, a, b, beta=0.7, alpha=1.3)))
+        finally:
+            adjoint.set_num_threads(before)
+        for product, added in results:
+            assert (np.abs(product.numpy() - exact) <= largest).all()
+            assert (
+                np.abs(added.numpy() - (0.7 * c.numpy() + 1.3 * exact)) <= 2 * largest + 1e-6 * c.abs().numpy()
+            ).all()
+            assert adjoint.equal(product, results[0][0])
+            assert adjoint.equal(added, results[0][1])

@@ -325,23 +325,35 @@ bool is_small(const Problem& p) {
   return work <= (1 << 13) || (work <= (1 << 18) && std::min(p.m, p.n) >= 8);
 }
 
-/// Up to here the own kernels, which pack nothing, are faster than BLAS, as measured: at matrices that stay in the
-/// second-level cache. To pack b, where it lies by columns, takes as long as some hundred rows.
+/// Up to here the own kernels, which pack nothing but what lies by columns, are faster than BLAS, as measured: many
+/// rows times a matrix that is not too large for the caches.
 template <class T>
 bool is_near(const Problem& p) {
-  constexpr int64_t kNear = 1 << 20, kLine = 64;
-  return p.m >= 64 && p.n * static_cast<int64_t>(sizeof(T)) >= kLine &&
-         p.n * p.k * static_cast<int64_t>(sizeof(T)) <= kNear && (p.b.col == 1 || p.m >= 2048);
+  constexpr int64_t kNear = 1 << 19, kLine = 64;
+  return p.m >= 64 && p.n * static_cast<int64_t>(sizeof(T)) >= kLine && p.n * p.k <= kNear;
+}
+
+/// Cuts c into about `wanted` blocks of whole columns, and runs run(part) on them.
+template <class T, class Run>
+void run_in_columns(const Product<T>& p, int64_t wanted, Run run) {
+  constexpr int64_t unit = 32;
+  const int64_t columns = std::max(unit, (p.n / std::max<int64_t>(wanted, 1) + unit - 1) / unit * unit);
+  parallel_for((p.n + columns - 1) / columns, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) run(part_of(p, 0, p.m, i * columns, std::min(columns, p.n - i * columns)));
+  });
 }
 
 template <class T>
-void run_near(Problem& p) {
-  Scratch scratch;
-  if (p.b.col != 1) p.b = pack(p.b, p.dtype, p.dtype, p.batch, p.k, p.n, scratch);
+void run_near(const Problem& p) {
   for_each_product<T>(p, [](const Product<T>& product) {
-    const int64_t work = product.m * product.n * product.k;
-    run_in_blocks(product, std::min<int64_t>(work / (2 * kParallelWork), 64),
-                  [](const Product<T>& part) { small_gemm(part); });
+    int64_t wanted = std::min<int64_t>(product.m * product.n * product.k / (2 * kParallelWork), 64);
+    // Rows of a that are read for every few columns of b again.
+    constexpr int64_t kRows = (1 << 18) / sizeof(T);
+    wanted = std::max(wanted, product.m * product.k / kRows);
+    auto run = [](const Product<T>& part) { small_gemm(part); };
+    // What is packed for some columns is not packed again, unless there are so many rows that it does not matter.
+    if (!packs(product) || product.m >= 16 * product.n) return run_in_blocks(product, wanted, run);
+    run_in_columns(product, wanted, run);
   });
 }
 

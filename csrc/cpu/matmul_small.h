@@ -25,6 +25,13 @@ struct Product {
   T alpha, beta;
 };
 
+/// Whether the loops pack b: where it lies by columns, or, for many rows of a, where its own rows lie so far apart that
+/// they share few places of the first-level cache.
+template <class T>
+[[gnu::always_inline]] inline bool packs(const Product<T>& p) {
+  return p.b.col != 1 || (p.m >= 128 && p.b.row * static_cast<int64_t>(sizeof(T)) >= 4096);
+}
+
 /// The longest k that one pass of the loops takes; longer sums are cut.
 inline constexpr int64_t kSmallDepth = 256;
 

@@ -1,7 +1,9 @@
 // Small products: blocks of the result held in registers.
+#include <cstring>
 #include <type_traits>
 
 #include "cpu/matmul_small.h"
+#include "cpu/turn.h"
 #include "cpu/vector_math.h"
 
 namespace adjoint::cpu {
@@ -75,8 +77,20 @@ inline void panel(const Product<T>& p, const T* b, int64_t b_row, int64_t column
 /// Columns of b in rows that lie one behind the other.
 template <int Columns, class T>
 inline void pack(const Matrix<const T>& b, int64_t column, int64_t k, T* packed) {
-  for (int64_t j = 0; j < Columns; ++j) {
-    for (int64_t i = 0; i < k; ++i) packed[i * Columns + j] = *b.at(i, column + j);
+  constexpr int width = Packed<T>::kWidth;
+  int64_t i = 0;
+  if constexpr (Columns % width == 0) {
+    for (; b.row == 1 && i + width <= k; i += width) {
+      for (int j = 0; j < Columns; j += width) {
+        typename Packed<T>::Type in[width], out[width];
+        for (int v = 0; v < width; ++v) std::memcpy(&in[v], b.at(i, column + j + v), sizeof(in[v]));
+        turn_vectors<T, width>(in, out);
+        for (int v = 0; v < width; ++v) std::memcpy(packed + (i + v) * Columns + j, &out[v], sizeof(out[v]));
+      }
+    }
+  }
+  for (; i < k; ++i) {
+    for (int j = 0; j < Columns; ++j) packed[i * Columns + j] = *b.at(i, column + j);
   }
 }
 
@@ -86,7 +100,7 @@ template <class T, int Bytes>
 void panels_of(const Product<T>& p) {
   constexpr int lanes = Bytes / sizeof(T);
   alignas(64) T packed[kSmallDepth * 2 * lanes];
-  const bool ready = p.b.col == 1;
+  const bool ready = !packs(p);
   int64_t column = 0;
   // What is packed for few rows is better packed for one vector, of which more rows fit into the registers.
   if (ready || p.m >= kManyRows) {

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
+#include "cpu/turn.h"
 #include "cpu/vector_math.h"
 
 ADJOINT_VECTOR_BINARY(pow)
@@ -148,47 +148,15 @@ void powers_of_run(const double* __restrict x, int64_t n, double p, double* __re
   for (int64_t i = whole; i < n; ++i) out[i] = rest[i - whole];
 }
 
-template <class A>
-struct Vector {
-  typedef A type __attribute__((vector_size(kVectorBytes)));
-  static constexpr int kWidth = kVectorBytes / sizeof(A);
-};
-
-template <class V, int... kPlace>
-[[gnu::always_inline]] inline void split_pair(const V& a, const V& b, V& even, V& odd,
-                                              std::integer_sequence<int, kPlace...>) {
-  even = __builtin_shufflevector(a, b, (2 * kPlace)...);
-  odd = __builtin_shufflevector(a, b, (2 * kPlace + 1)...);
-}
-
-/// Of kLength vectors, which hold as many rows as a vector has elements, makes one for each place in a row: those of
-/// even and of odd places apart, and both again.
-template <class A, int kLength>
-[[gnu::always_inline]] inline void split(const typename Vector<A>::type* rows, typename Vector<A>::type* places) {
-  if constexpr (kLength == 1) {
-    places[0] = rows[0];
-  } else {
-    using V = typename Vector<A>::type;
-    V apart[2][kLength / 2], turned[2][kLength / 2];
-    for (int i = 0; i < kLength / 2; ++i)
-      split_pair(rows[2 * i], rows[2 * i + 1], apart[0][i], apart[1][i],
-                 std::make_integer_sequence<int, Vector<A>::kWidth>());
-    split<A, kLength / 2>(apart[0], turned[0]);
-    split<A, kLength / 2>(apart[1], turned[1]);
-    for (int i = 0; i < kLength; ++i) places[i] = turned[i % 2][i / 2];
-  }
-}
-
 template <int kLength, class A>
 bool turn(const A* __restrict source, int64_t rows, A* __restrict target) {
-  constexpr int kWidth = Vector<A>::kWidth;
-  using V = typename Vector<A>::type;
+  using V = Packed<A>;
   int64_t w = 0;
-  for (; w + kWidth <= rows; w += kWidth) {
-    V in[kLength], out[kLength];
+  for (; w + V::kWidth <= rows; w += V::kWidth) {
+    typename V::Type in[kLength], out[kLength];
     std::memcpy(in, source + w * kLength, sizeof(in));
-    split<A, kLength>(in, out);
-    for (int k = 0; k < kLength; ++k) std::memcpy(target + k * rows + w, &out[k], sizeof(V));
+    turn_vectors<A, kLength>(in, out);
+    for (int k = 0; k < kLength; ++k) std::memcpy(target + k * rows + w, &out[k], sizeof(out[k]));
   }
   for (; w < rows; ++w)
     for (int k = 0; k < kLength; ++k) target[k * rows + w] = source[w * kLength + k];
