@@ -513,7 +513,18 @@ PyObject* py_rule_wants(PyObject*, PyObject* position) {
   return PyBool_FromLong(!rule || i >= rule->n_edges || rule->wanted[i]);
 }
 
+PyObject* py_conj(PyObject*, PyObject* value) {
+  const bool real =
+      is_tensor(value) ? !is_complex(as_tensor(value)->dtype) : PyFloat_CheckExact(value) || PyLong_CheckExact(value);
+  if (real) return Py_NewRef(value);
+  return guarded([&] {
+    if (is_tensor(value)) return call_op(require_op("conj_physical"), {value}).take();
+    return checked(PyObject_CallMethod(value, "conjugate", nullptr)).take();
+  });
+}
+
 PyMethodDef functions[] = {
+    {"_conj", py_conj, METH_O, "For rules: the complex conjugate of a tensor or a number; what is real, itself."},
     {"rule_wants", py_rule_wants, METH_O, "For rules: whether the gradient of the argument of this number is needed."},
     {"declare_op", py_declare_op, METH_O, "Makes the op of a Declaration; returns its callable."},
     {"_set_refusal", py_set_refusal, METH_O, "What explains errors of Python's own inside composites."},

@@ -162,11 +162,7 @@ def _in_place(name, function):
     return call
 
 
-def conj(value):
-    """The complex conjugate of a tensor or a number; a real tensor itself."""
-    if isinstance(value, _C.Tensor):
-        return _C.op_object("conj_physical")(value) if value.is_complex() else value
-    return value.conjugate()
+conj = _C._conj  # of a tensor or a number; what is real stays as it is
 
 
 def __getattr__(name):
