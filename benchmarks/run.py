@@ -231,7 +231,8 @@ def machine_lines(machine):
             about = machine[library]
             extra = f", {about['instruction_set']} kernels" if "instruction_set" in about else ""
             lines.append(f"{library} {about['version']}, {about['threads']} threads by default{extra}")
-    return lines
+    settings = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("OPENBLAS_")]
+    return lines + ([f"OpenBLAS, which adjoint uses, had {', '.join(settings)}"] if settings else [])
 
 
 # ---- the table
