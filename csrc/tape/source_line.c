@@ -35,8 +35,16 @@ static int is_internal(PyCodeObject* code) {
   return cache[place].internal;
 }
 
+// The frames by which C enters the interpreter have code of their own from 3.12 on.
+#if PY_VERSION_HEX >= 0x030E0000
+#define IS_ENTRY(frame) ((frame)->owner >= FRAME_OWNED_BY_INTERPRETER)
+#elif PY_VERSION_HEX >= 0x030C0000
+#define IS_ENTRY(frame) ((frame)->owner == FRAME_OWNED_BY_CSTACK)
+#endif
+
 static PyCodeObject* code_of(Frame* frame, int* instruction) {
 #if PY_VERSION_HEX >= 0x030C0000
+  if (IS_ENTRY(frame)) return NULL;
   PyObject* code = PyUnstable_InterpreterFrame_GetCode(frame);
   if (!code || !PyCode_Check(code)) {
     Py_XDECREF(code);
