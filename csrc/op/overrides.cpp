@@ -171,9 +171,15 @@ bool derives_from_all(PyTypeObject* type, PyObject* types) {
   return true;
 }
 
+/// The type of bound slots, such as `Tensor.shape.__get__`, which the headers of Python 3.13 no longer name.
+PyTypeObject* bound_slot_type() {
+  static PyTypeObject* const type = Py_TYPE(checked(PyObject_GetAttrString(Py_None, "__str__")).get());
+  return type;
+}
+
 /// Whether the results of a function keep their type by default.
 bool keeps_types(PyObject* function) {
-  if (Py_TYPE(function) != &_PyMethodWrapper_Type) return false;
+  if (Py_TYPE(function) != bound_slot_type()) return false;
   Object kept = checked(call_python(helper("get_default_nowrap_functions").get()));
   int found = PySet_Contains(kept.get(), function);
   check(found >= 0);
