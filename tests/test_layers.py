@@ -22,12 +22,14 @@ ROOMS = {
     "meta": ("core", "kernels"),
     "batched": ("core", "kernels"),
     "sparse": ("core", "kernels"),
+    "cuda": ("core", "kernels", "cuda/device"),
+    "cuda/device": ("core", "cpu"),  # texts for the run-time compiler, which is given files of the CPU's, too
     "ops": ("core", "kernels"),
     "op": ("core", "types", "kernels", "ops", "tape"),
     "tape": ("core", "types", "kernels", "ops", "op"),
     "transforms": ("core", "types", "kernels", "ops", "op", "tape"),
-    "python": ("core", "types", "kernels", "cpu", "meta", "ops", "op", "tape", "transforms"),
-    "": ("core", "types", "kernels", "cpu", "meta", "batched", "sparse", "ops", "op", "tape"),
+    "python": ("core", "types", "kernels", "cpu", "cuda", "meta", "ops", "op", "tape", "transforms"),
+    "": ("core", "types", "kernels", "cpu", "cuda", "meta", "batched", "sparse", "ops", "op", "tape"),
 }
 MADE = {"ops_headers.h": "ops"}  # by the build
 
@@ -56,7 +58,7 @@ def without_comments(text):
 
 
 def room_of(path):
-    return path.partition("/")[0] if "/" in path else ""
+    return next((room for room in ("cuda/device",) if path.startswith(f"{room}/")), path.rpartition("/")[0].partition("/")[0])
 
 
 def matches(text, pattern):

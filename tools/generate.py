@@ -26,7 +26,7 @@ def main():
     options = parser.parse_args()
     try:
         table = reading.read_table()
-        files.write(files.generate(table, reading.read_updates(table)), options.out)
+        files.write(files.generate(table, reading.read_updates(table), SOURCES.parent / "csrc"), options.out)
     except (DeclarationError, TraceError) as error:
         raise SystemExit(str(error)) from None
 

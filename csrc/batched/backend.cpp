@@ -30,7 +30,7 @@ Backend refusing() {
 
 }  // namespace
 
-Storage* allocate(size_t) { refuse_escaped(); }
+Storage* allocate(size_t, Device) { refuse_escaped(); }
 
 const Backend backend = refusing();
 

@@ -82,7 +82,7 @@ void reveal(BatchStorage& storage) {
 TensorPtr make_batched(TensorPtr value, uint64_t level, bool shared, ShapePtr shape) {
   char* data = value->data;
   const DType dtype = value->dtype;
-  const Device device(DeviceType::Batched, static_cast<uint8_t>(place_of(value->device).type));
+  const Device device = seeming(DeviceType::Batched, place_of(value->device));
   return make_tensor(hold(std::move(value), level, shared), data, std::move(shape), dtype, device);
 }
 

@@ -88,9 +88,14 @@ void note_mapped_function(PyObject* function);
 /// Refuses a batched tensor where memory is asked for: it stands for many, and has none of its own.
 void refuse_batched(const Tensor* tensor);
 
+/// A device of a kind that only seems to be one, for values that are on another in the end; that one is its number.
+inline Device seeming(DeviceType type, Device place) {
+  return {type, static_cast<uint8_t>(static_cast<uint8_t>(place.type) | place.index << 3)};
+}
 /// The device on which the values are in the end.
 inline Device place_of(Device device) {
-  return device.type >= DeviceType::Batched ? Device(static_cast<DeviceType>(device.index)) : device;
+  if (device.type < DeviceType::Batched) return device;
+  return {static_cast<DeviceType>(device.index & 7), static_cast<uint8_t>(device.index >> 3)};
 }
 
 }  // namespace adjoint

@@ -19,6 +19,7 @@ enum class ErrorKind {
   Attribute,
   Assertion,
   LinAlg,
+  OutOfDeviceMemory,
   Python
 };
 

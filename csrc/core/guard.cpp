@@ -20,11 +20,11 @@ void give_words() {
   if (silent) PyErr_SetString(PyExc_MemoryError, kNoMemory);
 }
 
-/// LinAlgError is a class of Python's side. What keeps it from being found is raised in its place.
-void set_linalg_error(const char* message) {
+/// Raises a class of Python's side. What keeps it from being found is raised in its place.
+void set_error_of(const char* module_name, const char* class_name, const char* message) {
   in_python([&] {
-    Object module = Object::steal(PyImport_ImportModule("adjoint.linalg"));
-    Object type = module ? Object::steal(PyObject_GetAttrString(module.get(), "LinAlgError")) : Object();
+    Object module = Object::steal(PyImport_ImportModule(module_name));
+    Object type = module ? Object::steal(PyObject_GetAttrString(module.get(), class_name)) : Object();
     if (type) PyErr_SetString(type.get(), message);
   });
 }
@@ -53,7 +53,8 @@ void set_python_error() noexcept {
       case ErrorKind::Buffer: type = PyExc_BufferError; break;
       case ErrorKind::Attribute: type = PyExc_AttributeError; break;
       case ErrorKind::Assertion: type = PyExc_AssertionError; break;
-      case ErrorKind::LinAlg: set_linalg_error(error.what()); return;
+      case ErrorKind::LinAlg: set_error_of("adjoint.linalg", "LinAlgError", error.what()); return;
+      case ErrorKind::OutOfDeviceMemory: set_error_of("adjoint.cuda", "OutOfMemoryError", error.what()); return;
     }
     PyErr_SetString(type, error.what());
   } catch (const std::bad_alloc&) {

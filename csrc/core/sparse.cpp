@@ -22,7 +22,7 @@ constexpr StorageOwner owner = {destroy, false};
 TensorPtr make_sparse(const Tensor* values, PyObject* pattern, Layout layout, Sizes sizes) {
   sparse_in_use = true;
   const DType dtype = values->dtype;
-  const Device device(DeviceType::Sparse, static_cast<uint8_t>(place_of(values->device).type));
+  const Device device = seeming(DeviceType::Sparse, place_of(values->device));
   const int64_t strides[kMaxDims] = {};
   ShapePtr shape = make_shape(sizes, Sizes(strides, sizes.size()));
   TensorPtr kept = alias(values);

@@ -58,10 +58,10 @@ inline void (*expire_weak)(uintptr_t weak) = nullptr;
 bool end_notes(Storage* storage);
 
 /// Uninitialised memory on a device.
-using Allocate = Storage* (*)(size_t nbytes);
+using Allocate = Storage* (*)(size_t nbytes, Device device);
 extern const Allocate allocators[kDeviceTypes];  // in csrc/devices.cpp
 inline Storage* allocate_storage(size_t nbytes, Device device) {
-  return allocators[static_cast<size_t>(device.type)](nbytes);
+  return allocators[static_cast<size_t>(device.type)](nbytes, device);
 }
 
 /// Called when a storage made by `adopt_memory` dies.

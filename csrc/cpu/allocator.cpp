@@ -137,7 +137,7 @@ constexpr StorageOwner kOwner = {destroy, false, discard};
 
 }  // namespace
 
-Storage* allocate(size_t nbytes) {
+Storage* allocate(size_t nbytes, Device) {
   if (nbytes > (size_t{1} << 46)) fail_memory(nbytes, current);
   Counted counted(nbytes);
   if (nbytes <= kSmallLimit) {

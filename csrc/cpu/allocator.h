@@ -5,7 +5,7 @@
 
 namespace adjoint::cpu {
 
-Storage* allocate(size_t nbytes);
+Storage* allocate(size_t nbytes, Device device);
 
 struct MemoryStats {
   int64_t current;  ///< bytes in live storages

@@ -13,7 +13,7 @@ template <class T>
 class Scratch {
  public:
   explicit Scratch(int64_t elements)
-      : storage_(StoragePtr::steal(allocate(static_cast<size_t>(elements) * sizeof(T)))) {}
+      : storage_(StoragePtr::steal(allocate(static_cast<size_t>(elements) * sizeof(T), Device()))) {}
   T* data() const { return reinterpret_cast<T*>(storage_->data); }
 
  private:

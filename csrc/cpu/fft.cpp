@@ -194,7 +194,7 @@ template <class T>
 static void transform(const View& in, const View& out, const kernels::FftLines& lines) {
   const Fft<T> fft(lines.kind, lines.inverse, lines.n, lines.outer, lines.inner, lines.scale, in.as<T>(), out.as<T>());
   // Large lines want large scratch memory, which the allocator keeps from call to call.
-  const auto scratch = StoragePtr::steal(allocate(static_cast<size_t>(fft.scratch()) * sizeof(T)));
+  const auto scratch = StoragePtr::steal(allocate(static_cast<size_t>(fft.scratch()) * sizeof(T), Device()));
   WithoutLock unlocked(lines.n * fft.lines() * 8);
   fft.run(reinterpret_cast<T*>(scratch->data));
 }

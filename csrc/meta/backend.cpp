@@ -61,7 +61,7 @@ kernels::Structure structure() {
 
 }  // namespace
 
-Storage* allocate(size_t nbytes) {
+Storage* allocate(size_t nbytes, Device) {
   static constexpr StorageOwner owner = {[](Storage* storage) { delete storage; }, false};
   return new Storage{1, 0, reinterpret_cast<char*>(kAddress), nbytes, false, false, &owner};
 }

@@ -7,7 +7,7 @@
 namespace adjoint::meta {
 
 /// A storage of this size at an address that is never used.
-Storage* allocate(size_t nbytes);
+Storage* allocate(size_t nbytes, Device device);
 
 extern const Backend backend;
 

@@ -25,6 +25,12 @@ static bool any_argument(PyObject* const* slots, size_t n, F holds) {
 bool any_elsewhere(PyObject* const* slots, size_t n) { return any_argument(slots, n, is_elsewhere); }
 bool any_on_meta(PyObject* const* slots, size_t n) { return any_argument(slots, n, holds_no_values); }
 
+bool any_on_device(PyObject* const* slots, size_t n) {
+  return any_argument(slots, n, [](PyObject* object) {
+    return is_elsewhere(object) && as_tensor(object)->device.type < DeviceType::Batched;
+  });
+}
+
 bool has_no_shape(PyObject* object) {
   return holds_no_values(object) && Py_TYPE(object) != tensor_type &&
          PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "is_uninitialized") == 1;

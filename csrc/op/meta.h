@@ -36,6 +36,8 @@ void refuse_without_shape(std::string_view op, PyObject* object);
 bool any_elsewhere(PyObject* const* slots, size_t n);
 /// Whether one of them is on the meta device.
 bool any_on_meta(PyObject* const* slots, size_t n);
+/// Whether one of them is on the meta device, or on a GPU.
+bool any_on_device(PyObject* const* slots, size_t n);
 /// Whether one of them is special.
 inline bool any_special(PyObject* const* slots, size_t n) {
   // Numbers, None and their like, which most arguments are, have static types; tensors do not.

@@ -312,7 +312,7 @@ static void for_each_tensor(PyObject* object, F f) {
 
 bool Op::left_to_handler(PyObject* const* slots) const {
   if (any_sparse(slots, arguments.size())) return !takes_sparse;
-  if (kind == Kind::Elementwise || any_on_meta(slots, arguments.size())) check_devices(slots);
+  if (kind == Kind::Elementwise || any_on_device(slots, arguments.size())) check_devices(slots);
   return false;
 }
 
@@ -320,9 +320,10 @@ void Op::check_devices(PyObject* const* slots) const {
   for (size_t i = 0; i < arguments.size(); ++i) refuse_without_shape(shown, slots[i]);
   if (crosses || kind == Kind::Elementwise) return;
   const Tensor* first = nullptr;
+  const bool on_meta = any_on_meta(slots, arguments.size());
   auto check_one = [&](const Tensor* tensor) {
-    // Numbers on the CPU go with any device, and so do indices: what they would be read for is not there.
-    const bool number = tensor->ndim() == 0 || !is_differentiable(tensor->dtype);
+    // Numbers on the CPU go with any device, and so do, on meta, indices: what they would be read for is not there.
+    const bool number = tensor->ndim() == 0 || (!is_differentiable(tensor->dtype) && on_meta);
     if (tensor->device == DeviceType::Cpu && number) return;
     if (first && tensor->device != first->device) refuse_devices(name.c_str(), tensor->device, first->device);
     first = tensor;

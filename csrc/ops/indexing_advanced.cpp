@@ -207,7 +207,31 @@ void check_has_values(const Tensor* target, const Indices& indices, const Tensor
     fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data! Move the tensor to the meta device too");
 }
 
-void write_indexed(Tensor* target, const Indices& indices, Tensor* values, bool accumulate) {
+/// Indices on the device of what they index: torch takes those in the program's memory there.
+class OnDevice {
+ public:
+  OnDevice(const Indices& given, Device device) : all_(&given) {
+    if (device.type != DeviceType::Cuda) return;
+    own_ = given;
+    for (auto& index : own_) {
+      if (!index || (*index)->device.type != DeviceType::Cpu) continue;
+      moved_.push_back(empty((*index)->sizes(), (*index)->dtype, device));
+      copy_into(*index, moved_.back().get());
+      index = moved_.back().get();
+    }
+    all_ = &own_;
+  }
+  const Indices& all() const { return *all_; }
+
+ private:
+  const Indices* all_;
+  Indices own_;
+  std::vector<TensorPtr> moved_;
+};
+
+void write_indexed(Tensor* target, const Indices& given, Tensor* values, bool accumulate) {
+  const OnDevice there(given, target->device);
+  const Indices& indices = there.all();
   check_has_values(target, indices, values);
   check_index_types(indices);
   SingleMask single = single_mask(target, indices);
@@ -244,7 +268,12 @@ void write_indexed(Tensor* target, const Indices& indices, Tensor* values, bool 
 
 }  // namespace
 
-TensorPtr index(Tensor* input, const Indices& indices) {
+TensorPtr index(Tensor* input, const Indices& given) {
+  for (const auto& index : given)
+    if (index && (*index)->device != input->device && (*index)->device.type != DeviceType::Cpu)
+      refuse_devices("index", (*index)->device, input->device);
+  const OnDevice there(given, input->device);
+  const Indices& indices = there.all();
   check_index_types(indices);
   SingleMask single = single_mask(input, indices);
   if (single.mask && single.mask->ndim() == input->ndim()) {

@@ -6,7 +6,7 @@
 namespace adjoint {
 
 void copy_into(const View& source, const View& target) {
-  if (source.device == target.device) {
+  if (source.device.type == target.device.type) {
     on(target.device).memory.copy(source, target);
   } else if (target.device == DeviceType::Cpu) {
     on(source.device).memory.to_host(source, target);
@@ -24,6 +24,13 @@ TensorPtr contiguous(Tensor* tensor) {
 
 TensorPtr clone(const Tensor* tensor) {
   TensorPtr result = empty(dense_shape(tensor->shape), tensor->dtype, tensor->device);
+  copy_into(tensor, result.get());
+  return result;
+}
+
+TensorPtr in_program_memory(Tensor* tensor) {
+  if (tensor->device == DeviceType::Cpu) return TensorPtr::borrow(tensor);
+  TensorPtr result = empty(dense_shape(tensor->shape), tensor->dtype, DeviceType::Cpu);
   copy_into(tensor, result.get());
   return result;
 }

@@ -172,9 +172,9 @@ void refuse_grad(Tensor* tensor, bool force) {
   refuse_batched(tensor);
   if (is_sparse(tensor))
     fail(ErrorKind::Type, "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.");
-  if (tensor->device == DeviceType::Meta)
-    fail(ErrorKind::Type,
-         "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
+  if (tensor->device == DeviceType::Meta || (tensor->device.type == DeviceType::Cuda && !force))
+    fail(ErrorKind::Type, "can't convert ", to_string(tensor->device),
+         " device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.");
   if (!force && recording() && requires_grad(tensor))
     fail(
         "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead. NumPy records no "
@@ -283,7 +283,7 @@ PyObject* method_reduce(PyObject* self, PyObject* protocol) {
 PyObject* py_deepcopy(PyObject*, PyObject* object) {
   return guarded([&] {
     if (is_tensor(object) && is_batched(as_tensor(object))) return wrap(clone_recorded(as_tensor(object))).take();
-    if (!is_tensor(object) || as_tensor(object)->device == DeviceType::Cpu)
+    if (!is_tensor(object) || as_tensor(object)->device.holds_values())
       return wrap(deepcopy(Arg{object, "_deepcopy", "input"})).take();
     const Tensor* meta = as_tensor(object);
     return wrap(empty(ShapePtr::borrow(meta->shape), meta->dtype, meta->device)).take();
@@ -351,7 +351,8 @@ Object item(Tensor* tensor) {
          " elements cannot be converted to Scalar; reduce it with sum() or mean(), index one "
          "element, or take tolist()");
   if (is_batched(tensor)) return item_by_class(tensor);
-  return element_object(tensor->dtype, tensor->data);
+  TensorPtr here = in_program_memory(tensor);
+  return element_object(tensor->dtype, here->data);
 }
 
 Object to_list(Tensor* tensor) {
@@ -360,7 +361,8 @@ Object to_list(Tensor* tensor) {
     fail(".tolist() is not supported for tensor subclasses, got ", Py_TYPE(as_object(tensor))->tp_name);
   refuse_batched(tensor);
   refuse_sparse(tensor);
-  return list_of(tensor, 0, tensor->data);
+  TensorPtr here = in_program_memory(tensor);
+  return list_of(here.get(), 0, here->data);
 }
 
 // ---- NumPy and buffers
@@ -517,6 +519,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
         refuse_sparse(tensor);
         if (may_override(self) && !(mode_flags & kTypesOff)) refuse("a subclass gives its values by __array__()");
         if (tensor->device == DeviceType::Meta) refuse("a tensor on the meta device has no memory to export");
+        if (tensor->device != DeviceType::Cpu) refuse("the tensor's memory is on a GPU, use tensor.cpu()");
         if (requires_grad(tensor)) refuse("Can't export tensors that require gradient, use tensor.detach()");
         const char* format = buffer_format(tensor->dtype);
         if (!format)
@@ -560,9 +563,10 @@ Object to_numpy(Tensor* tensor, bool force) {
     Object numpy = checked(PyImport_ImportModule("numpy"));
     return checked(PyObject_GetAttrString(numpy.get(), "asarray"));
   }();
-  TensorPtr plain = requires_grad(tensor) ? alias(tensor) : TensorPtr::borrow(tensor);
+  TensorPtr here = in_program_memory(tensor);
+  TensorPtr plain = requires_grad(here.get()) ? alias(here.get()) : here;
   Object view = checked(PyMemoryView_FromObject(as_object(plain.get())));
-  make_notes(tensor->storage).fixed = true;
+  make_notes(here->storage).fixed = true;
   return checked(PyObject_CallOneArg(as_array.get(), view.get()));
 }
 
@@ -576,6 +580,10 @@ Object reduce(Tensor* tensor, int protocol) {
   if (is_sparse(tensor)) return handle_sparse("reduced", {as_object(tensor)});
   if (tensor->device == DeviceType::Meta)
     fail("pickle: a tensor on the meta device holds no values; make it anew with torch.empty");
+  if (tensor->device.type == DeviceType::Cuda) {
+    static PyObject* function = python_function("adjoint.cuda._tensors", "reduced").take();
+    return checked(call_python(function, as_object(tensor)));
+  }
   bool dense = is_dense(tensor->shape);
   TensorPtr packed = dense ? TensorPtr::borrow(tensor) : contiguous(tensor);
   int64_t nbytes = packed->numel() * itemsize(packed->dtype);

@@ -191,8 +191,8 @@ int put_grad(PyObject* self, PyObject* value, void*) {
                "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype): convert it with "
                "to(), or set grad_dtype, to None for any type.");
         if (place_of(grad->device) != place_of(tensor->device))
-          fail("attempting to assign a gradient with device type '", grad->device == DeviceType::Cpu ? "cpu" : "meta",
-               "' to a tensor with device type '", tensor->device == DeviceType::Cpu ? "cpu" : "meta",
+          fail("attempting to assign a gradient with device type '", device_name(place_of(grad->device).type),
+               "' to a tensor with device type '", device_name(place_of(tensor->device).type),
                "'. Please ensure that the gradient and the tensor are on the same device");
         if (!same_sizes(grad->shape, tensor->shape))
           fail("attempting to assign a gradient of size '", to_string(grad->sizes()), "' to a tensor of size '",
@@ -278,6 +278,9 @@ PyObject* get_is_cpu(PyObject* self, void*) {
 }
 PyObject* get_is_meta(PyObject* self, void*) {
   return PyBool_FromLong(place_of(tensor_of(self)->device) == DeviceType::Meta);
+}
+PyObject* get_is_cuda(PyObject* self, void*) {
+  return PyBool_FromLong(place_of(tensor_of(self)->device).type == DeviceType::Cuda);
 }
 PyObject* get_layout(PyObject* self, void*) { return Py_NewRef(layout_object(layout_of(tensor_of(self)))); }
 PyObject* get_is_sparse(PyObject* self, void*) {
@@ -379,7 +382,7 @@ PyGetSetDef getset[] = {
     {"nbytes", attribute<get_nbytes>, nullptr, "Bytes of all elements.", nullptr},
     {"is_sparse", attribute<get_is_sparse>, nullptr, "Whether the layout is torch.sparse_coo.", nullptr},
     {"is_quantized", attribute<get_false>, nullptr, "Whether the elements are quantized: never here.", nullptr},
-    {"is_cuda", attribute<get_false>, nullptr, "Whether the memory is on an NVIDIA GPU: never here.", nullptr},
+    {"is_cuda", attribute<get_is_cuda>, nullptr, "Whether the memory is on an NVIDIA GPU.", nullptr},
     {"is_xpu", attribute<get_false>, nullptr, "Whether the memory is on an Intel GPU: never here.", nullptr},
     {"is_mps", attribute<get_false>, nullptr, "Whether the memory is on an Apple GPU: never here.", nullptr},
     {"is_mtia", attribute<get_false>, nullptr, "Whether the memory is on an MTIA device: never here.", nullptr},

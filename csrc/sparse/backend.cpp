@@ -22,7 +22,7 @@ struct Refusing {
 
 }  // namespace
 
-Storage* allocate(size_t) { refuse(); }
+Storage* allocate(size_t, Device) { refuse(); }
 
 const Backend backend = kernels::all<Backend>(Refusing());
 

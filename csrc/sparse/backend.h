@@ -7,7 +7,7 @@
 namespace adjoint::sparse {
 
 /// Refuses, as all kernels do.
-Storage* allocate(size_t nbytes);
+Storage* allocate(size_t nbytes, Device device);
 
 extern const Backend backend;
 

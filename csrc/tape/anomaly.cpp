@@ -31,7 +31,8 @@ struct NotFinite {
 NotFinite not_finite(const Tensor* tensor) {
   NotFinite found;
   if (!is_differentiable(tensor->dtype) || !tensor->device.holds_values()) return found;
-  TensorPtr dense = contiguous(const_cast<Tensor*>(tensor), compute_type(tensor->dtype));
+  TensorPtr here = in_program_memory(const_cast<Tensor*>(tensor));
+  TensorPtr dense = contiguous(here.get(), compute_type(tensor->dtype));
   dispatch(dense->dtype, [&](auto tag) {
     using T = decltype(tag);
     const T* values = dense->as<T>();

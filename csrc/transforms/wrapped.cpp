@@ -160,7 +160,7 @@ Object make_wrapped(PyTypeObject* type, ShapePtr shape, DType dtype, Device devi
   Object core = of_class(type, dict.get(), meta_tensor(shape.get(), dtype));
   char* data = as_tensor(core.get())->data;
   StoragePtr storage = hold(TensorPtr::steal(as_tensor(core.take())));
-  const Device shown_device(DeviceType::Batched, static_cast<uint8_t>(device.type));
+  const Device shown_device = seeming(DeviceType::Batched, device);
   TensorPtr plain = make_tensor(std::move(storage), data, std::move(shape), dtype, shown_device);
   if (requires_grad) plain->flags |= kRequiresGrad;
   detach_version(plain.get());  // views will share it

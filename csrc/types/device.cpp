@@ -28,6 +28,7 @@ struct DeviceObject {
 PyTypeObject* device_type;
 PyObject* cpu_device;
 PyObject* meta_device;
+std::vector<PyObject*> cuda_devices;  ///< by number, made when first asked for
 
 // Thread by thread, as in torch. `defaults_changed` stays false in nearly all programs, which need not look further.
 bool defaults_changed = false;
@@ -117,14 +118,16 @@ const char* text_of(PyObject* object) {
   return text;
 }
 
-/// A number alone is an index of the accelerator, of which there is none.
-[[noreturn]] void refuse_number(PyObject* number) {
+/// A number alone is an index of the accelerator.
+void check_number(PyObject* number) {
   if (Py_SIZE(number) < 0) fail("Device index must not be negative");
-  fail("Cannot access accelerator device when none is available; use device='cpu'");
+  if (!kind_of(DeviceType::Cuda).why_absent().empty())
+    fail("Cannot access accelerator device when none is available; use device='cpu'");
 }
 
 [[noreturn]] void refuse(const std::string& kind) {
-  constexpr const char* advice = "; this build computes on the cpu only: use device='cpu'";
+  const std::string advice = kind == "cuda" ? "; " + kind_of(DeviceType::Cuda).why_absent()
+                                            : std::string("; this build computes on the cpu and on cuda: use device='cpu'");
   std::string upper;
   for (char c : kind) upper += static_cast<char>(c - 'a' + 'A');
   if (kind == "mps") fail("PyTorch is not linked with support for mps devices", advice);
@@ -188,7 +191,10 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
       fail(ErrorKind::Type, "device(): argument 'type' (position 1) must be str, not ", Py_TYPE(type)->tp_name);
     }
     if (source && PyObject_TypeCheck(source, device_type)) return Py_NewRef(source);
-    if (source && is_number(source)) refuse_number(source);
+    if (source && is_number(source)) {
+      check_number(source);
+      return new_device(kKinds[1], read_index(source));
+    }
     if (source && !is_text(source)) refuse_arguments(args, kwargs);
     const char* text = text_of(source ? source : type);
     int index;
@@ -262,11 +268,23 @@ PyMethodDef functions[] = {{"get_default_device", py_get_default_device, METH_NO
 
 }  // namespace
 
-PyObject* device_object(Device device) { return device == DeviceType::Cpu ? cpu_device : meta_device; }
+static PyObject* cuda_device(size_t index) {
+  while (cuda_devices.size() <= index)
+    cuda_devices.push_back(checked(new_device(kKinds[1], static_cast<int>(cuda_devices.size()))).take());
+  return cuda_devices[index];
+}
+
+PyObject* device_object(Device device) {
+  if (device.type == DeviceType::Cuda) return cuda_device(device.index);
+  return device == DeviceType::Cpu ? cpu_device : meta_device;
+}
 
 std::string device_kind(PyObject* object) {
   if (PyObject_TypeCheck(object, device_type)) return device_of(object)->kind;
-  if (is_number(object)) refuse_number(object);
+  if (is_number(object)) {
+    check_number(object);
+    return kKinds[1];
+  }
   if (!is_text(object)) fail(ErrorKind::Type, "device must be a torch.device or str, not ", Py_TYPE(object)->tp_name);
   int index;
   return parse_device(text_of(object), &index);
@@ -280,7 +298,20 @@ Device to_device(PyObject* object) {
   std::string kind = device_kind(object);
   if (kind == "cpu") return DeviceType::Cpu;
   if (kind == "meta") return DeviceType::Meta;
-  refuse(kind);
+  if (kind != "cuda" || !kind_of(DeviceType::Cuda).why_absent().empty()) refuse(kind);
+  int index = -1;
+  if (PyObject_TypeCheck(object, device_type)) {
+    index = device_of(object)->index;
+  } else if (is_number(object)) {
+    index = read_index(object);
+  } else {
+    parse_device(text_of(object), &index);
+  }
+  if (index < 0) return {DeviceType::Cuda, static_cast<uint8_t>(kind_of(DeviceType::Cuda).current())};
+  if (index >= kind_of(DeviceType::Cuda).count())
+    fail("CUDA error: invalid device ordinal; there are ", kind_of(DeviceType::Cuda).count(),
+         " devices, counted from 0, got ", index);
+  return {DeviceType::Cuda, static_cast<uint8_t>(index)};
 }
 
 Device default_device() { return defaults_changed ? to_device(default_device_object()) : DeviceType::Cpu; }

@@ -124,7 +124,7 @@ def get_device(input):
     >>> torch.get_device(torch.zeros(2))
     -1
     """
-    return -1
+    return input.device.index if input.is_cuda else -1
 
 
 @method

@@ -1,5 +1,6 @@
 """All generated files: what the build compiles and installs."""
 
+from .cuda import cuda_file
 from .glue import glue_file
 from .kernels import kernels_of
 from .loops import OTHER, REAL, SHARDS, loop_file, registration_file, shard_of
@@ -7,8 +8,8 @@ from .rules import derived_file
 from .updates import update_file
 
 
-def generate(table, updates):
-    """The generated files: text by file name."""
+def generate(table, updates, csrc=None):
+    """The generated files: text by file name. `csrc` is the folder of the C++ sources; without it, no device code."""
     kernels = [k for item in table.unique("elementwise") for k in kernels_of(table, item)]
     files = {}
     for shard in range(SHARDS):
@@ -18,6 +19,8 @@ def generate(table, updates):
     files["kernels_updates.cpp"] = update_file(updates)
     files["kernels_registration.cpp"] = registration_file()
     files["glue.cpp"] = glue_file(table)
+    if csrc is not None:
+        files["cuda_sources.cpp"] = cuda_file(kernels, csrc)
     files["derived.py"] = derived_file([k for k in kernels if k.derived])
     return files
 

@@ -78,7 +78,7 @@ def _index_put_batch(op, size, batched, input, indices, values, accumulate):
 
 
 # fmt: off
-op("index(input, indices)", stored="all", native="index", linear="input", public=False,
+op("index(input, indices)", stored="all", native="index", linear="input", public=False, crosses=True,
    input=lambda g, input_meta, indices: index_backward(g, input_meta.shape, indices),
    batch=_index_batch)
 op("index_backward(input, size, indices)", widened="float8 complex32",

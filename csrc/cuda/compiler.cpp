@@ -1,0 +1,185 @@
+#include "cuda/compiler.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <unordered_map>
+#include <vector>
+
+#include "core/error.h"
+#include "cuda/library.h"
+#include "cuda/runtime.h"
+
+namespace adjoint::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Program = struct ProgramHandle*;
+
+/// The functions of NVRTC that are used.
+struct Compiler {
+  int (*version)(int*, int*);
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
+  int (*compile)(Program, int, const char* const*);
+  int (*log_size)(Program, size_t*);
+  int (*log)(Program, char*);
+  int (*code_size)(Program, size_t*);
+  int (*code)(Program, char*);
+  int (*destroy)(Program*);
+};
+
+const Compiler& compiler() {
+  static Library library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
+  static const Compiler found = [] {
+    if (!library.open())
+      fail("CUDA kernels are compiled by NVRTC, which was not found (", library.reason(),
+           "); install it with: pip install nvidia-cuda-nvrtc");
+    Compiler functions{};
+    auto find = [&](const char* name, auto& function) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.find(name));
+      if (!function) fail("NVRTC has no ", name, "; install a newer one with: pip install -U nvidia-cuda-nvrtc");
+    };
+    find("nvrtcVersion", functions.version);
+    find("nvrtcCreateProgram", functions.create);
+    find("nvrtcCompileProgram", functions.compile);
+    find("nvrtcGetProgramLogSize", functions.log_size);
+    find("nvrtcGetProgramLog", functions.log);
+    find("nvrtcGetCUBINSize", functions.code_size);
+    find("nvrtcGetCUBIN", functions.code);
+    find("nvrtcDestroyProgram", functions.destroy);
+    return functions;
+  }();
+  return found;
+}
+
+/// FNV's hash of 64 bits, of which two from different beginnings make a name.
+uint64_t hashed(uint64_t state, const std::string& text) {
+  for (unsigned char c : text) state = (state ^ c) * 0x100000001b3ull;
+  return (state ^ text.size()) * 0x100000001b3ull;
+}
+
+std::string headers_text() {
+  std::string all;
+  for (const DeviceSource* header = device_headers; header->name; ++header) (all += header->name) += header->text;
+  return all;
+}
+
+std::string key_of(const std::string& source, int capability) {
+  static const std::array<uint64_t, 2> headers = [] {
+    int major = 0, minor = 0;
+    compiler().version(&major, &minor);
+    const std::string text = headers_text() + std::to_string(major) + "." + std::to_string(minor);
+    return std::array{hashed(0xcbf29ce484222325ull, text), hashed(0x9e3779b97f4a7c15ull, text)};
+  }();
+  std::ostringstream name;
+  name << std::hex << hashed(headers[0], source) << '-' << hashed(headers[1], source) << std::dec << "-sm_"
+       << capability << ".cubin";
+  return name.str();
+}
+
+/// Where compiled kernels are kept; empty: nowhere.
+const fs::path& cache_folder() {
+  static const fs::path folder = [] {
+    auto value = [](const char* name) { return fs::path(std::getenv(name) ? std::getenv(name) : ""); };
+    fs::path chosen = value("ADJOINT_CACHE");
+    if (chosen.empty() && !value("XDG_CACHE_HOME").empty()) chosen = value("XDG_CACHE_HOME") / "adjoint" / "kernels";
+    if (chosen.empty() && !value("HOME").empty()) chosen = value("HOME") / ".cache" / "adjoint" / "kernels";
+    std::error_code error;
+    fs::create_directories(chosen, error);
+    return error ? fs::path() : chosen;
+  }();
+  return folder;
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return file ? text.str() : std::string();
+}
+
+/// Whole or not at all: under another name first.
+void write_file(const fs::path& path, const std::string& content) {
+  const fs::path draft = path.string() + "." + std::to_string(getpid());
+  std::error_code error;
+  {
+    std::ofstream file(draft, std::ios::binary);
+    file.write(content.data(), static_cast<std::streamsize>(content.size()));
+    if (!file.flush()) {
+      fs::remove(draft, error);
+      return;
+    }
+  }
+  fs::rename(draft, path, error);
+  if (error) fs::remove(draft, error);
+}
+
+struct Loaded {
+  int device;
+  std::string source;
+  bool operator==(const Loaded&) const = default;
+};
+struct HashLoaded {
+  size_t operator()(const Loaded& key) const { return std::hash<std::string>()(key.source) * 31 + key.device; }
+};
+
+}  // namespace
+
+std::string compile(const std::string& source, int capability) {
+  const Compiler& nvrtc = compiler();
+  std::vector<const char*> names, texts;
+  for (const DeviceSource* header = device_headers; header->name; ++header) {
+    names.push_back(header->name);
+    texts.push_back(header->text);
+  }
+  Program program = nullptr;
+  const auto count = static_cast<int>(names.size());
+  if (nvrtc.create(&program, source.c_str(), "kernel.cu", count, texts.data(), names.data()) != 0)
+    fail("NVRTC took no program");
+  const std::string architecture = "--gpu-architecture=sm_" + std::to_string(capability);
+  const char* options[] = {architecture.c_str(), "--std=c++20", "-default-device", "-DADJOINT_DEVICE_CODE=1",
+                           "-diag-suppress=177"};
+  const int result = nvrtc.compile(program, static_cast<int>(std::size(options)), options);
+  size_t size = 0;
+  std::string text;
+  if (result != 0) {
+    nvrtc.log_size(program, &size);
+    text.resize(size);
+    nvrtc.log(program, text.data());
+    nvrtc.destroy(&program);
+    fail("a kernel does not compile for sm_", capability, ":\n", text, "\n", source);
+  }
+  nvrtc.code_size(program, &size);
+  text.resize(size);
+  nvrtc.code(program, text.data());
+  nvrtc.destroy(&program);
+  return text;
+}
+
+Function compiled(int device, const std::string& source) {
+  static std::mutex mutex;
+  static std::unordered_map<Loaded, Function, HashLoaded> loaded;
+  std::lock_guard lock(mutex);
+  Function& function = loaded[{device, source}];
+  if (function) return function;
+  const int capability = use(device).capability;
+  const fs::path path = cache_folder().empty() ? fs::path() : cache_folder() / key_of(source, capability);
+  Module module = nullptr;
+  std::string code = path.empty() ? std::string() : read_file(path);
+  if (code.empty() || driver().load_module(&module, code.data()) != kSuccess) {
+    code = compile(source, capability);
+    check(driver().load_module(&module, code.data()), "loading a kernel");
+    if (!path.empty()) write_file(path, code);
+  }
+  check(driver().get_function(&function, module, "kernel"), "finding a kernel");
+  return function;
+}
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,31 @@
+// Device code: texts in CUDA C become functions, by the run-time compiler or from files that it left behind.
+//
+// Note [Device code]. A kernel is a text that names its types, compiled when it is first launched: 10 to 40 ms. What came
+// out is kept in a folder ($ADJOINT_CACHE, or adjoint/kernels in the user's cache folder), under a name made of the text,
+// of all headers, of the architecture and of the compiler's version; a change of any of them makes another name. The
+// texts of the headers are part of the extension (the generated cuda_sources.cpp). Kernels take one parameter, a struct,
+// and are declared by ADJOINT_KERNEL (device/kernel.h).
+#pragma once
+
+#include <string>
+
+#include "cuda/driver.h"
+
+namespace adjoint::cuda {
+
+/// The kernel named "kernel" of a text, loaded on a device. Kept; the text is the key.
+Function compiled(int device, const std::string& source);
+
+/// The machine code of a text for an architecture such as 90; fails with the compiler's words.
+std::string compile(const std::string& source, int capability);
+
+/// A text that device code includes, by the name it is included by.
+struct DeviceSource {
+  const char* name;
+  const char* text;
+};
+/// All of them, and the bodies of elementwise kernels by their names; both end with a null (generated).
+extern const DeviceSource device_headers[];
+extern const DeviceSource device_bodies[];
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,29 @@
+// The record of a wrong value that a kernel has met; see Note [Faults] in cuda/faults.h.
+#pragma once
+
+#include <cstdint>
+
+namespace adjoint::cuda {
+
+enum class FaultKind : int32_t { None, Index, Class, Negative };
+
+struct Fault {
+  int32_t kind;  ///< a FaultKind; the first kernel to find it None writes the others
+  int32_t dim;
+  int64_t value, bound;
+};
+
+#ifdef ADJOINT_DEVICE_CODE
+/// Keeps the first fault, and says whether there is none: `check(0 <= i && i < n, ...)`.
+inline bool check(bool holds, Fault* record, FaultKind kind, int dim, int64_t value, int64_t bound) {
+  if (!holds && atomicCAS(&record->kind, 0, static_cast<int32_t>(kind)) == 0) {
+    record->dim = dim;
+    record->value = value;
+    record->bound = bound;
+    __threadfence_system();
+  }
+  return holds;
+}
+#endif
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,26 @@
+// What every kernel begins with: how it is declared, and where its thread stands.
+#pragma once
+
+#include <cstdint>
+
+/// ADJOINT_KERNEL(Args, threads) { ... }: the kernel of a text, of one parameter `args`, in blocks of so many threads.
+#ifndef ADJOINT_KERNEL
+#define ADJOINT_KERNEL(Args, threads) \
+  extern "C" __global__ __launch_bounds__(threads) void kernel(const __grid_constant__ Args args)
+#endif
+/// Memory that the threads of a block share, as much of it as the launch says.
+#ifndef ADJOINT_DYNAMIC_SHARED
+#define ADJOINT_DYNAMIC_SHARED(T, name)                               \
+  extern __shared__ __align__(16) unsigned char dynamic_shared[];     \
+  T* name = reinterpret_cast<T*>(dynamic_shared)
+#endif
+
+namespace adjoint::cuda {
+
+/// The number of this thread among all of the launch.
+template <class Index>
+inline Index thread_number() {
+  return static_cast<Index>(blockIdx.x) * static_cast<Index>(blockDim.x) + static_cast<Index>(threadIdx.x);
+}
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,231 @@
+#include "cuda/elementwise.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+#include "cuda/device/elementwise_args.h"
+#include "cuda/geometry.h"
+#include "cuda/launch.h"
+#include "cuda/through_cpu.h"
+#include "kernels/operand.h"
+
+namespace adjoint::cuda {
+namespace {
+
+/// What a launch computes with one set of types: the text of its kernel follows from it.
+struct Variant {
+  enum class Lies : uint8_t { Packed, Single, Number, Strided };
+  struct Operand {
+    DType dtype;
+    Lies lies;
+    bool operator==(const Operand&) const = default;
+  };
+
+  const char* body;
+  DType compute, result, out;
+  int device;
+  int inputs;
+  Operand operands[kernels::kMaxInputs] = {};
+  int width = 1;  ///< elements of a thread; 0: any strides
+  bool wide = false;  ///< numbers of elements of 64 bits
+  bool operator==(const Variant&) const = default;
+};
+
+struct HashVariant {
+  size_t operator()(const Variant& v) const {
+    auto hash = reinterpret_cast<size_t>(v.body);
+    auto add = [&](auto value) { hash = (hash ^ static_cast<size_t>(value)) * 0x9e3779b97f4a7c15ull; };
+    add(v.compute);
+    add(v.out);
+    add(v.device);
+    add(v.width * 2 + v.wide);
+    for (int i = 0; i < v.inputs; ++i) add(static_cast<int>(v.operands[i].dtype) * 4 + static_cast<int>(v.operands[i].lies));
+    return hash;
+  }
+};
+
+/// For conversions, which compute in the type that they read.
+constexpr const char* kCopy = "template <class T>\ninline auto body(const Scalar*, T x_) { return x_; }\n";
+
+std::string source_of(const Variant& v) {
+  constexpr const char* lies[] = {"Packed", "Single", "Number", "Strided"};
+  std::ostringstream text;
+  text << "#include \"elementwise.h\"\nnamespace adjoint::cuda {\n" << v.body << "}\nusing namespace adjoint;\n"
+       << "using namespace adjoint::cuda;\nADJOINT_KERNEL(" << (v.width ? "PackedArgs" : "StridedArgs") << ", "
+       << kThreads << ") {\n  " << (v.width ? "packed<" : "strided<");
+  if (v.width) text << v.width << ", ";
+  text << (v.wide ? "int64_t" : "uint32_t") << ", " << device_type(v.compute) << ", " << device_type(v.result) << ", "
+       << device_type(v.out);
+  for (int i = 0; i < v.inputs; ++i)
+    text << ", Input<" << device_type(v.operands[i].dtype) << ", Lies::" << lies[static_cast<int>(v.operands[i].lies)]
+         << ", " << i + 1 << ">";
+  text << ">(args, [](const Scalar* params, auto... values) { return body<" << device_type(v.compute)
+       << ">(params, values...); });\n}\n";
+  return text.str();
+}
+
+Function function_of(const Variant& variant) {
+  static std::mutex mutex;
+  static std::unordered_map<Variant, Function, HashVariant> known;
+  std::lock_guard lock(mutex);
+  Function& function = known[variant];
+  if (!function) function = compiled(variant.device, source_of(variant));
+  return function;
+}
+
+const char* body_of(const char* name) {
+  static const std::unordered_map<std::string_view, const char*> bodies = [] {
+    std::unordered_map<std::string_view, const char*> all;
+    for (const DeviceSource* body = device_bodies; body->name; ++body) all[body->name] = body->text;
+    return all;
+  }();
+  auto entry = bodies.find(name);
+  return entry == bodies.end() ? nullptr : entry->second;
+}
+
+/// The most elements that a thread can take at once from operands of these types at these places.
+int vector_width(const View& out, const View* inputs, const Variant& variant) {
+  int64_t largest = itemsize(out.dtype);
+  auto places = reinterpret_cast<uintptr_t>(out.data);
+  for (int i = 0; i < variant.inputs; ++i) {
+    if (variant.operands[i].lies != Variant::Lies::Packed) continue;
+    largest = std::max(largest, itemsize(inputs[i].dtype));
+    places |= reinterpret_cast<uintptr_t>(inputs[i].data);
+  }
+  return places % 16 == 0 ? static_cast<int>(std::min<int64_t>(16 / largest, 8)) : 1;
+}
+
+DType result_of(const Kernel& kernel, DType compute) {
+  if (kernel.result == ResultKind::Bool) return DType::Bool;
+  return kernel.result == ResultKind::Real ? real_type(compute) : compute;
+}
+
+/// The part of a geometry of more dimensions than a kernel takes, by loops over those in front.
+template <class Run>
+void by_slices(const Geometry& geometry, StridedArgs& args, const int64_t* item_sizes, Run run) {
+  if (geometry.ndim <= kMaxCollapsed) {
+    args.ndim = geometry.ndim;
+    args.numel = geometry.numel;
+    std::copy_n(geometry.sizes, geometry.ndim, args.sizes);
+    for (int v = 0; v < geometry.views; ++v) std::copy_n(geometry.strides[v], geometry.ndim, args.strides[v]);
+    run();
+    return;
+  }
+  Geometry inner = geometry;
+  inner.ndim = geometry.ndim - 1;
+  inner.numel = geometry.numel / geometry.sizes[0];
+  std::copy_n(geometry.sizes + 1, inner.ndim, inner.sizes);
+  for (int v = 0; v < geometry.views; ++v) std::copy_n(geometry.strides[v] + 1, inner.ndim, inner.strides[v]);
+  char* places[kMaxOperands];
+  std::copy_n(args.data, geometry.views, places);
+  for (int64_t i = 0; i < geometry.sizes[0]; ++i) {
+    for (int v = 0; v < geometry.views; ++v) args.data[v] = places[v] + i * geometry.strides[v][0] * item_sizes[v];
+    by_slices(inner, args, item_sizes, run);
+  }
+  std::copy_n(places, geometry.views, args.data);
+}
+
+/// Runs a body of which everything but how its operands lie is known.
+void run(Variant variant, const View& out, const View* inputs, const Scalar* params, int param_count) {
+  const View* views[kMaxOperands] = {&out};
+  StridedArgs args;
+  int64_t item_sizes[kMaxOperands] = {itemsize(out.dtype)};
+  args.data[0] = out.data;
+  for (int i = 0; i < variant.inputs; ++i) {
+    views[i + 1] = &inputs[i];
+    args.data[i + 1] = inputs[i].data;
+    item_sizes[i + 1] = itemsize(inputs[i].dtype);
+  }
+  std::copy_n(params, param_count, args.params);
+  const Geometry geometry = joint_geometry({views, static_cast<size_t>(variant.inputs + 1)});
+  if (geometry.numel == 0) return;
+  bool packed = geometry.is_packed(0);
+  for (int i = 0; i < variant.inputs; ++i) {
+    Variant::Operand& operand = variant.operands[i];
+    operand.dtype = inputs[i].dtype;
+    if (inputs[i].device.type == DeviceType::Cpu) {
+      operand.lies = Variant::Lies::Number;
+      std::memcpy(args.numbers[i + 1].bytes, inputs[i].data, static_cast<size_t>(itemsize(inputs[i].dtype)));
+    } else if (geometry.is_single(i + 1)) {
+      operand.lies = Variant::Lies::Single;
+    } else if (geometry.is_packed(i + 1)) {
+      operand.lies = Variant::Lies::Packed;
+    } else {
+      packed = false;
+    }
+  }
+  constexpr int64_t kNarrow = int64_t{1} << 31;
+  if (packed) {
+    variant.width = vector_width(out, inputs, variant);
+    variant.wide = geometry.numel >= kNarrow;
+    args.numel = geometry.numel;
+    launch(out.device, function_of(variant), static_cast<PackedArgs*>(&args),
+           blocks_for((geometry.numel + variant.width - 1) / variant.width));
+    return;
+  }
+  variant.width = 0;
+  for (int v = 0; v <= variant.inputs; ++v) {
+    int64_t reach = 1;
+    for (int d = 0; d < geometry.ndim; ++d) {
+      reach += (geometry.sizes[d] - 1) * std::abs(geometry.strides[v][d]);
+      variant.wide |= geometry.strides[v][d] < 0;
+    }
+    variant.wide |= reach >= kNarrow || geometry.numel >= kNarrow;
+    if (v > 0 && variant.operands[v - 1].lies == Variant::Lies::Packed) variant.operands[v - 1].lies = Variant::Lies::Strided;
+  }
+  const Function function = function_of(variant);
+  by_slices(geometry, args, item_sizes, [&] { launch(out.device, function, &args, blocks_for(args.numel)); });
+}
+
+}  // namespace
+
+void elementwise(const Kernel& kernel, DType compute, const View& out, const View* inputs, const Scalar* params) {
+  const char* body = body_of(kernel.name);
+  bool known = body && !is_stored(out.dtype) && !is_stored(compute);
+  for (int i = 0; i < kernel.inputs; ++i) known = known && !is_stored(inputs[i].dtype);
+  if (!known) return through_cpu.elementwise.run(kernel, compute, out, inputs, params);
+  const DType type = compute_type(compute);
+  Variant variant{body, type, result_of(kernel, type), out.dtype, out.device.index, kernel.inputs};
+  run(variant, out, inputs, params, kernel.params);
+}
+
+void elementwise_packed(const Kernel& kernel, DType compute, const Tensor& out, const Operand* operands, int n,
+                        const Scalar* params) {
+  static constexpr int64_t nothing[kMaxDims] = {};
+  const View result = out.view();
+  View inputs[kernels::kMaxInputs];
+  alignas(16) char numbers[kernels::kMaxInputs][16];
+  for (int i = 0; i < n; ++i) {
+    if (operands[i].is_number()) {
+      dispatch(compute, [&](auto tag) {
+        *reinterpret_cast<decltype(tag)*>(numbers[i]) = operands[i].number.to<decltype(tag)>();
+      });
+      inputs[i] = {numbers[i], compute, result.ndim, result.sizes, nothing};
+    } else {
+      inputs[i] = operands[i].view(result.ndim, result.sizes, operands[i].shape->strides());
+    }
+  }
+  elementwise(kernel, compute, result, inputs, params);
+}
+
+void convert_elements(const View& in, const View& out) {
+  if (is_stored(in.dtype) || is_stored(out.dtype)) return through_cpu.memory.copy(in, out);
+  Variant variant{kCopy, in.dtype, in.dtype, out.dtype, out.device.index, 1};
+  run(variant, out, &in, nullptr, 0);
+}
+
+std::string elementwise_source(const char* name, DType compute) {
+  const Kernel* kernel = on(DeviceType::Cpu).elementwise.kernel(name);
+  const char* body = body_of(name);
+  if (!kernel || !body) fail("there is no elementwise kernel ", name);
+  const DType type = compute_type(compute);
+  Variant variant{body, type, result_of(*kernel, type), result_of(*kernel, compute), 0, kernel->inputs};
+  for (int i = 0; i < kernel->inputs; ++i) variant.operands[i] = {compute, Variant::Lies::Packed};
+  variant.width = static_cast<int>(std::min<int64_t>(16 / itemsize(compute), 8));
+  return source_of(variant);
+}
+
+}  // namespace adjoint::cuda

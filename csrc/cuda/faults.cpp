@@ -1,0 +1,49 @@
+#include "cuda/faults.h"
+
+#include <mutex>
+
+#include "core/error.h"
+#include "cuda/runtime.h"
+
+namespace adjoint::cuda {
+namespace {
+
+Fault* records[kMaxDevices];
+std::mutex making;
+
+}  // namespace
+
+Fault* fault_record(int index) {
+  if (Fault* record = records[index]) [[likely]]
+    return record;
+  std::lock_guard lock(making);
+  if (!records[index]) {
+    use(index);
+    void* memory = nullptr;
+    constexpr unsigned kForAllContexts = 1, kSeenByDevice = 2;
+    check(driver().allocate_host(&memory, sizeof(Fault), kForAllContexts | kSeenByDevice), "making a record of faults");
+    records[index] = new (memory) Fault{};
+  }
+  return records[index];
+}
+
+void raise_fault(int index) {
+  volatile Fault* record = records[index];
+  if (!record || record->kind == static_cast<int32_t>(FaultKind::None)) [[likely]]
+    return;
+  const auto kind = static_cast<FaultKind>(record->kind);
+  const int64_t value = record->value, bound = record->bound;
+  const int32_t dim = record->dim;
+  record->kind = static_cast<int32_t>(FaultKind::None);
+  constexpr const char* where =
+      "; an earlier operation on the device found it: run with CUDA_LAUNCH_BLOCKING=1 to see which";
+  switch (kind) {
+    case FaultKind::Index:
+      fail(ErrorKind::Index, "index ", value, " is out of bounds for dimension ", dim, " with size ", bound, where);
+    case FaultKind::Class: fail(ErrorKind::Index, "Target ", value, " is out of bounds of ", bound, " classes", where);
+    case FaultKind::Negative: fail("a value must not be negative, got ", value, where);
+    case FaultKind::None: break;
+  }
+}
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,87 @@
+#include "cuda/runtime.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "core/error.h"
+#include "cuda/faults.h"
+
+namespace adjoint::cuda {
+namespace {
+
+DeviceState states[kMaxDevices];
+std::once_flag started[kMaxDevices];
+
+thread_local int chosen = 0;   ///< by set_current_device
+thread_local int bound = -1;   ///< whose context is the thread's
+thread_local Stream streams[kMaxDevices] = {};
+
+void start(int index) {
+  DeviceState& state = states[index];
+  check(driver().device_get(&state.number, index), "finding a device");
+  check(driver().retain_context(&state.context, state.number), "making a device's context");
+  auto attribute = [&](Attribute which) {
+    int value = 0;
+    check(driver().device_attribute(&value, static_cast<int>(which), state.number), "reading a device's attributes");
+    return value;
+  };
+  state.capability =
+      attribute(Attribute::ComputeCapabilityMajor) * 10 + attribute(Attribute::ComputeCapabilityMinor);
+  state.multiprocessors = attribute(Attribute::MultiprocessorCount);
+}
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value && std::strcmp(value, "1") == 0;
+}
+
+}  // namespace
+
+int device_count() {
+  if (!why_unavailable().empty()) return 0;
+  int count = 0;
+  check(driver().device_count(&count), "counting devices");
+  return count < kMaxDevices ? count : kMaxDevices;
+}
+
+int current_device() { return chosen; }
+
+void set_current_device(int index) {
+  if (index < 0 || index >= device_count())
+    fail("CUDA error: invalid device ordinal; there are ", device_count(), " devices, counted from 0, got ", index);
+  chosen = index;
+}
+
+const DeviceState& use(int index) {
+  if (bound == index) [[likely]]
+    return states[index];
+  if (index < 0 || index >= device_count())
+    fail("CUDA error: invalid device ordinal; there are ", device_count(), " devices, counted from 0, got ", index);
+  std::call_once(started[index], start, index);
+  check(driver().set_context(states[index].context), "choosing a device");
+  bound = index;
+  return states[index];
+}
+
+Stream current_stream(int index) { return streams[index]; }
+void set_current_stream(int index, Stream stream) { streams[index] = stream; }
+
+void synchronize(int index) {
+  use(index);
+  check(driver().synchronize(), "waiting for a device");
+  raise_fault(index);
+}
+
+void synchronize(int index, Stream stream) {
+  use(index);
+  check(driver().synchronize_stream(stream), "waiting for a stream");
+  raise_fault(index);
+}
+
+bool waits_for_launches() {
+  static const bool waits = is_set("ADJOINT_CUDA_BLOCKING") || is_set("CUDA_LAUNCH_BLOCKING");
+  return waits;
+}
+
+}  // namespace adjoint::cuda
