@@ -7,6 +7,7 @@
 #include "op/arg.h"
 #include "op/autocast.h"
 #include "op/object.h"
+#include "python/cuda_bindings.h"
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
 #include "python/deterministic.h"
@@ -167,6 +168,7 @@ static PyObject* make_module() {
     init_generator(module.get());
     init_interop(module.get());
     init_shared(module.get());
+    init_cuda(module.get());
     init_inspect(module.get());
     init_trace(module.get());
     init_transforms(module.get());

@@ -8,8 +8,10 @@ import sys
 from .. import _C
 from .._absent import answer, refusals
 from .._legacy_types import CUDA_TYPES
-from . import _modules
+from . import _libraries, _modules
 from . import amp as amp
+
+_libraries.find()
 
 default_generators = ()
 has_magma = has_half = False
@@ -70,20 +72,29 @@ class OutOfMemoryError(RuntimeError):
 
 
 def is_available():
-    """Whether there is a GPU: no.
+    """Whether there is a GPU that can be used.
 
     >>> import adjoint as torch
-    >>> torch.cuda.is_available()
-    False
+    >>> torch.cuda.is_available() == (torch.cuda.device_count() > 0)
+    True
     """
-    return False
+    return not _C._cuda_why_unavailable()
+
+
+def device_count():
+    """The number of GPUs.
+
+    >>> import adjoint as torch
+    >>> torch.cuda.device_count() >= 0
+    True
+    """
+    return _C._cuda_device_count()
 
 
 is_initialized = answer(False, "Whether a GPU is in use: no.")
 is_bf16_supported = answer(False, "Whether the GPU computes in bfloat16: there is none.")
 is_tf32_supported = answer(False, "Whether the GPU computes in TF32: there is none.")
 is_current_stream_capturing = answer(False, "Whether a graph is being captured: no.")
-device_count = answer(0, "The number of GPUs: none.")
 memory_allocated = answer(0, "Bytes in use on the GPU: none.")
 max_memory_allocated = answer(0, "The most bytes that were in use on the GPU: none.")
 memory_reserved = answer(0, "Bytes kept on the GPU: none.")

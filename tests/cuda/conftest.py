@@ -1,0 +1,26 @@
+"""Without a GPU, or the stand-in for one, these tests are left out; `python -m tests.cuda` brings the stand-in."""
+
+import warnings
+
+import pytest
+
+import adjoint
+
+NATIVE_ONLY = "has no kernel on cuda yet"
+
+
+def pytest_collection_modifyitems(items):
+    if adjoint.cuda.is_available():
+        return
+    here = str(__file__).rpartition("/")[0]
+    for item in items:
+        if str(item.path).startswith(here) and "without_a_gpu" not in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="no GPU here: python -m tests.cuda runs this on a stand-in"))
+
+
+@pytest.fixture(autouse=True)
+def kernels_of_the_cpu():
+    """What has no kernel yet is computed on the CPU, and warns of it once: no matter here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=f".*{NATIVE_ONLY}")
+        yield
