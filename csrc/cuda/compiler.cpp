@@ -169,6 +169,8 @@ Function compiled(int device, const std::string& source) {
   std::lock_guard lock(mutex);
   Function& function = loaded[{device, source}];
   if (function) return function;
+  if (const char* folder = std::getenv("ADJOINT_CUDA_KEEP_SOURCES"))
+    write_file(fs::path(folder) / (std::to_string(std::hash<std::string>()(source)) + ".cu"), source);
   const int capability = use(device).capability;
   const fs::path path = cache_folder().empty() ? fs::path() : cache_folder() / key_of(source, capability);
   Module module = nullptr;
