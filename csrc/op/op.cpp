@@ -429,7 +429,7 @@ void Op::change(PyObject* const* slots) {
     fail("Bad in-place call: input tensor dtype ", info(target->dtype).c_name, " and output tensor dtype ",
          info(to_dtype(slots[typed_out])).c_name, " should match");
   if (!writes_one_value) check_writable(target);
-  if (elsewhere && any_on_meta(slots, arguments.size())) [[unlikely]]
+  if (elsewhere && any_on_device(slots, arguments.size())) [[unlikely]]
     check_devices(slots);
   if (special && kind == Kind::Plain && (glue || glue_in_place)) [[unlikely]]
     check_stored(*this, slots);

@@ -1,6 +1,7 @@
 #include "python/cuda_bindings.h"
 
 #include "core/guard.h"
+#include "core/lock.h"
 #include "core/tensor.h"
 #include "cuda/allocator.h"
 #include "cuda/backend.h"
@@ -13,6 +14,9 @@
 
 namespace adjoint::python {
 namespace {
+
+/// Work that other threads need not wait for.
+constexpr int64_t kLong = int64_t{1} << 20;
 
 int to_index(PyObject* object) {
   const long index = PyLong_AsLong(object);
@@ -107,7 +111,11 @@ PyObject* py_compile(PyObject*, PyObject* args) {
     const char* source;
     int capability;
     check(PyArg_ParseTuple(args, "si:_cuda_compile", &source, &capability));
-    const std::string code = cuda::compile(source, capability);
+    std::string code;
+    {
+      WithoutLock unlocked(kLong);
+      code = cuda::compile(source, capability);
+    }
     return checked(PyBytes_FromStringAndSize(code.data(), static_cast<Py_ssize_t>(code.size()))).take();
   });
 }

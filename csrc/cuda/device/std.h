@@ -16,6 +16,10 @@ using size_t = decltype(sizeof(0));
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fc00000)
 
+// What math.h asks of its compiler.
+#define __builtin_fma(a, b, c) ::fma(a, b, c)
+#define __builtin_signbit(x) ::signbit(x)
+
 namespace std {
 
 using ::size_t;
@@ -139,7 +143,28 @@ ADJOINT_FLOAT_UNARY(ceil)
 ADJOINT_FLOAT_UNARY(trunc)
 ADJOINT_FLOAT_UNARY(rint)
 ADJOINT_FLOAT_UNARY(lgamma)
+ADJOINT_FLOAT_UNARY(tgamma)
+ADJOINT_FLOAT_UNARY(erf)
+ADJOINT_FLOAT_UNARY(erfc)
+ADJOINT_FLOAT_UNARY(asin)
+ADJOINT_FLOAT_UNARY(acos)
+ADJOINT_FLOAT_UNARY(atan)
+ADJOINT_FLOAT_UNARY(asinh)
+ADJOINT_FLOAT_UNARY(acosh)
+ADJOINT_FLOAT_UNARY(atanh)
 #undef ADJOINT_FLOAT_UNARY
+template <class T>
+inline bool isnan(T x) {
+  return x != x;
+}
+template <class T>
+inline bool isinf(T x) {
+  return fabs(x) == numeric_limits<T>::infinity();
+}
+template <class T>
+inline bool isfinite(T x) {
+  return fabs(x) < numeric_limits<T>::infinity();
+}
 inline float abs(float x) { return ::fabsf(x); }
 inline double abs(double x) { return ::fabs(x); }
 inline float copysign(float a, float b) { return ::copysignf(a, b); }

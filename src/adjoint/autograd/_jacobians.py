@@ -107,7 +107,7 @@ def _analytical_jacobian(output, x):
     """The Jacobian of one real output with respect to one input, by backward."""
     columns = []
     for place in range(output.numel()):
-        cotangent = _C.zeros(output.numel(), dtype=output.dtype)
+        cotangent = _C.zeros(output.numel(), dtype=output.dtype, device=output.device)
         cotangent[place] = 1
         columns.append(_gradients(output, (x,), cotangent.reshape(output.shape))[0].reshape(-1))
     return stack(columns, 1) if columns else None
@@ -128,7 +128,7 @@ def _pushed_rows(func, inputs, checked, which, unit):
     tangents = {i: _C.zeros_like(inputs[i]) for i in checked}
     rows = []
     for place in itertools.product(*map(range, inputs[which].shape)):
-        tangents[which] = _C.zeros(inputs[which].shape, dtype=inputs[which].dtype)
+        tangents[which] = _C.zeros_like(inputs[which])
         tangents[which][place] = unit
         rows.append(_pushed(func, inputs, tangents))
     return rows

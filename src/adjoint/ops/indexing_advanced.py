@@ -82,7 +82,7 @@ op("index(input, indices)", stored="all", native="index", linear="input", public
    input=lambda g, input_meta, indices: index_backward(g, input_meta.shape, indices),
    batch=_index_batch)
 op("index_backward(input, size, indices)", widened="float8 complex32",
-   native="index_backward", linear="input", public=False,
+   native="index_backward", linear="input", public=False, crosses=True,
    input=lambda g, indices: index(g, indices),
    batch=_index_back)
 
