@@ -22,6 +22,7 @@ Backend native() {
   table.elementwise.kernel = on(DeviceType::Cpu).elementwise.kernel;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
+  table.elementwise.gather = gather_elementwise;
   return table;
 }
 

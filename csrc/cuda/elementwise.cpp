@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "cuda/device/elementwise_args.h"
 #include "cuda/geometry.h"
@@ -50,30 +52,106 @@ struct HashVariant {
 /// For conversions, which compute in the type that they read.
 constexpr const char* kCopy = "template <class T>\ninline auto body(const Scalar*, T x_) { return x_; }\n";
 
-std::string source_of(const Variant& v) {
+/// A body under a name of its own.
+std::string numbered(const char* body, size_t number) {
+  std::string text = body;
+  const std::string name = "inline auto body(";
+  return text.replace(text.find(name), name.size(), "inline auto body_" + std::to_string(number) + "(");
+}
+
+/// The call of a template of device/elementwise.h that runs a variant.
+std::string call_of(const Variant& v, size_t number, const std::string& args) {
   constexpr const char* lies[] = {"Packed", "Single", "Number", "Strided"};
   std::ostringstream text;
-  text << "#include \"elementwise.h\"\nnamespace adjoint::cuda {\n" << v.body << "}\nusing namespace adjoint;\n"
-       << "using namespace adjoint::cuda;\nADJOINT_KERNEL(" << (v.width ? "PackedArgs" : "StridedArgs") << ", "
-       << kThreads << ") {\n  " << (v.width ? "packed<" : "strided<");
+  text << "  " << (v.width ? "packed<" : "strided<");
   if (v.width) text << v.width << ", ";
   text << (v.wide ? "int64_t" : "uint32_t") << ", " << device_type(v.compute) << ", " << device_type(v.result) << ", "
        << device_type(v.out);
   for (int i = 0; i < v.inputs; ++i)
     text << ", Input<" << device_type(v.operands[i].dtype) << ", Lies::" << lies[static_cast<int>(v.operands[i].lies)]
          << ", " << i + 1 << ">";
-  text << ">(args, [](const Scalar* params, auto... values) { return body<" << device_type(v.compute)
-       << ">(params, values...); });\n}\n";
+  text << ">(" << args << ", [](const Scalar* params, auto... values) { return body_" << number << "<"
+       << device_type(v.compute) << ">(params, values...); });\n";
   return text.str();
 }
 
-Function function_of(const Variant& variant) {
+/// The text of a kernel of some variants, all of the same number of elements.
+std::string source_of(std::span<const Variant> variants) {
+  const char* args = variants[0].width ? "PackedArgs" : "StridedArgs";
+  std::string bodies, calls;
+  for (size_t i = 0; i < variants.size(); ++i) {
+    bodies += numbered(variants[i].body, i);
+    calls += call_of(variants[i], i, "args.parts[" + std::to_string(i) + "]");
+  }
+  std::ostringstream text;
+  text << "#include \"elementwise.h\"\nnamespace adjoint::cuda {\n" << bodies << "}\nusing namespace adjoint;\n"
+       << "using namespace adjoint::cuda;\nusing KernelArgs = Parts<" << args << ", " << variants.size()
+       << ">;\nADJOINT_KERNEL(KernelArgs, " << kThreads << ") {\n" << calls << "}\n";
+  return text.str();
+}
+
+struct HashVariants {
+  size_t operator()(const std::vector<Variant>& variants) const {
+    size_t hash = variants.size();
+    for (const Variant& variant : variants) hash = hash * 31 + HashVariant()(variant);
+    return hash;
+  }
+};
+
+Function function_of(std::span<const Variant> variants) {
   static std::mutex mutex;
-  static std::unordered_map<Variant, Function, HashVariant> known;
+  static std::unordered_map<std::vector<Variant>, Function, HashVariants> known;
   std::lock_guard lock(mutex);
-  Function& function = known[variant];
-  if (!function) function = compiled(variant.device, source_of(variant));
+  Function& function = known[{variants.begin(), variants.end()}];
+  if (!function) function = compiled(variants[0].device, source_of(variants));
   return function;
+}
+
+// ---- Computations that are put together
+
+/// One that waits for others, with which it shares its launch.
+struct Waiting {
+  Device device;
+  Variant variant;
+  StridedArgs args;
+};
+/// As many as the parameter of a kernel has room for.
+constexpr size_t kTogether = 3;
+thread_local bool gathering = false;
+thread_local std::vector<Waiting> waiting;
+
+template <class Args>
+void launch_parts(std::span<Waiting> parts) {
+  cuda::Parts<Args, kTogether> args;
+  Variant variants[kTogether];
+  for (size_t i = 0; i < parts.size(); ++i) {
+    args.parts[i] = parts[i].args;
+    variants[i] = parts[i].variant;
+  }
+  const int64_t width = std::max(variants[0].width, 1), numel = parts[0].args.numel;
+  launch(parts[0].device, function_of({variants, parts.size()}), &args, blocks_for((numel + width - 1) / width));
+}
+
+void launch_waiting() {
+  if (waiting.empty()) return;
+  std::vector<Waiting> parts = std::move(waiting);
+  waiting.clear();
+  if (parts[0].variant.width) {
+    launch_parts<PackedArgs>(parts);
+  } else {
+    launch_parts<StridedArgs>(parts);
+  }
+}
+
+void launch_or_wait(Device device, const Variant& variant, const StridedArgs& args) {
+  if (!waiting.empty()) {
+    const Waiting& first = waiting[0];
+    const bool fits = waiting.size() < kTogether && first.device == device && first.args.numel == args.numel &&
+                      first.variant.width == variant.width && first.variant.wide == variant.wide;
+    if (!fits) launch_waiting();
+  }
+  waiting.push_back({device, variant, args});
+  if (!gathering) launch_waiting();
 }
 
 const char* body_of(const char* name) {
@@ -162,9 +240,7 @@ void run(Variant variant, const View& out, const View* inputs, const Scalar* par
     variant.width = vector_width(out, inputs, variant);
     variant.wide = geometry.numel >= kNarrow;
     args.numel = geometry.numel;
-    launch(out.device, function_of(variant), static_cast<PackedArgs*>(&args),
-           blocks_for((geometry.numel + variant.width - 1) / variant.width));
-    return;
+    return launch_or_wait(out.device, variant, args);
   }
   variant.width = 0;
   for (int v = 0; v <= variant.inputs; ++v) {
@@ -176,8 +252,7 @@ void run(Variant variant, const View& out, const View* inputs, const Scalar* par
     variant.wide |= reach >= kNarrow || geometry.numel >= kNarrow;
     if (v > 0 && variant.operands[v - 1].lies == Variant::Lies::Packed) variant.operands[v - 1].lies = Variant::Lies::Strided;
   }
-  const Function function = function_of(variant);
-  by_slices(geometry, args, item_sizes, [&] { launch(out.device, function, &args, blocks_for(args.numel)); });
+  by_slices(geometry, args, item_sizes, [&] { launch_or_wait(out.device, variant, args); });
 }
 
 }  // namespace
@@ -211,6 +286,11 @@ void elementwise_packed(const Kernel& kernel, DType compute, const Tensor& out, 
   elementwise(kernel, compute, result, inputs, params);
 }
 
+void gather_elementwise(bool begin) {
+  gathering = begin;
+  if (!begin) launch_waiting();
+}
+
 void convert_elements(const View& in, const View& out) {
   if (is_stored(in.dtype) || is_stored(out.dtype)) return through_cpu.memory.copy(in, out);
   Variant variant{kCopy, in.dtype, in.dtype, out.dtype, out.device.index, 1};
@@ -225,7 +305,7 @@ std::string elementwise_source(const char* name, DType compute) {
   Variant variant{body, type, result_of(*kernel, type), result_of(*kernel, compute), 0, kernel->inputs};
   for (int i = 0; i < kernel->inputs; ++i) variant.operands[i] = {compute, Variant::Lies::Packed};
   variant.width = static_cast<int>(std::min<int64_t>(16 / itemsize(compute), 8));
-  return source_of(variant);
+  return source_of({&variant, 1});
 }
 
 }  // namespace adjoint::cuda

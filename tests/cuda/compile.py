@@ -52,7 +52,7 @@ def joined(texts):
         for line in re.findall(r'^#include ".*\.cpp"$', text, re.MULTILINE):
             text = text if line not in included else text.replace(line, "")
             included.add(line)
-        text = re.sub(r"\bbody(?=[(<])", f"body_{number}", text)
+        text = re.sub(r"\b(body_0|KernelArgs)\b", rf"\1_{number}", text)
         lines += ["#undef ADJOINT_NAME", f"#define ADJOINT_NAME kernel_{number}", text]
     return "\n".join(lines)
 

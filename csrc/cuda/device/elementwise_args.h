@@ -25,4 +25,10 @@ struct StridedArgs : PackedArgs {
   int64_t strides[kMaxOperands][kMaxCollapsed];
 };
 
+/// Of several computations over as many elements.
+template <class Args, int count>
+struct Parts {
+  Args parts[count];
+};
+
 }  // namespace adjoint::cuda
