@@ -18,7 +18,9 @@ Found find_driver() {
   Found found;
   static Library library({"libcuda.so.1"});
   if (!library.open()) {
-    found.missing = "no NVIDIA driver was found (" + library.reason() + "); install one, or use device='cpu'";
+    const bool absent = library.reason().find("No such file") != std::string::npos;
+    found.missing = "no NVIDIA driver was found" + (absent ? "" : " (" + library.reason() + ")") +
+                    "; install one, or use device='cpu'";
     return found;
   }
 #define ADJOINT_FIND(name, symbol, parameters)                                                        \
