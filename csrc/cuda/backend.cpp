@@ -2,6 +2,7 @@
 #include "cuda/backend.h"
 
 #include "cuda/elementwise.h"
+#include "cuda/matmul.h"
 #include "cuda/memory.h"
 #include "cuda/through_cpu.h"
 
@@ -22,6 +23,7 @@ Backend native() {
   table.elementwise.kernel = on(DeviceType::Cpu).elementwise.kernel;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
+  table.matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate};
   return table;
 }
 
