@@ -1,6 +1,7 @@
 // What a device computes itself; everything else goes by way of the CPU.
 #include "cuda/backend.h"
 
+#include "cuda/attention.h"
 #include "cuda/elementwise.h"
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
@@ -24,6 +25,7 @@ Backend native() {
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
   table.matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate};
+  table.attention = {.forward = attention, .backward = attention_backward};
   return table;
 }
 
