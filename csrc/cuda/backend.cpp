@@ -2,6 +2,7 @@
 #include "cuda/backend.h"
 
 #include "cuda/attention.h"
+#include "cuda/convolution.h"
 #include "cuda/elementwise.h"
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
@@ -26,6 +27,10 @@ Backend native() {
   table.elementwise.packed = elementwise_packed;
   table.matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate};
   table.attention = {.forward = attention, .backward = attention_backward};
+  table.convolution = {.forward = convolution,
+                       .weight = convolution_weight,
+                       .split_weight = split_conv_weight,
+                       .join_weight = join_conv_weight};
   return table;
 }
 
