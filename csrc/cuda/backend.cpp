@@ -3,9 +3,11 @@
 
 #include "cuda/attention.h"
 #include "cuda/convolution.h"
+#include "cuda/distance.h"
 #include "cuda/elementwise.h"
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
+#include "cuda/recurrent.h"
 #include "cuda/through_cpu.h"
 
 namespace adjoint::cuda {
@@ -31,6 +33,12 @@ Backend native() {
                        .weight = convolution_weight,
                        .split_weight = split_conv_weight,
                        .join_weight = join_conv_weight};
+  table.recurrent = {.lstm = lstm, .lstm_backward = lstm_backward};
+  table.distance = {.cross = cross,
+                    .cdist = cdist,
+                    .cdist_backward = cdist_backward,
+                    .pdist = pdist,
+                    .pdist_backward = pdist_backward};
   return table;
 }
 
