@@ -304,6 +304,17 @@ struct FakeEvent {
 
 }  // namespace
 
+// ---- For the other libraries of the stand-in
+
+void standin_enqueue(std::function<void()> work) {
+  std::lock_guard lock(mutex);
+  queue.push_back(std::move(work));
+}
+int standin_begin_call(const char* name) {
+  std::lock_guard lock(mutex);
+  return begin_call(name);
+}
+
 extern "C" {
 
 // ---- For tests

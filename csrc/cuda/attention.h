@@ -1,0 +1,12 @@
+// Attention on a device; kernels/attention.h says what each function does.
+#pragma once
+
+#include "kernels/attention.h"
+
+namespace adjoint::cuda {
+
+void attention(const kernels::AttentionInputs& of, const View& out, const View& logsumexp);
+void attention_backward(const kernels::AttentionInputs& of, const View& grad, const View& out, const View& logsumexp,
+                        const View& for_query, const View& for_key, const View& for_value);
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,159 @@
+// Convolutions: which of the kernels computes them, and over what grid.
+#include "cuda/convolution.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "cuda/allocator.h"
+#include "cuda/device/convolution_args.h"
+#include "cuda/launch.h"
+#include "cuda/matmul.h"
+#include "cuda/memory.h"
+
+namespace adjoint::cuda {
+namespace {
+
+using kernels::ConvShape;
+
+constexpr int64_t kSide = 64, kMostY = 65535;
+/// Up to so many channels of the result are computed one by one.
+constexpr int64_t kFewRows = 8;
+
+int64_t volume(const int64_t* sizes) { return sizes[0] * sizes[1] * sizes[2]; }
+
+ConvArgs args_of(const ConvShape& shape) {
+  ConvArgs args{};
+  args.batch = shape.batch;
+  args.groups = shape.groups;
+  args.wide_channels = shape.wide_channels;
+  args.narrow_channels = shape.narrow_channels;
+  for (int d = 0; d < 3; ++d) {
+    args.wide[d] = shape.wide[d];
+    args.narrow[d] = shape.narrow[d];
+    args.kernel[d] = shape.kernel[d];
+    args.stride[d] = shape.stride[d];
+    args.padding[d] = shape.padding[d];
+    args.dilation[d] = shape.dilation[d];
+    args.tap_step[d] = 1;
+  }
+  args.classes = args.slices = 1;
+  return args;
+}
+
+std::string source_of(const char* args, const std::string& call) {
+  return std::string("#include \"convolution_direct.h\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\n") +
+         "ADJOINT_KERNEL(" + args + ", 256) { " + call + "(args); }\n";
+}
+
+/// Integers wrap.
+const char* type_of(DType dtype) { return dtype == DType::Int64 ? "uint64_t" : device_type(dtype); }
+
+int64_t tiles_of(int64_t rows, int64_t columns) {
+  return ((rows + kSide - 1) / kSide) * ((columns + kSide - 1) / kSide);
+}
+
+/// Whether every position is multiplied by one matrix, and nothing else happens.
+bool is_product(const ConvShape& shape) {
+  for (int d = 0; d < 3; ++d)
+    if (shape.kernel[d] != 1 || shape.stride[d] != 1 || shape.padding[d] != 0 || shape.wide[d] != shape.narrow[d])
+      return false;
+  return shape.groups == 1;
+}
+
+const Scalar kOne = Scalar::of(int64_t{1}), kZero = Scalar::of(int64_t{0});
+
+/// A batch of matrices (channels x positions).
+struct Planes {
+  int64_t sizes[3], strides[3];
+  Planes(int64_t batch, int64_t rows, int64_t cols) : sizes{batch, rows, cols}, strides{rows * cols, cols, 1} {}
+  View of(const View& view) const { return {view.data, view.dtype, 3, sizes, strides, view.device}; }
+};
+
+/// weight @ in, or the transposed weight.
+void multiply(const ConvShape& shape, bool transposed, const View& in, const View& weight, const View* bias,
+              const View& out) {
+  const int64_t positions = volume(shape.wide), wide = shape.wide_channels, narrow = shape.narrow_channels;
+  const Planes image(shape.batch, transposed ? narrow : wide, positions);
+  const Planes result(shape.batch, transposed ? wide : narrow, positions);
+  const int64_t sizes[3] = {shape.batch, result.sizes[1], image.sizes[1]};
+  const int64_t strides[3] = {0, transposed ? 1 : wide, transposed ? wide : 1};
+  if (bias) {
+    const int64_t broadcast[3] = {0, 1, 0};
+    copy({bias->data, bias->dtype, 3, result.sizes, broadcast, bias->device}, result.of(out));
+  }
+  bmm({weight.data, weight.dtype, 3, sizes, strides, weight.device}, image.of(in), result.of(out), kOne,
+      bias ? kOne : kZero);
+}
+
+}  // namespace
+
+void convolution(const ConvShape& shape, bool transposed, const View& in, const View& weight, const View* bias,
+                 const View& out) {
+  if (out.numel() == 0) return;
+  const int64_t rows = transposed ? shape.wide_channels : shape.narrow_channels;
+  const bool few = rows <= kFewRows;
+  if (is_product(shape) && !few) return multiply(shape, transposed, in, weight, bias, out);
+  ConvArgs args = args_of(shape);
+  args.image = in.data;
+  args.factor = weight.data;
+  args.bias = bias ? bias->data : nullptr;
+  args.out = out.data;
+  const std::string types =
+      std::string(transposed ? "<Conv::Transposed, " : "<Conv::Forward, ") + type_of(out.dtype) + ">";
+  if (few) return launch(out.device, source_of("ConvArgs", "convolve_directly" + types), args, blocks_for(out.numel()));
+  args.columns = args.batch;
+  for (int d = 0; d < 3; ++d) {
+    if (!transposed) {
+      args.columns *= shape.narrow[d];
+      continue;
+    }
+    args.tap_step[d] = shape.stride[d] / std::gcd(shape.stride[d], shape.dilation[d]);
+    args.columns *= (shape.wide[d] + shape.stride[d] - 1) / shape.stride[d];
+    args.classes *= shape.stride[d];
+  }
+  launch(out.device, source_of("ConvArgs", "convolve" + types), args, tiles_of(rows, args.columns), kThreads,
+         std::min(args.groups * args.classes, kMostY));
+}
+
+void convolution_weight(const ConvShape& shape, const View& grad, const View& in, const View& out) {
+  if (out.numel() == 0) return;
+  ConvArgs args = args_of(shape);
+  args.image = in.data;
+  args.factor = grad.data;
+  args.out = out.data;
+  const std::string type = type_of(out.dtype);
+  if (shape.narrow_channels <= kFewRows)
+    return launch(out.device, source_of("ConvArgs", "weight_directly<" + type + ">"), args, out.numel());
+  args.columns = shape.wide_channels * volume(shape.kernel);
+  args.depth = shape.batch * volume(shape.narrow);
+  // As many slices of the depth as keep the device busy, each of whole rounds of a block's threads.
+  const int64_t tiles = tiles_of(shape.narrow_channels, args.columns);
+  const int64_t wanted = 4 * use(out.device).multiprocessors / (tiles * shape.groups) + 1;
+  args.slices = std::clamp<int64_t>(wanted, 1, std::min((args.depth + 1023) / 1024, kMostY / shape.groups + 1));
+  args.slice_depth = ((args.depth + args.slices - 1) / args.slices + kThreads - 1) / kThreads * kThreads;
+  const bool one = args.slices == 1;
+  Scratch parts(one ? 0 : static_cast<size_t>(args.slices * out.numel() * itemsize(out.dtype)), out.device);
+  if (!one) args.out = parts.data();
+  launch(out.device, source_of("ConvArgs", "convolve<Conv::Weight, " + type + ">"), args, tiles, kThreads,
+         std::min(args.groups * args.slices, kMostY));
+  if (one) return;
+  SumSlicesArgs sum{parts.data(), out.data, out.numel(), args.slices};
+  launch(out.device, source_of("SumSlicesArgs", "sum_slices<" + type + ">"), sum, blocks_for(out.numel()));
+}
+
+void split_conv_weight(const View& complex, const View& real, bool transposed) {
+  SplitWeightArgs args{complex.data, real.data, complex.numel(), complex.sizes[1], complex.sizes[2] * complex.sizes[3],
+                       transposed};
+  launch(real.device, source_of("SplitWeightArgs", std::string("split_weight<") + device_type(real.dtype) + ">"), args,
+         blocks_for(args.numel));
+}
+
+void join_conv_weight(const View& real, const View& complex) {
+  SplitWeightArgs args{complex.data, real.data, complex.numel(), complex.sizes[1], complex.sizes[2] * complex.sizes[3],
+                       false};
+  launch(real.device, source_of("SplitWeightArgs", std::string("join_weight<") + device_type(real.dtype) + ">"), args,
+         blocks_for(args.numel));
+}
+
+}  // namespace adjoint::cuda

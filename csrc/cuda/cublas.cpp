@@ -1,0 +1,218 @@
+#include "cuda/cublas.h"
+
+#include <Python.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/error.h"
+#include "core/warning.h"
+#include "cuda/allocator.h"
+#include "cuda/library.h"
+#include "cuda/runtime.h"
+
+namespace adjoint::cuda {
+namespace {
+
+using Handle = struct CublasHandle*;
+
+// Numbers of NVIDIA's enumerations.
+constexpr int kPlain = 0, kTransposed = 1;
+constexpr int kReal32 = 0, kReal64 = 1, kReal16 = 2, kComplex32 = 4, kComplex64 = 5, kBrain16 = 14;
+constexpr int kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77;
+constexpr int kDefaultAlgorithm = -1;
+/// Sums of half types are kept in float32 also where a product is split over blocks.
+constexpr int kNoReducedSums = 16;
+
+/// What is used of cuBLAS, with sizes of 64 bits: CUDA 12 and newer have them.
+struct Cublas {
+  int (*create)(Handle*);
+  int (*set_stream)(Handle, Stream);
+  int (*set_workspace)(Handle, void*, size_t);
+  int (*set_math_mode)(Handle, int);
+  const char* (*status_name)(int);
+  int (*gemm)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int, int64_t, const void*, int,
+              int64_t, const void*, void*, int, int64_t, int, int);
+  int (*gemm_batched)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int, int64_t, long long,
+                      const void*, int, int64_t, long long, const void*, void*, int, int64_t, long long, int64_t, int,
+                      int);
+};
+
+struct Found {
+  Cublas functions{};
+  std::string missing;
+};
+
+const Found& found() {
+  static Library library({"libcublas.so.13", "libcublas.so.12"});
+  static const Found result = [] {
+    Found all;
+    if (!library.open()) {
+      all.missing = "cuBLAS was not found (" + library.reason() + "), and products of matrices are slow without it; " +
+                    "install it with: pip install nvidia-cublas";
+      return all;
+    }
+    auto find = [&](const char* name, auto& function) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.find(name));
+      if (!function && all.missing.empty())
+        all.missing = std::string("cuBLAS has no ") + name + ", and products of matrices are slow without it; " +
+                      "install a newer one with: pip install -U nvidia-cublas";
+    };
+    find("cublasCreate_v2", all.functions.create);
+    find("cublasSetStream_v2", all.functions.set_stream);
+    find("cublasSetWorkspace_v2", all.functions.set_workspace);
+    find("cublasSetMathMode", all.functions.set_math_mode);
+    find("cublasGetStatusName", all.functions.status_name);
+    find("cublasGemmEx_64", all.functions.gemm);
+    find("cublasGemmStridedBatchedEx_64", all.functions.gemm_batched);
+    return all;
+  }();
+  return result;
+}
+
+void check_status(int status, const char* what) {
+  if (status == 0) [[likely]]
+    return;
+  fail("CUDA error: ", found().functions.status_name(status), " when ", what,
+       " with cuBLAS; run with CUDA_LAUNCH_BLOCKING=1 to see whether an earlier operation failed");
+}
+
+/// A handle of a device, which one thread uses at a time, and its memory for each stream: what runs on several streams
+/// at once must not share it.
+struct Session {
+  Handle handle = nullptr;
+  Stream stream = nullptr;
+  bool has_stream = false;
+  std::map<Stream, StoragePtr> workspaces;
+};
+
+/// Sessions that no thread has. They stay to the end of the process, when the driver may be gone before them.
+struct Pool {
+  std::mutex mutex;
+  std::vector<Session*> idle[kMaxDevices];
+};
+Pool& pool() {
+  static Pool* all = new Pool;
+  return *all;
+}
+
+/// A thread's sessions, by device; they go back to the pool with it.
+struct Sessions {
+  Session* own[kMaxDevices] = {};
+  ~Sessions() {
+    std::lock_guard lock(pool().mutex);
+    for (int i = 0; i < kMaxDevices; ++i)
+      if (own[i]) pool().idle[i].push_back(own[i]);
+  }
+};
+
+Session* taken_session(int index) {
+  {
+    std::lock_guard lock(pool().mutex);
+    auto& idle = pool().idle[index];
+    if (!idle.empty()) {
+      Session* session = idle.back();
+      idle.pop_back();
+      return session;
+    }
+  }
+  auto session = std::make_unique<Session>();
+  check_status(found().functions.create(&session->handle), "starting");
+  check_status(found().functions.set_math_mode(session->handle, kNoReducedSums), "choosing how to sum");
+  return session.release();
+}
+
+/// What NVIDIA recommends for its split products: 32 MiB from sm_90 on, else 4.
+size_t workspace_size(int capability) { return size_t{capability >= 90 ? 32u : 4u} << 20; }
+
+/// This thread's handle for the current stream of a device.
+Handle handle_for(Device device) {
+  thread_local Sessions sessions;
+  const DeviceState& state = use(device);
+  Session*& session = sessions.own[device.index];
+  if (!session) session = taken_session(device.index);
+  const Stream stream = current_stream(device);
+  if (session->has_stream && session->stream == stream) return session->handle;
+  // Another stream takes the workspace away: it is set after it.
+  check_status(found().functions.set_stream(session->handle, stream), "choosing a stream");
+  StoragePtr& workspace = session->workspaces[stream];
+  const size_t size = workspace_size(state.capability);
+  if (!workspace) workspace = StoragePtr::steal(allocate(size, device));
+  check_status(found().functions.set_workspace(session->handle, workspace->data, size), "giving it memory");
+  session->stream = stream;
+  session->has_stream = true;
+  return session->handle;
+}
+
+int type_of(DType dtype) {
+  switch (dtype) {
+    case DType::Float16: return kReal16;
+    case DType::BFloat16: return kBrain16;
+    case DType::Float64: return kReal64;
+    case DType::Complex64: return kComplex32;
+    case DType::Complex128: return kComplex64;
+    default: return kReal32;
+  }
+}
+
+std::atomic<bool>& tf32() {
+  static std::atomic<bool> allowed = [] {
+    const char* value = std::getenv("TORCH_ALLOW_TF32_CUBLAS_OVERRIDE");
+    return value && std::strcmp(value, "1") == 0;
+  }();
+  return allowed;
+}
+
+int compute_of(DType dtype) {
+  if (dtype == DType::Float64 || dtype == DType::Complex128) return kCompute64;
+  return allows_tf32() && (dtype == DType::Float32 || dtype == DType::Complex64) ? kComputeTf32 : kCompute32;
+}
+
+void warn_missing(const std::string& text) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  try {
+    warn(text.c_str());
+  } catch (...) {
+    PyGILState_Release(state);
+    throw;
+  }
+  PyGILState_Release(state);
+}
+
+}  // namespace
+
+bool has_cublas() {
+  if (found().missing.empty()) [[likely]]
+    return true;
+  static std::atomic<bool> warned{false};
+  if (!warned.exchange(true)) warn_missing(found().missing);
+  return false;
+}
+
+void cublas_product(Device device, const BlasProduct& p) {
+  const Handle handle = handle_for(device);
+  const Cublas& cublas = found().functions;
+  const int type = type_of(p.dtype), compute = compute_of(p.dtype);
+  const int a = p.a.transposed ? kTransposed : kPlain, b = p.b.transposed ? kTransposed : kPlain;
+  const int status =
+      p.batch == 1 ? cublas.gemm(handle, a, b, p.m, p.n, p.k, p.alpha, p.a.data, type, p.a.leading, p.b.data, type,
+                                 p.b.leading, p.beta, p.c.data, type, p.c.leading, compute, kDefaultAlgorithm)
+                   : cublas.gemm_batched(handle, a, b, p.m, p.n, p.k, p.alpha, p.a.data, type, p.a.leading, p.a.batch,
+                                         p.b.data, type, p.b.leading, p.b.batch, p.beta, p.c.data, type, p.c.leading,
+                                         p.c.batch, p.batch, compute, kDefaultAlgorithm);
+  check_status(status, "multiplying matrices");
+  if (waits_for_launches()) [[unlikely]]
+    synchronize(device.index, current_stream(device));
+}
+
+bool allows_tf32() { return tf32(); }
+void allow_tf32(bool allowed) { tf32() = allowed; }
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,228 @@
+// Matrix products: cuBLAS where it can, an own kernel for integers; operands that lie in other ways are packed first.
+#include "cuda/matmul.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "cuda/allocator.h"
+#include "cuda/cublas.h"
+#include "cuda/device/matmul_args.h"
+#include "cuda/elementwise.h"
+#include "cuda/launch.h"
+#include "cuda/memory.h"
+#include "cuda/through_cpu.h"
+
+namespace adjoint::cuda {
+namespace {
+
+struct Problem {
+  Device device;
+  DType dtype;
+  int64_t batch, m, n, k;
+  Matrices a, b, c;
+  Scalar alpha, beta;
+
+  bool reads_c() const { return beta.to<complex128>() != complex128(0); }
+};
+
+/// The type that sums are kept in; integers wrap, and so the least of them will do.
+const char* product_type(DType dtype) {
+  if (is_half(dtype)) return "float";
+  if (!is_integral(dtype)) return device_type(dtype);
+  return dtype == DType::Int64 ? "uint64_t" : "uint32_t";
+}
+
+/// A number in the type of the sums, as its bytes.
+void put_number(char* bytes, const Scalar& number, DType dtype) {
+  auto put = [&](auto value) { std::memcpy(bytes, &value, sizeof(value)); };
+  switch (dtype) {
+    case DType::Float16:
+    case DType::BFloat16:
+    case DType::Float32: return put(number.to<float>());
+    case DType::Float64: return put(number.to<double>());
+    case DType::Complex64: return put(number.to<complex64>());
+    case DType::Complex128: return put(number.to<complex128>());
+    default: return put(number.to<int64_t>());  // its lower half comes first
+  }
+}
+
+void copy_matrices(const Problem& p, const Matrices& from, const Matrices& to, int64_t batch, int64_t rows,
+                   int64_t cols) {
+  const int64_t sizes[3] = {batch, rows, cols};
+  const int64_t from_strides[3] = {from.batch, from.row, from.col}, to_strides[3] = {to.batch, to.row, to.col};
+  copy(View{from.data, p.dtype, 3, sizes, from_strides, p.device},
+       View{to.data, p.dtype, 3, sizes, to_strides, p.device});
+}
+
+/// A packed place for matrices. One that all of the batch shares stays shared.
+Matrices packed_like(const Problem& p, const Matrices& x, int64_t rows, int64_t cols, std::optional<Scratch>& scratch) {
+  const bool shared = x.batch == 0;
+  scratch.emplace(static_cast<size_t>((shared ? 1 : p.batch) * rows * cols * itemsize(p.dtype)), p.device);
+  return {scratch->data(), shared ? 0 : rows * cols, cols, 1};
+}
+
+// ---- By way of cuBLAS
+
+/// Whether rows lie one after the other, as cuBLAS wants columns to.
+bool lies_by_rows(const Matrices& x, int64_t rows, int64_t cols) {
+  return (cols == 1 || x.col == 1) && (rows == 1 || x.row >= cols);
+}
+
+/// A matrix as cuBLAS takes its transpose; packed where it lies in no such way.
+BlasMatrix blas_matrix(const Problem& p, Matrices x, int64_t rows, int64_t cols, std::optional<Scratch>& scratch) {
+  const bool by_rows = lies_by_rows(x, rows, cols), by_cols = lies_by_rows({x.data, x.batch, x.col, x.row}, cols, rows);
+  if ((by_rows || by_cols) && x.batch >= 0) {
+    if (by_rows) return {x.data, false, rows == 1 ? cols : x.row, x.batch};
+    return {x.data, true, cols == 1 ? rows : x.col, x.batch};
+  }
+  const Matrices packed = packed_like(p, x, rows, cols, scratch);
+  copy_matrices(p, x, packed, packed.batch == 0 ? 1 : p.batch, rows, cols);
+  return {packed.data, false, cols, packed.batch};
+}
+
+/// c = a @ b is c' = b' @ a'.
+void transpose(Problem& p) {
+  std::swap(p.a, p.b);
+  std::swap(p.m, p.n);
+  for (Matrices* operand : {&p.a, &p.b, &p.c}) std::swap(operand->row, operand->col);
+}
+
+/// Needs the rows of c to lie one after the other. What lies by rows is, by columns, the transpose.
+void run_cublas(const Problem& p) {
+  std::optional<Scratch> a_scratch, b_scratch;
+  alignas(16) char alpha[16], beta[16];
+  put_number(alpha, p.alpha, p.dtype);
+  put_number(beta, p.beta, p.dtype);
+  BlasProduct product{p.dtype, p.batch, p.n, p.m, p.k, {}, {}, {}, alpha, beta};
+  product.a = blas_matrix(p, p.b, p.k, p.n, b_scratch);
+  product.b = blas_matrix(p, p.a, p.m, p.k, a_scratch);
+  product.c = {p.c.data, false, p.m == 1 ? p.n : p.c.row, p.c.batch};
+  cublas_product(p.device, product);
+}
+
+/// Computes c in other memory.
+void run_elsewhere(Problem& p) {
+  std::optional<Scratch> scratch;
+  const Matrices result = p.c;
+  p.c = packed_like(p, Matrices{nullptr, 1, 0, 0}, p.m, p.n, scratch);
+  if (p.reads_c()) copy_matrices(p, result, p.c, p.batch, p.m, p.n);
+  run_cublas(p);
+  copy_matrices(p, p.c, result, p.batch, p.m, p.n);
+}
+
+// ---- By the own kernel
+
+void run_own(const Problem& p) {
+  constexpr int64_t kSide = 64, kMostRows = 65535;
+  const std::string source = std::string("#include \"matmul.h\"\nusing namespace adjoint;\nusing namespace ") +
+                             "adjoint::cuda;\nADJOINT_KERNEL(ProductArgs, 256) { product<" + product_type(p.dtype) +
+                             ", " + device_type(p.dtype) + ">(args); }\n";
+  ProductArgs args{p.batch, p.m, p.n, p.k, p.a, p.b, p.c, {}, {}, p.reads_c()};
+  put_number(args.alpha.bytes, p.alpha, p.dtype);
+  put_number(args.beta.bytes, p.beta, p.dtype);
+  const int64_t tiles = ((p.m + kSide - 1) / kSide) * ((p.n + kSide - 1) / kSide);
+  launch(p.device, source, args, tiles, kThreads, std::min(p.batch, kMostRows));
+}
+
+void solve(Problem p) {
+  if (p.batch == 0 || p.m == 0 || p.n == 0) return;
+  // Many matrices times one matrix are one tall matrix times it.
+  if (p.batch > 1 && p.b.batch == 0) {
+    if (p.m == 1) {
+      p.a.row = p.a.batch;
+      p.c.row = p.c.batch;
+    }
+    if (p.a.batch == p.m * p.a.row && p.c.batch == p.m * p.c.row) {
+      p.m *= p.batch;
+      p.batch = 1;
+    }
+  }
+  if (p.k == 0 || is_integral(p.dtype) || !has_cublas()) return run_own(p);
+  if (!lies_by_rows(p.c, p.m, p.n)) transpose(p);
+  if (!lies_by_rows(p.c, p.m, p.n) || p.c.batch < 0) return run_elsewhere(p);
+  run_cublas(p);
+}
+
+// ---- Checks
+
+void check_types(const char* op, const char* torch_name, const View& a, const View& b, const View& c) {
+  if (a.dtype != b.dtype || a.dtype != c.dtype)
+    fail("expected m1 and m2 to have the same dtype, but got: ", info(a.dtype).name,
+         " != ", info(a.dtype == b.dtype ? c.dtype : b.dtype).name, "; ", op,
+         " does not promote; convert one with .to(dtype)");
+  if (a.dtype == DType::Bool)
+    fail(ErrorKind::NotImplemented, "\"", torch_name, "\" not implemented for 'Bool'; ", op,
+         " needs numbers; convert with .to(torch.int64) or .float()");
+}
+
+void check_dims(const char* op, int ndim, const View& a, const View& b, const View& c) {
+  if (a.ndim == ndim && b.ndim == ndim && c.ndim == ndim) return;
+  fail(op, ": expected ", ndim, "-D tensors; got ", a.ndim, "-D, ", b.ndim, "-D and an output of ", c.ndim,
+       "-D; reshape them, or call matmul");
+}
+
+Matrices matrix_of(const View& view) { return {view.data, 0, view.strides[0], view.strides[1]}; }
+Matrices batch_of(const View& view) { return {view.data, view.strides[0], view.strides[1], view.strides[2]}; }
+
+}  // namespace
+
+void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
+  if (is_stored(a.dtype)) return through_cpu.matmul.gemm(a, b, c, alpha, beta);
+  check_dims("mm", 2, a, b, c);
+  check_types("mm", "addmm_cuda", a, b, c);
+  if (a.sizes[1] != b.sizes[0])
+    fail("mat1 and mat2 shapes cannot be multiplied (", a.sizes[0], "x", a.sizes[1], " and ", b.sizes[0], "x",
+         b.sizes[1], "); the columns of the first must equal the rows of the second; transpose one of them?");
+  if (c.sizes[0] != a.sizes[0] || c.sizes[1] != b.sizes[1])
+    fail("mm: expected an output of ", a.sizes[0], "x", b.sizes[1], "; got ", c.sizes[0], "x", c.sizes[1],
+         "; resize it");
+  solve({c.device, a.dtype, 1, a.sizes[0], b.sizes[1], a.sizes[1], matrix_of(a), matrix_of(b), matrix_of(c), alpha,
+         beta});
+}
+
+void bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
+  if (is_stored(a.dtype)) return through_cpu.matmul.bmm(a, b, c, alpha, beta);
+  check_dims("bmm", 3, a, b, c);
+  check_types("bmm", "baddbmm_cuda", a, b, c);
+  if (a.sizes[0] != b.sizes[0] || a.sizes[2] != b.sizes[1])
+    fail("Expected size for first two dimensions of batch2 tensor to be: [", a.sizes[0], ", ", a.sizes[2],
+         "] but got: [", b.sizes[0], ", ", b.sizes[1], "]; bmm needs equal batches and matching inner sizes");
+  if (c.sizes[0] != a.sizes[0] || c.sizes[1] != a.sizes[1] || c.sizes[2] != b.sizes[2])
+    fail("bmm: expected an output of [", a.sizes[0], ", ", a.sizes[1], ", ", b.sizes[2], "]; got [", c.sizes[0], ", ",
+         c.sizes[1], ", ", c.sizes[2], "]; resize it");
+  solve({c.device, a.dtype, a.sizes[0], a.sizes[1], b.sizes[2], a.sizes[2], batch_of(a), batch_of(b), batch_of(c),
+         alpha, beta});
+}
+
+/// One product: the matrices of a stand side by side in it, those of b below each other.
+void sum_bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
+  if (is_stored(a.dtype)) return through_cpu.matmul.sum_bmm(a, b, c, alpha, beta);
+  check_types("addbmm", "addmm_cuda", a, b, c);
+  const int64_t batch = a.sizes[0], m = a.sizes[1], k = a.sizes[2], n = b.sizes[2];
+  Problem p{c.device, a.dtype, 1, m, n, batch * k, batch_of(a), batch_of(b), matrix_of(c), alpha, beta};
+  std::optional<Scratch> a_scratch, b_scratch;
+  const auto size = static_cast<size_t>(itemsize(a.dtype));
+  if (batch > 1 && p.a.batch != k * p.a.col) {
+    a_scratch.emplace(static_cast<size_t>(m * batch * k) * size, p.device);
+    const Matrices side_by_side{a_scratch->data(), k, batch * k, 1};
+    copy_matrices(p, p.a, side_by_side, batch, m, k);
+    p.a = side_by_side;
+  }
+  if (batch > 1 && p.b.batch != k * p.b.row) {
+    b_scratch.emplace(static_cast<size_t>(n * batch * k) * size, p.device);
+    const Matrices below{b_scratch->data(), k * n, n, 1};
+    copy_matrices(p, p.b, below, batch, k, n);
+    p.b = below;
+  }
+  p.a.batch = p.b.batch = 0;
+  solve(p);
+}
+
+void conjugate(const View& values) {
+  static const Kernel* kernel = on(DeviceType::Cpu).elementwise.kernel("conj_physical");
+  elementwise(*kernel, values.dtype, values, &values, nullptr);
+}
+
+}  // namespace adjoint::cuda
