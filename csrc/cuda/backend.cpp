@@ -2,6 +2,7 @@
 #include "cuda/backend.h"
 
 #include "cuda/elementwise.h"
+#include "cuda/indexing.h"
 #include "cuda/memory.h"
 #include "cuda/through_cpu.h"
 
@@ -22,6 +23,18 @@ Backend native() {
   table.elementwise.kernel = on(DeviceType::Cpu).elementwise.kernel;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
+  table.indexing.gather = gather;
+  table.indexing.index_select = index_select;
+  table.indexing.index_get = index_get;
+  table.indexing.take = take;
+  table.indexing.masked_fill = masked_fill;
+  table.indexing.masked_select = masked_select;
+  table.indexing.masked_front = masked_front;
+  table.indexing.masked_scatter = masked_scatter;
+  table.indexing.where = where;
+  table.indexing.count_nonzero = count_nonzero;
+  table.indexing.nonzero = nonzero;
+  table.indexing.nonzero_static = nonzero_static;
   return table;
 }
 
