@@ -4,6 +4,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/indexing.h"
 #include "cuda/memory.h"
+#include "cuda/sort.h"
 #include "cuda/through_cpu.h"
 
 namespace adjoint::cuda {
@@ -23,6 +24,7 @@ Backend native() {
   table.elementwise.kernel = on(DeviceType::Cpu).elementwise.kernel;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
+  table.sort = {.sort = sort, .topk = topk, .kthvalue = kthvalue, .median = median, .mode = mode};
   table.indexing.gather = gather;
   table.indexing.index_select = index_select;
   table.indexing.index_get = index_get;
