@@ -29,6 +29,17 @@ Backend native() {
   table.indexing.index_select = index_select;
   table.indexing.index_get = index_get;
   table.indexing.take = take;
+  table.indexing.scatter = scatter;
+  table.indexing.scatter_value = scatter_value;
+  table.indexing.scatter_add = scatter_add;
+  table.indexing.scatter_reduce = scatter_reduce;
+  table.indexing.index_add = index_add;
+  table.indexing.index_reduce = index_reduce;
+  table.indexing.index_copy = index_copy;
+  table.indexing.index_fill = index_fill;
+  table.indexing.index_put = index_put;
+  table.indexing.put = put;
+  table.indexing.embedding_backward = embedding_backward;
   table.indexing.masked_fill = masked_fill;
   table.indexing.masked_select = masked_select;
   table.indexing.masked_front = masked_front;

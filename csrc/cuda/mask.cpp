@@ -1,6 +1,5 @@
 // Elements under a mask: masked_select, masked_scatter, nonzero and its kin.
 #include "cuda/device/mask_args.h"
-#include "cuda/device/scan_args.h"
 #include "cuda/faults.h"
 #include "cuda/indexing.h"
 #include "cuda/launch.h"

@@ -1,7 +1,7 @@
 // Counts of parts made into where each part begins.
 #pragma once
 
-#include "cuda/device/scan_args.h"
+#include "cuda/device/scan_counts_args.h"
 #include "cuda/launch.h"
 #include "cuda/walk.h"
 

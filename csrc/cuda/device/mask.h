@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "block.h"
+#include "running_sums.h"
 #include "core/dtype.h"
 #include "mask_args.h"
 #include "walk.h"

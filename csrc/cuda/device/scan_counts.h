@@ -1,8 +1,8 @@
 // Counts of parts made into where each part begins, by one block.
 #pragma once
 
-#include "block.h"
-#include "scan_args.h"
+#include "running_sums.h"
+#include "scan_counts_args.h"
 
 namespace adjoint::cuda {
 
