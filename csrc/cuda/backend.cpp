@@ -8,6 +8,9 @@
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
 #include "cuda/recurrent.h"
+#include "cuda/indexing.h"
+#include "cuda/memory.h"
+#include "cuda/sort.h"
 #include "cuda/through_cpu.h"
 
 namespace adjoint::cuda {
@@ -40,6 +43,30 @@ Backend native() {
                     .cdist_backward = cdist_backward,
                     .pdist = pdist,
                     .pdist_backward = pdist_backward};
+  table.sort = {.sort = sort, .topk = topk, .kthvalue = kthvalue, .median = median, .mode = mode};
+  table.indexing.gather = gather;
+  table.indexing.index_select = index_select;
+  table.indexing.index_get = index_get;
+  table.indexing.take = take;
+  table.indexing.scatter = scatter;
+  table.indexing.scatter_value = scatter_value;
+  table.indexing.scatter_add = scatter_add;
+  table.indexing.scatter_reduce = scatter_reduce;
+  table.indexing.index_add = index_add;
+  table.indexing.index_reduce = index_reduce;
+  table.indexing.index_copy = index_copy;
+  table.indexing.index_fill = index_fill;
+  table.indexing.index_put = index_put;
+  table.indexing.put = put;
+  table.indexing.embedding_backward = embedding_backward;
+  table.indexing.masked_fill = masked_fill;
+  table.indexing.masked_select = masked_select;
+  table.indexing.masked_front = masked_front;
+  table.indexing.masked_scatter = masked_scatter;
+  table.indexing.where = where;
+  table.indexing.count_nonzero = count_nonzero;
+  table.indexing.nonzero = nonzero;
+  table.indexing.nonzero_static = nonzero_static;
   return table;
 }
 

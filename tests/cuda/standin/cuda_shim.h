@@ -82,6 +82,13 @@ inline unsigned __ballot_sync(unsigned, int condition) {
   for (unsigned i = 0; i < standin_thread()->lanes; ++i) bits |= all[i] << i;
   return bits;
 }
+inline unsigned __match_any_sync(unsigned, unsigned value) {
+  unsigned all[32];
+  standin_thread()->exchange(&value, all, sizeof(value));
+  unsigned bits = 0;
+  for (unsigned i = 0; i < standin_thread()->lanes; ++i) bits |= static_cast<unsigned>(all[i] == value) << i;
+  return bits;
+}
 inline int __any_sync(unsigned mask, int condition) { return __ballot_sync(mask, condition) != 0; }
 inline int __popc(unsigned x) { return std::popcount(x); }
 inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
