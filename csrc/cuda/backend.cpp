@@ -4,6 +4,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/memory.h"
 #include "cuda/reduce.h"
+#include "cuda/softmax.h"
 #include "cuda/through_cpu.h"
 
 namespace adjoint::cuda {
@@ -24,6 +25,7 @@ Backend native() {
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
   table.reduce = reduce;
+  table.softmax = softmax;
   return table;
 }
 
