@@ -11,6 +11,8 @@
 #include "cuda/indexing.h"
 #include "cuda/memory.h"
 #include "cuda/sort.h"
+#include "cuda/reduce.h"
+#include "cuda/softmax.h"
 #include "cuda/through_cpu.h"
 
 namespace adjoint::cuda {
@@ -67,6 +69,8 @@ Backend native() {
   table.indexing.count_nonzero = count_nonzero;
   table.indexing.nonzero = nonzero;
   table.indexing.nonzero_static = nonzero_static;
+  table.reduce = reduce;
+  table.softmax = softmax;
   return table;
 }
 

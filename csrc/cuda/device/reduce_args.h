@@ -1,0 +1,30 @@
+// The parameter of reductions, as the program fills it and the device reads it.
+#pragma once
+
+#include <cstdint>
+
+namespace adjoint::cuda {
+
+inline constexpr int kReduceDims = 12;
+
+/// Element r of output o lies at in[kept(o) + reduced(r)]. All strides are counted in elements, the last dimension is
+/// the fastest.
+struct ReduceArgs {
+  const char* in[2];  ///< two inputs lie alike
+  char* out[2];       ///< of which either may be null
+  char* states;       ///< of parts, [outputs, parts], where there are several
+  int64_t outputs, n;
+  int64_t part;  ///< elements of a part
+  int32_t parts;
+  int32_t kept_dims, reduced_dims;
+  int64_t kept_sizes[kReduceDims], kept_in[kReduceDims], kept_out[2][kReduceDims];
+  int64_t reduced_sizes[kReduceDims], reduced_in[kReduceDims];
+  double number;         ///< what the kind of reduction has for a parameter
+  bool adds;             ///< to what the output holds
+  const char* given[2];  ///< more inputs, and outputs, of some kinds
+  char* taken[2];
+  double numbers[2];
+  int64_t step;
+};
+
+}  // namespace adjoint::cuda

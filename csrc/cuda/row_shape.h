@@ -1,0 +1,25 @@
+// How many threads have a row of elements, and how many of them each keeps.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cuda/reduce_plan.h"
+
+namespace adjoint::cuda {
+
+/// A group of threads (a part of a warp, or a whole block) has a row in registers: so many packets each.
+struct RowShape {
+  int threads, group, packets;
+
+  RowShape(int64_t n, int width) {
+    // Warps need no barriers, so that they take longer rows; a block's threads have 16 elements each, up to a limit.
+    const int64_t whole = n <= 1024 ? std::min<int64_t>(power_of_two((n + 7) / 8), 32)
+                                    : std::clamp<int64_t>(power_of_two((n + 15) / 16), 128, 1024);
+    group = static_cast<int>(whole);
+    threads = group <= 32 ? 256 : group;
+    packets = static_cast<int>(power_of_two((n + group * width - 1) / (group * width)));
+  }
+};
+
+}  // namespace adjoint::cuda

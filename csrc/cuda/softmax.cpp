@@ -1,0 +1,94 @@
+#include "cuda/softmax.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+
+#include "cuda/launch.h"
+#include "cuda/row_shape.h"
+#include "cuda/slices.h"
+#include "cuda/through_cpu.h"
+
+namespace adjoint::cuda {
+namespace {
+
+/// Elements of a row that a block's registers hold.
+constexpr int64_t kLongRow = 16 * 1024;
+
+std::string text_of(const std::string& call, int threads) {
+  return "#include \"softmax.h\"\nusing namespace adjoint;\nusing namespace "
+         "adjoint::cuda;\nADJOINT_KERNEL(SliceArgs, " +
+         std::to_string(threads) + ") { " + call + "(args); }\n";
+}
+
+/// The most elements that packets of all views can have.
+int packet_width(const SliceArgs& args, std::initializer_list<const View*> views) {
+  int64_t largest = 1;
+  for (const View* view : views) largest = std::max(largest, itemsize(view->dtype));
+  const int width = static_cast<int>(16 / largest);
+  int v = 0;
+  for (const View* view : views)
+    if (!has_packets(args, v++, width, itemsize(view->dtype))) return 1;
+  return width;
+}
+
+/// Forward or backward: "softmax" or "softmax_backward", the types of the views in `types`.
+void run(const std::string& name, SliceArgs& args, std::initializer_list<const View*> views, bool log, DType compute) {
+  if (args.slices == 0 || args.n == 0) return;
+  const Device device = (*views.begin())->device;
+  std::string types = std::string(log ? "<true, " : "<false, ") + device_type(compute);
+  for (const View* view : views) types += std::string(", ") + device_type(view->dtype);
+  const std::string index = is_wide(args) ? ", int64_t, " : ", uint32_t, ";
+  auto number = [](int64_t value) { return std::to_string(value); };
+  if (lie_side_by_side(args)) {
+    // Many threads a column where there are few columns.
+    const int64_t columns = std::min<int64_t>(power_of_two(args.slices), 32);
+    const bool few = blocks_for(args.slices, static_cast<int>(columns)) < use(device).multiprocessors * 8;
+    const int threads = few && args.n >= 256 ? 1024 : 256;
+    launch(device, text_of(name + "_columns" + types + index + number(threads) + ", " + number(columns) + ">", threads),
+           args, blocks_for(args.slices, static_cast<int>(columns)), threads);
+  } else if (args.n > kLongRow) {
+    const std::string call = name == "softmax" ? "softmax_long_rows" + types + ", 1024>"
+                                               : "softmax_backward_columns" + types + index + "1024, 1>";
+    launch(device, text_of(call, 1024), args, args.slices, 1024);
+  } else {
+    const int width = packet_width(args, views);
+    const RowShape shape(args.n, width);
+    launch(device,
+           text_of(name + "_rows" + types + index + number(shape.threads) + ", " + number(shape.group) + ", " +
+                       number(shape.packets) + ", " + number(width) + (width > 1 ? ", true>" : ", false>"),
+                   shape.threads),
+           args, blocks_for(args.slices, shape.threads / shape.group), shape.threads);
+  }
+}
+
+bool is_refused(const View& in, const View& out) { return !is_float(out.dtype) || is_complex(in.dtype); }
+
+template <bool log>
+void forward(const View& in, const View& out, int dim) {
+  constexpr auto which = log ? &kernels::Softmax::log_softmax : &kernels::Softmax::softmax;
+  if (is_refused(in, out)) return (on(DeviceType::Cpu).softmax.*which)(in, out, dim);
+  const View* views[] = {&in, &out};
+  if (!can_slice(views)) return (through_cpu.softmax.*which)(in, out, dim);
+  SliceArgs args = slices_of(views, dim);
+  run("softmax", args, {&in, &out}, log, compute_type(out.dtype));
+}
+
+template <bool log>
+void backward(const View& g, const View& out, const View& gin, int dim) {
+  constexpr auto which = log ? &kernels::Softmax::log_softmax_backward : &kernels::Softmax::softmax_backward;
+  if (is_refused(g, gin) || is_refused(out, gin)) return (on(DeviceType::Cpu).softmax.*which)(g, out, gin, dim);
+  const View* views[] = {&g, &out, &gin};
+  if (!can_slice(views)) return (through_cpu.softmax.*which)(g, out, gin, dim);
+  SliceArgs args = slices_of(views, dim);
+  run("softmax_backward", args, {&g, &out, &gin}, log, compute_type(gin.dtype));
+}
+
+}  // namespace
+
+constinit const kernels::Softmax softmax = {.softmax = forward<false>,
+                                            .log_softmax = forward<true>,
+                                            .softmax_backward = backward<false>,
+                                            .log_softmax_backward = backward<true>};
+
+}  // namespace adjoint::cuda
