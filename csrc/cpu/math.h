@@ -12,6 +12,7 @@
 
 #include "core/dtype.h"
 #include "core/scalar.h"
+#include "cpu/float_exp.h"
 #include "cpu/math_types.h"
 #include "cpu/special.h"
 #include "cpu/special_tables.h"
@@ -448,6 +449,15 @@ ADJOINT_REAL_MATH(erf)
 ADJOINT_REAL_MATH(erfc)
 #undef ADJOINT_MATH
 #undef ADJOINT_REAL_MATH
+
+/// exp in loops that call no other function: between calls, constants of ours would be read again for every vector.
+template <class T>
+inline T lone_exp(T x) {
+#ifdef ADJOINT_OWN_EXP
+  if constexpr (std::is_same_v<T, float>) return own_exp(x);
+#endif
+  return exp(x);
+}
 
 template <Complex T>
 inline T exp2(T x) {

@@ -154,8 +154,10 @@ bool turn(const A* __restrict source, int64_t rows, A* __restrict target) {
   int64_t w = 0;
   for (; w + V::kWidth <= rows; w += V::kWidth) {
     typename V::Type in[kLength], out[kLength];
-    std::memcpy(in, source + w * kLength, sizeof(in));
+#pragma GCC unroll 16
+    for (int k = 0; k < kLength; ++k) std::memcpy(&in[k], source + w * kLength + k * V::kWidth, sizeof(in[k]));
     turn_vectors<A, kLength>(in, out);
+#pragma GCC unroll 16
     for (int k = 0; k < kLength; ++k) std::memcpy(target + k * rows + w, &out[k], sizeof(out[k]));
   }
   for (; w < rows; ++w)

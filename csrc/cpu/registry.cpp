@@ -11,9 +11,11 @@ namespace adjoint {
 
 /// Generated: registers every loop.
 void register_all_loops();
-/// cpu/remainder_isa.cpp: in the place of generated ones.
+/// cpu/remainder_isa.cpp and cpu/float_loops_isa.cpp: in the place of generated ones.
 template <Isa>
 void register_remainder_loops();
+template <Isa>
+void register_float_loops();
 
 namespace {
 
@@ -32,7 +34,10 @@ std::unordered_map<std::string_view, const Update*>& updates() {
 void fill_once() {
   [[maybe_unused]] static const bool filled = [] {
     register_all_loops();
-    with_chosen_isa([]<Isa isa>() { register_remainder_loops<isa>(); });
+    with_chosen_isa([]<Isa isa>() {
+      register_remainder_loops<isa>();
+      register_float_loops<isa>();
+    });
     return true;
   }();
 }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "cpu/float_exp.h"
 #include "cpu/vector_math.h"
 
 ADJOINT_VECTOR_UNARY(exp)
@@ -35,6 +36,13 @@ constexpr A kLeastExponent = std::is_same_v<A, float> ? A(-103.98) : A(-745.14);
 /// y[i] = exp(x[i] - shift) for n a multiple of kStep; y may be x.
 template <class A, class Shift>
 inline void exp_steps(const A* x, Shift shift, A* y, int64_t n) {
+#ifdef ADJOINT_OWN_EXP
+  if constexpr (std::is_same_v<A, float>) {
+    ADJOINT_INDEPENDENT
+    for (int64_t i = 0; i < n; ++i) y[i] = fn::own_exp(x[i] - shift_of<A>(shift, i));
+    return;
+  }
+#endif
   for (int64_t i = 0; i < n; i += kStep) {
     A block[kStep], exponent[kStep];
     for (int k = 0; k < kStep; ++k) exponent[k] = x[i + k] - shift_of<A>(shift, i + k);

@@ -121,7 +121,10 @@ void Chain::settle() {
     if (!needed[i]) continue;
     const Step& step = steps_[i];
     char* out = step.owner ? step.owner->value->data : nullptr;
-    run[n] = {step.loop, step.params, out, step.count, {}};
+    run[n].loop = step.loop;  // one by one: inputs that are not there need no zeros
+    run[n].params = step.params;
+    run[n].out = out;
+    run[n].count = step.count;
     for (int k = 0; k < step.count; ++k) {
       const Input& input = step.inputs[k];
       run[n].inputs[k] = {input.data, input.step < 0 ? -1 : place[input.step], input.number};

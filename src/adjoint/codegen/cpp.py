@@ -45,6 +45,19 @@ class Cpp(Renderer):
         return f"fn::{primitive}({', '.join(args)})"
 
 
+class LoneExp(Cpp):
+    """For loops of no other function than exp that the C library would be called for: see fn::lone_exp."""
+
+    def call(self, primitive, args):
+        return super().call("lone_exp" if primitive == "exp" else primitive, args)
+
+
+def spelling_of(root):
+    """What spells this expression."""
+    called = {primitive.name for primitive in primitives_of(root) if primitive.cost != "exact"}
+    return LoneExp() if called == {"exp"} else Cpp()
+
+
 def in_blocks(root):
     """C++ that tells whether a loop over elements of type T goes in blocks: Note [Blocks] in csrc/cpu/loops.h.
 

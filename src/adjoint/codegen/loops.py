@@ -3,7 +3,7 @@
 import zlib
 
 from . import BANNER
-from .cpp import DTYPES, RESULT_TYPES, Cpp, in_blocks
+from .cpp import DTYPES, RESULT_TYPES, in_blocks, spelling_of
 from .expressions import leaves
 
 SHARDS = 4  # files over which the kernels are spread
@@ -21,7 +21,7 @@ def _loop(kernel):
     """The loop of one kernel, over elements of any type T."""
     item, used = kernel.item, set(leaves(kernel.value, "input"))
     params = leaves(kernel.value, "param")
-    statements, result = Cpp().statements(kernel.value)
+    statements, result = spelling_of(kernel.value).statements(kernel.value)
     stored, out = (RESULT_TYPES[kernel.result].format(name) for name in ("Stored", "T"))
     arrays = {name: i + 1 for i, name in enumerate(kernel.inputs) if name in used}
     places = "".join(f", {place}" for place in arrays.values())
