@@ -14,6 +14,7 @@ STANDARD = "array bit cmath complex cstddef cstdint cstring limits type_traits u
 HEADERS = {
     "core/dtype.h": "cuda/device/dtype.h",
     "core/scalar.h": "core/scalar.h",
+    "cpu/float_exp.h": "cpu/float_exp.h",
     "cpu/isa.h": "cuda/device/isa.h",
     "cpu/math.h": "cpu/math.h",
     "cpu/math_types.h": "cpu/math_types.h",
