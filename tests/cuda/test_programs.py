@@ -86,6 +86,36 @@ def gru_and_embedding(device):
 
 
 @program
+def packed_sequences(device):
+    module = made(nn.GRU(3, 4, batch_first=True), device)
+    x = numbers(3, 5, 3, device=device).requires_grad_()
+    packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([5, 2, 3]), batch_first=True, enforce_sorted=False)
+    out, hidden = module(packed)
+    out, lengths = nn.utils.rnn.pad_packed_sequence(out, batch_first=True)
+    (out.square().sum() + hidden.sum()).backward()
+    return [out, hidden, x.grad, lengths.to(device)]
+
+
+@program
+def roots(device):
+    a = numbers(3, device=device).requires_grad_()
+    solve = torch.func.implicit_root(
+        lambda x, a: x**3 + x - a, _cube_root, method="gmres"
+    )
+    x = solve(a)
+    x.sum().backward()
+    return [x, a.grad]
+
+
+def _cube_root(a):
+    """The root of x^3 + x = a, by Newton's method."""
+    x, a = a.detach() * 0, a.detach()
+    for _ in range(60):
+        x = x - (x**3 + x - a) / (3 * x * x + 1)
+    return x
+
+
+@program
 def transformer(device):
     layer = made(nn.TransformerEncoderLayer(8, 2, dim_feedforward=16, dropout=0.0, batch_first=True), device)
     x = numbers(2, 5, 8, device=device)

@@ -80,7 +80,7 @@ def _random_like(tensor, chance, low, spread_out=False):
     values = numbers()
     if tensor.is_complex():
         values = [complex(*pair) for pair in zip(values, numbers(), strict=True)]
-    flat = _C.tensor(values, dtype=tensor.dtype)
+    flat = _C.tensor(values, dtype=tensor.dtype).to(tensor.device)
     return flat[::step].reshape(tensor.shape) if not spread_out else flat.reshape((*tensor.shape, 2)).select(-1, 0)
 
 

@@ -122,19 +122,19 @@ class _Equation:
             raise ImportError(f"implicit_root: {self.method!r} needs SciPy; install it, or use 'direct'") from None
 
         def product(u):
-            u = _C.tensor(u, dtype=x.dtype).reshape(x.shape)
-            return self.product(u, x, parameters, transposed).detach().reshape(-1).numpy()
+            u = _C.tensor(u, dtype=x.dtype).to(x.device).reshape(x.shape)
+            return self.product(u, x, parameters, transposed).detach().reshape(-1).cpu().numpy()
 
         n = x.numel()
-        operator = linalg.LinearOperator((n, n), matvec=product, dtype=b.detach().numpy().dtype)
-        right = b.detach().reshape(-1).numpy()
+        operator = linalg.LinearOperator((n, n), matvec=product, dtype=b.detach().cpu().numpy().dtype)
+        right = b.detach().reshape(-1).cpu().numpy()
         solution, failed = getattr(linalg, self.method)(operator, right, rtol=self.tolerance)
         if failed:
             raise RuntimeError(
                 f"implicit_root: {self.method} did not reach {self.tolerance} ({failed}); use another method, or a "
                 "larger tolerance"
             )
-        return _C.tensor(solution, dtype=x.dtype).reshape(x.shape)
+        return _C.tensor(solution, dtype=x.dtype).to(x.device).reshape(x.shape)
 
 
 class _Root(Function):

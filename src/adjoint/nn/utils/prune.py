@@ -245,7 +245,7 @@ class RandomStructured(_Slices):
     """
 
     def _kept(self, t, count):
-        chances = _C.rand(t.shape[self.dim])
+        chances = _C.rand(t.shape[self.dim], device=t.device)
         return chances > chances.kthvalue(count).values
 
 

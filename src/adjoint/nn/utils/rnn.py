@@ -118,11 +118,11 @@ def invert_permutation(permutation):
     return output.scatter_(0, permutation, _C.arange(0, permutation.numel(), device=permutation.device))
 
 
-def _places(batch_sizes, batch):
+def _places(batch_sizes, batch, device):
     """For each packed element, its place in the flat (step, batch) layout."""
     return _C.tensor(list(itertools.chain.from_iterable(
         range(step * batch, step * batch + count) for step, count in enumerate(batch_sizes)
-    )), dtype=_C.int64)  # fmt: skip
+    )), dtype=_C.int64).to(device)  # fmt: skip
 
 
 def _check_lengths(lengths):
@@ -165,6 +165,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     sorted_indices = None
     if not enforce_sorted:
         lengths, sorted_indices = ops.sort(lengths, descending=True)
+        sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
     if batch_first:
         input = input.transpose(0, 1)
@@ -189,7 +190,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
         )
     steps = min(counts[0], input.shape[0])
     batch_sizes = [sum(count > step for count in counts) for step in range(steps)]
-    data = input.reshape(-1, *input.shape[2:]).index_select(0, _places(batch_sizes, batch))
+    data = input.reshape(-1, *input.shape[2:]).index_select(0, _places(batch_sizes, batch, input.device))
     return PackedSequence(data, _C.tensor(batch_sizes, dtype=_C.int64), sorted_indices)
 
 
@@ -213,13 +214,13 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
             )
         steps = total_length
     padded = _C.full((steps * batch, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device)
-    padded = padded.index_copy(0, _places(batch_sizes, batch), data).view(steps, batch, *data.shape[1:])
+    padded = padded.index_copy(0, _places(batch_sizes, batch, data.device), data).view(steps, batch, *data.shape[1:])
     lengths = _C.tensor([sum(size > i for size in batch_sizes) for i in range(batch)], dtype=_C.int64)
     if batch_first:
         padded = padded.transpose(0, 1)
     if sequence.unsorted_indices is not None:
         order = sequence.unsorted_indices
-        return padded.index_select(0 if batch_first else 1, order), lengths[order]
+        return padded.index_select(0 if batch_first else 1, order), lengths[order.cpu()]
     return padded, lengths
 
 
