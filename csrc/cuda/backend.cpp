@@ -5,6 +5,7 @@
 #include "cuda/convolution.h"
 #include "cuda/distance.h"
 #include "cuda/elementwise.h"
+#include "cuda/fft.h"
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
 #include "cuda/recurrent.h"
@@ -39,6 +40,7 @@ Backend native() {
                     .cdist_backward = cdist_backward,
                     .pdist = pdist,
                     .pdist_backward = pdist_backward};
+  table.fft = {.transform = fft};
   return table;
 }
 
