@@ -199,8 +199,9 @@ void fft(const View& in, const View& out, const FftLines& lines) {
   const Lines to(lines, lines.kind == FftKind::RealToHalf ? half : lines.n, out);
   std::optional<Scratch> taken, made;
   char *source = in.data, *target = out.data;
-  // A transform to real values spoils what it reads.
-  if (from.turned || lines.kind == FftKind::HalfToReal) {
+  // A transform to real values spoils what it reads; and real values, too, must begin where complex ones could.
+  const bool aligned = reinterpret_cast<uintptr_t>(in.data) % (wide ? 16 : 8) == 0;
+  if (from.turned || lines.kind == FftKind::HalfToReal || !aligned) {
     source = taken.emplace(from.bytes(), in.device).data();
     copy(from.view(in.data), from.staged(source));
   }

@@ -46,6 +46,11 @@ def test_the_input_stays_as_it_was():
     assert torch.equal(there.cpu(), half)
 
 
+def test_values_that_begin_anywhere():
+    values = torch.randn(13, dtype=torch.float32)
+    torch.testing.assert_close(torch.fft.rfft(values.cuda()[1:]).cpu(), torch.fft.rfft(values[1:]))
+
+
 def test_gradients():
     values = torch.randn(4, 6, dtype=torch.float64)
     here, there = values.clone().requires_grad_(), values.cuda().requires_grad_()

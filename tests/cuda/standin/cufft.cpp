@@ -1,7 +1,9 @@
 // A stand-in for cuFFT, as csrc/cuda/fft.cpp calls it: sums over all values, when the driver's work is done.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <vector>
@@ -41,6 +43,8 @@ std::vector<Complex> transformed(const std::vector<Complex>& values, int sign) {
 template <class In, class Out>
 int queue_lines(int number, int type, void* in, void* out, int sign) {
   if (const int code = standin_begin_call("cufftExec")) return code;
+  constexpr size_t kAligned = 2 * std::min(sizeof(In), sizeof(Out)) / (sizeof(In) == sizeof(Out) ? 2 : 1);
+  if ((reinterpret_cast<uintptr_t>(in) | reinterpret_cast<uintptr_t>(out)) % kAligned != 0) return kInvalidValue;
   const auto entry = plans.find(number);
   if (entry == plans.end() || entry->second.type != type || !entry->second.work) return kInvalidPlan;
   standin_enqueue([plan = entry->second, in, out, sign] {
