@@ -1,7 +1,5 @@
 #include "cuda/cublas.h"
 
-#include <Python.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +8,6 @@
 #include <type_traits>
 
 #include "core/error.h"
-#include "core/warning.h"
 #include "cuda/allocator.h"
 #include "cuda/library.h"
 #include "cuda/sessions.h"
@@ -137,24 +134,13 @@ int compute_of(DType dtype) {
   return allows_tf32() && (dtype == DType::Float32 || dtype == DType::Complex64) ? kComputeTf32 : kCompute32;
 }
 
-void warn_missing(const std::string& text) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  try {
-    warn(text.c_str());
-  } catch (...) {
-    PyGILState_Release(state);
-    throw;
-  }
-  PyGILState_Release(state);
-}
-
 }  // namespace
 
 bool has_cublas() {
   if (found().missing.empty()) [[likely]]
     return true;
   static std::atomic<bool> warned{false};
-  if (!warned.exchange(true)) warn_missing(found().missing);
+  if (!warned.exchange(true)) warn_of_missing(found().missing);
   return false;
 }
 

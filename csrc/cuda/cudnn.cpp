@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cuda/allocator.h"
-#include "cuda/cublas.h"
 #include "cuda/library.h"
 #include "cuda/sessions.h"
 
@@ -191,7 +190,7 @@ struct Session {
   }
 };
 
-std::atomic<bool> enabled{true};
+std::atomic<bool> enabled{true}, tf32{false};
 
 }  // namespace
 
@@ -202,7 +201,7 @@ bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, c
   if (!has_cudnn(out.dtype)) return false;
   auto& session = thread_session<Session>(out.device);
   if (!session.handle || cudnn()->set_stream(session.handle, current_stream(out.device)) != 0) return false;
-  const Key key{shape, way, out.dtype, allows_tf32()};
+  const Key key{shape, way, out.dtype, tf32};
   constexpr size_t kMostPlans = 4096;
   if (session.plans.size() >= kMostPlans) session.plans.clear();
   const Plan& plan = session.plans.try_emplace(key.numbers(), session.handle, key).first->second;
@@ -222,5 +221,6 @@ bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, c
 }
 
 void use_cudnn(bool used) { enabled = used; }
+void allow_cudnn_tf32(bool allowed) { tf32 = allowed; }
 
 }  // namespace adjoint::cuda

@@ -16,8 +16,9 @@ bool cudnn_convolution(ConvWay way, const kernels::ConvShape& shape, const View&
 
 /// Whether cuDNN is there, and has this type.
 bool has_cudnn(DType dtype);
-/// Whether cuDNN may be used at all; yes at first. Its float32 convolutions round as TF32 does where products may
-/// (cuda/cublas.h).
+/// Whether cuDNN may be used at all; yes at first.
 void use_cudnn(bool used);
+/// Whether its convolutions of float32 may round their inputs as TF32 does; no at first.
+void allow_cudnn_tf32(bool allowed);
 
 }  // namespace adjoint::cuda

@@ -41,12 +41,17 @@ struct Cufft {
   int (*to_real_double)(int, void*, void*);
 };
 
-/// Null where it is not there.
+/// Null where it is not there, which a warning says once.
 const Cufft* cufft() {
   static Library library({"libcufft.so.12", "libcufft.so.11"});
   static Cufft functions{};
   static const bool complete = [] {
-    if (!library.open()) return false;
+    if (!library.open()) {
+      warn_of_missing("cuFFT was not found (" + library.reason() +
+                      "), and Fourier transforms are computed on the CPU without it; install it with: "
+                      "pip install nvidia-cufft");
+      return false;
+    }
     bool all = true;
     auto find = [&](const char* name, auto& function) {
       function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.find(name));
