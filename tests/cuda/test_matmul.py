@@ -29,7 +29,9 @@ def close(ours, expected):
 
 
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 4), (65, 17, 33), (64, 64, 64), (1, 129, 70), (70, 130, 1), (4, 0, 5)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 1), (3, 5, 4), (65, 17, 33), (64, 64, 64), (1, 129, 70), (70, 130, 1), (4, 0, 5)]
+)
 def test_products_of_every_type(dtype, sizes):
     m, k, n = sizes
     a, b, c = numbers(m, k, dtype=dtype), numbers(k, n, dtype=dtype), numbers(m, n, dtype=dtype)
