@@ -5,6 +5,7 @@
 #include "cuda/convolution.h"
 #include "cuda/distance.h"
 #include "cuda/elementwise.h"
+#include "cuda/fft.h"
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
 #include "cuda/recurrent.h"
@@ -71,6 +72,7 @@ Backend native() {
   table.indexing.nonzero_static = nonzero_static;
   table.reduce = reduce;
   table.softmax = softmax;
+  table.fft = {.transform = fft};
   return table;
 }
 

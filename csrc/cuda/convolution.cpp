@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cuda/allocator.h"
+#include "cuda/cudnn.h"
 #include "cuda/device/convolution_args.h"
 #include "cuda/launch.h"
 #include "cuda/matmul.h"
@@ -70,6 +71,12 @@ struct Planes {
   View of(const View& view) const { return {view.data, view.dtype, 3, sizes, strides, view.device}; }
 };
 
+/// The bias everywhere, for products to be added to.
+void spread_bias(const View& bias, const Planes& planes, const View& out) {
+  const int64_t broadcast[3] = {0, 1, 0};
+  copy({bias.data, bias.dtype, 3, planes.sizes, broadcast, bias.device}, planes.of(out));
+}
+
 /// weight @ in, or the transposed weight.
 void multiply(const ConvShape& shape, bool transposed, const View& in, const View& weight, const View* bias,
               const View& out) {
@@ -78,12 +85,20 @@ void multiply(const ConvShape& shape, bool transposed, const View& in, const Vie
   const Planes result(shape.batch, transposed ? wide : narrow, positions);
   const int64_t sizes[3] = {shape.batch, result.sizes[1], image.sizes[1]};
   const int64_t strides[3] = {0, transposed ? 1 : wide, transposed ? wide : 1};
-  if (bias) {
-    const int64_t broadcast[3] = {0, 1, 0};
-    copy({bias->data, bias->dtype, 3, result.sizes, broadcast, bias->device}, result.of(out));
-  }
+  if (bias) spread_bias(*bias, result, out);
   bmm({weight.data, weight.dtype, 3, sizes, strides, weight.device}, image.of(in), result.of(out), kOne,
       bias ? kOne : kZero);
+}
+
+/// Says whether cuDNN took it; if not, `out` is to be written anew.
+bool through_cudnn(const ConvShape& shape, bool transposed, const View& in, const View& weight, const View* bias,
+                   const View& out) {
+  const int64_t channels = shape.groups * (transposed ? shape.wide_channels : shape.narrow_channels);
+  const Planes planes(shape.batch, channels, volume(transposed ? shape.wide : shape.narrow));
+  if (!has_cudnn(out.dtype)) return false;
+  if (bias) spread_bias(*bias, planes, out);
+  return transposed ? cudnn_convolution(ConvWay::Data, shape, weight, in, out, bias)
+                    : cudnn_convolution(ConvWay::Forward, shape, in, weight, out, bias);
 }
 
 }  // namespace
@@ -94,6 +109,7 @@ void convolution(const ConvShape& shape, bool transposed, const View& in, const 
   const int64_t rows = transposed ? shape.wide_channels : shape.narrow_channels;
   const bool few = rows <= kFewRows;
   if (is_product(shape) && !few) return multiply(shape, transposed, in, weight, bias, out);
+  if (!few && through_cudnn(shape, transposed, in, weight, bias, out)) return;
   ConvArgs args = args_of(shape);
   args.image = in.data;
   args.factor = weight.data;
@@ -125,6 +141,7 @@ void convolution_weight(const ConvShape& shape, const View& grad, const View& in
   const std::string type = type_of(out.dtype);
   if (shape.narrow_channels <= kFewRows)
     return launch(out.device, source_of("ConvArgs", "weight_directly<" + type + ">"), args, out.numel());
+  if (cudnn_convolution(ConvWay::Weight, shape, in, grad, out, false)) return;
   args.columns = shape.wide_channels * volume(shape.kernel);
   args.depth = shape.batch * volume(shape.narrow);
   // As many slices of the depth as keep the device busy, each of whole rounds of a block's threads.

@@ -1,22 +1,16 @@
 #include "cuda/cublas.h"
 
-#include <Python.h>
-
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "core/error.h"
-#include "core/warning.h"
 #include "cuda/allocator.h"
 #include "cuda/library.h"
-#include "cuda/runtime.h"
+#include "cuda/sessions.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -84,71 +78,36 @@ void check_status(int status, const char* what) {
        " with cuBLAS; run with CUDA_LAUNCH_BLOCKING=1 to see whether an earlier operation failed");
 }
 
-/// A handle of a device, which one thread uses at a time, and its memory for each stream: what runs on several streams
-/// at once must not share it.
+/// A handle, and its memory for each stream: what runs on several streams at once must not share it.
 struct Session {
   Handle handle = nullptr;
   Stream stream = nullptr;
   bool has_stream = false;
   std::map<Stream, StoragePtr> workspaces;
-};
 
-/// Sessions that no thread has. They stay to the end of the process, when the driver may be gone before them.
-struct Pool {
-  std::mutex mutex;
-  std::vector<Session*> idle[kMaxDevices];
-};
-Pool& pool() {
-  static Pool* all = new Pool;
-  return *all;
-}
-
-/// A thread's sessions, by device; they go back to the pool with it.
-struct Sessions {
-  Session* own[kMaxDevices] = {};
-  ~Sessions() {
-    std::lock_guard lock(pool().mutex);
-    for (int i = 0; i < kMaxDevices; ++i)
-      if (own[i]) pool().idle[i].push_back(own[i]);
+  Session() {
+    check_status(found().functions.create(&handle), "starting");
+    check_status(found().functions.set_math_mode(handle, kNoReducedSums), "choosing how to sum");
   }
 };
-
-Session* taken_session(int index) {
-  {
-    std::lock_guard lock(pool().mutex);
-    auto& idle = pool().idle[index];
-    if (!idle.empty()) {
-      Session* session = idle.back();
-      idle.pop_back();
-      return session;
-    }
-  }
-  auto session = std::make_unique<Session>();
-  check_status(found().functions.create(&session->handle), "starting");
-  check_status(found().functions.set_math_mode(session->handle, kNoReducedSums), "choosing how to sum");
-  return session.release();
-}
 
 /// What NVIDIA recommends for its split products: 32 MiB from sm_90 on, else 4.
 size_t workspace_size(int capability) { return size_t{capability >= 90 ? 32u : 4u} << 20; }
 
 /// This thread's handle for the current stream of a device.
 Handle handle_for(Device device) {
-  thread_local Sessions sessions;
-  const DeviceState& state = use(device);
-  Session*& session = sessions.own[device.index];
-  if (!session) session = taken_session(device.index);
+  auto& session = thread_session<Session>(device);
   const Stream stream = current_stream(device);
-  if (session->has_stream && session->stream == stream) return session->handle;
+  if (session.has_stream && session.stream == stream) return session.handle;
   // Another stream takes the workspace away: it is set after it.
-  check_status(found().functions.set_stream(session->handle, stream), "choosing a stream");
-  StoragePtr& workspace = session->workspaces[stream];
-  const size_t size = workspace_size(state.capability);
+  check_status(found().functions.set_stream(session.handle, stream), "choosing a stream");
+  StoragePtr& workspace = session.workspaces[stream];
+  const size_t size = workspace_size(use(device).capability);
   if (!workspace) workspace = StoragePtr::steal(allocate(size, device));
-  check_status(found().functions.set_workspace(session->handle, workspace->data, size), "giving it memory");
-  session->stream = stream;
-  session->has_stream = true;
-  return session->handle;
+  check_status(found().functions.set_workspace(session.handle, workspace->data, size), "giving it memory");
+  session.stream = stream;
+  session.has_stream = true;
+  return session.handle;
 }
 
 int type_of(DType dtype) {
@@ -175,24 +134,13 @@ int compute_of(DType dtype) {
   return allows_tf32() && (dtype == DType::Float32 || dtype == DType::Complex64) ? kComputeTf32 : kCompute32;
 }
 
-void warn_missing(const std::string& text) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  try {
-    warn(text.c_str());
-  } catch (...) {
-    PyGILState_Release(state);
-    throw;
-  }
-  PyGILState_Release(state);
-}
-
 }  // namespace
 
 bool has_cublas() {
   if (found().missing.empty()) [[likely]]
     return true;
   static std::atomic<bool> warned{false};
-  if (!warned.exchange(true)) warn_missing(found().missing);
+  if (!warned.exchange(true)) warn_of_missing(found().missing);
   return false;
 }
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,9 @@ def close(ours, expected):
 
 
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (3, 5, 4), (65, 17, 33), (64, 64, 64), (1, 129, 70), (70, 130, 1), (4, 0, 5)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 1), (3, 5, 4), (65, 17, 33), (64, 64, 64), (1, 129, 70), (70, 130, 1), (4, 0, 5)]
+)
 def test_products_of_every_type(dtype, sizes):
     m, k, n = sizes
     a, b, c = numbers(m, k, dtype=dtype), numbers(k, n, dtype=dtype), numbers(m, n, dtype=dtype)
@@ -113,6 +116,19 @@ def test_products_on_two_devices():
     assert torch.equal((a.to("cuda:0") @ a.to("cuda:0")).cpu(), (a.to("cuda:1") @ a.to("cuda:1")).cpu())
 
 
+def test_products_of_several_threads():
+    a = torch.randn(40, 40)
+    expected, there, results = a @ a, a.cuda(), []
+    threads = [threading.Thread(target=lambda: results.append((there @ there).cpu())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4
+    for result in results:
+        torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-5)
+
+
 def in_another_process(program, **variables):
     result = subprocess.run(
         [sys.executable, "-c", program], env=os.environ | variables, capture_output=True, text=True, check=False
@@ -139,6 +155,22 @@ def test_without_cublas(tmp_path):
         (tmp_path / name).symlink_to(folder / name)
     said = in_another_process(PRODUCT, ADJOINT_CUDA_LIBRARIES=str(tmp_path))
     assert said.count("pip install nvidia-cublas") == 1
+
+
+def test_without_cufft(tmp_path):
+    """The CPU computes, and a warning says what to install."""
+    folder = Path(os.environ.get("ADJOINT_CUDA_LIBRARIES", ""))
+    if not (folder / "cuda_shim.h").exists():
+        pytest.skip("on the stand-in only")
+    for name in ("libcuda.so.1", "libnvrtc.so.13", "cuda_shim.h"):
+        (tmp_path / name).symlink_to(folder / name)
+    program = """
+import adjoint as torch
+a = torch.randn(6)
+torch.testing.assert_close(torch.fft.fft(a.cuda()).cpu(), torch.fft.fft(a))
+"""
+    said = in_another_process(program, ADJOINT_CUDA_LIBRARIES=str(tmp_path))
+    assert said.count("pip install nvidia-cufft") == 1
 
 
 def test_tf32_is_a_choice():

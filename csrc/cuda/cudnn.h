@@ -1,0 +1,24 @@
+// cuDNN's convolutions, where it is installed: our declarations of what is used of it, found when it is first needed.
+// Never run on a GPU so far, but on a stand-in; whatever it refuses, the own kernels compute.
+#pragma once
+
+#include "kernels/convolution.h"
+
+namespace adjoint::cuda {
+
+enum class ConvWay { Forward, Data, Weight };
+
+/// Queues a convolution of float or double: forward of a wide image and a weight into a narrow one, data of a weight
+/// and a narrow one into a wide one, or the weight's gradient of a wide image and a narrow one. `adds`: to what is
+/// there. Says whether it did.
+bool cudnn_convolution(ConvWay way, const kernels::ConvShape& shape, const View& first, const View& second,
+                       const View& out, bool adds);
+
+/// Whether cuDNN is there, and has this type.
+bool has_cudnn(DType dtype);
+/// Whether cuDNN may be used at all; yes at first.
+void use_cudnn(bool used);
+/// Whether its convolutions of float32 may round their inputs as TF32 does; no at first.
+void allow_cudnn_tf32(bool allowed);
+
+}  // namespace adjoint::cuda

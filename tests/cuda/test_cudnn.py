@@ -1,0 +1,38 @@
+"""The tests of convolutions once more, through cuDNN's functions; those without the own kernels."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+WITHIN = "ADJOINT_TESTS_WITHIN_CUDNN"
+
+
+@pytest.fixture
+def folder():
+    """Where the stand-in lies."""
+    place = Path(os.environ.get("ADJOINT_CUDA_LIBRARIES", ""))
+    if not (place / "cuda_shim.h").exists():
+        pytest.skip("on the stand-in only")
+    return place
+
+
+def test_convolutions_through_cudnn(folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "libcudnn.so.9").symlink_to(folder / "libcuda.so.1")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-p", "no:randomly"]
+    tests = ["tests/cuda/test_convolution.py", "tests/cuda/test_cudnn.py::test_it_was_called"]
+    environment = os.environ | {"ADJOINT_CUDA_LIBRARIES": str(tmp_path), WITHIN: "1"}
+    result = subprocess.run([*command, *tests], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout[-4000:]
+
+
+@pytest.mark.skipif(WITHIN not in os.environ, reason="a part of the test before")
+def test_it_was_called():
+    library = ctypes.CDLL(str(Path(os.environ["ADJOINT_CUDA_LIBRARIES"]) / "libcuda.so.1"))
+    assert library.standin_count(b"cudnnConvolution") > 100
