@@ -3,6 +3,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/memory.h"
+#include "cuda/normalization.h"
 #include "cuda/reduce.h"
 #include "cuda/softmax.h"
 #include "cuda/through_cpu.h"
@@ -26,6 +27,7 @@ Backend native() {
   table.elementwise.packed = elementwise_packed;
   table.reduce = reduce;
   table.softmax = softmax;
+  table.normalization = normalization;
   return table;
 }
 

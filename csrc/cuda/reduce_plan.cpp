@@ -58,7 +58,8 @@ struct Shape {
 
 bool is_aligned(const Reduction& reduction, const Shares& shares, int width) {
   auto places = reinterpret_cast<uintptr_t>(reduction.in->data) | reinterpret_cast<uintptr_t>(reduction.args.in[1]);
-  if (places % static_cast<uintptr_t>(width * itemsize(reduction.in->dtype)) != 0) return false;
+  const int64_t size = std::max(itemsize(reduction.in->dtype), reduction.unit);
+  if (places % static_cast<uintptr_t>(width * size) != 0) return false;
   for (int d = 0; d < shares.kept.ndim; ++d)
     if (shares.kept.strides[0][d] % width != 0) return false;
   for (int d = 0; d + 1 < shares.reduced.ndim; ++d)

@@ -21,10 +21,11 @@ struct ReduceArgs {
   int64_t reduced_sizes[kReduceDims], reduced_in[kReduceDims];
   double number;         ///< what the kind of reduction has for a parameter
   bool adds;             ///< to what the output holds
-  const char* given[2];  ///< more inputs, and outputs, of some kinds
-  char* taken[2];
+  const char* given[3];  ///< more inputs and outputs of some kinds, and how far apart their elements are
+  char* taken[4];
+  int64_t given_steps[3], taken_steps[4];
+  int64_t channels_each;  ///< planes that share a statistic
   double numbers[2];
-  int64_t step;
 };
 
 }  // namespace adjoint::cuda
