@@ -5,6 +5,7 @@
 #include "cuda/memory.h"
 #include "cuda/normalization.h"
 #include "cuda/reduce.h"
+#include "cuda/scan.h"
 #include "cuda/softmax.h"
 #include "cuda/through_cpu.h"
 
@@ -28,6 +29,7 @@ Backend native() {
   table.reduce = reduce;
   table.softmax = softmax;
   table.normalization = normalization;
+  table.scan = scan;
   return table;
 }
 
