@@ -70,7 +70,9 @@ def test_batch_norm(shape):
 
 def test_channels_last():
     x, w = (numbers(4, 8, 5, 6) + 1).to(memory_format=torch.channels_last), numbers(8)
-    check_all(lambda x, w: F.batch_norm(x.contiguous(memory_format=torch.channels_last), None, None, w, training=True), x, w)
+    check_all(
+        lambda x, w: F.batch_norm(x.contiguous(memory_format=torch.channels_last), None, None, w, training=True), x, w
+    )
 
 
 @pytest.mark.parametrize("shape", [(4, 6, 8), (5, 6), (2, 6, 33, 5), (3, 12, 1025)])
@@ -80,3 +82,14 @@ def test_group_norm(shape, groups):
         return  # one element is its own mean
     w, b = numbers(shape[1]), numbers(shape[1]) + 1
     check_all(lambda x, w, b: F.group_norm(x, groups, w, b), numbers(*shape), w, b, rtol=1e-3, atol=1e-3)
+
+
+def test_some_gradients_only():
+    x, w, b = numbers(40, 48), numbers(48), numbers(48)
+    w_only = lambda x, w, b: gradients(lambda w: F.layer_norm(x, (48,), w, b), w)
+    check(w_only, x, w, b)
+    b_only = lambda x, w, b: gradients(lambda b: F.layer_norm(x, (48,), w, b), b)
+    check(b_only, x, w, b)
+    planes, w = numbers(4, 6, 8), numbers(6)
+    check(lambda x, w: gradients(lambda w: F.batch_norm(x, None, None, w, training=True), w), planes, w)
+    check(lambda x, w: gradients(lambda x: F.group_norm(x, 2, w), x), planes, w)

@@ -62,3 +62,19 @@ def test_nans_ties_strides():
 def test_empty():
     check(lambda x: x.cumsum(0), torch.zeros(0, 3))
     check(lambda x: x.cumsum(0), torch.tensor(2.0))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64], ids=str)
+@pytest.mark.parametrize(("shape", "dim"), [((2, 30), 1), ((3, 3000), 1), ((500, 4), 0), ((1, 40_000), 1)])
+def test_recurrences(dtype, shape, dim):
+    """Gradients of products are recurrences, from the end on; gradients of these, from the front."""
+
+    def gradients(x):
+        x = x.detach().requires_grad_()
+        (first,) = torch.autograd.grad(x.cumprod(dim).abs().sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad((first.abs() / (1 + first.abs())).sum(), x)
+        return first.detach(), second
+
+    x = 0.9 + numbers(*shape, dtype=dtype) / 50
+    x[1 if shape[0] > 1 else 0, shape[1] // 2] = 0
+    check(gradients, x, rtol=1e-3, atol=1e-3)

@@ -16,6 +16,7 @@ struct ReduceArgs {
   int64_t outputs, n;
   int64_t part;  ///< elements of a part
   int32_t parts;
+  int32_t group;  ///< threads that have an output, as a power of two: 3 for 8 threads
   int32_t kept_dims, reduced_dims;
   int64_t kept_sizes[kReduceDims], kept_in[kReduceDims], kept_out[2][kReduceDims];
   int64_t reduced_sizes[kReduceDims], reduced_in[kReduceDims];

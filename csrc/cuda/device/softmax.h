@@ -118,7 +118,7 @@ inline void softmax_columns(const SliceArgs& args) {
   const S* in = reinterpret_cast<const S*>(args.data[0]) + place.at[0];
   Out* out = reinterpret_cast<Out*>(args.data[1]) + place.at[1];
   auto sum = exponential_sum<A, S, Index>(in, args.step[0], lane, n, lanes);
-  sum = joined<threads, columns, threads, Exponentials<A>>(sum);
+  sum = joined<threads, Exponentials<A>>(sum, columns, threads);
   sum = of_column<columns>(sum);
   const Finish<log, A> finish(sum.high, sum.total);
 #pragma unroll 4
@@ -174,7 +174,7 @@ inline void softmax_backward_columns(const SliceArgs& args) {
 #pragma unroll 4
   for (Index k = lane; k < n; k += lanes)
     total += gradient_term<log>(at(g, k, args.step[0]), log ? A(0) : at(y, k, args.step[1]));
-  total = joined<threads, columns, threads, Sums::Of<A>>(total);
+  total = joined<threads, Sums::Of<A>>(total, columns, threads);
   total = of_column<columns>(total);
 #pragma unroll 4
   for (Index k = lane; k < n; k += lanes)
