@@ -12,7 +12,9 @@
 #include "cuda/indexing.h"
 #include "cuda/memory.h"
 #include "cuda/sort.h"
+#include "cuda/normalization.h"
 #include "cuda/reduce.h"
+#include "cuda/scan.h"
 #include "cuda/softmax.h"
 #include "cuda/through_cpu.h"
 
@@ -73,6 +75,8 @@ Backend native() {
   table.reduce = reduce;
   table.softmax = softmax;
   table.fft = {.transform = fft};
+  table.normalization = normalization;
+  table.scan = scan;
   return table;
 }
 

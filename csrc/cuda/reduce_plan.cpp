@@ -1,6 +1,7 @@
 #include "cuda/reduce_plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "cuda/allocator.h"
@@ -58,7 +59,8 @@ struct Shape {
 
 bool is_aligned(const Reduction& reduction, const Shares& shares, int width) {
   auto places = reinterpret_cast<uintptr_t>(reduction.in->data) | reinterpret_cast<uintptr_t>(reduction.args.in[1]);
-  if (places % static_cast<uintptr_t>(width * itemsize(reduction.in->dtype)) != 0) return false;
+  const int64_t size = std::max(itemsize(reduction.in->dtype), reduction.unit);
+  if (places % static_cast<uintptr_t>(width * size) != 0) return false;
   for (int d = 0; d < shares.kept.ndim; ++d)
     if (shares.kept.strides[0][d] % width != 0) return false;
   for (int d = 0; d + 1 < shares.reduced.ndim; ++d)
@@ -100,7 +102,8 @@ Shape shape_of(const Reduction& reduction, const Shares& shares) {
   } else {
     const int64_t columns = std::min<int64_t>(power_of_two(outputs), 32);
     shape.group = static_cast<int>(kThreads / columns);
-    // A few rows only: the more columns a block has.
+    // Short columns: fewer threads for each, as long as there are enough of them.
+    while (shape.group > 1 && shape.group * shape.unroll > n && outputs * shape.group > sms * 2048) shape.group /= 2;
     while (shape.group > 1 && shape.group / 2 >= n) shape.group /= 2;
   }
   const int64_t blocks = blocks_for(outputs, kThreads / shape.group), least = shape.group * at_once * 2;
@@ -122,6 +125,7 @@ void fill_args(ReduceArgs& args, const Reduction& reduction, const Shares& share
   args.n = reduced.numel;
   args.part = shape.part;
   args.parts = static_cast<int32_t>(shape.parts);
+  args.group = std::countr_zero(static_cast<unsigned>(shape.group));
   args.kept_dims = kept.ndim;
   args.reduced_dims = reduced.ndim;
   std::copy_n(kept.sizes, kept.ndim, args.kept_sizes);
@@ -160,10 +164,9 @@ void launch_reduction(Reduction& reduction) {
   }
   auto flag = [](bool value) { return value ? ", true" : ", false"; };
   const std::string threads = std::to_string(kThreads);
-  const std::string call = std::string("reduce<Op, ") + (shape.wide ? "int64_t, " : "uint32_t, ") + threads + ", " +
-                           std::to_string(shape.group) + flag(shape.by_rows) + flag(shape.flat) + ", " +
-                           std::to_string(shape.width) + flag(shape.aligned) + ", " + std::to_string(shape.unroll) +
-                           ">";
+  const std::string call = std::string("reduce<Op, ") + (shape.wide ? "int64_t, " : "uint32_t, ") + threads +
+                           flag(shape.by_rows) + flag(shape.flat) + ", " + std::to_string(shape.width) +
+                           flag(shape.aligned) + ", " + std::to_string(shape.unroll) + ">";
   launch(device, text_of(reduction, call), args, blocks_for(args.outputs, kThreads / shape.group), kThreads,
          shape.parts);
   if (shape.parts == 1) return;

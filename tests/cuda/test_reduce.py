@@ -50,7 +50,11 @@ def test_sum_of_sizes(n, dim):
 @pytest.mark.parametrize("name", ["sum", "prod", "any", "all", "amax", "amin", "argmax", "argmin", "var", "mean"])
 def test_types(name, dtype):
     floats = dtype.is_floating_point or dtype.is_complex
-    if (dtype.is_complex and name.startswith(("am", "arg"))) or (dtype == torch.bool and name.startswith("arg")) or (not floats and name in ("var", "mean")):
+    if (
+        (dtype.is_complex and name.startswith(("am", "arg")))
+        or (dtype == torch.bool and name.startswith("arg"))
+        or (not floats and name in ("var", "mean"))
+    ):
         return
     for shape in [(7, 70), (70, 7), (3, 1026)]:
         x = numbers(*shape, dtype=dtype)
@@ -146,3 +150,10 @@ def test_the_same_bits_each_time():
     padded[1:] = x
     assert padded[1:].sum().item() == first
     assert x.sum().item() == first
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "max", "min", "prod"])
+@pytest.mark.parametrize("inner", [(), (5,)])
+def test_segments(kind, inner):
+    x, lengths = numbers(600, *inner) / 3, torch.tensor([0, 100, 1, 399, 40, 60])
+    check(lambda x, lengths: torch.segment_reduce(x, kind, lengths=lengths, initial=1.0, unsafe=True), x, lengths)

@@ -20,7 +20,9 @@ def both_ways(function):
 
 
 @pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize("shape", [(3, 1), (9, 31), (300, 8), (5, 1024), (2, 1025), (3, 5000), (2, 40_000), (1, 16_388)])
+@pytest.mark.parametrize(
+    "shape", [(3, 1), (9, 31), (300, 8), (5, 1024), (2, 1025), (3, 5000), (2, 40_000), (1, 16_388)]
+)
 def test_rows(shape, log):
     function = torch.log_softmax if log else torch.softmax
     check(both_ways(lambda x: function(x, -1)), numbers(*shape))

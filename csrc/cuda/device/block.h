@@ -67,31 +67,27 @@ inline State shuffled_up(const State& mine, unsigned distance) {
 }
 
 /// Joins the states of threads whose numbers differ in the bits from `low` to below `high` (both powers of two) only.
-/// The threads that have none of these bits get the result. Joins are in order of the threads where these bits are one
-/// run.
-template <int threads, int low, int high, class Op>
-inline typename Op::State joined(typename Op::State state) {
+/// The threads that have none of these bits get the result. Joins are in the order of the threads.
+template <int threads, class Op>
+inline typename Op::State joined(typename Op::State state, unsigned low, unsigned high) {
   using State = typename Op::State;
-#pragma unroll
-  for (int bit = low; bit < 32 && bit < high; bit *= 2) {
-    const State other = shuffled(state, bit);
+  for (unsigned bit = low; bit < 32 && bit < high; bit *= 2) {
+    const State other = shuffled(state, static_cast<int>(bit));
     state = (threadIdx.x & bit) ? Op::join(other, state) : Op::join(state, other);
   }
-  if constexpr (high > 32) {
-    alignas(16) __shared__ char memory[threads * sizeof(State)];
-    State* states = reinterpret_cast<State*>(memory);
-    constexpr unsigned least = low > 32 ? low : 32, own = low < 32 ? 31 & ~(low - 1) : 0;
-    const bool counts = (threadIdx.x & own) == 0;
-    if (counts) states[threadIdx.x] = state;
-    __syncthreads();
-#pragma unroll
-    for (unsigned bit = least; bit < high; bit *= 2) {
-      if (counts && (threadIdx.x & (2 * bit - 1) & ~(least - 1)) == 0) {
-        state = Op::join(state, states[threadIdx.x + bit]);
-        states[threadIdx.x] = state;
-      }
-      __syncthreads();
+  if (high <= 32 || low >= high) return state;
+  alignas(16) __shared__ char memory[threads * sizeof(State)];
+  State* states = reinterpret_cast<State*>(memory);
+  const unsigned least = low > 32 ? low : 32, own = low < 32 ? 31 & ~(low - 1) : 0;
+  const bool counts = (threadIdx.x & own) == 0;
+  if (counts) states[threadIdx.x] = state;
+  __syncthreads();
+  for (unsigned bit = least; bit < high; bit *= 2) {
+    if (counts && (threadIdx.x & (2 * bit - 1) & ~(least - 1)) == 0) {
+      state = Op::join(state, states[threadIdx.x + bit]);
+      states[threadIdx.x] = state;
     }
+    __syncthreads();
   }
   return state;
 }

@@ -86,22 +86,22 @@ inline typename Op::State share(const ReduceArgs& args, Index o, int64_t begin, 
   return state;
 }
 
-/// `group` threads have an output: neighbours of a block where the elements of an output are near to one another
-/// (`by_rows`), else those at the same place of `threads` / `group` columns.
-template <class Op, class Index, int threads, int group, bool by_rows, bool flat, int width, bool aligned, int unroll>
+/// A group of threads has an output: neighbours of a block where the elements of an output are near to one another
+/// (`by_rows`), else those at the same place of as many columns as there are groups.
+template <class Op, class Index, int threads, bool by_rows, bool flat, int width, bool aligned, int unroll>
 inline void reduce(const ReduceArgs& args) {
-  constexpr Index columns = threads / group;
-  const Index thread = threadIdx.x;
-  const Index lane = by_rows ? thread % group : thread / columns;
-  const Index o = static_cast<Index>(blockIdx.x) * columns + (by_rows ? thread / group : thread % columns);
+  const unsigned group = 1u << args.group, columns = static_cast<unsigned>(threads) >> args.group;
+  const unsigned lane = by_rows ? threadIdx.x & (group - 1) : threadIdx.x >> (__ffs(static_cast<int>(columns)) - 1);
+  const Index o =
+      static_cast<Index>(blockIdx.x) * columns + (by_rows ? threadIdx.x >> args.group : threadIdx.x & (columns - 1));
   const Index outputs = static_cast<Index>(args.outputs), n = static_cast<Index>(args.n);
   const Index part = static_cast<Index>(args.part), start = static_cast<Index>(blockIdx.y) * part;
   const Index end = n - start < part ? n : start + part;
   const bool is_there = o < outputs;
   const Place<Index> place(args, is_there ? o : 0);
   typename Op::State state = share<Op, Index, flat, width, aligned, unroll>(
-      args, is_there ? o : 0, place.in, start + lane * width, is_there ? end : 0, group * width);
-  state = joined<threads, by_rows ? 1 : columns, by_rows ? group : threads, Op>(state);
+      args, is_there ? o : 0, place.in, start + lane * width, is_there ? end : 0, static_cast<Index>(group * width));
+  state = joined<threads, Op>(state, by_rows ? 1 : columns, by_rows ? group : threads);
   if (!is_there || lane != 0) return;
   if (args.parts == 1) {
     Op::emit(args, state, static_cast<int64_t>(o), place.out);
@@ -122,7 +122,7 @@ inline void reduce_parts(const ReduceArgs& args) {
   nothing.start(args, 0);
   State state = lane < args.parts ? states[lane] : nothing.state();
   for (int i = lane + group; i < args.parts; i += group) state = Op::join(state, states[i]);
-  state = joined<threads, 1, group, Op>(state);
+  state = joined<threads, Op>(state, 1, group);
   if (!is_there || lane != 0) return;
   const Place<int64_t> place(args, o);
   Op::emit(args, state, o, place.out);

@@ -3,50 +3,10 @@
 #pragma once
 
 #include "reduce_ops.h"
+#include "rows.h"
 #include "slices_args.h"
 
 namespace adjoint::cuda {
-
-/// A row's elements that one of `group` threads has: packet p begins at (p * group + lane) * width.
-template <class A, int group, int packets, int width>
-struct RowPart {
-  A values[packets * width];
-
-  template <class S, bool packed>
-  void load(const S* row, int64_t step, int lane, int n, A otherwise) {
-#pragma unroll
-    for (int p = 0; p < packets; ++p) {
-      const int first = (p * group + lane) * width;
-      if constexpr (packed) {
-        Packet<S, width> packet;
-        if (first < n) packet = load_packet<width, true>(row + first);
-#pragma unroll
-        for (int i = 0; i < width; ++i) values[p * width + i] = first < n ? convert<A>(packet.values[i]) : otherwise;
-      } else {
-#pragma unroll
-        for (int i = 0; i < width; ++i)
-          values[p * width + i] = first + i < n ? convert<A>(row[(first + i) * step]) : otherwise;
-      }
-    }
-  }
-  template <class S, bool packed>
-  void store(S* row, int64_t step, int lane, int n) const {
-#pragma unroll
-    for (int p = 0; p < packets; ++p) {
-      const int first = (p * group + lane) * width;
-      if constexpr (packed) {
-        Packet<S, width> packet;
-#pragma unroll
-        for (int i = 0; i < width; ++i) packet.values[i] = convert<S>(values[p * width + i]);
-        if (first < n) store_packet<true>(packet, row + first);
-      } else {
-#pragma unroll
-        for (int i = 0; i < width; ++i)
-          if (first + i < n) row[(first + i) * step] = convert<S>(values[p * width + i]);
-      }
-    }
-  }
-};
 
 /// The greatest element and the sum of the exponentials, for slices that are read twice.
 template <class A>
@@ -158,7 +118,7 @@ inline void softmax_columns(const SliceArgs& args) {
   const S* in = reinterpret_cast<const S*>(args.data[0]) + place.at[0];
   Out* out = reinterpret_cast<Out*>(args.data[1]) + place.at[1];
   auto sum = exponential_sum<A, S, Index>(in, args.step[0], lane, n, lanes);
-  sum = joined<threads, columns, threads, Exponentials<A>>(sum);
+  sum = joined<threads, Exponentials<A>>(sum, columns, threads);
   sum = of_column<columns>(sum);
   const Finish<log, A> finish(sum.high, sum.total);
 #pragma unroll 4
@@ -214,7 +174,7 @@ inline void softmax_backward_columns(const SliceArgs& args) {
 #pragma unroll 4
   for (Index k = lane; k < n; k += lanes)
     total += gradient_term<log>(at(g, k, args.step[0]), log ? A(0) : at(y, k, args.step[1]));
-  total = joined<threads, columns, threads, Sums::Of<A>>(total);
+  total = joined<threads, Sums::Of<A>>(total, columns, threads);
   total = of_column<columns>(total);
 #pragma unroll 4
   for (Index k = lane; k < n; k += lanes)
