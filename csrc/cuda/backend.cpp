@@ -4,7 +4,9 @@
 #include "cuda/elementwise.h"
 #include "cuda/indexing.h"
 #include "cuda/memory.h"
+#include "cuda/ranges.h"
 #include "cuda/sort.h"
+#include "cuda/structure.h"
 #include "cuda/through_cpu.h"
 
 namespace adjoint::cuda {
@@ -25,29 +27,40 @@ Backend native() {
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
   table.sort = {.sort = sort, .topk = topk, .kthvalue = kthvalue, .median = median, .mode = mode};
-  table.indexing.gather = gather;
-  table.indexing.index_select = index_select;
-  table.indexing.index_get = index_get;
-  table.indexing.take = take;
-  table.indexing.scatter = scatter;
-  table.indexing.scatter_value = scatter_value;
-  table.indexing.scatter_add = scatter_add;
-  table.indexing.scatter_reduce = scatter_reduce;
-  table.indexing.index_add = index_add;
-  table.indexing.index_reduce = index_reduce;
-  table.indexing.index_copy = index_copy;
-  table.indexing.index_fill = index_fill;
-  table.indexing.index_put = index_put;
-  table.indexing.put = put;
-  table.indexing.embedding_backward = embedding_backward;
-  table.indexing.masked_fill = masked_fill;
-  table.indexing.masked_select = masked_select;
-  table.indexing.masked_front = masked_front;
-  table.indexing.masked_scatter = masked_scatter;
-  table.indexing.where = where;
-  table.indexing.count_nonzero = count_nonzero;
-  table.indexing.nonzero = nonzero;
-  table.indexing.nonzero_static = nonzero_static;
+  table.indexing = {.gather = gather,
+                    .scatter = scatter,
+                    .scatter_value = scatter_value,
+                    .scatter_add = scatter_add,
+                    .scatter_reduce = scatter_reduce,
+                    .index_select = index_select,
+                    .index_add = index_add,
+                    .index_reduce = index_reduce,
+                    .index_copy = index_copy,
+                    .index_fill = index_fill,
+                    .index_get = index_get,
+                    .index_put = index_put,
+                    .take = take,
+                    .put = put,
+                    .embedding_backward = embedding_backward,
+                    .check_classes = check_classes,
+                    .class_scores = class_scores,
+                    .class_scores_backward = class_scores_backward,
+                    .masked_fill = masked_fill,
+                    .masked_select = masked_select,
+                    .masked_front = masked_front,
+                    .masked_scatter = masked_scatter,
+                    .where = where,
+                    .count_nonzero = count_nonzero,
+                    .nonzero = nonzero,
+                    .nonzero_static = nonzero_static};
+  table.ranges = {.arange = arange, .linspace = linspace, .logspace = logspace};
+  table.structure = {.tril = tril,
+                     .triu = triu,
+                     .triangle_places = triangle_places,
+                     .roll = roll,
+                     .total_repeats = total_repeats,
+                     .check_repeats = check_repeats,
+                     .repeat_places = repeat_places};
   return table;
 }
 
