@@ -2,8 +2,10 @@
 #include "cuda/backend.h"
 
 #include "cuda/elementwise.h"
+#include "cuda/folding.h"
 #include "cuda/indexing.h"
 #include "cuda/memory.h"
+#include "cuda/pooling.h"
 #include "cuda/ranges.h"
 #include "cuda/sort.h"
 #include "cuda/structure.h"
@@ -61,6 +63,12 @@ Backend native() {
                      .total_repeats = total_repeats,
                      .check_repeats = check_repeats,
                      .repeat_places = repeat_places};
+  table.pooling = {.max = max_pool,
+                   .mean = mean_pool,
+                   .mean_backward = mean_pool_backward,
+                   .fractional_max = fractional_max_pool,
+                   .scatter = scatter_planes};
+  table.folding = {.unfold = unfold_planes, .fold = fold_planes};
   return table;
 }
 
