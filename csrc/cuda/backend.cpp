@@ -7,9 +7,11 @@
 #include "cuda/memory.h"
 #include "cuda/pooling.h"
 #include "cuda/ranges.h"
+#include "cuda/search.h"
 #include "cuda/sort.h"
 #include "cuda/structure.h"
 #include "cuda/through_cpu.h"
+#include "cuda/unique.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -69,6 +71,13 @@ Backend native() {
                    .fractional_max = fractional_max_pool,
                    .scatter = scatter_planes};
   table.folding = {.unfold = unfold_planes, .fold = fold_planes};
+  table.search = {.searchsorted = searchsorted,
+                  .least_and_greatest = least_and_greatest,
+                  .bincount = bincount,
+                  .bounds = bounds,
+                  .histc = histc,
+                  .histogram = histogram};
+  table.unique.elements = unique_elements;
   return table;
 }
 
