@@ -7,6 +7,7 @@
 #include "cuda/memory.h"
 #include "cuda/pooling.h"
 #include "cuda/ranges.h"
+#include "cuda/resampling.h"
 #include "cuda/search.h"
 #include "cuda/sort.h"
 #include "cuda/structure.h"
@@ -78,6 +79,7 @@ Backend native() {
                   .histc = histc,
                   .histogram = histogram};
   table.unique.elements = unique_elements;
+  table.resampling = {.move = resample_move, .interpolate = resample_interpolate, .backward = resample_backward};
   return table;
 }
 
