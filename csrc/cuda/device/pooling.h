@@ -38,12 +38,17 @@ struct PoolPlace {
   }
 };
 
+template <class T>
+constexpr T least_of() {
+  if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
+  return std::numeric_limits<T>::lowest();
+}
+
 /// The greatest element of a window: the first of equals, but the last NaN; without elements place 0.
 template <class T>
 inline void write_greatest(const PoolArgs& args, int64_t number, const T* plane, const Window (&windows)[3]) {
   const PoolWindows *y = &args.axes[1], *x = &args.axes[2];
-  T best =
-      std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  T best = least_of<T>();
   bool some = true;
   for (const Window& window : windows) some = some && window.begin < window.end;
   int64_t place = some ? (windows[0].begin * y->in + windows[1].begin) * x->in + windows[2].begin : 0;

@@ -218,12 +218,25 @@ inline void scatter_owners(const OwnerArgs& args) {
   } else {
     C sum = args.include_self ? convert<C>(*place) : C(0);
     int64_t count = args.include_self;
-    for (; i < args.n && keys[i] == key; ++i) {
-      walk_to(args.entry, static_cast<int64_t>(args.places[i]), from);
-      C fresh = convert<C>(src[from[0]]);
-      if constexpr (scaled) fresh = fn::mul(fresh, args.alpha.template to<C>());
-      sum = count == 0 ? fresh : Op::of(sum, fresh);
-      ++count;
+    // Several at a time, whose loads need not wait for the sum.
+    constexpr int kTogether = 8;
+    for (int taken = kTogether; taken == kTogether; i += taken) {
+      C fresh[kTogether];
+      taken = 0;
+#pragma unroll
+      for (int j = 0; j < kTogether; ++j) {
+        if (taken < j || i + j >= args.n || keys[i + j] != key) continue;
+        walk_to(args.entry, static_cast<int64_t>(args.places[i + j]), from);
+        fresh[j] = convert<C>(src[from[0]]);
+        ++taken;
+      }
+#pragma unroll
+      for (int j = 0; j < kTogether; ++j) {
+        if (j >= taken) continue;
+        if constexpr (scaled) fresh[j] = fn::mul(fresh[j], args.alpha.template to<C>());
+        sum = count == 0 ? fresh[j] : Op::of(sum, fresh[j]);
+        ++count;
+      }
     }
     if (args.mean) sum = divided(sum, count);
     *place = convert<T>(sum);
