@@ -1,7 +1,7 @@
 // Indexing on a device, which kernels/indexing.h describes.
 //
-// An index that lies outside is noted (see Note [Faults]) and counts as the first place; what a kernel then writes is of
-// no use.
+// An index that lies outside is noted (see Note [Faults]) and counts as the first place; what a kernel then writes is
+// of no use.
 #pragma once
 
 #include "kernels/indexing.h"
@@ -25,6 +25,11 @@ void index_fill(const View& dst, int dim, const View& index, const void* value);
 void index_put(const View& dst, int count, const View* const* indices, const View& src, bool accumulate);
 std::optional<int64_t> put(const View& dst, const View& index, const View& src, bool accumulate);
 void embedding_backward(const View& g, const View& index, int64_t padding_idx, const View& gweight);
+void check_classes(const View& target, const kernels::Classes& classes);
+void class_scores(const View& scores, const View& target, const View* weight, const kernels::Classes& classes,
+                  kernels::LossReduction reduction, const View& loss, const View& total);
+void class_scores_backward(const View& g, const View& target, const View* weight, const kernels::Classes& classes,
+                           kernels::LossReduction reduction, const View& total, const View& out);
 void masked_fill(const View& dst, const View& mask, const void* value);
 void masked_select(const View& in, const View& mask, const View& out);
 void masked_front(const View& in, const View& mask, const View& out);

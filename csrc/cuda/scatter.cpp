@@ -12,8 +12,8 @@
 namespace adjoint::cuda {
 namespace {
 
-/// Lines of at most so many elements, or so many lines, are worth a thread each.
-constexpr int64_t kShortLine = 32, kManyLines = 8192;
+/// Lines of at most so many elements, or so many lines, are worth a thread each, and fewer ones a warp.
+constexpr int64_t kShortLine = 32, kManyLines = 8192, kLinesOfWarps = 128;
 
 std::string joined(const char* name, std::initializer_list<std::string> arguments) {
   std::string text = std::string(name) + "<";
@@ -65,8 +65,7 @@ Scatter Scatter::advanced(const View& dst, int count, const View* const* indices
   Scatter made(dst, &src, true);
   const int named = indices[0]->ndim;
   for (int d = 0; d < named; ++d) made.entries_.add(src.sizes[d], 0, src.strides[d]);
-  for (int d = named; d < src.ndim; ++d)
-    made.rest_.add(src.sizes[d], dst.strides[d - named + count], src.strides[d]);
+  for (int d = named; d < src.ndim; ++d) made.rest_.add(src.sizes[d], dst.strides[d - named + count], src.strides[d]);
   int64_t number = 1;
   for (int k = count - 1; k >= 0; --k) {
     made.number_[k] = number;
@@ -124,9 +123,9 @@ bool Scatter::direct(const char* what, const char* type, bool whole, int32_t* cl
   DirectArgs args{dst_.data, src_.data, claims, named(), {}, {}};
   if (value) std::memcpy(args.value.bytes, value, static_cast<size_t>(itemsize(dst_.dtype)));
   set_walk(geometry, args.walk);
-  const std::string call = joined("scatter_direct", {std::string("Direct::") + what, type,
-                                                     index_type(is_narrow(geometry, reach)), std::to_string(count_),
-                                                     wraps_ ? "true" : "false"});
+  const std::string call =
+      joined("scatter_direct", {std::string("Direct::") + what, type, index_type(is_narrow(geometry, reach)),
+                                std::to_string(count_), wraps_ ? "true" : "false"});
   launch(dst_.device, kernel_text("scatter.h", "DirectArgs", call), args, blocks_for(geometry.numel));
   return true;
 }
@@ -152,7 +151,9 @@ bool Scatter::claim() {
 bool Scatter::lines(const Merging& how) {
   if (line_dim_ < 0 || !how.include_self || how.mean || how.alpha) return false;
   const int64_t length = entries_.sizes[line_dim_], count = entries_.numel() / length;
-  if (length > kShortLine && count < kManyLines) return false;
+  const bool side_by_side = indices_[0].strides[line_dim_] != 1;
+  const bool by_threads = length <= kShortLine || (side_by_side && count >= kManyLines);
+  if (!by_threads && (count < kLinesOfWarps || size_[0] >= kMostKeys)) return false;
   Dims across;
   int64_t index[kMaxDims];
   for (int d = 0; d < entries_.ndim; ++d) {
@@ -165,12 +166,23 @@ bool Scatter::lines(const Merging& how) {
   const View* pointers[] = {&views[0], &views[1], &views[2]};
   const Geometry geometry = joint_geometry(pointers);
   if (!fits(geometry)) return false;
-  LineArgs args{dst_.data, src_.data, indices_[0].as<const int64_t>(), length, size_[0], step_[0],
-                entries_.src[line_dim_], indices_[0].strides[line_dim_], dim_[0], fault_record(dst_.device.index), {}};
+  LineArgs args{dst_.data,
+                src_.data,
+                indices_[0].as<const int64_t>(),
+                length,
+                size_[0],
+                step_[0],
+                entries_.src[line_dim_],
+                indices_[0].strides[line_dim_],
+                dim_[0],
+                fault_record(dst_.device.index),
+                {}};
   set_walk(geometry, args.walk);
   const char* type = how.is_assignment() ? word_type(itemsize(dst_.dtype)) : device_type(dst_.dtype);
-  const std::string call = joined("scatter_lines", {how.op, type, index_type(is_narrow(geometry))});
-  launch(dst_.device, kernel_text("scatter.h", "LineArgs", call), args, blocks_for(geometry.numel));
+  const std::string call = by_threads ? joined("scatter_lines", {how.op, type, index_type(is_narrow(geometry))})
+                                      : joined("scatter_lines_by_warps", {how.op, type});
+  launch(dst_.device, kernel_text("scatter.h", "LineArgs", call), args,
+         blocks_for(geometry.numel * (by_threads ? 1 : 32)));
   return true;
 }
 
@@ -202,8 +214,18 @@ bool Scatter::sorted(const Merging& how) {
                      joined("number_slots", {keys.key_type(), std::to_string(count_), wraps_ ? "true" : "false"})),
          numbering, blocks_for(n));
   keys.sort(bits);
-  OwnerArgs args{dst_.data, src_.data, keys.keys(), keys.places(), n, none, how.alpha ? *how.alpha : Scalar::of(1.0),
-                 how.include_self, how.mean, {}, {}, {}};
+  OwnerArgs args{dst_.data,
+                 src_.data,
+                 keys.keys(),
+                 keys.places(),
+                 n,
+                 none,
+                 how.alpha ? *how.alpha : Scalar::of(1.0),
+                 how.include_self,
+                 how.mean,
+                 {},
+                 {},
+                 {}};
   set_walk(of_slots, args.slot);
   set_walk(of_entries, args.entry);
   set_walk(of_rest, args.rest);

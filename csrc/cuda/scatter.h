@@ -2,9 +2,9 @@
 //
 // Note [Scatter]. Entries, in order, name slots of what is written by one or more indices; the elements of an entry go
 // to those of its slot. Where entries name the same slot, the result is that of doing one after the other. Lines along
-// the indexed dimension that are short or many are gone through by one thread each. Otherwise, for assignments, every
-// entry claims its slot and the last one writes; other entries are sorted by their slots, and the first of each slot
-// puts all of them together. Sums of whole numbers have no order, and are added as they come.
+// the indexed dimension that are short or many are gone through by one thread each, or by one warp. Otherwise, for
+// assignments, every entry claims its slot and the last one writes; other entries are sorted by their slots, and the
+// first of each slot puts all of them together. Sums of whole numbers have no order, and are added as they come.
 #pragma once
 
 #include <cstdint>
@@ -76,9 +76,9 @@ class Scatter {
   View indices_[kMaxPutIndices];
   int64_t size_[kMaxPutIndices], step_[kMaxPutIndices], number_[kMaxPutIndices];
   int dim_[kMaxPutIndices];
-  int line_dim_ = -1;             ///< of elements(): the dimension of entries that the index is along
-  Dims entries_;                  ///< `dst` is where an entry's slots are apart from what the indices say
-  int64_t base_[kMaxDims] = {};   ///< the same in numbers of slots
+  int line_dim_ = -1;            ///< of elements(): the dimension of entries that the index is along
+  Dims entries_;                 ///< `dst` is where an entry's slots are apart from what the indices say
+  int64_t base_[kMaxDims] = {};  ///< the same in numbers of slots
   Dims rest_;
   Dims slots_;
 };

@@ -24,6 +24,19 @@ void launch_short(Device device, SortArgs& args, const char* type, const char* k
   launch(device, kernel_text("sort.h", "SortArgs", call, threads), args, (args.rows + rows - 1) / rows, threads);
 }
 
+constexpr int64_t kSelected = 2048;  // the most that a block chooses from a long row: kSelectRoom of device/select.h
+
+/// The first k of long rows by blocks, where there are rows enough for them and few are wanted.
+bool launch_selection(Device device, SortArgs& args, const char* type) {
+  constexpr int64_t kNotSoLong = 65536, kRows = 32;
+  constexpr int kSelectThreads = 512;
+  if (args.k > kSelected || args.k > args.n / 4 || (args.n > kNotSoLong && args.rows < kRows)) return false;
+  args.padded = static_cast<int32_t>(std::max<uint64_t>(2, std::bit_ceil(static_cast<uint64_t>(args.k))));
+  const std::string call = std::string("select_rows<") + type + ">";
+  launch(device, kernel_text("select.h", "SortArgs", call, kSelectThreads), args, args.rows, kSelectThreads);
+  return true;
+}
+
 /// How many of a key's bits differ among elements.
 int key_bits(DType dtype) { return static_cast<int>(8 * itemsize(dtype)); }
 
@@ -73,6 +86,7 @@ bool select(const View& in, const View& values, const View& indices, int dim, in
   args.in = in.data;
   args.values = values.data;
   args.indices = indices.as<int64_t>();
+  if (is_long && *keep == 'F' && launch_selection(in.device, args, device_type(in.dtype))) return true;
   if (is_long) {
     launch_long(in.device, args, in.dtype, keep);
   } else {

@@ -129,6 +129,13 @@ def test_many_lines():
     agree(lambda x, i, s: x.scatter_add(1, i, s), x, i, src)
 
 
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_long_lines(dtype):
+    x, i, src = values((150, 9), dtype), indices((150, 70), 9), values((150, 70), dtype, seed=3)
+    agree(lambda x, i, s: x.scatter(1, i, s), x, i, src)
+    close(lambda x, i, s: x.scatter_add(1, i, s), x, i, src)
+
+
 def test_embedding_gradient():
     def gradient(weight, i, padding_idx):
         weight = weight.detach().requires_grad_()

@@ -45,6 +45,17 @@ def test_columns(n):
         agree(lambda x, choice=choice: choice(x.flip(1)[:, ::2]), with_nan(values((3, 2 * n))))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int8, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("k", [1, 3, 40, 1000])
+def test_few_of_long_rows(dtype, k):
+    x = values((3, 9000), dtype)
+    for largest in (False, True):
+        agree(lambda x, large=largest: torch.topk(x, k, dim=1, largest=large), x)
+        agree(lambda x, large=largest: torch.topk(x.t(), k, dim=0, largest=large), x)
+        if dtype.is_floating_point:
+            agree(lambda x, large=largest: torch.topk(x, k, dim=1, largest=large), with_nan(x))
+
+
 def test_all_nan_and_zeros():
     x = torch.full((2, 50), float("nan"))
     zeros = torch.tensor([[0.0, -0.0] * 20])

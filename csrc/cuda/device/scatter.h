@@ -112,6 +112,61 @@ inline void scatter_lines(const LineArgs& args) {
   }
 }
 
+/// The value of another lane.
+template <class T>
+inline T of_lane(T value, int lane) {
+  if constexpr (is_complex_v<T>) {
+    return T(__shfl_sync(~0u, value.real(), lane), __shfl_sync(~0u, value.imag(), lane));
+  } else if constexpr (sizeof(T) < 4) {
+    return static_cast<T>(__shfl_sync(~0u, static_cast<int>(value), lane));
+  } else {
+    return __shfl_sync(~0u, value, lane);
+  }
+}
+
+/// A warp goes along a line, 32 entries at a time; the first of those that name the same slot sees to all of them, and
+/// of assignments the last.
+template <class Op, class T>
+inline void scatter_lines_by_warps(const LineArgs& args) {
+  using C = Compute<T>;
+  const int lane = threadIdx.x % 32;
+  const int64_t line = thread_number<int64_t>() / 32;
+  if (line >= args.walk.numel) return;  // all lanes of the warp
+  int64_t at[3];
+  walk_to(args.walk, line, at);
+  T* dst = reinterpret_cast<T*>(args.dst) + at[0];
+  const T* src = reinterpret_cast<const T*>(args.src) + at[1];
+  const int64_t* index = args.index + at[2];
+  constexpr unsigned kNone = ~0u;
+  for (int64_t base = 0; base < args.length; base += 32) {
+    const int64_t i = base + lane;
+    unsigned slot = kNone;
+    T fresh{};
+    if (i < args.length) {
+      const int64_t value = index[i * args.index_step];
+      if (check(value >= 0 && value < args.size, args.fault, FaultKind::Index, args.dim, value, args.size))
+        slot = static_cast<unsigned>(value);
+      fresh = src[i * args.src_step];
+    }
+    const unsigned peers = __match_any_sync(~0u, slot);
+    T* place = dst + static_cast<int64_t>(slot == kNone ? 0 : slot) * args.dst_step;
+    if constexpr (std::is_same_v<Op, Assign>) {
+      if (slot != kNone && lane == 31 - __clz(static_cast<int>(peers))) *place = fresh;
+    } else {
+      const bool owns = slot != kNone && lane == __ffs(static_cast<int>(peers)) - 1;
+      C sum = owns ? convert<C>(*place) : C(0);
+      unsigned rest = slot == kNone ? 0 : peers;
+      while (__any_sync(~0u, rest != 0)) {
+        const C next = of_lane(convert<C>(fresh), rest ? __ffs(static_cast<int>(rest)) - 1 : 0);
+        if (owns && rest) sum = Op::of(sum, next);
+        rest &= rest - 1;
+      }
+      if (owns) *place = convert<T>(sum);
+    }
+    __syncwarp();
+  }
+}
+
 template <class Key, int count, bool wraps>
 inline void number_slots(const SlotArgs& args) {
   const int64_t number = thread_number<int64_t>();
@@ -163,12 +218,25 @@ inline void scatter_owners(const OwnerArgs& args) {
   } else {
     C sum = args.include_self ? convert<C>(*place) : C(0);
     int64_t count = args.include_self;
-    for (; i < args.n && keys[i] == key; ++i) {
-      walk_to(args.entry, static_cast<int64_t>(args.places[i]), from);
-      C fresh = convert<C>(src[from[0]]);
-      if constexpr (scaled) fresh = fn::mul(fresh, args.alpha.template to<C>());
-      sum = count == 0 ? fresh : Op::of(sum, fresh);
-      ++count;
+    // Several at a time, whose loads need not wait for the sum.
+    constexpr int kTogether = 8;
+    for (int taken = kTogether; taken == kTogether; i += taken) {
+      C fresh[kTogether];
+      taken = 0;
+#pragma unroll
+      for (int j = 0; j < kTogether; ++j) {
+        if (taken < j || i + j >= args.n || keys[i + j] != key) continue;
+        walk_to(args.entry, static_cast<int64_t>(args.places[i + j]), from);
+        fresh[j] = convert<C>(src[from[0]]);
+        ++taken;
+      }
+#pragma unroll
+      for (int j = 0; j < kTogether; ++j) {
+        if (j >= taken) continue;
+        if constexpr (scaled) fresh[j] = fn::mul(fresh[j], args.alpha.template to<C>());
+        sum = count == 0 ? fresh[j] : Op::of(sum, fresh[j]);
+        ++count;
+      }
     }
     if (args.mean) sum = divided(sum, count);
     *place = convert<T>(sum);

@@ -12,10 +12,10 @@ namespace adjoint::cuda {
 enum class Keep { First, Kth, Median, MedianOfNumbers, Mode, Pairs };
 
 /// Keys with their places, ordered by both, so that every sort is stable.
-template <class Key, int room>
+template <class Key, int room, class Place = uint16_t>
 struct Entries;
-template <int room>
-struct Entries<uint32_t, room> {
+template <int room, class Place>
+struct Entries<uint32_t, room, Place> {
   uint64_t words[room];
 
   uint32_t key(int i) const { return static_cast<uint32_t>(words[i] >> 32); }
@@ -30,18 +30,18 @@ struct Entries<uint32_t, room> {
     }
   }
 };
-template <int room>
-struct Entries<uint64_t, room> {
+template <int room, class Place>
+struct Entries<uint64_t, room, Place> {
   uint64_t keys[room];
-  uint16_t places[room];
+  Place places[room];
 
   uint64_t key(int i) const { return keys[i]; }
   uint32_t place(int i) const { return places[i]; }
   void set(int i, uint64_t key, uint32_t place) {
     keys[i] = key;
-    places[i] = static_cast<uint16_t>(place);
+    places[i] = static_cast<Place>(place);
   }
-  void set_last(int i) { set(i, ~static_cast<uint64_t>(0), 0xffffu); }
+  void set_last(int i) { set(i, ~static_cast<uint64_t>(0), static_cast<Place>(~Place(0))); }
   void order(int i, int j, bool up) {
     const uint64_t a = keys[i], b = keys[j];
     const uint32_t p = places[i], q = places[j];
@@ -52,12 +52,13 @@ struct Entries<uint64_t, room> {
   }
 };
 
-/// Each stretch of `padded` entries in order, by a bitonic network. Steps within 64 neighbours are a warp's own.
-template <int threads, int room, class E>
-inline void sort_stretches(E& entries, int padded) {
+/// Each stretch of `padded` of the first `count` entries in order, by a bitonic network. Steps within 64 neighbours are
+/// a warp's own.
+template <int threads, class E>
+inline void sort_stretches(E& entries, int count, int padded) {
   for (int size = 2; size <= padded; size *= 2) {
     for (int step = size / 2; step > 0; step /= 2) {
-      for (int pair = static_cast<int>(threadIdx.x); pair < room / 2; pair += threads) {
+      for (int pair = static_cast<int>(threadIdx.x); pair < count / 2; pair += threads) {
         const int low = 2 * pair - (pair & (step - 1));
         entries.order(low, low + step, (low & size) == 0 || size == padded);
       }
@@ -156,7 +157,7 @@ inline void sort_rows(const SortArgs& args) {
   const int rows = room / args.padded;
   const int64_t first_row = static_cast<int64_t>(blockIdx.x) * rows;
   load_rows<T, E, threads, room>(args, entries, first_row);
-  sort_stretches<threads, room>(entries, args.padded);
+  sort_stretches<threads>(entries, room, args.padded);
   if constexpr (keep == Keep::Pairs) {
     for (int64_t i = threadIdx.x; i < args.n; i += threads) {
       static_cast<T*>(args.keys)[i] = entries.key(static_cast<int>(i));
@@ -229,8 +230,7 @@ inline void write_chosen(const SortArgs& args) {
     if (threadIdx.x == 0) score = 0;
     __syncthreads();
     for (int64_t i = threadIdx.x; i < args.n; i += threads)
-      if (const uint64_t mine = mode_score<T>(far, args.n, i))
-        atomicMax(&score, static_cast<unsigned long long>(mine));
+      if (const uint64_t mine = mode_score<T>(far, args.n, i)) atomicMax(&score, static_cast<unsigned long long>(mine));
     __syncthreads();
   }
   if (threadIdx.x > 0) return;

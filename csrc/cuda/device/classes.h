@@ -1,0 +1,99 @@
+// The scores of classes that targets name, weighted and added up in a fixed order, and the way back.
+#pragma once
+
+#include "classes_args.h"
+#include "core/dtype.h"
+#include "kernel.h"
+
+namespace adjoint::cuda {
+
+/// Sums over the threads of a block, for the first of them.
+inline void add_up(double& a, double& b) {
+  __shared__ double sums[2][32];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  for (unsigned step = 16; step > 0; step /= 2) {
+    a += __shfl_down_sync(~0u, a, step);
+    b += __shfl_down_sync(~0u, b, step);
+  }
+  if (lane == 0) {
+    sums[0][warp] = a;
+    sums[1][warp] = b;
+  }
+  __syncthreads();
+  if (warp > 0) return;
+  a = lane < kClassThreads / 32 ? sums[0][lane] : 0;
+  b = lane < kClassThreads / 32 ? sums[1][lane] : 0;
+  for (unsigned step = 16; step > 0; step /= 2) {
+    a += __shfl_down_sync(~0u, a, step);
+    b += __shfl_down_sync(~0u, b, step);
+  }
+}
+
+template <class T>
+inline double wide_of(T value) {
+  return static_cast<double>(convert<std::conditional_t<std::is_same_v<T, double>, double, float>>(value));
+}
+
+inline int64_t score_place(const ClassArgs& args, int64_t i, int64_t target) {
+  return (i / args.inner * args.count + target) * args.inner + i % args.inner;
+}
+
+inline void check_classes(const ClassArgs& args) {
+  const int64_t i = thread_number<int64_t>();
+  if (i >= args.n) return;
+  const int64_t t = args.target[i];
+  check(t == args.ignored || (t >= 0 && t < args.count), args.fault, FaultKind::Class, 0, t, args.count);
+}
+
+template <class T>
+inline void finish_scores(const ClassArgs& args, double sum, double weights) {
+  if (threadIdx.x > 0) return;
+  if (!args.each) *static_cast<T*>(args.loss) = convert<T>(args.mean ? sum / weights : sum);
+  *static_cast<T*>(args.total) = convert<T>(weights);
+}
+
+/// Blocks take turns at the targets; one alone is done then.
+template <class T>
+inline void class_scores(const ClassArgs& args) {
+  double sum = 0, weights = 0;
+  for (int64_t i = thread_number<int64_t>(); i < args.n; i += args.blocks * kClassThreads) {
+    const int64_t t = args.target[i];
+    if (t == args.ignored || t < 0 || t >= args.count) continue;
+    const double weight = args.weight ? args.weight[t] : 1.0;
+    const double term = -wide_of(static_cast<const T*>(args.scores)[score_place(args, i, t)]) * weight;
+    if (args.each) static_cast<T*>(args.loss)[i] = convert<T>(term);
+    sum += term;
+    weights += weight;
+  }
+  add_up(sum, weights);
+  if (args.blocks == 1) return finish_scores<T>(args, sum, weights);
+  if (threadIdx.x == 0) {
+    args.parts[2 * blockIdx.x] = sum;
+    args.parts[2 * blockIdx.x + 1] = weights;
+  }
+}
+
+template <class T>
+inline void sum_class_parts(const ClassArgs& args) {
+  double sum = 0, weights = 0;
+  for (int64_t i = threadIdx.x; i < args.blocks; i += kClassThreads) {
+    sum += args.parts[2 * i];
+    weights += args.parts[2 * i + 1];
+  }
+  add_up(sum, weights);
+  finish_scores<T>(args, sum, weights);
+}
+
+template <class T>
+inline void class_scores_backward(const ClassArgs& args) {
+  const int64_t i = thread_number<int64_t>();
+  if (i >= args.n) return;
+  const int64_t t = args.target[i];
+  if (t == args.ignored || t < 0 || t >= args.count) return;
+  const double share = args.mean ? 1.0 / wide_of(*static_cast<const T*>(args.total)) : 1.0;
+  const double weight = args.weight ? args.weight[t] : 1.0;
+  static_cast<T*>(args.loss)[score_place(args, i, t)] =
+      convert<T>(-wide_of(static_cast<const T*>(args.scores)[args.each ? i : 0]) * weight * share);
+}
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,22 @@
+// The parameter of kernels over the scores of classes.
+#pragma once
+
+#include "fault.h"
+
+namespace adjoint::cuda {
+
+inline constexpr int kClassThreads = 512;
+
+struct ClassArgs {
+  const void* scores;  ///< of the way back: the gradient
+  const int64_t* target;
+  const double* weight;  ///< of each class; null: 1
+  void* loss;            ///< of the way back: the gradient in the scores
+  void* total;
+  double* parts;  ///< the sums of blocks: of the terms, and of the weights
+  int64_t n, count, inner, ignored, blocks;
+  int32_t each, mean;
+  Fault* fault;
+};
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,235 @@
+// Resampling of planes: each thread has one element of what is written, and finds the others from its place.
+#pragma once
+
+#include "core/dtype.h"
+#include "kernel.h"
+#include "resampling_args.h"
+#include "walk_args.h"
+
+namespace adjoint::cuda {
+
+enum class Resample { Nearest, NearestExact, Linear, Cubic, Replicate, Reflect, Circular };
+
+/// The elements of the input that make an output along one axis, and their weights.
+template <class R>
+struct Taps {
+  int count;
+  int64_t index[4];
+  R weight[4];
+};
+
+inline int64_t clamped(int64_t value, int64_t low, int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+/// Keys' cubic convolution at a distance.
+template <class R>
+inline R cubic(R x, R a) {
+  x = x < R(0) ? -x : x;
+  if (x < R(1)) return ((a + R(2)) * x - (a + R(3))) * x * x + R(1);
+  if (x < R(2)) return (((x - R(5)) * x + R(8)) * x - R(4)) * a;
+  return R(0);
+}
+
+/// The element of a padded axis that stands at output i.
+template <Resample mode>
+inline int64_t padded_index(const ResampleAxis& axis, int64_t i) {
+  int64_t place = i - axis.before;
+  if constexpr (mode == Resample::Replicate) return clamped(place, 0, axis.in - 1);
+  if constexpr (mode == Resample::Circular) {
+    // What negative padding cuts off does not come back at the other end.
+    const int64_t cut = axis.before < 0 ? -axis.before : 0, left = axis.in - cut - (axis.after < 0 ? -axis.after : 0);
+    return cut + ((place - cut) % left + left) % left;
+  }
+  if (place < 0) place = -place;
+  return place >= axis.in ? 2 * (axis.in - 1) - place : place;
+}
+
+template <Resample mode, bool align, class R>
+inline Taps<R> taps_of(const ResampleAxis& axis, int64_t i) {
+  Taps<R> taps;
+  taps.count = 1;
+  taps.weight[0] = R(1);
+  if (axis.kept) {
+    taps.index[0] = i;
+  } else if constexpr (mode == Resample::Nearest || mode == Resample::NearestExact) {
+    const float step = static_cast<float>(axis.step);
+    const float place =
+        mode == Resample::Nearest ? static_cast<float>(i) * step : (static_cast<float>(i) + 0.5f) * step;
+    taps.index[0] = static_cast<int64_t>(std::min(std::floor(place), static_cast<float>(axis.in - 1)));
+  } else if constexpr (mode == Resample::Linear || mode == Resample::Cubic) {
+    const R step = static_cast<R>(axis.step);
+    R place = align ? step * static_cast<R>(i) : step * (static_cast<R>(i) + R(0.5)) - R(0.5);
+    if constexpr (mode == Resample::Linear) {
+      place = std::max(place, R(0));
+      const int64_t first = std::min(static_cast<int64_t>(place), axis.in - 1);
+      const R beyond = std::min(std::max(place - static_cast<R>(first), R(0)), R(1));
+      taps.count = 2;
+      taps.index[0] = first;
+      taps.index[1] = std::min(first + 1, axis.in - 1);
+      taps.weight[0] = R(1) - beyond;
+      taps.weight[1] = beyond;
+    } else {
+      const R floor = std::floor(place), beyond = place - floor;
+      taps.count = 4;
+      for (int t = 0; t < 4; ++t) {
+        taps.index[t] = clamped(static_cast<int64_t>(floor) - 1 + t, 0, axis.in - 1);
+        taps.weight[t] = cubic(beyond + R(1) - static_cast<R>(t), R(-0.75));
+      }
+    }
+  } else {
+    taps.index[0] = padded_index<mode>(axis, i);
+  }
+  return taps;
+}
+
+/// Where an element of planes of these sizes lies.
+struct PlanePlace {
+  int64_t plane, z, y, x;
+  PlanePlace(int64_t number, int64_t depth, int64_t height, int64_t width) {
+    const int64_t line = number / width, rows = line / height;
+    x = number - line * width;
+    y = line - rows * height;
+    plane = rows / depth;
+    z = rows - plane * depth;
+  }
+};
+
+/// Elements that are only moved.
+template <Resample mode, bool align, class Word>
+inline void resample_move(const ResampleArgs& args) {
+  const int64_t number = thread_number<int64_t>();
+  if (number >= args.numel) return;
+  const ResampleAxis &za = args.axes[0], &ya = args.axes[1], &xa = args.axes[2];
+  const PlanePlace at(number, za.out, ya.out, xa.out);
+  const int64_t z = taps_of<mode, align, float>(za, at.z).index[0], y = taps_of<mode, align, float>(ya, at.y).index[0],
+                x = taps_of<mode, align, float>(xa, at.x).index[0];
+  static_cast<Word*>(args.out)[number] =
+      static_cast<const Word*>(args.in)[((at.plane * za.in + z) * ya.in + y) * xa.in + x];
+}
+
+template <Resample mode, bool align, class T>
+inline void resample_interpolate(const ResampleArgs& args) {
+  const int64_t number = thread_number<int64_t>();
+  if (number >= args.numel) return;
+  const ResampleAxis &za = args.axes[0], &ya = args.axes[1], &xa = args.axes[2];
+  const PlanePlace at(number, za.out, ya.out, xa.out);
+  const Taps<T> zs = taps_of<mode, align, T>(za, at.z), ys = taps_of<mode, align, T>(ya, at.y),
+                xs = taps_of<mode, align, T>(xa, at.x);
+  const T* plane = static_cast<const T*>(args.in) + at.plane * za.in * ya.in * xa.in;
+  T sum = 0;
+  for (int c = 0; c < xs.count; ++c) {
+    T blend = 0;
+    for (int a = 0; a < zs.count; ++a)
+      for (int b = 0; b < ys.count; ++b)
+        blend += zs.weight[a] * ys.weight[b] * plane[(zs.index[a] * ya.in + ys.index[b]) * xa.in + xs.index[c]];
+    sum += xs.weight[c] * blend;
+  }
+  static_cast<T*>(args.out)[number] = sum;
+}
+
+/// Outputs that an element of the input may be part of: first, first + step, ... so many.
+struct Candidates {
+  int64_t first, step, count;
+};
+
+inline Candidates between(const ResampleAxis& axis, int64_t low, int64_t high) {
+  low = std::max<int64_t>(low, 0);
+  high = std::min(high, axis.out - 1);
+  return {low, 1, high < low ? 0 : high - low + 1};
+}
+
+template <Resample mode>
+inline Candidates candidates_of(const ResampleAxis& axis, int64_t at) {
+  const bool first = at == 0, last = at == axis.in - 1;
+  if (axis.kept) return {at, 1, 1};
+  if constexpr (mode == Resample::Circular) {
+    const int64_t cut = axis.before < 0 ? -axis.before : 0, left = axis.in - cut - (axis.after < 0 ? -axis.after : 0);
+    const int64_t start = ((at + axis.before) % left + left) % left;
+    return {start, left, start < axis.out ? (axis.out - 1 - start) / left + 1 : 0};
+  } else if constexpr (mode == Resample::Replicate) {
+    return between(axis, first ? 0 : at + axis.before, last ? axis.out - 1 : at + axis.before);
+  } else if constexpr (mode == Resample::Reflect) {
+    return {0, 1, 3};
+  } else {
+    // Positions are monotone; the ends of the input stand for what lies beyond them.
+    constexpr double reach = mode == Resample::Cubic ? 2 : 1;
+    if (axis.step <= 0) return between(axis, 0, axis.out - 1);
+    const double low = (static_cast<double>(at) - reach) / axis.step - 2,
+                 high = (static_cast<double>(at) + reach + 1) / axis.step + 2;
+    return between(axis, first ? 0 : static_cast<int64_t>(low),
+                   last || high >= static_cast<double>(axis.out) ? axis.out - 1 : static_cast<int64_t>(high));
+  }
+}
+
+/// Candidate k of an element, or -1; of a reflection they are itself and its images at both ends.
+template <Resample mode>
+inline int64_t candidate(const ResampleAxis& axis, const Candidates& from, int64_t at, int64_t k) {
+  if (mode != Resample::Reflect || axis.kept) return from.first + k * from.step;
+  if ((k == 1 && at == 0) || (k == 2 && at == axis.in - 1)) return -1;
+  const int64_t i = axis.before + (k == 0 ? at : k == 1 ? -at : 2 * (axis.in - 1) - at);
+  return i >= 0 && i < axis.out ? i : -1;
+}
+
+/// Whether an output has an element of the input for a part, and with which weight.
+template <Resample mode, bool align, class R>
+inline bool weight_on(const ResampleAxis& axis, int64_t i, int64_t at, R& weight) {
+  if (i < 0) return false;
+  const Taps<R> taps = taps_of<mode, align, R>(axis, i);
+  bool part = false;
+  weight = R(0);
+  for (int t = 0; t < taps.count; ++t)
+    if (taps.index[t] == at) {
+      weight += taps.weight[t];
+      part = true;
+    }
+  return part;
+}
+
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class R>
+struct RealOf<std::complex<R>> {
+  using type = R;
+};
+
+template <class T, class R>
+inline T scaled(T value, R weight) {
+  if constexpr (is_complex_v<T>) {
+    return T(value.real() * weight, value.imag() * weight);
+  } else {
+    return value * weight;
+  }
+}
+
+/// The transpose of either: here the input is a gradient, with the sizes of outputs.
+template <Resample mode, bool align, class T>
+inline void resample_backward(const ResampleArgs& args) {
+  using R = typename RealOf<T>::type;
+  const int64_t number = thread_number<int64_t>();
+  if (number >= args.numel) return;
+  const ResampleAxis &za = args.axes[0], &ya = args.axes[1], &xa = args.axes[2];
+  const PlanePlace at(number, za.in, ya.in, xa.in);
+  const Candidates zs = candidates_of<mode>(za, at.z), ys = candidates_of<mode>(ya, at.y),
+                   xs = candidates_of<mode>(xa, at.x);
+  const T* g = static_cast<const T*>(args.in) + at.plane * za.out * ya.out * xa.out;
+  T sum = T(0);
+  R wz, wy, wx;
+  for (int64_t a = 0; a < zs.count; ++a) {
+    const int64_t z = candidate<mode>(za, zs, at.z, a);
+    if (!weight_on<mode, align>(za, z, at.z, wz)) continue;
+    for (int64_t b = 0; b < ys.count; ++b) {
+      const int64_t y = candidate<mode>(ya, ys, at.y, b);
+      if (!weight_on<mode, align>(ya, y, at.y, wy)) continue;
+      for (int64_t c = 0; c < xs.count; ++c) {
+        const int64_t x = candidate<mode>(xa, xs, at.x, c);
+        if (weight_on<mode, align>(xa, x, at.x, wx)) sum += scaled(g[(z * ya.out + y) * xa.out + x], wz * wy * wx);
+      }
+    }
+  }
+  static_cast<T*>(args.out)[number] = sum;
+}
+
+}  // namespace adjoint::cuda
