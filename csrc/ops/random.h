@@ -6,6 +6,9 @@
 
 namespace adjoint::ops {
 
+/// The one to fill tensors of a device with: the device's own for the default one.
+Generator& generator_for(Generator* generator, Device device);
+
 TensorPtr create_rand(const SizeArgs& size, Generator* generator, const CreationOptions& options);
 TensorPtr create_randn(const SizeArgs& size, Generator* generator, const CreationOptions& options);
 TensorPtr create_randint(int64_t low, std::optional<int64_t> high, const std::optional<SizeList>& size,
