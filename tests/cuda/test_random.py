@@ -59,7 +59,8 @@ def test_words_are_philox():
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_uniform(dtype):
     values = here(empty(40001, dtype=dtype).uniform_(-1, 3))
-    assert -1 <= values.min() and values.max() < 3
+    assert values.min() >= -1
+    assert values.max() < 3
     assert_moments(values, 1, 16 / 12, 256 / 80)
     if dtype in ("float32", "float64"):
         assert_quantiles(values, lambda p: 4 * p - 1)
@@ -127,13 +128,17 @@ def test_integers(dtype):
 def test_all_integers():
     for dtype, greatest in (("int8", 127), ("uint8", 255), ("int16", 32767), ("bool", 1), ("float16", 2048)):
         values = here(empty(60000, dtype=dtype).random_())
-        assert values.min() >= 0 and greatest * 0.99 <= values.max() <= greatest
+        assert values.min() >= 0
+        assert greatest * 0.99 <= values.max() <= greatest
     values = empty(20000, dtype="int64").random_()
-    assert values.cpu().min() >= 0 and values.cpu().max() > 2**62
+    assert values.cpu().min() >= 0
+    assert values.cpu().max() > 2**62
     values = torch.randint(-(2**62), 2**62, (20000,), device="cuda").cpu()
-    assert values.min() < -(2**61) and values.max() > 2**61
+    assert values.min() < -(2**61)
+    assert values.max() > 2**61
     values = empty(5000, dtype="int64").random_(-(2**63), None).cpu()
-    assert values.min() < -(2**62) and values.max() > 2**62
+    assert values.min() < -(2**62)
+    assert values.max() > 2**62
     assert torch.randint(5, 260, (4000,), dtype=torch.uint16, device="cuda").dtype == torch.uint16
 
 
@@ -153,7 +158,8 @@ def test_bernoulli_each(dtype):
         assert abs(column.mean().item() - chance) <= 5 * math.sqrt(chance * (1 - chance) / 8000)
     turned = here(torch.empty(5, 8000, device="cuda").t().bernoulli_(p))
     assert abs(turned[:, 1].mean().item() - 0.25) < 0.03
-    assert (turned[:, 0] == 0).all() and (turned[:, 4] == 1).all()
+    assert (turned[:, 0] == 0).all()
+    assert (turned[:, 4] == 1).all()
     assert (here(torch.zeros(50, device="cuda").bernoulli_(torch.ones(50))) == 1).all()
 
 
@@ -163,10 +169,13 @@ def test_counts():
         values = here(torch.poisson(torch.full((n,), rate, device="cuda")))
         assert_moments(values, rate, rate, rate + 3 * rate**2)
     for trials, p in ((5, 0.2), (40, 0.1), (40, 0.4), (1000, 0.9)):
-        values = here(torch.binomial(torch.full((n,), float(trials), device="cuda"), torch.full((n,), p, device="cuda")))
+        values = here(
+            torch.binomial(torch.full((n,), float(trials), device="cuda"), torch.full((n,), p, device="cuda"))
+        )
         variance = trials * p * (1 - p)
         assert_moments(values, trials * p, variance, 3 * variance**2 + variance)
-        assert 0 <= values.min() and values.max() <= trials
+        assert values.min() >= 0
+        assert values.max() <= trials
     edge = torch.binomial(torch.tensor([0.0, 7, 7]).to("cuda"), torch.tensor([0.5, 0, 1]).to("cuda"))
     assert edge.tolist() == [0, 0, 7]
     assert torch.poisson(torch.zeros(3, device="cuda")).tolist() == [0, 0, 0]
