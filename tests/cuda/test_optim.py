@@ -7,6 +7,8 @@ import pytest
 
 import adjoint as torch
 
+from .launches import counted
+
 SHAPES = [(3,), (5, 7), (), (1,), (4097,), (33, 130), (0,), (2, 3, 4, 5), (5000,)]
 CASES = [
     ("SGD", {}),
@@ -117,6 +119,23 @@ def test_many_parameters():
     run("Adam", {}, torch.float32, steps=2, shapes=[(1 + i % 7,) for i in range(230)])
     run("SGD", {"momentum": 0.9}, torch.float32, steps=2, shapes=[(1 + i % 7,) for i in range(230)])
     run("ASGD", {"capturable": True}, torch.float32, steps=2, shapes=[(1 + i % 7,) for i in range(230)])
+
+
+@pytest.mark.parametrize(("options", "expected"), [({}, 1), ({"fused": True}, 2)], ids=str)
+def test_one_launch(options, expected):
+    """Where the 0-d states are on the device, too, a second one steps them."""
+    _, there = parameters(torch.float32, [(5 + i,) for i in range(60)])
+    optimizer = torch.optim.Adam(there, **options)
+    for param in there:
+        param.grad = torch.ones_like(param)
+    optimizer.step()
+    with counted() as launches:
+        optimizer.step()
+    assert launches == [expected]
+    with counted() as launches:
+        found, inverse = torch.zeros((), device="cuda"), torch.ones((), device="cuda")
+        torch._amp_foreach_non_finite_check_and_unscale_([param.grad for param in there], found, inverse)
+    assert launches[0] <= 3
 
 
 def test_types_and_steps_mixed():
