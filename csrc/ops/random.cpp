@@ -10,7 +10,7 @@
 namespace adjoint::ops {
 
 Generator& generator_for(Generator* generator, Device device) {
-  if (generator == &default_generator()) return default_generator(device);
+  if (!generator) return default_generator(device);
   if (generator->device() != device && device.holds_values())
     fail("Expected a '", generator->device().type == device.type ? to_string(device) : device_name(device.type),
          "' device type for generator but found '", to_string(generator->device()),

@@ -6,7 +6,8 @@
 
 namespace adjoint::ops {
 
-/// The one to fill tensors of a device with: the device's own for the default one.
+/// The one to fill tensors of a device with: the device's default one where none is given, which is what null says in
+/// all functions here.
 Generator& generator_for(Generator* generator, Device device);
 
 TensorPtr create_rand(const SizeArgs& size, Generator* generator, const CreationOptions& options);

@@ -230,7 +230,6 @@ PyMethodDef functions[] = {
 }  // namespace
 
 Generator* to_generator(PyObject* object) {
-  if (object == Py_None) return &default_generator();
   return Py_TYPE(object) == generator_type ? &generator_in(object) : nullptr;
 }
 

@@ -305,6 +305,8 @@ def test_generator():
 def test_generators_of_other_devices():
     with pytest.raises(RuntimeError, match="Expected a 'cuda' device type for generator but found 'cpu'"):
         torch.rand(2, device="cuda", generator=torch.Generator())
+    with pytest.raises(RuntimeError, match="Expected a 'cuda' device type for generator but found 'cpu'"):
+        torch.empty(2, device="cuda").normal_(generator=torch.default_generator)
     with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator but found 'cuda:0'"):
         torch.rand(2, generator=torch.Generator("cuda"))
 
