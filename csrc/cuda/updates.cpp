@@ -157,4 +157,25 @@ void unscale(Device device, DType dtype, std::span<char* const> arrays, std::spa
   }
 }
 
+void norms(Device device, DType dtype, double order, std::span<char* const> arrays, std::span<const int64_t> sizes,
+           char* out) {
+  const char* kind = order == 1 ? "Sum" : order == 2 ? "Squares" : "Greatest";
+  auto source = [&](const char* step) {
+    return std::string("#include \"norms.h\"\n") + kNames + "ADJOINT_KERNEL(NormArgs, " + std::to_string(kThreads) +
+           ") { " + step + "<NormKind::" + kind + ", " + device_type(dtype) + ">(args); }\n";
+  };
+  const std::string first = source("norm_of_chunk"), second = source("norm_of_chunks");
+  const size_t most = most_tensors(1);
+  for (size_t begin = 0; begin < sizes.size(); begin += most) {
+    const size_t count = std::min(most, sizes.size() - begin);
+    NormArgs args;
+    const int64_t blocks = fill_list(args.list, sizes.data() + begin, arrays.data() + begin, count, 1, dtype);
+    const Scratch partial(static_cast<size_t>(blocks * itemsize(dtype)), device);
+    args.partial = partial.data();
+    args.out = out + static_cast<int64_t>(begin) * itemsize(dtype);
+    launch(device, first, args, blocks);
+    launch(device, second, args, static_cast<int64_t>(count));
+  }
+}
+
 }  // namespace adjoint::cuda

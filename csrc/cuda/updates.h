@@ -60,4 +60,8 @@ class UpdateBatch {
 void unscale(Device device, DType dtype, std::span<char* const> arrays, std::span<const int64_t> sizes,
              const float* inverse, float* found);
 
+/// The norms of packed arrays of Float32 or Float64, into packed memory of the same type: of order 1, 2 or infinity.
+void norms(Device device, DType dtype, double order, std::span<char* const> arrays, std::span<const int64_t> sizes,
+           char* out);
+
 }  // namespace adjoint::cuda

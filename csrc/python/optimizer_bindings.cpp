@@ -420,50 +420,10 @@ PyObject* py_update_states(PyObject*, PyObject* name) {
   });
 }
 
-/// _unscale(gradients, inverse, found): multiplies gradients on a GPU by the number in `inverse`, and sets `found` to
-/// one where they are not finite. Returns those that it leaves alone.
-PyObject* py_unscale(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  return guarded([&] {
-    if (nargs != 3 || !PyList_Check(args[0]) || !is_tensor(args[1]) || !is_tensor(args[2]))
-      fail(ErrorKind::Type, "_unscale: expected a list of gradients and two tensors");
-    const Tensor *inverse = as_tensor(args[1]), *found = as_tensor(args[2]);
-    const Device device = found->device;
-    const bool fits = device == DeviceType::Cuda && inverse->device == device && inverse->numel() == 1 &&
-                      found->numel() == 1 && inverse->dtype == DType::Float32 && found->dtype == DType::Float32;
-    Object left = checked(PyList_New(0));
-    std::vector<Tensor*> taken;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(args[0]); ++i) {
-      PyObject* item = PyList_GET_ITEM(args[0], i);
-      Tensor* tensor = is_tensor(item) ? as_tensor(item) : nullptr;
-      if (fits && tensor && tensor->device == device && plain(tensor) && cuda::is_updated(tensor->dtype)) {
-        taken.push_back(tensor);
-      } else {
-        check(PyList_Append(left.get(), item) == 0);
-      }
-    }
-    for (DType dtype : {DType::Float32, DType::Float16, DType::BFloat16, DType::Float64}) {
-      std::vector<char*> arrays;
-      std::vector<int64_t> sizes;
-      for (Tensor* tensor : taken) {
-        const bool complex = is_complex(tensor->dtype);
-        if ((complex ? real_type(tensor->dtype) : tensor->dtype) != dtype) continue;
-        bump_version(tensor, "unscale_");
-        arrays.push_back(tensor->data);
-        sizes.push_back(tensor->numel() * (complex ? 2 : 1));
-      }
-      cuda::unscale(device, dtype, arrays, sizes, reinterpret_cast<const float*>(inverse->data),
-                    reinterpret_cast<float*>(found->data));
-    }
-    return left.take();
-  });
-}
-
 PyMethodDef functions[] = {
     {"_update_states", py_update_states, METH_O, "The names of the states that an update uses."},
     {"_optimizer_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_optimizer_step)), METH_FASTCALL,
      "Steps the parameters of an optimizer."},
-    {"_unscale", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_unscale)), METH_FASTCALL,
-     "Unscales gradients on a GPU."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -305,3 +305,26 @@ def test_a_scaler_without_a_device_says_so():
         warnings.simplefilter("error")
         assert torch.cuda.amp.GradScaler is not None
         torch.amp.GradScaler("cuda")
+
+
+# ---- Clipping
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 3.0, float("inf")])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+def test_clipping(order, dtype):
+    here, there = parameters(dtype, [shape for shape in [*SHAPES, (9000,)] if shape != (0,)])
+    give_gradients(here, there, 0)
+    norms = [torch.nn.utils.clip_grad_norm_(params, 3.0, norm_type=order) for params in (here, there)]
+    rtol = 1e-2 if dtype is torch.bfloat16 else 1e-5
+    torch.testing.assert_close(norms[1].cpu(), norms[0], rtol=rtol, atol=0)
+    for mine, theirs in zip(there, here, strict=True):
+        torch.testing.assert_close(mine.grad.cpu(), theirs.grad, rtol=rtol, atol=1e-5)
+
+
+def test_norms():
+    tensors = [torch.randn(1 + 7 * i).to("cuda") for i in range(120)] + [torch.full((3,), float("nan"), device="cuda")]
+    for order in (1.0, 2.0, float("inf")):
+        expected = torch.stack([torch.linalg.vector_norm(tensor.cpu(), order) for tensor in tensors])
+        torch.testing.assert_close(torch._C._norms(tensors, order).cpu(), expected, equal_nan=True)
+    assert torch._C._norms([torch.ones(3)], 2.0) is None

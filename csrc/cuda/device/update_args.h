@@ -43,6 +43,12 @@ struct UnscaleArgs {
   float* found;
 };
 
+struct NormArgs {
+  TensorList list;
+  char* partial;  ///< one for each block
+  char* out;      ///< one for each tensor
+};
+
 static_assert(sizeof(UpdateArgs) <= 4096 && sizeof(PrepareArgs) <= 4096 && sizeof(UnscaleArgs) <= 4096);
 
 }  // namespace adjoint::cuda
