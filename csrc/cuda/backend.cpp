@@ -23,7 +23,7 @@ Backend native() {
   table.elementwise.kernel = on(DeviceType::Cpu).elementwise.kernel;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
-  table.random = random_kernels(through_cpu.random);
+  table.random = random_kernels();
   return table;
 }
 

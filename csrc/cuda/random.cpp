@@ -209,8 +209,8 @@ void random_cauchy(Generator& generator, const View& out, double median, double 
   run(generator, out, made_of("Cauchy", median, sigma));
 }
 
-kernels::Random random_kernels(const kernels::Random& others) {
-  kernels::Random table = others;
+kernels::Random random_kernels() {
+  kernels::Random table;
   table.uniform = random_uniform;
   table.normal = random_normal;
   table.integers = random_integers;
@@ -227,6 +227,8 @@ kernels::Random random_kernels(const kernels::Random& others) {
   table.binomial = random_binomial;
   table.gamma = random_gamma;
   table.shares = shares;
+  table.gamma_slopes = gamma_slopes;
+  table.beta_slopes = beta_slopes;
   table.has_negative = has_negative;
   return table;
 }

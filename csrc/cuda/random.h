@@ -24,9 +24,11 @@ void random_poisson(Generator& generator, const View& rates);
 void random_binomial(Generator& generator, const View& counts, const View& chances);
 void random_gamma(Generator& generator, const View& shapes);
 void shares(const View& numbers, int64_t length, DType type);
+void gamma_slopes(const View& shapes, const View& draws);
+void beta_slopes(const View& draws, const View& firsts, const View& totals);
 bool has_negative(const View& values);
 
-/// The family, with those kernels of `others` that are not here.
-kernels::Random random_kernels(const kernels::Random& others);
+/// The family.
+kernels::Random random_kernels();
 
 }  // namespace adjoint::cuda

@@ -6,6 +6,7 @@
 #include "cuda/allocator.h"
 #include "cuda/device/philox.h"
 #include "cuda/device/random_args.h"
+#include "cuda/device/slopes_args.h"
 #include "cuda/faults.h"
 #include "cuda/geometry.h"
 #include "cuda/launch.h"
@@ -75,6 +76,29 @@ void shares(const View& numbers, int64_t length, DType type) {
   SharesArgs args = {reinterpret_cast<double*>(numbers.data), n / length, length};
   const std::string call = std::string("share<") + device_type(type) + ">";
   launch(numbers.device, text_of("SharesArgs", call), args, blocks_for(args.rows * 32));
+}
+
+namespace {
+
+void launch_slopes(const View& out, const View& first, const View* second, const std::string& call) {
+  static const LegendreNodes<20> nodes = legendre_nodes<20>();
+  SlopeArgs args = {reinterpret_cast<double*>(out.data), first.data,
+                    second ? reinterpret_cast<const double*>(second->data) : nullptr, out.numel(), nodes};
+  const std::string text =
+      "#include \"slopes.h\"\nusing namespace adjoint;\nusing adjoint::cuda::SlopeArgs;\n"
+      "ADJOINT_KERNEL(SlopeArgs, 128) { adjoint::cuda::" +
+      call + "(args); }\n";
+  if (args.n > 0) launch(out.device, text, args, blocks_for(args.n, 128), 128);
+}
+
+}  // namespace
+
+void gamma_slopes(const View& shapes, const View& draws) {
+  launch_slopes(shapes, draws, nullptr, std::string("gamma_slopes<") + device_type(draws.dtype) + ">");
+}
+
+void beta_slopes(const View& draws, const View& firsts, const View& totals) {
+  launch_slopes(draws, firsts, &totals, "beta_slopes");
 }
 
 bool has_negative(const View& values) {

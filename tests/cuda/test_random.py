@@ -193,6 +193,21 @@ def test_gamma(dtype):
     assert_moments(rows[:, 0], 0.5, 0.05)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_slopes(dtype):
+    """How gamma and beta numbers move with their parameters, from tiny to huge ones."""
+    shapes = torch.logspace(-3, 9, 200, dtype=torch.float64).to(getattr(torch, dtype))
+    draws = torch._standard_gamma(shapes)
+    rtol = 1e-5 if dtype == "float32" else 1e-9
+    mine = torch._standard_gamma_grad(shapes.to("cuda"), draws.to("cuda")).cpu()
+    torch.testing.assert_close(mine, torch._standard_gamma_grad(shapes, draws), rtol=rtol, atol=0)
+    x = torch.linspace(0.001, 0.999, 50, dtype=shapes.dtype).expand(40, 50)
+    alpha = torch.logspace(-2, 3, 40, dtype=shapes.dtype)[:, None].expand(40, 50)
+    total = alpha + torch.logspace(-2, 3, 50, dtype=shapes.dtype)
+    mine = torch._dirichlet_grad(x.to("cuda"), alpha.to("cuda"), total.to("cuda")).cpu()
+    torch.testing.assert_close(mine, torch._dirichlet_grad(x, alpha, total), rtol=rtol, atol=1e-300)
+
+
 def test_normal_of_tensors():
     mean, std = torch.tensor([0.0, 10.0]).to("cuda"), torch.tensor([1.0, 0.1]).to("cuda")
     values = here(torch.normal(mean.expand(9000, 2), std.expand(9000, 2)))

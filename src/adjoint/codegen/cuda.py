@@ -11,13 +11,15 @@ from .cuda_updates import update_text
 from .expressions import leaves, primitives_of
 
 # What device code includes by these names: files of csrc, some of them in the place of others.
-STANDARD = "array bit cmath complex cstddef cstdint cstring limits type_traits utility"
+STANDARD = "algorithm array bit cmath complex cstddef cstdint cstring limits type_traits utility"
 HEADERS = {
     "core/dtype.h": "cuda/device/dtype.h",
+    "core/legendre.h": "core/legendre.h",
     "core/scalar.h": "core/scalar.h",
     "cpu/isa.h": "cuda/device/isa.h",
     "cpu/math.h": "cpu/math.h",
     "cpu/math_types.h": "cpu/math_types.h",
+    "cpu/slopes.h": "cpu/slopes.h",
     "cpu/special.h": "cpu/special.h",
     "cpu/special_airy.cpp": "cpu/special_airy.cpp",
     "cpu/special_gamma.cpp": "cpu/special_gamma.cpp",
