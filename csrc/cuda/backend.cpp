@@ -6,21 +6,21 @@
 #include "cuda/distance.h"
 #include "cuda/elementwise.h"
 #include "cuda/fft.h"
-#include "cuda/matmul.h"
-#include "cuda/memory.h"
-#include "cuda/recurrent.h"
 #include "cuda/folding.h"
 #include "cuda/indexing.h"
+#include "cuda/matmul.h"
 #include "cuda/memory.h"
-#include "cuda/pooling.h"
-#include "cuda/ranges.h"
-#include "cuda/resampling.h"
-#include "cuda/search.h"
-#include "cuda/sort.h"
 #include "cuda/normalization.h"
+#include "cuda/pooling.h"
+#include "cuda/random.h"
+#include "cuda/ranges.h"
+#include "cuda/recurrent.h"
 #include "cuda/reduce.h"
+#include "cuda/resampling.h"
 #include "cuda/scan.h"
+#include "cuda/search.h"
 #include "cuda/softmax.h"
+#include "cuda/sort.h"
 #include "cuda/structure.h"
 #include "cuda/through_cpu.h"
 #include "cuda/unique.h"
@@ -43,6 +43,7 @@ Backend native() {
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
   table.elementwise.gather = gather_elementwise;
+  table.elementwise.has_zero = [](const View& in) { return count_nonzero(in) != in.numel(); };
   table.matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate};
   table.attention = {.forward = attention, .backward = attention_backward};
   table.convolution = {.forward = convolution,
@@ -56,29 +57,6 @@ Backend native() {
                     .pdist = pdist,
                     .pdist_backward = pdist_backward};
   table.sort = {.sort = sort, .topk = topk, .kthvalue = kthvalue, .median = median, .mode = mode};
-  table.indexing.gather = gather;
-  table.indexing.index_select = index_select;
-  table.indexing.index_get = index_get;
-  table.indexing.take = take;
-  table.indexing.scatter = scatter;
-  table.indexing.scatter_value = scatter_value;
-  table.indexing.scatter_add = scatter_add;
-  table.indexing.scatter_reduce = scatter_reduce;
-  table.indexing.index_add = index_add;
-  table.indexing.index_reduce = index_reduce;
-  table.indexing.index_copy = index_copy;
-  table.indexing.index_fill = index_fill;
-  table.indexing.index_put = index_put;
-  table.indexing.put = put;
-  table.indexing.embedding_backward = embedding_backward;
-  table.indexing.masked_fill = masked_fill;
-  table.indexing.masked_select = masked_select;
-  table.indexing.masked_front = masked_front;
-  table.indexing.masked_scatter = masked_scatter;
-  table.indexing.where = where;
-  table.indexing.count_nonzero = count_nonzero;
-  table.indexing.nonzero = nonzero;
-  table.indexing.nonzero_static = nonzero_static;
   table.reduce = reduce;
   table.softmax = softmax;
   table.fft = {.transform = fft};
@@ -132,6 +110,7 @@ Backend native() {
                   .histogram = histogram};
   table.unique.elements = unique_elements;
   table.resampling = {.move = resample_move, .interpolate = resample_interpolate, .backward = resample_backward};
+  table.random = random_kernels();
   return table;
 }
 

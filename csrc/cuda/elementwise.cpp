@@ -12,6 +12,7 @@
 #include "cuda/geometry.h"
 #include "cuda/launch.h"
 #include "cuda/through_cpu.h"
+#include "cuda/together.h"
 #include "kernels/operand.h"
 
 namespace adjoint::cuda {
@@ -33,6 +34,7 @@ struct Variant {
   Operand operands[kernels::kMaxInputs] = {};
   int width = 1;  ///< elements of a thread; 0: any strides
   bool wide = false;  ///< numbers of elements of 64 bits
+  bool many = false;  ///< for many tensors
   bool operator==(const Variant&) const = default;
 };
 
@@ -43,7 +45,7 @@ struct HashVariant {
     add(v.compute);
     add(v.out);
     add(v.device);
-    add(v.width * 2 + v.wide);
+    add(v.width * 4 + v.wide * 2 + v.many);
     for (int i = 0; i < v.inputs; ++i) add(static_cast<int>(v.operands[i].dtype) * 4 + static_cast<int>(v.operands[i].lies));
     return hash;
   }
@@ -63,7 +65,7 @@ std::string numbered(const char* body, size_t number) {
 std::string call_of(const Variant& v, size_t number, const std::string& args) {
   constexpr const char* lies[] = {"Packed", "Single", "Number", "Strided"};
   std::ostringstream text;
-  text << "  " << (v.width ? "packed<" : "strided<");
+  text << "  " << (v.many ? "packed_many<" : v.width ? "packed<" : "strided<");
   if (v.width) text << v.width << ", ";
   text << (v.wide ? "int64_t" : "uint32_t") << ", " << device_type(v.compute) << ", " << device_type(v.result) << ", "
        << device_type(v.out);
@@ -77,16 +79,18 @@ std::string call_of(const Variant& v, size_t number, const std::string& args) {
 
 /// The text of a kernel of some variants, all of the same number of elements.
 std::string source_of(std::span<const Variant> variants) {
-  const char* args = variants[0].width ? "PackedArgs" : "StridedArgs";
+  const bool many = variants[0].many;
+  const std::string part = variants[0].width ? "PackedArgs" : "StridedArgs";
+  const std::string args = many ? "ManyArgs" : "Parts<" + part + ", " + std::to_string(variants.size()) + ">";
   std::string bodies, calls;
   for (size_t i = 0; i < variants.size(); ++i) {
     bodies += numbered(variants[i].body, i);
-    calls += call_of(variants[i], i, "args.parts[" + std::to_string(i) + "]");
+    calls += call_of(variants[i], i, many ? "args" : "args.parts[" + std::to_string(i) + "]");
   }
   std::ostringstream text;
-  text << "#include \"elementwise.h\"\nnamespace adjoint::cuda {\n" << bodies << "}\nusing namespace adjoint;\n"
-       << "using namespace adjoint::cuda;\nusing KernelArgs = Parts<" << args << ", " << variants.size()
-       << ">;\nADJOINT_KERNEL(KernelArgs, " << kThreads << ") {\n" << calls << "}\n";
+  text << "#include \"elementwise" << (many ? "_many" : "") << ".h\"\nnamespace adjoint::cuda {\n" << bodies << "}\nusing namespace adjoint;\n"
+       << "using namespace adjoint::cuda;\nusing KernelArgs = " << args
+       << ";\nADJOINT_KERNEL(KernelArgs, " << kThreads << ") {\n" << calls << "}\n";
   return text.str();
 }
 
@@ -206,6 +210,21 @@ void by_slices(const Geometry& geometry, StridedArgs& args, const int64_t* item_
   std::copy_n(places, geometry.views, args.data);
 }
 
+/// Launches a kernel over packed elements together with others of its kind.
+void launch_with_others(Together& others, Variant& variant, const PackedArgs& args, const View& out, const View* inputs,
+                        int param_count) {
+  int64_t bytes[kMaxOperands] = {args.numel * itemsize(out.dtype)}, number_bytes[kMaxOperands] = {};
+  for (int i = 0; i < variant.inputs; ++i) {
+    const int64_t size = itemsize(inputs[i].dtype);
+    const Variant::Lies lies = variant.operands[i].lies;
+    bytes[i + 1] = lies == Variant::Lies::Number ? 0 : lies == Variant::Lies::Single ? size : args.numel * size;
+    number_bytes[i + 1] = lies == Variant::Lies::Number ? size : 0;
+  }
+  variant.many = true;
+  others.add({out.device, function_of({&variant, 1}), &args, variant.inputs + 1, param_count, variant.width, bytes,
+              number_bytes});
+}
+
 /// Runs a body of which everything but how its operands lie is known.
 void run(Variant variant, const View& out, const View* inputs, const Scalar* params, int param_count) {
   const View* views[kMaxOperands] = {&out};
@@ -240,6 +259,8 @@ void run(Variant variant, const View& out, const View* inputs, const Scalar* par
     variant.width = vector_width(out, inputs, variant);
     variant.wide = geometry.numel >= kNarrow;
     args.numel = geometry.numel;
+    if (Together* others = Together::current())
+      return launch_with_others(*others, variant, args, out, inputs, param_count);
     return launch_or_wait(out.device, variant, args);
   }
   variant.width = 0;

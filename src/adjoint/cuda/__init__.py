@@ -10,10 +10,19 @@ from .._absent import answer, refusals
 from .._legacy_types import CUDA_TYPES
 from . import _libraries, _modules
 from . import amp as amp
+from .random import default_generators as _default_generators
+from .random import get_rng_state as get_rng_state
+from .random import get_rng_state_all as get_rng_state_all
+from .random import initial_seed as initial_seed
+from .random import manual_seed as manual_seed
+from .random import manual_seed_all as manual_seed_all
+from .random import seed as seed
+from .random import seed_all as seed_all
+from .random import set_rng_state as set_rng_state
+from .random import set_rng_state_all as set_rng_state_all
 
 _libraries.find()
 
-default_generators = ()
 has_magma = has_half = False
 _REFUSED = (
     *("caching_allocator_alloc", "caching_allocator_delete", "caching_allocator_enable", "change_current_allocator"),
@@ -29,9 +38,7 @@ _REFUSED = (
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
-    "get_rng_state",
     "init",
-    "initial_seed",
     "ipc_collect",
     "max_memory_cached",
     "mem_get_info",
@@ -102,14 +109,7 @@ max_memory_reserved = answer(0, "The most bytes that were kept on the GPU: none.
 memory_cached = answer(0, "Bytes kept on the GPU: none.")
 memory_stats = answer(dict, "Figures of the GPU's memory: none.")
 get_arch_list = answer(list, "The kinds of GPU that this build has code for: none.")
-get_rng_state_all = answer(list, "The states of the GPUs' generators: none.")
 empty_cache = answer(None, "Returns the GPU's unused memory: there is none.")
-manual_seed = answer(None, "Seeds the GPU's generator when there is one.")
-manual_seed_all = answer(None, "Seeds the generators of all GPUs: there are none.")
-seed = answer(None, "Seeds the GPU's generator at random when there is one.")
-seed_all = answer(None, "Seeds the generators of all GPUs at random: there are none.")
-set_rng_state = answer(None, "Sets the state of the GPU's generator when there is one.")
-set_rng_state_all = answer(None, "Sets the states of the GPUs' generators: there are none.")
 
 
 def _refuse(*args, **kwargs):
@@ -121,6 +121,8 @@ _get = refusals(_REFUSED, _REFUSED_TYPES, _refuse, sys.modules[__name__])
 
 
 def __getattr__(name):
+    if name == "default_generators":  # to count GPUs takes a while
+        return _default_generators()
     if name.endswith("Storage"):
         from .._typed_storage import CUDA_LEGACY
 

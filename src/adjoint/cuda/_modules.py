@@ -12,8 +12,6 @@ _ALSO = {
     "memory": "empty_cache max_memory_allocated max_memory_reserved mem_get_info memory_allocated memory_reserved "
     "memory_snapshot memory_stats memory_summary reset_accumulated_memory_stats reset_peak_memory_stats "
     "set_per_process_memory_fraction",
-    "random": "get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all set_rng_state "
-    "set_rng_state_all",
     "streams": "Event ExternalStream Stream",
 }
 
