@@ -1,0 +1,60 @@
+"""Arrays of other libraries in the memory of a GPU: __cuda_array_interface__, both ways."""
+
+from .. import _C
+
+_TYPES = {
+    **{_C.float16: "<f2", _C.float32: "<f4", _C.float64: "<f8", _C.complex64: "<c8", _C.complex128: "<c16"},
+    **{_C.int8: "|i1", _C.int16: "<i2", _C.int32: "<i4", _C.int64: "<i8", _C.bool: "|b1"},
+    **{_C.uint8: "|u1", _C.uint16: "<u2", _C.uint32: "<u4", _C.uint64: "<u8", _C.bfloat16: "<V2"},
+}
+_NAMES = {text: dtype for dtype, text in _TYPES.items() if dtype is not _C.bfloat16}
+
+
+def described(tensor):
+    """What Tensor.__cuda_array_interface__ gives."""
+    if not tensor.is_cuda:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {tensor.type()} If CUDA data is required use "
+            "tensor.cuda() to copy tensor to device memory."
+        )
+    if tensor.layout is not _C.strided:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on sparse type: {tensor.type()} Use Tensor.to_dense() to convert to a "
+            "dense tensor first."
+        )
+    if tensor.requires_grad:
+        raise RuntimeError(
+            "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+            "var.detach() to get Variable that doesn't require grad."
+        )
+    if tensor.dtype not in _TYPES:
+        raise TypeError(f"__cuda_array_interface__ has no name for {tensor.dtype}; convert the tensor first")
+    size = tensor.element_size()
+    return {
+        "typestr": _TYPES[tensor.dtype],
+        "shape": tuple(tensor.shape),
+        "strides": None if tensor.is_contiguous() else tuple(stride * size for stride in tensor.stride()),
+        "data": (tensor.data_ptr() if tensor.numel() else 0, False),
+        "version": 2,
+    }
+
+
+def imported(source):
+    """A tensor on the memory that an object describes; it keeps the object."""
+    facts = source.__cuda_array_interface__
+    kind = facts["typestr"]
+    dtype = _NAMES.get(kind) or _NAMES.get(kind.replace("<", "|")) or _NAMES.get(kind.replace("=", "<"))
+    if dtype is None:
+        raise TypeError(f"__cuda_array_interface__: there is no type for {kind!r}; convert the array first")
+    if facts.get("mask") is not None:
+        raise NotImplementedError("__cuda_array_interface__: masked arrays are not supported; fill them first")
+    shape = tuple(facts["shape"])
+    strides = facts.get("strides")
+    if strides is not None:
+        if any(stride % dtype.itemsize for stride in strides):
+            raise ValueError("given array strides not a multiple of the element byte size. Make a copy of the array")
+        strides = tuple(stride // dtype.itemsize for stride in strides)
+    stream = facts.get("stream")
+    if stream == 0:
+        raise ValueError("__cuda_array_interface__: stream 0 is ambiguous; the default stream is 1")
+    return _C._cuda_from_pointer(facts["data"][0], shape, strides, dtype, 0 if stream is None else stream, source)
