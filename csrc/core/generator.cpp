@@ -1,6 +1,7 @@
 #include "core/generator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <random>
 #include <type_traits>
@@ -31,11 +32,13 @@ static_assert(std::is_trivially_copyable_v<SavedState>);
 
 }  // namespace
 
-Generator::Generator(uint64_t seed) { manual_seed(seed); }
+Generator::Generator(uint64_t seed, Device device) : device_(device) { manual_seed(seed); }
 
 void Generator::manual_seed(uint64_t seed) {
   std::lock_guard lock(mutex_);
   seed_ = seed;
+  offset_ = 0;
+  if (device_.type != DeviceType::Cpu) return;
   uint32_t* words = twister_.words;
   words[0] = static_cast<uint32_t>(seed);
   for (int i = 1; i < Twister::kWords; ++i) {
@@ -46,8 +49,32 @@ void Generator::manual_seed(uint64_t seed) {
   twister_.float_normal.reset();
 }
 
+Philox Generator::take() {
+  std::lock_guard lock(mutex_);
+  const Philox now = {seed_, offset_};
+  offset_ += 4;
+  return now;
+}
+
+uint64_t Generator::offset() const {
+  std::lock_guard lock(mutex_);
+  return offset_;
+}
+
+void Generator::set_offset(uint64_t offset) {
+  if (offset % 4 != 0) fail("offset must be a multiple of 4; got ", offset);
+  std::lock_guard lock(mutex_);
+  offset_ = offset;
+}
+
 std::vector<uint8_t> Generator::get_state() const {
   std::lock_guard lock(mutex_);
+  if (device_.type != DeviceType::Cpu) {
+    const Philox saved = {seed_, offset_};
+    std::vector<uint8_t> bytes(kDeviceStateBytes);
+    std::memcpy(bytes.data(), &saved, kDeviceStateBytes);
+    return bytes;
+  }
   SavedState saved{};
   saved.seed = seed_;
   saved.left = twister_.end - twister_.next + 1;
@@ -64,6 +91,18 @@ std::vector<uint8_t> Generator::get_state() const {
 }
 
 void Generator::set_state(const uint8_t* bytes, size_t size) {
+  if (device_.type != DeviceType::Cpu) {
+    // Files may hold the seed alone.
+    if (size != kDeviceStateBytes && size != sizeof(uint64_t))
+      fail("RNG state is wrong size; expected ", kDeviceStateBytes, " bytes, got ", size,
+           "; pass what get_state of a generator of ", to_string(device_), " returned");
+    Philox saved = {};
+    std::memcpy(&saved, bytes, size);
+    set_offset(saved.offset);
+    std::lock_guard lock(mutex_);
+    seed_ = saved.seed;
+    return;
+  }
   if (size != kStateBytes) {
     fail("set_state: Expected a CPUGeneratorImplState of size ", kStateBytes,
          " but found the input RNG state size to be ", size, "; pass what get_state returned");
@@ -93,6 +132,32 @@ void Generator::set_state(const uint8_t* bytes, size_t size) {
 Generator& default_generator() {
   static Generator generator;
   return generator;
+}
+
+namespace {
+
+constexpr int kMost = 256;  // a device's number is a byte
+std::atomic<Generator*> of_devices[kMost];
+std::mutex making;
+uint64_t seed_of_devices = Generator::kDefaultSeed;
+
+}  // namespace
+
+Generator& default_generator(Device device) {
+  if (device.type != DeviceType::Cuda) return default_generator();
+  std::atomic<Generator*>& place = of_devices[device.index];
+  if (Generator* generator = place.load(std::memory_order_acquire)) [[likely]]
+    return *generator;
+  std::lock_guard lock(making);
+  if (!place.load()) place.store(new Generator(seed_of_devices, device), std::memory_order_release);
+  return *place.load();
+}
+
+void seed_devices(uint64_t seed) {
+  std::lock_guard lock(making);
+  seed_of_devices = seed;
+  for (std::atomic<Generator*>& place : of_devices)
+    if (Generator* generator = place.load()) generator->manual_seed(seed);
 }
 
 uint64_t nondeterministic_seed() {

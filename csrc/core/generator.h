@@ -1,4 +1,5 @@
-// The state of a Mersenne Twister: its seed, and states as torch's CPU generator saves them. cpu/random_draws.h draws.
+// The states of generators, as torch saves them: on the CPU that of a Mersenne Twister, of which cpu/random_draws.h
+// draws; on devices a seed and an offset.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +7,8 @@
 #include <mutex>
 #include <optional>
 #include <vector>
+
+#include "core/device.h"
 
 namespace adjoint {
 
@@ -30,18 +33,32 @@ struct Twister {
   return word ^ (word >> 18);
 }
 
+/// Of a device's generator: what each number of one fill is made of, with the number's place (cuda/device/philox.h).
+struct Philox {
+  uint64_t seed;
+  uint64_t offset;
+};
+
 /// MT19937. Whoever draws while other threads may draw holds `mutex()`, as the fills of cpu/random.h do for a whole
 /// call. Seeding and the state functions take it themselves.
 class Generator {
  public:
   static constexpr uint64_t kDefaultSeed = 67280421310721;
   static constexpr size_t kStateBytes = 5056;
+  static constexpr size_t kDeviceStateBytes = 16;
 
-  explicit Generator(uint64_t seed = kDefaultSeed);
+  explicit Generator(uint64_t seed = kDefaultSeed, Device device = {});
 
-  /// Only the low 32 bits select the stream; `initial_seed` reports all 64.
+  /// On the CPU only the low 32 bits select the stream; `initial_seed` reports all 64.
   void manual_seed(uint64_t seed);
   uint64_t initial_seed() const { return seed_; }
+  Device device() const { return device_; }
+
+  /// Of a device: what the next fill draws from. Each fill has an offset of its own, however long it is; torch counts
+  /// offsets in fours.
+  Philox take();
+  uint64_t offset() const;
+  void set_offset(uint64_t offset);
 
   /// The bytes of torch.get_rng_state(): states can be exchanged with torch both ways.
   std::vector<uint8_t> get_state() const;
@@ -52,12 +69,18 @@ class Generator {
 
  private:
   uint64_t seed_;
+  const Device device_;
+  uint64_t offset_ = 0;
   Twister twister_;
   mutable std::mutex mutex_;
 };
 
 /// The generator used where none is given.
 Generator& default_generator();
+/// The same for tensors of a device.
+Generator& default_generator(Device device);
+/// Seeds the default generators of all devices but the CPU, those of devices that nobody has used yet, too.
+void seed_devices(uint64_t seed);
 
 /// A seed from the operating system.
 uint64_t nondeterministic_seed();

@@ -635,6 +635,24 @@ Goes on from a state, and returns the generator.
 True
 )doc";
 
+inline constexpr char kGeneratorGetOffset[] = R"doc(get_offset($self)
+--
+
+How far the stream of a GPU's generator has come: four for each fill.
+
+>>> import adjoint as torch
+>>> torch.Generator("cuda").get_offset() if torch.cuda.is_available() else 0
+0)doc";
+
+inline constexpr char kGeneratorSetOffset[] = R"doc(set_offset($self, offset, /)
+--
+
+Sets how far the stream of a GPU's generator has come, a multiple of four; returns the generator.
+
+>>> import adjoint as torch
+>>> torch.Generator("cuda").set_offset(8).get_offset() if torch.cuda.is_available() else 8
+8)doc";
+
 inline constexpr char kGeneratorCloneState[] = R"doc(clone_state($self)
 --
 

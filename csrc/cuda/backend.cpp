@@ -3,6 +3,7 @@
 
 #include "cuda/elementwise.h"
 #include "cuda/memory.h"
+#include "cuda/random.h"
 #include "cuda/through_cpu.h"
 
 namespace adjoint::cuda {
@@ -22,6 +23,7 @@ Backend native() {
   table.elementwise.kernel = on(DeviceType::Cpu).elementwise.kernel;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
+  table.random = random_kernels(through_cpu.random);
   return table;
 }
 

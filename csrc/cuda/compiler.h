@@ -25,8 +25,10 @@ struct DeviceSource {
   const char* name;
   const char* text;
 };
-/// All of them, and the bodies of elementwise kernels by their names; both end with a null (generated).
+/// All of them, the bodies of elementwise kernels by their names, and those of optimizer updates by theirs; each list
+/// ends with a null (generated).
 extern const DeviceSource device_headers[];
 extern const DeviceSource device_bodies[];
+extern const DeviceSource device_updates[];
 
 }  // namespace adjoint::cuda

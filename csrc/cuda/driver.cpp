@@ -48,7 +48,11 @@ const Found& found_driver() {
 
 const std::string& why_unavailable() { return found_driver().missing; }
 
+thread_local void (*before_driver_calls)() = nullptr;
+
 const Driver& driver() {
+  if (before_driver_calls) [[unlikely]]
+    before_driver_calls();
   const Found& found = found_driver();
   if (!found.missing.empty()) fail("CUDA is not available: ", found.missing);
   return found.functions;

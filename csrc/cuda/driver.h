@@ -99,6 +99,8 @@ struct Driver {
 
 /// The driver; fails with what is missing and what to do where there is none that can be used.
 const Driver& driver();
+/// What a thread does before each call of the driver, or null: see Note [Together] in cuda/together.h.
+extern thread_local void (*before_driver_calls)();
 /// Why no device can be used; empty where one can. Asks the driver once.
 const std::string& why_unavailable();
 

@@ -10,6 +10,7 @@
 #include "cuda/geometry.h"
 #include "cuda/launch.h"
 #include "cuda/through_cpu.h"
+#include "cuda/together.h"
 #include "kernels/operand.h"
 
 namespace adjoint::cuda {
@@ -31,6 +32,7 @@ struct Variant {
   Operand operands[kernels::kMaxInputs] = {};
   int width = 1;  ///< elements of a thread; 0: any strides
   bool wide = false;  ///< numbers of elements of 64 bits
+  bool many = false;  ///< for many tensors
   bool operator==(const Variant&) const = default;
 };
 
@@ -41,7 +43,7 @@ struct HashVariant {
     add(v.compute);
     add(v.out);
     add(v.device);
-    add(v.width * 2 + v.wide);
+    add(v.width * 4 + v.wide * 2 + v.many);
     for (int i = 0; i < v.inputs; ++i) add(static_cast<int>(v.operands[i].dtype) * 4 + static_cast<int>(v.operands[i].lies));
     return hash;
   }
@@ -53,9 +55,9 @@ constexpr const char* kCopy = "template <class T>\ninline auto body(const Scalar
 std::string source_of(const Variant& v) {
   constexpr const char* lies[] = {"Packed", "Single", "Number", "Strided"};
   std::ostringstream text;
-  text << "#include \"elementwise.h\"\nnamespace adjoint::cuda {\n" << v.body << "}\nusing namespace adjoint;\n"
-       << "using namespace adjoint::cuda;\nADJOINT_KERNEL(" << (v.width ? "PackedArgs" : "StridedArgs") << ", "
-       << kThreads << ") {\n  " << (v.width ? "packed<" : "strided<");
+  text << "#include \"elementwise" << (v.many ? "_many" : "") << ".h\"\nnamespace adjoint::cuda {\n" << v.body << "}\nusing namespace adjoint;\n"
+       << "using namespace adjoint::cuda;\nADJOINT_KERNEL(" << (v.many ? "ManyArgs" : v.width ? "PackedArgs" : "StridedArgs")
+       << ", " << kThreads << ") {\n  " << (v.many ? "packed_many<" : v.width ? "packed<" : "strided<");
   if (v.width) text << v.width << ", ";
   text << (v.wide ? "int64_t" : "uint32_t") << ", " << device_type(v.compute) << ", " << device_type(v.result) << ", "
        << device_type(v.out);
@@ -128,6 +130,21 @@ void by_slices(const Geometry& geometry, StridedArgs& args, const int64_t* item_
   std::copy_n(places, geometry.views, args.data);
 }
 
+/// Launches a kernel over packed elements together with others of its kind.
+void launch_with_others(Together& others, Variant& variant, const PackedArgs& args, const View& out, const View* inputs,
+                        int param_count) {
+  int64_t bytes[kMaxOperands] = {args.numel * itemsize(out.dtype)}, number_bytes[kMaxOperands] = {};
+  for (int i = 0; i < variant.inputs; ++i) {
+    const int64_t size = itemsize(inputs[i].dtype);
+    const Variant::Lies lies = variant.operands[i].lies;
+    bytes[i + 1] = lies == Variant::Lies::Number ? 0 : lies == Variant::Lies::Single ? size : args.numel * size;
+    number_bytes[i + 1] = lies == Variant::Lies::Number ? size : 0;
+  }
+  variant.many = true;
+  others.add({out.device, function_of(variant), &args, variant.inputs + 1, param_count, variant.width, bytes,
+              number_bytes});
+}
+
 /// Runs a body of which everything but how its operands lie is known.
 void run(Variant variant, const View& out, const View* inputs, const Scalar* params, int param_count) {
   const View* views[kMaxOperands] = {&out};
@@ -162,6 +179,8 @@ void run(Variant variant, const View& out, const View* inputs, const Scalar* par
     variant.width = vector_width(out, inputs, variant);
     variant.wide = geometry.numel >= kNarrow;
     args.numel = geometry.numel;
+    if (Together* others = Together::current())
+      return launch_with_others(*others, variant, args, out, inputs, param_count);
     launch(out.device, function_of(variant), static_cast<PackedArgs*>(&args),
            blocks_for((geometry.numel + variant.width - 1) / variant.width));
     return;

@@ -42,6 +42,9 @@ void raise_fault(int index) {
       fail(ErrorKind::Index, "index ", value, " is out of bounds for dimension ", dim, " with size ", bound, where);
     case FaultKind::Class: fail(ErrorKind::Index, "Target ", value, " is out of bounds of ", bound, " classes", where);
     case FaultKind::Negative: fail("a value must not be negative, got ", value, where);
+    case FaultKind::Chance:
+      fail("bernoulli: Expected p_in >= 0 && p_in <= 1 to be true, but got false; pass probabilities", where);
+    case FaultKind::Rate: fail("invalid Poisson rate, expected rate to be non-negative", where);
     case FaultKind::None: break;
   }
 }

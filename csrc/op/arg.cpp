@@ -293,6 +293,7 @@ Arg::operator std::optional<TensorOrReal>() const {
   return static_cast<TensorOrReal>(*this);
 }
 Arg::operator Generator*() const {
+  if (object == Py_None) return nullptr;
   Generator* generator = to_generator(object);
   if (!generator) wrong_type("torch.Generator");
   return generator;

@@ -50,7 +50,7 @@ struct Arg {
   operator TensorOrNumber() const;
   operator TensorOrReal() const;
   operator std::optional<TensorOrReal>() const;
-  /// The default one for None.
+  /// Null for None: the default one of the device in question.
   operator Generator*() const;
   operator Device() const;
   operator std::optional<MemoryFormat>() const;

@@ -8,6 +8,16 @@
 #include "ops/numbers.h"
 
 namespace adjoint::ops {
+
+Generator& generator_for(Generator* generator, Device device) {
+  if (!generator) return default_generator(device);
+  if (generator->device() != device && device.holds_values())
+    fail("Expected a '", generator->device().type == device.type ? to_string(device) : device_name(device.type),
+         "' device type for generator but found '", to_string(generator->device()),
+         "'; make one with torch.Generator(device='", to_string(device), "')");
+  return *generator;
+}
+
 namespace {
 
 /// Runs a kernel of the tensor's device, without the interpreter's lock if it is long.
@@ -15,7 +25,7 @@ template <class... Parameters, class... Args>
 void fill_by(void (*kernels::Random::*kernel)(Generator&, const View&, Parameters...), Generator* generator,
              Tensor* tensor, Args... args) {
   WithoutLock unlocked(tensor->numel());
-  (on(tensor->device).random.*kernel)(*generator, tensor->view(), args...);
+  (on(tensor->device).random.*kernel)(generator_for(generator, tensor->device), tensor->view(), args...);
 }
 
 /// Numbers of the stored types are not drawn, but for those of complex32, which are halves.
@@ -213,7 +223,7 @@ TensorPtr binomial(Tensor* count, Tensor* prob, Generator* generator) {
   int64_t sizes[kMaxDims];
   auto ndim = static_cast<size_t>(broadcast_sizes(count->sizes(), prob->sizes(), sizes));
   TensorPtr counts = packed(count, {sizes, ndim}), chances = packed(prob, {sizes, ndim});
-  on(counts->device).random.binomial(*generator, counts->view(), chances->view());
+  on(counts->device).random.binomial(generator_for(generator, counts->device), counts->view(), chances->view());
   return cast(counts.get(), count->dtype);
 }
 
@@ -250,7 +260,8 @@ void bernoulli_(Tensor* input, const TensorOrReal& p, Generator* generator) {
          to_string(p.tensor->sizes()), " do not broadcast to ", to_string(input->sizes()));
   broadcast_strides(p.tensor->shape, input->sizes(), strides);
   on(input->device)
-      .random.bernoulli_each(*generator, input->view(), p.tensor->view(input->ndim(), input->shape->sizes(), strides));
+      .random.bernoulli_each(generator_for(generator, input->device), input->view(),
+                             p.tensor->view(input->ndim(), input->shape->sizes(), strides));
 }
 
 void exponential_(Tensor* input, double lambda, Generator* generator) {

@@ -6,6 +6,10 @@
 
 namespace adjoint::ops {
 
+/// The one to fill tensors of a device with: the device's default one where none is given, which is what null says in
+/// all functions here.
+Generator& generator_for(Generator* generator, Device device);
+
 TensorPtr create_rand(const SizeArgs& size, Generator* generator, const CreationOptions& options);
 TensorPtr create_randn(const SizeArgs& size, Generator* generator, const CreationOptions& options);
 TensorPtr create_randint(int64_t low, std::optional<int64_t> high, const std::optional<SizeList>& size,

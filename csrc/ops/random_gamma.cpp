@@ -36,7 +36,7 @@ TensorPtr standard_gamma(Tensor* input, Generator* generator) {
   TensorPtr result = empty(input->sizes(), input->dtype, input->device);
   copy_into(input, result.get());
   WithoutLock unlocked(result->numel());
-  on(result->device).random.gamma(*generator, result->view());
+  on(result->device).random.gamma(generator_for(generator, result->device), result->view());
   return result;
 }
 
@@ -45,7 +45,7 @@ TensorPtr sample_dirichlet(Tensor* input, Generator* generator) {
   TensorPtr draws = packed(input, input->sizes());
   if (draws->numel() > 0) {
     WithoutLock unlocked(draws->numel());
-    on(draws->device).random.gamma(*generator, draws->view());
+    on(draws->device).random.gamma(generator_for(generator, draws->device), draws->view());
     on(draws->device).random.shares(draws->view(), input->ndim() ? input->sizes().back() : 1, input->dtype);
   }
   return cast(draws.get(), input->dtype);

@@ -1,8 +1,10 @@
 #include "python/foreach_bindings.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/mode.h"
+#include "cuda/together.h"
 #include "op/object.h"
 #include "op/overrides.h"
 
@@ -24,6 +26,9 @@ class Columns {
   }
 
   Py_ssize_t count() const { return count_; }
+
+  /// Whether the tensors of the first list are on a GPU; the first of them speaks for all.
+  bool on_gpu() const { return count_ > 0 && as_tensor(lists_[0].items[0])->device == DeviceType::Cuda; }
 
   /// Whether types or modes take over the calls of these arguments.
   bool overridden() const {
@@ -81,12 +86,18 @@ PyObject* py_for_each(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
     Op& op = op_of(args[0]);
     Columns columns(op, args + 2, static_cast<int>(nargs - 2));
     if (columns.overridden()) return Py_NewRef(Py_NotImplemented);
-    if (args[1] == Py_True) {
-      for (Py_ssize_t i = 0; i < columns.count(); ++i) op.call_in_place(columns.at(i));
-      return Py_NewRef(Py_None);
+    // On a GPU the kernels of all places are one launch.
+    std::optional<cuda::Together> together;
+    if (op.kernel && columns.count() > 1 && columns.on_gpu()) together.emplace();
+    Object results = args[1] == Py_True ? Object::borrow(Py_None) : checked(PyTuple_New(columns.count()));
+    for (Py_ssize_t i = 0; i < columns.count(); ++i) {
+      if (args[1] == Py_True) {
+        op.call_in_place(columns.at(i));
+      } else {
+        PyTuple_SET_ITEM(results.get(), i, op.call(columns.at(i)).take());
+      }
     }
-    Object results = checked(PyTuple_New(columns.count()));
-    for (Py_ssize_t i = 0; i < columns.count(); ++i) PyTuple_SET_ITEM(results.get(), i, op.call(columns.at(i)).take());
+    if (together) together->finish();
     return results.take();
   });
 }

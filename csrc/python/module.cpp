@@ -15,6 +15,7 @@
 #include "python/explained.h"
 #include "python/foreach_bindings.h"
 #include "python/function.h"
+#include "python/gradient_bindings.h"
 #include "python/graph_bindings.h"
 #include "python/inspect_bindings.h"
 #include "python/interop.h"
@@ -177,6 +178,7 @@ static PyObject* make_module() {
     init_module_calls(module.get());
     init_explained(module.get());
     init_optimizer(module.get());
+    init_gradients(module.get());
     init_foreach(module.get());
     init_sparse(module.get());
     return module.take();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/lock.h"
 #include "cpu/parallel.h"
 #include "cpu/update.h"
+#include "cuda/updates.h"
 #include "ops/memory.h"
 #include "python/interop.h"
 #include "tape/change.h"
@@ -31,9 +33,16 @@ const std::vector<PyObject*>& state_names(const Update* update) {
 /// 0 for float32, 1 for float64, as in Update; -1 for other types.
 int precision(DType dtype) { return dtype == DType::Float32 ? 0 : dtype == DType::Float64 ? 1 : -1; }
 
-/// Whether the loops may write to a tensor.
+/// Whether the loops may write to a tensor. On a GPU the order of the elements in memory may be any, if it is the same
+/// for all arrays.
 bool plain(const Tensor* tensor) {
-  return tensor->contiguous() && tensor->device == DeviceType::Cpu && !(tensor->flags & kInferenceTensor);
+  if (tensor->flags & kInferenceTensor) return false;
+  return tensor->device == DeviceType::Cuda ? is_dense(tensor->shape)
+                                            : tensor->contiguous() && tensor->device == DeviceType::Cpu;
+}
+
+bool same_order(const Tensor* a, const Tensor* b) {
+  return a->shape == b->shape || std::equal(a->shape->strides(), a->shape->strides() + a->ndim(), b->shape->strides());
 }
 
 /// One step of the parameters of a group: `gather` looks at all of them, and may fail; `run` changes them, and cannot.
@@ -44,6 +53,10 @@ class Pass {
     for (int i = 0; i < update->numbers; ++i) {
       // Not float(), which warns of a tensor that requires grad: its gradient is recorded elsewhere.
       const Tensor* tensor = is_tensor(numbers[i]) ? as_tensor(numbers[i]) : nullptr;
+      there_[i] = tensor && tensor->numel() == 1 && tensor->device == DeviceType::Cuda && precision(tensor->dtype) >= 0
+                      ? tensor
+                      : nullptr;
+      if (there_[i]) continue;  // it may never be asked for
       bool holds_one = tensor && tensor->numel() == 1 && tensor->device == DeviceType::Cpu;
       numbers_[i] = holds_one ? scalar_of(tensor).to<double>() : PyFloat_AsDouble(numbers[i]);
       if (numbers_[i] == -1 && PyErr_Occurred()) {
@@ -96,17 +109,27 @@ class Pass {
   /// Steps what was gathered.
   void run() {
     const Part* parts = parts_.data();
+    std::vector<cuda::UpdateBatch> batches;
     for (const Item& item : items_) {
-      step_kept(parts, item);
+      if (item.kept_there) {
+        for (int i = 0; i < update_->kept; ++i) parts[i].bump();
+      } else {
+        step_kept(parts, item);
+      }
       char* data[kMaxUpdateArrays];
       for (int i = 0; i < update_->arrays; ++i) {
         const Part& part = parts[update_->kept + i];
         data[i] = part.data;
         if (i != 1) part.bump();
       }
-      run_loop(data, item.n, item.type);
+      if (item.kernels) {
+        add_to(batches, parts, data, item);
+      } else {
+        run_loop(data, item.n, item.type);
+      }
       parts += parts_each();
     }
+    for (const cuda::UpdateBatch& batch : batches) batch.launch(device_numbers());
   }
 
  private:
@@ -135,6 +158,8 @@ class Pass {
     int8_t type;       ///< of the arrays, as in Update
     int8_t kept_type;  ///< of the 0-d states
     bool first;
+    bool kept_there;                     ///< the 0-d states are on a GPU, too
+    const cuda::UpdateKernels* kernels;  ///< for a parameter on a GPU; null on the CPU
   };
 
   size_t parts_each() const { return static_cast<size_t>(update_->kept) + static_cast<size_t>(update_->arrays); }
@@ -163,26 +188,76 @@ class Pass {
 
   /// Adds a parameter whose state was found; false where the loops cannot take it.
   bool add(Tensor* param, Tensor* grad, bool first) {
-    const bool complex = is_complex(param->dtype);
+    const bool complex = is_complex(param->dtype), there = param->device == DeviceType::Cuda;
     const int type = precision(real_type(param->dtype));
-    if (type < 0 || !plain(param) || grad->device != DeviceType::Cpu || !matches(grad, param)) return false;
-    const int kept_type = find_kept_type();
+    if ((there ? !cuda::is_updated(param->dtype) : type < 0) || !plain(param) || !matches(grad, param)) return false;
+    const int kept_type = find_kept_type(param->device);
     if (kept_type < 0) return false;
     for (int i = 2; i < update_->arrays; ++i) {
       PyObject* entry = entries_[update_->kept + i - 2].get();
       if (!is_tensor(entry) || !plain(as_tensor(entry)) || !matches(as_tensor(entry), param)) return false;
+      if (there && !same_order(as_tensor(entry), param)) return false;
     }
-    if (!grad->contiguous()) hold();
-    TensorPtr packed = contiguous(grad);
+    const bool as_it_is = there ? same_order(grad, param) : grad->contiguous();
+    if (!as_it_is && !param->contiguous()) return false;
+    const bool kept_there = there && update_->kept > 0 && as_tensor(entries_[0].get())->device == param->device;
+    const cuda::UpdateKernels* kernels = nullptr;
+    if (there) kernels = &kernels_for(param, kept_there, kept_type);
+    if (!kept_there) fetch_numbers();
+    if (!as_it_is) hold();
+    TensorPtr packed = as_it_is ? TensorPtr::borrow(grad) : contiguous(grad);
     for (int i = 0; i < update_->kept; ++i) add_part(as_tensor(entries_[i].get()));
     add_part(param);
     add_part(packed.get());
     if (packed.get() != grad) copies_.push_back(std::move(packed));
     for (int i = 2; i < update_->arrays; ++i) add_part(as_tensor(entries_[update_->kept + i - 2].get()));
     const int64_t n = param->numel() * (complex ? 2 : 1);
-    lets_others_run_ |= WithoutLock::worthwhile(n);
-    items_.push_back({n, static_cast<int8_t>(type), static_cast<int8_t>(kept_type), first});
+    lets_others_run_ |= !there && WithoutLock::worthwhile(n);
+    items_.push_back({n, static_cast<int8_t>(type), static_cast<int8_t>(kept_type), first, kept_there, kernels});
     return true;
+  }
+
+  const cuda::UpdateKernels& kernels_for(const Tensor* param, bool kept_there, int kept_type) {
+    const std::optional<DType> kept =
+        kept_there ? std::optional(kept_type ? DType::Float64 : DType::Float32) : std::nullopt;
+    // Most parameters are like the one before.
+    if (!found_ || found_device_ != param->device || found_type_ != param->dtype || found_kept_ != kept) {
+      found_ = &cuda::update_kernels(param->device, update_->name, param->dtype, update_->arrays, update_->kept, kept);
+      found_device_ = param->device;
+      found_type_ = param->dtype;
+      found_kept_ = kept;
+    }
+    return *found_;
+  }
+
+  /// Waits for the numbers that are on a GPU, where the CPU computes with them.
+  void fetch_numbers() {
+    if (fetched_) return;
+    fetched_ = true;
+    for (int i = 0; i < update_->numbers; ++i)
+      if (there_[i]) numbers_[i] = scalar_of(there_[i]).to<double>();
+  }
+
+  cuda::UpdateNumbers device_numbers() const {
+    cuda::UpdateNumbers result;
+    for (int i = 0; i < update_->numbers; ++i) {
+      if (there_[i]) {
+        result.places[i] = there_[i]->data;
+        result.is_double[i] = there_[i]->dtype == DType::Float64;
+      } else {
+        result.values[i] = numbers_[i];
+      }
+    }
+    return result;
+  }
+
+  void add_to(std::vector<cuda::UpdateBatch>& batches, const Part* parts, char* const* data, const Item& item) const {
+    const double* uniforms = item.kept_there ? nullptr : uniforms_;
+    auto place = std::ranges::find_if(batches, [&](const auto& batch) { return batch.takes(*item.kernels, uniforms); });
+    if (place == batches.end()) place = batches.emplace(batches.end(), *item.kernels, uniforms);
+    char* kept[kMaxUpdateNumbers];
+    for (int i = 0; i < update_->kept; ++i) kept[i] = parts[i].data;
+    place->add(kept, data, item.n, item.first);
   }
 
   void add_part(Tensor* tensor) {
@@ -191,11 +266,13 @@ class Pass {
   }
 
   static bool matches(const Tensor* a, const Tensor* b) {
-    return a->dtype == b->dtype && (a->shape == b->shape || std::ranges::equal(a->sizes(), b->sizes()));
+    return a->dtype == b->dtype && a->device == b->device &&
+           (a->shape == b->shape || std::ranges::equal(a->sizes(), b->sizes()));
   }
 
-  /// The common type of the 0-d states, as in Update; -1 where they are not plain 0-d tensors of one.
-  int find_kept_type() const {
+  /// The common type of the 0-d states, as in Update; -1 where they are not plain 0-d tensors of one. All are on the
+  /// CPU, or all on the parameter's device.
+  int find_kept_type(Device device) const {
     int type = 0;
     for (int i = 0; i < update_->kept; ++i) {
       PyObject* entry = entries_[i].get();
@@ -203,6 +280,8 @@ class Pass {
       const Tensor* tensor = as_tensor(entry);
       const int mine = precision(tensor->dtype);
       if (mine < 0 || (i > 0 && mine != type) || tensor->ndim() != 0 || !plain(tensor)) return -1;
+      if (tensor->device != DeviceType::Cpu && tensor->device != device) return -1;
+      if (tensor->device != as_tensor(entries_[0].get())->device) return -1;
       type = mine;
     }
     return type;
@@ -250,7 +329,14 @@ class Pass {
   const std::vector<PyObject*>& names_;
   PyObject* state_;
   Object entries_[kMaxUpdateArrays + kMaxUpdateNumbers];
-  double numbers_[kMaxUpdateNumbers];
+  double numbers_[kMaxUpdateNumbers] = {};
+  const Tensor* there_[kMaxUpdateNumbers] = {};  // numbers on a GPU, which are fetched when the CPU computes with them
+  bool fetched_ = false;
+  // Of the parameter before.
+  const cuda::UpdateKernels* found_ = nullptr;
+  Device found_device_;
+  DType found_type_ = DType::Float32;
+  std::optional<DType> found_kept_;
   std::vector<Item> items_;
   std::vector<Part> parts_;  // of each item: 0-d states, parameter, gradient, other states
   std::vector<Held> held_;
@@ -262,7 +348,7 @@ class Pass {
   int kept_type_ = 0;
   double before_[kMaxUpdateNumbers];
   double after_[kMaxUpdateNumbers];
-  double uniforms_[kMaxUpdateNumbers];
+  double uniforms_[kMaxUpdateNumbers] = {};
 };
 
 const Update* to_update(PyObject* name) {

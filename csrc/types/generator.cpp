@@ -34,9 +34,10 @@ PyObject* generator_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"device", nullptr};
     PyObject* device = Py_None;
     check(PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device));
-    if (device != Py_None && device_kind(device) != "cpu")
-      fail("Cannot get a generator of the device ", device_kind(device), "; there are those of the cpu only");
-    auto generator = std::make_unique<Generator>();
+    if (device != Py_None && device_kind(device) != "cpu" && device_kind(device) != "cuda")
+      fail("Cannot get a generator of the device ", device_kind(device), "; there are those of cpu and cuda only");
+    auto generator =
+        std::make_unique<Generator>(Generator::kDefaultSeed, device == Py_None ? Device() : to_device(device));
     Object self = checked(wrap_generator(generator.get(), true));
     generator.release();
     return self.take();
@@ -107,7 +108,7 @@ PyObject* generator_set_state(PyObject* self, PyObject* state) {
 }
 PyObject* generator_clone_state(PyObject* self, PyObject*) {
   return guarded([&] {
-    auto copy = std::make_unique<Generator>();
+    auto copy = std::make_unique<Generator>(Generator::kDefaultSeed, generator_in(self).device());
     std::vector<uint8_t> state = generator_in(self).get_state();
     copy->set_state(state.data(), state.size());
     Object result = checked(wrap_generator(copy.get(), true));
@@ -115,12 +116,35 @@ PyObject* generator_clone_state(PyObject* self, PyObject*) {
     return result.take();
   });
 }
+void check_has_offset(PyObject* self) {
+  if (generator_in(self).device().type == DeviceType::Cpu)
+    fail("a generator of the CPU has no offset; make one with device='cuda', or take its state");
+}
+PyObject* generator_get_offset(PyObject* self, PyObject*) {
+  return guarded([&] {
+    check_has_offset(self);
+    return PyLong_FromUnsignedLongLong(generator_in(self).offset());
+  });
+}
+PyObject* generator_set_offset(PyObject* self, PyObject* offset) {
+  return guarded([&] {
+    check_has_offset(self);
+    if (!PyLong_Check(offset) || PyBool_Check(offset))
+      fail("set_offset expected a long, but got ", Py_TYPE(offset)->tp_name);
+    generator_in(self).set_offset(to_seed(offset));
+    return Py_NewRef(self);
+  });
+}
 /// (Generator, (device,), (seed, offset, state)), as torch has it; there are no offsets on the CPU.
 PyObject* generator_reduce(PyObject* self, PyObject*) {
   Object state = Object::steal(generator_get_state(self, nullptr));
   if (!state) return nullptr;
-  return Py_BuildValue("(O(O)(KOO))", generator_type, device_object(DeviceType::Cpu),
-                       static_cast<unsigned long long>(generator_in(self).initial_seed()), Py_None, state.get());
+  const Device device = generator_in(self).device();
+  Object offset =
+      device.type == DeviceType::Cpu ? Object::borrow(Py_None) : Object::steal(generator_get_offset(self, nullptr));
+  if (!offset) return nullptr;
+  return Py_BuildValue("(O(O)(KOO))", generator_type, device_object(device),
+                       static_cast<unsigned long long>(generator_in(self).initial_seed()), offset.get(), state.get());
 }
 PyObject* generator_setstate(PyObject* self, PyObject* parts) {
   if (!PyTuple_Check(parts) || PyTuple_GET_SIZE(parts) != 3)
@@ -128,7 +152,7 @@ PyObject* generator_setstate(PyObject* self, PyObject* parts) {
   Object seeded = Object::steal(generator_manual_seed(self, PyTuple_GET_ITEM(parts, 0)));
   return seeded ? generator_set_state(self, PyTuple_GET_ITEM(parts, 2)) : nullptr;
 }
-PyObject* generator_device(PyObject*, void*) { return Py_NewRef(device_object(DeviceType::Cpu)); }
+PyObject* generator_device(PyObject* self, void*) { return Py_NewRef(device_object(generator_in(self).device())); }
 
 PyMethodDef generator_methods[] = {
     {"manual_seed", generator_manual_seed, METH_O, help::kGeneratorManualSeed},
@@ -136,14 +160,15 @@ PyMethodDef generator_methods[] = {
     {"initial_seed", generator_initial_seed, METH_NOARGS, help::kGeneratorInitialSeed},
     {"get_state", generator_get_state, METH_NOARGS, help::kGeneratorGetState},
     {"set_state", generator_set_state, METH_O, help::kGeneratorSetState},
+    {"get_offset", generator_get_offset, METH_NOARGS, help::kGeneratorGetOffset},
+    {"set_offset", generator_set_offset, METH_O, help::kGeneratorSetOffset},
     {"clone_state", generator_clone_state, METH_NOARGS, help::kGeneratorCloneState},
     {"__reduce__", generator_reduce, METH_NOARGS, "__reduce__(): what pickle asks for."},
     {"__setstate__", generator_setstate, METH_O, "__setstate__(state): what pickle kept."},
     {nullptr, nullptr, 0, nullptr},
 };
-PyGetSetDef generator_getset[] = {
-    {"device", generator_device, nullptr, "The device of the generator: the CPU.", nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef generator_getset[] = {{"device", generator_device, nullptr, "The device of the generator.", nullptr},
+                                  {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot generator_slots[] = {{Py_tp_new, reinterpret_cast<void*>(generator_new)},
                                  {Py_tp_dealloc, reinterpret_cast<void*>(generator_dealloc)},
                                  {Py_tp_methods, generator_methods},
@@ -156,11 +181,34 @@ PyType_Spec generator_spec = {"adjoint.Generator", sizeof(GeneratorObject), 0, P
 PyObject* py_manual_seed(PyObject*, PyObject* seed) {
   return guarded([&] {
     Object number = checked(PyNumber_Long(seed));
-    default_generator().manual_seed(to_seed(number.get()));
+    const uint64_t value = to_seed(number.get());
+    default_generator().manual_seed(value);
+    seed_devices(value);
     return Py_NewRef(default_object);
   });
 }
-PyObject* py_seed(PyObject*, PyObject*) { return generator_seed(default_object, nullptr); }
+PyObject* py_seed(PyObject*, PyObject*) {
+  Object seed = Object::steal(generator_seed(default_object, nullptr));
+  if (seed) seed_devices(default_generator().initial_seed());
+  return seed.take();
+}
+/// _device_generator(index): the default generator of a GPU. _seed_devices(seed): seeds those of all.
+PyObject* py_device_generator(PyObject*, PyObject* index) {
+  return guarded([&] {
+    const long number = PyLong_AsLong(index);
+    check(number != -1 || !PyErr_Occurred());
+    const int count = kind_of(DeviceType::Cuda).count();
+    if (number < 0 || number >= count) fail("there is no generator of GPU ", number, "; there are ", count, " GPUs");
+    return checked(wrap_generator(&default_generator({DeviceType::Cuda, static_cast<uint8_t>(number)}), false)).take();
+  });
+}
+PyObject* py_seed_devices(PyObject*, PyObject* seed) {
+  return guarded([&] {
+    Object number = checked(PyNumber_Long(seed));
+    seed_devices(to_seed(number.get()));
+    return Py_NewRef(Py_None);
+  });
+}
 PyObject* py_initial_seed(PyObject*, PyObject*) { return generator_initial_seed(default_object, nullptr); }
 PyObject* py_get_rng_state(PyObject*, PyObject*) { return generator_get_state(default_object, nullptr); }
 PyObject* py_set_rng_state(PyObject*, PyObject* state) {
@@ -171,6 +219,8 @@ PyObject* py_set_rng_state(PyObject*, PyObject* state) {
 PyMethodDef functions[] = {
     {"manual_seed", py_manual_seed, METH_O, help::kManualSeed},
     {"seed", py_seed, METH_NOARGS, help::kSeed},
+    {"_device_generator", py_device_generator, METH_O, "The default generator of a GPU."},
+    {"_seed_devices", py_seed_devices, METH_O, "Seeds the default generators of all GPUs."},
     {"initial_seed", py_initial_seed, METH_NOARGS, help::kInitialSeed},
     {"get_rng_state", py_get_rng_state, METH_NOARGS, help::kGetRngState},
     {"set_rng_state", py_set_rng_state, METH_O, help::kSetRngState},
@@ -180,7 +230,6 @@ PyMethodDef functions[] = {
 }  // namespace
 
 Generator* to_generator(PyObject* object) {
-  if (object == Py_None) return &default_generator();
   return Py_TYPE(object) == generator_type ? &generator_in(object) : nullptr;
 }
 

@@ -6,7 +6,7 @@
 
 namespace adjoint {
 
-/// The generator that an object stands for, the default one for None; null for other objects.
+/// The generator that an object is; null for other objects.
 Generator* to_generator(PyObject* object);
 
 /// Adds the type, the default generator and the functions of its seeds to the module.

@@ -5,6 +5,7 @@ functions on lists (adjoint._foreach); adjoint.optim has kernels of its own, and
 """
 
 from . import _C, _foreach
+from .amp.grad_scaler import unscale
 from .autograd import no_grad
 from .ops.checks import takes_tensors
 
@@ -157,6 +158,9 @@ def _amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale):
                 f"'{grad.type()[6:].removesuffix('Tensor')}'"
             )
     with no_grad():
+        if found_inf.is_cuda:
+            unscale(list(self), inv_scale, found_inf)
+            return
         if not all(bool(grad.isfinite().all()) for grad in self):
             found_inf.fill_(1.0)
         factor = float(inv_scale)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from .. import _C
 from ..autograd.grad_mode import no_grad
+from ..ops.language import maximum, where
 
 
 class OptState(enum.Enum):
@@ -19,6 +20,17 @@ class OptState(enum.Enum):
 
 def _fresh_state():
     return {"stage": OptState.READY, "found_inf_per_device": {}}
+
+
+def unscale(gradients, inverse, found):
+    """Multiplies gradients of one device by `inverse`, in place; `found` becomes one where they are not finite."""
+    left = _C._unscale(gradients, inverse, found) if found.is_cuda else gradients
+    for gradient in left:
+        if found.is_cuda:
+            found.copy_(maximum(found, (~gradient.isfinite()).any().float()))
+        elif not found.item() and not bool(gradient.isfinite().all()):
+            found.fill_(1.0)
+        gradient.mul_(inverse)
 
 
 class GradScaler:
@@ -46,7 +58,7 @@ class GradScaler:
     ):
         self._device = device
         self._enabled = enabled
-        if enabled and device == "cuda":
+        if enabled and device == "cuda" and not _C._cuda_device_count():
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             self._enabled = False
         if not self._enabled:
@@ -72,9 +84,9 @@ class GradScaler:
             return outputs
         if isinstance(outputs, _C.Tensor):
             if self._scale is None:
-                self._scale = _C.tensor(self._init_scale, dtype=_C.float32)
-                self._growth_tracker = _C.tensor(self._init_growth_tracker, dtype=_C.int32)
-            return outputs * self._scale
+                self._scale = _C.tensor(self._init_scale, dtype=_C.float32).to(outputs.device)
+                self._growth_tracker = _C.tensor(self._init_growth_tracker, dtype=_C.int32).to(outputs.device)
+            return outputs * self._scale.to(outputs.device)
         if not isinstance(outputs, Iterable):
             raise ValueError(f"outputs must be a Tensor or an iterable of Tensors; got {type(outputs).__name__}")
         scaled = map(self.scale, outputs)
@@ -139,7 +151,10 @@ class GradScaler:
                 raise AssertionError(
                     "No inf checks were recorded prior to update. Call step() or unscale_() before it."
                 )
-            self._adapt(any(flag.item() for flag in found))
+            if self._scale.is_cuda:
+                self._adapt_there(found)
+            else:
+                self._adapt(any(flag.item() for flag in found))
         self._per_optimizer_states = collections.defaultdict(_fresh_state)
 
     def _check_scale(self, name):
@@ -152,20 +167,18 @@ class GradScaler:
     def _unscale_grads(self, optimizer, inverse, allow_half):
         """Multiplies all gradients by `inverse`; by device, whether one of them was infinite or nan before."""
         found = {}
+        parameters = (parameter for group in optimizer.param_groups for parameter in group["params"])
+        by_device = collections.defaultdict(list)
+        for gradient in (parameter.grad for parameter in parameters if parameter.grad is not None):
+            if gradient.dtype == _C.float16 and not allow_half:
+                raise ValueError(
+                    "Attempting to unscale FP16 gradients. Keep parameters in float32: autocast lowers them."
+                )
+            by_device[gradient.device].append(gradient)
         with no_grad():
-            for group in optimizer.param_groups:
-                for parameter in group["params"]:
-                    gradient = parameter.grad
-                    if gradient is None:
-                        continue
-                    if gradient.dtype == _C.float16 and not allow_half:
-                        raise ValueError(
-                            "Attempting to unscale FP16 gradients. Keep parameters in float32: autocast lowers them."
-                        )
-                    flag = found.setdefault(gradient.device, _C.zeros((), dtype=_C.float32))
-                    if not flag.item() and not bool(gradient.isfinite().all()):
-                        flag.fill_(1.0)
-                    gradient.mul_(inverse)
+            for device, gradients in by_device.items():
+                found[device] = _C.zeros((), dtype=_C.float32, device=device)
+                unscale(gradients, inverse.to(device), found[device])
         return found
 
     def _set_scale(self, new_scale):
@@ -196,6 +209,16 @@ class GradScaler:
                 self._scale.copy_(grown)
             successes = 0
         self._growth_tracker.fill_(successes)
+
+    def _adapt_there(self, found):
+        """The same on a GPU, without waiting for it."""
+        overflowed = sum(flag.to(self._scale.device) for flag in found) != 0
+        successes = self._growth_tracker + 1
+        grows = successes == self._growth_interval
+        grown = self._scale * self._growth_factor
+        kept = where(grows & grown.isfinite(), grown, self._scale)
+        self._scale.copy_(where(overflowed, self._scale * self._backoff_factor, kept))
+        self._growth_tracker.copy_(where(overflowed | grows, 0, successes))
 
     # ---- Settings and state
 

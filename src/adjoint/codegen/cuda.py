@@ -7,6 +7,7 @@ import re
 
 from . import BANNER
 from .cpp import Cpp
+from .cuda_updates import update_text
 from .expressions import leaves, primitives_of
 
 # What device code includes by these names: files of csrc, some of them in the place of others.
@@ -65,7 +66,7 @@ def kernel_names(folder):
     return [f"{family}.{a or b}" for struct, family in families for a, b in structs[struct]]
 
 
-def cuda_file(kernels, csrc):
+def cuda_file(kernels, updates, csrc):
     """The C++ file that keeps all of these texts; `csrc` is the folder of the sources."""
     headers = {name: '#include "std.h"\n' for name in STANDARD.split()}
     headers |= {name: (csrc / path).read_text() for name, path in HEADERS.items()}
@@ -89,6 +90,11 @@ def cuda_file(kernels, csrc):
         "",
         "const DeviceSource device_bodies[] = {",
         *(f'    {{"{name}", {_literal(text)}}},' for name, text in bodies.items()),
+        "    {nullptr, nullptr},",
+        "};",
+        "",
+        "const DeviceSource device_updates[] = {",
+        *(f'    {{"{update.name}", {_literal(update_text(update))}}},' for update in updates),
         "    {nullptr, nullptr},",
         "};",
         "",

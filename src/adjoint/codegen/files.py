@@ -20,7 +20,7 @@ def generate(table, updates, csrc=None):
     files["kernels_registration.cpp"] = registration_file()
     files["glue.cpp"] = glue_file(table)
     if csrc is not None:
-        files["cuda_sources.cpp"] = cuda_file(kernels, csrc)
+        files["cuda_sources.cpp"] = cuda_file(kernels, updates, csrc)
     files["derived.py"] = derived_file([k for k in kernels if k.derived])
     return files
 

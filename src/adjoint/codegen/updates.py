@@ -77,12 +77,12 @@ def trace_rule(table, rule):
         yield Update(rule, flags, results)
 
 
-def _prepare(update):
-    """The function that computes, ahead of the loop, what does not depend on arrays."""
+def prepare_lines(update, function):
+    """The function, under a name, that computes ahead of the loop what does not depend on arrays."""
     rule, names, cpp = update.rule, {}, Cpp()
     lines = [
         "template <class S>",
-        f"void prepare_{update.function}([[maybe_unused]] double* kept, [[maybe_unused]] bool first,",
+        f"void {function}([[maybe_unused]] double* kept, [[maybe_unused]] bool first,",
         "    [[maybe_unused]] const double* numbers, [[maybe_unused]] double* uniforms) {",
         "  using T = double;",
     ]
@@ -114,7 +114,8 @@ def _prepare(update):
     return [*lines, "}"]
 
 
-def _is_condition(value):
+def is_condition(value):
+    """Whether a number is one of two: whether something holds."""
     return value.payload == "first" or (value.kind in PRIMITIVES and PRIMITIVES[value.kind].result == "bool")
 
 
@@ -130,7 +131,7 @@ def _loop(update):
         lines.append(f"  {constant}T* const {name}_array = reinterpret_cast<{constant}T*>(arrays[{i}]);")
     for i, value in enumerate(update.uniforms()):
         names[id(value)] = f"u{i}"
-        text = f"uniforms[{i}] != 0" if _is_condition(value) else f"T(uniforms[{i}])"
+        text = f"uniforms[{i}] != 0" if is_condition(value) else f"T(uniforms[{i}])"
         lines.append(f"  const auto u{i} = {text};")
     lines += ["  ADJOINT_INDEPENDENT", "  for (int64_t i = 0; i < n; ++i) {"]
     for value in update.order:
@@ -156,7 +157,7 @@ def update_file(updates):
     entries = []
     for update in updates:
         name, rule = update.function, update.rule
-        lines += ["", *_prepare(update), "", *_loop(update)]
+        lines += ["", *prepare_lines(update, f"prepare_{name}"), "", *_loop(update)]
         for what, words in (("states", (*rule.kept, *update.arrays[2:])), ("numbers", rule.numbers)):
             quoted = "".join(f'"{word}", ' for word in words)
             lines.append(f"constexpr const char* {what}_{name}[] = {{{quoted}nullptr}};")

@@ -5,7 +5,6 @@ What needs a GPU raises then, as PyTorch without CUDA does.
 
 import sys
 
-from .. import _C
 from .._absent import refusals
 from .._legacy_types import CUDA_TYPES
 from . import _libraries, _modules
@@ -103,7 +102,9 @@ def __getattr__(name):
         globals()[name] = value
         return value
     if name == "default_generators":
-        return tuple(_C._device_generator(index) for index in range(device_count()))
+        from .random import default_generators
+
+        return default_generators()
     if name.endswith("Storage"):
         from .._typed_storage import CUDA_LEGACY
 

@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from .. import _C
+from .. import _C, random
 from .._running import Running
 from ..ops.language import cat
 from ..utils._pytree import tree_flatten, tree_leaves, tree_structure, tree_unflatten
@@ -61,10 +61,10 @@ def _over(func, args, kwargs, in_dims, out_dims, randomness, chunk_size):
     if chunk_size is None or chunk_size >= size:
         return _run(func, size, values, dims, spec, kwargs, out_dims, randomness)
     parts = []
-    state = _C.get_rng_state() if randomness == "same" else None
+    state = random._all_states() if randomness == "same" else None
     for start in range(0, size, chunk_size):
         if state is not None:
-            _C.set_rng_state(state)
+            random._set_all_states(state)
         length = min(chunk_size, size - start)
         part = [x if dim is None else x.narrow(0, start, length) for x, dim in zip(values, dims, strict=True)]
         parts.append(_run(func, length, part, dims, spec, kwargs, out_dims, randomness))
@@ -75,10 +75,10 @@ def _by_parts(parts, func, args, kwargs, in_dims, out_dims, randomness, chunk_si
     """The same with the parts of a package, which knows containers of tensors that are batched as a whole."""
     size, dims, leaves, spec = parts._process_batched_inputs(in_dims, args, func)
     results = []
-    state = _C.get_rng_state() if randomness == "same" else None
+    state = random._all_states() if randomness == "same" else None
     for start in range(0, size, chunk_size or size) if size else (0,):
         if state is not None:
-            _C.set_rng_state(state)
+            random._set_all_states(state)
         length = min(chunk_size or size, size - start)
         values = leaves if length == size else _narrowed(leaves, dims, start, length)
         level = _C._open_batch(length, randomness)

@@ -48,4 +48,4 @@ class Adadelta(Elementwise):
         super().__init__(params, defaults)
 
     def _new_state(self, param, group):
-        return {"step": number_state(0), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
+        return {"step": number_state(0, param, group), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}

@@ -77,6 +77,6 @@ class Adagrad(Elementwise):
     def _new_state(self, param, group):
         start = group["initial_accumulator_value"]
         return {
-            "step": number_state(0),
+            "step": number_state(0, param, group),
             "sum": full_like(param, complex(start, start) if param.is_complex() else start),
         }

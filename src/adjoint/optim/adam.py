@@ -76,7 +76,7 @@ class Adam(Elementwise):
         return {"amsgrad": bool(group["amsgrad"])}
 
     def _new_state(self, param, group):
-        state = {"step": number_state(0), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+        state = {"step": number_state(0, param, group), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
         if group["amsgrad"]:
             state["max_exp_avg_sq"] = zeros_like(param)
         return state

@@ -50,8 +50,8 @@ class ASGD(Elementwise):
 
     def _new_state(self, param, group):
         return {
-            "step": number_state(0),
-            "eta": number_state(group["lr"]),
-            "mu": number_state(1),
+            "step": number_state(0, param, group),
+            "eta": number_state(group["lr"], param, group),
+            "mu": number_state(1, param, group),
             "ax": zeros_like(param),
         }

@@ -25,10 +25,16 @@ LATE_OPTIONS = {
 }
 
 
-def number_state(value):
-    """A number as a 0-d state, such as `step`."""
+def number_state(value, param=None, group=None):
+    """A number as a 0-d state, such as `step`: on the parameter's GPU where its group asks for that."""
     dtype = _C.float64 if _C.get_default_dtype() == _C.float64 else _C.float32
-    return _C.tensor(float(value), dtype=dtype)
+    state = _C.tensor(float(value), dtype=dtype)
+    return state if param is None else state.to(_place_of_numbers(param, group))
+
+
+def _place_of_numbers(param, group):
+    """The device of a parameter's 0-d states. There, a step can be captured in a graph; here, it costs no launch."""
+    return param.device if param.is_cuda and (group.get("capturable") or group.get("fused")) else "cpu"
 
 
 def as_number_states(states, names):
@@ -81,6 +87,12 @@ class Elementwise(Optimizer):
                 if name in self.defaults:
                     group.setdefault(name, value)
         as_number_states(self.state, self._rule.kept)
+        for group in self.param_groups:
+            for param in group["params"] if self._rule.kept else ():
+                state = self.state.get(param)
+                if param.is_cuda and isinstance(state, dict):
+                    kept = {name: state[name] for name in self._rule.kept if isinstance(state.get(name), _C.Tensor)}
+                    state.update({name: value.to(_place_of_numbers(param, group)) for name, value in kept.items()})
 
     def step(self, closure=None):
         """Updates all parameters that have a gradient; returns what `closure`, which computes the loss, returns.

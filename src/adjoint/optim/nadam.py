@@ -64,8 +64,8 @@ class NAdam(Elementwise):
 
     def _new_state(self, param, group):
         return {
-            "step": number_state(0),
-            "mu_product": number_state(1),
+            "step": number_state(0, param, group),
+            "mu_product": number_state(1, param, group),
             "exp_avg": zeros_like(param),
             "exp_avg_sq": zeros_like(param),
         }

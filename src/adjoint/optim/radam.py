@@ -62,4 +62,4 @@ class RAdam(Elementwise):
         super().__init__(params, defaults)
 
     def _new_state(self, param, group):
-        return {"step": number_state(0), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}
+        return {"step": number_state(0, param, group), "exp_avg": zeros_like(param), "exp_avg_sq": zeros_like(param)}

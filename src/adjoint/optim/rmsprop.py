@@ -62,7 +62,7 @@ class RMSprop(Elementwise):
         return {"with_momentum": group["momentum"] > 0, "centered": bool(group["centered"])}
 
     def _new_state(self, param, group):
-        state = {"step": number_state(0), "square_avg": zeros_like(param)}
+        state = {"step": number_state(0, param, group), "square_avg": zeros_like(param)}
         if group["momentum"] > 0:
             state["momentum_buffer"] = zeros_like(param)
         if group["centered"]:

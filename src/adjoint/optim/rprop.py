@@ -52,4 +52,4 @@ class Rprop(Elementwise):
     def _new_state(self, param, group):
         lr = float(group["lr"])
         start = full_like(param, complex(lr, lr) if param.is_complex() else lr)
-        return {"step": number_state(0), "prev": zeros_like(param), "step_size": start}
+        return {"step": number_state(0, param, group), "prev": zeros_like(param), "step_size": start}

@@ -10,7 +10,7 @@ class State:
     """The state when it is made; `restored()` brings it back for a while."""
 
     def __init__(self, preserve_rng_state):
-        self.rng = _C.get_rng_state() if preserve_rng_state else None
+        self.rng = random._all_states() if preserve_rng_state else None
         self.autocast = {
             "dtype": get_autocast_dtype("cpu"),
             "enabled": is_autocast_enabled("cpu"),
@@ -22,7 +22,7 @@ class State:
         """The state as it was, and afterwards as it is now."""
         with random.fork_rng(enabled=self.rng is not None), autocast("cpu", **self.autocast):
             if self.rng is not None:
-                _C.set_rng_state(self.rng)
+                random._set_all_states(self.rng)
             yield
 
 

@@ -588,9 +588,13 @@ int cuFuncSetAttribute(void*, int, int) {
   CALL(cuFuncSetAttribute);
   return kSuccess;
 }
+// How many kernels were launched so far, for tests that count them.
+long standin_launches = 0;
+
 int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared_bytes, void*, void** given, void**) {
   CALL(cuLaunchKernel);
+  ++standin_launches;
   const auto* kernel = static_cast<const Kernel*>(function);
   if (by != 1 || bz != 1 || bx > 1024 || gx == 0 || gy == 0 || gz != 1 || gy > 65535 || shared_bytes > 232448)
     return kInvalidValue;

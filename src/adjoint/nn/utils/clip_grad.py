@@ -4,6 +4,7 @@ import types
 import warnings
 
 from ... import _C, linalg
+from ..._foreach import each
 from ...autograd.grad_mode import no_grad
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
@@ -36,7 +37,10 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
         return _C.tensor(0.0)
     norm = linalg.vector_norm
     with no_grad():
-        total = norm(_C.op_object("stack")([norm(tensor, norm_type) for tensor in tensors]), norm_type)
+        norms = _C._norms(tensors, norm_type) if tensors[0].is_cuda else None  # of all in one launch
+        if norms is None:
+            norms = _C.op_object("stack")([norm(tensor, norm_type) for tensor in tensors])
+        total = norm(norms, norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
@@ -60,7 +64,11 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     with no_grad():
         # Multiplied even when it is 1: a test would have to wait for the number.
         factor = _C.op_object("clamp")(max_norm / (total_norm + 1e-6), max=1.0)
-        for grad in _gradients(parameters):
+        gradients = _gradients(parameters)
+        if gradients and all(grad.is_cuda and grad.layout is _C.strided for grad in gradients):
+            each("mul", True, gradients, factor)
+            return
+        for grad in gradients:
             grad.mul_(factor)
 
 

@@ -1,0 +1,43 @@
+// The parameters of random fills, as the program fills them and the device reads them.
+#pragma once
+
+#include <cstdint>
+
+#include "fault.h"
+
+namespace adjoint::cuda {
+
+struct FillArgs {
+  char* data;
+  int64_t n;
+  uint64_t seed, offset;
+  double first, second;  ///< the parameters of the distribution
+  int64_t low;           ///< whole numbers: so many from here on
+  uint64_t length;
+  const char* given;  ///< chances or counts, one for each element
+  Fault* faults;
+};
+
+inline constexpr int kShuffleRounds = 12;
+inline constexpr int kMostRanked = 1024;  ///< up to here an order is that of random keys
+
+struct ShuffleArgs {
+  int64_t* data;
+  int64_t n;
+  uint64_t seed, offset;
+  int32_t left_bits, right_bits;  ///< of a number, which has at least as many values as there are elements
+  uint32_t keys[kShuffleRounds];
+};
+
+struct SharesArgs {
+  double* data;
+  int64_t rows, length;
+};
+
+struct NegativeArgs {
+  const char* data;
+  int64_t n;
+  int32_t* found;
+};
+
+}  // namespace adjoint::cuda
