@@ -127,6 +127,7 @@ PinnedStats pinned_stats() {
 }
 
 void empty_pinned_cache() {
+  use(current_device());
   std::lock_guard lock(mutex);
   std::erase_if(kept, [](const auto& entry) {
     PinnedBlock* block = entry.second;

@@ -64,7 +64,10 @@ Event make_event(int index, bool timed, bool blocking) {
   check(driver().create_event(&event, (timed ? 0 : kWithoutTimes) | (blocking ? kSleepToWait : 0)), "making an event");
   return event;
 }
-void destroy_event(Event event) { driver().destroy_event(event); }
+void destroy_event(Event event) {
+  use(current_device());  // a thread that has used no device has no context
+  driver().destroy_event(event);
+}
 
 void record(int index, Event event, Stream stream) {
   use(index);

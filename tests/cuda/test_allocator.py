@@ -1,6 +1,7 @@
 """The allocator of device memory: random use, streams, devices, fragmentation, running out of it."""
 
 import ctypes
+import itertools
 import os
 import random
 
@@ -31,7 +32,7 @@ def emptied():
 
 def overlapping(blocks):
     spans = sorted((each.data_ptr(), each.data_ptr() + each.numel()) for each in blocks)
-    return [(a, b) for a, b in zip(spans, spans[1:], strict=False) if a[1] > b[0]]
+    return [(a, b) for a, b in itertools.pairwise(spans) if a[1] > b[0]]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -79,7 +80,8 @@ def test_blocks_are_joined():
     assert torch.cuda.memory_stats()["inactive_split_bytes.all.current"] > 0
     parts.clear()
     whole = [block(MB) for _ in range(2)]
-    assert torch.cuda.memory_reserved() == reserved and len(whole) == 2
+    assert torch.cuda.memory_reserved() == reserved
+    assert len(whole) == 2
     shown = torch.cuda.memory_snapshot()
     assert sum(each["total_size"] for each in shown) == torch.cuda.memory_reserved() + sum(
         torch.cuda.memory_reserved(i) for i in range(1, torch.cuda.device_count())
@@ -93,7 +95,8 @@ def test_empty_cache_gives_back_what_is_whole():
     del large
     assert torch.cuda.memory_reserved() == reserved
     torch.cuda.empty_cache()
-    assert reserved - torch.cuda.memory_reserved() >= 50 * MB and held.numel() == 64
+    assert reserved - torch.cuda.memory_reserved() >= 50 * MB
+    assert held.numel() == 64
 
 
 def test_peaks():
@@ -101,7 +104,8 @@ def test_peaks():
     start = torch.cuda.memory_allocated()
     x = block(8 * MB)
     del x
-    assert torch.cuda.max_memory_allocated() >= start + 8 * MB and torch.cuda.memory_allocated() == start
+    assert torch.cuda.max_memory_allocated() >= start + 8 * MB
+    assert torch.cuda.memory_allocated() == start
     torch.cuda.reset_peak_memory_stats()
     assert torch.cuda.max_memory_allocated() == start
     torch.cuda.reset_accumulated_memory_stats()
@@ -147,7 +151,8 @@ def test_devices_have_memory_of_their_own():
     assert 5 * MB <= torch.cuda.memory_allocated("cuda:1") - before[1] < 8 * MB
     assert not overlapping([x, y])
     z = (x.zero_() + 1).to("cuda:1") + y.zero_()[: 3 * MB]
-    assert z.device.index == 1 and z[:10].tolist() == [1] * 10
+    assert z.device.index == 1
+    assert z[:10].tolist() == [1] * 10
 
 
 def test_loans():
@@ -161,9 +166,10 @@ def test_loans():
 def test_out_of_memory():
     total = torch.cuda.mem_get_info()[1]
     failures = torch.cuda.memory_stats()["num_ooms"]
-    with pytest.raises(torch.OutOfMemoryError, match="CUDA out of memory. Tried to allocate") as caught:
+    with pytest.raises(torch.OutOfMemoryError, match=r"CUDA out of memory\. Tried to allocate") as caught:
         block(2 * total)
-    assert "total capacity" in str(caught.value) and caught.type is torch.cuda.OutOfMemoryError
+    assert "total capacity" in str(caught.value)
+    assert caught.type is torch.cuda.OutOfMemoryError
     assert torch.cuda.memory_stats()["num_ooms"] == failures + 1
     assert block(10).numel() == 10
 
@@ -175,7 +181,8 @@ def test_kept_memory_is_given_back_before_it_fails():
     x.clear()
     retries = torch.cuda.memory_stats()["num_alloc_retries"]
     y = block(2 * part)
-    assert y.numel() == 2 * part and torch.cuda.memory_stats()["num_alloc_retries"] == retries + 1
+    assert y.numel() == 2 * part
+    assert torch.cuda.memory_stats()["num_alloc_retries"] == retries + 1
 
 
 @standin_only

@@ -49,7 +49,9 @@ def test_no_driver(tmp_path):
     text = said(TRY, ADJOINT_CUDA_LIBRARIES=str(tmp_path))
     if text.startswith("True"):
         pytest.skip("there is a driver on this machine")
-    assert text.startswith("False 0") and "no NVIDIA driver was found" in text and "or use device='cpu'" in text
+    assert text.startswith("False 0")
+    assert "no NVIDIA driver was found" in text
+    assert "or use device='cpu'" in text
 
 
 def test_no_compiler(tmp_path):
@@ -67,7 +69,9 @@ except RuntimeError as error:
 
 
 def test_one_gpu():
-    assert said("print(torch.cuda.device_count(), torch.ones(2).to(0).device)", ADJOINT_STANDIN_DEVICES="1") == "1 cuda:0"
+    assert (
+        said("print(torch.cuda.device_count(), torch.ones(2).to(0).device)", ADJOINT_STANDIN_DEVICES="1") == "1 cuda:0"
+    )
     text = said("try:\n    torch.ones(1, device='cuda:1')\nexcept RuntimeError as error:\n    print(error)",
                 ADJOINT_STANDIN_DEVICES="1")  # fmt: skip
     assert "invalid device ordinal; there are 1 devices, counted from 0, got 1" in text

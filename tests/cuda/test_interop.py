@@ -20,8 +20,13 @@ def test_pinned_memory():
     x = torch.arange(6.0).reshape(2, 3)
     assert not x.is_pinned()
     p = x.t().pin_memory()
-    assert p.is_pinned() and p[1:].is_pinned() and p.pin_memory() is p and torch.equal(p, x.t())
-    assert p.stride() == (1, 3) and p.untyped_storage().is_pinned() and not p.clone().is_pinned()
+    assert p.is_pinned()
+    assert p[1:].is_pinned()
+    assert p.pin_memory() is p
+    assert torch.equal(p, x.t())
+    assert p.stride() == (1, 3)
+    assert p.untyped_storage().is_pinned()
+    assert not p.clone().is_pinned()
     for made in (torch.empty(3, pin_memory=True), torch.tensor([1.0], pin_memory=True), torch.rand(2, pin_memory=True)):
         assert made.is_pinned()
     assert torch.zeros(3, pin_memory=True).tolist() == [0.0] * 3
@@ -38,7 +43,8 @@ def test_copies_that_are_not_waited_for():
     there = p.to("cuda", non_blocking=True)
     back = torch.empty(1000, pin_memory=True).copy_(there, non_blocking=True)
     torch.cuda.synchronize()
-    assert torch.equal(back, p) and torch.equal(there.cpu(), p)
+    assert torch.equal(back, p)
+    assert torch.equal(there.cpu(), p)
     wide = p.to("cuda", torch.float64, non_blocking=True)
     narrow = torch.empty(1000, dtype=torch.float16, pin_memory=True).copy_(wide, non_blocking=True)
     torch.cuda.synchronize()
@@ -54,7 +60,8 @@ def test_pinned_memory_waits_for_its_copies():
     there = p.cuda(non_blocking=True)
     del p
     other = torch.full((1000,), 2.0).pin_memory()
-    assert there.sum().item() == 1000.0 and other.sum().item() == 2000.0
+    assert there.sum().item() == 1000.0
+    assert other.sum().item() == 2000.0
     torch.accelerator.empty_host_cache()
     assert torch.cuda.host_memory_stats()["segment.current"] >= 1
 
@@ -69,28 +76,50 @@ def test_data_loaders_pin():
         assert batches[1][0].cuda(non_blocking=True).sum().item() == 24.0
 
 
+@pytest.mark.parametrize("pinned", [False, True])
+def test_saved_values_wait_on_the_cpu(pinned):
+    x = whole().requires_grad_()
+    with torch.autograd.graph.save_on_cpu(pin_memory=pinned):
+        y = x.sin()
+        z = y.exp()
+        del y
+    z.sum().backward()
+    own = x.detach().clone().requires_grad_()
+    own.sin().exp().sum().backward()
+    assert torch.equal(x.grad.cpu(), own.grad.cpu())
+
+
 # ---- Storages
 
 
 def test_storages():
     x = whole()
     storage = x.untyped_storage()
-    assert storage.device == x.device and storage.is_cuda and storage.nbytes() == 24 and storage.get_device() == 0
-    assert storage.data_ptr() == x.data_ptr() != 0 and x[2:].untyped_storage() is storage
-    assert storage.cpu().tolist() == list(x.cpu().untyped_storage()) and storage[4] == x.cpu().untyped_storage()[4]
-    assert storage.clone().device == x.device and storage.cuda() is storage
-    assert torch.UntypedStorage(4, device="cuda").is_cuda and torch.UntypedStorage([1, 2]).cuda().tolist() == [1, 2]
+    assert storage.device == x.device
+    assert storage.is_cuda
+    assert storage.nbytes() == 24
+    assert storage.get_device() == 0
+    assert storage.data_ptr() == x.data_ptr() != 0
+    assert x[2:].untyped_storage() is storage
+    assert storage.cpu().tolist() == list(x.cpu().untyped_storage())
+    assert storage[4] == x.cpu().untyped_storage()[4]
+    assert storage.clone().device == x.device
+    assert storage.cuda() is storage
+    assert torch.UntypedStorage(4, device="cuda").is_cuda
+    assert torch.UntypedStorage([1, 2]).cuda().tolist() == [1, 2]
     storage[0:4] = 0
     storage.copy_(torch.arange(6.0, 12.0).untyped_storage())
     assert x.tolist() == [6.0, 7.0, 8.0, 9.0, 10.0, 11.0]
-    assert not x.is_shared() and x.share_memory_() is x
+    assert not x.is_shared()
+    assert x.share_memory_() is x
 
 
 def test_storages_grow():
     x = whole()
     y = x[3:]
     x.untyped_storage().resize_(4096)
-    assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0] and y.tolist() == [3.0, 4.0, 5.0]
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert y.tolist() == [3.0, 4.0, 5.0]
     x.resize_(10)
     assert x[:6].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     x.resize_(2)
@@ -102,7 +131,9 @@ def test_storages_grow():
 def test_typed_storages():
     with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
         storage = whole().storage()
-        assert storage.is_cuda and isinstance(storage, torch.cuda.FloatStorage) and storage.cpu().tolist()[1] == 1.0
+        assert storage.is_cuda
+        assert isinstance(storage, torch.cuda.FloatStorage)
+        assert storage.cpu().tolist()[1] == 1.0
 
 
 # ---- Pickles and files
@@ -112,9 +143,12 @@ def test_typed_storages():
 def test_copies(through):
     x = torch.arange(6.0, device="cuda").reshape(2, 3).t().requires_grad_()
     y = through(x)
-    assert y.device == x.device and y.requires_grad and torch.equal(x.detach().cpu(), y.detach().cpu())
+    assert y.device == x.device
+    assert y.requires_grad
+    assert torch.equal(x.detach().cpu(), y.detach().cpu())
     layer = through(torch.nn.Linear(2, 1).cuda())
-    assert layer.weight.is_cuda and isinstance(layer.weight, torch.nn.Parameter)
+    assert layer.weight.is_cuda
+    assert isinstance(layer.weight, torch.nn.Parameter)
 
 
 @pytest.mark.parametrize("zipped", [True, False])
@@ -128,11 +162,14 @@ def test_files(zipped):
         return torch.load(file, **options)
 
     found = read()
-    assert found["x"].device == x.device and found["here"].device.type == "cpu" and torch.equal(found["x"].cpu(), x.cpu())
+    assert found["x"].device == x.device
+    assert found["here"].device.type == "cpu"
+    assert torch.equal(found["x"].cpu(), x.cpu())
     assert found["x"].untyped_storage() is found["part"].untyped_storage()
     for place in ("cpu", torch.device("cpu"), {"cuda:0": "cpu"}, lambda storage, location: storage):
         found = read(map_location=place)
-        assert found["x"].device.type == "cpu" and found["part"].tolist() == [2.0, 3.0, 4.0, 5.0]
+        assert found["x"].device.type == "cpu"
+        assert found["part"].tolist() == [2.0, 3.0, 4.0, 5.0]
     assert read(map_location="cuda")["here"].is_cuda
     assert read(map_location=lambda storage, location: storage.cuda())["x"].tolist() == x.tolist()
     with pytest.raises(RuntimeError, match=r"CUDA device 77 but torch.cuda.device_count\(\)"):
@@ -151,7 +188,8 @@ def test_state_of_modules_and_optimizers():
     assert not weights["weight"].is_cuda
     other = torch.nn.Linear(2, 1).cuda()
     other.load_state_dict(weights)
-    assert other.weight.is_cuda and torch.equal(other.weight.cpu(), layer.weight.cpu())
+    assert other.weight.is_cuda
+    assert torch.equal(other.weight.cpu(), layer.weight.cpu())
     again = torch.optim.Adam(other.parameters())
     again.load_state_dict(state)
     assert again.state[other.weight]["exp_avg"].is_cuda
@@ -178,11 +216,13 @@ def test_dlpack():
     x = whole()
     assert x.__dlpack_device__() == (2, 0)
     y = torch.from_dlpack(x[1:])
-    assert y.device == x.device and y.data_ptr() == x.data_ptr() + 4
+    assert y.device == x.device
+    assert y.data_ptr() == x.data_ptr() + 4
     y[0] = 9.0
     assert x[1].item() == 9.0
     other = Library(x)
-    assert torch.from_dlpack(other).is_cuda and other.asked["stream"] == 1
+    assert torch.from_dlpack(other).is_cuda
+    assert other.asked["stream"] == 1
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
         torch.from_dlpack(other)
@@ -215,9 +255,13 @@ def test_array_interface():
     assert x.__cuda_array_interface__["strides"] is None
     for read in (torch.as_tensor, torch.asarray):
         y = read(Described(facts, x))
-        assert y.data_ptr() == x.data_ptr() and y.shape == (4, 3) and torch.equal(y.cpu(), x.t().cpu())
+        assert y.data_ptr() == x.data_ptr()
+        assert y.shape == (4, 3)
+        assert torch.equal(y.cpu(), x.t().cpu())
     copied = torch.tensor(Described(facts))
-    assert copied.is_cuda and copied.data_ptr() != x.data_ptr() and copied.tolist() == x.t().tolist()
+    assert copied.is_cuda
+    assert copied.data_ptr() != x.data_ptr()
+    assert copied.tolist() == x.t().tolist()
     assert torch.as_tensor(Described(facts), device="cpu").tolist() == x.t().tolist()
     kept = torch.as_tensor(Described(x.__cuda_array_interface__, owner := torch.ones(1)))
     del owner
@@ -234,6 +278,6 @@ def test_array_interface():
 def test_numpy_and_buffers_refuse():
     with pytest.raises(TypeError, match="cuda"):
         whole().numpy()
-    with pytest.raises((BufferError, TypeError), match="GPU|cuda"):
+    with pytest.raises((BufferError, TypeError), match=r"GPU|cuda"):
         memoryview(whole())
     assert whole().numpy(force=True).tolist() == whole().tolist()

@@ -11,14 +11,18 @@ STANDIN = torch.cuda.is_available() and torch.cuda.get_device_name() == "Stand-i
 
 def test_current_stream_is_the_thread_s():
     default = torch.cuda.default_stream()
-    assert torch.cuda.current_stream() == default and default.cuda_stream == 0 and default.device.index == 0
+    assert torch.cuda.current_stream() == default
+    assert default.cuda_stream == 0
+    assert default.device.index == 0
     side, seen = torch.cuda.Stream(), []
     with torch.cuda.stream(side):
-        assert torch.cuda.current_stream() == side != default and hash(side) == hash(torch.cuda.current_stream())
+        assert torch.cuda.current_stream() == side != default
+        assert hash(side) == hash(torch.cuda.current_stream())
         thread = threading.Thread(target=lambda: seen.append(torch.cuda.current_stream()))
         thread.start()
         thread.join()
-    assert torch.cuda.current_stream() == default and seen == [default]
+    assert torch.cuda.current_stream() == default
+    assert seen == [default]
     torch.cuda.set_stream(side)
     assert torch.cuda.current_stream() == side
     torch.cuda.set_stream(default)
@@ -32,7 +36,8 @@ def test_current_stream_is_the_thread_s():
 
 def test_priorities():
     assert torch.cuda.Stream.priority_range() == (0, -3)
-    assert torch.cuda.Stream().priority == 0 and torch.cuda.Stream(priority=-1).priority == -1
+    assert torch.cuda.Stream().priority == 0
+    assert torch.cuda.Stream(priority=-1).priority == -1
     assert torch.cuda.Stream(priority=-9).priority == -3
 
 
@@ -53,20 +58,25 @@ def test_streams_wait_for_one_another():
     y.record_stream(torch.cuda.current_stream())
     assert z.cpu().tolist() == [2.0 * i + 1 for i in range(1000)]
     side.synchronize()
-    assert side.query() and event.query()
+    assert side.query()
+    assert event.query()
     with pytest.raises((NotImplementedError, RuntimeError), match="record_stream"):
         torch.ones(1).record_stream(side)
 
 
 def test_events_measure_time():
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    assert begin.query() and begin.device is None and "uninitialized" in repr(begin)
+    assert begin.query()
+    assert begin.device is None
+    assert "uninitialized" in repr(begin)
     begin.synchronize()
     begin.record()
     _ = torch.ones(10, device="cuda") + 1
     end.record()
     end.synchronize()
-    assert begin.elapsed_time(end) >= 0 and end.device.index == 0 and end.cuda_event
+    assert begin.elapsed_time(end) >= 0
+    assert end.device.index == 0
+    assert end.cuda_event
     with pytest.raises(ValueError, match="enable_timing=True"):
         torch.cuda.Event().elapsed_time(end)
     with pytest.raises(ValueError, match="must be recorded"):
@@ -82,14 +92,16 @@ def test_events_stay_on_their_device():
     event.wait(torch.cuda.current_stream(1))
     other = torch.cuda.Stream(1)
     with torch.cuda.stream(other):
-        assert torch.cuda.current_device() == 1 and torch.ones(1, device="cuda").device.index == 1
+        assert torch.cuda.current_device() == 1
+        assert torch.ones(1, device="cuda").device.index == 1
     assert torch.cuda.current_device() == 0
 
 
 def test_external_streams():
     side = torch.cuda.Stream()
     same = torch.cuda.ExternalStream(side.cuda_stream)
-    assert same == side and torch.cuda.get_stream_from_external(side.cuda_stream) == side
+    assert same == side
+    assert torch.cuda.get_stream_from_external(side.cuda_stream) == side
     with torch.cuda.stream(same):
         assert (torch.ones(2, device="cuda") * 3).tolist() == [3.0, 3.0]
 
@@ -111,7 +123,8 @@ def test_a_graph_does_its_work_again():
         x.fill_(value)
         noise = [torch.full((3,), -1.0, device="cuda") for _ in range(8)]  # does not get the graph's memory
         g.replay()
-        assert y.tolist() == [2 * value + 1] * 3 and all(each.tolist() == [-1.0] * 3 for each in noise)
+        assert y.tolist() == [2 * value + 1] * 3
+        assert all(each.tolist() == [-1.0] * 3 for each in noise)
     g.reset()
     with pytest.raises(RuntimeError, match="without a preceding successful capture"):
         g.replay()
@@ -162,7 +175,8 @@ def test_what_cannot_be_captured_raises_and_leaves_all_well():
     x = torch.ones(2, device="cuda")
     with pytest.raises(RuntimeError, match="CUDA error"), torch.cuda.graph(torch.cuda.CUDAGraph()):
         (x + 1).tolist()
-    assert (x + 1).tolist() == [2.0, 2.0] and torch.cuda.current_stream() == torch.cuda.default_stream()
+    assert (x + 1).tolist() == [2.0, 2.0]
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
 
 
 def test_graphed_callables():

@@ -39,7 +39,14 @@ has_magma = has_half = False
 # Names that another file of this folder defines, loaded when one of them is asked for.
 _LAZY = {
     "streams": ("Event", "ExternalStream", "Stream"),
-    "_current": ("StreamContext", "current_stream", "default_stream", "get_stream_from_external", "set_stream", "stream"),
+    "_current": (
+        "StreamContext",
+        "current_stream",
+        "default_stream",
+        "get_stream_from_external",
+        "set_stream",
+        "stream",
+    ),
     "graphs": ("CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"),
     "memory": (
         *("caching_allocator_alloc", "caching_allocator_delete", "device_memory_used", "empty_cache"),
@@ -78,7 +85,12 @@ class OutOfMemoryError(RuntimeError):
 
 
 def _not_here(*args, **kwargs):
-    """Raises: without a GPU because of that, and with one because this is not here."""
+    """Raises: without a GPU because of that, and with one because this is not here.
+
+    >>> import adjoint as torch
+    >>> callable(torch.cuda.utilization)
+    True
+    """
     if not is_available():
         _refuse()
     raise NotImplementedError(
@@ -114,7 +126,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_HOME, *_LAZY, *_REFUSED, *_REFUSED_TYPES, "default_generators"} - {"sys"})
+    return sorted({*globals(), *_HOME, *_LAZY, *_REFUSED, "default_generators"} - {"sys"})
 
 
 _modules.make()

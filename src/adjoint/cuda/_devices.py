@@ -311,6 +311,9 @@ class DeferredCudaCallError(Exception):
 
     __module__ = "adjoint.cuda"
 
+    def __init__(self, *args):
+        super().__init__(*args)
+
 
 def check_error(res):
     """Raises for a number of the driver's that is no success.

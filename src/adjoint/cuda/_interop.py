@@ -2,11 +2,16 @@
 
 from .. import _C
 
-_TYPES = {
-    **{_C.float16: "<f2", _C.float32: "<f4", _C.float64: "<f8", _C.complex64: "<c8", _C.complex128: "<c16"},
-    **{_C.int8: "|i1", _C.int16: "<i2", _C.int32: "<i4", _C.int64: "<i8", _C.bool: "|b1"},
-    **{_C.uint8: "|u1", _C.uint16: "<u2", _C.uint32: "<u4", _C.uint64: "<u8", _C.bfloat16: "<V2"},
-}
+_TYPES = dict(
+    zip(
+        (
+            *(_C.float16, _C.float32, _C.float64, _C.complex64, _C.complex128, _C.int8, _C.int16, _C.int32, _C.int64),
+            *(_C.bool, _C.uint8, _C.uint16, _C.uint32, _C.uint64, _C.bfloat16),
+        ),
+        "<f2 <f4 <f8 <c8 <c16 |i1 <i2 <i4 <i8 |b1 |u1 <u2 <u4 <u8 <V2".split(),
+        strict=True,
+    )
+)
 _NAMES = {text: dtype for dtype, text in _TYPES.items() if dtype is not _C.bfloat16}
 
 

@@ -3,7 +3,7 @@
 import gc
 
 from .. import _C
-from ._current import StreamContext, current_stream
+from ._current import StreamContext
 from ._devices import init, is_available, synchronize
 from .memory import empty_cache
 from .streams import Stream
@@ -61,7 +61,7 @@ class CUDAGraph:
         """Begins to capture what is queued on the current stream, which must not be the default one."""
         if capture_error_mode not in _MODES:
             raise RuntimeError(
-                'Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got ' + capture_error_mode
+                "Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got " + capture_error_mode
             )
         _C._cuda_graph_begin(self._graph, 0 if pool is None else pool[1], _MODES[capture_error_mode])
 
@@ -138,8 +138,6 @@ class graph:
             self.cuda_graph.capture_end()
         finally:
             self.stream_ctx.__exit__(*error)
-
-
 
 
 def make_graphed_callables(callables, sample_args, num_warmup_iters=3, allow_unused_input=False, pool=None):

@@ -6,7 +6,13 @@ from .. import _C
 from ._devices import index_of, init, is_available, need
 
 __all__ = [
-    *("caching_allocator_alloc", "caching_allocator_delete", "empty_cache", "get_allocator_backend", "host_memory_stats"),
+    *(
+        "caching_allocator_alloc",
+        "caching_allocator_delete",
+        "empty_cache",
+        "get_allocator_backend",
+        "host_memory_stats",
+    ),
     *("list_gpu_processes", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info"),
     *("memory_allocated", "memory_cached", "memory_reserved", "memory_snapshot", "memory_stats", "memory_summary"),
     *("memory_stats_as_nested_dict", "reset_accumulated_memory_stats", "reset_max_memory_allocated"),

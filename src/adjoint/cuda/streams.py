@@ -148,7 +148,9 @@ class Event(_AnyEvent):
         """The GPU in whose stream the event was recorded; None before."""
         return None if self._index is None else _C.device("cuda", self._index)
 
-    event_id = _as_parameter_ = property(lambda self: self.cuda_event, doc="The driver's handle, as a number; 0 at first.")
+    event_id = _as_parameter_ = property(
+        lambda self: self.cuda_event, doc="The driver's handle, as a number; 0 at first."
+    )
 
     def record(self, stream=None):
         """Marks how far a stream, by default the current one, has come."""
