@@ -300,7 +300,7 @@ class UntypedStorage(_C.StorageBase, _StorageBase):
     def to(self, *, device, non_blocking=False):
         """The storage on a device: itself, when it is there."""
         device = _C.device(device)
-        if device.type == "cuda" and device.index is None:
+        if device.type == "cuda" and device.index is None and not _C._cuda_why_unavailable():
             device = _C.device("cuda", _C._cuda_current_device())
         if device == self.device:
             return self
@@ -313,7 +313,8 @@ class UntypedStorage(_C.StorageBase, _StorageBase):
 
     def cuda(self, device=None, non_blocking=False):
         """The storage on a GPU: itself, when it is there."""
-        return self.to(device="cuda" if device is None else device, non_blocking=non_blocking)
+        device = "cuda" if device is None else f"cuda:{device}" if is_int(device) else device
+        return self.to(device=device, non_blocking=non_blocking)
 
     def hpu(self, device=None, non_blocking=False):
         """Refuses: there is no such device here."""

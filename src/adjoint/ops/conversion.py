@@ -247,7 +247,7 @@ def cuda(input, device=None, non_blocking=False, memory_format=None):
     >>> (x.cuda() if torch.cuda.is_available() else x) * 2 == 2
     tensor(True)
     """
-    device = "cuda" if device is None else device
+    device = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
     if _C.device(device).type != "cuda":
         raise RuntimeError(f"Invalid device, must be cuda device; got {device}")
     return to(input, device=_C.device(device), non_blocking=non_blocking, memory_format=memory_format)
@@ -260,6 +260,6 @@ def xpu(input, device=None, non_blocking=False, memory_format=None):
     >>> import adjoint as torch
     >>> torch.tensor(1.0).xpu()
     Traceback (most recent call last):
-    AssertionError: Torch not compiled with XPU enabled; this build computes on the cpu only: use device='cpu'
+    AssertionError: Torch not compiled with XPU enabled; this build computes on the cpu and on cuda: use device='cpu'
     """
     return input.to("xpu")
