@@ -72,8 +72,8 @@ def test_tensors_go_there_and_back():
     assert there.to(x).device == torch.device("cpu")
     assert x.type_as(there).is_cuda
     with pytest.warns(UserWarning, match="copy construct"):
-        assert torch.tensor(there).is_cuda
-        assert not torch.tensor(there, device="cpu").is_cuda
+        copies = torch.tensor(there), torch.tensor(there, device="cpu")
+    assert [each.is_cuda for each in copies] == [True, False]
     assert torch.as_tensor(there) is there
     assert torch.asarray(there) is there
     assert torch.as_tensor([1.0], device="cuda").is_cuda

@@ -8,7 +8,7 @@ _TYPES = dict(
             *(_C.float16, _C.float32, _C.float64, _C.complex64, _C.complex128, _C.int8, _C.int16, _C.int32, _C.int64),
             *(_C.bool, _C.uint8, _C.uint16, _C.uint32, _C.uint64, _C.bfloat16),
         ),
-        "<f2 <f4 <f8 <c8 <c16 |i1 <i2 <i4 <i8 |b1 |u1 <u2 <u4 <u8 <V2".split(),
+        ["<f2", "<f4", "<f8", "<c8", "<c16", "|i1", "<i2", "<i4", "<i8", "|b1", "|u1", "<u2", "<u4", "<u8", "<V2"],
         strict=True,
     )
 )
