@@ -23,7 +23,7 @@ NAMES = """
     utils.weak utils.flop_counter inspect distributions distributions.constraints
     distributions.transforms distributions.kl sparse random amp masked signal.windows quasirandom
     overrides library storage types testing serialization profiler hub futures functional cpu
-    accelerator
+    accelerator cuda cuda.graphs cuda.memory cuda.random cuda.streams
 """
 MODULES = NAMES.split()
 

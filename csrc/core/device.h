@@ -34,11 +34,16 @@ inline std::string to_string(Device device) {
   return device.type == DeviceType::Cuda ? kind + ":" + std::to_string(device.index) : kind;
 }
 
+struct Storage;
+
 /// What is known of the devices of a kind.
 struct DeviceKind {
   const std::string& (*why_absent)();  ///< why tensors cannot lie there; empty: they can
   int (*count)();
   int (*current)();  ///< the one that a program means without a number
+  void (*copy_bytes)(Device device, char* to, const char* from, size_t nbytes);  ///< within one device
+  /// Of the program's memory: what such a device reads and writes by itself; null where it has no use for it.
+  Storage* (*allocate_pinned)(size_t nbytes) = nullptr;
 };
 extern const DeviceKind device_kinds[kDeviceTypes];  // in csrc/devices.cpp
 inline const DeviceKind& kind_of(DeviceType type) { return device_kinds[static_cast<size_t>(type)]; }

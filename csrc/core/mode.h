@@ -42,6 +42,9 @@ struct AutocastState {
 };
 extern thread_local constinit AutocastState autocast_state;
 
+/// Copies between pinned memory and a device are not waited for: copy_(non_blocking=True).
+extern thread_local constinit bool non_blocking_copies;
+
 inline bool grad_enabled() { return !(mode_flags & kGradDisabled); }
 /// Inference mode records nothing, even where enable_grad() is inside of it.
 inline bool recording() { return !(mode_flags & (kGradDisabled | kInferenceMode)); }

@@ -123,7 +123,7 @@ bool move_storage(Storage* storage, StoragePtr to, std::span<Tensor* const> user
 void resize_storage(Storage* storage, Device device, size_t nbytes, std::span<Tensor* const> users) {
   if (storage->is_foreign()) refuse(nbytes, storage, "the memory belongs to an array, a buffer or a file");
   if (!is_resizable(storage)) refuse(nbytes, storage, "an array, a capsule or another storage may use the memory, too");
-  if (device != DeviceType::Cpu) {  // there is nothing to keep
+  if (!device.holds_values()) {  // there is nothing to keep
     storage->nbytes = nbytes;
     return;
   }
@@ -132,7 +132,7 @@ void resize_storage(Storage* storage, Device device, size_t nbytes, std::span<Te
   const size_t capacity = before ? before->capacity : storage->nbytes;
   if (nbytes <= capacity) {
     MovedOwner& owner = make_moved(storage);
-    if (nbytes < storage->nbytes) owner.discard(storage->data + nbytes, storage->nbytes - nbytes);
+    if (nbytes < storage->nbytes && owner.discard) owner.discard(storage->data + nbytes, storage->nbytes - nbytes);
     storage->nbytes = nbytes;
     return;
   }
@@ -141,7 +141,7 @@ void resize_storage(Storage* storage, Device device, size_t nbytes, std::span<Te
   // Storages that grow again and again do not leave as many blocks behind.
   const size_t room = before && !before->given.empty() ? std::max(nbytes, capacity + capacity / 2) : nbytes;
   auto to = StoragePtr::steal(allocate_storage(room, device));
-  std::memcpy(to->data, storage->data, storage->nbytes);
+  kind_of(device.type).copy_bytes(device, to->data, storage->data, storage->nbytes);
   take_over(storage, std::move(to), tensors, nbytes);
 }
 

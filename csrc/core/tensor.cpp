@@ -14,6 +14,7 @@ namespace adjoint {
 PyTypeObject* tensor_type = nullptr;
 thread_local ADJOINT_FAST_TLS constinit uint32_t mode_flags = 0;
 thread_local constinit AutocastState autocast_state;
+thread_local constinit bool non_blocking_copies = false;
 
 namespace {
 
@@ -106,6 +107,15 @@ TensorPtr empty(ShapePtr shape, DType dtype, Device device) {
 }
 
 TensorPtr empty(Sizes sizes, DType dtype, Device device) { return empty(make_shape(sizes), dtype, device); }
+
+TensorPtr empty_pinned(ShapePtr shape, DType dtype) {
+  const DeviceKind& gpu = kind_of(DeviceType::Cuda);
+  if (!gpu.why_absent().empty())
+    fail("pin_memory=True requires a CUDA or other accelerator backend; there is none, leave pin_memory out");
+  auto storage = StoragePtr::steal(gpu.allocate_pinned(static_cast<size_t>(shape->numel * itemsize(dtype))));
+  char* data = storage->data;
+  return make_tensor(std::move(storage), data, std::move(shape), dtype);
+}
 
 TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor) {
   TensorPtr result =

@@ -109,6 +109,8 @@ TensorPtr make_tensor(StoragePtr storage, char* data, ShapePtr shape, DType dtyp
 /// Uninitialised memory for a dense shape.
 TensorPtr empty(ShapePtr shape, DType dtype, Device device);
 TensorPtr empty(Sizes sizes, DType dtype, Device device);
+/// The same of the program's memory that a GPU reads and writes by itself; fails where there is none.
+TensorPtr empty_pinned(ShapePtr shape, DType dtype);
 /// A second tensor on the same memory and version counter, of another geometry, without history or view relation.
 TensorPtr alias(const Tensor* tensor, ShapePtr shape, int64_t offset_from_tensor = 0);
 inline TensorPtr alias(const Tensor* tensor) { return alias(tensor, ShapePtr::borrow(tensor->shape)); }

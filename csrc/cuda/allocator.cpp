@@ -1,6 +1,6 @@
 // Note [Device memory]. The driver's own allocation takes as long as ten kernels, and freeing waits for all of them. So
-// segments are taken from the driver and cut into blocks; a freed block is joined with free neighbours and kept with the
-// stream on which it was used. What runs on one stream runs in order, so that a block can be given out again while
+// segments are taken from the driver and cut into blocks; a freed block is joined with free neighbours and kept with
+// the stream on which it was used. What runs on one stream runs in order, so that a block can be given out again while
 // kernels that use it are still to run. A storage that other streams use, too, waits for an event on each of them.
 #include "cuda/allocator.h"
 
@@ -8,15 +8,17 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
 #include "cuda/runtime.h"
+#include "cuda/streams.h"
 
 namespace adjoint::cuda {
 namespace {
 
-constexpr size_t kRound = 512;             // sizes of blocks are multiples of this
+constexpr size_t kRound = 512;              // sizes of blocks are multiples of this
 constexpr size_t kSmall = size_t{1} << 20;  // blocks up to this are cut from segments of ...
 constexpr size_t kSmallSegment = size_t{2} << 20;
 constexpr size_t kMedium = size_t{10} << 20;  // ... and those up to this from ...
@@ -53,16 +55,23 @@ struct Pool {
 struct Waiting {
   Block* block;
   std::vector<Event> events;
+  std::vector<Stream> streams;  ///< whose events are still to be recorded: none can be while a graph is captured
 };
 
 struct DeviceMemory {
   std::map<std::tuple<uint64_t, Stream, bool>, Pool> pools;
   std::vector<Waiting> waiting;
   MemoryStats stats{};
-  uint64_t graph = 0;
+  uint64_t graph = 0;  ///< that is being captured, by ...
+  std::thread::id capturer;
+  std::set<uint64_t> ended;  ///< graphs that are gone: what they leave is given back when it is free
+
+  /// The graph whose memory this thread takes; 0: none.
+  uint64_t graph_here() const { return graph && capturer == std::this_thread::get_id() ? graph : 0; }
 };
 
 std::mutex mutex;
+std::map<Block*, Pool*> all_segments;  // by their first blocks, which stay while the segment does
 DeviceMemory memories[kMaxDevices];
 
 struct DeviceStorage : Storage {
@@ -71,11 +80,37 @@ struct DeviceStorage : Storage {
   std::vector<Stream> streams;  ///< others that use it
 };
 
+/// Counts for blocks of a pool, and for all.
+template <class F>
+void count(DeviceMemory& memory, const Pool& pool, F&& f) {
+  f(pool.small ? memory.stats.small : memory.stats.large);
+  f(memory.stats.both);
+}
+int64_t signed_size(size_t size) { return static_cast<int64_t>(size); }
+
+/// A free block that shares its segment with others comes, or goes.
+void count_split(DeviceMemory& memory, const Block* block, bool comes) {
+  if (!block->before && !block->after) return;
+  count(memory, *block->pool, [&](PoolStats& stats) {
+    comes ? stats.split.add(signed_size(block->size)) : stats.split.take(signed_size(block->size));
+    comes ? stats.split_blocks.add(1) : stats.split_blocks.take(1);
+  });
+}
+void put_free(DeviceMemory& memory, Block* block) {
+  block->pool->free.insert(block);
+  count_split(memory, block, true);
+}
+void take_free(DeviceMemory& memory, Block* block) {
+  block->pool->free.erase(block);
+  count_split(memory, block, false);
+}
+
 size_t rounded(size_t size, size_t step) { return (size + step - 1) / step * step; }
 
 Pool& pool_of(DeviceMemory& memory, int device, Stream stream, bool small) {
-  auto [entry, added] = memory.pools.try_emplace({memory.graph, stream, small});
-  if (added) entry->second = {device, stream, memory.graph, small, {}};
+  const uint64_t graph = memory.graph_here();
+  auto [entry, added] = memory.pools.try_emplace({graph, stream, small});
+  if (added) entry->second = {device, stream, graph, small, {}};
   return entry->second;
 }
 
@@ -87,46 +122,62 @@ void join(Block* block, Block* next) {
 }
 
 /// A block that nobody uses goes to its pool, joined with its neighbours.
-void put_back(Block* block) {
-  auto& free = block->pool->free;
+void put_back(DeviceMemory& memory, Block* block) {
+  count(memory, *block->pool, [&](PoolStats& stats) {
+    stats.active.take(signed_size(block->size));
+    stats.active_blocks.take(1);
+  });
   block->used = false;
   if (Block* next = block->after; next && !next->used) {
-    free.erase(next);
+    take_free(memory, next);
     join(block, next);
   }
   if (Block* previous = block->before; previous && !previous->used) {
-    free.erase(previous);
+    take_free(memory, previous);
     join(previous, block);
     block = previous;
   }
-  free.insert(block);
+  put_free(memory, block);
+}
+
+void record_events(Waiting& waiting) {
+  for (Stream stream : std::exchange(waiting.streams, {})) {
+    Event event = nullptr;
+    constexpr unsigned kWithoutTimes = 2;
+    if (driver().create_event(&event, kWithoutTimes) != kSuccess) continue;
+    driver().record_event(event, stream);
+    waiting.events.push_back(event);
+  }
 }
 
 /// Blocks whose other streams are done.
 void collect_waiting(DeviceMemory& memory) {
-  std::erase_if(memory.waiting, [](Waiting& waiting) {
+  if (memory.graph) return;
+  std::erase_if(memory.waiting, [&memory](Waiting& waiting) {
+    record_events(waiting);
     std::erase_if(waiting.events, [](Event event) {
       if (driver().query_event(event) == kNotReady) return false;
       driver().destroy_event(event);
       return true;
     });
     if (!waiting.events.empty()) return false;
-    waiting.block->used = true;
-    put_back(waiting.block);
+    put_back(memory, waiting.block);
     return true;
   });
 }
 
-/// Segments that nobody uses go back to the driver: those of a graph, or, 0, all others.
-void release_segments(DeviceMemory& memory, uint64_t graph = 0) {
+/// Segments that nobody uses go back to the driver, but for those of graphs.
+void release_segments(DeviceMemory& memory) {
   for (auto& [key, pool] : memory.pools) {
-    if (std::get<0>(key) != graph) continue;
+    if (pool.graph && !memory.ended.contains(pool.graph)) continue;
     std::erase_if(pool.free, [&](Block* block) {
       if (block->before || block->after) return false;
       check(driver().free(reinterpret_cast<Pointer>(block->data)), "freeing memory");
-      memory.stats.reserved -= static_cast<int64_t>(block->size);
-      --memory.stats.segments;
-      ++memory.stats.segment_frees;
+      count(memory, pool, [&](PoolStats& stats) {
+        stats.reserved.take(signed_size(block->size));
+        stats.segments.take(1);
+      });
+      all_segments.erase(block);
       delete block;
       return true;
     });
@@ -140,14 +191,15 @@ std::string in_words(int64_t bytes) {
   return text.str();
 }
 
-[[noreturn]] void fail_memory(const DeviceMemory& memory, int device, size_t nbytes) {
+[[noreturn]] void fail_memory(DeviceMemory& memory, int device, size_t nbytes) {
+  ++memory.stats.failures;
+  const int64_t allocated = memory.stats.both.allocated.now, reserved = memory.stats.both.reserved.now;
   size_t free = 0, total = 0;
   driver().memory_info(&free, &total);
-  fail(ErrorKind::OutOfDeviceMemory, "CUDA out of memory. Tried to allocate ",
-       in_words(static_cast<int64_t>(nbytes)), ". GPU ", device, " has a total capacity of ",
-       in_words(static_cast<int64_t>(total)), " of which ", in_words(static_cast<int64_t>(free)),
-       " is free. Live tensors hold ", in_words(memory.stats.allocated), ", and ",
-       in_words(memory.stats.reserved - memory.stats.allocated),
+  fail(ErrorKind::OutOfDeviceMemory, "CUDA out of memory. Tried to allocate ", in_words(static_cast<int64_t>(nbytes)),
+       ". GPU ", device, " has a total capacity of ", in_words(static_cast<int64_t>(total)), " of which ",
+       in_words(static_cast<int64_t>(free)), " is free. Live tensors hold ", in_words(allocated), ", and ",
+       in_words(reserved - allocated),
        " are kept for new ones; free tensors that are not needed, use a smaller batch, or "
        "torch.utils.checkpoint for what backward keeps");
 }
@@ -155,8 +207,9 @@ std::string in_words(int64_t bytes) {
 Block* new_segment(DeviceMemory& memory, Pool& pool, size_t size) {
   const size_t taken = pool.small ? kSmallSegment : size < kMedium ? kMediumSegment : rounded(size, kLargeRound);
   Pointer address = 0;
+  const RelaxedCapture relaxed;
   Result result = driver().allocate(&address, taken);
-  if (result == kOutOfMemory) {
+  if (result == kOutOfMemory && !memory.graph) {  // waiting for the device would end a capture
     ++memory.stats.retries;
     check(driver().synchronize(), "waiting for memory");
     collect_waiting(memory);
@@ -165,12 +218,13 @@ Block* new_segment(DeviceMemory& memory, Pool& pool, size_t size) {
   }
   if (result == kOutOfMemory) fail_memory(memory, pool.device, size);
   check(result, "allocating memory");
-  MemoryStats& stats = memory.stats;
-  stats.reserved += static_cast<int64_t>(taken);
-  stats.reserved_peak = std::max(stats.reserved_peak, stats.reserved);
-  ++stats.segments;
-  ++stats.segment_allocations;
-  return new Block{&pool, reinterpret_cast<char*>(address), taken};
+  count(memory, pool, [&](PoolStats& stats) {
+    stats.reserved.add(signed_size(taken));
+    stats.segments.add(1);
+  });
+  auto* block = new Block{&pool, reinterpret_cast<char*>(address), taken};
+  all_segments.emplace(block, &pool);
+  return block;
 }
 
 Block* take_block(int device, size_t nbytes) {
@@ -182,7 +236,7 @@ Block* take_block(int device, size_t nbytes) {
   Block* block;
   if (auto entry = pool.free.lower_bound(&wanted); entry != pool.free.end()) {
     block = *entry;
-    pool.free.erase(entry);
+    take_free(memory, block);
   } else {
     block = new_segment(memory, pool, size);
   }
@@ -192,16 +246,17 @@ Block* take_block(int device, size_t nbytes) {
     if (block->after) block->after->before = rest;
     block->after = rest;
     block->size = size;
-    pool.free.insert(rest);
+    put_free(memory, rest);
   }
   block->used = true;
   block->requested = nbytes;
-  MemoryStats& stats = memory.stats;
-  stats.allocated += static_cast<int64_t>(block->size);
-  stats.allocated_peak = std::max(stats.allocated_peak, stats.allocated);
-  stats.requested += static_cast<int64_t>(nbytes);
-  ++stats.active_blocks;
-  ++stats.allocations;
+  count(memory, pool, [&](PoolStats& stats) {
+    stats.allocated.add(signed_size(block->size));
+    stats.requested.add(signed_size(nbytes));
+    stats.active.add(signed_size(block->size));
+    stats.allocations.add(1);
+    stats.active_blocks.add(1);
+  });
   return block;
 }
 
@@ -210,26 +265,31 @@ void destroy(Storage* base) {
   if (Block* block = storage->block) {
     std::lock_guard lock(mutex);
     DeviceMemory& memory = memories[storage->device.index];
-    memory.stats.allocated -= static_cast<int64_t>(block->size);
-    memory.stats.requested -= static_cast<int64_t>(block->requested);
-    --memory.stats.active_blocks;
-    ++memory.stats.frees;
+    count(memory, *block->pool, [&](PoolStats& stats) {
+      stats.allocated.take(signed_size(block->size));
+      stats.requested.take(signed_size(block->requested));
+      stats.allocations.take(1);
+    });
     if (storage->streams.empty()) {
-      put_back(block);
+      put_back(memory, block);
     } else {
-      use(storage->device);
-      Waiting waiting{block, {}};
-      for (Stream stream : storage->streams) {
-        Event event = nullptr;
-        constexpr unsigned kWithoutTimes = 2;
-        if (driver().create_event(&event, kWithoutTimes) != kSuccess) continue;
-        driver().record_event(event, stream);
-        waiting.events.push_back(event);
+      Waiting waiting{block, {}, std::move(storage->streams)};
+      if (!memory.graph) {
+        use(storage->device);
+        record_events(waiting);
       }
       memory.waiting.push_back(std::move(waiting));
     }
   }
   delete storage;
+}
+
+template <class F>
+void each_counter(MemoryStats& all, F&& f) {
+  for (PoolStats* stats : {&all.small, &all.large, &all.both})
+    for (Counter* counter : {&stats->allocated, &stats->requested, &stats->active, &stats->reserved, &stats->split,
+                             &stats->allocations, &stats->active_blocks, &stats->segments, &stats->split_blocks})
+      f(*counter);
 }
 
 }  // namespace
@@ -264,14 +324,29 @@ MemoryStats memory_stats(int index) {
 
 void reset_peaks(int index) {
   std::lock_guard lock(mutex);
+  each_counter(memories[index].stats, [](Counter& counter) { counter.peak = counter.now; });
+}
+void reset_sums(int index) {
+  std::lock_guard lock(mutex);
   MemoryStats& stats = memories[index].stats;
-  stats.allocated_peak = stats.allocated;
-  stats.reserved_peak = stats.reserved;
+  each_counter(stats, [](Counter& counter) { counter.came = counter.went = 0; });
+  stats.retries = stats.failures = 0;
+}
+
+std::vector<SegmentInfo> snapshot() {
+  std::lock_guard lock(mutex);
+  std::vector<SegmentInfo> segments;
+  for (const auto& [first, its_pool] : all_segments) {
+    segments.push_back({its_pool->device, its_pool->stream, its_pool->graph, its_pool->small, {}});
+    for (const Block* block = first; block; block = block->after)
+      segments.back().blocks.push_back({block->data, block->size, block->requested, block->used});
+  }
+  return segments;
 }
 
 void empty_cache() {
   for (int index = 0; index < device_count(); ++index) {
-    if (memories[index].stats.segments == 0) continue;
+    if (memories[index].stats.both.segments.now == 0) continue;
     use(index);
     check(driver().synchronize(), "waiting for a device");
     std::lock_guard lock(mutex);
@@ -281,7 +356,9 @@ void empty_cache() {
 }
 
 void record_stream(Storage* base, Stream stream) {
+  if (base->owner->destroy != destroy) return;  // others own the memory
   auto* storage = static_cast<DeviceStorage*>(base);
+  std::lock_guard lock(mutex);
   if (!storage->block || stream == storage->block->pool->stream) return;
   if (std::ranges::find(storage->streams, stream) == storage->streams.end()) storage->streams.push_back(stream);
 }
@@ -289,15 +366,22 @@ void record_stream(Storage* base, Stream stream) {
 void begin_capture_pool(int index, uint64_t pool) {
   std::lock_guard lock(mutex);
   memories[index].graph = pool;
+  memories[index].capturer = std::this_thread::get_id();
 }
-void end_capture_pool(int index) { begin_capture_pool(index, 0); }
+void end_capture_pool(int index) {
+  std::lock_guard lock(mutex);
+  memories[index].graph = 0;
+}
 
 void free_pool(uint64_t graph) {
-  std::lock_guard lock(mutex);
   for (int index = 0; index < device_count(); ++index) {
-    if (memories[index].pools.empty()) continue;
+    std::lock_guard lock(mutex);
+    DeviceMemory& memory = memories[index];
+    const bool has = std::ranges::any_of(memory.pools, [&](const auto& entry) { return entry.second.graph == graph; });
+    if (!has) continue;
     use(index);
-    release_segments(memories[index], graph);
+    memory.ended.insert(graph);
+    release_segments(memory);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/storage.h"
 #include "cuda/driver.h"
@@ -25,15 +26,51 @@ class Scratch {
   Storage* storage_;
 };
 
-/// What a device's allocator has done so far, in bytes and counts.
+/// Something that is counted: how much there is, the most that there was, and the sums of what came and went.
+struct Counter {
+  int64_t now = 0, peak = 0, came = 0, went = 0;
+  void add(int64_t amount) {
+    now += amount;
+    came += amount;
+    if (now > peak) peak = now;
+  }
+  void take(int64_t amount) {
+    now -= amount;
+    went += amount;
+  }
+};
+/// What a device's allocator has done so far, for small blocks and for large ones.
+struct PoolStats {
+  Counter allocated;  ///< bytes of live storages, rounded up to blocks
+  Counter requested;  ///< the same as they asked
+  Counter active;     ///< bytes of blocks that live storages or streams use
+  Counter reserved;   ///< bytes from the driver
+  Counter split;      ///< free bytes in segments that are partly in use
+  Counter allocations, active_blocks, segments, split_blocks;
+};
 struct MemoryStats {
-  int64_t allocated, allocated_peak;  ///< by live storages, rounded up to blocks
-  int64_t reserved, reserved_peak;    ///< from the driver
-  int64_t requested;                  ///< by live storages, as they asked
-  int64_t active_blocks, segments, allocations, frees, segment_allocations, segment_frees, retries;
+  PoolStats small, large, both;
+  int64_t retries = 0, failures = 0;
 };
 MemoryStats memory_stats(int index);
 void reset_peaks(int index);
+/// Forgets the sums of what came and went.
+void reset_sums(int index);
+
+/// A segment and the blocks that it is cut into.
+struct BlockInfo {
+  const char* data;
+  size_t size, requested;
+  bool used;
+};
+struct SegmentInfo {
+  int device;
+  Stream stream;
+  uint64_t graph;
+  bool small;
+  std::vector<BlockInfo> blocks;
+};
+std::vector<SegmentInfo> snapshot();
 /// Gives what no storage uses back to the driver.
 void empty_cache();
 /// A storage is used on another stream, too: it is not given to others before that has come so far.

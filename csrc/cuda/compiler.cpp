@@ -15,6 +15,7 @@
 #include "core/error.h"
 #include "cuda/library.h"
 #include "cuda/runtime.h"
+#include "cuda/streams.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -172,6 +173,7 @@ Function compiled(int device, const std::string& source) {
   if (const char* folder = std::getenv("ADJOINT_CUDA_KEEP_SOURCES"))
     write_file(fs::path(folder) / (std::to_string(std::hash<std::string>()(source)) + ".cu"), source);
   const int capability = use(device).capability;
+  const RelaxedCapture relaxed;
   const fs::path path = cache_folder().empty() ? fs::path() : cache_folder() / key_of(source, capability);
   Module module = nullptr;
   std::string code = path.empty() ? std::string() : read_file(path);

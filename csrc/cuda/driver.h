@@ -55,6 +55,7 @@ enum class Attribute : int {
   X(set_context, cuCtxSetCurrent, (Context))                                                                         \
   X(synchronize, cuCtxSynchronize, ())                                                                               \
   X(memory_info, cuMemGetInfo_v2, (size_t*, size_t*))                                                                \
+  X(pointer_attribute, cuPointerGetAttribute, (void*, int, Pointer))                                                 \
   X(allocate, cuMemAlloc_v2, (Pointer*, size_t))                                                                     \
   X(free, cuMemFree_v2, (Pointer))                                                                                   \
   X(allocate_host, cuMemHostAlloc, (void**, size_t, unsigned))                                                       \
@@ -83,6 +84,7 @@ enum class Attribute : int {
   X(begin_capture, cuStreamBeginCapture_v2, (Stream, int))                                                           \
   X(end_capture, cuStreamEndCapture, (Stream, Graph*))                                                               \
   X(capture_status, cuStreamIsCapturing, (Stream, int*))                                                             \
+  X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, (int*))                                                \
   X(instantiate_graph, cuGraphInstantiateWithFlags, (GraphExec*, Graph, unsigned long long))                         \
   X(launch_graph, cuGraphLaunch, (GraphExec, Stream))                                                                \
   X(destroy_graph, cuGraphDestroy, (Graph))                                                                          \

@@ -4,10 +4,13 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/mode.h"
 #include "cuda/allocator.h"
 #include "cuda/elementwise.h"
 #include "cuda/geometry.h"
+#include "cuda/pinned.h"
 #include "cuda/runtime.h"
+#include "cuda/streams.h"
 #include "kernels/backend.h"
 
 namespace adjoint::cuda {
@@ -37,30 +40,64 @@ bool are_packed(const View& a, const View& b) {
   return geometry.is_packed(0) && geometry.is_packed(1);
 }
 
+/// What is queued on `later` from now on waits for what is queued on `first` so far.
+void follow(Device first, Device later) {
+  Event event = make_event(first.index, false, false);
+  record(first.index, event, current_stream(first));
+  wait(later.index, current_stream(later), event);
+  destroy_event(event);
+}
+
 void copy_between_devices(const View& src, const View& dst) {
   const Packed packed(dst);
   Scratch there(bytes_of(dst), src.device), here(bytes_of(dst), dst.device);
   copy(src, packed.view(there.data(), dst.dtype, dst, src.device));
-  synchronize(src.device.index, current_stream(src.device));
+  follow(src.device, dst.device);
   const Context from = use(src.device).context, to = use(dst.device).context;
   check(driver().copy_to_peer(reinterpret_cast<Pointer>(here.data()), to, reinterpret_cast<Pointer>(there.data()), from,
                               bytes_of(dst), current_stream(dst.device)),
         "copying between devices");
+  follow(dst.device, src.device);  // which may use the memory for something else then
   copy(packed.view(here.data(), dst.dtype, dst, dst.device), dst);
 }
 
+/// After a copy between the device and the program's memory at `address`: waits, unless the memory is pinned and the
+/// program asked not to.
+void finish_copy(const void* address, Device device, Stream stream) {
+  if (non_blocking_copies && note_pinned_use(address, device.index, stream)) return;
+  synchronize(device.index, stream);
+}
+
+void send(char* to, const char* from, size_t size, Device device) {
+  use(device);
+  const Stream stream = current_stream(device);
+  check(driver().copy_to_device(reinterpret_cast<Pointer>(to), from, size, stream), "copying to a device");
+  finish_copy(from, device, stream);
+}
+
+void fetch(char* to, const char* from, size_t size, Device device) {
+  use(device);
+  const Stream stream = current_stream(device);
+  check(driver().copy_to_host(to, reinterpret_cast<Pointer>(from), size, stream), "copying to the program's memory");
+  finish_copy(to, device, stream);
+}
+
 }  // namespace
+
+void copy_bytes(Device device, char* to, const char* from, size_t nbytes) {
+  if (nbytes == 0) return;
+  use(device);
+  check(driver().copy_on_device(reinterpret_cast<Pointer>(to), reinterpret_cast<Pointer>(from), nbytes,
+                                current_stream(device)),
+        "copying on a device");
+}
 
 void copy(const View& src, const View& dst) {
   if (dst.numel() == 0) return;
   if (src.device.type != DeviceType::Cpu && src.device != dst.device) return copy_between_devices(src, dst);
   if (src.dtype == dst.dtype && src.device == dst.device && are_packed(src, dst)) {
     if (src.data == dst.data) return;
-    use(dst.device);
-    check(driver().copy_on_device(reinterpret_cast<Pointer>(dst.data), reinterpret_cast<Pointer>(src.data),
-                                  bytes_of(dst), current_stream(dst.device)),
-          "copying on a device");
-    return;
+    return copy_bytes(dst.device, dst.data, src.data, bytes_of(dst));
   }
   convert_elements(src, dst);
 }
@@ -68,41 +105,34 @@ void copy(const View& src, const View& dst) {
 void to_host(const View& src, const View& dst) {
   if (dst.numel() == 0) return;
   const size_t size = bytes_of(dst);
-  auto fetch = [&](char* to, const char* from) {
-    use(src.device);
-    const Stream stream = current_stream(src.device);
-    check(driver().copy_to_host(to, reinterpret_cast<Pointer>(from), size, stream), "copying to the program's memory");
-    synchronize(src.device.index, stream);
-  };
-  if (src.dtype == dst.dtype && are_packed(src, dst)) return fetch(dst.data, src.data);
+  if (src.dtype == dst.dtype && are_packed(src, dst)) return fetch(dst.data, src.data, size, src.device);
   const Packed packed(dst);
   Scratch there(size, src.device);
   copy(src, packed.view(there.data(), dst.dtype, dst, src.device));
+  if (dst.is_packed()) return fetch(dst.data, there.data(), size, src.device);
   auto here = std::make_unique_for_overwrite<char[]>(size);
-  fetch(here.get(), there.data());
+  fetch(here.get(), there.data(), size, src.device);
   on(DeviceType::Cpu).memory.copy(packed.view(here.get(), dst.dtype, dst, Device()), dst);
 }
 
 void from_host(const View& src, const View& dst) {
   if (dst.numel() == 0) return;
-  if (src.device.type == DeviceType::Meta)
-    fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
+  if (src.device.type == DeviceType::Meta) fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
   if (src.device.type != DeviceType::Cpu) return copy(src, dst);
   const size_t size = bytes_of(dst);
-  auto send = [&](char* to, const char* from) {
-    use(dst.device);
-    const Stream stream = current_stream(dst.device);
-    check(driver().copy_to_device(reinterpret_cast<Pointer>(to), from, size, stream), "copying to a device");
-    check(driver().synchronize_stream(stream), "copying to a device");
-  };
-  if (src.dtype == dst.dtype && are_packed(src, dst)) return send(dst.data, src.data);
+  if (src.dtype == dst.dtype && are_packed(src, dst)) return send(dst.data, src.data, size, dst.device);
   const Packed packed(dst);
+  if (src.is_packed()) {  // it is put in order, and converted, there
+    Scratch there(bytes_of(src), dst.device);
+    send(there.data(), src.data, bytes_of(src), dst.device);
+    return copy(packed.view(there.data(), src.dtype, dst, dst.device), dst);
+  }
   auto here = std::make_unique_for_overwrite<char[]>(size);
   const View staged = packed.view(here.get(), dst.dtype, dst, Device());
   on(DeviceType::Cpu).memory.copy(src, staged);
-  if (are_packed(staged, dst)) return send(dst.data, here.get());
+  if (are_packed(staged, dst)) return send(dst.data, here.get(), size, dst.device);
   Scratch there(size, dst.device);
-  send(there.data(), here.get());
+  send(there.data(), here.get(), size, dst.device);
   copy(packed.view(there.data(), dst.dtype, dst, dst.device), dst);
 }
 
@@ -127,9 +157,7 @@ void fill_unset(const View& dst) {
   fill(dst, element);
 }
 
-void enumerate(const View& dst) {
-  on(dst.device).ranges.arange(dst, Scalar::of(int64_t{0}), Scalar::of(int64_t{1}));
-}
+void enumerate(const View& dst) { on(dst.device).ranges.arange(dst, Scalar::of(int64_t{0}), Scalar::of(int64_t{1})); }
 
 Scalar read(const View& from) {
   alignas(16) char element[16];

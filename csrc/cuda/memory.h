@@ -14,5 +14,7 @@ void clear(const View& dst);
 void fill_unset(const View& dst);
 void enumerate(const View& dst);
 Scalar read(const View& from);
+/// Bytes of a device to another place on it.
+void copy_bytes(Device device, char* to, const char* from, size_t nbytes);
 
 }  // namespace adjoint::cuda

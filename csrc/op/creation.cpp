@@ -19,8 +19,10 @@ void check_layout(const Arg& layout) {
 
 }  // namespace
 
-void refuse_pinned() {
-  fail("pin_memory=True requires a CUDA or other accelerator backend; there is none, leave pin_memory out");
+void check_pinned(Device device) {
+  if (!kind_of(DeviceType::Cuda).why_absent().empty())
+    fail("pin_memory=True requires a CUDA or other accelerator backend; there is none, leave pin_memory out");
+  if (device != DeviceType::Cpu) fail("Only dense CPU tensors can be pinned; got pin_memory=True on ", to_string(device));
 }
 
 ops::CreationOptions read_given_creation(const char* op, PyObject* const* slots, size_t count, PyObject* model) {
@@ -38,7 +40,7 @@ ops::CreationOptions read_given_creation(const char* op, PyObject* const* slots,
   auto flag = [&](CreationSlot slot, const char* name) {
     return slots[slot] != Py_False && slots[slot] != Py_None && static_cast<bool>(Arg{slots[slot], op, name});
   };
-  if (flag(kPinMemory, "pin_memory")) refuse_pinned();
+  if (flag(kPinMemory, "pin_memory")) check_pinned(options.device);
   options.leaf = flag(kRequiresGradSlot, "requires_grad");
   if (count == kCreationSlots && slots[kOut] != Py_None)
     options.out = static_cast<Tensor*>(Arg{slots[kOut], op, "out"});

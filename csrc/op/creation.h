@@ -24,8 +24,8 @@ inline ops::CreationOptions read_creation(const char* op, PyObject* const* slots
   return {.dtype = {}, .device = model ? Device() : default_device()};
 }
 
-/// Says that there is no memory to pin.
-[[noreturn]] void refuse_pinned();
+/// Refuses to pin memory where there is no GPU, or that is not the program's.
+void check_pinned(Device device);
 /// Refuses an out= that could not take the result, before numbers are drawn for it.
 void check_creation_out(const char* op, PyObject* const* slots, PyObject* out);
 

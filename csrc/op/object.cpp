@@ -53,8 +53,9 @@ Object call_autocast(const OpObject& object, PyObject* const* args, size_t nargs
   Autocast policy = object.autocast;
   for (Py_ssize_t i = 0; i < named; ++i)
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "out") == 0 && args[nargs + i] != Py_None)
-      policy = Autocast::Off;
+      policy = pair_of(Autocast::Off, Autocast::Off);
   AutocastCall cast(policy, args, nargs + named);
+  cast.resume_if_none();
   return checked(call_python(object.composite, cast.args(), nargs, kwnames));
 }
 

@@ -288,6 +288,8 @@ Object Op::call_creation(PyObject* const* slots) {
   if (makes_sparse(slots[creation + kLayout], slots, creation)) [[unlikely]]
     return call_sparse(*this, slots);
   Object result = glue(slots);
+  if (slots[creation + kPinMemory] == Py_True) [[unlikely]]
+    result = Object::steal(as_object(pinned(as_tensor(result.get())).take()));
   Tensor* tensor = as_tensor(result.get());
   if (mode_flags & kInferenceMode) tensor->flags |= kInferenceTensor;
   if (slots[creation + kRequiresGradSlot] == Py_True) tensor->flags |= kRequiresGrad;

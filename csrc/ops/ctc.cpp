@@ -35,6 +35,11 @@ struct Sequences {
         fail("Expected input_lengths to have value at most ", times, ", but got value ", length, where);
     }
     labels = contiguous(targets, DType::Int64);
+    if (labels->device != scores->device && labels->device.holds_values() && scores->device.holds_values()) {
+      TensorPtr moved = empty(labels->sizes(), DType::Int64, scores->device);
+      copy_into(labels.get(), moved.get());
+      labels = std::move(moved);
+    }
     bool rows = targets->ndim() == 2;
     if (rows && targets->size(0) != batch)
       fail("Expected tensor to have size ", batch, " at dimension 0, but got size ", targets->size(0),

@@ -1,5 +1,8 @@
 #include "ops/fill.h"
 
+#include <utility>
+
+#include "core/mode.h"
 #include "core/warning.h"
 #include "ops/elementwise.h"
 #include "ops/memory.h"
@@ -20,6 +23,18 @@ bool same_elements(const Tensor* a, const Tensor* b) {
   return a->offset() == b->offset() && a->shape == b->shape && a->dtype == b->dtype;
 }
 
+/// While it lives copies from and to pinned memory are not waited for.
+class NonBlocking {
+ public:
+  explicit NonBlocking(bool wanted) : before_(std::exchange(non_blocking_copies, wanted)) {}
+  ~NonBlocking() { non_blocking_copies = before_; }
+  NonBlocking(const NonBlocking&) = delete;
+  NonBlocking& operator=(const NonBlocking&) = delete;
+
+ private:
+  bool before_;
+};
+
 }  // namespace
 
 TensorPtr filled(Tensor* input, const Value& value) {
@@ -37,7 +52,7 @@ void fill_(Tensor* input, const Value& value) {
 
 void zero_(Tensor* input) { fill(input, Scalar::of(int64_t{0})); }
 
-void copy_(Tensor* input, const Value& other, bool) {
+void copy_(Tensor* input, const Value& other, bool non_blocking) {
   warn_if_imaginary_part_goes(other.category(), input->dtype);
   if (other.is_number()) return fill(input, other.number);
   int64_t sizes[kMaxDims];
@@ -45,6 +60,7 @@ void copy_(Tensor* input, const Value& other, bool) {
   check_in_place_result(input, {sizes, ndim}, input->dtype);
   // What lies in the same memory may be overwritten while it is read.
   const bool shared = other.tensor->storage == input->storage && !same_elements(other.tensor, input);
+  const NonBlocking guard(non_blocking);
   copy_repeated(shared ? clone(other.tensor).get() : other.tensor, input);
 }
 

@@ -28,6 +28,15 @@ TensorPtr clone(const Tensor* tensor) {
   return result;
 }
 
+TensorPtr pinned(const Tensor* tensor) {
+  if (tensor->device != DeviceType::Cpu)
+    fail("cannot pin 'torch.", tensor->device.type == DeviceType::Cuda ? "cuda." : "",
+         info(tensor->dtype).legacy_name, "Tensor' only dense CPU tensors can be pinned");
+  TensorPtr result = empty_pinned(dense_shape(tensor->shape), tensor->dtype);
+  copy_into(tensor, result.get());
+  return result;
+}
+
 TensorPtr in_program_memory(Tensor* tensor) {
   if (tensor->device == DeviceType::Cpu) return TensorPtr::borrow(tensor);
   TensorPtr result = empty(dense_shape(tensor->shape), tensor->dtype, DeviceType::Cpu);

@@ -17,6 +17,8 @@ inline ShapePtr packed_shape(const Tensor* tensor) {
   return tensor->contiguous() ? ShapePtr::borrow(tensor->shape) : make_shape(tensor->sizes());
 }
 TensorPtr clone(const Tensor* tensor);
+/// A copy in memory that a GPU reads and writes by itself; only of what is in the program's memory.
+TensorPtr pinned(const Tensor* tensor);
 /// The tensor itself where the program can read it; else its values in the program's memory.
 TensorPtr in_program_memory(Tensor* tensor);
 /// The values in another type (a copy), or the tensor itself when it has that type.

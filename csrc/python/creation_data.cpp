@@ -307,10 +307,31 @@ TensorPtr copy_values(Tensor* tensor, std::optional<DType> dtype) {
   return dtype && *dtype != tensor->dtype ? cast(tensor, *dtype) : clone(tensor);
 }
 
+/// Where what was made of data goes: values of a GPU stay there unless another place is asked for.
+Device place_for(const Tensor* tensor, std::optional<Device> wanted) {
+  if (wanted) return *wanted;
+  const Device usual = default_device();
+  return usual == DeviceType::Cpu && tensor->device.type == DeviceType::Cuda ? tensor->device : usual;
+}
+
+/// A tensor on the memory of an object that describes it as arrays of a GPU do; null for other objects.
+TensorPtr device_array(PyObject* object) {
+  if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) || is_tensor(object)) return {};
+  if (!PyObject_HasAttrString(object, "__cuda_array_interface__")) return {};
+  Object module = checked(PyImport_ImportModule("adjoint.cuda._interop"));
+  Object made = checked(PyObject_CallMethod(module.get(), "imported", "O", object));
+  return TensorPtr::borrow(as_tensor(made.get()));
+}
+
 /// Gives a tensor that was made on the CPU the device of the options.
 Object finish_data(TensorPtr tensor, const Options& options) {
-  if (options.place() == DeviceType::Meta && tensor->device != DeviceType::Meta)
-    tensor = empty(ShapePtr::borrow(tensor->shape), tensor->dtype, DeviceType::Meta);
+  const Device place = place_for(tensor.get(), options.device);
+  if (place != tensor->device && (place == DeviceType::Meta || tensor->device.holds_values())) {
+    TensorPtr moved = empty(dense_shape(tensor->shape), tensor->dtype, place);
+    if (place != DeviceType::Meta) copy_into(tensor.get(), moved.get());
+    tensor = std::move(moved);
+  }
+  if (options.pinned) tensor = pinned(tensor.get());
   check_requires_grad(tensor->dtype, options.requires_grad);
   return finish(std::move(tensor), options);
 }
@@ -345,6 +366,7 @@ TensorPtr share_data(PyObject* data, std::optional<DType> dtype) {
     Tensor* tensor = as_tensor(data);
     return dtype && *dtype != tensor->dtype ? cast_recorded(tensor, *dtype) : TensorPtr::borrow(tensor);
   }
+  if (TensorPtr shared = device_array(data)) return dtype ? cast(shared.get(), *dtype) : shared;
   if (!is_numpy_array(data)) return tensor_from_data(data, dtype);
   TensorPtr shared = from_numpy(data);
   return dtype ? cast(shared.get(), *dtype) : shared;
@@ -356,14 +378,18 @@ PyObject* py_as_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObj
     Call call(signature, args, nargs, kwnames);
     Options options = call.options();
     TensorPtr result = share_data(call[0], options.dtype);
-    bool move = options.place() == DeviceType::Meta && result->device != DeviceType::Meta;
-    return (move ? finish_data(std::move(result), options) : wrap(std::move(result))).take();
+    const Device place = place_for(result.get(), options.device);
+    if (place == DeviceType::Meta && result->device != DeviceType::Meta)
+      return finish_data(std::move(result), options).take();
+    if (place != result->device && result->device.holds_values()) result = moved_recorded(result.get(), place);
+    return wrap(std::move(result)).take();
   });
 }
 
 /// A tensor on the memory of `object`, or null when it has none that a tensor can use.
 TensorPtr alias_object(PyObject* object, std::optional<DType> dtype) {
   if (is_tensor(object)) return TensorPtr::borrow(as_tensor(object));
+  if (TensorPtr shared = device_array(object)) return shared;
   if (is_numpy_array(object)) return from_numpy(object);
   if (is_numpy_scalar(object)) return {};
   if (is_dlpack_capsule(object)) return from_dlpack_capsule(object);
@@ -376,7 +402,9 @@ PyObject* py_asarray(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     std::optional<DType> dtype = call.has(1) ? static_cast<DType>(call.arg(1)) : std::optional<DType>();
-    if (call.has(2) && to_device(call[2]) != DeviceType::Cpu) fail("asarray(): only device='cpu' is supported");
+    std::optional<Device> wanted;
+    if (call.has(2)) wanted = to_device(call[2]);
+    if (wanted == DeviceType::Meta) fail("asarray(): values are wanted, and meta has none: use device='cpu'");
     bool must_copy = call.flag(3);
     bool must_alias = call.has(3) && !must_copy;
     TensorPtr result = alias_object(call[0], dtype);
@@ -384,6 +412,14 @@ PyObject* py_asarray(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObjec
     if (!result) {
       if (must_alias) fail(ErrorKind::Value, "can't alias arbitrary sequence into a tensor.");
       result = tensor_from_data(call[0], dtype);
+      must_copy = false;
+    }
+    const Device place = place_for(result.get(), wanted);
+    if (place != result->device && place.holds_values() && result->device.holds_values()) {
+      if (must_alias)
+        fail(ErrorKind::Value, "can't alias tensor from device '", to_string(result->device), "' to '",
+             to_string(place), "'.");
+      result = moved_recorded(result.get(), place);
       must_copy = false;
     }
     if (dtype && result->dtype != *dtype) {
@@ -421,6 +457,7 @@ TensorPtr tensor_from_data(PyObject* data, std::optional<DType> dtype) {
   if (PyFloat_CheckExact(data) && (!dtype || is_float(*dtype)))
     return scalar_tensor(PyFloat_AS_DOUBLE(data), dtype.value_or(default_dtype()));
   if (is_tensor(data)) return copy_values(as_tensor(data), dtype);
+  if (TensorPtr source = device_array(data)) return copy_values(source.get(), dtype);
   if (is_numpy_array(data)) {
     TensorPtr source = from_numpy(data, ArrayUse::Source);
     return copy_values(source.get(), dtype);

@@ -1,6 +1,7 @@
 // The constructors of old: torch.Tensor(2, 3), torch.LongTensor([1, 2]), tensor.new(storage).
 #include "op/object.h"
 #include "op/op.h"
+#include "ops/memory.h"
 #include "python/creation.h"
 #include "types/storage.h"
 #include "types/types.h"
@@ -102,7 +103,7 @@ TensorPtr from_tensor(PyObject* other, std::optional<DType> dtype) {
 
 TensorPtr from_storage(PyObject* object, DType dtype) {
   StorageValue value = to_storage(object);
-  if (value.device != DeviceType::Cpu) fail("new(): the storage holds no memory; it is on the meta device");
+  if (!value.device.holds_values()) fail("new(): the storage holds no memory; it is on the meta device");
   check_storage_type(value, dtype);
   TensorPtr result = on_storage(value, dtype);
   keep_object(result->storage);
@@ -147,14 +148,23 @@ TensorPtr legacy_new(PyObject* args, PyObject* keywords, std::optional<DType> ty
     fail("Legacy tensor ", model ? "new of the form tensor.new" : "constructor of the form torch.Tensor",
          "(tensor, device=device) is not supported.  Use ", model ? "" : "torch.tensor(...) or ",
          "torch.as_tensor(...) instead.");
-  if (given.device && given.device != Py_None && device_kind(given.device) != "cpu")
-    fail("legacy constructor expects device type: cpu but device type: ", device_kind(given.device),
+  const std::string kind = model && model->device.type == DeviceType::Cuda ? "cuda" : "cpu";
+  if (given.device && given.device != Py_None && device_kind(given.device) != kind)
+    fail("legacy constructor expects device type: ", kind, " but device type: ", device_kind(given.device),
          " was passed; use torch.tensor()");
+  const bool other_gpu = kind == "cuda" && given.device && given.device != Py_None;
+  const Device place = other_gpu ? to_device(given.device) : model ? model->device : Device();
   if (given.other) return from_tensor(given.other, type);
   if (given.storage) return from_storage(given.storage, dtype);
-  if (given.data) return from_data(given.data, dtype);
+  if (given.data) {
+    TensorPtr made = from_data(given.data, dtype);
+    if (place.type != DeviceType::Cuda) return made;
+    TensorPtr moved = empty(made->sizes(), dtype, place);
+    copy_into(made.get(), moved.get());
+    return moved;
+  }
   Object none = given.size ? Object::borrow(given.size) : checked(Py_BuildValue("(i)", 0));
-  return from_sizes(none.get(), dtype, model ? model->device : DeviceType::Cpu);
+  return from_sizes(none.get(), dtype, place);
 }
 
 PyObject* py_legacy_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs) {

@@ -13,19 +13,20 @@
 #include "types/types.h"
 
 namespace adjoint::python {
-namespace {
 
 /// Work that other threads need not wait for.
 constexpr int64_t kLong = int64_t{1} << 20;
 
-int to_index(PyObject* object) {
+int to_device_index(PyObject* object) {
   const long index = PyLong_AsLong(object);
   check(index != -1 || !PyErr_Occurred());
   if (index < 0 || index >= cuda::device_count())
-    fail(ErrorKind::Assertion, "Invalid device id; there are ", cuda::device_count(), " devices, counted from 0, got ",
+    fail("CUDA error: invalid device ordinal; there are ", cuda::device_count(), " devices, counted from 0, got ",
          index);
   return static_cast<int>(index);
 }
+
+namespace {
 
 Object list_of(const std::vector<std::string>& texts) {
   Object list = checked(PyList_New(0));
@@ -61,31 +62,91 @@ PyObject* py_current_device(PyObject*, PyObject*) {
 }
 PyObject* py_set_device(PyObject*, PyObject* index) {
   return guarded([&]() -> PyObject* {
-    cuda::set_current_device(to_index(index));
+    cuda::set_current_device(to_device_index(index));
     Py_RETURN_NONE;
   });
 }
 PyObject* py_synchronize(PyObject*, PyObject* index) {
   return guarded([&]() -> PyObject* {
-    cuda::synchronize(to_index(index));
+    const int number = to_device_index(index);
+    PyThreadState* state = PyEval_SaveThread();
+    try {
+      cuda::synchronize(number);
+    } catch (...) {
+      take_lock(state);
+      throw;
+    }
+    take_lock(state);
     Py_RETURN_NONE;
   });
 }
+/// By torch's names: "allocated_bytes.all" and so on -> (now, peak, sum of what came, sum of what went).
 PyObject* py_memory_stats(PyObject*, PyObject* index) {
   return guarded([&] {
-    const cuda::MemoryStats stats = cuda::memory_stats(to_index(index));
-    return checked(Py_BuildValue("{sLsLsLsLsLsLsLsLsLsLsLsL}", "allocated", stats.allocated, "allocated_peak",
-                                 stats.allocated_peak, "reserved", stats.reserved, "reserved_peak",
-                                 stats.reserved_peak, "requested", stats.requested, "active_blocks",
-                                 stats.active_blocks, "segments", stats.segments, "allocations", stats.allocations,
-                                 "frees", stats.frees, "segment_allocations", stats.segment_allocations,
-                                 "segment_frees", stats.segment_frees, "retries", stats.retries))
-        .take();
+    const cuda::MemoryStats stats = cuda::memory_stats(to_device_index(index));
+    Object all = checked(Py_BuildValue("{sLsLsLsLsLsLsLsL}", "allocated", stats.both.allocated.now, "allocated_peak",
+                                       stats.both.allocated.peak, "reserved", stats.both.reserved.now, "reserved_peak",
+                                       stats.both.reserved.peak, "segment_allocations", stats.both.segments.came,
+                                       "segment_frees", stats.both.segments.went, "retries", stats.retries, "failures",
+                                       stats.failures));
+    auto add = [&](const char* name, const char* pool, const cuda::Counter& counter) {
+      Object values = checked(Py_BuildValue("(LLLL)", counter.now, counter.peak, counter.came, counter.went));
+      check(PyDict_SetItemString(all.get(), (std::string(name) + "." + pool).c_str(), values.get()) == 0);
+    };
+    auto add_pool = [&](const char* pool, const cuda::PoolStats& counters) {
+      add("allocation", pool, counters.allocations);
+      add("segment", pool, counters.segments);
+      add("active", pool, counters.active_blocks);
+      add("inactive_split", pool, counters.split_blocks);
+      add("allocated_bytes", pool, counters.allocated);
+      add("reserved_bytes", pool, counters.reserved);
+      add("active_bytes", pool, counters.active);
+      add("inactive_split_bytes", pool, counters.split);
+      add("requested_bytes", pool, counters.requested);
+    };
+    add_pool("all", stats.both);
+    add_pool("small_pool", stats.small);
+    add_pool("large_pool", stats.large);
+    return all.take();
+  });
+}
+PyObject* py_reset_sums(PyObject*, PyObject* index) {
+  return guarded([&]() -> PyObject* {
+    cuda::reset_sums(to_device_index(index));
+    Py_RETURN_NONE;
+  });
+}
+/// The segments as torch lists them.
+PyObject* py_snapshot(PyObject*, PyObject*) {
+  return guarded([&] {
+    Object list = checked(PyList_New(0));
+    for (const cuda::SegmentInfo& segment : cuda::snapshot()) {
+      Object blocks = checked(PyList_New(0));
+      unsigned long long total = 0, used = 0, requested = 0;
+      for (const cuda::BlockInfo& block : segment.blocks) {
+        total += block.size;
+        used += block.used ? block.size : 0;
+        requested += block.used ? block.requested : 0;
+        Object item = checked(Py_BuildValue("{sKsKsKss}", "address", reinterpret_cast<unsigned long long>(block.data),
+                                            "size", static_cast<unsigned long long>(block.size), "requested_size",
+                                            static_cast<unsigned long long>(block.used ? block.requested : 0), "state",
+                                            block.used ? "active_allocated" : "inactive"));
+        check(PyList_Append(blocks.get(), item.get()) == 0);
+      }
+      Object item = checked(Py_BuildValue(
+          "{sisKsKsKsKsKsKsss(iK)sO}", "device", segment.device, "address",
+          reinterpret_cast<unsigned long long>(segment.blocks.front().data), "total_size", total, "allocated_size",
+          used, "active_size", used, "requested_size", requested, "stream",
+          reinterpret_cast<unsigned long long>(segment.stream), "segment_type", segment.small ? "small" : "large",
+          "segment_pool_id", 0, static_cast<unsigned long long>(segment.graph), "blocks", blocks.get()));
+      check(PyList_Append(list.get(), item.get()) == 0);
+    }
+    return list.take();
   });
 }
 PyObject* py_reset_peaks(PyObject*, PyObject* index) {
   return guarded([&]() -> PyObject* {
-    cuda::reset_peaks(to_index(index));
+    cuda::reset_peaks(to_device_index(index));
     Py_RETURN_NONE;
   });
 }
@@ -93,6 +154,69 @@ PyObject* py_empty_cache(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     cuda::empty_cache();
     Py_RETURN_NONE;
+  });
+}
+/// What the driver says of a GPU, by name.
+PyObject* py_properties(PyObject*, PyObject* index) {
+  return guarded([&] {
+    const cuda::DeviceState& state = cuda::use(to_device_index(index));
+    char name[256] = {}, uuid[16] = {};
+    size_t memory = 0;
+    cuda::check(cuda::driver().device_name(name, sizeof(name) - 1, state.number), "reading a device's name");
+    cuda::check(cuda::driver().device_memory(&memory, state.number), "reading the size of a device's memory");
+    cuda::check(cuda::driver().device_uuid(uuid, state.number), "reading a device's number");
+    Object bytes = checked(PyBytes_FromStringAndSize(uuid, sizeof(uuid)));
+    Object all = checked(Py_BuildValue("{sssKsO}", "name", name, "total_memory",
+                                       static_cast<unsigned long long>(memory), "uuid", bytes.get()));
+    auto add = [&](const char* word, cuda::Attribute which) {
+      int value = 0;
+      cuda::check(cuda::driver().device_attribute(&value, static_cast<int>(which), state.number),
+                  "reading a device's attributes");
+      Object number = checked(PyLong_FromLong(value));
+      check(PyDict_SetItemString(all.get(), word, number.get()) == 0);
+    };
+    using enum cuda::Attribute;
+    add("major", ComputeCapabilityMajor);
+    add("minor", ComputeCapabilityMinor);
+    add("multi_processor_count", MultiprocessorCount);
+    add("is_integrated", Integrated);
+    add("max_threads_per_multi_processor", MaxThreadsPerMultiprocessor);
+    add("max_threads_per_block", MaxThreadsPerBlock);
+    add("warp_size", WarpSize);
+    add("regs_per_multiprocessor", RegistersPerMultiprocessor);
+    add("shared_memory_per_block", SharedMemoryPerBlock);
+    add("shared_memory_per_block_optin", SharedMemoryPerBlockOptin);
+    add("shared_memory_per_multiprocessor", SharedMemoryPerMultiprocessor);
+    add("L2_cache_size", L2CacheSize);
+    add("clock_rate", ClockRate);
+    add("memory_clock_rate", MemoryClockRate);
+    add("memory_bus_width", MemoryBusWidth);
+    return all.take();
+  });
+}
+PyObject* py_memory_info(PyObject*, PyObject* index) {
+  return guarded([&] {
+    cuda::use(to_device_index(index));
+    size_t free = 0, total = 0;
+    cuda::check(cuda::driver().memory_info(&free, &total), "asking for the memory of a device");
+    return checked(Py_BuildValue("(KK)", static_cast<unsigned long long>(free), static_cast<unsigned long long>(total)))
+        .take();
+  });
+}
+PyObject* py_can_access_peer(PyObject*, PyObject* args) {
+  return guarded([&] {
+    int device, peer, can = 0;
+    check(PyArg_ParseTuple(args, "ii:_cuda_can_access_peer", &device, &peer));
+    cuda::check(cuda::driver().can_access_peer(&can, cuda::use(device).number, cuda::use(peer).number),
+                "asking for peers");
+    return PyBool_FromLong(can);
+  });
+}
+PyObject* py_driver_version(PyObject*, PyObject*) {
+  return guarded([&] {
+    int version = 0;
+    cuda::check(cuda::driver().driver_version(&version), "asking for the driver's version");
+    return PyLong_FromLong(version);
   });
 }
 PyObject* py_kernels(PyObject*, PyObject* native) {
@@ -128,8 +252,14 @@ PyMethodDef functions[] = {
     {"_cuda_set_device", py_set_device, METH_O, "Chooses this thread's GPU."},
     {"_cuda_synchronize", py_synchronize, METH_O, "Waits for all work of a GPU."},
     {"_cuda_memory_stats", py_memory_stats, METH_O, "What a GPU's allocator has done."},
+    {"_cuda_reset_sums", py_reset_sums, METH_O, "Begins to count what came and went anew."},
+    {"_cuda_snapshot", py_snapshot, METH_NOARGS, "The segments of memory, and their blocks."},
     {"_cuda_reset_peaks", py_reset_peaks, METH_O, "Begins to count the peaks of memory anew."},
     {"_cuda_empty_cache", py_empty_cache, METH_NOARGS, "Gives unused memory back to the driver."},
+    {"_cuda_properties", py_properties, METH_O, "What is known of a GPU, by name."},
+    {"_cuda_memory_info", py_memory_info, METH_O, "The bytes of a GPU's memory that are free, and all."},
+    {"_cuda_can_access_peer", py_can_access_peer, METH_VARARGS, "Whether one GPU reads the memory of another."},
+    {"_cuda_driver_version", py_driver_version, METH_NOARGS, "The version of CUDA that the driver is for: 13000."},
     {"_cuda_kernels", py_kernels, METH_O, "The names of kernels that a GPU has (True), or has not (False)."},
     {"_cuda_source", py_source, METH_VARARGS, "The text of an elementwise kernel for a type."},
     {"_cuda_compile", py_compile, METH_VARARGS, "The machine code of a text for an architecture."},
@@ -137,6 +267,9 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-void init_cuda(PyObject* module) { check(PyModule_AddFunctions(module, functions) == 0); }
+void init_cuda(PyObject* module) {
+  check(PyModule_AddFunctions(module, functions) == 0);
+  init_cuda_streams(module);
+}
 
 }  // namespace adjoint::python

@@ -5,6 +5,10 @@
 
 namespace adjoint::python {
 
+/// The number of a GPU that is there.
+int to_device_index(PyObject* object);
+
 void init_cuda(PyObject* module);
+void init_cuda_streams(PyObject* module);
 
 }  // namespace adjoint::python

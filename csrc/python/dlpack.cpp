@@ -3,8 +3,11 @@
 
 #include <memory>
 
+#include "core/batched.h"
 #include "core/help.h"
 #include "core/sparse.h"
+#include "cuda/runtime.h"
+#include "cuda/streams.h"
 #include "ops/memory.h"
 #include "python/creation.h"
 #include "python/interop.h"
@@ -48,6 +51,11 @@ DataType type_code(DType dtype) {
   }
 }
 
+dlpack::Device code_of(adjoint::Device device) {
+  if (device.type == DeviceType::Cuda) return {kCuda, device.index};
+  return {kCpu, 0};
+}
+
 /// What a consumer holds: the structure it reads, the geometry it points at, and the memory.
 template <class Managed>
 struct Exported {
@@ -81,8 +89,8 @@ Object export_tensor(Tensor* tensor, bool copied) {
   std::copy(tensor->shape->strides(), tensor->shape->strides() + ndim, content->geometry + ndim);
   content->storage = StoragePtr::borrow(tensor->storage);
   make_notes(tensor->storage).lent = true;
-  content->managed.tensor = {
-      tensor->data, {kCpu, 0}, ndim, type_code(tensor->dtype), content->geometry, content->geometry + ndim, 0};
+  content->managed.tensor = {tensor->data,      code_of(tensor->device),  ndim, type_code(tensor->dtype),
+                             content->geometry, content->geometry + ndim, 0};
   content->managed.context = content.get();
   content->managed.deleter = delete_exported<Managed>;
   if constexpr (std::is_same_v<Managed, VersionedTensor>) {
@@ -105,6 +113,16 @@ std::optional<DType> read_type(DataType type) {
   return std::nullopt;
 }
 
+adjoint::Device read_device(dlpack::Device device) {
+  if (device.type == kCpu || device.type == kCudaHost) return {};
+  if (device.type != kCuda && device.type != kCudaManaged)
+    fail(ErrorKind::Buffer, "from_dlpack: expected memory of the CPU or of a GPU; got device type ", device.type);
+  if (device.id < 0 || device.id >= cuda::device_count())
+    fail(ErrorKind::Buffer, "from_dlpack: the memory is on GPU ", device.id, ", and there are ", cuda::device_count(),
+         " that can be used");
+  return {DeviceType::Cuda, static_cast<uint8_t>(device.id)};
+}
+
 /// Checks everything before the capsule is consumed, so that on an error it still owns its content.
 template <class Managed>
 TensorPtr import_capsule(PyObject* capsule) {
@@ -118,8 +136,7 @@ TensorPtr import_capsule(PyObject* capsule) {
     static bool warned = false;
     if (managed->flags & kReadOnly) warn_read_only(warned, "DLPack capsule");
   }
-  if (tensor.device.type != kCpu)
-    fail(ErrorKind::Buffer, "from_dlpack: expected memory of the CPU; got device type ", tensor.device.type);
+  const adjoint::Device device = read_device(tensor.device);
   std::optional<DType> dtype = read_type(tensor.dtype);
   if (!dtype)
     fail(ErrorKind::Buffer, "from_dlpack: unsupported data type; got code ", int{tensor.dtype.code}, " with ",
@@ -140,7 +157,36 @@ TensorPtr import_capsule(PyObject* capsule) {
     auto* owned = static_cast<Managed*>(context);
     if (owned->deleter) owned->deleter(owned);
   };
-  return adopt(static_cast<char*>(tensor.data) + tensor.byte_offset, sizes, strides, *dtype, free_memory, managed);
+  return adopt(static_cast<char*>(tensor.data) + tensor.byte_offset, sizes, strides, *dtype, free_memory, managed,
+               ArrayUse::Shared, device);
+}
+
+/// The stream that will use what a library with a GPU hands out; none for memory of the CPU. 1 is the default stream.
+Object stream_for(PyObject* source) {
+  if (!cuda::why_unavailable().empty() || !PyObject_HasAttrString(source, "__dlpack_device__")) return {};
+  Object place = checked(PyObject_CallMethod(source, "__dlpack_device__", nullptr));
+  int type = 0, index = 0;
+  check(PyArg_ParseTuple(place.get(), "ii", &type, &index));
+  if (type != kCuda || index < 0 || index >= cuda::device_count()) return {};
+  const auto stream = reinterpret_cast<uintptr_t>(cuda::current_stream(index));
+  return checked(PyLong_FromUnsignedLongLong(stream ? stream : 1));
+}
+
+/// Lets a consumer's stream wait for what was queued so far.
+void hand_over(adjoint::Device device, PyObject* number) {
+  const long long given = PyLong_AsLongLong(number);
+  check(given != -1 || !PyErr_Occurred());
+  if (given == -1) return;
+  if (given == 0)
+    fail(ErrorKind::Buffer, "unsupported stream on CUDA: 0; the default stream is 1, and 2 the thread's own");
+  if (given == 2) fail(ErrorKind::Buffer, "per-thread default stream is not supported.");
+  auto* theirs = given == 1 ? nullptr : reinterpret_cast<cuda::Stream>(static_cast<uintptr_t>(given));
+  cuda::Stream ours = cuda::current_stream(device);
+  if (theirs == ours) return;
+  cuda::Event event = cuda::make_event(device.index, false, false);
+  cuda::record(device.index, event, ours);
+  cuda::wait(device.index, theirs, event);
+  cuda::destroy_event(event);
 }
 
 /// Calls ext.__dlpack__, first as version 1 says, then without the arguments that older libraries do not know.
@@ -150,6 +196,7 @@ Object call_dlpack(PyObject* source, PyObject* copy) {
   Object keywords = checked(
       Py_BuildValue("{s(ii)}", "max_version", static_cast<int>(kVersion.major), static_cast<int>(kVersion.minor)));
   if (copy != Py_None) check(PyDict_SetItemString(keywords.get(), "copy", copy) == 0);
+  if (Object stream = stream_for(source)) check(PyDict_SetItemString(keywords.get(), "stream", stream.get()) == 0);
   Object capsule = Object::steal(in_python([&] { return PyObject_Call(method.get(), nothing.get(), keywords.get()); }));
   if (capsule) return capsule;
   if (!PyErr_ExceptionMatches(PyExc_TypeError) || copy != Py_None) fail_python();
@@ -162,13 +209,24 @@ PyObject* py_from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyO
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
     PyObject* source = call[0];
-    if (call.has(1) && to_device(call[1]) != DeviceType::Cpu) fail("from_dlpack: only device='cpu' is supported");
+    std::optional<adjoint::Device> wanted;
+    if (call.has(1)) wanted = to_device(call[1]);
+    if (wanted == DeviceType::Meta) fail("from_dlpack: only devices with values are supported; use device='cpu'");
     PyObject* copy = call.has(2) ? call[2] : Py_None;
     if (copy != Py_None) static_cast<void>(call.flag(2));
     Object capsule = Object::borrow(source);
     if (!PyCapsule_CheckExact(source) && PyObject_HasAttrString(source, "__dlpack__"))
       capsule = call_dlpack(source, copy);
-    return as_object(from_dlpack_capsule(capsule.get()).take());
+    TensorPtr result = from_dlpack_capsule(capsule.get());
+    if (wanted && result->device != *wanted) {
+      if (copy == Py_False)
+        fail(ErrorKind::Value, "cannot move tensor from ", to_string(result->device), " to ", to_string(*wanted),
+             " without copying. Set copy=True is needed.");
+      TensorPtr moved = empty(dense_shape(result->shape), result->dtype, *wanted);
+      copy_into(result.get(), moved.get());
+      result = std::move(moved);
+    }
+    return as_object(result.take());
   });
 }
 
@@ -176,14 +234,24 @@ PyObject* method_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
   static const Signature signature("__dlpack__", {}, 0, {"stream", "max_version", "dl_device", "copy"});
   return guarded([&] {
     Call call(signature, args, nargs, kwnames);
-    if (call.has(0) && static_cast<int64_t>(call.arg(0)) != -1) {
+    const adjoint::Device device = as_tensor(self)->device;
+    if (device.type == DeviceType::Cuda) {
+      if (call.has(0)) hand_over(device, call[0]);
+    } else if (call.has(0) && static_cast<int64_t>(call.arg(0)) != -1) {
       PyErr_SetString(PyExc_AssertionError, "stream should be None on cpu.");
       fail_python();
     }
     if (call.has(2)) {
       Object type = checked(PySequence_GetItem(call[2], 0));
-      if (to_int(type.get(), "__dlpack__", "dl_device") != kCpu)
-        fail(ErrorKind::Buffer, "__dlpack__: only the CPU, device (1, 0), is supported");
+      const int64_t asked = to_int(type.get(), "__dlpack__", "dl_device");
+      if (asked != code_of(device).type) {
+        if (asked != kCpu)
+          fail(ErrorKind::Buffer, "__dlpack__: the tensor is on ", to_string(device),
+               ", and only its own device and the CPU, (1, 0), are supported");
+        if (call.has(3) && !call.flag(3))
+          fail(ErrorKind::Value, "cannot move tensor from ", to_string(device), " to cpu without copying");
+        return to_dlpack(in_program_memory(as_tensor(self)).get(), call.has(1) ? call[1] : Py_None, false).take();
+      }
     }
     bool copy = call.flag(3);
     return to_dlpack(as_tensor(self), call.has(1) ? call[1] : Py_None, copy).take();
@@ -193,7 +261,8 @@ PyObject* method_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
 PyObject* method_dlpack_device(PyObject* self, PyObject*) {
   return guarded([&] {
     if (as_tensor(self)->device == DeviceType::Meta) fail(ErrorKind::Value, "Unknown device type meta for Dlpack");
-    return Py_BuildValue("(ii)", static_cast<int>(kCpu), 0);
+    const dlpack::Device device = code_of(place_of(as_tensor(self)->device));
+    return Py_BuildValue("(ii)", static_cast<int>(device.type), static_cast<int>(device.id));
   });
 }
 
@@ -232,7 +301,8 @@ TensorPtr from_dlpack_capsule(PyObject* capsule) {
 PyMethodDef dlpack_methods[] = {
     {"__dlpack__", keyword_function(method_dlpack), kKeywordCall,
      "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None): a DLPack capsule."},
-    {"__dlpack_device__", method_dlpack_device, METH_NOARGS, "__dlpack_device__(): (1, 0), the CPU."},
+    {"__dlpack_device__", method_dlpack_device, METH_NOARGS,
+     "__dlpack_device__(): (1, 0), the CPU; (2, 0), the first GPU."},
     {nullptr, nullptr, 0, nullptr},
 };
 

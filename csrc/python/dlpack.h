@@ -5,7 +5,7 @@
 
 namespace adjoint::dlpack {
 
-enum DeviceCode : int32_t { kCpu = 1 };
+enum DeviceCode : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13 };
 
 struct Device {
   int32_t type;

@@ -408,7 +408,7 @@ void warn_read_only(bool& warned, const char* source) {
 }
 
 TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory free_memory, void* context,
-                ArrayUse use) {
+                ArrayUse use, Device device) {
   int64_t reach = 0;
   ShapePtr shape = make_shape(sizes, strides);
   for (size_t i = 0; shape->numel > 0 && i < sizes.size(); ++i) reach += (sizes[i] - 1) * strides[i];
@@ -417,10 +417,12 @@ TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory 
   auto storage = StoragePtr::steal(adopt_memory(data, nbytes, free_memory, context));
   int64_t alignment = is_complex(dtype) ? size / 2 : size;
   if (shape->numel == 0 || reinterpret_cast<uintptr_t>(data) % alignment == 0) {
-    TensorPtr tensor = make_tensor(std::move(storage), static_cast<char*>(data), std::move(shape), dtype);
+    TensorPtr tensor = make_tensor(std::move(storage), static_cast<char*>(data), std::move(shape), dtype, device);
     if (mode_flags & kInferenceMode) tensor->flags |= kInferenceTensor;
     return tensor;
   }
+  if (device != DeviceType::Cpu)
+    fail("the elements are not aligned in memory of ", to_string(device), "; copy them first");
   if (use == ArrayUse::Shared)
     warn(
         "the elements are not aligned in memory: the tensor gets a copy of them and does not share memory with its "

@@ -36,7 +36,7 @@ TensorPtr from_buffer(PyObject* object, DType dtype, int64_t count, int64_t offs
 
 /// Memory that belongs to somebody else, as a tensor; it is copied (with a warning) where the elements are not aligned.
 TensorPtr adopt(void* data, Sizes sizes, Sizes strides, DType dtype, FreeMemory free_memory, void* context,
-                ArrayUse use = ArrayUse::Shared);
+                ArrayUse use = ArrayUse::Shared, Device device = {});
 /// Tells, once for each source ("NumPy array", "buffer"), that writing to the tensor writes to memory that should not
 /// be written.
 void warn_read_only(bool& warned, const char* source);

@@ -64,7 +64,8 @@ Options Call::options() const {
   if (has(first + kTypeOption)) options.dtype = static_cast<DType>(arg(first + kTypeOption));
   if (has(first + kDeviceOption)) options.device = static_cast<Device>(arg(first + kDeviceOption));
   if (signature_.slots_ - first <= kPinMemoryOption) return options;
-  if (flag(first + kPinMemoryOption)) refuse_pinned();
+  options.pinned = flag(first + kPinMemoryOption);
+  if (options.pinned) check_pinned(options.place());
   options.requires_grad = flag(first + kRequiresGradOption);
   return options;
 }

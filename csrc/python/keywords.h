@@ -20,6 +20,7 @@ struct Options {
   std::optional<DType> dtype;
   std::optional<Device> device;
   bool requires_grad = false;
+  bool pinned = false;
 
   /// Where a new tensor goes.
   Device place() const { return device ? *device : default_device(); }

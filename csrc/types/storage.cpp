@@ -231,6 +231,7 @@ PyObject* method_part(PyObject* self, PyObject* args) {
 PyObject* method_share(PyObject* self, PyObject*) {
   return guarded([&] {
     Storage* storage = storage_of(self);
+    if (object_of(self)->device != DeviceType::Cpu) fail("_share_fd_: only available on CPU; use .cpu() first");
     if (shared_file(storage) >= 0) return Py_NewRef(Py_True);
     return PyBool_FromLong(move_storage(storage, StoragePtr::steal(allocate_shared(storage->nbytes))));
   });

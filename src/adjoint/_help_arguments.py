@@ -136,7 +136,7 @@ ARGUMENTS = {
     "negative": "what should be far from the anchor",
     "neginf": "what stands for minus infinity; the least number of the type unless said",
     "niter": "how many times the subspace is improved",
-    "non_blocking": "for copies to a GPU, and ignored",
+    "non_blocking": "copies between pinned memory and a GPU are not waited for",
     "norm": "'backward' divides the inverse by n, 'forward' the transform, 'ortho' both by its root",
     "norm_type": "the p of the norm",
     "normalized": "divides by the root of n_fft",

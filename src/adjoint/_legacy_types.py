@@ -11,13 +11,15 @@ class tensortype(type):
 
     def __call__(cls, *args, **kwargs):
         if cls.is_cuda:
-            raise TypeError(
-                f"type {cls.__module__}.{cls.__name__} not available. Torch not compiled with CUDA enabled."
-            )
+            if _C._cuda_why_unavailable():
+                raise TypeError(
+                    f"type {cls.__module__}.{cls.__name__} not available. Torch not compiled with CUDA enabled."
+                )
+            return _C.empty(0, dtype=cls.dtype, device="cuda").new(*args, **kwargs)
         return _C._legacy_tensor(cls.dtype, args, kwargs)
 
     def __instancecheck__(cls, instance):
-        if not isinstance(instance, _C.Tensor) or cls.is_cuda:
+        if not isinstance(instance, _C.Tensor) or cls.is_cuda != instance.is_cuda:
             return False
         return instance.dtype == cls.dtype and instance.layout is cls.layout
 
@@ -31,7 +33,7 @@ _ABOUT = """Makes tensors of {dtype}, of sizes or of data; isinstance() of it as
 >>> torch.{name}([1, 0]).dtype, isinstance(torch.ones(1, dtype={dtype}), torch.{name})
 ({dtype}, True)
 """
-_CUDA = "Tensors of {dtype} on a GPU, of which there is none: {name}() raises."
+_CUDA = "Makes tensors of {dtype} on a GPU, of sizes or of data; isinstance() of it asks for the type."
 
 
 def _make(name, dtype, module, is_cuda):

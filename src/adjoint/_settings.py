@@ -195,6 +195,8 @@ def set_default_tensor_type(t):
             stacklevel=2,
         )
     _C.set_default_dtype(kind.dtype)
+    if kind.is_cuda and not _C._cuda_why_unavailable():
+        _C.set_default_device("cuda")
 
 
 def get_device_module(device=None):

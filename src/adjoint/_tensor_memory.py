@@ -31,8 +31,8 @@ def share_memory_(self):
     """
     if self.layout is not _C.strided:
         raise NotImplementedError("Cannot access storage of SparseTensorImpl; share its indices and values()")
-    if self.is_meta or self.is_shared() or _C._share_memory(self):
-        return self
+    if self.is_meta or self.is_cuda or self.is_shared() or _C._share_memory(self):
+        return self  # memory of a GPU is left where it is, as in torch
     raise RuntimeError(
         "share_memory_(): the memory is also used by an array or a buffer of another library, and cannot move; call "
         "share_memory_() before that, or clone() the tensor"
@@ -82,25 +82,51 @@ def storage(self):
 
 @method
 def is_pinned(self, device=None):
-    """Whether the memory is pinned for a GPU: no.
+    """Whether the memory is pinned: whether a GPU reads and writes it by itself.
 
     >>> import adjoint as torch
     >>> torch.zeros(2).is_pinned()
     False
     """
-    return False
+    return self.layout is _C.strided and _C._cuda_is_pinned(self)
 
 
 @method
 def pin_memory(self, device=None):
-    """Pins the memory for a GPU, which raises: there is none.
+    """A copy in pinned memory, from which copies to a GPU need not be waited for; itself when it is there.
 
     >>> import adjoint as torch
-    >>> torch.zeros(2).pin_memory()
-    Traceback (most recent call last):
-    RuntimeError: Cannot access accelerator device when none is available; leave pin_memory() out
+    >>> x = torch.zeros(2)
+    >>> (x.pin_memory() if torch.cuda.is_available() else x).shape
+    torch.Size([2])
     """
-    raise RuntimeError("Cannot access accelerator device when none is available; leave pin_memory() out")
+    if _C._cuda_why_unavailable():
+        raise RuntimeError("Cannot access accelerator device when none is available; leave pin_memory() out")
+    if self.layout is not _C.strided:
+        raise RuntimeError("only dense CPU tensors can be pinned; pin its values()")
+    return self if self.is_pinned() else _C._cuda_pin(self)
+
+
+@method
+def record_stream(self, stream):
+    """Tells that a stream uses the memory, too: it is not given to other tensors before that has come so far.
+
+    >>> import adjoint as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.zeros(2, device="cuda").record_stream(torch.cuda.Stream())
+    """
+    if _C._cuda_why_unavailable():
+        raise RuntimeError("record_stream(): there is no GPU, and so there are no streams")
+    _C._cuda_record_stream(self, stream.cuda_stream)
+
+
+def _described(self):
+    from .cuda._interop import described
+
+    return described(self)
+
+
+cuda_array_interface = property(_described, doc="The memory on a GPU, as libraries for arrays there describe it.")
 
 
 @method

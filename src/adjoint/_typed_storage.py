@@ -142,10 +142,13 @@ class TypedStorage:
 
     @property
     def is_cuda(self):
-        """Whether the memory is on a GPU: no."""
-        return False
+        """Whether the memory is on an NVIDIA GPU."""
+        return self._untyped_storage.is_cuda
 
-    is_hpu = is_cuda
+    @property
+    def is_hpu(self):
+        """Whether the memory is on a Gaudi: no."""
+        return False
 
     @property
     def _cdata(self):
@@ -330,16 +333,16 @@ class TypedStorage:
         return self._new_wrapped_storage(self._untyped_storage.to(device=device))
 
     def cuda(self, device=None, non_blocking=False):
-        """Refuses: there is no such device here."""
-        return self._untyped_storage.cuda(device, non_blocking)
+        """The storage on a GPU: itself, when it is there."""
+        return self._new_wrapped_storage(self._untyped_storage.cuda(device, non_blocking))
 
     def hpu(self, device=None, non_blocking=False):
         """Refuses: there is no such device here."""
         return self._untyped_storage.hpu(device, non_blocking)
 
     def pin_memory(self, device=None):
-        """Refuses: there is no GPU to pin memory for."""
-        return self._untyped_storage.pin_memory(device)
+        """A copy in pinned memory; itself when it is there."""
+        return self._new_wrapped_storage(self._untyped_storage.pin_memory(device))
 
     # ---- sharing with other processes and with files
 
@@ -440,7 +443,7 @@ for _name, _does in {
 }.items():
     setattr(TypedStorage, _name, _counted(_name, _does))
 for _name, _does in {
-    "is_pinned": "Whether the memory is pinned for a GPU: no.",
+    "is_pinned": "Whether the memory is pinned: whether a GPU reads and writes it by itself.",
     "resizable": "Whether resize_() can change the size.",
 }.items():
     setattr(TypedStorage, _name, _of_untyped(_name, _does, True))
@@ -459,7 +462,9 @@ class _LegacyStorageMeta(type):
     """The type of FloatStorage and so on: a TypedStorage of their dtype is taken for one of theirs."""
 
     def __instancecheck__(cls, instance):
-        return type(instance) is TypedStorage and not cls.is_cuda and instance.dtype == getattr(cls, "dtype", None)
+        if type(instance) is not TypedStorage or instance.dtype != getattr(cls, "dtype", None):
+            return False
+        return cls.is_cuda == instance._untyped_storage.is_cuda
 
 
 class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
@@ -475,9 +480,11 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
                 raise _refusal(RuntimeError, cls, f"Keyword argument '{name}' cannot be specified")
         if kwargs:
             raise TypeError(f"TypedStorage.__new__() got an unexpected keyword argument '{next(iter(kwargs))}'")
-        if cls.is_cuda:
+        if cls.is_cuda and _C._cuda_why_unavailable():
             raise AssertionError("Torch not compiled with CUDA enabled; use the storages of the CPU")
         untyped = _untyped_for(args, None, wrap_storage, cls.dtype, legacy=cls)
+        if cls.is_cuda:
+            untyped = untyped.cuda()
         return TypedStorage(wrap_storage=untyped, dtype=cls.dtype, _internal=True)
 
     @classmethod

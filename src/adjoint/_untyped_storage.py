@@ -88,8 +88,13 @@ def _bytes_for(args, keywords):
 class _StorageBase:
     """What storages have in common with those of other devices."""
 
-    is_cuda = is_hpu = is_sparse = is_sparse_csr = False
+    is_hpu = is_sparse = is_sparse_csr = False
     _checkpoint_offset = _fake_device = None
+
+    @property
+    def is_cuda(self):
+        """Whether the memory is on an NVIDIA GPU."""
+        return self.device.type == "cuda"
 
     def get_device(self):
         """The number of the device; None for the CPU."""
@@ -204,7 +209,7 @@ class UntypedStorage(_C.StorageBase, _StorageBase):
             raise RuntimeError(
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
             )
-        self._bytes().copy_(source._bytes())
+        self._bytes().copy_(source._bytes(), bool(non_blocking))
         return self
 
     def clone(self):
@@ -295,18 +300,21 @@ class UntypedStorage(_C.StorageBase, _StorageBase):
     def to(self, *, device, non_blocking=False):
         """The storage on a device: itself, when it is there."""
         device = _C.device(device)
+        if device.type == "cuda" and device.index is None and not _C._cuda_why_unavailable():
+            device = _C.device("cuda", _C._cuda_current_device())
         if device == self.device:
             return self
-        if device.type not in ("cpu", "meta"):
+        if device.type not in ("cpu", "cuda", "meta"):
             return self._nowhere(device.type)
-        return UntypedStorage(self.nbytes(), device=device).copy_(self)
+        return UntypedStorage(self.nbytes(), device=device).copy_(self, non_blocking)
 
     def _nowhere(self, kind):
         return _C.empty(0, device=kind)  # which refuses
 
     def cuda(self, device=None, non_blocking=False):
-        """Refuses: there is no such device here."""
-        return self._nowhere("cuda")
+        """The storage on a GPU: itself, when it is there."""
+        device = "cuda" if device is None else f"cuda:{device}" if is_int(device) else device
+        return self.to(device=device, non_blocking=non_blocking)
 
     def hpu(self, device=None, non_blocking=False):
         """Refuses: there is no such device here."""
@@ -317,14 +325,14 @@ class UntypedStorage(_C.StorageBase, _StorageBase):
         return self._nowhere("mps")
 
     def is_pinned(self, device=None):
-        """Whether the memory is pinned for a GPU: no."""
-        return False
+        """Whether the memory is pinned: whether a GPU reads and writes it by itself."""
+        return _C._cuda_is_pinned(self._bytes())
 
     def pin_memory(self, device=None):
-        """Refuses: there is no GPU to pin memory for."""
+        """A copy in pinned memory; itself when it is there."""
         if self.device.type != "cpu":
             raise TypeError(f"cannot pin '{self.type()}' only CPU memory can be pinned")
-        raise RuntimeError("Cannot access accelerator device when none is available; leave pin_memory() out")
+        return self if self.is_pinned() else _C._storage_of(self._bytes().pin_memory())
 
     # ---- sharing with other processes and with files
 
@@ -347,6 +355,8 @@ class UntypedStorage(_C.StorageBase, _StorageBase):
         >>> torch.UntypedStorage(3).share_memory_().is_shared()
         True
         """
+        if self.is_cuda:
+            return self  # left where it is, as in torch
         if self.device.type != "cpu":
             raise RuntimeError("_share_fd_: only available on CPU")
         if not self.is_shared() and not self._share():

@@ -89,8 +89,8 @@ def _are_functorch_transforms_active():
 
 
 def _get_accelerator(check=None):
-    """The device of the accelerator: the CPU, for there is none."""
-    return _C.device("cpu")
+    """The device of the accelerator: the CPU where there is none."""
+    return _C.device("cpu" if _C._cuda_why_unavailable() else "cuda")
 
 
 def _get_default_device():

@@ -67,6 +67,8 @@ def is_autocast_enabled(device_type="cuda"):
     device = _device("is_autocast_enabled", device_type)
     if device not in _LOWER_TYPES:
         raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type")
+    if device == "cuda":
+        return _C._autocast_gpu_enabled()
     return _C._autocast_enabled() if device == "cpu" else device in _elsewhere.enabled
 
 
@@ -85,6 +87,8 @@ def set_autocast_enabled(device_type, enabled=None):
     device = _device("set_autocast_enabled", device_type)
     if device == "cpu":
         _C._set_autocast_enabled(enabled)
+    elif device == "cuda":
+        _C._set_autocast_gpu_enabled(enabled)
     elif enabled:
         _elsewhere.enabled.add(device)
     else:
@@ -101,6 +105,8 @@ def get_autocast_dtype(device_type):
     device = _device("get_autocast_dtype", device_type)
     if device not in _LOWER_TYPES:
         raise RuntimeError("unsupported scalarType")
+    if device == "cuda":
+        return _C._autocast_gpu_dtype()
     return _C._autocast_dtype() if device == "cpu" else _elsewhere.dtypes.get(device, _LOWER_TYPES[device])
 
 
@@ -116,6 +122,8 @@ def set_autocast_dtype(device_type, dtype):
         raise TypeError(f"set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not {kind}")
     if device == "cpu":
         _C._set_autocast_dtype(dtype)
+    elif device == "cuda":
+        _C._set_autocast_gpu_dtype(dtype)
     else:
         _elsewhere.dtypes[device] = dtype
 
@@ -193,7 +201,7 @@ class autocast:
         self._before = []  # the states to return to: a context may be entered again inside of itself
         name = self.device.upper()
         if self.device == "cuda":
-            if enabled:
+            if enabled and _C._cuda_why_unavailable():
                 self._refuse("CUDA is not available or torch_xla is imported. Disabling autocast.")
         elif enabled and self.fast_dtype not in (_C.bfloat16, _C.float16):
             self._refuse(

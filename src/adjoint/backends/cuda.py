@@ -1,7 +1,9 @@
-"""CUDA, which is not there: its flags can be set, and change nothing."""
+"""CUDA: its flags can be set, and this build computes as exactly with all of them."""
 
 import contextlib
 import warnings
+
+from .. import _C
 
 
 class _Flags:
@@ -31,13 +33,13 @@ _sdp = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
 
 
 def is_built():
-    """Whether this build has code for CUDA: no.
+    """Whether this build is for CUDA, as far as programs should care: whether a GPU can be used.
 
     >>> import adjoint as torch
-    >>> torch.backends.cuda.is_built()
-    False
+    >>> torch.backends.cuda.is_built() == torch.cuda.is_available()
+    True
     """
-    return False
+    return not _C._cuda_why_unavailable()
 
 
 def flash_sdp_enabled():

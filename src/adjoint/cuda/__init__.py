@@ -1,67 +1,73 @@
-"""NVIDIA GPUs: there are none here, and the functions that programs call without asking first say so quietly.
+"""NVIDIA GPUs. Without one, the functions that programs call without asking first say so quietly.
 
-What would need a GPU raises, as PyTorch without CUDA does.
+What needs a GPU raises then, as PyTorch without CUDA does.
 """
 
 import sys
 
-from .. import _C
-from .._absent import answer, refusals
+from .._absent import refusals
 from .._legacy_types import CUDA_TYPES
 from . import _libraries, _modules
 from . import amp as amp
-from .random import default_generators as _default_generators
-from .random import get_rng_state as get_rng_state
-from .random import get_rng_state_all as get_rng_state_all
-from .random import initial_seed as initial_seed
-from .random import manual_seed as manual_seed
-from .random import manual_seed_all as manual_seed_all
-from .random import seed as seed
-from .random import seed_all as seed_all
-from .random import set_rng_state as set_rng_state
-from .random import set_rng_state_all as set_rng_state_all
+from ._devices import CudaError as CudaError
+from ._devices import DeferredCudaCallError as DeferredCudaCallError
+from ._devices import can_device_access_peer as can_device_access_peer
+from ._devices import check_error as check_error
+from ._devices import current_device as current_device
+from ._devices import device as device
+from ._devices import device_count as device_count
+from ._devices import device_of as device_of
+from ._devices import get_arch_list as get_arch_list
+from ._devices import get_device_capability as get_device_capability
+from ._devices import get_device_name as get_device_name
+from ._devices import get_device_properties as get_device_properties
+from ._devices import get_gencode_flags as get_gencode_flags
+from ._devices import get_sync_debug_mode as get_sync_debug_mode
+from ._devices import init as init
+from ._devices import is_available as is_available
+from ._devices import is_bf16_supported as is_bf16_supported
+from ._devices import is_initialized as is_initialized
+from ._devices import is_tf32_supported as is_tf32_supported
+from ._devices import refuse as _refuse
+from ._devices import set_device as set_device
+from ._devices import set_sync_debug_mode as set_sync_debug_mode
+from ._devices import synchronize as synchronize
 
 _libraries.find()
 
 has_magma = has_half = False
+# Names that another file of this folder defines, loaded when one of them is asked for.
+_LAZY = {
+    "streams": ("Event", "ExternalStream", "Stream"),
+    "_current": (
+        "StreamContext",
+        "current_stream",
+        "default_stream",
+        "get_stream_from_external",
+        "set_stream",
+        "stream",
+    ),
+    "graphs": ("CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"),
+    "memory": (
+        *("caching_allocator_alloc", "caching_allocator_delete", "device_memory_used", "empty_cache"),
+        *("get_allocator_backend", "host_memory_stats", "list_gpu_processes", "max_memory_allocated"),
+        *("max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached"),
+        *("memory_reserved", "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary"),
+        *("reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached"),
+        "reset_peak_memory_stats",
+    ),
+    "random": (
+        *("get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all"),
+        *("set_rng_state", "set_rng_state_all"),
+    ),
+}
+_HOME = {name: home for home, names in _LAZY.items() for name in names}
 _REFUSED = (
-    *("caching_allocator_alloc", "caching_allocator_delete", "caching_allocator_enable", "change_current_allocator"),
-    *("check_error", "cudart", "device_memory_used", "get_allocator_backend", "get_per_process_memory_fraction"),
-    *("get_sync_debug_mode", "graph_pool_handle", "list_gpu_processes", "make_graphed_callables"),
-    *("host_memory_stats", "memory_stats_as_nested_dict"),
-    "can_device_access_peer",
-    "clock_rate",
-    "current_blas_handle",
-    "current_device",
-    "current_stream",
-    "default_stream",
-    "get_device_capability",
-    "get_device_name",
-    "get_device_properties",
-    "init",
-    "ipc_collect",
-    "max_memory_cached",
-    "mem_get_info",
-    "memory_snapshot",
-    "memory_summary",
-    "memory_usage",
-    "power_draw",
-    "reset_accumulated_memory_stats",
-    "reset_max_memory_allocated",
-    "reset_max_memory_cached",
-    "reset_peak_memory_stats",
-    "set_device",
-    "set_per_process_memory_fraction",
-    "set_stream",
-    "set_sync_debug_mode",
-    "synchronize",
-    "temperature",
-    "utilization",
+    *("caching_allocator_enable", "change_current_allocator", "clock_rate", "cudart", "current_blas_handle"),
+    *("get_per_process_memory_fraction", "ipc_collect", "memory_usage", "power_draw"),
+    *("set_per_process_memory_fraction", "temperature", "utilization"),
 )
-_REFUSED_TYPES = (
-    *("CUDAGraph", "CUDAPluggableAllocator", "Event", "ExternalStream", "MemPool", "Stream", "StreamContext", "device"),
-    *("device_of", "graph", "stream", "use_mem_pool"),
-)
+_REFUSED_TYPES = ("CUDAPluggableAllocator", "MemPool", "use_mem_pool")
 
 
 class OutOfMemoryError(RuntimeError):
@@ -78,57 +84,49 @@ class OutOfMemoryError(RuntimeError):
         super().__init__(*args)
 
 
-def is_available():
-    """Whether there is a GPU that can be used.
+def _not_here(*args, **kwargs):
+    """Raises: without a GPU because of that, and with one because this is not here.
 
     >>> import adjoint as torch
-    >>> torch.cuda.is_available() == (torch.cuda.device_count() > 0)
+    >>> callable(torch.cuda.utilization)
     True
     """
-    return not _C._cuda_why_unavailable()
+    if not is_available():
+        _refuse()
+    raise NotImplementedError(
+        "this function of torch.cuda is not here: memory is kept by the one allocator of this package, and figures of "
+        "the machine are shown by nvidia-smi"
+    )
 
 
-def device_count():
-    """The number of GPUs.
-
-    >>> import adjoint as torch
-    >>> torch.cuda.device_count() >= 0
-    True
-    """
-    return _C._cuda_device_count()
-
-
-is_initialized = answer(False, "Whether a GPU is in use: no.")
-is_bf16_supported = answer(False, "Whether the GPU computes in bfloat16: there is none.")
-is_tf32_supported = answer(False, "Whether the GPU computes in TF32: there is none.")
-is_current_stream_capturing = answer(False, "Whether a graph is being captured: no.")
-memory_allocated = answer(0, "Bytes in use on the GPU: none.")
-max_memory_allocated = answer(0, "The most bytes that were in use on the GPU: none.")
-memory_reserved = answer(0, "Bytes kept on the GPU: none.")
-max_memory_reserved = answer(0, "The most bytes that were kept on the GPU: none.")
-memory_cached = answer(0, "Bytes kept on the GPU: none.")
-memory_stats = answer(dict, "Figures of the GPU's memory: none.")
-get_arch_list = answer(list, "The kinds of GPU that this build has code for: none.")
-empty_cache = answer(None, "Returns the GPU's unused memory: there is none.")
-
-
-def _refuse(*args, **kwargs):
-    """Raises: there is no GPU."""
-    _C.empty(0, device="cuda")
-
-
-_get = refusals(_REFUSED, _REFUSED_TYPES, _refuse, sys.modules[__name__])
+_get = refusals(_REFUSED, _REFUSED_TYPES, _not_here, sys.modules[__name__])
 
 
 def __getattr__(name):
-    if name == "default_generators":  # to count GPUs takes a while
-        return _default_generators()
+    if name in _LAZY:
+        import importlib
+
+        return importlib.import_module(f".{name}", __name__)
+    if name in _HOME:
+        import importlib
+
+        value = getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    if name == "default_generators":
+        from .random import default_generators
+
+        return default_generators()
     if name.endswith("Storage"):
         from .._typed_storage import CUDA_LEGACY
 
         if name in CUDA_LEGACY:
             return CUDA_LEGACY[name]
     return CUDA_TYPES[name] if name in CUDA_TYPES else _get(name)
+
+
+def __dir__():
+    return sorted({*globals(), *_HOME, *_LAZY, *_REFUSED, "default_generators"} - {"sys"})
 
 
 _modules.make()

@@ -77,7 +77,7 @@ elementwise("neg(input)", lambda input: -input,
             refuse={"bool": "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
                             "invert a mask, use the `~` or `logical_not()` operator instead."},
             input=lambda g: -g)
-elementwise("reciprocal(input)", lambda input: 1 / input,
+elementwise("reciprocal(input)", lambda input: 1 / input, autocast="none, float32",
             types="complex", promote="float",
             input=lambda g, out: -g * conj(out * out))
 # What pow() of a float tensor and a number comes to, unless the number is 0; and the commonest powers.
@@ -120,7 +120,7 @@ elementwise("fmod(input, other)", lambda input, other: fmod(input, other),
             other=lambda g, input, other: -g * trunc(input / other))
 
 # d(a^b) = b a^(b-1) da + a^b log(a) db; a zero exponent and a zero base get the limits that keep gradients finite.
-elementwise("pow(input, exponent)", lambda input, exponent: input**exponent,
+elementwise("pow(input, exponent)", lambda input, exponent: input**exponent, autocast="none, float32",
             types="complex integer bool", loop="pow", integers="exponent", numbers="input exponent",
             powers=("squared", "cubed", "rooted", "power"),
             node="PowBackward1", number_nodes={"exponent": "PowBackward0", "input": "PowBackward2"},
@@ -158,14 +158,14 @@ elementwise("lerp(input, end, weight)",
             end=lambda g, weight: g * conj(weight),
             weight=lambda g, input, end: g * conj(end - input))
 elementwise("addcmul(input, tensor1, tensor2, *, value=1)",
-            lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2,
+            lambda input, tensor1, tensor2, value: input + value * tensor1 * tensor2, autocast="none, promote",
             types="complex integer", stored="complex32",
             loop="addcmul_cpu_out", numbers="", linear="input + tensor1 * tensor2",
             input=lambda g: g,
             tensor1=lambda g, tensor2, value: g * conj(value * tensor2),
             tensor2=lambda g, tensor1, value: g * conj(value * tensor1))
 elementwise("addcdiv(input, tensor1, tensor2, *, value=1)",
-            lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2,
+            lambda input, tensor1, tensor2, value: input + value * tensor1 / tensor2, autocast="none, promote",
             types="complex", loop="addcdiv_cpu_out", numbers="", linear="input + tensor1",
             refuse={"integer tensor1 tensor2":
                     "Integer division with addcdiv is no longer supported; convert tensor1 or tensor2 with .float() "

@@ -39,7 +39,7 @@ def _unit(angle):
     return complex_parts(cos(angle), sin(angle))
 
 
-op("polar(abs, angle)", forward=_polar, autocast="float32", method=False, out="exact",
+op("polar(abs, angle)", forward=_polar, autocast="float32, none", method=False, out="exact",
    out_words=EXPECTED_OBJECT, linear="abs",
    abs=lambda g, angle: real(g * conj_physical(_unit(angle))),
    angle=lambda g, out: imag(g * conj_physical(out)),

@@ -12,9 +12,9 @@ op("to_dtype(input, dtype, copy=False, memory_format=None)", stored="all",
    public=False, shown="to",
    input=lambda g, input_meta: to_dtype(g, input_meta.dtype),
    batch=formatted)  # fmt: skip
-op("to_device(input, device, dtype, memory_format=None)", stored="all",
-   forward=lambda input, device, dtype, memory_format:
-       _C.empty_like(input, dtype=dtype, device=device, memory_format=memory_format).copy_(input),
+op("to_device(input, device, dtype, memory_format=None, non_blocking=False)", stored="all",
+   forward=lambda input, device, dtype, memory_format, non_blocking:
+       _C.empty_like(input, dtype=dtype, device=device, memory_format=memory_format).copy_(input, non_blocking),
    node="ToCopyBackward0", linear="input", crosses=True, public=False,
    input=lambda g, input_meta: to_dtype(g, input_meta.dtype),
    batch=formatted)  # fmt: skip
@@ -42,8 +42,13 @@ def _types_to():
 
 def parse_to(args, kwargs):
     """(dtype, device, copy, memory format) of to(device, dtype), to(dtype) or to(tensor); None where not given."""
+    return _parsed(args, kwargs)[:4]
+
+
+def _parsed(args, kwargs):
+    """The same, and whether copies from pinned memory need not be waited for."""
     if len(args) == 1 and not kwargs and type(args[0]) is _C.dtype:
-        return args[0], None, None, None
+        return args[0], None, None, None, False
     first = args[0] if args else None
     way = "tensor" if isinstance(first, _C.Tensor) else "dtype" if isinstance(first, _C.dtype | type) else "device"
     given, types = {**dict(zip(_WAYS_TO[way], args, strict=False)), **kwargs}, _types_to()
@@ -60,8 +65,8 @@ def parse_to(args, kwargs):
         given |= {"dtype": given["tensor"].dtype, "device": given["tensor"].device}
     device = given.get("device")
     if isinstance(device, int):
-        raise RuntimeError("Cannot access accelerator device when none is available; use device='cpu'")
-    return given.get("dtype"), device, given.get("copy"), given.get("memory_format")
+        device = _C.device(device)
+    return given.get("dtype"), device, given.get("copy"), given.get("memory_format"), given.get("non_blocking", False)
 
 
 def _check_move(source, device):
@@ -69,12 +74,19 @@ def _check_move(source, device):
     kind = _C.device(device).type
     if kind in (source, "meta"):
         return
-    if source == "meta" and kind == "cpu":
+    if source == "meta" and kind in ("cpu", "cuda"):
         raise NotImplementedError(
             "Cannot copy out of meta tensor; no data! Make a new one by torch.empty_like(tensor, device='cpu'), or use "
             "Module.to_empty() for a module"
         )
     _C.empty(0, device=kind)  # raises: it is not there
+
+
+def _is_elsewhere(here, device):
+    """Whether a device is another one than a tensor's: "cuda" is the current GPU."""
+    if here.type != device.type:
+        return True
+    return here.type == "cuda" and here.index != (_C._cuda_current_device() if device.index is None else device.index)
 
 
 def _converted(input, dtype, copy, memory_format):
@@ -101,12 +113,12 @@ def to(input, *args, **kwargs):
     >>> torch.tensor([1, 2]).to(torch.float32)
     tensor([1., 2.])
     """
-    dtype, device, copy, memory_format = parse_to(args, kwargs)
+    dtype, device, copy, memory_format, non_blocking = _parsed(args, kwargs)
     if device is not None:
         _check_move(input.device.type, device)
     dtype = input.dtype if dtype is None else dtype
-    if device is not None and _C.device(device).type != input.device.type:
-        return to_device(input, device, dtype, memory_format)
+    if device is not None and _is_elsewhere(input.device, _C.device(device)):
+        return to_device(input, device, dtype, memory_format, non_blocking)
     if not copy and dtype == input.dtype and _lies_in(input, memory_format):
         return input
     return _converted(input, dtype, bool(copy), memory_format)
@@ -120,7 +132,7 @@ def type_as(input, other):
     >>> torch.tensor([1]).type_as(torch.tensor(2.0))
     tensor([1.])
     """
-    return input.to(other.dtype)
+    return input.to(other.device, other.dtype) if input.device != other.device else input.to(other.dtype)
 
 
 TYPE_NAMES = {
@@ -157,18 +169,18 @@ def type_(input, dtype=None, non_blocking=False):
     """
     boolean("type", non_blocking=non_blocking)
     if dtype is None:
-        return ("torch." if input.layout is _C.strided else "torch.sparse.") + next(
-            name for name, known in TYPE_NAMES.items() if known == input.dtype
-        )
+        place = ("cuda." if input.is_cuda else "") + ("" if input.layout is _C.strided else "sparse.")
+        return f"torch.{place}" + next(name for name, known in TYPE_NAMES.items() if known == input.dtype)
     if isinstance(dtype, str):
         place, _, short = dtype.rpartition(".")
         if short not in TYPE_NAMES or place not in ("torch", "torch.cuda"):
             raise ValueError(f"invalid type: '{dtype}'")
-        if place == "torch.cuda":
-            _C.empty(0, device="cuda")  # raises
-        dtype = TYPE_NAMES[short]
-    elif isinstance(dtype, type):
+        return input.to("cuda" if place == "torch.cuda" else "cpu", TYPE_NAMES[short], non_blocking)
+    if isinstance(dtype, type):
+        place = getattr(dtype, "is_cuda", None)
         dtype = _dtype_of(dtype)
+        if isinstance(place, bool):
+            return input.to("cuda" if place else "cpu", dtype, non_blocking)
     return input.to(dtype)
 
 
@@ -178,8 +190,6 @@ def _dtype_of(kind):
         return _C.get_default_dtype()
     if not isinstance(getattr(kind, "dtype", None), _C.dtype):
         raise ValueError(f"invalid type: '{kind.__name__}'; give a dtype or a tensor type")
-    if kind.is_cuda:
-        _C.empty(0, device="cuda")  # raises
     return kind.dtype
 
 
@@ -228,14 +238,19 @@ def cpu(input, memory_format=None):
 
 @composite(function_=False)
 def cuda(input, device=None, non_blocking=False, memory_format=None):
-    """The tensor on a GPU, which raises: there is none.
+    """The tensor on a GPU, by default the current one: itself when it is there.
+
+    With `non_blocking` copies from pinned memory are not waited for.
 
     >>> import adjoint as torch
-    >>> torch.tensor(1.0).cuda()
-    Traceback (most recent call last):
-    AssertionError: Torch not compiled with CUDA enabled; this build computes on the cpu only: use device='cpu'
+    >>> x = torch.tensor(1.0)
+    >>> (x.cuda() if torch.cuda.is_available() else x) * 2 == 2
+    tensor(True)
     """
-    return input.to("cuda")
+    device = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
+    if _C.device(device).type != "cuda":
+        raise RuntimeError(f"Invalid device, must be cuda device; got {device}")
+    return to(input, device=_C.device(device), non_blocking=non_blocking, memory_format=memory_format)
 
 
 @composite(function_=False)
@@ -245,6 +260,6 @@ def xpu(input, device=None, non_blocking=False, memory_format=None):
     >>> import adjoint as torch
     >>> torch.tensor(1.0).xpu()
     Traceback (most recent call last):
-    AssertionError: Torch not compiled with XPU enabled; this build computes on the cpu only: use device='cpu'
+    AssertionError: Torch not compiled with XPU enabled; this build computes on the cpu and on cuda: use device='cpu'
     """
     return input.to("xpu")

@@ -38,7 +38,7 @@ def no_second(name):
 
 
 op("_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)", native="ctc_loss",
-   outputs=("loss", "log_alpha"), node="CtcLossBackward0", public=False,
+   outputs=("loss", "log_alpha"), node="CtcLossBackward0", public=False, crosses=True,
    log_probs=lambda g, log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, loss, log_alpha:
        _ctc_loss_backward(g, log_probs, targets, input_lengths, target_lengths, loss.detach(), log_alpha.detach(),
                           blank, zero_infinity),
@@ -47,7 +47,7 @@ op("_ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, zero_inf
                                          log_alpha, blank, zero_infinity)).sum((0, 2)),
    batch=_loss_batch)  # fmt: skip
 op("_ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, loss, log_alpha, blank, zero_infinity)",
-   native="ctc_loss_backward", node="NotImplemented", public=False, linear="grad",
+   native="ctc_loss_backward", node="NotImplemented", public=False, linear="grad", crosses=True,
    grad=lambda g: no_second("_ctc_loss_backward"),
    log_probs=lambda g: no_second("_ctc_loss_backward"),
    batch=_loss_back_batch)  # fmt: skip

@@ -3,7 +3,11 @@
 Shared by the running package and by the generator, so it imports nothing.
 """
 
-AUTOCASTS = (None, "lower", "float32", "promote", "off")
+AUTOCASTS = (
+    *(None, "lower", "float32", "promote", "off"),
+    *("none, float32", "none, promote", "none, lower", "float32, none", "float32, promote", "promote, none"),
+    "off, lower",
+)
 INTEGER_CHECKS = (None, "divisor", "exponent")
 # The keywords of functions that make tensors; csrc/op/creation.h has them in the same order.
 CREATION = "dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False"
@@ -204,7 +208,7 @@ class Declaration:
     `gradient=False` is for what torch does not differentiate: the result never requires grad;
     `autocast` says what happens to floating point arguments while autocast is on: they become the "lower" type of the
     mode, "float32", or the widest among them ("promote"); float64 is left alone. "off": nothing is cast, and nothing
-    inside of an op that is written in Python, as with the others;
+    inside of an op that is written in Python, as with the others. "none, float32" says it of the CPU and of a GPU;
     `shown` is the function that errors name, where several ops share its work: "sum" for sum_all and sum_dim;
     `refuse` gives the errors of types that the op is not defined for, where torch has words of the op's own, see
     Note [Errors];

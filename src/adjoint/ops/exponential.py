@@ -25,31 +25,31 @@ LN2 = 0.6931471805599453
 LN10 = 2.302585092994046
 NAN = float("nan")
 
-elementwise("exp(input)", lambda input: exp(input),
+elementwise("exp(input)", lambda input: exp(input), autocast="none, float32",
             types="complex", loop="exp_vml_cpu", promote="float",
             input=lambda g, out: g * conj(out))
 elementwise("exp2(input)", lambda input: exp2(input),
             types="complex", loop="exp2", promote="float",
             input=lambda g, out: g * conj(out * LN2))
-elementwise("expm1(input)", lambda input: expm1(input),
+elementwise("expm1(input)", lambda input: expm1(input), autocast="none, float32",
             types="complex", loop="expm1_vml_cpu", promote="float",
             input=lambda g, out: g * conj(out + 1))
-elementwise("log(input)", lambda input: log(input),
+elementwise("log(input)", lambda input: log(input), autocast="none, float32",
             types="complex", loop="log_vml_cpu", promote="float",
             input=lambda g, input: g / conj(input))
-elementwise("log2(input)", lambda input: log2(input),
+elementwise("log2(input)", lambda input: log2(input), autocast="none, float32",
             types="complex", loop="log2_vml_cpu", promote="float",
             input=lambda g, input: g / conj(input * LN2))
-elementwise("log10(input)", lambda input: log10(input),
+elementwise("log10(input)", lambda input: log10(input), autocast="none, float32",
             types="complex", loop="log10_vml_cpu", promote="float",
             input=lambda g, input: g / conj(input * LN10))
-elementwise("log1p(input)", lambda input: log1p(input),
+elementwise("log1p(input)", lambda input: log1p(input), autocast="none, float32",
             types="complex", loop="log1p_vml_cpu", promote="float",
             input=lambda g, input: g / conj(input + 1))
 elementwise("sqrt(input)", lambda input: sqrt(input),
             types="complex", loop="sqrt_vml_cpu", promote="float",
             input=lambda g, out: g / conj(2 * out))
-elementwise("rsqrt(input)", lambda input: 1 / sqrt(input),
+elementwise("rsqrt(input)", lambda input: 1 / sqrt(input), autocast="none, float32",
             types="complex", promote="float",
             input=lambda g, out: -0.5 * g * conj(out * out * out))
 

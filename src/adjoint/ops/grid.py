@@ -29,7 +29,7 @@ def _sized_batch(op, size, batched, first, sizes, *rest):
 # cotangent of that is a direction.
 for _dims in (2, 3):
     op(f"_grid_sampler_{_dims}d(input, grid, direction, interpolation_mode, padding_mode, align_corners)",
-       native="grid_sampler", autocast="float32", node=f"GridSampler{_dims}DBackward0", public=False,
+       native="grid_sampler", autocast="float32, promote", node=f"GridSampler{_dims}DBackward0", public=False,
        linear="input * direction",
        input=lambda g, input_meta, grid, direction, interpolation_mode, padding_mode, align_corners:
            _grid_sampler_input(g, input_meta.shape, grid, direction, interpolation_mode, padding_mode, align_corners),

@@ -96,7 +96,7 @@ op("linalg_cross(input, other, *, dim=-1)", loop="cross", native="linalg_cross",
    batch="dim")  # fmt: skip
 
 
-@composite(out="exact", apart=("input", "other"))
+@composite(out="exact", apart=("input", "other"), autocast="none, promote")
 def cross(input, other, dim=None):
     """The cross product along a dimension, by default the first that has three elements.
 
@@ -126,7 +126,7 @@ def _trace(input):
     return input.diagonal().sum()
 
 
-op("trace(input)", forward=_trace, autocast="float32", linear="input",
+op("trace(input)", forward=_trace, autocast="float32, none", linear="input",
    input=lambda g, input_meta: g * eye(*input_meta.shape, dtype=g.dtype, device=g.device),
    doc="The sum of the elements on the diagonal of a matrix.",
    batch=_trace_batch)  # fmt: skip
@@ -172,7 +172,7 @@ def _renorm_gradient(g, input, p, dim, maxnorm, fused=False):
     return g * scales + norm_gradient(slope, input, norms, p, others, fused)
 
 
-op("renorm(input, p, dim, maxnorm)", forward=_renorm, inplace=True, out="exact",
+op("renorm(input, p, dim, maxnorm)", autocast="none, float32", forward=_renorm, inplace=True, out="exact",
    fused={"input": lambda g, input, p, dim, maxnorm: _renorm_gradient(g, input, p, dim, maxnorm, fused=True)},
    input=lambda g, input, p, dim, maxnorm: _renorm_gradient(g, input, p, dim, maxnorm),
    doc="The slices along a dimension, those with a p-norm above maxnorm scaled down to it.",
@@ -297,7 +297,7 @@ op("_pdist_backward(grad, input, p, out_)", native="pdist_backward", public=Fals
    batch=_pdist_backward_batch)  # fmt: skip
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, float32")
 def pdist(input, p=2.0):
     """The p-norm distances of each pair of rows.
 

@@ -223,7 +223,7 @@ op("bmm_tn(input, mat2)", loop="bmm",
    mat2=lambda g, input: bmm(input, g),
    batch=_folded_batch)  # fmt: skip
 
-op("mv(input, vec)", loop="addmv_impl_cpu", native="mv", out="exact",
+op("mv(input, vec)", autocast="none, lower", loop="addmv_impl_cpu", native="mv", out="exact",
    out_words="addmv input tensors must have the same dtype, but got {given}, {expected}, and {expected}",
    linear="input * vec",
    input=lambda g, vec: g.unsqueeze(1) * conj(vec),
@@ -234,7 +234,7 @@ op("mv_t(input, vec)", loop="addmv_impl_cpu", native="mv_t", node="MvBackward0",
    input=lambda g, vec: vec.unsqueeze(1) * conj(g),
    vec=lambda g, input: mv(input, g),
    batch=_mv_t_batch)  # fmt: skip
-op("dot(input, tensor)", native="dot", out="exact", out_words=DOT, linear="input * tensor",
+op("dot(input, tensor)", autocast="none, promote", native="dot", out="exact", out_words=DOT, linear="input * tensor",
    input=lambda g, tensor: g * conj(tensor),
    tensor=lambda g, input: g * conj(input),
    doc="The sum of the products of two vectors' elements.",
@@ -274,7 +274,7 @@ op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", loop="addmm_impl_cpu_", widen
    mat2=lambda g, mat1, alpha: _times(mm_tn(mat1, g), alpha),
    doc="beta * input + alpha * (mat1 @ mat2)",
    batch=_added_batch(mm, 2))  # fmt: skip
-op("addmv(input, mat, vec, *, beta=1, alpha=1)", loop="addmv_impl_cpu", native="addmv", inplace=True, out="exact",
+op("addmv(input, mat, vec, *, beta=1, alpha=1)", autocast="none, lower", loop="addmv_impl_cpu", native="addmv", inplace=True, out="exact",
    whole=("input",), linear="input + mat * vec",
    input=lambda g, beta: _times(g, beta),
    mat=lambda g, vec, alpha: _times(g.unsqueeze(1) * conj(vec), alpha),
@@ -332,7 +332,7 @@ def _addr(input, vec1, vec2, beta, alpha):
 
 
 op("addr(input, vec1, vec2, *, beta=1, alpha=1)", loop="addr_cpu",
-   forward=_addr, autocast="off", inplace=True, out=True,
+   forward=_addr, autocast="off, lower", inplace=True, out=True,
    whole=("input", "vec1", "vec2"), linear="input + vec1 * vec2",
    input=lambda g, beta: _times(g, beta),
    vec1=lambda g, vec2, alpha: _times(mv(g, conj(vec2)), alpha),

@@ -104,7 +104,7 @@ def _tangent(slope, normal, weight, weight_t, bias_t):
     return result if bias_t is None else result + bias_t
 
 
-op("_layer_norm(input, normalized_shape, weight, bias, eps)", loop="LayerNormKernelImpl", native="layer_norm",
+op("_layer_norm(input, normalized_shape, weight, bias, eps)", autocast="none, float32", loop="LayerNormKernelImpl", native="layer_norm",
    outputs=("out", "mean", "rstd"), node="NativeLayerNormBackward0", public=False,
    fused={"input": lambda g, input, mean, rstd, weight, normalized_shape:
           _layer_norm_gradients(g, input, mean, rstd, weight, normalized_shape)},
@@ -297,7 +297,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 composite(rms_norm, namespace="nn.functional")
 
 
-@composite(namespace="nn.functional")
+@composite(namespace="nn.functional", autocast="none, float32")
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """The tensor divided by its norm along a dimension.
 

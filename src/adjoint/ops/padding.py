@@ -36,7 +36,7 @@ for _mode, _node in _NODES.items():
     for _dims in (1, 2, 3):
         op(f"_pad_{_mode}{_dims}d(input, pad, mode)", native="pad_repeating", widened="all back",
            node=f"{_node}{_dims}DBackward0",
-           autocast="float32" if _mode == "replicate" or (_mode == "reflect" and _dims < 3) else None,
+           autocast="float32, none" if _mode == "replicate" or (_mode == "reflect" and _dims < 3) else None,
            linear="input", public=False,
            input=lambda g, input_meta, pad, mode: _pad_repeating_backward(
                g, input_meta.shape, pad, mode, _channels_last(input_meta, pad, mode)),

@@ -80,9 +80,9 @@ def _declare(dims):
     op(f"_adaptive_max_pool{dims}d(input, output_size)", native="adaptive_max_pool", autocast=in_space,
        node=f"AdaptiveMaxPool{dims}DBackward0", **greatest(dims == 2))  # fmt: skip
     op(f"_fractional_max_pool{dims}d(input, kernel_size, output_size, random_samples)", native="fractional_max_pool",
-       autocast="float32", node=f"FractionalMaxPool{dims}DBackward0", **greatest(False, _fractional_batch))  # fmt: skip
+       autocast="float32, none", node=f"FractionalMaxPool{dims}DBackward0", **greatest(False, _fractional_batch))  # fmt: skip
     op(f"_max_unpool{dims}d(input, indices, output_size)", native="max_unpool", node=f"MaxUnpool{dims}DBackward0",
-       autocast="float32", linear="input", public=False,
+       autocast="float32, none", linear="input", public=False,
        input=lambda g, indices: _in_plane(g, indices, dims),
        batch=_unpool_batch)  # fmt: skip
     op(f"_avg_pool{dims}d(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)",
@@ -218,7 +218,7 @@ def _max_pools(dims):
         found = results(*args, False)
         return found[0] if isinstance(found, tuple) else found
 
-    values = composite(values, name=f"_{name}_alone", **_HIDDEN, autocast="float32" if dims == 3 else None)
+    values = composite(values, name=f"_{name}_alone", **_HIDDEN, autocast="float32, none" if dims == 3 else None)
 
     def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         pool = with_indices if return_indices else values

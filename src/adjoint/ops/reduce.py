@@ -105,11 +105,11 @@ op("sum_to(input, size)", widened="complex32", native="sum_to", node="SumBackwar
 
 # ---- Sums and means
 
-op("sum_all(input, *, dtype=None)", loop="sum_cpu", widened="unsigned",
+op("sum_all(input, *, dtype=None)", autocast="none, float32", loop="sum_cpu", widened="unsigned",
    native="sum_all", node="SumBackward0", linear="input", out="exact typed",
    public=False, shown="sum", input=lambda g, input_meta: spread(g, input_meta.shape),
    batch=lambda op, size, batched, input, dtype: sum_dim(rows(input), 1, dtype=dtype))  # fmt: skip
-op("sum_dim(input, dim, keepdim=False, *, dtype=None)", loop="sum_cpu", widened="unsigned",
+op("sum_dim(input, dim, keepdim=False, *, dtype=None)", autocast="none, float32", loop="sum_cpu", widened="unsigned",
    native="sum", node="SumBackward1", linear="input",
    out="exact typed", public=False, shown="sum",
    input=lambda g, input_meta, dim: spread(g, input_meta.shape, dim),
@@ -412,7 +412,7 @@ op("vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None)", loop="no
    batch="dim?")  # fmt: skip
 
 
-@composite(numpy_names=False)
+@composite(numpy_names=False, autocast="none, float32")
 def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
     """The p-norm of all elements, or over the given dimensions.
 
@@ -434,7 +434,7 @@ def _distance(input, other, p):
     return vector_norm(input - other, p)
 
 
-op("dist(input, other, p=2)", forward=_distance,
+op("dist(input, other, p=2)", autocast="none, float32", forward=_distance,
    fused={
        "input": lambda g, input, other, out, p: norm_gradient(g, input - other, out, p, None, fused=True),
        "other": lambda g, input, other, out, p: norm_gradient(-g, input - other, out, p, None, fused=True),

@@ -15,7 +15,7 @@ def delayed(x, dim, first):
     return cat([full_like(x.narrow(dim, 0, 1), first), x.narrow(dim, 0, x.shape[dim] - 1)], dim)
 
 
-op("cumsum(input, dim, *, dtype=None)", loop="cumsum_out_cpu", widened="unsigned",
+op("cumsum(input, dim, *, dtype=None)", autocast="none, float32", loop="cumsum_out_cpu", widened="unsigned",
    native="cumsum", linear="input", inplace=True, out="exact typed",
    whole=("input",),
    input=lambda g, dim: reverse_cumsum(g, dim),
@@ -44,7 +44,7 @@ def _recurrence_weight(g, weight, out, dim, reverse):
 
 
 # dL/dx[i] = y[i-1] s[i] with s[i] = sum over k >= i of g[k] x[i+1] ... x[k]: no division, so zeros do no harm.
-op("cumprod(input, dim, *, dtype=None)", loop="cumprod_out_cpu", widened="unsigned",
+op("cumprod(input, dim, *, dtype=None)", autocast="none, float32", loop="cumprod_out_cpu", widened="unsigned",
    native="cumprod", inplace=True, out="exact typed", whole=("input",),
    input=lambda g, input, out, dim: conj(delayed(out, dim, 1)) * linear_recurrence(g, conj(input), dim, True),
    doc="The products of all elements up to each place.",

@@ -61,7 +61,7 @@ elementwise("erf(input)", lambda input: erf(input),
 elementwise("erfc(input)", lambda input: erfc(input),
             promote="float", loop="erfc_vml_cpu",
             input=lambda g, input: -g * TWO_OVER_SQRT_PI * exp(-input * input))
-elementwise("erfinv(input)", lambda input: erfinv(input),
+elementwise("erfinv(input)", lambda input: erfinv(input), autocast="none, float32",
             promote="float", loop="erfinv_vml_cpu",
             input=lambda g, out: g * HALF_SQRT_PI * exp(out * out))
 elementwise("erfcx(input)", lambda input: erfcx(input), node="SpecialErfcxBackward0", **SPECIAL,

@@ -35,22 +35,22 @@ elementwise("sin(input)", lambda input: sin(input),
 elementwise("cos(input)", lambda input: cos(input),
             types="complex", loop="cos_vml_cpu", promote="float",
             input=lambda g, input: -g * conj(sin(input)))
-elementwise("tan(input)", lambda input: tan(input),
+elementwise("tan(input)", lambda input: tan(input), autocast="none, float32",
             types="complex", loop="tan_vml_cpu", promote="float",
             input=lambda g, out: g * conj(1 + out * out))
-elementwise("asin(input)", lambda input: asin(input),
+elementwise("asin(input)", lambda input: asin(input), autocast="none, float32",
             types="complex", loop="asin_vml_cpu", promote="float", alias=("arcsin",),
             input=lambda g, input: g / conj(sqrt(1 - input * input)))
-elementwise("acos(input)", lambda input: acos(input),
+elementwise("acos(input)", lambda input: acos(input), autocast="none, float32",
             types="complex", loop="acos_vml_cpu", promote="float", alias=("arccos",),
             input=lambda g, input: -g / conj(sqrt(1 - input * input)))
 elementwise("atan(input)", lambda input: atan(input),
             types="complex", loop="atan_vml_cpu", promote="float", alias=("arctan",),
             input=lambda g, input: g / conj(1 + input * input))
-elementwise("sinh(input)", lambda input: sinh(input),
+elementwise("sinh(input)", lambda input: sinh(input), autocast="none, float32",
             types="complex", promote="float",
             input=lambda g, input: g * conj(cosh(input)))
-elementwise("cosh(input)", lambda input: cosh(input),
+elementwise("cosh(input)", lambda input: cosh(input), autocast="none, float32",
             types="complex", promote="float",
             input=lambda g, input: g * conj(sinh(input)))
 elementwise("tanh(input)", lambda input: tanh(input),
@@ -74,7 +74,7 @@ def over_square(g, part, input, other):
     return where(square == 0, 0, g * part / square)
 
 
-elementwise("atan2(input, other)", lambda input, other: atan2(input, other),
+elementwise("atan2(input, other)", lambda input, other: atan2(input, other), autocast="none, promote",
             promote="float", numbers="", alias=("arctan2",),
             input=lambda g, input, other: over_square(g, other, input, other),
             other=lambda g, input, other: over_square(g, -input, input, other))

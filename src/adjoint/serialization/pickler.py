@@ -246,7 +246,7 @@ class WeightsPickler:
         self._str("storage")
         self._global(*(("torch", typed) if typed else ("torch.storage", "UntypedStorage")))
         self._str(self._contents.key_of(storage, dtype))
-        self._str("cpu")
+        self._str(str(storage.device) if storage.is_cuda else "cpu")
         self._int(count)
         if self._legacy:
             self._none(None)  # no view of another storage

@@ -183,13 +183,16 @@ def _fill(file, storage, kind: StorageType, order):
     if storage.device.type == "meta":
         file.seek(storage.nbytes(), io.SEEK_CUR)
         return
-    target = memoryview(storage._bytes())
+    here = storage._bytes().cpu()  # itself, unless map_location has put it on a GPU
+    target = memoryview(here)
     for begin in range(0, len(target), 1 << 20):
         part = file.read(min(1 << 20, len(target) - begin))
         if len(part) != min(1 << 20, len(target) - begin):
             raise EOFError("Ran out of input: the file ends within its values; it is not whole")
         target[begin : begin + len(part)] = part
-    finish(storage._bytes(), kind.dtype, order != sys.byteorder)
+    finish(here, kind.dtype, order != sys.byteorder)
+    if storage.is_cuda:
+        storage._bytes().copy_(here)
 
 
 def is_tar(file):

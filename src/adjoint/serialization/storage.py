@@ -26,8 +26,8 @@ class StorageType:
 
 
 def storage_bytes(storage):
-    """All the bytes of a storage, without a copy."""
-    return memoryview(storage._bytes())
+    """All the bytes of a storage, without a copy where they are in the program's memory."""
+    return memoryview(storage._bytes().cpu())
 
 
 def swap_bytes(data, dtype):
@@ -47,16 +47,30 @@ def _no_cuda():
 
 
 def _device_at(location):
-    """The kind of device that a location names: "cpu" or "meta"."""
+    """The device that a location names: "cpu", "meta" or a GPU, such as "cuda:0"."""
     kind = location.partition(":")[0]
     if kind == "cuda":
-        raise _no_cuda()
+        if _C._cuda_why_unavailable():
+            raise _no_cuda()
+        return _gpu_at(_C.device(location))
     if kind not in ("cpu", "meta"):
         raise RuntimeError(
             f"don't know how to restore data location of torch.storage.UntypedStorage (tagged with {location}); "
             "there are 'cpu' and 'meta': use map_location='cpu'"
         )
     return kind
+
+
+def _gpu_at(device):
+    """The GPU that is meant, as "cuda:0"; refuses one that is not there."""
+    index = _C._cuda_current_device() if device.index is None else device.index
+    if index >= _C._cuda_device_count():
+        raise RuntimeError(
+            f"Attempting to deserialize object on CUDA device {index} but torch.cuda.device_count() is "
+            f"{_C._cuda_device_count()}. Please use torch.load with map_location to map your storages to an existing "
+            "device."
+        )
+    return f"cuda:{index}"
 
 
 def _without_memory(nbytes):
@@ -75,7 +89,8 @@ def default_restore_location(storage, location):
     >>> default_restore_location(storage, "cpu") is storage
     True
     """
-    return storage if _device_at(location) == "cpu" else _without_memory(storage.nbytes())
+    device = _device_at(location)
+    return _without_memory(storage.nbytes()) if device == "meta" else storage.to(device=device)
 
 
 class Placement:
@@ -109,6 +124,8 @@ class Placement:
             location = self._map
         elif self._map is not None:
             location = str(self._map.get(location, location))
-        if _device_at(location) == "meta":
+        device = _device_at(location)
+        if device == "meta":
             return _without_memory(nbytes)
-        return read().untyped_storage() if storage is None else storage
+        storage = read().untyped_storage() if storage is None else storage
+        return storage.to(device=device)

@@ -38,7 +38,7 @@ def get_env_info():
         libc_version="-".join(platform.libc_ver()),
         python_version=f"{sys.version.splitlines()[0]} ({sys.maxsize.bit_length() + 1}-bit runtime)",
         python_platform=platform.platform(),
-        is_cuda_available="False",
+        is_cuda_available=str(not _C._cuda_why_unavailable()),
         threads=_C.get_num_threads(),
         pip_packages="\n".join(_packages()),
     )

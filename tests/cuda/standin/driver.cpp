@@ -19,6 +19,7 @@
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda_shim.h"
@@ -59,6 +60,12 @@ struct Memory {
   size_t total = 0;
 };
 Memory memories[kDevices];
+std::map<const char*, size_t> pinned;  // the program's memory that copies read when their turn comes
+bool is_pinned(const void* address) {
+  const char* place = static_cast<const char*>(address);
+  auto after = pinned.upper_bound(place);
+  return after != pinned.begin() && place < std::prev(after)->first + std::prev(after)->second;
+}
 int current = 0;
 
 void protect(bool open) {
@@ -73,6 +80,20 @@ struct Opened {
 // ---- Work that waits
 
 std::deque<std::function<void()>> queue;
+// A captured graph is the work that was given to the streams meanwhile.
+using Work = std::vector<std::function<void()>>;
+Work* capture = nullptr;
+void* capturing = nullptr;  // the stream
+void enqueue(std::function<void()> work) {
+  if (capture)
+    capture->push_back(std::move(work));
+  else
+    queue.push_back(std::move(work));
+}
+constexpr int kCaptureUnsupported = 900;
+// What waits for the device ends a capture.
+#define NOT_IN_CAPTURE() \
+  if (capture) return kCaptureUnsupported
 void do_all() {
   if (queue.empty()) return;
   Opened opened;
@@ -400,6 +421,7 @@ int cuCtxSetCurrent(void* context) {
 }
 int cuCtxSynchronize() {
   CALL(cuCtxSynchronize);
+  NOT_IN_CAPTURE();
   do_all();
   return kSuccess;
 }
@@ -439,31 +461,48 @@ int cuMemFree_v2(unsigned long long address) {
   }
   return kInvalidValue;
 }
+int cuPointerGetAttribute(void* value, int attribute, unsigned long long address) {
+  CALL(cuPointerGetAttribute);
+  for (int i = 0; i < kDevices; ++i) {
+    const char* place = reinterpret_cast<char*>(address);
+    if (attribute != 9 || place < memories[i].base || place >= memories[i].base + kDeviceMemory) continue;
+    *static_cast<int*>(value) = i;
+    return kSuccess;
+  }
+  return kInvalidValue;
+}
 int cuMemHostAlloc(void** address, size_t size, unsigned) {
   CALL(cuMemHostAlloc);
   *address = std::calloc(size, 1);
+  pinned[static_cast<char*>(*address)] = size;
   return kSuccess;
 }
 int cuMemFreeHost(void* address) {
   CALL(cuMemFreeHost);
   do_all();
+  pinned.erase(static_cast<char*>(address));
   std::free(address);
   return kSuccess;
 }
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t size, void*) {
   CALL(cuMemcpyHtoDAsync_v2);
+  if (is_pinned(from)) {
+    enqueue([=] { std::memcpy(reinterpret_cast<void*>(to), from, size); });
+    return kSuccess;
+  }
+  NOT_IN_CAPTURE();
   std::string bytes(static_cast<const char*>(from), size);
-  queue.push_back([=, bytes = std::move(bytes)] { std::memcpy(reinterpret_cast<void*>(to), bytes.data(), size); });
+  enqueue([=, bytes = std::move(bytes)] { std::memcpy(reinterpret_cast<void*>(to), bytes.data(), size); });
   return kSuccess;
 }
 int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, size_t size, void*) {
   CALL(cuMemcpyDtoHAsync_v2);
-  queue.push_back([=] { std::memcpy(to, reinterpret_cast<void*>(from), size); });
+  enqueue([=] { std::memcpy(to, reinterpret_cast<void*>(from), size); });
   return kSuccess;
 }
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t size, void*) {
   CALL(cuMemcpyDtoDAsync_v2);
-  queue.push_back([=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size); });
+  enqueue([=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size); });
   return kSuccess;
 }
 int cuMemcpyPeerAsync(unsigned long long to, void*, unsigned long long from, void*, size_t size, void* stream) {
@@ -471,7 +510,7 @@ int cuMemcpyPeerAsync(unsigned long long to, void*, unsigned long long from, voi
 }
 int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t size, void*) {
   CALL(cuMemsetD8Async);
-  queue.push_back([=] { std::memset(reinterpret_cast<void*>(to), value, size); });
+  enqueue([=] { std::memset(reinterpret_cast<void*>(to), value, size); });
   return kSuccess;
 }
 
@@ -489,10 +528,12 @@ int cuStreamDestroy_v2(void*) {
 }
 int cuStreamQuery(void*) {
   CALL(cuStreamQuery);
+  NOT_IN_CAPTURE();
   return queue.empty() ? kSuccess : kNotReady;
 }
 int cuStreamSynchronize(void*) {
   CALL(cuStreamSynchronize);
+  NOT_IN_CAPTURE();
   do_all();
   return kSuccess;
 }
@@ -514,12 +555,14 @@ int cuEventDestroy_v2(void* event) {
 int cuEventRecord(void* event, void*) {
   CALL(cuEventRecord);
   auto* fake = static_cast<FakeEvent*>(event);
+  if (capture) return kSuccess;  // a dependency of the graph
   fake->recorded = false;
-  queue.push_back([=] { fake->recorded = true; });
+  enqueue([=] { fake->recorded = true; });
   return kSuccess;
 }
 int cuEventQuery(void* event) {
   CALL(cuEventQuery);
+  if (capture) return kCaptureUnsupported;
   return static_cast<FakeEvent*>(event)->recorded ? kSuccess : kNotReady;
 }
 int cuEventSynchronize(void*) {
@@ -570,7 +613,7 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
   char* place = args.data() + 64 - reinterpret_cast<uintptr_t>(args.data()) % 64;
   const auto offset = static_cast<size_t>(place - args.data());
   std::memcpy(place, given[0], kernel->parameter_bytes);
-  queue.push_back([=, args = std::move(args)]() mutable {
+  enqueue([=, args = std::move(args)]() mutable {
     std::vector<char> shared(shared_bytes + 64);
     char* aligned = shared.data() + 64 - reinterpret_cast<uintptr_t>(shared.data()) % 64;
     void* parameter = args.data() + offset;
@@ -582,36 +625,51 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
   return kSuccess;
 }
 
-// ---- Graphs: what is captured is done as it comes, and a launch does nothing more
+// ---- Graphs
 
-int cuStreamBeginCapture_v2(void*, int) {
+int cuThreadExchangeStreamCaptureMode(int* mode) {
+  static int now = 0;
+  std::swap(now, *mode);
+  return kSuccess;
+}
+int cuStreamBeginCapture_v2(void* stream, int) {
   CALL(cuStreamBeginCapture_v2);
+  if (capture || !stream) return kCaptureUnsupported;
+  do_all();
+  capture = new Work;
+  capturing = stream;
   return kSuccess;
 }
-int cuStreamEndCapture(void*, void** graph) {
+int cuStreamEndCapture(void* stream, void** graph) {
   CALL(cuStreamEndCapture);
-  *graph = reinterpret_cast<void*>(0x10);
+  if (!capture || stream != capturing) return kCaptureUnsupported;
+  *graph = std::exchange(capture, nullptr);
+  capturing = nullptr;
   return kSuccess;
 }
-int cuStreamIsCapturing(void*, int* status) {
-  *status = 0;
+int cuStreamIsCapturing(void* stream, int* status) {
+  CALL(cuStreamIsCapturing);
+  *status = capture && stream == capturing;
   return kSuccess;
 }
-int cuGraphInstantiateWithFlags(void** exec, void*, unsigned long long) {
+int cuGraphInstantiateWithFlags(void** exec, void* graph, unsigned long long) {
   CALL(cuGraphInstantiateWithFlags);
-  *exec = reinterpret_cast<void*>(0x20);
+  *exec = new Work(*static_cast<Work*>(graph));
   return kSuccess;
 }
-int cuGraphLaunch(void*, void*) {
+int cuGraphLaunch(void* exec, void*) {
   CALL(cuGraphLaunch);
+  for (const auto& work : *static_cast<Work*>(exec)) enqueue(work);
   return kSuccess;
 }
-int cuGraphDestroy(void*) {
+int cuGraphDestroy(void* graph) {
   CALL(cuGraphDestroy);
+  delete static_cast<Work*>(graph);
   return kSuccess;
 }
-int cuGraphExecDestroy(void*) {
+int cuGraphExecDestroy(void* exec) {
   CALL(cuGraphExecDestroy);
+  delete static_cast<Work*>(exec);
   return kSuccess;
 }
 

@@ -74,6 +74,7 @@ class Conversion:
         torch.float64
         """
         dtype, device, copy, memory_format = parse_to(args, kwargs)
+        non_blocking = bool(kwargs.get("non_blocking") or any(each is True for each in args))
         if copy is not None:
             raise RuntimeError(".to() does not accept copy argument: a module is changed in place")
         if isinstance(dtype, type):
@@ -92,7 +93,8 @@ class Conversion:
         def convert(tensor):
             wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
             layout = {"memory_format": memory_format} if memory_format is not None and tensor.dim() in (4, 5) else {}
-            return tensor.to(tensor.device if device is None else device, wanted or tensor.dtype, **layout)
+            place = tensor.device if device is None else device
+            return tensor.to(place, wanted or tensor.dtype, non_blocking, **layout)
 
         return self._apply(convert)
 

@@ -12,6 +12,7 @@ from typing import Any
 from ... import _C
 from ._utils import shared, worker
 from ._utils.collate import default_collate, default_convert
+from ._utils.pin_memory import pin_memory
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, fresh_seed
 
@@ -153,11 +154,16 @@ class DataLoader:
         return self.batch_sampler is not None
 
     @property
+    def _pins(self):
+        """Whether batches go to pinned memory: where it is asked for and there is a GPU."""
+        return self.pin_memory and not _C._cuda_why_unavailable()
+
+    @property
     def _index_sampler(self):
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def __iter__(self):
-        if self.pin_memory:
+        if self.pin_memory and not self._pins:
             warnings.warn(
                 "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
                 "used.",
@@ -236,6 +242,8 @@ class _Iterator:
         span = _C._begin_span(self._profile_name)
         try:
             batch = self._next_batch()
+            if self._loader._pins:
+                batch = pin_memory(batch)
         finally:
             _C._end_span(span)
         self._yielded += 1

@@ -1,0 +1,142 @@
+#include "cuda/pinned.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/error.h"
+#include "cuda/runtime.h"
+#include "cuda/streams.h"
+
+namespace adjoint::cuda {
+namespace {
+
+struct Use {
+  int device;
+  Event event;
+};
+struct PinnedBlock {
+  char* data;
+  size_t size;
+  std::vector<Use> uses;  ///< that may not be done yet
+};
+struct PinnedStorage : Storage {
+  PinnedBlock* block;
+};
+
+std::mutex mutex;
+std::map<const char*, PinnedBlock*> blocks;  // all, by address
+std::multimap<size_t, PinnedBlock*> kept;    // those that no storage uses
+size_t size_for(size_t nbytes) { return std::bit_ceil(nbytes < 512 ? size_t{512} : nbytes); }
+
+bool is_free(PinnedBlock& block) {
+  std::erase_if(block.uses, [](const Use& use) {
+    if (driver().query_event(use.event) == kNotReady) return false;
+    driver().destroy_event(use.event);
+    return true;
+  });
+  return block.uses.empty();
+}
+
+PinnedBlock* take(size_t size) {
+  auto [first, last] = kept.equal_range(size);
+  for (auto entry = first; entry != last; ++entry) {
+    if (!is_free(*entry->second)) continue;
+    PinnedBlock* block = entry->second;
+    kept.erase(entry);
+    return block;
+  }
+  return nullptr;
+}
+
+PinnedBlock* block_of(const void* address) {
+  const char* place = static_cast<const char*>(address);
+  auto after = blocks.upper_bound(place);
+  if (after == blocks.begin()) return nullptr;
+  PinnedBlock* block = std::prev(after)->second;
+  return place < block->data + block->size ? block : nullptr;
+}
+
+void destroy(Storage* base) {
+  auto* storage = static_cast<PinnedStorage*>(base);
+  if (storage->block) {
+    std::lock_guard lock(mutex);
+    kept.emplace(storage->block->size, storage->block);
+  }
+  delete storage;
+}
+
+/// Zeros, for who still looks at memory that a smaller tensor has left.
+void discard(char* data, size_t nbytes) { std::fill_n(data, nbytes, '\0'); }
+
+}  // namespace
+
+Storage* allocate_pinned(size_t nbytes) {
+  static constexpr StorageOwner owner = {destroy, false, discard};
+  use(current_device());
+  auto storage = std::make_unique<PinnedStorage>();
+  storage->refs = 1;
+  storage->nbytes = nbytes;
+  storage->owner = &owner;
+  if (nbytes == 0) return storage.release();
+  std::lock_guard lock(mutex);
+  const size_t size = size_for(nbytes);
+  PinnedBlock* block = take(size);
+  if (!block) {
+    void* memory = nullptr;
+    constexpr unsigned kForAllContexts = 1;
+    const Result result = driver().allocate_host(&memory, size, kForAllContexts);
+    if (result == kOutOfMemory)
+      fail("CUDA error: pinned memory: can't allocate ", size,
+           " bytes; pin less at a time, or leave pin_memory out: copies work without");
+    check(result, "allocating pinned memory");
+    block = new PinnedBlock{static_cast<char*>(memory), size, {}};
+    blocks.emplace(block->data, block);
+  }
+  storage->block = block;
+  storage->data = block->data;
+  return storage.release();
+}
+
+bool is_pinned(const void* address) {
+  std::lock_guard lock(mutex);
+  return block_of(address) != nullptr;
+}
+
+bool note_pinned_use(const void* address, int index, Stream stream) {
+  std::lock_guard lock(mutex);
+  PinnedBlock* block = block_of(address);
+  if (!block) return false;
+  is_free(*block);  // so that events do not pile up
+  Event event = make_event(index, false, false);
+  record(index, event, stream);
+  block->uses.push_back({index, event});
+  return true;
+}
+
+PinnedStats pinned_stats() {
+  std::lock_guard lock(mutex);
+  PinnedStats stats{0, 0, blocks.size()};
+  for (const auto& entry : blocks) stats.used += entry.second->size;
+  for (const auto& entry : kept) stats.kept += entry.first;
+  stats.used -= stats.kept;
+  return stats;
+}
+
+void empty_pinned_cache() {
+  use(current_device());
+  std::lock_guard lock(mutex);
+  std::erase_if(kept, [](const auto& entry) {
+    PinnedBlock* block = entry.second;
+    if (!is_free(*block)) return false;
+    check(driver().free_host(block->data), "freeing pinned memory");
+    blocks.erase(block->data);
+    delete block;
+    return true;
+  });
+}
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,28 @@
+// Pinned memory: the program's memory that a device reads and writes by itself, while the program goes on.
+//
+// Note [Pinned memory]. Taking it from the driver is slow, and giving it back waits for the devices; so freed blocks
+// are kept by size. A copy that was not waited for leaves an event with its block, which is not given out again before
+// that.
+#pragma once
+
+#include <cstddef>
+
+#include "core/storage.h"
+#include "cuda/driver.h"
+
+namespace adjoint::cuda {
+
+Storage* allocate_pinned(size_t nbytes);
+/// Whether an address lies in pinned memory.
+bool is_pinned(const void* address);
+/// A stream uses the pinned memory at this address until it has come so far; false: it is not pinned.
+bool note_pinned_use(const void* address, int index, Stream stream);
+/// Bytes that storages use, bytes that are kept, and the number of blocks.
+struct PinnedStats {
+  size_t used, kept, blocks;
+};
+PinnedStats pinned_stats();
+/// Gives what no storage uses back to the driver.
+void empty_pinned_cache();
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,107 @@
+#include "cuda/streams.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "core/error.h"
+#include "cuda/faults.h"
+#include "cuda/runtime.h"
+
+namespace adjoint::cuda {
+namespace {
+
+constexpr int kPoolSize = 32;
+constexpr int kPriorities = kLeastPriority - kGreatestPriority + 1;
+
+struct StreamPool {
+  Stream streams[kPoolSize] = {};
+  int next = 0;
+};
+StreamPool pools[kMaxDevices][kPriorities];
+std::mutex mutex;
+
+bool done(int index, Result result, const char* what) {
+  if (result == kNotReady) return false;
+  check(result, what);
+  raise_fault(index);
+  return true;
+}
+
+}  // namespace
+
+Stream pooled_stream(int index, int priority) {
+  use(index);
+  const int level = std::clamp(priority, kGreatestPriority, kLeastPriority);
+  std::lock_guard lock(mutex);
+  StreamPool& pool = pools[index][-level];
+  Stream& stream = pool.streams[pool.next++ % kPoolSize];
+  constexpr unsigned kApart = 1;  // from the default stream: neither waits for the other
+  if (!stream) check(driver().create_stream(&stream, kApart, level), "making a stream");
+  return stream;
+}
+
+int priority_of(Stream stream) {
+  std::lock_guard lock(mutex);
+  for (auto& device : pools)
+    for (int level = 0; level < kPriorities; ++level)
+      if (stream && std::ranges::find(device[level].streams, stream) != std::end(device[level].streams)) return -level;
+  return 0;
+}
+
+bool is_done(int index, Stream stream) {
+  use(index);
+  return done(index, driver().query_stream(stream), "asking for a stream's work");
+}
+bool is_done(int index, Event event) {
+  use(index);
+  return done(index, driver().query_event(event), "asking for an event");
+}
+
+Event make_event(int index, bool timed, bool blocking) {
+  constexpr unsigned kSleepToWait = 1, kWithoutTimes = 2;
+  use(index);
+  Event event = nullptr;
+  check(driver().create_event(&event, (timed ? 0 : kWithoutTimes) | (blocking ? kSleepToWait : 0)), "making an event");
+  return event;
+}
+void destroy_event(Event event) {
+  use(current_device());  // a thread that has used no device has no context
+  driver().destroy_event(event);
+}
+
+void record(int index, Event event, Stream stream) {
+  use(index);
+  check(driver().record_event(event, stream), "recording an event");
+}
+void wait(int index, Stream stream, Event event) {
+  use(index);
+  check(driver().wait_event(stream, event, 0), "waiting for an event");
+}
+void synchronize_event(int index, Event event) {
+  use(index);
+  check(driver().synchronize_event(event), "waiting for an event");
+  raise_fault(index);
+}
+
+float elapsed(int index, Event begin, Event end) {
+  use(index);
+  float time = 0;
+  const Result result = driver().elapsed_time(&time, begin, end);
+  if (result == kNotReady) fail("elapsed_time(): an event is not done; call end.synchronize() first");
+  check(result, "measuring the time between events");
+  return time;
+}
+
+bool is_capturing(int index) {
+  Stream stream = current_stream(index);
+  if (!stream) return false;
+  use(index);
+  int status = 0;
+  check(driver().capture_status(stream, &status), "asking whether a stream is captured");
+  return status != 0;
+}
+
+RelaxedCapture::RelaxedCapture() { driver().exchange_capture_mode(&mode_); }
+RelaxedCapture::~RelaxedCapture() { driver().exchange_capture_mode(&mode_); }
+
+}  // namespace adjoint::cuda

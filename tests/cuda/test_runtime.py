@@ -1,0 +1,228 @@
+"""torch.cuda with a GPU: devices, properties, moving tensors and modules, default devices, autocast, old types."""
+
+import pytest
+
+import adjoint as torch
+
+TWO = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="takes two GPUs")
+
+
+def test_devices_are_counted_and_chosen():
+    assert torch.cuda.is_available()
+    assert torch.accelerator.is_available()
+    assert torch.backends.cuda.is_built()
+    assert torch.cuda.device_count() == torch.accelerator.device_count() > 0
+    assert torch.cuda.current_device() == 0
+    assert torch.cuda.is_initialized()
+    assert torch.accelerator.current_accelerator() == torch.device("cuda")
+    torch.cuda.init()
+    torch.cuda.set_device(0)
+    torch.cuda.set_device(-1)  # changes nothing
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        torch.cuda.set_device(torch.cuda.device_count())
+    with pytest.raises(ValueError, match="Expected a cuda device"):
+        torch.cuda.set_device("cpu")
+
+
+@TWO
+def test_contexts_choose_a_device_and_go_back():
+    with torch.cuda.device(1):
+        assert torch.cuda.current_device() == 1
+        assert torch.zeros(1, device="cuda").device == torch.device("cuda:1")
+        with torch.cuda.device("cuda:0"):
+            assert torch.cuda.current_device() == 0
+        assert torch.cuda.current_device() == 1
+        with torch.cuda.device_of(torch.zeros(1)):
+            assert torch.cuda.current_device() == 1
+    assert torch.cuda.current_device() == 0
+    with torch.cuda.device_of(torch.zeros(1, device="cuda:1")):
+        assert torch.cuda.current_device() == 1
+    with pytest.raises(ZeroDivisionError), torch.cuda.device(1):
+        _ = 1 / 0
+    assert torch.cuda.current_device() == 0
+    with torch.accelerator.device_index(1):
+        assert torch.accelerator.current_device_index() == 1
+
+
+def test_properties_are_those_of_the_driver():
+    known = torch.cuda.get_device_properties()
+    assert known.name == torch.cuda.get_device_name(0)
+    assert known.total_memory == torch.cuda.mem_get_info()[1]
+    assert (known.major, known.minor) == torch.cuda.get_device_capability("cuda")
+    assert f"sm_{known.major}{known.minor}" in torch.cuda.get_arch_list()
+    assert known.warp_size == 32
+    assert known.multi_processor_count > 0
+    assert repr(known).startswith("_CudaDeviceProperties(name='")
+    with pytest.raises(AssertionError, match="Invalid device id"):
+        torch.cuda.get_device_properties(99)
+
+
+def test_tensors_go_there_and_back():
+    x = torch.arange(6.0).reshape(2, 3)
+    for there in (x.cuda(), x.cuda(0), x.to("cuda"), x.to(0), x.to(torch.device("cuda")), torch.as_tensor(x, device=0)):
+        assert there.device == torch.device("cuda:0")
+        assert there.is_cuda
+        assert there.get_device() == 0
+        assert torch.equal(there.cpu(), x)
+    there = x.cuda()
+    assert there.cuda() is there
+    assert there.to("cuda") is there
+    assert there.to("cuda", copy=True) is not there
+    assert there.to("cuda", torch.float64).dtype == torch.float64
+    assert there.to(x).device == torch.device("cpu")
+    assert x.type_as(there).is_cuda
+    with pytest.warns(UserWarning, match="copy construct"):
+        copies = torch.tensor(there), torch.tensor(there, device="cpu")
+    assert [each.is_cuda for each in copies] == [True, False]
+    assert torch.as_tensor(there) is there
+    assert torch.asarray(there) is there
+    assert torch.as_tensor([1.0], device="cuda").is_cuda
+    assert torch.asarray([1.0], device="cuda").is_cuda
+    assert not torch.as_tensor(there, device="cpu").is_cuda
+    assert there.new_tensor([1.0]).is_cuda
+    assert there.new([1.0]).is_cuda
+    assert there.new(2, 3).is_cuda
+    with pytest.raises(ValueError, match="can't alias tensor from device 'cpu' to 'cuda:0'"):
+        torch.asarray(x, device="cuda", copy=False)
+    with pytest.raises(RuntimeError, match="must be cuda device"):
+        x.cuda("cpu")
+
+
+@TWO
+def test_tensors_go_from_device_to_device():
+    x = torch.arange(12.0, device="cuda:0").reshape(3, 4)
+    y = x.t().to("cuda:1")
+    assert y.device == torch.device("cuda:1")
+    assert y.tolist() == x.t().tolist()
+    z = torch.empty(4, 3, dtype=torch.float64, device="cuda:0").copy_(y)
+    assert z.tolist() == x.t().tolist()
+    with pytest.raises(RuntimeError, match=r"expected device|same device"):
+        x + y.t()
+
+
+def test_gradients_go_back_over_a_move():
+    x = torch.ones(3, requires_grad=True)
+    (x.cuda() * 2).sum().backward()
+    assert x.grad.device.type == "cpu"
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_modules_move():
+    layer = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)).cuda()
+    assert all(each.is_cuda for each in (*layer.parameters(), *layer.buffers()))
+    out = layer(torch.ones(5, 3, device="cuda"))
+    assert out.is_cuda
+    layer.cpu()
+    assert not any(each.is_cuda for each in layer.parameters())
+    assert layer.to(0, non_blocking=True)[0].weight.is_cuda
+    assert layer.to("cpu")[0].weight.device.type == "cpu"
+
+
+def test_default_device():
+    torch.set_default_device("cuda")
+    try:
+        made = [torch.zeros(2), torch.tensor([1]), torch.as_tensor([1.0]), torch.asarray([1]), torch.arange(3)]
+        assert all(each.is_cuda for each in made)
+        assert torch.nn.Linear(2, 2).weight.is_cuda
+        assert not torch.zeros(1, device="cpu").is_cuda
+    finally:
+        torch.set_default_device(None)
+    with torch.device("cuda"):
+        assert torch.ones(1).is_cuda
+    assert not torch.ones(1).is_cuda
+
+
+def test_old_types():
+    x = torch.cuda.FloatTensor([1, 2])
+    assert x.is_cuda
+    assert x.tolist() == [1.0, 2.0]
+    assert x.type() == "torch.cuda.FloatTensor"
+    assert isinstance(x, torch.cuda.FloatTensor)
+    assert not isinstance(x, torch.FloatTensor)
+    assert torch.cuda.LongTensor(2, 3).shape == (2, 3)
+    assert torch.ones(1).type(torch.cuda.DoubleTensor).type() == "torch.cuda.DoubleTensor"
+    assert x.type("torch.LongTensor").type() == "torch.LongTensor"
+    assert x.type(torch.half).is_cuda
+
+
+def test_printing():
+    assert repr(torch.tensor([1.0, 2.5], device="cuda")) == "tensor([1.0000, 2.5000], device='cuda:0')"
+    assert str(torch.tensor(3, device="cuda")) == "tensor(3, device='cuda:0')"
+    assert f"{torch.tensor(2.5, device='cuda'):.2f}" == "2.50"
+
+
+# ---- Autocast
+
+
+def test_autocast_lowers_products_and_keeps_others():
+    a = torch.ones(2, 2, device="cuda")
+    assert torch.get_autocast_dtype("cuda") == torch.float16
+    with torch.autocast("cuda"):
+        assert torch.is_autocast_enabled("cuda")
+        assert not torch.is_autocast_enabled("cpu")
+        assert (a @ a).dtype == torch.float16
+        assert torch.nn.functional.linear(a, a).dtype == torch.float16
+        half = a.half()
+        assert half.exp().dtype == half.sum().dtype == half.softmax(0).dtype == torch.float32
+        assert (half + a).dtype == torch.float32
+        assert half.relu().dtype == torch.float16
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
+        with torch.autocast("cpu"):
+            assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+            assert (a @ a).dtype == torch.float16
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
+        with torch.autocast("cuda", enabled=False):
+            assert (a @ a).dtype == torch.float32
+        assert (a @ a).dtype == torch.float16
+    assert (a @ a).dtype == torch.float32
+    assert not torch.is_autocast_enabled("cuda")
+    with torch.autocast("cpu"):
+        assert (a @ a).dtype == torch.float32
+        assert torch.ones(2).bfloat16().exp().dtype == torch.bfloat16
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert (a @ a).dtype == torch.bfloat16
+    with pytest.warns(FutureWarning, match="deprecated"), torch.cuda.amp.autocast():
+        assert (a @ a).dtype == torch.float16
+
+
+def test_autocast_trains():
+    layer = torch.nn.Linear(4, 2).cuda()
+    with torch.autocast("cuda"):
+        out = layer(torch.ones(3, 4, device="cuda"))
+        loss = torch.nn.functional.mse_loss(out, torch.zeros(3, 2, device="cuda"))
+    assert out.dtype == torch.float16
+    assert loss.dtype == torch.float32
+    loss.backward()
+    assert layer.weight.grad.dtype == torch.float32
+    assert layer.weight.grad.is_cuda
+
+
+# ---- Random numbers
+
+
+def test_generators_are_the_devices_own():
+    torch.cuda.manual_seed(3)
+    state = torch.cuda.get_rng_state()
+    first = torch.rand(5, device="cuda")
+    torch.cuda.set_rng_state(state)
+    assert torch.equal(first.cpu(), torch.rand(5, device="cuda").cpu())
+    assert torch.cuda.initial_seed() == 3
+    assert len(torch.cuda.get_rng_state_all()) == len(torch.cuda.default_generators) == torch.cuda.device_count()
+    with torch.random.fork_rng():
+        inside = torch.rand(5, device="cuda")
+    assert torch.equal(inside.cpu(), torch.rand(5, device="cuda").cpu())
+
+
+def test_scaler_trains():
+    layer = torch.nn.Linear(4, 2).cuda()
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cuda", init_scale=8.0)
+    before = layer.weight.detach().clone()
+    with torch.autocast("cuda"):
+        loss = layer(torch.ones(3, 4, device="cuda")).float().square().mean()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert scaler.is_enabled()
+    assert scaler.get_scale() == 8.0
+    assert not torch.equal(before.cpu(), layer.weight.detach().cpu())

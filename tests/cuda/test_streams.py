@@ -1,0 +1,217 @@
+"""Streams, events and graphs."""
+
+import threading
+
+import pytest
+
+import adjoint as torch
+
+STANDIN = torch.cuda.is_available() and torch.cuda.get_device_name() == "Stand-in"
+
+
+def test_current_stream_is_the_thread_s():
+    default = torch.cuda.default_stream()
+    assert torch.cuda.current_stream() == default
+    assert default.cuda_stream == 0
+    assert default.device.index == 0
+    side, seen = torch.cuda.Stream(), []
+    with torch.cuda.stream(side):
+        assert torch.cuda.current_stream() == side != default
+        assert hash(side) == hash(torch.cuda.current_stream())
+        thread = threading.Thread(target=lambda: seen.append(torch.cuda.current_stream()))
+        thread.start()
+        thread.join()
+    assert torch.cuda.current_stream() == default
+    assert seen == [default]
+    torch.cuda.set_stream(side)
+    assert torch.cuda.current_stream() == side
+    torch.cuda.set_stream(default)
+    with side:
+        assert torch.cuda.current_stream() == side
+    with torch.cuda.stream(None):
+        assert torch.cuda.current_stream() == default
+    assert repr(side).startswith("<torch.cuda.Stream device=cuda:0 cuda_stream=0x")
+    assert side != 3
+
+
+def test_priorities():
+    assert torch.cuda.Stream.priority_range() == (0, -3)
+    assert torch.cuda.Stream().priority == 0
+    assert torch.cuda.Stream(priority=-1).priority == -1
+    assert torch.cuda.Stream(priority=-9).priority == -3
+
+
+def test_streams_are_handed_out_in_turn():
+    made = [torch.cuda.Stream() for _ in range(40)]
+    assert 1 < len(set(made)) <= 32
+
+
+def test_streams_wait_for_one_another():
+    side = torch.cuda.Stream()
+    x = torch.arange(1000.0, device="cuda")
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        y = x * 2
+        event = side.record_event()
+    torch.cuda.current_stream().wait_event(event)
+    z = y + 1
+    y.record_stream(torch.cuda.current_stream())
+    assert z.cpu().tolist() == [2.0 * i + 1 for i in range(1000)]
+    side.synchronize()
+    assert side.query()
+    assert event.query()
+    with pytest.raises((NotImplementedError, RuntimeError), match="record_stream"):
+        torch.ones(1).record_stream(side)
+
+
+def test_events_measure_time():
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    assert begin.query()
+    assert begin.device is None
+    assert "uninitialized" in repr(begin)
+    begin.synchronize()
+    begin.record()
+    _ = torch.ones(10, device="cuda") + 1
+    end.record()
+    end.synchronize()
+    assert begin.elapsed_time(end) >= 0
+    assert end.device.index == 0
+    assert end.cuda_event
+    with pytest.raises(ValueError, match="enable_timing=True"):
+        torch.cuda.Event().elapsed_time(end)
+    with pytest.raises(ValueError, match="must be recorded"):
+        torch.cuda.Event(enable_timing=True).elapsed_time(end)
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="takes two GPUs")
+def test_events_stay_on_their_device():
+    event = torch.cuda.Event()
+    event.record(torch.cuda.current_stream(0))
+    with pytest.raises(RuntimeError, match="does not match recording stream's device"):
+        event.record(torch.cuda.current_stream(1))
+    event.wait(torch.cuda.current_stream(1))
+    other = torch.cuda.Stream(1)
+    with torch.cuda.stream(other):
+        assert torch.cuda.current_device() == 1
+        assert torch.ones(1, device="cuda").device.index == 1
+    assert torch.cuda.current_device() == 0
+
+
+def test_external_streams():
+    side = torch.cuda.Stream()
+    same = torch.cuda.ExternalStream(side.cuda_stream)
+    assert same == side
+    assert torch.cuda.get_stream_from_external(side.cuda_stream) == side
+    with torch.cuda.stream(same):
+        assert (torch.ones(2, device="cuda") * 3).tolist() == [3.0, 3.0]
+
+
+# ---- Graphs
+
+
+def test_a_graph_does_its_work_again():
+    x = torch.ones(3, device="cuda")
+    _ = x * 2 + 1
+    g = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(g):
+        assert torch.cuda.is_current_stream_capturing()
+        middle = x * 2
+        y = middle + 1
+        del middle
+    assert not torch.cuda.is_current_stream_capturing()
+    for value in (5.0, 7.0):
+        x.fill_(value)
+        noise = [torch.full((3,), -1.0, device="cuda") for _ in range(8)]  # does not get the graph's memory
+        g.replay()
+        assert y.tolist() == [2 * value + 1] * 3
+        assert all(each.tolist() == [-1.0] * 3 for each in noise)
+    g.reset()
+    with pytest.raises(RuntimeError, match="without a preceding successful capture"):
+        g.replay()
+
+
+def test_graphs_keep_and_free_their_memory():
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved()
+    x = torch.ones(1 << 20, device="cuda")
+    _ = x + 1
+    g = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(g):
+        y = x + 1
+    del y
+    torch.cuda.empty_cache()
+    held = torch.cuda.memory_reserved()
+    g.replay()
+    torch.cuda.synchronize()
+    del g, x, _
+    torch.cuda.empty_cache()
+    assert held > before >= torch.cuda.memory_reserved()
+
+
+def test_graphs_share_a_pool():
+    pool = torch.cuda.graph_pool_handle()
+    x = torch.ones(4, device="cuda")
+    _ = (x + 1, x * 3)
+    first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(first, pool=pool):
+        y = x + 1
+    with torch.cuda.graph(second, pool=first.pool()):
+        z = y * 3
+    assert first.pool() == second.pool() == pool
+    x.fill_(2)
+    first.replay()
+    second.replay()
+    assert z.tolist() == [9.0] * 4
+
+
+def test_what_cannot_be_captured_raises_and_leaves_all_well():
+    g = torch.cuda.CUDAGraph()
+    with pytest.raises(RuntimeError, match="non-default stream"):
+        g.capture_begin()
+    with pytest.raises(RuntimeError, match="no capture to end"):
+        g.capture_end()
+    with pytest.raises(RuntimeError, match="capture error mode"):
+        g.capture_begin(capture_error_mode="odd")
+    x = torch.ones(2, device="cuda")
+    with pytest.raises(RuntimeError, match="CUDA error"), torch.cuda.graph(torch.cuda.CUDAGraph()):
+        (x + 1).tolist()
+    assert (x + 1).tolist() == [2.0, 2.0]
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
+
+
+def test_graphed_callables():
+    torch.manual_seed(0)
+    layer = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2)).cuda()
+    import copy
+
+    plain = copy.deepcopy(layer)
+    sample = torch.ones(5, 3, device="cuda", requires_grad=True)
+    try:
+        fast = torch.cuda.make_graphed_callables(layer, (sample,))
+    except RuntimeError as error:
+        if "no kernel" in str(error) or "CUDA error" in str(error):
+            pytest.skip("products have no kernel on the device yet, and what is computed on the CPU is not captured")
+        raise
+    for seed in range(2):
+        x = torch.arange(15.0).reshape(5, 3).cuda().add(seed).requires_grad_()
+        own = x.detach().clone().requires_grad_()
+        fast(x).square().sum().backward()
+        plain(own).square().sum().backward()
+        torch.testing.assert_close(x.grad, own.grad)
+        for mine, theirs in zip(layer.parameters(), plain.parameters(), strict=True):
+            torch.testing.assert_close(mine.grad, theirs.grad)
+
+
+def test_graphed_functions():
+    def function(x, y):
+        return x * y + 1, x.sin()
+
+    samples = tuple(torch.ones(4, device="cuda", requires_grad=True) for _ in range(2))
+    fast = torch.cuda.make_graphed_callables(function, samples)
+    x = torch.arange(4.0).cuda().requires_grad_()
+    y = torch.full((4,), 3.0).cuda().requires_grad_()
+    first, second = fast(x, y)
+    (first * 2 + second).backward(torch.ones(4, device="cuda"))
+    assert first.tolist() == [1.0, 4.0, 7.0, 10.0]
+    torch.testing.assert_close(x.grad, 2 * y.detach() + x.detach().cos())
+    torch.testing.assert_close(y.grad, 2 * x.detach())
