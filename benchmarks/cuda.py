@@ -1,7 +1,7 @@
 """Adjoint beside torch on one GPU: `python benchmarks/cuda.py`, on a machine that has one.
 
-Each case runs in a process of its own, first of one library, then of the other, in turns; a time is that of one step, out
-of as many as take a tenth of a second, and the device is waited for at both ends. Prints a table in Markdown.
+Each case runs in a process of its own, first of one library, then of the other; a time is that of one step, out of as
+many as take a tenth of a second, and the device is waited for at both ends. Prints a table in Markdown.
 """
 
 import argparse
@@ -51,7 +51,9 @@ def work(library, name):
     seconds = timed(step, torch.cuda.synchronize)
     device = torch.cuda.get_device_name(0)
     peak = torch.cuda.max_memory_allocated()
-    print(json.dumps({"seconds": seconds, "first": first, "peak": peak, "device": device, "version": torch.__version__}))
+    print(
+        json.dumps({"seconds": seconds, "first": first, "peak": peak, "device": device, "version": torch.__version__})
+    )
 
 
 def measured(library, name):

@@ -230,7 +230,17 @@ CASES = [
     Case("embedding", "embedding backward, 16 k words of 50 k x 768", embedding_backward, "1x"),
     Case("index_add", "index_add of 1 M rows of 64", call(_index_add), "1x"),
     Case("sort", "sort of 16 M", call(lambda torch: (torch.sort, torch.randn(16 << 20, device="cuda"))), "1x"),
-    Case("cumsum", "cumsum of 4096 x 8192", call(lambda torch: (torch.cumsum, torch.randn(4096, 8192, device="cuda"), 1)), "1x"),
-    Case("topk", "topk 50 of 4096 x 50257", call(lambda torch: (torch.topk, torch.randn(4096, 50257, device="cuda"), 50)), "1x"),
+    Case(
+        "cumsum",
+        "cumsum of 4096 x 8192",
+        call(lambda torch: (torch.cumsum, torch.randn(4096, 8192, device="cuda"), 1)),
+        "1x",
+    ),
+    Case(
+        "topk",
+        "topk 50 of 4096 x 50257",
+        call(lambda torch: (torch.topk, torch.randn(4096, 50257, device="cuda"), 50)),
+        "1x",
+    ),
     Case("matmul", "product of 8192 x 8192, bfloat16", call(_product), "0.98x"),
 ]

@@ -58,7 +58,9 @@ def without_comments(text):
 
 
 def room_of(path):
-    return next((room for room in ("cuda/device",) if path.startswith(f"{room}/")), path.rpartition("/")[0].partition("/")[0])
+    return next(
+        (room for room in ("cuda/device",) if path.startswith(f"{room}/")), path.rpartition("/")[0].partition("/")[0]
+    )
 
 
 def matches(text, pattern):

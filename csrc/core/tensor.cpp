@@ -166,8 +166,8 @@ void check_alignment(const Storage* storage, DType dtype) {
 
 void refuse_devices(const char* op, Device device, Device expected) {
   if (device.type == DeviceType::Batched || expected.type == DeviceType::Batched) refuse_escaped();
-  fail(op, "(): Tensor on device ", to_string(device), " is not on the expected device ",
-       to_string(expected), "! Move one of them by .to(device)");
+  fail(op, "(): Tensor on device ", to_string(device), " is not on the expected device ", to_string(expected),
+       "! Move one of them by .to(device)");
 }
 
 void fail_not_implemented(const char* op, DType dtype) {

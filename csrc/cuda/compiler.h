@@ -1,11 +1,11 @@
 // Device code: texts in CUDA C become functions, by the run-time compiler or from files that it left behind.
 //
-// Note [Device code]. A kernel is a text that names its types, compiled when it is first launched: 10 to 40 ms. What came
-// out is kept in a folder ($ADJOINT_CACHE, or adjoint/kernels in the user's cache folder), under a name made of the text,
-// of all headers, of the architecture and of the compiler's version; a change of any of them makes another name. The
-// texts of the headers are part of the extension (the generated cuda_sources.cpp). ADJOINT_CUDA_KEEP_SOURCES names a folder
-// for the texts of all kernels that a program launches. Kernels take one parameter, a struct,
-// and are declared by ADJOINT_KERNEL (device/kernel.h).
+// Note [Device code]. A kernel is a text that names its types, compiled when it is first launched: 10 to 40 ms. What
+// came out is kept in a folder ($ADJOINT_CACHE, or adjoint/kernels in the user's cache folder), under a name made of
+// the text, of all headers, of the architecture and of the compiler's version; a change of any of them makes another
+// name. The texts of the headers are part of the extension (the generated cuda_sources.cpp). ADJOINT_CUDA_KEEP_SOURCES
+// names a folder for the texts of all kernels that a program launches. Kernels take one parameter, a struct, and are
+// declared by ADJOINT_KERNEL (device/kernel.h).
 #pragma once
 
 #include <string>

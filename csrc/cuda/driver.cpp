@@ -23,9 +23,9 @@ Found find_driver() {
                     "; install one, or use device='cpu'";
     return found;
   }
-#define ADJOINT_FIND(name, symbol, parameters)                                                        \
-  found.functions.name = reinterpret_cast<Result(*) parameters>(library.find(#symbol));               \
-  if (!found.functions.name && found.missing.empty())                                                 \
+#define ADJOINT_FIND(name, symbol, parameters)                                          \
+  found.functions.name = reinterpret_cast<Result(*) parameters>(library.find(#symbol)); \
+  if (!found.functions.name && found.missing.empty())                                   \
     found.missing = "the NVIDIA driver is too old: it has no " #symbol "; install one for CUDA 12 or newer";
   ADJOINT_EACH_DRIVER_FUNCTION(ADJOINT_FIND)
 #undef ADJOINT_FIND

@@ -32,7 +32,7 @@ struct Variant {
   int device;
   int inputs;
   Operand operands[kernels::kMaxInputs] = {};
-  int width = 1;  ///< elements of a thread; 0: any strides
+  int width = 1;      ///< elements of a thread; 0: any strides
   bool wide = false;  ///< numbers of elements of 64 bits
   bool many = false;  ///< for many tensors
   bool operator==(const Variant&) const = default;
@@ -46,7 +46,8 @@ struct HashVariant {
     add(v.out);
     add(v.device);
     add(v.width * 4 + v.wide * 2 + v.many);
-    for (int i = 0; i < v.inputs; ++i) add(static_cast<int>(v.operands[i].dtype) * 4 + static_cast<int>(v.operands[i].lies));
+    for (int i = 0; i < v.inputs; ++i)
+      add(static_cast<int>(v.operands[i].dtype) * 4 + static_cast<int>(v.operands[i].lies));
     return hash;
   }
 };
@@ -88,9 +89,11 @@ std::string source_of(std::span<const Variant> variants) {
     calls += call_of(variants[i], i, many ? "args" : "args.parts[" + std::to_string(i) + "]");
   }
   std::ostringstream text;
-  text << "#include \"elementwise" << (many ? "_many" : "") << ".h\"\nnamespace adjoint::cuda {\n" << bodies << "}\nusing namespace adjoint;\n"
-       << "using namespace adjoint::cuda;\nusing KernelArgs = " << args
-       << ";\nADJOINT_KERNEL(KernelArgs, " << kThreads << ") {\n" << calls << "}\n";
+  text << "#include \"elementwise" << (many ? "_many" : "") << ".h\"\nnamespace adjoint::cuda {\n"
+       << bodies << "}\nusing namespace adjoint;\n"
+       << "using namespace adjoint::cuda;\nusing KernelArgs = " << args << ";\nADJOINT_KERNEL(KernelArgs, " << kThreads
+       << ") {\n"
+       << calls << "}\n";
   return text.str();
 }
 
@@ -271,7 +274,8 @@ void run(Variant variant, const View& out, const View* inputs, const Scalar* par
       variant.wide |= geometry.strides[v][d] < 0;
     }
     variant.wide |= reach >= kNarrow || geometry.numel >= kNarrow;
-    if (v > 0 && variant.operands[v - 1].lies == Variant::Lies::Packed) variant.operands[v - 1].lies = Variant::Lies::Strided;
+    if (v > 0 && variant.operands[v - 1].lies == Variant::Lies::Packed)
+      variant.operands[v - 1].lies = Variant::Lies::Strided;
   }
   by_slices(geometry, args, item_sizes, [&] { launch_or_wait(out.device, variant, args); });
 }

@@ -45,8 +45,7 @@ bool run(const View& out, const View& in, int count, const View* indices, Gather
   args.fault = fault_record(out.device.index);
   int64_t reach = 0;
   for (int k = 0; k < count; ++k) {
-    if (args.size[k] == 0)
-      fail(ErrorKind::Index, "index is out of bounds for dimension ", args.dim[k], " with size 0");
+    if (args.size[k] == 0) fail(ErrorKind::Index, "index is out of bounds for dimension ", args.dim[k], " with size 0");
     views[k + 2] = &indices[k];
     args.index[k] = indices[k].as<const int64_t>();
     reach += (args.size[k] - 1) * std::abs(args.step[k]);

@@ -32,8 +32,7 @@ Geometry joint_geometry(std::span<const View* const> views) {
     for (int v = 0; joins && v < joint.views; ++v) joins = follows(v);
     if (!joins) joint.sizes[joint.ndim++] = 1;
     joint.sizes[joint.ndim - 1] *= first.sizes[d];
-    for (int v = 0; v < joint.views; ++v)
-      joint.strides[v][joint.ndim - 1] = views[static_cast<size_t>(v)]->strides[d];
+    for (int v = 0; v < joint.views; ++v) joint.strides[v][joint.ndim - 1] = views[static_cast<size_t>(v)]->strides[d];
   }
   return joint;
 }

@@ -13,8 +13,8 @@ namespace adjoint::cuda {
 inline constexpr int kThreads = 256;  ///< of a block, where nothing else is said
 
 /// Launches a function over a grid of blocks, with `args` for its parameter.
-void launch(Device device, Function function, void* args, int64_t blocks, int threads = kThreads,
-            int64_t blocks_y = 1, size_t shared_bytes = 0);
+void launch(Device device, Function function, void* args, int64_t blocks, int threads = kThreads, int64_t blocks_y = 1,
+            size_t shared_bytes = 0);
 
 /// The same of a text.
 template <class Args>

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 
 #include "core/error.h"
@@ -13,9 +14,9 @@ namespace {
 DeviceState states[kMaxDevices];
 std::once_flag started[kMaxDevices];
 
-thread_local int chosen = 0;   ///< by set_current_device
-thread_local int bound = -1;   ///< whose context is the thread's
-thread_local Stream streams[kMaxDevices] = {};
+thread_local int chosen = 0;  ///< by set_current_device
+thread_local int bound = -1;  ///< whose context is the thread's
+thread_local std::unique_ptr<Stream[]> streams;  ///< by device; null: the default ones
 
 void start(int index) {
   DeviceState& state = states[index];
@@ -26,8 +27,7 @@ void start(int index) {
     check(driver().device_attribute(&value, static_cast<int>(which), state.number), "reading a device's attributes");
     return value;
   };
-  state.capability =
-      attribute(Attribute::ComputeCapabilityMajor) * 10 + attribute(Attribute::ComputeCapabilityMinor);
+  state.capability = attribute(Attribute::ComputeCapabilityMajor) * 10 + attribute(Attribute::ComputeCapabilityMinor);
   state.multiprocessors = attribute(Attribute::MultiprocessorCount);
 }
 
@@ -64,8 +64,11 @@ const DeviceState& use(int index) {
   return states[index];
 }
 
-Stream current_stream(int index) { return streams[index]; }
-void set_current_stream(int index, Stream stream) { streams[index] = stream; }
+Stream current_stream(int index) { return streams ? streams[static_cast<size_t>(index)] : nullptr; }
+void set_current_stream(int index, Stream stream) {
+  if (!streams) streams = std::make_unique<Stream[]>(kMaxDevices);
+  streams[static_cast<size_t>(index)] = stream;
+}
 
 void synchronize(int index) {
   use(index);

@@ -149,8 +149,7 @@ constexpr Table family() {
     return Table{OnCpu<first + i>()...};
   }(std::make_index_sequence<count>());
 }
-#define ADJOINT_FAMILY(name) \
-  .name = family<decltype(Backend::name), offsetof(Backend, name) / sizeof(AnyFunction)>()
+#define ADJOINT_FAMILY(name) .name = family<decltype(Backend::name), offsetof(Backend, name) / sizeof(AnyFunction)>()
 
 // ---- Kernels with lists of views
 
@@ -213,22 +212,22 @@ void histogram(const View& points, const View* edges, bool even, const View* wei
   staging.fetch();
   std::vector<View> here;
   for (int d = 0; d < out.ndim; ++d) here.push_back(staging.here(edges[d]));
-  on(DeviceType::Cpu).search.histogram(staging.here(points), here.data(), even, Here<const View*>(staging, weight),
-                                       staging.here(out));
+  on(DeviceType::Cpu)
+      .search.histogram(staging.here(points), here.data(), even, Here<const View*>(staging, weight), staging.here(out));
   staging.write_back();
 }
 
 constexpr Backend all_on_cpu() {
   Backend table = {
-      ADJOINT_FAMILY(memory),      ADJOINT_FAMILY(ranges),        ADJOINT_FAMILY(random),
-      ADJOINT_FAMILY(elementwise), ADJOINT_FAMILY(reduce),        ADJOINT_FAMILY(scan),
-      ADJOINT_FAMILY(softmax),     ADJOINT_FAMILY(sort),          ADJOINT_FAMILY(indexing),
-      ADJOINT_FAMILY(structure),   ADJOINT_FAMILY(search),        ADJOINT_FAMILY(unique),
-      ADJOINT_FAMILY(sparse),      ADJOINT_FAMILY(matmul),        ADJOINT_FAMILY(convolution),
-      ADJOINT_FAMILY(pooling),     ADJOINT_FAMILY(folding),       ADJOINT_FAMILY(grid),
-      ADJOINT_FAMILY(resampling),  ADJOINT_FAMILY(ctc),           ADJOINT_FAMILY(embedding_bag),
-      ADJOINT_FAMILY(loss_labels), ADJOINT_FAMILY(linalg),        ADJOINT_FAMILY(normalization),
-      ADJOINT_FAMILY(attention),   ADJOINT_FAMILY(recurrent),     ADJOINT_FAMILY(fft),
+      ADJOINT_FAMILY(memory),      ADJOINT_FAMILY(ranges),    ADJOINT_FAMILY(random),
+      ADJOINT_FAMILY(elementwise), ADJOINT_FAMILY(reduce),    ADJOINT_FAMILY(scan),
+      ADJOINT_FAMILY(softmax),     ADJOINT_FAMILY(sort),      ADJOINT_FAMILY(indexing),
+      ADJOINT_FAMILY(structure),   ADJOINT_FAMILY(search),    ADJOINT_FAMILY(unique),
+      ADJOINT_FAMILY(sparse),      ADJOINT_FAMILY(matmul),    ADJOINT_FAMILY(convolution),
+      ADJOINT_FAMILY(pooling),     ADJOINT_FAMILY(folding),   ADJOINT_FAMILY(grid),
+      ADJOINT_FAMILY(resampling),  ADJOINT_FAMILY(ctc),       ADJOINT_FAMILY(embedding_bag),
+      ADJOINT_FAMILY(loss_labels), ADJOINT_FAMILY(linalg),    ADJOINT_FAMILY(normalization),
+      ADJOINT_FAMILY(attention),   ADJOINT_FAMILY(recurrent), ADJOINT_FAMILY(fft),
       ADJOINT_FAMILY(distance),
   };
   table.elementwise.run = run_elementwise;

@@ -1,5 +1,5 @@
-// Kernels that a device does not have: the values go to the program's memory, the CPU computes, and what has changed goes
-// back. Each warns once, by its name.
+// Kernels that a device does not have: the values go to the program's memory, the CPU computes, and what has changed
+// goes back. Each warns once, by its name.
 #pragma once
 
 #include <string>

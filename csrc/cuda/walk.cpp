@@ -38,8 +38,7 @@ Geometry ordered_geometry(std::span<const View* const> views) {
       joins = joint.strides[v][joint.ndim - 1] == views[static_cast<size_t>(v)]->strides[d] * first.sizes[d];
     if (!joins) joint.sizes[joint.ndim++] = 1;
     joint.sizes[joint.ndim - 1] *= first.sizes[d];
-    for (int v = 0; v < joint.views; ++v)
-      joint.strides[v][joint.ndim - 1] = views[static_cast<size_t>(v)]->strides[d];
+    for (int v = 0; v < joint.views; ++v) joint.strides[v][joint.ndim - 1] = views[static_cast<size_t>(v)]->strides[d];
   }
   return joint;
 }

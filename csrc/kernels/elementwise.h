@@ -72,8 +72,8 @@ struct Elementwise {
   void (*chain)(std::span<const ChainStep> steps, DType compute, int64_t n);
   /// Whether some element is zero.
   bool (*has_zero)(const View& in);
-  /// Between gather(true) and gather(false) no call of `run` or `packed` of this thread reads what another one writes, and
-  /// what they read and write lives on: a device may compute them together.
+  /// Between gather(true) and gather(false) no call of `run` or `packed` of this thread reads what another one writes,
+  /// and what they read and write lives on: a device may compute them together.
   void (*gather)(bool begin);
 };
 

@@ -22,7 +22,8 @@ void check_layout(const Arg& layout) {
 void check_pinned(Device device) {
   if (!kind_of(DeviceType::Cuda).why_absent().empty())
     fail("pin_memory=True requires a CUDA or other accelerator backend; there is none, leave pin_memory out");
-  if (device != DeviceType::Cpu) fail("Only dense CPU tensors can be pinned; got pin_memory=True on ", to_string(device));
+  if (device != DeviceType::Cpu)
+    fail("Only dense CPU tensors can be pinned; got pin_memory=True on ", to_string(device));
 }
 
 ops::CreationOptions read_given_creation(const char* op, PyObject* const* slots, size_t count, PyObject* model) {

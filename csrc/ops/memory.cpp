@@ -30,8 +30,8 @@ TensorPtr clone(const Tensor* tensor) {
 
 TensorPtr pinned(const Tensor* tensor) {
   if (tensor->device != DeviceType::Cpu)
-    fail("cannot pin 'torch.", tensor->device.type == DeviceType::Cuda ? "cuda." : "",
-         info(tensor->dtype).legacy_name, "Tensor' only dense CPU tensors can be pinned");
+    fail("cannot pin 'torch.", tensor->device.type == DeviceType::Cuda ? "cuda." : "", info(tensor->dtype).legacy_name,
+         "Tensor' only dense CPU tensors can be pinned");
   TensorPtr result = empty_pinned(dense_shape(tensor->shape), tensor->dtype);
   copy_into(tensor, result.get());
   return result;

@@ -6,6 +6,7 @@
 #include "cuda/allocator.h"
 #include "cuda/backend.h"
 #include "cuda/compiler.h"
+#include "cuda/cublas.h"
 #include "cuda/elementwise.h"
 #include "cuda/library.h"
 #include "cuda/runtime.h"
@@ -219,6 +220,10 @@ PyObject* py_driver_version(PyObject*, PyObject*) {
     return PyLong_FromLong(version);
   });
 }
+PyObject* py_allow_tf32(PyObject*, PyObject* allowed) {
+  cuda::allow_tf32(allowed == Py_True);
+  Py_RETURN_NONE;
+}
 PyObject* py_kernels(PyObject*, PyObject* native) {
   return guarded([&] { return list_of(cuda::kernel_names(cuda::backend, native == Py_True)).take(); });
 }
@@ -260,6 +265,7 @@ PyMethodDef functions[] = {
     {"_cuda_memory_info", py_memory_info, METH_O, "The bytes of a GPU's memory that are free, and all."},
     {"_cuda_can_access_peer", py_can_access_peer, METH_VARARGS, "Whether one GPU reads the memory of another."},
     {"_cuda_driver_version", py_driver_version, METH_NOARGS, "The version of CUDA that the driver is for: 13000."},
+    {"_cuda_allow_tf32", py_allow_tf32, METH_O, "Whether products of float32 matrices may round to TF32."},
     {"_cuda_kernels", py_kernels, METH_O, "The names of kernels that a GPU has (True), or has not (False)."},
     {"_cuda_source", py_source, METH_VARARGS, "The text of an elementwise kernel for a type."},
     {"_cuda_compile", py_compile, METH_VARARGS, "The machine code of a text for an architecture."},

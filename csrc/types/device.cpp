@@ -126,8 +126,9 @@ void check_number(PyObject* number) {
 }
 
 [[noreturn]] void refuse(const std::string& kind) {
-  const std::string advice = kind == "cuda" ? "; " + kind_of(DeviceType::Cuda).why_absent()
-                                            : std::string("; this build computes on the cpu and on cuda: use device='cpu'");
+  const std::string advice = kind == "cuda"
+                                 ? "; " + kind_of(DeviceType::Cuda).why_absent()
+                                 : std::string("; this build computes on the cpu and on cuda: use device='cpu'");
   std::string upper;
   for (char c : kind) upper += static_cast<char>(c - 'a' + 'A');
   if (kind == "mps") fail("PyTorch is not linked with support for mps devices", advice);

@@ -85,7 +85,7 @@ def set_deterministic_debug_mode(debug_mode):
 
 
 def set_float32_matmul_precision(precision):
-    """How exact products of float32 matrices must be: here they are always computed in float32.
+    """How exact products of float32 matrices must be: on a GPU all but "highest" may round their elements to TF32.
 
     >>> import adjoint as torch
     >>> torch.set_float32_matmul_precision("high")
@@ -95,6 +95,7 @@ def set_float32_matmul_precision(precision):
     """
     if precision in _PRECISIONS:
         _state["matmul_precision"] = precision
+        _C._cuda_allow_tf32(precision != "highest")
     else:
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current"

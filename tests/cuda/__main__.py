@@ -1,7 +1,7 @@
 """python -m tests.cuda [--standin] [pytest's arguments]: the tests of this folder.
 
-On a machine with a GPU they run there. On another one, or with --standin, device code is compiled by the C++ compiler and
-run by a stand-in for the driver, which lets the program touch the device's memory in no other way.
+On a machine with a GPU they run there. On another one, or with --standin, device code is compiled by the C++ compiler
+and run by a stand-in for the driver, which lets the program touch the device's memory in no other way.
 """
 
 import os

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+import warnings
 
 import pytest
 
@@ -131,6 +132,8 @@ def test_storages_grow():
 def test_typed_storages():
     with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
         storage = whole().storage()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         assert storage.is_cuda
         assert isinstance(storage, torch.cuda.FloatStorage)
         assert storage.cpu().tolist()[1] == 1.0

@@ -1,4 +1,4 @@
-"""Programs on the device beside the same on the CPU: modules, training, derivatives of any order, transforms, errors."""
+"""Programs on the device beside the same on the CPU: modules, training, derivatives, transforms, errors."""
 
 import copy
 import re
@@ -99,9 +99,7 @@ def packed_sequences(device):
 @program
 def roots(device):
     a = numbers(3, device=device).requires_grad_()
-    solve = torch.func.implicit_root(
-        lambda x, a: x**3 + x - a, _cube_root, method="gmres"
-    )
+    solve = torch.func.implicit_root(lambda x, a: x**3 + x - a, _cube_root, method="gmres")
     x = solve(a)
     x.sum().backward()
     return [x, a.grad]
@@ -220,10 +218,10 @@ def indexing(device):
 def linear_algebra(device):
     a = numbers(4, 4, device=device).requires_grad_()
     s = a @ a.mT + 4 * torch.eye(4, dtype=torch.float64, device=device)
-    l = torch.linalg.cholesky(s)
-    y = torch.linalg.solve(s, l).sum() + torch.logdet(s) + torch.linalg.eigvalsh(s).sum()
+    factor = torch.linalg.cholesky(s)
+    y = torch.linalg.solve(s, factor).sum() + torch.logdet(s) + torch.linalg.eigvalsh(s).sum()
     y.backward()
-    return [l, y, a.grad]
+    return [factor, y, a.grad]
 
 
 @program
@@ -251,9 +249,14 @@ def random_program(device):
     x = numbers(3, 4, device=device).requires_grad_()
     y = x
     for step in range(6):
-        y = [torch.sin, torch.exp, lambda t: t.flip(0), lambda t: t / (1 + t.norm()), torch.tanh, lambda t: t.t().contiguous().t()][
-            step
-        ](y)
+        y = [
+            torch.sin,
+            torch.exp,
+            lambda t: t.flip(0),
+            lambda t: t / (1 + t.norm()),
+            torch.tanh,
+            lambda t: t.t().contiguous().t(),
+        ][step](y)
     loss = y.logsumexp(0).var() + y.softmax(1).max()
     loss.backward()
     return [y, loss, x.grad]
@@ -274,7 +277,13 @@ def test_program(name):
 
 def test_copies():
     x = numbers(3, 2, device="cuda")
-    for same in (copy.deepcopy(x), x.clone(), x.cpu().cuda(), x.to("cpu").to("cuda:0"), torch.tensor(x.tolist(), device="cuda", dtype=x.dtype)):
+    for same in (
+        copy.deepcopy(x),
+        x.clone(),
+        x.cpu().cuda(),
+        x.to("cpu").to("cuda:0"),
+        torch.tensor(x.tolist(), device="cuda", dtype=x.dtype),
+    ):
         assert same.device.type == "cuda"
         assert same.data_ptr() != x.data_ptr()
         assert torch.equal(same.cpu(), x.cpu())
@@ -283,18 +292,23 @@ def test_copies():
 
 def test_words_of_refusals():
     x, y = torch.ones(3, device="cuda"), torch.ones(3)
-    with pytest.raises(RuntimeError, match="cpu is not on the expected device cuda:0|cuda:0 is not on the expected device"):
+    with pytest.raises(
+        RuntimeError, match=r"cpu is not on the expected device cuda:0|cuda:0 is not on the expected device"
+    ):
         x + y
     with pytest.raises(RuntimeError, match="expected device"):
         torch.mm(torch.ones(2, 2, device="cuda"), torch.ones(2, 2))
-    with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu"):
+    with pytest.raises(TypeError, match=r"can't convert cuda:0 device type tensor to numpy\. Use Tensor.cpu"):
         x.numpy()
     assert x.numpy(force=True).tolist() == [1, 1, 1]
 
 
 def test_printing():
     assert repr(torch.arange(3, device="cuda")) == "tensor([0, 1, 2], device='cuda:0')"
-    assert re.fullmatch(r"tensor\(1\., device='cuda:0', grad_fn=<MulBackward0>\)", repr(torch.ones((), device="cuda", requires_grad=True) * 1))
+    assert re.fullmatch(
+        r"tensor\(1\., device='cuda:0', grad_fn=<MulBackward0>\)",
+        repr(torch.ones((), device="cuda", requires_grad=True) * 1),
+    )
 
 
 def test_saved_values_are_guarded():
@@ -309,7 +323,7 @@ def test_anomaly_mode_finds_nan():
     x = torch.zeros(3, device="cuda", requires_grad=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with torch.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="SqrtBackward0.*nan"):
+        with torch.autograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"SqrtBackward0.*nan"):
             (x.sqrt() * 0).sum().backward()
 
 

@@ -10,8 +10,8 @@
 #endif
 /// Memory that the threads of a block share, as much of it as the launch says.
 #ifndef ADJOINT_DYNAMIC_SHARED
-#define ADJOINT_DYNAMIC_SHARED(T, name)                               \
-  extern __shared__ __align__(16) unsigned char dynamic_shared[];     \
+#define ADJOINT_DYNAMIC_SHARED(T, name)                           \
+  extern __shared__ __align__(16) unsigned char dynamic_shared[]; \
   T* name = reinterpret_cast<T*>(dynamic_shared)
 #endif
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "running_sums.h"
 #include "core/dtype.h"
 #include "mask_args.h"
+#include "running_sums.h"
 #include "walk.h"
 
 namespace adjoint::cuda {

@@ -26,8 +26,7 @@ inline void radix_count(const RadixArgs& args) {
 #pragma unroll 4
   for (int r = 0; r < kRadixEach; ++r) {
     const int64_t i = first + r * kRadixThreads;
-    if (i < args.n)
-      atomicAdd(&counts[digit_of(args, static_cast<const Key*>(args.keys)[i], place_at(args, i))], 1u);
+    if (i < args.n) atomicAdd(&counts[digit_of(args, static_cast<const Key*>(args.keys)[i], place_at(args, i))], 1u);
   }
   __syncthreads();
   args.counts[threadIdx.x * args.tiles + blockIdx.x] = counts[threadIdx.x];

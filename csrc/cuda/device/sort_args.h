@@ -11,12 +11,12 @@ struct SortArgs {
   char* values;
   int64_t* indices;
   int64_t rows, n;
-  int64_t k;             ///< how many are kept of each row, or which one
-  int32_t padded;        ///< n as a power of two
-  int32_t flip;          ///< the greatest first
-  int32_t rows_first;    ///< neighbours in memory belong to different rows
-  int64_t steps[3];      ///< along a row
-  void* keys;            ///< of rows that are sorted in the device's memory
+  int64_t k;           ///< how many are kept of each row, or which one
+  int32_t padded;      ///< n as a power of two
+  int32_t flip;        ///< the greatest first
+  int32_t rows_first;  ///< neighbours in memory belong to different rows
+  int64_t steps[3];    ///< along a row
+  void* keys;          ///< of rows that are sorted in the device's memory
   uint32_t* places;
   WalkArgs<3> walk;
 };

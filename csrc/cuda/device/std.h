@@ -61,10 +61,9 @@ template <class T>
 inline constexpr bool is_signed_v = is_negative_less<T>();
 
 template <class T>
-using make_unsigned_t =
-    conditional_t<sizeof(T) == 1, unsigned char,
-                  conditional_t<sizeof(T) == 2, unsigned short,
-                                conditional_t<sizeof(T) == 4, unsigned int, unsigned long long>>>;
+using make_unsigned_t = conditional_t<
+    sizeof(T) == 1, unsigned char,
+    conditional_t<sizeof(T) == 2, unsigned short, conditional_t<sizeof(T) == 4, unsigned int, unsigned long long>>>;
 
 template <size_t... numbers>
 struct index_sequence {};

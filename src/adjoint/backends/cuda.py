@@ -3,7 +3,7 @@
 import contextlib
 import warnings
 
-from .. import _C
+from .. import _C, _settings
 
 
 class _Flags:
@@ -21,8 +21,21 @@ class _Flags:
         vars(self)[name] = value
 
 
-matmul = _Flags(
-    allow_tf32=False,
+class _MatmulFlags(_Flags):
+    """Those of products: whether float32 matrices may be rounded to TF32 is what torch's precision says, too."""
+
+    @property
+    def allow_tf32(self):
+        return _settings.get_float32_matmul_precision() != "highest"
+
+    def __setattr__(self, name, value):
+        if name == "allow_tf32":
+            _settings.set_float32_matmul_precision("high" if value else "highest")
+        else:
+            super().__setattr__(name, value)
+
+
+matmul = _MatmulFlags(
     allow_fp16_reduced_precision_reduction=True,
     allow_bf16_reduced_precision_reduction=True,
     allow_fp16_accumulation=False,

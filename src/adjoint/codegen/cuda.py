@@ -71,13 +71,15 @@ def kernel_names(folder):
 
 def cuda_file(kernels, updates, csrc):
     """The C++ file that keeps all of these texts; `csrc` is the folder of the sources."""
-    headers = {name: '#include "std.h"\n' for name in STANDARD.split()}
+    headers = dict.fromkeys(STANDARD.split(), '#include "std.h"\n')
     headers |= {name: (csrc / path).read_text() for name, path in HEADERS.items()}
-    own = sorted(path for path in (csrc / "cuda" / "device").glob("*.h") if f"cuda/device/{path.name}" not in HEADERS.values())
+    own = sorted(
+        path for path in (csrc / "cuda" / "device").glob("*.h") if f"cuda/device/{path.name}" not in HEADERS.values()
+    )
     headers |= {path.name: path.read_text() for path in own}
     bodies = {}
     for kernel in kernels:
-        long = "".join(f"}}\n#include \"cpu/{file}.cpp\"\nnamespace adjoint::cuda {{\n" for file in files_for(kernel))
+        long = "".join(f'}}\n#include "cpu/{file}.cpp"\nnamespace adjoint::cuda {{\n' for file in files_for(kernel))
         bodies[kernel.name] = long + body_of(kernel)
     names = kernel_names(csrc / "kernels")
     lines = [

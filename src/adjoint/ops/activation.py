@@ -75,7 +75,8 @@ elementwise("logsigmoid(input)", lambda input: minimum(input, 0) - log1p(exp(-ab
             out_words=EXPECTED_SCALAR_TYPE,
             input=lambda g, input: g * whole_sigmoid(-input))
 elementwise("softplus(input, beta=1.0, threshold=20.0)",
-            lambda input, beta, threshold: where(input * beta > threshold, input, log1p(exp(input * beta)) / beta), autocast="none, float32",
+            lambda input, beta, threshold: where(input * beta > threshold, input, log1p(exp(input * beta)) / beta),
+            autocast="none, float32",
             namespace="nn.functional", method=False, out="exact", out_words=FOUND_DTYPE,
             input=lambda g, input, beta, threshold: where(input * beta > threshold, g, g * whole_sigmoid(input * beta)))
 elementwise("silu(input)", lambda input: input / (1 + exp(-input)),

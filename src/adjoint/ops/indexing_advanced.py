@@ -87,7 +87,8 @@ op("index_backward(input, size, indices)", widened="float8 complex32",
    batch=_index_back)
 
 # What was overwritten has no gradient; what was added to keeps it.
-op("index_put(input, indices, values, accumulate=False)", autocast="none, promote", stored="all", native="index_put", linear="input + values",
+op("index_put(input, indices, values, accumulate=False)", stored="all", native="index_put", linear="input + values",
+   autocast="none, promote",
    inplace=True, inplace_native="index_put_", crosses=True,
    doc="A copy with values written, or added, at the places that index tensors name.",
    input=lambda g, indices, accumulate: g if accumulate else index_put(g, indices, g.new_zeros(())),

@@ -274,7 +274,8 @@ op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", loop="addmm_impl_cpu_", widen
    mat2=lambda g, mat1, alpha: _times(mm_tn(mat1, g), alpha),
    doc="beta * input + alpha * (mat1 @ mat2)",
    batch=_added_batch(mm, 2))  # fmt: skip
-op("addmv(input, mat, vec, *, beta=1, alpha=1)", autocast="none, lower", loop="addmv_impl_cpu", native="addmv", inplace=True, out="exact",
+op("addmv(input, mat, vec, *, beta=1, alpha=1)", loop="addmv_impl_cpu", native="addmv", inplace=True, out="exact",
+   autocast="none, lower",
    whole=("input",), linear="input + mat * vec",
    input=lambda g, beta: _times(g, beta),
    mat=lambda g, vec, alpha: _times(g.unsqueeze(1) * conj(vec), alpha),

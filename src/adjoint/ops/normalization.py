@@ -104,7 +104,8 @@ def _tangent(slope, normal, weight, weight_t, bias_t):
     return result if bias_t is None else result + bias_t
 
 
-op("_layer_norm(input, normalized_shape, weight, bias, eps)", autocast="none, float32", loop="LayerNormKernelImpl", native="layer_norm",
+op("_layer_norm(input, normalized_shape, weight, bias, eps)", loop="LayerNormKernelImpl", native="layer_norm",
+   autocast="none, float32",
    outputs=("out", "mean", "rstd"), node="NativeLayerNormBackward0", public=False,
    fused={"input": lambda g, input, mean, rstd, weight, normalized_shape:
           _layer_norm_gradients(g, input, mean, rstd, weight, normalized_shape)},

@@ -80,7 +80,8 @@ def _declare(dims):
     op(f"_adaptive_max_pool{dims}d(input, output_size)", native="adaptive_max_pool", autocast=in_space,
        node=f"AdaptiveMaxPool{dims}DBackward0", **greatest(dims == 2))  # fmt: skip
     op(f"_fractional_max_pool{dims}d(input, kernel_size, output_size, random_samples)", native="fractional_max_pool",
-       autocast="float32, none", node=f"FractionalMaxPool{dims}DBackward0", **greatest(False, _fractional_batch))  # fmt: skip
+       autocast="float32, none", node=f"FractionalMaxPool{dims}DBackward0",
+       **greatest(False, _fractional_batch))  # fmt: skip
     op(f"_max_unpool{dims}d(input, indices, output_size)", native="max_unpool", node=f"MaxUnpool{dims}DBackward0",
        autocast="float32, none", linear="input", public=False,
        input=lambda g, indices: _in_plane(g, indices, dims),

@@ -48,7 +48,7 @@ op("normal_numbers(input, mean=0.0, std=1.0, *, generator=None)", loop="normal_k
 op("random(input, from_=None, to=None, *, generator=None)", inplace_native="random_", short="input to",
    node="RandomBackward2", number_nodes={"from": "RandomBackward0", "to": "RandomBackward1"}, **FILL,
    doc="Whole numbers: from [from, to), or up to the greatest of the type.")
-op("bernoulli_numbers(input, p=0.5, *, generator=None)", loop="bernoulli_scalar_cpu_",
+op("bernoulli_numbers(input, p=0.5, *, generator=None)", loop="bernoulli_scalar_cpu_", crosses=True,
    inplace_native="bernoulli_", shown="bernoulli",
    node="BernoulliBackward1", number_nodes={"p": "BernoulliBackward2"}, **FILL,
    p=lambda g: zeros_like(g),

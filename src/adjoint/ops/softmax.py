@@ -21,13 +21,15 @@ def _softmax_batch(op, size, batched, input, dim, *rest):
 
 
 softmax = op(
-    "_softmax(input, dim=None, dtype=None, _stacklevel=3)", native="softmax", autocast="none, float32", node="SoftmaxBackward0", out="exact",
+    "_softmax(input, dim=None, dtype=None, _stacklevel=3)", native="softmax", node="SoftmaxBackward0",
+    autocast="none, float32", out="exact",
     loop="softmax_lastdim_kernel_impl", public=False, shown="softmax",
     input=lambda g, out, dim: _softmax_backward_data(g, out, chosen_dim(dim, out.ndim)),
     doc="exp(x) over its sum along a dimension.",
    batch=_softmax_batch)  # fmt: skip
 log_softmax = op(
-    "_log_softmax(input, dim=None, dtype=None, _stacklevel=3)", native="log_softmax", autocast="none, float32", node="LogSoftmaxBackward0",
+    "_log_softmax(input, dim=None, dtype=None, _stacklevel=3)", native="log_softmax",
+    autocast="none, float32", node="LogSoftmaxBackward0",
     out="exact", public=False, shown="log_softmax", loop="log_softmax_lastdim_kernel_impl",
     input=lambda g, out, dim: _log_softmax_backward_data(g, out, chosen_dim(dim, out.ndim)),
     doc="The logarithm of softmax, without overflow.",

@@ -329,7 +329,7 @@ struct FakeEvent {
 
 void standin_enqueue(std::function<void()> work) {
   std::lock_guard lock(mutex);
-  queue.push_back(std::move(work));
+  enqueue(std::move(work));
 }
 int standin_begin_call(const char* name) {
   std::lock_guard lock(mutex);
