@@ -105,6 +105,7 @@ NOT_SHOWN = re.compile(
     r"|^setup_context is not|^You must implement the jvp|^To use autograd.Function with vmap"
     r"|^expected a Tensor; got$|^_swap_tensor_impl\(\): "  # of private functions; torch.utils checks before it calls
     r"|^leaf node should not have$"  # of a tree of containers, not of a graph
+    r"|^_unscale: |^In any :class:|^Can't get __cuda_array_interface__"  # of GPUs: programs of the page run anywhere
 )
 
 

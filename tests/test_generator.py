@@ -247,7 +247,7 @@ def test_loops_compute_shared_parts_once(load):
     )
     text = "\n".join(generated(table).values())
     body = text[text.index("forward_f") : text.index("rule_f_input")]
-    assert body.count("fn::exp") == 1
+    assert body.count("fn::lone_exp") == 1
     assert "fn::store(result, i, fn::cast<T>(fn::Real<T>(0)));" in text
     assert '{"f.input", ResultKind::Same, 1, 0, DType::Float32, rule_f_input<float>},' in text
     assert "Complex64, forward_f" not in text

@@ -16,7 +16,16 @@ program, test_program = programs()
 BY_VALUE = (
     *("argwhere", "bincount", "masked_select", "nonzero", "repeat_interleave", "where", "nn.functional.one_hot"),
     *("searchsorted", "ctc_loss", "nn.functional.ctc_loss"),
-    *("Tensor.cpu", "Tensor.to", "lstm", "gru", "rnn_tanh", "rnn_relu", "nn.functional.scaled_dot_product_attention"),
+    *(
+        "Tensor.cpu",
+        "Tensor.to",
+        "Tensor.type",
+        "lstm",
+        "gru",
+        "rnn_tanh",
+        "rnn_relu",
+        "nn.functional.scaled_dot_product_attention",
+    ),
     *("index_put", "scatter"),
     *("bernoulli", "binomial", "normal"),  # of parameters that are tensors
 )

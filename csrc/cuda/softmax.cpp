@@ -48,8 +48,9 @@ void run(const std::string& name, SliceArgs& args, std::initializer_list<const V
     launch(device, text_of(name + "_columns" + types + index + number(threads) + ", " + number(columns) + ">", threads),
            args, blocks_for(args.slices, static_cast<int>(columns)), threads);
   } else if (args.n > kLongRow) {
-    const std::string call = name == "softmax" ? "softmax_long_rows" + types + ", 1024>"
-                                               : "softmax_backward_columns" + types + index + "1024, 1>";
+    const bool forward = views.size() == 2;
+    const std::string call =
+        forward ? "softmax_long_rows" + types + ", 1024>" : "softmax_backward_columns" + types + index + "1024, 1>";
     launch(device, text_of(call, 1024), args, args.slices, 1024);
   } else {
     const int width = packet_width(args, views);

@@ -1,6 +1,7 @@
 // Tensors made from Python data: numbers, nested sequences, arrays. Two passes: the type, then the values.
 #include <cmath>
 
+#include "core/batched.h"
 #include "core/help.h"
 #include "core/lock.h"
 #include "core/mode.h"
@@ -309,7 +310,7 @@ TensorPtr copy_values(Tensor* tensor, std::optional<DType> dtype) {
 
 /// Where what was made of data goes: values of a GPU stay there unless another place is asked for.
 Device place_for(const Tensor* tensor, std::optional<Device> wanted) {
-  if (wanted) return *wanted;
+  if (wanted) return place_of(*wanted);  // under vmap it is asked of a batched tensor
   const Device usual = default_device();
   return usual == DeviceType::Cpu && tensor->device.type == DeviceType::Cuda ? tensor->device : usual;
 }

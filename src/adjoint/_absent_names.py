@@ -221,7 +221,7 @@ NAMES = {
             qscheme
         """,
         "nested": "to_padded_tensor",
-        "devices": "ipu mtia record_stream to_mkldnn",
+        "devices": "ipu mtia to_mkldnn",
         "withdrawn": "eig lstsq reinforce solve symeig",
         "sparse_parts": "resize_as_sparse_",
         "functions": "index slice_inverse smm sspaddmm storage_type",
@@ -256,7 +256,6 @@ INSTEAD = {
     "sspaddmm": "use `torch.sspaddmm`",
     "storage_type": "use `x.untyped_storage()`",
     "quantizable": "use the layers of `torch.nn`",
-    "record_stream": "leave it out: there are no streams on the CPU",
     "to_mkldnn": "leave it out: there is one layout of dense tensors",
 }
 

@@ -85,7 +85,7 @@ def differences(name):
 NEVER = {"as_strided_scatter", "index_put", "index_put_", "index_reduce", "index_reduce_", "nonzero_static", "scatter"}
 NEVER |= {"where", "tile", "__setitem__", "repeat", "repeat_interleave", "set_"}
 NEVER |= {"scatter_", "scatter_reduce", "scatter_reduce_", "solve_triangular", "native_layer_norm"}
-NEVER |= {"_coalesced_", "sparse_resize_", "sparse_resize_and_clear_"}
+NEVER |= {"_coalesced_", "sparse_resize_", "sparse_resize_and_clear_", "record_stream"}
 
 
 @pytest.mark.parametrize("part", range(12))
