@@ -138,8 +138,11 @@ def method(function, name):
     return face(function, name, _C.Tensor.__module__, True, name in PYTHON_METHODS)
 
 
-def attribute(prop, name):
-    """The attribute of Tensor that a property of Python is: the tensor, or a mode, may take it over."""
+def attribute(prop, name, keywords=None):
+    """The attribute of Tensor that a property of Python is: the tensor, or a mode, may take it over.
+
+    `keywords` is what these are told of keywords: an empty dict where torch has the attribute in Python.
+    """
 
     def get(self):
         return _asked("__get__", self) if _C._has_torch_function_variadic(self) else prop.fget(self)
@@ -149,7 +152,7 @@ def attribute(prop, name):
 
     def _asked(method, *args):
         function = getattr(getattr(_C.Tensor, name), method)
-        answer = _C._ask_overrides(function, args[:1], args, None)
+        answer = _C._ask_overrides(function, args[:1], args, keywords)
         if answer is not NotImplemented:
             return answer
         from .overrides import _none_found

@@ -88,7 +88,7 @@ def install():
     for name in ("grad_dtype", "volatile"):
         setattr(_C.Tensor, name, _faces.attribute(getattr(_tensor_methods, name), name))
     interface = "__cuda_array_interface__"
-    setattr(_C.Tensor, interface, _faces.attribute(_tensor_memory.cuda_array_interface, interface))
+    setattr(_C.Tensor, interface, _faces.attribute(_tensor_memory.cuda_array_interface, interface, {}))
     for old, name in OLD_METHODS.items():
         setattr(_C.Tensor, old, getattr(_C.Tensor, name))
     _C.Tensor.__repr__ = _faces.method(_printing.tensor_repr, "__repr__")
