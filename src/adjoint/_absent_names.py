@@ -34,9 +34,9 @@ KINDS = {
         "pad with `torch.nn.utils.rnn.pad_sequence` and mask, or use `torch.nn.attention.varlen`",
     ),
     "devices": Kind(
-        "devices other than the CPU, and what speaks to one",
+        "devices other than the CPU and NVIDIA GPUs, and what speaks to one",
         LATER,
-        "leave tensors on the CPU; `torch.cuda.is_available()` is False, so that programs that ask take that way",
+        "leave tensors on the CPU, or on an NVIDIA GPU",
     ),
     "batch_norm": Kind(
         "the parts of batch norm over several GPUs",
