@@ -11,4 +11,15 @@ void warn(const char* text) {
   checked(call_python(function.get(), message.get()));
 }
 
+void warn_with_lock(const std::string& text) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  try {
+    warn(text.c_str());
+  } catch (...) {
+    PyGILState_Release(state);
+    throw;
+  }
+  PyGILState_Release(state);
+}
+
 }  // namespace adjoint

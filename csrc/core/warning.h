@@ -1,6 +1,7 @@
 // Python's warnings; one that the user has made an error is thrown.
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "core/dtype.h"
@@ -10,6 +11,8 @@ namespace adjoint {
 
 /// At the line of the program that called into the package, as src/adjoint/_warning.py finds it.
 void warn(const char* text);
+/// The same from where the interpreter lock may have been given up.
+void warn_with_lock(const std::string& text);
 /// Only the first time; `warned` keeps whether that has been.
 inline void warn_once(bool& warned, const char* text) {
   if (!std::exchange(warned, true)) warn(text);

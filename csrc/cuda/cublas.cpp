@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/error.h"
+#include "core/warning.h"
 #include "cuda/allocator.h"
 #include "cuda/library.h"
 #include "cuda/sessions.h"
@@ -140,7 +141,7 @@ bool has_cublas() {
   if (found().missing.empty()) [[likely]]
     return true;
   static std::atomic<bool> warned{false};
-  if (!warned.exchange(true)) warn_of_missing(found().missing);
+  if (!warned.exchange(true)) warn_with_lock(found().missing);
   return false;
 }
 

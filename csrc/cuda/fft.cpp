@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "core/error.h"
+#include "core/warning.h"
 #include "cuda/allocator.h"
 #include "cuda/device/fft_args.h"
 #include "cuda/elementwise.h"
@@ -47,9 +48,9 @@ const Cufft* cufft() {
   static Cufft functions{};
   static const bool complete = [] {
     if (!library.open()) {
-      warn_of_missing("cuFFT was not found (" + library.reason() +
-                      "), and Fourier transforms are computed on the CPU without it; install it with: "
-                      "pip install nvidia-cufft");
+      warn_with_lock("cuFFT was not found (" + library.reason() +
+                     "), and Fourier transforms are computed on the CPU without it; install it with: "
+                     "pip install nvidia-cufft");
       return false;
     }
     bool all = true;

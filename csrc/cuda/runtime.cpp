@@ -14,8 +14,8 @@ namespace {
 DeviceState states[kMaxDevices];
 std::once_flag started[kMaxDevices];
 
-thread_local int chosen = 0;  ///< by set_current_device
-thread_local int bound = -1;  ///< whose context is the thread's
+thread_local int chosen = 0;                     ///< by set_current_device
+thread_local int bound = -1;                     ///< whose context is the thread's
 thread_local std::unique_ptr<Stream[]> streams;  ///< by device; null: the default ones
 
 void start(int index) {

@@ -3,15 +3,11 @@
 
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "cuda/runtime.h"
 
 namespace adjoint::cuda {
-
-/// Warns, from a thread that may or may not have the interpreter lock: of a library that is missing.
-void warn_of_missing(const std::string& text);
 
 /// This thread's session with a device, whose context it makes current. A thread that ends leaves its sessions to
 /// others; they stay to the end of the process, when the driver may be gone before them.

@@ -1,7 +1,5 @@
 #include "cuda/through_cpu.h"
 
-#include <Python.h>
-
 #include <type_traits>
 #include <utility>
 
@@ -31,14 +29,7 @@ void warn_of(size_t number) {
   const std::string text = std::string(all_kernel_names[number]) +
                            " has no kernel on cuda yet: it is computed on the CPU, and values go there and back; "
                            "docs/cuda.md lists such kernels";
-  const PyGILState_STATE state = PyGILState_Ensure();
-  try {
-    warn(text.c_str());
-  } catch (...) {
-    PyGILState_Release(state);
-    throw;
-  }
-  PyGILState_Release(state);
+  warn_with_lock(text);
 }
 
 // ---- What has views in it, argument by argument: noting them, and the same with views of values here
