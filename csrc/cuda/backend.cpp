@@ -28,89 +28,104 @@
 namespace adjoint::cuda {
 namespace {
 
+/// Kernel by kernel: one that is new in the table goes by way of the CPU until it is named here.
 Backend native() {
   Backend table = through_cpu;
-  table.memory = {.copy = copy,
-                  .to_host = to_host,
-                  .from_host = from_host,
-                  .fill = fill,
-                  .clear = clear,
-                  .fill_unset = fill_unset,
-                  .enumerate = enumerate,
-                  .read = read,
-                  .read_back = read};
+  table.memory.copy = copy;
+  table.memory.to_host = to_host;
+  table.memory.from_host = from_host;
+  table.memory.fill = fill;
+  table.memory.clear = clear;
+  table.memory.fill_unset = fill_unset;
+  table.memory.enumerate = enumerate;
+  table.memory.read = read;
+  table.memory.read_back = read;
   table.elementwise.kernel = on(DeviceType::Cpu).elementwise.kernel;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
   table.elementwise.gather = gather_elementwise;
   table.elementwise.has_zero = [](const View& in) { return count_nonzero(in) != in.numel(); };
-  table.matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate};
-  table.attention = {.forward = attention, .backward = attention_backward};
-  table.convolution = {.forward = convolution,
-                       .weight = convolution_weight,
-                       .split_weight = split_conv_weight,
-                       .join_weight = join_conv_weight};
-  table.recurrent = {.lstm = lstm, .lstm_backward = lstm_backward};
-  table.distance = {.cross = cross,
-                    .cdist = cdist,
-                    .cdist_backward = cdist_backward,
-                    .pdist = pdist,
-                    .pdist_backward = pdist_backward};
-  table.sort = {.sort = sort, .topk = topk, .kthvalue = kthvalue, .median = median, .mode = mode};
-  table.reduce = reduce;
-  table.softmax = softmax;
-  table.fft = {.transform = fft};
-  table.normalization = normalization;
-  table.scan = scan;
-  table.indexing = {.gather = gather,
-                    .scatter = scatter,
-                    .scatter_value = scatter_value,
-                    .scatter_add = scatter_add,
-                    .scatter_reduce = scatter_reduce,
-                    .index_select = index_select,
-                    .index_add = index_add,
-                    .index_reduce = index_reduce,
-                    .index_copy = index_copy,
-                    .index_fill = index_fill,
-                    .index_get = index_get,
-                    .index_put = index_put,
-                    .take = take,
-                    .put = put,
-                    .embedding_backward = embedding_backward,
-                    .check_classes = check_classes,
-                    .class_scores = class_scores,
-                    .class_scores_backward = class_scores_backward,
-                    .masked_fill = masked_fill,
-                    .masked_select = masked_select,
-                    .masked_front = masked_front,
-                    .masked_scatter = masked_scatter,
-                    .where = where,
-                    .count_nonzero = count_nonzero,
-                    .nonzero = nonzero,
-                    .nonzero_static = nonzero_static};
-  table.ranges = {.arange = arange, .linspace = linspace, .logspace = logspace};
-  table.structure = {.tril = tril,
-                     .triu = triu,
-                     .triangle_places = triangle_places,
-                     .roll = roll,
-                     .total_repeats = total_repeats,
-                     .check_repeats = check_repeats,
-                     .repeat_places = repeat_places};
-  table.pooling = {.max = max_pool,
-                   .mean = mean_pool,
-                   .mean_backward = mean_pool_backward,
-                   .fractional_max = fractional_max_pool,
-                   .scatter = scatter_planes};
-  table.folding = {.unfold = unfold_planes, .fold = fold_planes};
-  table.search = {.searchsorted = searchsorted,
-                  .least_and_greatest = least_and_greatest,
-                  .bincount = bincount,
-                  .bounds = bounds,
-                  .histc = histc,
-                  .histogram = histogram};
+  table.matmul.gemm = gemm;
+  table.matmul.bmm = bmm;
+  table.matmul.sum_bmm = sum_bmm;
+  table.matmul.conjugate = conjugate;
+  table.attention.forward = attention;
+  table.attention.backward = attention_backward;
+  table.convolution.forward = convolution;
+  table.convolution.weight = convolution_weight;
+  table.convolution.split_weight = split_conv_weight;
+  table.convolution.join_weight = join_conv_weight;
+  table.recurrent.lstm = lstm;
+  table.recurrent.lstm_backward = lstm_backward;
+  table.distance.cross = cross;
+  table.distance.cdist = cdist;
+  table.distance.cdist_backward = cdist_backward;
+  table.distance.pdist = pdist;
+  table.distance.pdist_backward = pdist_backward;
+  table.sort.sort = sort;
+  table.sort.topk = topk;
+  table.sort.kthvalue = kthvalue;
+  table.sort.median = median;
+  table.sort.mode = mode;
+  set_reduce(table.reduce);
+  set_softmax(table.softmax);
+  table.fft.transform = fft;
+  set_normalization(table.normalization);
+  set_scan(table.scan);
+  table.indexing.gather = gather;
+  table.indexing.scatter = scatter;
+  table.indexing.scatter_value = scatter_value;
+  table.indexing.scatter_add = scatter_add;
+  table.indexing.scatter_reduce = scatter_reduce;
+  table.indexing.index_select = index_select;
+  table.indexing.index_add = index_add;
+  table.indexing.index_reduce = index_reduce;
+  table.indexing.index_copy = index_copy;
+  table.indexing.index_fill = index_fill;
+  table.indexing.index_get = index_get;
+  table.indexing.index_put = index_put;
+  table.indexing.take = take;
+  table.indexing.put = put;
+  table.indexing.embedding_backward = embedding_backward;
+  table.indexing.check_classes = check_classes;
+  table.indexing.class_scores = class_scores;
+  table.indexing.class_scores_backward = class_scores_backward;
+  table.indexing.masked_fill = masked_fill;
+  table.indexing.masked_select = masked_select;
+  table.indexing.masked_front = masked_front;
+  table.indexing.masked_scatter = masked_scatter;
+  table.indexing.where = where;
+  table.indexing.count_nonzero = count_nonzero;
+  table.indexing.nonzero = nonzero;
+  table.indexing.nonzero_static = nonzero_static;
+  table.ranges.arange = arange;
+  table.ranges.linspace = linspace;
+  table.ranges.logspace = logspace;
+  table.structure.tril = tril;
+  table.structure.triu = triu;
+  table.structure.triangle_places = triangle_places;
+  table.structure.roll = roll;
+  table.structure.total_repeats = total_repeats;
+  table.structure.check_repeats = check_repeats;
+  table.structure.repeat_places = repeat_places;
+  table.pooling.max = max_pool;
+  table.pooling.mean = mean_pool;
+  table.pooling.mean_backward = mean_pool_backward;
+  table.pooling.fractional_max = fractional_max_pool;
+  table.pooling.scatter = scatter_planes;
+  table.folding.unfold = unfold_planes;
+  table.folding.fold = fold_planes;
+  table.search.searchsorted = searchsorted;
+  table.search.least_and_greatest = least_and_greatest;
+  table.search.bincount = bincount;
+  table.search.bounds = bounds;
+  table.search.histc = histc;
+  table.search.histogram = histogram;
   table.unique.elements = unique_elements;
-  table.resampling = {.move = resample_move, .interpolate = resample_interpolate, .backward = resample_backward};
-  table.random = random_kernels();
+  table.resampling.move = resample_move;
+  table.resampling.interpolate = resample_interpolate;
+  table.resampling.backward = resample_backward;
+  set_random(table.random);
   return table;
 }
 

@@ -10,8 +10,8 @@
 #include "cuda/device/normalize_args.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
-#include "cuda/reduce.h"
 #include "cuda/row_shape.h"
+#include "kernels/backend.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -66,8 +66,9 @@ std::string shape_text(const RowShape& shape, int width) {
 void add_up(const Scratch& sums, DType compute, int64_t blocks, const View& result) {
   const int64_t n = result.sizes[0], sizes[] = {blocks, n}, strides[] = {n, 1};
   const int64_t out_sizes[] = {1, n}, out_strides[] = {n, result.strides[0]};
-  reduce.sum({sums.data(), compute, 2, sizes, strides, result.device},
-             {result.data, result.dtype, 2, out_sizes, out_strides, result.device});
+  on(result.device)
+      .reduce.sum({sums.data(), compute, 2, sizes, strides, result.device},
+                  {result.data, result.dtype, 2, out_sizes, out_strides, result.device});
 }
 
 void fill_zero(const View& view) {

@@ -229,11 +229,13 @@ void plane_norm_fixed_backward(const View& g, const View& in, const PlaneShape& 
 
 }  // namespace
 
-constinit const kernels::Normalization normalization = {.layer_norm = layer_norm,
-                                                        .layer_norm_backward = layer_norm_backward,
-                                                        .plane_norm = plane_norm,
-                                                        .plane_norm_backward = plane_norm_backward,
-                                                        .plane_norm_fixed = plane_norm_fixed,
-                                                        .plane_norm_fixed_backward = plane_norm_fixed_backward};
+void set_normalization(kernels::Normalization& table) {
+  table.layer_norm = layer_norm;
+  table.layer_norm_backward = layer_norm_backward;
+  table.plane_norm = plane_norm;
+  table.plane_norm_backward = plane_norm_backward;
+  table.plane_norm_fixed = plane_norm_fixed;
+  table.plane_norm_fixed_backward = plane_norm_fixed_backward;
+}
 
 }  // namespace adjoint::cuda

@@ -209,8 +209,7 @@ void random_cauchy(Generator& generator, const View& out, double median, double 
   run(generator, out, made_of("Cauchy", median, sigma));
 }
 
-kernels::Random random_kernels() {
-  kernels::Random table;
+void set_random(kernels::Random& table) {
   table.uniform = random_uniform;
   table.normal = random_normal;
   table.integers = random_integers;
@@ -230,7 +229,6 @@ kernels::Random random_kernels() {
   table.gamma_slopes = gamma_slopes;
   table.beta_slopes = beta_slopes;
   table.has_negative = has_negative;
-  return table;
 }
 
 }  // namespace adjoint::cuda

@@ -29,6 +29,6 @@ void beta_slopes(const View& draws, const View& firsts, const View& totals);
 bool has_negative(const View& values);
 
 /// The family.
-kernels::Random random_kernels();
+void set_random(kernels::Random& table);
 
 }  // namespace adjoint::cuda

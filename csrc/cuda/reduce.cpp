@@ -206,24 +206,26 @@ void drop_nans(const View& values) { update(values, "x == x ? x : decltype(x)(0)
 
 }  // namespace
 
-constinit const kernels::Reduce reduce = {.sum = sum,
-                                          .nansum = nansum,
-                                          .prod = prod,
-                                          .amax = amax,
-                                          .amin = amin,
-                                          .aminmax = aminmax,
-                                          .any = any,
-                                          .all = all,
-                                          .argmax = argmax,
-                                          .argmin = argmin,
-                                          .max_with_index = max_with_index,
-                                          .min_with_index = min_with_index,
-                                          .var = var,
-                                          .norm = norm,
-                                          .logsumexp = logsumexp,
-                                          .segments = segments,
-                                          .divide = divide,
-                                          .take_roots = take_roots,
-                                          .drop_nans = drop_nans};
+void set_reduce(kernels::Reduce& table) {
+  table.sum = sum;
+  table.nansum = nansum;
+  table.prod = prod;
+  table.amax = amax;
+  table.amin = amin;
+  table.aminmax = aminmax;
+  table.any = any;
+  table.all = all;
+  table.argmax = argmax;
+  table.argmin = argmin;
+  table.max_with_index = max_with_index;
+  table.min_with_index = min_with_index;
+  table.var = var;
+  table.norm = norm;
+  table.logsumexp = logsumexp;
+  table.segments = segments;
+  table.divide = divide;
+  table.take_roots = take_roots;
+  table.drop_nans = drop_nans;
+}
 
 }  // namespace adjoint::cuda

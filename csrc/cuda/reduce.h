@@ -5,6 +5,6 @@
 
 namespace adjoint::cuda {
 
-extern const kernels::Reduce reduce;
+void set_reduce(kernels::Reduce& table);
 
 }  // namespace adjoint::cuda

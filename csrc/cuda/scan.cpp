@@ -115,11 +115,13 @@ void recur(const View& in, const View& weight, const View& out, int dim, bool re
 
 }  // namespace
 
-constinit const kernels::Scan scan = {.cumsum = cumsum,
-                                      .cumprod = cumprod,
-                                      .logcumsumexp = logcumsumexp,
-                                      .cummax = cummax,
-                                      .cummin = cummin,
-                                      .recur = recur};
+void set_scan(kernels::Scan& table) {
+  table.cumsum = cumsum;
+  table.cumprod = cumprod;
+  table.logcumsumexp = logcumsumexp;
+  table.cummax = cummax;
+  table.cummin = cummin;
+  table.recur = recur;
+}
 
 }  // namespace adjoint::cuda

@@ -5,6 +5,6 @@
 
 namespace adjoint::cuda {
 
-extern const kernels::Scan scan;
+void set_scan(kernels::Scan& table);
 
 }  // namespace adjoint::cuda

@@ -87,9 +87,11 @@ void backward(const View& g, const View& out, const View& gin, int dim) {
 
 }  // namespace
 
-constinit const kernels::Softmax softmax = {.softmax = forward<false>,
-                                            .log_softmax = forward<true>,
-                                            .softmax_backward = backward<false>,
-                                            .log_softmax_backward = backward<true>};
+void set_softmax(kernels::Softmax& table) {
+  table.softmax = forward<false>;
+  table.log_softmax = forward<true>;
+  table.softmax_backward = backward<false>;
+  table.log_softmax_backward = backward<true>;
+}
 
 }  // namespace adjoint::cuda

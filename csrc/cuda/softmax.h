@@ -5,6 +5,6 @@
 
 namespace adjoint::cuda {
 
-extern const kernels::Softmax softmax;
+void set_softmax(kernels::Softmax& table);
 
 }  // namespace adjoint::cuda
