@@ -120,6 +120,7 @@ adjoint::Device read_device(dlpack::Device device) {
   if (device.id < 0 || device.id >= cuda::device_count())
     fail(ErrorKind::Buffer, "from_dlpack: the memory is on GPU ", device.id, ", and there are ", cuda::device_count(),
          " that can be used");
+  prepare_cuda();
   return {DeviceType::Cuda, static_cast<uint8_t>(device.id)};
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/help.h"
+#include "core/lock.h"
 #include "types/types.h"
 
 namespace adjoint {
@@ -118,16 +119,22 @@ const char* text_of(PyObject* object) {
   return text;
 }
 
+/// Why there is no GPU to use; empty where there is one.
+const std::string& cuda_absence() {
+  prepare_cuda();
+  return kind_of(DeviceType::Cuda).why_absent();
+}
+
 /// A number alone is an index of the accelerator.
 void check_number(PyObject* number) {
   if (Py_SIZE(number) < 0) fail("Device index must not be negative");
-  if (!kind_of(DeviceType::Cuda).why_absent().empty())
+  if (!cuda_absence().empty())
     fail("Cannot access accelerator device when none is available; use device='cpu'");
 }
 
 [[noreturn]] void refuse(const std::string& kind) {
   const std::string advice = kind == "cuda"
-                                 ? "; " + kind_of(DeviceType::Cuda).why_absent()
+                                 ? "; " + cuda_absence()
                                  : std::string("; this build computes on the cpu and on cuda: use device='cpu'");
   std::string upper;
   for (char c : kind) upper += static_cast<char>(c - 'a' + 'A');
@@ -269,6 +276,13 @@ PyMethodDef functions[] = {{"get_default_device", py_get_default_device, METH_NO
 
 }  // namespace
 
+void prepare_cuda() {
+  // No guard of the compiler's: another thread could wait for it with the interpreter lock, which the import needs.
+  static bool prepared = false;
+  if (!prepared) checked(in_python([] { return PyImport_ImportModule("adjoint.cuda"); }));
+  prepared = true;
+}
+
 static PyObject* cuda_device(size_t index) {
   while (cuda_devices.size() <= index)
     cuda_devices.push_back(checked(new_device(kKinds[1], static_cast<int>(cuda_devices.size()))).take());
@@ -299,7 +313,7 @@ Device to_device(PyObject* object) {
   std::string kind = device_kind(object);
   if (kind == "cpu") return DeviceType::Cpu;
   if (kind == "meta") return DeviceType::Meta;
-  if (kind != "cuda" || !kind_of(DeviceType::Cuda).why_absent().empty()) refuse(kind);
+  if (kind != "cuda" || !cuda_absence().empty()) refuse(kind);
   int index = -1;
   if (PyObject_TypeCheck(object, device_type)) {
     index = device_of(object)->index;

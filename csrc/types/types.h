@@ -18,6 +18,8 @@ Object make_tuple(Sizes values);
 
 /// `torch.device("cpu")`.
 PyObject* device_object(Device device);  // borrowed
+/// Loads what tells the core where NVIDIA's libraries are: before a GPU is first asked for.
+void prepare_cuda();
 /// Accepts a device object or a string; throws for devices that this build does not have.
 Device to_device(PyObject* object);
 /// "cpu", "cuda" and so on, of a device object or string, whether this build has it or not.

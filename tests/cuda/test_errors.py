@@ -54,11 +54,28 @@ def test_no_driver(tmp_path):
     assert "or use device='cpu'" in text
 
 
+def test_libraries_of_wheels_are_found(tmp_path):
+    """As NVIDIA's wheels lie on the path, also where nobody has touched torch.cuda."""
+    folder, libraries = standin.build(), tmp_path / "nvidia" / "cu13" / "lib"
+    libraries.mkdir(parents=True)
+    for path in folder.iterdir():
+        (libraries / path.name).symlink_to(path)
+    program = "import sys\nsys.path.insert(0, sys.argv[1])\nimport adjoint as torch\n"
+    program += "print((torch.ones(3, device='cuda') + 1).tolist(), (torch.ones(2).to(0) * 2).tolist())"
+    environment = {**os.environ, **standin.environment()}
+    del environment["ADJOINT_CUDA_LIBRARIES"]
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "[2.0, 2.0, 2.0] [2.0, 2.0]\n", done.stderr
+
+
 def test_no_compiler(tmp_path):
     folder = standin.build()
     (tmp_path / "libcuda.so.1").symlink_to(folder / "libcuda.so.1")
     (tmp_path / "cuda_shim.h").symlink_to(folder / "cuda_shim.h")
     program = """
+torch.cuda.is_available()
+torch._C._cuda_set_folders([])  # whatever wheels there are
 try:
     print((torch.ones(3, device="cuda") + 1.25).tolist())
 except RuntimeError as error:
