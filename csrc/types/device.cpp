@@ -128,8 +128,7 @@ const std::string& cuda_absence() {
 /// A number alone is an index of the accelerator.
 void check_number(PyObject* number) {
   if (Py_SIZE(number) < 0) fail("Device index must not be negative");
-  if (!cuda_absence().empty())
-    fail("Cannot access accelerator device when none is available; use device='cpu'");
+  if (!cuda_absence().empty()) fail("Cannot access accelerator device when none is available; use device='cpu'");
 }
 
 [[noreturn]] void refuse(const std::string& kind) {
