@@ -36,34 +36,28 @@ inline void store_packet(const Packet<S, width>& packet, S* to) {
   }
 }
 
-/// What another lane has of a plain struct, word by word.
-template <class State>
-inline State shuffled(const State& mine, int mask) {
+/// A plain struct whose words are each exchanged with another lane.
+template <class State, class Exchange>
+inline State exchanged(const State& mine, Exchange exchange) {
   static_assert(sizeof(State) % 4 == 0);
   struct Words {
     int words[sizeof(State) / 4];
   } all;
   std::memcpy(&all, &mine, sizeof(State));
 #pragma unroll
-  for (int i = 0; i < static_cast<int>(sizeof(State) / 4); ++i)
-    all.words[i] = __shfl_xor_sync(kAllLanes, all.words[i], mask);
+  for (int i = 0; i < static_cast<int>(sizeof(State) / 4); ++i) all.words[i] = exchange(all.words[i]);
   State other;
   std::memcpy(&other, &all, sizeof(State));
   return other;
 }
+/// What the lane of this mask, or so far below, has.
+template <class State>
+inline State shuffled(const State& mine, int mask) {
+  return exchanged(mine, [=](int word) { return __shfl_xor_sync(kAllLanes, word, mask); });
+}
 template <class State>
 inline State shuffled_up(const State& mine, unsigned distance) {
-  static_assert(sizeof(State) % 4 == 0);
-  struct Words {
-    int words[sizeof(State) / 4];
-  } all;
-  std::memcpy(&all, &mine, sizeof(State));
-#pragma unroll
-  for (int i = 0; i < static_cast<int>(sizeof(State) / 4); ++i)
-    all.words[i] = __shfl_up_sync(kAllLanes, all.words[i], distance);
-  State other;
-  std::memcpy(&other, &all, sizeof(State));
-  return other;
+  return exchanged(mine, [=](int word) { return __shfl_up_sync(kAllLanes, word, distance); });
 }
 
 /// Joins the states of threads whose numbers differ in the bits from `low` to below `high` (both powers of two) only.

@@ -72,7 +72,7 @@ struct Uniform {
   }
 };
 
-template <class T>
+template <class T, bool exponential = false>
 struct Normal {
   using Real = RealFor<T>;
   static constexpr int kPer = kPerCounter<Real>;
@@ -83,24 +83,15 @@ struct Normal {
     Real made[kPer];
     normals(words, made);
 #pragma unroll
-    for (int i = 0; i < kPer; ++i) out[i] = convert<T>(made[i] * std + mean);
+    for (int i = 0; i < kPer; ++i) {
+      const Real value = made[i] * std + mean;
+      out[i] = convert<T>(exponential ? std::exp(value) : value);
+    }
   }
 };
 
 template <class T>
-struct LogNormal {
-  using Real = RealFor<T>;
-  static constexpr int kPer = kPerCounter<Real>;
-  const FillArgs& args;
-
-  void operator()(const Words& words, int64_t, T* out) const {
-    const Real mean = static_cast<Real>(args.first), std = static_cast<Real>(args.second);
-    Real made[kPer];
-    normals(words, made);
-#pragma unroll
-    for (int i = 0; i < kPer; ++i) out[i] = convert<T>(std::exp(made[i] * std + mean));
-  }
-};
+using LogNormal = Normal<T, true>;
 
 /// The logarithm of a number of (0, 1], never zero: what is divided by it stays finite.
 template <class Real>
