@@ -27,6 +27,12 @@ inline void check(bool ok) {
   if (!ok) fail_python();
 }
 
+/// A function for a table of methods, whatever its arguments are: the flags beside it say how it is called.
+template <class F>
+PyCFunction as_method(F function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
 /// Runs f; on an exception sets the Python error and returns `failure`.
 template <class F, class R = PyObject*>
 R guarded(F&& f, R failure = nullptr) noexcept {

@@ -45,10 +45,9 @@ void destroy(PyObject* self) {
 
 template <Switch what>
 void add_context(PyObject* module, const char* name, const char* doc) {
-  static PyMethodDef methods[] = {
-      {"__enter__", enter<what>, METH_NOARGS, nullptr},
-      {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(leave)), METH_FASTCALL, nullptr},
-      {nullptr, nullptr, 0, nullptr}};
+  static PyMethodDef methods[] = {{"__enter__", enter<what>, METH_NOARGS, nullptr},
+                                  {"__exit__", as_method(leave), METH_FASTCALL, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
   PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(make)},
                          {Py_tp_dealloc, reinterpret_cast<void*>(destroy)},
                          {Py_tp_methods, methods},

@@ -477,27 +477,22 @@ PyObject* py_set_overrides(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-template <class F>
-PyCFunction fast(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 PyMethodDef functions[] = {
     {"_has_torch_function", py_has_torch_function, METH_O, help::kHasTorchFunction},
-    {"_has_torch_function_variadic", fast(py_has_torch_function_variadic), METH_FASTCALL,
+    {"_has_torch_function_variadic", as_method(py_has_torch_function_variadic), METH_FASTCALL,
      help::kHasTorchFunctionVariadic},
-    {"_ask_overrides", fast(py_ask_overrides), METH_FASTCALL, "_ask_overrides(function, relevant, args, kwargs)"},
+    {"_ask_overrides", as_method(py_ask_overrides), METH_FASTCALL, "_ask_overrides(function, relevant, args, kwargs)"},
     {"_overloaded_args", py_overloaded_args, METH_O, "The arguments that override, in the order of asking."},
     {"_push_function_mode", py_push_mode, METH_O, "Enters a mode of functions."},
     {"_pop_function_mode", py_pop_mode, METH_NOARGS, "Leaves the innermost mode of functions."},
     {"_function_modes", py_modes, METH_NOARGS, "The modes of functions, innermost last."},
     {"_overrides", py_overrides, METH_NOARGS, "Whether types and modes take calls over."},
-    {"_set_overrides", fast(py_set_overrides), METH_FASTCALL, "_set_overrides(types, modes)"},
+    {"_set_overrides", as_method(py_set_overrides), METH_FASTCALL, "_set_overrides(types, modes)"},
     {"_disabled_torch_function_impl", disabled_torch_function, METH_VARARGS,
      "As __torch_function__ of a class: it overrides nothing."},
     {nullptr, nullptr, 0, nullptr},
 };
-PyMethodDef default_method = {"__torch_function__", fast(default_torch_function),
+PyMethodDef default_method = {"__torch_function__", as_method(default_torch_function),
                               METH_FASTCALL | METH_KEYWORDS | METH_CLASS,
                               "Computes the function and gives its results the type of the subclass."};
 

@@ -216,7 +216,7 @@ PyObject* py_set_package_path(PyObject*, PyObject* path) {
 }
 
 PyMethodDef functions[] = {
-    {"run_backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_run_backward)), METH_FASTCALL,
+    {"run_backward", as_method(py_run_backward), METH_FASTCALL,
      "run_backward(roots, gradients, retain_graph, create_graph, inputs, accumulate, allow_unused)"},
     {"is_grad_enabled", py_is_grad_enabled, METH_NOARGS, help::kIsGradEnabled},
     {"_set_grad_enabled", py_set_grad_enabled, METH_O, "Sets whether operations are recorded in this thread."},

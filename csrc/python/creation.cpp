@@ -40,8 +40,7 @@ Object finish(TensorPtr tensor, const Options& options) {
 }
 
 PyMethodDef creation_methods[] = {
-    {"new", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(new_like_self)), METH_VARARGS | METH_KEYWORDS,
-     help::kNew},
+    {"new", as_method(new_like_self), METH_VARARGS | METH_KEYWORDS, help::kNew},
     {"new_tensor", keyword_function(overridable<new_tensor, "new_tensor">), kKeywordCall, help::kNewTensor},
     {nullptr, nullptr, 0, nullptr},
 };

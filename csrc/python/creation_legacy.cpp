@@ -176,7 +176,7 @@ PyObject* py_legacy_tensor(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 }
 
 PyMethodDef legacy_functions[] = {
-    {"_legacy_tensor", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_legacy_tensor)), METH_FASTCALL,
+    {"_legacy_tensor", as_method(py_legacy_tensor), METH_FASTCALL,
      "_legacy_tensor(dtype, positional, named): torch.FloatTensor and its like."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -20,10 +20,10 @@ PyObject* py_get(PyObject*, PyObject*) {
                        PyBool_FromLong(deterministic.fill_memory));
 }
 
-PyMethodDef functions[] = {{"_set_deterministic", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_set)),
-                            METH_FASTCALL, "Sets (enabled, warn_only, fill_memory)."},
-                           {"_get_deterministic", py_get, METH_NOARGS, "The three flags of _set_deterministic."},
-                           {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"_set_deterministic", as_method(py_set), METH_FASTCALL, "Sets (enabled, warn_only, fill_memory)."},
+    {"_get_deterministic", py_get, METH_NOARGS, "The three flags of _set_deterministic."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

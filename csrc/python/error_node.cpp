@@ -44,8 +44,7 @@ PyObject* py_delayed_error(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 }
 
 PyMethodDef functions[] = {
-    {"_delayed_error", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_delayed_error)), METH_FASTCALL,
-     "_delayed_error(message, values)"},
+    {"_delayed_error", as_method(py_delayed_error), METH_FASTCALL, "_delayed_error(message, values)"},
     {nullptr, nullptr, 0, nullptr},
 };
 

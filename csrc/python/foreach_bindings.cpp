@@ -103,7 +103,7 @@ PyObject* py_for_each(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 }
 
 PyMethodDef functions[] = {
-    {"_for_each", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_for_each)), METH_FASTCALL,
+    {"_for_each", as_method(py_for_each), METH_FASTCALL,
      "Calls an op for each place of the lists among its arguments."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -583,17 +583,12 @@ PyObject* get_saved_variables(PyObject* self, void*) {
   return get_saved_tensors(self, nullptr);
 }
 
-template <class F>
-PyCFunction fast(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 PyMethodDef context_methods[] = {
-    {"save_for_backward", fast(save_for_backward), METH_FASTCALL,
+    {"save_for_backward", as_method(save_for_backward), METH_FASTCALL,
      "Keeps tensors for backward, where `ctx.saved_tensors` gives them back; changes in between are noticed."},
-    {"mark_dirty", fast(mark_dirty), METH_FASTCALL,
+    {"mark_dirty", as_method(mark_dirty), METH_FASTCALL,
      "Says that forward changed these inputs in place; forward must return them."},
-    {"mark_non_differentiable", fast(mark_non_differentiable), METH_FASTCALL,
+    {"mark_non_differentiable", as_method(mark_non_differentiable), METH_FASTCALL,
      "Says that no gradient flows through these outputs."},
     {"maybe_clear_saved_tensors", maybe_clear_saved_tensors, METH_NOARGS,
      "Frees the saved tensors, unless the graph is kept for another backward."},
@@ -667,11 +662,11 @@ PyObject* py_function_kind(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 }
 
 PyMethodDef functions[] = {
-    {"_function_base", fast(py_function_base), METH_FASTCALL, "_function_base(methods, bind, setup_context, ...)"},
-    {"_function_kind", fast(py_function_kind), METH_FASTCALL, "_function_kind(cls, name)"},
-    {"_function_apply_here", fast(py_function_apply_here), METH_FASTCALL | METH_KEYWORDS,
+    {"_function_base", as_method(py_function_base), METH_FASTCALL, "_function_base(methods, bind, setup_context, ...)"},
+    {"_function_kind", as_method(py_function_kind), METH_FASTCALL, "_function_kind(cls, name)"},
+    {"_function_apply_here", as_method(py_function_apply_here), METH_FASTCALL | METH_KEYWORDS,
      "Function.apply, with no regard to transforms"},
-    {"_function_apply", fast(py_function_apply), METH_FASTCALL | METH_KEYWORDS, "Function.apply"},
+    {"_function_apply", as_method(py_function_apply), METH_FASTCALL | METH_KEYWORDS, "Function.apply"},
     {nullptr, nullptr, 0, nullptr},
 };
 

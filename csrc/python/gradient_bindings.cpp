@@ -81,10 +81,8 @@ PyObject* py_norms(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 }
 
 PyMethodDef functions[] = {
-    {"_unscale", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_unscale)), METH_FASTCALL,
-     "Unscales gradients on a GPU."},
-    {"_norms", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_norms)), METH_FASTCALL,
-     "The norms of tensors on a GPU."},
+    {"_unscale", as_method(py_unscale), METH_FASTCALL, "Unscales gradients on a GPU."},
+    {"_norms", as_method(py_norms), METH_FASTCALL, "The norms of tensors on a GPU."},
     {nullptr, nullptr, 0, nullptr},
 };
 

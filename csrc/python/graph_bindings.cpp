@@ -122,13 +122,8 @@ PyObject* saved_register_hooks(PyObject* self, PyObject* const* args, Py_ssize_t
   });
 }
 
-template <class F>
-PyCFunction fast(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 PyMethodDef saved_methods[] = {
-    {"register_hooks", fast(saved_register_hooks), METH_FASTCALL,
+    {"register_hooks", as_method(saved_register_hooks), METH_FASTCALL,
      "register_hooks(pack_hook, unpack_hook): keeps pack_hook(tensor) instead of the tensor."},
     {"unpack", saved_unpack, METH_NOARGS, "The saved tensor, without history."},
     {nullptr, nullptr, 0, nullptr},
@@ -255,7 +250,7 @@ PyObject* py_set_anomaly_flags(PyObject*, PyObject* value) {
 PyMethodDef functions[] = {
     {"_anomaly_flags", py_anomaly_flags, METH_NOARGS, "The process's flags of anomaly mode as one number."},
     {"_set_anomaly_flags", py_set_anomaly_flags, METH_O, "Sets the flags of anomaly mode."},
-    {"_push_saved_tensors_hooks", fast(py_push_hooks), METH_FASTCALL, "_push_saved_tensors_hooks(pack, unpack)"},
+    {"_push_saved_tensors_hooks", as_method(py_push_hooks), METH_FASTCALL, "_push_saved_tensors_hooks(pack, unpack)"},
     {"_pop_saved_tensors_hooks", py_pop_hooks, METH_NOARGS, "Takes away the innermost hooks."},
     {"_set_saved_tensors_hooks_message", py_set_hooks_message, METH_O,
      "Forbids hooks with this message, or allows them with None; returns what was set before."},
@@ -267,7 +262,7 @@ PyMethodDef functions[] = {
      "Whether a running backward was asked for the gradients of some inputs only."},
     {"_packing_place", py_packing_place, METH_NOARGS,
      "(name, code, instruction) of the node whose tensor is being given to a pack hook, or None."},
-    {"_set_anomaly_handlers", fast(py_set_anomaly_handlers), METH_FASTCALL,
+    {"_set_anomaly_handlers", as_method(py_set_anomaly_handlers), METH_FASTCALL,
      "_set_anomaly_handlers(record, explain, describe)"},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -72,15 +72,10 @@ PyObject* py_set_layout_enforced(PyObject*, PyObject* value) {
   Py_RETURN_NONE;
 }
 
-template <class F>
-PyCFunction fast(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 PyMethodDef functions[] = {
     {"_grad_dtype", py_grad_dtype, METH_O, "The type that gradients of a leaf are cast to, or None."},
-    {"_set_grad_dtype", fast(py_set_grad_dtype), METH_FASTCALL, "_set_grad_dtype(tensor, dtype)"},
-    {"_swap_tensor_impl", fast(py_swap), METH_FASTCALL, "_swap_tensor_impl(first, second)"},
+    {"_set_grad_dtype", as_method(py_set_grad_dtype), METH_FASTCALL, "_set_grad_dtype(tensor, dtype)"},
+    {"_swap_tensor_impl", as_method(py_swap), METH_FASTCALL, "_swap_tensor_impl(first, second)"},
     {"_shares_storage", py_shares_storage, METH_O, "Whether another tensor or saved value is on the same storage."},
     {"_is_grad_layout_enforcement_enabled", py_layout_enforced, METH_NOARGS,
      "Whether .grad always gets the strides of its leaf, in this thread."},

@@ -71,7 +71,7 @@ class Call {
 /// The function pointer of a METH_FASTCALL | METH_KEYWORDS function for a PyMethodDef.
 using KeywordFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 inline PyCFunction keyword_function(KeywordFunction function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+  return as_method(function);
 }
 inline constexpr int kKeywordCall = METH_FASTCALL | METH_KEYWORDS;
 

@@ -23,11 +23,13 @@
 #include "python/module_base.h"
 #include "python/module_calls.h"
 #include "python/optimizer_bindings.h"
+#include "python/running.h"
 #include "python/shared_bindings.h"
 #include "python/sparse_bindings.h"
 #include "python/tensor_type.h"
 #include "python/trace_bindings.h"
 #include "python/transform_bindings.h"
+#include "python/vmap_bindings.h"
 #include "types/generator.h"
 #include "types/struct_sequence.h"
 #include "types/types.h"
@@ -118,11 +120,6 @@ PyObject* py_struct_sequence(PyObject*, PyObject* const* args, Py_ssize_t nargs)
   });
 }
 
-template <class F>
-PyCFunction fast(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 PyMethodDef functions[] = {
     {"get_default_dtype", get_default_dtype, METH_NOARGS, help::kGetDefaultDtype},
     {"set_default_dtype", put_default_dtype, METH_O, help::kSetDefaultDtype},
@@ -131,12 +128,12 @@ PyMethodDef functions[] = {
     {"_set_blas_path", py_set_blas_path, METH_O, "Where the OpenBLAS library lies."},
     {"_instruction_set", py_instruction_set, METH_NOARGS, "The instruction set of the loops in use."},
     {"_compiler", py_compiler, METH_NOARGS, "The compiler that built this module."},
-    {"result_type", fast(py_result_type), METH_FASTCALL, help::kResultType},
-    {"promote_types", fast(py_promote_types), METH_FASTCALL, help::kPromoteTypes},
-    {"can_cast", fast(py_can_cast), METH_FASTCALL, help::kCanCast},
-    {"_warn_if_imaginary_part_goes", fast(py_warn_if_imaginary_part_goes), METH_FASTCALL,
+    {"result_type", as_method(py_result_type), METH_FASTCALL, help::kResultType},
+    {"promote_types", as_method(py_promote_types), METH_FASTCALL, help::kPromoteTypes},
+    {"can_cast", as_method(py_can_cast), METH_FASTCALL, help::kCanCast},
+    {"_warn_if_imaginary_part_goes", as_method(py_warn_if_imaginary_part_goes), METH_FASTCALL,
      "Warns, once, where complex elements become real."},
-    {"_struct_sequence", fast(py_struct_sequence), METH_FASTCALL, "A new type of tuples with names."},
+    {"_struct_sequence", as_method(py_struct_sequence), METH_FASTCALL, "A new type of tuples with names."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -173,6 +170,8 @@ static PyObject* make_module() {
     init_inspect(module.get());
     init_trace(module.get());
     init_transforms(module.get());
+    init_running(module.get());
+    init_vmap(module.get());
     init_memory(module.get());
     init_module_base(module.get());
     init_module_calls(module.get());

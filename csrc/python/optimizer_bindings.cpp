@@ -422,8 +422,7 @@ PyObject* py_update_states(PyObject*, PyObject* name) {
 
 PyMethodDef functions[] = {
     {"_update_states", py_update_states, METH_O, "The names of the states that an update uses."},
-    {"_optimizer_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_optimizer_step)), METH_FASTCALL,
-     "Steps the parameters of an optimizer."},
+    {"_optimizer_step", as_method(py_optimizer_step), METH_FASTCALL, "Steps the parameters of an optimizer."},
     {nullptr, nullptr, 0, nullptr},
 };
 

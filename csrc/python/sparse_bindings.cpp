@@ -79,18 +79,13 @@ PyObject* py_check_in_place(PyObject*, PyObject* const* args, Py_ssize_t nargs) 
   });
 }
 
-template <class F>
-PyCFunction fast(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 PyMethodDef functions[] = {
-    {"_sparse_tensor", fast(py_sparse_tensor), METH_FASTCALL, "A sparse tensor of values and a pattern."},
+    {"_sparse_tensor", as_method(py_sparse_tensor), METH_FASTCALL, "A sparse tensor of values and a pattern."},
     {"_sparse_values", py_sparse_values, METH_O, "The values of a sparse tensor, on their memory, without history."},
     {"_sparse_pattern", py_sparse_pattern, METH_O, "The pattern of a sparse tensor."},
-    {"_sparse_assign", fast(py_sparse_assign), METH_FASTCALL, "Changes a sparse tensor in place."},
-    {"_call_bound", fast(py_call_bound), METH_FASTCALL, "Calls an op with all of its arguments."},
-    {"_check_in_place", fast(py_check_in_place), METH_FASTCALL, "Refuses a change in place that is not allowed."},
+    {"_sparse_assign", as_method(py_sparse_assign), METH_FASTCALL, "Changes a sparse tensor in place."},
+    {"_call_bound", as_method(py_call_bound), METH_FASTCALL, "Calls an op with all of its arguments."},
+    {"_check_in_place", as_method(py_check_in_place), METH_FASTCALL, "Refuses a change in place that is not allowed."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -573,11 +573,6 @@ PyObject* method_as_subclass(PyObject* self, PyObject* const* args, Py_ssize_t n
   });
 }
 
-template <class F>
-PyCFunction fast(F f) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
-}
-
 PyMethodDef methods[] = {
     {"dim", overridable<method_dim, "dim">, METH_NOARGS, help::kDim},
     {"ndimension", overridable<method_dim, "dim">, METH_NOARGS, help::kNdimension},
@@ -594,20 +589,20 @@ PyMethodDef methods[] = {
     {"is_complex", overridable<method_is_complex, "is_complex">, METH_NOARGS, help::kIsComplex},
     {"is_signed", overridable<method_is_signed, "is_signed">, METH_NOARGS, help::kIsSigned},
     {"is_inference", overridable<method_is_inference, "is_inference">, METH_NOARGS, help::kIsInference},
-    {"size", fast(overridable<method_size, "size">), METH_FASTCALL | METH_KEYWORDS, help::kSize},
-    {"stride", fast(overridable<method_stride, "stride">), METH_FASTCALL | METH_KEYWORDS, help::kStride},
-    {"is_contiguous", fast(overridable<method_is_contiguous, "is_contiguous">), METH_FASTCALL | METH_KEYWORDS,
+    {"size", as_method(overridable<method_size, "size">), METH_FASTCALL | METH_KEYWORDS, help::kSize},
+    {"stride", as_method(overridable<method_stride, "stride">), METH_FASTCALL | METH_KEYWORDS, help::kStride},
+    {"is_contiguous", as_method(overridable<method_is_contiguous, "is_contiguous">), METH_FASTCALL | METH_KEYWORDS,
      help::kIsContiguous},
     {"item", overridable<method_item, "item">, METH_NOARGS, help::kItem},
     {"tolist", overridable<method_tolist, "tolist">, METH_NOARGS, help::kTolist},
     {"detach_", overridable<method_detach_in_place, "detach_">, METH_NOARGS, help::kDetach},
-    {"requires_grad_", fast(overridable<method_requires_grad, "requires_grad_">), METH_FASTCALL | METH_KEYWORDS,
+    {"requires_grad_", as_method(overridable<method_requires_grad, "requires_grad_">), METH_FASTCALL | METH_KEYWORDS,
      help::kRequiresGrad},
     {"retain_grad", overridable<method_retain_grad, "retain_grad">, METH_NOARGS, help::kRetainGrad},
-    {"as_subclass", fast(method_as_subclass), METH_FASTCALL | METH_KEYWORDS, help::kAsSubclass},
-    {"_make_wrapper_subclass", fast(method_make_wrapper_subclass), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
+    {"as_subclass", as_method(method_as_subclass), METH_FASTCALL | METH_KEYWORDS, help::kAsSubclass},
+    {"_make_wrapper_subclass", as_method(method_make_wrapper_subclass), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
      "_make_wrapper_subclass(cls, size, ...): a tensor whose class defines __torch_dispatch__, and computes."},
-    {"_make_subclass", fast(method_make_subclass), METH_FASTCALL | METH_STATIC,
+    {"_make_subclass", as_method(method_make_subclass), METH_FASTCALL | METH_STATIC,
      "_make_subclass(cls, data, require_grad=False)"},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -170,8 +170,7 @@ PyObject* py_end_span(PyObject*, PyObject* number) {
 PyMethodDef functions[] = {
     {"_new_trace", py_new_trace, METH_O, "An empty log of ops; with True, one that has spans, too."},
     {"_trace_details", py_trace_details, METH_O, "What a full log has seen, in the order in which it began."},
-    {"_begin_span", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(py_begin_span)), METH_FASTCALL,
-     "Tells full logs of a part of the program."},
+    {"_begin_span", as_method(py_begin_span), METH_FASTCALL, "Tells full logs of a part of the program."},
     {"_end_span", py_end_span, METH_O, "Ends what _begin_span began."},
     {"_open_trace", py_open_trace, METH_O, "Lets a log see the ops that this thread calls."},
     {"_close_trace", py_close_trace, METH_O, "Ends what _open_trace began."},

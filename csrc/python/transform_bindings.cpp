@@ -1,5 +1,5 @@
 #include "python/transform_bindings.h"
-#include "python/running.h"
+#include "python/levels.h"
 #include "python/tensor_type.h"
 
 #include <algorithm>
@@ -21,39 +21,6 @@
 
 namespace adjoint::python {
 namespace {
-
-Object number_object(uint64_t number) { return checked(PyLong_FromUnsignedLongLong(number)); }
-
-uint64_t to_number(PyObject* object, const char* function) {
-  return static_cast<uint64_t>(to_int(object, function, "level"));
-}
-
-template <class Kind>
-Kind& level_of(PyObject* number, const char* function) {
-  auto* level = dynamic_cast<Kind*>(find_level(to_number(number, function)));
-  if (!level) fail(function, ": expected a level that this thread has open; this one is closed, or another thread's");
-  return *level;
-}
-
-/// _open_batch(size, randomness): the number of a new level of vmap.
-PyObject* py_open_batch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  return guarded([&] {
-    if (nargs != 2) fail(ErrorKind::Type, "_open_batch() takes a size and a kind of randomness");
-    std::string word = Arg{args[1], "_open_batch", "randomness"};
-    auto kind = word == "same"        ? Batch::Randomness::Same
-                : word == "different" ? Batch::Randomness::Different
-                                      : Batch::Randomness::Error;
-    auto level = std::make_shared<Batch>(to_int(args[0], "_open_batch", "size"), kind);
-    open_level(level);
-    return number_object(level->number()).take();
-  });
-}
-
-/// _note_mapped(function): what a vmap that is over has run.
-PyObject* py_note_mapped(PyObject*, PyObject* function) {
-  note_mapped_function(function);
-  Py_RETURN_NONE;
-}
 
 PyObject* py_open_forward(PyObject*, PyObject*) {
   return guarded([&] {
@@ -77,37 +44,6 @@ PyObject* py_close_level(PyObject*, PyObject* number) {
     if (!close_level(to_number(number, "_close_level")))
       fail("_close_level(): expected a level that this thread has open");
     Py_RETURN_NONE;
-  });
-}
-
-/// _batch(value, level): a batched tensor that shows what lies along the first dimension.
-PyObject* py_batch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  return guarded([&] {
-    if (nargs != 2) fail(ErrorKind::Type, "_batch() takes a tensor and a level");
-    Batch& level = level_of<Batch>(args[1], "_batch");
-    Tensor* value = Arg{args[0], "_batch", "value"};
-    if (value->ndim() == 0 || value->size(0) != level.size())
-      fail("_batch(): expected a tensor whose first dimension is the batch");
-    return wrap(make_batched(TensorPtr::borrow(value), level.number(), false)).take();
-  });
-}
-
-/// _unbatch(tensor, level): its value; of a tensor that is not batched there, as many of it as there are elements.
-PyObject* py_unbatch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  return guarded([&] {
-    if (nargs != 2) fail(ErrorKind::Type, "_unbatch() takes a tensor and a level");
-    Batch& level = level_of<Batch>(args[1], "_unbatch");
-    return wrap(level.expanded(Arg{args[0], "_unbatch", "tensor"})).take();
-  });
-}
-
-/// _batch_level(tensor): (level, value, whether that is one for all elements) of a batched tensor, or None.
-PyObject* py_batch_level(PyObject*, PyObject* object) {
-  return guarded([&]() -> PyObject* {
-    Tensor* tensor = Arg{object, "_batch_level", "tensor"};
-    if (!is_batched(tensor) || is_wrapped(tensor)) Py_RETURN_NONE;
-    return Py_BuildValue("(KOO)", static_cast<unsigned long long>(batched_level(tensor)),
-                         as_object(batched_value(tensor)), is_shared(tensor) ? Py_True : Py_False);
   });
 }
 
@@ -361,45 +297,6 @@ PyObject* py_give_tangent(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   });
 }
 
-/// The transforms that run functions in this thread, outermost first, as Python knows them. On the heap: see
-/// TransformStack.
-thread_local std::vector<std::pair<Object, Running>>* thread_runnings = nullptr;
-
-std::vector<std::pair<Object, Running>>& runnings() {
-  if (!thread_runnings) thread_runnings = new std::vector<std::pair<Object, Running>>;
-  return *thread_runnings;
-}
-
-/// _begin_running(transform, kind): it runs a function from here on.
-PyObject* py_begin_running(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
-  return guarded([&]() -> PyObject* {
-    if (nargs != 2) fail(ErrorKind::Type, "_begin_running() takes a transform and its kind");
-    const int64_t kind = to_int(args[1], "_begin_running", "kind");
-    runnings().emplace_back(Object::borrow(args[0]), static_cast<Running>(kind));
-    running = static_cast<Running>(kind);
-    Py_RETURN_NONE;
-  });
-}
-
-/// _end_running(): the innermost one does no longer.
-PyObject* py_end_running(PyObject*, PyObject*) {
-  if (runnings().empty()) Py_RETURN_NONE;
-  Object ended = std::move(runnings().back().first);
-  runnings().pop_back();
-  running = runnings().empty() ? Running::Nothing : runnings().back().second;
-  Py_RETURN_NONE;
-}
-
-/// _runnings(): those that do.
-PyObject* py_runnings(PyObject*, PyObject*) {
-  return guarded([&] {
-    Object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(runnings().size())));
-    for (size_t i = 0; i < runnings().size(); ++i)
-      PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(runnings()[i].first.get()));
-    return tuple.take();
-  });
-}
-
 /// _requiring_grad(tensor, requires_grad): what requires_grad_() does, which functions in transforms may not call.
 PyObject* py_requiring_grad(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
@@ -446,39 +343,27 @@ PyObject* py_set_forward_enabled(PyObject*, PyObject* enabled) {
 
 PyObject* py_forward_enabled(PyObject*, PyObject*) { return PyBool_FromLong(forward_enabled()); }
 
-template <class F>
-PyCFunction fast(F function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 PyMethodDef functions[] = {
-    {"_open_batch", fast(py_open_batch), METH_FASTCALL, "Opens a level of vmap."},
-    {"_note_mapped", py_note_mapped, METH_O, "Keeps which function a vmap has run, for errors."},
     {"_open_forward", py_open_forward, METH_NOARGS, "Opens a level of forward mode."},
     {"_open_handled", py_open_handled, METH_O, "Opens a level whose calls a function handles."},
     {"_close_level", py_close_level, METH_O, "Closes a level."},
-    {"_batch", fast(py_batch), METH_FASTCALL, "What lies along the first dimension, as one tensor."},
-    {"_unbatch", fast(py_unbatch), METH_FASTCALL, "The value of a batched tensor."},
-    {"_batch_level", py_batch_level, METH_O, "The level and the value of a batched tensor."},
-    {"_make_dual", fast(py_make_dual), METH_FASTCALL, "A view that carries a tangent."},
-    {"_tangent", fast(py_tangent), METH_FASTCALL, "The tangent of a tensor at a level."},
+    {"_make_dual", as_method(py_make_dual), METH_FASTCALL, "A view that carries a tangent."},
+    {"_tangent", as_method(py_tangent), METH_FASTCALL, "The tangent of a tensor at a level."},
     {"_has_tangents", py_has_tangents, METH_O, "Whether a tensor carries tangents, at any level."},
-    {"_take_tangent", fast(py_take_tangent), METH_FASTCALL, "The tensor without its tangent, and the tangent."},
-    {"_taken_apart", fast(py_taken_apart), METH_FASTCALL, "A view without tangents, and the tangent."},
-    {"_give_tangent", fast(py_give_tangent), METH_FASTCALL, "Gives a result its tangent."},
-    {"_requiring_grad", fast(py_requiring_grad), METH_FASTCALL, "The tensor, made to require grad or not to."},
-    {"_begin_running", fast(py_begin_running), METH_FASTCALL, "A transform runs a function from here on."},
-    {"_end_running", py_end_running, METH_NOARGS, "The innermost transform has run its function."},
-    {"_runnings", py_runnings, METH_NOARGS, "The transforms that run functions in this thread, outermost first."},
+    {"_take_tangent", as_method(py_take_tangent), METH_FASTCALL, "The tensor without its tangent, and the tangent."},
+    {"_taken_apart", as_method(py_taken_apart), METH_FASTCALL, "A view without tangents, and the tangent."},
+    {"_give_tangent", as_method(py_give_tangent), METH_FASTCALL, "Gives a result its tangent."},
+    {"_requiring_grad", as_method(py_requiring_grad), METH_FASTCALL, "The tensor, made to require grad or not to."},
     {"_open_levels", py_open_levels, METH_NOARGS, "The levels of this thread that do not rest."},
-    {"_rest_level", fast(py_rest_level), METH_FASTCALL, "Whether a level takes part in calls."},
-    {"_fresh", fast(py_fresh), METH_FASTCALL, "An input of a graph of its own."},
+    {"_rest_level", as_method(py_rest_level), METH_FASTCALL, "Whether a level takes part in calls."},
+    {"_fresh", as_method(py_fresh), METH_FASTCALL, "An input of a graph of its own."},
     {"_bare_tangents", py_bare_tangents, METH_O, "The tensor with tangents that have no history."},
     {"_bare", py_bare, METH_O, "The tensor without its history."},
-    {"_leads_elsewhere", fast(py_leads_elsewhere), METH_FASTCALL, "Whether a graph has other leaves than its inputs."},
-    {"_finished", fast(py_finished), METH_FASTCALL, "A result without a history that leads to the inputs alone."},
-    {"_call_slots", fast(py_call_slots), METH_FASTCALL, "Calls an op with all of its arguments in order."},
-    {"_make_wrapped", fast(py_make_wrapped), METH_FASTCALL, "A tensor whose class computes."},
+    {"_leads_elsewhere", as_method(py_leads_elsewhere), METH_FASTCALL,
+     "Whether a graph has other leaves than its inputs."},
+    {"_finished", as_method(py_finished), METH_FASTCALL, "A result without a history that leads to the inputs alone."},
+    {"_call_slots", as_method(py_call_slots), METH_FASTCALL, "Calls an op with all of its arguments in order."},
+    {"_make_wrapped", as_method(py_make_wrapped), METH_FASTCALL, "A tensor whose class computes."},
     {"_set_dispatching", py_set_dispatching, METH_O, "Whether classes are asked for ops on their tensors."},
     {"_disabled_torch_dispatch_impl", py_disabled_dispatch, METH_VARARGS,
      "As __torch_dispatch__ of a class: it takes nothing over."},

@@ -1,4 +1,4 @@
-// Levels of vmap and forward mode, for the package's own use.
+// Levels of forward mode and others, and what transforms do with graphs, for the package's own use.
 #pragma once
 
 #include "core/guard.h"

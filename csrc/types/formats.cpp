@@ -38,10 +38,9 @@ PyObject* any_channels_last(PyObject*, PyObject* const* args, Py_ssize_t nargs) 
   return PyBool_FromLong(last);
 }
 
-PyMethodDef functions[] = {
-    {"_channels_last", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(any_channels_last)), METH_FASTCALL,
-     "_channels_last(*tensors): whether one of them has its channels last."},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {{"_channels_last", as_method(any_channels_last), METH_FASTCALL,
+                            "_channels_last(*tensors): whether one of them has its channels last."},
+                           {nullptr, nullptr, 0, nullptr}};
 
 PyTypeObject* add_type(PyObject* module, const char* full_name, const char* doc,
                        std::initializer_list<const char*> names) {

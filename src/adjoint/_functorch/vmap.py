@@ -54,7 +54,7 @@ def _process_batched_inputs(in_dims, args, func):
     (3, [1])
     """
     leaves, dims, spec = _mapped_leaves(func, in_dims, args)
-    return _batch_size(leaves, dims), dims, list(leaves), spec if spec is not None else tree_flatten(args)[1]
+    return _batch_size(leaves, dims), dims, leaves, spec
 
 
 def _create_batched_inputs(flat_in_dims, flat_args, vmap_level, args_spec):

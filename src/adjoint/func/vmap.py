@@ -55,9 +55,12 @@ def over(func, args, kwargs=None, in_dims=0, out_dims=0, randomness="error", chu
 def _over(func, args, kwargs, in_dims, out_dims, randomness, chunk_size):
     if PARTS in sys.modules and (parts := sys.modules[PARTS]).replaced():
         return _by_parts(parts, func, args, kwargs, in_dims, out_dims, randomness, chunk_size)
+    if in_dims == 0 and chunk_size is None and (size := _C._common_size(args)) is not None:
+        finish = functools.partial(_finished, func, out_dims)
+        return _C._run_batch(made_safe(func), size, args, None, kwargs, randomness, out_dims, finish)
     leaves, dims, spec = _mapped_leaves(func, in_dims, args)
     size = _batch_size(leaves, dims)
-    values = leaves if spec is None else [x.movedim(d, 0) if d else x for x, d in zip(leaves, dims, strict=True)]
+    values = [x.movedim(d, 0) if d else x for x, d in zip(leaves, dims, strict=True)]
     if chunk_size is None or chunk_size >= size:
         return _run(func, size, values, dims, spec, kwargs, out_dims, randomness)
     parts = []
@@ -113,13 +116,7 @@ def spread_prefix(prefix, tree):
 
 
 def _mapped_leaves(func, in_dims, args):
-    """(the leaves of the arguments, the dimension of each, their structure; None where they are a tuple of tensors)."""
-    if in_dims == 0 and args:
-        for x in args:
-            if not isinstance(x, _C.Tensor) or not x.ndim:
-                break
-        else:
-            return args, [0] * len(args), None
+    """(the leaves of the arguments, the dimension of each, their structure)."""
     name = _name(func)
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple) or isinstance(in_dims, bool):
@@ -165,8 +162,6 @@ def _mapped_leaves(func, in_dims, args):
 
 
 def _batch_size(leaves, dims):
-    if len(leaves) == 1:
-        return leaves[0].size(dims[0])
     sizes = [leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
     if len(set(sizes)) > 1:
         raise ValueError(
@@ -178,19 +173,22 @@ def _batch_size(leaves, dims):
 
 def _run(func, size, values, dims, spec, kwargs, out_dims, randomness):
     """One pass over values whose first dimension is the batch."""
-    level = _C._open_batch(size, randomness)
-    try:
-        inputs = [x if dim is None else _C._batch(x, level) for x, dim in zip(values, dims, strict=True)]
-        with Running("vmap", level):
-            outputs = made_safe(func)(*(inputs if spec is None else tree_unflatten(inputs, spec)), **kwargs)
-        if isinstance(outputs, _C.Tensor) and isinstance(out_dims, int):
-            return _result(func, outputs, out_dims, level)
-        leaves, out_spec = tree_flatten(outputs)
-        places = _out_dims(func, out_dims, outputs)
-        results = [_result(func, y, place, level) for y, place in zip(leaves, places, strict=True)]
-        return tree_unflatten(results, out_spec)
-    finally:
-        _C._close_level(level)
+
+    def run(*inputs, **kwargs):
+        return made_safe(func)(*tree_unflatten(inputs, spec), **kwargs)
+
+    finish = functools.partial(_finished, func, out_dims)
+    return _C._run_batch(run, size, values, dims, kwargs, randomness, out_dims, finish)
+
+
+def _finished(func, out_dims, outputs, level):
+    """The results, with the batch where out_dims says."""
+    if isinstance(outputs, _C.Tensor) and isinstance(out_dims, int):
+        return _result(func, outputs, out_dims, level)
+    leaves, spec = tree_flatten(outputs)
+    places = _out_dims(func, out_dims, outputs)
+    results = [_result(func, y, place, level) for y, place in zip(leaves, places, strict=True)]
+    return tree_unflatten(results, spec)
 
 
 def _out_dims(func, out_dims, outputs):
