@@ -3,6 +3,7 @@
 
 #include <Python.h>
 
+#include <type_traits>
 #include <utility>
 
 namespace adjoint {
@@ -29,6 +30,10 @@ class Ref {
     if (pointer_) retain(pointer_);
   }
   Ref(Ref&& other) noexcept : pointer_(std::exchange(other.pointer_, nullptr)) {}
+  /// From a reference to a class that is derived from T.
+  template <class U>
+    requires std::is_base_of_v<T, U> && (!std::is_same_v<T, U>)
+  Ref(Ref<U> other) : pointer_(other.take()) {}
   ~Ref() {
     if (pointer_) release(pointer_);
   }
@@ -62,5 +67,11 @@ class Ref {
 };
 
 using Object = Ref<PyObject>;
+
+/// A new object that begins with one reference.
+template <class T, class... Args>
+Ref<T> make_ref(Args&&... args) {
+  return Ref<T>::steal(new T(std::forward<Args>(args)...));
+}
 
 }  // namespace adjoint

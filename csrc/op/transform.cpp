@@ -11,8 +11,6 @@
 
 namespace adjoint {
 
-using TransformPtr = std::shared_ptr<Transform>;
-
 /// The transforms of a thread, innermost last. On the heap and never freed by the end of a thread: a transform may hold
 /// Python objects, and dropping them then would need the interpreter lock.
 class TransformStack {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 
 #include "core/mode.h"
 #include "core/ref.h"
@@ -52,14 +51,21 @@ class Transform {
   friend class TransformStack;
   friend class RunningTransform;
   friend void set_resting(Transform& transform, bool rests);
+  friend void retain(Transform* transform) { ++transform->refs_; }
+  friend void release(Transform* transform) {
+    if (--transform->refs_ == 0) delete transform;
+  }
+  uint32_t refs_ = 1;
   bool rests_ = false;
   bool open_ = false;  ///< on the stack of some thread
 };
 
+using TransformPtr = Ref<Transform>;
+
 /// Makes a transform the innermost one of this thread; false if it is on a stack already.
-[[nodiscard]] bool push_transform(std::shared_ptr<Transform> transform);
+[[nodiscard]] bool push_transform(TransformPtr transform);
 /// The same, outside of all others.
-[[nodiscard]] bool push_outermost_transform(std::shared_ptr<Transform> transform);
+[[nodiscard]] bool push_outermost_transform(TransformPtr transform);
 /// Takes it off the stack of this thread, wherever it is in it; false if it is not there.
 [[nodiscard]] bool pop_transform(Transform& transform);
 
@@ -70,12 +76,12 @@ class RunningTransform {
   ~RunningTransform();
   RunningTransform(const RunningTransform&) = delete;
   RunningTransform& operator=(const RunningTransform&) = delete;
-  explicit operator bool() const { return transform_ != nullptr; }
+  explicit operator bool() const { return static_cast<bool>(transform_); }
   Transform* operator->() const { return transform_.get(); }
 
  private:
   friend class AfterChange;
-  std::shared_ptr<Transform> transform_;
+  TransformPtr transform_;
   RunningTransform* inner_;  ///< the one that this thread has run before, and which made the call
 };
 

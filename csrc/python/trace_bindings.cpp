@@ -7,7 +7,7 @@
 namespace adjoint::python {
 namespace {
 
-using TracePtr = std::shared_ptr<Trace>;
+using TracePtr = Ref<Trace>;
 constexpr const char* kCapsule = "adjoint._C.Trace";
 
 TracePtr& to_trace(PyObject* capsule) {
@@ -20,7 +20,7 @@ TracePtr& to_trace(PyObject* capsule) {
 PyObject* py_new_trace(PyObject*, PyObject* full) {
   return guarded([&] {
     auto detail = full == Py_True ? Trace::Detail::Full : Trace::Detail::Plain;
-    auto held = std::make_unique<TracePtr>(std::make_shared<Trace>(detail));
+    auto held = std::make_unique<TracePtr>(make_ref<Trace>(detail));
     auto destroy = [](PyObject* capsule) { delete static_cast<TracePtr*>(PyCapsule_GetPointer(capsule, kCapsule)); };
     Object capsule = checked(PyCapsule_New(held.get(), kCapsule, destroy));
     held.release();

@@ -3,7 +3,6 @@
 #include "python/tensor_type.h"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <ranges>
 #include <unordered_set>
@@ -24,7 +23,7 @@ namespace {
 
 PyObject* py_open_forward(PyObject*, PyObject*) {
   return guarded([&] {
-    auto level = std::make_shared<Forward>();
+    auto level = make_ref<Forward>();
     open_level(level);
     return number_object(level->number()).take();
   });
@@ -33,7 +32,7 @@ PyObject* py_open_forward(PyObject*, PyObject*) {
 /// _open_handled(handler): the number of a new level whose calls go to handler(op, arguments, in_place).
 PyObject* py_open_handled(PyObject*, PyObject* handler) {
   return guarded([&] {
-    auto level = std::make_shared<Handled>(Object::borrow(handler));
+    auto level = make_ref<Handled>(Object::borrow(handler));
     open_level(level);
     return number_object(level->number()).take();
   });

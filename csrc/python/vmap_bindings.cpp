@@ -1,6 +1,5 @@
 #include "python/vmap_bindings.h"
 
-#include <memory>
 #include <vector>
 
 #include "python/levels.h"
@@ -26,7 +25,7 @@ Object batched_input(Tensor* value, const Batch& level) {
 /// A level that is open while this lives.
 class OpenBatch {
  public:
-  OpenBatch(int64_t size, Batch::Randomness randomness) : level_(std::make_shared<Batch>(size, randomness)) {
+  OpenBatch(int64_t size, Batch::Randomness randomness) : level_(make_ref<Batch>(size, randomness)) {
     open_level(level_);
   }
   ~OpenBatch() {
@@ -42,7 +41,7 @@ class OpenBatch {
   Batch& operator*() const { return *level_; }
 
  private:
-  std::shared_ptr<Batch> level_;
+  Ref<Batch> level_;
 };
 
 /// function(*values, **kwargs), with one example in the place of each tensor that `dims` has not None for.
@@ -103,7 +102,7 @@ PyObject* py_run_batch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
 PyObject* py_open_batch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
     if (nargs != 2) fail(ErrorKind::Type, "_open_batch() takes a size and a kind of randomness");
-    auto level = std::make_shared<Batch>(to_int(args[0], "_open_batch", "size"), to_randomness(args[1]));
+    auto level = make_ref<Batch>(to_int(args[0], "_open_batch", "size"), to_randomness(args[1]));
     open_level(level);
     return number_object(level->number()).take();
   });

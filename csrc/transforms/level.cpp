@@ -11,10 +11,10 @@ namespace adjoint {
 namespace {
 
 /// The levels that this thread has opened. On the heap: see TransformStack.
-thread_local ADJOINT_FAST_TLS constinit std::vector<std::shared_ptr<Level>>* thread_levels = nullptr;
+thread_local ADJOINT_FAST_TLS constinit std::vector<Ref<Level>>* thread_levels = nullptr;
 
-std::vector<std::shared_ptr<Level>>& levels() {
-  if (!thread_levels) thread_levels = new std::vector<std::shared_ptr<Level>>;
+std::vector<Ref<Level>>& levels() {
+  if (!thread_levels) thread_levels = new std::vector<Ref<Level>>;
   return *thread_levels;
 }
 
@@ -40,13 +40,13 @@ Object Level::call_parts(Op& op, PyObject* const* slots) {
   return op.call(AutocastCall(op.autocast, slots, op.arguments.size()).args());
 }
 
-void open_level(std::shared_ptr<Level> level) {
+void open_level(Ref<Level> level) {
   if (!push_transform(level)) fail("a level of vmap or of forward mode is open already");
   levels().push_back(std::move(level));
   update_mode();
 }
 
-void open_outermost_level(std::shared_ptr<Level> level) {
+void open_outermost_level(Ref<Level> level) {
   if (!push_outermost_transform(level)) fail("a level is open already");
   levels().insert(levels().begin(), std::move(level));
   update_mode();
@@ -55,7 +55,7 @@ void open_outermost_level(std::shared_ptr<Level> level) {
 bool close_level(uint64_t number) {
   auto place = std::ranges::find(levels(), number, [](const auto& level) { return level->number(); });
   if (place == levels().end()) return false;
-  std::shared_ptr<Level> level = std::move(*place);
+  Ref<Level> level = std::move(*place);
   levels().erase(place);
   update_mode();
   return pop_transform(*level);

@@ -1,7 +1,6 @@
 // What levels of vmap and of forward mode have in common.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "op/op.h"
@@ -28,9 +27,9 @@ class Level : public Transform {
 };
 
 /// Opens a level: the innermost transform of this thread.
-void open_level(std::shared_ptr<Level> level);
+void open_level(Ref<Level> level);
 /// The same, as the outermost transform: calls reach it last.
-void open_outermost_level(std::shared_ptr<Level> level);
+void open_outermost_level(Ref<Level> level);
 /// Closes a level of this thread; returns false where there is none of this number.
 bool close_level(uint64_t number);
 /// The levels of this thread that do not rest, innermost last.

@@ -14,28 +14,26 @@
 namespace adjoint {
 namespace {
 
-/// The level of this thread, while it is open.
-thread_local std::weak_ptr<Dispatch>* thread_level = nullptr;
+/// The number of the level that this thread has opened last; it may be closed.
+thread_local uint64_t last_level = 0;
 thread_local bool dispatching = true;
 
-std::shared_ptr<Dispatch> opened_level() {
-  if (!thread_level) thread_level = new std::weak_ptr<Dispatch>;
-  std::shared_ptr<Dispatch> level = thread_level->lock();
-  if (level && find_level(level->number())) return level;
-  level = std::make_shared<Dispatch>();
+Ref<Dispatch> opened_level() {
+  if (Level* level = find_level(last_level)) return Ref<Dispatch>::borrow(static_cast<Dispatch*>(level));
+  Ref<Dispatch> level = make_ref<Dispatch>();
   open_outermost_level(level);
-  *thread_level = level;
+  last_level = level->number();
   return level;
 }
 
 struct WrappedStorage : BatchStorage {
-  std::shared_ptr<Dispatch> dispatch;
+  Ref<Dispatch> dispatch;
   bool viewed = false;  ///< a view op was called on a tensor on it, or gave one
 };
 
 void destroy(Storage* storage) {
   auto* wrapped = static_cast<WrappedStorage*>(storage);
-  std::shared_ptr<Dispatch> level = std::move(wrapped->dispatch);
+  Ref<Dispatch> level = std::move(wrapped->dispatch);
   release(wrapped->value);
   delete wrapped;
   level->leave();
@@ -180,7 +178,7 @@ Object shown(TensorPtr tensor) {
 }
 
 void Dispatch::leave() {
-  if (--holders_ == 0 && thread_level && thread_level->lock().get() == this) close_level(number());
+  if (--holders_ == 0 && last_level == number()) close_level(number());
 }
 
 bool Dispatch::concerns(const Op& op, PyObject* const* slots) const {
