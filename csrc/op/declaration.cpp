@@ -255,6 +255,8 @@ void read_batch(TransformRules& rules, PyObject* declaration) {
   rules.batch = batch;
   if (PyObject_HasAttrString(batch.get(), "rows"))
     rules.rows = static_cast<int>(PyLong_AsLong(option(batch.get(), "rows").get()));
+  if (PyObject_HasAttrString(batch.get(), "along"))
+    rules.along = &require_op(text(option(batch.get(), "along").get()).c_str());
   if (!PyObject_HasAttrString(batch.get(), "places")) return;
   Object places = option(batch.get(), "places");
   rules.places = {numbers_of(PyTuple_GET_ITEM(places.get(), 0)), numbers_of(PyTuple_GET_ITEM(places.get(), 1)),

@@ -34,6 +34,7 @@ struct TransformRules {
   Object batch;                             ///< a Python callable, see adjoint/ops/batching.py; or null
   std::optional<BatchPlaces> places;        ///< where the rule is one of words
   int rows = -1;                            ///< the slot of a matrix whose rows are independent, see `rows_of` there
+  Op* along = nullptr;                      ///< that reduces along rows what this one reduces as a whole
   JvpForm jvp;                              ///< without a callable: there is none
   std::vector<Substitution> substitutions;  ///< of a linear op
   uint32_t linear_slots = 0;                ///< bit set of the arguments that these replace

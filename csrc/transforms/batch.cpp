@@ -231,6 +231,19 @@ Object Batch::call_by_rows(Op& op, PyObject* const* slots) {
   return call_op(cached_op("view_sizes", [] {}), {as_object(result.get()), size.get()});
 }
 
+Object Batch::call_along_rows(Op& op, PyObject* const* slots) {
+  if (!is_tensor(slots[0])) return op.call(slots);  // which refuses it
+  static PyObject* const one = PyLong_FromLong(1);
+  static PyObject* const last = PyLong_FromLong(-1);
+  Tensor* value = batched_value(as_tensor(slots[0]));
+  Object rows = Object::borrow(as_object(value));
+  if (value->ndim() == 1) rows = with_dims(value, 1);
+  if (value->ndim() > 2) rows = call_op(cached_op("flatten", [] {}), {as_object(value), one, last});
+  PyObject* args[kMaxArguments] = {rows.get(), one, Py_False};
+  std::copy(slots + 1, slots + op.count, args + 3);
+  return op.transforms().along->call(args);
+}
+
 /// After an error of a batch rule: where that is the interpreter's, of an argument that is not what the rule takes it
 /// for, the op is asked, which says what it wants.
 static void ask_op(Op& op, PyObject* const* slots) {
@@ -266,6 +279,7 @@ Object Batch::call_rule(Op& op, PyObject* const* slots) {
   if (op.transforms().rows >= 0) {
     if (Object result = call_by_rows(op, slots)) return result;
   }
+  if (op.transforms().along) return call_along_rows(op, slots);
   if (op.transforms().batch) {
     Object result = call_declared(op, slots);
     if (result.get() != Py_NotImplemented) return result;

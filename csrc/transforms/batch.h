@@ -74,13 +74,15 @@ class Batch final : public Level {
   /// An op of which nothing but one matrix is batched, whose rows are independent: the batch is folded into them. Null
   /// where it takes the rule.
   Object call_by_rows(Op& op, PyObject* const* slots);
+  /// A reduction of all elements, by the op that reduces rows; see `along` in op/transform_rules.h.
+  Object call_along_rows(Op& op, PyObject* const* slots);
   TensorPtr shown_inside(const Op& op, PyObject* const* slots, PyObject* item, ViewOrigin origin, bool shared) const;
   /// Results for the inside: batched tensors, and views of the first argument where the op makes views.
   Object inside(const Op& op, PyObject* const* slots, Object result, bool shared);
 
   int64_t size_;
   Randomness randomness_;
-  Ref<Chain> chain_ = Ref<Chain>::steal(new Chain);
+  Ref<Chain> chain_ = make_ref<Chain>();
 };
 
 /// The value with its batch first and `count` dimensions of size 1 behind it.

@@ -14,6 +14,7 @@ for each element. In a declaration, words stand for what most rules do:
 """
 
 from .. import _C
+from . import language
 from .language import Tensor, _call_slots, cat, contiguous_format, is_grad_enabled, preserve_format
 
 
@@ -58,6 +59,19 @@ def behind(dim, rank):
 def rows(input):
     """The elements of each member of the batch in a row."""
     return input.flatten(1) if input.dim() > 1 else input.unsqueeze(1)
+
+
+def along_rows(name):
+    """The rule of a reduction of all elements, by the op of this name, of (input, dim, keepdim, what else it takes).
+
+    The level of vmap does as much without calling the rule.
+    """
+
+    def rule(op, size, batched, input, *rest):
+        return call(getattr(language, name), rows(input), 1, False, *rest)
+
+    rule.along = name
+    return rule
 
 
 def each(function, result):

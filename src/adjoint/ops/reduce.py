@@ -1,6 +1,6 @@
 """Reductions: sums, products, extremes, means and norms over some or all dimensions. (Variances: variance.py.)"""
 
-from .batching import aligned, behind, lined_up, rows, with_batch
+from .batching import aligned, along_rows, behind, lined_up, rows, with_batch
 from .checks import as_dtype, boolean, holds, integers, only_with_dim, tensor
 from .language import (
     Tensor,
@@ -108,7 +108,7 @@ op("sum_to(input, size)", widened="complex32", native="sum_to", node="SumBackwar
 op("sum_all(input, *, dtype=None)", autocast="none, float32", loop="sum_cpu", widened="unsigned",
    native="sum_all", node="SumBackward0", linear="input", out="exact typed",
    public=False, shown="sum", input=lambda g, input_meta: spread(g, input_meta.shape),
-   batch=lambda op, size, batched, input, dtype: sum_dim(rows(input), 1, dtype=dtype))  # fmt: skip
+   batch=along_rows("sum_dim"))  # fmt: skip
 op("sum_dim(input, dim, keepdim=False, *, dtype=None)", autocast="none, float32", loop="sum_cpu", widened="unsigned",
    native="sum", node="SumBackward1", linear="input",
    out="exact typed", public=False, shown="sum",
@@ -118,7 +118,7 @@ op("mean_all(input, *, dtype=None)", loop="sum_cpu",
    native="mean_all", node="MeanBackward0", linear="input", out="exact typed",
    public=False, shown="mean",
    input=lambda g, input_meta: spread(g / input_meta.numel(), input_meta.shape),
-   batch=lambda op, size, batched, input, dtype: mean_dim(rows(input), 1, dtype=dtype))  # fmt: skip
+   batch=along_rows("mean_dim"))  # fmt: skip
 op("mean_dim(input, dim, keepdim=False, *, dtype=None)", loop="sum_cpu",
    native="mean", node="MeanBackward1", linear="input",
    out="exact typed", public=False, shown="mean",
@@ -230,7 +230,7 @@ op("prod_all(input, *, dtype=None)", loop="prod_out_cpu",
    fused={"input": lambda g, input, out:
           _fused_prod_gradient(g, input.reshape(-1), out, 0).reshape(input.shape)},
    input=lambda g, input: _prod_gradient(g, input.reshape(-1), 0).reshape(input.shape),
-   batch=lambda op, size, batched, input, dtype: prod_dim(rows(input), 1, dtype=dtype))  # fmt: skip
+   batch=along_rows("prod_dim"))  # fmt: skip
 op("prod_dim(input, dim, keepdim=False, *, dtype=None)", loop="prod_out_cpu", widened="unsigned",
    native="prod", autocast="float32", node="ProdBackward1",
    out="exact typed", public=False, shown="prod",
@@ -285,10 +285,10 @@ op("aminmax(input, *, dim=None, keepdim=False)", loop="aminmax_cpu",
 # If there is a nan, it is the extreme.
 op("max_all(input)", loop="max_all", native="max_all", node="MaxBackward1", out=True, public=False, shown="max",
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None),
-   batch=lambda op, size, batched, input: amax(rows(input), 1))  # fmt: skip
+   batch=along_rows("amax"))  # fmt: skip
 op("min_all(input)", loop="min_all", native="min_all", node="MinBackward1", out=True, public=False, shown="min",
    input=lambda g, input, out: _shared(g, (input == out) | isnan(input), None),
-   batch=lambda op, size, batched, input: amin(rows(input), 1))  # fmt: skip
+   batch=along_rows("amin"))  # fmt: skip
 op("max_dim(input, dim, keepdim=False)", loop="max_cpu",
    native="max_dim", outputs=("values", "indices"), node="MaxBackward0",
    out="exact", whole=("input",), public=False, shown="max",
