@@ -79,7 +79,7 @@ void run(std::span<const ChainStep> steps, int64_t n) {
   parallel_for((n + block - 1) / block, grain, [&](int64_t begin, int64_t end) {
     alignas(64) T room[std::max<int64_t>(kRoom / sizeof(T), kMaxPlaces * kMultiple)];
     auto place = [&](int number) { return reinterpret_cast<char*>(room + number * block); };
-    for (int k = 0; k < plan.n_numbers; ++k) std::fill_n(room + k * block, block, plan.numbers[k]);
+    for (int k = 0; k < plan.n_numbers; ++k) std::fill_n(room + k * block, std::min(block, n), plan.numbers[k]);
     for (int64_t at = begin * block; at < std::min(n, end * block); at += block) {
       const int64_t length = std::min(block, n - at);
       char* outs[kMaxChain];

@@ -17,6 +17,14 @@ BatchStorage& storage_of(const Tensor* batched) { return *static_cast<BatchStora
 
 }  // namespace
 
+std::vector<Chain::Step>& Chain::spare_ = *new std::vector<Chain::Step>;
+
+Chain::Chain() { steps_.swap(spare_); }
+Chain::~Chain() {
+  steps_.clear();
+  steps_.swap(spare_);
+}
+
 void Chain::adopt(Tensor* batched) {
   BatchStorage& storage = storage_of(batched);
   const Tensor* value = storage.value;

@@ -28,6 +28,8 @@ namespace adjoint {
 /// tangents or memory of others in the values, nothing waits.
 class Chain final : public Deferred {
  public:
+  Chain();
+  ~Chain() override;
   /// Takes in a result that the level has from an op, if nobody else has it.
   void adopt(Tensor* batched);
   /// The result of an elementwise op, put off; null where it is to be computed now. `op` is what was chosen.
@@ -58,7 +60,8 @@ class Chain final : public Deferred {
   const Tensor* read_all(const Op& op, PyObject* const* slots, uint64_t level, Step& step) const;
 
   std::vector<Step> steps_;
-  DType dtype_ = DType::Float32;  ///< of all steps
+  static std::vector<Step>& spare_;  ///< room that the last chain has left, for the next: it is asked for in every vmap
+  DType dtype_ = DType::Float32;     ///< of all steps
   int64_t numel_ = 0;
 };
 
