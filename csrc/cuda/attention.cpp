@@ -1,10 +1,13 @@
 #include "cuda/attention.h"
 
+#include <optional>
 #include <sstream>
 
 #include "cuda/allocator.h"
+#include "cuda/cublas.h"
 #include "cuda/device/attention_args.h"
 #include "cuda/launch.h"
+#include "cuda/memory.h"
 #include "cuda/through_cpu.h"
 
 namespace adjoint::cuda {
@@ -15,50 +18,122 @@ using kernels::AttentionInputs;
 /// What a block may have of shared memory on every device that can be used, and what it may without asking.
 constexpr size_t kMostShared = 99 << 10, kPlainShared = 48 << 10;
 
-/// The memory of a block with tiles of so many rows: device/attention.h.
-size_t shared_bytes(DType dtype, int64_t size, int rows, int tiles, int squares) {
-  const int64_t item = itemsize(dtype), vector = 16 / item;
-  const int64_t step = (size + vector - 1) / vector * vector + vector;
-  return static_cast<size_t>(item * rows * (tiles * step + squares * (rows + vector)));
-}
-
 /// A kernel for one type and one size of rows.
 struct Plan {
   const char* header;
-  const char* kernel;
-  int tiles, squares;
-  int most_rows;
-  int rows = 0;  ///< of a tile; 0: there is no room for it
-  size_t bytes = 0;
-
-  Plan(const char* file, const char* name, int tile_count, int square_count, int greatest, const View& like)
-      : header(file), kernel(name), tiles(tile_count), squares(square_count), most_rows(greatest) {
-    const int64_t size = like.sizes[3];
-    for (int n = most_rows; n >= 16 && rows == 0; n /= 2) {
-      bytes = shared_bytes(like.dtype, size, n, tiles, squares);
-      if (bytes <= kMostShared) rows = n;
-    }
-  }
-
-  std::string source(const View& like) const {
-    std::ostringstream text;
-    text << "#include \"" << header << "\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\n"
-         << "ADJOINT_KERNEL(AttentionArgs, " << 4 * rows << ") { " << kernel << '<' << device_type(like.dtype) << ", "
-         << rows << ", " << like.sizes[3] << ">(args); }\n";
-    return text.str();
-  }
+  std::string call;  ///< of a function of the header
+  int rows = 0;      ///< that a block has; 0: there is no room for it
+  int threads = 0;
+  size_t bytes = 0;  ///< of shared memory
 
   /// A block for each tile of `count` rows of each head.
   void launch_for(AttentionArgs& args, const View& like, int64_t count) const {
-    const Function function = compiled(like.device.index, source(like));
+    std::ostringstream text;
+    text << "#include \"" << header << "\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\n"
+         << "ADJOINT_KERNEL(AttentionArgs, " << threads << ") { " << call << "(args); }\n";
+    const Function function = compiled(like.device.index, text.str());
     constexpr int kDynamicSharedBytes = 8;
     if (bytes > kPlainShared)
       check(driver().set_function_attribute(function, kDynamicSharedBytes, static_cast<int>(bytes)),
             "asking for shared memory");
     args.tiles = (count + rows - 1) / rows;
-    launch(like.device, function, &args, args.tiles * like.sizes[0] * like.sizes[1], 4 * rows, 1, bytes);
+    launch(like.device, function, &args, args.tiles * like.sizes[0] * like.sizes[1], threads, 1, bytes);
   }
 };
+
+std::string called(const char* function, const View& like, std::initializer_list<int64_t> numbers) {
+  std::ostringstream text;
+  text << function << '<' << device_type(like.dtype);
+  for (int64_t number : numbers) text << ", " << number;
+  text << '>';
+  return text.str();
+}
+
+// ---- By threads (device/attention.h)
+
+/// With tiles of as many rows as there is room for.
+Plan by_threads(const char* header, const char* function, int tiles, int squares, int most_rows, const View& like) {
+  const int64_t size = like.sizes[3], item = itemsize(like.dtype), vector = 16 / item;
+  const int64_t step = (size + vector - 1) / vector * vector + vector;
+  for (int n = most_rows; n >= 16; n /= 2) {
+    const auto bytes = static_cast<size_t>(item * n * (tiles * step + squares * (n + vector)));
+    if (bytes <= kMostShared) return {header, called(function, like, {n, size}), n, 4 * n, bytes};
+  }
+  return {};
+}
+
+// ---- By warps, on tensor cores (device/attention_warps.h)
+
+constexpr int kWarps = 4;
+
+/// The elements from row to row in shared memory.
+int64_t warp_step(const View& like) { return (like.sizes[3] + 15) / 16 * 16 + 16 / itemsize(like.dtype); }
+
+/// Blocks have `own` rows of each of `tiles` matrices, and at once, twice, so many rows of two others.
+Plan by_warps(const char* header, const char* function, int own, int tiles, const View& like, bool with_own) {
+  const int64_t item = itemsize(like.dtype), step = warp_step(like), size = like.sizes[3];
+  // More of wide rows would not fit into registers.
+  const int others = size * item > 128 && tiles > 1 ? 32 : 64;
+  for (int n = others; n >= 32; n /= 2) {
+    const auto bytes = static_cast<size_t>(item * step * (own * tiles + 4 * n) + 4 * n * 4);
+    if (bytes > kMostShared) continue;
+    const std::string call = with_own ? called(function, like, {size, own / (16 * kWarps), kWarps, n})
+                                      : called(function, like, {size, kWarps, n});
+    return {header, call, own, 32 * kWarps, bytes};
+  }
+  return {};
+}
+Plan forward_by_warps(const View& query) {
+  const bool twice = query.sizes[3] * itemsize(query.dtype) <= 128 && query.sizes[2] > 16 * kWarps;
+  return by_warps("attention_warps.h", "attention_forward_by_warps", (twice ? 32 : 16) * kWarps, 1, query, true);
+}
+Plan for_query_by_warps(const View& query) {
+  return by_warps("attention_warps_backward.h", "attention_for_query_by_warps", 16 * kWarps, 2, query, false);
+}
+Plan for_key_and_value_by_warps(const View& query) {
+  return by_warps("attention_warps_backward.h", "attention_for_key_and_value_by_warps", 16 * kWarps, 2, query, false);
+}
+
+/// Whether tensor cores take rows of this size.
+bool warps_take(const View& query) {
+  constexpr int kFirstWithTensorCores = 80;
+  const int64_t size = query.sizes[3];
+  return use(query.device).capability >= kFirstWithTensorCores && size <= 128 &&
+         size % (16 / itemsize(query.dtype)) == 0 && forward_by_warps(query).rows > 0 &&
+         for_query_by_warps(query).rows > 0 && for_key_and_value_by_warps(query).rows > 0;
+}
+
+/// Whether rows begin at multiples of 16 bytes.
+bool lies_in_vectors(const View& view) {
+  const int64_t vector = 16 / itemsize(view.dtype);
+  bool lies = reinterpret_cast<uintptr_t>(view.data) % 16 == 0;
+  for (int d = 0; d < 3; ++d) lies = lies && (view.sizes[d] == 1 || view.strides[d] % vector == 0);
+  return lies;
+}
+
+/// Rows that begin at multiples of 16 bytes: those of a view, or of a copy.
+struct VectorRows {
+  View view;
+  int64_t strides[4];
+  std::optional<Scratch> copied;
+
+  explicit VectorRows(const View& given) : view(given) {
+    if (lies_in_vectors(given)) return;
+    strides[3] = 1;
+    for (int d = 2; d >= 0; --d) strides[d] = strides[d + 1] * given.sizes[d + 1];
+    copied.emplace(static_cast<size_t>(given.numel() * itemsize(given.dtype)), given.device);
+    view.data = copied->data();
+    view.strides = strides;
+    copy(given, view);
+  }
+  VectorRows(const VectorRows&) = delete;
+  VectorRows& operator=(const VectorRows&) = delete;
+};
+
+/// Whether tensor cores are to be used: for halves, which nobody gives where these do not take them, or for TF32.
+bool runs_by_warps(const View& query) {
+  return is_half(query.dtype) || (query.dtype == DType::Float32 && allows_tf32() && warps_take(query));
+}
 
 HeadRows rows_of(const View& view) { return {view.data, view.strides[0], view.strides[1], view.strides[2]}; }
 
@@ -79,8 +154,15 @@ AttentionArgs args_of(const AttentionInputs& of, const View& out, const View& lo
 
 }  // namespace
 
+bool attention_takes_halves(const View& query) { return warps_take(query); }
+
 void attention(const AttentionInputs& of, const View& out, const View& logsumexp) {
-  const Plan plan("attention.h", "attention_forward", 2, 1, 64, of.query);
+  if (runs_by_warps(of.query)) {
+    const VectorRows query(of.query), key(of.key), value(of.value);
+    AttentionArgs args = args_of({query.view, key.view, value.view, of.scale, of.causal}, out, logsumexp);
+    return forward_by_warps(of.query).launch_for(args, of.query, args.rows);
+  }
+  const Plan plan = by_threads("attention.h", "attention_forward", 2, 1, 64, of.query);
   if (plan.rows == 0) return through_cpu.attention.forward(of, out, logsumexp);
   AttentionArgs args = args_of(of, out, logsumexp);
   plan.launch_for(args, of.query, args.rows);
@@ -88,10 +170,6 @@ void attention(const AttentionInputs& of, const View& out, const View& logsumexp
 
 void attention_backward(const AttentionInputs& of, const View& grad, const View& out, const View& logsumexp,
                         const View& for_query, const View& for_key, const View& for_value) {
-  const Plan first("attention_backward.h", "attention_for_query", 4, 1, 32, of.query);
-  const Plan second("attention_backward.h", "attention_for_key_and_value", 4, 2, 32, of.query);
-  if (first.rows == 0 || second.rows == 0)
-    return through_cpu.attention.backward(of, grad, out, logsumexp, for_query, for_key, for_value);
   AttentionArgs args = args_of(of, out, logsumexp);
   args.grad = rows_of(grad);
   args.for_query = rows_of(for_query);
@@ -99,6 +177,20 @@ void attention_backward(const AttentionInputs& of, const View& grad, const View&
   args.for_value = rows_of(for_value);
   Scratch slopes(static_cast<size_t>(logsumexp.numel() * itemsize(logsumexp.dtype)), of.query.device);
   args.slopes = slopes.data();
+  if (runs_by_warps(of.query)) {
+    const VectorRows query(of.query), key(of.key), value(of.value), gradient(grad);
+    args.query = rows_of(query.view);
+    args.key = rows_of(key.view);
+    args.value = rows_of(value.view);
+    args.grad = rows_of(gradient.view);
+    for_query_by_warps(of.query).launch_for(args, of.query, args.rows);
+    return for_key_and_value_by_warps(of.query).launch_for(args, of.query, args.keys);
+  }
+  const char* header = "attention_backward.h";
+  const Plan first = by_threads(header, "attention_for_query", 4, 1, 32, of.query);
+  const Plan second = by_threads(header, "attention_for_key_and_value", 4, 2, 32, of.query);
+  if (first.rows == 0 || second.rows == 0)
+    return through_cpu.attention.backward(of, grad, out, logsumexp, for_query, for_key, for_value);
   first.launch_for(args, of.query, args.rows);
   second.launch_for(args, of.query, args.keys);
 }

@@ -49,6 +49,7 @@ Backend native() {
   table.matmul.bmm = bmm;
   table.matmul.sum_bmm = sum_bmm;
   table.matmul.conjugate = conjugate;
+  table.attention.takes_halves = attention_takes_halves;
   table.attention.forward = attention;
   table.attention.backward = attention_backward;
   table.convolution.forward = convolution;

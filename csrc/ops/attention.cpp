@@ -14,6 +14,11 @@ TensorPtr with_rows(Tensor* tensor) {
   return packed ? TensorPtr::borrow(tensor) : contiguous(tensor);
 }
 
+/// Whether the kernels want floats instead.
+bool is_too_narrow(const Tensor* query) {
+  return is_half(query->dtype) && !on(query->device).attention.takes_halves(query->view());
+}
+
 /// A result like the query, with packed rows.
 TensorPtr result_like(const Tensor* query) {
   ShapePtr shape = dense_shape(query->shape);
@@ -32,8 +37,8 @@ void check(const Tensor* query, const Tensor* key, const Tensor* value) {
   for (const Tensor* tensor : {query, key, value}) {
     bool fits = tensor->ndim() == 4 && tensor->dtype == query->dtype && tensor->numel() != 0;
     for (int d : {0, 1, 3}) fits = fits && tensor->size(d) == query->size(d);
-    if (!fits || tensor->size(2) != (tensor == query ? query : key)->size(2) ||
-        (query->dtype != DType::Float32 && query->dtype != DType::Float64))
+    if (!fits || tensor->size(2) != (tensor == query ? query : key)->size(2) || !is_float(query->dtype) ||
+        is_stored(query->dtype))
       fail("_attention: expected three tensors (batch, heads, rows, size) of one floating type; got shapes ",
            to_string(query->sizes()), ", ", to_string(key->sizes()), " and ", to_string(value->sizes()),
            "; use nn.functional.scaled_dot_product_attention");
@@ -44,8 +49,14 @@ void check(const Tensor* query, const Tensor* key, const Tensor* value) {
 
 std::pair<TensorPtr, TensorPtr> attention(Tensor* query, Tensor* key, Tensor* value, double scale, bool is_causal) {
   check(query, key, value);
+  if (is_too_narrow(query)) {
+    TensorPtr q = cast(query, DType::Float32), k = cast(key, DType::Float32), v = cast(value, DType::Float32);
+    auto [out, logsumexp] = attention(q.get(), k.get(), v.get(), scale, is_causal);
+    return {cast(out.get(), query->dtype), std::move(logsumexp)};
+  }
   TensorPtr q = with_rows(query), k = with_rows(key), v = with_rows(value);
-  TensorPtr out = result_like(q.get()), logsumexp = empty(query->sizes().first(3), query->dtype, query->device);
+  TensorPtr out = result_like(q.get());
+  TensorPtr logsumexp = empty(query->sizes().first(3), compute_type(query->dtype), query->device);
   {
     WithoutLock unlocked(query->numel() * key->size(2));
     on(query->device)
@@ -58,12 +69,21 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> attention_gradients(Tensor* grad, Te
                                                                 Tensor* out, Tensor* logsumexp, double scale,
                                                                 bool is_causal) {
   check(query, key, value);
-  TensorPtr g = with_rows(grad), q = with_rows(query), k = with_rows(key), v = with_rows(value);
+  if (is_too_narrow(query)) {
+    TensorPtr wide[5];
+    int i = 0;
+    for (Tensor* tensor : {grad, query, key, value, out}) wide[i++] = cast(tensor, DType::Float32);
+    auto [for_query, for_key, for_value] = attention_gradients(
+        wide[0].get(), wide[1].get(), wide[2].get(), wide[3].get(), wide[4].get(), logsumexp, scale, is_causal);
+    return {cast(for_query.get(), query->dtype), cast(for_key.get(), query->dtype),
+            cast(for_value.get(), query->dtype)};
+  }
+  TensorPtr g = with_rows(grad), q = with_rows(query), k = with_rows(key), v = with_rows(value), o = with_rows(out);
   TensorPtr for_query = heads_inside(query), for_key = heads_inside(key), for_value = heads_inside(value);
   {
     WithoutLock unlocked(query->numel() * key->size(2));
     on(query->device)
-        .attention.backward({q->view(), k->view(), v->view(), scale, is_causal}, g->view(), out->view(),
+        .attention.backward({q->view(), k->view(), v->view(), scale, is_causal}, g->view(), o->view(),
                             logsumexp->view(), for_query->view(), for_key->view(), for_value->view());
   }
   return {std::move(for_query), std::move(for_key), std::move(for_value)};

@@ -6,6 +6,7 @@ import adjoint as torch
 from adjoint.nn.functional import scaled_dot_product_attention as attention
 
 CLOSE = {torch.float32: 2e-5, torch.float64: 1e-10}
+NARROW = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 2e-3}  # of products on tensor cores
 
 
 def compare(query, key, value, **options):
@@ -51,3 +52,68 @@ def test_gradients_are_the_same_each_time():
     query, key, value = (torch.randn(2, 2, 100, 32).cuda().requires_grad_() for _ in range(3))
     once, again = (torch.autograd.grad(attention(query, key, value).sum(), (query, key, value)) for _ in range(2))
     assert all(torch.equal(a, b) for a, b in zip(once, again, strict=True))
+
+
+def compare_narrow(query, key, value, **options):
+    """Against float64 on the CPU, of the same numbers; errors are those of the largest of them."""
+    here = [each.detach().double().requires_grad_() for each in (query, key, value)]
+    there = [each.detach().requires_grad_() for each in (query, key, value)]
+    expected, ours = attention(*(each.cpu() for each in here), **options), attention(*there, **options)
+    assert ours.dtype == query.dtype
+    cotangent = torch.randn(*expected.shape).to(query.dtype)
+    first = torch.autograd.grad(expected, here, cotangent.double())
+    mine = torch.autograd.grad(ours, there, cotangent.cuda())
+    for a, b in zip((ours.detach(), *mine), (expected.detach(), *first), strict=True):
+        error = (a.double().cpu() - b.cpu()).abs().max() / b.abs().max().clamp(min=0.1)
+        assert error < NARROW[query.dtype], float(error)
+
+
+def narrow(dtype, *sizes):
+    return [torch.randn(*size).to(dtype).cuda() for size in sizes]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("rows", "keys"), [(1, 1), (16, 16), (63, 65), (64, 64), (130, 70), (70, 130), (1, 200)])
+def test_lengths_of_halves(dtype, causal, rows, keys):
+    compare_narrow(*narrow(dtype, (1, 2, rows, 32), (1, 2, keys, 32), (1, 2, keys, 32)), is_causal=causal)
+
+
+@pytest.mark.parametrize("size", [8, 16, 24, 64, 80, 128])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_sizes_of_heads_of_halves(dtype, size):
+    compare_narrow(*narrow(dtype, *[(1, 1, 150, size)] * 3), is_causal=True, scale=0.2)
+
+
+@pytest.mark.parametrize("size", [5, 12, 136])
+def test_sizes_that_tensor_cores_do_not_take(size):
+    compare_narrow(*narrow(torch.bfloat16, *[(2, 1, 20, size)] * 3))
+
+
+def test_halves_that_lie_in_no_vectors():
+    query, key, value = torch.randn(2, 40, 3 * 4 * 8 + 3).bfloat16().cuda()[:, :, 3:].chunk(3, dim=2)
+    compare_narrow(*(each.unflatten(2, (4, 8)).transpose(1, 2) for each in (query, key, value)), is_causal=True)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("rows", "keys", "size"), [(64, 64, 16), (65, 130, 64), (130, 65, 20), (33, 31, 96)])
+def test_tf32(causal, rows, keys, size, monkeypatch):
+    monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", True)
+    compare_narrow(*narrow(torch.float32, (1, 2, rows, size), *[(1, 2, keys, size)] * 2), is_causal=causal)
+
+
+def test_gradients_of_halves_are_the_same_each_time():
+    query, key, value = (torch.randn(2, 2, 100, 32).half().cuda().requires_grad_() for _ in range(3))
+    once, again = (torch.autograd.grad(attention(query, key, value).sum(), (query, key, value)) for _ in range(2))
+    assert all(torch.equal(a, b) for a, b in zip(once, again, strict=True))
+
+
+def test_second_gradients_of_halves():
+    query, key, value = (each.requires_grad_() for each in narrow(torch.float16, *[(1, 1, 12, 16)] * 3))
+    (first,) = torch.autograd.grad(attention(query, key, value).float().square().sum(), query, create_graph=True)
+    second = torch.autograd.grad(first.float().square().sum(), (query, key, value))
+    wide = [each.detach().double().cpu().requires_grad_() for each in (query, key, value)]
+    (expected,) = torch.autograd.grad(attention(*wide).square().sum(), wide[0], create_graph=True)
+    for a, b in zip(second, torch.autograd.grad(expected.square().sum(), wide), strict=True):
+        assert a.dtype == torch.float16
+        assert (a.double().cpu() - b).abs().max() / b.abs().max() < 1e-2

@@ -38,9 +38,13 @@ struct BFloat16 {
   uint16_t bits;
   BFloat16() = default;
   explicit BFloat16(float value) {
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+#else
     const uint32_t word = std::bit_cast<uint32_t>(value);
     bits = (word & 0x7fffffffu) > 0x7f800000u ? static_cast<uint16_t>(0x7fc0)
                                               : static_cast<uint16_t>((word + 0x7fffu + ((word >> 16) & 1u)) >> 16);
+#endif
   }
   operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };

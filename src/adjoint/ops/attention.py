@@ -80,17 +80,34 @@ def _score_grad(g, query, key, value, scale, is_causal):
     return shares * (grad - (shares * grad).sum(-1, keepdim=True)) * scale
 
 
+def _wide(*tensors):
+    """Half types as floats: they round once, at the end."""
+    return [tensor.float() if tensor.dtype in (_C.float16, _C.bfloat16) else tensor for tensor in tensors]
+
+
+def _query_grad(g, query, key, value, scale, is_causal):
+    wide_key = _wide(key)[0]
+    return matmul(_score_grad(*_wide(g, query, key, value), scale, is_causal), wide_key).to(query.dtype)
+
+
+def _key_grad(g, query, key, value, scale, is_causal):
+    grad = _score_grad(*_wide(g, query, key, value), scale, is_causal)
+    return matmul(grad.transpose(-2, -1), _wide(query)[0]).to(key.dtype)
+
+
+def _value_grad(g, query, key, scale, is_causal):
+    g, wide_query, key = _wide(g, query, key)
+    return matmul(_shares(wide_query, key, scale, is_causal).transpose(-2, -1), g).to(query.dtype)
+
+
 # Without the matrix of all scores in memory; a backward that wants a graph takes the plain formulas.
 op("_attention(query, key, value, scale, is_causal)", native="attention", outputs=("out", "logsumexp"),
    node="ScaledDotProductFlashAttentionForCpuBackward0", public=False, linear="value",
    fused={"query": lambda g, query, key, value, out, logsumexp, scale, is_causal:
           _attention_gradients(g, query, key, value, out, logsumexp, scale, is_causal)},
-   query=lambda g, query, key, value, scale, is_causal:
-       matmul(_score_grad(g, query, key, value, scale, is_causal), key),
-   key=lambda g, query, key, value, scale, is_causal:
-       matmul(_score_grad(g, query, key, value, scale, is_causal).transpose(-2, -1), query),
-   value=lambda g, query, key, scale, is_causal:
-       matmul(_shares(query, key, scale, is_causal).transpose(-2, -1), g),
+   query=lambda g, query, key, value, scale, is_causal: _query_grad(g, query, key, value, scale, is_causal),
+   key=lambda g, query, key, value, scale, is_causal: _key_grad(g, query, key, value, scale, is_causal),
+   value=lambda g, query, key, scale, is_causal: _value_grad(g, query, key, scale, is_causal),
    batch=of_some(folded))  # fmt: skip
 op("_attention_gradients(grad, query, key, value, out, logsumexp, scale, is_causal)", native="attention_gradients",
    gradient=False, public=False,
@@ -127,14 +144,12 @@ def scaled_dot_product_attention(
         key, value = _repeated_heads(query, key), _repeated_heads(query, value)
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf
-    # Half types round once, at the end.
-    dtype = query.dtype
-    if dtype in (_C.float16, _C.bfloat16):
-        query, key, value = query.float(), key.float(), value.float()
-        if attn_mask is not None and attn_mask.dtype != _C.bool:
-            attn_mask = attn_mask.float()
     if _in_one_pass(query, key, value, attn_mask, dropout_p):
-        return _attention(query, key, value, scale, is_causal)[0].to(dtype)
+        return _attention(query, key, value, scale, is_causal)[0]
+    dtype = query.dtype
+    query, key, value = _wide(query, key, value)
+    if attn_mask is not None and attn_mask.dtype != _C.bool:
+        (attn_mask,) = _wide(attn_mask)
     if attn_mask is None:
         weights = _shares(query, key, scale, is_causal)
     else:

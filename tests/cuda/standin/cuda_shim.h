@@ -8,6 +8,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <deque>
+#include <map>
+#include <vector>
 
 struct StandinIndex {
   unsigned x, y, z;
@@ -152,6 +155,106 @@ inline double sinpi(double x) { return std::sin(3.14159265358979323846 * x); }
 inline double cospi(double x) { return std::cos(3.14159265358979323846 * x); }
 inline float sinpif(float x) { return static_cast<float>(std::sin(3.14159265358979323846 * x)); }
 inline float cospif(float x) { return static_cast<float>(std::cos(3.14159265358979323846 * x)); }
+
+// Products by warps (csrc/cuda/device/warp_products.h): lanes show each other what they hold.
+#define ADJOINT_WARP_PRODUCTS
+namespace adjoint::cuda {
+
+template <class T>
+struct StandinWarp {
+  T all[32];
+  explicit StandinWarp(const T& mine) { standin_thread()->exchange(&mine, all, sizeof(T)); }
+};
+struct StandinWords {
+  uint32_t words[4];
+};
+
+inline void load_tiles(uint32_t (&tiles)[4], const void* row) {
+  const StandinWarp<const void*> rows(row);
+  const unsigned lane = standin_this_lane();
+  for (unsigned i = 0; i < 4; ++i)
+    std::memcpy(&tiles[i], static_cast<const char*>(rows.all[8 * i + lane / 4]) + lane % 4 * 4, 4);
+}
+inline void load_turned_tiles(uint32_t (&tiles)[4], const void* row) {
+  const StandinWarp<const void*> rows(row);
+  const unsigned lane = standin_this_lane();
+  for (unsigned i = 0; i < 4; ++i) {
+    uint16_t pair[2];
+    for (unsigned k = 0; k < 2; ++k)
+      std::memcpy(&pair[k], static_cast<const char*>(rows.all[8 * i + lane % 4 * 2 + k]) + lane / 4 * 2, 2);
+    std::memcpy(&tiles[i], pair, 4);
+  }
+}
+
+template <class Kind>
+void multiply_tiles(float (&sums)[4], const uint32_t (&left)[4], const uint32_t (&right)[2], Kind) {
+  constexpr unsigned kEach = 4 / sizeof(Kind), kWidth = 4 * kEach;  // numbers of a word, of a tile's row
+  const StandinWarp<StandinWords> lefts(StandinWords{{left[0], left[1], left[2], left[3]}});
+  const StandinWarp<StandinWords> rights(StandinWords{{right[0], right[1], 0, 0}});
+  auto number = [](uint32_t word, unsigned place) {
+    Kind parts[kEach];
+    std::memcpy(parts, &word, 4);
+    if constexpr (kEach == 1)
+      return parts[0].value;
+    else
+      return static_cast<float>(parts[place]);
+  };
+  const unsigned lane = standin_this_lane();
+  for (unsigned e = 0; e < 4; ++e) {
+    const unsigned row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
+    for (unsigned k = 0; k < 2 * kWidth; ++k) {
+      const unsigned holder = k % kWidth / kEach;
+      const uint32_t a = lefts.all[row % 8 * 4 + holder].words[row / 8 + k / kWidth * 2];
+      const uint32_t b = rights.all[column * 4 + holder].words[k / kWidth];
+      sums[e] += number(a, k % kEach) * number(b, k % kEach);
+    }
+  }
+}
+template <class Kind>
+uint32_t packed(float first, float second, Kind) {
+  const Kind pair[2] = {Kind(first), Kind(second)};
+  return std::bit_cast<uint32_t>(pair);
+}
+/// To 10 bits behind the point, halves away from zero.
+inline uint32_t rounded(float value) { return (std::bit_cast<uint32_t>(value) + 0x1000u) & ~0x1fffu; }
+inline float fast_exp2(float x) { return std::exp2(x); }
+
+// Copies are made when they are waited for.
+struct StandinCopy {
+  void* to;
+  const void* from;
+  bool there;
+};
+struct StandinCopies {
+  std::vector<StandinCopy> begun;
+  std::deque<std::vector<StandinCopy>> groups;
+};
+inline StandinCopies& standin_copies() {
+  static std::map<StandinThread*, StandinCopies> all;
+  return all[standin_thread()];
+}
+inline void begin_copy(void* shared, const void* from, bool there) {
+  standin_copies().begun.push_back({shared, from, there});
+}
+inline void close_group() {
+  StandinCopies& mine = standin_copies();
+  mine.groups.push_back(std::move(mine.begun));
+  mine.begun.clear();
+}
+template <int open>
+void wait_for_groups() {
+  StandinCopies& mine = standin_copies();
+  for (; mine.groups.size() > open; mine.groups.pop_front()) {
+    for (const StandinCopy& copy : mine.groups.front()) {
+      if (copy.there)
+        std::memcpy(copy.to, copy.from, 16);
+      else
+        std::memset(copy.to, 0, 16);
+    }
+  }
+}
+
+}  // namespace adjoint::cuda
 
 #define ADJOINT_KERNEL(Args, threads)                                                              \
   static void standin_kernel(const Args& args);                                                    \
