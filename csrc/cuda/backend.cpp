@@ -7,6 +7,7 @@
 #include "cuda/elementwise.h"
 #include "cuda/fft.h"
 #include "cuda/folding.h"
+#include "cuda/grid.h"
 #include "cuda/indexing.h"
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
@@ -122,6 +123,9 @@ Backend native() {
   table.search.histc = histc;
   table.search.histogram = histogram;
   table.unique.elements = unique_elements;
+  table.grid.sample = grid_sample;
+  table.grid.image_grad = grid_image_grad;
+  table.grid.grid_grad = grid_grad;
   table.resampling.move = resample_move;
   table.resampling.interpolate = resample_interpolate;
   table.resampling.backward = resample_backward;

@@ -5,7 +5,14 @@
 
 namespace adjoint::cuda {
 
-enum class FaultKind : int32_t { None, Index, Class, Negative, Chance, Rate };
+enum class FaultKind : int32_t {
+  None,
+  Index,
+  Class,
+  Negative,
+  Chance,
+  Rate,
+};
 
 struct Fault {
   int32_t kind;  ///< a FaultKind; the first kernel to find it None writes the others
