@@ -5,6 +5,7 @@
 #include "cuda/convolution.h"
 #include "cuda/distance.h"
 #include "cuda/elementwise.h"
+#include "cuda/embedding_bag.h"
 #include "cuda/fft.h"
 #include "cuda/folding.h"
 #include "cuda/grid.h"
@@ -126,6 +127,10 @@ Backend native() {
   table.grid.sample = grid_sample;
   table.grid.image_grad = grid_image_grad;
   table.grid.grid_grad = grid_grad;
+  table.embedding_bag.fault = bag_fault;
+  table.embedding_bag.forward = embedding_bag;
+  table.embedding_bag.table_grad = embedding_bag_table_grad;
+  table.embedding_bag.factors_grad = embedding_bag_factors_grad;
   table.resampling.move = resample_move;
   table.resampling.interpolate = resample_interpolate;
   table.resampling.backward = resample_backward;

@@ -12,6 +12,10 @@ enum class FaultKind : int32_t {
   Negative,
   Chance,
   Rate,
+  FirstOffset,  ///< of bags, as the next three
+  LastOffset,
+  FallingOffset,
+  BagIndex,
 };
 
 struct Fault {
