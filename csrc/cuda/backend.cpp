@@ -10,6 +10,7 @@
 #include "cuda/folding.h"
 #include "cuda/grid.h"
 #include "cuda/indexing.h"
+#include "cuda/loss_labels.h"
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
 #include "cuda/normalization.h"
@@ -131,6 +132,9 @@ Backend native() {
   table.embedding_bag.forward = embedding_bag;
   table.embedding_bag.table_grad = embedding_bag_table_grad;
   table.embedding_bag.factors_grad = embedding_bag_factors_grad;
+  table.loss_labels.any_out_of_range = any_out_of_range;
+  table.loss_labels.multilabel_margin = multilabel_margin;
+  table.loss_labels.multilabel_margin_backward = multilabel_margin_backward;
   table.resampling.move = resample_move;
   table.resampling.interpolate = resample_interpolate;
   table.resampling.backward = resample_backward;

@@ -57,6 +57,7 @@ void raise_fault(int index) {
     case FaultKind::BagIndex:
       fail("embedding_bag: an index of input takes value ", value, " which is not in the valid range [0, ", bound, ")",
            where);
+    case FaultKind::Label: fail("argument #2 'target' is out of range: got ", value, " of ", bound, " classes", where);
     case FaultKind::None: break;
   }
 }

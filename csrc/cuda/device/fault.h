@@ -16,6 +16,7 @@ enum class FaultKind : int32_t {
   LastOffset,
   FallingOffset,
   BagIndex,
+  Label,
 };
 
 struct Fault {
