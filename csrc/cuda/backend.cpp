@@ -3,6 +3,7 @@
 
 #include "cuda/attention.h"
 #include "cuda/convolution.h"
+#include "cuda/ctc.h"
 #include "cuda/distance.h"
 #include "cuda/elementwise.h"
 #include "cuda/embedding_bag.h"
@@ -128,6 +129,9 @@ Backend native() {
   table.grid.sample = grid_sample;
   table.grid.image_grad = grid_image_grad;
   table.grid.grid_grad = grid_grad;
+  table.ctc.wrong_label = wrong_ctc_label;
+  table.ctc.loss = ctc_loss;
+  table.ctc.backward = ctc_loss_backward;
   table.embedding_bag.fault = bag_fault;
   table.embedding_bag.forward = embedding_bag;
   table.embedding_bag.table_grad = embedding_bag_table_grad;

@@ -58,6 +58,8 @@ void raise_fault(int index) {
       fail("embedding_bag: an index of input takes value ", value, " which is not in the valid range [0, ", bound, ")",
            where);
     case FaultKind::Label: fail("argument #2 'target' is out of range: got ", value, " of ", bound, " classes", where);
+    case FaultKind::SequenceLabel:
+      fail("ctc_loss: expected labels from 0 to ", bound - 1, "; got ", value, " in sequence ", dim, where);
     case FaultKind::None: break;
   }
 }

@@ -17,6 +17,7 @@ enum class FaultKind : int32_t {
   FallingOffset,
   BagIndex,
   Label,
+  SequenceLabel,
 };
 
 struct Fault {
