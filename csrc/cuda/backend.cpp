@@ -126,6 +126,7 @@ Backend native() {
   table.search.histc = histc;
   table.search.histogram = histogram;
   table.unique.elements = unique_elements;
+  table.unique.rows = unique_rows;
   table.grid.sample = grid_sample;
   table.grid.image_grad = grid_image_grad;
   table.grid.grid_grad = grid_grad;
