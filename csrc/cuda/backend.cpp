@@ -25,6 +25,7 @@
 #include "cuda/search.h"
 #include "cuda/softmax.h"
 #include "cuda/sort.h"
+#include "cuda/sparse.h"
 #include "cuda/structure.h"
 #include "cuda/through_cpu.h"
 #include "cuda/unique.h"
@@ -127,6 +128,11 @@ Backend native() {
   table.search.histogram = histogram;
   table.unique.elements = unique_elements;
   table.unique.rows = unique_rows;
+  table.sparse.group = sparse_group;
+  table.sparse.sum_groups = sparse_sum_groups;
+  table.sparse.product = sparse_product;
+  table.sparse.sampled = sparse_sampled;
+  table.sparse.solve = sparse_solve;
   table.grid.sample = grid_sample;
   table.grid.image_grad = grid_image_grad;
   table.grid.grid_grad = grid_grad;

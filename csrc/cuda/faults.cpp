@@ -60,6 +60,11 @@ void raise_fault(int index) {
     case FaultKind::Label: fail("argument #2 'target' is out of range: got ", value, " of ", bound, " classes", where);
     case FaultKind::SequenceLabel:
       fail("ctc_loss: expected labels from 0 to ", bound - 1, "; got ", value, " in sequence ", dim, where);
+    case FaultKind::SparseEntry:
+      fail(ErrorKind::Index,
+           "index out of range: a sparse tensor has entries outside of its sizes; its indices were changed since it "
+           "was made",
+           where);
     case FaultKind::None: break;
   }
 }

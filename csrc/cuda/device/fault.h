@@ -18,6 +18,7 @@ enum class FaultKind : int32_t {
   BagIndex,
   Label,
   SequenceLabel,
+  SparseEntry,
 };
 
 struct Fault {
