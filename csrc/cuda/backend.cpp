@@ -46,6 +46,8 @@ Backend native() {
   table.memory.read = read;
   table.memory.read_back = read;
   table.elementwise.kernel = on(DeviceType::Cpu).elementwise.kernel;
+  // Chains are of values in the program's memory alone (transforms/chain.cpp).
+  table.elementwise.chain = on(DeviceType::Cpu).elementwise.chain;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
   table.elementwise.gather = gather_elementwise;
