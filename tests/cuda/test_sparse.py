@@ -1,4 +1,4 @@
-"""The kernels of sparse tensors on the device against the CPU."""
+"""Sparse tensors and their kernels on the device against the CPU."""
 
 import pytest
 
@@ -160,3 +160,101 @@ def test_starts_outside():
             continue
         with pytest.raises(IndexError, match="index out of range"):
             wrong.cpu()
+
+
+# ---- Sparse tensors, by programs that both devices run
+
+
+def matrix(height=9, width=7, dtype=torch.float64, seed=0):
+    """A dense matrix of which half is zero."""
+    torch.manual_seed(seed)
+    return (torch.randn(height, width, dtype=dtype) * (torch.rand(height, width) > 0.5)).detach()
+
+
+LAYOUTS = [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc]
+PROGRAMS = {
+    "coalesce": lambda m, x: torch.sparse_coo_tensor(m.to_sparse().indices() // 2, m.to_sparse().values(), m.shape),
+    "transpose": lambda m, x: m.to_sparse().t(),
+    "permute": lambda m, x: m.to_sparse().permute(1, 0).coalesce(),
+    "index_select": lambda m, x: m.to_sparse().index_select(0, torch.tensor([3, 0, 3], device=m.device)),
+    "sum": lambda m, x: torch.sparse.sum(m.to_sparse(), 0),
+    "softmax": lambda m, x: torch.sparse.softmax(m.to_sparse(), 1),
+    "add": lambda m, x: m.to_sparse() + m.t().to_sparse().t(),
+    "mul": lambda m, x: m.to_sparse() * m.roll(1, 0).to_sparse(),
+    "mm": lambda m, x: torch.sparse.mm(m.to_sparse(), x),
+    "dense_by_sparse": lambda m, x: x.t() @ m.t().to_sparse(),
+    "addmm": lambda m, x: torch.sparse.addmm(torch.ones(9, 3).to(x), m.to_sparse(), x, beta=0.5),
+    "csr_mm": lambda m, x: m.to_sparse_csr() @ x,
+    "csc_mm": lambda m, x: m.to_sparse_csc() @ x,
+    "mv": lambda m, x: m.to_sparse_csr().mv(x[:, 0]),
+    "bsr": lambda m, x: m[:8, :6].to_sparse_bsr((2, 3)) @ x[:6],
+    "sparse_by_sparse": lambda m, x: torch.sparse.mm(m.to_sparse(), m.t().to_sparse()),
+    "mask": lambda m, x: (x @ x.t()).sparse_mask(m[:7].to_sparse()),
+    "back": lambda m, x: m.to_sparse_csr().to_sparse_csc().to_sparse_coo(),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name):
+    def run(m, x):
+        found = PROGRAMS[name](m, x)
+        return found if found.layout is torch.strided else found.to_dense()
+
+    torch.manual_seed(1)
+    m, x = matrix(), torch.randn(7, 3, dtype=torch.float64)
+    sides = []
+    for device in ("cpu", "cuda"):
+        leaves = [each.to(device).requires_grad_() for each in (m, x)]
+        out = run(*leaves)
+        weights = torch.arange(out.numel(), dtype=torch.float64).sin().reshape(out.shape).to(device)
+        sides.append([out, *torch.autograd.grad((out * weights).sum(), leaves, allow_unused=True)])
+    for expected, ours in zip(*sides, strict=True):
+        assert (ours is None) == (expected is None)
+        if expected is not None:
+            assert ours.device.type == "cuda"
+            assert_near(ours.to_dense(), expected.to_dense())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_moves(layout):
+    here = matrix().to_sparse(layout=layout)
+    there = here.cuda()
+    assert (there.layout, there.device.type, there.values().device.type) == (layout, "cuda", "cuda")
+    back = there.cpu()
+    assert back.device.type == "cpu"
+    assert torch.equal(back.to_dense(), here.to_dense())
+    assert there.to("cpu", torch.float32).dtype == torch.float32
+    assert_near(there.to_dense(), here.to_dense())
+
+
+def test_a_move_has_a_gradient():
+    leaf = matrix().to_sparse().coalesce().requires_grad_()
+    leaf.cuda().to_dense().sin().sum().backward()
+    assert leaf.grad.device.type == "cpu"
+    assert_near(leaf.grad.to_dense(), matrix().cos() * (matrix() != 0))
+
+
+def test_triangular_solve():
+    lower = (torch.tril(matrix(9, 9)) + 4 * torch.eye(9, dtype=torch.float64)).detach()
+    right = torch.arange(27.0, dtype=torch.float64).reshape(9, 3)
+    for device in ("cpu", "cuda"):
+        found = torch.triangular_solve(right.to(device), lower.to(device).to_sparse_csr(), upper=False).solution
+        assert_near(lower @ found.cpu(), right)
+
+
+@pytest.mark.parametrize("module", [torch.nn.Embedding, torch.nn.EmbeddingBag])
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.SparseAdam, torch.optim.Adagrad])
+def test_training_with_sparse_gradients(module, kind):
+    found = []
+    for device in ("cpu", "cuda"):
+        torch.manual_seed(0)
+        model = module(20, 5, sparse=True).to(device)
+        optimizer = kind(model.parameters(), lr=0.1)
+        for step in range(4):
+            index = torch.randint(0, 20, (6, 3), generator=torch.Generator().manual_seed(step)).to(device)
+            optimizer.zero_grad()
+            model(index).sin().sum().backward()
+            assert model.weight.grad.is_sparse
+            optimizer.step()
+        found.append(model.weight)
+    assert_near(found[1], found[0])
