@@ -19,6 +19,9 @@ namespace {
 using kernels::BagMode;
 using kernels::Bags;
 
+/// So few threads leave a device idle.
+constexpr int64_t kFew = 1 << 15;
+
 BagArgs args_of(const Bags& bags, int64_t rows, int64_t width, Device device) {
   BagArgs args{};
   args.indices = bags.indices.as<const int64_t>();
@@ -85,6 +88,9 @@ bool add_to_rows(BagArgs& args, const View& grad, const View* factors, const Vie
   args.out = keys.keys();
   run(device, std::string("number_rows<") + keys.key_type() + ">", args, args.length);
   keys.sort(bits);
+  const int64_t parts = (args.length + kBagChunk - 1) / kBagChunk * args.width;
+  const int64_t bytes = parts * itemsize(compute_type(grad.dtype));
+  const Scratch sums(static_cast<size_t>(2 * bytes), device);
   BagRowArgs rows{keys.keys(),
                   keys.places(),
                   data_of<const char>(factors),
@@ -93,12 +99,15 @@ bool add_to_rows(BagArgs& args, const View& grad, const View* factors, const Vie
                   details.as<const int64_t>(),
                   uses ? reinterpret_cast<const unsigned long long*>(uses->data()) : nullptr,
                   out.data,
+                  sums.data(),
+                  sums.data() + bytes,
                   args.length,
                   args.rows,
                   args.width,
                   args.mean};
-  const std::string call = std::string("sum_rows<") + device_type(out.dtype) + ", " + keys.key_type() + ">";
-  launch(device, kernel_text("embedding_bag.h", "BagRowArgs", call), rows, blocks_for(args.length * args.width));
+  const std::string types = std::string("<") + device_type(out.dtype) + ", " + keys.key_type() + ">";
+  for (const char* name : {"sum_chunks", "join_chunks"})
+    launch(device, kernel_text("embedding_bag.h", "BagRowArgs", name + types), rows, blocks_for(parts));
   return true;
 }
 
@@ -122,7 +131,8 @@ void embedding_bag(const Bags& bags, const View& table, const View* factors, con
     return run(device, typed("greatest_of_bags", table.dtype), args, args.count * args.width);
   const int64_t columns = std::max<int64_t>(args.width, 1), items = args.count * columns;
   // A warp reads a long bag together; otherwise neighbouring threads read neighbouring columns.
-  const int group = columns <= 8 && args.length >= 64 * args.count ? 32 : 1;
+  const bool narrow = columns <= 8 && args.length >= 64 * args.count;
+  const int group = narrow || (items < kFew && args.length >= 256 * args.count) ? 32 : 1;
   run(device, typed("sum_bags", table.dtype, group), args, items * group);
 }
 

@@ -90,6 +90,16 @@ def test_nothing(mode):
     both_ways(lambda w, i, o: F.embedding_bag(i, w, o, mode=mode), torch.ones(4, 3), none, none)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 40])
+@pytest.mark.parametrize("n", [31, 32, 33, 64, 65, 200, 1025])
+def test_rows_that_occur_everywhere(rows, n):
+    """A row's gradient is put together from chunks of 32 indices: it ends within one, or goes on for many."""
+    torch.manual_seed(0)
+    table = torch.randn(rows, 3, dtype=torch.float64)
+    both_ways(lambda w, i, o: F.embedding_bag(i, w, o), table, indices(n, rows), offsets(n, 20))
+    both_ways(lambda w, i, o: F.embedding_bag(i, w, o, padding_idx=0), table, indices(n, rows), offsets(n, 20))
+
+
 def test_gradients_have_one_order():
     torch.manual_seed(0)
     table = torch.randn(5, 33, device="cuda")

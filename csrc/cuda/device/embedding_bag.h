@@ -136,35 +136,73 @@ inline void count_uses(const BagArgs& args) {
   if (names_row(args, index)) atomicAdd(static_cast<unsigned long long*>(args.out) + index, 1ull);
 }
 
-/// A thread has a column of an index; the first index of each row adds all of them up.
-template <class T, class Key>
-inline void sum_rows(const BagRowArgs& args) {
+/// What index i of the sorted ones adds to its row.
+template <class T>
+inline Wide<T> part_of(const BagRowArgs& args, int64_t i, int64_t row, int64_t column) {
   using A = Wide<T>;
-  const int64_t number = thread_number<int64_t>(), i = number / args.width, column = number - i * args.width;
-  if (i >= args.n) return;
+  const int64_t place = args.places[i], bag = args.owner[place];
+  A factor = args.factors ? static_cast<A>(static_cast<const T*>(args.factors)[place]) : A(1);
+  if (args.mean) factor /= static_cast<A>(args.details[bag]);
+  if (args.uses) factor /= static_cast<A>(args.uses[row]);
+  return factor * static_cast<A>(static_cast<const T*>(args.grad)[bag * args.width + column]);
+}
+
+/// A thread has a column of some sorted indices. Rows that begin and end among them are done then; of others there is a
+/// part, of what is from before or of what goes on, so that no thread has all of a row that occurs everywhere.
+template <class T, class Key>
+inline void sum_chunks(const BagRowArgs& args) {
+  using A = Wide<T>;
+  const int64_t number = thread_number<int64_t>(), chunk = number / args.width, column = number - chunk * args.width;
+  const int64_t first = chunk * kBagChunk, last = std::min(first + kBagChunk, args.n);
+  if (first >= args.n) return;
   const Key* keys = static_cast<const Key*>(args.keys);
-  const Key key = keys[i];
-  const int64_t row = static_cast<int64_t>(key);
-  if (row >= args.rows || (i > 0 && keys[i - 1] == key)) return;
-  const T* factors = static_cast<const T*>(args.factors);
+  bool from_before = first > 0 && keys[first - 1] == keys[first];
   A sum = A(0);
+  // Several at a time, whose loads need not wait for the sum.
   constexpr int kTogether = 4;
-  for (int64_t base = i; base < args.n && keys[base] == key; base += kTogether) {
-    A value[kTogether];
+  for (int64_t base = first; base < last; base += kTogether) {
+    A part[kTogether];
+    int64_t row[kTogether];
 #pragma unroll
     for (int k = 0; k < kTogether; ++k) {
-      value[k] = A(0);
-      if (base + k >= args.n || keys[base + k] != key) continue;
-      const int64_t place = args.places[base + k], bag = args.owner[place];
-      A factor = factors ? static_cast<A>(factors[place]) : A(1);
-      if (args.mean) factor /= static_cast<A>(args.details[bag]);
-      if (args.uses) factor /= static_cast<A>(args.uses[row]);
-      value[k] = factor * static_cast<A>(static_cast<const T*>(args.grad)[bag * args.width + column]);
+      row[k] = base + k < last ? static_cast<int64_t>(keys[base + k]) : args.rows;
+      part[k] = row[k] < args.rows ? part_of<T>(args, base + k, row[k], column) : A(0);
     }
 #pragma unroll
-    for (int k = 0; k < kTogether; ++k) sum += value[k];
+    for (int k = 0; k < kTogether; ++k) {
+      const int64_t i = base + k;
+      if (row[k] >= args.rows) continue;  // these come last
+      sum += part[k];
+      const bool ends = i + 1 == args.n || static_cast<int64_t>(keys[i + 1]) != row[k];
+      if (!ends && i + 1 < last) continue;
+      if (from_before) {
+        static_cast<A*>(args.heads)[number] = sum;
+      } else if (ends) {
+        static_cast<T*>(args.out)[row[k] * args.width + column] = T(sum);
+      } else {
+        static_cast<A*>(args.tails)[number] = sum;
+      }
+      from_before = false;
+      sum = A(0);
+    }
   }
-  static_cast<T*>(args.out)[row * args.width + column] = T(sum);
+}
+
+/// The chunk in which a row begins that goes on puts its parts together.
+template <class T, class Key>
+inline void join_chunks(const BagRowArgs& args) {
+  using A = Wide<T>;
+  const int64_t number = thread_number<int64_t>(), chunk = number / args.width, column = number - chunk * args.width;
+  const int64_t first = chunk * kBagChunk, next = first + kBagChunk;
+  if (next >= args.n) return;
+  const Key* keys = static_cast<const Key*>(args.keys);
+  const Key key = keys[next];
+  if (static_cast<int64_t>(key) >= args.rows || keys[next - 1] != key || (first > 0 && keys[first - 1] == key)) return;
+  A sum = static_cast<const A*>(args.tails)[number];
+  int64_t part = number + args.width;
+  for (int64_t i = next; i < args.n && keys[i] == key; i += kBagChunk, part += args.width)
+    sum += static_cast<const A*>(args.heads)[part];
+  static_cast<T*>(args.out)[static_cast<int64_t>(key) * args.width + column] = T(sum);
 }
 
 /// Marks the bags that have a row which counts.

@@ -20,6 +20,8 @@ struct BagArgs {
   Fault* fault;
 };
 
+inline constexpr int64_t kBagChunk = 32;  ///< sorted indices that a thread adds up
+
 /// Indices in the order of their rows.
 struct BagRowArgs {
   const void* keys;
@@ -28,6 +30,7 @@ struct BagRowArgs {
   const int64_t *owner, *details;
   const unsigned long long* uses;  ///< of each row; null: no matter
   void* out;
+  void *heads, *tails;  ///< parts of rows that begin in an earlier chunk, and of those that go on in the next one
   int64_t n, rows, width;
   int32_t mean;
 };
