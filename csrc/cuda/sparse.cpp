@@ -18,6 +18,9 @@ namespace {
 
 using kernels::SparseRows;
 
+/// So few threads leave a device idle.
+constexpr int64_t kFew = 1 << 15;
+
 std::string typed(const char* name, DType dtype, int group) {
   return std::string(name) + "<" + device_type(dtype) + ", " + std::to_string(group) + ">";
 }
@@ -72,8 +75,9 @@ void sparse_sum_groups(const View& values, const View& order, const View& starts
   if (is_stored(values.dtype)) return through_cpu.sparse.sum_groups(values, order, starts, out);
   SparseSumArgs args{values.data,   order.as<const int64_t>(), starts.as<const int64_t>(), out.data, entries, groups,
                      items / groups};
-  // A warp reads a long group of single values together; otherwise neighbouring threads read neighbouring columns.
-  const int group = args.width == 1 && entries >= 16 * groups ? 32 : 1;
+  // A warp reads a long group together; otherwise neighbouring threads read neighbouring columns.
+  const bool by_warps = (args.width == 1 && entries >= 16 * groups) || (items < kFew && entries >= 256 * groups);
+  const int group = by_warps ? 32 : 1;
   launch(out.device, kernel_text("sparse.h", "SparseSumArgs", typed("sum_groups", out.dtype, group)), args,
          blocks_for(items * group));
 }
@@ -82,7 +86,8 @@ bool sparse_product(const SparseRows& rows, const View& dense, const View& out) 
   if (out.numel() == 0) return true;
   if (is_stored(out.dtype)) return through_cpu.sparse.product(rows, dense, out);
   SparseArgs args = args_of(rows, dense, out);
-  const int group = args.width < 16 && args.entries >= 8 * args.rows ? 32 : 1;
+  const bool narrow = args.width < 16 && args.entries >= 8 * args.rows;
+  const int group = narrow || (out.numel() < kFew && args.entries >= 256 * args.rows) ? 32 : 1;
   launch(out.device, kernel_text("sparse.h", "SparseArgs", typed("sparse_product", out.dtype, group)), args,
          blocks_for(out.numel() * group));
   return true;

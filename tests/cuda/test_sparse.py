@@ -60,7 +60,7 @@ def test_sums_of_groups(dtype, n, groups):
     agree(sums, values((n, 3, 11), dtype), keys)
 
 
-@pytest.mark.parametrize(("height", "count"), [(1, 0), (40, 9), (33, 3000), (700, 650)])
+@pytest.mark.parametrize(("height", "count"), [(1, 0), (40, 9), (33, 3000), (700, 650), (3, 1000)])
 @pytest.mark.parametrize("width", [1, 5, 16, 70])
 def test_products(height, count, width):
     numbers, starts, order, columns = entries(height, 50, count)
