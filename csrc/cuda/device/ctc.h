@@ -51,23 +51,44 @@ struct StateRows {
   }
 };
 
+/// The scores of a sequence for its states. Each thread reads that of its first state a step ahead, so that it is there
+/// when it is needed: nothing else of a step takes as long.
+template <class T>
+struct StateScores {
+  const Sequence& all;
+  const T* scores;
+  int64_t step, own_class;
+  T now = T(0), ahead = T(0);
+
+  StateScores(const Sequence& sequence, const T* data, int64_t step, int64_t first)
+      : all(sequence), scores(data), step(step), own_class(threadIdx.x < all.states ? all.class_of(threadIdx.x) : 0) {
+    read_ahead(first);
+  }
+  void read_ahead(int64_t t) {
+    now = ahead;
+    if (t >= 0 && t < all.times) ahead = scores[t * step + own_class];
+  }
+  T at(int64_t t, int64_t s) const { return s == threadIdx.x ? now : scores[t * step + all.class_of(s)]; }
+};
+
 /// Begins with a check of the labels. One barrier a time is enough: rows take turns.
 template <class T, bool near>
 inline void ctc_forward(const CtcArgs& args) {
   ADJOINT_DYNAMIC_SHARED(T, shared);
-  const int64_t n = blockIdx.x, step = args.batch * args.classes;
+  const int64_t n = blockIdx.x;
   const Sequence all(args, n);
   for (int64_t i = threadIdx.x; i < all.states / 2; i += blockDim.x)
     check(all.labels[i] >= 0 && all.labels[i] < args.classes, args.fault, FaultKind::SequenceLabel, static_cast<int>(n),
           all.labels[i], args.classes);
-  const T* scores = static_cast<const T*>(args.scores) + n * args.classes;
+  StateScores<T> scores(all, static_cast<const T*>(args.scores) + n * args.classes, args.batch * args.classes, 0);
   StateRows<T, near> rows{shared, static_cast<T*>(args.alpha) + n * args.times * args.states, args.states};
   for (int64_t t = 0; t < args.times; ++t) {
     const T* before = rows.at(t - 1);
+    scores.read_ahead(t + 1);
     for (int64_t s = threadIdx.x; s < args.states; s += blockDim.x) {
       T value = kNever<T>;
       if (t < all.times && s < all.states && (t > 0 || s < 2)) {
-        value = scores[t * step + all.class_of(s)];
+        value = scores.at(t, s);
         if (t > 0)
           value += log_sum(before[s], s > 0 ? before[s - 1] : kNever<T>, all.skips(s) ? before[s - 2] : kNever<T>);
       }
@@ -84,21 +105,23 @@ inline void ctc_forward(const CtcArgs& args) {
     static_cast<T*>(args.out)[n] = all.states == 1 ? T(-0.0) : std::numeric_limits<T>::infinity();
 }
 
-/// The likelihoods of ends, from the last time on, joined with those of beginnings.
+/// The likelihoods of ends, from the last time on.
 template <class T, bool near>
 inline void ctc_backward(const CtcArgs& args) {
   ADJOINT_DYNAMIC_SHARED(T, shared);
-  const int64_t n = blockIdx.x, step = args.batch * args.classes, own = n * args.times * args.states;
+  const int64_t n = blockIdx.x;
   const Sequence all(args, n);
-  const T* scores = static_cast<const T*>(args.scores) + n * args.classes;
-  StateRows<T, near> rows{shared, static_cast<T*>(args.beta) + own, args.states};
+  StateScores<T> scores(all, static_cast<const T*>(args.scores) + n * args.classes, args.batch * args.classes,
+                        all.times - 1);
+  StateRows<T, near> rows{shared, static_cast<T*>(args.beta) + n * args.times * args.states, args.states};
   for (int64_t t = all.times - 1; t >= 0; --t) {
     const T* later = rows.at(t + 1);
     const bool last = t == all.times - 1;
+    scores.read_ahead(t - 1);
     for (int64_t s = threadIdx.x; s < all.states; s += blockDim.x) {
       T value = kNever<T>;
       if (!last || s + 2 >= all.states) {
-        value = scores[t * step + all.class_of(s)];
+        value = scores.at(t, s);
         if (!last)
           value += log_sum(later[s], s + 1 < all.states ? later[s + 1] : kNever<T>,
                            s + 2 < all.states && all.skips(s + 2) ? later[s + 2] : kNever<T>);

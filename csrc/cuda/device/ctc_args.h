@@ -20,9 +20,10 @@ struct CtcArgs {
   const void *scores, *grad, *losses;
   const int64_t* labels;
   const int64_t *lengths, *label_counts, *label_starts;  ///< on the device
-  void *alpha, *beta, *out;                              ///< of beginnings; of whole sequences through a state
-  int32_t *next,
-      *first;  ///< for each label of a sequence where it occurs next (-1), and whether it is the first of its kind
+  void *alpha, *beta;                                    ///< the likelihoods of beginnings and of ends
+  void* out;
+  int32_t* next;   ///< where each label of a sequence occurs again, or -1
+  int32_t* first;  ///< whether it has not occurred before
   int64_t times, batch, classes, blank, states, label_count;
   int32_t zero_infinity;
   Fault* fault;
