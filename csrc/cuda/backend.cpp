@@ -3,11 +3,15 @@
 
 #include "cuda/attention.h"
 #include "cuda/convolution.h"
+#include "cuda/ctc.h"
 #include "cuda/distance.h"
 #include "cuda/elementwise.h"
+#include "cuda/embedding_bag.h"
 #include "cuda/fft.h"
 #include "cuda/folding.h"
+#include "cuda/grid.h"
 #include "cuda/indexing.h"
+#include "cuda/loss_labels.h"
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
 #include "cuda/normalization.h"
@@ -21,6 +25,7 @@
 #include "cuda/search.h"
 #include "cuda/softmax.h"
 #include "cuda/sort.h"
+#include "cuda/sparse.h"
 #include "cuda/structure.h"
 #include "cuda/through_cpu.h"
 #include "cuda/unique.h"
@@ -41,6 +46,8 @@ Backend native() {
   table.memory.read = read;
   table.memory.read_back = read;
   table.elementwise.kernel = on(DeviceType::Cpu).elementwise.kernel;
+  // Chains are of values in the program's memory alone (transforms/chain.cpp).
+  table.elementwise.chain = on(DeviceType::Cpu).elementwise.chain;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
   table.elementwise.gather = gather_elementwise;
@@ -123,6 +130,25 @@ Backend native() {
   table.search.histc = histc;
   table.search.histogram = histogram;
   table.unique.elements = unique_elements;
+  table.unique.rows = unique_rows;
+  table.sparse.group = sparse_group;
+  table.sparse.sum_groups = sparse_sum_groups;
+  table.sparse.product = sparse_product;
+  table.sparse.sampled = sparse_sampled;
+  table.sparse.solve = sparse_solve;
+  table.grid.sample = grid_sample;
+  table.grid.image_grad = grid_image_grad;
+  table.grid.grid_grad = grid_grad;
+  table.ctc.wrong_label = wrong_ctc_label;
+  table.ctc.loss = ctc_loss;
+  table.ctc.backward = ctc_loss_backward;
+  table.embedding_bag.fault = bag_fault;
+  table.embedding_bag.forward = embedding_bag;
+  table.embedding_bag.table_grad = embedding_bag_table_grad;
+  table.embedding_bag.factors_grad = embedding_bag_factors_grad;
+  table.loss_labels.any_out_of_range = any_out_of_range;
+  table.loss_labels.multilabel_margin = multilabel_margin;
+  table.loss_labels.multilabel_margin_backward = multilabel_margin_backward;
   table.resampling.move = resample_move;
   table.resampling.interpolate = resample_interpolate;
   table.resampling.backward = resample_backward;

@@ -45,6 +45,26 @@ void raise_fault(int index) {
     case FaultKind::Chance:
       fail("bernoulli: Expected p_in >= 0 && p_in <= 1 to be true, but got false; pass probabilities", where);
     case FaultKind::Rate: fail("invalid Poisson rate, expected rate to be non-negative", where);
+    case FaultKind::FirstOffset:
+      fail(
+          "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+          "got ",
+          value, where);
+    case FaultKind::LastOffset:
+      fail("offsets[-1] can not be greater than input's length ", bound, " but got offsets[-1] of ", value, where);
+    case FaultKind::FallingOffset:
+      fail("embedding_bag: expected offsets that do not decrease; got ", value, " after ", bound, where);
+    case FaultKind::BagIndex:
+      fail("embedding_bag: an index of input takes value ", value, " which is not in the valid range [0, ", bound, ")",
+           where);
+    case FaultKind::Label: fail("argument #2 'target' is out of range: got ", value, " of ", bound, " classes", where);
+    case FaultKind::SequenceLabel:
+      fail("ctc_loss: expected labels from 0 to ", bound - 1, "; got ", value, " in sequence ", dim, where);
+    case FaultKind::SparseEntry:
+      fail(ErrorKind::Index,
+           "index out of range: a sparse tensor has entries outside of its sizes; its indices were changed since it "
+           "was made",
+           where);
     case FaultKind::None: break;
   }
 }

@@ -231,10 +231,8 @@ def test_what_the_pass_leaves():
     assert_same([there], [here], torch.float32)
 
 
-@pytest.mark.parametrize("name", ["LBFGS", "Adafactor", "Muon", "SparseAdam"])
+@pytest.mark.parametrize("name", ["LBFGS", "Adafactor", "Muon"])  # SparseAdam: test_sparse.py
 def test_others(name):
-    if name == "SparseAdam":
-        pytest.skip("sparse gradients on a device are for the tests of sparse tensors")
     here, there = parameters(torch.float32, [(6, 5), (4, 4)])
     options = {"lr": 0.1}
     optimizers = [getattr(torch.optim, name)(params, **options) for params in (here, there)]

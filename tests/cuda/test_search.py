@@ -36,3 +36,25 @@ def test_unique(n, dtype):
     agree(lambda x: torch.unique(x, return_inverse=True, return_counts=True), x)
     agree(lambda x: torch.unique(x.t(), return_inverse=True), x)
     agree(lambda x: torch.unique_consecutive(x[:, 0] > 0, return_inverse=True, return_counts=True), x)
+
+
+@pytest.mark.parametrize("n", [0, *LENGTHS])
+@pytest.mark.parametrize("dtype", [*NUMBERS, torch.bool], ids=str)
+def test_unique_rows(n, dtype):
+    x = values((n, 3), dtype)
+    x[:, 0] = x[:, 0] * 0 if dtype == torch.bool else (x[:, 0] / 16).to(dtype)
+    agree(lambda x: torch.unique(x, dim=0, return_inverse=True, return_counts=True), x)
+    agree(lambda x: torch.unique(x[:, :1], dim=0, return_inverse=True, return_counts=True), x)
+    agree(lambda x: torch.unique(x.reshape(3, -1), dim=1, return_inverse=True, return_counts=True), x)
+    agree(lambda x: torch.unique_consecutive(x[:, :1], dim=0, return_inverse=True, return_counts=True), x)
+
+
+def test_rows_with_nan_count_for_themselves():
+    x = values((700, 2)).masked_fill(values((700, 2), seed=6) > 4, float("nan"))
+    rows, inverse, counts = torch.unique(x.cuda(), dim=0, return_inverse=True, return_counts=True)
+    torch.testing.assert_close(rows[inverse].cpu(), x, rtol=0, atol=0, equal_nan=True)
+    numbers = x[~x.isnan().any(1)]
+    assert rows.shape[0] == 700 - numbers.shape[0] + torch.unique(numbers, dim=0).shape[0]
+    assert counts.sum().item() == 700
+    assert (counts[rows.isnan().any(1)] == 1).all().item()
+    assert (torch.bincount(inverse) == counts).all().item()

@@ -5,7 +5,21 @@
 
 namespace adjoint::cuda {
 
-enum class FaultKind : int32_t { None, Index, Class, Negative, Chance, Rate };
+enum class FaultKind : int32_t {
+  None,
+  Index,
+  Class,
+  Negative,
+  Chance,
+  Rate,
+  FirstOffset,  ///< of bags, as the next three
+  LastOffset,
+  FallingOffset,
+  BagIndex,
+  Label,
+  SequenceLabel,
+  SparseEntry,
+};
 
 struct Fault {
   int32_t kind;  ///< a FaultKind; the first kernel to find it None writes the others

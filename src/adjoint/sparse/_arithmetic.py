@@ -104,13 +104,13 @@ for _name in ("div", "floor_divide", "trunc_divide"):
 def _add(input, other, alpha):
     if is_sparse(input):
         if is_compressed(input) and not is_sparse(other):
-            other = other if isinstance(other, _C.Tensor) else _C.tensor(other)
+            other = other if isinstance(other, _C.Tensor) else _C.tensor(other, device=input.device)
             return _add_to_dense(_scaled(other, alpha), input, 1)
         if not is_sparse(other):
             raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
         return _add_sparse(input, other, alpha)
     if not isinstance(input, _C.Tensor):
-        input = _C.tensor(input)
+        input = _C.tensor(input, device=other.device)
     return _add_to_dense(input, other, alpha)
 
 

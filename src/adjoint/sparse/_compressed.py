@@ -111,12 +111,12 @@ class Compressed(Pattern):
                 f"index out of range in self: `{self.names()[1]}` must be at least 0 and below {width}, and are "
                 f"{int(plain.min())} to {int(plain.max())}"
             )
-        line = _ops.repeat_interleave(_C.arange(lines).repeat(math.prod(self.batch)), counts)
+        line = _ops.repeat_interleave(_C.arange(lines, device=plain.device).repeat(math.prod(self.batch)), counts)
         return line, plain
 
     def owner(self):
         """The number of the batch that each entry is in."""
-        return _C.arange(math.prod(self.batch)).repeat_interleave(self.nnz)
+        return _C.arange(math.prod(self.batch), device=self.plain.device).repeat_interleave(self.nnz)
 
     def keys(self):
         """(a number for each entry, how many there may be); they grow as compressed tensors are stored."""
@@ -139,8 +139,10 @@ class Compressed(Pattern):
         if self.blocked:
             high, wide = self.block
             shape = (row.shape[0], high, wide)
-            row = ((row * high).reshape(-1, 1, 1) + _C.arange(high).reshape(-1, 1)).expand(shape).reshape(-1)
-            column = ((column * wide).reshape(-1, 1, 1) + _C.arange(wide)).expand(shape).reshape(-1)
+            down = _C.arange(high, device=row.device).reshape(-1, 1)
+            across = _C.arange(wide, device=row.device)
+            row = ((row * high).reshape(-1, 1, 1) + down).expand(shape).reshape(-1)
+            column = ((column * wide).reshape(-1, 1, 1) + across).expand(shape).reshape(-1)
             batch = batch if batch is None else batch.repeat_interleave(high * wide)
         indices = _ops.stack([*(_ops.unravel_index(batch, self.batch) if self.batch else ()), row, column])
         pattern = Coo(indices, self.size, False)
@@ -172,6 +174,9 @@ class Compressed(Pattern):
 
     def copied(self):
         return type(self)(self.compressed.clone(), self.plain.clone(), self.size, self.block)
+
+    def moved(self, device):
+        return type(self)(self.compressed.to(device), self.plain.to(device), self.size, self.block)
 
     def at(self, g):
         if g.layout is self.layout and self.is_like(_C._sparse_pattern(g)):
@@ -281,7 +286,7 @@ def of_keys(kind, keys, batch, size, block=()):
     lines, width = _grid(kind, batch, size, block)
     counts = _ops.bincount(keys // width if width else keys, minlength=math.prod(batch) * lines)
     counts = counts.reshape(*batch, lines)
-    compressed = _C.zeros((*batch, lines + 1), dtype=int64)
+    compressed = _C.zeros((*batch, lines + 1), dtype=int64, device=keys.device)
     compressed[..., 1:] = counts.cumsum(-1)
     totals = compressed[..., -1]
     if totals.numel() and bool((totals != totals.reshape(-1)[0]).any()):

@@ -115,7 +115,7 @@ def sum_dim(tensor, dims, keepdim, dtype):
     flat = in_coordinates(tensor)
     if len(dims) == 2:
         values = entries(flat).sum(dtype=dtype).reshape(1)
-        zero = _C.zeros((2, 1), dtype=_C.int64)
+        zero = _C.zeros((2, 1), dtype=_C.int64, device=tensor.device)
         return Coo(zero, (1, 1), True).pack(values).to_sparse_csr()
     found = sum_over(flat, dims, dtype)
     return found.unsqueeze(next(iter(dims))).coalesce().to_sparse_csr()

@@ -187,7 +187,7 @@ def _extreme(values, dense, rows, reduce):
         products = values.detach().unsqueeze(1) * dense.detach().index_select(0, rows.column)
         best = products.new_zeros((rows.height, dense.shape[1]))
         best = best.scatter_reduce(0, row, products, reduce, include_self=False)
-        number = _C.arange(count).unsqueeze(1).expand(-1, dense.shape[1])
+        number = _C.arange(count, device=dense.device).unsqueeze(1).expand(-1, dense.shape[1])
         number = _ops.where(products == best.gather(0, row), number, count)
         chosen = number.new_full(best.shape, count).scatter_reduce(0, row, number, "amin")
         empty = chosen == count

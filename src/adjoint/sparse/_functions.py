@@ -149,7 +149,7 @@ def spdiags(diagonals, offsets, shape, layout=None):
     if layout is not None and layout not in (_C.sparse_coo, _C.sparse_csr, _C.sparse_csc):
         raise RuntimeError(f"Only output layouts (Sparse, SparseCsr, SparseCsc) are supported, got {layout}")
     count, width = diagonals.shape
-    column = _C.arange(width).expand(count, width)
+    column = _C.arange(width, device=offsets.device).expand(count, width)
     row = column - offsets.unsqueeze(1)
     inside = (row >= 0) & (row < shape[0]) & (column < shape[1])
     places = _ops.stack((row[inside], column[inside]))

@@ -36,7 +36,7 @@ def of_values(function, inputs, masked):
 def _full(tensor):
     """The tensor with an entry for every element."""
     pattern = _C._sparse_pattern(tensor)
-    ones = _C.ones(tuple(tensor.shape), dtype=_C.bool)
+    ones = _C.ones(tuple(tensor.shape), dtype=_C.bool, device=tensor.device)
     block = getattr(pattern, "block", ()) or None
     mask = ones.to_sparse(layout=tensor.layout, blocksize=block, dense_dim=len(pattern.dense_size))
     return tensor.to_dense().sparse_mask(mask)

@@ -175,7 +175,8 @@ def no_entries(size, layout, dtype=None, device=None, like=None):
             f"torch.zeros: Only batched sparse compressed (non-block) tensors are supported, but got size {list(size)}"
         )
     batch = size[: len(size) - 2 - dense_dim]
-    pattern = of_keys(kind, _C.empty(0, dtype=_C.int64), batch, size, block)
+    values = _C.empty(0, dtype=dtype, device=device)
+    pattern = of_keys(kind, _C.empty(0, dtype=_C.int64, device=values.device), batch, size, block)
     return pattern.tensor(_C.empty(pattern.value_size, dtype=dtype, device=device))
 
 

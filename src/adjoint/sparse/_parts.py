@@ -225,7 +225,7 @@ def masked(tensor, mask):
     if tensor.layout is mask.layout and tensor.layout is not _C.sparse_coo:
         from ._compressed_ops import multiplied
 
-        return multiplied(tensor, pattern.tensor(_C.ones(pattern.value_size, dtype=tensor.dtype)))
+        return multiplied(tensor, pattern.tensor(_C.ones(pattern.value_size, dtype=tensor.dtype, device=tensor.device)))
     return pattern.tensor(pattern.at(tensor))
 
 

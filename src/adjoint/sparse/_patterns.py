@@ -123,6 +123,10 @@ class Coo(Pattern):
         """The same pattern on memory of its own."""
         return Coo(self.indices.clone(), self.size, self.coalesced)
 
+    def moved(self, device):
+        """The same pattern on another device."""
+        return Coo(self.indices.to(device), self.size, self.coalesced)
+
     # ---- Gradients
 
     def at(self, g):
@@ -222,7 +226,7 @@ class Rows:
     def row(self):
         if self._row is None:
             counts = self._starts.diff()
-            self._row = _ops.repeat_interleave(_C.arange(self.height), counts)
+            self._row = _ops.repeat_interleave(_C.arange(self.height, device=counts.device), counts)
         return self._row
 
     def _arrange(self):
@@ -234,7 +238,7 @@ class Rows:
                     f"index out of range: a sparse matrix has entries in row {int(self.row.amax())} of {self.height}; "
                     "check_invariants=True says so when it is made"
                 )
-            starts = _C.zeros(self.height + 1, dtype=int64)
+            starts = _C.zeros(self.height + 1, dtype=int64, device=self.row.device)
             _ops.cumsum(_ops.bincount(self.row, minlength=self.height), 0, out=starts[1:])
             self._starts = starts
         return self._starts, self._order

@@ -78,9 +78,9 @@ def sparse_by_sparse(first, second):
     column = mine.indices[1]
     begin = starts.index_select(0, column)
     counts = starts.index_select(0, column + 1) - begin
-    left = _ops.repeat_interleave(_C.arange(mine.nnz), counts)
+    left = _ops.repeat_interleave(_C.arange(mine.nnz, device=counts.device), counts)
     before = counts.cumsum(0) - counts
-    right = _C.arange(left.shape[0]) + (begin - before).index_select(0, left)
+    right = _C.arange(left.shape[0], device=left.device) + (begin - before).index_select(0, left)
     places = _ops.stack((mine.indices[0].index_select(0, left), theirs.indices[1].index_select(0, right)))
     values = entries(first).index_select(0, left) * entries(second).index_select(0, right)
     product = Coo(places, size, False).pack(values).coalesce()
@@ -203,8 +203,8 @@ def smm(input, mat):
     tensor([[1., 1.],
             [1., 1.]])
     """
-    return sspaddmm(Coo(_C.empty((2, 0), dtype=_C.int64), (input.shape[0], mat.shape[1]), True).tensor(
-        _C.empty(0, dtype=mat.dtype)), input, mat)  # fmt: skip
+    nowhere = Coo(_C.empty((2, 0), dtype=_C.int64, device=mat.device), (input.shape[0], mat.shape[1]), True)
+    return sspaddmm(nowhere.tensor(_C.empty(0, dtype=mat.dtype, device=mat.device)), input, mat)
 
 
 def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1):
@@ -223,7 +223,8 @@ def sspaddmm(input, mat1, mat2, *, beta=1, alpha=1):
     half = hspmm(mat1, mat2)
     rows = _C._sparse_pattern(half).indices[0]
     width = mat2.shape[1]
-    places = _ops.stack((rows.repeat_interleave(width), _C.arange(width).repeat(rows.shape[0])))
+    across = _C.arange(width, device=rows.device).repeat(rows.shape[0])
+    places = _ops.stack((rows.repeat_interleave(width), across))
     found = entries(half).reshape(-1) * alpha
     mine = _C._sparse_pattern(input)
     both = Coo(_ops.cat((mine.indices, places), 1), (mat1.shape[0], width), False)

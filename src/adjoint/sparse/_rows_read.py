@@ -42,8 +42,11 @@ def bagged(g, weight, indices, mode, factors, bags, sizes, padding_idx, by_frequ
 def gathered(g, like, dim, index):
     """The gradient of the input of gather()."""
     if like.dim() == 0:
-        return Coo(_C.empty((0, 1), dtype=_C.int64), (), True).pack(g.reshape(1))
-    grids = [_C.arange(n).reshape([n if d == e else 1 for e in range(index.dim())]) for d, n in enumerate(index.shape)]
+        return Coo(_C.empty((0, 1), dtype=_C.int64, device=g.device), (), True).pack(g.reshape(1))
+    grids = [
+        _C.arange(n, device=g.device).reshape([n if d == e else 1 for e in range(index.dim())])
+        for d, n in enumerate(index.shape)
+    ]
     grids[dim % like.dim()] = index.to(_C.int64)
     places = _ops.stack([grid.expand(index.shape).reshape(-1) for grid in grids])
     return Coo(places, tuple(like.shape), places.shape[1] < 2).pack(g.reshape(-1))

@@ -42,6 +42,12 @@ def _to_dtype(input, dtype, copy, memory_format):
     return _pattern(input).tensor(_ops.to_dtype(_C._sparse_values(input), dtype, copy))
 
 
+@handles("to_device")
+def _to_device(input, device, dtype, memory_format, non_blocking):
+    values = _ops.to_device(entries(input), device, dtype, None, non_blocking)
+    return _pattern(input).moved(values.device).pack(values)
+
+
 @handles("copy", table=CHANGES)
 def _copy(shown, input, other, non_blocking):
     if is_compressed(input) or is_compressed(other):
@@ -97,7 +103,7 @@ def permute(input, dims):
         raise RuntimeError("transpositions between sparse and dense dimensions are not allowed.Got " + str(dims))
     if dims == sorted(dims):
         return pattern.tensor(values)
-    places = pattern.indices.index_select(0, _C.tensor(dims[:count], dtype=_C.int64)) if count else pattern.indices
+    places = _ops.stack([pattern.indices[d] for d in dims[:count]]) if count else pattern.indices
     inner = [0, *(d - count + 1 for d in dims[count:])]
     settled = pattern.coalesced and dims[:count] == sorted(dims[:count])
     other = Coo(places.contiguous(), [input.shape[d] for d in dims], settled or pattern.nnz < 2)
@@ -192,7 +198,7 @@ def _expand(input, size):
                 f"The expanded size of the tensor ({size[d]}) must match the existing size ({before}) at non-singleton "
                 f"dimension {d}."
             )
-        number = _C.arange(size[d]).repeat_interleave(places.shape[1])
+        number = _C.arange(size[d], device=places.device).repeat_interleave(places.shape[1])
         places, values = places.repeat(1, size[d]), values.repeat(size[d], *(1,) * (values.dim() - 1))
         places[d] = number
         coalesced = coalesced and d < extra and d == 0
@@ -283,9 +289,10 @@ def _index_select(input, dim, index):
     owner = pattern.indices[dim].index_select(0, order)
     begin = _ops.searchsorted(owner, index)
     counts = _ops.searchsorted(owner, index, right=True) - begin
-    target = _ops.repeat_interleave(_C.arange(index.shape[0]), counts)
+    target = _ops.repeat_interleave(_C.arange(index.shape[0], device=counts.device), counts)
     before = counts.cumsum(0) - counts
-    chosen = order.index_select(0, _C.arange(target.shape[0]) + (begin - before).index_select(0, target))
+    places = _C.arange(target.shape[0], device=target.device) + (begin - before).index_select(0, target)
+    chosen = order.index_select(0, places)
     places = pattern.indices.index_select(1, chosen)
     places[dim] = target
     return Coo(places, size, target.shape[0] < 2).pack(values.index_select(0, chosen))
