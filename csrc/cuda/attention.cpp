@@ -51,7 +51,6 @@ struct Plan {
   /// A block for each tile of `count` rows of each head.
   void launch_for(AttentionArgs& args, const View& like, int64_t count) const {
     const Function function = compiled(like.device.index, source(like));
-    constexpr int kDynamicSharedBytes = 8;
     if (bytes > kPlainShared)
       check(driver().set_function_attribute(function, kDynamicSharedBytes, static_cast<int>(bytes)),
             "asking for shared memory");
