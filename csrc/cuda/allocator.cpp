@@ -143,8 +143,7 @@ void put_back(DeviceMemory& memory, Block* block) {
 void record_events(Waiting& waiting) {
   for (Stream stream : std::exchange(waiting.streams, {})) {
     Event event = nullptr;
-    constexpr unsigned kWithoutTimes = 2;
-    if (driver().create_event(&event, kWithoutTimes) != kSuccess) continue;
+    if (driver().create_event(&event, kEventWithoutTimes) != kSuccess) continue;
     driver().record_event(event, stream);
     waiting.events.push_back(event);
   }

@@ -32,7 +32,6 @@ struct Plan {
     text << "#include \"" << header << "\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\n"
          << "ADJOINT_KERNEL(AttentionArgs, " << threads << ") { " << call << "(args); }\n";
     const Function function = compiled(like.device.index, text.str());
-    constexpr int kDynamicSharedBytes = 8;
     if (bytes > kPlainShared)
       check(driver().set_function_attribute(function, kDynamicSharedBytes, static_cast<int>(bytes)),
             "asking for shared memory");

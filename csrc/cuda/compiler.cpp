@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "cuda/library.h"
+#include "cuda/api/nvrtc.h"
 #include "cuda/runtime.h"
 #include "cuda/streams.h"
 
@@ -22,39 +22,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Program = struct ProgramHandle*;
-
-/// The functions of NVRTC that are used.
-struct Compiler {
-  int (*version)(int*, int*);
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
-  int (*compile)(Program, int, const char* const*);
-  int (*log_size)(Program, size_t*);
-  int (*log)(Program, char*);
-  int (*code_size)(Program, size_t*);
-  int (*code)(Program, char*);
-  int (*destroy)(Program*);
-};
-
-const Compiler& compiler() {
-  static Library library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
-  static const Compiler found = [] {
+const nvrtc::Functions& compiler() {
+  static Library library(nvrtc::kFiles);
+  static const nvrtc::Functions found = [] {
     if (!library.open())
       fail("CUDA kernels are compiled by NVRTC, which was not found (", library.reason(),
-           "); install it with: pip install nvidia-cuda-nvrtc");
-    Compiler functions{};
-    auto find = [&](const char* name, auto& function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.find(name));
-      if (!function) fail("NVRTC has no ", name, "; install a newer one with: pip install -U nvidia-cuda-nvrtc");
-    };
-    find("nvrtcVersion", functions.version);
-    find("nvrtcCreateProgram", functions.create);
-    find("nvrtcCompileProgram", functions.compile);
-    find("nvrtcGetProgramLogSize", functions.log_size);
-    find("nvrtcGetProgramLog", functions.log);
-    find("nvrtcGetCUBINSize", functions.code_size);
-    find("nvrtcGetCUBIN", functions.code);
-    find("nvrtcDestroyProgram", functions.destroy);
+           "); install it with: pip install ", wheel_name("cuda-nvrtc"));
+    nvrtc::Functions functions;
+    if (const std::string missing = functions.find(library); !missing.empty())
+      fail("NVRTC has no ", missing, "; install a newer one with: pip install -U ", wheel_name("cuda-nvrtc"));
+    int major = 0, minor = 0;
+    functions.version(&major, &minor);
+    if (major * 100 + minor < 1203)  // has no __builtin_bit_cast
+      fail("NVRTC ", major, ".", minor, " is too old, kernels need 12.3; install a newer one with: pip install -U ",
+           wheel_name("cuda-nvrtc"));
     return functions;
   }();
   return found;
@@ -134,33 +115,33 @@ struct HashLoaded {
 }  // namespace
 
 std::string compile(const std::string& source, int capability) {
-  const Compiler& nvrtc = compiler();
+  const nvrtc::Functions& api = compiler();
   std::vector<const char*> names, texts;
   for (const DeviceSource* header = device_headers; header->name; ++header) {
     names.push_back(header->name);
     texts.push_back(header->text);
   }
-  Program program = nullptr;
+  nvrtc::Program program = nullptr;
   const auto count = static_cast<int>(names.size());
-  if (nvrtc.create(&program, source.c_str(), "kernel.cu", count, texts.data(), names.data()) != 0)
+  if (api.create(&program, source.c_str(), "kernel.cu", count, texts.data(), names.data()) != nvrtc::kOk)
     fail("NVRTC took no program");
   const std::string architecture = "--gpu-architecture=sm_" + std::to_string(capability);
   const char* options[] = {architecture.c_str(), "--std=c++20", "-default-device", "-DADJOINT_DEVICE_CODE=1",
                            "-diag-suppress=177"};
-  const int result = nvrtc.compile(program, static_cast<int>(std::size(options)), options);
+  const int result = api.compile(program, static_cast<int>(std::size(options)), options);
   size_t size = 0;
   std::string text;
-  if (result != 0) {
-    nvrtc.log_size(program, &size);
+  if (result != nvrtc::kOk) {
+    api.log_size(program, &size);
     text.resize(size);
-    nvrtc.log(program, text.data());
-    nvrtc.destroy(&program);
+    api.log(program, text.data());
+    api.destroy(&program);
     fail("a kernel does not compile for sm_", capability, ":\n", text, "\n", source);
   }
-  nvrtc.code_size(program, &size);
+  api.code_size(program, &size);
   text.resize(size);
-  nvrtc.code(program, text.data());
-  nvrtc.destroy(&program);
+  api.code(program, text.data());
+  api.destroy(&program);
   return text;
 }
 

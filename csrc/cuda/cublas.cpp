@@ -5,75 +5,42 @@
 #include <cstring>
 #include <map>
 #include <string>
-#include <type_traits>
 
 #include "core/error.h"
 #include "core/warning.h"
 #include "cuda/allocator.h"
-#include "cuda/library.h"
+#include "cuda/api/cublas.h"
 #include "cuda/sessions.h"
+#include "cuda/streams.h"
 
 namespace adjoint::cuda {
 namespace {
 
-using Handle = struct CublasHandle*;
-
-// Numbers of NVIDIA's enumerations.
-constexpr int kPlain = 0, kTransposed = 1;
-constexpr int kReal32 = 0, kReal64 = 1, kReal16 = 2, kComplex32 = 4, kComplex64 = 5, kBrain16 = 14;
-constexpr int kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77;
-constexpr int kDefaultAlgorithm = -1;
-/// Sums of half types are kept in float32 also where a product is split over blocks.
-constexpr int kNoReducedSums = 16;
-
-/// What is used of cuBLAS, with sizes of 64 bits: CUDA 12 and newer have them.
-struct Cublas {
-  int (*create)(Handle*);
-  int (*set_stream)(Handle, Stream);
-  int (*set_workspace)(Handle, void*, size_t);
-  int (*set_math_mode)(Handle, int);
-  const char* (*status_name)(int);
-  int (*gemm)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int, int64_t, const void*, int,
-              int64_t, const void*, void*, int, int64_t, int, int);
-  int (*gemm_batched)(Handle, int, int, int64_t, int64_t, int64_t, const void*, const void*, int, int64_t, long long,
-                      const void*, int, int64_t, long long, const void*, void*, int, int64_t, long long, int64_t, int,
-                      int);
-};
+using namespace cublas;
 
 struct Found {
-  Cublas functions{};
+  Functions functions;
   std::string missing;
 };
 
 const Found& found() {
-  static Library library({"libcublas.so.13", "libcublas.so.12"});
+  static Library library(kFiles);
   static const Found result = [] {
     Found all;
     if (!library.open()) {
       all.missing = "cuBLAS was not found (" + library.reason() + "), and products of matrices are slow without it; " +
-                    "install it with: pip install nvidia-cublas";
-      return all;
+                    "install it with: pip install " + wheel_name("cublas");
+    } else if (const std::string lacking = all.functions.find(library); !lacking.empty()) {
+      all.missing = "cuBLAS has no " + lacking + ", and products of matrices are slow without it; " +
+                    "install a newer one with: pip install -U " + wheel_name("cublas");
     }
-    auto find = [&](const char* name, auto& function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.find(name));
-      if (!function && all.missing.empty())
-        all.missing = std::string("cuBLAS has no ") + name + ", and products of matrices are slow without it; " +
-                      "install a newer one with: pip install -U nvidia-cublas";
-    };
-    find("cublasCreate_v2", all.functions.create);
-    find("cublasSetStream_v2", all.functions.set_stream);
-    find("cublasSetWorkspace_v2", all.functions.set_workspace);
-    find("cublasSetMathMode", all.functions.set_math_mode);
-    find("cublasGetStatusName", all.functions.status_name);
-    find("cublasGemmEx_64", all.functions.gemm);
-    find("cublasGemmStridedBatchedEx_64", all.functions.gemm_batched);
     return all;
   }();
   return result;
 }
 
 void check_status(int status, const char* what) {
-  if (status == 0) [[likely]]
+  if (status == kOk) [[likely]]
     return;
   fail("CUDA error: ", found().functions.status_name(status), " when ", what,
        " with cuBLAS; run with CUDA_LAUNCH_BLOCKING=1 to see whether an earlier operation failed");
@@ -87,7 +54,9 @@ struct Session {
   std::map<Stream, StoragePtr> workspaces;
 
   Session() {
+    const RelaxedCapture relaxed;  // a handle takes memory
     check_status(found().functions.create(&handle), "starting");
+    // Sums of half types are kept in float32 also where a product is split over blocks.
     check_status(found().functions.set_math_mode(handle, kNoReducedSums), "choosing how to sum");
   }
 };
@@ -147,15 +116,15 @@ bool has_cublas() {
 
 void cublas_product(Device device, const BlasProduct& p) {
   const Handle handle = handle_for(device);
-  const Cublas& cublas = found().functions;
+  const Functions& api = found().functions;
   const int type = type_of(p.dtype), compute = compute_of(p.dtype);
   const int a = p.a.transposed ? kTransposed : kPlain, b = p.b.transposed ? kTransposed : kPlain;
-  const int status =
-      p.batch == 1 ? cublas.gemm(handle, a, b, p.m, p.n, p.k, p.alpha, p.a.data, type, p.a.leading, p.b.data, type,
-                                 p.b.leading, p.beta, p.c.data, type, p.c.leading, compute, kDefaultAlgorithm)
-                   : cublas.gemm_batched(handle, a, b, p.m, p.n, p.k, p.alpha, p.a.data, type, p.a.leading, p.a.batch,
-                                         p.b.data, type, p.b.leading, p.b.batch, p.beta, p.c.data, type, p.c.leading,
-                                         p.c.batch, p.batch, compute, kDefaultAlgorithm);
+  const int status = p.batch == 1
+                         ? api.gemm(handle, a, b, p.m, p.n, p.k, p.alpha, p.a.data, type, p.a.leading, p.b.data, type,
+                                    p.b.leading, p.beta, p.c.data, type, p.c.leading, compute, kDefaultAlgorithm)
+                         : api.gemm_batched(handle, a, b, p.m, p.n, p.k, p.alpha, p.a.data, type, p.a.leading,
+                                            p.a.batch, p.b.data, type, p.b.leading, p.b.batch, p.beta, p.c.data, type,
+                                            p.c.leading, p.c.batch, p.batch, compute, kDefaultAlgorithm);
   check_status(status, "multiplying matrices");
   if (waits_for_launches()) [[unlikely]]
     synchronize(device.index, current_stream(device));

@@ -4,91 +4,24 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <type_traits>
 #include <vector>
 
 #include "cuda/allocator.h"
-#include "cuda/library.h"
+#include "cuda/api/cudnn.h"
 #include "cuda/sessions.h"
+#include "cuda/streams.h"
 
 namespace adjoint::cuda {
 namespace {
 
 using kernels::ConvShape;
-using Handle = struct CudnnHandle*;
-using Descriptor = struct CudnnDescriptor*;
-
-// Numbers of NVIDIA's enumerations.
-constexpr int kFloat = 0, kDouble = 1, kChannelsFirst = 0, kCorrelation = 1, kDeterministic = 1;
-constexpr int kDefaultMath = 0, kOnlyFma = 3;
-
-/// What cuDNN says of an algorithm.
-struct Algorithm {
-  int number, status;
-  float time;
-  size_t memory;
-  int determinism, math;
-  int reserved[3];
-};
-
-/// The functions of one way take the descriptors of the two inputs, then the result's.
-struct Functions {
-  int (*algorithms)(Handle, Descriptor, Descriptor, Descriptor, Descriptor, int, int*, Algorithm*);
-  int (*workspace)(Handle, Descriptor, Descriptor, Descriptor, Descriptor, int, size_t*);
-  int (*run)(Handle, const void*, Descriptor, const void*, Descriptor, const void*, Descriptor, int, void*, size_t,
-             const void*, Descriptor, void*);
-};
-
-struct Cudnn {
-  int (*create)(Handle*);
-  int (*set_stream)(Handle, Stream);
-  int (*create_tensor)(Descriptor*);
-  int (*create_filter)(Descriptor*);
-  int (*create_convolution)(Descriptor*);
-  int (*destroy_tensor)(Descriptor);
-  int (*destroy_filter)(Descriptor);
-  int (*destroy_convolution)(Descriptor);
-  int (*set_tensor)(Descriptor, int, int, const int*, const int*);
-  int (*set_filter)(Descriptor, int, int, int, const int*);
-  int (*set_convolution)(Descriptor, int, const int*, const int*, const int*, int, int);
-  int (*set_groups)(Descriptor, int);
-  int (*set_math)(Descriptor, int);
-  Functions ways[3];
-};
+using namespace cudnn;
 
 /// Null where cuDNN is not there, or lacks something.
-const Cudnn* cudnn() {
-  static Library library({"libcudnn.so.9"});
-  static Cudnn functions{};
-  static const bool complete = [] {
-    if (!library.open()) return false;
-    bool all = true;
-    auto find = [&](const char* name, auto& function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.find(name));
-      all = all && function;
-    };
-    find("cudnnCreate", functions.create);
-    find("cudnnSetStream", functions.set_stream);
-    find("cudnnCreateTensorDescriptor", functions.create_tensor);
-    find("cudnnCreateFilterDescriptor", functions.create_filter);
-    find("cudnnCreateConvolutionDescriptor", functions.create_convolution);
-    find("cudnnDestroyTensorDescriptor", functions.destroy_tensor);
-    find("cudnnDestroyFilterDescriptor", functions.destroy_filter);
-    find("cudnnDestroyConvolutionDescriptor", functions.destroy_convolution);
-    find("cudnnSetTensorNdDescriptor", functions.set_tensor);
-    find("cudnnSetFilterNdDescriptor", functions.set_filter);
-    find("cudnnSetConvolutionNdDescriptor", functions.set_convolution);
-    find("cudnnSetConvolutionGroupCount", functions.set_groups);
-    find("cudnnSetConvolutionMathType", functions.set_math);
-    constexpr const char* names[] = {"Forward", "BackwardData", "BackwardFilter"};
-    for (int way = 0; way < 3; ++way) {
-      const std::string name = std::string("Convolution") + names[way];
-      find(("cudnnGet" + name + "Algorithm_v7").c_str(), functions.ways[way].algorithms);
-      find(("cudnnGet" + name + "WorkspaceSize").c_str(), functions.ways[way].workspace);
-      find(("cudnn" + name).c_str(), functions.ways[way].run);
-    }
-    return all;
-  }();
+const Functions* library_functions() {
+  static Library library(kFiles);
+  static Functions functions;
+  static const bool complete = library.open() && functions.find(library).empty();
   return complete ? &functions : nullptr;
 }
 
@@ -109,7 +42,9 @@ struct Key {
 
 /// Descriptors, and the algorithm that was chosen for them.
 struct Plan {
-  Descriptor wide = nullptr, narrow = nullptr, weight = nullptr, convolution = nullptr;
+  Tensor wide = nullptr, narrow = nullptr;
+  Filter weight = nullptr;
+  Convolution convolution = nullptr;
   int algorithm = 0;
   size_t workspace = 0;
   bool works = false;
@@ -117,16 +52,22 @@ struct Plan {
   Plan(Handle handle, const Key& key) { works = describe(key) && choose(handle, key.way); }
   Plan(Plan&&) = delete;
   ~Plan() {
-    if (wide) cudnn()->destroy_tensor(wide);
-    if (narrow) cudnn()->destroy_tensor(narrow);
-    if (weight) cudnn()->destroy_filter(weight);
-    if (convolution) cudnn()->destroy_convolution(convolution);
+    if (wide) library_functions()->destroy_tensor(wide);
+    if (narrow) library_functions()->destroy_tensor(narrow);
+    if (weight) library_functions()->destroy_filter(weight);
+    if (convolution) library_functions()->destroy_convolution(convolution);
   }
 
-  Descriptor first(ConvWay way) const { return way == ConvWay::Data ? weight : wide; }
-  Descriptor second(ConvWay way) const { return way == ConvWay::Forward ? weight : narrow; }
-  Descriptor result(ConvWay way) const {
-    return way == ConvWay::Forward ? narrow : way == ConvWay::Data ? wide : weight;
+  /// Calls `f` with the descriptors of the two inputs and of the result, and with the functions of a way: which tells
+  /// of algorithms, which of their memory, and which runs one.
+  template <class F>
+  auto with(ConvWay way, F f) const {
+    const Functions& api = *library_functions();
+    switch (way) {
+      case ConvWay::Forward: return f(wide, weight, narrow, api.forward_algorithms, api.forward_workspace, api.forward);
+      case ConvWay::Data: return f(weight, narrow, wide, api.data_algorithms, api.data_workspace, api.data);
+      default: return f(wide, narrow, weight, api.weight_algorithms, api.weight_workspace, api.weight);
+    }
   }
 
  private:
@@ -135,8 +76,8 @@ struct Plan {
     const ConvShape& s = key.shape;
     const int skipped = s.wide[0] == 1 && s.kernel[0] == 1 && s.narrow[0] == 1 ? 1 : 0, dims = 3 - skipped;
     const int type = key.dtype == DType::Float64 ? kDouble : kFloat;
-    const Cudnn& api = *cudnn();
-    auto tensor = [&](Descriptor descriptor, int64_t channels, const int64_t* sizes) {
+    const Functions& api = *library_functions();
+    auto tensor = [&](Tensor descriptor, int64_t channels, const int64_t* sizes) {
       int64_t all[5] = {s.batch, s.groups * channels}, step = 1;
       for (int d = 0; d < dims; ++d) all[2 + d] = sizes[skipped + d];
       int size[5], stride[5];
@@ -145,7 +86,7 @@ struct Plan {
         stride[d] = static_cast<int>(step);
         step *= all[d];
       }
-      return step <= std::numeric_limits<int>::max() && api.set_tensor(descriptor, type, dims + 2, size, stride) == 0;
+      return step <= std::numeric_limits<int>::max() && api.set_tensor(descriptor, type, dims + 2, size, stride) == kOk;
     };
     int filter[5] = {static_cast<int>(s.groups * s.narrow_channels), static_cast<int>(s.wide_channels)};
     int padding[3], stride[3], dilation[3];
@@ -155,13 +96,13 @@ struct Plan {
       stride[d] = static_cast<int>(s.stride[skipped + d]);
       dilation[d] = static_cast<int>(s.dilation[skipped + d]);
     }
-    return api.create_tensor(&wide) == 0 && api.create_tensor(&narrow) == 0 && api.create_filter(&weight) == 0 &&
-           api.create_convolution(&convolution) == 0 && tensor(wide, s.wide_channels, s.wide) &&
+    return api.create_tensor(&wide) == kOk && api.create_tensor(&narrow) == kOk && api.create_filter(&weight) == kOk &&
+           api.create_convolution(&convolution) == kOk && tensor(wide, s.wide_channels, s.wide) &&
            tensor(narrow, s.narrow_channels, s.narrow) &&
-           api.set_filter(weight, type, kChannelsFirst, dims + 2, filter) == 0 &&
-           api.set_convolution(convolution, dims, padding, stride, dilation, kCorrelation, type) == 0 &&
-           api.set_groups(convolution, static_cast<int>(s.groups)) == 0 &&
-           api.set_math(convolution, key.tf32 ? kDefaultMath : kOnlyFma) == 0;
+           api.set_filter(weight, type, kChannelsFirst, dims + 2, filter) == kOk &&
+           api.set_convolution(convolution, dims, padding, stride, dilation, kCorrelation, type) == kOk &&
+           api.set_groups(convolution, static_cast<int>(s.groups)) == kOk &&
+           api.set_math(convolution, key.tf32 ? kDefaultMath : kOnlyFma) == kOk;
   }
 
   /// The first that gives the same result each time, and takes no more memory than can be spared.
@@ -170,15 +111,16 @@ struct Plan {
     constexpr size_t kMostMemory = size_t{1} << 30;
     Algorithm found[kMost];
     int count = 0;
-    const Functions& functions = cudnn()->ways[static_cast<int>(way)];
-    const Descriptor a = first(way), b = second(way), c = result(way);
-    if (functions.algorithms(handle, a, b, convolution, c, kMost, &count, found) != 0) return false;
-    for (int i = 0; i < count; ++i) {
-      if (found[i].status != 0 || found[i].determinism != kDeterministic || found[i].memory > kMostMemory) continue;
-      algorithm = found[i].number;
-      if (functions.workspace(handle, a, b, convolution, c, algorithm, &workspace) == 0) return true;
-    }
-    return false;
+    return with(way, [&](auto a, auto b, auto c, auto algorithms, auto memory_of, auto) {
+      if (algorithms(handle, a, b, convolution, c, kMost, &count, found) != kOk) return false;
+      for (int i = 0; i < count; ++i) {
+        const Algorithm& one = found[i];
+        if (one.status != kOk || one.determinism != kDeterministic || one.memory > kMostMemory) continue;
+        algorithm = one.number;
+        if (memory_of(handle, a, b, convolution, c, algorithm, &workspace) == kOk) return true;
+      }
+      return false;
+    });
   }
 };
 
@@ -186,7 +128,8 @@ struct Session {
   Handle handle = nullptr;
   std::map<std::vector<int64_t>, Plan> plans;
   Session() {
-    if (cudnn()->create(&handle) != 0) handle = nullptr;
+    const RelaxedCapture relaxed;  // a handle takes memory
+    if (library_functions()->create(&handle) != kOk) handle = nullptr;
   }
 };
 
@@ -194,13 +137,16 @@ std::atomic<bool> enabled{true}, tf32{false};
 
 }  // namespace
 
-bool has_cudnn(DType dtype) { return (dtype == DType::Float32 || dtype == DType::Float64) && enabled && cudnn(); }
+bool has_cudnn(DType dtype) {
+  return (dtype == DType::Float32 || dtype == DType::Float64) && enabled && library_functions();
+}
 
 bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, const View& second, const View& out,
                        bool adds) {
   if (!has_cudnn(out.dtype)) return false;
   auto& session = thread_session<Session>(out.device);
-  if (!session.handle || cudnn()->set_stream(session.handle, current_stream(out.device)) != 0) return false;
+  if (!session.handle || library_functions()->set_stream(session.handle, current_stream(out.device)) != kOk)
+    return false;
   const Key key{shape, way, out.dtype, tf32};
   constexpr size_t kMostPlans = 4096;
   if (session.plans.size() >= kMostPlans) session.plans.clear();
@@ -212,12 +158,13 @@ bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, c
   const bool wide = out.dtype == DType::Float64;
   const void* alpha = wide ? static_cast<const void*>(&wide_one) : &one;
   const void* beta = adds ? alpha : wide ? static_cast<const void*>(&wide_zero) : &zero;
-  const int status = cudnn()->ways[static_cast<int>(way)].run(
-      session.handle, alpha, plan.first(way), first.data, plan.second(way), second.data, plan.convolution,
-      plan.algorithm, workspace.data(), plan.workspace, beta, plan.result(way), out.data);
-  if (status == 0 && waits_for_launches()) [[unlikely]]
+  const int status = plan.with(way, [&](auto a, auto b, auto c, auto, auto, auto run) {
+    return run(session.handle, alpha, a, first.data, b, second.data, plan.convolution, plan.algorithm, workspace.data(),
+               plan.workspace, beta, c, out.data);
+  });
+  if (status == kOk && waits_for_launches()) [[unlikely]]
     synchronize(out.device.index, current_stream(out.device));
-  return status == 0;
+  return status == kOk;
 }
 
 void use_cudnn(bool used) { enabled = used; }

@@ -1,7 +1,6 @@
 #include "cuda/driver.h"
 
 #include "core/error.h"
-#include "cuda/library.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -16,27 +15,24 @@ struct Found {
 
 Found find_driver() {
   Found found;
-  static Library library({"libcuda.so.1"});
+  static Library library(kDriverFiles);
   if (!library.open()) {
-    const bool absent = library.reason().find("No such file") != std::string::npos;
-    found.missing = "no NVIDIA driver was found" + (absent ? "" : " (" + library.reason() + ")") +
+    const std::string& complaint = library.complaint();
+    found.missing = "no NVIDIA driver was found" + (complaint.empty() ? "" : " (" + complaint + ")") +
                     "; install one, or use device='cpu'";
     return found;
   }
-#define ADJOINT_FIND(name, symbol, parameters)                                          \
-  found.functions.name = reinterpret_cast<Result(*) parameters>(library.find(#symbol)); \
-  if (!found.functions.name && found.missing.empty())                                   \
-    found.missing = "the NVIDIA driver is too old: it has no " #symbol "; install one for CUDA 12 or newer";
-  ADJOINT_EACH_DRIVER_FUNCTION(ADJOINT_FIND)
-#undef ADJOINT_FIND
+  if (const std::string lacking = found.functions.find(library); !lacking.empty())
+    found.missing = "the NVIDIA driver is too old: it has no " + lacking + "; install one for CUDA 12 or newer";
   if (!found.missing.empty()) return found;
-  const auto initialize = reinterpret_cast<Result (*)(unsigned)>(library.find("cuInit"));
   int version = 0, count = 0;
-  if (!initialize || initialize(0) != kSuccess || found.functions.device_count(&count) != kSuccess || count == 0) {
+  if (found.functions.initialize(0) != kSuccess || found.functions.device_count(&count) != kSuccess || count == 0) {
     found.missing = "the NVIDIA driver finds no GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or use device='cpu'";
-  } else if (found.functions.driver_version(&version) == kSuccess && version < kOldestDriver) {
-    found.missing = "the NVIDIA driver is too old: it is for CUDA " + std::to_string(version / 1000) + "." +
-                    std::to_string(version % 1000 / 10) + "; install one for CUDA 12 or newer";
+  } else if (found.functions.driver_version(&version) == kSuccess) {
+    set_newest_cuda(version / 1000);
+    if (version < kOldestDriver)
+      found.missing = "the NVIDIA driver is too old: it is for CUDA " + std::to_string(version / 1000) + "." +
+                      std::to_string(version % 1000 / 10) + "; install one for CUDA 12 or newer";
   }
   return found;
 }
@@ -47,6 +43,14 @@ const Found& found_driver() {
 }
 
 }  // namespace
+
+std::string Driver::find(const Library& library) {
+  std::string missing;
+#define ADJOINT_DRIVER_FUNCTION(name, symbol, parameters) ADJOINT_FUNCTION_FOUND(name, symbol, Result, parameters)
+  ADJOINT_EACH_DRIVER_FUNCTION(ADJOINT_DRIVER_FUNCTION)
+#undef ADJOINT_DRIVER_FUNCTION
+  return missing;
+}
 
 const std::string& why_unavailable() { return found_driver().missing; }
 

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <string>
 
+#include "cuda/library.h"
+
 namespace adjoint::cuda {
 
 using Result = int;
-inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 using DeviceNumber = int;
 using Pointer = unsigned long long;  ///< an address on a device
 using Context = struct ContextHandle*;
@@ -18,29 +19,53 @@ using Module = struct ModuleHandle*;
 using Function = struct FunctionHandle*;
 using Graph = struct GraphHandle*;
 using GraphExec = struct GraphExecHandle*;
-
-/// Numbers of device attributes.
-enum class Attribute : int {
-  MaxThreadsPerBlock = 1,
-  SharedMemoryPerBlock = 8,
-  WarpSize = 10,
-  ClockRate = 13,
-  MultiprocessorCount = 16,
-  Integrated = 18,
-  MemoryClockRate = 36,
-  MemoryBusWidth = 37,
-  L2CacheSize = 38,
-  MaxThreadsPerMultiprocessor = 39,
-  ComputeCapabilityMajor = 75,
-  ComputeCapabilityMinor = 76,
-  SharedMemoryPerMultiprocessor = 81,
-  RegistersPerMultiprocessor = 82,
-  SharedMemoryPerBlockOptin = 97,
+struct Uuid {
+  char bytes[16];
 };
 
-// The name here, the name in the library, and the parameters.
+// See Note [Declarations] in cuda/library.h.
 // clang-format off: a table
+#define ADJOINT_EACH_DEVICE_ATTRIBUTE(X)                                                                             \
+  X(MaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1)                                                \
+  X(SharedMemoryPerBlock, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 8)                                        \
+  X(WarpSize, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 10)                                                                     \
+  X(ClockRate, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 13)                                                                   \
+  X(MultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                                               \
+  X(Integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED, 18)                                                                  \
+  X(MemoryClockRate, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 36)                                                      \
+  X(MemoryBusWidth, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 37)                                                 \
+  X(L2CacheSize, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38)                                                              \
+  X(MaxThreadsPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 39)                             \
+  X(ComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                        \
+  X(ComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                                        \
+  X(SharedMemoryPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 81)                     \
+  X(RegistersPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 82)                            \
+  X(SharedMemoryPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)
+#define ADJOINT_EACH_DRIVER_NUMBER(X)                                                                                \
+  X(kSuccess, CUDA_SUCCESS, 0)                                                                                       \
+  X(kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY, 2)                                                                       \
+  X(kNotReady, CUDA_ERROR_NOT_READY, 600)                                                                            \
+  X(kPinnedForAllContexts, CU_MEMHOSTALLOC_PORTABLE, 1)                                                              \
+  X(kPinnedSeenByDevice, CU_MEMHOSTALLOC_DEVICEMAP, 2)                                                               \
+  X(kStreamApart, CU_STREAM_NON_BLOCKING, 1) /* from the default stream: neither waits for the other */              \
+  X(kEventSleepsToWait, CU_EVENT_BLOCKING_SYNC, 1)                                                                   \
+  X(kEventWithoutTimes, CU_EVENT_DISABLE_TIMING, 2)                                                                  \
+  X(kDeviceOfPointer, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, 9)                                                        \
+  X(kDynamicSharedBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 8)                                         \
+  X(kCaptureGlobal, CU_STREAM_CAPTURE_MODE_GLOBAL, 0)                                                                \
+  X(kCaptureThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, 1)                                                     \
+  X(kCaptureRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED, 2)                                                              \
+  X(kNotCapturing, CU_STREAM_CAPTURE_STATUS_NONE, 0)
+
+ADJOINT_EACH_DRIVER_NUMBER(ADJOINT_DECLARE_NUMBER)
+#define ADJOINT_ATTRIBUTE(name, theirs, number) name = number,
+/// Numbers of device attributes.
+enum class Attribute : int { ADJOINT_EACH_DEVICE_ATTRIBUTE(ADJOINT_ATTRIBUTE) };
+#undef ADJOINT_ATTRIBUTE
+
+// The name here, the name in the library, and the parameters.
 #define ADJOINT_EACH_DRIVER_FUNCTION(X)                                                                              \
+  X(initialize, cuInit, (unsigned))                                                                                  \
   X(get_error_name, cuGetErrorName, (Result, const char**))                                                          \
   X(get_error_string, cuGetErrorString, (Result, const char**))                                                      \
   X(driver_version, cuDriverGetVersion, (int*))                                                                      \
@@ -49,7 +74,7 @@ enum class Attribute : int {
   X(device_name, cuDeviceGetName, (char*, int, DeviceNumber))                                                        \
   X(device_attribute, cuDeviceGetAttribute, (int*, int, DeviceNumber))                                               \
   X(device_memory, cuDeviceTotalMem_v2, (size_t*, DeviceNumber))                                                     \
-  X(device_uuid, cuDeviceGetUuid_v2, (char*, DeviceNumber))                                                          \
+  X(device_uuid, cuDeviceGetUuid_v2, (Uuid*, DeviceNumber))                                                          \
   X(can_access_peer, cuDeviceCanAccessPeer, (int*, DeviceNumber, DeviceNumber))                                      \
   X(retain_context, cuDevicePrimaryCtxRetain, (Context*, DeviceNumber))                                              \
   X(set_context, cuCtxSetCurrent, (Context))                                                                         \
@@ -91,10 +116,13 @@ enum class Attribute : int {
   X(destroy_graph_exec, cuGraphExecDestroy, (GraphExec))
 // clang-format on
 
+inline constexpr LibraryFile kDriverFiles[] = {{0, "libcuda.so.1"}};
 struct Driver {
-#define ADJOINT_DRIVER_FUNCTION(name, symbol, parameters) Result(*name) parameters;
+#define ADJOINT_DRIVER_FUNCTION(name, symbol, parameters) ADJOINT_FUNCTION_MEMBER(name, symbol, Result, parameters)
   ADJOINT_EACH_DRIVER_FUNCTION(ADJOINT_DRIVER_FUNCTION)
 #undef ADJOINT_DRIVER_FUNCTION
+  /// The names of the functions that a library lacks.
+  std::string find(const Library& library);
 };
 
 /// The driver; fails with what is missing and what to do where there is none that can be used.

@@ -20,8 +20,8 @@ Fault* fault_record(int index) {
   if (!records[index]) {
     use(index);
     void* memory = nullptr;
-    constexpr unsigned kForAllContexts = 1, kSeenByDevice = 2;
-    check(driver().allocate_host(&memory, sizeof(Fault), kForAllContexts | kSeenByDevice), "making a record of faults");
+    check(driver().allocate_host(&memory, sizeof(Fault), kPinnedForAllContexts | kPinnedSeenByDevice),
+          "making a record of faults");
     records[index] = new (memory) Fault{};
   }
   return records[index];

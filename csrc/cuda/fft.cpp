@@ -6,17 +6,17 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <type_traits>
 
 #include "core/error.h"
 #include "core/warning.h"
 #include "cuda/allocator.h"
+#include "cuda/api/cufft.h"
 #include "cuda/device/fft_args.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
-#include "cuda/library.h"
 #include "cuda/memory.h"
 #include "cuda/sessions.h"
+#include "cuda/streams.h"
 #include "cuda/through_cpu.h"
 
 namespace adjoint::cuda {
@@ -24,59 +24,25 @@ namespace {
 
 using kernels::FftKind;
 using kernels::FftLines;
-using Size = long long;
-
-/// What is used of cuFFT. A plan is a number.
-struct Cufft {
-  int (*create)(int*);
-  int (*destroy)(int);
-  int (*set_auto_allocation)(int, int);
-  int (*make_plan)(int, int, Size*, Size*, Size, Size, Size*, Size, Size, int, Size, size_t*);
-  int (*set_work_area)(int, void*);
-  int (*set_stream)(int, Stream);
-  int (*complex_float)(int, void*, void*, int);
-  int (*complex_double)(int, void*, void*, int);
-  int (*from_real_float)(int, void*, void*);
-  int (*from_real_double)(int, void*, void*);
-  int (*to_real_float)(int, void*, void*);
-  int (*to_real_double)(int, void*, void*);
-};
 
 /// Null where it is not there, which a warning says once.
-const Cufft* cufft() {
-  static Library library({"libcufft.so.12", "libcufft.so.11"});
-  static Cufft functions{};
+const cufft::Functions* library_functions() {
+  static Library library(cufft::kFiles);
+  static cufft::Functions functions;
   static const bool complete = [] {
     if (!library.open()) {
       warn_with_lock("cuFFT was not found (" + library.reason() +
-                     "), and Fourier transforms are computed on the CPU without it; install it with: "
-                     "pip install nvidia-cufft");
+                     "), and Fourier transforms are computed on the CPU without it; install it with: pip install " +
+                     wheel_name("cufft"));
       return false;
     }
-    bool all = true;
-    auto find = [&](const char* name, auto& function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(library.find(name));
-      all = all && function;
-    };
-    find("cufftCreate", functions.create);
-    find("cufftDestroy", functions.destroy);
-    find("cufftSetAutoAllocation", functions.set_auto_allocation);
-    find("cufftMakePlanMany64", functions.make_plan);
-    find("cufftSetWorkArea", functions.set_work_area);
-    find("cufftSetStream", functions.set_stream);
-    find("cufftExecC2C", functions.complex_float);
-    find("cufftExecZ2Z", functions.complex_double);
-    find("cufftExecR2C", functions.from_real_float);
-    find("cufftExecD2Z", functions.from_real_double);
-    find("cufftExecC2R", functions.to_real_float);
-    find("cufftExecZ2D", functions.to_real_double);
-    return all;
+    return functions.find(library).empty();
   }();
   return complete ? &functions : nullptr;
 }
 
 void check_status(int status, const char* what) {
-  if (status != 0) fail("CUDA error: cuFFT failed with status ", status, " when ", what);
+  if (status != cufft::kOk) fail("CUDA error: cuFFT failed with status ", status, " when ", what);
 }
 
 /// Lines of values: from value to value, and from line to line.
@@ -86,19 +52,20 @@ struct Lay {
 };
 
 struct Plan {
-  int number = 0;
+  cufft::Plan number = 0;
   size_t workspace = 0;
 
   Plan(int type, int64_t n, int64_t lines, const Lay& in, const Lay& out) {
-    check_status(cufft()->create(&number), "making a plan");
-    check_status(cufft()->set_auto_allocation(number, 0), "making a plan");
-    Size size = n, all = n;  // how lines lie is used where the sizes around them are given
-    check_status(cufft()->make_plan(number, 1, &size, &all, in.stride, in.distance, &all, out.stride, out.distance,
-                                    type, lines, &workspace),
+    const RelaxedCapture relaxed;  // a plan takes memory for its tables
+    check_status(library_functions()->create(&number), "making a plan");
+    check_status(library_functions()->set_auto_allocation(number, 0), "making a plan");
+    cufft::Size size = n, all = n;  // how lines lie is used where the sizes around them are given
+    check_status(library_functions()->make_plan(number, 1, &size, &all, in.stride, in.distance, &all, out.stride,
+                                                out.distance, type, lines, &workspace),
                  "making a plan");
   }
   Plan(Plan&&) = delete;
-  ~Plan() { cufft()->destroy(number); }
+  ~Plan() { library_functions()->destroy(number); }
 };
 
 struct Session {
@@ -108,9 +75,9 @@ struct Session {
 /// NVIDIA's numbers of the kinds, of float and double.
 int type_of(FftKind kind, bool wide) {
   switch (kind) {
-    case FftKind::RealToHalf: return wide ? 0x6a : 0x2a;
-    case FftKind::HalfToReal: return wide ? 0x6c : 0x2c;
-    default: return wide ? 0x69 : 0x29;
+    case FftKind::RealToHalf: return wide ? cufft::kFromRealDouble : cufft::kFromRealFloat;
+    case FftKind::HalfToReal: return wide ? cufft::kToRealDouble : cufft::kToRealFloat;
+    default: return wide ? cufft::kComplexDouble : cufft::kComplexFloat;
   }
 }
 
@@ -125,7 +92,7 @@ void run(FftKind kind, bool inverse, Device device, bool wide, int64_t n, int64_
     plans.clear();
   }
   const Plan& plan = plans.try_emplace(key, type, n, lines, in, out).first->second;
-  const Cufft& api = *cufft();
+  const cufft::Functions& api = *library_functions();
   Scratch work(plan.workspace, device);
   check_status(api.set_stream(plan.number, current_stream(device)), "choosing a stream");
   check_status(api.set_work_area(plan.number, work.data()), "giving it memory");
@@ -135,7 +102,8 @@ void run(FftKind kind, bool inverse, Device device, bool wide, int64_t n, int64_
   } else if (kind == FftKind::HalfToReal) {
     status = (wide ? api.to_real_double : api.to_real_float)(plan.number, in.data, out.data);
   } else {
-    status = (wide ? api.complex_double : api.complex_float)(plan.number, in.data, out.data, inverse ? 1 : -1);
+    status = (wide ? api.complex_double : api.complex_float)(plan.number, in.data, out.data,
+                                                             inverse ? cufft::kInverse : cufft::kForward);
   }
   check_status(status, "transforming");
   if (waits_for_launches()) [[unlikely]]
@@ -190,7 +158,7 @@ void multiply(const View& values, double factor) {
 }  // namespace
 
 void fft(const View& in, const View& out, const FftLines& lines) {
-  if (!cufft()) return through_cpu.fft.transform(in, out, lines);
+  if (!library_functions()) return through_cpu.fft.transform(in, out, lines);
   if (out.numel() == 0) return;
   if (lines.kind == FftKind::RealToFull) {
     copy(in, out);

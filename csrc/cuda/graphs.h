@@ -20,8 +20,8 @@ class CapturedGraph {
   CapturedGraph(const CapturedGraph&) = delete;
   CapturedGraph& operator=(const CapturedGraph&) = delete;
 
-  /// Begins to record what this thread queues on its current stream; `mode` is the driver's, 0 the strictest. 0 for a
-  /// pool of its own.
+  /// Begins to record what this thread queues on its current stream; `mode` is the driver's, such as kCaptureGlobal. 0
+  /// for a pool of its own.
   void begin(uint64_t pool, int mode);
   void end();
   /// Queues the whole on the current stream.

@@ -87,8 +87,7 @@ Storage* allocate_pinned(size_t nbytes) {
   PinnedBlock* block = take(size);
   if (!block) {
     void* memory = nullptr;
-    constexpr unsigned kForAllContexts = 1;
-    const Result result = driver().allocate_host(&memory, size, kForAllContexts);
+    const Result result = driver().allocate_host(&memory, size, kPinnedForAllContexts);
     if (result == kOutOfMemory)
       fail("CUDA error: pinned memory: can't allocate ", size,
            " bytes; pin less at a time, or leave pin_memory out: copies work without");

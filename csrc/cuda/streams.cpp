@@ -35,8 +35,7 @@ Stream pooled_stream(int index, int priority) {
   std::lock_guard lock(mutex);
   StreamPool& pool = pools[index][-level];
   Stream& stream = pool.streams[pool.next++ % kPoolSize];
-  constexpr unsigned kApart = 1;  // from the default stream: neither waits for the other
-  if (!stream) check(driver().create_stream(&stream, kApart, level), "making a stream");
+  if (!stream) check(driver().create_stream(&stream, kStreamApart, level), "making a stream");
   return stream;
 }
 
@@ -58,10 +57,10 @@ bool is_done(int index, Event event) {
 }
 
 Event make_event(int index, bool timed, bool blocking) {
-  constexpr unsigned kSleepToWait = 1, kWithoutTimes = 2;
   use(index);
   Event event = nullptr;
-  check(driver().create_event(&event, (timed ? 0 : kWithoutTimes) | (blocking ? kSleepToWait : 0)), "making an event");
+  const int flags = (timed ? 0 : kEventWithoutTimes) | (blocking ? kEventSleepsToWait : 0);
+  check(driver().create_event(&event, static_cast<unsigned>(flags)), "making an event");
   return event;
 }
 void destroy_event(Event event) {
@@ -96,9 +95,9 @@ bool is_capturing(int index) {
   Stream stream = current_stream(index);
   if (!stream) return false;
   use(index);
-  int status = 0;
+  int status = kNotCapturing;
   check(driver().capture_status(stream, &status), "asking whether a stream is captured");
-  return status != 0;
+  return status != kNotCapturing;
 }
 
 RelaxedCapture::RelaxedCapture() { driver().exchange_capture_mode(&mode_); }

@@ -40,7 +40,7 @@ class RelaxedCapture {
   RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
  private:
-  int mode_ = 2;  ///< relaxed; the former one while it lives
+  int mode_ = kCaptureRelaxed;  ///< the former one while it lives
 };
 
 }  // namespace adjoint::cuda

@@ -8,6 +8,7 @@
 #include "cuda/compiler.h"
 #include "cuda/cublas.h"
 #include "cuda/elementwise.h"
+#include "cuda/libraries.h"
 #include "cuda/library.h"
 #include "cuda/runtime.h"
 #include "cuda/through_cpu.h"
@@ -49,6 +50,17 @@ PyObject* py_set_folders(PyObject*, PyObject* folders) {
     }
     cuda::set_library_folders(std::move(paths));
     Py_RETURN_NONE;
+  });
+}
+
+PyObject* py_libraries(PyObject*, PyObject*) {
+  return guarded([&] {
+    Object list = checked(PyList_New(0));
+    for (const cuda::LibraryState& state : cuda::library_states()) {
+      Object item = checked(Py_BuildValue("(sss)", state.name, state.path.c_str(), state.missing.c_str()));
+      check(PyList_Append(list.get(), item.get()) == 0);
+    }
+    return list.take();
   });
 }
 
@@ -161,12 +173,13 @@ PyObject* py_empty_cache(PyObject*, PyObject*) {
 PyObject* py_properties(PyObject*, PyObject* index) {
   return guarded([&] {
     const cuda::DeviceState& state = cuda::use(to_device_index(index));
-    char name[256] = {}, uuid[16] = {};
+    char name[256] = {};
+    cuda::Uuid uuid{};
     size_t memory = 0;
     cuda::check(cuda::driver().device_name(name, sizeof(name) - 1, state.number), "reading a device's name");
     cuda::check(cuda::driver().device_memory(&memory, state.number), "reading the size of a device's memory");
-    cuda::check(cuda::driver().device_uuid(uuid, state.number), "reading a device's number");
-    Object bytes = checked(PyBytes_FromStringAndSize(uuid, sizeof(uuid)));
+    cuda::check(cuda::driver().device_uuid(&uuid, state.number), "reading a device's number");
+    Object bytes = checked(PyBytes_FromStringAndSize(uuid.bytes, sizeof(uuid.bytes)));
     Object all = checked(Py_BuildValue("{sssKsO}", "name", name, "total_memory",
                                        static_cast<unsigned long long>(memory), "uuid", bytes.get()));
     auto add = [&](const char* word, cuda::Attribute which) {
@@ -251,6 +264,7 @@ PyObject* py_compile(PyObject*, PyObject* args) {
 
 PyMethodDef functions[] = {
     {"_cuda_set_folders", py_set_folders, METH_O, "Where NVIDIA's libraries are looked for."},
+    {"_cuda_libraries", py_libraries, METH_NOARGS, "(name, file, what is missing) of every library of NVIDIA's."},
     {"_cuda_why_unavailable", py_why_unavailable, METH_NOARGS, "Why no GPU can be used; empty where one can."},
     {"_cuda_device_count", py_device_count, METH_NOARGS, "The number of GPUs."},
     {"_cuda_current_device", py_current_device, METH_NOARGS, "The number of this thread's GPU."},

@@ -1,4 +1,5 @@
 // Streams, events, graphs and pinned memory for src/adjoint/cuda: handles go to Python as numbers.
+#include <string_view>
 #include <vector>
 
 #include "core/guard.h"
@@ -157,13 +158,19 @@ PyObject* py_new_graph(PyObject*, PyObject*) {
         .take();
   });
 }
+int capture_mode(std::string_view word) {
+  if (word == "global") return cuda::kCaptureGlobal;
+  if (word == "thread_local") return cuda::kCaptureThreadLocal;
+  if (word == "relaxed") return cuda::kCaptureRelaxed;
+  fail("Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got ", std::string(word));
+}
 PyObject* py_graph_begin(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
     PyObject* graph;
     Handle pool;
-    int mode;
-    check(PyArg_ParseTuple(args, "OKi:_cuda_graph_begin", &graph, &pool, &mode));
-    graph_in(graph).begin(pool, mode);
+    const char* mode;
+    check(PyArg_ParseTuple(args, "OKs:_cuda_graph_begin", &graph, &pool, &mode));
+    graph_in(graph).begin(pool, capture_mode(mode));
     Py_RETURN_NONE;
   });
 }
@@ -240,10 +247,8 @@ PyObject* py_from_pointer(PyObject*, PyObject* args) {
       if (step < 0) fail(ErrorKind::Value, "negative strides are not supported; copy the array first");
     int index = cuda::current_device();
     cuda::use(index);
-    if (address) {
-      constexpr int kDeviceOrdinal = 9;
-      cuda::check(cuda::driver().pointer_attribute(&index, kDeviceOrdinal, address), "asking where memory is");
-    }
+    if (address)
+      cuda::check(cuda::driver().pointer_attribute(&index, cuda::kDeviceOfPointer, address), "asking where memory is");
     const Device device{DeviceType::Cuda, static_cast<uint8_t>(index)};
     if (stream > 1) {  // what the other library has queued there comes first
       cuda::Event event = cuda::make_event(index, false, false);

@@ -85,6 +85,60 @@ except RuntimeError as error:
     assert "nvrtc" in text.lower()
 
 
+LIBRARIES = """
+print(torch.cuda.is_available())
+torch._C._cuda_set_folders([])  # whatever wheels there are
+print({name: path or missing for name, path, missing in torch._C._cuda_libraries()})
+try:
+    print((torch.ones(3, device="cuda") + 1.25).tolist())
+except RuntimeError as error:
+    print(error)
+"""
+
+
+def test_libraries_of_a_newer_cuda_than_the_drivers_are_passed_over(tmp_path):
+    folder = standin.build()
+    for name in ("libcuda.so.1", "cuda_shim.h", "libnvrtc.so.13"):
+        (tmp_path / name).symlink_to(folder / name)
+    variables = {"ADJOINT_CUDA_LIBRARIES": str(tmp_path), "ADJOINT_CACHE": str(tmp_path / "cache")}
+    assert f"'nvrtc': '{tmp_path}/libnvrtc.so.13'" in said(LIBRARIES, **variables)
+    text = said(LIBRARIES, ADJOINT_STANDIN_VERSION="12040", **variables)
+    assert "libnvrtc.so.13" not in text
+    assert "no libnvrtc.so.12 on this machine" in text
+    assert "pip install nvidia-cuda-nvrtc-cu12" in text
+    (tmp_path / "libnvrtc.so.12").symlink_to(folder / "libnvrtc.so.13")
+    text = said(LIBRARIES, ADJOINT_STANDIN_VERSION="12040", **variables)
+    assert f"'nvrtc': '{tmp_path}/libnvrtc.so.12'" in text
+    assert text.endswith("[2.25, 2.25, 2.25]")
+
+
+def test_an_old_compiler(tmp_path):
+    text = said(LIBRARIES, ADJOINT_STANDIN_NVRTC="1202", ADJOINT_CACHE=str(tmp_path))
+    assert "NVRTC 12.2 is too old, kernels need 12.3" in text
+
+
+def test_what_a_library_needs_is_looked_for_in_all_folders(tmp_path):
+    """A wheel finds others where it lies itself, and they may lie elsewhere on the path."""
+    first, second, standins = tmp_path / "first", tmp_path / "second", standin.build()
+    for folder in (first, second):
+        folder.mkdir()
+    needed, library = second / "libneeded.so.1", first / "libcufft.so.12"
+    shared = ["g++", "-shared", "-fPIC", "-x", "c++", "/dev/null", "-Wl,--no-as-needed"]
+    subprocess.run([*shared, "-Wl,-soname,libneeded.so.1", "-o", needed], check=True)
+    (tmp_path / "libneeded.so").symlink_to(needed)
+    subprocess.run([*shared, "-o", library, f"-L{tmp_path}", "-lneeded"], check=True)
+    program = f"""
+torch.cuda.is_available()
+for folders in ({[str(first)]!r}, {[str(first), str(second)]!r}):
+    torch._C._cuda_set_folders(folders)
+    print({{name: (path, missing) for name, path, missing in torch._C._cuda_libraries()}}["cufft"])
+"""
+    (tmp_path / "libcuda.so.1").symlink_to(standins / "libcuda.so.1")
+    before, after = said(program, ADJOINT_CUDA_LIBRARIES=str(tmp_path)).splitlines()
+    assert before.startswith("('', 'libneeded.so.1: cannot open shared object file")
+    assert after.startswith(f"('{library}', 'cufftCreate, ")
+
+
 def test_one_gpu():
     assert (
         said("print(torch.cuda.device_count(), torch.ones(2).to(0).device)", ADJOINT_STANDIN_DEVICES="1") == "1 cuda:0"

@@ -10,8 +10,6 @@ from .streams import Stream
 
 __all__ = ["CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing", "make_graphed_callables"]
 
-_MODES = {"global": 0, "thread_local": 1, "relaxed": 2}
-
 
 def is_current_stream_capturing():
     """Whether work on the current stream goes into a graph.
@@ -59,11 +57,7 @@ class CUDAGraph:
 
     def capture_begin(self, pool=None, capture_error_mode="global"):
         """Begins to capture what is queued on the current stream, which must not be the default one."""
-        if capture_error_mode not in _MODES:
-            raise RuntimeError(
-                "Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got " + capture_error_mode
-            )
-        _C._cuda_graph_begin(self._graph, 0 if pool is None else pool[1], _MODES[capture_error_mode])
+        _C._cuda_graph_begin(self._graph, 0 if pool is None else pool[1], capture_error_mode)
 
     def capture_end(self):
         """Ends the capture; replay() can be called from now on."""

@@ -1,0 +1,81 @@
+// cuDNN: our declarations of what is used of it.
+#pragma once
+
+#include <cstddef>
+
+#include "cuda/driver.h"
+#include "cuda/library.h"
+
+namespace adjoint::cuda::cudnn {
+
+/// One name for CUDA 12 and 13: its wheels are of either.
+inline constexpr LibraryFile kFiles[] = {{12, "libcudnn.so.9"}};
+
+using Handle = struct CudnnHandle*;
+using Tensor = struct CudnnTensor*;
+using Filter = struct CudnnFilter*;
+using Convolution = struct CudnnConvolution*;
+
+/// What cuDNN says of an algorithm.
+struct Algorithm {
+  int number, status;
+  float time;
+  size_t memory;
+  int determinism, math;
+  int reserved[3];
+};
+
+// See Note [Declarations] in cuda/library.h. The functions of one way take the descriptors of the two inputs, then the
+// result's.
+// clang-format off: tables
+#define ADJOINT_EACH_CUDNN_FUNCTION(X)                                                                               \
+  X(create, cudnnCreate, int, (Handle*))                                                                             \
+  X(set_stream, cudnnSetStream, int, (Handle, Stream))                                                               \
+  X(create_tensor, cudnnCreateTensorDescriptor, int, (Tensor*))                                                      \
+  X(create_filter, cudnnCreateFilterDescriptor, int, (Filter*))                                                      \
+  X(create_convolution, cudnnCreateConvolutionDescriptor, int, (Convolution*))                                       \
+  X(destroy_tensor, cudnnDestroyTensorDescriptor, int, (Tensor))                                                     \
+  X(destroy_filter, cudnnDestroyFilterDescriptor, int, (Filter))                                                     \
+  X(destroy_convolution, cudnnDestroyConvolutionDescriptor, int, (Convolution))                                      \
+  X(set_tensor, cudnnSetTensorNdDescriptor, int, (Tensor, int, int, const int*, const int*))                         \
+  X(set_filter, cudnnSetFilterNdDescriptor, int, (Filter, int, int, int, const int*))                                \
+  X(set_convolution, cudnnSetConvolutionNdDescriptor, int,                                                           \
+    (Convolution, int, const int*, const int*, const int*, int, int))                                                \
+  X(set_groups, cudnnSetConvolutionGroupCount, int, (Convolution, int))                                              \
+  X(set_math, cudnnSetConvolutionMathType, int, (Convolution, int))                                                  \
+  X(forward_algorithms, cudnnGetConvolutionForwardAlgorithm_v7, int,                                                 \
+    (Handle, Tensor, Filter, Convolution, Tensor, int, int*, Algorithm*))                                            \
+  X(data_algorithms, cudnnGetConvolutionBackwardDataAlgorithm_v7, int,                                               \
+    (Handle, Filter, Tensor, Convolution, Tensor, int, int*, Algorithm*))                                            \
+  X(weight_algorithms, cudnnGetConvolutionBackwardFilterAlgorithm_v7, int,                                           \
+    (Handle, Tensor, Tensor, Convolution, Filter, int, int*, Algorithm*))                                            \
+  X(forward_workspace, cudnnGetConvolutionForwardWorkspaceSize, int,                                                 \
+    (Handle, Tensor, Filter, Convolution, Tensor, int, size_t*))                                                     \
+  X(data_workspace, cudnnGetConvolutionBackwardDataWorkspaceSize, int,                                               \
+    (Handle, Filter, Tensor, Convolution, Tensor, int, size_t*))                                                     \
+  X(weight_workspace, cudnnGetConvolutionBackwardFilterWorkspaceSize, int,                                           \
+    (Handle, Tensor, Tensor, Convolution, Filter, int, size_t*))                                                     \
+  X(forward, cudnnConvolutionForward, int,                                                                           \
+    (Handle, const void*, Tensor, const void*, Filter, const void*, Convolution, int, void*, size_t, const void*,    \
+     Tensor, void*))                                                                                                 \
+  X(data, cudnnConvolutionBackwardData, int,                                                                         \
+    (Handle, const void*, Filter, const void*, Tensor, const void*, Convolution, int, void*, size_t, const void*,    \
+     Tensor, void*))                                                                                                 \
+  X(weight, cudnnConvolutionBackwardFilter, int,                                                                     \
+    (Handle, const void*, Tensor, const void*, Tensor, const void*, Convolution, int, void*, size_t, const void*,    \
+     Filter, void*))
+#define ADJOINT_EACH_CUDNN_NUMBER(X)                                                                                 \
+  X(kOk, CUDNN_STATUS_SUCCESS, 0)                                                                               \
+  X(kFloat, CUDNN_DATA_FLOAT, 0)                                                                                     \
+  X(kDouble, CUDNN_DATA_DOUBLE, 1)                                                                                   \
+  X(kChannelsFirst, CUDNN_TENSOR_NCHW, 0)                                                                            \
+  X(kCorrelation, CUDNN_CROSS_CORRELATION, 1)                                                                        \
+  X(kDeterministic, CUDNN_DETERMINISTIC, 1)                                                                          \
+  X(kDefaultMath, CUDNN_DEFAULT_MATH, 0)                                                                             \
+  X(kOnlyFma, CUDNN_FMA_MATH, 3)
+// clang-format on
+
+ADJOINT_DECLARE_FUNCTIONS(Functions, ADJOINT_EACH_CUDNN_FUNCTION);
+ADJOINT_EACH_CUDNN_NUMBER(ADJOINT_DECLARE_NUMBER)
+
+}  // namespace adjoint::cuda::cudnn
