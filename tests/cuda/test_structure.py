@@ -75,3 +75,10 @@ def test_target_outside():
     out = torch.nn.functional.nll_loss(torch.zeros(4, 3).cuda(), torch.tensor([0, 1, 5, 2]).cuda())
     with pytest.raises(IndexError, match="Target 5 is out of bounds"):
         out.cpu()
+
+
+@pytest.mark.parametrize("n", [16384, 16385, 40000])
+def test_many_repeats(n):
+    repeats = torch.arange(n) % 3
+    expected = torch.arange(n).repeat_interleave(repeats)
+    assert torch.equal(torch.arange(n).cuda().repeat_interleave(repeats.cuda()).cpu(), expected)

@@ -4,6 +4,7 @@
 
 #include "kernel.h"
 #include "radix_args.h"
+#include "running_sums.h"
 
 namespace adjoint::cuda {
 
@@ -33,15 +34,22 @@ inline void radix_count(const RadixArgs& args) {
 }
 
 /// Each warp has a stretch of the tile, which it goes through 32 keys at a time; lanes with the same digit find one
-/// another, and the first of them moves the digit's next place on.
+/// another, and the first of them moves the digit's next place on. The tile is put in order in shared memory first:
+/// then neighbours write to neighbouring places.
 template <class Key>
 inline void radix_move(const RadixArgs& args) {
   constexpr int kWarps = kRadixThreads / 32;
-  __shared__ unsigned next[kWarps][kDigits];
+  __shared__ union {
+    unsigned next[kWarps][kDigits];
+    uint32_t places[kRadixTile];
+    Key keys[kRadixTile];
+  } shared;
+  __shared__ unsigned away[kDigits], sums[33];  // how much further than in the tile a digit's keys go
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  for (int w = 0; w < kWarps; ++w) next[w][threadIdx.x] = 0;
+  for (int w = 0; w < kWarps; ++w) shared.next[w][threadIdx.x] = 0;
   __syncthreads();
-  const int64_t first = static_cast<int64_t>(blockIdx.x) * kRadixTile + warp * (32 * kRadixEach) + lane;
+  const int64_t tile = static_cast<int64_t>(blockIdx.x) * kRadixTile;
+  const int64_t first = tile + warp * (32 * kRadixEach) + lane;
   Key keys[kRadixEach];
   uint32_t places[kRadixEach];
   unsigned digits[kRadixEach];
@@ -53,14 +61,17 @@ inline void radix_move(const RadixArgs& args) {
       keys[r] = static_cast<const Key*>(args.keys)[i];
       places[r] = place_at(args, i);
       digits[r] = digit_of(args, keys[r], places[r]);
-      atomicAdd(&next[warp][digits[r]], 1u);
+      atomicAdd(&shared.next[warp][digits[r]], 1u);
     }
   }
   __syncthreads();
-  unsigned start = args.counts[threadIdx.x * args.tiles + blockIdx.x];
+  unsigned mine = 0, all;
+  for (int w = 0; w < kWarps; ++w) mine += shared.next[w][threadIdx.x];
+  unsigned start = block_sum_before<kRadixThreads>(mine, sums, all);
+  away[threadIdx.x] = args.counts[threadIdx.x * args.tiles + blockIdx.x] - start;
   for (int w = 0; w < kWarps; ++w) {
-    const unsigned here = next[w][threadIdx.x];
-    next[w][threadIdx.x] = start;
+    const unsigned here = shared.next[w][threadIdx.x];
+    shared.next[w][threadIdx.x] = start;
     start += here;
   }
   __syncthreads();
@@ -69,15 +80,33 @@ inline void radix_move(const RadixArgs& args) {
     const unsigned same = __match_any_sync(~0u, digits[r]);
     const unsigned before = __popc(same & ((1u << lane) - 1u));
     const bool inside = digits[r] < kDigits;
-    unsigned to = 0;
-    if (inside) to = next[warp][digits[r]] + before;
+    unsigned to = kRadixTile;
+    if (inside) to = shared.next[warp][digits[r]] + before;
     __syncwarp();
-    if (inside && before == 0) next[warp][digits[r]] = to + __popc(same);
+    if (inside && before == 0) shared.next[warp][digits[r]] = to + __popc(same);
     __syncwarp();
-    if (inside) {
-      static_cast<Key*>(args.sorted_keys)[to] = keys[r];
-      args.sorted_places[to] = places[r];
-    }
+    digits[r] = to;  // from here on, the place in the tile
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < kRadixEach; ++r)
+    if (digits[r] < kRadixTile) shared.places[digits[r]] = places[r];
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < kRadixEach; ++r) places[r] = shared.places[r * kRadixThreads + threadIdx.x];
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < kRadixEach; ++r)
+    if (digits[r] < kRadixTile) shared.keys[digits[r]] = keys[r];
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < kRadixEach; ++r) {
+    const unsigned i = r * kRadixThreads + threadIdx.x;
+    if (tile + i >= args.n) continue;
+    const Key key = shared.keys[i];
+    const unsigned to = away[digit_of(args, key, places[r])] + i;
+    static_cast<Key*>(args.sorted_keys)[to] = key;
+    args.sorted_places[to] = places[r];
   }
 }
 
