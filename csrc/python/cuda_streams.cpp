@@ -14,6 +14,7 @@
 #include "ops/memory.h"
 #include "python/cuda_bindings.h"
 #include "python/interop.h"
+#include "types/generator.h"
 #include "types/types.h"
 
 namespace adjoint::python {
@@ -174,6 +175,16 @@ PyObject* py_graph_begin(PyObject*, PyObject* args) {
     Py_RETURN_NONE;
   });
 }
+PyObject* py_graph_draw_from(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *graph, *object;
+    check(PyArg_ParseTuple(args, "OO:_cuda_graph_draw_from", &graph, &object));
+    Generator* generator = to_generator(object);
+    if (!generator) fail(ErrorKind::Type, "expected a torch.Generator; got ", Py_TYPE(object)->tp_name);
+    graph_in(graph).draw_from(*generator);
+    Py_RETURN_NONE;
+  });
+}
 template <void (cuda::CapturedGraph::*act)()>
 PyObject* py_graph(PyObject*, PyObject* graph) {
   return guarded([&]() -> PyObject* {
@@ -290,6 +301,7 @@ PyMethodDef functions[] = {
     {"_cuda_elapsed", py_elapsed, METH_VARARGS, "Milliseconds between two events."},
     {"_cuda_new_graph", py_new_graph, METH_NOARGS, "A graph that is still to be captured."},
     {"_cuda_graph_begin", py_graph_begin, METH_VARARGS, "Begins to capture: a graph, a pool or 0, a mode."},
+    {"_cuda_graph_draw_from", py_graph_draw_from, METH_VARARGS, "Lets fills of a capture draw from a generator."},
     {"_cuda_graph_end", py_graph<&cuda::CapturedGraph::end>, METH_O, "Ends the capture of a graph."},
     {"_cuda_graph_launch", py_graph<&cuda::CapturedGraph::launch>, METH_O, "Queues what a graph has captured."},
     {"_cuda_graph_reset", py_graph<&cuda::CapturedGraph::reset>, METH_O, "Gives up what a graph has captured."},
