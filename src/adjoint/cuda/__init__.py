@@ -38,6 +38,7 @@ _libraries.find()
 has_magma = has_half = False
 # Names that another file of this folder defines, loaded when one of them is asked for.
 _LAZY = {
+    "nvtx": (),
     "streams": ("Event", "ExternalStream", "Stream"),
     "_current": (
         "StreamContext",
