@@ -16,7 +16,7 @@ namespace adjoint::cuda {
 namespace {
 
 std::mutex mutex;
-std::map<uint64_t, int> users;  // graphs by the pool that they have
+std::map<uint64_t, int> users;  // how many, by pool
 
 // Graphs that are being captured, by thread; few look while there are none.
 std::map<std::thread::id, CapturedGraph*> captures;
@@ -33,6 +33,17 @@ void end_draws(CapturedGraph* graph) {
   capturing_count = static_cast<int>(captures.size());
 }
 
+}  // namespace
+
+uint64_t new_pool() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+void retain_pool(uint64_t pool) {
+  std::lock_guard lock(mutex);
+  ++users[pool];
+}
 void release_pool(uint64_t pool) {
   {
     std::lock_guard lock(mutex);
@@ -41,12 +52,10 @@ void release_pool(uint64_t pool) {
   }
   free_pool(pool);
 }
-
-}  // namespace
-
-uint64_t new_pool() {
-  static std::atomic<uint64_t> last{0};
-  return ++last;
+int pool_users(uint64_t pool) {
+  std::lock_guard lock(mutex);
+  auto entry = users.find(pool);
+  return entry == users.end() ? 0 : entry->second;
 }
 
 void CapturedGraph::begin(uint64_t pool, int mode) {
@@ -66,10 +75,7 @@ void CapturedGraph::begin(uint64_t pool, int mode) {
     draws.fills = 0;
   }
   pool_ = pool ? pool : new_pool();
-  {
-    std::lock_guard lock(mutex);
-    ++users[pool_];
-  }
+  retain_pool(pool_);
   begin_capture_pool(device_, pool_);
   const Result result = driver().begin_capture(stream_, mode);
   if (result != kSuccess) {

@@ -2,6 +2,7 @@
 //
 // Note [Captured memory]. While a graph is captured, the thread's tensors come from segments of a pool, which stay when
 // the tensors die: a launch of the graph writes there again. Graphs that never run at the same time may share a pool.
+// A program may ask for a pool, too, for what it allocates (torch.cuda.MemPool).
 //
 // Note [Captured draws]. A graph that fills tensors at random draws new numbers each time: its fills read the seed, and
 // the number of the first of them, from memory that each launch sets before the graph. The generator then stands where
@@ -21,6 +22,10 @@ namespace adjoint::cuda {
 
 /// A number for a pool that no other has.
 uint64_t new_pool();
+/// Somebody uses a pool, or no longer does; the last one frees it.
+void retain_pool(uint64_t pool);
+void release_pool(uint64_t pool);
+int pool_users(uint64_t pool);
 
 class CapturedGraph {
  public:
