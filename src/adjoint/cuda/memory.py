@@ -4,7 +4,8 @@ import collections
 
 from .. import _C
 from ._devices import index_of, init, is_available, need
-from ._pools import MemPool, use_mem_pool
+from ._pools import MemPool as MemPool
+from ._pools import use_mem_pool as use_mem_pool
 
 __all__ = [
     *(
