@@ -49,10 +49,10 @@ void Generator::manual_seed(uint64_t seed) {
   twister_.float_normal.reset();
 }
 
-Philox Generator::take() {
+Philox Generator::take(uint64_t fills) {
   std::lock_guard lock(mutex_);
   const Philox now = {seed_, offset_};
-  offset_ += 4;
+  offset_ += 4 * fills;
   return now;
 }
 

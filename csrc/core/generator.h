@@ -55,8 +55,8 @@ class Generator {
   Device device() const { return device_; }
 
   /// Of a device: what the next fill draws from. Each fill has an offset of its own, however long it is; torch counts
-  /// offsets in fours.
-  Philox take();
+  /// offsets in fours, and `fills` are taken at once.
+  Philox take(uint64_t fills = 1);
   uint64_t offset() const;
   void set_offset(uint64_t offset);
 

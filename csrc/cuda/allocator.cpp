@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -43,7 +44,7 @@ struct BySize {
   }
 };
 
-/// The blocks of one stream of a device, or of a graph.
+/// The blocks of one stream of a device, of all programs or of a pool: a graph's, or one that was asked for.
 struct Pool {
   int device;
   Stream stream;
@@ -66,13 +67,16 @@ struct DeviceMemory {
   std::thread::id capturer;
   std::set<uint64_t> ended;  ///< graphs that are gone: what they leave is given back when it is free
 
-  /// The graph whose memory this thread takes; 0: none.
-  uint64_t graph_here() const { return graph && capturer == std::this_thread::get_id() ? graph : 0; }
+  /// The graph whose memory this thread takes, or the pool that it has chosen; 0: none.
+  uint64_t graph_here(uint64_t chosen) const {
+    return graph && capturer == std::this_thread::get_id() ? graph : chosen;
+  }
 };
 
 std::mutex mutex;
 std::map<Block*, Pool*> all_segments;  // by their first blocks, which stay while the segment does
 DeviceMemory memories[kMaxDevices];
+thread_local std::unique_ptr<uint64_t[]> chosen_pools;  // by device
 
 struct DeviceStorage : Storage {
   Block* block;
@@ -108,7 +112,7 @@ void take_free(DeviceMemory& memory, Block* block) {
 size_t rounded(size_t size, size_t step) { return (size + step - 1) / step * step; }
 
 Pool& pool_of(DeviceMemory& memory, int device, Stream stream, bool small) {
-  const uint64_t graph = memory.graph_here();
+  const uint64_t graph = memory.graph_here(chosen_pools ? chosen_pools[static_cast<size_t>(device)] : 0);
   auto [entry, added] = memory.pools.try_emplace({graph, stream, small});
   if (added) entry->second = {device, stream, graph, small, {}};
   return entry->second;
@@ -372,6 +376,11 @@ void end_capture_pool(int index) {
   memories[index].graph = 0;
 }
 
+uint64_t choose_pool(int index, uint64_t pool) {
+  if (!chosen_pools) chosen_pools = std::make_unique<uint64_t[]>(kMaxDevices);
+  return std::exchange(chosen_pools[static_cast<size_t>(index)], pool);
+}
+
 void free_pool(uint64_t graph) {
   for (int index = 0; index < device_count(); ++index) {
     std::lock_guard lock(mutex);
@@ -379,6 +388,7 @@ void free_pool(uint64_t graph) {
     const bool has = std::ranges::any_of(memory.pools, [&](const auto& entry) { return entry.second.graph == graph; });
     if (!has) continue;
     use(index);
+    const RelaxedCapture relaxed;
     memory.ended.insert(graph);
     release_segments(memory);
   }

@@ -78,6 +78,10 @@ void record_stream(Storage* storage, Stream stream);
 /// While a graph is captured its memory comes from segments of its own, which stay with it.
 void begin_capture_pool(int index, uint64_t pool);
 void end_capture_pool(int index);
+/// This thread's memory of a device comes from a pool from now on, unless it captures a graph; 0: from no pool. Gives
+/// the one of before.
+uint64_t choose_pool(int index, uint64_t pool);
+/// Nobody uses a pool any more: its memory goes back as it gets free.
 void free_pool(uint64_t pool);
 
 }  // namespace adjoint::cuda

@@ -59,6 +59,7 @@ Backend native() {
   table.attention.takes_halves = attention_takes_halves;
   table.attention.forward = attention;
   table.attention.backward = attention_backward;
+  table.convolution.takes_halves = conv_takes_halves;
   table.convolution.forward = convolution;
   table.convolution.weight = convolution_weight;
   table.convolution.split_weight = split_conv_weight;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "cuda/allocator.h"
@@ -101,7 +102,24 @@ bool through_cudnn(const ConvShape& shape, bool transposed, const View& in, cons
                     : cudnn_convolution(ConvWay::Forward, shape, in, weight, out, bias);
 }
 
+/// A view of halves in float32, for what has no kernel of them.
+class Widened {
+ public:
+  explicit Widened(const View& of, bool read = true)
+      : memory_(static_cast<size_t>(of.numel()) * sizeof(float), of.device),
+        view_{memory_.data(), DType::Float32, of.ndim, of.sizes, of.strides, of.device} {
+    if (read) copy(of, view_);
+  }
+  const View& view() const { return view_; }
+
+ private:
+  Scratch memory_;
+  View view_;
+};
+
 }  // namespace
+
+bool conv_takes_halves(const ConvShape& shape, DType dtype) { return is_product(shape) || has_cudnn(dtype); }
 
 void convolution(const ConvShape& shape, bool transposed, const View& in, const View& weight, const View* bias,
                  const View& out) {
@@ -110,6 +128,13 @@ void convolution(const ConvShape& shape, bool transposed, const View& in, const 
   const bool few = rows <= kFewRows;
   if (is_product(shape) && !few) return multiply(shape, transposed, in, weight, bias, out);
   if (!few && through_cudnn(shape, transposed, in, weight, bias, out)) return;
+  if (is_half(out.dtype)) {
+    const Widened image(in), factor(weight), made(out, false);
+    std::optional<Widened> added;
+    if (bias) added.emplace(*bias);
+    convolution(shape, transposed, image.view(), factor.view(), bias ? &added->view() : nullptr, made.view());
+    return copy(made.view(), out);
+  }
   ConvArgs args = args_of(shape);
   args.image = in.data;
   args.factor = weight.data;
@@ -139,9 +164,14 @@ void convolution_weight(const ConvShape& shape, const View& grad, const View& in
   args.factor = grad.data;
   args.out = out.data;
   const std::string type = type_of(out.dtype);
-  if (shape.narrow_channels <= kFewRows)
-    return launch(out.device, source_of("ConvArgs", "weight_directly<" + type + ">"), args, out.numel());
-  if (cudnn_convolution(ConvWay::Weight, shape, in, grad, out, false)) return;
+  const bool few = shape.narrow_channels <= kFewRows;
+  if (!few && cudnn_convolution(ConvWay::Weight, shape, in, grad, out, false)) return;
+  if (is_half(out.dtype)) {
+    const Widened factor(grad), image(in), made(out, false);
+    convolution_weight(shape, factor.view(), image.view(), made.view());
+    return copy(made.view(), out);
+  }
+  if (few) return launch(out.device, source_of("ConvArgs", "weight_directly<" + type + ">"), args, out.numel());
   args.columns = shape.wide_channels * volume(shape.kernel);
   args.depth = shape.batch * volume(shape.narrow);
   // As many slices of the depth as keep the device busy, each of whole rounds of a block's threads.

@@ -5,6 +5,7 @@
 
 namespace adjoint::cuda {
 
+bool conv_takes_halves(const kernels::ConvShape& shape, DType dtype);
 void convolution(const kernels::ConvShape& shape, bool transposed, const View& in, const View& weight, const View* bias,
                  const View& out);
 void convolution_weight(const kernels::ConvShape& shape, const View& grad, const View& in, const View& out);

@@ -40,6 +40,15 @@ struct Key {
   }
 };
 
+int type_of(DType dtype) {
+  switch (dtype) {
+    case DType::Float64: return kDouble;
+    case DType::Float16: return kHalf;
+    case DType::BFloat16: return kBrain;
+    default: return kFloat;
+  }
+}
+
 /// Descriptors, and the algorithm that was chosen for them.
 struct Plan {
   Tensor wide = nullptr, narrow = nullptr;
@@ -49,7 +58,7 @@ struct Plan {
   size_t workspace = 0;
   bool works = false;
 
-  Plan(Handle handle, const Key& key) { works = describe(key) && choose(handle, key.way); }
+  Plan(Handle handle, const Key& key) { works = describe(key) && choose(handle, key); }
   Plan(Plan&&) = delete;
   ~Plan() {
     if (wide) library_functions()->destroy_tensor(wide);
@@ -75,7 +84,8 @@ struct Plan {
   bool describe(const Key& key) {
     const ConvShape& s = key.shape;
     const int skipped = s.wide[0] == 1 && s.kernel[0] == 1 && s.narrow[0] == 1 ? 1 : 0, dims = 3 - skipped;
-    const int type = key.dtype == DType::Float64 ? kDouble : kFloat;
+    const int type = type_of(key.dtype), compute = key.dtype == DType::Float64 ? kDouble : kFloat;
+    const int math = is_half(key.dtype) ? kTensorCores : key.tf32 ? kDefaultMath : kOnlyFma;
     const Functions& api = *library_functions();
     auto tensor = [&](Tensor descriptor, int64_t channels, const int64_t* sizes) {
       int64_t all[5] = {s.batch, s.groups * channels}, step = 1;
@@ -100,23 +110,24 @@ struct Plan {
            api.create_convolution(&convolution) == kOk && tensor(wide, s.wide_channels, s.wide) &&
            tensor(narrow, s.narrow_channels, s.narrow) &&
            api.set_filter(weight, type, kChannelsFirst, dims + 2, filter) == kOk &&
-           api.set_convolution(convolution, dims, padding, stride, dilation, kCorrelation, type) == kOk &&
-           api.set_groups(convolution, static_cast<int>(s.groups)) == kOk &&
-           api.set_math(convolution, key.tf32 ? kDefaultMath : kOnlyFma) == kOk;
+           api.set_convolution(convolution, dims, padding, stride, dilation, kCorrelation, compute) == kOk &&
+           api.set_groups(convolution, static_cast<int>(s.groups)) == kOk && api.set_math(convolution, math) == kOk;
   }
 
   /// The first that gives the same result each time, and takes no more memory than can be spared.
-  bool choose(Handle handle, ConvWay way) {
+  bool choose(Handle handle, const Key& key) {
     constexpr int kMost = 16;
     constexpr size_t kMostMemory = size_t{1} << 30;
     Algorithm found[kMost];
     int count = 0;
-    return with(way, [&](auto a, auto b, auto c, auto algorithms, auto memory_of, auto) {
+    return with(key.way, [&](auto a, auto b, auto c, auto algorithms, auto memory_of, auto) {
       if (algorithms(handle, a, b, convolution, c, kMost, &count, found) != kOk) return false;
       for (int i = 0; i < count; ++i) {
         const Algorithm& one = found[i];
         if (one.status != kOk || one.determinism != kDeterministic || one.memory > kMostMemory) continue;
         algorithm = one.number;
+        // Each is meant for a kind of arithmetic; that of floats is settled, for TF32 must be asked for.
+        if (is_half(key.dtype) && library_functions()->set_math(convolution, one.math) != kOk) continue;
         if (memory_of(handle, a, b, convolution, c, algorithm, &workspace) == kOk) return true;
       }
       return false;
@@ -138,7 +149,7 @@ std::atomic<bool> enabled{true}, tf32{false};
 }  // namespace
 
 bool has_cudnn(DType dtype) {
-  return (dtype == DType::Float32 || dtype == DType::Float64) && enabled && library_functions();
+  return (dtype == DType::Float32 || dtype == DType::Float64 || is_half(dtype)) && enabled && library_functions();
 }
 
 bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, const View& second, const View& out,

@@ -8,9 +8,9 @@ namespace adjoint::cuda {
 
 enum class ConvWay { Forward, Data, Weight };
 
-/// Queues a convolution of float or double: forward of a wide image and a weight into a narrow one, data of a weight
-/// and a narrow one into a wide one, or the weight's gradient of a wide image and a narrow one. `adds`: to what is
-/// there. Says whether it did.
+/// Queues a convolution of floats, doubles, or halves with sums in float32: forward of a wide image and a weight into a
+/// narrow one, data of a weight and a narrow one into a wide one, or the weight's gradient of a wide image and a narrow
+/// one. `adds`: to what is there. Says whether it did.
 bool cudnn_convolution(ConvWay way, const kernels::ConvShape& shape, const View& first, const View& second,
                        const View& out, bool adds);
 

@@ -4,6 +4,7 @@
 #include "cuda/api/cudnn.h"
 #include "cuda/api/cufft.h"
 #include "cuda/api/nvrtc.h"
+#include "cuda/api/nvtx.h"
 #include "cuda/driver.h"
 
 namespace adjoint::cuda {
@@ -19,9 +20,12 @@ LibraryState state_of(const char* name, std::span<const LibraryFile> files) {
 }  // namespace
 
 std::vector<LibraryState> library_states() {
-  return {state_of<Driver>("driver", kDriverFiles), state_of<nvrtc::Functions>("nvrtc", nvrtc::kFiles),
-          state_of<cublas::Functions>("cublas", cublas::kFiles), state_of<cudnn::Functions>("cudnn", cudnn::kFiles),
-          state_of<cufft::Functions>("cufft", cufft::kFiles)};
+  return {state_of<Driver>("driver", kDriverFiles),
+          state_of<nvrtc::Functions>("nvrtc", nvrtc::kFiles),
+          state_of<cublas::Functions>("cublas", cublas::kFiles),
+          state_of<cudnn::Functions>("cudnn", cudnn::kFiles),
+          state_of<cufft::Functions>("cufft", cufft::kFiles),
+          state_of<nvtx::Functions>("nvtx", nvtx::kFiles)};
 }
 
 }  // namespace adjoint::cuda

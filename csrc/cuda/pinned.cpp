@@ -22,6 +22,7 @@ struct PinnedBlock {
   char* data;
   size_t size;
   std::vector<Use> uses;  ///< that may not be done yet
+  bool captured = false;  ///< by a graph
 };
 struct PinnedStorage : Storage {
   PinnedBlock* block;
@@ -33,8 +34,10 @@ std::multimap<size_t, PinnedBlock*> kept;    // those that no storage uses
 size_t size_for(size_t nbytes) { return std::bit_ceil(nbytes < 512 ? size_t{512} : nbytes); }
 
 bool is_free(PinnedBlock& block) {
+  if (block.captured) return false;
+  const RelaxedCapture relaxed;  // to ask for events ends a capture otherwise
   std::erase_if(block.uses, [](const Use& use) {
-    if (driver().query_event(use.event) == kNotReady) return false;
+    if (driver().query_event(use.event) != kSuccess) return false;
     driver().destroy_event(use.event);
     return true;
   });
@@ -87,12 +90,13 @@ Storage* allocate_pinned(size_t nbytes) {
   PinnedBlock* block = take(size);
   if (!block) {
     void* memory = nullptr;
+    const RelaxedCapture relaxed;
     const Result result = driver().allocate_host(&memory, size, kPinnedForAllContexts);
     if (result == kOutOfMemory)
       fail("CUDA error: pinned memory: can't allocate ", size,
            " bytes; pin less at a time, or leave pin_memory out: copies work without");
     check(result, "allocating pinned memory");
-    block = new PinnedBlock{static_cast<char*>(memory), size, {}};
+    block = new PinnedBlock{static_cast<char*>(memory), size, {}, false};
     blocks.emplace(block->data, block);
   }
   storage->block = block;
@@ -109,6 +113,10 @@ bool note_pinned_use(const void* address, int index, Stream stream) {
   std::lock_guard lock(mutex);
   PinnedBlock* block = block_of(address);
   if (!block) return false;
+  if (is_capturing(index)) {
+    block->captured = true;
+    return true;
+  }
   is_free(*block);  // so that events do not pile up
   Event event = make_event(index, false, false);
   record(index, event, stream);

@@ -2,7 +2,8 @@
 //
 // Note [Pinned memory]. Taking it from the driver is slow, and giving it back waits for the devices; so freed blocks
 // are kept by size. A copy that was not waited for leaves an event with its block, which is not given out again before
-// that.
+// that. A graph may read a block whenever it is launched: what was copied from while one was captured is never given
+// out again.
 #pragma once
 
 #include <cstddef>

@@ -9,6 +9,7 @@
 #include "cuda/device/random_args.h"
 #include "cuda/faults.h"
 #include "cuda/geometry.h"
+#include "cuda/graphs.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/through_cpu.h"
@@ -87,9 +88,7 @@ void in_memory_order(const View& out, const Geometry& geometry, Make make) {
 void run(Generator& generator, const View& out, Fill fill) {
   const View* views[] = {&out};
   in_memory_order(out, joint_geometry(views), [&](char* data, int64_t n) {
-    const Philox now = generator.take();
-    fill.args.seed = now.seed;
-    fill.args.offset = now.offset / 4;
+    fill.args.key = take_draws(generator, out.device);
     const bool complex = is_complex(out.dtype) || out.dtype == DType::Complex32;
     const DType real = out.dtype == DType::Complex32 ? DType::Float16 : complex ? real_type(out.dtype) : out.dtype;
     launch_fill(fill, real, data, complex ? 2 * n : n, out.device);
@@ -181,9 +180,7 @@ void random_bernoulli_each(Generator& generator, const View& out, const View& p)
   fill.args.given = here ? p.data : scratch.data();
   const View ordered = {out.data, out.dtype, geometry.ndim, geometry.sizes, geometry.strides[0], out.device};
   in_memory_order(ordered, geometry, [&](char* data, int64_t n) {
-    const Philox now = generator.take();
-    fill.args.seed = now.seed;
-    fill.args.offset = now.offset / 4;
+    fill.args.key = take_draws(generator, out.device);
     launch_fill(fill, out.dtype, data, n, out.device);
   });
 }

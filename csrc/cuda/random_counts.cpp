@@ -9,6 +9,7 @@
 #include "cuda/device/slopes_args.h"
 #include "cuda/faults.h"
 #include "cuda/geometry.h"
+#include "cuda/graphs.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/random.h"
@@ -26,12 +27,10 @@ std::string text_of(const char* args, const std::string& call, int threads = kTh
 void change_each(Generator& generator, const View& numbers, const View* given, const std::string& call) {
   const int64_t n = numbers.numel();
   if (n == 0) return;
-  const Philox now = generator.take();
   FillArgs args = {};
   args.data = numbers.data;
   args.n = n;
-  args.seed = now.seed;
-  args.offset = now.offset / 4;
+  args.key = take_draws(generator, numbers.device);
   args.given = given ? given->data : nullptr;
   args.faults = fault_record(numbers.device.index);
   launch(numbers.device, text_of("FillArgs", call), args, blocks_for(n));
@@ -52,12 +51,10 @@ void random_gamma(Generator& generator, const View& shapes) {
 void random_permutation(Generator& generator, const View& out) {
   const int64_t n = out.numel();
   if (n == 0) return;
-  const Philox now = generator.take();
   ShuffleArgs args = {};
   args.data = reinterpret_cast<int64_t*>(out.data);
   args.n = n;
-  args.seed = now.seed;
-  args.offset = now.offset / 4;
+  args.key = take_draws(generator, out.device);
   if (n <= kMostRanked) {
     const int threads = static_cast<int>((n + 31) / 32 * 32);
     return launch(out.device, text_of("ShuffleArgs", "ranked", kMostRanked), args, 1, threads);
@@ -65,8 +62,6 @@ void random_permutation(Generator& generator, const View& out) {
   const int bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(n - 1)));
   args.left_bits = bits / 2;
   args.right_bits = bits - args.left_bits;
-  for (int i = 0; i < kShuffleRounds; ++i)
-    args.keys[i] = philox(args.seed, args.offset, static_cast<uint64_t>(i / 4)).at[i % 4];
   launch(out.device, text_of("ShuffleArgs", "shuffle"), args, blocks_for(n));
 }
 

@@ -16,6 +16,8 @@ struct ConvShape {
 
 /// The interpreter lock is held when these are called; they give it up while they work.
 struct Convolution {
+  /// Whether the two below take a half type as it is, and sum in float32; if not, they are given float32.
+  bool (*takes_halves)(const ConvShape& shape, DType dtype);
   /// out = the convolution, or its transpose, of `in`, plus bias (null: none). Float32, Float64, or Int64, which wraps.
   void (*forward)(const ConvShape& shape, bool transposed, const View& in, const View& weight, const View* bias,
                   const View& out);

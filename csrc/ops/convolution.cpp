@@ -236,6 +236,11 @@ MemoryFormat format_of(const Tensor* input, const Tensor* weight) {
   return format == MemoryFormat::ChannelsLast3d && !in_volumes ? MemoryFormat::Contiguous : format;
 }
 
+/// What is computed in.
+DType compute_type(const ConvShape& shape, DType dtype, Device device) {
+  return is_half(dtype) && on(device).convolution.takes_halves(shape, dtype) ? dtype : sum_type(dtype);
+}
+
 }  // namespace
 
 TensorPtr convolution(Tensor* input, Tensor* weight, std::optional<Tensor*> bias, const Ints& stride,
@@ -269,7 +274,7 @@ TensorPtr convolution(Tensor* input, Tensor* weight, std::optional<Tensor*> bias
   TensorPtr result = empty({result_sizes, static_cast<size_t>(dims) + 2}, dtype, input->device);
   if (result->numel() == 0) return in_format(std::move(result), format);
   merge_positions(shape);
-  const DType compute = sum_type(dtype);
+  const DType compute = compute_type(shape, dtype, input->device);
   TensorPtr x = contiguous(input, compute), w = contiguous(weight, compute),
             b = bias ? contiguous(*bias, compute) : TensorPtr();
   TensorPtr out = result;
@@ -324,7 +329,7 @@ TensorPtr convolution_weight(Tensor* grad, Tensor* input, const Ints& kernel, co
     return result;
   }
   merge_positions(shape);
-  const DType dtype = grad->dtype, compute = sum_type(dtype);
+  const DType dtype = grad->dtype, compute = compute_type(shape, dtype, grad->device);
   TensorPtr g = contiguous(grad, compute), x = contiguous(input, compute), out = result;
   if (is_complex(dtype)) {
     g = split(g.get(), groups);

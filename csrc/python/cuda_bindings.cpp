@@ -290,6 +290,7 @@ PyMethodDef functions[] = {
 void init_cuda(PyObject* module) {
   check(PyModule_AddFunctions(module, functions) == 0);
   init_cuda_streams(module);
+  init_cuda_marks(module);
 }
 
 }  // namespace adjoint::python

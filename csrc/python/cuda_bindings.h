@@ -10,5 +10,6 @@ int to_device_index(PyObject* object);
 
 void init_cuda(PyObject* module);
 void init_cuda_streams(PyObject* module);
+void init_cuda_marks(PyObject* module);
 
 }  // namespace adjoint::python

@@ -14,6 +14,7 @@
 #include "ops/memory.h"
 #include "python/cuda_bindings.h"
 #include "python/interop.h"
+#include "types/generator.h"
 #include "types/types.h"
 
 namespace adjoint::python {
@@ -174,6 +175,16 @@ PyObject* py_graph_begin(PyObject*, PyObject* args) {
     Py_RETURN_NONE;
   });
 }
+PyObject* py_graph_draw_from(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject *graph, *object;
+    check(PyArg_ParseTuple(args, "OO:_cuda_graph_draw_from", &graph, &object));
+    Generator* generator = to_generator(object);
+    if (!generator) fail(ErrorKind::Type, "expected a torch.Generator; got ", Py_TYPE(object)->tp_name);
+    graph_in(graph).draw_from(*generator);
+    Py_RETURN_NONE;
+  });
+}
 template <void (cuda::CapturedGraph::*act)()>
 PyObject* py_graph(PyObject*, PyObject* graph) {
   return guarded([&]() -> PyObject* {
@@ -186,6 +197,26 @@ PyObject* py_graph_pool(PyObject*, PyObject* graph) {
 }
 PyObject* py_new_pool(PyObject*, PyObject*) {
   return guarded([&] { return PyLong_FromUnsignedLongLong(cuda::new_pool()); });
+}
+
+template <void (*act)(uint64_t)>
+PyObject* py_pool(PyObject*, PyObject* pool) {
+  return guarded([&]() -> PyObject* {
+    act(PyLong_AsUnsignedLongLong(pool));
+    check(!PyErr_Occurred());
+    Py_RETURN_NONE;
+  });
+}
+PyObject* py_pool_users(PyObject*, PyObject* pool) {
+  return guarded([&] { return PyLong_FromLong(cuda::pool_users(PyLong_AsUnsignedLongLong(pool))); });
+}
+PyObject* py_choose_pool(PyObject*, PyObject* args) {
+  return guarded([&] {
+    int index;
+    Handle pool;
+    check(PyArg_ParseTuple(args, "iK:_cuda_choose_pool", &index, &pool));
+    return PyLong_FromUnsignedLongLong(cuda::choose_pool(index, pool));
+  });
 }
 
 // ---- Memory
@@ -290,11 +321,16 @@ PyMethodDef functions[] = {
     {"_cuda_elapsed", py_elapsed, METH_VARARGS, "Milliseconds between two events."},
     {"_cuda_new_graph", py_new_graph, METH_NOARGS, "A graph that is still to be captured."},
     {"_cuda_graph_begin", py_graph_begin, METH_VARARGS, "Begins to capture: a graph, a pool or 0, a mode."},
+    {"_cuda_graph_draw_from", py_graph_draw_from, METH_VARARGS, "Lets fills of a capture draw from a generator."},
     {"_cuda_graph_end", py_graph<&cuda::CapturedGraph::end>, METH_O, "Ends the capture of a graph."},
     {"_cuda_graph_launch", py_graph<&cuda::CapturedGraph::launch>, METH_O, "Queues what a graph has captured."},
     {"_cuda_graph_reset", py_graph<&cuda::CapturedGraph::reset>, METH_O, "Gives up what a graph has captured."},
     {"_cuda_graph_pool", py_graph_pool, METH_O, "The pool of a graph's memory."},
-    {"_cuda_new_pool", py_new_pool, METH_NOARGS, "A new pool of graphs' memory."},
+    {"_cuda_new_pool", py_new_pool, METH_NOARGS, "A new pool of memory."},
+    {"_cuda_retain_pool", py_pool<cuda::retain_pool>, METH_O, "Somebody uses a pool."},
+    {"_cuda_release_pool", py_pool<cuda::release_pool>, METH_O, "Somebody uses a pool no longer."},
+    {"_cuda_pool_users", py_pool_users, METH_O, "How many use a pool."},
+    {"_cuda_choose_pool", py_choose_pool, METH_VARARGS, "This thread's memory of a GPU comes from a pool."},
     {"_cuda_record_stream", py_record_stream, METH_VARARGS, "A stream uses the memory of a tensor, too."},
     {"_cuda_is_pinned", py_is_pinned, METH_O, "Whether a tensor lies in pinned memory."},
     {"_cuda_pin", py_pin, METH_O, "A copy of a tensor in pinned memory."},

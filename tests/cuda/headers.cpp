@@ -22,6 +22,10 @@
 #include <cufft.h>
 #define HAS_CUFFT 1
 #endif
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define HAS_NVTX 1
+#endif
 
 #include <cstddef>
 #include <cstdio>
@@ -32,6 +36,7 @@
 #include "cuda/api/cudnn.h"
 #include "cuda/api/cufft.h"
 #include "cuda/api/nvrtc.h"
+#include "cuda/api/nvtx.h"
 #include "cuda/driver.h"
 
 namespace {
@@ -178,6 +183,13 @@ ADJOINT_EACH_CUFFT_FUNCTION(SAME_FUNCTION)
 ADJOINT_EACH_CUFFT_NUMBER(SAME_NUMBER)
 }  // namespace of_cufft
 #endif
+#if HAS_NVTX
+namespace of_nvtx {
+using nvtx::Functions;
+ADJOINT_EACH_NVTX_FUNCTION(SAME_FUNCTION)
+ADJOINT_EACH_NVTX_NUMBER(SAME_NUMBER)
+}  // namespace of_nvtx
+#endif
 
 // The comparison itself: what it must tell apart.
 static_assert(callable<int (*)(Stream*, unsigned), CUresult (*)(CUstream*, unsigned)>);
@@ -213,6 +225,9 @@ int main() {
 #endif
 #if HAS_CUFFT
   print("cufft.h", CUFFT_VERSION, 0 ADJOINT_EACH_CUFFT_FUNCTION(COUNT), 0 ADJOINT_EACH_CUFFT_NUMBER(COUNT));
+#endif
+#if HAS_NVTX
+  print("nvToolsExt.h", NVTX_VERSION, 0 ADJOINT_EACH_NVTX_FUNCTION(COUNT), 0 ADJOINT_EACH_NVTX_NUMBER(COUNT));
 #endif
   return 0;
 }

@@ -36,3 +36,4 @@ def test_convolutions_through_cudnn(folder, tmp_path):
 def test_it_was_called():
     library = ctypes.CDLL(str(Path(os.environ["ADJOINT_CUDA_LIBRARIES"]) / "libcuda.so.1"))
     assert library.standin_count(b"cudnnConvolution") > 100
+    assert library.standin_count(b"cudnnConvolution of halves") >= 18  # both types, in all dimensions, all three ways

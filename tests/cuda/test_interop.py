@@ -55,6 +55,24 @@ def test_copies_that_are_not_waited_for():
     assert torch.equal(plain.cuda(non_blocking=True).cpu(), plain)
 
 
+def test_pinned_memory_that_a_graph_reads_stays():
+    x, source = torch.zeros(3000, device="cuda"), torch.ones(3000).pin_memory()
+    x.copy_(source, non_blocking=True)  # leaves an event, which a capture must not be asked about
+    g = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(g):
+        x.copy_(source, non_blocking=True)
+    source.fill_(5)
+    g.replay()
+    assert x.tolist() == [5.0] * 3000
+    place = source.data_ptr()
+    del source
+    others = [torch.full((3000,), 9.0).pin_memory() for _ in range(4)]
+    assert place not in [other.data_ptr() for other in others]
+    x.zero_()
+    g.replay()
+    assert x.tolist() == [5.0] * 3000
+
+
 def test_pinned_memory_waits_for_its_copies():
     """A block whose copy is still to be done is not given out again."""
     p = torch.full((1000,), 1.0).pin_memory()

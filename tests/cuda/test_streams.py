@@ -180,6 +180,79 @@ def test_what_cannot_be_captured_raises_and_leaves_all_well():
     assert torch.cuda.current_stream() == torch.cuda.default_stream()
 
 
+DRAWS = {
+    "rand": lambda out, g: out.uniform_(generator=g),
+    "normal": lambda out, g: out.normal_(generator=g),
+    "bernoulli": lambda out, g: out.bernoulli_(0.5, generator=g),
+    "integers": lambda out, g: out.random_(0, 1000, generator=g),
+    "few in order": lambda out, g: out.copy_(torch.randperm(out.numel(), generator=g, device="cuda")),
+    "many in order": lambda out, g: out.copy_(torch.randperm(2000, generator=g, device="cuda")[: out.numel()]),
+    "poisson": lambda out, g: out.copy_(torch.poisson(torch.full_like(out, 7.0), generator=g)),
+}
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_graph_draws_new_numbers_each_time(name, given):
+    """As many calls would, whose generator stands where the graph's does."""
+    draw, plain = DRAWS[name], torch.Generator(device="cuda")
+    own = torch.Generator(device="cuda") if given else None
+    generator = own or torch.cuda.default_generators[0]
+    out, other = torch.zeros(40, device="cuda"), torch.zeros(40, device="cuda")
+    for tensor in (out, other):
+        draw(tensor, own)
+    generator.manual_seed(3)
+    state = generator.get_state()
+    g = torch.cuda.CUDAGraph()
+    if given:
+        g.register_generator_state(own)
+    with torch.cuda.graph(g):
+        draw(out, own)
+        draw(other, own)
+    assert torch.equal(generator.get_state(), state)
+    seen = []
+    for seed in (3, None, 5):
+        for each in (generator, plain):
+            each.manual_seed(seed) if seed else None
+        g.replay()
+        for tensor in (out, other):
+            expected = torch.zeros_like(tensor)
+            draw(expected, plain)
+            assert torch.equal(tensor, expected)
+            seen.append(tensor.tolist())
+        assert torch.equal(generator.get_state(), plain.get_state())
+        draw(expected, own)  # what is not captured goes on from there
+        draw(tensor, plain)
+        assert torch.equal(tensor, expected)
+    assert all(a != b for i, a in enumerate(seen) for b in seen[:i])
+
+
+def test_generators_that_a_graph_does_not_know():
+    x, own, g = torch.zeros(3, device="cuda"), torch.Generator(device="cuda"), torch.cuda.CUDAGraph()
+    x.normal_(generator=own)
+    with pytest.raises(RuntimeError, match=r"not in capture mode.*register_generator_state"), torch.cuda.graph(g):
+        x.normal_(generator=own)
+    with pytest.raises(RuntimeError, match="before capture_begin"):
+        g.register_generator_state(own)
+    with pytest.raises(RuntimeError, match="of cpu"):
+        torch.cuda.CUDAGraph().register_generator_state(torch.Generator())
+    with pytest.raises(TypeError, match=r"expected a torch\.Generator"):
+        torch.cuda.CUDAGraph().register_generator_state(3)
+
+
+def test_graphed_callables_drop_out_other_elements_each_time():
+    layer = torch.nn.Dropout(0.5).cuda()
+    fast = torch.cuda.make_graphed_callables(layer, (torch.ones(200, device="cuda", requires_grad=True),))
+    x, kept = torch.ones(200, device="cuda", requires_grad=True), []
+    for _ in range(2):
+        x.grad = None
+        y = fast(x)
+        y.sum().backward()
+        assert torch.equal(x.grad, y.detach())  # the same elements both ways
+        kept.append(y.tolist())
+    assert kept[0] != kept[1]
+
+
 def test_graphed_callables():
     torch.manual_seed(0)
     layer = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2)).cuda()

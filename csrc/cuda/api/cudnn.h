@@ -68,10 +68,13 @@ struct Algorithm {
   X(kOk, CUDNN_STATUS_SUCCESS, 0)                                                                               \
   X(kFloat, CUDNN_DATA_FLOAT, 0)                                                                                     \
   X(kDouble, CUDNN_DATA_DOUBLE, 1)                                                                                   \
+  X(kHalf, CUDNN_DATA_HALF, 2)                                                                                       \
+  X(kBrain, CUDNN_DATA_BFLOAT16, 9)                                                                                  \
   X(kChannelsFirst, CUDNN_TENSOR_NCHW, 0)                                                                            \
   X(kCorrelation, CUDNN_CROSS_CORRELATION, 1)                                                                        \
   X(kDeterministic, CUDNN_DETERMINISTIC, 1)                                                                          \
   X(kDefaultMath, CUDNN_DEFAULT_MATH, 0)                                                                             \
+  X(kTensorCores, CUDNN_TENSOR_OP_MATH, 1)                                                                           \
   X(kOnlyFma, CUDNN_FMA_MATH, 3)
 // clang-format on
 

@@ -4,7 +4,8 @@
 // Note [Counters]. A fill has an offset of its generator to itself, and its n-th counter is (offset, n): what an
 // element gets depends on the seed, on the fills before, and on the element's place, and neither on the device nor on
 // how the work was cut. Where an element draws until something is accepted its draws are (offset, element + (1 + k)
-// 2^40).
+// 2^40). What a fill in a graph draws is settled when the graph is launched: see Note [Captured draws] in
+// cuda/graphs.h.
 #pragma once
 
 #include <cstdint>
@@ -35,5 +36,22 @@ constexpr Words philox(uint64_t seed, uint64_t offset, uint64_t number) {
   }
   return {{a, b, c, d}};
 }
+
+/// What a fill draws from. In a graph `state` is where its launch finds a seed and a fill's number, from which `fill`
+/// counts; else null.
+struct DrawKey {
+  uint64_t seed, fill;
+  const uint64_t* state;
+
+  Words words(uint64_t number) const {
+    return state ? philox(state[0], state[1] + fill, number) : philox(seed, fill, number);
+  }
+};
+
+/// What a launch of a graph sets.
+struct StateArgs {
+  uint64_t* state;
+  uint64_t seed, fill;
+};
 
 }  // namespace adjoint::cuda

@@ -216,7 +216,7 @@ inline void fill(const FillArgs& args, const Source& source) {
 #pragma unroll
   for (int i = 0; i < width; i += per) {
     if (first + i < args.n)
-      source(philox(args.seed, args.offset, static_cast<uint64_t>((first + i) / per)), first + i, made.values + i);
+      source(args.key.words(static_cast<uint64_t>((first + i) / per)), first + i, made.values + i);
   }
   T* out = reinterpret_cast<T*>(args.data) + first;
   if (reinterpret_cast<uintptr_t>(out) % 16 == 0 && first + width <= args.n) {

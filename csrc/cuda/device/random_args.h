@@ -4,13 +4,14 @@
 #include <cstdint>
 
 #include "fault.h"
+#include "philox.h"
 
 namespace adjoint::cuda {
 
 struct FillArgs {
   char* data;
   int64_t n;
-  uint64_t seed, offset;
+  DrawKey key;
   double first, second;  ///< the parameters of the distribution
   int64_t low;           ///< whole numbers: so many from here on
   uint64_t length;
@@ -24,9 +25,8 @@ inline constexpr int kMostRanked = 1024;  ///< up to here an order is that of ra
 struct ShuffleArgs {
   int64_t* data;
   int64_t n;
-  uint64_t seed, offset;
+  DrawKey key;
   int32_t left_bits, right_bits;  ///< of a number, which has at least as many values as there are elements
-  uint32_t keys[kShuffleRounds];
 };
 
 struct SharesArgs {

@@ -28,7 +28,7 @@ class Draws {
  private:
   int next() {
     if (used_ == 2) {
-      words_ = philox(args_.seed, args_.offset, element_ | ++counters_ << kPrivateBits);
+      words_ = args_.key.words(element_ | ++counters_ << kPrivateBits);
       used_ = 0;
     }
     return used_++;
@@ -169,7 +169,7 @@ inline void gamma_fill(const FillArgs& args) {
 inline void ranked(const ShuffleArgs& args) {
   __shared__ uint64_t keys[kMostRanked];
   const int n = static_cast<int>(args.n), mine = static_cast<int>(threadIdx.x);
-  if (mine < n) keys[mine] = philox(args.seed, args.offset, static_cast<uint64_t>(mine)).pair(0);
+  if (mine < n) keys[mine] = args.key.words(static_cast<uint64_t>(mine)).pair(0);
   __syncthreads();
   if (mine >= n) return;
   int rank = 0;
@@ -179,7 +179,7 @@ inline void ranked(const ShuffleArgs& args) {
 
 /// Many elements are sent to their places by rounds that change one half of a number's bits by the other half (a
 /// Feistel network): every number goes to another one. One that is beyond the elements goes on from there.
-inline uint64_t shuffled(const ShuffleArgs& args, uint64_t number) {
+inline uint64_t shuffled(const ShuffleArgs& args, const uint32_t* keys, uint64_t number) {
   const uint64_t left_mask = (uint64_t(1) << args.left_bits) - 1, right_mask = (uint64_t(1) << args.right_bits) - 1;
   auto mixed = [](uint64_t half, uint32_t key) {
     uint64_t product = static_cast<uint64_t>(kPhiloxFirst) * (static_cast<uint32_t>(half) ^ key);
@@ -190,8 +190,8 @@ inline uint64_t shuffled(const ShuffleArgs& args, uint64_t number) {
   uint64_t left = number >> args.right_bits, right = number & right_mask;
 #pragma unroll
   for (int round = 0; round < kShuffleRounds; round += 2) {
-    left ^= mixed(right, args.keys[round]) & left_mask;
-    right ^= mixed(left, args.keys[round + 1]) & right_mask;
+    left ^= mixed(right, keys[round]) & left_mask;
+    right ^= mixed(left, keys[round + 1]) & right_mask;
   }
   return left << args.right_bits | right;
 }
@@ -199,8 +199,14 @@ inline uint64_t shuffled(const ShuffleArgs& args, uint64_t number) {
 inline void shuffle(const ShuffleArgs& args) {
   const int64_t i = thread_number<int64_t>();
   if (i >= args.n) return;
-  uint64_t place = shuffled(args, static_cast<uint64_t>(i));
-  while (place >= static_cast<uint64_t>(args.n)) place = shuffled(args, place);
+  uint32_t keys[kShuffleRounds];
+#pragma unroll
+  for (int round = 0; round < kShuffleRounds; round += 4) {
+    const Words words = args.key.words(static_cast<uint64_t>(round / 4));
+    for (int k = 0; k < 4; ++k) keys[round + k] = words.at[k];
+  }
+  uint64_t place = shuffled(args, keys, static_cast<uint64_t>(i));
+  while (place >= static_cast<uint64_t>(args.n)) place = shuffled(args, keys, place);
   args.data[i] = static_cast<int64_t>(place);
 }
 

@@ -38,6 +38,8 @@ _libraries.find()
 has_magma = has_half = False
 # Names that another file of this folder defines, loaded when one of them is asked for.
 _LAZY = {
+    "_pools": ("MemPool", "use_mem_pool"),
+    "nvtx": (),
     "streams": ("Event", "ExternalStream", "Stream"),
     "_current": (
         "StreamContext",
@@ -67,7 +69,7 @@ _REFUSED = (
     *("get_per_process_memory_fraction", "ipc_collect", "memory_usage", "power_draw"),
     *("set_per_process_memory_fraction", "temperature", "utilization"),
 )
-_REFUSED_TYPES = ("CUDAPluggableAllocator", "MemPool", "use_mem_pool")
+_REFUSED_TYPES = ("CUDAPluggableAllocator",)
 
 
 class OutOfMemoryError(RuntimeError):

@@ -1,16 +1,12 @@
 """Modules of torch.cuda that are not here, so that programs can import from them: what they would do refuses."""
 
-from .._absent import absent_module, refusing
+from .._absent import absent_module
 
 _ADVICE = "this part of torch.cuda is not here"
-_MARKS = "NVTX functions not installed. Are you sure you have a CUDA build? "
 
 
 def make():
     """Makes the modules, with torch.cuda for their parent."""
-    marks = ("mark", "range", "range_end", "range_pop", "range_push", "range_start")
-    refused = {name: refusing("cuda.nvtx", name, _ADVICE, RuntimeError, _MARKS) for name in marks}
-    absent_module("cuda.nvtx", _ADVICE, **refused)
     absent_module("cuda.profiler", _ADVICE, "cudart init profile start stop")
     absent_module("cuda.nccl", _ADVICE, "all_gather all_reduce broadcast reduce unique_id version", is_available=_no)
     absent_module("cuda.sparse", _ADVICE)

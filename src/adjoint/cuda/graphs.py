@@ -54,6 +54,15 @@ class CUDAGraph:
     def __init__(self, keep_graph=False):
         init()
         self._graph = _C._cuda_new_graph()
+        self._generators = []  # which the graph draws from
+
+    def register_generator_state(self, generator):
+        """Lets random numbers of the capture come from a generator; that of the GPU needs no word.
+
+        Each replay() draws new numbers, and the generator moves on by all that the graph draws.
+        """
+        _C._cuda_graph_draw_from(self._graph, generator)
+        self._generators.append(generator)
 
     def capture_begin(self, pool=None, capture_error_mode="global"):
         """Begins to capture what is queued on the current stream, which must not be the default one."""

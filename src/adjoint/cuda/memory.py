@@ -4,6 +4,8 @@ import collections
 
 from .. import _C
 from ._devices import index_of, init, is_available, need
+from ._pools import MemPool as MemPool
+from ._pools import use_mem_pool as use_mem_pool
 
 __all__ = [
     *(
@@ -16,7 +18,7 @@ __all__ = [
     *("list_gpu_processes", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info"),
     *("memory_allocated", "memory_cached", "memory_reserved", "memory_snapshot", "memory_stats", "memory_summary"),
     *("memory_stats_as_nested_dict", "reset_accumulated_memory_stats", "reset_max_memory_allocated"),
-    *("reset_max_memory_cached", "reset_peak_memory_stats"),
+    *("MemPool", "reset_max_memory_cached", "reset_peak_memory_stats", "use_mem_pool"),
 ]
 
 
@@ -252,14 +254,15 @@ def memory_summary(device=None, abbreviated=False):
 
 
 def memory_snapshot(mempool_id=None, include_traces=True):
-    """The segments of memory that were taken from the driver, with the blocks that they are cut into.
+    """The segments of memory that were taken from the driver, with the blocks that they are cut into: all, or a pool's.
 
     >>> import adjoint as torch
     >>> if torch.cuda.is_available():
     ...     assert isinstance(torch.cuda.memory_snapshot(), list)
     """
     need()
-    return _C._cuda_snapshot()
+    segments = _C._cuda_snapshot()
+    return [each for each in segments if mempool_id is None or each["segment_pool_id"] == tuple(mempool_id)]
 
 
 def host_memory_stats():

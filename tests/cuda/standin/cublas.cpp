@@ -9,6 +9,8 @@
 #include <cstring>
 #include <functional>
 
+#include "halves.h"
+
 // Of driver.cpp.
 void standin_enqueue(std::function<void()> work);
 int standin_begin_call(const char* name);
@@ -22,29 +24,6 @@ struct Handle {
   void* workspace = nullptr;
   int mode = 0;
 };
-
-struct HalfBits {
-  uint16_t bits;
-};
-struct BrainBits {
-  uint16_t bits;
-};
-
-template <class T>
-T load(T x) {
-  return x;
-}
-float load(HalfBits x) { return static_cast<float>(std::bit_cast<_Float16>(x.bits)); }
-float load(BrainBits x) { return std::bit_cast<float>(static_cast<uint32_t>(x.bits) << 16); }
-template <class T>
-void store(T& to, T x) {
-  to = x;
-}
-void store(HalfBits& to, float x) { to.bits = std::bit_cast<uint16_t>(static_cast<_Float16>(x)); }
-void store(BrainBits& to, float x) {
-  const auto word = std::bit_cast<uint32_t>(x);
-  to.bits = std::isnan(x) ? 0x7fc0 : static_cast<uint16_t>((word + 0x7fff + ((word >> 16) & 1)) >> 16);
-}
 
 /// Fewer bits of the fraction, as TF32 has them.
 template <class T>

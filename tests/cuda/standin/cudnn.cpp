@@ -5,6 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "halves.h"
+
 // Of driver.cpp.
 void standin_enqueue(std::function<void()> work);
 int standin_begin_call(const char* name);
@@ -12,6 +14,7 @@ int standin_begin_call(const char* name);
 namespace {
 
 constexpr int kSuccess = 0, kBadParameter = 2000, kWorkspace = 4096, kChosen = 5;
+constexpr int kFloat = 0, kDouble = 1, kHalf = 2, kBrain = 9, kTensorCores = 1;
 
 /// Of a tensor, a filter or a convolution.
 struct Descriptor {
@@ -83,24 +86,26 @@ int64_t count(const Descriptor& descriptor) {
 
 enum class Way { Forward, Data, Filter };
 
-template <class T>
+/// Elements stored as S, numbers in T.
+template <class S, class T>
 void convolve(Way way, Descriptor wide, Descriptor filter, Descriptor convolution, Descriptor narrow, const void* first,
               const void* second, void* result, T alpha, T beta) {
-  const auto *a = static_cast<const T*>(first), *b = static_cast<const T*>(second);
-  auto* out = static_cast<T*>(result);
+  const auto *a = static_cast<const S*>(first), *b = static_cast<const S*>(second);
+  auto* out = static_cast<S*>(result);
   std::vector<double> sums(static_cast<size_t>(count(way == Way::Forward ? narrow : way == Way::Data ? wide : filter)));
   each_product(wide, filter, convolution, narrow, [&](int64_t w, int64_t f, int64_t n) {
-    if (way == Way::Forward) sums[static_cast<size_t>(n)] += double(a[w]) * b[f];
-    if (way == Way::Data) sums[static_cast<size_t>(w)] += double(a[f]) * b[n];
-    if (way == Way::Filter) sums[static_cast<size_t>(f)] += double(a[w]) * b[n];
+    if (way == Way::Forward) sums[static_cast<size_t>(n)] += double(load(a[w])) * load(b[f]);
+    if (way == Way::Data) sums[static_cast<size_t>(w)] += double(load(a[f])) * load(b[n]);
+    if (way == Way::Filter) sums[static_cast<size_t>(f)] += double(load(a[w])) * load(b[n]);
   });
-  for (size_t i = 0; i < sums.size(); ++i) out[i] = T(alpha * sums[i] + (beta == T(0) ? T(0) : beta * out[i]));
+  for (size_t i = 0; i < sums.size(); ++i)
+    store(out[i], T(alpha * sums[i] + (beta == T(0) ? T(0) : beta * T(load(out[i])))));
 }
 
-int algorithms(bool fits, int requested, int* returned, Algorithm* found) {
+int algorithms(bool fits, int math, int requested, int* returned, Algorithm* found) {
   if (!fits) return kBadParameter;
   // The first two are to be left out: one differs from time to time, one is not there.
-  const Algorithm all[] = {{0, 0, 1, 0, 0, 0, {}}, {1, 1, 1, 0, 1, 0, {}}, {kChosen, 0, 2, kWorkspace, 1, 0, {}}};
+  const Algorithm all[] = {{0, 0, 1, 0, 0, 0, {}}, {1, 1, 1, 0, 1, 0, {}}, {kChosen, 0, 2, kWorkspace, 1, math, {}}};
   *returned = requested < 3 ? requested : 3;
   for (int i = 0; i < *returned; ++i) found[i] = all[i];
   return kSuccess;
@@ -116,16 +121,23 @@ int run(Way way, const Descriptor& wide, const Descriptor& filter, const Descrip
         const void* beta, int algorithm, size_t size) {
   if (const int code = standin_begin_call("cudnnConvolution")) return code;
   if (algorithm != kChosen || size < kWorkspace || !fit(wide, filter, convolution, narrow)) return kBadParameter;
-  auto queue = [&]<class T>(T) {
+  if (wide.type != filter.type || wide.type != narrow.type || convolution.type != (wide.type == kDouble ? 1 : 0))
+    return kBadParameter;
+  auto queue = [&]<class S, class T>(S, T) {
     T one, other;
     std::memcpy(&one, alpha, sizeof(T));
     std::memcpy(&other, beta, sizeof(T));
-    standin_enqueue([=] { convolve<T>(way, wide, filter, convolution, narrow, first, second, result, one, other); });
+    standin_enqueue([=] { convolve<S, T>(way, wide, filter, convolution, narrow, first, second, result, one, other); });
   };
-  if (wide.type == 1) {
-    queue(double());
-  } else {
-    queue(float());
+  const bool halves = wide.type == kHalf || wide.type == kBrain;
+  if (halves) standin_begin_call("cudnnConvolution of halves");
+  if (halves != (convolution.math == kTensorCores)) return kBadParameter;
+  switch (wide.type) {
+    case kFloat: queue(float(), float()); break;
+    case kDouble: queue(double(), double()); break;
+    case kHalf: queue(HalfBits(), float()); break;
+    case kBrain: queue(BrainBits(), float()); break;
+    default: return kBadParameter;
   }
   return kSuccess;
 }
@@ -189,15 +201,15 @@ int cudnnSetConvolutionMathType(Descriptor* descriptor, int math) {
 
 int cudnnGetConvolutionForwardAlgorithm_v7(void*, Descriptor* x, Descriptor* w, Descriptor* c, Descriptor* y,
                                            int requested, int* returned, Algorithm* found) {
-  return algorithms(fit(*x, *w, *c, *y), requested, returned, found);
+  return algorithms(fit(*x, *w, *c, *y), c->math, requested, returned, found);
 }
 int cudnnGetConvolutionBackwardDataAlgorithm_v7(void*, Descriptor* w, Descriptor* dy, Descriptor* c, Descriptor* dx,
                                                 int requested, int* returned, Algorithm* found) {
-  return algorithms(fit(*dx, *w, *c, *dy), requested, returned, found);
+  return algorithms(fit(*dx, *w, *c, *dy), c->math, requested, returned, found);
 }
 int cudnnGetConvolutionBackwardFilterAlgorithm_v7(void*, Descriptor* x, Descriptor* dy, Descriptor* c, Descriptor* dw,
                                                   int requested, int* returned, Algorithm* found) {
-  return algorithms(fit(*x, *dw, *c, *dy), requested, returned, found);
+  return algorithms(fit(*x, *dw, *c, *dy), c->math, requested, returned, found);
 }
 int cudnnGetConvolutionForwardWorkspaceSize(void*, Descriptor*, Descriptor*, Descriptor*, Descriptor*, int algorithm,
                                             size_t* size) {

@@ -1,0 +1,84 @@
+"""Pools that a program asks for: torch.cuda.MemPool and use_mem_pool."""
+
+import gc
+import threading
+
+import pytest
+
+import adjoint as torch
+
+
+def test_what_is_made_in_a_pool_lies_in_its_segments():
+    pool, outside = torch.cuda.MemPool(), torch.ones(1000, device="cuda")
+    with torch.cuda.use_mem_pool(pool):
+        inside = torch.ones(1000, device="cuda")
+        assert pool.use_count() == 2
+    after = torch.ones(1000, device="cuda")
+    assert pool.use_count() == 1
+    (segment,) = pool.snapshot()
+    places = range(segment["address"], segment["address"] + segment["total_size"])
+    assert segment["segment_pool_id"] == pool.id
+    assert [x.data_ptr() in places for x in (outside, inside, after)] == [False, True, False]
+    assert (inside + outside + after).tolist() == [3.0] * 1000
+    assert len(torch.cuda.memory_snapshot()) > 1
+
+
+def test_memory_of_a_pool_serves_the_pool_and_goes_with_it():
+    gc.collect()
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved()
+    pool = torch.cuda.MemPool()
+    for _ in range(3):
+        with torch.cuda.use_mem_pool(pool):
+            x = torch.empty(30 << 20, dtype=torch.uint8, device="cuda")
+        del x
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() - before == 30 << 20
+    with torch.cuda.use_mem_pool(pool):
+        x = torch.zeros(30 << 20, dtype=torch.uint8, device="cuda")
+    del pool
+    assert x.sum().item() == 0  # what lives stays
+    del x
+    torch.cuda.empty_cache()
+    assert torch.cuda.memory_reserved() == before
+
+
+def test_pools_within_pools_and_other_threads():
+    first, second, made = torch.cuda.MemPool(), torch.cuda.MemPool(), []
+    assert first.id != second.id
+    with torch.cuda.use_mem_pool(first):
+        with torch.cuda.use_mem_pool(second):
+            a = torch.ones(1 << 20, device="cuda")
+        b = torch.ones(1 << 20, device="cuda")
+        thread = threading.Thread(target=lambda: made.append(torch.ones(1 << 20, device="cuda")))
+        thread.start()
+        thread.join()
+        with pytest.raises(ZeroDivisionError), torch.cuda.use_mem_pool(second):
+            1 / 0  # noqa: B018
+        c = torch.ones(1 << 20, device="cuda")
+
+    def lies_in(x, pool):
+        return any(s["address"] <= x.data_ptr() < s["address"] + s["total_size"] for s in pool.snapshot())
+
+    assert [lies_in(x, first) for x in (a, b, c, *made)] == [False, True, True, False]
+    assert [lies_in(x, second) for x in (a, b, c, *made)] == [True, False, False, False]
+
+
+def test_a_graph_in_a_pool():
+    pool, x, g = torch.cuda.MemPool(), torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+    _ = x + 1
+    with torch.cuda.graph(g, pool=pool.id):
+        y = x + 1
+    assert g.pool() == pool.id
+    assert pool.use_count() == 2
+    x.fill_(4)
+    g.replay()
+    assert y.tolist() == [5.0] * 4
+    g.reset()
+    assert pool.use_count() == 1
+
+
+def test_what_pools_have_not():
+    assert torch.cuda.MemPool().allocator is None
+    with pytest.raises(NotImplementedError, match="use_on_oom is not here"):
+        torch.cuda.MemPool(use_on_oom=True)
