@@ -8,6 +8,7 @@
 #include "cuda/fft.h"
 #include "cuda/folding.h"
 #include "cuda/indexing.h"
+#include "cuda/linalg.h"
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
 #include "cuda/normalization.h"
@@ -70,6 +71,7 @@ Backend native() {
   set_reduce(table.reduce);
   set_softmax(table.softmax);
   table.fft.transform = fft;
+  set_linalg(table.linalg);
   set_normalization(table.normalization);
   set_scan(table.scan);
   table.indexing.gather = gather;

@@ -45,10 +45,15 @@ struct Found {
   std::string missing;
 };
 
+Library& library() {
+  static Library opened({"libcublas.so.13", "libcublas.so.12"});
+  return opened;
+}
+
 const Found& found() {
-  static Library library({"libcublas.so.13", "libcublas.so.12"});
   static const Found result = [] {
     Found all;
+    Library& library = cuda::library();
     if (!library.open()) {
       all.missing = "cuBLAS was not found (" + library.reason() + "), and products of matrices are slow without it; " +
                     "install it with: pip install nvidia-cublas";
@@ -160,6 +165,9 @@ void cublas_product(Device device, const BlasProduct& p) {
   if (waits_for_launches()) [[unlikely]]
     synchronize(device.index, current_stream(device));
 }
+
+CublasHandle* cublas_handle(Device device) { return handle_for(device); }
+void* cublas_function(const char* name) { return library().find(name); }
 
 bool allows_tf32() { return tf32(); }
 void allow_tf32(bool allowed) { tf32() = allowed; }
