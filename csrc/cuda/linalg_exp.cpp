@@ -50,13 +50,10 @@ class Exponential {
   void run() {
     const double greatest = find_norms();
     const Pade& pade = chosen(greatest);
-    const int squarings =
-        greatest > pade.limit ? std::max(1, static_cast<int>(std::ceil(std::log2(greatest / pade.limit)))) : 0;
     ScaleArgs scale{a_.data, norms(), a_.numel(), n_ * n_, pade.limit};
     launch_each("ScaleArgs", "scale_down", scale);
     approximate(pade);
-    // Rounding may make one more than the logarithm says.
-    for (int done = 0; done < squarings + (squarings > 0); ++done) {
+    for (int done = 0; done < squarings(greatest, pade.limit); ++done) {
       multiply(a_.data, a_.data, other());
       take_squares(pade.limit, done);
     }

@@ -526,6 +526,23 @@ def test_nothing_waits(folder):
     assert library.standin_count(b"cuStreamSynchronize") == before + 1
 
 
+def test_other_devices_and_streams():
+    matrices = positive(2, 4, 4)
+    if torch.cuda.device_count() > 1:
+        there = matrices.to("cuda:1")
+        for function in (linalg.inv, linalg.cholesky, linalg.eigvalsh, torch.matrix_exp):
+            ours = function(there)
+            assert ours.device == torch.device("cuda:1")
+            torch.testing.assert_close(ours.cpu(), function(matrices))
+    stream = torch.cuda.Stream()
+    there = matrices.cuda()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        ours = linalg.inv(there)
+    stream.synchronize()
+    torch.testing.assert_close(ours.cpu(), linalg.inv(matrices))
+
+
 PROGRAM = """
 import adjoint as torch
 a = torch.randn(3, 4, 4, dtype=torch.float64)
@@ -550,6 +567,11 @@ def test_without_cusolver(folder, tmp_path):
     said = said_by(PROGRAM, ADJOINT_CUDA_LIBRARIES=str(tmp_path))
     assert said.count("pip install nvidia-cusolver") == 1
     assert "linalg.inverse has no kernel on cuda yet" in said
+
+
+def test_launches_that_are_waited_for(folder):
+    program = PROGRAM.replace("for function in", "import warnings; warnings.simplefilter('error')\nfor function in")
+    assert said_by(program, CUDA_LAUNCH_BLOCKING="1") == ""
 
 
 def test_a_library_that_fails(folder):

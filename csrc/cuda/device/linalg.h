@@ -246,16 +246,6 @@ inline void one_norm(const OneNormArgs& args) {
   if (threadIdx.x == 0) args.norms[blockIdx.x] = greatest;
 }
 
-/// How often a matrix is halved, and squared in the end.
-inline int squarings(double norm, double limit) {
-  int count = 0;
-  while (norm > limit && norm < std::numeric_limits<double>::infinity()) {
-    norm /= 2;
-    ++count;
-  }
-  return count;
-}
-
 /// What is not finite becomes zero here and nan in the end.
 template <class T>
 inline void scale_down(const ScaleArgs& args) {

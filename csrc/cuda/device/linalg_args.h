@@ -73,7 +73,12 @@ struct OneNormArgs {
   double* norms;
   int64_t n;
 };
-/// Matrices are halved as often as it takes to bring their norms below the limit.
+/// How often a matrix of this finite norm is halved, and squared in the end. Both sides count alike.
+inline int squarings(double norm, double limit) {
+  int count = 0;
+  for (; norm > limit; norm /= 2) ++count;
+  return count;
+}
 struct ScaleArgs {
   char* data;
   const double* norms;
