@@ -28,40 +28,44 @@ inline constexpr int kReal32 = 0, kReal64 = 1, kComplex32 = 4, kComplex64 = 5;
 // or cublas and the letter of the type. Elements are untyped, so that one table serves all types. `python -m
 // tests.cuda.headers` compares these lists with NVIDIA's headers.
 
-#define ADJOINT_CUSOLVER_TYPED(X)                                                                                   \
-  X(potrf_size, potrf_bufferSize, potrf_bufferSize, (SolverHandle, int, int, void*, int, int*))                     \
-  X(potrf, potrf, potrf, (SolverHandle, int, int, void*, int, void*, int, int*))                                    \
-  X(potrf_batched, potrfBatched, potrfBatched, (SolverHandle, int, int, void**, int, int*, int))                    \
-  X(getrf_size, getrf_bufferSize, getrf_bufferSize, (SolverHandle, int, int, void*, int, int*))                     \
-  X(getrf, getrf, getrf, (SolverHandle, int, int, void*, int, void*, int*, int*))                                   \
-  X(getrs, getrs, getrs, (SolverHandle, int, int, int, const void*, int, const int*, void*, int, int*))             \
-  X(sytrf_size, sytrf_bufferSize, sytrf_bufferSize, (SolverHandle, int, void*, int, int*))                          \
-  X(sytrf, sytrf, sytrf, (SolverHandle, int, int, void*, int, int*, void*, int, int*))                              \
-  X(geqrf_size, geqrf_bufferSize, geqrf_bufferSize, (SolverHandle, int, int, void*, int, int*))                     \
-  X(geqrf, geqrf, geqrf, (SolverHandle, int, int, void*, int, void*, void*, int, int*))                             \
-  X(orgqr_size, orgqr_bufferSize, ungqr_bufferSize,                                                                 \
-    (SolverHandle, int, int, int, const void*, int, const void*, int*))                                             \
-  X(orgqr, orgqr, ungqr, (SolverHandle, int, int, int, void*, int, const void*, void*, int, int*))                  \
-  X(ormqr_size, ormqr_bufferSize, unmqr_bufferSize,                                                                 \
-    (SolverHandle, int, int, int, int, int, const void*, int, const void*, const void*, int, int*))                 \
-  X(ormqr, ormqr, unmqr,                                                                                            \
-    (SolverHandle, int, int, int, int, int, const void*, int, const void*, void*, int, void*, int, int*))           \
-  X(syevd_size, syevd_bufferSize, heevd_bufferSize,                                                                 \
-    (SolverHandle, int, int, int, const void*, int, const void*, int*))                                             \
-  X(syevd, syevd, heevd, (SolverHandle, int, int, int, void*, int, void*, void*, int, int*))                        \
-  X(syevj_batched_size, syevjBatched_bufferSize, heevjBatched_bufferSize,                                           \
-    (SolverHandle, int, int, int, const void*, int, const void*, int*, SolverOptions, int))                         \
-  X(syevj_batched, syevjBatched, heevjBatched,                                                                      \
-    (SolverHandle, int, int, int, void*, int, void*, void*, int, int*, SolverOptions, int))                         \
-  X(gesvdj_size, gesvdj_bufferSize, gesvdj_bufferSize,                                                              \
-    (SolverHandle, int, int, int, int, const void*, int, const void*, const void*, int, const void*, int, int*,     \
-     SolverOptions))                                                                                                \
-  X(gesvdj, gesvdj, gesvdj,                                                                                         \
-    (SolverHandle, int, int, int, int, void*, int, void*, void*, int, void*, int, void*, int, int*, SolverOptions)) \
-  X(gesvdj_batched_size, gesvdjBatched_bufferSize, gesvdjBatched_bufferSize,                                        \
-    (SolverHandle, int, int, int, const void*, int, const void*, const void*, int, const void*, int, int*,          \
-     SolverOptions, int))                                                                                           \
-  X(gesvdj_batched, gesvdjBatched, gesvdjBatched,                                                                   \
+#define ADJOINT_CUSOLVER_TYPED(X)                                                                                    \
+  X(potrf_size, potrf_bufferSize, potrf_bufferSize, (SolverHandle, int, int, void*, int, int*))                      \
+  X(potrf, potrf, potrf, (SolverHandle, int, int, void*, int, void*, int, int*))                                     \
+  X(potrf_batched, potrfBatched, potrfBatched, (SolverHandle, int, int, void**, int, int*, int))                     \
+  X(getrf_size, getrf_bufferSize, getrf_bufferSize, (SolverHandle, int, int, void*, int, int*))                      \
+  X(getrf, getrf, getrf, (SolverHandle, int, int, void*, int, void*, int*, int*))                                    \
+  X(getrs, getrs, getrs, (SolverHandle, int, int, int, const void*, int, const int*, void*, int, int*))              \
+  X(sytrf_size, sytrf_bufferSize, sytrf_bufferSize, (SolverHandle, int, void*, int, int*))                           \
+  X(sytrf, sytrf, sytrf, (SolverHandle, int, int, void*, int, int*, void*, int, int*))                               \
+  X(geqrf_size, geqrf_bufferSize, geqrf_bufferSize, (SolverHandle, int, int, void*, int, int*))                      \
+  X(geqrf, geqrf, geqrf, (SolverHandle, int, int, void*, int, void*, void*, int, int*))                              \
+  X(orgqr_size, orgqr_bufferSize, ungqr_bufferSize,                                                                  \
+    (SolverHandle, int, int, int, const void*, int, const void*, int*))                                              \
+  X(orgqr, orgqr, ungqr, (SolverHandle, int, int, int, void*, int, const void*, void*, int, int*))                   \
+  X(ormqr_size, ormqr_bufferSize, unmqr_bufferSize,                                                                  \
+    (SolverHandle, int, int, int, int, int, const void*, int, const void*, const void*, int, int*))                  \
+  X(ormqr, ormqr, unmqr,                                                                                             \
+    (SolverHandle, int, int, int, int, int, const void*, int, const void*, void*, int, void*, int, int*))            \
+  X(syevd_size, syevd_bufferSize, heevd_bufferSize,                                                                  \
+    (SolverHandle, int, int, int, const void*, int, const void*, int*))                                              \
+  X(syevd, syevd, heevd, (SolverHandle, int, int, int, void*, int, void*, void*, int, int*))                         \
+  X(syevj_batched_size, syevjBatched_bufferSize, heevjBatched_bufferSize,                                            \
+    (SolverHandle, int, int, int, const void*, int, const void*, int*, SolverOptions, int))                          \
+  X(syevj_batched, syevjBatched, heevjBatched,                                                                       \
+    (SolverHandle, int, int, int, void*, int, void*, void*, int, int*, SolverOptions, int))                          \
+  X(gesvd_size, gesvd_bufferSize, gesvd_bufferSize, (SolverHandle, int, int, int*))                                  \
+  X(gesvd, gesvd, gesvd,                                                                                             \
+    (SolverHandle, signed char, signed char, int, int, void*, int, void*, void*, int, void*, int, void*, int, void*, \
+     int*))                                                                                                          \
+  X(gesvdj_size, gesvdj_bufferSize, gesvdj_bufferSize,                                                               \
+    (SolverHandle, int, int, int, int, const void*, int, const void*, const void*, int, const void*, int, int*,      \
+     SolverOptions))                                                                                                 \
+  X(gesvdj, gesvdj, gesvdj,                                                                                          \
+    (SolverHandle, int, int, int, int, void*, int, void*, void*, int, void*, int, void*, int, int*, SolverOptions))  \
+  X(gesvdj_batched_size, gesvdjBatched_bufferSize, gesvdjBatched_bufferSize,                                         \
+    (SolverHandle, int, int, int, const void*, int, const void*, const void*, int, const void*, int, int*,           \
+     SolverOptions, int))                                                                                            \
+  X(gesvdj_batched, gesvdjBatched, gesvdjBatched,                                                                    \
     (SolverHandle, int, int, int, void*, int, void*, void*, int, void*, int, void*, int, int*, SolverOptions, int))
 
 #define ADJOINT_CUBLAS_TYPED(X)                                                                                    \

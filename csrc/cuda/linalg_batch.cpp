@@ -41,7 +41,7 @@ int64_t batch_of(const View& view, int inner) { return batch_view(view, inner).n
 bool can_solve(std::initializer_list<const View*> views) {
   if (!has_cusolver()) return false;
   for (const View* view : views)
-    for (int64_t size : {rows_of(*view), cols_of(*view), batch_of(*view)})
+    for (int64_t size : {rows_of(*view), cols_of(*view), rows_of(*view) * cols_of(*view), batch_of(*view)})
       if (size > std::numeric_limits<int32_t>::max()) return false;
   return true;
 }
@@ -160,7 +160,25 @@ Workspace::Workspace(const View& like, int64_t rows, int64_t cols, DType dtype)
       device_(like.device),
       memory_(static_cast<size_t>(numel_of(shape_) * itemsize(dtype)), like.device) {}
 
+PackedVectors::PackedVectors(const View& vectors, DType dtype)
+    : memory_(static_cast<size_t>(vectors.numel() * itemsize(dtype)), vectors.device),
+      strides_(static_cast<size_t>(vectors.ndim)),
+      view_{memory_.data(), dtype, vectors.ndim, vectors.sizes, strides_.data(), vectors.device} {
+  packed_strides(vectors, strides_.data());
+  copy(vectors, view_);
+}
+
+Scratch elements_for(const View& like, int64_t count) {
+  return Scratch(static_cast<size_t>(std::max<int64_t>(count, 1) * itemsize(like.dtype)), like.device);
+}
+
 // ---- All matrices
+
+NonFinite::NonFinite(const View& a) : marks_(static_cast<size_t>(batch_of(a)) * sizeof(int32_t), a.device) {
+  FiniteArgs args{a.data, reinterpret_cast<int32_t*>(marks_.data()), rows_of(a) * cols_of(a)};
+  launch(a.device, linalg_text("FiniteArgs", "set_aside_nonfinite", a.dtype, kMatrixThreads), args, batch_of(a),
+         kMatrixThreads);
+}
 
 void fill_diagonal(const View& a) {
   alignas(16) char one[16];

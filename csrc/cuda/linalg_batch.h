@@ -1,8 +1,8 @@
 // Batches of matrices on their way to cuSOLVER: their places on the device, and what is done to all of them at once.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +17,7 @@ inline int64_t cols_of(const View& view) { return view.sizes[view.ndim - 1]; }
 /// How many matrices (or, with one inner dimension, vectors) a view has.
 int64_t batch_of(const View& view, int inner = 2);
 
-/// Whether the libraries are there and count the sizes of these views, in 32 bits.
+/// Whether the libraries are there and can count the elements of these matrices, which they do in 32 bits.
 bool can_solve(std::initializer_list<const View*> views);
 
 /// Sizes and strides of a view of its own.
@@ -81,7 +81,37 @@ class Workspace {
   Scratch memory_;
 };
 
+/// Vectors copied to memory of their own, one after the other, as elements of a type.
+class PackedVectors {
+ public:
+  PackedVectors(const View& vectors, DType dtype);
+  PackedVectors(const PackedVectors&) = delete;
+  const View& view() const { return view_; }
+
+ private:
+  Scratch memory_;
+  std::vector<int64_t> strides_;
+  View view_;
+};
+
+/// Memory for so many elements of a view's type.
+Scratch elements_for(const View& like, int64_t count);
+
 // ---- On all matrices of a view
+
+/// Up to this order the library finds the spectra of many matrices at once.
+inline constexpr int64_t kSmallSpectrum = 32;
+
+/// Which matrices have elements that are not finite; these matrices are zero from then on, so that every algorithm
+/// ends.
+class NonFinite {
+ public:
+  explicit NonFinite(const View& a);
+  const int32_t* marks() const { return reinterpret_cast<const int32_t*>(marks_.data()); }
+
+ private:
+  Scratch marks_;
+};
 
 /// Ones on the diagonal; and zeros elsewhere, of matrices that lie one after the other.
 void fill_diagonal(const View& a);

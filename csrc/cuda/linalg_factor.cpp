@@ -16,11 +16,6 @@ bool is_small_batch(int64_t count, int64_t n) { return count > 1 && n <= 256; }
 /// Zeros above (or below) the diagonal.
 void clear_triangle(const View& a, bool below) { below ? triu(a, 0, a) : tril(a, 0, a); }
 
-/// Memory for so many elements.
-Scratch work_for(const View& like, int elements) {
-  return Scratch(static_cast<size_t>(std::max(elements, 1)) * static_cast<size_t>(itemsize(like.dtype)), like.device);
-}
-
 }  // namespace
 
 // ---- Cholesky
@@ -41,7 +36,7 @@ void cholesky(const View& a, const View& infos, bool upper) {
   } else {
     int elements = 0;
     solver.check(solver.of.potrf_size(solver.handle, uplo, n, factors.at(0), n, &elements), "asking for its memory");
-    const Scratch work = work_for(a, elements);
+    const Scratch work = elements_for(a, elements);
     for (int64_t i = 0; i < count; ++i)
       solver.check(
           solver.of.potrf(solver.handle, uplo, n, factors.at(i), n, work.data(), elements, infos.as<int32_t>() + i),
@@ -69,7 +64,7 @@ void lu_factor(const View& a, const View& pivots, const View& infos) {
   }
   int elements = 0;
   solver.check(solver.of.getrf_size(solver.handle, m, n, factors.at(0), m, &elements), "asking for its memory");
-  const Scratch work = work_for(a, elements);
+  const Scratch work = elements_for(a, elements);
   for (int64_t i = 0; i < count; ++i)
     solver.check(solver.of.getrf(solver.handle, m, n, factors.at(i), m, work.data(),
                                  pivots.as<int32_t>() + i * std::min(m, n), infos.as<int32_t>() + i),
@@ -89,7 +84,7 @@ void ldl_factor(const View& a, const View& pivots, const View& infos, bool hermi
   Columns factors = Columns::of(a);
   int elements = 0;
   solver.check(solver.of.sytrf_size(solver.handle, n, factors.at(0), n, &elements), "asking for its memory");
-  const Scratch work = work_for(a, elements);
+  const Scratch work = elements_for(a, elements);
   for (int64_t i = 0; i < batch_of(a); ++i)
     solver.check(solver.of.sytrf(solver.handle, nv::kLower, n, factors.at(i), n, pivots.as<int32_t>() + i * n,
                                  work.data(), elements, infos.as<int32_t>() + i),
@@ -115,7 +110,7 @@ void geqrf(const View& a, const View& tau) {
   }
   int elements = 0;
   solver.check(solver.of.geqrf_size(solver.handle, m, n, matrices.at(0), m, &elements), "asking for its memory");
-  const Scratch work = work_for(a, elements), info(sizeof(int32_t), a.device);
+  const Scratch work = elements_for(a, elements), info(sizeof(int32_t), a.device);
   for (int64_t i = 0; i < count; ++i)
     solver.check(solver.of.geqrf(solver.handle, m, n, matrices.at(i), m, factors.at(i), work.data(), elements,
                                  reinterpret_cast<int*>(info.data())),
@@ -133,7 +128,7 @@ void orgqr(const View& a, const View& tau) {
   int elements = 0;
   solver.check(solver.of.orgqr_size(solver.handle, m, n, k, matrices.at(0), m, factors.at(0), &elements),
                "asking for its memory");
-  const Scratch work = work_for(a, elements), info(sizeof(int32_t), a.device);
+  const Scratch work = elements_for(a, elements), info(sizeof(int32_t), a.device);
   for (int64_t i = 0; i < batch_of(a); ++i)
     solver.check(solver.of.orgqr(solver.handle, m, n, k, matrices.at(i), m, factors.at(i), work.data(), elements,
                                  reinterpret_cast<int*>(info.data())),
@@ -153,7 +148,7 @@ void ormqr(const View& a, const View& tau, const View& c, bool left, bool transp
   solver.check(solver.of.ormqr_size(solver.handle, side, turned, m, n, k, reflectors.at(0), reflectors.ld(),
                                     factors.at(0), targets.at(0), targets.ld(), &elements),
                "asking for its memory");
-  const Scratch work = work_for(c, elements), info(sizeof(int32_t), c.device);
+  const Scratch work = elements_for(c, elements), info(sizeof(int32_t), c.device);
   for (int64_t i = 0; i < batch_of(c); ++i)
     solver.check(
         solver.of.ormqr(solver.handle, side, turned, m, n, k, reflectors.at(i), reflectors.ld(), factors.at(i),

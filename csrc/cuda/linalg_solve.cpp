@@ -88,18 +88,12 @@ void lu_solve(const View& lu, const View& pivots, const View& x, bool left, bool
   const bool conjugated = !left && adjoint && solver.is_complex;
   if (conjugated) conjugate(x);
   if (count > 1 && n <= 256) {
-    // The swaps of all matrices, one after the other.
-    std::vector<int64_t> strides(static_cast<size_t>(pivots.ndim));
-    int64_t step = 1;
-    for (int d = pivots.ndim; d-- > 0; step *= pivots.sizes[d]) strides[static_cast<size_t>(d)] = step;
-    const Scratch memory(static_cast<size_t>(step) * sizeof(int32_t), x.device);
-    const View swaps{memory.data(), DType::Int32, pivots.ndim, pivots.sizes, strides.data(), x.device};
-    copy(pivots, swaps);
+    const PackedVectors swaps(pivots, DType::Int32);
     int wrong = 0;  // the place of an argument
-    solver.check(
-        solver.of.getrs_batched(solver.blas, turned, n, sides, factors.addresses(), factors.ld(), swaps.as<int32_t>(),
-                                targets.addresses(), targets.ld(), &wrong, static_cast<int>(count)),
-        "solving equations");
+    solver.check(solver.of.getrs_batched(solver.blas, turned, n, sides, factors.addresses(), factors.ld(),
+                                         swaps.view().as<int32_t>(), targets.addresses(), targets.ld(), &wrong,
+                                         static_cast<int>(count)),
+                 "solving equations");
   } else {
     const Columns swaps = Columns::vectors(pivots);
     const Scratch info(sizeof(int32_t), x.device);
@@ -134,23 +128,18 @@ void ldl_solve(const View& factor, const View& pivots, const View& x, bool hermi
   const Solver solver = solver_for(x.device, x.dtype);
   const int64_t n = rows_of(x), sides = cols_of(x);
   const Columns factors = Columns::readable(factor), targets = Columns::of(x);
-  // The library counts these in 64 bits.
-  const Scratch memory(static_cast<size_t>(pivots.numel()) * sizeof(int64_t), x.device);
-  std::vector<int64_t> strides(static_cast<size_t>(pivots.ndim));
-  int64_t step = 1;
-  for (int d = pivots.ndim; d-- > 0; step *= pivots.sizes[d]) strides[static_cast<size_t>(d)] = step;
-  const View swaps{memory.data(), DType::Int64, pivots.ndim, pivots.sizes, strides.data(), x.device};
-  copy(pivots, swaps);
+  const PackedVectors packed(pivots, DType::Int64);  // the library counts in 64 bits
+  const auto* swaps = packed.view().as<int64_t>();
   size_t there = 0, here = 0;
   solver.check(solver.common.sytrs_size(solver.handle, nv::kLower, n, sides, solver.type, factors.at(0), factors.ld(),
-                                        swaps.as<int64_t>(), solver.type, targets.at(0), targets.ld(), &there, &here),
+                                        swaps, solver.type, targets.at(0), targets.ld(), &there, &here),
                "asking for its memory");
   const Scratch work(std::max<size_t>(there, 1), x.device), info(sizeof(int32_t), x.device);
   std::vector<char> host(std::max<size_t>(here, 1));
   for (int64_t i = 0; i < batch_of(x); ++i)
     solver.check(solver.common.sytrs(solver.handle, nv::kLower, n, sides, solver.type, factors.at(i), factors.ld(),
-                                     swaps.as<int64_t>() + i * n, solver.type, targets.at(i), targets.ld(), work.data(),
-                                     there, host.data(), here, reinterpret_cast<int*>(info.data())),
+                                     swaps + i * n, solver.type, targets.at(i), targets.ld(), work.data(), there,
+                                     host.data(), here, reinterpret_cast<int*>(info.data())),
                  "solving equations");
 }
 

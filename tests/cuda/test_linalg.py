@@ -27,6 +27,14 @@ def nothing_on_the_cpu():
         yield
 
 
+@pytest.fixture
+def folder():
+    place = Path(os.environ.get("ADJOINT_CUDA_LIBRARIES", ""))
+    if not (place / "cuda_shim.h").exists():
+        pytest.skip("on the stand-in only")
+    return place
+
+
 def values(*shape, dtype=torch.float64):
     numbers = torch.arange(1, 1 + torch.Size(shape).numel(), dtype=torch.float64)
     real = (numbers * numbers * 0.37).sin().reshape(shape)
@@ -238,6 +246,26 @@ def test_svd(dtype, batch, m, n, full):
     torch.testing.assert_close(product.cpu(), matrices, rtol=close, atol=close)
     assert_unitary(U, close)
     assert_unitary(Vh.mH, close)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(("m", "n"), [(4, 4), (6, 3), (3, 6), (40, 3), (3, 40)])
+def test_svd_that_jacobi_gives_up(folder, dtype, m, n):
+    """The stand-in's method does where the first element is 1234.5; another one computes."""
+    library = ctypes.CDLL(str(folder / "libcuda.so.1"))
+    matrices, close = values(3, m, n, dtype=dtype), 1e3 * CLOSE[dtype]
+    matrices[1, 0, 0] = 1234.5
+    for given in (matrices, matrices[1]):
+        before = library.standin_count(b"gesvd")
+        compare(linalg.svdvals, given, tolerance=close)
+        for full in (False, True):
+            U, S, Vh = linalg.svd(given.cuda(), full_matrices=full)
+            k = S.shape[-1]
+            product = (U[..., :k] * S.unsqueeze(-2)) @ Vh[..., :k, :]
+            torch.testing.assert_close(product.cpu(), given, rtol=close, atol=close)
+            assert_unitary(U, close)
+            assert_unitary(Vh.mH, close)
+        assert library.standin_count(b"gesvd") == before + 3
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -461,14 +489,6 @@ def test_drivers():
 
 
 # ---- The libraries
-
-
-@pytest.fixture
-def folder():
-    place = Path(os.environ.get("ADJOINT_CUDA_LIBRARIES", ""))
-    if not (place / "cuda_shim.h").exists():
-        pytest.skip("on the stand-in only")
-    return place
 
 
 def test_all_kernels_are_the_device_s():

@@ -81,6 +81,15 @@ void svd(int job, int64_t m, int64_t n, Matrix<T> a, dense::Real<T>* s, Matrix<T
     for (int64_t i = 0; i < n; ++i) v(i, j) = narrowed<T>(found.v[static_cast<size_t>(i + j * n)]);
 }
 
+/// Jacobi's method comes to no end where the first element is this.
+constexpr double kEndless = 1234.5;
+template <class T>
+bool gives_up(Matrix<T> a, int64_t n, dense::Real<T>* s) {
+  if (std::real(a(0, 0)) != static_cast<dense::Real<T>>(kEndless)) return false;
+  for (int64_t i = 0; i < n; ++i) a(0, i) = T(s[0] = -77);
+  return true;
+}
+
 /// T is the type of the matrix; pairs of values of a real one come one after the other, the positive one first.
 template <class T>
 void eig(int job, int64_t n, Matrix<T> a, std::complex<dense::Real<T>>* values, Matrix<T> right) {
@@ -255,6 +264,22 @@ int cusolverDnCreateParams(void** options) { return cusolverDnCreateSyevjInfo(op
       }                                                                                                                \
     });                                                                                                                \
   }                                                                                                                    \
+  int cusolverDn##L##gesvd_bufferSize(Handle*, int m, int n, int* work) {                                              \
+    *work = work_size(m, n);                                                                                           \
+    return kSuccess;                                                                                                   \
+  }                                                                                                                    \
+  int cusolverDn##L##gesvd(Handle* handle, signed char left, signed char right, int m, int n, T* a, int ld, R* s,      \
+                           T* u, int ldu, T* vt, int ldv, T* work, int size, R* rest, int* info) {                     \
+    READY();                                                                                                           \
+    const bool fits = m >= n && ld >= least(m) && ldu >= least(m) && ldv >= least(n) && left == right && rest;         \
+    return queue("gesvd", fits && work && size >= work_size(m, n), [=] {                                               \
+      *info = 0;                                                                                                       \
+      std::vector<T> v(static_cast<size_t>(n * n));                                                                    \
+      svd(left != 'N', m, n, Matrix<T>{a, ld}, s, Matrix<T>{u, ldu}, left == 'A' ? m : n, Matrix<T>{v.data(), n}, n);  \
+      for (int64_t i = 0; left != 'N' && i < n; ++i)                                                                   \
+        for (int64_t j = 0; j < n; ++j) vt[i + j * ldv] = dense::conjugated(v[static_cast<size_t>(j + i * n)]);        \
+    });                                                                                                                \
+  }                                                                                                                    \
   int cusolverDn##L##gesvdj_bufferSize(Handle*, int, int, int m, int n, const T*, int, const R*, const T*, int,        \
                                        const T*, int, int* work, void*) {                                              \
     *work = work_size(m, n);                                                                                           \
@@ -265,8 +290,9 @@ int cusolverDnCreateParams(void** options) { return cusolverDnCreateSyevjInfo(op
     READY();                                                                                                           \
     const bool places = ldu >= least(m) && ldv >= least(n) && (!job || (u && v));                                      \
     return queue("gesvdj", options && places && ld >= least(m) && work && size >= work_size(m, n), [=] {               \
-      *info = 0;                                                                                                       \
       const int k = std::min(m, n);                                                                                    \
+      *info = gives_up(Matrix<T>{a, ld}, n, s) ? k + 1 : 0;                                                            \
+      if (*info) return;                                                                                               \
       svd(job, m, n, Matrix<T>{a, ld}, s, Matrix<T>{u, ldu}, econ ? k : m, Matrix<T>{v, ldv}, econ ? k : n);           \
     });                                                                                                                \
   }                                                                                                                    \
@@ -281,7 +307,8 @@ int cusolverDnCreateParams(void** options) { return cusolverDnCreateSyevjInfo(op
     const bool right = options && m <= 32 && n <= 32 && ld >= least(m) && ldu >= least(m) && ldv >= least(n);          \
     return queue("gesvdjBatched", right && work && size >= work_size(m, n) * count, [=] {                              \
       for (int64_t i = 0; i < count; ++i) {                                                                            \
-        infos[i] = 0;                                                                                                  \
+        infos[i] = gives_up(Matrix<T>{a + i * ld * n, ld}, n, s + i * std::min(m, n)) ? std::min(m, n) + 1 : 0;        \
+        if (infos[i]) continue;                                                                                        \
         svd(job, m, n, Matrix<T>{a + i * ld * n, ld}, s + i * std::min(m, n), Matrix<T>{u + i * ldu * m, ldu}, m,      \
             Matrix<T>{v + i * ldv * n, ldv}, n);                                                                       \
       }                                                                                                                \
