@@ -136,11 +136,13 @@ void ldl_solve(const View& factor, const View& pivots, const View& x, bool hermi
                "asking for its memory");
   const Scratch work(std::max<size_t>(there, 1), x.device), info(sizeof(int32_t), x.device);
   std::vector<char> host(std::max<size_t>(here, 1));
-  for (int64_t i = 0; i < batch_of(x); ++i)
+  for (int64_t i = 0; i < batch_of(x); ++i) {
     solver.check(solver.common.sytrs(solver.handle, nv::kLower, n, sides, solver.type, factors.at(i), factors.ld(),
                                      swaps + i * n, solver.type, targets.at(i), targets.ld(), work.data(), there,
                                      host.data(), here, reinterpret_cast<int*>(info.data())),
                  "solving equations");
+    if (here > 0) synchronize(x.device.index, current_stream(x.device));  // the next one uses the same memory here
+  }
 }
 
 }  // namespace adjoint::cuda

@@ -67,12 +67,14 @@ void eig(const View& a, const View& values, const View& vectors, const View& inf
                "asking for its memory");
   const Scratch work(std::max<size_t>(there, 1), a.device);
   std::vector<char> host(std::max<size_t>(here, 1));
-  for (int64_t i = 0; i < batch_of(a); ++i)
+  for (int64_t i = 0; i < batch_of(a); ++i) {
     solver.check(solver.common.geev(solver.handle, solver.options, nv::kNoVectors, job, n, solver.type, matrices.at(i),
                                     n, complex, values.data + i * n * itemsize(values.dtype), solver.type, nullptr, n,
                                     solver.type, vectors_of(i), n, solver.type, work.data(), there, host.data(), here,
                                     infos.as<int32_t>() + i),
                  "finding eigenvalues");
+    if (here > 0) synchronize(a.device.index, current_stream(a.device));  // the next one uses the same memory here
+  }
   if (!in_parts) return;
   PairArgs args{values.data, right.data, vectors.data, vectors.numel(), n};
   launch(a.device, linalg_text("PairArgs", "unpack_pairs", a.dtype, kThreads), args, blocks_for(args.numel));
