@@ -11,6 +11,7 @@
 #include "cuda/folding.h"
 #include "cuda/grid.h"
 #include "cuda/indexing.h"
+#include "cuda/linalg.h"
 #include "cuda/loss_labels.h"
 #include "cuda/matmul.h"
 #include "cuda/memory.h"
@@ -79,6 +80,7 @@ Backend native() {
   set_reduce(table.reduce);
   set_softmax(table.softmax);
   table.fft.transform = fft;
+  set_linalg(table.linalg);
   set_normalization(table.normalization);
   set_scan(table.scan);
   table.indexing.gather = gather;

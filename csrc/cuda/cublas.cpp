@@ -23,10 +23,15 @@ struct Found {
   std::string missing;
 };
 
+Library& library() {
+  static Library opened(kFiles);
+  return opened;
+}
+
 const Found& found() {
-  static Library library(kFiles);
   static const Found result = [] {
     Found all;
+    Library& library = cuda::library();
     if (!library.open()) {
       all.missing = "cuBLAS was not found (" + library.reason() + "), and products of matrices are slow without it; " +
                     "install it with: pip install " + wheel_name("cublas");
@@ -129,6 +134,9 @@ void cublas_product(Device device, const BlasProduct& p) {
   if (waits_for_launches()) [[unlikely]]
     synchronize(device.index, current_stream(device));
 }
+
+cublas::Handle cublas_handle(Device device) { return handle_for(device); }
+void* cublas_function(const char* name) { return library().find(name); }
 
 bool allows_tf32() { return tf32(); }
 void allow_tf32(bool allowed) { tf32() = allowed; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/view.h"
+#include "cuda/api/cublas.h"
 #include "cuda/driver.h"
 
 namespace adjoint::cuda {
@@ -28,6 +29,10 @@ struct BlasProduct {
 bool has_cublas();
 /// Queues a product on the device's current stream.
 void cublas_product(Device device, const BlasProduct& product);
+/// This thread's handle for the device's current stream, and the address of another function, or null: for those who
+/// call more of cuBLAS (cuda/cusolver.h).
+cublas::Handle cublas_handle(Device device);
+void* cublas_function(const char* name);
 
 /// Whether products of float32 may round their inputs to 10 bits of fraction, as TF32 does. No at first, unless the
 /// environment variable TORCH_ALLOW_TF32_CUBLAS_OVERRIDE is 1.

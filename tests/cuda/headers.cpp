@@ -22,6 +22,10 @@
 #include <cufft.h>
 #define HAS_CUFFT 1
 #endif
+#if __has_include(<cusolverDn.h>)
+#include <cusolverDn.h>
+#define HAS_CUSOLVER 1
+#endif
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 #define HAS_NVTX 1
@@ -35,6 +39,7 @@
 #include "cuda/api/cublas.h"
 #include "cuda/api/cudnn.h"
 #include "cuda/api/cufft.h"
+#include "cuda/api/cusolver.h"
 #include "cuda/api/nvrtc.h"
 #include "cuda/api/nvtx.h"
 #include "cuda/driver.h"
@@ -78,6 +83,12 @@ HANDLE(nvrtc::Program, nvrtcProgram);
 #endif
 #if HAS_CUBLAS
 HANDLE(cublas::Handle, cublasHandle_t);
+#endif
+#if HAS_CUSOLVER
+HANDLE(cusolver::Handle, cusolverDnHandle_t);
+HANDLE(cusolver::EigenOptions, syevjInfo_t);
+HANDLE(cusolver::SingularOptions, gesvdjInfo_t);
+HANDLE(cusolver::Parameters, cusolverDnParams_t);
 #endif
 #if HAS_CUDNN
 HANDLE(cudnn::Handle, cudnnHandle_t);
@@ -183,6 +194,31 @@ ADJOINT_EACH_CUFFT_FUNCTION(SAME_FUNCTION)
 ADJOINT_EACH_CUFFT_NUMBER(SAME_NUMBER)
 }  // namespace of_cufft
 #endif
+#if HAS_CUSOLVER
+namespace of_cusolver {
+using Functions = cusolver::TypedRoutines;
+#define SAME_SOLVER(name, real, complex, parameters)  \
+  SAME_FUNCTION(name, cusolverDnS##real, parameters)  \
+  SAME_FUNCTION(name, cusolverDnD##real, parameters)  \
+  SAME_FUNCTION(name, cusolverDnC##complex, parameters) \
+  SAME_FUNCTION(name, cusolverDnZ##complex, parameters)
+#define SAME_BLAS(name, real, complex, parameters)  \
+  SAME_FUNCTION(name, cublasS##real, parameters)    \
+  SAME_FUNCTION(name, cublasD##real, parameters)    \
+  SAME_FUNCTION(name, cublasC##complex, parameters) \
+  SAME_FUNCTION(name, cublasZ##complex, parameters)
+ADJOINT_CUSOLVER_TYPED(SAME_SOLVER)
+ADJOINT_CUBLAS_TYPED(SAME_BLAS)
+ADJOINT_EACH_CUSOLVER_NUMBER(SAME_NUMBER)
+namespace of_all_types {
+using Functions = cusolver::CommonRoutines;
+ADJOINT_CUSOLVER_PLAIN(SAME_FUNCTION)
+#if CUSOLVER_VERSION >= 11701  // of CUDA 12.6
+ADJOINT_CUSOLVER_NEWER(SAME_FUNCTION)
+#endif
+}  // namespace of_all_types
+}  // namespace of_cusolver
+#endif
 #if HAS_NVTX
 namespace of_nvtx {
 using nvtx::Functions;
@@ -225,6 +261,12 @@ int main() {
 #endif
 #if HAS_CUFFT
   print("cufft.h", CUFFT_VERSION, 0 ADJOINT_EACH_CUFFT_FUNCTION(COUNT), 0 ADJOINT_EACH_CUFFT_NUMBER(COUNT));
+#endif
+#if HAS_CUSOLVER
+  print("cusolverDn.h", CUSOLVER_VERSION,
+        0 ADJOINT_CUSOLVER_TYPED(COUNT) ADJOINT_CUBLAS_TYPED(COUNT) ADJOINT_CUSOLVER_PLAIN(COUNT)
+            ADJOINT_CUSOLVER_NEWER(COUNT),
+        0 ADJOINT_EACH_CUSOLVER_NUMBER(COUNT));
 #endif
 #if HAS_NVTX
   print("nvToolsExt.h", NVTX_VERSION, 0 ADJOINT_EACH_NVTX_FUNCTION(COUNT), 0 ADJOINT_EACH_NVTX_NUMBER(COUNT));

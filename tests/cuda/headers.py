@@ -5,7 +5,7 @@ numbers and structs are theirs. No GPU is needed, nor the libraries. Headers are
 folders of headers, or of wheels, of which they are unpacked, such as
 
     pip download --no-deps -d wheels nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl nvidia-cuda-cupti \\
-        nvidia-cuda-nvrtc nvidia-cublas nvidia-cudnn-cu13 nvidia-cufft nvidia-nvtx
+        nvidia-cuda-nvrtc nvidia-cublas nvidia-cudnn-cu13 nvidia-cufft nvidia-cusolver nvidia-cusparse nvidia-nvtx
     python -m tests.cuda.headers wheels
 
 What is not there, from the wheels that are installed and from CUDA's own folder. Then the libraries are opened that
@@ -31,6 +31,7 @@ HEADERS = {
     "cublas_v2.h": "nvidia-cublas",
     "cudnn.h": "nvidia-cudnn-cu13",
     "cufft.h": "nvidia-cufft",
+    "cusolverDn.h": "nvidia-cusolver nvidia-cusparse",
     "nvtx3/nvToolsExt.h": "nvidia-nvtx",
 }
 

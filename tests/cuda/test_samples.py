@@ -21,6 +21,9 @@ ELSEWHERE = {
     ),
     *("bartlett_window", "kaiser_window", "fft.fftfreq", "fft.rfftfreq"),
 }
+# The second gradient at a matrix of rank 1 goes through singular values that are equal, and depends on which vectors an
+# algorithm finds for them.
+UNDETERMINED = {("det", "expanded")}
 SAMPLES = [
     pytest.param(name, sample, dtype, id=f"{name}-{number}-{dtype}")
     for name, samples in sorted(collect().items())
@@ -120,7 +123,7 @@ def derived(name, sample, dtype, layout, device, twice):
 
 
 def compare(name, sample, dtype, layout):
-    twice = sample.gradgrad and dtype == sample.precise
+    twice = sample.gradgrad and dtype == sample.precise and (name, layout) not in UNDETERMINED
     try:
         expected = derived(name, sample, dtype, layout, "cpu", twice)
     except (NotImplementedError, RuntimeError, TypeError, ValueError, IndexError) as error:

@@ -224,7 +224,9 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
         )
     _check_type(A)
     sides = B.unsqueeze(-1) if vector else B
-    results = _linalg_lstsq((A, sides), rcond, "gelsy" if driver is None else driver)
+    if driver is None:
+        driver = "gels" if A.is_cuda else "gelsy"
+    results = _linalg_lstsq((A, sides), rcond, driver)
     if vector:
         solution, residuals, rank, values = results
         results = solution.squeeze(-1), residuals.squeeze(-1) if residuals.ndim > 1 else residuals, rank, values

@@ -148,22 +148,27 @@ def linalg_svd(A, full_matrices=True, *, driver=None):
     >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S
     tensor([3., 2.])
     """
-    _check_driver("linalg.svd", driver)
+    _check_driver(A, driver)
     return return_type("linalg_svd")(_linalg_svd(A, full_matrices, True))
 
 
 @composite(**_LINALG, out="exact", autocast="float32")
 def linalg_svdvals(A, *, driver=None):
     """The singular values, in descending order."""
-    _check_driver("linalg.svd", driver)
+    _check_driver(A, driver)
     return _linalg_svd(A, False, is_recorded(A))[1]
 
 
-def _check_driver(name, driver):
-    if driver is not None:
+def _check_driver(A, driver):
+    """On a GPU a driver may be named, and Jacobi's method is what computes."""
+    if driver is None:
+        return
+    if not A.is_cuda:
         raise RuntimeError(
-            f"torch.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
         )
+    if driver not in ("gesvd", "gesvdj", "gesvda"):
+        raise RuntimeError(f"torch.linalg.svd: unknown svd driver {driver} in svd_cusolver computation")
 
 
 @composite(out="exact", autocast="float32")
