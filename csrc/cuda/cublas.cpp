@@ -61,9 +61,6 @@ struct Session {
   }
 };
 
-/// What NVIDIA recommends for its split products: 32 MiB from sm_90 on, else 4.
-size_t workspace_size(int capability) { return size_t{capability >= 90 ? 32u : 4u} << 20; }
-
 /// This thread's handle for the current stream of a device.
 Handle handle_for(Device device) {
   auto& session = thread_session<Session>(device);
@@ -72,7 +69,7 @@ Handle handle_for(Device device) {
   // Another stream takes the workspace away: it is set after it.
   check_status(found().functions.set_stream(session.handle, stream), "choosing a stream");
   StoragePtr& workspace = session.workspaces[stream];
-  const size_t size = workspace_size(use(device).capability);
+  const size_t size = blas_workspace_size(use(device).capability);
   if (!workspace) workspace = StoragePtr::steal(allocate(size, device));
   check_status(found().functions.set_workspace(session.handle, workspace->data, size), "giving it memory");
   session.stream = stream;
@@ -129,6 +126,8 @@ void cublas_product(Device device, const BlasProduct& p) {
   if (waits_for_launches()) [[unlikely]]
     synchronize(device.index, current_stream(device));
 }
+
+size_t blas_workspace_size(int capability) { return size_t{capability >= 90 ? 32u : 4u} << 20; }
 
 bool allows_tf32() { return tf32(); }
 void allow_tf32(bool allowed) { tf32() = allowed; }

@@ -1,6 +1,7 @@
 // cuBLAS: our declarations of what is used of it, found when a product first needs it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/view.h"
@@ -28,6 +29,9 @@ struct BlasProduct {
 bool has_cublas();
 /// Queues a product on the device's current stream.
 void cublas_product(Device device, const BlasProduct& product);
+
+/// How much memory NVIDIA recommends for products that are split over blocks: 32 MiB from sm_90 on, else 4.
+size_t blas_workspace_size(int capability);
 
 /// Whether products of float32 may round their inputs to 10 bits of fraction, as TF32 does. No at first, unless the
 /// environment variable TORCH_ALLOW_TF32_CUBLAS_OVERRIDE is 1.

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-NAMES = ("libcuda.so.1", "libcublas.so.13", "libcufft.so.12", "libnvrtc.so.13")
+NAMES = ("libcuda.so.1", "libcublas.so.13", "libcublasLt.so.13", "libcufft.so.12", "libnvrtc.so.13")
 
 
 def has_gpu():
