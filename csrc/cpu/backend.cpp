@@ -143,7 +143,7 @@ const Backend backend = {
                .product = sparse_product,
                .sampled = sparse_sampled,
                .solve = sparse_solve},
-    .matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate},
+    .matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .biased = biased, .conjugate = conjugate},
     .convolution = {.takes_halves = [](const kernels::ConvShape&, DType) { return false; },
                     .forward = convolution,
                     .weight = convolution_weight,

@@ -512,6 +512,12 @@ void sum_bmm(const View& a, const View& b, const View& c, const Scalar& alpha, c
     gemm(entry(a, i, a.sizes + 1), entry(b, i, b.sizes + 1), c, alpha, Scalar::of(int64_t{1}));
 }
 
+void biased(const View& a, const View& b, const View& bias, const View& c) {
+  const int64_t strides[2] = {0, bias.strides[0]};
+  copy(View{bias.data, bias.dtype, 2, c.sizes, strides}, c);
+  gemm(a, b, c, Scalar::of(int64_t{1}), Scalar::of(int64_t{1}));
+}
+
 void conjugate(const View& values) {
   dispatch(values.dtype, [&](auto tag) {
     using T = decltype(tag);

@@ -56,6 +56,7 @@ Backend native() {
   table.matmul.gemm = gemm;
   table.matmul.bmm = bmm;
   table.matmul.sum_bmm = sum_bmm;
+  table.matmul.biased = biased;
   table.matmul.conjugate = conjugate;
   table.attention.takes_halves = attention_takes_halves;
   table.attention.forward = attention;

@@ -66,9 +66,6 @@ struct Session {
   }
 };
 
-/// What NVIDIA recommends for its split products: 32 MiB from sm_90 on, else 4.
-size_t workspace_size(int capability) { return size_t{capability >= 90 ? 32u : 4u} << 20; }
-
 /// This thread's handle for the current stream of a device.
 Handle handle_for(Device device) {
   auto& session = thread_session<Session>(device);
@@ -77,7 +74,7 @@ Handle handle_for(Device device) {
   // Another stream takes the workspace away: it is set after it.
   check_status(found().functions.set_stream(session.handle, stream), "choosing a stream");
   StoragePtr& workspace = session.workspaces[stream];
-  const size_t size = workspace_size(use(device).capability);
+  const size_t size = blas_workspace_size(use(device).capability);
   if (!workspace) workspace = StoragePtr::steal(allocate(size, device));
   check_status(found().functions.set_workspace(session.handle, workspace->data, size), "giving it memory");
   session.stream = stream;
@@ -137,6 +134,7 @@ void cublas_product(Device device, const BlasProduct& p) {
 
 cublas::Handle cublas_handle(Device device) { return handle_for(device); }
 void* cublas_function(const char* name) { return library().find(name); }
+size_t blas_workspace_size(int capability) { return size_t{capability >= 90 ? 32u : 4u} << 20; }
 
 bool allows_tf32() { return tf32(); }
 void allow_tf32(bool allowed) { tf32() = allowed; }

@@ -1,6 +1,7 @@
 // cuBLAS: our declarations of what is used of it, found when a product first needs it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/view.h"
@@ -33,6 +34,9 @@ void cublas_product(Device device, const BlasProduct& product);
 /// call more of cuBLAS (cuda/cusolver.h).
 cublas::Handle cublas_handle(Device device);
 void* cublas_function(const char* name);
+
+/// How much memory NVIDIA recommends for products that are split over blocks: 32 MiB from sm_90 on, else 4.
+size_t blas_workspace_size(int capability);
 
 /// Whether products of float32 may round their inputs to 10 bits of fraction, as TF32 does. No at first, unless the
 /// environment variable TORCH_ALLOW_TF32_CUBLAS_OVERRIDE is 1.

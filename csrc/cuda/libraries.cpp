@@ -1,6 +1,7 @@
 #include "cuda/libraries.h"
 
 #include "cuda/api/cublas.h"
+#include "cuda/api/cublaslt.h"
 #include "cuda/api/cudnn.h"
 #include "cuda/api/cufft.h"
 #include "cuda/api/nvrtc.h"
@@ -23,6 +24,7 @@ std::vector<LibraryState> library_states() {
   return {state_of<Driver>("driver", kDriverFiles),
           state_of<nvrtc::Functions>("nvrtc", nvrtc::kFiles),
           state_of<cublas::Functions>("cublas", cublas::kFiles),
+          state_of<cublaslt::Functions>("cublasLt", cublaslt::kFiles),
           state_of<cudnn::Functions>("cudnn", cudnn::kFiles),
           state_of<cufft::Functions>("cufft", cufft::kFiles),
           state_of<nvtx::Functions>("nvtx", nvtx::kFiles)};

@@ -8,6 +8,7 @@
 
 #include "cuda/allocator.h"
 #include "cuda/cublas.h"
+#include "cuda/cublaslt.h"
 #include "cuda/device/matmul_args.h"
 #include "cuda/elementwise.h"
 #include "cuda/launch.h"
@@ -89,8 +90,10 @@ void transpose(Problem& p) {
   for (Matrices* operand : {&p.a, &p.b, &p.c}) std::swap(operand->row, operand->col);
 }
 
-/// Needs the rows of c to lie one after the other. What lies by rows is, by columns, the transpose.
-void run_cublas(const Problem& p) {
+/// run(product) for one as cuBLAS takes it. Needs the rows of c to lie one after the other: what lies by rows is, by
+/// columns, the transpose.
+template <class Run>
+auto with_cublas(const Problem& p, Run run) {
   std::optional<Scratch> a_scratch, b_scratch;
   alignas(16) char alpha[16], beta[16];
   put_number(alpha, p.alpha, p.dtype);
@@ -99,7 +102,18 @@ void run_cublas(const Problem& p) {
   product.a = blas_matrix(p, p.b, p.k, p.n, b_scratch);
   product.b = blas_matrix(p, p.a, p.m, p.k, a_scratch);
   product.c = {p.c.data, false, p.m == 1 ? p.n : p.c.row, p.c.batch};
-  cublas_product(p.device, product);
+  return run(product);
+}
+
+void run_cublas(const Problem& p) {
+  with_cublas(p, [&](const BlasProduct& product) { cublas_product(p.device, product); });
+}
+
+/// The product and the bias in one launch, where that can be.
+bool run_biased(const Problem& p, const View& bias) {
+  if (p.m == 0 || p.n == 0 || p.k == 0 || !has_cublaslt(p.dtype)) return false;
+  if (!lies_by_rows(p.c, p.m, p.n) || (p.n > 1 && bias.strides[0] != 1)) return false;
+  return with_cublas(p, [&](const BlasProduct& product) { return cublaslt_biased(p.device, product, bias.data); });
 }
 
 /// Computes c in other memory.
@@ -163,13 +177,7 @@ void check_dims(const char* op, int ndim, const View& a, const View& b, const Vi
        "-D; reshape them, or call matmul");
 }
 
-Matrices matrix_of(const View& view) { return {view.data, 0, view.strides[0], view.strides[1]}; }
-Matrices batch_of(const View& view) { return {view.data, view.strides[0], view.strides[1], view.strides[2]}; }
-
-}  // namespace
-
-void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
-  if (is_stored(a.dtype)) return through_cpu.matmul.gemm(a, b, c, alpha, beta);
+void check_product(const View& a, const View& b, const View& c) {
   check_dims("mm", 2, a, b, c);
   check_types("mm", "addmm_cuda", a, b, c);
   if (a.sizes[1] != b.sizes[0])
@@ -178,8 +186,32 @@ void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, cons
   if (c.sizes[0] != a.sizes[0] || c.sizes[1] != b.sizes[1])
     fail("mm: expected an output of ", a.sizes[0], "x", b.sizes[1], "; got ", c.sizes[0], "x", c.sizes[1],
          "; resize it");
-  solve({c.device, a.dtype, 1, a.sizes[0], b.sizes[1], a.sizes[1], matrix_of(a), matrix_of(b), matrix_of(c), alpha,
-         beta});
+}
+
+Matrices matrix_of(const View& view) { return {view.data, 0, view.strides[0], view.strides[1]}; }
+Matrices batch_of(const View& view) { return {view.data, view.strides[0], view.strides[1], view.strides[2]}; }
+
+Problem product_of(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
+  return {c.device,     a.dtype,      1,     a.sizes[0], b.sizes[1], a.sizes[1], matrix_of(a),
+          matrix_of(b), matrix_of(c), alpha, beta};
+}
+
+}  // namespace
+
+void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
+  if (is_stored(a.dtype)) return through_cpu.matmul.gemm(a, b, c, alpha, beta);
+  check_product(a, b, c);
+  solve(product_of(a, b, c, alpha, beta));
+}
+
+void biased(const View& a, const View& b, const View& bias, const View& c) {
+  if (is_stored(a.dtype)) return through_cpu.matmul.biased(a, b, bias, c);
+  check_product(a, b, c);
+  const Scalar one = Scalar::of(int64_t{1});
+  if (run_biased(product_of(a, b, c, one, Scalar::of(int64_t{0})), bias)) return;
+  const int64_t strides[2] = {0, bias.strides[0]};
+  copy(View{bias.data, bias.dtype, 2, c.sizes, strides, c.device}, c);
+  solve(product_of(a, b, c, one, one));
 }
 
 void bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {

@@ -17,6 +17,9 @@ struct Matmul {
   Product* bmm;
   /// The products of two batches added up: c = alpha * (the sum of all a @ b) + beta * c, for one matrix c.
   Product* sum_bmm;
+  /// c = a @ b + bias for matrices as gemm takes them and a vector of n elements, any stride, which is added to each
+  /// row.
+  void (*biased)(const View& a, const View& b, const View& bias, const View& c);
   /// Complex numbers that lie one after the other become their conjugates.
   void (*conjugate)(const View& values);
 };

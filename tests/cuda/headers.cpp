@@ -14,6 +14,10 @@
 #include <cublas_v2.h>
 #define HAS_CUBLAS 1
 #endif
+#if __has_include(<cublasLt.h>)
+#include <cublasLt.h>
+#define HAS_CUBLASLT 1
+#endif
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>
 #define HAS_CUDNN 1
@@ -37,6 +41,7 @@
 #include <type_traits>
 
 #include "cuda/api/cublas.h"
+#include "cuda/api/cublaslt.h"
 #include "cuda/api/cudnn.h"
 #include "cuda/api/cufft.h"
 #include "cuda/api/cusolver.h"
@@ -89,6 +94,20 @@ HANDLE(cusolver::Handle, cusolverDnHandle_t);
 HANDLE(cusolver::EigenOptions, syevjInfo_t);
 HANDLE(cusolver::SingularOptions, gesvdjInfo_t);
 HANDLE(cusolver::Parameters, cusolverDnParams_t);
+#endif
+#if HAS_CUBLASLT
+HANDLE(cublaslt::Handle, cublasLtHandle_t);
+HANDLE(cublaslt::Operation, cublasLtMatmulDesc_t);
+HANDLE(cublaslt::Layout, cublasLtMatrixLayout_t);
+HANDLE(cublaslt::Preference, cublasLtMatmulPreference_t);
+STRUCT(cublaslt::Algorithm, cublasLtMatmulAlgo_t);
+FIELD(cublaslt::Algorithm, data, cublasLtMatmulAlgo_t, data);
+STRUCT(cublaslt::Proposal, cublasLtMatmulHeuristicResult_t);
+FIELD(cublaslt::Proposal, algorithm, cublasLtMatmulHeuristicResult_t, algo);
+FIELD(cublaslt::Proposal, workspace, cublasLtMatmulHeuristicResult_t, workspaceSize);
+FIELD(cublaslt::Proposal, status, cublasLtMatmulHeuristicResult_t, state);
+FIELD(cublaslt::Proposal, waves, cublasLtMatmulHeuristicResult_t, wavesCount);
+FIELD(cublaslt::Proposal, reserved, cublasLtMatmulHeuristicResult_t, reserved);
 #endif
 #if HAS_CUDNN
 HANDLE(cudnn::Handle, cudnnHandle_t);
@@ -180,6 +199,13 @@ ADJOINT_EACH_CUBLAS_FUNCTION(SAME_FUNCTION)
 ADJOINT_EACH_CUBLAS_NUMBER(SAME_NUMBER)
 }  // namespace of_cublas
 #endif
+#if HAS_CUBLASLT
+namespace of_cublaslt {
+using cublaslt::Functions;
+ADJOINT_EACH_CUBLASLT_FUNCTION(SAME_FUNCTION)
+ADJOINT_EACH_CUBLASLT_NUMBER(SAME_NUMBER)
+}  // namespace of_cublaslt
+#endif
 #if HAS_CUDNN
 namespace of_cudnn {
 using cudnn::Functions;
@@ -255,6 +281,9 @@ int main() {
 #endif
 #if HAS_CUBLAS
   print("cublas_v2.h", CUBLAS_VERSION, 0 ADJOINT_EACH_CUBLAS_FUNCTION(COUNT), 0 ADJOINT_EACH_CUBLAS_NUMBER(COUNT));
+#endif
+#if HAS_CUBLASLT
+  print("cublasLt.h", 0, 0 ADJOINT_EACH_CUBLASLT_FUNCTION(COUNT), 0 ADJOINT_EACH_CUBLASLT_NUMBER(COUNT));
 #endif
 #if HAS_CUDNN
   print("cudnn.h", CUDNN_VERSION, 0 ADJOINT_EACH_CUDNN_FUNCTION(COUNT), 0 ADJOINT_EACH_CUDNN_NUMBER(COUNT));

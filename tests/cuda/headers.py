@@ -29,6 +29,7 @@ HEADERS = {
     "cupti_driver_cbid.h": "nvidia-cuda-cupti",
     "nvrtc.h": "nvidia-cuda-nvrtc",
     "cublas_v2.h": "nvidia-cublas",
+    "cublasLt.h": "nvidia-cublas",
     "cudnn.h": "nvidia-cudnn-cu13",
     "cufft.h": "nvidia-cufft",
     "cusolverDn.h": "nvidia-cusolver nvidia-cusparse",

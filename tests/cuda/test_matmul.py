@@ -1,5 +1,6 @@
 """Matrix products on the device against the CPU: sizes, strides, types, and what happens without cuBLAS."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -10,6 +11,9 @@ import pytest
 
 import adjoint as torch
 
+from .launches import counted
+
+F = torch.nn.functional
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128]
 INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
 CLOSE = {torch.float16: 2e-3, torch.bfloat16: 2e-2, torch.float32: 1e-5, torch.complex64: 1e-5}
@@ -39,16 +43,16 @@ def test_products_of_every_type(dtype, sizes):
     close(torch.addmm(c.cuda(), a.cuda(), b.cuda(), beta=2, alpha=3), torch.addmm(c, a, b, beta=2, alpha=3))
 
 
-def layouts(rows, cols):
+def layouts(rows, cols, dtype=torch.float64):
     """Matrices of one shape that lie in many ways."""
-    yield torch.randn(rows, cols, dtype=torch.float64)
-    yield torch.randn(cols, rows, dtype=torch.float64).t()
-    yield torch.randn(rows, 2 * cols, dtype=torch.float64)[:, ::2]
-    yield torch.randn(rows, cols + 3, dtype=torch.float64)[:, 2:-1]
-    yield torch.randn(cols + 1, rows, dtype=torch.float64)[1:].t()
-    yield torch.randn(1, cols, dtype=torch.float64).expand(rows, cols)
-    yield torch.randn(rows, 1, dtype=torch.float64).expand(rows, cols)
-    yield torch.randn((), dtype=torch.float64).expand(rows, cols)
+    yield torch.randn(rows, cols, dtype=dtype)
+    yield torch.randn(cols, rows, dtype=dtype).t()
+    yield torch.randn(rows, 2 * cols, dtype=dtype)[:, ::2]
+    yield torch.randn(rows, cols + 3, dtype=dtype)[:, 2:-1]
+    yield torch.randn(cols + 1, rows, dtype=dtype)[1:].t()
+    yield torch.randn(1, cols, dtype=dtype).expand(rows, cols)
+    yield torch.randn(rows, 1, dtype=dtype).expand(rows, cols)
+    yield torch.randn((), dtype=dtype).expand(rows, cols)
 
 
 def there(tensor):
@@ -178,6 +182,226 @@ def test_tf32_is_a_choice():
 import adjoint as torch
 a = torch.tensor([[1 + 2.0**-20]]).cuda()
 assert (a @ torch.ones(1, 1).cuda()).item() == {expected}
+"""
+    in_another_process(program.format(expected="1 + 2.0**-20"))
+    in_another_process(program.format(expected="1"), TORCH_ALLOW_TF32_CUBLAS_OVERRIDE="1")
+
+
+# ---- Products with a bias, which cuBLASLt adds in the same launch
+
+ROWS = [torch.float32, torch.float16, torch.bfloat16]
+MULTIPLY, PROPOSE, PLAIN = "cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic", "cublasGemm"
+
+
+class Calls:
+    """How often functions of the stand-in's libraries are called from now on."""
+
+    def __init__(self):
+        library = Path(os.environ.get("ADJOINT_CUDA_LIBRARIES", "nowhere")) / "libcuda.so.1"
+        if "ADJOINT_STANDIN_FOLDER" not in os.environ:
+            pytest.skip("calls are counted by the stand-in driver alone")
+        self.library = ctypes.CDLL(str(library))
+        self._before = {name: self._count(name) for name in (MULTIPLY, PROPOSE, PLAIN)}
+
+    def _count(self, name):
+        return self.library.standin_count(name.encode())
+
+    def __getitem__(self, name):
+        return self._count(name) - self._before[name]
+
+    def fail(self, name):
+        self.library.standin_fail(name.encode(), 15, 0)
+
+
+@pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
+@pytest.mark.parametrize(
+    "sizes",
+    [(1, 1, 1), (3, 5, 4), (65, 17, 33), (1, 129, 70), (70, 130, 1), (4, 300, 6), (4, 0, 5), (0, 3, 5), (4, 3, 0)],
+)
+def test_linear_with_a_bias(dtype, sizes):
+    m, k, n = sizes
+    x, weight, bias = numbers(m, k, dtype=dtype), numbers(n, k, dtype=dtype), numbers(n, dtype=dtype)
+    close(F.linear(x.cuda(), weight.cuda(), bias.cuda()), F.linear(x, weight, bias))
+    close(torch.addmm(bias.cuda(), x.cuda(), weight.t().cuda()), torch.addmm(bias, x, weight.t()))
+    close(torch.addmm(bias.cuda(), x.cuda(), there(weight.t())), torch.addmm(bias, x, weight.t()))
+    close(
+        torch.addmm(bias.cuda(), x.cuda(), there(weight.t()), beta=2, alpha=3),
+        torch.addmm(bias, x, weight.t(), beta=2, alpha=3),
+    )
+
+
+@pytest.mark.parametrize("dtype", [*ROWS, torch.float64])
+@pytest.mark.parametrize("shape", [(7, 5), (5,), (2, 3, 5), (2, 0, 5)])
+def test_gradients_of_linear(dtype, shape):
+    leaves = [numbers(*shape, dtype=dtype), numbers(6, 5, dtype=dtype), numbers(6, dtype=dtype)]
+    g = numbers(*shape[:-1], 6, dtype=dtype)
+    here = [leaf.clone().requires_grad_() for leaf in leaves]
+    device = [leaf.cuda().requires_grad_() for leaf in leaves]
+    F.linear(*here).backward(g)
+    F.linear(*device).backward(g.cuda())
+    for mine, theirs in zip(device, here, strict=True):
+        close(mine.grad, theirs.grad)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(5, 7, 6), (1, 7, 6), (5, 7, 1), (5, 1, 6), (1, 7, 1)])
+def test_operands_with_a_bias_that_lie_in_any_way(m, k, n):
+    calls = Calls()
+    longer = torch.randn(2 * n + 1)
+    biases = [longer[:n], longer[1 : n + 1], longer[::2][:n], longer[:1].expand(n), longer[:1], longer[-n:]]
+    for a in layouts(m, k, torch.float32):
+        for b in layouts(k, n, torch.float32):
+            for bias in biases:
+                close(torch.addmm(there(bias), there(a), there(b)), torch.addmm(bias, a, b))
+    # Every other element, and one for all, are no vector that cuBLASLt takes.
+    assert calls[MULTIPLY] == 64 * (3 if n > 1 else len(biases))
+
+
+@pytest.mark.parametrize("dtype", ROWS)
+def test_a_bias_takes_no_launch_of_its_own(dtype):
+    layer = torch.nn.Linear(12, 10, device="cuda", dtype=dtype)
+    for shape in [(7, 12), (12,), (3, 5, 12), (2, 3, 4, 12)]:
+        x = torch.randn(*shape).to(dtype).cuda()
+        calls = Calls()
+        with counted() as launches:
+            layer(x)
+        assert (launches, calls[MULTIPLY], calls[PLAIN]) == ([0], 1, 0)
+
+
+def test_rows_and_addresses_that_are_odd():
+    """Rows of 13 halves start where no vector does, and so do matrices that begin at their second element."""
+    for dtype in ROWS:
+        wide, weights, biases = numbers(9, 13, dtype=dtype), numbers(7, 13, dtype=dtype), numbers(8, dtype=dtype)
+        calls = Calls()
+        for first in range(3):
+            x, weight, bias = wide[first:, first : first + 10], weights[:, 2 - first : 12 - first], biases[1:]
+            close(F.linear(there(x), there(weight), there(bias)), F.linear(x, weight, bias))
+        assert (calls[MULTIPLY], calls[PLAIN]) == (3, 0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex64])
+def test_other_types_have_their_bias_spread(dtype):
+    x, weight, bias = numbers(4, 6, dtype=dtype), numbers(3, 6, dtype=dtype), numbers(3, dtype=dtype)
+    calls = Calls()
+    close(F.linear(x.cuda(), weight.cuda(), bias.cuda()), F.linear(x, weight, bias))
+    assert (calls[MULTIPLY], calls[PLAIN]) == (0, 1)
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(torch.float16, 2048), (torch.bfloat16, 256)])
+def test_the_bias_is_added_before_the_sum_is_rounded(dtype, most):
+    x, weight = torch.ones(2, most + 1, dtype=dtype), torch.ones(3, most + 1, dtype=dtype)
+    result = F.linear(x.cuda(), weight.cuda(), torch.ones(3, dtype=dtype).cuda())
+    assert result.tolist() == [[most + 2] * 3] * 2
+
+
+def test_plans_are_kept():
+    x, weight, bias = torch.randn(11, 21).cuda(), torch.randn(23, 21).cuda(), torch.randn(27).cuda()
+    calls = Calls()
+    results = [F.linear(x, weight, bias[:23]) for _ in range(4)]
+    assert (calls[MULTIPLY], calls[PROPOSE]) == (4, 1)
+    others = [tensor.clone() + 1 for tensor in (x, weight, bias[:23])]  # in other memory
+    results.append(F.linear(*others))
+    close(results[0], F.linear(x.cpu(), weight.cpu(), bias[:23].cpu()))
+    close(results[4], F.linear(*(tensor.cpu() for tensor in others)))
+    assert (calls[MULTIPLY], calls[PROPOSE]) == (5, 1)
+    F.linear(x, weight, bias[1:24])  # another alignment
+    F.linear(x[:10], weight, bias[:23])
+    F.linear(x.half(), weight.half(), bias[:23].half())
+    assert calls[PROPOSE] == 4
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        F.linear(x, weight, bias[:23])
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = False
+    assert (calls[PROPOSE], calls[MULTIPLY], calls[PLAIN]) == (5, 9, 0)
+
+
+def test_more_plans_than_are_kept():
+    x, weight, bias = torch.randn(1100, 2), torch.randn(3, 2), torch.randn(3)
+    there, expected = [tensor.cuda() for tensor in (x, weight, bias)], F.linear(x, weight, bias)
+    calls = Calls()
+    for rows in range(1, 1101):
+        result = F.linear(there[0][:rows], *there[1:])
+    assert calls[MULTIPLY] == 1100
+    close(result, expected)
+
+
+@pytest.mark.parametrize("name", [MULTIPLY, PROPOSE])
+def test_what_cublaslt_refuses_goes_another_way(name):
+    sizes = (31, 19, 17) if name == MULTIPLY else (29, 18, 16)  # of no other test: a plan is made
+    m, k, n = sizes
+    x, weight, bias = torch.randn(m, k), torch.randn(n, k), torch.randn(n)
+    calls = Calls()
+    calls.fail(name)
+    close(F.linear(x.cuda(), weight.cuda(), bias.cuda()), F.linear(x, weight, bias))
+    assert calls[PLAIN] == 1
+    close(F.linear(x.cuda(), weight.cuda(), bias.cuda()), F.linear(x, weight, bias))
+    assert calls[PLAIN] == (1 if name == MULTIPLY else 2)  # that there is no way is kept, too
+    assert calls[PROPOSE] == 1
+
+
+LINEAR = """
+import ctypes, os
+import adjoint as torch
+library = ctypes.CDLL(os.environ["ADJOINT_CUDA_LIBRARIES"] + "/libcuda.so.1")
+{before}
+x, weight, bias = torch.randn(9, 5), torch.randn(4, 5), torch.randn(4)
+result = torch.nn.functional.linear(x.cuda(), weight.cuda(), bias.cuda())
+torch.testing.assert_close(result.cpu(), torch.nn.functional.linear(x, weight, bias))
+assert library.standin_count(b"cublasGemm") == 1
+assert library.standin_count(b"cublasLtMatmul") == 0
+"""
+
+
+def test_without_cublaslt(tmp_path):
+    """Nothing is said of it: there is another way, hardly slower."""
+    folder = Path(os.environ.get("ADJOINT_CUDA_LIBRARIES", ""))
+    if not (folder / "cuda_shim.h").exists():
+        pytest.skip("on the stand-in only")
+    for name in ("libcuda.so.1", "libcublas.so.13", "libnvrtc.so.13", "cuda_shim.h"):
+        (tmp_path / name).symlink_to(folder / name)
+    assert in_another_process(LINEAR.format(before=""), ADJOINT_CUDA_LIBRARIES=str(tmp_path)) == ""
+    before = 'library.standin_fail(b"cublasLtCreate", 3, 0)'
+    assert in_another_process(LINEAR.format(before=before)) == ""
+
+
+def test_a_captured_linear_layer():
+    """Also where its plan is made while the graph is captured."""
+    layer = torch.nn.Linear(300, 14, device="cuda", dtype=torch.float16)
+    x = torch.zeros(15, 300, device="cuda", dtype=torch.float16)
+    graph = torch.cuda.CUDAGraph()
+    with torch.no_grad(), torch.cuda.graph(graph):
+        result = layer(x)
+    for _ in range(2):
+        x.copy_(torch.randn(15, 300))
+        graph.replay()
+        close(result, F.linear(x.cpu(), layer.weight.detach().cpu(), layer.bias.detach().cpu()))
+
+
+def test_linear_layers_of_several_threads_and_streams():
+    layer, x = torch.nn.Linear(300, 40), torch.randn(20, 300)
+    expected, results = layer(x).detach(), []
+    layer, there = layer.cuda(), x.cuda()
+    torch.cuda.synchronize()
+
+    def run():
+        with torch.no_grad(), torch.cuda.stream(torch.cuda.Stream()):
+            results.append(layer(there).cpu())
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == 4
+    for result in results:
+        torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_tf32_of_linear_is_a_choice():
+    program = """
+import adjoint as torch
+a, zero = torch.tensor([[1 + 2.0**-20]]).cuda(), torch.zeros(1).cuda()
+assert torch.nn.functional.linear(a, torch.ones(1, 1).cuda(), zero).item() == {expected}
 """
     in_another_process(program.format(expected="1 + 2.0**-20"))
     in_another_process(program.format(expected="1"), TORCH_ALLOW_TF32_CUBLAS_OVERRIDE="1")

@@ -11,6 +11,7 @@ FOLDER = Path(__file__).resolve().parent
 NAMES = (
     "libcuda.so.1",
     "libcublas.so.13",
+    "libcublasLt.so.13",
     "libcufft.so.12",
     "libcusolver.so.12",
     "libnvtx3interop.so.1",

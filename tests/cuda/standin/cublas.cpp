@@ -2,20 +2,20 @@
 // work is done. It takes only what cuBLAS takes: leading sizes that are too small, and streams without memory, are
 // refused.
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 
-#include "halves.h"
+#include "products.h"
 
 // Of driver.cpp.
 void standin_enqueue(std::function<void()> work);
 int standin_begin_call(const char* name);
 
 namespace {
+
+using namespace standin;
 
 constexpr int kSuccess = 0, kNotInitialized = 1, kInvalidValue = 7, kNotSupported = 15;
 
@@ -24,43 +24,6 @@ struct Handle {
   void* workspace = nullptr;
   int mode = 0;
 };
-
-/// Fewer bits of the fraction, as TF32 has them.
-template <class T>
-T rounded(T x, bool fewer) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (!fewer || !std::isfinite(x)) return x;
-    const auto word = std::bit_cast<uint32_t>(x);
-    return std::bit_cast<float>((word + 0x0fff + ((word >> 13) & 1)) & 0xffffe000u);
-  }
-  return x;
-}
-
-struct Side {
-  const char* data;
-  bool transposed;
-  int64_t leading, batch;
-};
-
-/// Elements stored as S, sums and numbers in T.
-template <class S, class T>
-void multiply(Side a, Side b, Side c, int64_t batch, int64_t m, int64_t n, int64_t k, T alpha, T beta, bool fewer) {
-  auto at = [](const Side& side, int64_t number, int64_t row, int64_t col) {
-    if (side.transposed) std::swap(row, col);
-    return reinterpret_cast<const S*>(side.data)[number * side.batch + row + col * side.leading];
-  };
-  for (int64_t number = 0; number < batch; ++number) {
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t j = 0; j < n; ++j) {
-        T sum(0);
-        for (int64_t l = 0; l < k; ++l)
-          sum += rounded(T(load(at(a, number, i, l))), fewer) * rounded(T(load(at(b, number, l, j))), fewer);
-        S& place = reinterpret_cast<S*>(const_cast<char*>(c.data))[number * c.batch + i + j * c.leading];
-        store(place, beta == T(0) ? T(alpha * sum) : T(alpha * sum + beta * T(load(place))));
-      }
-    }
-  }
-}
 
 template <class S, class T>
 int queue_product(Side a, Side b, Side c, int64_t batch, int64_t m, int64_t n, int64_t k, const void* alpha,
