@@ -70,9 +70,7 @@ class Call {
 
 /// The function pointer of a METH_FASTCALL | METH_KEYWORDS function for a PyMethodDef.
 using KeywordFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
-inline PyCFunction keyword_function(KeywordFunction function) {
-  return as_method(function);
-}
+inline PyCFunction keyword_function(KeywordFunction function) { return as_method(function); }
 inline constexpr int kKeywordCall = METH_FASTCALL | METH_KEYWORDS;
 
 }  // namespace adjoint::python
