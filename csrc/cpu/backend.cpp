@@ -66,6 +66,7 @@ const Backend backend = {
                     .run = elementwise,
                     .packed = elementwise_packed,
                     .chain = elementwise_chain,
+                    .add_all = add_all,
                     .has_zero = has_zero,
                     .gather = [](bool) {}},
     .reduce = {.sum = sum,

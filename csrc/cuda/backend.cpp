@@ -22,6 +22,7 @@
 #include "cuda/softmax.h"
 #include "cuda/sort.h"
 #include "cuda/structure.h"
+#include "cuda/sums.h"
 #include "cuda/through_cpu.h"
 #include "cuda/unique.h"
 
@@ -43,6 +44,7 @@ Backend native() {
   table.elementwise.kernel = on(DeviceType::Cpu).elementwise.kernel;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
+  table.elementwise.add_all = add_all;
   table.elementwise.gather = gather_elementwise;
   table.elementwise.has_zero = [](const View& in) { return count_nonzero(in) != in.numel(); };
   table.matmul.gemm = gemm;
