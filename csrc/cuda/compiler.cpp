@@ -122,15 +122,6 @@ void write_file(const fs::path& path, const std::string& content) {
   if (error) fs::remove(draft, error);
 }
 
-struct Loaded {
-  int device;
-  std::string source;
-  bool operator==(const Loaded&) const = default;
-};
-struct HashLoaded {
-  size_t operator()(const Loaded& key) const { return std::hash<std::string>()(key.source) * 31 + key.device; }
-};
-
 }  // namespace
 
 std::string compile(const std::string& source, int capability) {
@@ -166,10 +157,10 @@ std::string compile(const std::string& source, int capability) {
 
 Function compiled(int device, const std::string& source) {
   static std::mutex mutex;
-  static std::unordered_map<Loaded, Function, HashLoaded> loaded;
+  static std::unordered_map<std::string, Function> loaded[kMaxDevices];
   std::lock_guard lock(mutex);
-  Function& function = loaded[{device, source}];
-  if (function) return function;
+  if (const auto entry = loaded[device].find(source); entry != loaded[device].end()) [[likely]]
+    return entry->second;
   if (const char* folder = std::getenv("ADJOINT_CUDA_KEEP_SOURCES"))
     write_file(fs::path(folder) / (std::to_string(std::hash<std::string>()(source)) + ".cu"), source);
   const int capability = use(device).capability;
@@ -182,8 +173,9 @@ Function compiled(int device, const std::string& source) {
     check(driver().load_module(&module, code.data()), "loading a kernel");
     if (!path.empty()) write_file(path, code);
   }
+  Function function = nullptr;
   check(driver().get_function(&function, module, "kernel"), "finding a kernel");
-  return function;
+  return loaded[device][source] = function;
 }
 
 }  // namespace adjoint::cuda
