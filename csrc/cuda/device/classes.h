@@ -56,6 +56,7 @@ inline void finish_scores(const ClassArgs& args, double sum, double weights) {
 template <class T>
 inline void class_scores(const ClassArgs& args) {
   double sum = 0, weights = 0;
+#pragma unroll 1
   for (int64_t i = thread_number<int64_t>(); i < args.n; i += args.blocks * kClassThreads) {
     const int64_t t = args.target[i];
     if (t == args.ignored || t < 0 || t >= args.count) continue;
