@@ -144,7 +144,7 @@ const Backend backend = {
                .product = sparse_product,
                .sampled = sparse_sampled,
                .solve = sparse_solve},
-    .matmul = {.gemm = gemm, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate},
+    .matmul = {.gemm = gemm, .gemm_plus = gemm_plus, .bmm = bmm, .sum_bmm = sum_bmm, .conjugate = conjugate},
     .convolution = {.forward = convolution,
                     .weight = convolution_weight,
                     .split_weight = split_conv_weight,

@@ -477,6 +477,12 @@ void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, cons
   solve(problem);
 }
 
+void gemm_plus(const View& a, const View& b, const View& added, const View& c, const Scalar& alpha,
+               const Scalar& beta) {
+  copy(added, c);
+  gemm(a, b, c, alpha, beta);
+}
+
 void bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
   check_dims("bmm", 3, a, b, c);
   check_types("bmm", "bmm", a, b, c);

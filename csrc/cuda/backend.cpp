@@ -48,6 +48,7 @@ Backend native() {
   table.elementwise.gather = gather_elementwise;
   table.elementwise.has_zero = [](const View& in) { return count_nonzero(in) != in.numel(); };
   table.matmul.gemm = gemm;
+  table.matmul.gemm_plus = gemm_plus;
   table.matmul.bmm = bmm;
   table.matmul.sum_bmm = sum_bmm;
   table.matmul.conjugate = conjugate;

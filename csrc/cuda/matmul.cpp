@@ -1,4 +1,5 @@
-// Matrix products: cuBLAS where it can, an own kernel for integers; operands that lie in other ways are packed first.
+// Matrix products: cuBLAS where it can, own kernels for small ones and for integers; operands of cuBLAS that lie in
+// other ways are packed first.
 #include "cuda/matmul.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/through_cpu.h"
+#include "cuda/walk.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -114,20 +116,39 @@ void run_elsewhere(Problem& p) {
 
 // ---- By the own kernel
 
+std::string text_of(const char* args, const char* function, DType dtype) {
+  const std::string call = std::string(function) + "<" + product_type(dtype) + ", " + device_type(dtype) + ">";
+  return kernel_text("matmul.h", args, call);
+}
+
+/// Whether a thread for each sum is done before cuBLAS would have begun.
+bool is_small(const Problem& p) {
+  constexpr int64_t kMostSums = int64_t{1} << 16, kLongest = 128, kMostWork = int64_t{1} << 20;
+  const int64_t sums = p.batch * p.m * p.n;
+  return p.k > 0 && p.k <= kLongest && sums <= kMostSums && sums * p.k <= kMostWork && !is_integral(p.dtype);
+}
+
+void run_small(const Problem& p, const Matrices& added) {
+  auto number = [](int64_t size) { return static_cast<uint32_t>(size); };
+  SmallProductArgs args{number(p.batch), number(p.m), number(p.n), number(p.k), p.a, p.b, p.c,
+                        added,           {},          {},          p.reads_c()};
+  put_number(args.alpha.bytes, p.alpha, p.dtype);
+  put_number(args.beta.bytes, p.beta, p.dtype);
+  launch(p.device, text_of("SmallProductArgs", "small_product", p.dtype), args, blocks_for(p.batch * p.m * p.n));
+}
+
 void run_own(const Problem& p) {
   constexpr int64_t kSide = 64, kMostRows = 65535;
-  const std::string source = std::string("#include \"matmul.h\"\nusing namespace adjoint;\nusing namespace ") +
-                             "adjoint::cuda;\nADJOINT_KERNEL(ProductArgs, 256) { product<" + product_type(p.dtype) +
-                             ", " + device_type(p.dtype) + ">(args); }\n";
   ProductArgs args{p.batch, p.m, p.n, p.k, p.a, p.b, p.c, {}, {}, p.reads_c()};
   put_number(args.alpha.bytes, p.alpha, p.dtype);
   put_number(args.beta.bytes, p.beta, p.dtype);
   const int64_t tiles = ((p.m + kSide - 1) / kSide) * ((p.n + kSide - 1) / kSide);
-  launch(p.device, source, args, tiles, kThreads, std::min(p.batch, kMostRows));
+  launch(p.device, text_of("ProductArgs", "product", p.dtype), args, tiles, kThreads, std::min(p.batch, kMostRows));
 }
 
 void solve(Problem p) {
   if (p.batch == 0 || p.m == 0 || p.n == 0) return;
+  if (is_small(p)) return run_small(p, p.c);
   // Many matrices times one matrix are one tall matrix times it.
   if (p.batch > 1 && p.b.batch == 0) {
     if (p.m == 1) {
@@ -168,8 +189,8 @@ Matrices batch_of(const View& view) { return {view.data, view.strides[0], view.s
 
 }  // namespace
 
-void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
-  if (is_stored(a.dtype)) return through_cpu.matmul.gemm(a, b, c, alpha, beta);
+/// A product of two matrices, whose sizes and types fit.
+static Problem problem_of(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
   check_dims("mm", 2, a, b, c);
   check_types("mm", "addmm_cuda", a, b, c);
   if (a.sizes[1] != b.sizes[0])
@@ -178,8 +199,21 @@ void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, cons
   if (c.sizes[0] != a.sizes[0] || c.sizes[1] != b.sizes[1])
     fail("mm: expected an output of ", a.sizes[0], "x", b.sizes[1], "; got ", c.sizes[0], "x", c.sizes[1],
          "; resize it");
-  solve({c.device, a.dtype, 1, a.sizes[0], b.sizes[1], a.sizes[1], matrix_of(a), matrix_of(b), matrix_of(c), alpha,
-         beta});
+  return {c.device,     a.dtype,      1,     a.sizes[0], b.sizes[1], a.sizes[1], matrix_of(a),
+          matrix_of(b), matrix_of(c), alpha, beta};
+}
+
+void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
+  if (is_stored(a.dtype)) return through_cpu.matmul.gemm(a, b, c, alpha, beta);
+  solve(problem_of(a, b, c, alpha, beta));
+}
+
+void gemm_plus(const View& a, const View& b, const View& added, const View& c, const Scalar& alpha,
+               const Scalar& beta) {
+  if (!is_stored(a.dtype))
+    if (const Problem p = problem_of(a, b, c, alpha, beta); is_small(p)) return run_small(p, matrix_of(added));
+  copy(added, c);
+  gemm(a, b, c, alpha, beta);
 }
 
 void bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {

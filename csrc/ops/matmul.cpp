@@ -188,7 +188,8 @@ void check_factor(DType dtype, const Scalar& factor) {
 bool is_zero(const Scalar& factor) { return factor.to<complex128>() == complex128(0); }
 
 /// A fresh tensor of these sizes that holds the broadcast `input`, unless `beta` says that it is not read.
-TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, const Scalar& alpha) {
+/// `filled`: or else it holds nothing yet.
+TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, const Scalar& alpha, bool filled = true) {
   int lead = static_cast<int>(sizes.size()) - input->ndim();
   if (lead < 0)
     fail("expand(", to_string(sizes), "): the number of sizes provided (", sizes.size(),
@@ -202,10 +203,29 @@ TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, cons
   if (result->numel() == 0) return result;
   check_factor(input->dtype, beta);
   check_factor(input->dtype, alpha);
-  if (is_zero(beta)) return result;
+  if (!filled || is_zero(beta)) return result;
   int64_t strides[kMaxDims];
   broadcast_strides(input->shape, sizes, strides);
   on(input->device).memory.copy(input->view(static_cast<int>(sizes.size()), sizes.data(), strides), result->view());
+  return result;
+}
+
+/// alpha * a @ b + beta * input, which is broadcast.
+TensorPtr product_plus(const Tensor* input, const Matrix& a, const Matrix& b, const Scalar& beta, const Scalar& alpha) {
+  const int64_t sizes[2] = {a.rows(), b.cols()};
+  // What a device can add in the same launch is not copied first.
+  const bool together = input->device.type == DeviceType::Cuda && !is_zero(beta);
+  TensorPtr result = accumulator(input, sizes, beta, alpha, !together);
+  const Matrix c = Matrix::of(result.get());
+  if (!together || result->numel() == 0) {
+    multiply(a, b, c, alpha, beta);
+    return result;
+  }
+  int64_t strides[kMaxDims];
+  broadcast_strides(input->shape, sizes, strides);
+  WithoutLock unlocked(work(a, c));
+  on(result->device)
+      .matmul.gemm_plus(a.matrix_view(), b.matrix_view(), input->view(2, sizes, strides), c.matrix_view(), alpha, beta);
   return result;
 }
 
@@ -281,10 +301,7 @@ TensorPtr addmm(Tensor* input, Tensor* mat1, Tensor* mat2, const Scalar& beta, c
   check_addmm_types(input, mat1, mat2);
   Matrix a = Matrix::of(mat1), b = Matrix::of(mat2);
   check_inner(a, b);
-  const int64_t sizes[2] = {a.rows(), b.cols()};
-  TensorPtr result = accumulator(input, sizes, beta, alpha);
-  multiply(a, b, Matrix::of(result.get()), alpha, beta);
-  return result;
+  return product_plus(input, a, b, beta, alpha);
 }
 
 TensorPtr addmv(Tensor* input, Tensor* mat, Tensor* vec, const Scalar& beta, const Scalar& alpha) {
@@ -337,10 +354,7 @@ TensorPtr linear_biased(Tensor* bias, Tensor* input, Tensor* weight) {
   check_addmm_types(bias, input, weight, true);
   Matrix a = Matrix::of(input), b = Matrix::of(weight).transposed();
   check_inner(a, b, true);
-  const int64_t sizes[2] = {a.rows(), b.cols()};
-  TensorPtr result = accumulator(bias, sizes, kOne, kOne);
-  multiply(a, b, Matrix::of(result.get()), kOne, kOne);
-  return result;
+  return product_plus(bias, a, b, kOne, kOne);
 }
 
 TensorPtr mm_conj(Tensor* input, Tensor* mat2) {

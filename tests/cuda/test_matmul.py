@@ -10,8 +10,11 @@ import pytest
 
 import adjoint as torch
 
+from .launches import counted
+
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.complex128]
 INTEGERS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
+LONG = 140  # sums that are not for the kernel of small products
 CLOSE = {torch.float16: 2e-3, torch.bfloat16: 2e-2, torch.float32: 1e-5, torch.complex64: 1e-5}
 
 
@@ -30,7 +33,7 @@ def close(ours, expected):
 
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
 @pytest.mark.parametrize(
-    "sizes", [(1, 1, 1), (3, 5, 4), (65, 17, 33), (64, 64, 64), (1, 129, 70), (70, 130, 1), (4, 0, 5)]
+    "sizes", [(1, 1, 1), (3, 5, 4), (65, 17, 33), (64, 64, 64), (1, 129, 70), (70, 130, 1), (4, 0, 5), (33, 200, 20)]
 )
 def test_products_of_every_type(dtype, sizes):
     m, k, n = sizes
@@ -57,31 +60,42 @@ def there(tensor):
     return torch.as_strided(storage.cuda(), tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
-@pytest.mark.parametrize(("m", "k", "n"), [(5, 7, 6), (1, 7, 6), (5, 7, 1), (5, 1, 6), (1, 7, 1)])
+@pytest.mark.parametrize("k", [7, LONG])
+@pytest.mark.parametrize(("m", "n"), [(5, 6), (1, 6), (5, 1), (1, 1)])
 def test_operands_that_lie_in_any_way(m, k, n):
     for a in layouts(m, k):
         for b in layouts(k, n):
             close(there(a) @ there(b), a @ b)
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_products_of_columns_and_rows(many):
+    """Over one element each, of few sums and of too many for the kernel of small products."""
+    for a in layouts(300 if many else 5, 1):
+        for b in layouts(1, 260 if many else 6):
+            close(there(a) @ there(b), a @ b)
+
+
+@pytest.mark.parametrize("k", [5, LONG])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64])
-def test_batches(dtype):
-    a, b, c = numbers(6, 9, 5, dtype=dtype), numbers(6, 5, 11, dtype=dtype), numbers(6, 9, 11, dtype=dtype)
+def test_batches(dtype, k):
+    a, b, c = numbers(6, 9, k, dtype=dtype), numbers(6, k, 11, dtype=dtype), numbers(6, 9, 11, dtype=dtype)
     close(torch.bmm(a.cuda(), b.cuda()), torch.bmm(a, b))
     close(torch.baddbmm(c.cuda(), a.cuda(), b.cuda(), beta=2), torch.baddbmm(c, a, b, beta=2))
     close(torch.addbmm(c[0].cuda(), a.cuda(), b.cuda(), beta=2), torch.addbmm(c[0], a, b, beta=2))
     # One matrix for the whole batch, on either side.
     close(a.cuda() @ b[0].cuda(), a @ b[0])
     close(a[0].cuda() @ b.cuda(), a[0] @ b)
-    close(a[:1].cuda().expand(6, 9, 5) @ b.cuda(), a[:1].expand(6, 9, 5) @ b)
+    close(a[:1].cuda().expand(6, 9, k) @ b.cuda(), a[:1].expand(6, 9, k) @ b)
     # Strides between and within.
     close(there(a[::2]) @ there(b[::2]), a[::2] @ b[::2])
     close(there(a.transpose(1, 2)).transpose(1, 2) @ there(b.flip(0)), a @ b.flip(0))
     close(torch.addbmm(c[0].cuda(), there(a[::2]), there(b[::2])), torch.addbmm(c[0], a[::2], b[::2]))
 
 
-def test_results_that_lie_in_any_way():
-    a, b = torch.randn(6, 4), torch.randn(4, 8)
+@pytest.mark.parametrize("k", [4, LONG])
+def test_results_that_lie_in_any_way(k):
+    a, b = torch.randn(6, k), torch.randn(k, 8)
     for strides in [(8, 1), (1, 6), (20, 2), (3, 18)]:
         mine = torch.full((6 * 40,), -7.0, device="cuda").as_strided((6, 8), strides)
         theirs = torch.full((6 * 40,), -7.0).as_strided((6, 8), strides)
@@ -91,6 +105,23 @@ def test_results_that_lie_in_any_way():
         mine.addmm_(a.cuda(), b.cuda(), beta=0.5)
         theirs.addmm_(a, b, beta=0.5)
         close(mine, theirs)
+
+
+@pytest.mark.parametrize("k", [4, LONG])
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (1, 7), (6, 1), (6, 7)])
+def test_what_is_added_is_spread(k, shape):
+    a, b, c = torch.randn(6, k), torch.randn(k, 7), torch.randn(shape)
+    close(torch.addmm(c.cuda(), a.cuda(), b.cuda()), torch.addmm(c, a, b))
+    close(torch.addmm(c.cuda(), a.cuda(), b.cuda(), beta=2, alpha=3), torch.addmm(c, a, b, beta=2, alpha=3))
+    close(torch.addmm(c.cuda(), a[:, :0].cuda(), b[:0].cuda(), beta=2), torch.addmm(c, a[:, :0], b[:0], beta=2))
+
+
+def test_a_small_layer_is_one_launch():
+    layer, x = torch.nn.Linear(2, 50).cuda(), torch.ones(64, 2, device="cuda")
+    layer(x)
+    with counted() as launches:
+        layer(x)
+    assert launches == [1]
 
 
 def test_beta_of_zero_reads_nothing():
@@ -112,12 +143,12 @@ def test_integers_wrap():
 def test_products_on_two_devices():
     if torch.cuda.device_count() < 2:
         pytest.skip("one device")
-    a = torch.randn(5, 5)
+    a = torch.randn(LONG, LONG)
     assert torch.equal((a.to("cuda:0") @ a.to("cuda:0")).cpu(), (a.to("cuda:1") @ a.to("cuda:1")).cpu())
 
 
 def test_products_of_several_threads():
-    a = torch.randn(40, 40)
+    a = torch.randn(LONG, LONG, dtype=torch.float64)
     expected, there, results = a @ a, a.cuda(), []
     threads = [threading.Thread(target=lambda: results.append((there @ there).cpu())) for _ in range(4)]
     for thread in threads:
@@ -140,7 +171,7 @@ def in_another_process(program, **variables):
 PRODUCT = """
 import adjoint as torch
 for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64):
-    a, b = torch.randn(70, 33, dtype=dtype), torch.randn(33, 65, dtype=dtype)
+    a, b = torch.randn(70, 133, dtype=dtype), torch.randn(133, 65, dtype=dtype)
     tolerance = 2e-2 if dtype in (torch.float16, torch.bfloat16) else 1e-5
     torch.testing.assert_close((a.cuda() @ b.cuda()).cpu(), a @ b, rtol=tolerance, atol=10 * tolerance)
 """
@@ -176,8 +207,9 @@ torch.testing.assert_close(torch.fft.fft(a.cuda()).cpu(), torch.fft.fft(a))
 def test_tf32_is_a_choice():
     program = """
 import adjoint as torch
-a = torch.tensor([[1 + 2.0**-20]]).cuda()
-assert (a @ torch.ones(1, 1).cuda()).item() == {expected}
+a = torch.zeros(1, 140)
+a[0, 3] = 1 + 2.0**-20
+assert (a.cuda() @ torch.ones(140, 1).cuda()).item() == {expected}
 """
     in_another_process(program.format(expected="1 + 2.0**-20"))
     in_another_process(program.format(expected="1"), TORCH_ALLOW_TF32_CUBLAS_OVERRIDE="1")
