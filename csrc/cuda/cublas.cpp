@@ -12,6 +12,7 @@
 #include "cuda/allocator.h"
 #include "cuda/library.h"
 #include "cuda/sessions.h"
+#include "cuda/streams.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -87,6 +88,7 @@ struct Session {
   std::map<Stream, StoragePtr> workspaces;
 
   Session() {
+    const RelaxedCapture relaxed;  // it takes memory
     check_status(found().functions.create(&handle), "starting");
     check_status(found().functions.set_math_mode(handle, kNoReducedSums), "choosing how to sum");
   }
