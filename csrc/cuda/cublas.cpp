@@ -12,7 +12,6 @@
 #include "cuda/allocator.h"
 #include "cuda/library.h"
 #include "cuda/sessions.h"
-#include "cuda/streams.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -88,7 +87,6 @@ struct Session {
   std::map<Stream, StoragePtr> workspaces;
 
   Session() {
-    const RelaxedCapture relaxed;  // it takes memory
     check_status(found().functions.create(&handle), "starting");
     check_status(found().functions.set_math_mode(handle, kNoReducedSums), "choosing how to sum");
   }
