@@ -60,6 +60,9 @@ struct Plan {
   }
 };
 
+Plan query_plan(const View& like) { return {"attention_backward.h", "attention_for_query", 4, 1, 32, like}; }
+Plan key_plan(const View& like) { return {"attention_backward.h", "attention_for_key_and_value", 4, 2, 32, like}; }
+
 HeadRows rows_of(const View& view) { return {view.data, view.strides[0], view.strides[1], view.strides[2]}; }
 
 AttentionArgs args_of(const AttentionInputs& of, const View& out, const View& logsumexp) {
@@ -82,14 +85,16 @@ AttentionArgs args_of(const AttentionInputs& of, const View& out, const View& lo
 void attention(const AttentionInputs& of, const View& out, const View& logsumexp) {
   const Plan plan("attention.h", "attention_forward", 2, 1, 64, of.query);
   if (plan.rows == 0) return through_cpu.attention.forward(of, out, logsumexp);
+  if (needs_backward(of.query.device.index, plan.source(of.query)))
+    for (const Plan& back : {query_plan(of.query), key_plan(of.query)})
+      if (back.rows > 0) compile_ahead(of.query.device.index, back.source(of.query));
   AttentionArgs args = args_of(of, out, logsumexp);
   plan.launch_for(args, of.query, args.rows);
 }
 
 void attention_backward(const AttentionInputs& of, const View& grad, const View& out, const View& logsumexp,
                         const View& for_query, const View& for_key, const View& for_value) {
-  const Plan first("attention_backward.h", "attention_for_query", 4, 1, 32, of.query);
-  const Plan second("attention_backward.h", "attention_for_key_and_value", 4, 2, 32, of.query);
+  const Plan first = query_plan(of.query), second = key_plan(of.query);
   if (first.rows == 0 || second.rows == 0)
     return through_cpu.attention.backward(of, grad, out, logsumexp, for_query, for_key, for_value);
   AttentionArgs args = args_of(of, out, logsumexp);
