@@ -295,7 +295,7 @@ class Run final : public RunningBackward {
   /// Note [Late sums]. A small gradient that comes to a place on a device which has one waits for others, up to
   /// kMaxSums, or for the node's turn: a weight that was used many times takes few launches. It waits only where it is
   /// nobody else's, and lies as the sum does; the order of the additions stays.
-  void deliver_late(Tensor** pending, TensorPtr grad) {
+  [[gnu::noinline]] void deliver_late(Tensor** pending, TensorPtr grad) {
     constexpr int64_t kSmall = int64_t{1} << 16, kMostBytes = int64_t{64} << 20;
     const int64_t bytes = grad->numel() * itemsize(grad->dtype);
     const bool waits = grad->numel() <= kSmall && late_bytes_ + bytes <= kMostBytes && lies_as(*pending, *grad) &&
@@ -320,7 +320,10 @@ class Run final : public RunningBackward {
 
   /// Adds what waits for a place.
   void add_late(Tensor** pending) {
-    if (!late_) return;
+    if (late_) [[unlikely]]
+      add_waiting(pending);
+  }
+  [[gnu::noinline]] void add_waiting(Tensor** pending) {
     const auto entry = late_->find(pending);
     if (entry == late_->end()) return;
     const std::vector<TensorPtr> grads = std::move(entry->second);
@@ -336,7 +339,7 @@ class Run final : public RunningBackward {
     executing_ = node;
     uint32_t n_outputs = node->n_outputs;
     if (late_) [[unlikely]]
-      for (uint32_t i = 0; i < n_outputs; ++i) add_late(&state_.pending(node, i));
+      for (uint32_t i = 0; i < n_outputs; ++i) add_waiting(&state_.pending(node, i));
     SmallArray<TensorPtr> outputs(n_outputs);
     bool any = false;
     for (uint32_t i = 0; i < n_outputs; ++i) {
