@@ -131,6 +131,11 @@ void write_file(const fs::path& path, const std::string& content) {
 /// What is known of the texts of kernels.
 struct Code {
   Code() { compiler(); }  // so that it ends before the compiler does
+  ~Code() {
+    if (getpid() != owner) static_cast<void>(new auto(std::move(begun)));  // a forked child has not the threads
+  }
+  Code(const Code&) = delete;
+  const pid_t owner = getpid();
   std::mutex mutex;
   std::unordered_map<std::string, Function> loaded[kMaxDevices];
   /// By architecture and text; the end of the program waits for them.

@@ -52,6 +52,17 @@ def test_a_program_may_end_before_what_it_has_begun(tmp_path):
     assert not [path for path in tmp_path.iterdir() if path.suffix != ".cubin"]
 
 
+def test_a_forked_process_waits_for_no_threads(tmp_path):
+    program = """
+y = x.softmax(1)
+child = os.fork()
+if child == 0:
+    raise SystemExit(0)
+print(os.waitpid(child, 0)[1])
+"""
+    assert said(program, tmp_path) == "0\n"
+
+
 def test_nothing_is_begun_where_no_gradient_is_recorded(tmp_path):
     program = """
 with torch.no_grad():
