@@ -26,6 +26,9 @@ bool is_new(int device, const std::string& source);
 /// ... and its backward, where gradients are recorded.
 bool needs_backward(int device, const std::string& source);
 
+/// Opens the compiler's library ahead of need, and says nothing where it is missing.
+void open_compiler();
+
 /// The machine code of a text for an architecture such as 90; fails with the compiler's words.
 std::string compile(const std::string& source, int capability);
 
