@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/mode.h"
 #include "cuda/library.h"
 #include "cuda/runtime.h"
 #include "cuda/streams.h"
@@ -229,8 +228,6 @@ bool is_new(int device, const std::string& source) {
   std::lock_guard lock(code().mutex);
   return !code().loaded[device].contains(source);
 }
-
-bool needs_backward(int device, const std::string& source) { return recording() && is_new(device, source); }
 
 void compile_ahead(int device, const std::string& source) {
   const int capability = use(device).capability;

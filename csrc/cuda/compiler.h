@@ -21,10 +21,8 @@ Function compiled(int device, const std::string& source);
 /// Begins to compile a text in another thread, where it is not known yet: it will be asked for soon. Does nothing that
 /// a program sees but take time, and fails never.
 void compile_ahead(int device, const std::string& source);
-/// Whether a text was not compiled so far: then what will follow on it is worth to be begun ...
+/// Whether a text was not compiled so far: then what will follow on it is worth to be begun.
 bool is_new(int device, const std::string& source);
-/// ... and its backward, where gradients are recorded.
-bool needs_backward(int device, const std::string& source);
 
 /// Opens the compiler's library ahead of need, and says nothing where it is missing.
 void open_compiler();

@@ -11,7 +11,6 @@ constexpr int kOldestDriver = 12000;
 
 struct Found {
   Driver functions{};
-  int version = 0;
   std::string missing;
 };
 
@@ -32,12 +31,12 @@ Found find_driver() {
 #undef ADJOINT_FIND
   if (!found.missing.empty()) return found;
   const auto initialize = reinterpret_cast<Result (*)(unsigned)>(library.find("cuInit"));
-  int count = 0;
+  int version = 0, count = 0;
   if (!initialize || initialize(0) != kSuccess || found.functions.device_count(&count) != kSuccess || count == 0) {
     found.missing = "the NVIDIA driver finds no GPU; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or use device='cpu'";
-  } else if (found.functions.driver_version(&found.version) == kSuccess && found.version < kOldestDriver) {
-    found.missing = "the NVIDIA driver is too old: it is for CUDA " + std::to_string(found.version / 1000) + "." +
-                    std::to_string(found.version % 1000 / 10) + "; install one for CUDA 12 or newer";
+  } else if (found.functions.driver_version(&version) == kSuccess && version < kOldestDriver) {
+    found.missing = "the NVIDIA driver is too old: it is for CUDA " + std::to_string(version / 1000) + "." +
+                    std::to_string(version % 1000 / 10) + "; install one for CUDA 12 or newer";
   }
   return found;
 }
@@ -50,7 +49,6 @@ const Found& found_driver() {
 }  // namespace
 
 const std::string& why_unavailable() { return found_driver().missing; }
-int driver_version() { return found_driver().version; }
 
 thread_local void (*before_driver_calls)() = nullptr;
 

@@ -103,8 +103,6 @@ const Driver& driver();
 extern thread_local void (*before_driver_calls)();
 /// Why no device can be used; empty where one can. Asks the driver once.
 const std::string& why_unavailable();
-/// The newest CUDA that the driver knows, as 13000; 0 where there is no driver.
-int driver_version();
 
 /// Fails where a call of the driver did; `what` was tried.
 void check(Result result, const char* what);

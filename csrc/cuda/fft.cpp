@@ -90,7 +90,6 @@ struct Plan {
   size_t workspace = 0;
 
   Plan(int type, int64_t n, int64_t lines, const Lay& in, const Lay& out) {
-    const RelaxedCapture relaxed;
     check_status(cufft()->create(&number), "making a plan");
     check_status(cufft()->set_auto_allocation(number, 0), "making a plan");
     Size size = n, all = n;  // how lines lie is used where the sizes around them are given

@@ -2,11 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
 #include <cstdlib>
-#include <iterator>
-
-#include "cuda/driver.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -16,17 +12,7 @@ std::vector<std::string>& folders() {
   return known;
 }
 
-/// Those of CUDA 13: an older driver does not load what they make.
-constexpr const char* kNew[] = {"libnvrtc.so.13", "libcublas.so.13", "libcufft.so.12", "libcusolver.so.12"};
-
-bool is_too_new(const std::string& name) {
-  if (std::ranges::find(kNew, name) == std::end(kNew)) return false;
-  const int version = driver_version();
-  return version > 0 && version < 13000;
-}
-
-void* open_first(std::vector<std::string> names, std::string& reason) {
-  const bool older = std::erase_if(names, is_too_new) > 0;
+void* open_first(const std::vector<std::string>& names, std::string& reason) {
   auto attempt = [&](const std::string& path) {
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle && reason.empty()) reason = dlerror();
@@ -41,7 +27,6 @@ void* open_first(std::vector<std::string> names, std::string& reason) {
   reason.clear();
   for (const std::string& name : names)
     if (void* handle = attempt(name)) return handle;
-  if (older) reason += "; the driver is older than CUDA 13: it takes wheels whose names end with -cu12";
   return nullptr;
 }
 

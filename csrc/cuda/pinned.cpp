@@ -33,10 +33,8 @@ std::multimap<size_t, PinnedBlock*> kept;    // those that no storage uses
 size_t size_for(size_t nbytes) { return std::bit_ceil(nbytes < 512 ? size_t{512} : nbytes); }
 
 bool is_free(PinnedBlock& block) {
-  if (block.uses.empty()) return true;
-  const RelaxedCapture relaxed;
   std::erase_if(block.uses, [](const Use& use) {
-    if (driver().query_event(use.event) != kSuccess) return false;  // also where it is part of a graph
+    if (driver().query_event(use.event) == kNotReady) return false;
     driver().destroy_event(use.event);
     return true;
   });
@@ -88,7 +86,6 @@ Storage* allocate_pinned(size_t nbytes) {
   const size_t size = size_for(nbytes);
   PinnedBlock* block = take(size);
   if (!block) {
-    const RelaxedCapture relaxed;
     void* memory = nullptr;
     constexpr unsigned kForAllContexts = 1;
     const Result result = driver().allocate_host(&memory, size, kForAllContexts);

@@ -82,19 +82,3 @@ def test_files_that_are_no_code_are_made_again(tmp_path):
     compiled, _ = ast.literal_eval(said(SOFTMAX, tmp_path))
     assert compiled == len(list(tmp_path.glob("*.cubin")))
     assert all(path.read_bytes() != b"not a kernel" for path in tmp_path.glob("*.cubin"))
-
-
-def test_a_driver_older_than_cuda_13_has_no_libraries_of_it(tmp_path):
-    program = """
-torch._C._cuda_set_folders([])  # whatever wheels there are
-try:
-    print((x + 1)[0, 0].item())
-except RuntimeError as error:
-    print(error)
-"""
-    assert said(program, tmp_path / "cache", ADJOINT_STANDIN_VERSION="12080").count("-cu12") == 1
-    for path in FOLDER.iterdir():
-        name = path.name.replace("libnvrtc.so.13", "libnvrtc.so.12")
-        (tmp_path / name).symlink_to(path)
-    variables = {"ADJOINT_STANDIN_VERSION": "12080", "ADJOINT_CUDA_LIBRARIES": str(tmp_path)}
-    assert said(program, tmp_path / "cache", **variables) == "1.0\n"
