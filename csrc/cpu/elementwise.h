@@ -18,6 +18,7 @@ void elementwise(const Kernel& kernel, DType compute, const View& out, const Vie
 void elementwise_packed(const Kernel& kernel, DType compute, const Tensor& out, const Operand* operands, int n,
                         const Scalar* params);
 void elementwise_chain(std::span<const kernels::ChainStep> steps, DType compute, int64_t n);
+void add_all(const View& out, std::span<const View> others);
 bool has_zero(const View& in);
 
 }  // namespace cpu

@@ -38,6 +38,15 @@ void elementwise_packed(const Kernel& kernel, DType compute, const Tensor& out, 
   kernel.loops[static_cast<int>(compute)](arrays, numel, params);
 }
 
+void add_all(const View& out, std::span<const View> others) {
+  static const Kernel* add = find_kernel("add");
+  const Scalar one = Scalar::of(int64_t{1});
+  for (const View& other : others) {
+    const View inputs[] = {out, other};
+    elementwise(*add, out.dtype, out, inputs, &one);
+  }
+}
+
 bool has_zero(const View& in) { return count_nonzero(in) != in.numel(); }
 
 }  // namespace adjoint::cpu

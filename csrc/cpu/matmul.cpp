@@ -477,6 +477,12 @@ void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, cons
   solve(problem);
 }
 
+void gemm_plus(const View& a, const View& b, const View& added, const View& c, const Scalar& alpha,
+               const Scalar& beta) {
+  copy(added, c);
+  gemm(a, b, c, alpha, beta);
+}
+
 void bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
   check_dims("bmm", 3, a, b, c);
   check_types("bmm", "bmm", a, b, c);
@@ -510,12 +516,6 @@ void sum_bmm(const View& a, const View& b, const View& c, const Scalar& alpha, c
   gemm(entry(a, 0, none_left), entry(b, 0, none_right), c, alpha, beta);
   for (int64_t i = 0; i < a.sizes[0]; ++i)
     gemm(entry(a, i, a.sizes + 1), entry(b, i, b.sizes + 1), c, alpha, Scalar::of(int64_t{1}));
-}
-
-void biased(const View& a, const View& b, const View& bias, const View& c) {
-  const int64_t strides[2] = {0, bias.strides[0]};
-  copy(View{bias.data, bias.dtype, 2, c.sizes, strides}, c);
-  gemm(a, b, c, Scalar::of(int64_t{1}), Scalar::of(int64_t{1}));
 }
 
 void conjugate(const View& values) {

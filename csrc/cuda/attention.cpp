@@ -9,6 +9,7 @@
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/through_cpu.h"
+#include "cuda/walk.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -26,12 +27,11 @@ struct Plan {
   int threads = 0;
   size_t bytes = 0;  ///< of shared memory
 
+  std::string text() const { return kernel_text(header, "AttentionArgs", call, threads); }
+
   /// A block for each tile of `count` rows of each head.
   void launch_for(AttentionArgs& args, const View& like, int64_t count) const {
-    std::ostringstream text;
-    text << "#include \"" << header << "\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\n"
-         << "ADJOINT_KERNEL(AttentionArgs, " << threads << ") { " << call << "(args); }\n";
-    const Function function = compiled(like.device.index, text.str());
+    const Function function = compiled(like.device.index, text());
     if (bytes > kPlainShared)
       check(driver().set_function_attribute(function, kDynamicSharedBytes, static_cast<int>(bytes)),
             "asking for shared memory");
@@ -91,6 +91,20 @@ Plan for_query_by_warps(const View& query) {
 }
 Plan for_key_and_value_by_warps(const View& query) {
   return by_warps("attention_warps_backward.h", "attention_for_key_and_value_by_warps", 16 * kWarps, 2, query, false);
+}
+
+/// The kernels of the backward take the compiler longest: they are begun with the forward's.
+void begin_backward(const Plan& forward, std::initializer_list<Plan> backward, const View& like) {
+  if (!needs_backward(like.device.index, forward.text())) return;
+  for (const Plan& plan : backward)
+    if (plan.rows > 0) compile_ahead(like.device.index, plan.text());
+}
+
+Plan for_query_by_threads(const View& like) {
+  return by_threads("attention_backward.h", "attention_for_query", 4, 1, 32, like);
+}
+Plan for_key_and_value_by_threads(const View& like) {
+  return by_threads("attention_backward.h", "attention_for_key_and_value", 4, 2, 32, like);
 }
 
 /// Whether tensor cores take rows of this size.
@@ -159,10 +173,13 @@ void attention(const AttentionInputs& of, const View& out, const View& logsumexp
   if (runs_by_warps(of.query)) {
     const VectorRows query(of.query), key(of.key), value(of.value);
     AttentionArgs args = args_of({query.view, key.view, value.view, of.scale, of.causal}, out, logsumexp);
-    return forward_by_warps(of.query).launch_for(args, of.query, args.rows);
+    const Plan plan = forward_by_warps(of.query);
+    begin_backward(plan, {for_query_by_warps(of.query), for_key_and_value_by_warps(of.query)}, of.query);
+    return plan.launch_for(args, of.query, args.rows);
   }
   const Plan plan = by_threads("attention.h", "attention_forward", 2, 1, 64, of.query);
   if (plan.rows == 0) return through_cpu.attention.forward(of, out, logsumexp);
+  begin_backward(plan, {for_query_by_threads(of.query), for_key_and_value_by_threads(of.query)}, of.query);
   AttentionArgs args = args_of(of, out, logsumexp);
   plan.launch_for(args, of.query, args.rows);
 }
@@ -185,9 +202,7 @@ void attention_backward(const AttentionInputs& of, const View& grad, const View&
     for_query_by_warps(of.query).launch_for(args, of.query, args.rows);
     return for_key_and_value_by_warps(of.query).launch_for(args, of.query, args.keys);
   }
-  const char* header = "attention_backward.h";
-  const Plan first = by_threads(header, "attention_for_query", 4, 1, 32, of.query);
-  const Plan second = by_threads(header, "attention_for_key_and_value", 4, 2, 32, of.query);
+  const Plan first = for_query_by_threads(of.query), second = for_key_and_value_by_threads(of.query);
   if (first.rows == 0 || second.rows == 0)
     return through_cpu.attention.backward(of, grad, out, logsumexp, for_query, for_key, for_value);
   first.launch_for(args, of.query, args.rows);

@@ -28,6 +28,7 @@
 #include "cuda/sort.h"
 #include "cuda/sparse.h"
 #include "cuda/structure.h"
+#include "cuda/sums.h"
 #include "cuda/through_cpu.h"
 #include "cuda/unique.h"
 
@@ -51,12 +52,13 @@ Backend native() {
   table.elementwise.chain = on(DeviceType::Cpu).elementwise.chain;
   table.elementwise.run = elementwise;
   table.elementwise.packed = elementwise_packed;
+  table.elementwise.add_all = add_all;
   table.elementwise.gather = gather_elementwise;
   table.elementwise.has_zero = [](const View& in) { return count_nonzero(in) != in.numel(); };
   table.matmul.gemm = gemm;
+  table.matmul.gemm_plus = gemm_plus;
   table.matmul.bmm = bmm;
   table.matmul.sum_bmm = sum_bmm;
-  table.matmul.biased = biased;
   table.matmul.conjugate = conjugate;
   table.attention.takes_halves = attention_takes_halves;
   table.attention.forward = attention;

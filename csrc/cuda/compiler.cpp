@@ -7,8 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <map>
 #include <mutex>
 #include <sstream>
+#include <system_error>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -89,7 +93,8 @@ std::string read_file(const fs::path& path) {
 
 /// Whole or not at all: under another name first.
 void write_file(const fs::path& path, const std::string& content) {
-  const fs::path draft = path.string() + "." + std::to_string(getpid());
+  const auto thread = std::hash<std::thread::id>()(std::this_thread::get_id());
+  const fs::path draft = path.string() + "." + std::to_string(getpid()) + "." + std::to_string(thread);
   std::error_code error;
   {
     std::ofstream file(draft, std::ios::binary);
@@ -103,14 +108,34 @@ void write_file(const fs::path& path, const std::string& content) {
   if (error) fs::remove(draft, error);
 }
 
-struct Loaded {
-  int device;
-  std::string source;
-  bool operator==(const Loaded&) const = default;
+/// What is known of the texts of kernels.
+struct Code {
+  Code() { compiler(); }  // so that it ends before the compiler does
+  ~Code() {
+    if (getpid() != owner) static_cast<void>(new auto(std::move(begun)));  // a forked child has not the threads
+  }
+  Code(const Code&) = delete;
+  const pid_t owner = getpid();
+  std::mutex mutex;
+  std::unordered_map<std::string, Function> loaded[kMaxDevices];
+  /// By architecture and text; the end of the program waits for them.
+  std::map<std::pair<int, std::string>, std::future<std::string>> begun;
 };
-struct HashLoaded {
-  size_t operator()(const Loaded& key) const { return std::hash<std::string>()(key.source) * 31 + key.device; }
-};
+Code& code() {
+  static Code all;
+  return all;
+}
+
+/// The file of a text's machine code; empty where none is kept.
+fs::path cached_path(const std::string& source, int capability) {
+  return cache_folder().empty() ? fs::path() : cache_folder() / key_of(source, capability);
+}
+
+std::string compile_and_keep(const std::string& source, int capability, const fs::path& path) {
+  std::string text = compile(source, capability);
+  if (!path.empty()) write_file(path, text);
+  return text;
+}
 
 }  // namespace
 
@@ -146,25 +171,57 @@ std::string compile(const std::string& source, int capability) {
 }
 
 Function compiled(int device, const std::string& source) {
-  static std::mutex mutex;
-  static std::unordered_map<Loaded, Function, HashLoaded> loaded;
-  std::lock_guard lock(mutex);
-  Function& function = loaded[{device, source}];
-  if (function) return function;
+  std::lock_guard lock(code().mutex);
+  auto& loaded = code().loaded[device];
+  if (const auto entry = loaded.find(source); entry != loaded.end()) [[likely]]
+    return entry->second;
   if (const char* folder = std::getenv("ADJOINT_CUDA_KEEP_SOURCES"))
     write_file(fs::path(folder) / (std::to_string(std::hash<std::string>()(source)) + ".cu"), source);
   const int capability = use(device).capability;
   const RelaxedCapture relaxed;
-  const fs::path path = cache_folder().empty() ? fs::path() : cache_folder() / key_of(source, capability);
+  const fs::path path = cached_path(source, capability);
   Module module = nullptr;
-  std::string code = path.empty() ? std::string() : read_file(path);
-  if (code.empty() || driver().load_module(&module, code.data()) != kSuccess) {
-    code = compile(source, capability);
-    check(driver().load_module(&module, code.data()), "loading a kernel");
-    if (!path.empty()) write_file(path, code);
+  std::string text;
+  if (const auto begun = code().begun.find({capability, source}); begun != code().begun.end()) {
+    std::future<std::string> future = std::move(begun->second);
+    code().begun.erase(begun);
+    text = future.get();
+  } else if (!path.empty()) {
+    text = read_file(path);
   }
+  if (text.empty() || driver().load_module(&module, text.data()) != kSuccess) {
+    text = compile_and_keep(source, capability, path);
+    check(driver().load_module(&module, text.data()), "loading a kernel");
+  }
+  Function function = nullptr;
   check(driver().get_function(&function, module, "kernel"), "finding a kernel");
-  return function;
+  return loaded[source] = function;
+}
+
+void open_compiler() {
+  try {
+    compiler();
+  } catch (const Error&) {  // whoever needs it says so
+  }
+}
+
+bool is_new(int device, const std::string& source) {
+  std::lock_guard lock(code().mutex);
+  return !code().loaded[device].contains(source);
+}
+
+void compile_ahead(int device, const std::string& source) {
+  const int capability = use(device).capability;
+  std::lock_guard lock(code().mutex);
+  if (code().loaded[device].contains(source) || code().begun.contains({capability, source})) return;
+  const fs::path path = cached_path(source, capability);
+  std::error_code error;
+  if (!path.empty() && fs::exists(path, error)) return;
+  try {
+    code().begun[{capability, source}] = std::async(std::launch::async, compile_and_keep, source, capability, path);
+  } catch (const std::system_error&) {  // the system gives no more threads
+    code().begun.erase({capability, source});
+  }
 }
 
 }  // namespace adjoint::cuda

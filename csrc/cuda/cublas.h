@@ -1,4 +1,4 @@
-// cuBLAS: our declarations of what is used of it, found when a product first needs it.
+// cuBLAS: our declarations of what is used of it, found when a device is first used.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +28,8 @@ struct BlasProduct {
 
 /// Whether cuBLAS is there. Warns once where it is not, of what to install.
 bool has_cublas();
+/// Opens the library ahead of need, and says nothing where it is missing.
+void open_cublas();
 /// Queues a product on the device's current stream.
 void cublas_product(Device device, const BlasProduct& product);
 /// This thread's handle for the device's current stream, and the address of another function, or null: for those who

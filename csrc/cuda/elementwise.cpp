@@ -97,20 +97,28 @@ std::string source_of(std::span<const Variant> variants) {
   return text.str();
 }
 
+// By spans, too: a search copies nothing.
 struct HashVariants {
-  size_t operator()(const std::vector<Variant>& variants) const {
+  using is_transparent = void;
+  size_t operator()(std::span<const Variant> variants) const {
     size_t hash = variants.size();
     for (const Variant& variant : variants) hash = hash * 31 + HashVariant()(variant);
     return hash;
   }
 };
+struct SameVariants {
+  using is_transparent = void;
+  bool operator()(std::span<const Variant> a, std::span<const Variant> b) const { return std::ranges::equal(a, b); }
+};
 
 Function function_of(std::span<const Variant> variants) {
   static std::mutex mutex;
-  static std::unordered_map<std::vector<Variant>, Function, HashVariants> known;
+  static std::unordered_map<std::vector<Variant>, Function, HashVariants, SameVariants> known;
   std::lock_guard lock(mutex);
-  Function& function = known[{variants.begin(), variants.end()}];
-  if (!function) function = compiled(variants[0].device, source_of(variants));
+  if (const auto entry = known.find(variants); entry != known.end()) [[likely]]
+    return entry->second;
+  const Function function = compiled(variants[0].device, source_of(variants));
+  known.emplace(std::vector<Variant>(variants.begin(), variants.end()), function);
   return function;
 }
 
@@ -127,30 +135,37 @@ constexpr size_t kTogether = 3;
 thread_local bool gathering = false;
 thread_local std::vector<Waiting> waiting;
 
+/// `args`: as many parts as there are variants.
+void launch_variants(Device device, std::span<const Variant> variants, void* args, int64_t numel) {
+  const int64_t width = std::max(variants[0].width, 1);
+  launch(device, function_of(variants), args, blocks_for((numel + width - 1) / width));
+}
+
 template <class Args>
-void launch_parts(std::span<Waiting> parts) {
+void launch_parts(std::span<const Waiting> parts) {
   cuda::Parts<Args, kTogether> args;
   Variant variants[kTogether];
   for (size_t i = 0; i < parts.size(); ++i) {
     args.parts[i] = parts[i].args;
     variants[i] = parts[i].variant;
   }
-  const int64_t width = std::max(variants[0].width, 1), numel = parts[0].args.numel;
-  launch(parts[0].device, function_of({variants, parts.size()}), &args, blocks_for((numel + width - 1) / width));
+  launch_variants(parts[0].device, {variants, parts.size()}, &args, parts[0].args.numel);
 }
 
 void launch_waiting() {
   if (waiting.empty()) return;
-  std::vector<Waiting> parts = std::move(waiting);
-  waiting.clear();
-  if (parts[0].variant.width) {
-    launch_parts<PackedArgs>(parts);
+  struct Cleared {
+    ~Cleared() { waiting.clear(); }
+  } whatever_happens;
+  if (waiting[0].variant.width) {
+    launch_parts<PackedArgs>(waiting);
   } else {
-    launch_parts<StridedArgs>(parts);
+    launch_parts<StridedArgs>(waiting);
   }
 }
 
-void launch_or_wait(Device device, const Variant& variant, const StridedArgs& args) {
+void launch_or_wait(Device device, const Variant& variant, StridedArgs& args) {
+  if (!gathering) return launch_variants(device, {&variant, 1}, &args, args.numel);
   if (!waiting.empty()) {
     const Waiting& first = waiting[0];
     const bool fits = waiting.size() < kTogether && first.device == device && first.args.numel == args.numel &&
@@ -158,7 +173,6 @@ void launch_or_wait(Device device, const Variant& variant, const StridedArgs& ar
     if (!fits) launch_waiting();
   }
   waiting.push_back({device, variant, args});
-  if (!gathering) launch_waiting();
 }
 
 const char* body_of(const char* name) {

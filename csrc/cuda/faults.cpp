@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "cuda/runtime.h"
+#include "cuda/streams.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -19,6 +20,7 @@ Fault* fault_record(int index) {
   std::lock_guard lock(making);
   if (!records[index]) {
     use(index);
+    const RelaxedCapture relaxed;
     void* memory = nullptr;
     check(driver().allocate_host(&memory, sizeof(Fault), kPinnedForAllContexts | kPinnedSeenByDevice),
           "making a record of faults");

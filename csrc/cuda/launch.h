@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/mode.h"
 #include "core/view.h"
 #include "cuda/compiler.h"
 #include "cuda/runtime.h"
@@ -22,6 +23,9 @@ void launch(Device device, const std::string& source, Args& args, int64_t blocks
             int64_t blocks_y = 1, size_t shared_bytes = 0) {
   launch(device, compiled(device.index, source), &args, blocks, threads, blocks_y, shared_bytes);
 }
+
+/// Whether the backward of a text is worth to be compiled ahead: the text is new, and gradients are recorded.
+inline bool needs_backward(int device, const std::string& source) { return recording() && is_new(device, source); }
 
 /// So many blocks that each thread has one of n elements.
 inline int64_t blocks_for(int64_t n, int threads = kThreads) { return (n + threads - 1) / threads; }

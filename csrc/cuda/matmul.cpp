@@ -1,4 +1,5 @@
-// Matrix products: cuBLAS where it can, an own kernel for integers; operands that lie in other ways are packed first.
+// Matrix products: cuBLAS where it can, own kernels for small ones and for integers; operands of cuBLAS that lie in
+// other ways are packed first.
 #include "cuda/matmul.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/through_cpu.h"
+#include "cuda/walk.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -109,11 +111,14 @@ void run_cublas(const Problem& p) {
   with_cublas(p, [&](const BlasProduct& product) { cublas_product(p.device, product); });
 }
 
-/// The product and the bias in one launch, where that can be.
-bool run_biased(const Problem& p, const View& bias) {
-  if (p.m == 0 || p.n == 0 || p.k == 0 || !has_cublaslt(p.dtype)) return false;
-  if (!lies_by_rows(p.c, p.m, p.n) || (p.n > 1 && bias.strides[0] != 1)) return false;
-  return with_cublas(p, [&](const BlasProduct& product) { return cublaslt_biased(p.device, product, bias.data); });
+bool is_one(const Scalar& factor) { return factor.to<complex128>() == complex128(1); }
+
+/// The product and what is added to each row, as layers have a bias, in one launch, where that can be.
+bool run_biased(const Problem& p, const View& added) {
+  if (p.m == 0 || p.n == 0 || p.k == 0 || !is_one(p.alpha) || !is_one(p.beta) || !has_cublaslt(p.dtype)) return false;
+  if (!lies_by_rows(p.c, p.m, p.n) || (p.m > 1 && added.strides[0] != 0) || (p.n > 1 && added.strides[1] != 1))
+    return false;
+  return with_cublas(p, [&](const BlasProduct& product) { return cublaslt_biased(p.device, product, added.data); });
 }
 
 /// Computes c in other memory.
@@ -128,20 +133,39 @@ void run_elsewhere(Problem& p) {
 
 // ---- By the own kernel
 
+std::string text_of(const char* args, const char* function, DType dtype) {
+  const std::string call = std::string(function) + "<" + product_type(dtype) + ", " + device_type(dtype) + ">";
+  return kernel_text("matmul.h", args, call);
+}
+
+/// Whether a thread for each sum is done before cuBLAS would have begun.
+bool is_small(const Problem& p) {
+  constexpr int64_t kMostSums = int64_t{1} << 16, kLongest = 128, kMostWork = int64_t{1} << 20;
+  const int64_t sums = p.batch * p.m * p.n;
+  return p.k > 0 && p.k <= kLongest && sums <= kMostSums && sums * p.k <= kMostWork && !is_integral(p.dtype);
+}
+
+void run_small(const Problem& p, const Matrices& added) {
+  auto number = [](int64_t size) { return static_cast<uint32_t>(size); };
+  SmallProductArgs args{number(p.batch), number(p.m), number(p.n), number(p.k), p.a, p.b, p.c,
+                        added,           {},          {},          p.reads_c()};
+  put_number(args.alpha.bytes, p.alpha, p.dtype);
+  put_number(args.beta.bytes, p.beta, p.dtype);
+  launch(p.device, text_of("SmallProductArgs", "small_product", p.dtype), args, blocks_for(p.batch * p.m * p.n));
+}
+
 void run_own(const Problem& p) {
   constexpr int64_t kSide = 64, kMostRows = 65535;
-  const std::string source = std::string("#include \"matmul.h\"\nusing namespace adjoint;\nusing namespace ") +
-                             "adjoint::cuda;\nADJOINT_KERNEL(ProductArgs, 256) { product<" + product_type(p.dtype) +
-                             ", " + device_type(p.dtype) + ">(args); }\n";
   ProductArgs args{p.batch, p.m, p.n, p.k, p.a, p.b, p.c, {}, {}, p.reads_c()};
   put_number(args.alpha.bytes, p.alpha, p.dtype);
   put_number(args.beta.bytes, p.beta, p.dtype);
   const int64_t tiles = ((p.m + kSide - 1) / kSide) * ((p.n + kSide - 1) / kSide);
-  launch(p.device, source, args, tiles, kThreads, std::min(p.batch, kMostRows));
+  launch(p.device, text_of("ProductArgs", "product", p.dtype), args, tiles, kThreads, std::min(p.batch, kMostRows));
 }
 
 void solve(Problem p) {
   if (p.batch == 0 || p.m == 0 || p.n == 0) return;
+  if (is_small(p)) return run_small(p, p.c);
   // Many matrices times one matrix are one tall matrix times it.
   if (p.batch > 1 && p.b.batch == 0) {
     if (p.m == 1) {
@@ -177,7 +201,11 @@ void check_dims(const char* op, int ndim, const View& a, const View& b, const Vi
        "-D; reshape them, or call matmul");
 }
 
-void check_product(const View& a, const View& b, const View& c) {
+Matrices matrix_of(const View& view) { return {view.data, 0, view.strides[0], view.strides[1]}; }
+Matrices batch_of(const View& view) { return {view.data, view.strides[0], view.strides[1], view.strides[2]}; }
+
+/// A product of two matrices, whose sizes and types fit.
+Problem problem_of(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
   check_dims("mm", 2, a, b, c);
   check_types("mm", "addmm_cuda", a, b, c);
   if (a.sizes[1] != b.sizes[0])
@@ -186,12 +214,6 @@ void check_product(const View& a, const View& b, const View& c) {
   if (c.sizes[0] != a.sizes[0] || c.sizes[1] != b.sizes[1])
     fail("mm: expected an output of ", a.sizes[0], "x", b.sizes[1], "; got ", c.sizes[0], "x", c.sizes[1],
          "; resize it");
-}
-
-Matrices matrix_of(const View& view) { return {view.data, 0, view.strides[0], view.strides[1]}; }
-Matrices batch_of(const View& view) { return {view.data, view.strides[0], view.strides[1], view.strides[2]}; }
-
-Problem product_of(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
   return {c.device,     a.dtype,      1,     a.sizes[0], b.sizes[1], a.sizes[1], matrix_of(a),
           matrix_of(b), matrix_of(c), alpha, beta};
 }
@@ -200,18 +222,17 @@ Problem product_of(const View& a, const View& b, const View& c, const Scalar& al
 
 void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {
   if (is_stored(a.dtype)) return through_cpu.matmul.gemm(a, b, c, alpha, beta);
-  check_product(a, b, c);
-  solve(product_of(a, b, c, alpha, beta));
+  solve(problem_of(a, b, c, alpha, beta));
 }
 
-void biased(const View& a, const View& b, const View& bias, const View& c) {
-  if (is_stored(a.dtype)) return through_cpu.matmul.biased(a, b, bias, c);
-  check_product(a, b, c);
-  const Scalar one = Scalar::of(int64_t{1});
-  if (run_biased(product_of(a, b, c, one, Scalar::of(int64_t{0})), bias)) return;
-  const int64_t strides[2] = {0, bias.strides[0]};
-  copy(View{bias.data, bias.dtype, 2, c.sizes, strides, c.device}, c);
-  solve(product_of(a, b, c, one, one));
+void gemm_plus(const View& a, const View& b, const View& added, const View& c, const Scalar& alpha,
+               const Scalar& beta) {
+  if (is_stored(a.dtype)) return through_cpu.matmul.gemm_plus(a, b, added, c, alpha, beta);
+  const Problem p = problem_of(a, b, c, alpha, beta);
+  if (is_small(p)) return run_small(p, matrix_of(added));
+  if (run_biased(p, added)) return;
+  copy(added, c);
+  solve(p);
 }
 
 void bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta) {

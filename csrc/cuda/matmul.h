@@ -7,9 +7,9 @@
 namespace adjoint::cuda {
 
 void gemm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta);
+void gemm_plus(const View& a, const View& b, const View& added, const View& c, const Scalar& alpha, const Scalar& beta);
 void bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta);
 void sum_bmm(const View& a, const View& b, const View& c, const Scalar& alpha, const Scalar& beta);
-void biased(const View& a, const View& b, const View& bias, const View& c);
 void conjugate(const View& values);
 
 }  // namespace adjoint::cuda

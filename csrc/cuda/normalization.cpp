@@ -71,6 +71,16 @@ void add_up(const Scratch& sums, DType compute, int64_t blocks, const View& resu
                   {result.data, result.dtype, 2, out_sizes, out_strides, result.device});
 }
 
+/// The text of the backward for rows that a block's registers hold.
+std::string backward_text(const View& g, const View& in, const View* mean, const View& rstd, const View* weight,
+                          const View* gin, bool params) {
+  const int width = packet_width({&in, &g, gin, weight});
+  const RowShape shape(in.sizes[1], width, 512);
+  return text_of("normalize_rows_backward<" + types_of(compute_in(in), {&g, &in, gin, weight, mean, &rstd}) +
+                     (gin ? ", true" : ", false") + (params ? ", true" : ", false") + shape_text(shape, width),
+                 shape.threads);
+}
+
 void fill_zero(const View& view) {
   alignas(16) const char zero[16] = {};
   fill(view, zero);
@@ -99,8 +109,10 @@ void layer_norm(const View& in, const View* weight, const View* bias, double eps
     return launch(in.device, text_of("normalize_long_rows<" + types + ", 1024", 1024), args, args.rows, 1024);
   const int width = packet_width({&in, &out, weight, bias});
   const RowShape shape(args.n, width);
-  launch(in.device, text_of("normalize_rows<" + types + shape_text(shape, width), shape.threads), args,
-         blocks_for(args.rows, shape.threads / shape.group), shape.threads);
+  const std::string text = text_of("normalize_rows<" + types + shape_text(shape, width), shape.threads);
+  if (args.n <= kLongRowBack && needs_backward(in.device.index, text))
+    compile_ahead(in.device.index, backward_text(out, in, mean, rstd, weight, &in, weight || bias));
+  launch(in.device, text, args, blocks_for(args.rows, shape.threads / shape.group), shape.threads);
 }
 
 void layer_norm_backward(const View& g, const View& in, const View* mean, const View& rstd, const View* weight,
@@ -148,11 +160,7 @@ void layer_norm_backward(const View& g, const View& in, const View* mean, const 
       launch(in.device, text_of("long_row_sums<" + types_of(compute, {&g, &in, mean, &rstd}), kThreads), args,
              blocks_for(args.n), kThreads, blocks);
   } else if (gin || params) {
-    launch(in.device,
-           text_of("normalize_rows_backward<" + types + (gin ? ", true" : ", false") + (params ? ", true" : ", false") +
-                       shape_text(shape, width),
-                   shape.threads),
-           args, blocks, shape.threads);
+    launch(in.device, backward_text(g, in, mean, rstd, weight, gin, params), args, blocks, shape.threads);
   }
   if (gweight) add_up(*weight_sums, compute, blocks, *gweight);
   if (gbias) add_up(*bias_sums, compute, blocks, *gbias);

@@ -167,12 +167,14 @@ void launch_reduction(Reduction& reduction) {
   const std::string call = std::string("reduce<Op, ") + (shape.wide ? "int64_t, " : "uint32_t, ") + threads +
                            flag(shape.by_rows) + flag(shape.flat) + ", " + std::to_string(shape.width) +
                            flag(shape.aligned) + ", " + std::to_string(shape.unroll) + ">";
-  launch(device, text_of(reduction, call), args, blocks_for(args.outputs, kThreads / shape.group), kThreads,
-         shape.parts);
-  if (shape.parts == 1) return;
+  const std::string text = text_of(reduction, call);
+  const int64_t blocks = blocks_for(args.outputs, kThreads / shape.group);
+  if (shape.parts == 1) return launch(device, text, args, blocks);
   const int group = shape.parts > 32 ? kThreads : 32;
-  launch(device, text_of(reduction, "reduce_parts<Op, " + threads + ", " + std::to_string(group) + ">"), args,
-         blocks_for(args.outputs, kThreads / group));
+  const std::string second = text_of(reduction, "reduce_parts<Op, " + threads + ", " + std::to_string(group) + ">");
+  if (is_new(device.index, text)) compile_ahead(device.index, second);
+  launch(device, text, args, blocks, kThreads, shape.parts);
+  launch(device, second, args, blocks_for(args.outputs, kThreads / group));
 }
 
 }  // namespace adjoint::cuda

@@ -4,8 +4,12 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "core/error.h"
+#include "cuda/compiler.h"
+#include "cuda/cublas.h"
 #include "cuda/faults.h"
 
 namespace adjoint::cuda {
@@ -18,10 +22,36 @@ thread_local int chosen = 0;                     ///< by set_current_device
 thread_local int bound = -1;                     ///< whose context is the thread's
 thread_local std::unique_ptr<Stream[]> streams;  ///< by device; null: the default ones
 
+/// Opens the libraries that nearly every program needs in another thread: the driver takes a third
+/// of a second for a context meanwhile. Waits for them in the end.
+class OpenedAhead {
+ public:
+  OpenedAhead() {
+    try {
+      thread_ = std::thread([] {
+        open_cublas();
+        open_compiler();
+      });
+    } catch (const std::system_error&) {  // the system gives no more threads
+    }
+  }
+  ~OpenedAhead() {
+    if (thread_.joinable()) thread_.join();
+  }
+  OpenedAhead(const OpenedAhead&) = delete;
+  OpenedAhead& operator=(const OpenedAhead&) = delete;
+
+ private:
+  std::thread thread_;
+};
+
 void start(int index) {
   DeviceState& state = states[index];
   check(driver().device_get(&state.number, index), "finding a device");
-  check(driver().retain_context(&state.context, state.number), "making a device's context");
+  {
+    const OpenedAhead libraries;
+    check(driver().retain_context(&state.context, state.number), "making a device's context");
+  }
   auto attribute = [&](Attribute which) {
     int value = 0;
     check(driver().device_attribute(&value, static_cast<int>(which), state.number), "reading a device's attributes");

@@ -209,10 +209,15 @@ bool Scatter::sorted(const Merging& how) {
   KeySort keys(n, bits <= 32 ? 4 : 8, dst_.device);
   SlotArgs numbering{keys.keys(), none, named(), {}};
   set_walk(numbers, numbering.walk);
-  launch(dst_.device,
-         kernel_text("scatter.h", "SlotArgs",
-                     joined("number_slots", {keys.key_type(), std::to_string(count_), wraps_ ? "true" : "false"})),
-         numbering, blocks_for(n));
+  const std::string first =
+      kernel_text("scatter.h", "SlotArgs",
+                  joined("number_slots", {keys.key_type(), std::to_string(count_), wraps_ ? "true" : "false"}));
+  const char* type = how.is_assignment() ? word_type(itemsize(dst_.dtype)) : device_type(dst_.dtype);
+  const std::string last =
+      kernel_text("scatter.h", "OwnerArgs",
+                  joined("scatter_owners", {how.op, type, keys.key_type(), how.alpha ? "true" : "false"}));
+  if (is_new(dst_.device.index, first)) compile_ahead(dst_.device.index, last);
+  launch(dst_.device, first, numbering, blocks_for(n));
   keys.sort(bits);
   OwnerArgs args{dst_.data,
                  src_.data,
@@ -229,11 +234,7 @@ bool Scatter::sorted(const Merging& how) {
   set_walk(of_slots, args.slot);
   set_walk(of_entries, args.entry);
   set_walk(of_rest, args.rest);
-  const char* type = how.is_assignment() ? word_type(itemsize(dst_.dtype)) : device_type(dst_.dtype);
-  launch(dst_.device,
-         kernel_text("scatter.h", "OwnerArgs",
-                     joined("scatter_owners", {how.op, type, keys.key_type(), how.alpha ? "true" : "false"})),
-         args, blocks_for(n * of_rest.numel));
+  launch(dst_.device, last, args, blocks_for(n * of_rest.numel));
   return true;
 }
 

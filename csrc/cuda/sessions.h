@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/runtime.h"
+#include "cuda/streams.h"
 
 namespace adjoint::cuda {
 
@@ -42,6 +43,7 @@ Session& thread_session(Device device) {
       return *session;
     }
   }
+  const RelaxedCapture relaxed;  // libraries take memory
   session = std::make_unique<Session>().release();
   return *session;
 }

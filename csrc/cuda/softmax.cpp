@@ -32,9 +32,16 @@ int packet_width(const SliceArgs& args, std::initializer_list<const View*> views
   return width;
 }
 
+/// A kernel, and how many blocks and threads it is for.
+struct Choice {
+  std::string text;
+  int64_t blocks;
+  int threads;
+};
+
 /// Forward or backward: "softmax" or "softmax_backward", the types of the views in `types`.
-void run(const std::string& name, SliceArgs& args, std::initializer_list<const View*> views, bool log, DType compute) {
-  if (args.slices == 0 || args.n == 0) return;
+Choice choose(const std::string& name, const SliceArgs& args, std::initializer_list<const View*> views, bool log,
+              DType compute) {
   const Device device = (*views.begin())->device;
   std::string types = std::string(log ? "<true, " : "<false, ") + device_type(compute);
   for (const View* view : views) types += std::string(", ") + device_type(view->dtype);
@@ -45,22 +52,21 @@ void run(const std::string& name, SliceArgs& args, std::initializer_list<const V
     const int64_t columns = std::min<int64_t>(power_of_two(args.slices), 32);
     const bool few = blocks_for(args.slices, static_cast<int>(columns)) < use(device).multiprocessors * 8;
     const int threads = few && args.n >= 256 ? 1024 : 256;
-    launch(device, text_of(name + "_columns" + types + index + number(threads) + ", " + number(columns) + ">", threads),
-           args, blocks_for(args.slices, static_cast<int>(columns)), threads);
-  } else if (args.n > kLongRow) {
+    return {text_of(name + "_columns" + types + index + number(threads) + ", " + number(columns) + ">", threads),
+            blocks_for(args.slices, static_cast<int>(columns)), threads};
+  }
+  if (args.n > kLongRow) {
     const bool forward = views.size() == 2;
     const std::string call =
         forward ? "softmax_long_rows" + types + ", 1024>" : "softmax_backward_columns" + types + index + "1024, 1>";
-    launch(device, text_of(call, 1024), args, args.slices, 1024);
-  } else {
-    const int width = packet_width(args, views);
-    const RowShape shape(args.n, width);
-    launch(device,
-           text_of(name + "_rows" + types + index + number(shape.threads) + ", " + number(shape.group) + ", " +
-                       number(shape.packets) + ", " + number(width) + (width > 1 ? ", true>" : ", false>"),
-                   shape.threads),
-           args, blocks_for(args.slices, shape.threads / shape.group), shape.threads);
+    return {text_of(call, 1024), args.slices, 1024};
   }
+  const int width = packet_width(args, views);
+  const RowShape shape(args.n, width);
+  return {text_of(name + "_rows" + types + index + number(shape.threads) + ", " + number(shape.group) + ", " +
+                      number(shape.packets) + ", " + number(width) + (width > 1 ? ", true>" : ", false>"),
+                  shape.threads),
+          blocks_for(args.slices, shape.threads / shape.group), shape.threads};
 }
 
 bool is_refused(const View& in, const View& out) { return !is_float(out.dtype) || is_complex(in.dtype); }
@@ -72,7 +78,15 @@ void forward(const View& in, const View& out, int dim) {
   const View* views[] = {&in, &out};
   if (!can_slice(views)) return (through_cpu.softmax.*which)(in, out, dim);
   SliceArgs args = slices_of(views, dim);
-  run("softmax", args, {&in, &out}, log, compute_type(out.dtype));
+  if (args.slices == 0 || args.n == 0) return;
+  const Choice chosen = choose("softmax", args, {&in, &out}, log, compute_type(out.dtype));
+  if (needs_backward(in.device.index, chosen.text)) {
+    const View* back[] = {&out, &out, &in};  // as the gradients will most likely lie
+    const SliceArgs its_args = slices_of(back, dim);
+    compile_ahead(in.device.index,
+                  choose("softmax_backward", its_args, {&out, &out, &in}, log, compute_type(in.dtype)).text);
+  }
+  launch(in.device, chosen.text, args, chosen.blocks, chosen.threads);
 }
 
 template <bool log>
@@ -82,7 +96,9 @@ void backward(const View& g, const View& out, const View& gin, int dim) {
   const View* views[] = {&g, &out, &gin};
   if (!can_slice(views)) return (through_cpu.softmax.*which)(g, out, gin, dim);
   SliceArgs args = slices_of(views, dim);
-  run("softmax_backward", args, {&g, &out, &gin}, log, compute_type(gin.dtype));
+  if (args.slices == 0 || args.n == 0) return;
+  const Choice chosen = choose("softmax_backward", args, {&g, &out, &gin}, log, compute_type(gin.dtype));
+  launch(g.device, chosen.text, args, chosen.blocks, chosen.threads);
 }
 
 }  // namespace

@@ -68,11 +68,11 @@ const char* word_type(int64_t bytes) {
 }
 
 std::string kernel_text(const char* header, const char* args, const std::string& call, int threads) {
-  std::string text = "#include \"";
-  text += header;
-  text += "\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\nADJOINT_KERNEL(";
-  text += args;
-  text += ", " + std::to_string(threads) + ") { " + call + "(args); }\n";
+  std::string text;
+  text.reserve(call.size() + 192);  // every launch asks for its text
+  text.append("#include \"").append(header);
+  text.append("\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\nADJOINT_KERNEL(").append(args);
+  text.append(", ").append(std::to_string(threads)).append(") { ").append(call).append("(args); }\n");
   return text;
 }
 

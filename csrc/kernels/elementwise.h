@@ -56,6 +56,8 @@ struct ChainStep {
 };
 /// The most steps of a chain.
 inline constexpr int kMaxChain = 32;
+/// The most tensors that `add_all` adds.
+inline constexpr int kMaxSums = 16;
 
 struct Elementwise {
   /// The kernel of this name, or null. Ops know their kernels as the CPU has them, which has them all.
@@ -70,6 +72,9 @@ struct Elementwise {
                  const Scalar* params);
   /// Steps over n elements, a block of them after another: what is for later steps alone stays in the cache.
   void (*chain)(std::span<const ChainStep> steps, DType compute, int64_t n);
+  /// out += each of the others, one after the other: at most kMaxSums of them, packed and of one type with real or
+  /// complex parts of 32 bits or more.
+  void (*add_all)(const View& out, std::span<const View> others);
   /// Whether some element is zero.
   bool (*has_zero)(const View& in);
   /// Between gather(true) and gather(false) no call of `run` or `packed` of this thread reads what another one writes,

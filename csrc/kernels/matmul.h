@@ -13,13 +13,13 @@ struct Matmul {
   /// when beta is 0, and must not overlap a or b. A vector is a matrix with one row or column; a dot product is 1 x k
   /// times k x 1. Half-precision sums are kept in float32 and rounded once; integers wrap.
   Product* gemm;
-  /// The same for each entry of the first dimension of three-dimensional views, whose batch strides may be 0.
+  /// c = alpha * (a @ b) + beta * added, whose strides may be 0: a layer and its bias.
+  void (*gemm_plus)(const View& a, const View& b, const View& added, const View& c, const Scalar& alpha,
+                    const Scalar& beta);
+  /// gemm for each entry of the first dimension of three-dimensional views, whose batch strides may be 0.
   Product* bmm;
   /// The products of two batches added up: c = alpha * (the sum of all a @ b) + beta * c, for one matrix c.
   Product* sum_bmm;
-  /// c = a @ b + bias for matrices as gemm takes them and a vector of n elements, any stride, which is added to each
-  /// row.
-  void (*biased)(const View& a, const View& b, const View& bias, const View& c);
   /// Complex numbers that lie one after the other become their conjugates.
   void (*conjugate)(const View& values);
 };

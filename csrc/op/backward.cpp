@@ -154,6 +154,7 @@ TensorPtr Op::run_loop(const Rule& rule, Node& node, const TensorPtr* gradients)
     }
     Scalar scalar;
     if (!to_scalar(value.object(), &scalar)) fail(name, ": a saved argument is neither a tensor nor a number");
+    if (rule.identity_at_one && scalar.category == Category::Integer && scalar.integer == 1) return gradients[0];
     if (item.what == SavedItem::What::Argument && item.index >= n_operands) {
       params[item.index - n_operands] = scalar;
     } else {

@@ -204,6 +204,7 @@ void read_rules(Op& op, PyObject* declaration, const char* calls) {
   Object rules = option(declaration, "rules");
   Object uses = option(declaration, "uses");
   Object identity = option(declaration, "identity_rules");
+  Object unit = option(declaration, "unit_rules");
   Object refusals = option(declaration, "refusals");
   Object fused = option(declaration, "fused");
   Object fused_uses = option(declaration, "fused_uses");
@@ -215,6 +216,7 @@ void read_rules(Op& op, PyObject* declaration, const char* calls) {
     Rule& rule = op.rules[op.edge_slots.back()];
     if (PyObject* refusal = PyDict_GetItemWithError(refusals.get(), argument.name.get())) rule.refusal = text(refusal);
     rule.identity = PySequence_Contains(identity.get(), argument.name.get()) == 1;
+    rule.identity_at_one = PySequence_Contains(unit.get(), argument.name.get()) == 1;
     if (PyObject* form = PyDict_GetItemWithError(fused.get(), argument.name.get()))
       rule.fused =
           read_form(op, outputs, form, PyDict_GetItemWithError(fused_uses.get(), argument.name.get()), &rule.items);

@@ -79,6 +79,7 @@ struct DirectCall {
 struct Rule {
   bool differentiable = false;
   bool identity = false;         ///< `lambda g: g`
+  bool identity_at_one = false;  ///< the same where its one parameter beside g is the number 1
   bool zero = false;             ///< a comparison written in place: no gradient passes
   std::string refusal;           ///< the error of a backward that asks for it, where torch waits until then
   RuleForm form;                 ///< at every order ...

@@ -186,7 +186,6 @@ void check_factor(DType dtype, const Scalar& factor) {
 }
 
 bool is_zero(const Scalar& factor) { return factor.to<complex128>() == complex128(0); }
-bool is_one(const Scalar& factor) { return factor.to<complex128>() == complex128(1); }
 
 /// A fresh tensor of these sizes, to which `input` can be broadcast, and whose type holds the factors.
 TensorPtr unset_sum(const Tensor* input, Sizes sizes, const Scalar& beta, const Scalar& alpha) {
@@ -216,23 +215,21 @@ TensorPtr accumulator(const Tensor* input, Sizes sizes, const Scalar& beta, cons
   return result;
 }
 
-/// beta * input + alpha * (a @ b). A vector that is added to each row, as layers have it, goes with the product.
-TensorPtr added_product(const Tensor* input, const Matrix& a, const Matrix& b, const Scalar& beta,
-                        const Scalar& alpha) {
+/// alpha * a @ b + beta * input, which is broadcast.
+TensorPtr product_plus(const Tensor* input, const Matrix& a, const Matrix& b, const Scalar& beta, const Scalar& alpha) {
   const int64_t sizes[2] = {a.rows(), b.cols()};
-  if (input->ndim() == 1 && is_one(beta) && is_one(alpha)) {
-    TensorPtr result = unset_sum(input, sizes, beta, alpha);
-    if (result->numel() == 0) return result;
-    int64_t strides[2];
-    broadcast_strides(input->shape, sizes, strides);
-    const Matrix c = Matrix::of(result.get());
-    WithoutLock unlocked(work(a, c));
-    on(input->device)
-        .matmul.biased(a.matrix_view(), b.matrix_view(), input->view(1, sizes + 1, strides + 1), c.matrix_view());
+  TensorPtr result = unset_sum(input, sizes, beta, alpha);
+  if (result->numel() == 0) return result;
+  const Matrix c = Matrix::of(result.get());
+  if (is_zero(beta)) {
+    multiply(a, b, c, alpha, beta);
     return result;
   }
-  TensorPtr result = accumulator(input, sizes, beta, alpha);
-  multiply(a, b, Matrix::of(result.get()), alpha, beta);
+  int64_t strides[kMaxDims];
+  broadcast_strides(input->shape, sizes, strides);
+  WithoutLock unlocked(work(a, c));
+  on(result->device)
+      .matmul.gemm_plus(a.matrix_view(), b.matrix_view(), input->view(2, sizes, strides), c.matrix_view(), alpha, beta);
   return result;
 }
 
@@ -308,7 +305,7 @@ TensorPtr addmm(Tensor* input, Tensor* mat1, Tensor* mat2, const Scalar& beta, c
   check_addmm_types(input, mat1, mat2);
   Matrix a = Matrix::of(mat1), b = Matrix::of(mat2);
   check_inner(a, b);
-  return added_product(input, a, b, beta, alpha);
+  return product_plus(input, a, b, beta, alpha);
 }
 
 TensorPtr addmv(Tensor* input, Tensor* mat, Tensor* vec, const Scalar& beta, const Scalar& alpha) {
@@ -361,7 +358,7 @@ TensorPtr linear_biased(Tensor* bias, Tensor* input, Tensor* weight) {
   check_addmm_types(bias, input, weight, true);
   Matrix a = Matrix::of(input), b = Matrix::of(weight).transposed();
   check_inner(a, b, true);
-  return added_product(bias, a, b, kOne, kOne);
+  return product_plus(bias, a, b, kOne, kOne);
 }
 
 TensorPtr mm_conj(Tensor* input, Tensor* mat2) {

@@ -37,10 +37,18 @@ TensorPtr pinned(const Tensor* tensor) {
   return result;
 }
 
+/// Elements that would take as long as all that a device has still to do before it can be read: many.
+constexpr int64_t kQueued = int64_t{1} << 20;
+
 TensorPtr in_program_memory(Tensor* tensor) {
   if (tensor->device == DeviceType::Cpu) return TensorPtr::borrow(tensor);
   TensorPtr result = empty(dense_shape(tensor->shape), tensor->dtype, DeviceType::Cpu);
-  copy_into(tensor, result.get());
+  if (tensor->device.type != DeviceType::Cuda) {
+    copy_into(tensor, result.get());
+    return result;
+  }
+  WithoutLock unlocked(kQueued);
+  copy_into(tensor->view(), result->view());
   return result;
 }
 
@@ -86,6 +94,10 @@ TensorPtr zeros(Sizes sizes, DType dtype, Device device) {
   return result;
 }
 
-Scalar scalar_of(const Tensor* tensor) { return on(tensor->device).memory.read(tensor->view()); }
+Scalar scalar_of(const Tensor* tensor) {
+  if (tensor->device.type != DeviceType::Cuda) return on(tensor->device).memory.read(tensor->view());
+  WithoutLock unlocked(kQueued);
+  return on(tensor->device).memory.read(tensor->view());
+}
 
 }  // namespace adjoint

@@ -9,6 +9,7 @@
 #include "core/lock.h"
 #include "core/mode.h"
 #include "core/sparse.h"
+#include "kernels/backend.h"
 #include "op/recorded.h"
 #include "op/transform.h"
 #include "ops/elementwise.h"
@@ -281,16 +282,64 @@ class Run final : public RunningBackward {
                     pending->storage->refs == 1 && !pending->storage->is_foreign() && is_dense(pending->shape) &&
                     !pending->grad_fn && !(mode_flags & kFunctional) && !is_sparse(pending) && !is_sparse(grad.get());
     if (in_place) {
+      if (pending->device.type == DeviceType::Cuda) [[unlikely]]
+        return deliver_late(&pending, std::move(grad));
       add_in_place(pending, grad.get());
     } else {
+      add_late(&pending);
       TensorPtr total = add_tensors(pending, grad.get());
       release(std::exchange(state_.pending(node, index), total.take()));
     }
   }
 
+  /// Note [Late sums]. A small gradient that comes to a place on a device which has one waits for others, up to
+  /// kMaxSums, or for the node's turn: a weight that was used many times takes few launches. It waits only where it is
+  /// nobody else's, and lies as the sum does; the order of the additions stays.
+  [[gnu::noinline]] void deliver_late(Tensor** pending, TensorPtr grad) {
+    constexpr int64_t kSmall = int64_t{1} << 16, kMostBytes = int64_t{64} << 20;
+    const int64_t bytes = grad->numel() * itemsize(grad->dtype);
+    const bool waits = grad->numel() <= kSmall && late_bytes_ + bytes <= kMostBytes && lies_as(*pending, *grad) &&
+                       grad->dtype == compute_type(grad->dtype) && as_object(grad.get())->ob_refcnt == 1 &&
+                       grad->storage->refs == 1 && !grad->storage->is_foreign();
+    if (!waits) {
+      add_late(pending);
+      return add_in_place(*pending, grad.get());
+    }
+    if (!late_) late_ = std::make_unique<std::unordered_map<Tensor**, std::vector<TensorPtr>>>();
+    std::vector<TensorPtr>& grads = (*late_)[pending];
+    grads.push_back(std::move(grad));
+    late_bytes_ += bytes;
+    if (grads.size() == kernels::kMaxSums) add_late(pending);
+  }
+  static bool lies_as(const Tensor* a, const Tensor& b) {
+    if (a->shape == b.shape) return true;
+    const auto n = static_cast<size_t>(a->ndim());
+    return same_sizes(a->shape, b.shape) &&
+           std::equal(a->shape->strides(), a->shape->strides() + n, b.shape->strides());
+  }
+
+  /// Adds what waits for a place.
+  void add_late(Tensor** pending) {
+    if (late_) [[unlikely]]
+      add_waiting(pending);
+  }
+  [[gnu::noinline]] void add_waiting(Tensor** pending) {
+    const auto entry = late_->find(pending);
+    if (entry == late_->end()) return;
+    const std::vector<TensorPtr> grads = std::move(entry->second);
+    late_->erase(entry);
+    late_bytes_ -= static_cast<int64_t>(grads.size()) * (*pending)->numel() * itemsize((*pending)->dtype);
+    if (grads.size() == 1) return add_in_place(*pending, grads[0].get());
+    std::vector<View> views;
+    for (const TensorPtr& grad : grads) views.push_back(grad->view());
+    on((*pending)->device).elementwise.add_all((*pending)->view(), views);
+  }
+
   void execute(Node* node) {
     executing_ = node;
     uint32_t n_outputs = node->n_outputs;
+    if (late_) [[unlikely]]
+      for (uint32_t i = 0; i < n_outputs; ++i) add_waiting(&state_.pending(node, i));
     SmallArray<TensorPtr> outputs(n_outputs);
     bool any = false;
     for (uint32_t i = 0; i < n_outputs; ++i) {
@@ -339,6 +388,8 @@ class Run final : public RunningBackward {
   State state_;
   std::vector<Node*> ready_;
   std::vector<TensorPtr> captured_;
+  std::unique_ptr<std::unordered_map<Tensor**, std::vector<TensorPtr>>> late_;  ///< see Note [Late sums]
+  int64_t late_bytes_ = 0;
 };
 
 std::vector<TensorPtr> run_here(BackwardRequest& request) {

@@ -2,6 +2,8 @@
 
 import ctypes
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,26 @@ def test_work_is_done_when_a_value_is_asked_for():
     assert STANDIN.standin_waiting() > 0
     assert y[0].item() == 2
     assert STANDIN.standin_waiting() == 0
+
+
+def test_other_threads_run_while_a_value_is_waited_for():
+    x, times, over = torch.ones(1 << 20, device="cuda"), [], threading.Event()
+    for _ in range(5):
+        x = x.sin()
+    total = x.sum()
+
+    def tick():
+        while not over.wait(0.001):
+            times.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    start = time.perf_counter()
+    total.item()
+    end = time.perf_counter()
+    over.set()
+    thread.join()
+    assert sum(start < moment < end for moment in times) >= 5
 
 
 def test_freed_memory_serves_again():

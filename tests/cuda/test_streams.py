@@ -1,6 +1,8 @@
 """Streams, events and graphs."""
 
 import copy
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -147,6 +149,21 @@ def test_graphs_keep_and_free_their_memory():
     del g, x, _
     torch.cuda.empty_cache()
     assert held > before >= torch.cuda.memory_reserved()
+
+
+def test_first_uses_in_a_graph():
+    """Memory, code, libraries and records that nothing has asked for before."""
+    program = """
+import adjoint as torch
+a, index = torch.ones(200, 200, device="cuda"), torch.tensor([3, 1]).cuda()
+g = torch.cuda.CUDAGraph()
+with torch.cuda.graph(g, capture_error_mode="global"):
+    product, rows = a @ a, a[index].sum(0)
+g.replay()
+print(product[0, 0].item(), rows[0].item())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout == "200.0 2.0\n", done.stderr
 
 
 def test_graphs_share_a_pool():

@@ -38,11 +38,9 @@ inline int64_t score_place(const ClassArgs& args, int64_t i, int64_t target) {
   return (i / args.inner * args.count + target) * args.inner + i % args.inner;
 }
 
-inline void check_classes(const ClassArgs& args) {
-  const int64_t i = thread_number<int64_t>();
-  if (i >= args.n) return;
-  const int64_t t = args.target[i];
-  check(t == args.ignored || (t >= 0 && t < args.count), args.fault, FaultKind::Class, 0, t, args.count);
+/// Whether a target names a class; one that should and does not is kept as a fault.
+inline bool names_class(const ClassArgs& args, int64_t t) {
+  return t != args.ignored && check(t >= 0 && t < args.count, args.fault, FaultKind::Class, 0, t, args.count);
 }
 
 template <class T>
@@ -56,9 +54,10 @@ inline void finish_scores(const ClassArgs& args, double sum, double weights) {
 template <class T>
 inline void class_scores(const ClassArgs& args) {
   double sum = 0, weights = 0;
+#pragma unroll 1
   for (int64_t i = thread_number<int64_t>(); i < args.n; i += args.blocks * kClassThreads) {
     const int64_t t = args.target[i];
-    if (t == args.ignored || t < 0 || t >= args.count) continue;
+    if (!names_class(args, t)) continue;
     const double weight = args.weight ? args.weight[t] : 1.0;
     const double term = -wide_of(static_cast<const T*>(args.scores)[score_place(args, i, t)]) * weight;
     if (args.each) static_cast<T*>(args.loss)[i] = convert<T>(term);
@@ -89,7 +88,7 @@ inline void class_scores_backward(const ClassArgs& args) {
   const int64_t i = thread_number<int64_t>();
   if (i >= args.n) return;
   const int64_t t = args.target[i];
-  if (t == args.ignored || t < 0 || t >= args.count) return;
+  if (!names_class(args, t)) return;
   const double share = args.mean ? 1.0 / wide_of(*static_cast<const T*>(args.total)) : 1.0;
   const double weight = args.weight ? args.weight[t] : 1.0;
   static_cast<T*>(args.loss)[score_place(args, i, t)] =

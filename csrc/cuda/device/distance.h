@@ -12,6 +12,7 @@ template <class T, class Wide>
 inline void cross(const CrossArgs& args) {
   int64_t rest = thread_number<int64_t>(), at[3] = {};
   if (rest >= args.numel) return;
+#pragma unroll 1
   for (int d = args.ndim - 1; d >= 0; --d) {
     const int64_t place = rest % args.sizes[d];
     rest /= args.sizes[d];

@@ -75,6 +75,7 @@ inline void strided(const StridedArgs& args, Body body) {
   Index rest = thread_number<Index>();
   if (rest >= static_cast<Index>(args.numel)) return;
   Index offsets[count] = {};
+#pragma unroll 1
   for (int d = args.ndim - 1; d >= 0; --d) {
     const Index size = static_cast<Index>(args.sizes[d]), quotient = rest / size, at = rest - quotient * size;
 #pragma unroll

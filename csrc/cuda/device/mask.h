@@ -96,6 +96,7 @@ inline void nonzero(const MaskArgs& args) {
     if (hit >= args.flat_size) return;
     int64_t* row = reinterpret_cast<int64_t*>(args.flat) + hit * args.flat_step;
     Index rest = static_cast<Index>(number);
+#pragma unroll 1
     for (int d = args.dims - 1; d >= 0; --d) {
       const Index size = static_cast<Index>(args.sizes[d]), quotient = rest / size;
       row[d * args.column_step] = static_cast<int64_t>(rest - quotient * size);

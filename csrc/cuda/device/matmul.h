@@ -1,4 +1,4 @@
-// Matrix products of any type and any strides: for integers, for products over nothing, and where there is no cuBLAS.
+// Matrix products of any type and any strides: small ones, those of integers, and all where there is no cuBLAS.
 #pragma once
 
 #include "core/dtype.h"
@@ -71,6 +71,28 @@ inline void product(const ProductArgs& args) {
     }
     store_tile(args, reinterpret_cast<Stored*>(args.c.data) + number * args.c.batch, sums, row + down, col + across);
   }
+}
+
+/// c = alpha * a @ b + beta * added, where sums are few and short: each thread has one.
+template <class T, class Stored>
+inline void small_product(const SmallProductArgs& args) {
+  const uint32_t number = thread_number<uint32_t>(), area = args.m * args.n;
+  if (number >= args.batch * area) return;
+  const int64_t matrix = number / area, row = number % area / args.n, col = number % area % args.n;
+  auto at = [&](const Matrices& x, int64_t i, int64_t j) {
+    return reinterpret_cast<Stored*>(x.data) + matrix * x.batch + i * x.row + j * x.col;
+  };
+  const Stored *a = at(args.a, row, 0), *b = at(args.b, 0, col);
+  T sum = T(0);
+#pragma unroll 4
+  for (uint32_t l = 0; l < args.k; ++l) {
+    sum = sum + convert<T>(*a) * convert<T>(*b);
+    a += args.a.col;
+    b += args.b.row;
+  }
+  T value = *reinterpret_cast<const T*>(args.alpha.bytes) * sum;
+  if (args.adds) value = value + *reinterpret_cast<const T*>(args.beta.bytes) * convert<T>(*at(args.added, row, col));
+  *at(args.c, row, col) = convert<Stored>(value);
 }
 
 }  // namespace adjoint::cuda

@@ -21,4 +21,12 @@ struct ProductArgs {
   int32_t reads_c;
 };
 
+/// The sums of a small product, which 32 bits count; what is added to them may be c itself.
+struct SmallProductArgs {
+  uint32_t batch, m, n, k;
+  Matrices a, b, c, added;
+  ProductArgs::Number alpha, beta;
+  int32_t adds;
+};
+
 }  // namespace adjoint::cuda

@@ -17,6 +17,7 @@ struct Place {
   int64_t in = 0, out[2] = {0, 0};
 
   Place(const ReduceArgs& args, Index o) {
+#pragma unroll 1
     for (int d = args.kept_dims - 1; d >= 0; --d) {
       const Index size = static_cast<Index>(args.kept_sizes[d]), quotient = o / size;
       const int64_t at = static_cast<int64_t>(o - quotient * size);
@@ -35,6 +36,7 @@ inline int64_t reduced_offset(const ReduceArgs& args, Index r) {
     return static_cast<int64_t>(r) * args.reduced_in[0];
   } else {
     int64_t offset = 0;
+#pragma unroll 1
     for (int d = args.reduced_dims - 1; d > 0; --d) {
       const Index size = static_cast<Index>(args.reduced_sizes[d]), quotient = r / size;
       offset += static_cast<int64_t>(r - quotient * size) * args.reduced_in[d];

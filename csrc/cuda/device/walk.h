@@ -7,11 +7,13 @@
 
 namespace adjoint::cuda {
 
-/// The offsets of the first `used` views of a walk.
+/// The offsets of the first `used` views of a walk. Loops over dimensions stay loops: divisions of 64 bits, unrolled,
+/// take the compiler longer than all the rest.
 template <int used, class Index, int N>
 inline void walk_to(const WalkArgs<N>& walk, Index rest, Index (&offsets)[used]) {
 #pragma unroll
   for (int k = 0; k < used; ++k) offsets[k] = 0;
+#pragma unroll 1
   for (int d = walk.ndim - 1; d > 0; --d) {
     const Index size = static_cast<Index>(walk.sizes[d]), quotient = rest / size, at = rest - quotient * size;
 #pragma unroll

@@ -464,6 +464,20 @@ class Declaration:
         )
 
     @property
+    def unit_rules(self):
+        """The arguments whose gradient is the incoming one as it is where the factor is 1: rules of both of them."""
+        g = object()
+
+        def passes(rule):
+            try:
+                return rule(g, 1) is g
+            except TypeError:  # it does something to g
+                return False
+
+        wanted = ("g", self.factor)
+        return tuple(name for name, rule in self.rules.items() if self.uses.get(name) == wanted and passes(rule))
+
+    @property
     def substitutions(self):
         """The calls whose sum is the tangent of a linear op: pairs of names, (those that their tangents replace, those
         that zeros replace). Arguments that share no term are replaced together: addmm takes two calls, add one."""

@@ -94,6 +94,12 @@ constexpr int kCaptureUnsupported = 900;
 // What waits for the device ends a capture.
 #define NOT_IN_CAPTURE() \
   if (capture) return kCaptureUnsupported
+// What takes memory, loads code or asks for an event is allowed to threads that have said so.
+constexpr int kRelaxed = 2;
+int capture_mode = 0, thread_mode = 0;
+bool is_strict() { return capture && capture_mode != kRelaxed && thread_mode != kRelaxed; }
+#define NOT_IN_STRICT_CAPTURE() \
+  if (is_strict()) return kCaptureUnsupported
 void do_all() {
   if (queue.empty()) return;
   Opened opened;
@@ -335,6 +341,10 @@ int standin_begin_call(const char* name) {
   std::lock_guard lock(mutex);
   return begin_call(name);
 }
+bool standin_is_strict() {
+  std::lock_guard lock(mutex);
+  return is_strict();
+}
 
 extern "C" {
 
@@ -435,6 +445,7 @@ int cuMemGetInfo_v2(size_t* free, size_t* total) {
 }
 int cuMemAlloc_v2(unsigned long long* address, size_t size) {
   CALL(cuMemAlloc_v2);
+  NOT_IN_STRICT_CAPTURE();
   Memory& memory = memories[current];
   size = (size + 4095) / 4096 * 4096;
   char* place = memory.base;
@@ -473,6 +484,7 @@ int cuPointerGetAttribute(void* value, int attribute, unsigned long long address
 }
 int cuMemHostAlloc(void** address, size_t size, unsigned) {
   CALL(cuMemHostAlloc);
+  NOT_IN_STRICT_CAPTURE();
   *address = std::calloc(size, 1);
   pinned[static_cast<char*>(*address)] = size;
   return kSuccess;
@@ -562,7 +574,7 @@ int cuEventRecord(void* event, void*) {
 }
 int cuEventQuery(void* event) {
   CALL(cuEventQuery);
-  if (capture) return kCaptureUnsupported;
+  NOT_IN_STRICT_CAPTURE();
   return static_cast<FakeEvent*>(event)->recorded ? kSuccess : kNotReady;
 }
 int cuEventSynchronize(void*) {
@@ -580,6 +592,7 @@ int cuEventElapsedTime(float* time, void*, void*) {
 
 int cuModuleLoadData(void** module, const void* code) {
   CALL(cuModuleLoadData);
+  NOT_IN_STRICT_CAPTURE();
   const char* text = static_cast<const char*>(code);
   if (std::strncmp(text, "standin:", 8) != 0) return kInvalidValue;
   *module = dlopen(text + 8, RTLD_NOW | RTLD_LOCAL);
@@ -628,14 +641,14 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
 // ---- Graphs
 
 int cuThreadExchangeStreamCaptureMode(int* mode) {
-  static int now = 0;
-  std::swap(now, *mode);
+  std::swap(thread_mode, *mode);
   return kSuccess;
 }
-int cuStreamBeginCapture_v2(void* stream, int) {
+int cuStreamBeginCapture_v2(void* stream, int mode) {
   CALL(cuStreamBeginCapture_v2);
   if (capture || !stream) return kCaptureUnsupported;
   do_all();
+  capture_mode = mode;
   capture = new Work;
   capturing = stream;
   return kSuccess;
