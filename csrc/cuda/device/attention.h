@@ -4,9 +4,8 @@
 // Of columns it has every 16th from its `across` on, so that 16 neighbours share a row.
 #pragma once
 
-#include "attention_args.h"
+#include "attention_part.h"
 #include "core/dtype.h"
-#include "kernel.h"
 
 namespace adjoint::cuda {
 
@@ -125,22 +124,6 @@ inline T row_max(T x) {
   }
   return x;
 }
-
-/// Which head and which tile of it a block has. The last tiles come first: a causal mask leaves the most to do there.
-struct Part {
-  int64_t head, batch, number, first;
-  Part(const AttentionArgs& args, int rows) {
-    const int64_t all = blockIdx.x / args.tiles;
-    first = (args.tiles - 1 - blockIdx.x % args.tiles) * rows;
-    number = all;
-    batch = all / args.heads;
-    head = all % args.heads;
-  }
-  template <class T>
-  T* of(const HeadRows& rows) const {
-    return reinterpret_cast<T*>(rows.data) + batch * rows.batch + head * rows.head;
-  }
-};
 
 inline bool sees(const AttentionArgs& args, int64_t row, int64_t key) {
   return row < args.rows && key < args.keys && (!args.causal || key <= row);

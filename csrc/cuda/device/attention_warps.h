@@ -2,8 +2,7 @@
 // and a tile of keys are in its registers, and so are the sums. While a tile is worked on, the next is on its way.
 #pragma once
 
-#include "attention_args.h"
-#include "kernel.h"
+#include "attention_part.h"
 #include "warp_products.h"
 
 namespace adjoint::cuda {
@@ -140,21 +139,6 @@ inline float quad_max(float x) {
   return greater(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
-/// Which head and which tile of it a block has. The last tiles come first: a causal mask leaves the most to do there.
-struct WarpPart {
-  int64_t head, batch, number, first;
-  WarpPart(const AttentionArgs& args, int rows) {
-    number = blockIdx.x / args.tiles;
-    first = (args.tiles - 1 - blockIdx.x % args.tiles) * rows;
-    batch = number / args.heads;
-    head = number % args.heads;
-  }
-  template <class T>
-  T* of(const HeadRows& rows) const {
-    return reinterpret_cast<T*>(rows.data) + batch * rows.batch + head * rows.head;
-  }
-};
-
 /// Tiles of N rows of two matrices, in two places by turns.
 template <class Rows, class T, int N>
 struct TwoByTurns {
@@ -181,7 +165,7 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
   using Rows = WarpRows<T, D, kTiles>;
   constexpr int kOwn = 16 * kTiles, kRows = kOwn * kWarps;
   ADJOINT_DYNAMIC_SHARED(T, memory);
-  const WarpPart part(args, kRows);
+  const Part part(args, kRows);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   T* own = memory + warp * kOwn * Rows::kStep;
   const int64_t own_first = part.first + warp * kOwn;

@@ -12,7 +12,7 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
   using Rows = WarpRows<T, D>;
   constexpr int kRows = 16 * kWarps;
   ADJOINT_DYNAMIC_SHARED(T, memory);
-  const WarpPart part(args, kRows);
+  const Part part(args, kRows);
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   T *queries = memory, *grads = queries + kRows * Rows::kStep;
   const int64_t own_first = part.first + warp * 16;
@@ -93,7 +93,7 @@ inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
   using Others = TwoByTurns<Rows, T, N>;
   constexpr int kRows = 16 * kWarps;
   ADJOINT_DYNAMIC_SHARED(T, memory);
-  const WarpPart part(args, kRows);
+  const Part part(args, kRows);
   const int warp = static_cast<int>(threadIdx.x) / 32;
   T *keys = memory, *values = keys + kRows * Rows::kStep;
   const int64_t own_first = part.first + warp * 16;

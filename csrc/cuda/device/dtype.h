@@ -59,6 +59,18 @@ inline constexpr bool is_half_v = std::is_same_v<T, Half> || std::is_same_v<T, B
 template <class T>
 inline constexpr bool is_complex_v = std::is_same_v<T, complex64> || std::is_same_v<T, complex128>;
 
+/// float for complex64, double for complex128, T itself for the others.
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class R>
+struct RealOf<std::complex<R>> {
+  using type = R;
+};
+template <class T>
+using Real = typename RealOf<T>::type;
+
 /// Converts one element between any two types, as core/dtype.h does it for the CPU.
 template <class To, class From>
 inline To convert(From value) {

@@ -8,18 +8,6 @@
 
 namespace adjoint::cuda {
 
-/// The type of sizes.
-template <class T>
-struct RealOf {
-  using type = T;
-};
-template <class R>
-struct RealOf<std::complex<R>> {
-  using type = R;
-};
-template <class T>
-using Real = typename RealOf<T>::type;
-
 template <class T>
 inline bool is_finite(T x) {
   if constexpr (is_complex_v<T>) {

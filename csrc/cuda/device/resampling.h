@@ -186,15 +186,6 @@ inline bool weight_on(const ResampleAxis& axis, int64_t i, int64_t at, R& weight
   return part;
 }
 
-template <class T>
-struct RealOf {
-  using type = T;
-};
-template <class R>
-struct RealOf<std::complex<R>> {
-  using type = R;
-};
-
 template <class T, class R>
 inline T scaled(T value, R weight) {
   if constexpr (is_complex_v<T>) {
