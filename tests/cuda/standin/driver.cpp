@@ -4,6 +4,7 @@
 // - Memory of the "device" can be touched only while a kernel or a copy runs: the program's own reads and writes crash.
 // - Work is queued and done when somebody waits, so that what should have waited sees old values.
 // - Calls are counted, and can be told to fail (standin_count, standin_fail), for tests of the plumbing.
+// - Threads and blocks run one after the other, or the last of them first (ADJOINT_STANDIN_BACKWARDS).
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -204,6 +205,12 @@ void release(size_t first, size_t last) {
     if (threads[i].state != State::Done) threads[i].state = State::Ready;
 }
 
+/// ADJOINT_STANDIN_BACKWARDS=1: the last threads and blocks go first. What depends on who comes first lacks a barrier.
+bool backwards() {
+  static const bool wanted = std::getenv("ADJOINT_STANDIN_BACKWARDS") != nullptr;
+  return wanted;
+}
+
 void run_block(StandinIndex block, StandinIndex size, StandinIndex grid, char* shared) {
   const size_t n = size.x;
   threads.assign(n, Thread());
@@ -213,7 +220,8 @@ void run_block(StandinIndex block, StandinIndex size, StandinIndex grid, char* s
   }
   for (bool progress = true; progress;) {
     progress = false;
-    for (Thread& thread : threads) {
+    for (size_t i = 0; i < n; ++i) {
+      Thread& thread = threads[backwards() ? n - 1 - i : i];
       if (thread.state != State::New && thread.state != State::Ready) continue;
       resume(thread);
       progress = true;
@@ -632,8 +640,11 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
     void* parameter = args.data() + offset;
     entry = kernel->function;
     parameters = &parameter;
-    for (unsigned y = 0; y < gy; ++y)
-      for (unsigned x = 0; x < gx; ++x) run_block({x, y, 0}, {bx, 1, 1}, {gx, gy, 1}, aligned);
+    for (size_t i = 0, all = size_t{gx} * gy; i < all; ++i) {
+      const size_t number = backwards() ? all - 1 - i : i;
+      const StandinIndex block{static_cast<unsigned>(number % gx), static_cast<unsigned>(number / gx), 0};
+      run_block(block, {bx, 1, 1}, {gx, gy, 1}, aligned);
+    }
   });
   return kSuccess;
 }
