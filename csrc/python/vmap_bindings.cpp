@@ -84,7 +84,10 @@ PyObject* py_common_size(PyObject*, PyObject* values) {
 /// `out_dims` has 0 for is given with the batch first. Of other outputs the result is finish(outputs, level).
 PyObject* py_run_batch(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&] {
-    if (nargs != 8 || !is_sequence(args[2]) || !PyDict_Check(args[4]))
+    const bool fits = nargs == 8 && is_sequence(args[2]) && PyDict_Check(args[4]) &&
+                      (args[3] == Py_None || (is_sequence(args[3]) &&
+                                              PySequence_Fast_GET_SIZE(args[3]) == PySequence_Fast_GET_SIZE(args[2])));
+    if (!fits)
       fail(ErrorKind::Type,
            "_run_batch() takes a function, a size, values, dims, kwargs, a word, out_dims, a function");
     OpenBatch open(to_int(args[1], "_run_batch", "size"), to_randomness(args[5]));
