@@ -109,6 +109,13 @@ void take_free(DeviceMemory& memory, Block* block) {
   count_split(memory, block, false);
 }
 
+/// PYTORCH_NO_CUDA_MEMORY_CACHING=1: each storage is an allocation of the driver's, of just its size, which waits for
+/// the device when it goes. Slow: so that tools see which bytes a tensor has.
+bool uncached() {
+  static const bool is = is_set("PYTORCH_NO_CUDA_MEMORY_CACHING");
+  return is;
+}
+
 size_t rounded(size_t size, size_t step) { return (size + step - 1) / step * step; }
 
 Pool& pool_of(DeviceMemory& memory, int device, Stream stream, bool small) {
@@ -123,6 +130,24 @@ void join(Block* block, Block* next) {
   block->after = next->after;
   if (next->after) next->after->before = block;
   delete next;
+}
+
+/// Segments that nobody uses go back to the driver, but for those of graphs.
+void release_segments(DeviceMemory& memory) {
+  for (auto& [key, pool] : memory.pools) {
+    if (pool.graph && !memory.ended.contains(pool.graph)) continue;
+    std::erase_if(pool.free, [&](Block* block) {
+      if (block->before || block->after) return false;
+      check(driver().free(reinterpret_cast<Pointer>(block->data)), "freeing memory");
+      count(memory, pool, [&](PoolStats& stats) {
+        stats.reserved.take(signed_size(block->size));
+        stats.segments.take(1);
+      });
+      all_segments.erase(block);
+      delete block;
+      return true;
+    });
+  }
 }
 
 /// A block that nobody uses goes to its pool, joined with its neighbours.
@@ -142,6 +167,9 @@ void put_back(DeviceMemory& memory, Block* block) {
     block = previous;
   }
   put_free(memory, block);
+  if (!uncached() || memory.graph) return;  // freeing would end a capture
+  use(block->pool->device);
+  if (driver().synchronize() == kSuccess) release_segments(memory);
 }
 
 void record_events(Waiting& waiting) {
@@ -169,24 +197,6 @@ void collect_waiting(DeviceMemory& memory) {
   });
 }
 
-/// Segments that nobody uses go back to the driver, but for those of graphs.
-void release_segments(DeviceMemory& memory) {
-  for (auto& [key, pool] : memory.pools) {
-    if (pool.graph && !memory.ended.contains(pool.graph)) continue;
-    std::erase_if(pool.free, [&](Block* block) {
-      if (block->before || block->after) return false;
-      check(driver().free(reinterpret_cast<Pointer>(block->data)), "freeing memory");
-      count(memory, pool, [&](PoolStats& stats) {
-        stats.reserved.take(signed_size(block->size));
-        stats.segments.take(1);
-      });
-      all_segments.erase(block);
-      delete block;
-      return true;
-    });
-  }
-}
-
 std::string in_words(int64_t bytes) {
   std::ostringstream text;
   text.precision(2);
@@ -208,7 +218,10 @@ std::string in_words(int64_t bytes) {
 }
 
 Block* new_segment(DeviceMemory& memory, Pool& pool, size_t size) {
-  const size_t taken = pool.small ? kSmallSegment : size < kMedium ? kMediumSegment : rounded(size, kLargeRound);
+  const size_t taken = uncached()       ? size
+                       : pool.small     ? kSmallSegment
+                       : size < kMedium ? kMediumSegment
+                                        : rounded(size, kLargeRound);
   Pointer address = 0;
   const RelaxedCapture relaxed;
   Result result = driver().allocate(&address, taken);
@@ -233,7 +246,7 @@ Block* new_segment(DeviceMemory& memory, Pool& pool, size_t size) {
 Block* take_block(int device, size_t nbytes) {
   DeviceMemory& memory = memories[device];
   if (!memory.waiting.empty()) collect_waiting(memory);
-  const size_t size = rounded(std::max<size_t>(nbytes, 1), kRound);
+  const size_t size = uncached() ? nbytes : rounded(nbytes, kRound);
   Pool& pool = pool_of(memory, device, current_stream(device), size <= kSmall);
   Block wanted{&pool, nullptr, size};
   Block* block;

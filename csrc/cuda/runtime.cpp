@@ -61,12 +61,12 @@ void start(int index) {
   state.multiprocessors = attribute(Attribute::MultiprocessorCount);
 }
 
+}  // namespace
+
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
   return value && std::strcmp(value, "1") == 0;
 }
-
-}  // namespace
 
 int device_count() {
   if (!why_unavailable().empty()) return 0;

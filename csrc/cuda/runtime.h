@@ -36,6 +36,8 @@ void set_current_stream(int index, Stream stream);
 void synchronize(int index);
 void synchronize(int index, Stream stream);
 
+/// Whether a variable of the environment is 1.
+bool is_set(const char* name);
 /// Whether every launch is waited for, so that its error shows where it was made: ADJOINT_CUDA_BLOCKING=1, or
 /// CUDA_LAUNCH_BLOCKING=1.
 bool waits_for_launches();
