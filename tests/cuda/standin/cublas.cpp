@@ -7,12 +7,8 @@
 #include <cstring>
 #include <functional>
 
+#include "driver.h"
 #include "products.h"
-
-// Of driver.cpp.
-void standin_enqueue(std::function<void()> work);
-int standin_begin_call(const char* name);
-bool standin_is_strict();
 
 namespace {
 
@@ -32,7 +28,7 @@ int queue_product(Side a, Side b, Side c, int64_t batch, int64_t m, int64_t n, i
   T first, second;
   std::memcpy(&first, alpha, sizeof(T));
   std::memcpy(&second, beta, sizeof(T));
-  standin_enqueue([=] { multiply<S, T>(a, b, c, batch, m, n, k, first, second, fewer); });
+  standin::enqueue([=] { multiply<S, T>(a, b, c, batch, m, n, k, first, second, fewer); });
   return kSuccess;
 }
 
@@ -41,8 +37,8 @@ int queue_product(Side a, Side b, Side c, int64_t batch, int64_t m, int64_t n, i
 extern "C" {
 
 int cublasCreate_v2(Handle** handle) {
-  if (const int code = standin_begin_call("cublasCreate_v2")) return code;
-  if (standin_is_strict()) return kNotInitialized;  // it takes memory
+  if (const int code = standin::begin_call("cublasCreate_v2")) return code;
+  if (standin::is_strict()) return kNotInitialized;  // it takes memory
   *handle = new Handle;
   return kSuccess;
 }
@@ -66,7 +62,7 @@ int cublasGemmStridedBatchedEx_64(Handle* handle, int a_op, int b_op, int64_t m,
                                   const void* alpha, const void* a, int a_type, int64_t lda, long long a_batch,
                                   const void* b, int b_type, int64_t ldb, long long b_batch, const void* beta, void* c,
                                   int c_type, int64_t ldc, long long c_batch, int64_t batch, int compute, int) {
-  if (const int code = standin_begin_call("cublasGemm")) return code;
+  if (const int code = standin::begin_call("cublasGemm")) return code;
   if (!handle || !handle->workspace) return kNotInitialized;
   if (m < 0 || n < 0 || k < 0 || batch < 0 || a_type != b_type || a_type != c_type) return kInvalidValue;
   if (lda < std::max<int64_t>(1, a_op ? k : m) || ldb < std::max<int64_t>(1, b_op ? n : k) ||

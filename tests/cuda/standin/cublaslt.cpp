@@ -6,11 +6,8 @@
 #include <cstring>
 #include <functional>
 
+#include "driver.h"
 #include "products.h"
-
-// Of driver.cpp.
-void standin_enqueue(std::function<void()> work);
-int standin_begin_call(const char* name);
 
 namespace {
 
@@ -93,7 +90,7 @@ int check(const Operation& op, const Layout& a, const Layout& b, const Layout& c
 extern "C" {
 
 int cublasLtCreate(Handle** handle) {
-  if (const int code = standin_begin_call("cublasLtCreate")) return code;
+  if (const int code = standin::begin_call("cublasLtCreate")) return code;
   *handle = new Handle;
   return kSuccess;
 }
@@ -150,7 +147,7 @@ int cublasLtMatmulAlgoGetHeuristic(Handle* handle, const Operation* op, const La
                                    const Layout* c, const Layout* d, const Preference* preference, int most,
                                    Proposal* proposals, int* count) {
   *count = 0;
-  if (const int code = standin_begin_call("cublasLtMatmulAlgoGetHeuristic")) return code;
+  if (const int code = standin::begin_call("cublasLtMatmulAlgoGetHeuristic")) return code;
   if (!handle) return kNotInitialized;
   if (most < 1) return kInvalidValue;
   if (const int code = check(*op, *a, *b, *c, *d)) return code;
@@ -171,7 +168,7 @@ int cublasLtMatmulAlgoGetHeuristic(Handle* handle, const Operation* op, const La
 int cublasLtMatmul(Handle* handle, const Operation* op, const void* alpha, const void* a, const Layout* a_layout,
                    const void* b, const Layout* b_layout, const void* beta, const void* c, const Layout* c_layout,
                    void* d, const Layout* d_layout, const Algorithm* algorithm, void* workspace, size_t memory, void*) {
-  if (const int code = standin_begin_call("cublasLtMatmul")) return code;
+  if (const int code = standin::begin_call("cublasLtMatmul")) return code;
   if (!handle) return kNotInitialized;
   if (const int code = check(*op, *a_layout, *b_layout, *c_layout, *d_layout)) return code;
   const void* places[4] = {a, b, d, op->bias};
@@ -188,7 +185,7 @@ int cublasLtMatmul(Handle* handle, const Operation* op, const void* alpha, const
   const auto m = static_cast<int64_t>(d_layout->rows), n = static_cast<int64_t>(d_layout->cols);
   const auto k = static_cast<int64_t>(op->a_op ? a_layout->rows : a_layout->cols);
   auto run = [&]<class S>(S) {
-    standin_enqueue([=, bias = op->bias, fewer = op->compute == 77] {
+    standin::enqueue([=, bias = op->bias, fewer = op->compute == 77] {
       multiply<S, float>(left, right, result, 1, m, n, k, first, second, fewer, bias);
     });
     return kSuccess;

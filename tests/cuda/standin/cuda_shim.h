@@ -1,5 +1,5 @@
 // CUDA C for a C++ compiler: what device code uses of the language, for blocks whose threads run one after the other.
-// The stand-in driver runs each thread of a block on a stack of its own and switches at barriers (driver.cpp).
+// The stand-in driver runs each thread of a block on a stack of its own and switches at barriers (blocks.cpp).
 #pragma once
 
 #include <algorithm>
@@ -8,26 +8,23 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <deque>
-#include <map>
-#include <vector>
 
-struct StandinIndex {
-  unsigned x, y, z;
-};
-// The driver sets these before each thread goes on.
-struct StandinThread {
-  StandinIndex thread, block, block_size, grid_size;
-  char* shared;
-  void (*barrier)(int scope);                               // 0: the block, 1: the warp
-  void (*exchange)(const void* mine, void* all, int size);  // of a warp
-  unsigned lanes;                                           // of this warp
-};
+#include "standin_thread.h"
+
 // Where the driver keeps which thread runs; it says so when it loads a kernel.
 extern "C" {
-StandinThread** standin_place = nullptr;
+__attribute__((section(".data"))) StandinThread** standin_place = nullptr;  // what is not __shared__ is not in .bss
 }
-inline StandinThread* standin_thread() { return *standin_place; }
+
+// Functions that are themselves not checked (checks.h), and tell who has called them.
+#ifdef ADJOINT_STANDIN_CHECK
+#define STANDIN_UNCHECKED __attribute__((no_sanitize("thread", "alignment", "bounds"), noinline))
+#else
+#define STANDIN_UNCHECKED
+#endif
+#define STANDIN_CALLER __builtin_return_address(0)
+
+STANDIN_UNCHECKED inline StandinThread* standin_thread() { return *standin_place; }
 
 #define threadIdx (standin_thread()->thread)
 #define blockIdx (standin_thread()->block)
@@ -44,17 +41,23 @@ inline StandinThread* standin_thread() { return *standin_place; }
 #define __shared__ static
 #define __restrict__
 
-inline void __syncthreads() { standin_thread()->barrier(0); }
-inline void __syncwarp(unsigned = ~0u) { standin_thread()->barrier(1); }
+STANDIN_UNCHECKED inline void __syncthreads() { standin_thread()->barrier(0, STANDIN_CALLER); }
+STANDIN_UNCHECKED inline void __syncwarp(unsigned = ~0u) { standin_thread()->barrier(1, STANDIN_CALLER); }
 inline void __threadfence() {}
 inline void __threadfence_system() {}
 inline void __trap() { __builtin_trap(); }
 
+/// What each lane of the warp holds.
+template <class T>
+struct StandinWarp {
+  T all[32];
+  STANDIN_UNCHECKED explicit StandinWarp(const T& mine) {
+    standin_thread()->exchange(&mine, all, sizeof(T), STANDIN_CALLER);
+  }
+};
 template <class T>
 T standin_lane(T value, unsigned from) {
-  T all[32];
-  standin_thread()->exchange(&value, all, sizeof(T));
-  return all[from & 31];
+  return StandinWarp<T>(value).all[from & 31];
 }
 inline unsigned standin_this_lane() { return threadIdx.x % 32; }
 template <class T>
@@ -78,18 +81,15 @@ T __shfl_up_sync(unsigned, T value, unsigned delta, int = 32) {
   return lane >= delta ? got : value;
 }
 inline unsigned __ballot_sync(unsigned, int condition) {
-  const unsigned mine = condition != 0;
-  unsigned all[32];
-  standin_thread()->exchange(&mine, all, sizeof(mine));
+  const StandinWarp<unsigned> conditions(condition != 0);
   unsigned bits = 0;
-  for (unsigned i = 0; i < standin_thread()->lanes; ++i) bits |= all[i] << i;
+  for (unsigned i = 0; i < standin_thread()->lanes; ++i) bits |= conditions.all[i] << i;
   return bits;
 }
 inline unsigned __match_any_sync(unsigned, unsigned value) {
-  unsigned all[32];
-  standin_thread()->exchange(&value, all, sizeof(value));
+  const StandinWarp<unsigned> values(value);
   unsigned bits = 0;
-  for (unsigned i = 0; i < standin_thread()->lanes; ++i) bits |= static_cast<unsigned>(all[i] == value) << i;
+  for (unsigned i = 0; i < standin_thread()->lanes; ++i) bits |= static_cast<unsigned>(values.all[i] == value) << i;
   return bits;
 }
 inline int __any_sync(unsigned mask, int condition) { return __ballot_sync(mask, condition) != 0; }
@@ -98,41 +98,38 @@ inline int __clz(int x) { return std::countl_zero(static_cast<unsigned>(x)); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
 
 // Threads of the stand-in never run at once.
+template <class T, class F>
+STANDIN_UNCHECKED T standin_atomic(T* place, F&& change) {
+#ifdef ADJOINT_STANDIN_CHECK
+  standin_thread()->access(place, sizeof(T), 2, STANDIN_CALLER);
+#endif
+  const T before = *place;
+  *place = change(before);
+  return before;
+}
 template <class T>
 T atomicCAS(T* place, T expected, T desired) {
-  const T before = *place;
-  if (before == expected) *place = desired;
-  return before;
+  return standin_atomic(place, [=](T before) { return before == expected ? desired : before; });
 }
 template <class T>
 T atomicAdd(T* place, T value) {
-  const T before = *place;
-  *place = static_cast<T>(before + value);
-  return before;
+  return standin_atomic(place, [=](T before) { return static_cast<T>(before + value); });
 }
 template <class T>
 T atomicMax(T* place, T value) {
-  const T before = *place;
-  *place = std::max(before, value);
-  return before;
+  return standin_atomic(place, [=](T before) { return std::max(before, value); });
 }
 template <class T>
 T atomicMin(T* place, T value) {
-  const T before = *place;
-  *place = std::min(before, value);
-  return before;
+  return standin_atomic(place, [=](T before) { return std::min(before, value); });
 }
 template <class T>
 T atomicExch(T* place, T value) {
-  const T before = *place;
-  *place = value;
-  return before;
+  return standin_atomic(place, [=](T) { return value; });
 }
 template <class T>
 T atomicOr(T* place, T value) {
-  const T before = *place;
-  *place = before | value;
-  return before;
+  return standin_atomic(place, [=](T before) { return static_cast<T>(before | value); });
 }
 
 inline float __int_as_float(int bits) { return std::bit_cast<float>(bits); }
@@ -160,22 +157,23 @@ inline float cospif(float x) { return static_cast<float>(std::cos(3.141592653589
 #define ADJOINT_WARP_PRODUCTS
 namespace adjoint::cuda {
 
-template <class T>
-struct StandinWarp {
-  T all[32];
-  explicit StandinWarp(const T& mine) { standin_thread()->exchange(&mine, all, sizeof(T)); }
-};
 struct StandinWords {
   uint32_t words[4];
 };
 
+STANDIN_UNCHECKED inline void standin_row(const void* row) {
+  if (reinterpret_cast<uintptr_t>(row) % 16 != 0)
+    standin_thread()->report("memory: misaligned row of a tile", STANDIN_CALLER);
+}
 inline void load_tiles(uint32_t (&tiles)[4], const void* row) {
+  standin_row(row);
   const StandinWarp<const void*> rows(row);
   const unsigned lane = standin_this_lane();
   for (unsigned i = 0; i < 4; ++i)
     std::memcpy(&tiles[i], static_cast<const char*>(rows.all[8 * i + lane / 4]) + lane % 4 * 4, 4);
 }
 inline void load_turned_tiles(uint32_t (&tiles)[4], const void* row) {
+  standin_row(row);
   const StandinWarp<const void*> rows(row);
   const unsigned lane = standin_this_lane();
   for (unsigned i = 0; i < 4; ++i) {
@@ -219,46 +217,54 @@ uint32_t packed(float first, float second, Kind) {
 inline uint32_t rounded(float value) { return (std::bit_cast<uint32_t>(value) + 0x1000u) & ~0x1fffu; }
 inline float fast_exp2(float x) { return std::exp2(x); }
 
-// Copies are made when they are waited for.
-struct StandinCopy {
-  void* to;
-  const void* from;
-  bool there;
-};
-struct StandinCopies {
-  std::vector<StandinCopy> begun;
-  std::deque<std::vector<StandinCopy>> groups;
-};
-inline StandinCopies& standin_copies() {
-  static std::map<StandinThread*, StandinCopies> all;
-  return all[standin_thread()];
+STANDIN_UNCHECKED inline void begin_copy(void* shared, const void* from, bool there) {
+  standin_thread()->begin_copy(shared, there ? from : nullptr, STANDIN_CALLER);
 }
-inline void begin_copy(void* shared, const void* from, bool there) {
-  standin_copies().begun.push_back({shared, from, there});
-}
-inline void close_group() {
-  StandinCopies& mine = standin_copies();
-  mine.groups.push_back(std::move(mine.begun));
-  mine.begun.clear();
-}
+STANDIN_UNCHECKED inline void close_group() { standin_thread()->close_group(); }
 template <int open>
-void wait_for_groups() {
-  StandinCopies& mine = standin_copies();
-  for (; mine.groups.size() > open; mine.groups.pop_front()) {
-    for (const StandinCopy& copy : mine.groups.front()) {
-      if (copy.there)
-        std::memcpy(copy.to, copy.from, 16);
-      else
-        std::memset(copy.to, 0, 16);
-    }
-  }
+STANDIN_UNCHECKED void wait_for_groups() {
+  standin_thread()->wait_for_groups(open, STANDIN_CALLER);
 }
 
 }  // namespace adjoint::cuda
 
-#define ADJOINT_KERNEL(Args, threads)                                                              \
-  static void standin_kernel(const Args& args);                                                    \
-  extern "C" const size_t kernel_parameter_bytes = sizeof(Args);                                   \
-  extern "C" void kernel(void** parameters) { standin_kernel(*static_cast<Args*>(parameters[0])); } \
+#define ADJOINT_KERNEL(Args, threads)                                                                                 \
+  static void standin_kernel(const Args& args);                                                                       \
+  extern "C" const size_t kernel_parameter_bytes = sizeof(Args);                                                      \
+  extern "C" STANDIN_UNCHECKED void kernel(void** parameters) { standin_kernel(*static_cast<Args*>(parameters[0])); } \
   static void standin_kernel([[maybe_unused]] const Args& args)
 #define ADJOINT_DYNAMIC_SHARED(T, name) T* name = reinterpret_cast<T*>(standin_thread()->shared)
+
+// What the compiler calls before each access, and where it finds that one is wrong.
+#ifdef ADJOINT_STANDIN_CHECK
+#define STANDIN_ACCESS(name, bytes, how)                               \
+  extern "C" STANDIN_UNCHECKED void __tsan_##name(const void* place) { \
+    standin_thread()->access(place, bytes, how, STANDIN_CALLER);       \
+  }
+#define STANDIN_ACCESSES(bytes)                    \
+  STANDIN_ACCESS(read##bytes, bytes, 0)            \
+  STANDIN_ACCESS(write##bytes, bytes, 1)           \
+  STANDIN_ACCESS(unaligned_read##bytes, bytes, 0)  \
+  STANDIN_ACCESS(unaligned_write##bytes, bytes, 1) \
+  STANDIN_ACCESS(volatile_read##bytes, bytes, 2)   \
+  STANDIN_ACCESS(volatile_write##bytes, bytes, 2)  \
+  STANDIN_ACCESS(unaligned_volatile_read##bytes, bytes, 2)
+STANDIN_ACCESSES(1)
+STANDIN_ACCESSES(2)
+STANDIN_ACCESSES(4)
+STANDIN_ACCESSES(8)
+STANDIN_ACCESSES(16)
+#define STANDIN_RANGE(name, how)                                                     \
+  extern "C" STANDIN_UNCHECKED void __tsan_##name(const void* place, size_t bytes) { \
+    standin_thread()->access(place, bytes, how, STANDIN_CALLER);                     \
+  }
+STANDIN_RANGE(read_range, 0)
+STANDIN_RANGE(write_range, 1)
+#define STANDIN_WRONG(name, what)                                             \
+  extern "C" STANDIN_UNCHECKED void __ubsan_handle_##name(void*, uintptr_t) { \
+    standin_thread()->report(what, STANDIN_CALLER);                           \
+  }
+STANDIN_WRONG(type_mismatch_v1, "memory: misaligned access")
+STANDIN_WRONG(out_of_bounds, "memory: index outside of an array")
+extern "C" STANDIN_UNCHECKED void __tsan_init() {}
+#endif

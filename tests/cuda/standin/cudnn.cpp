@@ -5,11 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "driver.h"
 #include "halves.h"
-
-// Of driver.cpp.
-void standin_enqueue(std::function<void()> work);
-int standin_begin_call(const char* name);
 
 namespace {
 
@@ -119,7 +116,7 @@ int workspace_size(int algorithm, size_t* size) {
 int run(Way way, const Descriptor& wide, const Descriptor& filter, const Descriptor& convolution,
         const Descriptor& narrow, const void* first, const void* second, void* result, const void* alpha,
         const void* beta, int algorithm, size_t size) {
-  if (const int code = standin_begin_call("cudnnConvolution")) return code;
+  if (const int code = standin::begin_call("cudnnConvolution")) return code;
   if (algorithm != kChosen || size < kWorkspace || !fit(wide, filter, convolution, narrow)) return kBadParameter;
   if (wide.type != filter.type || wide.type != narrow.type || convolution.type != (wide.type == kDouble ? 1 : 0))
     return kBadParameter;
@@ -127,10 +124,11 @@ int run(Way way, const Descriptor& wide, const Descriptor& filter, const Descrip
     T one, other;
     std::memcpy(&one, alpha, sizeof(T));
     std::memcpy(&other, beta, sizeof(T));
-    standin_enqueue([=] { convolve<S, T>(way, wide, filter, convolution, narrow, first, second, result, one, other); });
+    standin::enqueue(
+        [=] { convolve<S, T>(way, wide, filter, convolution, narrow, first, second, result, one, other); });
   };
   const bool halves = wide.type == kHalf || wide.type == kBrain;
-  if (halves) standin_begin_call("cudnnConvolution of halves");
+  if (halves) standin::begin_call("cudnnConvolution of halves");
   if (halves != (convolution.math == kTensorCores)) return kBadParameter;
   switch (wide.type) {
     case kFloat: queue(float(), float()); break;

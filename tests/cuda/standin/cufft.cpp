@@ -8,9 +8,7 @@
 #include <map>
 #include <vector>
 
-// Of driver.cpp.
-void standin_enqueue(std::function<void()> work);
-int standin_begin_call(const char* name);
+#include "driver.h"
 
 namespace {
 
@@ -42,12 +40,12 @@ std::vector<Complex> transformed(const std::vector<Complex>& values, int sign) {
 /// Elements In to elements Out of type T, real or complex.
 template <class In, class Out>
 int queue_lines(int number, int type, void* in, void* out, int sign) {
-  if (const int code = standin_begin_call("cufftExec")) return code;
+  if (const int code = standin::begin_call("cufftExec")) return code;
   constexpr size_t kAligned = 2 * std::min(sizeof(In), sizeof(Out)) / (sizeof(In) == sizeof(Out) ? 2 : 1);
   if ((reinterpret_cast<uintptr_t>(in) | reinterpret_cast<uintptr_t>(out)) % kAligned != 0) return kInvalidValue;
   const auto entry = plans.find(number);
   if (entry == plans.end() || entry->second.type != type || !entry->second.work) return kInvalidPlan;
-  standin_enqueue([plan = entry->second, in, out, sign] {
+  standin::enqueue([plan = entry->second, in, out, sign] {
     constexpr bool to_real = std::is_floating_point_v<Out>;
     const Size half = plan.n / 2 + 1, taken = to_real ? half : plan.n;
     const Size kept = std::is_floating_point_v<In> ? half : plan.n;

@@ -5,10 +5,7 @@
 #include <functional>
 
 #include "dense.h"
-
-// Of driver.cpp.
-void standin_enqueue(std::function<void()> work);
-int standin_begin_call(const char* name);
+#include "driver.h"
 
 namespace {
 
@@ -30,9 +27,9 @@ int work_size(int m, int n) { return 3 * m * n + 7; }
 /// Counts a call by its name, checks, and queues.
 template <class Work>
 int queue(const char* name, bool right, Work work) {
-  if (const int code = standin_begin_call(name)) return code;
+  if (const int code = standin::begin_call(name)) return code;
   if (!right) return kInvalidValue;
-  standin_enqueue(std::move(work));
+  standin::enqueue(std::move(work));
   return kSuccess;
 }
 
@@ -137,7 +134,7 @@ int with_type(int type, Run run) {
 extern "C" {
 
 int cusolverDnCreate(Handle** handle) {
-  if (const int code = standin_begin_call("cusolverDnCreate")) return code;
+  if (const int code = standin::begin_call("cusolverDnCreate")) return code;
   *handle = new Handle;
   return kSuccess;
 }

@@ -1,31 +1,33 @@
-// A stand-in for NVIDIA's driver and run-time compiler, for machines without a GPU: kernels are compiled by the C++
-// compiler and run on the CPU, thread after thread. It exports what csrc/cuda/driver.h and compiler.cpp look for.
+// A stand-in for NVIDIA's driver, for machines without a GPU: kernels, which the C++ compiler has compiled (nvrtc.cpp),
+// run on the CPU, thread after thread (blocks.cpp). It exports what csrc/cuda/driver.h looks for.
 //
 // - Memory of the "device" can be touched only while a kernel or a copy runs: the program's own reads and writes crash.
 // - Work is queued and done when somebody waits, so that what should have waited sees old values.
 // - Calls are counted, and can be told to fail (standin_count, standin_fail), for tests of the plumbing.
-// - Threads and blocks run one after the other, or the last of them first (ADJOINT_STANDIN_BACKWARDS).
+// - New memory is full of ones, as numbers NaN or -1, so that what counts on zeros fails.
+#include "driver.h"
+
 #include <dlfcn.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <map>
 #include <mutex>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cuda_shim.h"
+#include "blocks.h"
 
 namespace {
+
+using standin::Kernel;
+using standin::Module;
+using standin::Span;
 
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotFound = 500, kNotReady = 600;
 constexpr int kDevices = 2;
@@ -57,16 +59,18 @@ int begin_call(const char* name) {
 
 struct Memory {
   char* base = nullptr;
-  std::map<char*, size_t> used;  // pieces by address
+  std::map<const char*, size_t> used;  // pieces by address
   size_t total = 0;
 };
 Memory memories[kDevices];
 std::map<const char*, size_t> pinned;  // the program's memory that copies read when their turn comes
-bool is_pinned(const void* address) {
-  const char* place = static_cast<const char*>(address);
-  auto after = pinned.upper_bound(place);
-  return after != pinned.begin() && place < std::prev(after)->first + std::prev(after)->second;
+Span piece_at(const std::map<const char*, size_t>& pieces, const char* place) {
+  auto after = pieces.upper_bound(place);
+  if (after == pieces.begin()) return {};
+  const auto& [first, size] = *std::prev(after);
+  return place < first + size ? Span{first, first + size} : Span{};
 }
+bool is_pinned(const void* address) { return piece_at(pinned, static_cast<const char*>(address)).first; }
 int current = 0;
 
 void protect(bool open) {
@@ -111,248 +115,36 @@ void do_all() {
   }
 }
 
-// ---- Threads of a block: each has a stack, and goes on until it ends or meets a barrier
-
-constexpr size_t kStack = 1 << 16;
-enum class State { New, Ready, AtBlock, AtWarp, Done };
-struct Thread {
-  void* at = nullptr;  // where its stack stands
-  char* stack = nullptr;
-  State state = State::New;
-  StandinThread seen;
-};
-std::vector<Thread> threads;
-std::vector<char*> free_stacks;
-Thread* running = nullptr;
-StandinThread* seen = nullptr;
-void* scheduler = nullptr;
-void (*entry)(void**) = nullptr;
-void** parameters = nullptr;
-alignas(16) char warp_values[32][32][16];  // by warp and lane
-
-extern "C" void standin_switch(void** save, void* load);
-asm(R"(
-.text
-.globl standin_switch
-.hidden standin_switch
-.type standin_switch, @function
-standin_switch:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-)");
-
-void pause(State state) {
-  running->state = state;
-  standin_switch(&running->at, scheduler);
-}
-void barrier(int scope) { pause(scope == 0 ? State::AtBlock : State::AtWarp); }
-void exchange(const void* mine, void* all, int size) {
-  const unsigned warp = running->seen.thread.x / 32, lane = running->seen.thread.x % 32;
-  std::memcpy(warp_values[warp][lane], mine, static_cast<size_t>(size));
-  barrier(1);
-  for (int i = 0; i < 32; ++i)
-    std::memcpy(static_cast<char*>(all) + i * size, warp_values[warp][i], static_cast<size_t>(size));
-  barrier(1);
-}
-void thread_main() {
-  entry(parameters);
-  pause(State::Done);
-  std::abort();
-}
-
-void resume(Thread& thread) {
-  if (thread.state == State::New) {
-    if (free_stacks.empty())
-      free_stacks.push_back(static_cast<char*>(
-          mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)));
-    thread.stack = free_stacks.back();
-    free_stacks.pop_back();
-    auto** top = reinterpret_cast<void**>(thread.stack + kStack) - 1;  // as a call leaves it
-    *--top = reinterpret_cast<void*>(thread_main);
-    thread.at = top - 6;
-  }
-  running = &thread;
-  seen = &thread.seen;
-  standin_switch(&scheduler, thread.at);
-  if (thread.state == State::Done) free_stacks.push_back(thread.stack);
-}
-
-/// Whether threads of a range that are not done all wait in this state, and some do.
-bool all_wait(size_t first, size_t last, State state) {
-  bool any = false;
-  for (size_t i = first; i < last; ++i) {
-    if (threads[i].state == State::Done) continue;
-    if (threads[i].state != state) return false;
-    any = true;
-  }
-  return any;
-}
-void release(size_t first, size_t last) {
-  for (size_t i = first; i < last; ++i)
-    if (threads[i].state != State::Done) threads[i].state = State::Ready;
-}
-
-/// ADJOINT_STANDIN_BACKWARDS=1: the last threads and blocks go first. What depends on who comes first lacks a barrier.
-bool backwards() {
-  static const bool wanted = std::getenv("ADJOINT_STANDIN_BACKWARDS") != nullptr;
-  return wanted;
-}
-
-void run_block(StandinIndex block, StandinIndex size, StandinIndex grid, char* shared) {
-  const size_t n = size.x;
-  threads.assign(n, Thread());
-  for (size_t i = 0; i < n; ++i) {
-    const auto lanes = static_cast<unsigned>(std::min<size_t>(32, n - i / 32 * 32));
-    threads[i].seen = {{static_cast<unsigned>(i), 0, 0}, block, size, grid, shared, barrier, exchange, lanes};
-  }
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (size_t i = 0; i < n; ++i) {
-      Thread& thread = threads[backwards() ? n - 1 - i : i];
-      if (thread.state != State::New && thread.state != State::Ready) continue;
-      resume(thread);
-      progress = true;
-    }
-    for (size_t warp = 0; warp < n; warp += 32)
-      if (const size_t end = std::min(n, warp + 32); all_wait(warp, end, State::AtWarp)) {
-        release(warp, end);
-        progress = true;
-      }
-    if (all_wait(0, n, State::AtBlock)) {
-      release(0, n);
-      progress = true;
-    }
-  }
-  for (const Thread& thread : threads)
-    if (thread.state != State::Done) {
-      std::fprintf(stderr, "stand-in: threads of a block wait for one another at different barriers\n");
-      std::abort();
-    }
-}
-
-struct Kernel {
-  void (*function)(void**);
-  size_t parameter_bytes;
-};
-
-// ---- The run-time compiler
-
-struct Program {
-  std::string source, log, code;
-  std::vector<std::pair<std::string, std::string>> headers;
-};
-
-std::filesystem::path work_folder() {
-  const char* folder = std::getenv("ADJOINT_STANDIN_FOLDER");
-  return folder ? folder : "/tmp/adjoint-standin";
-}
-
-std::string hash_of(const std::string& text) {
-  unsigned long long state = 0xcbf29ce484222325ull, other = 0x9e3779b97f4a7c15ull;
-  for (unsigned char c : text) {
-    state = (state ^ c) * 0x100000001b3ull;
-    other = (other + c) * 0xff51afd7ed558ccdull;
-    other ^= other >> 29;
-  }
-  std::ostringstream name;
-  name << std::hex << state << other;
-  return name.str();
-}
-
-int run(const std::string& command, std::string& output) {
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (!pipe) return 1;
-  char part[4096];
-  while (size_t n = std::fread(part, 1, sizeof(part), pipe)) output.append(part, n);
-  return pclose(pipe);
-}
-
-std::string shim_path() {
-  Dl_info info;
-  dladdr(reinterpret_cast<void*>(&work_folder), &info);
-  return std::getenv("ADJOINT_STANDIN_SHIM") ? std::getenv("ADJOINT_STANDIN_SHIM")
-                                             : std::filesystem::path(info.dli_fname).parent_path() / "cuda_shim.h";
-}
-
-void write(const std::filesystem::path& path, const std::string& text) {
-  std::filesystem::create_directories(path.parent_path());
-  const auto draft = path.string() + "." + std::to_string(getpid());
-  std::ofstream(draft) << text;
-  std::filesystem::rename(draft, path);
-}
-
-constexpr const char* kFlags = "g++ -std=c++20 -O1 -fPIC -w -ffp-contract=off -DADJOINT_DEVICE_CODE=1 ";
-
-/// The folder of the headers, with a precompiled prelude.
-std::filesystem::path headers_folder(const Program& program) {
-  std::string all, shim;
-  std::ifstream file(shim_path());
-  shim.assign(std::istreambuf_iterator<char>(file), {});
-  for (const auto& [name, text] : program.headers) all += name + text;
-  const auto folder = work_folder() / ("headers-" + hash_of(all + shim));
-  if (std::filesystem::exists(folder / "prelude.h.gch")) return folder;
-  for (const auto& [name, text] : program.headers)
-    if (name.find('.') != std::string::npos && name != "std.h") write(folder / name, text);
-  write(folder / "cuda_shim.h", shim);
-  write(folder / "prelude.h", "#include \"cuda_shim.h\"\n#include \"elementwise.h\"\n");
-  std::string log;
-  const auto draft = (folder / "prelude").string() + std::to_string(getpid());
-  run(kFlags + ("-x c++-header -I" + folder.string()) + " -o " + draft + " " + (folder / "prelude.h").string(), log);
-  if (std::filesystem::exists(draft)) std::filesystem::rename(draft, folder / "prelude.h.gch");
-  if (!log.empty()) std::fprintf(stderr, "stand-in: %s\n", log.c_str());
-  return folder;
-}
-
-int compile(Program& program) {
-  const auto headers = headers_folder(program);
-  const auto library = work_folder() / ("kernel-" + hash_of(headers.string() + program.source) + ".so");
-  if (!std::filesystem::exists(library)) {
-    const auto source = library.string() + "." + std::to_string(getpid()) + ".cpp";
-    write(source, program.source);
-    const std::string draft = source + ".so";
-    const std::string command = kFlags + std::string("-shared -include ") + (headers / "prelude.h").string() + " -I" +
-                                headers.string() + " -o " + draft + " " + source;
-    if (run(command, program.log) != 0) return 6;
-    std::filesystem::rename(draft, library);
-    std::filesystem::remove(source);
-  }
-  program.code = "standin:" + library.string();
-  return 0;
-}
-
 struct FakeEvent {
   bool recorded = false;
 };
 
 }  // namespace
 
-// ---- For the other libraries of the stand-in
+// ---- For the other parts of the stand-in
 
-void standin_enqueue(std::function<void()> work) {
+namespace standin {
+
+void enqueue(std::function<void()> work) {
   std::lock_guard lock(mutex);
-  enqueue(std::move(work));
+  ::enqueue(std::move(work));
 }
-int standin_begin_call(const char* name) {
+int begin_call(const char* name) {
   std::lock_guard lock(mutex);
-  return begin_call(name);
+  return ::begin_call(name);
 }
-bool standin_is_strict() {
+bool is_strict() {
   std::lock_guard lock(mutex);
-  return is_strict();
+  return ::is_strict();
 }
+Span device_piece(const char* place) {
+  for (const Memory& memory : memories)
+    if (place >= memory.base && place < memory.base + kDeviceMemory) return piece_at(memory.used, place);
+  return {};
+}
+Span pinned_piece(const char* place) { return piece_at(pinned, place); }
+
+}  // namespace standin
 
 extern "C" {
 
@@ -455,15 +247,18 @@ int cuMemAlloc_v2(unsigned long long* address, size_t size) {
   CALL(cuMemAlloc_v2);
   NOT_IN_STRICT_CAPTURE();
   Memory& memory = memories[current];
-  size = (size + 4095) / 4096 * 4096;
+  constexpr size_t kRound = 512;
+  const size_t room = (size + kRound - 1) / kRound * kRound + kRound;  // some lies between two pieces
   char* place = memory.base;
   for (const auto& [start, length] : memory.used) {
-    if (static_cast<size_t>(start - place) >= size) break;
-    place = start + length;
+    if (static_cast<size_t>(start - place) >= room) break;
+    place = memory.base + (static_cast<size_t>(start - memory.base) + length + kRound - 1) / kRound * kRound + kRound;
   }
-  if (static_cast<size_t>(place - memory.base) + size > kDeviceMemory) return kOutOfMemory;
+  if (static_cast<size_t>(place - memory.base) + room > kDeviceMemory) return kOutOfMemory;
   memory.used[place] = size;
   memory.total += size;
+  const Opened opened;
+  std::memset(place, 0xff, size);
   *address = reinterpret_cast<uintptr_t>(place);
   return kSuccess;
 }
@@ -474,7 +269,6 @@ int cuMemFree_v2(unsigned long long address) {
     auto entry = memory.used.find(reinterpret_cast<char*>(address));
     if (entry == memory.used.end()) continue;
     memory.total -= entry->second;
-    madvise(entry->first, entry->second, MADV_DONTNEED);
     memory.used.erase(entry);
     return kSuccess;
   }
@@ -603,17 +397,17 @@ int cuModuleLoadData(void** module, const void* code) {
   NOT_IN_STRICT_CAPTURE();
   const char* text = static_cast<const char*>(code);
   if (std::strncmp(text, "standin:", 8) != 0) return kInvalidValue;
-  *module = dlopen(text + 8, RTLD_NOW | RTLD_LOCAL);
-  if (!*module) return kNotFound;
-  *static_cast<StandinThread***>(dlsym(*module, "standin_place")) = &seen;
-  return kSuccess;
+  auto* loaded = new Module(text + 8);
+  *module = loaded;
+  return loaded->handle ? kSuccess : kNotFound;
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
   CALL(cuModuleGetFunction);
-  auto* kernel = reinterpret_cast<void (*)(void**)>(dlsym(module, name));
-  auto* size = static_cast<const size_t*>(dlsym(module, "kernel_parameter_bytes"));
+  const auto* loaded = static_cast<const Module*>(module);
+  auto* kernel = reinterpret_cast<void (*)(void**)>(dlsym(loaded->handle, name));
+  auto* size = static_cast<const size_t*>(dlsym(loaded->handle, "kernel_parameter_bytes"));
   if (!kernel || !size) return kNotFound;
-  *function = new Kernel{kernel, *size};
+  *function = new Kernel{loaded, kernel, *size};
   return kSuccess;
 }
 int cuFuncSetAttribute(void*, int, int) {
@@ -635,16 +429,7 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
   const auto offset = static_cast<size_t>(place - args.data());
   std::memcpy(place, given[0], kernel->parameter_bytes);
   enqueue([=, args = std::move(args)]() mutable {
-    std::vector<char> shared(shared_bytes + 64);
-    char* aligned = shared.data() + 64 - reinterpret_cast<uintptr_t>(shared.data()) % 64;
-    void* parameter = args.data() + offset;
-    entry = kernel->function;
-    parameters = &parameter;
-    for (size_t i = 0, all = size_t{gx} * gy; i < all; ++i) {
-      const size_t number = backwards() ? all - 1 - i : i;
-      const StandinIndex block{static_cast<unsigned>(number % gx), static_cast<unsigned>(number / gx), 0};
-      run_block(block, {bx, 1, 1}, {gx, gy, 1}, aligned);
-    }
+    standin::run({*kernel, {gx, gy, 1}, {bx, 1, 1}, shared_bytes, args.data() + offset});
   });
   return kSuccess;
 }
@@ -695,48 +480,6 @@ int cuGraphExecDestroy(void* exec) {
   CALL(cuGraphExecDestroy);
   delete static_cast<Work*>(exec);
   return kSuccess;
-}
-
-// ---- NVRTC
-
-int nvrtcVersion(int* major, int* minor) {
-  const char* given = std::getenv("ADJOINT_STANDIN_NVRTC");
-  const int version = given ? std::atoi(given) : 1300;
-  *major = version / 100;
-  *minor = version % 100;
-  return 0;
-}
-int nvrtcCreateProgram(Program** program, const char* source, const char*, int count, const char* const* texts,
-                       const char* const* names) {
-  *program = new Program{source, {}, {}, {}};
-  for (int i = 0; i < count; ++i) (*program)->headers.emplace_back(names[i], texts[i]);
-  return 0;
-}
-int nvrtcCompileProgram(Program* program, int, const char* const*) {
-  std::lock_guard lock(mutex);
-  ++counts["nvrtcCompileProgram"];
-  return compile(*program);
-}
-int nvrtcGetProgramLogSize(Program* program, size_t* size) {
-  *size = program->log.size() + 1;
-  return 0;
-}
-int nvrtcGetProgramLog(Program* program, char* log) {
-  std::memcpy(log, program->log.c_str(), program->log.size() + 1);
-  return 0;
-}
-int nvrtcGetCUBINSize(Program* program, size_t* size) {
-  *size = program->code.size() + 1;
-  return 0;
-}
-int nvrtcGetCUBIN(Program* program, char* code) {
-  std::memcpy(code, program->code.c_str(), program->code.size() + 1);
-  return 0;
-}
-int nvrtcDestroyProgram(Program** program) {
-  delete *program;
-  *program = nullptr;
-  return 0;
 }
 
 }  // extern "C"
