@@ -40,6 +40,10 @@ INSIDE = {
     "_beta_log_density": [Sample(T(3, low=0.1, high=0.9), T(3, low=0.5), T(3, low=0.5))],
     "_cauchy_log_density": [Sample(T(3), T(3), T(3, low=0.5))],
     "_batch_norm_eval": [Sample(T(2, 3), None, T(3), T(3, grad=False), T(3, low=0.5, grad=False), 1e-5)],
+    "_cross_entropy": [
+        Sample(T(3, 4), I(values=[1, 0, -100]), None, -100, "mean", False),
+        Sample(T(3, 4), I(values=[1, 0, 3]), T(4, low=0.5, grad=False), -100, "none", False),
+    ],
     "_euclidean_dist": [Sample(T(3, 2), T(4, 2))],
     "_exponential_log_density": [Sample(T(3, low=0.1), T(3, low=0.5))],
     "_gamma_log_density": [Sample(T(3, low=0.1), T(3, low=0.5), T(3, low=0.5))],

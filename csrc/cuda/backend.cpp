@@ -104,6 +104,9 @@ Backend native() {
   table.indexing.check_classes = check_classes;
   table.indexing.class_scores = class_scores;
   table.indexing.class_scores_backward = class_scores_backward;
+  table.indexing.prefers_class_entropy = prefers_class_entropy;
+  table.indexing.class_entropy = class_entropy;
+  table.indexing.class_entropy_backward = class_entropy_backward;
   table.indexing.masked_fill = masked_fill;
   table.indexing.masked_select = masked_select;
   table.indexing.masked_front = masked_front;

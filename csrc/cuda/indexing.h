@@ -30,6 +30,12 @@ void class_scores(const View& scores, const View& target, const View* weight, co
                   kernels::LossReduction reduction, const View& loss, const View& total);
 void class_scores_backward(const View& g, const View& target, const View* weight, const kernels::Classes& classes,
                            kernels::LossReduction reduction, const View& total, const View& out);
+bool prefers_class_entropy();
+void class_entropy(const View& scores, const View& target, const View* weight, const kernels::Classes& classes,
+                   kernels::LossReduction reduction, const View& loss, const View& total, const View& sums);
+void class_entropy_backward(const View& g, const View& scores, const View& sums, const View& target, const View* weight,
+                            const kernels::Classes& classes, kernels::LossReduction reduction, const View& total,
+                            const View& out);
 void masked_fill(const View& dst, const View& mask, const void* value);
 void masked_select(const View& in, const View& mask, const View& out);
 void masked_front(const View& in, const View& mask, const View& out);

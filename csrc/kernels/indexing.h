@@ -71,6 +71,18 @@ struct Indexing {
   void (*class_scores_backward)(const View& g, const View& target, const View* weight, const Classes& classes,
                                 LossReduction reduction, const View& total, const View& out);
 
+  /// Whether class_entropy is the faster way; if not, log_softmax and class_scores serve.
+  bool (*prefers_class_entropy)();
+  /// class_scores of the log_softmax of `scores` along rows of classes, which is never written. `scores` may be of a
+  /// half type where `loss` and `total` are floats. `sums` has two numbers for each row, of the type computed in: the
+  /// greatest score, and the logarithm of the sum of the exponentials of all scores less that one.
+  void (*class_entropy)(const View& scores, const View& target, const View* weight, const Classes& classes,
+                        LossReduction reduction, const View& loss, const View& total, const View& sums);
+  /// The gradient in the scores, of their type.
+  void (*class_entropy_backward)(const View& g, const View& scores, const View& sums, const View& target,
+                                 const View* weight, const Classes& classes, LossReduction reduction, const View& total,
+                                 const View& out);
+
   /// Masks are Bool, with the sizes of the view they mask.
   void (*masked_fill)(const View& dst, const View& mask, const void* value);
   /// out = the elements of `in` under the mask, in row-major order; `out` is 1-D with count_true(mask) elements.

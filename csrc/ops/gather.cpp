@@ -50,46 +50,10 @@ kernels::Reduction parse_reduction(const std::string& reduce) {
   fail("reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);
 }
 
-TensorPtr flat(Tensor* tensor) {
-  TensorPtr dense = contiguous(tensor);
-  int64_t sizes[] = {dense->numel()};
-  return alias(dense.get(), make_shape(Sizes(sizes, 1)));
-}
-
 void check_long(const char* op, const Tensor* index) {
   if (index->dtype != DType::Int64)
     fail(op, "(): Expected a long tensor for index, but got ", info(index->dtype).legacy_name,
          "; convert it with .long()");
-}
-
-/// Class indices laid over scores (N, C, ...) packed in memory.
-class Targets {
- public:
-  Targets(Tensor* target, Sizes scores, Device device, std::optional<Tensor*> weight, int64_t ignore_index)
-      : target_(flat(target)), classes_{scores.size() > 1 ? scores[1] : 0, 1, ignore_index} {
-    if (scores.size() < 2) fail("nll_loss: expected an input with a dimension of classes; got ", to_string(scores));
-    if (target->dtype != DType::Int64) fail("expected scalar type Long but found ", info(target->dtype).legacy_name);
-    if (weight) weight_ = flat(cast(*weight, DType::Float64).get());
-    for (size_t d = 2; d < scores.size(); ++d) classes_.inner *= scores[d];
-    if (target_->numel() != scores[0] * classes_.inner || (weight_ && weight_->numel() != classes_.count))
-      fail("nll_loss: target or weight do not fit an input of shape ", to_string(scores));
-    target_view_ = target_->view();
-    if (weight_) weight_view_ = weight_->view();
-    on(device).indexing.check_classes(target_view_, classes_);
-  }
-  const View& target() const { return target_view_; }
-  const View* weight() const { return weight_ ? &weight_view_ : nullptr; }
-  const kernels::Classes& classes() const { return classes_; }
-
- private:
-  TensorPtr target_, weight_;
-  View target_view_, weight_view_;
-  kernels::Classes classes_;
-};
-
-kernels::LossReduction parse_loss_reduction(const std::string& reduction) {
-  using kernels::LossReduction;
-  return reduction == "none" ? LossReduction::None : reduction == "mean" ? LossReduction::Mean : LossReduction::Sum;
 }
 
 }  // namespace
@@ -307,35 +271,6 @@ TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_
   TensorPtr matrix = alias(dense.get(), make_shape(Sizes(grad_sizes, 2)));
   WithoutLock unlocked(grad->numel());
   on(grad->device).indexing.embedding_backward(matrix->view(), places->view(), padding_idx, result->view());
-  return result;
-}
-
-std::pair<TensorPtr, TensorPtr> nll_loss(Tensor* input, Tensor* target, std::optional<Tensor*> weight,
-                                         int64_t ignore_index, const std::string& reduction) {
-  Targets targets(target, input->sizes(), input->device, weight, ignore_index);
-  if (!is_float(input->dtype)) fail_not_implemented("nll_loss_out_frame", input->dtype);
-  TensorPtr scores = contiguous(input);
-  bool each = reduction == "none";
-  TensorPtr loss =
-      each ? zeros(target->sizes(), input->dtype, input->device) : empty(scalar_shape(), input->dtype, input->device);
-  TensorPtr total = empty(scalar_shape(), input->dtype, input->device);
-  on(input->device)
-      .indexing.class_scores(scores->view(), targets.target(), targets.weight(), targets.classes(),
-                             parse_loss_reduction(reduction), loss->view(), total->view());
-  return {std::move(loss), std::move(total)};
-}
-
-TensorPtr nll_loss_backward(Tensor* grad, const Ints& size, Tensor* target, std::optional<Tensor*> weight,
-                            int64_t ignore_index, const std::string& reduction, Tensor* total_weight) {
-  Targets targets(target, size, grad->device, weight, ignore_index);
-  if (grad->numel() != (reduction == "none" ? target->numel() : 1) || total_weight->dtype != grad->dtype)
-    fail("nll_loss_backward: the gradient does not fit a target of shape ", to_string(target->sizes()));
-  if (!is_float(grad->dtype)) fail_not_implemented("nll_loss_backward", grad->dtype);
-  TensorPtr result = zeros(size, grad->dtype, grad->device);
-  TensorPtr g = contiguous(grad);
-  on(grad->device)
-      .indexing.class_scores_backward(g->view(), targets.target(), targets.weight(), targets.classes(),
-                                      parse_loss_reduction(reduction), total_weight->view(), result->view());
   return result;
 }
 

@@ -40,15 +40,6 @@ TensorPtr embedding(Tensor* weight, Tensor* indices, int64_t padding_idx, bool s
 /// `rows` rows of zeros with those of `grad` added at `indices`, but for `padding_idx`.
 TensorPtr embedding_backward(Tensor* grad, Tensor* indices, int64_t rows, int64_t padding_idx);
 
-/// The negated elements of `input` (N, C, ...) at the classes that `target` (N, ...) names, weighted by class and
-/// reduced
-/// ("none", "sum", "mean"), and the sum of the weights. Targets equal to `ignore_index` do not count.
-std::pair<TensorPtr, TensorPtr> nll_loss(Tensor* input, Tensor* target, std::optional<Tensor*> weight,
-                                         int64_t ignore_index, const std::string& reduction);
-/// Its gradient in an input of these sizes.
-TensorPtr nll_loss_backward(Tensor* grad, const Ints& size, Tensor* target, std::optional<Tensor*> weight,
-                            int64_t ignore_index, const std::string& reduction, Tensor* total_weight);
-
 template <auto kChange>
 struct Change;
 template <class... Arguments, void (*kChange)(Tensor*, Arguments...)>

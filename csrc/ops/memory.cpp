@@ -22,6 +22,12 @@ TensorPtr contiguous(Tensor* tensor) {
   return result;
 }
 
+TensorPtr flat(Tensor* tensor) {
+  TensorPtr dense = contiguous(tensor);
+  int64_t sizes[] = {dense->numel()};
+  return alias(dense.get(), make_shape(Sizes(sizes, 1)));
+}
+
 TensorPtr clone(const Tensor* tensor) {
   TensorPtr result = empty(dense_shape(tensor->shape), tensor->dtype, tensor->device);
   copy_into(tensor, result.get());

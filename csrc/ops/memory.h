@@ -12,6 +12,8 @@ void copy_into(const View& source, const View& target);
 inline void copy_into(const Tensor* source, Tensor* target) { copy_into(source->view(), target->view()); }
 /// A contiguous tensor of the same values: itself when it is contiguous already.
 TensorPtr contiguous(Tensor* tensor);
+/// The elements as one row, in row-major order: on the same memory where they lie so.
+TensorPtr flat(Tensor* tensor);
 /// The row-major shape of a tensor: its own where that is one.
 inline ShapePtr packed_shape(const Tensor* tensor) {
   return tensor->contiguous() ? ShapePtr::borrow(tensor->shape) : make_shape(tensor->sizes());

@@ -29,9 +29,12 @@ inline void add_up(double& a, double& b) {
   }
 }
 
+/// The type in which such elements are computed with.
+template <class T>
+using Computed = std::conditional_t<std::is_same_v<T, double>, double, float>;
 template <class T>
 inline double wide_of(T value) {
-  return static_cast<double>(convert<std::conditional_t<std::is_same_v<T, double>, double, float>>(value));
+  return static_cast<double>(convert<Computed<T>>(value));
 }
 
 inline int64_t score_place(const ClassArgs& args, int64_t i, int64_t target) {
@@ -50,8 +53,21 @@ inline void finish_scores(const ClassArgs& args, double sum, double weights) {
   *static_cast<T*>(args.total) = convert<T>(weights);
 }
 
-/// Blocks take turns at the targets; one alone is done then.
-template <class T>
+/// The logarithm of a class's probability.
+template <class S, bool has_sums>
+inline double log_share(const ClassArgs& args, int64_t row, int64_t place) {
+  const S score = static_cast<const S*>(args.scores)[place];
+  if constexpr (has_sums) {
+    using A = Computed<S>;
+    const A* sums = static_cast<const A*>(args.sums) + 2 * row;
+    return static_cast<double>(convert<A>(score) - sums[0] - sums[1]);
+  } else {
+    return wide_of(score);
+  }
+}
+
+/// Blocks take turns at the targets; one alone is done then. S is the type of the scores, T that of the loss.
+template <class T, class S, bool has_sums>
 inline void class_scores(const ClassArgs& args) {
   double sum = 0, weights = 0;
 #pragma unroll 1
@@ -59,7 +75,7 @@ inline void class_scores(const ClassArgs& args) {
     const int64_t t = args.target[i];
     if (!names_class(args, t)) continue;
     const double weight = args.weight ? args.weight[t] : 1.0;
-    const double term = -wide_of(static_cast<const T*>(args.scores)[score_place(args, i, t)]) * weight;
+    const double term = -log_share<S, has_sums>(args, i, score_place(args, i, t)) * weight;
     if (args.each) static_cast<T*>(args.loss)[i] = convert<T>(term);
     sum += term;
     weights += weight;
@@ -83,16 +99,21 @@ inline void sum_class_parts(const ClassArgs& args) {
   finish_scores<T>(args, sum, weights);
 }
 
+/// The gradient in the score of a target that names a class.
+template <class T>
+inline double slope_of(const ClassArgs& args, const void* slopes, int64_t i, int64_t target) {
+  const double share = args.mean ? 1.0 / wide_of(*static_cast<const T*>(args.total)) : 1.0;
+  const double weight = args.weight ? args.weight[target] : 1.0;
+  return -wide_of(static_cast<const T*>(slopes)[args.each ? i : 0]) * weight * share;
+}
+
 template <class T>
 inline void class_scores_backward(const ClassArgs& args) {
   const int64_t i = thread_number<int64_t>();
   if (i >= args.n) return;
   const int64_t t = args.target[i];
   if (!names_class(args, t)) return;
-  const double share = args.mean ? 1.0 / wide_of(*static_cast<const T*>(args.total)) : 1.0;
-  const double weight = args.weight ? args.weight[t] : 1.0;
-  static_cast<T*>(args.loss)[score_place(args, i, t)] =
-      convert<T>(-wide_of(static_cast<const T*>(args.scores)[args.each ? i : 0]) * weight * share);
+  static_cast<T*>(args.loss)[score_place(args, i, t)] = convert<T>(slope_of<T>(args, args.slopes, i, t));
 }
 
 }  // namespace adjoint::cuda

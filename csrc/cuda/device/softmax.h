@@ -14,26 +14,33 @@ using Exponentials = LogSumExp<A, A, A>;
 template <class A>
 using ExponentialSum = typename Exponentials<A>::State;
 
-/// Joins elements from `first` on, several at a time: they share the rescaling.
+/// Joins several elements, which share the rescaling.
+template <class A, int count>
+inline ExponentialSum<A> with_elements(ExponentialSum<A> now, const A (&x)[count]) {
+  using Of = Exponentials<A>;
+  A high = now.high;
+#pragma unroll
+  for (int i = 0; i < count; ++i) high = better<true>(x[i], high);
+  A total = Of::rescaled(now, high);
+  const A shift = Of::shift(high);
+#pragma unroll
+  for (int i = 0; i < count; ++i) total += std::exp(x[i] - shift);
+  return {high, total};
+}
+
+/// Joins elements from `first` on, several at a time.
 template <class A, class S, class Index>
 inline ExponentialSum<A> exponential_sum(const S* slice, int64_t step, Index first, Index n, Index stride) {
   constexpr int at_once = 4;
-  using Of = Exponentials<A>;
   ExponentialSum<A> now = {worst<A, true>(), A(0)};
   for (Index k = first; k < n; k += stride * at_once) {
-    A x[at_once], high = now.high;
+    A x[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
       const Index at = k + i * stride;
       x[i] = at < n ? convert<A>(slice[static_cast<int64_t>(at) * step]) : worst<A, true>();
     }
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) high = better<true>(x[i], high);
-    A total = Of::rescaled(now, high);
-    const A shift = Of::shift(high);
-#pragma unroll
-    for (int i = 0; i < at_once; ++i) total += std::exp(x[i] - shift);
-    now = {high, total};
+    now = with_elements(now, x);
   }
   return now;
 }

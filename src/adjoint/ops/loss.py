@@ -9,7 +9,10 @@ from .comparison import legacy_name
 from .language import (
     _binary_cross_entropy,
     _huber_loss,
+    _cross_entropy,
+    _cross_entropy_gradient,
     _log_softmax,
+    _log_softmax_backward_data,
     _logit_cross_entropy,
     _mse_loss,
     _nll_loss,
@@ -498,6 +501,26 @@ op("_nll_loss_backward(grad, size, target, weight, ignore_index, reduction, tota
    batch=_nll_back_batch)  # fmt: skip
 
 
+def _scores_grad(g, input, target, weight, ignore_index, reduction, total_weight):
+    """The gradient of _cross_entropy by formulas that have gradients themselves."""
+    shares = _log_softmax(input, 1, g.dtype)
+    grad = _nll_loss_backward(g, input.shape, target, weight, ignore_index, reduction, total_weight)
+    return _log_softmax_backward_data(grad, shares, 1).to(input.dtype)
+
+
+# log_softmax and _nll_loss in one pass, for devices that prefer that: nothing as large as the scores is written, and they
+# may be of a half type where the loss is `wide`.
+op("_cross_entropy(input, target, weight, ignore_index, reduction, wide)", native="cross_entropy",
+   outputs=("loss", "total_weight", "sums"), node="NllLossBackward0", public=False,
+   weight=None,
+   fused={"input": lambda g, input, target, weight, ignore_index, reduction, total_weight, sums:
+          _cross_entropy_gradient(g, input, target, weight, ignore_index, reduction, total_weight, sums)},
+   input=lambda g, input, target, weight, ignore_index, reduction, total_weight:
+       _scores_grad(g, input, target, weight, ignore_index, reduction, total_weight))  # fmt: skip
+op("_cross_entropy_gradient(grad, input, target, weight, ignore_index, reduction, total_weight, sums)",
+   native="cross_entropy_gradient", gradient=False, public=False)  # fmt: skip
+
+
 def _several_targets(input, target):
     text = f"0D or 1D target tensor expected, multi-target not supported; got {list(target.shape)}"
     if target.ndim == 2 and target.shape[1] == 1:
@@ -552,10 +575,14 @@ def _check_classes(input, target, weight):
         )
 
 
-def _class_loss(input, target, weight, ignore_index, reduction):
+def _check_class_loss(input, target, weight, reduction):
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction{REDUCTIONS}")
     _check_classes(input, target, weight)
+
+
+def _class_loss(input, target, weight, ignore_index, reduction):
+    _check_class_loss(input, target, weight, reduction)
     target = target.long()
     if input.ndim == 1:
         loss = _nll_loss(input.unsqueeze(0), target.reshape(1), weight, ignore_index, reduction)[0]
@@ -574,7 +601,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     return _class_loss(input, target, weight, ignore_index, _reduction(size_average, reduce, reduction))
 
 
-@composite(**_LOSS, autocast="float32")
+@composite(**_LOSS)
 def cross_entropy(
     input,
     target,
@@ -592,6 +619,17 @@ def cross_entropy(
     tensor(1.3863)
     """
     reduction = _reduction(size_average, reduce, reduction)
+    one_pass = input.ndim == 2 and target.ndim == 1 and input.is_floating_point() and not label_smoothing > 0
+    if one_pass and _C._prefers_cross_entropy(input):
+        wide = _C._autocast_gpu_enabled() and input.dtype != _C.float64
+        _check_class_loss(input, target, weight if weight is None or not wide else weight.to(input.dtype), reduction)
+        return _cross_entropy(input, target.long(), weight, ignore_index, reduction, wide)[0]
+    return _separate_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+
+
+@composite(namespace="nn.functional", method=False, function_=False, autocast="float32")
+def _separate_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing):
+    """log_softmax first, then the loss."""
     if label_smoothing > 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     dim = 0 if input.ndim == 1 else 1
