@@ -20,7 +20,7 @@ namespace {
 
 /// What a launch computes with one set of types: the text of its kernel follows from it.
 struct Variant {
-  enum class Lies : uint8_t { Packed, Single, Number, Strided };
+  enum class Lies : uint8_t { Packed, Single, Number, Strided, Repeated };
   struct Operand {
     DType dtype;
     Lies lies;
@@ -32,9 +32,10 @@ struct Variant {
   int device;
   int inputs;
   Operand operands[kernels::kMaxInputs] = {};
-  int width = 1;      ///< elements of a thread; 0: any strides
-  bool wide = false;  ///< numbers of elements of 64 bits
-  bool many = false;  ///< for many tensors
+  int width = 1;         ///< elements of a thread
+  bool strided = false;  ///< at any strides
+  bool wide = false;     ///< numbers of elements of 64 bits
+  bool many = false;     ///< for many tensors
   bool operator==(const Variant&) const = default;
 };
 
@@ -45,9 +46,9 @@ struct HashVariant {
     add(v.compute);
     add(v.out);
     add(v.device);
-    add(v.width * 4 + v.wide * 2 + v.many);
+    add(v.width * 8 + v.strided * 4 + v.wide * 2 + v.many);
     for (int i = 0; i < v.inputs; ++i)
-      add(static_cast<int>(v.operands[i].dtype) * 4 + static_cast<int>(v.operands[i].lies));
+      add(static_cast<int>(v.operands[i].dtype) * 8 + static_cast<int>(v.operands[i].lies));
     return hash;
   }
 };
@@ -64,10 +65,9 @@ std::string numbered(const char* body, size_t number) {
 
 /// The call of a template of device/elementwise.h that runs a variant.
 std::string call_of(const Variant& v, size_t number, const std::string& args) {
-  constexpr const char* lies[] = {"Packed", "Single", "Number", "Strided"};
+  constexpr const char* lies[] = {"Packed", "Single", "Number", "Strided", "Repeated"};
   std::ostringstream text;
-  text << "  " << (v.many ? "packed_many<" : v.width ? "packed<" : "strided<");
-  if (v.width) text << v.width << ", ";
+  text << "  " << (v.many ? "packed_many<" : v.strided ? "strided<" : "packed<") << v.width << ", ";
   text << (v.wide ? "int64_t" : "uint32_t") << ", " << device_type(v.compute) << ", " << device_type(v.result) << ", "
        << device_type(v.out);
   for (int i = 0; i < v.inputs; ++i)
@@ -81,7 +81,7 @@ std::string call_of(const Variant& v, size_t number, const std::string& args) {
 /// The text of a kernel of some variants, all of the same number of elements.
 std::string source_of(std::span<const Variant> variants) {
   const bool many = variants[0].many;
-  const std::string part = variants[0].width ? "PackedArgs" : "StridedArgs";
+  const std::string part = variants[0].strided ? "StridedArgs" : "PackedArgs";
   const std::string args = many ? "ManyArgs" : "Parts<" + part + ", " + std::to_string(variants.size()) + ">";
   std::string bodies, calls;
   for (size_t i = 0; i < variants.size(); ++i) {
@@ -137,7 +137,7 @@ thread_local std::vector<Waiting> waiting;
 
 /// `args`: as many parts as there are variants.
 void launch_variants(Device device, std::span<const Variant> variants, void* args, int64_t numel) {
-  const int64_t width = std::max(variants[0].width, 1);
+  const int64_t width = variants[0].width;
   launch(device, function_of(variants), args, blocks_for((numel + width - 1) / width));
 }
 
@@ -157,10 +157,10 @@ void launch_waiting() {
   struct Cleared {
     ~Cleared() { waiting.clear(); }
   } whatever_happens;
-  if (waiting[0].variant.width) {
-    launch_parts<PackedArgs>(waiting);
-  } else {
+  if (waiting[0].variant.strided) {
     launch_parts<StridedArgs>(waiting);
+  } else {
+    launch_parts<PackedArgs>(waiting);
   }
 }
 
@@ -169,7 +169,8 @@ void launch_or_wait(Device device, const Variant& variant, StridedArgs& args) {
   if (!waiting.empty()) {
     const Waiting& first = waiting[0];
     const bool fits = waiting.size() < kTogether && first.device == device && first.args.numel == args.numel &&
-                      first.variant.width == variant.width && first.variant.wide == variant.wide;
+                      first.variant.width == variant.width && first.variant.strided == variant.strided &&
+                      first.variant.wide == variant.wide;
     if (!fits) launch_waiting();
   }
   waiting.push_back({device, variant, args});
@@ -195,6 +196,27 @@ int vector_width(const View& out, const View* inputs, const Variant& variant) {
     places |= reinterpret_cast<uintptr_t>(inputs[i].data);
   }
   return places % 16 == 0 ? static_cast<int>(std::min<int64_t>(16 / largest, 8)) : 1;
+}
+
+/// The same of operands at any strides, along their last dimension.
+int strided_width(const Geometry& geometry, const View* const* views, const Variant& variant) {
+  const int last = geometry.ndim - 1;
+  if (last >= kMaxCollapsed || geometry.strides[0][last] != 1) return 1;
+  int64_t width = 8;
+  for (int v = 0; v < geometry.views; ++v) {
+    const bool moves = v == 0 || variant.operands[v - 1].lies == Variant::Lies::Strided;
+    if (!moves || geometry.strides[v][last] == 0) continue;
+    if (geometry.strides[v][last] != 1) return 1;
+    const int64_t item = itemsize(views[v]->dtype);
+    auto fits = [&](int64_t count) {
+      bool all = count * item <= 16 && geometry.sizes[last] % count == 0 &&
+                 reinterpret_cast<uintptr_t>(views[v]->data) % static_cast<uintptr_t>(count * item) == 0;
+      for (int d = 0; d < last; ++d) all = all && geometry.strides[v][d] % count == 0;
+      return all;
+    };
+    while (width > 1 && !fits(width)) width /= 2;
+  }
+  return static_cast<int>(width);
 }
 
 DType result_of(const Kernel& kernel, DType compute) {
@@ -254,7 +276,7 @@ void run(Variant variant, const View& out, const View* inputs, const Scalar* par
     item_sizes[i + 1] = itemsize(inputs[i].dtype);
   }
   std::copy_n(params, param_count, args.params);
-  const Geometry geometry = joint_geometry({views, static_cast<size_t>(variant.inputs + 1)});
+  Geometry geometry = joint_geometry({views, static_cast<size_t>(variant.inputs + 1)});
   if (geometry.numel == 0) return;
   bool packed = geometry.is_packed(0);
   for (int i = 0; i < variant.inputs; ++i) {
@@ -280,7 +302,7 @@ void run(Variant variant, const View& out, const View* inputs, const Scalar* par
       return launch_with_others(*others, variant, args, out, inputs, param_count);
     return launch_or_wait(out.device, variant, args);
   }
-  variant.width = 0;
+  variant.strided = true;
   for (int v = 0; v <= variant.inputs; ++v) {
     int64_t reach = 1;
     for (int d = 0; d < geometry.ndim; ++d) {
@@ -290,6 +312,16 @@ void run(Variant variant, const View& out, const View* inputs, const Scalar* par
     variant.wide |= reach >= kNarrow || geometry.numel >= kNarrow;
     if (v > 0 && variant.operands[v - 1].lies == Variant::Lies::Packed)
       variant.operands[v - 1].lies = Variant::Lies::Strided;
+  }
+  variant.width = strided_width(geometry, views, variant);
+  if (variant.width > 1) {
+    const int last = geometry.ndim - 1;
+    geometry.sizes[last] /= variant.width;
+    for (int v = 0; v <= variant.inputs; ++v) {
+      if (v > 0 && variant.operands[v - 1].lies == Variant::Lies::Strided && geometry.strides[v][last] == 0)
+        variant.operands[v - 1].lies = Variant::Lies::Repeated;
+      geometry.strides[v][last] *= variant.width;
+    }
   }
   by_slices(geometry, args, item_sizes, [&] { launch_or_wait(out.device, variant, args); });
 }

@@ -7,8 +7,9 @@
 
 namespace adjoint::cuda {
 
-/// How an input lies: as many elements as there are threads need, one for all of them, or a number of the arguments.
-enum class Lies { Packed, Single, Number, Strided };
+/// How an input lies: as many elements as there are threads need, one for all of them, or a number of the arguments; at
+/// any strides, the elements of a thread side by side, or one for all that a thread has.
+enum class Lies { Packed, Single, Number, Strided, Repeated };
 
 /// Input `place` (0 is the output), stored as S.
 template <class S, Lies lies, int place>
@@ -31,15 +32,15 @@ struct alignas(sizeof(S) * width) Vector {
   S values[width];
 };
 
-/// `width` elements of an input from `first` on.
+/// `width` elements of an input from `place` on, where it has several.
 template <class In, int width, class Index>
 struct Loaded {
-  static constexpr int kCount = In::kLies == Lies::Packed ? width : 1;
+  static constexpr int kCount = In::kLies == Lies::Packed || In::kLies == Lies::Strided ? width : 1;
   Vector<typename In::Stored, kCount> elements;
 
-  Loaded(const PackedArgs& args, Index first) {
+  Loaded(const PackedArgs& args, Index place) {
     const auto* from = In::pointer(args);
-    if constexpr (In::kLies == Lies::Packed) from += first;
+    if constexpr (In::kLies != Lies::Single && In::kLies != Lies::Number) from += place;
     elements = *reinterpret_cast<const Vector<typename In::Stored, kCount>*>(from);
   }
   typename In::Stored operator[](int i) const { return elements.values[kCount == 1 ? 0 : i]; }
@@ -68,12 +69,13 @@ inline void packed(const PackedArgs& args, Body body) {
   }
 }
 
-/// Each thread has one element.
-template <class Index, class T, class Result, class Out, class... In, class Body>
+/// Each thread has `width` elements, side by side in the last dimension, whose sizes and strides are counted in so
+/// many.
+template <int width, class Index, class T, class Result, class Out, class... In, class Body>
 inline void strided(const StridedArgs& args, Body body) {
   constexpr int count = sizeof...(In) + 1;
   Index rest = thread_number<Index>();
-  if (rest >= static_cast<Index>(args.numel)) return;
+  if (rest >= static_cast<Index>(args.numel / width)) return;
   Index offsets[count] = {};
 #pragma unroll 1
   for (int d = args.ndim - 1; d >= 0; --d) {
@@ -82,8 +84,8 @@ inline void strided(const StridedArgs& args, Body body) {
     for (int k = 0; k < count; ++k) offsets[k] += at * static_cast<Index>(args.strides[k][d]);
     rest = quotient;
   }
-  reinterpret_cast<Out*>(args.data[0])[offsets[0]] = convert<Out>(fn::cast<Result>(
-      body(args.params, convert<T>(In::pointer(args)[In::kLies == Lies::Strided ? offsets[In::kPlace] : 0])...)));
+  compute_vector<width, T, Result, Out>(reinterpret_cast<Out*>(args.data[0]) + offsets[0], args.params, body,
+                                        Loaded<In, width, Index>(args, offsets[In::kPlace])...);
 }
 
 }  // namespace adjoint::cuda

@@ -18,7 +18,7 @@ struct PackedArgs {
   Scalar params[8];
 };
 
-/// Over elements at any strides, which are counted in elements.
+/// Over elements at any strides, which are counted in elements; of the last dimension, in what one thread has.
 struct StridedArgs : PackedArgs {
   int32_t ndim;
   int64_t sizes[kMaxCollapsed];
