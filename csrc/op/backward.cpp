@@ -244,6 +244,16 @@ Object Op::call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, u
   return checked(answer);
 }
 
+static const Shape* saved_shape(const Node& node, uint8_t index) {
+  const SavedValue& meta = node.saved()[index];
+  if (meta.kind() == SavedValue::Kind::Empty) fail_released(node);
+  return meta.shape();
+}
+/// Whether a matrix lies column by column.
+static bool is_turned(const Shape* shape) {
+  return shape->ndim == 2 && shape->strides()[0] == 1 && shape->strides()[1] == shape->sizes()[0];
+}
+
 TensorPtr Op::call_directly(const DirectCall& call, Node& node, const TensorPtr* gradients,
                             const ApplyContext& context) const {
   if (!call.op) call.op = &require_op(call.target.c_str());
@@ -257,12 +267,8 @@ TensorPtr Op::call_directly(const DirectCall& call, Node& node, const TensorPtr*
         owned[i] = gradient_for_rule(node, gradients, index, context.create_graph);
         break;
       case DirectCall::What::Item: owned[i] = unpack_item(node, index, context.create_graph); break;
-      case DirectCall::What::Shape: {
-        const SavedValue& meta = node.saved()[index];
-        if (meta.kind() == SavedValue::Kind::Empty) fail_released(node);
-        owned[i] = make_size(meta.shape()->size_span());
-        break;
-      }
+      case DirectCall::What::Shape: owned[i] = make_size(saved_shape(node, index)->size_span()); break;
+      case DirectCall::What::Turned: slots[i] = is_turned(saved_shape(node, index)) ? Py_True : Py_False; continue;
     }
     slots[i] = owned[i].get();
   }

@@ -126,10 +126,9 @@ DirectCall read_call(Op& op, const std::vector<std::string>& outputs, std::strin
       const int output = name == "g" ? 0 : output_of(outputs, std::string_view(name).substr(2));
       call.sources.push_back({DirectCall::What::Gradient, static_cast<uint8_t>(output)});
     } else {
-      const bool shape = name.ends_with(".shape");
-      if (shape) name.resize(name.size() - 6);
-      call.sources.push_back(
-          {shape ? DirectCall::What::Shape : DirectCall::What::Item, item_number(op, outputs, name)});
+      using What = DirectCall::What;
+      const What what = name.ends_with(".shape") ? What::Shape : name.ends_with(".turned") ? What::Turned : What::Item;
+      call.sources.push_back({what, item_number(op, outputs, name.substr(0, name.find('.')))});
     }
   }
   return call;

@@ -65,10 +65,10 @@ struct RuleForm {
 /// A rule that is nothing but one call of another op, which is then made without a way through Python; but not in
 /// anomaly mode, where a traceback is to show the rule.
 struct DirectCall {
-  enum class What : uint8_t { Default, Gradient, Item, Shape };
+  enum class What : uint8_t { Default, Gradient, Item, Shape, Turned };
   struct Source {
     What what;
-    uint8_t index;  ///< output number, or item number; for a shape, that of the metadata
+    uint8_t index;  ///< output number, or item number; of a shape, and whether a matrix is turned, that of the metadata
   };
   std::string target;           ///< empty: the rule is none
   std::vector<Source> sources;  ///< by slot of the target

@@ -100,6 +100,15 @@ TensorPtr product(const Matrix& a, const Matrix& b, bool linear = false) {
   return result;
 }
 
+/// A product that may lie column by column, as the matrix does of which it is the gradient.
+TensorPtr gradient_product(const Matrix& a, const Matrix& b, bool turned) {
+  check_inner(a, b);
+  if (!turned) return product(a, b);
+  TensorPtr result = product(b.transposed(), a.transposed());
+  const int64_t sizes[2] = {a.rows(), b.cols()}, strides[2] = {1, a.rows()};
+  return alias(result.get(), make_shape(Sizes(sizes, 2), Sizes(strides, 2)));
+}
+
 void check_matrices(const Tensor* a, const Tensor* b) {
   check_matrix("self", a);
   check_matrix("mat2", b);
@@ -251,15 +260,15 @@ TensorPtr mm(Tensor* input, Tensor* mat2) {
   check_matrices(input, mat2);
   return product(Matrix::of(input), Matrix::of(mat2));
 }
-TensorPtr mm_nt(Tensor* input, Tensor* mat2) {
+TensorPtr mm_nt(Tensor* input, Tensor* mat2, bool turned) {
   check_matrices(input, mat2);
   TensorPtr second = conjugate(mat2);
-  return product(Matrix::of(input), Matrix::of(second.get()).transposed());
+  return gradient_product(Matrix::of(input), Matrix::of(second.get()).transposed(), turned);
 }
-TensorPtr mm_tn(Tensor* input, Tensor* mat2) {
+TensorPtr mm_tn(Tensor* input, Tensor* mat2, bool turned) {
   check_matrices(input, mat2);
   TensorPtr first = conjugate(input);
-  return product(Matrix::of(first.get()).transposed(), Matrix::of(mat2));
+  return gradient_product(Matrix::of(first.get()).transposed(), Matrix::of(mat2), turned);
 }
 
 TensorPtr bmm(Tensor* input, Tensor* mat2) {
@@ -361,15 +370,15 @@ TensorPtr linear_biased(Tensor* bias, Tensor* input, Tensor* weight) {
   return product_plus(bias, a, b, kOne, kOne);
 }
 
-TensorPtr mm_conj(Tensor* input, Tensor* mat2) {
+TensorPtr mm_conj(Tensor* input, Tensor* mat2, bool turned) {
   check_matrices(input, mat2);
   TensorPtr second = conjugate(mat2);
-  return product(Matrix::of(input), Matrix::of(second.get()));
+  return gradient_product(Matrix::of(input), Matrix::of(second.get()), turned);
 }
-TensorPtr mm_t_conj(Tensor* input, Tensor* mat2) {
+TensorPtr mm_t_conj(Tensor* input, Tensor* mat2, bool turned) {
   check_matrices(input, mat2);
   TensorPtr second = conjugate(mat2);
-  return product(Matrix::of(input).transposed(), Matrix::of(second.get()));
+  return gradient_product(Matrix::of(input).transposed(), Matrix::of(second.get()), turned);
 }
 
 TensorPtr unsafe_view(Tensor* input, const Ints& size) {

@@ -9,8 +9,9 @@
 namespace adjoint::ops {
 
 TensorPtr mm(Tensor* input, Tensor* mat2);
-TensorPtr mm_nt(Tensor* input, Tensor* mat2);
-TensorPtr mm_tn(Tensor* input, Tensor* mat2);
+/// `turned`: the result lies column by column.
+TensorPtr mm_nt(Tensor* input, Tensor* mat2, bool turned);
+TensorPtr mm_tn(Tensor* input, Tensor* mat2, bool turned);
 TensorPtr bmm(Tensor* input, Tensor* mat2);
 TensorPtr bmm_nt(Tensor* input, Tensor* mat2);
 TensorPtr bmm_tn(Tensor* input, Tensor* mat2);
@@ -33,8 +34,8 @@ TensorPtr linear_plain(Tensor* input, Tensor* weight);
 TensorPtr linear_biased(Tensor* bias, Tensor* input, Tensor* weight);
 
 /// input @ conj(mat2), and input^T @ conj(mat2): the gradients of linear layers.
-TensorPtr mm_conj(Tensor* input, Tensor* mat2);
-TensorPtr mm_t_conj(Tensor* input, Tensor* mat2);
+TensorPtr mm_conj(Tensor* input, Tensor* mat2, bool turned);
+TensorPtr mm_t_conj(Tensor* input, Tensor* mat2, bool turned);
 
 /// The result of a product in another shape. Shares the memory, which nobody else knows of.
 TensorPtr unsafe_view(Tensor* input, const Ints& size);

@@ -1,7 +1,7 @@
 """Rules that are one call of another op, such as `lambda g, dim: g.select(dim, 0)`: the core makes such calls itself.
 
 A rule is looked at as it is written. It is such a call if what it calls is an op, by its name or as a method of the
-gradient, and every argument is a parameter of the rule or the shape of one.
+gradient, and every argument is a parameter of the rule, the shape of one, or whether one is_turned().
 """
 
 import ast
@@ -14,7 +14,7 @@ from ..ops.declaration import parameter_names
 def calls_of(table, item):
     """The rules of an op that are calls: by argument, the op that is called and where each of its arguments comes from.
 
-    By slot: the name of a parameter of the rule, "name.shape", or "" for a default.
+    By slot: the name of a parameter of the rule, "name.shape", "name.turned", or "" for a default.
     """
     found = {}
     for argument, rule in item.rules.items():
@@ -64,10 +64,14 @@ def _source(argument, parameters):
     """Where an argument comes from; None where it is computed."""
     if isinstance(argument, ast.Name) and argument.id in parameters and argument.id != "gs":
         return argument.id
-    if isinstance(argument, ast.Attribute) and argument.attr == "shape" and isinstance(argument.value, ast.Name):
-        name = argument.value.id
-        return f"{name}.shape" if name in parameters and name.endswith("_meta") else None
-    return None
+    match argument:
+        case ast.Attribute(value=ast.Name(id=name), attr="shape"):
+            what = "shape"
+        case ast.Call(func=ast.Name(id="is_turned"), args=[ast.Name(id=name)], keywords=[]):
+            what = "turned"
+        case _:
+            return None
+    return f"{name}.{what}" if name in parameters and name.endswith("_meta") else None
 
 
 def _body(rule):

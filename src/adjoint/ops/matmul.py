@@ -59,16 +59,16 @@ def _mm_batch(op, size, batched, input, mat2):
 
 
 @rows_of(0)
-def _mm_conj_batch(op, size, batched, input, mat2):
-    return _mm_batch(op, size, batched, input, conj(mat2))
+def _mm_conj_batch(op, size, batched, input, mat2, turned):
+    return _mm_batch(mm, size, batched, input, conj(mat2))
 
 
 @rows_of(0)
-def _mm_nt_batch(op, size, batched, input, mat2):
+def _mm_nt_batch(op, size, batched, input, mat2, turned):
     return bmm_nt(*with_batch(size, batched, (input, mat2)))
 
 
-def _mm_tn_batch(op, size, batched, input, mat2):
+def _mm_tn_batch(op, size, batched, input, mat2, turned):
     return _transposed_times(*with_batch(size, batched, (input, mat2)))
 
 
@@ -79,7 +79,7 @@ def _transposed_times(input, mat2):
     return bmm_tn(input, mat2)
 
 
-def _mm_t_conj_batch(op, size, batched, input, mat2):
+def _mm_t_conj_batch(op, size, batched, input, mat2, turned):
     input, mat2 = with_batch(size, batched, (input, mat2))
     if input.shape[1] == 1:
         return input.transpose(1, 2) * conj(mat2)
@@ -188,20 +188,27 @@ def _addr_batch(op, size, batched, input, vec1, vec2, beta, alpha):
     return result if result.dim() == 3 else repeated(result, size)
 
 
-# ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views.
+# ---- Products. The forms _nt (second operand conjugate-transposed) and _tn (first) need no transposed views. As in
+# torch, the gradient of a matrix that lies column by column does so, too: that of w in x @ w.t() is as w is.
+
+
+def is_turned(matrix):
+    """Whether a matrix lies column by column; codegen/calls.py knows it by its name."""
+    return matrix.stride() == (1, matrix.shape[0])
+
 
 op("mm(input, mat2)", loop="addmm_impl_cpu_",
    widened=NARROW, native="mm", autocast="lower", out="exact", linear="input * mat2",
-   input=lambda g, mat2: mm_nt(g, mat2),
-   mat2=lambda g, input: mm_tn(input, g),
+   input=lambda g, mat2, input_meta: mm_nt(g, mat2, is_turned(input_meta)),
+   mat2=lambda g, input, mat2_meta: mm_tn(input, g, is_turned(mat2_meta)),
    doc="The product of two matrices.",
    batch=_mm_batch)  # fmt: skip
-op("mm_nt(input, mat2)", loop="addmm_impl_cpu_", widened=NARROW,
+op("mm_nt(input, mat2, turned=False)", loop="addmm_impl_cpu_", widened=NARROW,
    native="mm_nt", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm(g, mat2),
    mat2=lambda g, input: mm_tn(g, input),
    batch=_mm_nt_batch)  # fmt: skip
-op("mm_tn(input, mat2)", loop="addmm_impl_cpu_", widened=NARROW,
+op("mm_tn(input, mat2, turned=False)", loop="addmm_impl_cpu_", widened=NARROW,
    native="mm_tn", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: mm_nt(mat2, g),
    mat2=lambda g, input: mm(input, g),
@@ -270,8 +277,8 @@ op("addmm(input, mat1, mat2, *, beta=1, alpha=1)", loop="addmm_impl_cpu_", widen
    native="addmm", autocast="lower", inplace=True, out="exact",
    whole=("input",), linear="input + mat1 * mat2",
    input=lambda g, beta: _times(g, beta),
-   mat1=lambda g, mat2, alpha: _times(mm_nt(g, mat2), alpha),
-   mat2=lambda g, mat1, alpha: _times(mm_tn(mat1, g), alpha),
+   mat1=lambda g, mat2, alpha, mat1_meta: _times(mm_nt(g, mat2, is_turned(mat1_meta)), alpha),
+   mat2=lambda g, mat1, alpha, mat2_meta: _times(mm_tn(mat1, g, is_turned(mat2_meta)), alpha),
    doc="beta * input + alpha * (mat1 @ mat2)",
    batch=_added_batch(mm, 2))  # fmt: skip
 op("addmv(input, mat, vec, *, beta=1, alpha=1)", loop="addmv_impl_cpu", native="addmv", inplace=True, out="exact",
@@ -456,23 +463,23 @@ op("linear_plain(input, weight)", loop="addmm_impl_cpu_",
    widened=NARROW, native="linear_plain", autocast="lower", node="MmBackward0",
    public=False, shown="linear",
    linear="input * weight",
-   input=lambda g, weight: mm_conj(g, weight),
-   weight=lambda g, input: mm_t_conj(g, input),
+   input=lambda g, weight, input_meta: mm_conj(g, weight, is_turned(input_meta)),
+   weight=lambda g, input, weight_meta: mm_t_conj(g, input, is_turned(weight_meta)),
    batch=_linear_batch)  # fmt: skip
 op("linear_biased(bias, input, weight)", loop="addmm_impl_cpu_", widened=NARROW,
    native="linear_biased", autocast="lower", node="AddmmBackward0",
    public=False, shown="linear",
    linear="bias + input * weight",
    bias=lambda g: g,
-   input=lambda g, weight: mm_conj(g, weight),
-   weight=lambda g, input: mm_t_conj(g, input),
+   input=lambda g, weight, input_meta: mm_conj(g, weight, is_turned(input_meta)),
+   weight=lambda g, input, weight_meta: mm_t_conj(g, input, is_turned(weight_meta)),
    batch=_linear_biased_batch)  # fmt: skip
 # a conj(b) and a^T conj(b), which close the circle of derivatives with a b^T.
-op("mm_conj(input, mat2)", native="mm_conj", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
+op("mm_conj(input, mat2, turned=False)", native="mm_conj", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
    input=lambda g, mat2: linear_plain(g, mat2),
    mat2=lambda g, input: mm_t_conj(input, g),
    batch=_mm_conj_batch)  # fmt: skip
-op("mm_t_conj(input, mat2)", native="mm_t_conj", autocast="lower", node="MmBackward0", public=False,
+op("mm_t_conj(input, mat2, turned=False)", native="mm_t_conj", autocast="lower", node="MmBackward0", public=False,
    linear="input * mat2",
    input=lambda g, mat2: linear_plain(mat2, g),
    mat2=lambda g, input: mm_conj(input, g),
