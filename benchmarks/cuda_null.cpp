@@ -100,7 +100,7 @@ Result cuModuleLoadData(void** module, const void* code) {
 }
 Result cuModuleGetFunction(void** function, void* module, const char*) {
   const char* text = static_cast<const char*>(module);
-  kernels.push_back(new Kernel{std::strncmp(text, "#include", 8) == 0 ? text : ""});
+  kernels.push_back(new Kernel{std::strstr(text, "#include") ? text : ""});
   return *function = kernels.back(), 0;
 }
 Result cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*,

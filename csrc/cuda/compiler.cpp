@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <unordered_map>
@@ -108,6 +110,26 @@ void write_file(const fs::path& path, const std::string& content) {
   if (error) fs::remove(draft, error);
 }
 
+/// What profilers call a text's kernel: the words of its first line, if that is a comment; else the function that it
+/// calls, with the op that this is for.
+std::string name_of(const std::string& source) {
+  auto word_at = [&](size_t at) {
+    size_t end = at;
+    while (end < source.size() && (std::isalnum(static_cast<unsigned char>(source[end])) || source[end] == '_')) ++end;
+    return source.substr(at, end - at);
+  };
+  if (source.starts_with("// ")) return "adjoint_" + word_at(3);
+  const size_t declared = source.find("ADJOINT_KERNEL("), body = source.find('{', declared);
+  if (declared == std::string::npos || body == std::string::npos) return "kernel";
+  size_t call = source.find_first_not_of(" \n", body + 1);
+  constexpr std::string_view kSpace = "adjoint::cuda::";
+  if (source.compare(call, kSpace.size(), kSpace) == 0) call += kSpace.size();
+  std::string name = "adjoint_" + word_at(call);
+  constexpr std::string_view kOp = "using Op = ";
+  if (const size_t op = source.find(kOp); op < declared) name += "_" + word_at(op + kOp.size());
+  return name;
+}
+
 /// What is known of the texts of kernels.
 struct Code {
   Code() { compiler(); }  // so that it ends before the compiler does
@@ -151,8 +173,9 @@ std::string compile(const std::string& source, int capability) {
   if (api.create(&program, source.c_str(), "kernel.cu", count, texts.data(), names.data()) != nvrtc::kOk)
     fail("NVRTC took no program");
   const std::string architecture = "--gpu-architecture=sm_" + std::to_string(capability);
-  const char* options[] = {architecture.c_str(), "--std=c++20", "-default-device", "-DADJOINT_DEVICE_CODE=1",
-                           "-diag-suppress=177"};
+  const std::string name = "-DADJOINT_KERNEL_NAME=" + name_of(source);
+  const char* options[] = {architecture.c_str(),      "--std=c++20", "-default-device",
+                           "-DADJOINT_DEVICE_CODE=1", name.c_str(),  "-diag-suppress=177"};
   const int result = api.compile(program, static_cast<int>(std::size(options)), options);
   size_t size = 0;
   std::string text;
@@ -194,7 +217,7 @@ Function compiled(int device, const std::string& source) {
     check(driver().load_module(&module, text.data()), "loading a kernel");
   }
   Function function = nullptr;
-  check(driver().get_function(&function, module, "kernel"), "finding a kernel");
+  check(driver().get_function(&function, module, name_of(source).c_str()), "finding a kernel");
   return loaded[source] = function;
 }
 

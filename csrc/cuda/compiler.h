@@ -15,7 +15,7 @@
 
 namespace adjoint::cuda {
 
-/// The kernel named "kernel" of a text, loaded on a device. Kept; the text is the key.
+/// The kernel of a text, loaded on a device. Kept; the text is the key.
 Function compiled(int device, const std::string& source);
 
 /// Begins to compile a text in another thread, where it is not known yet: it will be asked for soon. Does nothing that

@@ -78,18 +78,25 @@ std::string call_of(const Variant& v, size_t number, const std::string& args) {
   return text.str();
 }
 
+const char* name_of(const char* body) {
+  for (const DeviceSource* known = device_bodies; known->name; ++known)
+    if (known->text == body) return known->name;
+  return "copy";
+}
+
 /// The text of a kernel of some variants, all of the same number of elements.
 std::string source_of(std::span<const Variant> variants) {
   const bool many = variants[0].many;
   const std::string part = variants[0].strided ? "StridedArgs" : "PackedArgs";
   const std::string args = many ? "ManyArgs" : "Parts<" + part + ", " + std::to_string(variants.size()) + ">";
-  std::string bodies, calls;
+  std::string name, bodies, calls;
   for (size_t i = 0; i < variants.size(); ++i) {
+    name.append(i ? "_and_" : "// ").append(name_of(variants[i].body));
     bodies += numbered(variants[i].body, i);
     calls += call_of(variants[i], i, many ? "args" : "args.parts[" + std::to_string(i) + "]");
   }
   std::ostringstream text;
-  text << "#include \"elementwise" << (many ? "_many" : "") << ".h\"\nnamespace adjoint::cuda {\n"
+  text << name << "\n#include \"elementwise" << (many ? "_many" : "") << ".h\"\nnamespace adjoint::cuda {\n"
        << bodies << "}\nusing namespace adjoint;\n"
        << "using namespace adjoint::cuda;\nusing KernelArgs = " << args << ";\nADJOINT_KERNEL(KernelArgs, " << kThreads
        << ") {\n"

@@ -24,8 +24,8 @@ const char* text_of(const char* name) {
 constexpr const char* kNames = "using namespace adjoint;\nusing namespace adjoint::cuda;\n";
 
 std::string source_of(const char* name, const char* args, const std::string& call) {
-  return std::string("#include \"update.h\"\nnamespace adjoint::cuda {\n") + text_of(name) + "}\n" + kNames +
-         "ADJOINT_KERNEL(" + args + ", " + std::to_string(kThreads) + ") {\n  " + call + "\n}\n";
+  return std::string("// ") + name + "\n#include \"update.h\"\nnamespace adjoint::cuda {\n" + text_of(name) + "}\n" +
+         kNames + "ADJOINT_KERNEL(" + args + ", " + std::to_string(kThreads) + ") {\n  " + call + "\n}\n";
 }
 
 /// Fills a list with so many tensors; returns the number of its blocks.

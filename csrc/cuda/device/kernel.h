@@ -4,9 +4,10 @@
 #include <cstdint>
 
 /// ADJOINT_KERNEL(Args, threads) { ... }: the kernel of a text, of one parameter `args`, in blocks of so many threads.
+/// Its name, which profilers show, comes from outside.
 #ifndef ADJOINT_KERNEL
 #define ADJOINT_KERNEL(Args, threads) \
-  extern "C" __global__ __launch_bounds__(threads) void kernel(const __grid_constant__ Args args)
+  extern "C" __global__ __launch_bounds__(threads) void ADJOINT_KERNEL_NAME(const __grid_constant__ Args args)
 #endif
 /// Memory that the threads of a block share, as much of it as the launch says.
 #ifndef ADJOINT_DYNAMIC_SHARED

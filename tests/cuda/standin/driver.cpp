@@ -401,10 +401,10 @@ int cuModuleLoadData(void** module, const void* code) {
   *module = loaded;
   return loaded->handle ? kSuccess : kNotFound;
 }
-int cuModuleGetFunction(void** function, void* module, const char* name) {
+int cuModuleGetFunction(void** function, void* module, const char*) {
   CALL(cuModuleGetFunction);
   const auto* loaded = static_cast<const Module*>(module);
-  auto* kernel = reinterpret_cast<void (*)(void**)>(dlsym(loaded->handle, name));
+  auto* kernel = reinterpret_cast<void (*)(void**)>(dlsym(loaded->handle, "kernel"));
   auto* size = static_cast<const size_t*>(dlsym(loaded->handle, "kernel_parameter_bytes"));
   if (!kernel || !size) return kNotFound;
   *function = new Kernel{loaded, kernel, *size};
