@@ -217,6 +217,20 @@ assert (a.cuda() @ torch.ones(140, 1).cuda()).item() == {expected}
     in_another_process(program.format(expected="1"), TORCH_ALLOW_TF32_CUBLAS_OVERRIDE="1")
 
 
+def test_rows_that_do_not_begin_at_vectors():
+    """Large products of halves are computed from copies with longer rows (Note [Rows of vectors])."""
+    a, b, c = (torch.randint(-2, 3, size).half() for size in [(1031, 1025), (1025, 1023), (1031, 1023)])
+    expected = a.float() @ b.float()  # sums of whole numbers are exact
+    ours = torch.addmm(c.cuda(), a.cuda(), b.cuda(), beta=2)
+    assert ours.stride() == (1023, 1)
+    assert (ours.cpu() == expected + 2 * c).all()
+    turned = (there(x.t().contiguous().t()) for x in (a, b))
+    ours = torch.full((1031, 1024), 7.0, device="cuda").half()
+    torch.mm(*turned, out=ours[:, :1023])
+    assert (ours[:, :1023].cpu() == expected).all()
+    assert (ours[:, 1023] == 7).all().item()
+
+
 # ---- Products with a bias, which cuBLASLt adds in the same launch
 
 ROWS = [torch.float32, torch.float16, torch.bfloat16]
