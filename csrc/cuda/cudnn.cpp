@@ -126,8 +126,10 @@ struct Plan {
         const Algorithm& one = found[i];
         if (one.status != kOk || one.determinism != kDeterministic || one.memory > kMostMemory) continue;
         algorithm = one.number;
-        // Each is meant for a kind of arithmetic; that of floats is settled, for TF32 must be asked for.
-        if (is_half(key.dtype) && library_functions()->set_math(convolution, one.math) != kOk) continue;
+        // Each is meant for a kind of arithmetic, but exact floats are settled.
+        const bool is_exact = !is_half(key.dtype) && !key.tf32;
+        if (one.math == kConverting || (!is_exact && library_functions()->set_math(convolution, one.math) != kOk))
+          continue;
         if (memory_of(handle, a, b, convolution, c, algorithm, &workspace) == kOk) return true;
       }
       return false;
@@ -144,7 +146,7 @@ struct Session {
   }
 };
 
-std::atomic<bool> enabled{true}, tf32{false};
+std::atomic<bool> enabled{true}, tf32{true};
 
 }  // namespace
 
@@ -158,7 +160,7 @@ bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, c
   auto& session = thread_session<Session>(out.device);
   if (!session.handle || library_functions()->set_stream(session.handle, current_stream(out.device)) != kOk)
     return false;
-  const Key key{shape, way, out.dtype, tf32};
+  const Key key{shape, way, out.dtype, out.dtype == DType::Float32 && tf32};
   constexpr size_t kMostPlans = 4096;
   if (session.plans.size() >= kMostPlans) session.plans.clear();
   const Plan& plan = session.plans.try_emplace(key.numbers(), session.handle, key).first->second;
@@ -178,6 +180,7 @@ bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, c
   return status == kOk;
 }
 
+size_t cudnn_version() { return library_functions() ? library_functions()->version() : 0; }
 void use_cudnn(bool used) { enabled = used; }
 void allow_cudnn_tf32(bool allowed) { tf32 = allowed; }
 

@@ -1,5 +1,5 @@
 // cuDNN's convolutions, where it is installed: our declarations of what is used of it, found when it is first needed.
-// Never run on a GPU so far, but on a stand-in; whatever it refuses, the own kernels compute.
+// Whatever it refuses, the own kernels compute.
 #pragma once
 
 #include "kernels/convolution.h"
@@ -16,9 +16,11 @@ bool cudnn_convolution(ConvWay way, const kernels::ConvShape& shape, const View&
 
 /// Whether cuDNN is there, and has this type.
 bool has_cudnn(DType dtype);
+/// As 91002 for 9.10.2; 0 where it is not there.
+size_t cudnn_version();
 /// Whether cuDNN may be used at all; yes at first.
 void use_cudnn(bool used);
-/// Whether its convolutions of float32 may round their inputs as TF32 does; no at first.
+/// Whether its convolutions of float32 may round their inputs as TF32 does; yes at first, as in torch.
 void allow_cudnn_tf32(bool allowed);
 
 }  // namespace adjoint::cuda

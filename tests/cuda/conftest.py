@@ -25,3 +25,10 @@ def kernels_of_the_cpu():
         warnings.filterwarnings("ignore", message=f".*{NATIVE_ONLY}")
         warnings.filterwarnings("ignore", message=".*(in beta|deprecated|reduction: 'mean' divides)")
         yield
+
+
+@pytest.fixture(autouse=True)
+def exact_convolutions():
+    """Convolutions on a GPU round to TF32 if nobody says otherwise, and are compared here with those of the CPU."""
+    with adjoint.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        yield

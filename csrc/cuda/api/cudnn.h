@@ -29,6 +29,7 @@ struct Algorithm {
 // result's.
 // clang-format off: tables
 #define ADJOINT_EACH_CUDNN_FUNCTION(X)                                                                               \
+  X(version, cudnnGetVersion, size_t, ())                                                                            \
   X(create, cudnnCreate, int, (Handle*))                                                                             \
   X(set_stream, cudnnSetStream, int, (Handle, Stream))                                                               \
   X(create_tensor, cudnnCreateTensorDescriptor, int, (Tensor*))                                                      \
@@ -75,6 +76,7 @@ struct Algorithm {
   X(kDeterministic, CUDNN_DETERMINISTIC, 1)                                                                          \
   X(kDefaultMath, CUDNN_DEFAULT_MATH, 0)                                                                             \
   X(kTensorCores, CUDNN_TENSOR_OP_MATH, 1)                                                                           \
+  X(kConverting, CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION, 2)                                                           \
   X(kOnlyFma, CUDNN_FMA_MATH, 3)
 // clang-format on
 

@@ -1,41 +1,105 @@
-"""cuDNN, which is not there: its flags can be set, and change nothing."""
+"""cuDNN, which computes convolutions on a GPU where it is installed, and the flags that it goes by.
+
+`enabled` and `allow_tf32` are what convolutions do; `deterministic` is how they always are, and `benchmark` changes
+nothing: cuDNN's own expectation says which algorithm is taken.
+"""
 
 import contextlib
+import sys
+from types import ModuleType
 
-enabled = True
+from .. import _C
+
+_FLAGS = ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
+_PRECISIONS = ("none", "ieee", "tf32")
+
+
+class _Precision:
+    """How exact the float32 of one kind of operation is: "tf32", or as float32 is."""
+
+    def __init__(self, tell):
+        self._tell, self._value = tell, "tf32"
+
+    @property
+    def fp32_precision(self):
+        return self._value
+
+    @fp32_precision.setter
+    def fp32_precision(self, value):
+        if value not in _PRECISIONS:
+            raise RuntimeError(f"Unknown precision: {value}; it is one of {', '.join(_PRECISIONS)}")
+        self._value = value
+        self._tell(value == "tf32")
+
+
+class _Cudnn(ModuleType):
+    """The module, whose flags are kept by those who go by them."""
+
+    @property
+    def enabled(self):
+        return _state["enabled"]
+
+    @enabled.setter
+    def enabled(self, value):
+        _state["enabled"] = bool(value)
+        _C._cuda_use_cudnn(bool(value))
+
+    @property
+    def allow_tf32(self):
+        if conv.fp32_precision != rnn.fp32_precision and "tf32" in (conv.fp32_precision, rnn.fp32_precision):
+            raise RuntimeError(
+                "backends.cudnn.allow_tf32: expected one precision of all operations; conv.fp32_precision is "
+                f"{conv.fp32_precision!r}, rnn.fp32_precision is {rnn.fp32_precision!r}; ask these instead"
+            )
+        return conv.fp32_precision == "tf32"
+
+    @allow_tf32.setter
+    def allow_tf32(self, value):
+        conv.fp32_precision = rnn.fp32_precision = "tf32" if value else "none"
+
+
+_state = {"enabled": True}
+enabled: bool
+allow_tf32: bool
 benchmark = False
 benchmark_limit = None
 deterministic = False
-allow_tf32 = True
-_FLAGS = ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
+conv = _Precision(_C._cuda_allow_cudnn_tf32)
+rnn = _Precision(lambda allowed: None)  # the products of recurrent layers go by backends.cuda.matmul
+_module = sys.modules[__name__]
+_module.__class__ = _Cudnn
 
 
 def version():
-    """The version of cuDNN: None.
+    """The version of cuDNN, such as 91002; None where it is not installed.
 
     >>> import adjoint as torch
-    >>> torch.backends.cudnn.version()
+    >>> torch.backends.cudnn.version() is None or torch.backends.cudnn.is_available()
+    True
     """
+    return _C._cuda_cudnn_version()
 
 
 def is_available():
-    """Whether cuDNN is there: no.
+    """Whether there is a GPU, and cuDNN.
 
     >>> import adjoint as torch
-    >>> torch.backends.cudnn.is_available()
-    False
+    >>> torch.backends.cudnn.is_available() <= torch.cuda.is_available()
+    True
     """
-    return False
+    return version() is not None
 
 
 def is_acceptable(tensor):
-    """Whether cuDNN could compute with a tensor: no.
+    """Whether cuDNN could compute with a tensor.
 
     >>> import adjoint as torch
     >>> torch.backends.cudnn.is_acceptable(torch.zeros(2))
     False
     """
-    return False
+    if not _module.enabled or tensor.device.type != "cuda" or not is_available():
+        return False
+    return tensor.dtype in (_C.float16, _C.bfloat16, _C.float32, _C.float64)
 
 
 def set_flags(
@@ -47,9 +111,11 @@ def set_flags(
     >>> torch.backends.cudnn.set_flags()
     (True, False, None, False, True)
     """
-    former = tuple(globals()[name] for name in _FLAGS)
+    former = tuple(getattr(_module, name) for name in _FLAGS)
     given = (_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32)
-    globals().update({name: value for name, value in zip(_FLAGS, given, strict=True) if value is not None})
+    for name, value in zip(_FLAGS, given, strict=True):
+        if value is not None:
+            setattr(_module, name, value)
     return former
 
 
@@ -74,4 +140,5 @@ def flags(
     try:
         yield
     finally:
-        globals().update(zip(_FLAGS, former, strict=True))
+        for name, value in zip(_FLAGS, former, strict=True):
+            setattr(_module, name, value)
