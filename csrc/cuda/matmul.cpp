@@ -107,56 +107,96 @@ auto with_cublas(const Problem& p, Run run) {
   return run(product);
 }
 
-// Note [Rows of vectors]. Tensor cores are fed by copies of 16 bytes. Where rows do not begin at multiples of that,
-// such as those of 50257 halves, cuBLAS has kernels that take seven times as long (13.3 ms instead of 1.8 for 16384 x
-// 768 x 50257 on an H200). A copy with longer rows costs less than it saves where a product is large enough.
+// Note [Rows of vectors]. Tensor cores are fed by copies of 16 bytes. Where rows are not of whole vectors, such as
+// those of 50257 halves, cuBLAS has kernels that take seven times as long (13.3 ms instead of 1.8 for 16384 x 768 x
+// 50257 on an H200). A product of sizes that are rounded up, of copies that have zeros there, costs less than it saves
+// where it is large enough.
 
 bool uses_tensor_cores(DType dtype) { return is_half(dtype) || (dtype == DType::Float32 && allows_tf32()); }
 
-/// The step from row to row, or from column to column, that is not 1.
-int64_t leading_of(const Matrices& x) { return x.col == 1 ? x.row : x.col; }
-bool lies_in_vectors(const Matrices& x, DType dtype) {
-  return reinterpret_cast<uintptr_t>(x.data) % 16 == 0 && leading_of(x) * itemsize(dtype) % 16 == 0;
-}
+/// A matrix of a product: where it lies, its sizes, and those that are rounded up.
+struct Side {
+  Matrices at;
+  int64_t rows, cols, whole_rows, whole_cols;
+
+  bool by_rows() const { return at.col == 1; }
+  bool lies_in_vectors(DType dtype) const {
+    const int64_t step = by_rows() ? at.row : at.col;
+    return rows == whole_rows && cols == whole_cols && step * itemsize(dtype) % 16 == 0 &&
+           reinterpret_cast<uintptr_t>(at.data) % 16 == 0;
+  }
+};
+
+/// a, b and c. The sizes along which one of them lies are those that count.
+struct Sides {
+  Side a, b, c;
+
+  explicit Sides(const Problem& p) {
+    const int64_t vector = 16 / itemsize(p.dtype);
+    auto whole = [&](int64_t size, bool counts) { return counts ? (size + vector - 1) / vector * vector : size; };
+    const bool a_rows = p.a.col == 1, b_rows = p.b.col == 1, c_rows = p.c.col == 1;
+    const int64_t m = whole(p.m, !a_rows || !c_rows), n = whole(p.n, b_rows || c_rows),
+                  k = whole(p.k, a_rows || !b_rows);
+    a = {p.a, p.m, p.k, m, k};
+    b = {p.b, p.k, p.n, k, n};
+    c = {p.c, p.m, p.n, m, n};
+  }
+};
 
 /// Whether copies in rows of vectors are worth their time.
 bool wants_vectors(const Problem& p) {
   constexpr int64_t kLeastWork = int64_t{1} << 30, kWorkOfCopies = 100;
-  if (p.batch != 1 || !uses_tensor_cores(p.dtype) || p.m * p.n * p.k < kLeastWork) return false;
-  auto copied = [&](const Matrices& x, int64_t rows, int64_t cols) {
-    return lies_in_vectors(x, p.dtype) ? 0 : rows * cols;
-  };
-  const int64_t elements = copied(p.a, p.m, p.k) + copied(p.b, p.k, p.n) + copied(p.c, p.m, p.n);
-  return elements > 0 && p.m * p.n * p.k / elements > kWorkOfCopies;
+  const int64_t work = p.m * p.n * p.k;
+  if (p.batch != 1 || !uses_tensor_cores(p.dtype) || work < kLeastWork) return false;
+  const Sides sides(p);
+  int64_t copied = 0;
+  for (const Side* side : {&sides.a, &sides.b, &sides.c})
+    if (!side->lies_in_vectors(p.dtype)) copied += side->rows * side->cols;
+  return copied > 0 && work / copied > kWorkOfCopies;
 }
 
-/// A place for a matrix that lies the same way around, with longer rows.
-Matrices in_vectors(const Problem& p, const Matrices& x, int64_t rows, int64_t cols, std::optional<Scratch>& scratch) {
-  const int64_t vector = 16 / itemsize(p.dtype);
-  const bool by_rows = x.col == 1;
-  const int64_t step = ((by_rows ? cols : rows) + vector - 1) / vector * vector;
-  scratch.emplace(static_cast<size_t>((by_rows ? rows : cols) * step * itemsize(p.dtype)), p.device);
-  return {scratch->data(), 0, by_rows ? step : 1, by_rows ? 1 : step};
+/// A place for a matrix of the rounded sizes that lies the same way around.
+Matrices in_vectors(const Problem& p, const Side& side, std::optional<Scratch>& scratch) {
+  scratch.emplace(static_cast<size_t>(side.whole_rows * side.whole_cols * itemsize(p.dtype)), p.device);
+  return {scratch->data(), 0, side.by_rows() ? side.whole_cols : 1, side.by_rows() ? 1 : side.whole_rows};
 }
 
-void run_cublas(Problem p) {
+/// Zeros in the part of a matrix from one row and one column on.
+void clear_from(const Problem& p, const Matrices& x, int64_t row, int64_t col, int64_t rows, int64_t cols) {
+  const int64_t sizes[2] = {rows - row, cols - col}, strides[2] = {x.row, x.col};
+  if (sizes[0] == 0 || sizes[1] == 0) return;
+  alignas(16) constexpr char zero[16] = {};
+  fill(View{x.data + (row * x.row + col * x.col) * itemsize(p.dtype), p.dtype, 2, sizes, strides, p.device}, zero);
+}
+
+void run_in_vectors(Problem p) {
   std::optional<Scratch> scratch[3];
-  const Matrices result = p.c;
-  const bool copies = wants_vectors(p);
-  auto copy_operand = [&](Matrices& x, int64_t rows, int64_t cols, std::optional<Scratch>& memory) {
-    if (!copies || lies_in_vectors(x, p.dtype)) return;
-    const Matrices copied = in_vectors(p, x, rows, cols, memory);
-    copy_matrices(p, x, copied, 1, rows, cols);
-    x = copied;
+  const Sides sides(p);
+  auto copied = [&](const Side& side, std::optional<Scratch>& memory) {
+    if (side.lies_in_vectors(p.dtype)) return side.at;
+    const Matrices copy = in_vectors(p, side, memory);
+    copy_matrices(p, side.at, copy, 1, side.rows, side.cols);
+    return copy;
   };
-  copy_operand(p.a, p.m, p.k, scratch[0]);
-  copy_operand(p.b, p.k, p.n, scratch[1]);
-  if (copies && !lies_in_vectors(p.c, p.dtype)) {
-    p.c = in_vectors(p, result, p.m, p.n, scratch[2]);
-    if (p.reads_c()) copy_matrices(p, result, p.c, 1, p.m, p.n);
+  p.a = copied(sides.a, scratch[0]);
+  p.b = copied(sides.b, scratch[1]);
+  // What sums go through is zero there; what else is there goes into what nobody reads.
+  if (scratch[0]) clear_from(p, p.a, 0, p.k, sides.a.rows, sides.a.whole_cols);
+  if (scratch[1]) clear_from(p, p.b, p.k, 0, sides.b.whole_rows, sides.b.cols);
+  if (!sides.c.lies_in_vectors(p.dtype)) {
+    p.c = in_vectors(p, sides.c, scratch[2]);
+    if (p.reads_c()) copy_matrices(p, sides.c.at, p.c, 1, p.m, p.n);
   }
+  p.m = sides.a.whole_rows;
+  p.k = sides.a.whole_cols;
+  p.n = sides.b.whole_cols;
   with_cublas(p, [&](const BlasProduct& product) { cublas_product(p.device, product); });
-  if (scratch[2]) copy_matrices(p, p.c, result, 1, p.m, p.n);
+  if (scratch[2]) copy_matrices(p, p.c, sides.c.at, 1, sides.c.rows, sides.c.cols);
+}
+
+void run_cublas(const Problem& p) {
+  if (wants_vectors(p)) return run_in_vectors(p);
+  with_cublas(p, [&](const BlasProduct& product) { cublas_product(p.device, product); });
 }
 
 bool is_one(const Scalar& factor) { return factor.to<complex128>() == complex128(1); }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "halves.h"
 
@@ -28,20 +29,31 @@ struct Side {
   int64_t leading, batch;
 };
 
+/// A matrix of a batch, `inner` elements side by side: its rows, or its columns where `by_columns`.
+template <class S, class T>
+std::vector<T> read_lines(const Side& side, int64_t number, int64_t lines, int64_t inner, bool by_columns, bool fewer) {
+  std::vector<T> read(static_cast<size_t>(lines * inner));
+  const auto* data = reinterpret_cast<const S*>(side.data) + number * side.batch;
+  const bool together = side.transposed != by_columns;  // a line's elements lie side by side
+  for (int64_t line = 0; line < lines; ++line)
+    for (int64_t l = 0; l < inner; ++l)
+      read[static_cast<size_t>(line * inner + l)] =
+          rounded(T(load(data[together ? line * side.leading + l : line + l * side.leading])), fewer);
+  return read;
+}
+
 /// Elements stored as S, sums and numbers in T. A bias has an element for each row of c, or is null.
 template <class S, class T>
 void multiply(Side a, Side b, Side c, int64_t batch, int64_t m, int64_t n, int64_t k, T alpha, T beta, bool fewer,
               const void* bias = nullptr) {
-  auto at = [](const Side& side, int64_t number, int64_t row, int64_t col) {
-    if (side.transposed) std::swap(row, col);
-    return reinterpret_cast<const S*>(side.data)[number * side.batch + row + col * side.leading];
-  };
   for (int64_t number = 0; number < batch; ++number) {
-    for (int64_t i = 0; i < m; ++i) {
-      for (int64_t j = 0; j < n; ++j) {
+    const std::vector<T> rows = read_lines<S, T>(a, number, m, k, false, fewer);
+    const std::vector<T> columns = read_lines<S, T>(b, number, n, k, true, fewer);
+    for (int64_t j = 0; j < n; ++j) {
+      for (int64_t i = 0; i < m; ++i) {
+        const T *row = rows.data() + i * k, *column = columns.data() + j * k;
         T sum(0);
-        for (int64_t l = 0; l < k; ++l)
-          sum += rounded(T(load(at(a, number, i, l))), fewer) * rounded(T(load(at(b, number, l, j))), fewer);
+        for (int64_t l = 0; l < k; ++l) sum += row[l] * column[l];
         S& place = reinterpret_cast<S*>(const_cast<char*>(c.data))[number * c.batch + i + j * c.leading];
         T result = beta == T(0) ? T(alpha * sum) : T(alpha * sum + beta * T(load(place)));
         if (bias) result += T(load(static_cast<const S*>(bias)[i]));
