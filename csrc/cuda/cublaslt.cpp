@@ -44,6 +44,7 @@ struct Key {
   bool a_transposed, b_transposed;
   int64_t a_leading, b_leading, c_leading;
   int64_t a_alignment, b_alignment, c_alignment, bias_alignment;
+  bool biased;
 
   Key(const BlasProduct& p, const char* bias)
       : dtype(p.dtype),
@@ -59,7 +60,8 @@ struct Key {
         a_alignment(alignment_of(p.a.data)),
         b_alignment(alignment_of(p.b.data)),
         c_alignment(alignment_of(p.c.data)),
-        bias_alignment(alignment_of(bias)) {}
+        bias_alignment(alignment_of(bias)),
+        biased(bias != nullptr) {}
   auto operator<=>(const Key&) const = default;
 };
 
@@ -72,7 +74,7 @@ struct Plan {
 
   Plan(Handle handle, const Key& key, const char* bias, size_t most_workspace) {
     const RelaxedCapture relaxed;  // cuBLASLt may load kernels
-    works = describe(key) && set_bias(bias) && choose(handle, key, most_workspace);
+    works = describe(key) && (!bias || set_bias(bias)) && choose(handle, key, most_workspace);
   }
   Plan(Plan&&) = delete;
   ~Plan() {
@@ -100,7 +102,8 @@ struct Plan {
     return api.create_operation(&operation, key.tf32 ? cublas::kComputeTf32 : cublas::kCompute32, cublas::kReal32) ==
                kOk &&
            set(kTransposeA, way(key.a_transposed)) && set(kTransposeB, way(key.b_transposed)) &&
-           set(kEpilogue, uint32_t{kAddBias}) && layout(a, key.a_transposed, key.m, key.k, key.a_leading) &&
+           (!key.biased || set(kEpilogue, uint32_t{kAddBias})) &&
+           layout(a, key.a_transposed, key.m, key.k, key.a_leading) &&
            layout(b, key.b_transposed, key.k, key.n, key.b_leading) && layout(c, false, key.m, key.n, key.c_leading);
   }
 
@@ -138,7 +141,7 @@ struct Session {
 
 bool has_cublaslt(DType dtype) { return (dtype == DType::Float32 || is_half(dtype)) && library_functions(); }
 
-bool cublaslt_biased(Device device, const BlasProduct& p, const char* bias) {
+bool cublaslt_product(Device device, const BlasProduct& p, const char* bias) {
   auto& session = thread_session<Session>(device);
   if (!session.handle) return false;
   constexpr size_t kMostPlans = 1024;
@@ -150,12 +153,13 @@ bool cublaslt_biased(Device device, const BlasProduct& p, const char* bias) {
     found = session.plans.try_emplace(key, session.handle, key, bias, most).first;
   }
   Plan& plan = found->second;
-  if (!plan.works || !plan.set_bias(bias)) return false;
+  if (!plan.works || (bias && !plan.set_bias(bias))) return false;
   Scratch workspace(plan.proposal.workspace, device);
   const float one = 1, zero = 0;
-  const int status = library_functions()->multiply(
-      session.handle, plan.operation, &one, p.a.data, plan.a, p.b.data, plan.b, &zero, p.c.data, plan.c, p.c.data,
-      plan.c, &plan.proposal.algorithm, workspace.data(), plan.proposal.workspace, current_stream(device));
+  const int status = library_functions()->multiply(session.handle, plan.operation, bias ? &one : p.alpha, p.a.data,
+                                                   plan.a, p.b.data, plan.b, bias ? &zero : p.beta, p.c.data, plan.c,
+                                                   p.c.data, plan.c, &plan.proposal.algorithm, workspace.data(),
+                                                   plan.proposal.workspace, current_stream(device));
   if (status != kOk) return false;
   if (waits_for_launches()) [[unlikely]]
     synchronize(device.index, current_stream(device));

@@ -68,6 +68,11 @@ Matrices packed_like(const Problem& p, const Matrices& x, int64_t rows, int64_t 
 
 // ---- By way of cuBLAS
 
+void queue(Device device, const BlasProduct& product) {
+  if (product.batch == 1 && has_cublaslt(product.dtype) && cublaslt_product(device, product)) return;
+  cublas_product(device, product);
+}
+
 /// Whether rows lie one after the other, as cuBLAS wants columns to.
 bool lies_by_rows(const Matrices& x, int64_t rows, int64_t cols) {
   return (cols == 1 || x.col == 1) && (rows == 1 || x.row >= cols);
@@ -190,13 +195,13 @@ void run_in_vectors(Problem p) {
   p.m = sides.a.whole_rows;
   p.k = sides.a.whole_cols;
   p.n = sides.b.whole_cols;
-  with_cublas(p, [&](const BlasProduct& product) { cublas_product(p.device, product); });
+  with_cublas(p, [&](const BlasProduct& product) { queue(p.device, product); });
   if (scratch[2]) copy_matrices(p, p.c, sides.c.at, 1, sides.c.rows, sides.c.cols);
 }
 
 void run_cublas(const Problem& p) {
   if (wants_vectors(p)) return run_in_vectors(p);
-  with_cublas(p, [&](const BlasProduct& product) { cublas_product(p.device, product); });
+  with_cublas(p, [&](const BlasProduct& product) { queue(p.device, product); });
 }
 
 bool is_one(const Scalar& factor) { return factor.to<complex128>() == complex128(1); }
@@ -207,7 +212,7 @@ bool run_biased(const Problem& p, const View& added) {
   if (!lies_by_rows(p.c, p.m, p.n) || wants_vectors(p) || (p.m > 1 && added.strides[0] != 0) ||
       (p.n > 1 && added.strides[1] != 1))
     return false;
-  return with_cublas(p, [&](const BlasProduct& product) { return cublaslt_biased(p.device, product, added.data); });
+  return with_cublas(p, [&](const BlasProduct& product) { return cublaslt_product(p.device, product, added.data); });
 }
 
 /// Computes c in other memory.

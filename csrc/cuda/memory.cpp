@@ -6,11 +6,14 @@
 #include "core/error.h"
 #include "core/mode.h"
 #include "cuda/allocator.h"
+#include "cuda/device/copy_rows_args.h"
 #include "cuda/elementwise.h"
 #include "cuda/geometry.h"
+#include "cuda/launch.h"
 #include "cuda/pinned.h"
 #include "cuda/runtime.h"
 #include "cuda/streams.h"
+#include "cuda/walk.h"
 #include "kernels/backend.h"
 
 namespace adjoint::cuda {
@@ -82,6 +85,28 @@ void fetch(char* to, const char* from, size_t size, Device device) {
   finish_copy(to, device, stream);
 }
 
+/// Copies rows whose elements lie side by side, and that are not of whole vectors; false where it is something else.
+bool copy_rows(const View& src, const View& dst) {
+  constexpr int64_t kLeastBytes = 2048;  // of a row
+  const View* views[] = {&dst, &src};
+  const Geometry geometry = joint_geometry(views);
+  const int64_t size = itemsize(dst.dtype);
+  if (geometry.ndim != 2 || geometry.strides[0][1] != 1 || geometry.strides[1][1] != 1 || size > 8) return false;
+  const int64_t rows = geometry.sizes[0], cols = geometry.sizes[1];
+  const int64_t from_step = geometry.strides[1][0], to_step = geometry.strides[0][0];
+  auto begins_at_vectors = [&](const View& view, int64_t step) {
+    return reinterpret_cast<uintptr_t>(view.data) % 16 == 0 && step * size % 16 == 0;
+  };
+  if (cols * size < kLeastBytes || (begins_at_vectors(src, from_step) && begins_at_vectors(dst, to_step))) return false;
+  const int64_t vectors = cols * size / 16, each = kCopyThreads * kCopyEach;
+  CopyRowsArgs args{src.data, dst.data, from_step, to_step, cols, (vectors + each - 1) / each};
+  if (rows * args.parts >= int64_t{1} << 31) return false;
+  const std::string call = std::string("copy_rows<") + word_type(size) + ">";
+  launch(dst.device, kernel_text("copy_rows.h", "CopyRowsArgs", call, kCopyThreads), args, rows * args.parts,
+         kCopyThreads);
+  return true;
+}
+
 }  // namespace
 
 void copy_bytes(Device device, char* to, const char* from, size_t nbytes) {
@@ -99,6 +124,7 @@ void copy(const View& src, const View& dst) {
     if (src.data == dst.data) return;
     return copy_bytes(dst.device, dst.data, src.data, bytes_of(dst));
   }
+  if (src.dtype == dst.dtype && src.device == dst.device && copy_rows(src, dst)) return;
   convert_elements(src, dst);
 }
 

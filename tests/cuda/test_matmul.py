@@ -235,6 +235,7 @@ def test_rows_that_do_not_begin_at_vectors():
 
 ROWS = [torch.float32, torch.float16, torch.bfloat16]
 MULTIPLY, PROPOSE, PLAIN = "cublasLtMatmul", "cublasLtMatmulAlgoGetHeuristic", "cublasGemm"
+BIASED = "cublasLtMatmul with a bias"
 
 
 class Calls:
@@ -245,7 +246,7 @@ class Calls:
         if "ADJOINT_STANDIN_FOLDER" not in os.environ:
             pytest.skip("calls are counted by the stand-in driver alone")
         self.library = ctypes.CDLL(str(library))
-        self._before = {name: self._count(name) for name in (MULTIPLY, PROPOSE, PLAIN)}
+        self._before = {name: self._count(name) for name in (MULTIPLY, PROPOSE, PLAIN, BIASED)}
 
     def _count(self, name):
         return self.library.standin_count(name.encode())
@@ -297,7 +298,8 @@ def test_operands_with_a_bias_that_lie_in_any_way(m, n):
             for bias in biases:
                 close(torch.addmm(there(bias), there(a), there(b)), torch.addmm(bias, a, b))
     # Every other element, and one for all, are no vector that cuBLASLt takes.
-    assert calls[MULTIPLY] == 64 * (3 if n > 1 else len(biases))
+    assert calls[BIASED] == 64 * (3 if n > 1 else len(biases))
+    assert calls[MULTIPLY] == 64 * len(biases)
 
 
 @pytest.mark.parametrize("dtype", ROWS)
@@ -377,10 +379,12 @@ def test_what_cublaslt_refuses_goes_another_way(name):
     calls = Calls()
     calls.fail(name)
     close(F.linear(x.cuda(), weight.cuda(), bias.cuda()), F.linear(x, weight, bias))
-    assert calls[PLAIN] == 1
+    assert (calls[MULTIPLY], calls[PROPOSE]) == ((2, 2) if name == MULTIPLY else (1, 2))  # without the bias it works
     close(F.linear(x.cuda(), weight.cuda(), bias.cuda()), F.linear(x, weight, bias))
-    assert calls[PLAIN] == (1 if name == MULTIPLY else 2)  # that there is no way is kept, too
-    assert calls[PROPOSE] == 1
+    assert (calls[PROPOSE], calls[PLAIN]) == (2, 0)  # that there is no way is kept, too
+    calls.fail(MULTIPLY)
+    close(x.cuda() @ weight.t().cuda(), x @ weight.t())
+    assert calls[PLAIN] == 1
 
 
 LINEAR = """

@@ -45,3 +45,19 @@ def test_writing_into_a_part():
         there[:, first : first + count] += part.cuda()[0]
         here[:, first : first + count] += part[0]
         assert torch.equal(there.cpu(), here)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_long_rows_at_any_address(dtype):
+    """Copies by vectors of what does not begin at them."""
+    numbers = torch.arange(7 * 3100).remainder(251).to(dtype)
+    there = numbers.cuda()
+    for first, step, count in [(0, 3001, 3000), (1, 3008, 3001), (5, 2999, 2999), (3, 3100, 2051), (0, 3008, 2999)]:
+        rows, there_rows = (x[first:].as_strided((6, count), (step, 1), first) for x in (numbers, there))
+        assert torch.equal(there_rows.contiguous().cpu(), rows)
+        for offset, length in [(0, 3003), (2, 3008), (1, 3001)]:
+            room = torch.zeros(6 * length + 8).to(dtype)
+            there_room = room.cuda()
+            for memory, source in ((room, rows), (there_room, there_rows)):
+                memory[offset:].as_strided((6, min(count, length)), (length, 1), offset).copy_(source[:, :length])
+            assert torch.equal(there_room.cpu(), room)

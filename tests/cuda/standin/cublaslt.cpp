@@ -14,12 +14,13 @@ namespace {
 using namespace standin;
 
 constexpr int kSuccess = 0, kNotInitialized = 1, kInvalidValue = 7, kNotSupported = 15;
+constexpr uint32_t kPlain = 1, kBias = 4;  // epilogues
 
 struct Handle {};
 struct Operation {
   int compute, scale;
   int32_t a_op = 0, b_op = 0;
-  uint32_t epilogue = 1;
+  uint32_t epilogue = kPlain;
   const void* bias = nullptr;
 };
 struct Layout {
@@ -74,14 +75,15 @@ int take(T& place, const void* value, size_t size) {
   return kSuccess;
 }
 
-/// Whether matrices fit each other, and are of types that have such a product with a bias.
+/// Whether matrices fit each other, and are of types that have such a product, plain or with a bias.
 int check(const Operation& op, const Layout& a, const Layout& b, const Layout& c, const Layout& d) {
   const uint64_t m = op.a_op ? a.cols : a.rows, k = op.a_op ? a.rows : a.cols;
   if (!a.valid() || !b.valid() || !d.valid() || c != d || d.rows != m || (op.b_op ? b.cols : b.rows) != k ||
       (op.b_op ? b.rows : b.cols) != d.cols)
     return kInvalidValue;
   const bool known = d.type == 0 || d.type == 2 || d.type == 14;
-  if (!known || a.type != d.type || b.type != d.type || op.scale != 0 || op.epilogue != 4) return kNotSupported;
+  if (!known || a.type != d.type || b.type != d.type || op.scale != 0) return kNotSupported;
+  if (op.epilogue != kPlain && op.epilogue != kBias) return kNotSupported;
   return op.compute == 68 || (op.compute == 77 && d.type == 0) ? kSuccess : kNotSupported;
 }
 
@@ -169,10 +171,11 @@ int cublasLtMatmul(Handle* handle, const Operation* op, const void* alpha, const
                    const void* b, const Layout* b_layout, const void* beta, const void* c, const Layout* c_layout,
                    void* d, const Layout* d_layout, const Algorithm* algorithm, void* workspace, size_t memory, void*) {
   if (const int code = standin::begin_call("cublasLtMatmul")) return code;
+  if (op->epilogue == kBias) standin::begin_call("cublasLtMatmul with a bias");
   if (!handle) return kNotInitialized;
   if (const int code = check(*op, *a_layout, *b_layout, *c_layout, *d_layout)) return code;
   const void* places[4] = {a, b, d, op->bias};
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < (op->epilogue == kBias ? 4 : 3); ++i)
     if (!places[i] || alignment_of(places[i]) < algorithm->alignments[i]) return kInvalidValue;
   if (c != d || algorithm->problem != number_of(*op, *a_layout, *b_layout, *d_layout)) return kInvalidValue;
   if (memory < algorithm->workspace || (memory && (!workspace || alignment_of(workspace) < 256))) return kInvalidValue;
@@ -185,7 +188,7 @@ int cublasLtMatmul(Handle* handle, const Operation* op, const void* alpha, const
   const auto m = static_cast<int64_t>(d_layout->rows), n = static_cast<int64_t>(d_layout->cols);
   const auto k = static_cast<int64_t>(op->a_op ? a_layout->rows : a_layout->cols);
   auto run = [&]<class S>(S) {
-    standin::enqueue([=, bias = op->bias, fewer = op->compute == 77] {
+    standin::enqueue([=, bias = op->epilogue == kBias ? op->bias : nullptr, fewer = op->compute == 77] {
       multiply<S, float>(left, right, result, 1, m, n, k, first, second, fewer, bias);
     });
     return kSuccess;
