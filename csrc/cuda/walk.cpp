@@ -67,12 +67,14 @@ const char* word_type(int64_t bytes) {
   }
 }
 
-std::string kernel_text(const char* header, const char* args, const std::string& call, int threads) {
+std::string kernel_text(const char* header, const char* args, const std::string& call, int threads, int blocks) {
   std::string text;
   text.reserve(call.size() + 192);  // every launch asks for its text
   text.append("#include \"").append(header);
   text.append("\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\nADJOINT_KERNEL(").append(args);
-  text.append(", ").append(std::to_string(threads)).append(") { ").append(call).append("(args); }\n");
+  text.append(", ").append(std::to_string(threads));
+  if (blocks > 0) text.append(", ").append(std::to_string(blocks));
+  text.append(") { ").append(call).append("(args); }\n");
   return text;
 }
 

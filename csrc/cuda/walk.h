@@ -32,8 +32,10 @@ void set_walk(const Geometry& geometry, WalkArgs<N>& walk) {
 const char* word_type(int64_t bytes);
 inline const char* index_type(bool narrow) { return narrow ? "uint32_t" : "int64_t"; }
 
-/// The text of a kernel that calls one function of a header: `call` with its template's arguments.
-std::string kernel_text(const char* header, const char* args, const std::string& call, int threads = 256);
+/// The text of a kernel that calls one function of a header: `call` with its template's arguments. A multiprocessor is
+/// to have so many `blocks` at once, where that is not 0.
+std::string kernel_text(const char* header, const char* args, const std::string& call, int threads = 256,
+                        int blocks = 0);
 
 /// A view with at least one dimension.
 View at_least_1d(const View& view);
