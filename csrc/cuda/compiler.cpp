@@ -47,6 +47,11 @@ const nvrtc::Functions& compiler() {
   return found;
 }
 
+/// sm_90 has instructions, those of groups of warps, that no later architecture has: they come with its full name.
+std::string architecture_of(int capability) {
+  return "sm_" + std::to_string(capability) + (capability == 90 ? "a" : "");
+}
+
 /// FNV's hash of 64 bits, of which two from different beginnings make a name.
 uint64_t hashed(uint64_t state, const std::string& text) {
   for (unsigned char c : text) state = (state ^ c) * 0x100000001b3ull;
@@ -67,8 +72,8 @@ std::string key_of(const std::string& source, int capability) {
     return std::array{hashed(0xcbf29ce484222325ull, text), hashed(0x9e3779b97f4a7c15ull, text)};
   }();
   std::ostringstream name;
-  name << std::hex << hashed(headers[0], source) << '-' << hashed(headers[1], source) << std::dec << "-sm_"
-       << capability << ".cubin";
+  name << std::hex << hashed(headers[0], source) << '-' << hashed(headers[1], source) << "-"
+       << architecture_of(capability) << ".cubin";
   return name.str();
 }
 
@@ -172,7 +177,7 @@ std::string compile(const std::string& source, int capability) {
   const auto count = static_cast<int>(names.size());
   if (api.create(&program, source.c_str(), "kernel.cu", count, texts.data(), names.data()) != nvrtc::kOk)
     fail("NVRTC took no program");
-  const std::string architecture = "--gpu-architecture=sm_" + std::to_string(capability);
+  const std::string architecture = "--gpu-architecture=" + architecture_of(capability);
   const std::string name = "-DADJOINT_KERNEL_NAME=" + name_of(source);
   const char* options[] = {architecture.c_str(),      "--std=c++20", "-default-device",
                            "-DADJOINT_DEVICE_CODE=1", name.c_str(),  "-diag-suppress=177"};
