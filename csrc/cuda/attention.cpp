@@ -26,8 +26,9 @@ struct Plan {
   int rows = 0;      ///< that a block has; 0: there is no room for it
   int threads = 0;
   size_t bytes = 0;  ///< of shared memory
+  int blocks = 0;    ///< that a multiprocessor is to have at once, where the compiler has to know
 
-  std::string text() const { return kernel_text(header, "AttentionArgs", call, threads); }
+  std::string text() const { return kernel_text(header, "AttentionArgs", call, threads, blocks); }
 
   /// A block for each tile of `count` rows of each head.
   void launch_for(AttentionArgs& args, const View& like, int64_t count) const {
@@ -63,34 +64,73 @@ Plan by_threads(const char* header, const char* function, int tiles, int squares
 
 // ---- By warps, on tensor cores (device/attention_warps.h)
 
-constexpr int kWarps = 4;
+constexpr const char *kForward = "attention_warps.h", *kBackward = "attention_warps_backward.h";
 
-/// The elements from row to row in shared memory.
-int64_t warp_step(const View& like) { return (like.sizes[3] + 15) / 16 * 16 + 16 / itemsize(like.dtype); }
+/// "name<Rows<type, size, ...>, warps, others>"
+std::string called_by_warps(const char* name, const char* rows, const View& like, const char* more, int warps, int n) {
+  std::ostringstream text;
+  text << name << '<' << rows << '<' << device_type(like.dtype) << ", " << like.sizes[3] << more << ">, " << warps
+       << ", " << n << '>';
+  return text.str();
+}
 
-/// Blocks have `own` rows of each of `tiles` matrices, and at once, twice, so many rows of two others.
-Plan by_warps(const char* header, const char* function, int own, int tiles, const View& like, bool with_own) {
-  const int64_t item = itemsize(like.dtype), step = warp_step(like), size = like.sizes[3];
-  // More of wide rows would not fit into registers.
-  const int others = size * item > 128 && tiles > 1 ? 32 : 64;
-  for (int n = others; n >= 32; n /= 2) {
-    const auto bytes = static_cast<size_t>(item * step * (own * tiles + 4 * n) + 4 * n * 4);
-    if (bytes > kMostShared) continue;
-    const std::string call = with_own ? called(function, like, {size, own / (16 * kWarps), kWarps, n})
-                                      : called(function, like, {size, kWarps, n});
-    return {header, call, own, 32 * kWarps, bytes};
+/// Whether groups of warps take rows of this size: sm_90 has instructions for them.
+bool groups_take(const View& like) {
+  const int64_t size = like.sizes[3];
+  return is_half(like.dtype) && (size == 64 || size == 128) && use(like.device).capability == 90;
+}
+
+/// How many groups a block has, and how many blocks a multiprocessor is to have at once: as registers allow.
+struct Groups {
+  int groups, blocks;
+};
+
+/// Each group has 64 rows of its own, of so many matrices.
+Plan by_groups(const char* header, const char* function, int matrices, Groups narrow, Groups wide, const View& like) {
+  constexpr int n = 64;
+  const auto [groups, blocks] = like.sizes[3] == 64 ? narrow : wide;
+  const auto bytes = static_cast<size_t>(2 * like.sizes[3] * (64 * groups * matrices + 4 * n) + 16 * n + 1024);
+  return {header, called_by_warps(function, "GroupRows", like, "", 4 * groups, n), 64 * groups, 128 * groups, bytes,
+          blocks};
+}
+
+/// Blocks of four warps, each with 16 rows of its own, or twice as many, of so many matrices.
+Plan by_warps(const char* header, const char* function, int matrices, int tiles, int most, const View& like) {
+  constexpr int kWarps = 4;
+  const int64_t item = itemsize(like.dtype), step = (like.sizes[3] + 15) / 16 * 16 + 16 / item;
+  const int rows = 16 * tiles * kWarps;
+  for (int n = most; n >= 32; n /= 2) {
+    const auto bytes = static_cast<size_t>(item * step * (rows * matrices + 4 * n) + 16 * n);
+    if (bytes <= kMostShared)
+      return {header, called_by_warps(function, "WarpRows", like, tiles == 2 ? ", 2" : ", 1", kWarps, n), rows,
+              32 * kWarps, bytes};
   }
   return {};
 }
+
+/// 2 where twice as many rows of a warp fit into its registers, and are there.
+int tiles_for(const View& like, int64_t rows) {
+  return like.sizes[3] * itemsize(like.dtype) <= 128 && rows > 64 ? 2 : 1;
+}
+
 Plan forward_by_warps(const View& query) {
-  const bool twice = query.sizes[3] * itemsize(query.dtype) <= 128 && query.sizes[2] > 16 * kWarps;
-  return by_warps("attention_warps.h", "attention_forward_by_warps", (twice ? 32 : 16) * kWarps, 1, query, true);
+  constexpr const char* kName = "attention_forward_by_warps";
+  if (groups_take(query)) return by_groups(kForward, kName, 1, {2, 2}, {3, 1}, query);
+  return by_warps(kForward, kName, 1, tiles_for(query, query.sizes[2]), 64, query);
 }
 Plan for_query_by_warps(const View& query) {
-  return by_warps("attention_warps_backward.h", "attention_for_query_by_warps", 16 * kWarps, 2, query, false);
+  constexpr const char* kName = "attention_for_query_by_warps";
+  if (groups_take(query)) return by_groups(kBackward, kName, 2, {2, 2}, {3, 1}, query);
+  return by_warps(kBackward, kName, 2, tiles_for(query, query.sizes[2]), 32, query);
 }
-Plan for_key_and_value_by_warps(const View& query) {
-  return by_warps("attention_warps_backward.h", "attention_for_key_and_value_by_warps", 16 * kWarps, 2, query, false);
+Plan for_key_and_value_by_warps(const View& query, const View& key) {
+  constexpr const char* kName = "attention_for_key_and_value_by_warps";
+  if (groups_take(query)) return by_groups(kBackward, kName, 2, {1, 3}, {2, 1}, query);
+  return by_warps(kBackward, kName, 2, tiles_for(query, key.sizes[2]), 32, query);
+}
+/// The facts of queries that both of these need; has 64 rows (kFactsRows) a block.
+Plan facts_by_warps(const View& query) {
+  return {kBackward, called("attention_facts", query, {query.sizes[3]}), 64, 256, 0};
 }
 
 /// The kernels of the backward take the compiler longest: they are begun with the forward's.
@@ -113,7 +153,7 @@ bool warps_take(const View& query) {
   const int64_t size = query.sizes[3];
   return use(query.device).capability >= kFirstWithTensorCores && size <= 128 &&
          size % (16 / itemsize(query.dtype)) == 0 && forward_by_warps(query).rows > 0 &&
-         for_query_by_warps(query).rows > 0 && for_key_and_value_by_warps(query).rows > 0;
+         for_query_by_warps(query).rows > 0 && for_key_and_value_by_warps(query, query).rows > 0;
 }
 
 /// Whether rows begin at multiples of 16 bytes.
@@ -174,7 +214,9 @@ void attention(const AttentionInputs& of, const View& out, const View& logsumexp
     const VectorRows query(of.query), key(of.key), value(of.value);
     AttentionArgs args = args_of({query.view, key.view, value.view, of.scale, of.causal}, out, logsumexp);
     const Plan plan = forward_by_warps(of.query);
-    begin_backward(plan, {for_query_by_warps(of.query), for_key_and_value_by_warps(of.query)}, of.query);
+    begin_backward(
+        plan, {facts_by_warps(of.query), for_query_by_warps(of.query), for_key_and_value_by_warps(of.query, of.key)},
+        of.query);
     return plan.launch_for(args, of.query, args.rows);
   }
   const Plan plan = by_threads("attention.h", "attention_forward", 2, 1, 64, of.query);
@@ -191,17 +233,22 @@ void attention_backward(const AttentionInputs& of, const View& grad, const View&
   args.for_query = rows_of(for_query);
   args.for_key = rows_of(for_key);
   args.for_value = rows_of(for_value);
-  Scratch slopes(static_cast<size_t>(logsumexp.numel() * itemsize(logsumexp.dtype)), of.query.device);
-  args.slopes = slopes.data();
   if (runs_by_warps(of.query)) {
-    const VectorRows query(of.query), key(of.key), value(of.value), gradient(grad);
+    const VectorRows query(of.query), key(of.key), value(of.value), gradient(grad), result(out);
     args.query = rows_of(query.view);
     args.key = rows_of(key.view);
     args.value = rows_of(value.view);
     args.grad = rows_of(gradient.view);
+    args.out = rows_of(result.view);
+    const int64_t facts = 2 * args.heads * of.query.sizes[0] * ((args.rows + 3) / 4 * 4);
+    Scratch slopes(static_cast<size_t>(facts) * sizeof(float), of.query.device);
+    args.slopes = slopes.data();
+    facts_by_warps(of.query).launch_for(args, of.query, args.rows);
     for_query_by_warps(of.query).launch_for(args, of.query, args.rows);
-    return for_key_and_value_by_warps(of.query).launch_for(args, of.query, args.keys);
+    return for_key_and_value_by_warps(of.query, of.key).launch_for(args, of.query, args.keys);
   }
+  Scratch slopes(static_cast<size_t>(logsumexp.numel() * itemsize(logsumexp.dtype)), of.query.device);
+  args.slopes = slopes.data();
   const Plan first = for_query_by_threads(of.query), second = for_key_and_value_by_threads(of.query);
   if (first.rows == 0 || second.rows == 0)
     return through_cpu.attention.backward(of, grad, out, logsumexp, for_query, for_key, for_value);

@@ -95,6 +95,32 @@ def test_sizes_of_heads_of_halves(dtype, size):
     compare_narrow(*narrow(dtype, *[(1, 1, 150, size)] * 3), is_causal=True, scale=0.2)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "keys", "size"), [(1, 1, 64), (65, 200, 64), (200, 65, 64), (70, 270, 128), (200, 50, 128)]
+)
+def test_lengths_for_groups_of_warps(causal, rows, keys, size):
+    """Where keys are more than rows and causal, some are seen by nobody."""
+    compare_narrow(*narrow(torch.bfloat16, (1, 2, rows, size), *[(1, 2, keys, size)] * 2), is_causal=causal)
+
+
+@pytest.mark.parametrize("scale", [-0.3, 0.0])
+@pytest.mark.parametrize("size", [32, 64])
+def test_scales_that_are_not_positive(scale, size):
+    compare_narrow(*narrow(torch.float16, *[(1, 1, 70, size)] * 3), is_causal=True, scale=scale)
+
+
+@pytest.mark.parametrize("size", [32, 64])
+def test_numbers_that_are_not_finite(size):
+    """A key that is NaN is so for those who see it, and a score of -inf counts for nothing."""
+    query, key, value = (torch.ones(1, 1, 150, size).half() for _ in range(3))
+    key[0, 0, 100, 0], key[0, 0, 3, 0] = float("nan"), -float("inf")
+    value[0, 0, 3] = 5
+    out = attention(query.cuda(), key.cuda(), value.cuda(), is_causal=True).cpu()[0, 0]
+    assert torch.equal(out[:100], torch.ones(100, size).half())
+    assert out[100:].isnan().all()
+
+
 @pytest.mark.parametrize("size", [5, 12, 136])
 def test_sizes_that_tensor_cores_do_not_take(size):
     compare_narrow(*narrow(torch.bfloat16, *[(2, 1, 20, size)] * 3))

@@ -14,7 +14,7 @@ struct HeadRows {
 struct AttentionArgs {
   HeadRows query, key, value, out, grad, for_query, for_key, for_value;
   char* logsumexp;
-  char* slopes;   ///< the sums of grad * out, row by row
+  char* slopes;   ///< the sums of grad * out, row by row; by warps, what QueryFacts says
   int64_t heads;  ///< of one entry of the batch
   int64_t rows, keys;
   int64_t tiles;  ///< of one head

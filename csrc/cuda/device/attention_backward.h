@@ -81,7 +81,7 @@ inline void attention_for_key_and_value(const AttentionArgs& args) {
   ADJOINT_DYNAMIC_SHARED(T, memory);
   T *queries = memory, *grads = queries + Tile::kTile, *keys = grads + Tile::kTile, *values = keys + Tile::kTile;
   T *shares = values + Tile::kTile, *square = shares + Tile::kSquare;
-  const Part part(args, N);
+  const Part part(args, N, true);
   Tile::load(keys, part.of<T>(args.key), args.key.row, part.first, args.keys);
   Tile::load(values, part.of<T>(args.value), args.value.row, part.first, args.keys);
   typename Tile::Sums for_key, for_value;

@@ -6,162 +6,267 @@
 
 namespace adjoint::cuda {
 
-/// The gradient of the query, and each row's sum of grad * out, which the gradients of key and value need, too.
-template <class T, int D, int kWarps, int N>
-inline void attention_for_query_by_warps(const AttentionArgs& args) {
-  using Rows = WarpRows<T, D>;
-  constexpr int kRows = 16 * kWarps;
-  ADJOINT_DYNAMIC_SHARED(T, memory);
-  const Part part(args, kRows);
-  const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  T *queries = memory, *grads = queries + kRows * Rows::kStep;
-  const int64_t own_first = part.first + warp * 16;
-  const int64_t end = args.causal ? std::min<int64_t>(args.keys, part.first + kRows) : args.keys;
-  const TwoByTurns<Rows, T, N> others{grads + kRows * Rows::kStep,
-                                      part.of<const T>(args.key),
-                                      part.of<const T>(args.value),
-                                      args.key.row,
-                                      args.value.row,
-                                      end};
-  Rows::template begin_load<kRows>(queries, part.of<const T>(args.query), args.query.row, part.first, args.rows);
-  Rows::template begin_load<kRows>(grads, part.of<const T>(args.grad), args.grad.row, part.first, args.rows);
-  close_group();
-  others.begin_load(0, 0);
-  wait_for_groups<1>();
-  __syncthreads();
-  queries += warp * 16 * Rows::kStep;
-  grads += warp * 16 * Rows::kStep;
+inline constexpr int kFactsThreads = 256, kFactsRows = 64;
 
-  float logsumexp[2] = {0.0f, 0.0f}, slope[2] = {0.0f, 0.0f};
-  const T* out = part.of<const T>(args.out);
+/// What both need of each query, row by row: its logarithm of a sum, to base 2, and its sum of grad * out. The number
+/// of rows is rounded up: four facts are copied at once.
+struct QueryFacts {
+  float *logsumexp, *slope;
+  QueryFacts(const AttentionArgs& args, const Part& part) {
+    const int64_t rows = (args.rows + 3) / 4 * 4;
+    logsumexp = reinterpret_cast<float*>(args.slopes) + part.number * 2 * rows;
+    slope = logsumexp + rows;
+  }
+};
+
+template <class T, int D>
+inline void attention_facts(const AttentionArgs& args) {
+  constexpr int kVector = 16 / sizeof(T), kVectors = (D + kVector - 1) / kVector;
+  constexpr int kLanes = kVectors <= 1    ? 1
+                         : kVectors <= 2  ? 2
+                         : kVectors <= 4  ? 4
+                         : kVectors <= 8  ? 8
+                         : kVectors <= 16 ? 16
+                                          : 32;
+  struct alignas(16) Vector {
+    T values[kVector];
+  };
+  const Part part(args, kFactsRows);
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const T *grad = part.of<const T>(args.grad) + lane * kVector, *out = part.of<const T>(args.out) + lane * kVector;
+  const QueryFacts facts(args, part);
+  const float* logsumexp = reinterpret_cast<const float*>(args.logsumexp) + part.number * args.rows;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-#pragma unroll 1
-    for (int r = 8 * half; r < 8 * half + 8; ++r) {
-      const int64_t row = own_first + r, place = part.number * args.rows + row;
-      if (row >= args.rows) break;
-      float sum = 0.0f;
-      for (int d = lane; d < D; d += 32)
-        sum += convert<float>(grads[r * Rows::kStep + d]) * convert<float>(out[row * args.out.row + d]);
+  for (int r = 0; r < kFactsRows; r += kFactsThreads / kLanes) {
+    const int inside = r + static_cast<int>(threadIdx.x) / kLanes;
+    const int64_t row = part.first + inside;
+    const bool there = row < args.rows;
+    float sum = 0.0f;
+    if (there && lane < kVectors && inside < kFactsRows) {
+      const Vector a = *reinterpret_cast<const Vector*>(grad + row * args.grad.row);
+      const Vector b = *reinterpret_cast<const Vector*>(out + row * args.out.row);
 #pragma unroll
-      for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-      if (lane == 0) reinterpret_cast<float*>(args.slopes)[place] = sum;
-      if (r % 8 == lane / 4) {
-        slope[half] = sum;
-        logsumexp[half] = reinterpret_cast<const float*>(args.logsumexp)[place] * kLog2E;
-      }
+      for (int e = 0; e < kVector; ++e) sum += convert<float>(a.values[e]) * convert<float>(b.values[e]);
+    }
+#pragma unroll
+    for (int step = kLanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    if (lane != 0 || inside >= kFactsRows || row >= (args.rows + 3) / 4 * 4) continue;
+    facts.logsumexp[row] = there ? logsumexp[row] * kLog2E : 0.0f;
+    facts.slope[row] = sum;
+  }
+}
+
+template <class Rows, int warps, int N>
+inline void attention_for_query_by_warps(const AttentionArgs& args) {
+  using T = typename Rows::T;
+  using Own = OwnRows<Rows, warps>;
+  constexpr int kTiles = Rows::kTiles;
+  ADJOINT_DYNAMIC_SHARED(T, memory);
+  T *queries = aligned_for<Rows>(memory), *grads = queries + Own::kBlock * Rows::kStep;
+  const Part part(args, Own::kBlock);
+  const Own own(part);
+  const int64_t end = args.causal ? std::min<int64_t>(args.keys, part.first + Own::kBlock) : args.keys;
+  const TwoByTurns<Rows, N, Own::kThreads> others{grads + Own::kBlock * Rows::kStep,
+                                                  part.of<const T>(args.key),
+                                                  part.of<const T>(args.value),
+                                                  args.key.row,
+                                                  args.value.row,
+                                                  end};
+  const int there = within(args.rows - part.first, Own::kBlock);
+  begin_load<Rows, Own::kBlock, Own::kThreads>(queries, part.of<const T>(args.query) + part.first * args.query.row,
+                                               args.query.row, there);
+  begin_load<Rows, Own::kBlock, Own::kThreads>(grads, part.of<const T>(args.grad) + part.first * args.grad.row,
+                                               args.grad.row, there);
+  others.begin_load(0, 0);
+  close_group();
+  queries = Rows::own(queries), grads = Rows::own(grads);
+
+  const QueryFacts facts(args, part);
+  float logsumexp[kTiles][2], slope[kTiles][2];
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int64_t row = own.first + sum_row(t, half);
+      logsumexp[t][half] = row < args.rows ? facts.logsumexp[row] : 0.0f;
+      slope[t][half] = row < args.rows ? facts.slope[row] : 0.0f;
     }
   }
-
-  typename Rows::Lefts query_lefts, grad_lefts;
-  Rows::load_lefts(query_lefts, queries);
-  Rows::load_lefts(grad_lefts, grads);
   typename Rows::Sums sums;
-  Rows::clear(sums);
+  clear(sums);
   const float factor = static_cast<float>(args.scale) * kLog2E;
   int turn = 0;
   for (int64_t first = 0; first < end; first += N, ++turn) {
     wait_for_groups<0>();
+    Rows::show();
     __syncthreads();
     others.begin_load(turn + 1, first + N);
-    typename Rows::template Scores<N> scores, slopes;
-    Rows::template score<N>(scores, query_lefts, others.first(turn));
-    Rows::template score<N>(slopes, grad_lefts, others.second(turn));
-    const bool whole =
-        first + N <= end && part.first + kRows <= args.rows && (!args.causal || first + N <= part.first + 1);
+    close_group();
+    if (args.causal && first >= own.together_end) continue;
+    WarpSums<kTiles, N> scores, slopes;
+    Rows::template begin_score<N>(scores, queries, others.first(turn));
+    Rows::template begin_score<N>(slopes, grads, others.second(turn));
+    Rows::template wait<1>(scores);
 #pragma unroll
-    for (int n = 0; n < N / 8; ++n) {
+    for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int64_t row = own_first + Rows::row(0, e / 2), key = first + Rows::column(n, e % 2);
-        const bool counts = whole || (key < end && row < args.rows && (!args.causal || key <= row));
-        const float share = counts ? fast_exp2(scores[0][n][e] * factor - logsumexp[e / 2]) : 0.0f;
-        slopes[0][n][e] = counts ? share * (slopes[0][n][e] - slope[e / 2]) : 0.0f;
+      for (int n = 0; n < N / 8; ++n) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e)
+          scores[t][n][e] = fast_exp2(__builtin_fma(scores[t][n][e], factor, -logsumexp[t][e / 2]));
       }
     }
-    Rows::template add_product<N>(sums, slopes, others.first(turn));
+    Rows::template wait<0>(slopes);
+#pragma unroll
+    for (int t = 0; t < kTiles; ++t) {
+#pragma unroll
+      for (int n = 0; n < N / 8; ++n) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) slopes[t][n][e] = scores[t][n][e] * (slopes[t][n][e] - slope[t][e / 2]);
+      }
+    }
+    if (first + N > end || (args.causal && first + N > own.first + 1)) {
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int64_t past = args.causal ? std::min<int64_t>(end, own.first + sum_row(t, half) + 1) : end;
+          const int seen = within(past - first, N) - sum_column(0, 0);
+#pragma unroll
+          for (int n = 0; n < N / 8; ++n) {
+            if (n * 8 >= seen) slopes[t][n][2 * half] = 0.0f;
+            if (n * 8 + 1 >= seen) slopes[t][n][2 * half + 1] = 0.0f;
+          }
+        }
+      }
+    }
+    Rows::template begin_add_product<N>(sums, slopes, others.first(turn));
+    Rows::template wait<0>(sums);
   }
-  const auto scale = static_cast<float>(args.scale);
-  const float factors[1][2] = {{scale, scale}};
-  Rows::store(queries, part.of<T>(args.for_query), args.for_query.row, own_first, args.rows, sums, factors);
+  float scales[kTiles][2];
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t) scales[t][0] = scales[t][1] = static_cast<float>(args.scale);
+  __syncthreads();  // nobody reads queries any more
+  store<Rows>(queries, part.of<T>(args.for_query) + own.first * args.for_query.row, args.for_query.row,
+              within(args.rows - own.first, Own::kWarp), sums, scales);
 }
 
 /// Scores, shares and slopes are transposed here: a row is a key.
-template <class T, int D, int kWarps, int N>
+template <class Rows, int warps, int N>
 inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
-  using Rows = WarpRows<T, D>;
-  using Others = TwoByTurns<Rows, T, N>;
-  constexpr int kRows = 16 * kWarps;
+  using T = typename Rows::T;
+  using Own = OwnRows<Rows, warps>;
+  using Others = TwoByTurns<Rows, N, Own::kThreads>;
+  constexpr int kTiles = Rows::kTiles;
   ADJOINT_DYNAMIC_SHARED(T, memory);
-  const Part part(args, kRows);
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  T *keys = memory, *values = keys + kRows * Rows::kStep;
-  const int64_t own_first = part.first + warp * 16;
-  const Others others{values + kRows * Rows::kStep,
+  T *keys = aligned_for<Rows>(memory), *values = keys + Own::kBlock * Rows::kStep;
+  const Part part(args, Own::kBlock, true);
+  const Own own(part);
+  const Others others{values + Own::kBlock * Rows::kStep,
                       part.of<const T>(args.query),
                       part.of<const T>(args.grad),
                       args.query.row,
                       args.grad.row,
                       args.rows};
-  // Of each query: the logarithm of its sum, and its sum of grad * out; by turns, too.
-  auto* facts = reinterpret_cast<float*>(others.memory + Others::kElements);
-  auto load_facts = [&](int turn, int64_t at) {
-    float* mine = facts + turn % 2 * 2 * N;
-    for (int i = static_cast<int>(threadIdx.x); i < N; i += static_cast<int>(blockDim.x)) {
+  const QueryFacts all(args, part);
+  auto* facts = reinterpret_cast<float*>(others.memory + Others::kElements);  // by turns, too
+  auto begin_load_others = [&](int turn, int64_t at) {
+    others.begin_load(turn, at);
+    const int thread = static_cast<int>(threadIdx.x), i = thread % (N / 4) * 4;
+    if (thread < N / 2 && at < args.rows) {
+      const float* from = thread < N / 4 ? all.logsumexp : all.slope;
       const bool there = at + i < args.rows;
-      const int64_t place = part.number * args.rows + at + i;
-      mine[i] = there ? reinterpret_cast<const float*>(args.logsumexp)[place] * kLog2E : 0.0f;
-      mine[N + i] = there ? reinterpret_cast<const float*>(args.slopes)[place] : 0.0f;
+      begin_copy(facts + turn % 2 * 2 * N + thread * 4, there ? from + at + i : from, there);
     }
+    close_group();
   };
   // Rows before the first key do not see it.
   const int64_t start = args.causal ? part.first : 0;
-  Rows::template begin_load<kRows>(keys, part.of<const T>(args.key), args.key.row, part.first, args.keys);
-  Rows::template begin_load<kRows>(values, part.of<const T>(args.value), args.value.row, part.first, args.keys);
-  close_group();
-  others.begin_load(0, start);
-  load_facts(0, start);
-  wait_for_groups<1>();
-  __syncthreads();
-  keys += warp * 16 * Rows::kStep;
-  values += warp * 16 * Rows::kStep;
-  typename Rows::Lefts key_lefts, value_lefts;
-  Rows::load_lefts(key_lefts, keys);
-  Rows::load_lefts(value_lefts, values);
+  const int there = within(args.keys - part.first, Own::kBlock);
+  begin_load<Rows, Own::kBlock, Own::kThreads>(keys, part.of<const T>(args.key) + part.first * args.key.row,
+                                               args.key.row, there);
+  begin_load<Rows, Own::kBlock, Own::kThreads>(values, part.of<const T>(args.value) + part.first * args.value.row,
+                                               args.value.row, there);
+  begin_load_others(0, start);
+  keys = Rows::own(keys), values = Rows::own(values);
   typename Rows::Sums for_key, for_value;
-  Rows::clear(for_key);
-  Rows::clear(for_value);
+  clear(for_key);
+  clear(for_value);
   const float factor = static_cast<float>(args.scale) * kLog2E;
   int turn = 0;
   for (int64_t first = start; first < args.rows; first += N, ++turn) {
     wait_for_groups<0>();
+    Rows::show();
     __syncthreads();
-    others.begin_load(turn + 1, first + N);
-    load_facts(turn + 1, first + N);
-    const float* mine = facts + turn % 2 * 2 * N;
-    typename Rows::template Scores<N> scores, slopes;
-    Rows::template score<N>(scores, key_lefts, others.first(turn));
-    Rows::template score<N>(slopes, value_lefts, others.second(turn));
-    const bool whole =
-        first + N <= args.rows && part.first + kRows <= args.keys && (!args.causal || part.first + kRows <= first + 1);
+    begin_load_others(turn + 1, first + N);
+    if (args.causal && first + N <= own.together) continue;
+    const float* mine = facts + turn % 2 * 2 * N + sum_column(0, 0);
+    WarpSums<kTiles, N> scores, slopes;
+    Rows::template begin_score<N>(scores, keys, others.first(turn));
+    Rows::template begin_score<N>(slopes, values, others.second(turn));
+    Rows::template wait<1>(scores);
+    const bool whole = first + N <= args.rows && (!args.causal || first + 1 >= own.first + Own::kWarp);
 #pragma unroll
     for (int n = 0; n < N / 8; ++n) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int column = Rows::column(n, e % 2);
-        const int64_t key = own_first + Rows::row(0, e / 2), row = first + column;
-        const bool counts = whole || (key < args.keys && row < args.rows && (!args.causal || key <= row));
-        scores[0][n][e] = counts ? fast_exp2(scores[0][n][e] * factor - mine[column]) : 0.0f;
-        slopes[0][n][e] = counts ? scores[0][n][e] * (slopes[0][n][e] - mine[N + column]) : 0.0f;
+      for (int second = 0; second < 2; ++second) {
+        const float logsumexp = mine[n * 8 + second];
+#pragma unroll
+        for (int t = 0; t < kTiles; ++t) {
+#pragma unroll
+          for (int e = second; e < 4; e += 2)
+            scores[t][n][e] = fast_exp2(__builtin_fma(scores[t][n][e], factor, -logsumexp));
+        }
       }
     }
-    Rows::template add_product<N>(for_value, scores, others.second(turn));
-    Rows::template add_product<N>(for_key, slopes, others.first(turn));
+    auto mask = [&](WarpSums<kTiles, N>& numbers) {
+      const int left = within(args.rows - first, N) - sum_column(0, 0);
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int64_t key = own.first + sum_row(t, half);
+          const int seen = (args.causal ? within(key - first, N) : 0) - sum_column(0, 0);
+#pragma unroll
+          for (int n = 0; n < N / 8; ++n) {
+            if (n * 8 < seen || n * 8 >= left) numbers[t][n][2 * half] = 0.0f;
+            if (n * 8 + 1 < seen || n * 8 + 1 >= left) numbers[t][n][2 * half + 1] = 0.0f;
+          }
+        }
+      }
+    };
+    if (!whole) mask(scores);
+    Rows::template begin_add_product<N>(for_value, scores, others.second(turn));
+    Rows::template wait<1>(slopes);
+#pragma unroll
+    for (int n = 0; n < N / 8; ++n) {
+#pragma unroll
+      for (int second = 0; second < 2; ++second) {
+        const float slope = mine[N + n * 8 + second];
+#pragma unroll
+        for (int t = 0; t < kTiles; ++t) {
+#pragma unroll
+          for (int e = second; e < 4; e += 2) slopes[t][n][e] = scores[t][n][e] * (slopes[t][n][e] - slope);
+        }
+      }
+    }
+    if (!whole) mask(slopes);
+    Rows::template begin_add_product<N>(for_key, slopes, others.first(turn));
+    Rows::template wait<0>(for_value);
+    Rows::template wait<0>(for_key);
   }
-  const auto scale = static_cast<float>(args.scale);
-  const float scales[1][2] = {{scale, scale}}, ones[1][2] = {{1.0f, 1.0f}};
-  Rows::store(keys, part.of<T>(args.for_key), args.for_key.row, own_first, args.keys, for_key, scales);
-  Rows::store(values, part.of<T>(args.for_value), args.for_value.row, own_first, args.keys, for_value, ones);
+  float scales[kTiles][2], ones[kTiles][2];
+#pragma unroll
+  for (int t = 0; t < kTiles; ++t) {
+    scales[t][0] = scales[t][1] = static_cast<float>(args.scale);
+    ones[t][0] = ones[t][1] = 1.0f;
+  }
+  const int left = within(args.keys - own.first, Own::kWarp);
+  wait_for_groups<0>();  // no query may have seen these keys
+  __syncthreads();       // nobody reads keys and values any more
+  store<Rows>(keys, part.of<T>(args.for_key) + own.first * args.for_key.row, args.for_key.row, left, for_key, scales);
+  store<Rows>(values, part.of<T>(args.for_value) + own.first * args.for_value.row, args.for_value.row, left, for_value,
+              ones);
 }
 
 }  // namespace adjoint::cuda

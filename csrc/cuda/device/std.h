@@ -168,6 +168,8 @@ inline float abs(float x) { return ::fabsf(x); }
 inline double abs(double x) { return ::fabs(x); }
 inline float copysign(float a, float b) { return ::copysignf(a, b); }
 inline double copysign(double a, double b) { return ::copysign(a, b); }
+inline float fmax(float a, float b) { return ::fmaxf(a, b); }
+inline double fmax(double a, double b) { return ::fmax(a, b); }
 inline float fmod(float a, float b) { return ::fmodf(a, b); }
 inline double fmod(double a, double b) { return ::fmod(a, b); }
 inline float atan2(float a, float b) { return ::atan2f(a, b); }

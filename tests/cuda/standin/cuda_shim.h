@@ -226,9 +226,68 @@ STANDIN_UNCHECKED void wait_for_groups() {
   standin_thread()->wait_for_groups(open, STANDIN_CALLER);
 }
 
+// Products by groups of warps (csrc/cuda/device/group_products.h), which find their operands by themselves.
+struct PanelPart {
+  const char* start;
+};
+struct PanelPlace {
+  const char* start;
+  STANDIN_UNCHECKED explicit PanelPlace(const void* place) : start(static_cast<const char*>(place)) {
+    if (reinterpret_cast<uintptr_t>(place) % 1024 != 0)
+      standin_thread()->report("memory: misaligned panel", STANDIN_CALLER);
+  }
+  PanelPart operator+(int bytes) const { return {start + bytes}; }
+};
+/// A number of a panel, which the bits of its address from 7 to 9 move to another piece of 16 bytes.
+template <class Kind>
+float panel_number(PanelPart part, unsigned row, unsigned column) {
+  auto address = reinterpret_cast<uintptr_t>(part.start) + row / 8 * 1024 + row % 8 * 128 + column * sizeof(Kind);
+  address ^= (address >> 7 & 7) << 4;
+  return static_cast<float>(*reinterpret_cast<const Kind*>(address));
+}
+inline void show_copies() {}
+inline void open_products() {}
+inline void close_products() {}
+template <int open>
+void wait_for_products(float (&)[8][4]) {}
+template <class Kind>
+void add_panels(float (&sums)[8][4], PanelPart left, PanelPart right, Kind) {
+  const unsigned lane = standin_this_lane(), warp = threadIdx.x / 32 % 4;
+  for (unsigned half = 0; half < 2; ++half) {
+    float lefts[16];
+    for (unsigned k = 0; k < 16; ++k) lefts[k] = panel_number<Kind>(left, warp * 16 + lane / 4 + 8 * half, k);
+    for (unsigned i = 0; i < 16; ++i) {
+      for (unsigned k = 0; k < 16; ++k)
+        sums[i / 2][2 * half + i % 2] += lefts[k] * panel_number<Kind>(right, i / 2 * 8 + lane % 4 * 2 + i % 2, k);
+    }
+  }
+}
+template <class Kind>
+void multiply_panels(float (&sums)[8][4], PanelPart left, PanelPart right, Kind kind) {
+  for (auto& four : sums) std::fill_n(four, 4, 0.0f);
+  add_panels(sums, left, right, kind);
+}
+template <class Kind>
+void add_held(float (&sums)[8][4], const uint32_t (&left)[4], PanelPart right, Kind) {
+  const StandinWarp<StandinWords> lefts(StandinWords{{left[0], left[1], left[2], left[3]}});
+  const unsigned lane = standin_this_lane();
+  for (unsigned k = 0; k < 16; ++k) {
+    float numbers[2];
+    for (unsigned half = 0; half < 2; ++half) {
+      Kind pair[2];
+      std::memcpy(pair, &lefts.all[lane / 4 * 4 + k % 8 / 2].words[half + k / 8 * 2], 4);
+      numbers[half] = static_cast<float>(pair[k % 2]);
+    }
+    for (unsigned i = 0; i < 16; ++i) {
+      const float number = panel_number<Kind>(right, k, i / 2 * 8 + lane % 4 * 2 + i % 2);
+      for (unsigned half = 0; half < 2; ++half) sums[i / 2][2 * half + i % 2] += numbers[half] * number;
+    }
+  }
+}
+
 }  // namespace adjoint::cuda
 
-#define ADJOINT_KERNEL(Args, threads)                                                                                 \
+#define ADJOINT_KERNEL(Args, ...)                                                                                     \
   static void standin_kernel(const Args& args);                                                                       \
   extern "C" const size_t kernel_parameter_bytes = sizeof(Args);                                                      \
   extern "C" STANDIN_UNCHECKED void kernel(void** parameters) { standin_kernel(*static_cast<Args*>(parameters[0])); } \
