@@ -36,10 +36,10 @@ inline void load_turned_tiles(uint32_t (&tiles)[4], const void* row) {
 /// sums += left @ right, of 16 x 16 and 16 x 8 numbers; of 16 x 8 and 8 x 8 with Tf32.
 #define ADJOINT_MULTIPLY_TILES(Type, shape, word)                                                             \
   inline void multiply_tiles(float (&sums)[4], const uint32_t (&left)[4], const uint32_t (&right)[2], Type) { \
-    asm("mma.sync.aligned." shape ".row.col.f32." word "." word                                      \
-                 ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                       \
-                 : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                 \
-                 : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));     \
+    asm("mma.sync.aligned." shape ".row.col.f32." word "." word                                               \
+        ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                                \
+        : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])                                          \
+        : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "r"(right[0]), "r"(right[1]));              \
   }
 ADJOINT_MULTIPLY_TILES(Half, "m16n8k16", "f16")
 ADJOINT_MULTIPLY_TILES(BFloat16, "m16n8k16", "bf16")
