@@ -84,10 +84,10 @@ bool add_to_rows(BagArgs& args, const View& grad, const View* factors, const Vie
     run(device, "count_uses", args, args.length);
   }
   const int bits = std::bit_width(static_cast<uint64_t>(args.rows));
-  KeySort keys(args.length, bits <= 32 ? 4 : 8, device);
+  KeySort keys(args.length, bits, device);
   args.out = keys.keys();
   run(device, std::string("number_rows<") + keys.key_type() + ">", args, args.length);
-  keys.sort(bits);
+  keys.sort();
   const int64_t parts = (args.length + kBagChunk - 1) / kBagChunk * args.width;
   const int64_t bytes = parts * itemsize(compute_type(grad.dtype));
   const Scratch sums(static_cast<size_t>(2 * bytes), device);

@@ -58,14 +58,14 @@ bool sorted_image_grad(const GridShape& shape, GridArgs& args, const View* direc
   const int64_t points = shape.batch * shape.points, n = points * taps, none = shape.batch * args.plane;
   if (n >= kMostKeys) return false;
   const int bits = std::bit_width(static_cast<uint64_t>(none));
-  KeySort keys(n, bits <= 32 ? 4 : 8, out.device);
+  KeySort keys(n, bits, out.device);
   const Scratch weights(static_cast<size_t>(n * itemsize(out.dtype)), out.device);
   args.keys = keys.keys();
   args.weights = weights.data();
   const std::string key = std::string(", ") + keys.key_type();
   launch(out.device, kernel_text("grid.h", "GridArgs", call_of("number_taps", shape, direction, out, key)), args,
          blocks_for(points));
-  keys.sort(bits);
+  keys.sort();
   GridOwnerArgs owners{keys.keys(), weights.data(), args.samples, keys.places(), out.data, n,
                        none,        args.channels,  args.points,  args.plane,    0};
   const int64_t parts = share_out(n, args.channels, owners.channels_each);

@@ -206,7 +206,7 @@ bool Scatter::sorted(const Merging& how) {
     if (!fits(*geometry)) return false;
 
   const int bits = std::bit_width(static_cast<uint64_t>(none));
-  KeySort keys(n, bits <= 32 ? 4 : 8, dst_.device);
+  KeySort keys(n, bits, dst_.device);
   SlotArgs numbering{keys.keys(), none, named(), {}};
   set_walk(numbers, numbering.walk);
   const std::string first =
@@ -218,7 +218,7 @@ bool Scatter::sorted(const Merging& how) {
                   joined("scatter_owners", {how.op, type, keys.key_type(), how.alpha ? "true" : "false"}));
   if (is_new(dst_.device.index, first)) compile_ahead(dst_.device.index, last);
   launch(dst_.device, first, numbering, blocks_for(n));
-  keys.sort(bits);
+  keys.sort();
   OwnerArgs args{dst_.data,
                  src_.data,
                  keys.keys(),

@@ -1,7 +1,9 @@
 #include "cuda/sort.h"
 
 #include <bit>
+#include <optional>
 
+#include "cuda/device/radix_args.h"
 #include "cuda/device/sort_args.h"
 #include "cuda/launch.h"
 #include "cuda/radix.h"
@@ -37,19 +39,42 @@ bool launch_selection(Device device, SortArgs& args, const char* type) {
   return true;
 }
 
-/// How many of a key's bits differ among elements.
-int key_bits(DType dtype) { return static_cast<int>(8 * itemsize(dtype)); }
+/// Whether rows of n elements lie one after the other in a view of the walk.
+bool has_packed_rows(const SortArgs& args, int view) {
+  const auto& walk = args.walk;
+  return args.steps[view] == 1 && (walk.ndim == 0 || (walk.ndim == 1 && walk.strides[view][0] == args.n));
+}
 
 void launch_long(Device device, SortArgs& args, DType dtype, const char* keep) {
   const std::string type = device_type(dtype);
-  KeySort keys(args.rows * args.n, itemsize(dtype) == 8 ? 8 : 4, device);
+  const int64_t n = args.rows * args.n, size = itemsize(dtype);
   auto run = [&](const std::string& call, int64_t blocks) {
-    args.keys = keys.keys();
-    args.places = keys.places();
     launch(device, kernel_text("sort.h", "SortArgs", call), args, blocks);
   };
-  run("make_keys<" + type + ">", blocks_for(args.rows * args.n));
-  keys.sort(key_bits(dtype), args.n);
+  std::optional<Scratch> packed, sorted;
+  if (!has_packed_rows(args, 0)) {
+    args.sorted = packed.emplace(static_cast<size_t>(n * size), device).data();
+    run("pack_rows<" + type + ">", blocks_for(n));
+  }
+  RadixArgs sort{};
+  sort.in = packed ? packed->data() : args.in;
+  sort.n = n;
+  sort.row = args.rows > 1 ? args.n : 0;
+  sort.flip = args.flip;
+  const bool whole = *keep == 'F' && args.k == args.n && has_packed_rows(args, 1) && has_packed_rows(args, 2);
+  if (whole) {
+    sort.out = args.values;
+    sort.places = args.indices;
+    sort.wide = true;
+  } else {
+    sorted.emplace(static_cast<size_t>(places_offset(n, size) + n * 4), device);
+    sort.out = sorted->data();
+    sort.places = sorted->data() + places_offset(n, size);
+  }
+  sort_by_digits(device, sort, type.c_str(), size, static_cast<int>(8 * size));
+  if (whole) return;
+  args.sorted = static_cast<char*>(sort.out);
+  args.places = static_cast<uint32_t*>(sort.places);
   if (*keep == 'F') return run("write_first<" + type + ">", blocks_for(args.rows * args.k));
   run("write_chosen<" + type + ", Keep::" + keep + ", " + std::to_string(kThreads) + ">", args.rows);
 }
@@ -131,7 +156,7 @@ void sort_pairs(Device device, const char* keys, int64_t key_bytes, int64_t n, c
   args.rows = 1;
   args.n = n;
   args.steps[0] = 1;
-  args.keys = sorted_keys;
+  args.sorted = sorted_keys;
   args.places = sorted_places;
   args.walk.numel = 1;
   launch_short(device, args, key_bytes == 4 ? "uint32_t" : "uint64_t", "Pairs");

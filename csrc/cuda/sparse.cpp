@@ -53,11 +53,11 @@ int64_t sparse_group(const View& keys, int64_t bound, const View& order, const V
   }
   if (n >= kMostKeys) return through_cpu.sparse.group(keys, bound, order, groups, starts);
   const int bits = std::bit_width(static_cast<uint64_t>(std::max<int64_t>(bound - 1, 1)));
-  KeySort sorted(n, bits <= 32 ? 4 : 8, device);
+  KeySort sorted(n, bits, device);
   SparseKeyArgs args{keys.as<const int64_t>(), sorted.keys(), nullptr, order.as<int64_t>(), n};
   launch(device, kernel_text("sparse.h", "SparseKeyArgs", std::string("take_keys<") + sorted.key_type() + ">"), args,
          blocks_for(n));
-  sorted.sort(bits);
+  sorted.sort();
   args.places = sorted.places();
   launch(device, kernel_text("sparse.h", "SparseKeyArgs", "widen_places"), args, blocks_for(n));
   UniqueArgs found{};

@@ -77,12 +77,12 @@ struct NearRow {
   auto key(int64_t i) const { return entries.key(first + static_cast<int>(i)); }
   int64_t place(int64_t i) const { return entries.place(first + static_cast<int>(i)); }
 };
-template <class Key>
+template <class T>
 struct FarRow {
-  const Key* keys;
+  const T* elements;
   const uint32_t* places;
   int64_t first;
-  Key key(int64_t i) const { return keys[first + i]; }
+  KeyOf<T> key(int64_t i) const { return key_of(elements[first + i]); }
   int64_t place(int64_t i) const { return static_cast<int64_t>(places[first + i]) - first; }
 };
 
@@ -160,7 +160,7 @@ inline void sort_rows(const SortArgs& args) {
   sort_stretches<threads>(entries, room, args.padded);
   if constexpr (keep == Keep::Pairs) {
     for (int64_t i = threadIdx.x; i < args.n; i += threads) {
-      static_cast<T*>(args.keys)[i] = entries.key(static_cast<int>(i));
+      reinterpret_cast<T*>(args.sorted)[i] = entries.key(static_cast<int>(i));
       args.places[i] = entries.place(static_cast<int>(i));
     }
   } else if constexpr (keep == Keep::First) {
@@ -195,17 +195,15 @@ inline void sort_rows(const SortArgs& args) {
   }
 }
 
-/// The keys of all rows, one after the other.
+/// The elements of all rows, one after the other.
 template <class T>
-inline void make_keys(const SortArgs& args) {
-  using Key = KeyOf<T>;
+inline void pack_rows(const SortArgs& args) {
   const int64_t number = thread_number<int64_t>();
   if (number >= args.rows * args.n) return;
   const int64_t row = number / args.n, column = number - row * args.n;
   int64_t at[1];
   walk_to(args.walk, row, at);
-  const Key key = key_of(reinterpret_cast<const T*>(args.in)[at[0] + column * args.steps[0]]);
-  static_cast<Key*>(args.keys)[number] = args.flip ? static_cast<Key>(~key) : key;
+  reinterpret_cast<T*>(args.sorted)[number] = reinterpret_cast<const T*>(args.in)[at[0] + column * args.steps[0]];
 }
 
 /// The first k of rows that are sorted.
@@ -222,10 +220,9 @@ inline void write_first(const SortArgs& args) {
 /// One element of each row that is sorted; a block has a row.
 template <class T, Keep keep, int threads>
 inline void write_chosen(const SortArgs& args) {
-  using Key = KeyOf<T>;
   __shared__ unsigned long long score;
   const int64_t row = static_cast<int64_t>(blockIdx.x);
-  const FarRow<Key> far{static_cast<const Key*>(args.keys), args.places, row * args.n};
+  const FarRow<T> far{reinterpret_cast<const T*>(args.sorted), args.places, row * args.n};
   if constexpr (keep == Keep::Mode) {
     if (threadIdx.x == 0) score = 0;
     __syncthreads();

@@ -16,8 +16,8 @@ struct SortArgs {
   int32_t flip;        ///< the greatest first
   int32_t rows_first;  ///< neighbours in memory belong to different rows
   int64_t steps[3];    ///< along a row
-  void* keys;          ///< of rows that are sorted in the device's memory
-  uint32_t* places;
+  char* sorted;        ///< the elements of rows that are sorted in the device's memory, or are to be
+  uint32_t* places;    ///< where they were
   WalkArgs<3> walk;
 };
 
