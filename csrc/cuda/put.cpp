@@ -11,8 +11,8 @@ using kernels::Reduction;
 Merging merging(Reduction reduction, bool include_self) {
   switch (reduction) {
     case Reduction::Prod: return {"Multiply", include_self};
-    case Reduction::AMax: return {"Greatest", include_self};
-    case Reduction::AMin: return {"Least", include_self};
+    case Reduction::AMax: return {"Maximum", include_self};
+    case Reduction::AMin: return {"Minimum", include_self};
     case Reduction::Mean: return {"Add", include_self, true};
     default: return {"Add", include_self};
   }

@@ -2,12 +2,15 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
 
+#include "core/deterministic.h"
 #include "core/error.h"
 #include "cuda/faults.h"
 #include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/radix.h"
+#include "cuda/sort.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -23,6 +26,12 @@ std::string joined(const char* name, std::initializer_list<std::string> argument
 
 View strided(const View& view, const Dims& dims, const int64_t* strides) {
   return {view.data, view.dtype, dims.ndim, dims.sizes, strides, view.device};
+}
+
+/// Entries that are added up together where all are of one slot: as many as there are such stretches, at most.
+int64_t stretch_of(int64_t n) {
+  constexpr int64_t kLeast = 256;
+  return std::max<int64_t>(kLeast, int64_t{1} << std::bit_width(static_cast<uint64_t>(n)) / 2);
 }
 
 }  // namespace
@@ -186,6 +195,33 @@ bool Scatter::lines(const Merging& how) {
   return true;
 }
 
+/// Whether sums are added up as they come: of whole numbers, and of single numbers for many slots, which would be
+/// sorted for longer than torch, whose sums have no order either, needs for all.
+bool Scatter::adds_now(const Merging& how) const {
+  constexpr int64_t kManySlots = 256;
+  if (!how.is_sum() || !how.include_self || how.mean || how.alpha) return false;
+  if (dst_.dtype == DType::Int64 || dst_.dtype == DType::Int32) return true;
+  return (dst_.dtype == DType::Float32 || dst_.dtype == DType::Float64) && rest_.numel() == 1 &&
+         slots() >= kManySlots && entries_.numel() > kShortRow && !deterministic.enabled && !how.in_order;
+}
+
+/// How many elements of an entry a thread has, of up to 16 bytes that lie together in what is read and written.
+int64_t Scatter::elements_at_once(const Geometry& slots, const Geometry& entries, const Geometry& rest) const {
+  if (rest.ndim != 1) return 1;
+  const int64_t size = itemsize(dst_.dtype);
+  for (int64_t width = std::min<int64_t>(4, 16 / size); width > 1; width /= 2) {
+    auto is_aligned = [&](const char* data, const Geometry& walk) {
+      bool all = reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(width * size) == 0;
+      for (int d = 0; d < walk.ndim; ++d) all = all && walk.strides[0][d] % width == 0;
+      return all;
+    };
+    if (rest.is_packed(0) && rest.is_packed(1) && rest.numel % width == 0 && is_aligned(dst_.data, slots) &&
+        is_aligned(src_.data, entries))
+      return width;
+  }
+  return 1;
+}
+
 bool Scatter::sorted(const Merging& how) {
   const int64_t n = entries_.numel(), none = slots();
   if (n >= kMostKeys) return false;
@@ -213,9 +249,13 @@ bool Scatter::sorted(const Merging& how) {
       kernel_text("scatter.h", "SlotArgs",
                   joined("number_slots", {keys.key_type(), std::to_string(count_), wraps_ ? "true" : "false"}));
   const char* type = how.is_assignment() ? word_type(itemsize(dst_.dtype)) : device_type(dst_.dtype);
-  const std::string last =
-      kernel_text("scatter.h", "OwnerArgs",
-                  joined("scatter_owners", {how.op, type, keys.key_type(), how.alpha ? "true" : "false"}));
+  const int64_t width = elements_at_once(of_slots, of_entries, of_rest);
+  auto owners = [&](const char* name) {
+    return kernel_text(
+        "scatter.h", "OwnerArgs",
+        joined(name, {how.op, type, keys.key_type(), std::to_string(width), how.alpha ? "true" : "false"}));
+  };
+  const std::string last = owners("scatter_owners");
   if (is_new(dst_.device.index, first)) compile_ahead(dst_.device.index, last);
   launch(dst_.device, first, numbering, blocks_for(n));
   keys.sort();
@@ -225,6 +265,9 @@ bool Scatter::sorted(const Merging& how) {
                  keys.places(),
                  n,
                  none,
+                 nullptr,
+                 stretch_of(n),
+                 of_rest.numel / width,
                  how.alpha ? *how.alpha : Scalar::of(1.0),
                  how.include_self,
                  how.mean,
@@ -234,7 +277,13 @@ bool Scatter::sorted(const Merging& how) {
   set_walk(of_slots, args.slot);
   set_walk(of_entries, args.entry);
   set_walk(of_rest, args.rest);
-  launch(dst_.device, last, args, blocks_for(n * of_rest.numel));
+  std::optional<Scratch> parts;
+  if (const int64_t count = n / args.part - 1; count > 0 && !how.is_assignment()) {
+    const int64_t wide = std::max<int64_t>(itemsize(dst_.dtype), sizeof(float));
+    args.parts = parts.emplace(static_cast<size_t>((count + 1) * of_rest.numel * wide), dst_.device).data();
+    launch(dst_.device, owners("sum_parts"), args, blocks_for(count * args.columns));
+  }
+  launch(dst_.device, last, args, blocks_for((n + kOwnedEntries - 1) / kOwnedEntries * args.columns));
   return true;
 }
 
@@ -242,10 +291,7 @@ bool Scatter::merge(const Merging& how) {
   if (!how.is_assignment() && is_stored(dst_.dtype)) return false;
   if (has_nothing_named()) return true;
   if (lines(how) || (how.is_assignment() && claim())) return true;
-  const bool whole = dst_.dtype == DType::Int64 || dst_.dtype == DType::Int32;
-  if (whole && how.is_sum() && how.include_self && !how.mean && !how.alpha &&
-      direct("AddWhole", device_type(dst_.dtype), true, nullptr, nullptr))
-    return true;
+  if (adds_now(how) && direct("AddNow", device_type(dst_.dtype), true, nullptr, nullptr)) return true;
   return sorted(how);
 }
 

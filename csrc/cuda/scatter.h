@@ -4,7 +4,9 @@
 // to those of its slot. Where entries name the same slot, the result is that of doing one after the other. Lines along
 // the indexed dimension that are short or many are gone through by one thread each, or by one warp. Otherwise, for
 // assignments, every entry claims its slot and the last one writes; other entries are sorted by their slots, and the
-// first of each slot puts all of them together. Sums of whole numbers have no order, and are added as they come.
+// first of each slot puts all of them together; of a slot that has very many, stretches are put together before. Sums
+// of whole numbers have no order, and are added as they come. So are sums of many single floats, unless
+// use_deterministic_algorithms() asks for one order.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +23,7 @@ struct Merging {
   const char* op;  ///< "Assign", "Add", ...
   bool include_self = true, mean = false;
   const Scalar* alpha = nullptr;
+  bool in_order = false;  ///< sums have one order whatever the program asks for
 
   bool is_assignment() const { return *op == 'A' && op[1] == 's'; }
   bool is_sum() const { return *op == 'A' && op[1] == 'd'; }
@@ -69,6 +72,8 @@ class Scatter {
   bool claim();
   bool lines(const Merging& how);
   bool sorted(const Merging& how);
+  bool adds_now(const Merging& how) const;
+  int64_t elements_at_once(const Geometry& slots, const Geometry& entries, const Geometry& rest) const;
 
   View dst_, src_;
   bool wraps_;

@@ -146,3 +146,40 @@ def test_embedding_gradient():
     weight, i = values((50, 12), torch.float64), indices((60, 100), 50)
     agree(gradient, weight, i, None)
     agree(gradient, weight, i, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.complex64, torch.int8], ids=str)
+@pytest.mark.parametrize("width", [1, 3, 4, 12])
+def test_rows_that_many_entries_name(dtype, width):
+    def same(function, x, i, src):
+        """Where the CPU rounds each sum, ours is that of wider numbers."""
+        wide = torch.float32 if dtype == torch.float16 else dtype
+        expected = function(x.to(wide), i, src.to(wide)).to(dtype)
+        assert (function(x.cuda(), i.cuda(), src.cuda()).cpu() == expected).all().item()
+
+    x, src = values((40, width), dtype), values((3000, width), dtype, seed=3)
+    every = indices((3000,), 40)
+    for i in (every, every * 0 + 7, every % 2 * 39, every.sort().values, (every > 38).to(torch.int64)):
+        same(lambda x, i, s: x.index_add(0, i, s), x, i, src)
+        same(lambda x, i, s: x.index_add(0, i, s, alpha=3), x[:, ::2], i, src[:, ::2])
+        same(lambda x, i, s: x.t().index_add(1, i, s.t()), x, i, src)
+
+
+@pytest.mark.filterwarnings("ignore:index_reduce")
+@pytest.mark.parametrize("reduce", ["mean", "amax", "amin"])
+@pytest.mark.parametrize("include_self", [True, False])
+def test_reductions_of_many_entries(reduce, include_self):
+    x, src = values((6, 4), torch.float64), values((6000, 4), torch.float64, seed=7)
+    for i in (indices((6000,), 6), indices((6000,), 6) * 0 + 2):
+        close(lambda x, i, s: x.index_reduce(0, i, s, reduce, include_self=include_self), x, i, src)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_single_floats_are_added_in_no_order_unless_asked(dtype):
+    x, i, src = values((700,), dtype), indices((9000,), 700), values((9000,), dtype, seed=3)
+    agree(lambda x, i, s: x.scatter_add(0, i, s), x, i, src)
+    torch.use_deterministic_algorithms(True)
+    try:
+        agree(lambda x, i, s: x.scatter_add(0, i, s), x, i, src)
+    finally:
+        torch.use_deterministic_algorithms(False)

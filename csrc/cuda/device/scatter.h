@@ -1,6 +1,7 @@
 // Elements written at computed places. Where places occur more than once, one thread sees to all of it, in order.
 #pragma once
 
+#include "block.h"
 #include "cpu/math.h"
 #include "scatter_args.h"
 #include "walk.h"
@@ -29,13 +30,13 @@ struct Multiply {
     return fn::mul(a, b);
   }
 };
-struct Greatest {
+struct Maximum {
   template <class T>
   static T of(T a, T b) {
     return a != a ? a : a > b ? a : b;
   }
 };
-struct Least {
+struct Minimum {
   template <class T>
   static T of(T a, T b) {
     return a != a ? a : a < b ? a : b;
@@ -53,12 +54,16 @@ inline bool names_slot(const NamedSlots& slots, int k, int64_t& value) {
   return true;
 }
 
-enum class Direct { Fill, AddWhole, Claim, Claimed };
+enum class Direct { Fill, AddNow, Claim, Claimed };
 
-template <class Index>
-inline void direct_add(Index* to, Index value) {
-  using Word = std::conditional_t<sizeof(Index) == 8, unsigned long long, unsigned>;
-  atomicAdd(reinterpret_cast<Word*>(to), static_cast<Word>(value));
+template <class T>
+inline void direct_add(T* to, T value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    atomicAdd(to, value);
+  } else {
+    using Word = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
+    atomicAdd(reinterpret_cast<Word*>(to), static_cast<Word>(value));
+  }
 }
 
 /// Writes that need no order, and those of the entries that were the last to claim their slots.
@@ -82,7 +87,7 @@ inline void scatter_direct(const DirectArgs& args) {
     atomicMax(&args.claims[slot], entry);
   } else if constexpr (what == Direct::Fill) {
     *to = *reinterpret_cast<const T*>(args.value.bytes);
-  } else if constexpr (what == Direct::AddWhole) {
+  } else if constexpr (what == Direct::AddNow) {
     direct_add(to, reinterpret_cast<const T*>(args.src)[at[1]]);
   } else {
     if (args.claims[slot] == entry) *to = reinterpret_cast<const T*>(args.src)[at[1]];
@@ -196,50 +201,130 @@ inline T divided(T sum, int64_t count) {
   }
 }
 
-/// A thread has an element of an entry; those of an entry that is not the first of its slot have nothing to do.
-template <class Op, class T, class Key, bool scaled>
-inline void scatter_owners(const OwnerArgs& args) {
+/// What a thread has of entries: `width` neighbouring elements of each, as they are computed with.
+template <class Op, class T, class Key, int width, bool scaled>
+struct OwnedEntries {
   using C = Compute<T>;
-  const int64_t number = thread_number<int64_t>(), inner = args.rest.numel;
-  int64_t i = number / inner;
-  if (i >= args.n) return;
-  const Key* keys = static_cast<const Key*>(args.keys);
-  const Key key = keys[i];
-  if (static_cast<int64_t>(key) >= args.none || (i > 0 && keys[i - 1] == key)) return;
-  int64_t rest[2], to[1], from[1];
-  walk_to(args.rest, number - i * inner, rest);
-  walk_to(args.slot, static_cast<int64_t>(key), to);
-  T* place = reinterpret_cast<T*>(args.dst) + to[0] + rest[0];
-  const T* src = reinterpret_cast<const T*>(args.src) + rest[1];
-  if constexpr (std::is_same_v<Op, Assign>) {
-    while (i + 1 < args.n && keys[i + 1] == key) ++i;
-    walk_to(args.entry, static_cast<int64_t>(args.places[i]), from);
-    *place = src[from[0]];
-  } else {
-    C sum = args.include_self ? convert<C>(*place) : C(0);
-    int64_t count = args.include_self;
-    // Several at a time, whose loads need not wait for the sum.
-    constexpr int kTogether = 8;
+  static constexpr int kTogether = 8;  // entries whose loads need not wait for one another
+
+  const OwnerArgs& args;
+  const Key* keys;
+  int64_t from, to, column;  // of these elements in an entry, in a slot, and among those of the entry
+
+  OwnedEntries(const OwnerArgs& its_args, int64_t its_column)
+      : args(its_args), keys(static_cast<const Key*>(its_args.keys)), column(its_column) {
+    int64_t rest[2];
+    walk_to(args.rest, column * width, rest);
+    to = rest[0];
+    from = rest[1];
+  }
+  Packet<T, width> entry(int64_t i) const {
+    int64_t at[1];
+    walk_to(args.entry, static_cast<int64_t>(args.places[i]), at);
+    return load_packet<width, true>(reinterpret_cast<const T*>(args.src) + at[0] + from);
+  }
+  T* slot(Key key) const {
+    int64_t at[1];
+    walk_to(args.slot, static_cast<int64_t>(key), at);
+    return reinterpret_cast<T*>(args.dst) + at[0] + to;
+  }
+  C* part(int64_t number) const { return static_cast<C*>(args.parts) + (number * args.columns + column) * width; }
+
+  /// Adds the entries from i on that are of this slot, up to `last`, to what there is of others; returns how many.
+  int64_t take(Packet<C, width>& sum, bool& any, Key key, int64_t i, int64_t last) const {
+    const int64_t first = i;
     for (int taken = kTogether; taken == kTogether; i += taken) {
-      C fresh[kTogether];
+      Packet<T, width> fresh[kTogether];
       taken = 0;
 #pragma unroll
       for (int j = 0; j < kTogether; ++j) {
-        if (taken < j || i + j >= args.n || keys[i + j] != key) continue;
-        walk_to(args.entry, static_cast<int64_t>(args.places[i + j]), from);
-        fresh[j] = convert<C>(src[from[0]]);
+        if (taken < j || i + j >= last || keys[i + j] != key) continue;
+        fresh[j] = entry(i + j);
         ++taken;
       }
 #pragma unroll
       for (int j = 0; j < kTogether; ++j) {
         if (j >= taken) continue;
-        if constexpr (scaled) fresh[j] = fn::mul(fresh[j], args.alpha.template to<C>());
-        sum = count == 0 ? fresh[j] : Op::of(sum, fresh[j]);
-        ++count;
+#pragma unroll
+        for (int k = 0; k < width; ++k) {
+          C value = convert<C>(fresh[j].values[k]);
+          if constexpr (scaled) value = fn::mul(value, args.alpha.template to<C>());
+          sum.values[k] = any ? Op::of(sum.values[k], value) : value;
+        }
+        any = true;
       }
     }
-    if (args.mean) sum = divided(sum, count);
-    *place = convert<T>(sum);
+    return i - first;
+  }
+};
+
+/// Whether a stretch of `args.part` entries, this one of them, is of a slot that began before.
+template <class Key>
+inline bool is_inside(const OwnerArgs& args, int64_t part) {
+  const Key* keys = static_cast<const Key*>(args.keys);
+  const int64_t first = part * args.part, last = first + args.part - 1;
+  return last < args.n && keys[first - 1] == keys[last] && static_cast<int64_t>(keys[last]) < args.none;
+}
+
+/// A thread has some elements of the entries of a stretch, and adds them up if all are of a slot that began before.
+template <class Op, class T, class Key, int width, bool scaled>
+inline void sum_parts(const OwnerArgs& args) {
+  const int64_t number = thread_number<int64_t>(), part = number / args.columns + 1;
+  if (part >= args.n / args.part || !is_inside<Key>(args, part)) return;
+  const OwnedEntries<Op, T, Key, width, scaled> entries(args, number - (part - 1) * args.columns);
+  Packet<Compute<T>, width> sum;
+  bool any = false;
+  const int64_t first = part * args.part;
+  entries.take(sum, any, entries.keys[first], first, first + args.part);
+  store_packet<true>(sum, entries.part(part));
+}
+
+/// A thread has some elements of the slots whose first entries are among a few. Stretches of entries that belong to one
+/// slot are added up by sum_parts() before, if they are long.
+template <class Op, class T, class Key, int width, bool scaled>
+inline void scatter_owners(const OwnerArgs& args) {
+  using C = Compute<T>;
+  const int64_t number = thread_number<int64_t>(), chunk = number / args.columns;
+  int64_t i = chunk * kOwnedEntries;
+  if (i >= args.n) return;
+  const OwnedEntries<Op, T, Key, width, scaled> entries(args, number - chunk * args.columns);
+  const Key* keys = entries.keys;
+  const int64_t last = i + kOwnedEntries < args.n ? i + kOwnedEntries : args.n;
+  while (i < last && i > 0 && keys[i] == keys[i - 1]) ++i;
+  while (i < last && static_cast<int64_t>(keys[i]) < args.none) {
+    const Key key = keys[i];
+    T* place = entries.slot(key);
+    if constexpr (std::is_same_v<Op, Assign>) {
+      while (i + 1 < args.n && keys[i + 1] == key) ++i;
+      store_packet<true>(entries.entry(i++), place);
+    } else {
+      Packet<C, width> sum;
+      bool any = args.include_self != 0;
+      if (any) {
+        const Packet<T, width> own = load_packet<width, true>(place);
+#pragma unroll
+        for (int k = 0; k < width; ++k) sum.values[k] = convert<C>(own.values[k]);
+      }
+      const int64_t first = i;
+      const int64_t next_part = args.parts ? (i / args.part + 1) * args.part : args.n;
+      i += entries.take(sum, any, key, i, next_part);
+      if (i == next_part) {
+        for (; i < args.n && keys[i] == key && is_inside<Key>(args, i / args.part); i += args.part) {
+          const Packet<C, width> more = load_packet<width, true>(entries.part(i / args.part));
+#pragma unroll
+          for (int k = 0; k < width; ++k) sum.values[k] = Op::of(sum.values[k], more.values[k]);
+        }
+        i += entries.take(sum, any, key, i, args.n);
+      }
+      Packet<T, width> result;
+#pragma unroll
+      for (int k = 0; k < width; ++k) {
+        C value = sum.values[k];
+        if (args.mean) value = divided(value, i - first + (args.include_self ? 1 : 0));
+        result.values[k] = convert<T>(value);
+      }
+      store_packet<true>(result, place);
+    }
   }
 }
 

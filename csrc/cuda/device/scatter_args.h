@@ -53,6 +53,8 @@ struct SlotArgs {
   WalkArgs<kMaxPutIndices + 1> walk;
 };
 
+inline constexpr int64_t kOwnedEntries = 8;  ///< whose slots a thread sees to
+
 /// Entries in the order of their slots: the first of each slot's puts all of them together.
 struct OwnerArgs {
   char* dst;
@@ -60,6 +62,9 @@ struct OwnerArgs {
   const void* keys;
   const uint32_t* places;
   int64_t n, none;
+  void* parts;  ///< sums of stretches of `part` entries that lie inside a slot's; null: there are none
+  int64_t part;
+  int64_t columns;  ///< threads of an entry
   Scalar alpha;
   int32_t include_self, mean;
   WalkArgs<1> slot, entry;  ///< where a slot is written, and an entry read
