@@ -12,6 +12,7 @@ namespace {
 using kernels::Classes;
 using kernels::LossReduction;
 
+constexpr int64_t kFewRows = 512;
 /// So many targets for each block that adds up.
 constexpr int64_t kTargets = 8 * kClassThreads, kMostBlocks = 512;
 
@@ -61,7 +62,9 @@ struct RowKernel {
     auto beyond = [](const View& view) { return reinterpret_cast<uintptr_t>(view.data) % 16; };
     const bool packed = beyond(scores) % item == 0 && (!other || beyond(*other) == beyond(scores));
     const int64_t width = packed ? static_cast<int64_t>(16 / item) : 1;
-    threads = static_cast<int>(std::clamp<int64_t>(power_of_two(scores.sizes[1] / (4 * width)), 32, 1024));
+    // Many rows fill the device with small blocks, which wait less for one another's threads.
+    const int64_t most = scores.sizes[0] < kFewRows ? 1024 : 256;
+    threads = static_cast<int>(std::clamp<int64_t>(power_of_two(scores.sizes[1] / (4 * width)), 32, most));
     text = kernel_text("class_entropy.h", "ClassArgs",
                        types + ", " + std::to_string(threads) + ", " + std::to_string(width) + ">", threads);
   }

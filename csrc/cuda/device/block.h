@@ -1,6 +1,7 @@
 // How the threads of a block bring what each of them has together: by shuffles in a warp, by shared memory beyond it.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 
 #include "kernel.h"
@@ -26,8 +27,20 @@ inline Packet<S, width> load_packet(const S* from) {
   }
   return packet;
 }
+/// To memory of the device, not of the block.
 template <bool aligned, class S, int width>
 inline void store_packet(const Packet<S, width>& packet, S* to) {
+#ifdef __CUDACC__
+  if constexpr (aligned && sizeof(packet) == 16) {
+    // The compiler may make several stores of an assignment.
+    uint32_t words[4];
+    std::memcpy(words, &packet, sizeof(words));
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(words[0]),
+                 "r"(words[1]), "r"(words[2]), "r"(words[3])
+                 : "memory");
+    return;
+  }
+#endif
   if constexpr (aligned) {
     *reinterpret_cast<Packet<S, width>*>(to) = packet;
   } else {
@@ -121,10 +134,8 @@ inline typename Op::State joined_by_all(typename Op::State state) {
     __syncthreads();  // an earlier call may still be reading
     if (threadIdx.x % 32 == 0) states[threadIdx.x / 32] = state;
     __syncthreads();
-    state = states[0];
-#pragma unroll
-    for (int warp = 1; warp < threads / 32; ++warp) state = Op::join(state, states[warp]);
-    return state;
+    constexpr int warps = threads / 32;
+    return joined_by_all<threads, warps, Op>(states[threadIdx.x % warps]);
   }
 }
 

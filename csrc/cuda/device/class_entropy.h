@@ -4,6 +4,7 @@
 
 #include "classes.h"
 #include "softmax.h"
+#include "warp_products.h"
 
 namespace adjoint::cuda {
 
@@ -27,26 +28,59 @@ struct RowCut {
   }
 };
 
+/// exp(x) of what is not above zero by much; a float's within a few units of its last digit, with no denormal ones.
+template <class A>
+inline A share_of(A x) {
+  if constexpr (std::is_same_v<A, double>) {
+    return std::exp(x);
+  } else {
+    return fast_exp2(x * 1.44269504f);
+  }
+}
+
+/// Packets that a thread has under way together.
+constexpr int kPacketsAtOnce = 4;
+
+/// Calls take(packet, place) for the packets of a thread.
+template <int threads, int width, class S, class Take>
+inline void for_packets(const S* row, const RowCut<S, width>& cut, Take take) {
+  for (int64_t p = threadIdx.x; p < cut.packets; p += threads * kPacketsAtOnce) {
+    Packet<S, width> packets[kPacketsAtOnce];
+    const int64_t place = cut.packet(p), left = cut.packets - p;
+#pragma unroll
+    for (int u = 0; u < kPacketsAtOnce; ++u)
+      if (u * threads < left) packets[u] = load_packet<width, true>(row + place + u * threads * width);
+#pragma unroll
+    for (int u = 0; u < kPacketsAtOnce; ++u)
+      if (u * threads < left) take(packets[u], place + u * threads * width);
+  }
+}
+
 template <class S, int threads, int width>
 inline void entropy_sums(const ClassArgs& args) {
   using A = Computed<S>;
   const S* row = static_cast<const S*>(args.scores) + static_cast<int64_t>(blockIdx.x) * args.count;
   const RowCut<S, width> cut(row, args.count);
-  ExponentialSum<A> now = {worst<A, true>(), A(0)};
-  for (int64_t p = threadIdx.x; p < cut.packets; p += threads) {
-    const auto packet = load_packet<width, true>(row + cut.packet(p));
-    A values[width];
+  // Begins with the least finite number: no difference of infinities spoils a row that has other scores. A NaN is no
+  // greatest score, but is in the sum.
+  A high = std::numeric_limits<A>::lowest(), total = 0;
+  auto take = [&]<int count>(const Packet<S, count>& packet) {
+    A values[count], before = high;
 #pragma unroll
-    for (int i = 0; i < width; ++i) values[i] = convert<A>(packet.values[i]);
-    now = with_elements(now, values);
-  }
-  if (const int64_t place = cut.single(threadIdx.x); place < cut.n) {
-    const A values[] = {convert<A>(row[place])};
-    now = with_elements(now, values);
-  }
-  now = joined_by_all<threads, threads, Exponentials<A>>(now);
+    for (int i = 0; i < count; ++i) {
+      values[i] = convert<A>(packet.values[i]);
+      high = std::fmax(high, values[i]);
+    }
+    total *= share_of(before - high);
+#pragma unroll
+    for (int i = 0; i < count; ++i) total += share_of(values[i] - high);
+  };
+  for_packets<threads>(row, cut, [&](const auto& packet, int64_t) { take(packet); });
+  if (const int64_t place = cut.single(threadIdx.x); place < cut.n) take(load_packet<1, true>(row + place));
+  const A highest = joined_by_all<threads, threads, Greatest::Of<A>>(high);
+  total = joined_by_all<threads, threads, Sums::Of<A>>(total * share_of(high - highest));
   if (threadIdx.x > 0) return;
-  const Finish<true, A> finish(now.high, now.total);
+  const Finish<true, A> finish(highest, total);
   A* sums = static_cast<A*>(args.sums) + 2 * static_cast<int64_t>(blockIdx.x);
   sums[0] = finish.high;
   sums[1] = finish.scale;
@@ -59,23 +93,24 @@ inline void entropy_backward(const ClassArgs& args) {
   const int64_t number = blockIdx.x, target = args.target[number];
   const S* row = static_cast<const S*>(args.scores) + number * args.count;
   S* out = static_cast<S*>(args.loss) + number * args.count;
-  const bool counts = names_class(args, target);
-  const A slope = counts ? static_cast<A>(slope_of<T>(args, args.slopes, number, target)) : A(0);
   const A* sums = static_cast<const A*>(args.sums) + 2 * number;
-  const A high = sums[0], scale = sums[1];
-  auto gradient = [&](S score, int64_t place) {
-    if (!counts) return convert<S>(A(0));
-    return convert<S>((place == target ? slope : A(0)) - std::exp(convert<A>(score) - high - scale) * slope);
-  };
   const RowCut<S, width> cut(row, args.count);
-  for (int64_t p = threadIdx.x; p < cut.packets; p += threads) {
-    const int64_t place = cut.packet(p);
-    auto packet = load_packet<width, true>(row + place);
+  auto fill = [&](auto gradient) {
+    for_packets<threads>(row, cut, [&](auto packet, int64_t place) {
 #pragma unroll
-    for (int i = 0; i < width; ++i) packet.values[i] = gradient(packet.values[i], place + i);
-    store_packet<true>(packet, out + place);
-  }
-  if (const int64_t place = cut.single(threadIdx.x); place < cut.n) out[place] = gradient(row[place], place);
+      for (int i = 0; i < width; ++i) packet.values[i] = gradient(packet.values[i]);
+      store_packet<true>(packet, out + place);
+    });
+    if (const int64_t place = cut.single(threadIdx.x); place < cut.n) out[place] = gradient(row[place]);
+  };
+  // Whatever the scores are.
+  if (!names_class(args, target)) return fill([](S) { return convert<S>(A(0)); });
+  const A slope = static_cast<A>(slope_of<T>(args, args.slopes, number, target));
+  const A high = sums[0], factor = -slope * std::exp(-sums[1]);
+  auto gradient = [&](S score) { return share_of(convert<A>(score) - high) * factor; };
+  fill([&](S score) { return convert<S>(gradient(score)); });
+  __syncthreads();  // whoever had the target's score has written
+  if (threadIdx.x == 0) out[target] = convert<S>(slope + gradient(row[target]));
 }
 
 }  // namespace adjoint::cuda
