@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMostStateBytes = 32;
 constexpr int64_t kNarrow = int64_t{1} << 31;
+constexpr int64_t kShortColumn = 4096;
 
 /// Some dimensions of a view.
 struct Chosen {
@@ -55,34 +56,72 @@ struct Shape {
   bool by_rows, flat, aligned = false, wide;
   int width = 1, unroll = 4, group = 1;
   int64_t parts = 1, part;
+  int packets = 0;  ///< threads of a block that have its outputs, several each; 0: one at a time
+  int threads = kThreads;
 };
 
-bool is_aligned(const Reduction& reduction, const Shares& shares, int width) {
+/// Whether packets of so many elements can be taken along the last dimension of `along`, wherever in `across`.
+bool is_aligned(const Reduction& reduction, const Geometry& along, const Geometry& across, int width) {
   auto places = reinterpret_cast<uintptr_t>(reduction.in->data) | reinterpret_cast<uintptr_t>(reduction.args.in[1]);
   const int64_t size = std::max(itemsize(reduction.in->dtype), reduction.unit);
   if (places % static_cast<uintptr_t>(width * size) != 0) return false;
-  for (int d = 0; d < shares.kept.ndim; ++d)
-    if (shares.kept.strides[0][d] % width != 0) return false;
-  for (int d = 0; d + 1 < shares.reduced.ndim; ++d)
-    if (shares.reduced.strides[0][d] % width != 0) return false;
-  return true;
+  auto fits = [&](int64_t stride) { return stride % width == 0; };
+  return std::all_of(across.strides[0], across.strides[0] + across.ndim, fits) &&
+         std::all_of(along.strides[0], along.strides[0] + along.ndim - 1, fits);
 }
 
 int64_t last_stride(const Geometry& geometry) {
   return geometry.ndim == 0 ? INT64_MAX : std::abs(geometry.strides[0][geometry.ndim - 1]);
 }
 
+int packet_width(const Reduction& reduction) {
+  const auto size = std::max(itemsize(reduction.in->dtype), reduction.unit);
+  return static_cast<int>(std::min<int64_t>(16 / size, 8));
+}
+
 void choose_packets(Shape& shape, const Reduction& reduction, const Shares& shares) {
   const Geometry& reduced = shares.reduced;
-  const auto size = std::max(itemsize(reduction.in->dtype), reduction.unit);
-  const int width = static_cast<int>(std::min<int64_t>(16 / size, 8));
+  const int width = packet_width(reduction);
   const bool packed = shape.by_rows && reduced.ndim > 0 && reduced.strides[0][reduced.ndim - 1] == 1;
   if (packed && width > 1 && (shape.flat || reduced.sizes[reduced.ndim - 1] % width == 0)) {
     shape.width = width;
     shape.unroll = width <= 4 ? 2 : 1;
-    shape.aligned = is_aligned(reduction, shares, width);
-  } else if (size <= 2) {
+    shape.aligned = is_aligned(reduction, reduced, shares.kept, width);
+  } else if (width == 8) {
     shape.unroll = 8;
+  }
+}
+
+/// Whether threads can take packets of outputs, which lie side by side.
+bool has_column_packets(const Shape& shape, const Reduction& reduction, const Geometry& kept) {
+  const int width = packet_width(reduction), last = kept.ndim - 1;
+  return !shape.by_rows && width > 1 && last >= 0 && kept.strides[0][last] == 1 && kept.sizes[last] % width == 0;
+}
+
+/// Cuts the elements of an output into parts of whole units for as many blocks as are wanted.
+void cut_into_parts(Shape& shape, int64_t n, int64_t wanted, int64_t unit) {
+  shape.part = n;
+  if (wanted <= 1) return;
+  shape.part = ((n + wanted - 1) / wanted + unit - 1) / unit * unit;
+  shape.parts = (n + shape.part - 1) / shape.part;
+}
+
+void share_columns(Shape& shape, const Reduction& reduction, const Shares& shares, int64_t sms) {
+  const int64_t n = shares.reduced.numel, outputs = shares.kept.numel;
+  shape.width = packet_width(reduction);
+  shape.aligned = is_aligned(reduction, shares.kept, shares.reduced, shape.width);
+  const auto all = static_cast<int>(std::min<int64_t>(power_of_two(blocks_for(outputs, shape.width)), 8));
+  shape.packets = all;
+  const int64_t blocks = blocks_for(outputs, shape.packets * shape.width);
+  const int64_t unit = int64_t{4} * kThreads / all;
+  if (blocks >= sms * 2) {
+    cut_into_parts(shape, n, 1, unit);
+  } else if (n <= kShortColumn) {  // large blocks of few outputs do it in one launch
+    shape.packets = std::min(all, 2);
+    shape.threads = n > 256 ? 1024 : kThreads;
+    cut_into_parts(shape, n, 1, unit);
+  } else {
+    cut_into_parts(shape, n, std::min(sms * 4 / blocks, n / (2 * unit)), unit);
   }
 }
 
@@ -92,6 +131,10 @@ Shape shape_of(const Reduction& reduction, const Shares& shares) {
   shape.flat = shares.reduced.ndim <= 1;
   shape.wide = n >= kNarrow || outputs >= kNarrow;
   shape.by_rows = last_stride(shares.reduced) <= last_stride(shares.kept) || outputs == 1;
+  if (has_column_packets(shape, reduction, shares.kept)) {
+    share_columns(shape, reduction, shares, sms);
+    return shape;
+  }
   choose_packets(shape, reduction, shares);
   const int64_t at_once = shape.width * shape.unroll;
   if (shape.by_rows) {
@@ -108,12 +151,7 @@ Shape shape_of(const Reduction& reduction, const Shares& shares) {
   }
   const int64_t blocks = blocks_for(outputs, kThreads / shape.group), least = shape.group * at_once * 2;
   const int64_t wanted = std::min((sms * 8 + blocks - 1) / std::max<int64_t>(blocks, 1), n / least);
-  shape.part = n;
-  if (blocks < sms * 2 && wanted > 1) {
-    const int64_t unit = shape.group * at_once;
-    shape.part = ((n + wanted - 1) / wanted + unit - 1) / unit * unit;
-    shape.parts = (n + shape.part - 1) / shape.part;
-  }
+  cut_into_parts(shape, n, blocks < sms * 2 ? wanted : 1, shape.group * at_once);
   return shape;
 }
 
@@ -135,10 +173,22 @@ void fill_args(ReduceArgs& args, const Reduction& reduction, const Shares& share
   std::copy_n(reduced.strides[0], reduced.ndim, args.reduced_in);
 }
 
-std::string text_of(const Reduction& reduction, const std::string& call) {
+/// The call of a template of device/reduce.h.
+std::string call_of(const Shape& shape) {
+  auto flag = [](bool value) { return value ? ", true" : ", false"; };
+  const std::string begin = std::string(shape.packets ? "reduce_columns<Op, " : "reduce<Op, ") +
+                            (shape.wide ? "int64_t, " : "uint32_t, ") + std::to_string(shape.threads),
+                    width = ", " + std::to_string(shape.width);
+  if (shape.packets)
+    return begin + ", " + std::to_string(shape.packets) + flag(shape.flat) + width + flag(shape.aligned) + ">";
+  return begin + flag(shape.by_rows) + flag(shape.flat) + width + flag(shape.aligned) + ", " +
+         std::to_string(shape.unroll) + ">";
+}
+
+std::string text_of(const Reduction& reduction, const std::string& call, int threads = kThreads) {
   return std::string("#include \"") + reduction.header +
          "\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\n" + "using Op = " + reduction.op +
-         ";\nADJOINT_KERNEL(ReduceArgs, " + std::to_string(kThreads) + ") { " + call + "(args); }\n";
+         ";\nADJOINT_KERNEL(ReduceArgs, " + std::to_string(threads) + ") { " + call + "(args); }\n";
 }
 
 }  // namespace
@@ -162,18 +212,14 @@ void launch_reduction(Reduction& reduction) {
     states.emplace(static_cast<size_t>(args.outputs * args.parts) * kMostStateBytes, device);
     args.states = states->data();
   }
-  auto flag = [](bool value) { return value ? ", true" : ", false"; };
-  const std::string threads = std::to_string(kThreads);
-  const std::string call = std::string("reduce<Op, ") + (shape.wide ? "int64_t, " : "uint32_t, ") + threads +
-                           flag(shape.by_rows) + flag(shape.flat) + ", " + std::to_string(shape.width) +
-                           flag(shape.aligned) + ", " + std::to_string(shape.unroll) + ">";
-  const std::string text = text_of(reduction, call);
-  const int64_t blocks = blocks_for(args.outputs, kThreads / shape.group);
-  if (shape.parts == 1) return launch(device, text, args, blocks);
+  const std::string text = text_of(reduction, call_of(shape), shape.threads);
+  const int64_t blocks = blocks_for(args.outputs, shape.packets ? shape.packets * shape.width : kThreads / shape.group);
+  if (shape.parts == 1) return launch(device, text, args, blocks, shape.threads);
   const int group = shape.parts > 32 ? kThreads : 32;
-  const std::string second = text_of(reduction, "reduce_parts<Op, " + threads + ", " + std::to_string(group) + ">");
+  const std::string second =
+      text_of(reduction, "reduce_parts<Op, " + std::to_string(kThreads) + ", " + std::to_string(group) + ">");
   if (is_new(device.index, text)) compile_ahead(device.index, second);
-  launch(device, text, args, blocks, kThreads, shape.parts);
+  launch(device, text, args, blocks, shape.threads, shape.parts);
   launch(device, second, args, blocks_for(args.outputs, kThreads / group));
 }
 

@@ -4,6 +4,8 @@ import pytest
 
 import adjoint as torch
 
+from .launches import counted
+
 ROWS = [1, 31, 33, 1025, 5000]
 FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 EXACT = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
@@ -78,6 +80,48 @@ def test_kinds(n, dim):
             check(function, x)
         for p in (0, 1, 2, 3, 2.5, -1, float("inf"), float("-inf")):
             check(lambda x, p=p: torch.linalg.vector_norm(x, p, dim), x, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int8], ids=str)
+@pytest.mark.parametrize("shape", [(3, 8), (300, 24), (1030, 8), (4100, 64), (9000, 16)], ids=str)
+def test_columns_by_packets(shape, dtype):
+    x = numbers(*shape, dtype=dtype) / (1 if dtype == torch.int8 else 8)
+    check(lambda x: x.sum(0), x, atol=0.5 if dtype == torch.float16 else None)
+    check(lambda x: x.max(0), x)
+    if dtype == torch.float32:
+        check(lambda x: torch.var_mean(x, 0), x)
+        check(lambda x: torch.logsumexp(x, 0), x)
+
+
+def test_columns_that_lie_anyhow():
+    memory = numbers(2 * 300 * 32 + 1)
+    for begin in (0, 1):
+        x = memory[begin : begin + 2 * 300 * 32].reshape(2, 300, 32)
+        check(lambda x: x.sum(1), x)
+        check(lambda x: x.sum((0, 1)), x)
+        check(lambda x: x[:, :, 4:28].argmin(1), x)
+        check(lambda x: x[:, ::3, 1:9].sum(1), x)
+        check(lambda x: x.flip(1).amax((0, 1)), x)
+        check(lambda x: x.transpose(0, 1).sum(0), x)
+
+
+def test_columns_have_the_same_bits_at_any_address():
+    memory = numbers(9000 * 16 + 1).cuda()
+    for n in (300, 9000):
+        for dtype in (torch.float32, torch.bfloat16):
+            halves = memory.to(dtype)
+            moved = torch.zeros_like(halves)
+            moved[1:] = halves[:-1]
+            first, second = (each[i : i + n * 16].reshape(n, 16).sum(0) for i, each in enumerate((halves, moved)))
+            assert torch.equal(first, second)
+
+
+def test_short_columns_take_one_launch():
+    x = numbers(1024, 128).cuda()
+    x.sum(0)
+    with counted() as launches:
+        x.sum(0)
+    assert launches == [1]
 
 
 @pytest.mark.parametrize("count", [70_000, 300_001])

@@ -112,6 +112,55 @@ inline void reduce(const ReduceArgs& args) {
   }
 }
 
+/// Outputs whose elements lie side by side, `width` of them a thread's: `packets` threads have so many outputs, and the
+/// others of a block the elements further down.
+template <class Op, class Index, int threads, int packets, bool flat, int width, bool aligned>
+inline void reduce_columns(const ReduceArgs& args) {
+  using State = typename Op::State;
+  constexpr int lanes = threads / packets, warps = threads / 32, columns = packets * width, at_once = 4;
+  const int packet = static_cast<int>(threadIdx.x % packets), warp = static_cast<int>(threadIdx.x / 32);
+  const int64_t begin = static_cast<int64_t>(blockIdx.x) * columns, first = begin + packet * width;
+  const Index n = static_cast<Index>(args.n), part = static_cast<Index>(args.part);
+  const Index start = static_cast<Index>(blockIdx.y) * part, end = n - start < part ? n : start + part;
+  const bool is_there = first < args.outputs;
+  const Place<Index> place(args, is_there ? static_cast<Index>(first) : 0);
+  typename Op::Running running[width];
+#pragma unroll
+  for (int i = 0; i < width; ++i) running[i].start(args, is_there ? first + i : 0);
+  for (Index r = start + threadIdx.x / packets; is_there && r < end; r += lanes * at_once) {
+    Packet<typename Op::Element, width> rows[at_once];
+#pragma unroll
+    for (int u = 0; u < at_once; ++u)
+      if (r + u * lanes < end)
+        rows[u] = Op::template load<width, aligned>(args, place.in + reduced_offset<flat, Index>(args, r + u * lanes));
+#pragma unroll
+    for (int u = 0; u < at_once; ++u) {
+      if (r + u * lanes >= end) break;
+#pragma unroll
+      for (int i = 0; i < width; ++i) running[i].take(args, rows[u].values[i], static_cast<int64_t>(r + u * lanes));
+    }
+  }
+  alignas(16) __shared__ char memory[warps * columns * sizeof(State)];
+  State* shared = reinterpret_cast<State*>(memory);
+#pragma unroll
+  for (int i = 0; i < width; ++i) {
+    const State state = joined<threads, Op>(running[i].state(), packets, 32);
+    if (threadIdx.x % 32 < packets) shared[warp * columns + packet * width + i] = state;
+  }
+  __syncthreads();
+  const int64_t o = begin + threadIdx.x;
+  if (threadIdx.x >= columns || o >= args.outputs) return;
+  State state = shared[threadIdx.x];
+  constexpr int turns = std::is_floating_point_v<State> || std::is_integral_v<State> ? 8 : 1;  // others are long
+#pragma unroll turns
+  for (int w = 1; w < warps; ++w) state = Op::join(state, shared[w * columns + threadIdx.x]);
+  if (args.parts == 1) {
+    Op::emit(args, state, o, Place<Index>(args, static_cast<Index>(o)).out);
+  } else {
+    reinterpret_cast<State*>(args.states)[o * args.parts + blockIdx.y] = state;
+  }
+}
+
 /// What the parts of an output have, joined by `group` threads.
 template <class Op, int threads, int group>
 inline void reduce_parts(const ReduceArgs& args) {
