@@ -18,13 +18,16 @@ namespace {
 
 /// Elements of a row that a block's registers hold, forward and back.
 constexpr int64_t kLongRow = 16 * 1024, kLongRowBack = 8 * 1024;
+/// Blocks of the backward by warps that registers have room for, where sums of the parameters are kept there, too.
+constexpr int kWarpBlocks = 2;
 
 DType compute_in(const View& in) { return in.dtype == DType::Float64 ? DType::Float64 : DType::Float32; }
 
-std::string text_of(const std::string& call, int threads) {
-  return "#include \"normalize_rows.h\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\n"
-         "ADJOINT_KERNEL(RowNormArgs, " +
-         std::to_string(threads) + ") { " + call + ">(args); }\n";
+/// `blocks`: what a multiprocessor is to have at once.
+std::string text_of(const std::string& call, int threads, const char* args = "RowNormArgs", int blocks = 1) {
+  return std::string("#include \"normalize_rows.h\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\n") +
+         "ADJOINT_KERNEL(" + args + ", " + std::to_string(threads) + ", " + std::to_string(blocks) + ") { " + call +
+         ">(args); }\n";
 }
 
 /// The types of views, that of the first for those that are not there.
@@ -62,23 +65,30 @@ std::string shape_text(const RowShape& shape, int width) {
          std::to_string(shape.packets) + ", " + std::to_string(width) + (width > 1 ? ", true" : ", false");
 }
 
-/// What stands in [blocks, n], added up over the blocks.
-void add_up(const Scratch& sums, DType compute, int64_t blocks, const View& result) {
-  const int64_t n = result.sizes[0], sizes[] = {blocks, n}, strides[] = {n, 1};
-  const int64_t out_sizes[] = {1, n}, out_strides[] = {n, result.strides[0]};
-  on(result.device)
-      .reduce.sum({sums.data(), compute, 2, sizes, strides, result.device},
-                  {result.data, result.dtype, 2, out_sizes, out_strides, result.device});
+/// What stands in [blocks, n] for either of the parameters, added up over the blocks.
+void add_up(Device device, const RowNormArgs& rows, DType compute, int64_t blocks, const View* gweight,
+            const View* gbias) {
+  BandArgs args = {{rows.weight_sums, rows.bias_sums}, {}, {}, blocks, rows.n};
+  set_vector(gweight, args.out[0], args.out_step[0]);
+  set_vector(gbias, args.out[1], args.out_step[1]);
+  const std::string call = "add_bands<" + types_of(compute, {gweight, gbias}) + ", " + std::to_string(kThreads);
+  launch(device, text_of(call, kThreads, "BandArgs"), args, blocks_for(rows.n, 8), kThreads, gweight && gbias ? 2 : 1);
+}
+
+/// The threads of the backward: gradients of parameters are sums in registers, so that warps take shorter rows.
+RowShape backward_shape(int64_t n, int width) {
+  return {n, width, n > kLongRowBack ? 1024 : 512, width >= 4 ? 768 : 512};
 }
 
 /// The text of the backward for rows that a block's registers hold.
 std::string backward_text(const View& g, const View& in, const View* mean, const View& rstd, const View* weight,
                           const View* gin, bool params) {
   const int width = packet_width({&in, &g, gin, weight});
-  const RowShape shape(in.sizes[1], width, 512);
-  return text_of("normalize_rows_backward<" + types_of(compute_in(in), {&g, &in, gin, weight, mean, &rstd}) +
-                     (gin ? ", true" : ", false") + (params ? ", true" : ", false") + shape_text(shape, width),
-                 shape.threads);
+  const RowShape shape = backward_shape(in.sizes[1], width);
+  const std::string call = "normalize_rows_backward<" + types_of(compute_in(in), {&g, &in, gin, weight, mean, &rstd}) +
+                           (gin ? ", true" : ", false") + (params ? ", true" : ", false") + shape_text(shape, width);
+  const bool by_warps = shape.group <= 32 && compute_in(in) == DType::Float32;
+  return text_of(call, shape.threads, "RowNormArgs", by_warps ? kWarpBlocks : 1);
 }
 
 void fill_zero(const View& view) {
@@ -139,10 +149,10 @@ void layer_norm_backward(const View& g, const View& in, const View* mean, const 
   const int64_t sms = use(in.device).multiprocessors;
   const bool is_long = args.n > kLongRowBack;
   const int width = packet_width({&in, &g, gin, weight});
-  const RowShape shape(args.n, width, is_long ? 1024 : 512);
+  const RowShape shape = backward_shape(args.n, width);
   // Where the parameters' gradients are wanted, blocks stay for many rows, so that there are few sums.
   const int64_t all = blocks_for(args.rows, shape.threads / shape.group);
-  int64_t blocks = params ? std::min(all, sms * std::max(1, 1024 / shape.threads)) : all;
+  int64_t blocks = params ? std::min(all, sms * std::max(512 / shape.threads, 1)) : all;
   if (is_long) {
     blocks = std::clamp<int64_t>(sms * 8 / blocks_for(args.n), 1, (args.rows + 15) / 16);
     args.band = (args.rows + blocks - 1) / blocks;
@@ -162,8 +172,7 @@ void layer_norm_backward(const View& g, const View& in, const View* mean, const 
   } else if (gin || params) {
     launch(in.device, backward_text(g, in, mean, rstd, weight, gin, params), args, blocks, shape.threads);
   }
-  if (gweight) add_up(*weight_sums, compute, blocks, *gweight);
-  if (gbias) add_up(*bias_sums, compute, blocks, *gbias);
+  if (params) add_up(in.device, args, compute, blocks, gweight, gbias);
 }
 
 }  // namespace adjoint::cuda

@@ -12,13 +12,14 @@ namespace adjoint::cuda {
 struct RowShape {
   int threads, group, packets;
 
-  RowShape(int64_t n, int width, int64_t most = 1024) {
+  /// `most` threads have a row, or a warp where there are no more elements than `by_warp`.
+  RowShape(int64_t n, int width, int64_t most = 1024, int64_t by_warp = 1024) {
     // Warps need no barriers, so that they take longer rows; a block's threads have 16 elements each, up to a limit.
-    const int64_t whole = n <= most ? std::min<int64_t>(power_of_two((n + 7) / 8), 32)
-                                    : std::clamp<int64_t>(power_of_two((n + 15) / 16), 64, most);
+    const int64_t whole = n <= by_warp ? std::min<int64_t>(power_of_two((n + 7) / 8), 32)
+                                       : std::clamp<int64_t>(power_of_two((n + 15) / 16), 64, most);
     group = static_cast<int>(whole);
     threads = group <= 32 ? 256 : group;
-    packets = static_cast<int>(power_of_two((n + group * width - 1) / (group * width)));
+    packets = static_cast<int>(std::max<int64_t>((n + group * width - 1) / (group * width), 1));
   }
 };
 

@@ -5,6 +5,7 @@ import pytest
 import adjoint as torch
 from adjoint.nn import functional as F
 
+from .launches import counted
 from .test_reduce import check, numbers
 
 
@@ -20,12 +21,23 @@ def check_all(function, *tensors, **close):
     check(lambda *given: gradients(function, *given), *tensors, **close)
 
 
-@pytest.mark.parametrize("n", [1, 31, 33, 256, 1025, 5000, 9000, 17_000])
+@pytest.mark.parametrize("n", [1, 31, 33, 256, 768, 1025, 5000, 9000, 17_000])
 def test_layer_norm(n):
     rows = 3 if n > 1000 else 70
     x, w, b = numbers(rows, n) + 10, numbers(n) * 0.5 + 1, numbers(n)
     check_all(lambda x, w, b: F.layer_norm(x, (n,), w, b), x, w, b, rtol=1e-3, atol=2e-3 if n == 1 else 1e-3)
     check_all(lambda x: F.layer_norm(x, (n,)), x, rtol=1e-3, atol=1e-3)
+
+
+def test_launches_of_layer_norm():
+    x, w, b = (numbers(*size).cuda().requires_grad_() for size in ((64, 128), (128,), (128,)))
+    g = numbers(64, 128).cuda()
+    for inputs, count in (((x, w, b), 2), ((x,), 2)):
+        out = F.layer_norm(x, (128,), w, b)
+        torch.autograd.grad(out, inputs, g, retain_graph=True)
+        with counted() as launches:
+            torch.autograd.grad(out, inputs, g)
+        assert launches == [count]
 
 
 @pytest.mark.parametrize("n", [33, 1028])

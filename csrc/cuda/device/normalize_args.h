@@ -17,6 +17,14 @@ struct RowNormArgs {
   int64_t band;                   ///< rows of a block of long_row_sums
 };
 
+/// The sums of bands of rows, and where their sums go: those of weights, then of biases, either of which may be null.
+struct BandArgs {
+  const char* bands[2];  ///< [count, n]
+  char* out[2];
+  int64_t out_step[2];
+  int64_t count, n;
+};
+
 /// Of planes: element i belongs to channel i / length % channels, and to statistic i / shared, or to its channel's.
 struct PlaneArgs {
   const char *in, *g, *mean, *rstd, *weight, *bias;

@@ -145,20 +145,50 @@ inline void write_column_sums(char* to, const A (&mine)[count], int width, int l
     for (int i = 0; i < count; ++i)
       if (column(i) < n) sums[column(i)] = mine[i];
   } else {
-    alignas(16) __shared__ char memory[group * count * sizeof(A)];
+    constexpr int warps = threads / 32, columns = group * count;
+    alignas(16) __shared__ char memory[warps * columns * sizeof(A)];
     A* shared = reinterpret_cast<A*>(memory);
-    for (int turn = 0; turn < threads / group; ++turn) {
-      if (static_cast<int>(threadIdx.x) / group == turn) {
+    const int warp = static_cast<int>(threadIdx.x / 32);
 #pragma unroll
-        for (int i = 0; i < count; ++i) {
-          const int at = column(i);
-          if (at < n) shared[at] = turn == 0 ? mine[i] : shared[at] + mine[i];
-        }
-      }
-      __syncthreads();
+    for (int i = 0; i < count; ++i) {
+      const A sum = joined<threads, Sums::Of<A>>(mine[i], group, 32);
+      if (threadIdx.x % 32 < group) shared[warp * columns + column(i)] = sum;
     }
-    for (int c = static_cast<int>(threadIdx.x); c < n; c += threads) sums[c] = shared[c];
     __syncthreads();
+    for (int c = static_cast<int>(threadIdx.x); c < n; c += threads) {
+      A sum = shared[c];
+#pragma unroll
+      for (int w = 1; w < warps; ++w) sum += shared[w * columns + c];
+      sums[c] = sum;
+    }
+    __syncthreads();
+  }
+}
+
+/// Adds up what the blocks have written of a column: 8 columns a block, its lanes take turns at the bands.
+template <class A, class W, class B, int threads>
+inline void add_bands(const BandArgs& args) {
+  constexpr int columns = 8, warps = threads / 32;
+  const int which = args.out[0] ? static_cast<int>(blockIdx.y) : 1;
+  const int64_t c = static_cast<int64_t>(blockIdx.x) * columns + threadIdx.x % columns;
+  const A* bands = reinterpret_cast<const A*>(args.bands[which]);
+  A sum = 0;
+  if (c < args.n) {
+#pragma unroll 4
+    for (int64_t band = threadIdx.x / columns; band < args.count; band += threads / columns)
+      sum += bands[band * args.n + c];
+  }
+  sum = joined<threads, Sums::Of<A>>(sum, columns, 32);
+  __shared__ A shared[warps][columns];
+  if (threadIdx.x % 32 < columns) shared[threadIdx.x / 32][threadIdx.x % columns] = sum;
+  __syncthreads();
+  if (threadIdx.x >= columns || c >= args.n) return;
+#pragma unroll
+  for (int w = 1; w < warps; ++w) sum += shared[w][threadIdx.x];
+  if (which == 0) {
+    reinterpret_cast<W*>(args.out[0])[c * args.out_step[0]] = convert<W>(sum);
+  } else {
+    reinterpret_cast<B*>(args.out[1])[c * args.out_step[1]] = convert<B>(sum);
   }
 }
 
