@@ -10,6 +10,7 @@
 #include "core/sparse.h"
 #include "core/tangent.h"
 #include "kernels/backend.h"
+#include "kernels/gathering.h"
 #include "op/op.h"
 #include "op/overrides.h"
 #include "op/recorded.h"
@@ -301,27 +302,6 @@ static void return_to_devices(Node& node, TensorPtr* edges) {
   }
 }
 
-/// Lets a device compute what is computed while it lives together.
-class Gathering {
- public:
-  explicit Gathering(Device device) : device_(device) { on(device).elementwise.gather(true); }
-  Gathering(const Gathering&) = delete;
-  Gathering& operator=(const Gathering&) = delete;
-  ~Gathering() {
-    try {
-      end();
-    } catch (const Error&) {  // after another error, which says more
-    }
-  }
-  void end() {
-    if (!std::exchange(ended_, true)) on(device_).elementwise.gather(false);
-  }
-
- private:
-  Device device_;
-  bool ended_ = false;
-};
-
 bool Op::all_by_loops(const Node& node, const ApplyContext& context) const {
   if (kind != Kind::Elementwise || context.create_graph || (mode_flags & kFunctional) || sparse_in_use) return false;
   // What a hook unpacks lives no longer than its own computation.
@@ -332,7 +312,7 @@ bool Op::all_by_loops(const Node& node, const ApplyContext& context) const {
 
 void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const {
   if (outputs[0] && outputs[0]->device.type == DeviceType::Cuda && all_by_loops(node, context)) [[unlikely]] {
-    Gathering together(outputs[0]->device);
+    kernels::Gathering together(outputs[0]->device);
     apply_rules(node, outputs, edges, context);
     together.end();
   } else {

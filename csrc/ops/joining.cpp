@@ -6,6 +6,7 @@
 #include "core/lock.h"
 #include "core/memory_format.h"
 #include "kernels/backend.h"
+#include "kernels/gathering.h"
 #include "ops/advice.h"
 #include "ops/memory.h"
 #include "ops/views.h"
@@ -28,12 +29,14 @@ void check_one_device(const char* op, const std::vector<Tensor*>& tensors) {
 /// Copies the pieces one after the other along `dim` of `out`; the sizes are known to fit.
 void write_pieces(const std::vector<View>& pieces, int dim, Tensor* out) {
   WithoutLock unlocked(out->numel());
+  kernels::Gathering together(out->device);
   View target = out->view();
   for (const View& piece : pieces) {
     target.sizes = piece.sizes;
     on(out->device).memory.copy(piece, target);
     target = target.shifted(piece.sizes[dim] * target.strides[dim]);
   }
+  together.end();
 }
 
 /// Reads a tensor with some dimensions reversed.

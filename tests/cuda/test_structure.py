@@ -4,6 +4,7 @@ import pytest
 
 import adjoint as torch
 
+from .launches import counted
 from .test_indexing import LENGTHS, NUMBERS, TYPES, agree, indices, values
 
 
@@ -82,3 +83,24 @@ def test_many_repeats(n):
     repeats = torch.arange(n) % 3
     expected = torch.arange(n).repeat_interleave(repeats)
     assert torch.equal(torch.arange(n).cuda().repeat_interleave(repeats.cuda()).cpu(), expected)
+
+
+def test_pieces_share_a_launch():
+    x = torch.randn(8, 16, 3 * 32, device="cuda", requires_grad=True)
+    parts = x.split(32, 2)
+    g = [torch.randn(8, 16, 32).cuda() for _ in parts]
+    (wanted,) = torch.autograd.grad(parts, x, g, retain_graph=True)
+    assert torch.equal(wanted.cpu(), torch.cat([each.cpu() for each in g], 2))
+    with counted() as launches:
+        torch.autograd.grad(parts, x, g)
+    assert launches == [1]
+
+
+def test_pieces_of_many_kinds():
+    pieces = [torch.arange(n * 5.0).reshape(n, 5)[:, 1:4] for n in (2, 2, 3, 1, 1, 1, 1, 0, 2)]
+    pieces[1], pieces[4] = pieces[1].to(torch.float64), pieces[4].to(torch.int64)
+    for dim in (0, 1):
+        given = pieces if dim == 0 else [pieces[0], pieces[1], pieces[8]]
+        assert torch.equal(torch.cat([each.cuda() for each in given], dim).cpu(), torch.cat(given, dim))
+    stacked = [torch.randn(3, 4).t() for _ in range(5)]
+    assert torch.equal(torch.stack([each.cuda() for each in stacked], 1).cpu(), torch.stack(stacked, 1))
