@@ -110,7 +110,9 @@ void share_columns(Shape& shape, const Reduction& reduction, const Shares& share
   const int64_t n = shares.reduced.numel, outputs = shares.kept.numel;
   shape.width = packet_width(reduction);
   shape.aligned = is_aligned(reduction, shares.kept, shares.reduced, shape.width);
-  const auto all = static_cast<int>(std::min<int64_t>(power_of_two(blocks_for(outputs, shape.width)), 8));
+  // More of a few elements each, so that threads have something to do.
+  const int64_t most = n * 16 <= kThreads ? 16 : 8;
+  const auto all = static_cast<int>(std::min(power_of_two(blocks_for(outputs, shape.width)), most));
   shape.packets = all;
   const int64_t blocks = blocks_for(outputs, shape.packets * shape.width);
   const int64_t unit = int64_t{4} * kThreads / all;

@@ -83,7 +83,7 @@ def test_kinds(n, dim):
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int8], ids=str)
-@pytest.mark.parametrize("shape", [(3, 8), (300, 24), (1030, 8), (4100, 64), (9000, 16)], ids=str)
+@pytest.mark.parametrize("shape", [(3, 8), (9, 1024), (300, 24), (1030, 8), (4100, 64), (9000, 16)], ids=str)
 def test_columns_by_packets(shape, dtype):
     x = numbers(*shape, dtype=dtype) / (1 if dtype == torch.int8 else 8)
     check(lambda x: x.sum(0), x, atol=0.5 if dtype == torch.float16 else None)
