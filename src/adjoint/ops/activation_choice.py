@@ -299,9 +299,10 @@ def _rrelu_noise(input, lower, upper, training):
     count = int(below.sum()) if _C._batch_level(below) is None else below.numel()
     slopes = values.new_ones(values.shape)
     if draws_differ():
-        drawn = lower + (upper - lower) * rand(count, dtype=_C.float64)
+        drawn = lower + (upper - lower) * rand(count, dtype=_C.float64, device=values.device)
         return slopes.masked_scatter(below, drawn.to(values.dtype))
-    return slopes.masked_scatter_(below, empty(count, dtype=_C.float64).uniform_(lower, upper).to(values.dtype))
+    drawn = empty(count, dtype=_C.float64, device=values.device).uniform_(lower, upper)
+    return slopes.masked_scatter_(below, drawn.to(values.dtype))
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False):

@@ -268,7 +268,7 @@ def _places(sorted_sequence, input, right, out_int32, out):
     """The insertion places, in the type that both meet in."""
     common = result_type(sorted_sequence, input)
     if not isinstance(input, _C.Tensor):
-        input = scalar_tensor(input, dtype=common)
+        input = scalar_tensor(input, dtype=common, device=sorted_sequence.device)
     return _sorted_places(sorted_sequence.detach().to(common), input.detach().to(common), right, out_int32, out=out)
 
 

@@ -29,7 +29,7 @@ def _check_quantile(name, input, q, interpolation):
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
-        return scalar_tensor(q, dtype=input.dtype)
+        return scalar_tensor(q, dtype=input.dtype, device=input.device)
     if q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if q.dtype is not input.dtype:

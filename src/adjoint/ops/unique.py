@@ -214,8 +214,8 @@ def combinations(input, r=2, with_replacement=False):
     grid = (count,) * r
     # Axis i of the grid stands for choice i.
     along = [(-1, *(1,) * (r - 1 - i)) for i in range(r)]
-    places = arange(count)
-    chosen = ones(grid, dtype=_C.bool)
+    places = arange(count, device=input.device)
+    chosen = ones(grid, dtype=_C.bool, device=input.device)
     for this, following in itertools.pairwise(along):
         first, second = places.reshape(this), places.reshape(following)
         chosen &= first <= second if with_replacement else first < second
