@@ -166,8 +166,11 @@ void check_alignment(const Storage* storage, DType dtype) {
 
 void refuse_devices(const char* op, Device device, Device expected) {
   if (device.type == DeviceType::Batched || expected.type == DeviceType::Batched) refuse_escaped();
-  fail(op, "(): Tensor on device ", to_string(device), " is not on the expected device ", to_string(expected),
-       "! Move one of them by .to(device)");
+  if (device == DeviceType::Meta || expected == DeviceType::Meta)
+    fail(op, "(): Tensor on device ", to_string(device), " is not on the expected device ", to_string(expected),
+         "! Move one of them by .to(device)");
+  fail("Expected all tensors to be on the same device, but found at least two devices, ", to_string(expected), " and ",
+       to_string(device), "! (", op, "(): move one of them by .to(device))");
 }
 
 void fail_not_implemented(const char* op, DType dtype) {

@@ -329,6 +329,7 @@ const char* read_functions(Op& op, PyObject* declaration) {
     op.glue = entry->run;
     op.glue_in_place = entry->change;
     calls = entry->calls;
+    op.memory = entry->memory;
   }
   if ((declares(declaration, "native") || declares(declaration, "composed")) != (op.glue != nullptr) ||
       declares(declaration, "inplace_native") != (op.glue_in_place != nullptr))

@@ -32,6 +32,21 @@ Parameter read_argument(const char* op, const char* const (&names)[N], PyObject*
   }
 }
 
+/// Whether a parameter is memory, which may go to kernels. In the place of others a tensor is a number, which is read
+/// on its way, or, as a Value, by the function.
+template <class Parameter>
+inline constexpr bool is_memory =
+    std::is_same_v<Parameter, Tensor*> || std::is_same_v<Parameter, std::optional<Tensor*>> ||
+    std::is_same_v<Parameter, std::vector<Tensor*>> || std::is_same_v<Parameter, std::vector<std::optional<Tensor*>>>;
+
+/// The places of such parameters, as a bit set.
+template <class Result, class... Parameters>
+constexpr uint32_t memory_slots(Result (*)(Parameters...)) {
+  uint32_t slots = 0, bit = 1;
+  ((slots |= is_memory<std::remove_cvref_t<Parameters>> ? bit : 0, bit <<= 1), ...);
+  return slots;
+}
+
 template <Places places, size_t N, class Result, class First, class... Rest, size_t... I>
 [[gnu::always_inline]] inline Result call_native(Result (*function)(First, Rest...), const char* op,
                                                  const char* const (&names)[N], PyObject* const* slots,

@@ -323,14 +323,17 @@ void Op::check_devices(PyObject* const* slots) const {
   if (crosses || kind == Kind::Elementwise) return;
   const Tensor* first = nullptr;
   const bool on_meta = any_on_meta(slots, arguments.size());
-  auto check_one = [&](const Tensor* tensor) {
-    // Numbers on the CPU go with any device, and so do, on meta, indices: what they would be read for is not there.
-    const bool number = tensor->ndim() == 0 || (!is_differentiable(tensor->dtype) && on_meta);
-    if (tensor->device == DeviceType::Cpu && number) return;
-    if (first && tensor->device != first->device) refuse_devices(name.c_str(), tensor->device, first->device);
-    first = tensor;
-  };
-  for (size_t i = 0; i < arguments.size(); ++i) for_each_tensor(slots[i], check_one);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    for_each_tensor(slots[i], [&](const Tensor* tensor) {
+      // A kernel cannot reach the memory of another device: only what no kernel gets but as a number may be anywhere.
+      if (tensor->ndim() == 0 && !on_meta && !(memory >> i & 1)) return;
+      // On meta nothing is read, and numbers and indices of the CPU go there.
+      const bool number = on_meta && (tensor->ndim() == 0 || !is_differentiable(tensor->dtype));
+      if (tensor->device == DeviceType::Cpu && number) return;
+      if (first && tensor->device != first->device) refuse_devices(name.c_str(), tensor->device, first->device);
+      first = tensor;
+    });
+  }
   // Whatever is first says where the result is.
   if (is_tensor(slots[0]) && first && as_tensor(slots[0])->device != first->device)
     refuse_devices(name.c_str(), first->device, as_tensor(slots[0])->device);

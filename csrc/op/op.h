@@ -30,6 +30,7 @@ struct GlueEntry {
   Glue run;
   GlueInPlace change;
   const char* calls;  ///< its rules that are calls: "input=select(g,dim,index);", or null
+  uint32_t memory;    ///< bit set of the arguments whose memory the functions give to kernels
 };
 /// Ends with a null name.
 extern const GlueEntry kGlue[];
@@ -145,14 +146,15 @@ class Op final : public NodeKind {
   std::vector<SavedItem> items;
   uint32_t output_items = 0;  ///< bit set of the items that are results or their metadata
   std::vector<uint8_t> output_is_differentiable;
-  bool crosses = false;                    ///< the arguments may be on several devices
-  bool takes_sparse = false;               ///< the first argument may be sparse, and needs no handler
-  bool writes_one_value = false;           ///< in place, elements may share memory
-  Op* square = nullptr;                    ///< powers: used instead for floats when the exponent is 2 ...
-  Op* cube = nullptr;                      ///< ... when it is 3 ...
-  Op* root = nullptr;                      ///< ... when it is 0.5 ...
-  Op* power = nullptr;                     ///< ... and when it is another number but 0
-  std::vector<uint8_t> variant_slots;      ///< of the arguments that have a variant
+  bool crosses = false;                ///< the arguments may be on several devices
+  uint32_t memory = 0;                 ///< bit set of the arguments whose memory kernels read; see Op::check_devices
+  bool takes_sparse = false;           ///< the first argument may be sparse, and needs no handler
+  bool writes_one_value = false;       ///< in place, elements may share memory
+  Op* square = nullptr;                ///< powers: used instead for floats when the exponent is 2 ...
+  Op* cube = nullptr;                  ///< ... when it is 3 ...
+  Op* root = nullptr;                  ///< ... when it is 0.5 ...
+  Op* power = nullptr;                 ///< ... and when it is another number but 0
+  std::vector<uint8_t> variant_slots;  ///< of the arguments that have a variant
   Op* number_variant[kMaxArguments] = {};  ///< used instead when the argument is a number (other node name)
 
   /// What it was made from.

@@ -22,16 +22,20 @@ namespace {
       "ints size, tuple of ints stride = None)");
 }
 
+void check_storage_device(const Tensor* input, Device device) {
+  if (device != input->device)
+    fail("Attempted to set the storage of a tensor on device \"", device_name(input->device.type),
+         "\" to a storage on different device \"", device_name(device.type),
+         "\".  This is no longer allowed; the devices must match.");
+}
+
 /// All elements of the storage that set_() is given, as a tensor of the type of `input`.
 TensorPtr from_storage(const Tensor* input, PyObject* source) {
   StorageValue value = to_storage(source);
   if (value.dtype && *value.dtype != input->dtype)
     fail("Expected a Storage of type ", info(input->dtype).c_name, " or an UntypedStorage, but got type ",
          info(*value.dtype).legacy_name, " for argument 1 'storage'; use tensor.view(dtype)");
-  if (value.device != input->device)
-    fail("Attempted to set the storage of a tensor on device \"", device_name(input->device.type),
-         "\" to a storage on different device \"", device_name(value.device.type),
-         "\".  This is no longer allowed; the devices must match.");
+  check_storage_device(input, value.device);
   return on_storage(value, input->dtype);
 }
 
@@ -97,6 +101,7 @@ Object set_(Tensor* input, PyObject* source, PyObject* storage_offset, PyObject*
   if (from->dtype != input->dtype)
     fail("Could not set tensor of type ", info(from->dtype).c_name, " to a tensor of type ", info(input->dtype).c_name,
          "; convert it first");
+  check_storage_device(input, from->device);
   TensorPtr geometry = from;
   if (anywhere) {
     if (!from->contiguous()) fail("passed in tensor to be used as storage must be contiguous; call contiguous() first");

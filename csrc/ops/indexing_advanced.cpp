@@ -207,6 +207,22 @@ void check_has_values(const Tensor* target, const Indices& indices, const Tensor
     fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data! Move the tensor to the meta device too");
 }
 
+/// Indices may be in the program's memory, or on the device of what they index.
+void check_devices(const char* op, const Tensor* target, const Indices& indices) {
+  for (const auto& index : indices)
+    if (index && (*index)->device != target->device && (*index)->device != DeviceType::Cpu)
+      refuse_devices(op, (*index)->device, target->device);
+}
+
+/// A number on the CPU goes to any device, and other values are there.
+TensorPtr values_on(Device device, Tensor* values) {
+  if (values->device == device || device == DeviceType::Meta) return TensorPtr::borrow(values);
+  if (values->ndim() > 0 || values->device != DeviceType::Cpu) refuse_devices("index_put", values->device, device);
+  TensorPtr moved = empty(values->sizes(), values->dtype, device);
+  copy_into(values, moved.get());
+  return moved;
+}
+
 /// Indices on the device of what they index: torch takes those in the program's memory there.
 class OnDevice {
  public:
@@ -233,12 +249,15 @@ void write_indexed(Tensor* target, const Indices& given, Tensor* values, bool ac
   const OnDevice there(given, target->device);
   const Indices& indices = there.all();
   check_has_values(target, indices, values);
+  check_devices("index_put", target, indices);
   check_index_types(indices);
   SingleMask single = single_mask(target, indices);
   if (single.mask && values->numel() == 1 && !accumulate) return fill_under_mask(target, single, values);
   if (values->dtype != target->dtype)
     fail("Index put requires the source and destination dtypes match, got ", info(target->dtype).legacy_name,
          " for the destination and ", info(values->dtype).legacy_name, " for the source.");
+  const TensorPtr moved = values_on(target->device, values);
+  values = moved.get();
   // How many places a mask without values chooses cannot be told, and nothing is written there.
   if (std::ranges::any_of(indices, [](const std::optional<Tensor*>& index) {
         return index && is_mask(*index) && (*index)->device == DeviceType::Meta;
@@ -269,9 +288,7 @@ void write_indexed(Tensor* target, const Indices& given, Tensor* values, bool ac
 }  // namespace
 
 TensorPtr index(Tensor* input, const Indices& given) {
-  for (const auto& index : given)
-    if (index && (*index)->device != input->device && (*index)->device.type != DeviceType::Cpu)
-      refuse_devices("index", (*index)->device, input->device);
+  check_devices("index", input, given);
   const OnDevice there(given, input->device);
   const Indices& indices = there.all();
   check_index_types(indices);

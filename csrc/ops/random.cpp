@@ -93,6 +93,8 @@ TensorPtr normal_of(const TensorOrReal& mean, const TensorOrReal& std, Generator
   int64_t sizes[kMaxDims];
   for (Tensor* tensor : {mean.tensor, std.tensor})
     if (tensor && tensor->device == DeviceType::Meta) fail("normal(): a tensor on the meta device holds no values");
+  if (mean.tensor && std.tensor && mean.tensor->device != std.tensor->device)
+    refuse_devices("normal", std.tensor->device, mean.tensor->device);
   auto sizes_of = [](const TensorOrReal& given) { return given.tensor ? given.tensor->sizes() : Sizes(); };
   auto ndim = static_cast<size_t>(broadcast_sizes(sizes_of(mean), sizes_of(std), sizes));
   const double std_value = std.tensor ? 1 : std.real;
@@ -108,10 +110,11 @@ TensorPtr normal_of(const TensorOrReal& mean, const TensorOrReal& std, Generator
   TensorPtr result = empty({sizes, ndim}, dtype, first->device);
   fill_by(&kernels::Random::normal, generator, result.get(), 0.0, std_value);
   if (std.tensor) combine("mul", result.get(), std.tensor);
-  TensorPtr offset = mean.tensor      ? TensorPtr::borrow(mean.tensor)
-                     : mean.real != 0 ? scalar_tensor(mean.real, real_type(dtype))
-                                      : TensorPtr();
-  if (offset) combine("add", result.get(), offset.get());
+  if (mean.tensor || mean.real != 0) {
+    TensorPtr offset = mean.tensor ? TensorPtr::borrow(mean.tensor) : empty(Sizes(), real_type(dtype), first->device);
+    if (!mean.tensor) fill(offset.get(), Scalar::of(mean.real));
+    combine("add", result.get(), offset.get());
+  }
   return result;
 }
 
@@ -249,6 +252,12 @@ void bernoulli_(Tensor* input, const TensorOrReal& p, Generator* generator) {
   if (!p.tensor) return fill_by(&kernels::Random::bernoulli, generator, input, p.real);
   if (p.tensor->device == DeviceType::Meta)
     fail("bernoulli: the probabilities are on the meta device, which holds no values");
+  if (p.tensor->device != input->device) {
+    if (p.tensor->device != DeviceType::Cpu) refuse_devices("bernoulli_", p.tensor->device, input->device);
+    const TensorPtr moved = empty(p.tensor->sizes(), p.tensor->dtype, input->device);
+    copy_into(p.tensor, moved.get());
+    return bernoulli_(input, {moved.get()}, generator);
+  }
   int64_t sizes[kMaxDims], strides[kMaxDims];
   bool expands = p.tensor->ndim() <= input->ndim();
   if (expands) {

@@ -45,6 +45,14 @@ class Expanded {
   View view_;
 };
 
+/// A source of `where` for a device; a 0-d tensor on the CPU goes with any other, as a number.
+Value source_for(const Value& value, Device device) {
+  if (value.is_number() || value.tensor->device == device || device == DeviceType::Meta) return value;
+  if (value.tensor->ndim() > 0 || value.tensor->device != DeviceType::Cpu)
+    refuse_devices("where", value.tensor->device, device);
+  return number_in(value.tensor);
+}
+
 /// One of the two sources of `where`: a tensor in the result's type, or an element.
 class Source {
  public:
@@ -134,7 +142,7 @@ OneOrMore where(Tensor* condition, const std::optional<Value>& input, const std:
   operands[0].dtype = dtype;  // not of another type: it is not converted to the result's
   TensorPtr result = empty(result_shape(operands, 3, dtype), dtype, condition->device);
   Sizes sizes = result->sizes();
-  Source first(*input, dtype), second(*other, dtype);
+  Source first(source_for(*input, condition->device), dtype), second(source_for(*other, condition->device), dtype);
   Expanded shown(test.get(), sizes), a = first.expanded(sizes), b = second.expanded(sizes);
   {
     WithoutLock unlocked(result->numel());

@@ -10,6 +10,7 @@ def glue_file(table):
     entries = []
     for item in table.unique("op", "view"):
         run = change = "nullptr"
+        functions = []
         # Functions that make tensors say where a wrong argument stood; methods do not count the tensor they are of.
         places = f"<Places{{{item.positional}, {int(not item.function)}}}>" if item.creates else ""
         if item.native is not None or item.composed is not None:
@@ -17,21 +18,25 @@ def glue_file(table):
             function = f"ops::{item.native}" if item.composed is None else f"composed::{item.composed}"
             call = f'return wrap(call_native{places}({function}, "{item.shown}", names, slots));'
             lines += _function(f"Object {run}", item, call)
+            functions.append(function)
         if item.inplace_native is not None:
             change = f"change_{item.name}"
-            call = f'change_native<{item.positional}>(ops::{item.inplace_native}, "{item.shown}_", names, slots);'
+            function = f"ops::{item.inplace_native}"
+            call = f'change_native<{item.positional}>({function}, "{item.shown}_", names, slots);'
             lines += _function(f"void {change}", item, call)
+            functions.append(function)
         if (run, change) != ("nullptr", "nullptr"):
             rules = calls_of(table, item).items()
             calls = "".join(f"{argument}={op}({','.join(sources)});" for argument, (op, sources) in rules)
             calls = f'"{calls}"' if calls else "nullptr"
-            entries.append(f'    {{"{item.name}", {run}, {change}, {calls}}},')
+            memory = " | ".join(f"memory_slots({function})" for function in functions)
+            entries.append(f'    {{"{item.name}", {run}, {change}, {calls}, {memory}}},')
     lines += [
         "",
         "extern const GlueEntry kGlue[];",
         "const GlueEntry kGlue[] = {",
         *entries,
-        "    {nullptr, nullptr, nullptr, nullptr},",
+        "    {nullptr, nullptr, nullptr, nullptr, 0},",
         "};",
     ]
     return "\n".join([*lines, "", "}  // namespace adjoint", ""])

@@ -179,7 +179,8 @@ class Declaration:
     `out` adds the keyword out= ("exact": of the result's type only; "kind": complex as the result is, or real and no
     integer; "typed": dtype= is by default the type of out=; several words: all of these);
     `out_words` says what an out= of a wrong type is told, where torch has words of the op's own, see Note [Errors];
-    `crosses`: the arguments may be on several devices, as in a copy from one to another;
+    `crosses`: the arguments may be on several devices, as in a copy from one to another; of other ops only numbers may
+    be tensors that are elsewhere;
     `sparse`: sparse arguments are as good as others, and need no handler of src/adjoint/sparse;
     `short` names the arguments of a second form, with fewer of them: "end" for arange(end), beside arange(start, end);
     `creates`: makes a new tensor. The keywords dtype=, layout=, device=, pin_memory= and requires_grad= are added to

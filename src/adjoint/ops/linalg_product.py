@@ -22,6 +22,7 @@ from .language import bool as bool_type
 from .out_words import castable
 
 _LINALG = {"namespace": "linalg"}
+_CHAIN = {"out": "exact", "out_words": "multi_dot(): expected out tensor to have dtype {expected_c} but got {given_c}"}
 
 
 # ---- Powers
@@ -100,9 +101,7 @@ def _chain_product(matrices):
     return product(0, len(matrices) - 1)
 
 
-@composite(
-    **_LINALG, out="exact", out_words="multi_dot(): expected out tensor to have dtype {expected_c} but got {given_c}"
-)
+@composite(**_LINALG, **_CHAIN)
 def linalg_multi_dot(tensors):
     """The product of two or more matrices, in the order that needs the fewest multiplications.
 
@@ -141,8 +140,8 @@ def linalg_multi_dot(tensors):
     return _chain_product(tensors).view(size)
 
 
-@composite(method=False)
-def chain_matmul(*matrices, out=None):
+@composite(method=False, **_CHAIN)
+def chain_matmul(*matrices):
     """The product of matrices, in the order that needs the fewest multiplications; see linalg.multi_dot()."""
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
@@ -151,7 +150,7 @@ def chain_matmul(*matrices, out=None):
             raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
     if len(matrices) == 1:
         return matrices[0].clone()
-    return linalg_multi_dot(matrices, out=out)
+    return linalg_multi_dot(matrices)
 
 
 # ---- Vectors
