@@ -124,7 +124,16 @@ struct Plan {
                        align(kAlignmentD, key.c_alignment) &&
                        api.propose(handle, operation, a, b, c, c, preference, 1, &proposal, &count) == kOk;
     api.destroy_preference(preference);
-    return found && count > 0 && proposal.status == kOk && proposal.workspace <= most_workspace;
+    return found && count > 0 && proposal.status == kOk && proposal.workspace <= most_workspace &&
+           !(key.biased && is_half(key.dtype) && splits());
+  }
+
+  /// Whether sums are split over blocks. Those of half types are rounded before the bias is added, then.
+  bool splits() const {
+    int32_t parts = 0;
+    size_t size = 0;
+    return library_functions()->read_algorithm(&proposal.algorithm, kSplits, &parts, sizeof(parts), &size) != kOk ||
+           parts > 1;
   }
 };
 

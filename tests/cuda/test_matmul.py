@@ -334,6 +334,7 @@ def test_other_types_have_their_bias_spread(dtype):
 
 @pytest.mark.parametrize(("dtype", "most"), [(torch.float16, 2048), (torch.bfloat16, 256)])
 def test_the_bias_is_added_before_the_sum_is_rounded(dtype, most):
+    """cuBLASLt rounds long sums first, which it splits: then the bias comes before the product."""
     x, weight = torch.ones(2, most + 1, dtype=dtype), torch.ones(3, most + 1, dtype=dtype)
     result = F.linear(x.cuda(), weight.cuda(), torch.ones(3, dtype=dtype).cuda())
     assert result.tolist() == [[most + 2] * 3] * 2

@@ -43,6 +43,7 @@ struct Proposal {
   X(destroy_preference, cublasLtMatmulPreferenceDestroy, int, (Preference))                                          \
   X(propose, cublasLtMatmulAlgoGetHeuristic, int,                                                                    \
     (Handle, Operation, Layout, Layout, Layout, Layout, Preference, int, Proposal*, int*))                           \
+  X(read_algorithm, cublasLtMatmulAlgoConfigGetAttribute, int, (const Algorithm*, int, void*, size_t, size_t*))         \
   X(multiply, cublasLtMatmul, int,                                                                                   \
     (Handle, Operation, const void*, const void*, Layout, const void*, Layout, const void*, const void*, Layout,     \
      void*, Layout, const Algorithm*, void*, size_t, Stream))
@@ -58,7 +59,8 @@ struct Proposal {
   X(kAlignmentB, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, 6)                                                      \
   X(kAlignmentC, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, 7)                                                      \
   X(kAlignmentD, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, 8)                                                      \
-  X(kReduceInComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 2)
+  X(kReduceInComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 2)                                                 \
+  X(kSplits, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 2)
 // clang-format on
 
 ADJOINT_DECLARE_FUNCTIONS(Functions, ADJOINT_EACH_CUBLASLT_FUNCTION);

@@ -39,7 +39,8 @@ struct Algorithm {
   uint64_t problem;  ///< a number made of the problem
   uint64_t workspace;
   uint64_t alignments[4];  ///< of a, b, d and the bias
-  uint64_t rest[2];
+  uint64_t parts;          ///< that sums are split into
+  uint64_t rest;
 };
 struct Proposal {
   Algorithm algorithm;
@@ -161,9 +162,19 @@ int cublasLtMatmulAlgoGetHeuristic(Handle* handle, const Operation* op, const La
       number_of(*op, *a, *b, *d),
       memory,
       {preference->a_alignment, preference->b_alignment, preference->d_alignment, alignment_of(op->bias)},
-      {}};
+      memory ? 2u : 1u,
+      0};
   proposals[0].workspace = memory;
   *count = 1;
+  return kSuccess;
+}
+
+int cublasLtMatmulAlgoConfigGetAttribute(const Algorithm* algorithm, int attribute, void* value, size_t size,
+                                         size_t* written) {
+  if (attribute != 2 || size != sizeof(int32_t)) return kInvalidValue;
+  const auto parts = static_cast<int32_t>(algorithm->parts);
+  std::memcpy(value, &parts, size);
+  *written = size;
   return kSuccess;
 }
 
@@ -188,8 +199,9 @@ int cublasLtMatmul(Handle* handle, const Operation* op, const void* alpha, const
   const auto m = static_cast<int64_t>(d_layout->rows), n = static_cast<int64_t>(d_layout->cols);
   const auto k = static_cast<int64_t>(op->a_op ? a_layout->rows : a_layout->cols);
   auto run = [&]<class S>(S) {
-    standin::enqueue([=, bias = op->epilogue == kBias ? op->bias : nullptr, fewer = op->compute == 77] {
-      multiply<S, float>(left, right, result, 1, m, n, k, first, second, fewer, bias);
+    standin::enqueue([=, bias = op->epilogue == kBias ? op->bias : nullptr, fewer = op->compute == 77,
+                      split = algorithm->parts > 1] {
+      multiply<S, float>(left, right, result, 1, m, n, k, first, second, fewer, bias, split);
     });
     return kSuccess;
   };

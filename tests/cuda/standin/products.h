@@ -42,10 +42,11 @@ std::vector<T> read_lines(const Side& side, int64_t number, int64_t lines, int64
   return read;
 }
 
-/// Elements stored as S, sums and numbers in T. A bias has an element for each row of c, or is null.
+/// Elements stored as S, sums and numbers in T. A bias has an element for each row of c, or is null; it is added to
+/// sums that are rounded to S where these are `split`, as NVIDIA's library does.
 template <class S, class T>
 void multiply(Side a, Side b, Side c, int64_t batch, int64_t m, int64_t n, int64_t k, T alpha, T beta, bool fewer,
-              const void* bias = nullptr) {
+              const void* bias = nullptr, bool split = false) {
   for (int64_t number = 0; number < batch; ++number) {
     const std::vector<T> rows = read_lines<S, T>(a, number, m, k, false, fewer);
     const std::vector<T> columns = read_lines<S, T>(b, number, n, k, true, fewer);
@@ -56,8 +57,10 @@ void multiply(Side a, Side b, Side c, int64_t batch, int64_t m, int64_t n, int64
         for (int64_t l = 0; l < k; ++l) sum += row[l] * column[l];
         S& place = reinterpret_cast<S*>(const_cast<char*>(c.data))[number * c.batch + i + j * c.leading];
         T result = beta == T(0) ? T(alpha * sum) : T(alpha * sum + beta * T(load(place)));
-        if (bias) result += T(load(static_cast<const S*>(bias)[i]));
         store(place, result);
+        if (!bias) continue;
+        if (split) result = T(load(place));
+        store(place, result + T(load(static_cast<const S*>(bias)[i])));
       }
     }
   }
