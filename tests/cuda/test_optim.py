@@ -67,23 +67,39 @@ def assert_same(there, here, dtype):
         torch.testing.assert_close(mine.detach().cpu(), theirs.detach(), rtol=rtol, atol=atol, equal_nan=True)
 
 
-def assert_same_states(there, here, dtype):
+def with_states(params, optimizer):
+    """Each parameter and each of its states, by its number and name."""
+    return {
+        (number, name): value.detach()
+        for number, param in enumerate(params)
+        for name, value in {"param": param, **optimizer.state.get(param, {})}.items()
+    }
+
+
+def assert_same_states(there, here, greatest, dtype, steps):
+    """A GPU rounds a product and a sum once where the CPU rounds twice: a difference of half a unit in the last place
+    of the product. It stays where later sums come near zero, so that it is relative to the `greatest` number that was
+    in the tensor, and not to what is there at last. A step has two such sums at most on the way to a number.
+    """
     rtol, atol = CLOSE[str(dtype).partition(".")[2]]
-    for mine, theirs in zip(there.state.values(), here.state.values(), strict=True):
-        assert mine.keys() == theirs.keys()
-        for name, value in theirs.items():
-            torch.testing.assert_close(mine[name].detach().cpu(), value, rtol=rtol, atol=atol)
+    assert there.keys() == here.keys()
+    for key, value in here.items():
+        fused = steps * torch.finfo(torch.float32).eps * greatest[key] if dtype is torch.float32 else 0
+        torch.testing.assert_close(there[key].cpu(), value, rtol=rtol, atol=max(atol, fused), equal_nan=True)
 
 
 def run(name, options, dtype, steps=5, shapes=SHAPES):
     here, there = parameters(dtype, shapes)
     optimizers = [getattr(torch.optim, name)(params, lr=0.05, **options) for params in (here, there)]
+    greatest = {}
     for step in range(steps):
         give_gradients(here, there, step)
         for optimizer in optimizers:
             optimizer.step()
-    assert_same(there, here, dtype)
-    assert_same_states(optimizers[1], optimizers[0], dtype)
+        for key, value in with_states(here, optimizers[0]).items():
+            greatest[key] = max([greatest.get(key, 0), *value.abs().reshape(-1).tolist()])
+    assert all(param.is_cuda for param in there)
+    assert_same_states(with_states(there, optimizers[1]), with_states(here, optimizers[0]), greatest, dtype, steps)
     return optimizers[1]
 
 
