@@ -78,15 +78,25 @@ def test_kernels_of_one_element_are_products():
 @pytest.mark.parametrize("channels", [(12, 20), (12, 3), (3, 12)])
 @pytest.mark.parametrize("size", [1, 3])
 def test_halves(size, channels, dtype):
-    """With few channels and as products, forward and transposed; sums are rounded once."""
+    """With few channels and as products, forward and transposed; sums are kept in float32.
+
+    The own kernel, for few channels, rounds once. A library may round the sum before it adds the bias, and the result
+    again: half a unit in the last place of either, and so at most one unit of the greater of the two.
+    """
     taken, made = channels
     image, bias = torch.randn(2, taken, 5, 6, dtype=dtype), torch.randn(made, dtype=dtype)
     weight = torch.randn(made, taken, size, size, dtype=dtype)
     compare(F.conv2d, image, weight, bias)
     compare(F.conv_transpose2d, image, weight.transpose(0, 1).contiguous(), bias)
-    exact = F.conv2d(image.double(), weight.double(), bias.double()).to(dtype)
+    sums = F.conv2d(image.double(), weight.double())
+    exact = sums + bias.double().reshape(-1, 1, 1)
     ours = F.conv2d(image.cuda(), weight.cuda(), bias.cuda()).cpu()
-    assert (ours != exact).sum() <= 0.02 * exact.numel()
+    if size == 1 or made == 3:  # what cuDNN is not asked for
+        assert (ours != exact.to(dtype)).sum() <= 0.02 * exact.numel()
+    greater = torch.maximum(sums.abs(), exact.abs())
+    terms = F.conv2d(image.double().abs(), weight.double().abs(), bias.double().abs())
+    unit = torch.finfo(dtype).eps * 2 ** greater.log2().floor()
+    assert ((ours.double() - exact).abs() <= unit + taken * size**2 * torch.finfo(torch.float32).eps * terms).all()
 
 
 def test_many_positions():
