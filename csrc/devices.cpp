@@ -20,6 +20,8 @@ const Allocate allocators[kDeviceTypes] = {cpu::allocate, meta::allocate, cuda::
 const Backend* const backends[kDeviceTypes] = {&cpu::backend, &meta::backend, &cuda::backend, &batched::backend,
                                                &sparse::backend};
 
+const bool work_behind[kDeviceTypes] = {false, false, true, false, false};
+
 // Of all others there is one, always.
 static const std::string& nothing() {
   static const std::string text;

@@ -69,4 +69,10 @@ extern const Backend* const backends[kDeviceTypes];  // in csrc/devices.cpp
 /// The table of a device: `on(out->device).reduce.sum(in, out)`.
 inline const Backend& on(Device device) { return *backends[static_cast<size_t>(device.type)]; }
 
+extern const bool work_behind[kDeviceTypes];  // in csrc/devices.cpp
+
+/// Whether a device's kernels run behind the program: who reads a value waits for all that it has still to do, and the
+/// launch of a small kernel costs more than its work.
+inline bool works_behind(Device device) { return work_behind[static_cast<size_t>(device.type)]; }
+
 }  // namespace adjoint

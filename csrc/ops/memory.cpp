@@ -49,7 +49,7 @@ constexpr int64_t kQueued = int64_t{1} << 20;
 TensorPtr in_program_memory(Tensor* tensor) {
   if (tensor->device == DeviceType::Cpu) return TensorPtr::borrow(tensor);
   TensorPtr result = empty(dense_shape(tensor->shape), tensor->dtype, DeviceType::Cpu);
-  if (tensor->device.type != DeviceType::Cuda) {
+  if (!works_behind(tensor->device)) {
     copy_into(tensor, result.get());
     return result;
   }
@@ -101,7 +101,7 @@ TensorPtr zeros(Sizes sizes, DType dtype, Device device) {
 }
 
 Scalar scalar_of(const Tensor* tensor) {
-  if (tensor->device.type != DeviceType::Cuda) return on(tensor->device).memory.read(tensor->view());
+  if (!works_behind(tensor->device)) return on(tensor->device).memory.read(tensor->view());
   WithoutLock unlocked(kQueued);
   return on(tensor->device).memory.read(tensor->view());
 }

@@ -282,7 +282,7 @@ class Run final : public RunningBackward {
                     pending->storage->refs == 1 && !pending->storage->is_foreign() && is_dense(pending->shape) &&
                     !pending->grad_fn && !(mode_flags & kFunctional) && !is_sparse(pending) && !is_sparse(grad.get());
     if (in_place) {
-      if (pending->device.type == DeviceType::Cuda) [[unlikely]]
+      if (works_behind(pending->device)) [[unlikely]]
         return deliver_late(&pending, std::move(grad));
       add_in_place(pending, grad.get());
     } else {
