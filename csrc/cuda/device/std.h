@@ -172,8 +172,6 @@ inline float fmax(float a, float b) { return ::fmaxf(a, b); }
 inline double fmax(double a, double b) { return ::fmax(a, b); }
 inline float fmod(float a, float b) { return ::fmodf(a, b); }
 inline double fmod(double a, double b) { return ::fmod(a, b); }
-inline float fmax(float a, float b) { return ::fmaxf(a, b); }
-inline double fmax(double a, double b) { return ::fmax(a, b); }
 inline float atan2(float a, float b) { return ::atan2f(a, b); }
 inline double atan2(double a, double b) { return ::atan2(a, b); }
 inline float hypot(float a, float b) { return ::hypotf(a, b); }
