@@ -60,16 +60,16 @@ def _mm_batch(op, size, batched, input, mat2):
 
 @rows_of(0)
 def _mm_conj_batch(op, size, batched, input, mat2, turned):
-    return _mm_batch(mm, size, batched, input, conj(mat2))
+    return _mm_batch(mm, size, batched[:2], input, conj(mat2))
 
 
 @rows_of(0)
 def _mm_nt_batch(op, size, batched, input, mat2, turned):
-    return bmm_nt(*with_batch(size, batched, (input, mat2)))
+    return bmm_nt(*with_batch(size, batched[:2], (input, mat2)))
 
 
 def _mm_tn_batch(op, size, batched, input, mat2, turned):
-    return _transposed_times(*with_batch(size, batched, (input, mat2)))
+    return _transposed_times(*with_batch(size, batched[:2], (input, mat2)))
 
 
 def _transposed_times(input, mat2):
@@ -80,7 +80,7 @@ def _transposed_times(input, mat2):
 
 
 def _mm_t_conj_batch(op, size, batched, input, mat2, turned):
-    input, mat2 = with_batch(size, batched, (input, mat2))
+    input, mat2 = with_batch(size, batched[:2], (input, mat2))
     if input.shape[1] == 1:
         return input.transpose(1, 2) * conj(mat2)
     return bmm(input.transpose(1, 2), conj(mat2))
