@@ -115,17 +115,17 @@ int tiles_for(const View& like, int64_t rows) {
 
 Plan forward_by_warps(const View& query) {
   constexpr const char* kName = "attention_forward_by_warps";
-  if (groups_take(query)) return by_groups(kForward, kName, 1, {2, 2}, {3, 1}, query);
+  if (groups_take(query)) return by_groups(kForward, kName, 1, {1, 3}, {3, 1}, query);
   return by_warps(kForward, kName, 1, tiles_for(query, query.sizes[2]), 64, query);
 }
 Plan for_query_by_warps(const View& query) {
   constexpr const char* kName = "attention_for_query_by_warps";
-  if (groups_take(query)) return by_groups(kBackward, kName, 2, {2, 2}, {3, 1}, query);
+  if (groups_take(query)) return by_groups(kBackward, kName, 2, {1, 3}, {3, 1}, query);
   return by_warps(kBackward, kName, 2, tiles_for(query, query.sizes[2]), 32, query);
 }
 Plan for_key_and_value_by_warps(const View& query, const View& key) {
   constexpr const char* kName = "attention_for_key_and_value_by_warps";
-  if (groups_take(query)) return by_groups(kBackward, kName, 2, {1, 3}, {2, 1}, query);
+  if (groups_take(query)) return by_groups(kBackward, kName, 2, {1, 3}, {1, 2}, query);
   return by_warps(kBackward, kName, 2, tiles_for(query, key.sizes[2]), 32, query);
 }
 /// The facts of queries that both of these need; has 64 rows (kFactsRows) a block.
