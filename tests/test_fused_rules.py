@@ -71,6 +71,10 @@ CALLS = {
         lambda x, w, b: F.batch_norm(x, torch.zeros(2).double(), torch.ones(2).double(), w, b),
     ),
     "_attention": ([(1, 2, 3, 4)] * 3, F.scaled_dot_product_attention),
+    "_cross_entropy": (
+        [(3, 5)],
+        lambda x: torch.ops.language._cross_entropy(x, torch.tensor([1, 4, 0]), None, -100, "mean", False)[0],
+    ),
     "_lstm_sequence": (
         [(3, 2, 4), (1, 2, 1), (1, 2, 1), (4, 4), (4, 1)],
         lambda x, h, c, *weights: torch.lstm(x, (h, c), weights, False, 1, 0.0, True, False, False)[0],

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 /// ADJOINT_KERNEL(Args, threads) { ... }: the kernel of a text, of one parameter `args`, in blocks of so many threads;
-/// after these may stand how many blocks a multiprocessor is to have at once. Its name, which profilers show, comes from
-/// outside.
+/// after these may stand how many blocks a multiprocessor is to have at once. Its name, which profilers show, comes
+/// from outside.
 #ifndef ADJOINT_KERNEL
 #define ADJOINT_KERNEL(Args, ...) \
   extern "C" __global__ __launch_bounds__(__VA_ARGS__) void ADJOINT_KERNEL_NAME(const __grid_constant__ Args args)

@@ -8,9 +8,9 @@ from .checks import boolean, holds, tensor
 from .comparison import legacy_name
 from .language import (
     _binary_cross_entropy,
-    _huber_loss,
     _cross_entropy,
     _cross_entropy_gradient,
+    _huber_loss,
     _log_softmax,
     _log_softmax_backward_data,
     _logit_cross_entropy,
@@ -508,8 +508,8 @@ def _scores_grad(g, input, target, weight, ignore_index, reduction, total_weight
     return _log_softmax_backward_data(grad, shares, 1).to(input.dtype)
 
 
-# log_softmax and _nll_loss in one pass, for devices that prefer that: nothing as large as the scores is written, and they
-# may be of a half type where the loss is `wide`.
+# log_softmax and _nll_loss in one pass, for devices that prefer that: nothing as large as the scores is written, and
+# they may be of a half type where the loss is `wide`.
 op("_cross_entropy(input, target, weight, ignore_index, reduction, wide)", native="cross_entropy",
    outputs=("loss", "total_weight", "sums"), node="NllLossBackward0", public=False,
    weight=None,

@@ -475,7 +475,8 @@ op("linear_biased(bias, input, weight)", loop="addmm_impl_cpu_", widened=NARROW,
    weight=lambda g, input, weight_meta: mm_t_conj(g, input, is_turned(weight_meta)),
    batch=_linear_biased_batch)  # fmt: skip
 # a conj(b) and a^T conj(b), which close the circle of derivatives with a b^T.
-op("mm_conj(input, mat2, turned=False)", native="mm_conj", autocast="lower", node="MmBackward0", public=False, linear="input * mat2",
+op("mm_conj(input, mat2, turned=False)", native="mm_conj", autocast="lower", node="MmBackward0", public=False,
+   linear="input * mat2",
    input=lambda g, mat2: linear_plain(g, mat2),
    mat2=lambda g, input: mm_t_conj(input, g),
    batch=_mm_conj_batch)  # fmt: skip
