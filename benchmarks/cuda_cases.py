@@ -224,6 +224,7 @@ CASES = [
     Case("pinn", "PINN of 16 k points, second derivatives", pinn, "2x"),
     Case("cnn", "residual CNN at 32 x 32, batch 128", cnn, "1x"),
     Case("gpt2_bf16", "GPT-2 124M, 16 x 1024, bfloat16", gpt(12, 768, 12, 50257, 16, 1024, "bfloat16"), "1x"),
+    Case("gpt2_even", "the same with 50304 words", gpt(12, 768, 12, 50304, 16, 1024, "bfloat16"), "1x"),
     Case("gpt2_tf32", "GPT-2 124M, 16 x 1024, TF32", gpt(12, 768, 12, 50257, 16, 1024, "tf32"), "1x"),
     Case("gelu", "gelu(x * y + z).sum() of 64 M, forward and backward", elementwise, "1x"),
     Case("rows", "softmax, layer_norm, log_softmax, sums of 8192 x 8192", rows_and_columns, "3x"),
