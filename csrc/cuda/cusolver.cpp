@@ -1,4 +1,3 @@
-// Never run on a GPU so far, but on a stand-in.
 #include "cuda/cusolver.h"
 
 #include <atomic>

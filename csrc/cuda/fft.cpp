@@ -1,5 +1,4 @@
-// Fourier transforms: plans of cuFFT, kept for the next call, and lines that it cannot take turned first. Never run on
-// a GPU so far, but on a stand-in.
+// Fourier transforms: plans of cuFFT, kept for the next call, and lines that it cannot take turned first.
 #include "cuda/fft.h"
 
 #include <array>

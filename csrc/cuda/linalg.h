@@ -1,5 +1,5 @@
 // Linear algebra on a device, in linalg_{parts,factor,solve,lstsq,svd,spectral,exp}.cpp; kernels/linalg.h says what is
-// computed. Never run on a GPU so far, but on a stand-in.
+// computed.
 #pragma once
 
 #include "kernels/linalg.h"
