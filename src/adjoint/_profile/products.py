@@ -118,7 +118,7 @@ class Log:
 def _product(number, row, in_einsum):
     """A product of matrices, of which a factor may be transposed; torch's einsum does all of them as batches."""
     place = _TURNED.get(row.name)
-    shapes = [_turned(shape) if i == place else shape for i, shape in enumerate(_arguments(row))]
+    shapes = [_turned(shape) if i == place else shape for i, shape in enumerate(_arguments(row)[:2])]
     result = _result(row)
     if row.name.startswith("bmm"):
         return Call("bmm", shapes, result, number)
