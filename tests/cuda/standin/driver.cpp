@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -32,6 +33,8 @@ using standin::Span;
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotFound = 500, kNotReady = 600;
 constexpr int kDevices = 2;
 constexpr size_t kDeviceMemory = size_t{1} << 32;
+// Of a piece, from its beginning on: opening and closing the memory takes as long as there are pages that were touched.
+constexpr size_t kFilled = size_t{4} << 20;
 
 // ---- Counting and failing
 
@@ -76,6 +79,13 @@ int current = 0;
 void protect(bool open) {
   for (Memory& memory : memories)
     if (memory.base) mprotect(memory.base, kDeviceMemory, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+/// The whole pages of a piece are the system's again.
+void give_back_pages(const char* place, size_t size) {
+  constexpr uintptr_t kPage = 4096;
+  const auto begin = (reinterpret_cast<uintptr_t>(place) + kPage - 1) / kPage * kPage;
+  const auto end = (reinterpret_cast<uintptr_t>(place) + size) / kPage * kPage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 struct Opened {
   Opened() { protect(true); }
@@ -258,7 +268,7 @@ int cuMemAlloc_v2(unsigned long long* address, size_t size) {
   memory.used[place] = size;
   memory.total += size;
   const Opened opened;
-  std::memset(place, 0xff, size);
+  std::memset(place, 0xff, std::min(size, kFilled));
   *address = reinterpret_cast<uintptr_t>(place);
   return kSuccess;
 }
@@ -269,6 +279,7 @@ int cuMemFree_v2(unsigned long long address) {
     auto entry = memory.used.find(reinterpret_cast<char*>(address));
     if (entry == memory.used.end()) continue;
     memory.total -= entry->second;
+    give_back_pages(entry->first, entry->second);
     memory.used.erase(entry);
     return kSuccess;
   }
