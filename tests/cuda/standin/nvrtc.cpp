@@ -52,7 +52,7 @@ int run(const std::string& command, std::string& output) {
 std::string own_header(const char* name) {
   Dl_info info;
   dladdr(reinterpret_cast<void*>(&work_folder), &info);
-  std::ifstream file(std::filesystem::path(info.dli_fname).parent_path() / name);
+  std::ifstream file(std::filesystem::canonical(info.dli_fname).parent_path() / name);  // a link's own folder lacks it
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
