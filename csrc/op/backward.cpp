@@ -311,7 +311,7 @@ bool Op::all_by_loops(const Node& node, const ApplyContext& context) const {
 }
 
 void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const {
-  if (outputs[0] && outputs[0]->device.type == DeviceType::Cuda && all_by_loops(node, context)) [[unlikely]] {
+  if (outputs[0] && works_behind(outputs[0]->device) && all_by_loops(node, context)) [[unlikely]] {
     kernels::Gathering together(outputs[0]->device);
     apply_rules(node, outputs, edges, context);
     together.end();

@@ -49,18 +49,9 @@ def run_part(number, parts, seconds):
 
 
 def start(tool, number, parts, seconds, folder):
-    command = ["compute-sanitizer", "--tool", tool, "--log-file", str(folder / f"{tool}-{number}")]
-    command += [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "tests.cuda.sanitize",
-        "--part",
-        str(number),
-        str(parts),
-        str(seconds),
-    ]
+    tests = [sys.executable, "-W", "ignore", "-m", "tests.cuda.sanitize"]
+    part = ["--part", *map(str, (number, parts, seconds))]
+    command = ["compute-sanitizer", "--tool", tool, "--log-file", str(folder / f"{tool}-{number}"), *tests, *part]
     environment = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
     return subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
