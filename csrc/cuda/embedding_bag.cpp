@@ -66,7 +66,7 @@ bool add_to_greatest(BagArgs& args, const View& grad, const View& details, const
   }
   const View from{kept.data(), wide, grad.ndim, grad.sizes, grad.strides, device};
   const View rows{details.data, DType::Int64, grad.ndim, grad.sizes, grad.strides, device};
-  if (!Scatter::elements(to, 0, rows, &from).merge({.op = "Add", .in_order = true})) return false;
+  if (!Scatter::elements(to, 0, rows, &from).merge({"Add"})) return false;
   if (sums) copy(to, out);
   return true;
 }

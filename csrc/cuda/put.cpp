@@ -14,7 +14,7 @@ Merging merging(Reduction reduction, bool include_self) {
     case Reduction::AMax: return {"Maximum", include_self};
     case Reduction::AMin: return {"Minimum", include_self};
     case Reduction::Mean: return {"Add", include_self, true};
-    default: return {"Add", include_self};
+    default: return {.op = "Add", .include_self = include_self, .in_any_order = true};
   }
 }
 
@@ -50,7 +50,8 @@ void scatter_value(const View& dst_view, int dim, const View& index_view, const 
 }
 
 void scatter_add(const View& dst, int dim, const View& index, const View& src) {
-  if (!merge_elements(dst, dim, index, src, {"Add"})) through_cpu.indexing.scatter_add(dst, dim, index, src);
+  if (!merge_elements(dst, dim, index, src, merging(Reduction::Sum, true)))
+    through_cpu.indexing.scatter_add(dst, dim, index, src);
 }
 
 void scatter_reduce(const View& dst, int dim, const View& index, const View& src, Reduction reduction,
@@ -60,7 +61,7 @@ void scatter_reduce(const View& dst, int dim, const View& index, const View& src
 }
 
 void index_add(const View& dst, int dim, const View& index, const View& src, const Scalar& alpha) {
-  Merging how{"Add"};
+  Merging how = merging(Reduction::Sum, true);
   if (alpha.to<complex128>() != complex128(1)) how.alpha = &alpha;
   if (!merge_slices(dst, dim, index, src, how)) through_cpu.indexing.index_add(dst, dim, index, src, alpha);
 }

@@ -195,14 +195,13 @@ bool Scatter::lines(const Merging& how) {
   return true;
 }
 
-/// Whether sums are added up as they come: of whole numbers, and of single numbers for many slots, which would be
-/// sorted for longer than torch, whose sums have no order either, needs for all.
+/// Whether sums are added up as they come: of whole numbers, and of floats where they may, unless many wait for few.
 bool Scatter::adds_now(const Merging& how) const {
   constexpr int64_t kManySlots = 256;
   if (!how.is_sum() || !how.include_self || how.mean || how.alpha) return false;
   if (dst_.dtype == DType::Int64 || dst_.dtype == DType::Int32) return true;
-  return (dst_.dtype == DType::Float32 || dst_.dtype == DType::Float64) && rest_.numel() == 1 &&
-         slots() >= kManySlots && entries_.numel() > kShortRow && !deterministic.enabled && !how.in_order;
+  if (dst_.dtype != DType::Float32 && dst_.dtype != DType::Float64) return false;
+  return how.in_any_order && !deterministic.enabled && (slots() >= kManySlots || entries_.numel() <= kShortRow);
 }
 
 /// How many elements of an entry a thread has, of up to 16 bytes that lie together in what is read and written.

@@ -5,8 +5,8 @@
 // the indexed dimension that are short or many are gone through by one thread each, or by one warp. Otherwise, for
 // assignments, every entry claims its slot and the last one writes; other entries are sorted by their slots, and the
 // first of each slot puts all of them together; of a slot that has very many, stretches are put together before. Sums
-// of whole numbers have no order, and are added as they come. So are sums of many single floats, unless
-// use_deterministic_algorithms() asks for one order.
+// of whole numbers have no order, and are added as they come: one launch, and no memory. So are sums of floats in those
+// ops whose sums have no order in torch, unless use_deterministic_algorithms() asks for one.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Merging {
   const char* op;  ///< "Assign", "Add", ...
   bool include_self = true, mean = false;
   const Scalar* alpha = nullptr;
-  bool in_order = false;  ///< sums have one order whatever the program asks for
+  bool in_any_order = false;  ///< sums of floats may be added as they come, unless the program asks for one order
 
   bool is_assignment() const { return *op == 'A' && op[1] == 's'; }
   bool is_sum() const { return *op == 'A' && op[1] == 'd'; }

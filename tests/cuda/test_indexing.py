@@ -4,6 +4,8 @@ import pytest
 
 import adjoint as torch
 
+from .launches import counted
+
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
 NUMBERS = [*FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8]
 TYPES = [*NUMBERS, torch.bool, torch.complex64, torch.complex128]
@@ -174,12 +176,48 @@ def test_reductions_of_many_entries(reduce, include_self):
         close(lambda x, i, s: x.index_reduce(0, i, s, reduce, include_self=include_self), x, i, src)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-def test_single_floats_are_added_in_no_order_unless_asked(dtype):
-    x, i, src = values((700,), dtype), indices((9000,), 700), values((9000,), dtype, seed=3)
-    agree(lambda x, i, s: x.scatter_add(0, i, s), x, i, src)
+@pytest.fixture
+def one_order():
     torch.use_deterministic_algorithms(True)
-    try:
-        agree(lambda x, i, s: x.scatter_add(0, i, s), x, i, src)
-    finally:
-        torch.use_deterministic_algorithms(False)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+SUMS = {
+    "scatter_add": lambda x, i, s: x.scatter_add(0, i[:, None].expand_as(s), s),
+    "scatter_reduce": lambda x, i, s: x.scatter_reduce(0, i[:, None].expand_as(s), s, "sum"),
+    "index_add": lambda x, i, s: x.index_add(0, i, s),
+    "index_put": lambda x, i, s: x.index_put((i,), s, True),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("width", [1, 12])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_sums_with_and_without_an_order(name, width, dtype, request):
+    x, i, src = values((700, width), dtype), indices((9000,), 700), values((9000, width), dtype, seed=3)
+    agree(SUMS[name], x, i, src)
+    request.getfixturevalue("one_order")
+    agree(SUMS[name], x, i, src)
+
+
+def memory_and_launches(function, *args):
+    """The bytes and launches beside the result and its copy of the input."""
+    args = [arg.cuda() for arg in args]
+    function(*args).cpu()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    with counted() as launches:
+        result = function(*args)
+    return torch.cuda.max_memory_allocated() - before - 4 * result.numel(), launches[0]
+
+
+@pytest.mark.parametrize("n", [40, 9000])
+def test_sums_as_they_come_are_one_launch(n, request):
+    args = values((512, 8)), indices((n,), 512), values((n, 8), seed=3)
+    for name in ("scatter_add", "scatter_reduce", "index_add"):
+        assert memory_and_launches(SUMS[name], *args) == (0, 1)
+    # torch's has one order always
+    assert memory_and_launches(SUMS["index_put"], *args)[1] > 1
+    request.getfixturevalue("one_order")
+    assert memory_and_launches(SUMS["index_add"], *args)[1] > 1
