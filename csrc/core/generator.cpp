@@ -36,6 +36,11 @@ Generator::Generator(uint64_t seed, Device device) : device_(device) { manual_se
 
 void Generator::manual_seed(uint64_t seed) {
   std::lock_guard lock(mutex_);
+  if (held_ && seed != seed_)
+    fail(
+        "CUDAGeneratorImpl::set_current_seed can be called during stream capture only if new seed is the same as the "
+        "original seed. Seed before the capture: a graph draws new numbers at each replay");
+  if (held_) return;
   seed_ = seed;
   offset_ = 0;
   if (device_.type != DeviceType::Cpu) return;
@@ -64,7 +69,16 @@ uint64_t Generator::offset() const {
 void Generator::set_offset(uint64_t offset) {
   if (offset % 4 != 0) fail("offset must be a multiple of 4; got ", offset);
   std::lock_guard lock(mutex_);
+  if (held_)
+    fail(
+        "The state of a CUDA generator cannot be set during CUDA graph capture. Set it before: a graph draws new "
+        "numbers at each replay");
   offset_ = offset;
+}
+
+void Generator::hold(bool held) {
+  std::lock_guard lock(mutex_);
+  held_ += held ? 1 : -1;
 }
 
 std::vector<uint8_t> Generator::get_state() const {

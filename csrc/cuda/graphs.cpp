@@ -85,6 +85,7 @@ void CapturedGraph::begin(uint64_t pool, int mode) {
   }
   capturing_ = true;
   begin_draws(this);
+  hold_generators(true);
 }
 
 void CapturedGraph::draw_from(Generator& generator) {
@@ -94,6 +95,10 @@ void CapturedGraph::draw_from(Generator& generator) {
          ", and a graph draws on a GPU; make one with torch.Generator(device='cuda')");
   const bool known = std::ranges::any_of(draws_, [&](const Draws& draws) { return draws.generator == &generator; });
   if (!known) draws_.push_back({&generator, {}, 0});
+}
+
+void CapturedGraph::hold_generators(bool held) {
+  for (Draws& draws : draws_) draws.generator->hold(held);
 }
 
 DrawKey CapturedGraph::next_draws(const Generator& generator) {
@@ -108,6 +113,7 @@ void CapturedGraph::end() {
   if (!capturing_) fail("CUDAGraph.capture_end(): there is no capture to end; call capture_begin() first");
   capturing_ = false;
   end_draws(this);
+  hold_generators(false);
   use(device_);
   const Stream now = current_stream(device_);
   const Result result = driver().end_capture(stream_, &graph_);
@@ -139,6 +145,7 @@ void CapturedGraph::reset() {
   end_draws(this);
   if (capturing_) {
     capturing_ = false;
+    hold_generators(false);
     use(device_);
     driver().end_capture(stream_, &graph_);
     end_capture_pool(device_);

@@ -56,6 +56,8 @@ class CapturedGraph {
     StoragePtr state;
     uint64_t fills = 0;
   };
+  void hold_generators(bool held);
+
   int device_ = 0;
   uint64_t pool_ = 0;
   Stream stream_ = nullptr;

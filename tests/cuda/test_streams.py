@@ -257,6 +257,27 @@ def test_generators_that_a_graph_does_not_know():
         torch.cuda.CUDAGraph().register_generator_state(3)
 
 
+def test_generators_are_not_set_during_a_capture():
+    x, g, seed = torch.zeros(3, device="cuda"), torch.cuda.CUDAGraph(), torch.cuda.initial_seed()
+    x.normal_()
+    state = torch.cuda.get_rng_state()
+    with torch.cuda.graph(g):
+        torch.cuda.manual_seed(seed)  # as it is
+        for wrong, message in (
+            (lambda: torch.manual_seed(seed + 1), "only if new seed is the same as the original seed"),
+            (lambda: torch.cuda.set_rng_state(state), "cannot be set during CUDA graph capture"),
+        ):
+            with pytest.raises(RuntimeError, match=message):
+                wrong()
+        x.normal_()
+    assert torch.equal(torch.cuda.get_rng_state(), state)
+    with pytest.raises(ZeroDivisionError), torch.cuda.graph(torch.cuda.CUDAGraph()):
+        x.normal_()
+        1 / 0
+    torch.manual_seed(seed + 1)
+    assert torch.cuda.initial_seed() == seed + 1
+
+
 def test_graphed_callables_drop_out_other_elements_each_time():
     layer = torch.nn.Dropout(0.5).cuda()
     fast = torch.cuda.make_graphed_callables(layer, (torch.ones(200, device="cuda", requires_grad=True),))
