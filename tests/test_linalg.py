@@ -305,6 +305,44 @@ def test_gradient_of_the_determinant_of_singular_matrices_is_the_cofactors():
     assert adjoint.autograd.gradgradcheck(adjoint.linalg.det, x[:1].detach().requires_grad_(), atol=1e-3)
 
 
+def second_change(A, X, Y):
+    """How det changes with X and Y: the polynomial's coefficient, from determinants of columns that are exchanged."""
+    n = len(A)
+    pairs = [(i, j) for i in range(n) for j in range(n) if i != j]
+    changed = [[X[:, k] if k == i else Y[:, k] if k == j else A[:, k] for k in range(n)] for i, j in pairs]
+    return sum((np.linalg.det(np.stack(columns, 1)) for columns in changed), start=0 * A[0, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("n, rank", [(n, rank) for n in (1, 2, 3, 5) for rank in range(n + 1)])
+def test_second_gradient_of_the_determinant_at_every_rank(n, rank, dtype):
+    rng = np.random.default_rng(n)
+
+    def numbers():
+        values = rng.standard_normal((n, n))
+        return values + 1j * rng.standard_normal((n, n)) if dtype == "complex128" else values
+
+    # Equal singular values, and others
+    for A in (np.eye(n, dtype=dtype), numbers()):
+        A[:, rank:] = 0
+        X, Y = numbers(), numbers()
+        x = adjoint.tensor(A).requires_grad_()
+        (gradient,) = adjoint.autograd.grad(adjoint.linalg.det(x).real, x, create_graph=True)
+        along = (gradient.conj() * adjoint.tensor(X)).sum().real
+        (second,) = adjoint.autograd.grad(along, x, allow_unused=True)
+        found = 0 if second is None else np.sum(second.numpy().conj() * Y).real
+        assert found == pytest.approx(second_change(A, X, Y).real, abs=1e-12)
+
+
+def test_second_gradient_of_the_determinant_of_some_singular_matrices_of_a_batch():
+    x = adjoint.tensor(np.stack([np.diag([1.0, 2, 3]), np.diag([1.0, 0, 0]), np.ones((3, 3))])).requires_grad_()
+    check = adjoint.autograd.gradgradcheck
+    assert check(lambda x: adjoint.linalg.det(x), x[:2].detach().requires_grad_())
+    by_one = adjoint.func.vmap(adjoint.func.hessian(adjoint.linalg.det))(x)
+    expected = adjoint.stack([adjoint.func.hessian(adjoint.linalg.det)(one) for one in x])
+    adjoint.testing.assert_close(by_one, expected)
+
+
 def test_out_has_the_names_of_the_results():
     A = adjoint.eye(2)
     U, S, Vh = (adjoint.empty(0) for _ in range(3))

@@ -1,10 +1,12 @@
 """Linear equations, inverses and determinants. In the formulas ^H is the conjugate transpose, g the gradient of X."""
 
+from .._type_info import finfo
 from .batching import aligned, all_values, call, levels_of, matrices, once
 from .checks import boolean
 from .declaration import return_type
 from .language import (
     _has_tangents,
+    _linalg_cofactors,
     _linalg_det,
     _linalg_lu_solve,
     _linalg_slogdet,
@@ -14,6 +16,7 @@ from .language import (
     composite,
     conj,
     eye,
+    isfinite,
     linalg_inv_ex,
     linalg_svd,
     log,
@@ -302,14 +305,55 @@ def _scaled_inverse(factor, A, adjoint_solve):
     return adjoint_solve(identity_like(A) * factor.unsqueeze(-1).unsqueeze(-1))
 
 
-def _det_gradient(g, A, result, LU, adjoint_solve):
-    """g conj(det) A^-H; for singular matrices the matrix of cofactors by way of the singular values."""
-    if A.numel() == 0 or A.is_meta or all_values(LU).diagonal(0, -2, -1).all():
-        return _scaled_inverse(g * conj(result), A, adjoint_solve)
+def _by_singular_values(A):
+    """U, S and V^H, and the conjugate of det(U V^H)."""
     U, S, Vh = linalg_svd(A)
+    return U, S, Vh, conj(_linalg_det(U)[0] * _linalg_det(Vh)[0])
+
+
+def _cofactors(A):
+    """The conjugate of the matrix of cofactors: the gradient of the determinant, of singular matrices too.
+
+    It lies by columns, as do the solutions that serve where there is an inverse.
+    """
+    U, S, Vh, phase = _by_singular_values(A)
     others = where(identity_like(S) == 1, 1, S.unsqueeze(-2)).prod(-1)
-    phase = conj(_linalg_det(U)[0] * _linalg_det(Vh)[0])
-    return (U * (others * (g * phase).unsqueeze(-1)).unsqueeze(-2)) @ Vh
+    return (Vh.mT @ (U * (others * phase.unsqueeze(-1)).unsqueeze(-2)).mT).mT
+
+
+def _cofactors_gradient(g, A):
+    """Needs no derivatives of U and V, which there are none of where singular values are equal.
+
+    With g and dA turned to U^H g V and U^H dA V, the determinant's second derivative is det(U V^H) times the sum over
+    i != j of (g_ii dA_jj - g_ij dA_ji) times the product of the singular values but i and j.
+    """
+    U, S, Vh, phase = _by_singular_values(A)
+    turned = conj(U.mH @ g @ Vh.mH)
+    one = identity_like(S) == 1
+    others = where(one.unsqueeze(0) | one.unsqueeze(1), 1, S.unsqueeze(-2).unsqueeze(-2)).prod(-1)
+    others = others.masked_fill(one, 0).to(A.dtype)
+    sums = others @ turned.diagonal(0, -2, -1).unsqueeze(-1)
+    changes = where(one, sums, -(others * turned).mT)
+    return (U * phase.unsqueeze(-1).unsqueeze(-1)) @ changes @ Vh
+
+
+op("_linalg_cofactors(A)", forward=_cofactors, public=False,
+   A=lambda g, A: _cofactors_gradient(g, A),
+   batch=matrices)  # fmt: skip
+
+
+def _any_singular(LU):
+    pivots = LU.diagonal(0, -2, -1).abs()
+    largest = pivots.amax(-1)
+    rounding = LU.shape[-1] * finfo(LU.dtype).eps
+    return ((pivots.amin(-1) <= rounding * largest) & isfinite(largest)).any()
+
+
+def _det_gradient(g, A, result, LU, adjoint_solve):
+    """g conj(det) A^-H; by the cofactors for matrices that are singular, or would be but for rounding."""
+    if A.numel() == 0 or A.is_meta or not _any_singular(all_values(LU)):
+        return _scaled_inverse(g * conj(result), A, adjoint_solve)
+    return g.unsqueeze(-1).unsqueeze(-1) * _linalg_cofactors(A)
 
 
 op("_linalg_det(A)", native="linalg_det", outputs=("result", "LU", "pivots"), node="LinalgDetBackward0", public=False,
