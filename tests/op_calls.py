@@ -34,7 +34,7 @@ _CUBE = (2, 2, 2), (2, 2, 2), (0, 0, 0)
 _SQUARE = (2, 2), (2, 2), (0, 0)
 INSIDE = {
     "_UpsampleLanczos2DAa": [Sample(T(1, 1, 4, 4), (6, 6), "lanczos-aa", False, 0.0, 0.0, 0.0)],
-    "_attention": [Sample(T(1, 2, 3, 4), T(1, 2, 3, 4), T(1, 2, 3, 4), 0.5, False)],
+    "_attention": [Sample(T(1, 2, 3, 4), T(1, 2, 3, 4), T(1, 2, 3, 4), None, 0.5, False, 0.0, None)],
     "_avg_pool3d": [Sample(T(1, 1, 4, 4, 4), *_CUBE, False, True, None)],
     "_bernoulli_log_density": [Sample(T(3, low=0.0, high=1.0), T(3))],
     "_beta_log_density": [Sample(T(3, low=0.1, high=0.9), T(3, low=0.5), T(3, low=0.5))],
@@ -53,6 +53,7 @@ INSIDE = {
     "_group_norm": [Sample(T(2, 4, 3), None, T(4), None, None, 2, 0.1, 1e-5)],
     "_gumbel_log_density": [Sample(T(3), T(3), T(3, low=0.5))],
     "_laplace_log_density": [Sample(T(3), T(3), T(3, low=0.5))],
+    "_linalg_cofactors": [Sample(T(3, 3))],
     "_matmul_out": [Sample(T(2, 3), T(3, 2))],
     "_max_pool3d": [Sample(T(1, 1, 4, 4, 4), *_CUBE, (1, 1, 1), False)],
     "_max_pool_values": [Sample(T(1, 1, 4, 4), *_SQUARE, (1, 1), False)],

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cpu/attention_drops.h"
 #include "cpu/matmul.h"
 #include "cpu/reduce_rows.h"
 #include "cpu/softmax.h"
@@ -124,6 +125,19 @@ void attention_backward(const AttentionInputs& of, const View& grad, const View&
                         const View& for_query, const View& for_key, const View& for_value) {
   dispatch_real(of.query.dtype,
                 [&](auto tag) { backward<decltype(tag)>(of, grad, out, logsumexp, for_query, for_key, for_value); });
+}
+
+void attention_kept(const View& draws, double dropped, const View& out) {
+  dispatch_real(out.dtype, [&](auto tag) {
+    using T = decltype(tag);
+    const int64_t keys = out.sizes[3], rows = keys ? out.numel() / keys : 0;
+    const DropRate rate = DropRate::of(dropped);
+    T* to = out.as<T>();
+    for (int64_t i = 0; i < rows; ++i) {
+      const DropRow row = DropRow::of(draws.as<const int64_t>(), i);
+      for (int64_t j = 0; j < keys; ++j) *to++ = row.drops(j, rate.below) ? T(0) : static_cast<T>(rate.factor);
+    }
+  });
 }
 
 }  // namespace adjoint::cpu

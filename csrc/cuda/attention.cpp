@@ -41,23 +41,39 @@ struct Plan {
   }
 };
 
-std::string called(const char* function, const View& like, std::initializer_list<int64_t> numbers) {
+/// What the kernels of a call are made for.
+struct Wanted {
+  const View& query;
+  int64_t keys;
+  std::string extras;  ///< the last argument of their templates, or nothing
+
+  explicit Wanted(const View& its_query) : query(its_query), keys(its_query.sizes[2]) {}
+  explicit Wanted(const AttentionInputs& of) : query(of.query), keys(of.key.sizes[2]) {
+    if (!of.mask && !of.draws) return;
+    extras = std::string(", Extras<") + (of.mask ? device_type(of.mask->dtype) : "void") +
+             (of.draws ? ", true>" : ", false>");
+  }
+  int64_t size() const { return query.sizes[3]; }
+  const char* type() const { return device_type(query.dtype); }
+};
+
+std::string called(const char* function, const Wanted& wanted, std::initializer_list<int64_t> numbers) {
   std::ostringstream text;
-  text << function << '<' << device_type(like.dtype);
+  text << function << '<' << wanted.type();
   for (int64_t number : numbers) text << ", " << number;
-  text << '>';
+  text << wanted.extras << '>';
   return text.str();
 }
 
 // ---- By threads (device/attention.h)
 
 /// With tiles of as many rows as there is room for.
-Plan by_threads(const char* header, const char* function, int tiles, int squares, int most_rows, const View& like) {
-  const int64_t size = like.sizes[3], item = itemsize(like.dtype), vector = 16 / item;
+Plan by_threads(const char* header, const char* function, int tiles, int squares, int most_rows, const Wanted& wanted) {
+  const int64_t size = wanted.size(), item = itemsize(wanted.query.dtype), vector = 16 / item;
   const int64_t step = (size + vector - 1) / vector * vector + vector;
   for (int n = most_rows; n >= 16; n /= 2) {
     const auto bytes = static_cast<size_t>(item * n * (tiles * step + squares * (n + vector)));
-    if (bytes <= kMostShared) return {header, called(function, like, {n, size}), n, 4 * n, bytes};
+    if (bytes <= kMostShared) return {header, called(function, wanted, {n, size}), n, 4 * n, bytes};
   }
   return {};
 }
@@ -66,18 +82,19 @@ Plan by_threads(const char* header, const char* function, int tiles, int squares
 
 constexpr const char *kForward = "attention_warps.h", *kBackward = "attention_warps_backward.h";
 
-/// "name<Rows<type, size, ...>, warps, others>"
-std::string called_by_warps(const char* name, const char* rows, const View& like, const char* more, int warps, int n) {
+/// "name<Rows<type, size, ...>, warps, others, extras>"
+std::string called_by_warps(const char* name, const char* rows, const Wanted& wanted, const char* more, int warps,
+                            int n) {
   std::ostringstream text;
-  text << name << '<' << rows << '<' << device_type(like.dtype) << ", " << like.sizes[3] << more << ">, " << warps
-       << ", " << n << '>';
+  text << name << '<' << rows << '<' << wanted.type() << ", " << wanted.size() << more << ">, " << warps << ", " << n
+       << wanted.extras << '>';
   return text.str();
 }
 
 /// Whether groups of warps take rows of this size: sm_90 has instructions for them.
-bool groups_take(const View& like) {
-  const int64_t size = like.sizes[3];
-  return is_half(like.dtype) && (size == 64 || size == 128) && use(like.device).capability == 90;
+bool groups_take(const View& query) {
+  const int64_t size = query.sizes[3];
+  return is_half(query.dtype) && (size == 64 || size == 128) && use(query.device).capability == 90;
 }
 
 /// How many groups a block has, and how many blocks a multiprocessor is to have at once: as registers allow.
@@ -86,51 +103,53 @@ struct Groups {
 };
 
 /// Each group has 64 rows of its own, of so many matrices.
-Plan by_groups(const char* header, const char* function, int matrices, Groups narrow, Groups wide, const View& like) {
+Plan by_groups(const char* header, const char* function, int matrices, Groups narrow, Groups wide,
+               const Wanted& wanted) {
   constexpr int n = 64;
-  const auto [groups, blocks] = like.sizes[3] == 64 ? narrow : wide;
-  const auto bytes = static_cast<size_t>(2 * like.sizes[3] * (64 * groups * matrices + 4 * n) + 16 * n + 1024);
-  return {header, called_by_warps(function, "GroupRows", like, "", 4 * groups, n), 64 * groups, 128 * groups, bytes,
+  auto [groups, blocks] = wanted.size() == 64 ? narrow : wide;
+  if (!wanted.extras.empty() && blocks == 3) blocks = 2;  // they need more registers
+  const auto bytes = static_cast<size_t>(2 * wanted.size() * (64 * groups * matrices + 4 * n) + 16 * n + 1024);
+  return {header, called_by_warps(function, "GroupRows", wanted, "", 4 * groups, n), 64 * groups, 128 * groups, bytes,
           blocks};
 }
 
 /// Blocks of four warps, each with 16 rows of its own, or twice as many, of so many matrices.
-Plan by_warps(const char* header, const char* function, int matrices, int tiles, int most, const View& like) {
+Plan by_warps(const char* header, const char* function, int matrices, int tiles, int most, const Wanted& wanted) {
   constexpr int kWarps = 4;
-  const int64_t item = itemsize(like.dtype), step = (like.sizes[3] + 15) / 16 * 16 + 16 / item;
+  const int64_t item = itemsize(wanted.query.dtype), step = (wanted.size() + 15) / 16 * 16 + 16 / item;
   const int rows = 16 * tiles * kWarps;
   for (int n = most; n >= 32; n /= 2) {
     const auto bytes = static_cast<size_t>(item * step * (rows * matrices + 4 * n) + 16 * n);
     if (bytes <= kMostShared)
-      return {header, called_by_warps(function, "WarpRows", like, tiles == 2 ? ", 2" : ", 1", kWarps, n), rows,
+      return {header, called_by_warps(function, "WarpRows", wanted, tiles == 2 ? ", 2" : ", 1", kWarps, n), rows,
               32 * kWarps, bytes};
   }
   return {};
 }
 
 /// 2 where twice as many rows of a warp fit into its registers, and are there.
-int tiles_for(const View& like, int64_t rows) {
-  return like.sizes[3] * itemsize(like.dtype) <= 128 && rows > 64 ? 2 : 1;
+int tiles_for(const View& query, int64_t rows) {
+  return query.sizes[3] * itemsize(query.dtype) <= 128 && rows > 64 ? 2 : 1;
 }
 
-Plan forward_by_warps(const View& query) {
+Plan forward_by_warps(const Wanted& wanted) {
   constexpr const char* kName = "attention_forward_by_warps";
-  if (groups_take(query)) return by_groups(kForward, kName, 1, {1, 3}, {3, 1}, query);
-  return by_warps(kForward, kName, 1, tiles_for(query, query.sizes[2]), 64, query);
+  if (groups_take(wanted.query)) return by_groups(kForward, kName, 1, {1, 3}, {3, 1}, wanted);
+  return by_warps(kForward, kName, 1, tiles_for(wanted.query, wanted.query.sizes[2]), 64, wanted);
 }
-Plan for_query_by_warps(const View& query) {
+Plan for_query_by_warps(const Wanted& wanted) {
   constexpr const char* kName = "attention_for_query_by_warps";
-  if (groups_take(query)) return by_groups(kBackward, kName, 2, {1, 3}, {3, 1}, query);
-  return by_warps(kBackward, kName, 2, tiles_for(query, query.sizes[2]), 32, query);
+  if (groups_take(wanted.query)) return by_groups(kBackward, kName, 2, {1, 3}, {3, 1}, wanted);
+  return by_warps(kBackward, kName, 2, tiles_for(wanted.query, wanted.query.sizes[2]), 32, wanted);
 }
-Plan for_key_and_value_by_warps(const View& query, const View& key) {
+Plan for_key_and_value_by_warps(const Wanted& wanted) {
   constexpr const char* kName = "attention_for_key_and_value_by_warps";
-  if (groups_take(query)) return by_groups(kBackward, kName, 2, {1, 3}, {1, 2}, query);
-  return by_warps(kBackward, kName, 2, tiles_for(query, key.sizes[2]), 32, query);
+  if (groups_take(wanted.query)) return by_groups(kBackward, kName, 2, {1, 3}, {1, 2}, wanted);
+  return by_warps(kBackward, kName, 2, tiles_for(wanted.query, wanted.keys), 32, wanted);
 }
 /// The facts of queries that both of these need; has 64 rows (kFactsRows) a block.
 Plan facts_by_warps(const View& query) {
-  return {kBackward, called("attention_facts", query, {query.sizes[3]}), 64, 256, 0};
+  return {kBackward, called("attention_facts", Wanted(query), {query.sizes[3]}), 64, 256, 0};
 }
 
 /// The kernels of the backward take the compiler longest: they are begun with the forward's.
@@ -140,20 +159,24 @@ void begin_backward(const Plan& forward, std::initializer_list<Plan> backward, c
     if (plan.rows > 0) compile_ahead(like.device.index, plan.text());
 }
 
-Plan for_query_by_threads(const View& like) {
-  return by_threads("attention_backward.h", "attention_for_query", 4, 1, 32, like);
+Plan forward_by_threads(const Wanted& wanted) {
+  return by_threads("attention.h", "attention_forward", 2, 1, 64, wanted);
 }
-Plan for_key_and_value_by_threads(const View& like) {
-  return by_threads("attention_backward.h", "attention_for_key_and_value", 4, 2, 32, like);
+Plan for_query_by_threads(const Wanted& wanted) {
+  return by_threads("attention_backward.h", "attention_for_query", 4, 1, 32, wanted);
+}
+Plan for_key_and_value_by_threads(const Wanted& wanted) {
+  return by_threads("attention_backward.h", "attention_for_key_and_value", 4, 2, 32, wanted);
 }
 
 /// Whether tensor cores take rows of this size.
 bool warps_take(const View& query) {
   constexpr int kFirstWithTensorCores = 80;
   const int64_t size = query.sizes[3];
+  const Wanted wanted(query);
   return use(query.device).capability >= kFirstWithTensorCores && size <= 128 &&
-         size % (16 / itemsize(query.dtype)) == 0 && forward_by_warps(query).rows > 0 &&
-         for_query_by_warps(query).rows > 0 && for_key_and_value_by_warps(query, query).rows > 0;
+         size % (16 / itemsize(query.dtype)) == 0 && forward_by_warps(wanted).rows > 0 &&
+         for_query_by_warps(wanted).rows > 0 && for_key_and_value_by_warps(wanted).rows > 0;
 }
 
 /// Whether rows begin at multiples of 16 bytes.
@@ -202,6 +225,12 @@ AttentionArgs args_of(const AttentionInputs& of, const View& out, const View& lo
   args.keys = of.key.sizes[2];
   args.scale = of.scale;
   args.causal = of.causal;
+  if (of.mask) {
+    const int64_t* strides = of.mask->strides;
+    args.mask = {of.mask->data, strides[0], strides[1], strides[2], strides[3]};
+  }
+  if (of.draws) args.draws = of.draws->as<const int64_t>();
+  args.drop = DropRate::of(of.dropped);
   return args;
 }
 
@@ -209,25 +238,35 @@ AttentionArgs args_of(const AttentionInputs& of, const View& out, const View& lo
 
 bool attention_takes_halves(const View& query) { return warps_take(query); }
 
+bool attention_takes_extras(const View& query) {
+  if (is_half(query.dtype)) return warps_take(query);
+  const Wanted wanted(query);
+  return forward_by_threads(wanted).rows > 0 && for_query_by_threads(wanted).rows > 0 &&
+         for_key_and_value_by_threads(wanted).rows > 0;
+}
+
 void attention(const AttentionInputs& of, const View& out, const View& logsumexp) {
+  const Wanted wanted(of);
   if (runs_by_warps(of.query)) {
     const VectorRows query(of.query), key(of.key), value(of.value);
-    AttentionArgs args = args_of({query.view, key.view, value.view, of.scale, of.causal}, out, logsumexp);
-    const Plan plan = forward_by_warps(of.query);
-    begin_backward(
-        plan, {facts_by_warps(of.query), for_query_by_warps(of.query), for_key_and_value_by_warps(of.query, of.key)},
-        of.query);
+    AttentionInputs inputs = of;
+    inputs.query = query.view, inputs.key = key.view, inputs.value = value.view;
+    AttentionArgs args = args_of(inputs, out, logsumexp);
+    const Plan plan = forward_by_warps(wanted);
+    begin_backward(plan, {facts_by_warps(of.query), for_query_by_warps(wanted), for_key_and_value_by_warps(wanted)},
+                   of.query);
     return plan.launch_for(args, of.query, args.rows);
   }
-  const Plan plan = by_threads("attention.h", "attention_forward", 2, 1, 64, of.query);
+  const Plan plan = forward_by_threads(wanted);
   if (plan.rows == 0) return through_cpu.attention.forward(of, out, logsumexp);
-  begin_backward(plan, {for_query_by_threads(of.query), for_key_and_value_by_threads(of.query)}, of.query);
+  begin_backward(plan, {for_query_by_threads(wanted), for_key_and_value_by_threads(wanted)}, of.query);
   AttentionArgs args = args_of(of, out, logsumexp);
   plan.launch_for(args, of.query, args.rows);
 }
 
 void attention_backward(const AttentionInputs& of, const View& grad, const View& out, const View& logsumexp,
                         const View& for_query, const View& for_key, const View& for_value) {
+  const Wanted wanted(of);
   AttentionArgs args = args_of(of, out, logsumexp);
   args.grad = rows_of(grad);
   args.for_query = rows_of(for_query);
@@ -244,16 +283,24 @@ void attention_backward(const AttentionInputs& of, const View& grad, const View&
     Scratch slopes(static_cast<size_t>(facts) * sizeof(float), of.query.device);
     args.slopes = slopes.data();
     facts_by_warps(of.query).launch_for(args, of.query, args.rows);
-    for_query_by_warps(of.query).launch_for(args, of.query, args.rows);
-    return for_key_and_value_by_warps(of.query, of.key).launch_for(args, of.query, args.keys);
+    for_query_by_warps(wanted).launch_for(args, of.query, args.rows);
+    return for_key_and_value_by_warps(wanted).launch_for(args, of.query, args.keys);
   }
   Scratch slopes(static_cast<size_t>(logsumexp.numel() * itemsize(logsumexp.dtype)), of.query.device);
   args.slopes = slopes.data();
-  const Plan first = for_query_by_threads(of.query), second = for_key_and_value_by_threads(of.query);
+  const Plan first = for_query_by_threads(wanted), second = for_key_and_value_by_threads(wanted);
   if (first.rows == 0 || second.rows == 0)
     return through_cpu.attention.backward(of, grad, out, logsumexp, for_query, for_key, for_value);
   first.launch_for(args, of.query, args.rows);
   second.launch_for(args, of.query, args.keys);
+}
+
+void attention_kept(const View& draws, double dropped, const View& out) {
+  const int64_t keys = out.sizes[3];
+  if (out.numel() == 0) return;
+  KeptArgs args{draws.as<const int64_t>(), out.data, out.numel() / keys, keys, DropRate::of(dropped)};
+  const std::string call = std::string("attention_kept<") + device_type(out.dtype) + ">";
+  launch(out.device, kernel_text("attention_extras.h", "KeptArgs", call), args, blocks_for(out.numel()));
 }
 
 }  // namespace adjoint::cuda

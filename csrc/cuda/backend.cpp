@@ -61,8 +61,10 @@ Backend native() {
   table.matmul.sum_bmm = sum_bmm;
   table.matmul.conjugate = conjugate;
   table.attention.takes_halves = attention_takes_halves;
+  table.attention.takes_extras = attention_takes_extras;
   table.attention.forward = attention;
   table.attention.backward = attention_backward;
+  table.attention.kept = attention_kept;
   table.convolution.takes_halves = conv_takes_halves;
   table.convolution.forward = convolution;
   table.convolution.weight = convolution_weight;

@@ -7,6 +7,7 @@
 #include "op/arg.h"
 #include "op/autocast.h"
 #include "op/object.h"
+#include "ops/attention.h"
 #include "ops/class_losses.h"
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
@@ -125,9 +126,15 @@ PyObject* py_prefers_cross_entropy(PyObject*, PyObject* input) {
   return PyBool_FromLong(is_tensor(input) && ops::prefers_cross_entropy(as_tensor(input)));
 }
 
+PyObject* py_attention_takes_extras(PyObject*, PyObject* query) {
+  return guarded([&] { return PyBool_FromLong(is_tensor(query) && ops::attention_takes_extras(as_tensor(query))); });
+}
+
 PyMethodDef functions[] = {
     {"_prefers_cross_entropy", py_prefers_cross_entropy, METH_O,
      "Whether _cross_entropy is faster than log_softmax and nll_loss where this tensor lies."},
+    {"_attention_takes_extras", py_attention_takes_extras, METH_O,
+     "Whether _attention takes masks and drops weights where this query lies."},
     {"get_default_dtype", get_default_dtype, METH_NOARGS, help::kGetDefaultDtype},
     {"set_default_dtype", put_default_dtype, METH_O, help::kSetDefaultDtype},
     {"get_num_threads", get_num_threads, METH_NOARGS, help::kGetNumThreads},

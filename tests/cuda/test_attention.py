@@ -4,6 +4,7 @@ import pytest
 
 import adjoint as torch
 from adjoint.nn.functional import scaled_dot_product_attention as attention
+from adjoint.ops import language
 
 CLOSE = {torch.float32: 2e-5, torch.float64: 1e-10}
 NARROW = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 2e-3}  # of products on tensor cores
@@ -153,3 +154,227 @@ def test_second_gradients_of_halves():
     for a, b in zip(second, torch.autograd.grad(expected.square().sum(), wide), strict=True):
         assert a.dtype == torch.float16
         assert (a.double().cpu() - b).abs().max() / b.abs().max() < 1e-2
+
+
+# ---- Masks, and weights that are dropped
+
+
+def some_seen(*shape):
+    mask = torch.rand(*shape) > 0.4
+    mask[..., :3, :] &= mask.shape[-2] == 1  # the first queries look nowhere
+    return mask
+
+
+MASKS = {
+    "each": lambda rows, keys: some_seen(2, 3, rows, keys),
+    "all heads": lambda rows, keys: some_seen(2, 1, rows, keys),
+    "keys": lambda rows, keys: some_seen(2, 1, 1, keys),
+    "turned": lambda rows, keys: some_seen(keys, rows).t(),
+    "numbers": lambda rows, keys: torch.randn(rows, keys),
+    "some numbers are -inf": lambda rows, keys: torch.zeros(3, rows, keys).masked_fill(
+        some_seen(rows, keys), -torch.inf
+    ),
+}
+
+
+def with_mask(compare, dtype, name, rows, keys, size, **options):
+    mask = MASKS[name](rows, keys)
+    tensors = [torch.randn(2, 3, n, size).to(dtype) for n in (rows, keys, keys)]
+    compare(tensors, mask if mask.dtype == torch.bool else mask.to(dtype), **options)
+
+
+def compare_masked(tensors, mask, close, **options):
+    """Against float64 on the CPU, of the same numbers."""
+    here = [each.double().requires_grad_() for each in tensors]
+    there = [each.cuda().requires_grad_() for each in tensors]
+    wide = mask if mask.dtype == torch.bool else mask.double()
+    expected, ours = attention(*here, wide, **options), attention(*there, mask.cuda(), **options)
+    assert "ScaledDotProduct" in type(ours.grad_fn).__name__
+    cotangent = torch.randn(*expected.shape).to(mask.dtype if mask.is_floating_point() else tensors[0].dtype)
+    first = torch.autograd.grad(expected, here, cotangent.double())
+    mine = torch.autograd.grad(ours, there, cotangent.cuda())
+    for a, b in zip((ours, *mine), (expected, *first), strict=True):
+        error = (a.detach().double().cpu() - b.detach()).abs().max() / b.detach().abs().max().clamp(min=0.1)
+        assert error < close, float(error)
+
+
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize(("rows", "keys", "size"), [(1, 1, 20), (70, 130, 16), (130, 65, 64), (33, 70, 128)])
+@pytest.mark.parametrize("dtype", [*CLOSE, *NARROW][:4], ids=str)
+def test_masks(dtype, rows, keys, size, name):
+    with_mask(compare_masked, dtype, name, rows, keys, size, close={**NARROW, **CLOSE}[dtype])
+
+
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("scale", [-0.3, 0.0])
+def test_masks_and_scales_that_are_not_positive(name, scale):
+    with_mask(compare_masked, torch.float16, name, 70, 66, 64, close=NARROW[torch.float16], scale=scale)
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_of_tf32(name, monkeypatch):
+    monkeypatch.setattr(torch.backends.cuda.matmul, "allow_tf32", True)
+    with_mask(compare_masked, torch.float32, name, 70, 130, 32, close=NARROW[torch.float32])
+
+
+@pytest.mark.parametrize("size", [32, 20])  # of halves, tensor cores do not take 20
+def test_floats_as_mask_of_halves(size):
+    tensors, mask = [torch.randn(2, 3, 40, size).half().cuda() for _ in range(3)], torch.randn(40, 40).cuda()
+    ours, expected = attention(*tensors, mask), attention(*(each.double() for each in tensors), mask.double())
+    assert (ours.double() - expected).abs().max().item() < NARROW[torch.float16]
+
+
+def explicit(query, key, value, kept, mask=None, is_causal=False):
+    """By the matrix of all scores, with what its shares are multiplied by."""
+    scores = query @ key.transpose(2, 3) * query.shape[3] ** -0.5
+    if is_causal:
+        mask = torch.ones(scores.shape[2:], dtype=torch.bool, device=query.device).tril()
+    return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(3) * kept @ value
+
+
+@pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"mask": True}], ids=str)
+@pytest.mark.parametrize(("rows", "keys", "size"), [(1, 3, 20), (70, 130, 16), (130, 65, 64), (33, 70, 128)])
+@pytest.mark.parametrize("dtype", [*CLOSE, *NARROW][:4], ids=str)
+def test_weights_that_are_dropped(dtype, rows, keys, size, options):
+    tensors = [torch.randn(2, 3, n, size).to(dtype).cuda().requires_grad_() for n in (rows, keys, keys)]
+    wide = [each.detach().double().requires_grad_() for each in tensors]
+    mask = (torch.rand(rows, keys) > 0.3).cuda() if options.get("mask") else None
+    if mask is not None:
+        mask[:, 0] = True
+    causal = options.get("is_causal", False)
+    torch.manual_seed(5)
+    ours = attention(*tensors, mask, 0.3, causal)
+    torch.manual_seed(5)
+    draws = torch.randint(2**63 - 1, (2,), device="cuda")
+    kept = language._attention_kept(draws, *tensors[:2], 0.3).double()
+    expected = explicit(*wide, kept, mask, causal)
+    cotangent = torch.randn(*expected.shape).to(dtype).cuda()
+    first = torch.autograd.grad(expected, wide, cotangent.double())
+    mine = torch.autograd.grad(ours, tensors, cotangent)
+    for a, b in zip((ours, *mine), (expected, *first), strict=True):
+        # Results are rounded before gradients take them, and are of the size of 1: both round.
+        error = (a.detach().double() - b.detach()).abs().max() / b.detach().abs().max().clamp(min=1)
+        assert error.item() < 2 * {**NARROW, **CLOSE}[dtype]
+
+
+def test_what_is_dropped_looks_drawn():
+    """As many in each row and column as chance would drop, and rows and columns that have nothing to do with others."""
+    query, key = torch.zeros(2, 2, 500, 8, device="cuda"), torch.zeros(2, 2, 400, 8, device="cuda")
+    drops = []
+    for p in (0.1, 0.5):
+        draws = torch.randint(2**63 - 1, (2,), device="cuda")
+        kept = language._attention_kept(draws, query, key, p).cpu()
+        assert sorted(set(kept.flatten().tolist())) == pytest.approx([0, 1 / (1 - p)])
+        dropped = (kept == 0).double().reshape(2000, 400)
+        drops.append(dropped)
+        for along in (0, 1):
+            n = dropped.shape[along]
+            off = (dropped.mean(along) - p) / (p * (1 - p) / n) ** 0.5
+            assert off.abs().max().item() < 5
+            assert off.square().mean().item() == pytest.approx(1, abs=0.25)
+        for matrix in (dropped, dropped.t()):
+            centred = (matrix - p)[:300]
+            between = (centred @ centred.t() / matrix.shape[1]).fill_diagonal_(0) / (p * (1 - p))
+            assert between.abs().max().item() < 6 / matrix.shape[1] ** 0.5
+    assert ((drops[0] - 0.1) * (drops[1] - 0.5)).mean().abs().item() < 5 * 0.15 / 800000**0.5
+    assert language._attention_kept(draws, query, key, 1.0).cpu().abs().max().item() == 0
+
+
+def test_drops_follow_from_two_numbers():
+    draws = torch.tensor([2**62 + 12345, 987654321])
+    query, key = torch.zeros(1, 2, 30, 4), torch.zeros(1, 2, 50, 4)
+    for dtype in (torch.float32, torch.float64):
+        here = [query.to(dtype), key.to(dtype)]
+        table = [[draws_of_row(draws.tolist(), row, key, 0.3) for key in range(50)] for row in range(60)]
+        expected = torch.tensor(table, dtype=dtype).reshape(1, 2, 30, 50)
+        assert torch.equal(language._attention_kept(draws, *here, 0.3), expected)
+        ours = language._attention_kept(draws.cuda(), *(each.cuda() for each in here), 0.3)
+        assert torch.equal(ours.cpu(), expected)
+
+
+def mixed(x):
+    x = (x ^ x >> 16) * 0x7FEB352D % 2**32
+    x = (x ^ x >> 15) * 0x846CA68B % 2**32
+    return x ^ x >> 16
+
+
+def draws_of_row(draws, row, key, p):
+    (a, b), half = draws, 2**32
+    first = mixed(mixed(row % half ^ a % half) ^ row // half ^ a // half)
+    second = mixed(first ^ b % half) ^ b // half
+    return 0 if (mixed(key ^ first) ^ second) * 0x9E3779B1 % half < p * half else 1 / (1 - p)
+
+
+@pytest.mark.parametrize("dropped", [0.0, 0.3])
+def test_second_gradients_with_a_mask(dropped):
+    tensors = [torch.randn(1, 2, n, 4, dtype=torch.float64).cuda().requires_grad_() for n in (5, 6, 6)]
+    mask = torch.randn(5, 6, dtype=torch.float64).cuda().requires_grad_()
+
+    def run(*given):
+        torch.manual_seed(2)
+        return attention(*given[:3], given[3], dropped)
+
+    assert torch.autograd.gradcheck(run, (*tensors, mask))
+    assert torch.autograd.gradgradcheck(run, (*tensors, mask), atol=1e-4)
+
+
+def test_batches_of_gradients_with_drops():
+    tensors = [torch.randn(1, 2, n, 4, dtype=torch.float64).cuda().requires_grad_() for n in (5, 6, 6)]
+    mask = some_seen(5, 6).cuda()
+    out = attention(*tensors, mask, 0.4)
+    cotangents = torch.randn(3, *out.shape, dtype=torch.float64).cuda()
+    together = torch.autograd.grad(out, tensors, cotangents, is_grads_batched=True, retain_graph=True)
+    each = [torch.autograd.grad(out, tensors, one, retain_graph=True) for one in cotangents]
+    for all_of_one, parts in zip(together, zip(*each, strict=True), strict=True):
+        torch.testing.assert_close(all_of_one, torch.stack(parts))
+
+
+def test_under_vmap():
+    tensors = [torch.randn(4, 1, 2, n, 4).cuda() for n in (5, 6, 6)]
+    mask = some_seen(4, 5, 6).cuda()
+    ours = torch.vmap(attention)(*tensors, mask)
+    for i in range(4):
+        torch.testing.assert_close(ours[i], attention(*(each[i] for each in tensors), mask[i]))
+
+
+def derived(function, times):
+    """The gradient of a function's sum of squares, so many times."""
+    if times == 0:
+        return lambda *given: [function(*given)]
+    before = derived(function, times - 1)
+    return torch.func.grad(lambda *given: sum(each.square().sum() for each in before(*given)), (0, 1, 2))
+
+
+@pytest.mark.parametrize("times", [0, 1, 2])
+@pytest.mark.parametrize("randomness", ["same", "different"])
+def test_drops_under_vmap(randomness, times):
+    tensors = [torch.randn(3, 1, 2, n, 4, dtype=torch.float64).cuda() for n in (5, 6, 6)]
+    torch.manual_seed(3)
+    dropping = derived(lambda *given: attention(*given, None, 0.4), times)
+    ours = torch.vmap(dropping, randomness=randomness)(*tensors)
+    torch.manual_seed(3)
+    draws = torch.randint(2**63 - 1, (2,) if randomness == "same" else (3, 2), device="cuda")
+    for i, drawn in enumerate(draws.expand(3, 2)):
+        kept = language._attention_kept(drawn, tensors[0][i], tensors[1][i], 0.4)
+        expected = derived(lambda *given, kept=kept: explicit(*given, kept), times)(*(each[i] for each in tensors))
+        for a, b in zip(ours, expected, strict=True):
+            torch.testing.assert_close(a[i], b)
+
+
+def test_no_matrix_of_scores_is_in_memory():
+    query, key, value = (torch.randn(1, 1, 1024, 8).cuda().requires_grad_() for _ in range(3))
+    mask = (torch.rand(1024) > 0.5).cuda()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    attention(query, key, value, mask, 0.1).sum().backward()
+    assert torch.cuda.max_memory_allocated() - before < 1024 * 1024
+
+
+def test_masks_that_do_not_fit():
+    x = torch.zeros(1, 2, 5, 4)
+    for mask in (torch.zeros(3, 5), torch.zeros(2, 2, 5, 5), torch.zeros(1, 1, 1, 5, 5)):
+        with pytest.raises(RuntimeError) as expected:
+            attention(x, x, x, mask)
+        with pytest.raises(RuntimeError) as ours:
+            attention(x.cuda(), x.cuda(), x.cuda(), mask.cuda())
+        assert str(ours.value) == str(expected.value)

@@ -4,8 +4,7 @@
 // Of columns it has every 16th from its `across` on, so that 16 neighbours share a row.
 #pragma once
 
-#include "attention_part.h"
-#include "core/dtype.h"
+#include "attention_extras.h"
 
 namespace adjoint::cuda {
 
@@ -135,12 +134,13 @@ inline int64_t keys_end(const AttentionArgs& args, int64_t first, int rows) {
 }
 
 /// Softmax as it goes: sums and results so far are scaled down when a greater score turns up.
-template <class T, int N, int D>
+template <class T, int N, int D, class Extra = Extras<void, false>>
 inline void attention_forward(const AttentionArgs& args) {
   using Tile = Tiles<T, N, D>;
   ADJOINT_DYNAMIC_SHARED(T, memory);
   T *queries = memory, *others = queries + Tile::kTile, *shares = others + Tile::kTile;
   const Part part(args, N);
+  const Extra extra(args, part);
   const T scale = static_cast<T>(args.scale), infinite = std::numeric_limits<T>::infinity();
   Tile::load(queries, part.of<T>(args.query), args.query.row, part.first, args.rows);
   T greatest[kRowsEach], total[kRowsEach];
@@ -163,6 +163,7 @@ inline void attention_forward(const AttentionArgs& args) {
         T& score = scores[i][j];
         const int64_t row = part.first + Tile::row(i), key = first + Tile::key(j);
         score = key < end && (!args.causal || key <= row) ? score * scale : -infinite;
+        if constexpr (Extra::kMasks) score = extra.masked_or_none(score, row, key, T(1));
         highest = score > highest ? score : highest;
       }
       highest = row_max(highest);
@@ -172,6 +173,11 @@ inline void attention_forward(const AttentionArgs& args) {
       T sum = T(0);
 #pragma unroll
       for (int j = 0; j < Tile::kKeysEach; ++j) sum += scores[i][j] = std::exp(scores[i][j] - base);
+      if constexpr (Extra::kDrops) {
+        const DropRow row = extra.row_of(part.first + Tile::row(i));
+#pragma unroll
+        for (int j = 0; j < Tile::kKeysEach; ++j) scores[i][j] *= extra.template kept<T>(row, first + Tile::key(j));
+      }
       total[i] = total[i] * shrink + row_sum(sum);
       greatest[i] = highest;
 #pragma unroll
@@ -187,9 +193,9 @@ inline void attention_forward(const AttentionArgs& args) {
   T* logsumexp = reinterpret_cast<T*>(args.logsumexp) + part.number * args.rows;
 #pragma unroll
   for (int i = 0; i < kRowsEach; ++i) {
-    factors[i] = T(1) / total[i];
+    factors[i] = share_of<Extra>(total[i]);
     const int64_t row = part.first + Tile::row(i);
-    if (Tile::across() == 0 && row < args.rows) logsumexp[row] = greatest[i] + std::log(total[i]);
+    if (Tile::across() == 0 && row < args.rows) logsumexp[row] = logarithm_of<Extra>(greatest[i], total[i]);
   }
   Tile::store(part.of<T>(args.out), args.out.row, part.first, args.rows, sums, factors);
 }

@@ -13,31 +13,40 @@ struct RowFacts {
   T logsumexp[kRowsEach], slope[kRowsEach];
 };
 
-/// The scores of a tile of queries and one of keys become shares, `slopes` (g V') the gradients of scores.
-template <class T, int N, int D>
-inline void shares_and_slopes(const AttentionArgs& args, int64_t first_row, int64_t first_key, const RowFacts<T>& facts,
-                              typename Tiles<T, N, D>::Scores& scores, typename Tiles<T, N, D>::Scores& slopes) {
+/// The scores of a tile of queries and one of keys become shares, `slopes` (g V') the gradients of scores. Shares that
+/// are dropped are zeros at the end.
+template <class T, int N, int D, class Extra>
+inline void shares_and_slopes(const AttentionArgs& args, const Extra& extra, int64_t first_row, int64_t first_key,
+                              const RowFacts<T>& facts, typename Tiles<T, N, D>::Scores& scores,
+                              typename Tiles<T, N, D>::Scores& slopes) {
   using Tile = Tiles<T, N, D>;
   const T scale = static_cast<T>(args.scale);
 #pragma unroll
   for (int i = 0; i < kRowsEach; ++i) {
+    const int64_t row = first_row + Tile::row(i);
+    const DropRow drops = extra.row_of(row);
 #pragma unroll
     for (int j = 0; j < Tile::kKeysEach; ++j) {
-      const bool counts = sees(args, first_row + Tile::row(i), first_key + Tile::key(j));
-      scores[i][j] = counts ? std::exp(scores[i][j] * scale - facts.logsumexp[i]) : T(0);
-      slopes[i][j] = counts ? scores[i][j] * (slopes[i][j] - facts.slope[i]) : T(0);
+      const int64_t key = first_key + Tile::key(j);
+      const bool counts = sees(args, row, key);
+      T score = scores[i][j] * scale;
+      if constexpr (Extra::kMasks) score = extra.masked_or_none(score, row, key, T(1));
+      const T share = counts ? std::exp(score - facts.logsumexp[i]) : T(0), kept = extra.template kept<T>(drops, key);
+      scores[i][j] = share * kept;
+      slopes[i][j] = counts ? share * (slopes[i][j] * kept - facts.slope[i]) : T(0);
     }
   }
 }
 
 /// The gradient of the query, and each row's sum of grad * out, which the gradients of key and value need, too.
-template <class T, int N, int D>
+template <class T, int N, int D, class Extra = Extras<void, false>>
 inline void attention_for_query(const AttentionArgs& args) {
   using Tile = Tiles<T, N, D>;
   ADJOINT_DYNAMIC_SHARED(T, memory);
   T *queries = memory, *grads = queries + Tile::kTile, *keys = grads + Tile::kTile, *values = keys + Tile::kTile;
   T* square = values + Tile::kTile;
   const Part part(args, N);
+  const Extra extra(args, part);
   Tile::load(queries, part.of<T>(args.query), args.query.row, part.first, args.rows);
   Tile::load(grads, part.of<T>(args.grad), args.grad.row, part.first, args.rows);
   Tile::load(values, part.of<T>(args.out), args.out.row, part.first, args.rows);
@@ -64,7 +73,7 @@ inline void attention_for_query(const AttentionArgs& args) {
     typename Tile::Scores scores, slopes;
     Tile::score(scores, queries, keys);
     Tile::score(slopes, grads, values);
-    shares_and_slopes<T, N, D>(args, part.first, first, facts, scores, slopes);
+    shares_and_slopes<T, N, D>(args, extra, part.first, first, facts, scores, slopes);
     Tile::keep(square, slopes);
     __syncthreads();
     Tile::template add_product<false>(sums, square, keys);
@@ -75,13 +84,14 @@ inline void attention_for_query(const AttentionArgs& args) {
   Tile::store(part.of<T>(args.for_query), args.for_query.row, part.first, args.rows, sums, factors);
 }
 
-template <class T, int N, int D>
+template <class T, int N, int D, class Extra = Extras<void, false>>
 inline void attention_for_key_and_value(const AttentionArgs& args) {
   using Tile = Tiles<T, N, D>;
   ADJOINT_DYNAMIC_SHARED(T, memory);
   T *queries = memory, *grads = queries + Tile::kTile, *keys = grads + Tile::kTile, *values = keys + Tile::kTile;
   T *shares = values + Tile::kTile, *square = shares + Tile::kSquare;
   const Part part(args, N, true);
+  const Extra extra(args, part);
   Tile::load(keys, part.of<T>(args.key), args.key.row, part.first, args.keys);
   Tile::load(values, part.of<T>(args.value), args.value.row, part.first, args.keys);
   typename Tile::Sums for_key, for_value;
@@ -103,7 +113,7 @@ inline void attention_for_key_and_value(const AttentionArgs& args) {
     typename Tile::Scores scores, slopes;
     Tile::score(scores, queries, keys);
     Tile::score(slopes, grads, values);
-    shares_and_slopes<T, N, D>(args, first, part.first, facts, scores, slopes);
+    shares_and_slopes<T, N, D>(args, extra, first, part.first, facts, scores, slopes);
     Tile::keep(shares, scores);
     Tile::keep(square, slopes);
     __syncthreads();

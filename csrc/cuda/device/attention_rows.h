@@ -4,7 +4,7 @@
 // Products are begun, and waited for later: `begin_score` and `begin_add_product` each are one that `wait` counts.
 #pragma once
 
-#include "attention_part.h"
+#include "attention_extras.h"
 #include "group_products.h"
 
 namespace adjoint::cuda {

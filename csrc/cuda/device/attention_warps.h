@@ -8,9 +8,26 @@ namespace adjoint::cuda {
 
 inline constexpr float kLog2E = 1.44269504088896341f, kLn2 = 0.693147180559945309f;
 
+/// Scores of queries and keys, to base 2, with their mask; of none that are not there.
+template <class Rows, int N, class Extra>
+inline void mask_scores(WarpSums<Rows::kTiles, N>& scores, const Extra& extra, float factor, int64_t first_row,
+                        int64_t first_key) {
+#pragma unroll
+  for (int t = 0; t < Rows::kTiles; ++t) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      const int64_t row = first_row + sum_row(t, e / 2);
+#pragma unroll
+      for (int n = 0; n < N / 8; ++n)
+        scores[t][n][e] = extra.masked_or_none(scores[t][n][e] * factor, row, first_key + sum_column(n, e % 2), kLog2E);
+    }
+  }
+}
+
 /// Softmax as it goes: sums and results so far are scaled down when a greater score turns up. A score's power of two is
-/// taken of its product with `factor`, which is positive: where the scale is not, scores change their sign first.
-template <class Rows, int warps, int N>
+/// taken of its product with `factor`, which is positive: where the scale is not, scores change their sign first. Those
+/// that have met a mask are multiplied before.
+template <class Rows, int warps, int N, class Extra = Extras<void, false>>
 inline void attention_forward_by_warps(const AttentionArgs& args) {
   using T = typename Rows::T;
   using Own = OwnRows<Rows, warps>;
@@ -19,6 +36,7 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
   T* queries = aligned_for<Rows>(memory);
   const Part part(args, Own::kBlock);
   const Own own(part);
+  const Extra extra(args, part);
   const int64_t end = args.causal ? std::min<int64_t>(args.keys, part.first + Own::kBlock) : args.keys;
   const TwoByTurns<Rows, N, Own::kThreads> others{queries + Own::kBlock * Rows::kStep,
                                                   part.of<const T>(args.key),
@@ -34,13 +52,22 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
 
   const float infinite = std::numeric_limits<float>::infinity();
   const bool negative = args.scale < 0;
-  const float factor = args.scale == 0 ? std::numeric_limits<float>::min()
-                                       : static_cast<float>(negative ? -args.scale : args.scale) * kLog2E;
+  const float factor = Extra::kMasks     ? 1.0f
+                       : args.scale == 0 ? std::numeric_limits<float>::min()
+                                         : static_cast<float>(negative ? -args.scale : args.scale) * kLog2E;
   float greatest[kTiles][2], total[kTiles][2];
+  DropRow drops[kTiles][2];
   typename Rows::Sums sums;
   clear(sums);
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) greatest[t][0] = greatest[t][1] = -infinite, total[t][0] = total[t][1] = 0.0f;
+  if constexpr (Extra::kDrops) {
+#pragma unroll
+    for (int t = 0; t < kTiles; ++t) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) drops[t][half] = extra.row_of(own.first + sum_row(t, half));
+    }
+  }
   int turn = 0;
   for (int64_t first = 0; first < end; first += N, ++turn) {
     wait_for_groups<0>();
@@ -52,7 +79,9 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
     WarpSums<kTiles, N> scores;
     Rows::template begin_score<N>(scores, mine, others.first(turn));
     Rows::template wait<0>(scores);
-    if (negative) {
+    if constexpr (Extra::kMasks) {
+      mask_scores<Rows, N>(scores, extra, static_cast<float>(args.scale) * kLog2E, own.first, first);
+    } else if (negative) {
 #pragma unroll
       for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
@@ -100,6 +129,14 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
           }
         }
         total[t][half] = sum;
+        if constexpr (Extra::kDrops) {
+#pragma unroll
+          for (int n = 0; n < N / 8; ++n) {
+#pragma unroll
+            for (int e = 2 * half; e < 2 * half + 2; ++e)
+              scores[t][n][e] *= extra.template kept<float>(drops[t][half], first + sum_column(n, e % 2));
+          }
+        }
 #pragma unroll
         for (int c = 0; c < Rows::kFilled / 8; ++c) {
           sums[t][c][2 * half] *= shrink;
@@ -118,9 +155,10 @@ inline void attention_forward_by_warps(const AttentionArgs& args) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float sum = quad_sum(total[t][half]);
-      factors[t][half] = 1.0f / sum;
+      factors[t][half] = share_of<Extra>(sum);
       const int64_t row = own.first + sum_row(t, half);
-      if (threadIdx.x % 4 == 0 && row < args.rows) logsumexp[row] = greatest[t][half] * factor * kLn2 + std::log(sum);
+      if (threadIdx.x % 4 == 0 && row < args.rows)
+        logsumexp[row] = logarithm_of<Extra>(greatest[t][half] * factor * kLn2, sum);
     }
   }
   __syncthreads();  // nobody reads queries any more

@@ -56,7 +56,7 @@ inline void attention_facts(const AttentionArgs& args) {
   }
 }
 
-template <class Rows, int warps, int N>
+template <class Rows, int warps, int N, class Extra = Extras<void, false>>
 inline void attention_for_query_by_warps(const AttentionArgs& args) {
   using T = typename Rows::T;
   using Own = OwnRows<Rows, warps>;
@@ -65,6 +65,7 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
   T *queries = aligned_for<Rows>(memory), *grads = queries + Own::kBlock * Rows::kStep;
   const Part part(args, Own::kBlock);
   const Own own(part);
+  const Extra extra(args, part);
   const int64_t end = args.causal ? std::min<int64_t>(args.keys, part.first + Own::kBlock) : args.keys;
   const TwoByTurns<Rows, N, Own::kThreads> others{grads + Own::kBlock * Rows::kStep,
                                                   part.of<const T>(args.key),
@@ -83,6 +84,7 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
 
   const QueryFacts facts(args, part);
   float logsumexp[kTiles][2], slope[kTiles][2];
+  DropRow drops[kTiles][2];
 #pragma unroll
   for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
@@ -90,11 +92,12 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
       const int64_t row = own.first + sum_row(t, half);
       logsumexp[t][half] = row < args.rows ? facts.logsumexp[row] : 0.0f;
       slope[t][half] = row < args.rows ? facts.slope[row] : 0.0f;
+      drops[t][half] = extra.row_of(row);
     }
   }
   typename Rows::Sums sums;
   clear(sums);
-  const float factor = static_cast<float>(args.scale) * kLog2E;
+  const float scaled = static_cast<float>(args.scale) * kLog2E, factor = Extra::kMasks ? 1.0f : scaled;
   int turn = 0;
   for (int64_t first = 0; first < end; first += N, ++turn) {
     wait_for_groups<0>();
@@ -107,6 +110,7 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
     Rows::template begin_score<N>(scores, queries, others.first(turn));
     Rows::template begin_score<N>(slopes, grads, others.second(turn));
     Rows::template wait<1>(scores);
+    if constexpr (Extra::kMasks) mask_scores<Rows, N>(scores, extra, scaled, own.first, first);
 #pragma unroll
     for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
@@ -122,7 +126,11 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
 #pragma unroll
       for (int n = 0; n < N / 8; ++n) {
 #pragma unroll
-        for (int e = 0; e < 4; ++e) slopes[t][n][e] = scores[t][n][e] * (slopes[t][n][e] - slope[t][e / 2]);
+        for (int e = 0; e < 4; ++e) {
+          if constexpr (Extra::kDrops)
+            slopes[t][n][e] *= extra.template kept<float>(drops[t][e / 2], first + sum_column(n, e % 2));
+          slopes[t][n][e] = scores[t][n][e] * (slopes[t][n][e] - slope[t][e / 2]);
+        }
       }
     }
     if (first + N > end || (args.causal && first + N > own.first + 1)) {
@@ -152,7 +160,7 @@ inline void attention_for_query_by_warps(const AttentionArgs& args) {
 }
 
 /// Scores, shares and slopes are transposed here: a row is a key.
-template <class Rows, int warps, int N>
+template <class Rows, int warps, int N, class Extra = Extras<void, false>>
 inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
   using T = typename Rows::T;
   using Own = OwnRows<Rows, warps>;
@@ -162,6 +170,7 @@ inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
   T *keys = aligned_for<Rows>(memory), *values = keys + Own::kBlock * Rows::kStep;
   const Part part(args, Own::kBlock, true);
   const Own own(part);
+  const Extra extra(args, part);
   const Others others{values + Own::kBlock * Rows::kStep,
                       part.of<const T>(args.query),
                       part.of<const T>(args.grad),
@@ -192,7 +201,8 @@ inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
   typename Rows::Sums for_key, for_value;
   clear(for_key);
   clear(for_value);
-  const float factor = static_cast<float>(args.scale) * kLog2E;
+  const float scaled = static_cast<float>(args.scale) * kLog2E, factor = Extra::kMasks ? 1.0f : scaled;
+  const auto raised = static_cast<float>(args.drop.factor);
   int turn = 0;
   for (int64_t first = start; first < args.rows; first += N, ++turn) {
     wait_for_groups<0>();
@@ -205,17 +215,33 @@ inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
     Rows::template begin_score<N>(scores, keys, others.first(turn));
     Rows::template begin_score<N>(slopes, values, others.second(turn));
     Rows::template wait<1>(scores);
+    if constexpr (Extra::kMasks) {
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          const int64_t key = own.first + sum_row(t, e / 2);
+#pragma unroll
+          for (int n = 0; n < N / 8; ++n)
+            scores[t][n][e] = extra.masked_or_none(scores[t][n][e] * scaled, first + sum_column(n, e % 2), key, kLog2E);
+        }
+      }
+    }
     const bool whole = first + N <= args.rows && (!args.causal || first + 1 >= own.first + Own::kWarp);
 #pragma unroll
     for (int n = 0; n < N / 8; ++n) {
 #pragma unroll
       for (int second = 0; second < 2; ++second) {
         const float logsumexp = mine[n * 8 + second];
+        const DropRow drops = extra.row_of(first + sum_column(n, second));
 #pragma unroll
         for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
-          for (int e = second; e < 4; e += 2)
+          for (int e = second; e < 4; e += 2) {
             scores[t][n][e] = fast_exp2(__builtin_fma(scores[t][n][e], factor, -logsumexp));
+            // Shares that are dropped become negative.
+            if (extra.drops_at(drops, own.first + sum_row(t, e / 2))) scores[t][n][e] = -scores[t][n][e];
+          }
         }
       }
     }
@@ -236,7 +262,20 @@ inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
       }
     };
     if (!whole) mask(scores);
-    Rows::template begin_add_product<N>(for_value, scores, others.second(turn));
+    if constexpr (Extra::kDrops) {
+      WarpSums<kTiles, N> kept;
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t) {
+#pragma unroll
+        for (int n = 0; n < N / 8; ++n) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) kept[t][n][e] = scores[t][n][e] < 0.0f ? 0.0f : scores[t][n][e] * raised;
+        }
+      }
+      Rows::template begin_add_product<N>(for_value, kept, others.second(turn));
+    } else {
+      Rows::template begin_add_product<N>(for_value, scores, others.second(turn));
+    }
     Rows::template wait<1>(slopes);
 #pragma unroll
     for (int n = 0; n < N / 8; ++n) {
@@ -246,7 +285,14 @@ inline void attention_for_key_and_value_by_warps(const AttentionArgs& args) {
 #pragma unroll
         for (int t = 0; t < kTiles; ++t) {
 #pragma unroll
-          for (int e = second; e < 4; e += 2) slopes[t][n][e] = scores[t][n][e] * (slopes[t][n][e] - slope);
+          for (int e = second; e < 4; e += 2) {
+            float& score = scores[t][n][e];
+            if constexpr (Extra::kDrops) {
+              slopes[t][n][e] = score < 0.0f ? 0.0f : slopes[t][n][e] * raised;
+              score = std::fabs(score);
+            }
+            slopes[t][n][e] = score * (slopes[t][n][e] - slope);
+          }
         }
       }
     }

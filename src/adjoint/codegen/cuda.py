@@ -16,6 +16,7 @@ HEADERS = {
     "core/dtype.h": "cuda/device/dtype.h",
     "core/legendre.h": "core/legendre.h",
     "core/scalar.h": "core/scalar.h",
+    "cpu/attention_drops.h": "cpu/attention_drops.h",
     "cpu/float_exp.h": "cpu/float_exp.h",
     "cpu/isa.h": "cuda/device/isa.h",
     "cpu/math.h": "cpu/math.h",

@@ -4,11 +4,12 @@ import math
 import warnings
 
 from .. import _C
-from .batching import folded, of_some
+from .batching import folded, of_some, one_by_one
 from .checks import boolean, holds
 from .language import (
     _attention,
     _attention_gradients,
+    _attention_kept,
     _softmax,
     baddbmm,
     bmm,
@@ -18,6 +19,7 @@ from .language import (
     linear,
     matmul,
     op,
+    randint,
     softmax,
     where,
     zeros_like,
@@ -68,58 +70,98 @@ def _causal(scores):
     return where(scores.new_ones(scores.shape[-2:], dtype=_C.bool).tril(), scores, -math.inf)
 
 
-def _shares(query, key, scale, is_causal):
+def _broadcasts(mask, sizes):
+    ends = zip(reversed(mask.shape), reversed(sizes), strict=False)
+    return mask.ndim <= len(sizes) and all(mine in (1, size) for mine, size in ends)
+
+
+def _shares(query, key, mask, scale, is_causal):
     scores = matmul(query * scale, key.transpose(-2, -1))
-    return softmax(_causal(scores) if is_causal else scores, -1)
+    if mask is None:
+        return softmax(_causal(scores) if is_causal else scores, -1)
+    masked = where(mask, scores, -math.inf) if mask.dtype == _C.bool else scores + mask
+    if masked.shape != scores.shape:
+        raise RuntimeError(
+            f"output with shape {list(scores.shape)} doesn't match the broadcast shape {list(masked.shape)}; "
+            "attn_mask must broadcast to (..., queries, keys), the shape of the scores"
+        )
+    return _attention_weights(masked)
 
 
-def _score_grad(g, query, key, value, scale, is_causal):
+def _kept_of(shares, query, key, dropout_p, draws):
+    """Shares of which some are dropped, as the kernels do."""
+    return shares if draws is None else shares * _attention_kept(draws, query, key, dropout_p)
+
+
+def _score_grad(g, query, key, value, mask, scale, is_causal, dropout_p, draws):
     """The gradient of the scores: with shares P, P (dP - sum(P dP)), dP = g value'."""
-    shares = _shares(query, key, scale, is_causal)
-    grad = matmul(g, value.transpose(-2, -1))
-    return shares * (grad - (shares * grad).sum(-1, keepdim=True)) * scale
+    shares = _shares(query, key, mask, scale, is_causal)
+    grad = _kept_of(matmul(g, value.transpose(-2, -1)), query, key, dropout_p, draws)
+    return shares * (grad - (shares * grad).sum(-1, keepdim=True))
 
 
 def _wide(*tensors):
     """Half types as floats: they round once, at the end."""
-    return [tensor.float() if tensor.dtype in (_C.float16, _C.bfloat16) else tensor for tensor in tensors]
+    halves = _C.float16, _C.bfloat16
+    return [None if x is None else x.float() if x.dtype in halves else x for x in tensors]
 
 
-def _query_grad(g, query, key, value, scale, is_causal):
-    wide_key = _wide(key)[0]
-    return matmul(_score_grad(*_wide(g, query, key, value), scale, is_causal), wide_key).to(query.dtype)
+def _query_grad(g, query, key, value, mask, scale, *options):
+    grad = _score_grad(*_wide(g, query, key, value, mask), scale, *options) * scale
+    return matmul(grad, _wide(key)[0]).to(query.dtype)
 
 
-def _key_grad(g, query, key, value, scale, is_causal):
-    grad = _score_grad(*_wide(g, query, key, value), scale, is_causal)
+def _key_grad(g, query, key, value, mask, scale, *options):
+    grad = _score_grad(*_wide(g, query, key, value, mask), scale, *options) * scale
     return matmul(grad.transpose(-2, -1), _wide(query)[0]).to(key.dtype)
 
 
-def _value_grad(g, query, key, scale, is_causal):
-    g, wide_query, key = _wide(g, query, key)
-    return matmul(_shares(wide_query, key, scale, is_causal).transpose(-2, -1), g).to(query.dtype)
+def _value_grad(g, query, key, mask, scale, is_causal, dropout_p, draws):
+    dtype = query.dtype
+    g, query, key, mask = _wide(g, query, key, mask)
+    shares = _kept_of(_shares(query, key, mask, scale, is_causal), query, key, dropout_p, draws)
+    return matmul(shares.transpose(-2, -1), g).to(dtype)
 
 
-# Without the matrix of all scores in memory; a backward that wants a graph takes the plain formulas.
-op("_attention(query, key, value, scale, is_causal)", native="attention", outputs=("out", "logsumexp"),
-   node="ScaledDotProductFlashAttentionForCpuBackward0", public=False, linear="value",
-   fused={"query": lambda g, query, key, value, out, logsumexp, scale, is_causal:
-          _attention_gradients(g, query, key, value, out, logsumexp, scale, is_causal)},
-   query=lambda g, query, key, value, scale, is_causal: _query_grad(g, query, key, value, scale, is_causal),
-   key=lambda g, query, key, value, scale, is_causal: _key_grad(g, query, key, value, scale, is_causal),
-   value=lambda g, query, key, scale, is_causal: _value_grad(g, query, key, scale, is_causal),
-   batch=of_some(folded))  # fmt: skip
-op("_attention_gradients(grad, query, key, value, out, logsumexp, scale, is_causal)", native="attention_gradients",
-   gradient=False, public=False,
-   batch=of_some(folded))  # fmt: skip
+def _attention_batch(op, size, batched, *given):
+    """Which weights are dropped follows from where they are among all of a call."""
+    return (folded if given[-1] is None else one_by_one)(op, size, batched, *given)
+
+
+# Without the matrix of all scores in memory; a backward that wants a graph takes the plain formulas, as does the
+# gradient of a mask.
+op("_attention(query, key, value, mask, scale, is_causal, dropout_p, draws)", native="attention",
+   outputs=("out", "logsumexp"), node="ScaledDotProductFlashAttentionForCpuBackward0", public=False, linear="value",
+   draws=None,
+   fused={"query": lambda g, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws:
+          _attention_gradients(g, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws)},
+   query=lambda g, query, key, value, mask, scale, is_causal, dropout_p, draws:
+       _query_grad(g, query, key, value, mask, scale, is_causal, dropout_p, draws),
+   key=lambda g, query, key, value, mask, scale, is_causal, dropout_p, draws:
+       _key_grad(g, query, key, value, mask, scale, is_causal, dropout_p, draws),
+   value=lambda g, query, key, mask, scale, is_causal, dropout_p, draws:
+       _value_grad(g, query, key, mask, scale, is_causal, dropout_p, draws),
+   mask=lambda g, query, key, value, mask, scale, is_causal, dropout_p, draws:
+       _score_grad(*_wide(g, query, key, value, mask), scale, is_causal, dropout_p, draws).to(mask.dtype),
+   batch=of_some(_attention_batch))  # fmt: skip
+op("_attention_gradients(grad, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws)",
+   native="attention_gradients", gradient=False, public=False,
+   batch=of_some(_attention_batch))  # fmt: skip
+op("_attention_kept(draws, query, key, dropout_p)", native="attention_kept", gradient=False, public=False,
+   batch=of_some(one_by_one))  # fmt: skip
 
 
 def _in_one_pass(query, key, value, attn_mask, dropout_p):
-    """Whether _attention takes these: (batch, heads, rows, size) of one batch and size, nothing masked or dropped."""
-    if attn_mask is not None or dropout_p > 0 or not query.ndim == key.ndim == value.ndim == 4 or not key.numel():
+    """Whether _attention takes these: (batch, heads, rows, size) of one batch and size."""
+    if not query.ndim == key.ndim == value.ndim == 4 or not key.numel():
         return False
     batch, heads, rows, size = query.shape
-    return rows > 0 and (batch, heads, key.shape[2], size) == tuple(key.shape) == tuple(value.shape)
+    if rows == 0 or not (batch, heads, key.shape[2], size) == tuple(key.shape) == tuple(value.shape):
+        return False
+    if attn_mask is None and dropout_p == 0:
+        return True
+    fits = attn_mask is None or _broadcasts(attn_mask, (batch, heads, rows, key.shape[2]))
+    return fits and _C._attention_takes_extras(query)
 
 
 @composite(**_FUNCTIONAL, autocast="lower")
@@ -145,17 +187,12 @@ def scaled_dot_product_attention(
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else math.inf
     if _in_one_pass(query, key, value, attn_mask, dropout_p):
-        return _attention(query, key, value, scale, is_causal)[0]
+        mask = None if attn_mask is None else attn_mask.expand(*query.shape[:3], key.shape[2])
+        draws = randint(2**63 - 1, (2,), device=query.device) if dropout_p > 0 else None
+        return _attention(query, key, value, mask, scale, is_causal, dropout_p, draws)[0]
     dtype = query.dtype
-    query, key, value = _wide(query, key, value)
-    if attn_mask is not None and attn_mask.dtype != _C.bool:
-        (attn_mask,) = _wide(attn_mask)
-    if attn_mask is None:
-        weights = _shares(query, key, scale, is_causal)
-    else:
-        scores = matmul(query * scale, key.transpose(-2, -1))
-        masked = attn_mask.dtype == _C.bool
-        weights = _attention_weights(where(attn_mask, scores, -math.inf) if masked else scores + attn_mask)
+    query, key, value, attn_mask = _wide(query, key, value, attn_mask)
+    weights = _shares(query, key, attn_mask, scale, is_causal)
     if dropout_p > 0:
         weights = dropout(weights, dropout_p, True)
     return matmul(weights, value).to(dtype)

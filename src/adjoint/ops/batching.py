@@ -15,7 +15,7 @@ for each element. In a declaration, words stand for what most rules do:
 
 from .. import _C
 from . import language
-from .language import Tensor, _call_slots, cat, contiguous_format, is_grad_enabled, preserve_format
+from .language import Tensor, _call_slots, cat, contiguous_format, is_grad_enabled, preserve_format, stack
 
 
 def call(op, *arguments):
@@ -85,6 +85,16 @@ def folded(op, size, batched, *given):
     sizes = given[0].shape[:2]
     result = call(op, *(value.flatten(0, 1) if is_tensor(value) else value for value in given))
     return each(lambda one: one.unflatten(0, sizes), result)
+
+
+def one_by_one(op, size, batched, *given):
+    """For ops of which an element of the batch computes something else where it is not the first of a call."""
+
+    def one(i):
+        return call(op, *(value[i] if has else value for value, has in zip(given, batched, strict=True)))
+
+    results = [one(i) for i in range(size)]
+    return tuple(map(stack, zip(*results, strict=True))) if isinstance(results[0], tuple) else stack(results)
 
 
 def samples(rank, op, size, batched, *given):
