@@ -314,7 +314,7 @@ def second_change(A, X, Y):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
-@pytest.mark.parametrize("n, rank", [(n, rank) for n in (1, 2, 3, 5) for rank in range(n + 1)])
+@pytest.mark.parametrize(("n", "rank"), [(n, rank) for n in (1, 2, 3, 5) for rank in range(n + 1)])
 def test_second_gradient_of_the_determinant_at_every_rank(n, rank, dtype):
     rng = np.random.default_rng(n)
 

@@ -14,8 +14,8 @@ struct AttentionInputs {
   bool causal;
 
   // Where `takes_extras` says so:
-  /// (batch, heads, rows, keys) at any strides: bools that say who looks where, or numbers that are added to the scores,
-  /// floats or of the queries' type. The result of a row that looks nowhere is zero.
+  /// (batch, heads, rows, keys) at any strides: bools that say who looks where, or numbers that are added to the
+  /// scores, floats or of the queries' type. The result of a row that looks nowhere is zero.
   const View* mask = nullptr;
   /// Weights that are dropped, as dropout() does with this probability: which ones follows from two integers of 64 bits
   /// that lie one after the other, and from where a weight is.

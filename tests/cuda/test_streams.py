@@ -271,9 +271,13 @@ def test_generators_are_not_set_during_a_capture():
                 wrong()
         x.normal_()
     assert torch.equal(torch.cuda.get_rng_state(), state)
-    with pytest.raises(ZeroDivisionError), torch.cuda.graph(torch.cuda.CUDAGraph()):
+
+    def draws_and_fails():
         x.normal_()
-        1 / 0
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), torch.cuda.graph(torch.cuda.CUDAGraph()):
+        draws_and_fails()
     torch.manual_seed(seed + 1)
     assert torch.cuda.initial_seed() == seed + 1
 
