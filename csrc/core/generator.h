@@ -59,8 +59,8 @@ class Generator {
   Philox take(uint64_t fills = 1);
   uint64_t offset() const;
   void set_offset(uint64_t offset);
-  /// While a graph is captured its fills draw from no state: they will when it runs. A state that is set meanwhile would
-  /// not be theirs, and is refused, but for the seed that there is.
+  /// While a graph is captured its fills draw from no state: they will when it runs. A state that is set meanwhile
+  /// would not be theirs, and is refused, but for the seed that there is.
   void hold(bool held);
 
   /// The bytes of torch.get_rng_state(): states can be exchanged with torch both ways.
