@@ -6,9 +6,12 @@ many as take a tenth of a second, and the device is waited for at both ends. Pri
 
 import argparse
 import json
+import math
+import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from datetime import date
 from pathlib import Path
@@ -56,9 +59,10 @@ def work(library, name):
     )
 
 
-def measured(library, name):
+def measured(library, name, **variables):
     command = [sys.executable, __file__, "--work", library, "--only", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = os.environ | variables
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
         return {"error": done.stderr.strip().splitlines()[-1:]}
     return json.loads(done.stdout.splitlines()[-1])
@@ -80,6 +84,12 @@ def row(case, results):
     return [case.title, in_ms(ours["seconds"]), in_ms(theirs["seconds"]), ratio, case.aim, firsts, peaks]
 
 
+def first_steps(name):
+    """Seconds from import on to the end of a case's first step, without compiled kernels and with all of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [measured("adjoint", name, ADJOINT_CACHE=folder).get("first", math.nan) for _ in range(2)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", help="measure these cases alone")
@@ -91,14 +101,15 @@ def main():
         return
     header = ["case", *LIBRARIES, "torch / adjoint", "aim", "first step from import on (torch)", "peak memory (torch)"]
     print("| " + " | ".join(header) + " |\n|---|" + "---:|" * (len(header) - 1))
-    about = {}
-    for case in CASES:
-        if options.only and case.name not in options.only:
-            continue
+    about, measured_cases = {}, [case for case in CASES if not options.only or case.name in options.only]
+    for case in measured_cases:
         results = {library: measured(library, case.name) for library in LIBRARIES}
         print("| " + " | ".join(row(case, results)) + " |", flush=True)
         about |= {library: found for library, found in results.items() if "error" not in found}
     versions = ", ".join(f"{library} {found['version']}" for library, found in about.items())
+    if any(case.name == "gpt" for case in measured_cases):
+        empty, full = first_steps("gpt")
+        print(f"\nThe small GPT's first step: {empty:.2f} s without compiled kernels, {full:.2f} s with all of them.")
     device = next((found["device"] for found in about.values()), "no GPU")
     print(f"\n{date.today()}; {device}; {versions}; Python {platform.python_version()}; {platform.platform()}.")
 

@@ -163,6 +163,38 @@ def cnn(torch):
     return step
 
 
+def lstm(torch):
+    net = torch.nn.LSTM(512, 512, num_layers=2).cuda()
+    optimizer = torch.optim.Adam(net.parameters())
+    x = torch.randn(100, 64, 512, device="cuda")
+
+    def step():
+        optimizer.zero_grad()
+        net(x)[0].square().mean().backward()
+        optimizer.step()
+
+    return step
+
+
+def padded(torch):
+    """Sentences of different lengths through encoders that drop out."""
+    nn = torch.nn
+    layer = nn.TransformerEncoderLayer(512, 8, 2048, dropout=0.1, batch_first=True, norm_first=True)
+    net = nn.TransformerEncoder(layer, 6, enable_nested_tensor=False).cuda()
+    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-4)
+    x, lengths = torch.randn(32, 512, 512, device="cuda"), torch.randint(200, 512, (32, 1), device="cuda")
+    is_padding = torch.arange(512, device="cuda") >= lengths
+
+    def step():
+        optimizer.zero_grad()
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            loss = net(x, src_key_padding_mask=is_padding).square().mean()
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
 def elementwise(torch):
     x, y, z = (torch.randn(64 << 20, device="cuda", requires_grad=True) for _ in range(3))
 
@@ -226,6 +258,8 @@ CASES = [
     Case("gpt2_bf16", "GPT-2 124M, 16 x 1024, bfloat16", gpt(12, 768, 12, 50257, 16, 1024, "bfloat16"), "1x"),
     Case("gpt2_even", "the same with 50304 words", gpt(12, 768, 12, 50304, 16, 1024, "bfloat16"), "1x"),
     Case("gpt2_tf32", "GPT-2 124M, 16 x 1024, TF32", gpt(12, 768, 12, 50257, 16, 1024, "tf32"), "1x"),
+    Case("padded", "transformer of 6 layers, 32 x 512 words, padding, dropout, bfloat16", padded, "1x"),
+    Case("lstm", "LSTM of 2 layers, width 512, 64 x 100 steps, Adam", lstm, "1x"),
     Case("gelu", "gelu(x * y + z).sum() of 64 M, forward and backward", elementwise, "1x"),
     Case("rows", "softmax, layer_norm, log_softmax, sums of 8192 x 8192", rows_and_columns, "3x"),
     Case("embedding", "embedding backward, 16 k words of 50 k x 768", embedding_backward, "1x"),

@@ -8,6 +8,8 @@ import pytest
 import adjoint as torch
 from adjoint.nn import functional as F
 
+from .op_calls import OF_LIBRARIES
+
 # Declares an op of a test's own, in a process of its own, because an op cannot be taken out of the table again.
 DECLARED = """
 import adjoint as torch
@@ -91,7 +93,7 @@ CALLS = {
 
 
 def test_every_fused_form_is_tested():
-    assert {name for name, item in torch.ops.table().items() if item.fused} == set(CALLS)
+    assert {name for name, item in torch.ops.table().items() if item.fused} == CALLS.keys() | OF_LIBRARIES
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -4,6 +4,7 @@
 #include "cuda/attention.h"
 #include "cuda/convolution.h"
 #include "cuda/ctc.h"
+#include "cuda/cudnn_recurrent.h"
 #include "cuda/distance.h"
 #include "cuda/elementwise.h"
 #include "cuda/embedding_bag.h"
@@ -72,6 +73,10 @@ Backend native() {
   table.convolution.join_weight = join_conv_weight;
   table.recurrent.lstm = lstm;
   table.recurrent.lstm_backward = lstm_backward;
+  table.recurrent.takes_network = takes_network;
+  table.recurrent.network_reserve = network_reserve;
+  table.recurrent.network = network;
+  table.recurrent.network_backward = network_backward;
   table.distance.cross = cross;
   table.distance.cdist = cdist;
   table.distance.cdist_backward = cdist_backward;

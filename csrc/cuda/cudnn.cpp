@@ -17,11 +17,17 @@ namespace {
 using kernels::ConvShape;
 using namespace cudnn;
 
+std::atomic<bool> enabled{true}, tf32{true};
+
+Library& opened() {
+  static Library library(kFiles);
+  return library;
+}
+
 /// Null where cuDNN is not there, or lacks something.
 const Functions* library_functions() {
-  static Library library(kFiles);
   static Functions functions;
-  static const bool complete = library.open() && functions.find(library).empty();
+  static const bool complete = opened().open() && functions.find(opened()).empty();
   return complete ? &functions : nullptr;
 }
 
@@ -39,15 +45,6 @@ struct Key {
     return all;
   }
 };
-
-int type_of(DType dtype) {
-  switch (dtype) {
-    case DType::Float64: return kDouble;
-    case DType::Float16: return kHalf;
-    case DType::BFloat16: return kBrain;
-    default: return kFloat;
-  }
-}
 
 /// Descriptors, and the algorithm that was chosen for them.
 struct Plan {
@@ -146,20 +143,41 @@ struct Session {
   }
 };
 
-std::atomic<bool> enabled{true}, tf32{true};
-
 }  // namespace
 
+namespace cudnn {
+
+const Functions* functions() { return enabled ? library_functions() : nullptr; }
+const Library* library() { return functions() ? &opened() : nullptr; }
+
+Handle handle_on(Device device) {
+  auto& session = thread_session<Session>(device);
+  const bool ready = session.handle && library_functions()->set_stream(session.handle, current_stream(device)) == kOk;
+  return ready ? session.handle : nullptr;
+}
+
+int type_of(DType dtype) {
+  switch (dtype) {
+    case DType::Float64: return kDouble;
+    case DType::Float16: return kHalf;
+    case DType::BFloat16: return kBrain;
+    default: return kFloat;
+  }
+}
+
+bool may_round() { return tf32; }
+
+}  // namespace cudnn
+
 bool has_cudnn(DType dtype) {
-  return (dtype == DType::Float32 || dtype == DType::Float64 || is_half(dtype)) && enabled && library_functions();
+  return (dtype == DType::Float32 || dtype == DType::Float64 || is_half(dtype)) && functions();
 }
 
 bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, const View& second, const View& out,
                        bool adds) {
   if (!has_cudnn(out.dtype)) return false;
+  if (!handle_on(out.device)) return false;
   auto& session = thread_session<Session>(out.device);
-  if (!session.handle || library_functions()->set_stream(session.handle, current_stream(out.device)) != kOk)
-    return false;
   const Key key{shape, way, out.dtype, out.dtype == DType::Float32 && tf32};
   constexpr size_t kMostPlans = 4096;
   if (session.plans.size() >= kMostPlans) session.plans.clear();

@@ -2,9 +2,26 @@
 // Whatever it refuses, the own kernels compute.
 #pragma once
 
+#include "cuda/library.h"
 #include "kernels/convolution.h"
 
 namespace adjoint::cuda {
+namespace cudnn {
+
+struct Functions;
+
+/// Null where cuDNN is not there, lacks something, or is not to be used.
+const Functions* functions();
+/// The same, for what else of it is used.
+const Library* library();
+/// This thread's handle for a device, on its current stream; null where there is none.
+struct CudnnHandle* handle_on(Device device);
+/// How it calls a type.
+int type_of(DType dtype);
+/// Whether float32 may be rounded as TF32 does.
+bool may_round();
+
+}  // namespace cudnn
 
 enum class ConvWay { Forward, Data, Weight };
 

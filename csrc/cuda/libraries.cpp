@@ -11,11 +11,11 @@
 namespace adjoint::cuda {
 namespace {
 
-template <class Functions>
+template <class... Functions>
 LibraryState state_of(const char* name, std::span<const LibraryFile> files) {
   Library library(files);
   if (!library.open()) return {name, "", library.reason()};
-  return {name, library.path(), Functions().find(library)};
+  return {name, library.path(), (Functions().find(library) + ...)};
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ std::vector<LibraryState> library_states() {
           state_of<nvrtc::Functions>("nvrtc", nvrtc::kFiles),
           state_of<cublas::Functions>("cublas", cublas::kFiles),
           state_of<cublaslt::Functions>("cublasLt", cublaslt::kFiles),
-          state_of<cudnn::Functions>("cudnn", cudnn::kFiles),
+          state_of<cudnn::Functions, cudnn::RnnFunctions>("cudnn", cudnn::kFiles),
           state_of<cufft::Functions>("cufft", cufft::kFiles),
           state_of<nvtx::Functions>("nvtx", nvtx::kFiles)};
 }

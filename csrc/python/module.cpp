@@ -9,6 +9,7 @@
 #include "op/object.h"
 #include "ops/attention.h"
 #include "ops/class_losses.h"
+#include "ops/recurrent_network.h"
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
 #include "python/cuda_bindings.h"
@@ -130,7 +131,22 @@ PyObject* py_attention_takes_extras(PyObject*, PyObject* query) {
   return guarded([&] { return PyBool_FromLong(is_tensor(query) && ops::attention_takes_extras(as_tensor(query))); });
 }
 
+PyObject* py_takes_recurrent_network(PyObject*, PyObject* args) {
+  return guarded([&] {
+    PyObject *input, *hidden, *batch_sizes;
+    long kind;
+    int both_ways, biased;
+    check(PyArg_ParseTuple(args, "O!O!Olpp:_takes_recurrent_network", tensor_type, &input, tensor_type, &hidden,
+                           &batch_sizes, &kind, &both_ways, &biased));
+    const auto steps = Arg{batch_sizes, "recurrent network", "batch_sizes"}.operator std::vector<int64_t>();
+    return PyBool_FromLong(
+        ops::takes_recurrent_network(as_tensor(input), as_tensor(hidden), steps, kind, both_ways != 0, biased != 0));
+  });
+}
+
 PyMethodDef functions[] = {
+    {"_takes_recurrent_network", py_takes_recurrent_network, METH_VARARGS,
+     "Whether _recurrent_network computes a network of these tensors, batch sizes and options."},
     {"_prefers_cross_entropy", py_prefers_cross_entropy, METH_O,
      "Whether _cross_entropy is faster than log_softmax and nll_loss where this tensor lies."},
     {"_attention_takes_extras", py_attention_takes_extras, METH_O,

@@ -114,6 +114,9 @@ HANDLE(cudnn::Handle, cudnnHandle_t);
 HANDLE(cudnn::Tensor, cudnnTensorDescriptor_t);
 HANDLE(cudnn::Filter, cudnnFilterDescriptor_t);
 HANDLE(cudnn::Convolution, cudnnConvolutionDescriptor_t);
+HANDLE(cudnn::Dropout, cudnnDropoutDescriptor_t);
+HANDLE(cudnn::Rnn, cudnnRNNDescriptor_t);
+HANDLE(cudnn::RnnData, cudnnRNNDataDescriptor_t);
 #define ALGORITHM(theirs)                                    \
   STRUCT(cudnn::Algorithm, theirs);                          \
   FIELD(cudnn::Algorithm, number, theirs, algo);             \
@@ -212,6 +215,10 @@ using cudnn::Functions;
 ADJOINT_EACH_CUDNN_FUNCTION(SAME_FUNCTION)
 ADJOINT_EACH_CUDNN_NUMBER(SAME_NUMBER)
 }  // namespace of_cudnn
+namespace of_cudnn_rnn {
+using Functions = cudnn::RnnFunctions;
+ADJOINT_EACH_CUDNN_RNN_FUNCTION(SAME_FUNCTION)
+}  // namespace of_cudnn_rnn
 #endif
 #if HAS_CUFFT
 namespace of_cufft {
@@ -223,9 +230,9 @@ ADJOINT_EACH_CUFFT_NUMBER(SAME_NUMBER)
 #if HAS_CUSOLVER
 namespace of_cusolver {
 using Functions = cusolver::TypedRoutines;
-#define SAME_SOLVER(name, real, complex, parameters)  \
-  SAME_FUNCTION(name, cusolverDnS##real, parameters)  \
-  SAME_FUNCTION(name, cusolverDnD##real, parameters)  \
+#define SAME_SOLVER(name, real, complex, parameters)    \
+  SAME_FUNCTION(name, cusolverDnS##real, parameters)    \
+  SAME_FUNCTION(name, cusolverDnD##real, parameters)    \
   SAME_FUNCTION(name, cusolverDnC##complex, parameters) \
   SAME_FUNCTION(name, cusolverDnZ##complex, parameters)
 #define SAME_BLAS(name, real, complex, parameters)  \
@@ -286,7 +293,8 @@ int main() {
   print("cublasLt.h", 0, 0 ADJOINT_EACH_CUBLASLT_FUNCTION(COUNT), 0 ADJOINT_EACH_CUBLASLT_NUMBER(COUNT));
 #endif
 #if HAS_CUDNN
-  print("cudnn.h", CUDNN_VERSION, 0 ADJOINT_EACH_CUDNN_FUNCTION(COUNT), 0 ADJOINT_EACH_CUDNN_NUMBER(COUNT));
+  print("cudnn.h", CUDNN_VERSION, 0 ADJOINT_EACH_CUDNN_FUNCTION(COUNT) ADJOINT_EACH_CUDNN_RNN_FUNCTION(COUNT),
+        0 ADJOINT_EACH_CUDNN_NUMBER(COUNT));
 #endif
 #if HAS_CUFFT
   print("cufft.h", CUFFT_VERSION, 0 ADJOINT_EACH_CUFFT_FUNCTION(COUNT), 0 ADJOINT_EACH_CUFFT_NUMBER(COUNT));

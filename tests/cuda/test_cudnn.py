@@ -1,4 +1,4 @@
-"""The tests of convolutions once more, through cuDNN's functions; those without the own kernels."""
+"""The tests of convolutions and recurrent networks once more, through cuDNN's functions; without it, own kernels."""
 
 import ctypes
 import os
@@ -21,12 +21,13 @@ def folder():
     return place
 
 
-def test_convolutions_through_cudnn(folder, tmp_path):
+def test_through_cudnn(folder, tmp_path):
     for path in folder.iterdir():
         (tmp_path / path.name).symlink_to(path)
     (tmp_path / "libcudnn.so.9").symlink_to(folder / "libcuda.so.1")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-p", "no:randomly"]
-    tests = ["tests/cuda/test_convolution.py", "tests/cuda/test_cudnn.py::test_it_was_called"]
+    files = ["test_convolution.py", "test_recurrent.py", "test_cudnn.py::test_it_was_called"]
+    tests = [f"tests/cuda/{each}" for each in files]
     environment = os.environ | {"ADJOINT_CUDA_LIBRARIES": str(tmp_path), WITHIN: "1"}
     result = subprocess.run([*command, *tests], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-4000:]
@@ -36,4 +37,6 @@ def test_convolutions_through_cudnn(folder, tmp_path):
 def test_it_was_called():
     library = ctypes.CDLL(str(Path(os.environ["ADJOINT_CUDA_LIBRARIES"]) / "libcuda.so.1"))
     assert library.standin_count(b"cudnnConvolution") > 100
+    for name in (b"cudnnRNNForward", b"cudnnRNNBackwardData_v8", b"cudnnRNNBackwardWeights_v8"):
+        assert library.standin_count(name) > 50
     assert library.standin_count(b"cudnnConvolution of halves") >= 18  # both types, in all dimensions, all three ways

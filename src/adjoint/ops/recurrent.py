@@ -9,12 +9,16 @@ from .batching import call, with_batch
 from .language import (
     _lstm_sequence,
     _lstm_sequence_gradients,
+    _recurrent_network,
+    _recurrent_network_gradients,
     addmm,
     cat,
     composite,
     dropout,
     elementwise,
+    full,
     gru_output,
+    is_grad_enabled,
     linear,
     lstm_state,
     op,
@@ -224,6 +228,15 @@ class _RnnRelu(_Cell):
 
 def _run(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, train, bidirectional):
     """(output, last states) of all layers; the input is (step, batch, feature), or packed if there are batch sizes."""
+    if input.is_cuda:
+        options = kind, has_biases, num_layers, rate if train else 0, bidirectional
+        found = _by_library(input, batch_sizes, hx, params, *options)
+        if found is not None:
+            return found
+    return _by_steps(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, train, bidirectional)
+
+
+def _by_steps(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, train, bidirectional):
     directions = 2 if bidirectional else 1
     per_direction = len(params) // (num_layers * directions)
     needed = 4 if has_biases else 2
@@ -246,6 +259,138 @@ def _run(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, tra
         if rate and train and layer < num_layers - 1:
             input = dropout(input, rate, True)
     return input, tuple(stack(parts) for parts in zip(*last, strict=True))
+
+
+# ---- A whole network by a library of the device
+
+_KINDS = (_RnnRelu, _RnnTanh, _Lstm, _Gru)
+
+
+def _param_sizes(kind, features, size, layers, directions, has_biases):
+    """The sizes of a network's parameters, in the order in which modules have them."""
+    rows = size * {_Lstm: 4, _Gru: 3}.get(kind, 1)
+    for layer in range(layers):
+        for _ in range(directions):
+            yield rows, directions * size if layer else features
+            yield rows, size
+            yield from [(rows,)] * (2 if has_biases else 0)
+
+
+def _packed_order(per_direction, count):
+    """Where parameters are, in that order, whose values lie one after another for a library: matrices, then biases."""
+    return sorted(range(count), key=lambda i: i % per_direction >= 2)
+
+
+def _by_library(input, batch_sizes, hx, params, kind, has_biases, num_layers, rate, bidirectional):
+    """What _run() gives; None where no library takes such a network, or something is wrong with it."""
+    hidden, directions = hx[0], 2 if bidirectional else 1
+    if _C._open_levels() or input.ndim != (3 if batch_sizes is None else 2) or hidden.ndim != 3 or not input.numel():
+        return None
+    sizes = list(_param_sizes(kind, input.shape[-1], hidden.shape[2], num_layers, directions, has_biases))
+    if [tuple(each.shape) for each in params] != sizes:
+        return None
+    if any(each.dtype != input.dtype or each.device != input.device for each in (*hx, *params)):
+        return None
+    batches = batch_sizes or [input.shape[1]] * input.shape[0]
+    options = _KINDS.index(kind), bidirectional, has_biases
+    rows = input if batch_sizes else input.flatten(0, 1)
+    if not hidden.shape[2] or not _C._takes_recurrent_network(rows, hidden, batches, *options):
+        return None
+    keeps = is_grad_enabled() and any(each.requires_grad for each in (input, *hx, *params))
+    lengths, last = _lengths(batches, input.device), []
+    layers = 1 if rate else num_layers  # of a call: what is dropped between layers is drawn here
+    for layer in range(0, num_layers, layers):
+        places = slice(layer * directions, (layer + layers) * directions)
+        per_place = len(params) // (num_layers * directions)
+        mine = params[places.start * per_place : places.stop * per_place]
+        weights = cat([mine[i].reshape(-1) for i in _packed_order(per_place, len(mine))])
+        states = [part[places] for part in hx]
+        if layer:
+            rows = dropout(rows, rate, True)
+        rows, *states, _ = _recurrent_network(
+            rows, states[0], states[1] if kind is _Lstm else None, weights, lengths, batches, *options, keeps
+        )
+        last.append(states[: len(hx)])
+    last = last[0] if len(last) == 1 else map(cat, zip(*last, strict=True))
+    return (rows if batch_sizes else rows.unflatten(0, input.shape[:2])), tuple(last)
+
+
+def _lengths(batches, device):
+    """How many steps each sequence has."""
+    if batches[0] == batches[-1]:
+        return full((batches[0],), len(batches), dtype=_C.int32, device=device)
+    lengths = [sum(count > i for count in batches) for i in range(batches[0])]
+    return _C.tensor(lengths, dtype=_C.int32, device=device)
+
+
+# What comes from the input's rule is for all arguments, the others have their own for when the input needs no gradient.
+op("_recurrent_network(input, hidden, cell, weights, lengths, batch_sizes, kind, bidirectional, biased, keeps)",
+   native="recurrent_network", outputs=("output", "last_hidden", "last_cell", "reserve"), node="CudnnRnnBackward0",
+   public=False, lengths=None,
+   fused={
+       "input": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
+                batch_sizes, kind, bidirectional, biased:
+           _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
+                                        output, reserve, batch_sizes, kind, bidirectional, biased),
+       "hidden": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
+                 batch_sizes, kind, bidirectional, biased:
+           _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
+                                        output, reserve, batch_sizes, kind, bidirectional, biased)[1:],
+       "cell": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
+               batch_sizes, kind, bidirectional, biased:
+           _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
+                                        output, reserve, batch_sizes, kind, bidirectional, biased)[2:],
+       "weights": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
+                  batch_sizes, kind, bidirectional, biased:
+           _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
+                                        output, reserve, batch_sizes, kind, bidirectional, biased)[3],
+   },
+   input=lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind, bidirectional,
+                biased:
+       _network_by_steps(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind,
+                         bidirectional, biased),
+   hidden=lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind, bidirectional,
+                 biased:
+       _network_by_steps(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind,
+                         bidirectional, biased)[1:],
+   cell=lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind, bidirectional,
+               biased:
+       _network_by_steps(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind,
+                         bidirectional, biased)[2:],
+   weights=lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind, bidirectional,
+                  biased:
+       _network_by_steps(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind,
+                         bidirectional, biased)[3])  # fmt: skip
+op("_recurrent_network_gradients(output_grad, hidden_grad, cell_grad, input, hidden, cell, weights, lengths, output, "
+   "reserve, batch_sizes, kind, bidirectional, biased)", native="recurrent_network_gradients", gradient=False,
+   public=False)  # fmt: skip
+
+
+def _network_by_steps(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, *options):
+    """The gradients of input, hidden, cell and weights, by the same network in ops that have derivatives."""
+    from ..autograd import enable_grad, grad  # which load after the table
+
+    kind, bidirectional, biased = _KINDS[options[0]], *options[1:]
+    recorded, size, directions = is_grad_enabled(), hidden.shape[2], 2 if bidirectional else 1
+    with enable_grad():
+        given = [None if each is None else each.view_as(each) for each in (input, hidden, cell, weights)]
+        inputs = [each if each.requires_grad else each.requires_grad_() for each in given if each is not None]
+        input, hidden, cell, weights = given
+        layers, even = hidden.shape[0] // directions, batch_sizes[0] == batch_sizes[-1]
+        sizes = list(_param_sizes(kind, input.shape[1], size, layers, directions, biased))
+        order, params, start = _packed_order(4 if biased else 2, len(sizes)), [None] * len(sizes), 0
+        for place in order:
+            count = sizes[place][0] * (sizes[place][1] if len(sizes[place]) > 1 else 1)
+            params[place] = weights[start : start + count].view(sizes[place])
+            start += count
+        sequence = input.unflatten(0, (len(batch_sizes), batch_sizes[0])) if even else input
+        hx = (hidden,) if cell is None else (hidden, cell)
+        options = biased, layers, 0.0, False, bidirectional
+        output, last = _by_steps(kind, sequence, None if even else batch_sizes, hx, params, *options)
+        output = output.flatten(0, 1) if even else output
+    grads = (g_output, g_last_hidden) if cell is None else (g_output, g_last_hidden, g_last_cell)
+    found = list(grad((output, *last), inputs, grads, create_graph=recorded))
+    return tuple(found if cell is not None else [*found[:2], None, found[2]])
 
 
 def _sequence(name, kind, input, args):

@@ -166,7 +166,7 @@ int cudnnDestroyTensorDescriptor(Descriptor* descriptor) { return destroy(descri
 int cudnnDestroyFilterDescriptor(Descriptor* descriptor) { return destroy(descriptor); }
 int cudnnDestroyConvolutionDescriptor(Descriptor* descriptor) { return destroy(descriptor); }
 int cudnnSetTensorNdDescriptor(Descriptor* descriptor, int type, int dims, const int* sizes, const int* strides) {
-  if (dims < 4) return kBadParameter;
+  if (dims < 3) return kBadParameter;
   descriptor->type = type;
   descriptor->sizes.assign(sizes, sizes + dims);
   descriptor->strides.assign(strides, strides + dims);
