@@ -167,6 +167,14 @@ def test_rows_that_many_entries_name(dtype, width):
         same(lambda x, i, s: x.t().index_add(1, i, s.t()), x, i, src)
 
 
+@pytest.mark.parametrize(("n", "rows", "last"), [(600, 2, 1), (9000, 300, 288)])
+def test_entries_of_the_last_slot_end_with_the_others(n, rows, last):
+    """What lies behind the sorted slots may look like one more of the last: a place, or a slot before its last pass."""
+    i = torch.zeros(n, dtype=torch.int64) if rows == 2 else indices((n,), 31) + 1
+    i[0] = i[n // 2] = i[n - 1] = last
+    close(lambda x, i, s: x.index_put((i,), s, True), values((rows, 3)), i, values((n, 3), seed=3))
+
+
 @pytest.mark.filterwarnings("ignore:index_reduce")
 @pytest.mark.parametrize("reduce", ["mean", "amax", "amin"])
 @pytest.mark.parametrize("include_self", [True, False])

@@ -306,7 +306,8 @@ inline void scatter_owners(const OwnerArgs& args) {
         for (int k = 0; k < width; ++k) sum.values[k] = convert<C>(own.values[k]);
       }
       const int64_t first = i;
-      const int64_t next_part = args.parts ? (i / args.part + 1) * args.part : args.n;
+      // Not beyond the last entry: what lies there may look like one more of this slot.
+      const int64_t next = (i / args.part + 1) * args.part, next_part = args.parts && next < args.n ? next : args.n;
       i += entries.take(sum, any, key, i, next_part);
       if (i == next_part) {
         for (; i < args.n && keys[i] == key && is_inside<Key>(args, i / args.part); i += args.part) {
