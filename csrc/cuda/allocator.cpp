@@ -256,7 +256,8 @@ Block* take_block(int device, size_t nbytes) {
   } else {
     block = new_segment(memory, pool, size);
   }
-  const size_t left = block->size - size;
+  // Parts of any size would begin at any address.
+  const size_t left = uncached() ? 0 : block->size - size;
   if (left >= (pool.small ? kRound : kSmall)) {
     auto* rest = new Block{&pool, block->data + size, left, block, block->after};
     if (block->after) block->after->before = rest;

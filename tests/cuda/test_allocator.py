@@ -4,6 +4,8 @@ import ctypes
 import itertools
 import os
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -33,6 +35,23 @@ def emptied():
 def overlapping(blocks):
     spans = sorted((each.data_ptr(), each.data_ptr() + each.numel()) for each in blocks)
     return [(a, b) for a, b in itertools.pairwise(spans) if a[1] > b[0]]
+
+
+CAPTURED = """
+import adjoint as torch
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    whole = torch.empty(100003, dtype=torch.uint8, device="cuda")
+    del whole  # its memory is the graph's, and is not given back
+    parts = [torch.empty(100, dtype=torch.uint8, device="cuda") for _ in range(3)]
+print([part.data_ptr() % 256 for part in parts])
+"""
+
+
+def test_memory_of_its_own_is_not_cut_in_a_capture():
+    environment = os.environ | {"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
+    done = subprocess.run([sys.executable, "-c", CAPTURED], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "[0, 0, 0]\n"
 
 
 @pytest.mark.parametrize("seed", range(3))
