@@ -209,6 +209,9 @@ Function compiled(int device, const std::string& source) {
   const RelaxedCapture relaxed;
   const fs::path path = cached_path(source, capability);
   Module module = nullptr;
+  Function function = nullptr;
+  const std::string name = name_of(source);
+  auto find = [&] { return driver().get_function(&function, module, name.c_str()); };
   std::string text;
   if (const auto begun = code().begun.find({capability, source}); begun != code().begun.end()) {
     std::future<std::string> future = std::move(begun->second);
@@ -217,12 +220,12 @@ Function compiled(int device, const std::string& source) {
   } else if (!path.empty()) {
     text = read_file(path);
   }
-  if (text.empty() || driver().load_module(&module, text.data()) != kSuccess) {
+  // A file may be spoilt, or of a version that gave kernels other names.
+  if (text.empty() || driver().load_module(&module, text.data()) != kSuccess || find() != kSuccess) {
     text = compile_and_keep(source, capability, path);
     check(driver().load_module(&module, text.data()), "loading a kernel");
+    check(find(), "finding a kernel");
   }
-  Function function = nullptr;
-  check(driver().get_function(&function, module, name_of(source).c_str()), "finding a kernel");
   return loaded[source] = function;
 }
 

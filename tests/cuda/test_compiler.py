@@ -82,3 +82,10 @@ def test_files_that_are_no_code_are_made_again(tmp_path):
     compiled, _ = ast.literal_eval(said(SOFTMAX, tmp_path))
     assert compiled == len(list(tmp_path.glob("*.cubin")))
     assert all(path.read_bytes() != b"not a kernel" for path in tmp_path.glob("*.cubin"))
+
+
+def test_a_file_without_the_kernel_is_made_again(tmp_path):
+    said(SOFTMAX, tmp_path)
+    program = f"library.standin_fail(b'cuModuleGetFunction', 500, 0)\n{SOFTMAX}"
+    compiled, _ = ast.literal_eval(said(program, tmp_path))
+    assert compiled == 1
