@@ -152,7 +152,8 @@ struct Sides {
 bool wants_vectors(const Problem& p) {
   constexpr int64_t kLeastWork = int64_t{1} << 30, kWorkOfCopies = 100;
   const int64_t work = p.m * p.n * p.k;
-  if (p.batch != 1 || !uses_tensor_cores(p.dtype) || work < kLeastWork) return false;
+  // A single column may lie in any way.
+  if (p.batch != 1 || p.c.col != 1 || !uses_tensor_cores(p.dtype) || work < kLeastWork) return false;
   const Sides sides(p);
   int64_t copied = 0;
   for (const Side* side : {&sides.a, &sides.b, &sides.c})
