@@ -1,12 +1,15 @@
-// What use_deterministic_algorithms() asked for, of the whole process; read and written under the interpreter's lock.
+// What use_deterministic_algorithms() asked for, of the whole process; written under the interpreter's lock, and read
+// there, but for what kernels ask.
 #pragma once
+
+#include <atomic>
 
 namespace adjoint {
 
 struct Deterministic {
-  bool enabled = false;     ///< ops whose results may differ from run to run are refused ...
-  bool warn_only = false;   ///< ... or warned of
-  bool fill_memory = true;  ///< while enabled, new memory is filled with values that show
+  std::atomic<bool> enabled{false};  ///< ops whose results may differ from run to run are refused ...
+  bool warn_only = false;            ///< ... or warned of
+  bool fill_memory = true;           ///< while enabled, new memory is filled with values that show
 };
 inline Deterministic deterministic;
 

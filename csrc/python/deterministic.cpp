@@ -10,7 +10,9 @@ namespace {
 PyObject* py_set(PyObject*, PyObject* const* args, Py_ssize_t nargs) {
   return guarded([&]() -> PyObject* {
     if (nargs != 3) fail(ErrorKind::Type, "_set_deterministic() takes enabled, warn_only and fill_memory");
-    deterministic = {args[0] == Py_True, args[1] == Py_True, args[2] == Py_True};
+    deterministic.enabled = args[0] == Py_True;
+    deterministic.warn_only = args[1] == Py_True;
+    deterministic.fill_memory = args[2] == Py_True;
     Py_RETURN_NONE;
   });
 }
