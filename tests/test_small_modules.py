@@ -338,3 +338,27 @@ def test_nested_tensors_by_name():
     assert [part.tolist() for part in parts] == [[0.0, 1.0], [2.0, 3.0, 4.0, 5.0]]
     assert adjoint.nn.utils.rnn.pad_sequence(parts, batch_first=True).shape == (2, 4)
     assert callable(adjoint.nn.attention.varlen.varlen_attn)
+
+
+# ---- Streams of the CPU, and the accelerator where there is none
+
+
+@program
+def streams_of_the_cpu(L):
+    stream, event = L.Stream("cpu"), L.Event("cpu")
+    with stream:
+        x = L.ones(2) + 1
+    return repr(stream), repr(event), stream.device, stream.device_index, stream.stream_id, stream == L.Stream("cpu"), x
+
+
+def test_events_of_the_cpu_are_done():
+    stream = adjoint.Stream("cpu")
+    event = stream.record_event()
+    stream.wait_event(event)
+    stream.wait_stream(adjoint.Stream("cpu"))
+    assert event.query()
+    assert stream.query()
+    with pytest.raises(NotImplementedError, match="the CPU has no events that measure time"):
+        event.elapsed_time(event)
+    with pytest.raises(NotImplementedError, match="expected a device with streams, cuda or cpu; got meta"):
+        adjoint.Stream("meta")

@@ -132,7 +132,7 @@ _LAZY_NAMES = {
     ),
     "_mapped_files": ("from_file",),
     "_memory": ("empty_cache", "memory_stats", "reset_peak_memory_stats", "set_memory_limit"),
-    "_native": ("DeviceObjType", "Event", "PyTorchFileReader", "PyTorchFileWriter", "Stream"),
+    "_native": ("DeviceObjType", "PyTorchFileReader", "PyTorchFileWriter"),
     "_old_functions": (
         *("alpha_dropout", "alpha_dropout_", "detach_", "dropout", "dropout_", "feature_alpha_dropout"),
         *("feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "frobenius_norm", "nuclear_norm"),
@@ -163,6 +163,7 @@ _LAZY_NAMES = {
         *("qint32", "qint8", "quint2x4", "quint4x2", "quint8", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6"),
         *("uint7", "float4_e2m1fn_x2"),
     ),
+    "_streams": ("Event", "Stream"),
     "_symbolic": (
         *(
             "SymBool",

@@ -201,7 +201,7 @@ def set_default_tensor_type(t):
 
 
 def get_device_module(device=None):
-    """The module of a device: torch.cpu, torch.cuda.
+    """The module of a device: torch.cpu, torch.cuda; by default of the accelerator, or of the CPU if there is none.
 
     >>> import adjoint as torch
     >>> torch.get_device_module("cpu").__name__
@@ -209,7 +209,8 @@ def get_device_module(device=None):
     """
     import importlib
 
-    kind = _C.get_default_device().type if device is None else _C.device(device).type
+    none_named = "cpu" if _C._cuda_why_unavailable() else "cuda"
+    kind = none_named if device is None else _C.device(device).type
     if kind not in ("cpu", "cuda"):
         raise RuntimeError(
             f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'; use 'cpu'"

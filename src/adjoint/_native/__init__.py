@@ -8,6 +8,8 @@ import importlib
 
 from .. import _C
 from .._absent import refusing_type
+from .._streams import Event as Event
+from .._streams import Stream as Stream
 
 _MODULES = ("_autograd", "_distributed_c10d", "_distributed_rpc", "_fft", "_functorch", "_linalg", "_nn", "_special")
 _TensorMeta = type(_C.Tensor)
@@ -16,10 +18,6 @@ Graph, Node, Value = (
     refusing_type("_C", name, "nothing is compiled here, and there is no graph") for name in ("Graph", "Node", "Value")
 )
 DeviceObjType = refusing_type("", "DeviceObjType", "nothing is compiled here, and there is no graph")
-Event, Stream = (
-    refusing_type("", name, "there is no accelerator; ask torch.accelerator.is_available() first")
-    for name in ("Event", "Stream")
-)
 PyTorchFileReader, PyTorchFileWriter = (
     refusing_type("", name, "files are read by torch.load and written by torch.save")
     for name in ("PyTorchFileReader", "PyTorchFileWriter")

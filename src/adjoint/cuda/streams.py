@@ -1,8 +1,8 @@
 """Streams, in which work is done in order, and events, by which they wait for one another."""
 
 from .. import _C
-from .._native import Event as _AnyEvent
-from .._native import Stream as _AnyStream
+from .._streams import Event as _AnyEvent
+from .._streams import Stream as _AnyStream
 from ._devices import index_of, init
 
 __all__ = ["Event", "ExternalStream", "Stream"]
@@ -205,3 +205,11 @@ class Event(_AnyEvent):
         if not self.cuda_event:
             return "<torch.cuda.Event uninitialized>"
         return f"<torch.cuda.Event {self.cuda_event:#x}>"
+
+
+class DeviceEvent(Event):
+    """What torch.Event() gives on a GPU: it takes the device first, and what it marks by names."""
+
+    def __init__(self, device=None, *, enable_timing=False, blocking=False, interprocess=False):
+        index_of(device)
+        super().__init__(enable_timing, blocking)
