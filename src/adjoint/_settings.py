@@ -94,8 +94,10 @@ def set_float32_matmul_precision(precision):
     >>> torch.set_float32_matmul_precision("highest")
     """
     if precision in _PRECISIONS:
-        _state["matmul_precision"] = precision
-        _C._cuda_allow_tf32(precision != "highest")
+        from .backends import _precision
+
+        choose_gpu_precision(precision)
+        _precision.put("mkldnn", "matmul", {"highest": "ieee", "high": "tf32", "medium": "bf16"}[precision])
     else:
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
@@ -105,14 +107,27 @@ def set_float32_matmul_precision(precision):
         )
 
 
+def choose_gpu_precision(precision):
+    """The part of set_float32_matmul_precision() that products on a GPU go by."""
+    from .backends import _precision
+
+    _state["matmul_precision"] = precision
+    _precision.put("cuda", "matmul", "ieee" if precision == "highest" else "tf32")
+
+
 def get_float32_matmul_precision():
-    """What set_float32_matmul_precision was told.
+    """What set_float32_matmul_precision was told, or what torch.backends.cuda.matmul.fp32_precision means by its words.
 
     >>> import adjoint as torch
     >>> torch.get_float32_matmul_precision()
     'highest'
     """
-    return _state["matmul_precision"]
+    from .backends import _precision
+
+    rounds = _precision.get("cuda", "matmul") == "tf32"
+    if rounds == (_state["matmul_precision"] != "highest"):
+        return _state["matmul_precision"]
+    return "high" if rounds else "highest"
 
 
 def set_warn_always(b):

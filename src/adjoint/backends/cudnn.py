@@ -9,31 +9,15 @@ import sys
 from types import ModuleType
 
 from .. import _C
+from . import _precision
 
 _FLAGS = ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
-_PRECISIONS = ("none", "ieee", "tf32")
-
-
-class _Precision:
-    """How exact the float32 of one kind of operation is: "tf32", or as float32 is."""
-
-    def __init__(self, tell):
-        self._tell, self._value = tell, "tf32"
-
-    @property
-    def fp32_precision(self):
-        return self._value
-
-    @fp32_precision.setter
-    def fp32_precision(self, value):
-        if value not in _PRECISIONS:
-            raise RuntimeError(f"Unknown precision: {value}; it is one of {', '.join(_PRECISIONS)}")
-        self._value = value
-        self._tell(value == "tf32")
 
 
 class _Cudnn(ModuleType):
     """The module, whose flags are kept by those who go by them."""
+
+    fp32_precision = _precision.on_module("cuda")  # of all operations, products of matrices among them
 
     @property
     def enabled(self):
@@ -64,8 +48,9 @@ allow_tf32: bool
 benchmark = False
 benchmark_limit = None
 deterministic = False
-conv = _Precision(_C._cuda_allow_cudnn_tf32)
-rnn = _Precision(lambda allowed: None)  # the products of recurrent layers go by backends.cuda.matmul
+fp32_precision: str
+conv = _precision.Precision("cuda", "conv")
+rnn = _precision.Precision("cuda", "rnn")  # kept: the products of recurrent layers go by backends.cuda.matmul
 _module = sys.modules[__name__]
 _module.__class__ = _Cudnn
 
@@ -103,7 +88,13 @@ def is_acceptable(tensor):
 
 
 def set_flags(
-    _enabled=None, _benchmark=None, _benchmark_limit=None, _deterministic=None, _allow_tf32=None, _fp32_precision="none"
+    _enabled=None,
+    _benchmark=None,
+    _benchmark_limit=None,
+    _deterministic=None,
+    _allow_tf32=None,
+    _fp32_precision="none",
+    _depthwise_kernel=None,
 ):
     """Sets the flags that are not None; returns what all of them were.
 
@@ -136,9 +127,13 @@ def flags(
     ...     torch.backends.cudnn.deterministic
     True
     """
+    chosen = _precision.chosen()
     former = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
+    if fp32_precision != "none":
+        _module.fp32_precision = fp32_precision
     try:
         yield
     finally:
         for name, value in zip(_FLAGS, former, strict=True):
             setattr(_module, name, value)
+        _precision.restore(chosen)

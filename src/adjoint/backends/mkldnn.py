@@ -1,10 +1,27 @@
 """oneDNN, which is not used; its flags can be set, and change nothing."""
 
 import contextlib
+import sys
+from types import ModuleType
+
+from . import _precision
+
+
+class _Mkldnn(ModuleType):
+    """The module, whose precision is that of all libraries, as torch has it."""
+
+    fp32_precision = _precision.on_module("generic")
+
 
 enabled = True
 deterministic = False
 allow_tf32 = True
+fp32_precision: str
+matmul = _precision.Precision("mkldnn", "matmul")
+conv = _precision.Precision("mkldnn", "conv")
+rnn = _precision.Precision("mkldnn", "rnn")
+_module = sys.modules[__name__]
+_module.__class__ = _Mkldnn
 
 
 def is_available():
@@ -27,9 +44,12 @@ def flags(enabled=False, deterministic=False, allow_tf32=True, fp32_precision="n
     False
     """
     names = ("enabled", "deterministic", "allow_tf32")
-    former = {name: globals()[name] for name in names}
+    former, chosen = {name: globals()[name] for name in names}, _precision.chosen()
     globals().update(zip(names, (enabled, deterministic, allow_tf32), strict=True))
+    if fp32_precision != "none":
+        _module.fp32_precision = fp32_precision
     try:
         yield
     finally:
         globals().update(former)
+        _precision.restore(chosen)

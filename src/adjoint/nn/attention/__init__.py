@@ -1,10 +1,12 @@
 """Which kernels attention may use: the choice is kept, and the one kernel that there is runs."""
 
-import collections
 import contextlib
 import enum
 
 from ...backends import cuda as _flags
+from ...backends.cuda import SDPAParams as SDPAParams
+from ...backends.cuda import can_use_efficient_attention as can_use_efficient_attention
+from ...backends.cuda import can_use_flash_attention as can_use_flash_attention
 
 __all__ = [
     "WARN_FOR_UNFUSED_KERNELS",
@@ -90,22 +92,6 @@ def _backend_from_string(name):
 
 
 # ---- Other implementations of flash attention
-
-
-SDPAParams = collections.namedtuple(
-    "SDPAParams", ("query", "key", "value", "attn_mask", "dropout", "is_causal", "enable_gqa")
-)
-SDPAParams.__doc__ = "The arguments of a call of attention, of which can_use_flash_attention is asked."
-
-
-def can_use_flash_attention(params, debug=False):
-    """False: it is a kernel of GPUs."""
-    return False
-
-
-def can_use_efficient_attention(params, debug=False):
-    """False: it is a kernel of GPUs."""
-    return False
 
 
 _implementations: dict = {"FA3": None, "FA4": None}
