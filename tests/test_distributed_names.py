@@ -154,7 +154,10 @@ def test_parallel_functions_on_the_one_device():
     assert [one.tolist() for one in each] == [[0, 0], [1, 1]]
     with pytest.raises(AssertionError, match="The number of modules 1 is not equal to the number of inputs 2"):
         adjoint.nn.parallel.parallel_apply([adjoint.nn.Tanh()], [1, 2])
-    for refused in (adjoint.nn.parallel.scatter, adjoint.nn.parallel.gather, adjoint.nn.parallel.replicate):
-        with pytest.raises(NotImplementedError, match="there are no GPUs"):
-            refused(adjoint.ones(2), [0])
+    if not adjoint.cuda.is_available():
+        with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+            adjoint.nn.parallel.scatter(adjoint.ones(2), [0])
+    same(lambda L: L.nn.parallel.gather([L.ones(2)], 0))
+    same(lambda L: L.nn.parallel.replicate(L.nn.Linear(1, 1), [0]))
+    same(lambda L: L.nn.parallel.replicate(L.nn.Linear(1, 1), []))
     assert issubclass(adjoint.nn.parallel.DistributedDataParallel, adjoint.nn.Module)

@@ -100,7 +100,7 @@ def _element_size(dtype):
 
 
 def _get_device_index(device, optional=False, allow_cpu=False):
-    """The number of a device; -1 for the CPU, if that is allowed; None for one without a number, if it is `optional`.
+    """The number of a device; -1 for the CPU, if that is allowed; the current one's for no number, if it is `optional`.
 
     >>> import adjoint as torch
     >>> torch._utils._get_device_index("cuda:1"), torch._utils._get_device_index(2)
@@ -116,19 +116,22 @@ def _get_device_index(device, optional=False, allow_cpu=False):
         index = device if isinstance(device, int) else None
     if index is None and not optional:
         raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
-    return index
+    return _get_current_device_index() if index is None else index
 
 
 def _get_available_device_type():
-    """None: there is no device beside the CPU."""
+    """ "cuda", or None where there is no device beside the CPU."""
+    return None if _C._cuda_why_unavailable() else "cuda"
 
 
 def _get_all_device_indices():
-    """None: there is no device beside the CPU."""
+    """The numbers of all GPUs, or None where there is no device beside the CPU."""
+    return None if _C._cuda_why_unavailable() else list(range(_C._cuda_device_count()))
 
 
 def _get_current_device_index():
-    """None: there is no device beside the CPU."""
+    """The number of the current GPU, or None where there is no device beside the CPU."""
+    return None if _C._cuda_why_unavailable() else _C._cuda_current_device()
 
 
 def _get_device_module(device_type):

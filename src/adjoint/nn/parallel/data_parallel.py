@@ -1,51 +1,93 @@
-"""DataParallel: splits a batch over GPUs, of which there are none here."""
+"""DataParallel: one batch shared among the GPUs of a machine."""
 
-from ..._absent import refusing
+import itertools
+
+from ... import _C
+from ..._utils import _get_device_index
 from ..modules.module import Module
+from .parallel_apply import parallel_apply
+from .replicate import replicate
+from .scatter_gather import gather, scatter_kwargs
+
+
+def _chosen(device_ids):
+    """The numbers of the GPUs that are meant: all by default."""
+    if device_ids is None:
+        return list(range(_C._cuda_device_count()))
+    return [_get_device_index(each, optional=True) for each in device_ids]
+
+
+def _check_place(module, place):
+    for tensor in itertools.chain(module.parameters(), module.buffers()):
+        if tensor.device != place:
+            raise RuntimeError(
+                f"module must have its parameters and buffers on device {place} (device_ids[0]) but found one of them "
+                f"on device: {tensor.device}"
+            )
 
 
 class DataParallel(Module):
-    """A module that would be run on parts of a batch on several GPUs; without any it calls the module.
+    """A module that is run on parts of a batch on several GPUs; without any it calls the module.
+
+    The module's parameters are on the first GPU, get the gradients of all, and are copied to the others in each call.
 
     >>> import adjoint as torch
     >>> model = torch.nn.DataParallel(torch.nn.Linear(2, 3))
-    >>> model(torch.zeros(4, 2)).shape, list(model.state_dict())
-    (torch.Size([4, 3]), ['module.weight', 'module.bias'])
+    >>> list(model.state_dict())
+    ['module.weight', 'module.bias']
     """
 
     def __init__(self, module, device_ids=None, output_device=None, dim=0):
         super().__init__()
         self.module = module
-        self.device_ids = []
+        self.device_ids = [] if _C._cuda_why_unavailable() else _chosen(device_ids)
+        if not self.device_ids:
+            return
+        self.dim = dim
+        self.output_device = self.device_ids[0] if output_device is None else output_device
+        if isinstance(self.output_device, str | _C.device) and _C.device(self.output_device).type != "cpu":
+            self.output_device = _get_device_index(self.output_device, optional=True)
+        self.src_device_obj = _C.device("cuda", self.device_ids[0])
+        if len(self.device_ids) == 1:
+            self.module.to(self.src_device_obj)
 
     def forward(self, *inputs, **kwargs):
-        """Calls the module."""
-        return self.module(*inputs, **kwargs)
+        """Calls the module on parts of the arguments, and gathers the results."""
+        if not self.device_ids:
+            return self.module(*inputs, **kwargs)
+        _check_place(self.module, self.src_device_obj)
+        inputs, kwargs = self.scatter(inputs, kwargs, self.device_ids)
+        if not inputs:  # of a call without arguments
+            inputs, kwargs = ((),), ({},)
+        if len(self.device_ids) == 1:
+            return self.module(*inputs[0], **kwargs[0])
+        replicas = self.replicate(self.module, self.device_ids[: len(inputs)])
+        return self.gather(self.parallel_apply(replicas, inputs, kwargs), self.output_device)
+
+    def replicate(self, module, device_ids):
+        """Copies of the module for GPUs."""
+        return replicate(module, device_ids, not _C.is_grad_enabled())
+
+    def scatter(self, inputs, kwargs, device_ids):
+        """The arguments of a call for each GPU."""
+        return scatter_kwargs(inputs, kwargs, device_ids, dim=self.dim)
+
+    def parallel_apply(self, replicas, inputs, kwargs):
+        """The results of the copies."""
+        return parallel_apply(replicas, inputs, kwargs, self.device_ids[: len(replicas)])
+
+    def gather(self, outputs, output_device):
+        """The results side by side on one device."""
+        return gather(outputs, output_device, dim=self.dim)
 
 
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
-    """Calls the module: there are no GPUs to share the batch among.
+    """Calls a module on parts of its inputs on several GPUs, as DataParallel does.
 
     >>> import adjoint as torch
-    >>> torch.nn.parallel.data_parallel(torch.nn.Tanh(), torch.zeros(2))
-    tensor([0., 0.])
+    >>> if not torch.cuda.is_available():
+    ...     _ = torch.nn.parallel.data_parallel(torch.nn.Tanh(), torch.zeros(2))
     """
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
-    return module(*inputs, **(module_kwargs or {}))
-
-
-def parallel_apply(modules, inputs, kwargs_tup=None, devices=None):
-    """Calls each of the modules with its own inputs, one after the other.
-
-    >>> import adjoint as torch
-    >>> torch.nn.parallel.parallel_apply([torch.nn.Tanh(), torch.nn.ReLU()], [torch.zeros(1), torch.ones(1)])
-    [tensor([0.]), tensor([1.])]
-    """
-    if len(modules) != len(inputs):
-        raise AssertionError(f"The number of modules {len(modules)} is not equal to the number of inputs {len(inputs)}")
-    keywords = kwargs_tup or ({},) * len(modules)
-    given = [one if isinstance(one, (list, tuple)) else (one,) for one in inputs]
-    return [module(*one, **words) for module, one, words in zip(modules, given, keywords, strict=True)]
-
-
-replicate = refusing("nn.parallel", "replicate", "there are no GPUs to copy a module to; deep copy it instead")
+    shared = DataParallel(module, device_ids, output_device, dim)
+    return shared(*inputs, **(module_kwargs or {}))
