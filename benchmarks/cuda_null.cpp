@@ -138,6 +138,10 @@ Result cuThreadExchangeStreamCaptureMode(int*) { return 0; }
 Result cuGraphLaunch(void*, void*) { return 0; }
 Result cuGraphDestroy(void*) { return 0; }
 Result cuGraphExecDestroy(void*) { return 0; }
+Result cuMemHostRegister_v2(void*, size_t, unsigned) { return 0; }
+Result cuMemHostUnregister(void*) { return 0; }
+Result cuProfilerStart() { return 0; }
+Result cuProfilerStop() { return 0; }
 
 // ---- NVRTC
 

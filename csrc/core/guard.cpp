@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "core/device_error.h"
+
 namespace adjoint {
 namespace {
 
@@ -36,6 +38,8 @@ void set_python_error() noexcept {
     throw;
   } catch (ThreadExit&) {
     wait_for_exit();
+  } catch (const DeviceError& error) {
+    set_error_of("adjoint.cuda", "AcceleratorError", error.what());
   } catch (const Error& error) {
     PyObject* type = PyExc_RuntimeError;
     switch (error.kind()) {

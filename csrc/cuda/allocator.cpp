@@ -63,7 +63,8 @@ struct DeviceMemory {
   std::map<std::tuple<uint64_t, Stream, bool>, Pool> pools;
   std::vector<Waiting> waiting;
   MemoryStats stats{};
-  uint64_t graph = 0;  ///< that is being captured, by ...
+  size_t limit = SIZE_MAX;  ///< of the bytes that are reserved
+  uint64_t graph = 0;       ///< that is being captured, by ...
   std::thread::id capturer;
   std::set<uint64_t> ended;  ///< graphs that are gone: what they leave is given back when it is free
 
@@ -198,9 +199,13 @@ void collect_waiting(DeviceMemory& memory) {
 }
 
 std::string in_words(int64_t bytes) {
+  static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB"};
+  auto size = static_cast<double>(bytes);
+  int unit = 0;
+  for (; unit < 3 && size > 1024; ++unit) size /= 1024;
   std::ostringstream text;
-  text.precision(2);
-  text << std::fixed << static_cast<double>(bytes) / (1 << 20) << " MiB";
+  text.precision(unit == 0 ? 0 : 2);
+  text << std::fixed << size << ' ' << kUnits[unit];
   return text.str();
 }
 
@@ -211,10 +216,18 @@ std::string in_words(int64_t bytes) {
   driver().memory_info(&free, &total);
   fail(ErrorKind::OutOfDeviceMemory, "CUDA out of memory. Tried to allocate ", in_words(static_cast<int64_t>(nbytes)),
        ". GPU ", device, " has a total capacity of ", in_words(static_cast<int64_t>(total)), " of which ",
-       in_words(static_cast<int64_t>(free)), " is free. Live tensors hold ", in_words(allocated), ", and ",
-       in_words(reserved - allocated),
+       in_words(static_cast<int64_t>(free)), " is free. ",
+       memory.limit == SIZE_MAX ? std::string() : in_words(static_cast<int64_t>(memory.limit)) + " allowed; ",
+       "Live tensors hold ", in_words(allocated), ", and ", in_words(reserved - allocated),
        " are kept for new ones; free tensors that are not needed, use a smaller batch, or "
        "torch.utils.checkpoint for what backward keeps");
+}
+
+/// Memory from the driver, as long as the device's limit is kept.
+Result allocate_within(const DeviceMemory& memory, Pointer* address, size_t size) {
+  const auto reserved = static_cast<size_t>(memory.stats.both.reserved.now);
+  if (size > memory.limit || reserved > memory.limit - size) return kOutOfMemory;
+  return driver().allocate(address, size);
 }
 
 Block* new_segment(DeviceMemory& memory, Pool& pool, size_t size) {
@@ -224,13 +237,13 @@ Block* new_segment(DeviceMemory& memory, Pool& pool, size_t size) {
                                         : rounded(size, kLargeRound);
   Pointer address = 0;
   const RelaxedCapture relaxed;
-  Result result = driver().allocate(&address, taken);
+  Result result = allocate_within(memory, &address, taken);
   if (result == kOutOfMemory && !memory.graph) {  // waiting for the device would end a capture
     ++memory.stats.retries;
     check(driver().synchronize(), "waiting for memory");
     collect_waiting(memory);
     release_segments(memory);
-    result = driver().allocate(&address, taken);
+    result = allocate_within(memory, &address, taken);
   }
   if (result == kOutOfMemory) fail_memory(memory, pool.device, size);
   check(result, "allocating memory");
@@ -337,6 +350,11 @@ Scratch::~Scratch() { release(storage_); }
 MemoryStats memory_stats(int index) {
   std::lock_guard lock(mutex);
   return memories[index].stats;
+}
+
+void limit_memory(int index, size_t bytes) {
+  std::lock_guard lock(mutex);
+  memories[index].limit = bytes;
 }
 
 void reset_peaks(int index) {

@@ -54,6 +54,8 @@ struct MemoryStats {
 };
 MemoryStats memory_stats(int index);
 void reset_peaks(int index);
+/// The most bytes that are taken from a device's driver; more are out of memory.
+void limit_memory(int index, size_t bytes);
 /// Forgets the sums of what came and went.
 void reset_sums(int index);
 

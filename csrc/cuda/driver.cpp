@@ -1,6 +1,6 @@
 #include "cuda/driver.h"
 
-#include "core/error.h"
+#include "core/device_error.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -70,7 +70,7 @@ void check(Result result, const char* what) {
   const char *name = "unknown error", *text = "";
   driver().get_error_name(result, &name);
   driver().get_error_string(result, &text);
-  fail("CUDA error in ", what, ": ", text, " (", name, ")");
+  fail_device("CUDA error: ", text, " (", name, "), in ", what);
 }
 
 }  // namespace adjoint::cuda

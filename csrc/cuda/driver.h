@@ -32,14 +32,18 @@ struct Uuid {
   X(ClockRate, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 13)                                                                   \
   X(MultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16)                                               \
   X(Integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED, 18)                                                                  \
+  X(PciBusId, CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, 33)                                                                    \
+  X(PciDeviceId, CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 34)                                                              \
   X(MemoryClockRate, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 36)                                                      \
   X(MemoryBusWidth, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 37)                                                 \
   X(L2CacheSize, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38)                                                              \
   X(MaxThreadsPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 39)                             \
+  X(PciDomainId, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 50)                                                              \
   X(ComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                                        \
   X(ComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76)                                        \
   X(SharedMemoryPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 81)                     \
   X(RegistersPerMultiprocessor, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 82)                            \
+  X(MultiGpuBoard, CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD, 84)                                                          \
   X(SharedMemoryPerBlockOptin, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)
 #define ADJOINT_EACH_DRIVER_NUMBER(X)                                                                                \
   X(kSuccess, CUDA_SUCCESS, 0)                                                                                       \
@@ -85,6 +89,8 @@ enum class Attribute : int { ADJOINT_EACH_DEVICE_ATTRIBUTE(ADJOINT_ATTRIBUTE) };
   X(free, cuMemFree_v2, (Pointer))                                                                                   \
   X(allocate_host, cuMemHostAlloc, (void**, size_t, unsigned))                                                       \
   X(free_host, cuMemFreeHost, (void*))                                                                               \
+  X(register_host, cuMemHostRegister_v2, (void*, size_t, unsigned))                                                  \
+  X(unregister_host, cuMemHostUnregister, (void*))                                                                   \
   X(copy_to_device, cuMemcpyHtoDAsync_v2, (Pointer, const void*, size_t, Stream))                                    \
   X(copy_to_host, cuMemcpyDtoHAsync_v2, (void*, Pointer, size_t, Stream))                                            \
   X(copy_on_device, cuMemcpyDtoDAsync_v2, (Pointer, Pointer, size_t, Stream))                                        \
@@ -113,7 +119,9 @@ enum class Attribute : int { ADJOINT_EACH_DEVICE_ATTRIBUTE(ADJOINT_ATTRIBUTE) };
   X(instantiate_graph, cuGraphInstantiateWithFlags, (GraphExec*, Graph, unsigned long long))                         \
   X(launch_graph, cuGraphLaunch, (GraphExec, Stream))                                                                \
   X(destroy_graph, cuGraphDestroy, (Graph))                                                                          \
-  X(destroy_graph_exec, cuGraphExecDestroy, (GraphExec))
+  X(destroy_graph_exec, cuGraphExecDestroy, (GraphExec))                                                             \
+  X(start_profiler, cuProfilerStart, ())                                                                             \
+  X(stop_profiler, cuProfilerStop, ())
 // clang-format on
 
 inline constexpr LibraryFile kDriverFiles[] = {{0, "libcuda.so.1"}};

@@ -31,6 +31,9 @@ struct PinnedStorage : Storage {
 std::mutex mutex;
 std::map<const char*, PinnedBlock*> blocks;  // all, by address
 std::multimap<size_t, PinnedBlock*> kept;    // those that no storage uses
+std::map<const char*, size_t> registered;    // memory of the program's own, by address
+PinnedStats stats;
+int64_t signed_size(size_t size) { return static_cast<int64_t>(size); }
 size_t size_for(size_t nbytes) { return std::bit_ceil(nbytes < 512 ? size_t{512} : nbytes); }
 
 bool is_free(PinnedBlock& block) {
@@ -63,11 +66,19 @@ PinnedBlock* block_of(const void* address) {
   return place < block->data + block->size ? block : nullptr;
 }
 
+bool is_registered(const void* address) {
+  const char* place = static_cast<const char*>(address);
+  auto after = registered.upper_bound(place);
+  return after != registered.begin() && place < std::prev(after)->first + std::prev(after)->second;
+}
+
 void destroy(Storage* base) {
   auto* storage = static_cast<PinnedStorage*>(base);
   if (storage->block) {
     std::lock_guard lock(mutex);
     kept.emplace(storage->block->size, storage->block);
+    stats.used.take(1);
+    stats.used_bytes.take(signed_size(storage->block->size));
   }
   delete storage;
 }
@@ -98,7 +109,11 @@ Storage* allocate_pinned(size_t nbytes) {
     check(result, "allocating pinned memory");
     block = new PinnedBlock{static_cast<char*>(memory), size, {}, false};
     blocks.emplace(block->data, block);
+    stats.blocks.add(1);
+    stats.bytes.add(signed_size(size));
   }
+  stats.used.add(1);
+  stats.used_bytes.add(signed_size(size));
   storage->block = block;
   storage->data = block->data;
   return storage.release();
@@ -106,7 +121,7 @@ Storage* allocate_pinned(size_t nbytes) {
 
 bool is_pinned(const void* address) {
   std::lock_guard lock(mutex);
-  return block_of(address) != nullptr;
+  return block_of(address) != nullptr || is_registered(address);
 }
 
 bool note_pinned_use(const void* address, int index, Stream stream) {
@@ -126,11 +141,31 @@ bool note_pinned_use(const void* address, int index, Stream stream) {
 
 PinnedStats pinned_stats() {
   std::lock_guard lock(mutex);
-  PinnedStats stats{0, 0, blocks.size()};
-  for (const auto& entry : blocks) stats.used += entry.second->size;
-  for (const auto& entry : kept) stats.kept += entry.first;
-  stats.used -= stats.kept;
   return stats;
+}
+void reset_pinned_peaks() {
+  std::lock_guard lock(mutex);
+  for (Counter* counter : {&stats.bytes, &stats.blocks, &stats.used_bytes, &stats.used}) counter->peak = counter->now;
+}
+void reset_pinned_sums() {
+  std::lock_guard lock(mutex);
+  for (Counter* counter : {&stats.bytes, &stats.blocks, &stats.used_bytes, &stats.used})
+    counter->came = counter->went = 0;
+}
+
+Result register_host(void* address, size_t nbytes, unsigned flags) {
+  use(current_device());
+  const Result result = driver().register_host(address, nbytes, flags);
+  std::lock_guard lock(mutex);
+  if (result == kSuccess) registered[static_cast<const char*>(address)] = nbytes;
+  return result;
+}
+Result unregister_host(void* address) {
+  use(current_device());
+  const Result result = driver().unregister_host(address);
+  std::lock_guard lock(mutex);
+  if (result == kSuccess) registered.erase(static_cast<const char*>(address));
+  return result;
 }
 
 void empty_pinned_cache() {
@@ -141,6 +176,8 @@ void empty_pinned_cache() {
     if (!is_free(*block)) return false;
     check(driver().free_host(block->data), "freeing pinned memory");
     blocks.erase(block->data);
+    stats.blocks.take(1);
+    stats.bytes.take(signed_size(block->size));
     delete block;
     return true;
   });

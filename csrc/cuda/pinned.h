@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "core/storage.h"
+#include "cuda/allocator.h"
 #include "cuda/driver.h"
 
 namespace adjoint::cuda {
@@ -18,11 +19,17 @@ Storage* allocate_pinned(size_t nbytes);
 bool is_pinned(const void* address);
 /// A stream uses the pinned memory at this address until it has come so far; false: it is not pinned.
 bool note_pinned_use(const void* address, int index, Stream stream);
-/// Bytes that storages use, bytes that are kept, and the number of blocks.
+/// What there is of pinned memory, and of the part that storages use.
 struct PinnedStats {
-  size_t used, kept, blocks;
+  Counter bytes, blocks, used_bytes, used;
 };
 PinnedStats pinned_stats();
+void reset_pinned_peaks();
+/// Forgets the sums of what came and went.
+void reset_pinned_sums();
+/// Pins memory that the program has, or lets it go: is_pinned() says so, too. Gives the driver's answer.
+Result register_host(void* address, size_t nbytes, unsigned flags);
+Result unregister_host(void* address);
 /// Gives what no storage uses back to the driver.
 void empty_pinned_cache();
 

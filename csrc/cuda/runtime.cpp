@@ -7,7 +7,7 @@
 #include <system_error>
 #include <thread>
 
-#include "core/error.h"
+#include "core/device_error.h"
 #include "cuda/compiler.h"
 #include "cuda/cublas.h"
 #include "cuda/faults.h"
@@ -45,6 +45,11 @@ class OpenedAhead {
   std::thread thread_;
 };
 
+[[noreturn]] void fail_ordinal(int index) {
+  fail_device("CUDA error: invalid device ordinal; there are ", device_count(), " devices, counted from 0, got ",
+              index);
+}
+
 void start(int index) {
   DeviceState& state = states[index];
   check(driver().device_get(&state.number, index), "finding a device");
@@ -78,16 +83,14 @@ int device_count() {
 int current_device() { return chosen; }
 
 void set_current_device(int index) {
-  if (index < 0 || index >= device_count())
-    fail("CUDA error: invalid device ordinal; there are ", device_count(), " devices, counted from 0, got ", index);
+  if (index < 0 || index >= device_count()) fail_ordinal(index);
   chosen = index;
 }
 
 const DeviceState& use(int index) {
   if (bound == index) [[likely]]
     return states[index];
-  if (index < 0 || index >= device_count())
-    fail("CUDA error: invalid device ordinal; there are ", device_count(), " devices, counted from 0, got ", index);
+  if (index < 0 || index >= device_count()) fail_ordinal(index);
   std::call_once(started[index], start, index);
   check(driver().set_context(states[index].context), "choosing a device");
   bound = index;

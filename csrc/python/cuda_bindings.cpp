@@ -1,5 +1,6 @@
 #include "python/cuda_bindings.h"
 
+#include "core/device_error.h"
 #include "core/guard.h"
 #include "core/lock.h"
 #include "core/tensor.h"
@@ -24,8 +25,8 @@ int to_device_index(PyObject* object) {
   const long index = PyLong_AsLong(object);
   check(index != -1 || !PyErr_Occurred());
   if (index < 0 || index >= cuda::device_count())
-    fail("CUDA error: invalid device ordinal; there are ", cuda::device_count(), " devices, counted from 0, got ",
-         index);
+    fail_device("CUDA error: invalid device ordinal; there are ", cuda::device_count(),
+                " devices, counted from 0, got ", index);
   return static_cast<int>(index);
 }
 
@@ -195,6 +196,10 @@ PyObject* py_properties(PyObject*, PyObject* index) {
     add("minor", ComputeCapabilityMinor);
     add("multi_processor_count", MultiprocessorCount);
     add("is_integrated", Integrated);
+    add("is_multi_gpu_board", MultiGpuBoard);
+    add("pci_bus_id", PciBusId);
+    add("pci_device_id", PciDeviceId);
+    add("pci_domain_id", PciDomainId);
     add("max_threads_per_multi_processor", MaxThreadsPerMultiprocessor);
     add("max_threads_per_block", MaxThreadsPerBlock);
     add("warp_size", WarpSize);
@@ -216,6 +221,32 @@ PyObject* py_memory_info(PyObject*, PyObject* index) {
     cuda::check(cuda::driver().memory_info(&free, &total), "asking for the memory of a device");
     return checked(Py_BuildValue("(KK)", static_cast<unsigned long long>(free), static_cast<unsigned long long>(total)))
         .take();
+  });
+}
+/// _cuda_limit_memory(index, bytes): the most that is taken from the driver; 0 for no limit.
+PyObject* py_limit_memory(PyObject*, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    int index;
+    unsigned long long bytes;
+    check(PyArg_ParseTuple(args, "iK:_cuda_limit_memory", &index, &bytes));
+    cuda::use(index);
+    cuda::limit_memory(index, bytes == 0 ? SIZE_MAX : bytes);
+    Py_RETURN_NONE;
+  });
+}
+/// cuBLAS's handle of this thread for a GPU, as a number.
+PyObject* py_blas_handle(PyObject*, PyObject* index) {
+  return guarded([&] {
+    const Device device{DeviceType::Cuda, static_cast<uint8_t>(to_device_index(index))};
+    if (!cuda::has_cublas()) fail("current_blas_handle(): there is no cuBLAS; install nvidia-cublas");
+    return PyLong_FromVoidPtr(cuda::cublas_handle(device));
+  });
+}
+/// Tells NVIDIA's profilers to begin or to end; the driver's answer, as a number.
+PyObject* py_profile(PyObject*, PyObject* begins) {
+  return guarded([&] {
+    cuda::use(cuda::current_device());
+    return PyLong_FromLong(begins == Py_True ? cuda::driver().start_profiler() : cuda::driver().stop_profiler());
   });
 }
 PyObject* py_can_access_peer(PyObject*, PyObject* args) {
@@ -293,6 +324,9 @@ PyMethodDef functions[] = {
     {"_cuda_empty_cache", py_empty_cache, METH_NOARGS, "Gives unused memory back to the driver."},
     {"_cuda_properties", py_properties, METH_O, "What is known of a GPU, by name."},
     {"_cuda_memory_info", py_memory_info, METH_O, "The bytes of a GPU's memory that are free, and all."},
+    {"_cuda_limit_memory", py_limit_memory, METH_VARARGS, "The most memory that is taken of a GPU; 0 for no limit."},
+    {"_cuda_blas_handle", py_blas_handle, METH_O, "cuBLAS's handle of this thread for a GPU."},
+    {"_cuda_profile", py_profile, METH_O, "Tells NVIDIA's profilers to begin (True) or to end (False)."},
     {"_cuda_can_access_peer", py_can_access_peer, METH_VARARGS, "Whether one GPU reads the memory of another."},
     {"_cuda_driver_version", py_driver_version, METH_NOARGS, "The version of CUDA that the driver is for: 13000."},
     {"_cuda_allow_tf32", py_allow_tf32, METH_O, "Whether products of float32 matrices may round to TF32."},

@@ -252,7 +252,40 @@ PyObject* py_pin(PyObject*, PyObject* object) {
 PyObject* py_pinned_stats(PyObject*, PyObject*) {
   return guarded([&] {
     const cuda::PinnedStats stats = cuda::pinned_stats();
-    return checked(Py_BuildValue("(nnn)", stats.used, stats.kept, stats.blocks)).take();
+    auto four = [](const cuda::Counter& counter) {
+      return Py_BuildValue("(LLLL)", counter.now, counter.peak, counter.came, counter.went);
+    };
+    return checked(Py_BuildValue("{sNsNsNsN}", "allocations", four(stats.blocks), "allocated_bytes", four(stats.bytes),
+                                 "active_requests", four(stats.used), "active_bytes", four(stats.used_bytes)))
+        .take();
+  });
+}
+PyObject* py_reset_pinned_peaks(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    cuda::reset_pinned_peaks();
+    Py_RETURN_NONE;
+  });
+}
+PyObject* py_reset_pinned_sums(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    cuda::reset_pinned_sums();
+    Py_RETURN_NONE;
+  });
+}
+/// _cuda_register_host(address, bytes, flags): the driver's answer, as a number.
+PyObject* py_register_host(PyObject*, PyObject* args) {
+  return guarded([&] {
+    Handle address, nbytes;
+    unsigned flags;
+    check(PyArg_ParseTuple(args, "KKI:_cuda_register_host", &address, &nbytes, &flags));
+    return PyLong_FromLong(cuda::register_host(pointer_to<void*>(address), nbytes, flags));
+  });
+}
+PyObject* py_unregister_host(PyObject*, PyObject* address) {
+  return guarded([&] {
+    const Handle place = PyLong_AsUnsignedLongLong(address);
+    check(!PyErr_Occurred());
+    return PyLong_FromLong(cuda::unregister_host(pointer_to<void*>(place)));
   });
 }
 /// _cuda_from_pointer(address, shape, strides or None, dtype, stream, owner): a tensor on the memory at an address.
@@ -334,7 +367,13 @@ PyMethodDef functions[] = {
     {"_cuda_record_stream", py_record_stream, METH_VARARGS, "A stream uses the memory of a tensor, too."},
     {"_cuda_is_pinned", py_is_pinned, METH_O, "Whether a tensor lies in pinned memory."},
     {"_cuda_pin", py_pin, METH_O, "A copy of a tensor in pinned memory."},
-    {"_cuda_pinned_stats", py_pinned_stats, METH_NOARGS, "Bytes of pinned memory in use and kept, and its blocks."},
+    {"_cuda_pinned_stats", py_pinned_stats, METH_NOARGS,
+     "Figures of pinned memory: now, peak, sums of what came and went."},
+    {"_cuda_reset_pinned_peaks", py_reset_pinned_peaks, METH_NOARGS,
+     "Begins to count the peaks of pinned memory anew."},
+    {"_cuda_reset_pinned_sums", py_reset_pinned_sums, METH_NOARGS, "Begins to count pinned memory's sums anew."},
+    {"_cuda_register_host", py_register_host, METH_VARARGS, "Pins memory of the program's own."},
+    {"_cuda_unregister_host", py_unregister_host, METH_O, "Lets memory of the program's own go that was pinned."},
     {"_cuda_from_pointer", py_from_pointer, METH_VARARGS, "A tensor on memory of a GPU that somebody else owns."},
     {"_cuda_empty_pinned_cache", py_empty_pinned_cache, METH_NOARGS, "Gives unused pinned memory back to the driver."},
     {nullptr, nullptr, 0, nullptr}};

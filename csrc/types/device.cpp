@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/device_error.h"
 #include "core/help.h"
 #include "core/lock.h"
 #include "types/types.h"
@@ -323,8 +324,8 @@ Device to_device(PyObject* object) {
   }
   if (index < 0) return {DeviceType::Cuda, static_cast<uint8_t>(kind_of(DeviceType::Cuda).current())};
   if (index >= kind_of(DeviceType::Cuda).count())
-    fail("CUDA error: invalid device ordinal; there are ", kind_of(DeviceType::Cuda).count(),
-         " devices, counted from 0, got ", index);
+    fail_device("CUDA error: invalid device ordinal; there are ", kind_of(DeviceType::Cuda).count(),
+                " devices, counted from 0, got ", index);
   return {DeviceType::Cuda, static_cast<uint8_t>(index)};
 }
 

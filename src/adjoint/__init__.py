@@ -194,7 +194,7 @@ _LAZY_NAMES = {
     ),
     "amp.grad_scaler": ("GradScaler",),
     "compiler": ("compile",),
-    "cuda": ("OutOfMemoryError",),
+    "cuda": ("AcceleratorError", "OutOfMemoryError"),
     "func": ("vmap",),
     "futures": ("Future",),
     "jit": ("ScriptFunction", "ScriptModule"),

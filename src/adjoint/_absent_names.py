@@ -112,7 +112,7 @@ NAMES = {
             quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell
         """,
         "devices": """
-            AcceleratorError StreamObjType get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_ipu_enabled
+            StreamObjType get_autocast_ipu_dtype get_autocast_xla_dtype is_autocast_ipu_enabled
             is_autocast_xla_enabled profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 set_autocast_ipu_dtype
             set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled
         """,

@@ -2,6 +2,7 @@
 // is right; the program prints what was compared. See tests/cuda/headers.py.
 #define __CUDA_API_VERSION_INTERNAL  // names mean the symbols of these names, not the newest version of each
 #include <cuda.h>
+#include <cudaProfiler.h>
 #if __has_include(<cupti_driver_cbid.h>)
 #include <cupti_driver_cbid.h>
 #define HAS_SYMBOLS 1

@@ -82,7 +82,7 @@ def test_pinned_memory_waits_for_its_copies():
     assert there.sum().item() == 1000.0
     assert other.sum().item() == 2000.0
     torch.accelerator.empty_host_cache()
-    assert torch.cuda.host_memory_stats()["segment.current"] >= 1
+    assert torch.cuda.host_memory_stats()["allocations.current"] >= 1
 
 
 def test_data_loaders_pin():

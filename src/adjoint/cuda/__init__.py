@@ -39,7 +39,12 @@ has_magma = has_half = False
 # Names that another file of this folder defines, loaded when one of them is asked for.
 _LAZY = {
     "_pools": ("MemPool", "use_mem_pool"),
+    "_figures": ("clock_rate", "memory_usage", "power_draw", "temperature", "utilization"),
+    "_runtime": ("cudart", "current_blas_handle", "ipc_collect"),
+    "_utils": ("_get_device_index",),
+    "comm": (),
     "nvtx": (),
+    "profiler": (),
     "streams": ("Event", "ExternalStream", "Stream"),
     "_current": (
         "StreamContext",
@@ -56,7 +61,9 @@ _LAZY = {
         *("max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached"),
         *("memory_reserved", "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary"),
         *("reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached"),
-        "reset_peak_memory_stats",
+        *("caching_allocator_disabled", "caching_allocator_enable", "get_per_process_memory_fraction"),
+        *("host_memory_stats_as_nested_dict", "reset_accumulated_host_memory_stats", "reset_peak_host_memory_stats"),
+        *("reset_peak_memory_stats", "set_per_process_memory_fraction"),
     ),
     "random": (
         *("get_rng_state", "get_rng_state_all", "initial_seed", "manual_seed", "manual_seed_all", "seed", "seed_all"),
@@ -64,11 +71,7 @@ _LAZY = {
     ),
 }
 _HOME = {name: home for home, names in _LAZY.items() for name in names}
-_REFUSED = (
-    *("caching_allocator_enable", "change_current_allocator", "clock_rate", "cudart", "current_blas_handle"),
-    *("get_per_process_memory_fraction", "ipc_collect", "memory_usage", "power_draw"),
-    *("set_per_process_memory_fraction", "temperature", "utilization"),
-)
+_REFUSED = ("change_current_allocator", "current_solver_handle")
 _REFUSED_TYPES = ("CUDAPluggableAllocator",)
 
 
@@ -86,18 +89,59 @@ class OutOfMemoryError(RuntimeError):
         super().__init__(*args)
 
 
+class AcceleratorError(RuntimeError):
+    """What a call of NVIDIA's driver raises that fails; of a kernel that failed, whoever waits for the GPU next.
+
+    >>> import adjoint as torch
+    >>> issubclass(torch.AcceleratorError, RuntimeError)
+    True
+    """
+
+    __module__ = "adjoint"
+
+    def __init__(self, *args):
+        super().__init__(*args)
+
+
+class cudaStatus:
+    """Numbers of the driver's: that all went well, and that it is too old.
+
+    >>> import adjoint as torch
+    >>> torch.cuda.cudaStatus.SUCCESS
+    0
+    """
+
+    __module__ = "adjoint.cuda"
+    SUCCESS, ERROR_NOT_READY = 0, 34
+
+
+def _lazy_init():
+    """init(), under the name that programs call where torch makes GPUs ready by itself."""
+    init()
+
+
+def _lazy_call(callable, **kwargs):
+    """Calls a function; torch waits with it until GPUs are in use, here they are ready when they are asked for."""
+    callable()
+
+
+def _is_compiled():
+    """Whether this build is for CUDA, as far as programs should care: whether a GPU can be used."""
+    return is_available()
+
+
 def _not_here(*args, **kwargs):
     """Raises: without a GPU because of that, and with one because this is not here.
 
     >>> import adjoint as torch
-    >>> callable(torch.cuda.utilization)
+    >>> callable(torch.cuda.current_solver_handle)
     True
     """
     if not is_available():
         _refuse()
     raise NotImplementedError(
-        "this function of torch.cuda is not here: memory is kept by the one allocator of this package, and figures of "
-        "the machine are shown by nvidia-smi"
+        "this part of torch.cuda is not here: memory is kept by the one allocator of this package, and of its handles "
+        "of libraries programs can have cuBLAS's, torch.cuda.current_blas_handle()"
     )
 
 

@@ -178,7 +178,8 @@ class _CudaDeviceProperties:
         return (
             f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
             f"total_memory={self.total_memory // 2**20}MB, multi_processor_count={self.multi_processor_count}, "
-            f"uuid={self.uuid}, L2_cache_size={self.L2_cache_size // 2**20}MB)"
+            f"uuid={self.uuid}, pci_bus_id={self.pci_bus_id}, pci_device_id={self.pci_device_id}, "
+            f"pci_domain_id={self.pci_domain_id}, L2_cache_size={self.L2_cache_size // 2**20}MB)"
         )
 
 
@@ -201,7 +202,6 @@ def get_device_properties(device=None):
 
         facts = _C._cuda_properties(index)
         facts["uuid"] = uuid.UUID(bytes=facts["uuid"])
-        facts |= {name: facts[name] for name in ("is_integrated",)} | {"is_multi_gpu_board": 0}
         _known[index] = _CudaDeviceProperties(**facts)
     return _known[index]
 

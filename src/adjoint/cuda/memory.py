@@ -1,6 +1,8 @@
 """The memory of GPUs: how much is used, how much is kept, and giving it back."""
 
 import collections
+import contextlib
+import warnings
 
 from .. import _C
 from ._devices import index_of, init, is_available, need
@@ -8,17 +10,14 @@ from ._pools import MemPool as MemPool
 from ._pools import use_mem_pool as use_mem_pool
 
 __all__ = [
-    *(
-        "caching_allocator_alloc",
-        "caching_allocator_delete",
-        "empty_cache",
-        "get_allocator_backend",
-        "host_memory_stats",
-    ),
-    *("list_gpu_processes", "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info"),
-    *("memory_allocated", "memory_cached", "memory_reserved", "memory_snapshot", "memory_stats", "memory_summary"),
-    *("memory_stats_as_nested_dict", "reset_accumulated_memory_stats", "reset_max_memory_allocated"),
-    *("MemPool", "reset_max_memory_cached", "reset_peak_memory_stats", "use_mem_pool"),
+    *("caching_allocator_alloc", "caching_allocator_delete", "caching_allocator_disabled"),
+    *("caching_allocator_enable", "empty_cache", "get_allocator_backend", "get_per_process_memory_fraction"),
+    *("host_memory_stats", "host_memory_stats_as_nested_dict", "list_gpu_processes", "max_memory_allocated"),
+    *("max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached"),
+    *("memory_reserved", "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary"),
+    *("MemPool", "reset_accumulated_host_memory_stats", "reset_accumulated_memory_stats"),
+    *("reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_host_memory_stats"),
+    *("reset_peak_memory_stats", "set_per_process_memory_fraction", "use_mem_pool"),
 ]
 
 
@@ -94,8 +93,7 @@ def memory_stats_as_nested_dict(device=None):
     >>> if torch.cuda.is_available():
     ...     assert "allocated_bytes" in torch.cuda.memory_stats_as_nested_dict()
     """
-    need()
-    return _nested(_figures(device))
+    return _nested(_figures(device)) if is_available() else {}
 
 
 def _nested(figures):
@@ -131,8 +129,11 @@ def memory_stats(device=None):
     >>> torch.cuda.memory_stats().get("allocated_bytes.all.current", 0) == torch.cuda.memory_allocated()
     True
     """
-    if not is_available():
-        return {}
+    return _flat(memory_stats_as_nested_dict(device))
+
+
+def _flat(nested):
+    """Dictionaries in dictionaries as one, in the order of the names, which points join."""
     flat = []
 
     def walk(prefix, value):
@@ -142,7 +143,7 @@ def memory_stats(device=None):
         for name, item in value.items():
             walk(f"{prefix}.{name}" if prefix else name, item)
 
-    walk("", memory_stats_as_nested_dict(device))
+    walk("", nested)
     return collections.OrderedDict(sorted(flat))
 
 
@@ -221,13 +222,86 @@ def device_memory_used(device=None):
     return total - free
 
 
+def set_per_process_memory_fraction(fraction, device=None):
+    """The part of a GPU's memory that this program may take, from 0 to 1; what needs more is out of memory.
+
+    >>> import adjoint as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.set_per_process_memory_fraction(0.5)
+    ...     torch.cuda.set_per_process_memory_fraction(1.0)
+    """
+    init()
+    if not isinstance(fraction, float):
+        raise TypeError(f"Invalid type for fraction argument, must be `float`; got {type(fraction).__name__}")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    index = index_of(device)
+    total = _C._cuda_memory_info(index)[1]
+    _C._cuda_limit_memory(index, 0 if fraction == 1 else max(1, int(total * fraction)))
+    _fractions[index] = fraction
+
+
+def get_per_process_memory_fraction(device=None):
+    """What set_per_process_memory_fraction() has set; 1 at first.
+
+    >>> import adjoint as torch
+    >>> torch.cuda.get_per_process_memory_fraction() if torch.cuda.is_available() else 1.0
+    1.0
+    """
+    init()
+    return _fractions.get(index_of(device), 1.0)
+
+
+_fractions: dict = {}
+
+
+# ---- memory_summary()
+
+
 def _words(value):
     size = float(value)
-    for unit in ("B", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}"
+    for unit in ("B  ", "KiB", "MiB"):
+        if size < 10240:
+            return f"{int(size)} {unit}"
         size /= 1024
-    return f"{size:.0f} GiB"
+    return f"{int(size)} GiB"
+
+
+def _count(value):
+    return f"{value}    "
+
+
+# A title, the figure, how it is shown, and whether it is told by pools.
+_ROWS = (
+    ("Allocated memory", "allocated_bytes", _words, True),
+    ("Active memory", "active_bytes", _words, True),
+    ("Requested memory", "requested_bytes", _words, True),
+    ("GPU reserved memory", "reserved_bytes", _words, True),
+    ("Non-releasable memory", "inactive_split_bytes", _words, True),
+    ("Allocations", "allocation", _count, True),
+    ("Active allocs", "active", _count, True),
+    ("GPU reserved segments", "segment", _count, True),
+    ("Non-releasable allocs", "inactive_split", _count, True),
+    ("Oversize allocations", "oversize_allocations", _count, False),
+    ("Oversize GPU segments", "oversize_segments", _count, False),
+)
+_METRICS = ("current", "peak", "allocated", "freed")
+
+
+def _row(label, values):
+    return f"| {label:<21} |" + "|".join(f" {value:>10} " for value in values) + "|"
+
+
+def _rows(figures, abbreviated):
+    """The lines of each figure: all, and by pools."""
+    for title, name, shown, pooled in _ROWS:
+        found = figures[name]
+        pools = ("all",) if abbreviated or not pooled else ("all", "large_pool", "small_pool")
+        yield "-"
+        for pool in pools:
+            values = found[pool] if pooled else found
+            label = title if pool == "all" else f"      from {pool.replace('_', ' ')}"
+            yield _row(label, [shown(values[metric]) for metric in _METRICS])
 
 
 def memory_summary(device=None, abbreviated=False):
@@ -240,17 +314,11 @@ def memory_summary(device=None, abbreviated=False):
     need()
     index = index_of(device)
     figures = memory_stats_as_nested_dict(index)
-    rows = [("Allocated memory", "allocated_bytes"), ("Requested memory", "requested_bytes")]
-    rows += [("GPU reserved memory", "reserved_bytes"), ("Non-releasable memory", "inactive_split_bytes")]
-    rows += [("Allocations", "allocation"), ("GPU reserved segments", "segment")]
-    lines = [f"Memory of GPU {index}; out of memory: {figures['num_ooms']}, retries: {figures['num_alloc_retries']}"]
-    lines.append(f"{'':24}{'now':>12}{'peak':>12}{'taken':>12}{'freed':>12}")
-    for title, name in rows:
-        for pool in ("all",) if abbreviated else ("all", "large_pool", "small_pool"):
-            shown = _words if name.endswith("bytes") else str
-            label = title if pool == "all" else f"    from {pool.replace('_', ' ')}"
-            lines.append(f"{label:24}" + "".join(f"{shown(value):>12}" for value in figures[name][pool].values()))
-    return "\n".join(lines) + "\n"
+    failures = f"CUDA OOMs: {figures['num_ooms']:<12d} | {'':6} cudaMalloc retries: {figures['num_alloc_retries']:<8d}"
+    head = _row("       Metric", ("Cur Usage ", "Peak Usage", "Tot Alloc ", "Tot Freed "))
+    lines = ["=", f"|{f'PyTorch CUDA memory summary, device ID {index}':^75}|", "-", f"| {'':11}{failures:<63}|", "="]
+    lines += [head, *_rows(figures, abbreviated), "="]
+    return "\n".join(f"|{line * 75}|" if len(line) == 1 else line for line in lines) + "\n"
 
 
 def memory_snapshot(mempool_id=None, include_traces=True):
@@ -261,21 +329,137 @@ def memory_snapshot(mempool_id=None, include_traces=True):
     ...     assert isinstance(torch.cuda.memory_snapshot(), list)
     """
     need()
-    segments = _C._cuda_snapshot()
+    segments = [_with_frames(each) for each in _C._cuda_snapshot()]
     return [each for each in segments if mempool_id is None or each["segment_pool_id"] == tuple(mempool_id)]
 
 
+def _with_frames(segment):
+    """A segment with what torch's tools read, too: where blocks were asked for, which nobody has noted."""
+    for block in segment["blocks"]:
+        block["frames"] = []
+    return segment | {"frames": [], "is_expandable": False}
+
+
+def _record_memory_history(
+    enabled="all",
+    context="all",
+    stacks="all",
+    max_entries=(1 << 63) - 1,
+    device=None,
+    clear_history=False,
+    compile_context=False,
+    global_record_annotations=False,
+    skip_actions=None,
+):
+    """Warns that no history of allocations is recorded: snapshots have the memory that there is. None does nothing."""
+    init()
+    if enabled not in (None, False, True, "state", "all"):
+        raise RuntimeError(f"expected enabled to be None, 'state' or 'all'; got {enabled!r}; give one of these")
+    if enabled:
+        warnings.warn(
+            "torch.cuda.memory._record_memory_history(): no history is recorded here; snapshots have the segments and "
+            "blocks that there are, and adjoint.inspect follows what a program allocates",
+            stacklevel=2,
+        )
+
+
+def _snapshot(device=None, augment_with_fx_traces=False):
+    """The memory of all GPUs as a dictionary that torch's tools draw: "segments", and empty "device_traces"."""
+    return {
+        "segments": memory_snapshot(),
+        "device_traces": [[] for _ in range(_C._cuda_device_count())],
+        "allocator_settings": {"expandable_segments": False, "max_split_size": -1},
+        "external_annotations": [],
+    }
+
+
+def _dump_snapshot(filename="dump_snapshot.pickle", augment_with_fx_traces=False):
+    """Writes _snapshot() into a file that https://pytorch.org/memory_viz draws."""
+    import pickle
+
+    with open(filename, "wb") as file:
+        pickle.dump(_snapshot(), file)
+
+
+# ---- Pinned memory
+
+
+def host_memory_stats_as_nested_dict():
+    """What host_memory_stats() gives, as dictionaries in dictionaries; empty without a GPU.
+
+    >>> import adjoint as torch
+    >>> bool(torch.cuda.host_memory_stats_as_nested_dict()) == torch.cuda.is_available()
+    True
+    """
+    if not is_available():
+        return {}
+    counted = {name: dict(zip(_METRICS, four, strict=True)) for name, four in _C._cuda_pinned_stats().items()}
+    blocks = counted["allocations"]
+    return {**counted, "num_host_alloc": blocks["allocated"], "num_host_free": blocks["freed"]}
+
+
 def host_memory_stats():
-    """Figures of pinned memory: "allocated_bytes.current" and "segment.current".
+    """Figures of pinned memory by torch's names, such as "allocated_bytes.current"; empty without a GPU.
+
+    "allocations" and "allocated_bytes" count what was taken from the driver, "active_requests" and "active_bytes" what
+    tensors use of it.
 
     >>> import adjoint as torch
     >>> if torch.cuda.is_available():
-    ...     assert torch.cuda.host_memory_stats()["segment.current"] >= 0
+    ...     assert torch.cuda.host_memory_stats()["allocated_bytes.current"] >= 0
+    """
+    return _flat(host_memory_stats_as_nested_dict())
+
+
+def reset_peak_host_memory_stats():
+    """Begins to count the peaks of pinned memory anew.
+
+    >>> import adjoint as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.reset_peak_host_memory_stats()
     """
     need()
-    used, kept, blocks = _C._cuda_pinned_stats()
-    return collections.OrderedDict({"allocated_bytes.current": used + kept, "active_bytes.current": used,
-                                    "segment.current": blocks})  # fmt: skip
+    _C._cuda_reset_pinned_peaks()
+
+
+def reset_accumulated_host_memory_stats():
+    """Begins to count what was taken of pinned memory and given back anew.
+
+    >>> import adjoint as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.reset_accumulated_host_memory_stats()
+    """
+    need()
+    _C._cuda_reset_pinned_sums()
+
+
+# ---- The allocator
+
+
+def caching_allocator_enable(value=True):
+    """Accepts that freed memory is kept, as it is; that it is not is for the whole program, and is refused.
+
+    >>> import adjoint as torch
+    >>> torch.cuda.caching_allocator_enable()
+    """
+    if is_available() and not value:
+        raise NotImplementedError(
+            "torch.cuda.caching_allocator_enable(False): memory is kept or not from the start; set the environment "
+            "variable PYTORCH_NO_CUDA_MEMORY_CACHING=1"
+        )
+
+
+@contextlib.contextmanager
+def caching_allocator_disabled():
+    """A context without the allocator, which is refused where there is a GPU: it is for the whole program.
+
+    >>> import adjoint as torch
+    >>> if not torch.cuda.is_available():
+    ...     with torch.cuda.caching_allocator_disabled():
+    ...         pass
+    """
+    caching_allocator_enable(False)
+    yield
 
 
 def get_allocator_backend():

@@ -309,6 +309,25 @@ int cuMemFreeHost(void* address) {
   std::free(address);
   return kSuccess;
 }
+int cuMemHostRegister_v2(void* address, size_t size, unsigned) {
+  CALL(cuMemHostRegister_v2);
+  constexpr int kAlreadyRegistered = 712;
+  return pinned.emplace(static_cast<char*>(address), size).second ? kSuccess : kAlreadyRegistered;
+}
+int cuMemHostUnregister(void* address) {
+  CALL(cuMemHostUnregister);
+  constexpr int kNotRegistered = 713;
+  do_all();
+  return pinned.erase(static_cast<char*>(address)) ? kSuccess : kNotRegistered;
+}
+int cuProfilerStart() {
+  CALL(cuProfilerStart);
+  return kSuccess;
+}
+int cuProfilerStop() {
+  CALL(cuProfilerStop);
+  return kSuccess;
+}
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, size_t size, void*) {
   CALL(cuMemcpyHtoDAsync_v2);
   if (is_pinned(from)) {

@@ -4,6 +4,7 @@ from ... import _C
 from ...amp.autocast_mode import custom_bwd as _custom_bwd
 from ...amp.autocast_mode import custom_fwd as _custom_fwd
 from ...amp.old_names import old_names, warn
+from .common import amp_definitely_not_available as amp_definitely_not_available
 
 autocast, GradScaler = old_names("cuda", _C.float16)
 
@@ -30,3 +31,7 @@ def custom_bwd(bwd):
     """
     warn("cuda", "custom_bwd", "args..., device_type='cuda'")
     return _custom_bwd(bwd, device_type="cuda")
+
+
+from . import autocast_mode as autocast_mode  # noqa: E402  (they take their names from here)
+from . import grad_scaler as grad_scaler  # noqa: E402
