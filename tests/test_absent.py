@@ -22,7 +22,7 @@ import absent
 
 MODULES = [path for path in _absent_names.NAMES if path != "Tensor"]
 # All names of these are there.
-WHOLE = ["nn.utils", "func", "distributions", "amp"]
+WHOLE = ["nn.utils", "func", "distributions", "amp", "cuda.amp"]
 
 
 def module_of(package, path):

@@ -362,3 +362,30 @@ def test_events_of_the_cpu_are_done():
         event.elapsed_time(event)
     with pytest.raises(NotImplementedError, match="expected a device with streams, cuda or cpu; got meta"):
         adjoint.Stream("meta")
+
+
+@program
+def streams_of_the_module_cpu(L):
+    cpu = L.cpu
+    stream, event = cpu.Stream(), cpu.Event()
+    before = cpu.current_stream()
+    with cpu.stream(stream):
+        inside = cpu.current_stream() is stream
+    with cpu.stream(None):
+        nothing = cpu.current_stream() is before
+    done = stream.wait_stream(before), stream.record_event(), stream.wait_event(event), event.record(), event.wait()
+    return inside, nothing, cpu.current_stream() is before, event.query(), event.synchronize(), done
+
+
+def test_what_the_processor_can_do():
+    ours, theirs = adjoint.cpu.get_capabilities(), torch.cpu.get_capabilities()
+    assert ours["architecture"] == theirs["architecture"]
+    told = {name for name in ours if isinstance(ours[name], bool)} & theirs.keys()
+    assert {name: ours[name] for name in told} == {name: theirs[name] for name in told}
+    assert {"avx2", "avx512_f", "fma3"} <= ours.keys()
+
+
+@program
+def tensors_on_two_devices_are_close(L):
+    pairs = [(L.ones(2), L.ones(2, device="meta")), (L.ones(2, device="meta"), L.zeros(2, device="meta"))]
+    return [raised(lambda pair=pair: L.testing.assert_close(*pair, check_device=False)) for pair in pairs]

@@ -1,5 +1,7 @@
 #include "cuda/runtime.h"
 
+#include <pthread.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -11,6 +13,7 @@
 #include "cuda/compiler.h"
 #include "cuda/cublas.h"
 #include "cuda/faults.h"
+#include "cuda/forked.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -21,6 +24,12 @@ std::once_flag started[kMaxDevices];
 thread_local int chosen = 0;                     ///< by set_current_device
 thread_local int bound = -1;                     ///< whose context is the thread's
 thread_local std::unique_ptr<Stream[]> streams;  ///< by device; null: the default ones
+
+bool is_forked = false;
+void note_fork() {
+  is_forked = true;
+  bound = -1;  // so that the thread asks anew
+}
 
 /// Opens the libraries that nearly every program needs in another thread: the driver takes a third
 /// of a second for a context meanwhile. Waits for them in the end.
@@ -51,6 +60,8 @@ class OpenedAhead {
 }
 
 void start(int index) {
+  static const int registered = pthread_atfork(nullptr, nullptr, note_fork);
+  if (registered != 0) fail("there is no memory for what a fork must know of a device");
   DeviceState& state = states[index];
   check(driver().device_get(&state.number, index), "finding a device");
   {
@@ -73,6 +84,14 @@ bool is_set(const char* name) {
   return value && std::strcmp(value, "1") == 0;
 }
 
+bool forked() { return is_forked; }
+void refuse_fork() {
+  if (is_forked) [[unlikely]]
+    fail(
+        "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' "
+        "start method");
+}
+
 int device_count() {
   if (!why_unavailable().empty()) return 0;
   int count = 0;
@@ -90,6 +109,7 @@ void set_current_device(int index) {
 const DeviceState& use(int index) {
   if (bound == index) [[likely]]
     return states[index];
+  refuse_fork();
   if (index < 0 || index >= device_count()) fail_ordinal(index);
   std::call_once(started[index], start, index);
   check(driver().set_context(states[index].context), "choosing a device");

@@ -86,17 +86,19 @@ Given read_arguments(PyObject* args, PyObject* keywords) {
 }
 
 /// How torch's legacy constructors write down a type.
-std::string tensor_options(DType dtype) {
-  return std::string("TensorOptions(dtype=") + info(dtype).c_name +
-         ", device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
+std::string tensor_options(DType dtype, Device device) {
+  return std::string("TensorOptions(dtype=") + info(dtype).c_name + ", device=" + to_string(device) +
+         ", layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
          "memory_format=(nullopt))";
 }
 
-TensorPtr from_tensor(PyObject* other, std::optional<DType> dtype) {
+/// `place` and the type must be those of the other tensor, unless any type will do.
+TensorPtr from_tensor(PyObject* other, std::optional<DType> dtype, Device place) {
   Tensor* tensor = as_tensor(other);
-  if (dtype && tensor->dtype != *dtype)
-    fail(ErrorKind::Type, "expected ", tensor_options(*dtype), " (got ", tensor_options(tensor->dtype),
-         "); use tensor.to(dtype)");
+  if (dtype && (tensor->dtype != *dtype || tensor->device.type != place.type))
+    fail(ErrorKind::Type, "expected ", tensor_options(*dtype, place), " (got ",
+         tensor_options(tensor->dtype, tensor->device), "); use tensor.to(",
+         tensor->dtype != *dtype ? "dtype" : "device", ")");
   static Op& same = require_op("alias");
   return TensorPtr::steal(as_tensor(call_op(same, {other}).take()));
 }
@@ -154,7 +156,7 @@ TensorPtr legacy_new(PyObject* args, PyObject* keywords, std::optional<DType> ty
          " was passed; use torch.tensor()");
   const bool other_gpu = kind == "cuda" && given.device && given.device != Py_None;
   const Device place = other_gpu ? to_device(given.device) : model ? model->device : Device();
-  if (given.other) return from_tensor(given.other, type);
+  if (given.other) return from_tensor(given.other, type, place);
   if (given.storage) return from_storage(given.storage, dtype);
   if (given.data) {
     TensorPtr made = from_data(given.data, dtype);

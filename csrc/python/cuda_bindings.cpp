@@ -10,6 +10,7 @@
 #include "cuda/cublas.h"
 #include "cuda/cudnn.h"
 #include "cuda/elementwise.h"
+#include "cuda/forked.h"
 #include "cuda/libraries.h"
 #include "cuda/library.h"
 #include "cuda/runtime.h"
@@ -78,6 +79,15 @@ PyObject* py_current_device(PyObject*, PyObject*) {
 PyObject* py_set_device(PyObject*, PyObject* index) {
   return guarded([&]() -> PyObject* {
     cuda::set_current_device(to_device_index(index));
+    Py_RETURN_NONE;
+  });
+}
+PyObject* py_forked(PyObject*, PyObject*) {
+  return guarded([&] { return PyBool_FromLong(cuda::forked()); });
+}
+PyObject* py_refuse_fork(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    cuda::refuse_fork();
     Py_RETURN_NONE;
   });
 }
@@ -316,6 +326,8 @@ PyMethodDef functions[] = {
     {"_cuda_device_count", py_device_count, METH_NOARGS, "The number of GPUs."},
     {"_cuda_current_device", py_current_device, METH_NOARGS, "The number of this thread's GPU."},
     {"_cuda_set_device", py_set_device, METH_O, "Chooses this thread's GPU."},
+    {"_cuda_forked", py_forked, METH_NOARGS, "Whether this process was forked after a GPU was in use."},
+    {"_cuda_refuse_fork", py_refuse_fork, METH_NOARGS, "Raises where it was."},
     {"_cuda_synchronize", py_synchronize, METH_O, "Waits for all work of a GPU."},
     {"_cuda_memory_stats", py_memory_stats, METH_O, "What a GPU's allocator has done."},
     {"_cuda_reset_sums", py_reset_sums, METH_O, "Begins to count what came and went anew."},

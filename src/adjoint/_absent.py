@@ -25,7 +25,12 @@ def refusals(names, classes, refuse, module):
             return refuse
         if name in classes:
             # A type, so that it can stand in isinstance() and annotations.
-            return vars(module).setdefault(name, type(name, (), {"__init__": refuse, "__doc__": "Needs the device."}))
+            path = module.__name__.replace(__package__, "torch", 1)
+            doc = (
+                "Stands for isinstance() and annotations; making one is refused.\n\n"
+                f">>> import adjoint as torch\n>>> isinstance(torch.ones(1), {path}.{name})\nFalse\n"
+            )
+            return vars(module).setdefault(name, type(name, (), {"__init__": refuse, "__doc__": doc}))
         raise MissingName(module.__name__, name)
 
     return get

@@ -215,6 +215,22 @@ NAMES = {
     },
     "random": {"functions": "thread_safe_generator", "imported": "Generator TYPE_CHECKING torch warnings"},
     "masked": {"masked": "MaskedTensor as_masked_tensor is_masked_tensor masked_tensor maskedtensor"},
+    "cuda": {
+        "inner": "DEVICE_REQUIREMENT PYTORCH_RELEASES_CODE_CC classproperty",
+        "imported": """
+            Any Callable Device NewType Optional TYPE_CHECKING cast importlib lru_cache os platform threading torch
+            traceback warnings
+        """,
+    },
+    "cuda.memory": {
+        "imported": "Any Literal TYPE_CHECKING ctypes deprecated is_initialized pickle signature sys torch",
+    },
+    "backends.cuda": {
+        "devices": "preferred_rocm_fa_library",
+        "functions": "blas_workspace_size cublas_workspace_size cublaslt_workspace_size",
+        "inner": "cuFFTPlanCacheAttrContextProp",
+        "imported": "Any SDPBackend deprecated torch",
+    },
     "Tensor": {
         "quantized": """
             dequantize int_repr q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point
@@ -256,6 +272,9 @@ INSTEAD = {
     "sspaddmm": "use `torch.sspaddmm`",
     "storage_type": "use `x.untyped_storage()`",
     "quantizable": "use the layers of `torch.nn`",
+    "blas_workspace_size": "leave it out: products take their working space from the memory that is kept",
+    "cublas_workspace_size": "leave it out: products take their working space from the memory that is kept",
+    "cublaslt_workspace_size": "leave it out: products take their working space from the memory that is kept",
     "to_mkldnn": "leave it out: there is one layout of dense tensors",
 }
 

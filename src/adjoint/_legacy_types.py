@@ -33,7 +33,12 @@ _ABOUT = """Makes tensors of {dtype}, of sizes or of data; isinstance() of it as
 >>> torch.{name}([1, 0]).dtype, isinstance(torch.ones(1, dtype={dtype}), torch.{name})
 ({dtype}, True)
 """
-_CUDA = "Makes tensors of {dtype} on a GPU, of sizes or of data; isinstance() of it asks for the type."
+_CUDA = """Makes tensors of {dtype} on a GPU, of sizes or of data; isinstance() of it asks for the type.
+
+>>> import adjoint as torch
+>>> isinstance(torch.ones(1, dtype={dtype}), torch.cuda.{name})
+False
+"""
 
 
 def _make(name, dtype, module, is_cuda):

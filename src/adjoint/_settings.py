@@ -11,6 +11,7 @@ _state = {
     "warn_always": False,
     "interop_threads": None,
     "warned": False,
+    "device_by_type": False,  # the default device is that of set_default_tensor_type()
 }
 
 
@@ -197,6 +198,8 @@ def set_default_tensor_type(t):
     from . import _legacy_types
 
     kind = _legacy_types.find(t) if isinstance(t, str) else t
+    if isinstance(kind, _legacy_types.tensortype) and kind.is_cuda and _C._cuda_why_unavailable():
+        raise TypeError(f"type torch.cuda.{kind.__name__} not available. Torch not compiled with CUDA enabled.")
     if not isinstance(kind, _legacy_types.tensortype):
         raise TypeError(
             "invalid type object: only floating-point types are supported as the default type; give one such as "
@@ -211,8 +214,9 @@ def set_default_tensor_type(t):
             stacklevel=2,
         )
     _C.set_default_dtype(kind.dtype)
-    if kind.is_cuda and not _C._cuda_why_unavailable():
-        _C.set_default_device("cuda")
+    if kind.is_cuda or _state["device_by_type"]:
+        _C.set_default_device("cuda" if kind.is_cuda else None)
+        _state["device_by_type"] = kind.is_cuda
 
 
 def get_device_module(device=None):

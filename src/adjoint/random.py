@@ -45,6 +45,8 @@ def _all_states(devices=None):
     if devices is not None:
         given = (device if isinstance(device, int) else _C.device(device).index for device in devices)
         numbers = [_C._cuda_current_device() if number is None else number for number in given]
+        if numbers and _C._cuda_why_unavailable():
+            _C.empty(0, device="cuda")  # says why there is none
     generators = (default_generator, *map(_C._device_generator, numbers))
     return [(generator, generator.get_state()) for generator in generators]
 

@@ -4,6 +4,8 @@ import pytest
 
 import adjoint as torch
 
+from ..processes import script
+
 TWO = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="takes two GPUs")
 
 
@@ -143,6 +145,71 @@ def test_old_types():
     assert torch.ones(1).type(torch.cuda.DoubleTensor).type() == "torch.cuda.DoubleTensor"
     assert x.type("torch.LongTensor").type() == "torch.LongTensor"
     assert x.type(torch.half).is_cuda
+    for make, given, device in ((torch.FloatTensor, x, "cuda:0"), (torch.cuda.FloatTensor, x.cpu(), "cpu")):
+        with pytest.raises(
+            TypeError, match=rf"\(got TensorOptions\(dtype=float, device={device}, .*use tensor\.to\(device"
+        ):
+            make(given)
+
+
+@pytest.mark.filterwarnings("ignore:torch.set_default_tensor_type")
+def test_a_default_type_of_a_gpu_ends_with_the_next():
+    try:
+        torch.set_default_tensor_type(torch.cuda.HalfTensor)
+        assert torch.zeros(1).type() == "torch.cuda.HalfTensor"
+    finally:
+        torch.set_default_tensor_type("torch.FloatTensor")
+    assert torch.zeros(1).type() == "torch.FloatTensor"
+    with torch.device("cuda"):
+        torch.set_default_tensor_type(torch.FloatTensor)
+        assert torch.zeros(1).is_cuda
+
+
+def test_values_of_two_devices_are_compared():
+    x = torch.arange(3.0)
+    torch.testing.assert_close(x.cuda(), x, check_device=False)
+    with pytest.raises(AssertionError, match="The values for attribute 'device' do not match: cuda:0 != cpu"):
+        torch.testing.assert_close(x.cuda(), x)
+    with pytest.raises(AssertionError, match="Mismatched elements: 3 / 3"):
+        torch.testing.assert_close(x.cuda(), x + 1, check_device=False)
+
+
+def test_what_libraries_ask_of_the_core():
+    core = torch._C
+    assert (core._cuda_getDevice(), core._cuda_getDeviceCount()) == (0, torch.cuda.device_count())
+    with torch.cuda.stream(torch.cuda.Stream()):
+        assert core._cuda_getCurrentRawStream(0) == torch.cuda.current_stream().cuda_stream != 0
+    core._cuda_setDevice(0)
+    core._cuda_emptyCache()
+    core._cuda_clearCublasWorkspaces()
+    assert int(torch.version.cuda.split(".")[0]) >= 12
+    assert torch.version.hip is None
+
+
+FORKED = """
+import os
+import adjoint as torch
+x = torch.ones(2, device="cuda") + 1
+x.tolist()
+child = os.fork()
+if child == 0:
+    for call in (x.tolist, torch.cuda.init, lambda: torch.ones(1, device="cuda")):
+        try:
+            call()
+        except RuntimeError as error:
+            print(error)
+    print(torch.cuda.is_initialized(), torch.cuda._is_in_bad_fork(), (torch.ones(2) + 1).tolist(), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(x.tolist(), torch.cuda.is_initialized(), torch.cuda._is_in_bad_fork())
+"""
+
+
+def test_a_forked_process_has_no_gpu():
+    lines = script(FORKED).stdout.splitlines()
+    words = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the"
+    assert [line.partition(" 'spawn' start method")[0] for line in lines[:3]] == [words] * 3
+    assert lines[3:] == ["False True [2.0, 2.0]", "[2.0, 2.0] True False"]
 
 
 def test_printing():

@@ -108,6 +108,38 @@ def _get_cudnn_enabled():
     return cudnn.enabled
 
 
+# ---- What libraries that make kernels ask of torch's core
+
+
+def _cuda_getDevice():
+    """The number of the GPU that this thread uses where none is named."""
+    return _C._cuda_current_device()
+
+
+def _cuda_setDevice(device):
+    """Chooses the GPU that this thread uses where none is named."""
+    _C._cuda_set_device(device)
+
+
+def _cuda_getDeviceCount():
+    """The number of GPUs."""
+    return _C._cuda_device_count()
+
+
+def _cuda_getCurrentRawStream(device):
+    """The driver's handle of the stream that this thread uses of a GPU, as a number."""
+    return _C._cuda_current_stream(device)
+
+
+def _cuda_emptyCache():
+    """Gives the memory that no tensor uses back to the driver."""
+    _C._cuda_empty_cache()
+
+
+def _cuda_clearCublasWorkspaces():
+    """Does nothing: working spaces of products are taken from the memory that is kept, and go back to it."""
+
+
 def _show_config():
     """How the library was built."""
     from .. import __config__

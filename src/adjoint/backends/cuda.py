@@ -26,8 +26,13 @@ class _Flags:
         vars(self)[name] = value
 
 
-class _MatmulFlags(_Flags):
-    """Those of products: whether float32 matrices may be rounded to TF32 is what torch's precision says, too."""
+class cuBLASModule(_Flags):
+    """Flags of products: whether float32 matrices may be rounded to TF32 is what torch's precision says, too.
+
+    >>> import adjoint as torch
+    >>> torch.backends.cuda.matmul.allow_tf32
+    False
+    """
 
     @property
     def allow_tf32(self):
@@ -46,7 +51,7 @@ class _MatmulFlags(_Flags):
             super().__setattr__(name, value)
 
 
-matmul = _MatmulFlags(
+matmul = cuBLASModule(
     allow_fp16_reduced_precision_reduction=True,
     allow_bf16_reduced_precision_reduction=True,
     allow_fp16_accumulation=False,
@@ -353,3 +358,9 @@ def preferred_blas_library(backend=None):
     """
     shown = {_BlasBackend.Cublas: "cuBLAS", _BlasBackend.Cublaslt: "cuBLASLt", _BlasBackend.Ck: "CK"}
     return _prefer(_BlasBackend, _BLAS, backend, shown)
+
+
+def __getattr__(name):
+    from .._install import MissingName
+
+    raise MissingName(__name__, name)

@@ -5,6 +5,7 @@ What needs a GPU raises then, as PyTorch without CUDA does.
 
 import sys
 
+from .. import _C
 from .._absent import refusals
 from .._legacy_types import CUDA_TYPES
 from . import _libraries, _modules
@@ -35,7 +36,7 @@ from ._devices import synchronize as synchronize
 
 _libraries.find()
 
-has_magma = has_half = False
+has_magma, has_half = False, True
 # Names that another file of this folder defines, loaded when one of them is asked for.
 _LAZY = {
     "_pools": ("MemPool", "use_mem_pool"),
@@ -71,8 +72,15 @@ _LAZY = {
     ),
 }
 _HOME = {name: home for home, names in _LAZY.items() for name in names}
+_STORAGES = tuple(
+    f"{kind}Storage"
+    for kind in (
+        *("BFloat16", "Bool", "Byte", "Char", "ComplexDouble", "ComplexFloat", "Double", "Float", "Half", "Int"),
+        *("Long", "Short"),
+    )
+)
 _REFUSED = ("change_current_allocator", "current_solver_handle")
-_REFUSED_TYPES = ("CUDAPluggableAllocator",)
+_REFUSED_TYPES = ("CUDAPluggableAllocator", "GreenContext")
 
 
 class OutOfMemoryError(RuntimeError):
@@ -125,6 +133,11 @@ def _lazy_call(callable, **kwargs):
     callable()
 
 
+def _is_in_bad_fork():
+    """Whether this process was forked from one that used a GPU, and can use none."""
+    return _C._cuda_forked()
+
+
 def _is_compiled():
     """Whether this build is for CUDA, as far as programs should care: whether a GPU can be used."""
     return is_available()
@@ -163,11 +176,10 @@ def __getattr__(name):
         from .random import default_generators
 
         return default_generators()
-    if name.endswith("Storage"):
+    if name in _STORAGES:
         from .._typed_storage import CUDA_LEGACY
 
-        if name in CUDA_LEGACY:
-            return CUDA_LEGACY[name]
+        return CUDA_LEGACY[name]
     return CUDA_TYPES[name] if name in CUDA_TYPES else _get(name)
 
 
@@ -176,3 +188,8 @@ def __dir__():
 
 
 _modules.make()
+__all__ = sorted(
+    name
+    for name in {*__dir__(), *CUDA_TYPES, *_STORAGES, *_REFUSED_TYPES} - {"CUDA_TYPES", "refusals"}
+    if not name.startswith("_")
+)

@@ -65,6 +65,7 @@ def init():
     """
     global _initialized
     need()
+    _C._cuda_refuse_fork()
     _initialized = True
 
 
@@ -75,7 +76,7 @@ def is_initialized():
     >>> torch.cuda.is_initialized() and not torch.cuda.is_available()
     False
     """
-    if not is_available():
+    if not is_available() or _C._cuda_forked():
         return False
     return _initialized or any(_C._cuda_memory_stats(index)["segment_allocations"] for index in range(device_count()))
 
@@ -98,7 +99,6 @@ def set_device(device):
     >>> if torch.cuda.is_available():
     ...     torch.cuda.set_device(0)
     """
-    need()
     if isinstance(device, int) and device < 0:
         return
     init()
@@ -117,15 +117,16 @@ class device:
     __module__ = "adjoint.cuda"
 
     def __init__(self, device):
-        need()
         unchanged = device is None or (isinstance(device, int) and device < 0)
         self.idx = -1 if unchanged else index_of(device, cpu_is=-1)
         self.prev_idx = -1
 
     def __enter__(self):
+        if self.idx < 0:
+            return self
+        need()
         self.prev_idx = _C._cuda_current_device()
-        if self.idx >= 0:
-            _C._cuda_set_device(self.idx)
+        _C._cuda_set_device(self.idx)
         return self
 
     def __exit__(self, *error):

@@ -520,3 +520,12 @@ def list_gpu_processes(device=None):
     need()
     index = index_of(device)
     return f"GPU:{index}\nprocess {os.getpid():>10d} uses {memory_reserved(index) / 2**20:>12.3f} MB GPU memory"
+
+
+def __getattr__(name):
+    from .. import cuda
+    from .._install import MissingName
+
+    if name in ("CUDAPluggableAllocator", "change_current_allocator"):
+        return getattr(cuda, name)
+    raise MissingName(__name__, name)

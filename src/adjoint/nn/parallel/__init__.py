@@ -6,6 +6,7 @@ from . import scatter_gather as scatter_gather
 from .data_parallel import DataParallel as DataParallel
 from .data_parallel import data_parallel as data_parallel
 from .distributed import DistributedDataParallel as DistributedDataParallel
+from .distributed import DistributedDataParallelCPU as DistributedDataParallelCPU
 from .parallel_apply import parallel_apply as parallel_apply
 from .replicate import replicate as replicate
 from .scatter_gather import gather as gather
