@@ -13,6 +13,7 @@
 #include "cuda/pinned.h"
 #include "cuda/runtime.h"
 #include "cuda/streams.h"
+#include "cuda/waits.h"
 #include "cuda/walk.h"
 #include "kernels/backend.h"
 
@@ -73,6 +74,7 @@ void finish_copy(const void* address, Device device, Stream stream) {
 
 void send(char* to, const char* from, size_t size, Device device) {
   use(device);
+  if (!non_blocking_copies) note_wait();
   const Stream stream = current_stream(device);
   check(driver().copy_to_device(reinterpret_cast<Pointer>(to), from, size, stream), "copying to a device");
   finish_copy(from, device, stream);
@@ -80,6 +82,7 @@ void send(char* to, const char* from, size_t size, Device device) {
 
 void fetch(char* to, const char* from, size_t size, Device device) {
   use(device);
+  if (!non_blocking_copies) note_wait();
   const Stream stream = current_stream(device);
   check(driver().copy_to_host(to, reinterpret_cast<Pointer>(from), size, stream), "copying to the program's memory");
   finish_copy(to, device, stream);

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -10,10 +11,12 @@
 #include <thread>
 
 #include "core/device_error.h"
+#include "core/warning.h"
 #include "cuda/compiler.h"
 #include "cuda/cublas.h"
 #include "cuda/faults.h"
 #include "cuda/forked.h"
+#include "cuda/waits.h"
 
 namespace adjoint::cuda {
 namespace {
@@ -24,6 +27,8 @@ std::once_flag started[kMaxDevices];
 thread_local int chosen = 0;                     ///< by set_current_device
 thread_local int bound = -1;                     ///< whose context is the thread's
 thread_local std::unique_ptr<Stream[]> streams;  ///< by device; null: the default ones
+
+std::atomic<WaitMode> mode_of_waits{WaitMode::Silent};
 
 bool is_forked = false;
 void note_fork() {
@@ -82,6 +87,18 @@ void start(int index) {
 bool is_set(const char* name) {
   const char* value = std::getenv(name);
   return value && std::strcmp(value, "1") == 0;
+}
+
+void set_wait_mode(WaitMode mode) { mode_of_waits = mode; }
+WaitMode wait_mode() { return mode_of_waits; }
+void note_wait() {
+  const WaitMode mode = mode_of_waits;
+  if (mode == WaitMode::Silent) [[likely]]
+    return;
+  constexpr const char* kWords =
+      "called a synchronizing CUDA operation, which waits for the GPU; torch.cuda.set_sync_debug_mode() asked for this";
+  if (mode == WaitMode::Fail) fail(kWords);
+  warn_with_lock(kWords);
 }
 
 bool forked() { return is_forked; }

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "cuda/runtime.h"
+#include "cuda/waits.h"
 
 namespace adjoint::cuda {
 
@@ -29,6 +30,7 @@ void Staging::note(const View& view) {
 }
 
 void Staging::fetch() {
+  note_wait();
   for (Region& region : regions_) {
     const auto size = static_cast<size_t>(region.end - region.begin);
     region.now.resize(size);

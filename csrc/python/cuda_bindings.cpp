@@ -15,6 +15,7 @@
 #include "cuda/library.h"
 #include "cuda/runtime.h"
 #include "cuda/through_cpu.h"
+#include "cuda/waits.h"
 #include "types/types.h"
 
 namespace adjoint::python {
@@ -80,6 +81,18 @@ PyObject* py_set_device(PyObject*, PyObject* index) {
   return guarded([&]() -> PyObject* {
     cuda::set_current_device(to_device_index(index));
     Py_RETURN_NONE;
+  });
+}
+/// _cuda_wait_mode(mode or None): what happens when an operation waits, 0 to 2, as it was before.
+PyObject* py_wait_mode(PyObject*, PyObject* mode) {
+  return guarded([&] {
+    const long before = static_cast<long>(cuda::wait_mode());
+    if (mode != Py_None) {
+      const long wanted = PyLong_AsLong(mode);
+      check(!PyErr_Occurred());
+      cuda::set_wait_mode(static_cast<cuda::WaitMode>(wanted));
+    }
+    return PyLong_FromLong(before);
   });
 }
 PyObject* py_forked(PyObject*, PyObject*) {
@@ -326,6 +339,7 @@ PyMethodDef functions[] = {
     {"_cuda_device_count", py_device_count, METH_NOARGS, "The number of GPUs."},
     {"_cuda_current_device", py_current_device, METH_NOARGS, "The number of this thread's GPU."},
     {"_cuda_set_device", py_set_device, METH_O, "Chooses this thread's GPU."},
+    {"_cuda_wait_mode", py_wait_mode, METH_O, "What happens when an operation waits for a GPU."},
     {"_cuda_forked", py_forked, METH_NOARGS, "Whether this process was forked after a GPU was in use."},
     {"_cuda_refuse_fork", py_refuse_fork, METH_NOARGS, "Raises where it was."},
     {"_cuda_synchronize", py_synchronize, METH_O, "Waits for all work of a GPU."},

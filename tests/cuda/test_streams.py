@@ -324,3 +324,40 @@ def test_graphed_functions():
     assert first.tolist() == [1.0, 4.0, 7.0, 10.0]
     torch.testing.assert_close(x.grad, 2 * y.detach() + x.detach().cos())
     torch.testing.assert_close(y.grad, 2 * x.detach())
+
+
+# ---- Being told of what waits
+
+
+@pytest.fixture
+def sync_debug_mode():
+    yield torch.cuda.set_sync_debug_mode
+    torch.cuda.set_sync_debug_mode("default")
+
+
+def test_what_waits_can_be_an_error(sync_debug_mode):
+    x, pinned = torch.arange(4.0, device="cuda"), torch.arange(4.0).pin_memory()
+    sync_debug_mode("error")
+    assert torch.cuda.get_sync_debug_mode() == 2
+    y = (x * 2 + pinned.cuda(non_blocking=True)).clamp(max=5)
+    there = torch.empty(4, pin_memory=True).copy_(y, non_blocking=True)
+    torch.cuda.synchronize()
+    torch.cuda.current_stream().synchronize()
+    waits = (y.cpu, y.tolist, lambda: y.sum().item(), lambda: bool(y.sum() > 0), lambda: y.nonzero(), lambda: y[y > 1])
+    for call in (*waits, lambda: torch.ones(2).cuda(), lambda: torch.tensor([1.0], device="cuda")):
+        with pytest.raises(RuntimeError, match="^called a synchronizing CUDA operation"):
+            call()
+    sync_debug_mode(0)
+    assert there.tolist() == y.tolist() == [0.0, 3.0, 5.0, 5.0]
+
+
+def test_what_waits_can_be_warned_of(sync_debug_mode):
+    x = torch.ones(2, device="cuda")
+    sync_debug_mode(1)
+    with pytest.warns(UserWarning, match="^called a synchronizing CUDA operation") as seen:
+        assert x.sum().item() == 2
+    assert seen[0].filename == __file__
+    with pytest.raises(RuntimeError, match="expected one of `default`, `warn`, `error`"):
+        sync_debug_mode("loud")
+    with pytest.raises(RuntimeError, match="expected one of 0, 1, 2; got 3"):
+        sync_debug_mode(3)

@@ -1,7 +1,5 @@
 """The GPUs of this machine: which there are, which one is current, and what is known of them."""
 
-import warnings
-
 from .. import _C
 
 
@@ -328,24 +326,27 @@ def check_error(res):
         raise CudaError(res)
 
 
-_sync_debug = 0
+_MODES = ("default", "warn", "error")
 
 
 def set_sync_debug_mode(debug_mode):
-    """Sets what happens when a call waits for a GPU: "default", "warn" or "error", or 0 to 2. It is only kept.
+    """Sets what happens when an operation waits for a GPU: nothing, a warning or an error.
+
+    "default", "warn" and "error" are 0, 1 and 2, too. What waits because a program says so, such as synchronize(), is
+    not meant.
 
     >>> import adjoint as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.set_sync_debug_mode("default")
     """
-    global _sync_debug
-    need()
-    modes = ("default", "warn", "error")
-    if isinstance(debug_mode, str) and debug_mode not in modes:
-        raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
-    _sync_debug = modes.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
-    if _sync_debug:
-        warnings.warn("the debug mode of synchronisation is kept, and nothing warns of calls that wait", stacklevel=2)
+    init()
+    if isinstance(debug_mode, str):
+        if debug_mode not in _MODES:
+            raise RuntimeError("invalid value of debug_mode, expected one of `default`, `warn`, `error`")
+        debug_mode = _MODES.index(debug_mode)
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected one of 0, 1, 2; got {debug_mode!r}")
+    _C._cuda_wait_mode(debug_mode)
 
 
 def get_sync_debug_mode():
@@ -355,5 +356,5 @@ def get_sync_debug_mode():
     >>> torch.cuda.get_sync_debug_mode() if torch.cuda.is_available() else 0
     0
     """
-    need()
-    return _sync_debug
+    init()
+    return _C._cuda_wait_mode(None)
