@@ -12,7 +12,7 @@ FUNCTIONS = ("get_device", "is_distributed", "is_same_size")
 
 @method
 def is_shared(self):
-    """Whether the memory is shared with other processes.
+    """Whether the memory is shared with other processes; of tensors on a GPU always True, as in torch.
 
     >>> import adjoint as torch
     >>> torch.zeros(2).is_shared(), torch.zeros(2).share_memory_().is_shared()

@@ -345,8 +345,8 @@ class UntypedStorage(_C.StorageBase, _StorageBase):
         return self.filename
 
     def is_shared(self):
-        """Whether other processes can share the memory, or files do."""
-        return self._shared_file() >= 0 or "_mapped" in vars(self)
+        """Whether other processes can share the memory, or files do; of a GPU's memory always True, as in torch."""
+        return self.is_cuda or self._shared_file() >= 0 or "_mapped" in vars(self)
 
     def share_memory_(self):
         """Moves the memory, with the tensors on it, to where other processes can share it.

@@ -129,7 +129,7 @@ def test_storages():
     storage[0:4] = 0
     storage.copy_(torch.arange(6.0, 12.0).untyped_storage())
     assert x.tolist() == [6.0, 7.0, 8.0, 9.0, 10.0, 11.0]
-    assert not x.is_shared()
+    assert x.is_shared()
     assert x.share_memory_() is x
 
 

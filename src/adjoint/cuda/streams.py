@@ -197,6 +197,11 @@ class Event(_AnyEvent):
         """Refuses: GPUs are not shared between processes."""
         raise NotImplementedError("torch.cuda.Event.ipc_handle(): GPUs are not shared between processes here")
 
+    @classmethod
+    def from_ipc_handle(cls, device, handle):
+        """Refuses: GPUs are not shared between processes."""
+        raise NotImplementedError("torch.cuda.Event.from_ipc_handle(): GPUs are not shared between processes here")
+
     def __del__(self):
         if getattr(self, "cuda_event", 0) and _C is not None:
             _C._cuda_destroy_event(self.cuda_event)
