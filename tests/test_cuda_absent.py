@@ -94,3 +94,11 @@ def test_signatures_are_torch_s():
             continue
         assert [(p.name, p.default) for p in inspect.signature(ours).parameters.values()] == wanted, name
     assert set(torch.cuda.__all__) <= set(adjoint.cuda.__all__)
+
+
+@program
+def loaders_say_that_nothing_is_pinned(L):
+    data = [L.ones(1), L.zeros(1)]
+    loaders = [L.utils.data.DataLoader(data, pin_memory=True, pin_memory_device=name) for name in ("", "cuda")]
+    loaders.append(L.utils.data.DataLoader(data, pin_memory_device="cuda"))
+    return [[batch.is_pinned() for batch in loader] for loader in loaders]

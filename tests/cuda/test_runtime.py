@@ -252,6 +252,17 @@ def test_autocast_lowers_products_and_keeps_others():
         assert (a @ a).dtype == torch.float16
 
 
+def test_autocast_refuses_losses_that_are_unsafe_in_it():
+    x = torch.full((2, 2), 0.5, device="cuda")
+    with torch.autocast("cuda"):
+        with pytest.raises(RuntimeError, match=r"binary_cross_entropy and torch\.nn\.BCELoss are unsafe to autocast"):
+            torch.nn.BCELoss()(x, x)
+        assert torch.nn.BCEWithLogitsLoss()(x, x).dtype == torch.float32
+        with torch.autocast("cuda", enabled=False):
+            assert torch.nn.functional.binary_cross_entropy(x, x).is_cuda
+        assert torch.nn.functional.binary_cross_entropy(x.cpu(), x.cpu()).dtype == torch.float32
+
+
 def test_autocast_trains():
     layer = torch.nn.Linear(4, 2).cuda()
     with torch.autocast("cuda"):

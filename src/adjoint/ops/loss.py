@@ -415,6 +415,12 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     tensor(0.6931)
     """
     reduction = _reduction(size_average, reduce, reduction)
+    if input.is_cuda and _C._autocast_gpu_enabled():
+        raise RuntimeError(
+            "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast: probabilities near "
+            "0 and 1 are lost in 16 bits. Use binary_cross_entropy_with_logits or BCEWithLogitsLoss in place of a "
+            "sigmoid and this, or leave autocast for it"
+        )
     if target.shape != input.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
