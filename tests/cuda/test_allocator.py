@@ -209,7 +209,7 @@ def test_a_driver_that_fails_once():
     driver().standin_fail(b"cuMemAlloc_v2", 2, 0)
     assert block(30 * MB).numel() == 30 * MB
     driver().standin_fail(b"cuMemAlloc_v2", 700, 0)
-    with pytest.raises(RuntimeError, match="an illegal memory access .*, in allocating memory"):
+    with pytest.raises(RuntimeError, match=r"an illegal memory access .*, in allocating memory"):
         block(40 * MB)
     assert block(40 * MB).numel() == 40 * MB
 

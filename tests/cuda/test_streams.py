@@ -345,7 +345,7 @@ def test_what_waits_can_be_an_error(sync_debug_mode):
     torch.cuda.current_stream().synchronize()
     waits = (y.cpu, y.tolist, lambda: y.sum().item(), lambda: bool(y.sum() > 0), lambda: y.nonzero(), lambda: y[y > 1])
     for call in (*waits, lambda: torch.ones(2).cuda(), lambda: torch.tensor([1.0], device="cuda")):
-        with pytest.raises(RuntimeError, match="^called a synchronizing CUDA operation"):
+        with pytest.raises(RuntimeError, match=r"^called a synchronizing CUDA operation"):
             call()
     sync_debug_mode(0)
     assert there.tolist() == y.tolist() == [0.0, 3.0, 5.0, 5.0]
