@@ -358,6 +358,7 @@ def test_events_of_the_cpu_are_done():
     stream.wait_stream(adjoint.Stream("cpu"))
     assert event.query()
     assert stream.query()
+    assert not stream.is_capturing()
     with pytest.raises(NotImplementedError, match="the CPU has no events that measure time"):
         event.elapsed_time(event)
     with pytest.raises(NotImplementedError, match="expected a device with streams, cuda or cpu; got meta"):

@@ -38,6 +38,10 @@ class Stream:
 
     device_index, device_type, stream_id = -1, 0, 0
 
+    def is_capturing(self):
+        """Whether what the stream gets goes into a graph: no."""
+        return False
+
     def query(self):
         """Whether all work that was given to the stream is done: yes."""
         return True

@@ -98,8 +98,11 @@ def test_a_graph_captures_the_current_stream():
     x = torch.zeros(3, device="cuda")
     x.add_(1)
     graph = accelerator.Graph()
-    with torch.Stream(), graph:
+    with torch.Stream() as stream, graph:
         x.add_(1)
+        assert stream.is_capturing()
+        assert not torch.cuda.default_stream().is_capturing()
+    assert not stream.is_capturing()
     assert graph.pool()[0] == 0
     graph.instantiate()
     for _ in range(2):

@@ -61,6 +61,13 @@ class Stream(_AnyStream):
         """The least and the greatest priority: (0, -3)."""
         return 0, -3
 
+    def is_capturing(self):
+        """Whether what the stream gets goes into a graph."""
+        from . import StreamContext
+
+        with StreamContext(self):
+            return _C._cuda_capturing(self.device_index)
+
     def query(self):
         """Whether all work that was given to the stream is done."""
         return _C._cuda_stream_done(self.device_index, self.cuda_stream)
