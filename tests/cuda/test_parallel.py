@@ -118,7 +118,8 @@ def test_structures_are_shared():
     assert found["sum"].tolist() == [1.0, 3.0, 5.0, 7.0]
     assert found["list"][0].tolist() == [0.0, 1.0, 4.0, 9.0]
     assert (found["list"][1], found["name"]) == (None, None)
-    assert nn.parallel.data_parallel(make().cuda(), x.reshape(1, 4)[:, :3], ALL, "cpu").device.type == "cpu"
+    if COUNT > 1:  # the results of one GPU stay there
+        assert nn.parallel.data_parallel(make().cuda(), x.reshape(1, 4)[:, :3], ALL, "cpu").device.type == "cpu"
 
 
 @TWO
