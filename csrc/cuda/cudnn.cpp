@@ -17,7 +17,7 @@ namespace {
 using kernels::ConvShape;
 using namespace cudnn;
 
-std::atomic<bool> enabled{true}, tf32{true};
+std::atomic<bool> enabled{true}, tf32{true}, networks_tf32{true};
 
 Library& opened() {
   static Library library(kFiles);
@@ -165,7 +165,7 @@ int type_of(DType dtype) {
   }
 }
 
-bool may_round() { return tf32; }
+bool networks_may_round() { return networks_tf32; }
 
 }  // namespace cudnn
 
@@ -200,6 +200,9 @@ bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, c
 
 size_t cudnn_version() { return library_functions() ? library_functions()->version() : 0; }
 void use_cudnn(bool used) { enabled = used; }
-void allow_cudnn_tf32(bool allowed) { tf32 = allowed; }
+void allow_cudnn_tf32(bool in_convolutions, bool in_networks) {
+  tf32 = in_convolutions;
+  networks_tf32 = in_networks;
+}
 
 }  // namespace adjoint::cuda

@@ -18,8 +18,8 @@ const Library* library();
 struct CudnnHandle* handle_on(Device device);
 /// How it calls a type.
 int type_of(DType dtype);
-/// Whether float32 may be rounded as TF32 does.
-bool may_round();
+/// Whether float32 of recurrent networks may be rounded as TF32 does.
+bool networks_may_round();
 
 }  // namespace cudnn
 
@@ -37,7 +37,8 @@ bool has_cudnn(DType dtype);
 size_t cudnn_version();
 /// Whether cuDNN may be used at all; yes at first.
 void use_cudnn(bool used);
-/// Whether its convolutions of float32 may round their inputs as TF32 does; yes at first, as in torch.
-void allow_cudnn_tf32(bool allowed);
+/// Whether its convolutions, and its recurrent networks, of float32 may round their inputs as TF32 does; yes at first,
+/// as in torch.
+void allow_cudnn_tf32(bool in_convolutions, bool in_networks);
 
 }  // namespace adjoint::cuda

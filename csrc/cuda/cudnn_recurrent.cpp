@@ -115,7 +115,7 @@ bool fits_ints(const Network& of) {
 
 /// The plan of a network with this thread's handle; null where cuDNN does not take it.
 const Plan* plan_for(const Network& of, Handle handle) {
-  const bool rounds = of.dtype == DType::Float32 && may_round();
+  const bool rounds = of.dtype == DType::Float32 && networks_may_round();
   const std::vector<int64_t> key = {static_cast<int64_t>(of.kind),
                                     static_cast<int64_t>(of.dtype),
                                     of.features,

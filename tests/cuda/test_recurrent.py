@@ -15,6 +15,11 @@ BY_LIBRARY = torch.backends.cudnn.is_available()
 STANDIN = "ADJOINT_STANDIN_FOLDER" in os.environ
 
 
+@pytest.fixture(autouse=True)
+def _exact(monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+
+
 def network(kind, *sizes, **options):
     if kind == "relu":
         options["nonlinearity"] = "relu"
