@@ -1,5 +1,6 @@
 #include "cuda/attention.h"
 
+#include <array>
 #include <optional>
 #include <sstream>
 
@@ -152,10 +153,11 @@ Plan facts_by_warps(const View& query) {
   return {kBackward, called("attention_facts", Wanted(query), {query.sizes[3]}), 64, 256, 0};
 }
 
-/// The kernels of the backward take the compiler longest: they are begun with the forward's.
-void begin_backward(const Plan& forward, std::initializer_list<Plan> backward, const View& like) {
+/// The kernels of the backward take the compiler longest: they are begun with the forward's. `plans` makes their plans.
+template <class Plans>
+void begin_backward(const Plan& forward, const View& like, Plans plans) {
   if (!needs_backward(like.device.index, forward.text())) return;
-  for (const Plan& plan : backward)
+  for (const Plan& plan : plans())
     if (plan.rows > 0) compile_ahead(like.device.index, plan.text());
 }
 
@@ -253,13 +255,15 @@ void attention(const AttentionInputs& of, const View& out, const View& logsumexp
     inputs.query = query.view, inputs.key = key.view, inputs.value = value.view;
     AttentionArgs args = args_of(inputs, out, logsumexp);
     const Plan plan = forward_by_warps(wanted);
-    begin_backward(plan, {facts_by_warps(of.query), for_query_by_warps(wanted), for_key_and_value_by_warps(wanted)},
-                   of.query);
+    begin_backward(plan, of.query, [&] {
+      return std::array{facts_by_warps(of.query), for_query_by_warps(wanted), for_key_and_value_by_warps(wanted)};
+    });
     return plan.launch_for(args, of.query, args.rows);
   }
   const Plan plan = forward_by_threads(wanted);
   if (plan.rows == 0) return through_cpu.attention.forward(of, out, logsumexp);
-  begin_backward(plan, {for_query_by_threads(wanted), for_key_and_value_by_threads(wanted)}, of.query);
+  begin_backward(plan, of.query,
+                 [&] { return std::array{for_query_by_threads(wanted), for_key_and_value_by_threads(wanted)}; });
   AttentionArgs args = args_of(of, out, logsumexp);
   plan.launch_for(args, of.query, args.rows);
 }
