@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/source_line.h"
 #include "cpu/allocator.h"
 #include "op/op.h"
 #include "python/module_calls.h"
 #include "tape/hooks.h"
-#include "tape/source_line.h"
 
 namespace adjoint {
 namespace {

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "core/lock.h"
+#include "core/source_line.h"
 #include "ops/memory.h"
-#include "tape/source_line.h"
 
 namespace adjoint {
 

@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
+#include "core/source_line.h"
 #include "tape/node.h"
-#include "tape/source_line.h"
 
 namespace adjoint {
 namespace {

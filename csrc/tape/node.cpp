@@ -6,9 +6,9 @@
 #include "core/help.h"
 #include "core/lock.h"
 #include "core/mode.h"
+#include "core/source_line.h"
 #include "tape/anomaly.h"
 #include "tape/history.h"
-#include "tape/source_line.h"
 
 namespace adjoint {
 

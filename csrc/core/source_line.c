@@ -1,6 +1,6 @@
 // In C, because CPython's internal headers are not C++. See source_line.h.
 #define Py_BUILD_CORE 1
-#include "tape/source_line.h"
+#include "core/source_line.h"
 
 #include <stdint.h>
 #include <string.h>
