@@ -17,6 +17,7 @@ void wait_for_exit() noexcept {
 }
 
 std::atomic<int> computing_without_lock = 0;
+void (*leaving_lock)() = nullptr;
 
 static void wait_for_computing() {
   while (computing_without_lock) usleep(100);

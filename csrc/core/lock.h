@@ -25,6 +25,8 @@ struct ThreadExit {};  // elsewhere pthread_exit() unwinds nothing
 void prepare_for_exit();
 /// How many threads compute without the lock.
 extern std::atomic<int> computing_without_lock;
+/// Called by a thread that is about to give up the lock, if anybody wants to know.
+extern void (*leaving_lock)();
 
 /// PyEval_RestoreThread.
 void take_lock(PyThreadState* state) noexcept;
@@ -65,6 +67,8 @@ class WithoutLock {
 
  private:
   static PyThreadState* release() {
+    if (leaving_lock) [[unlikely]]
+      leaving_lock();
     ++computing_without_lock;
     return PyEval_SaveThread();
   }

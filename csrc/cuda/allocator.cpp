@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "cuda/out_of_memory.h"
 #include "cuda/runtime.h"
 #include "cuda/streams.h"
 
@@ -36,6 +37,7 @@ struct Block {
   Block *before = nullptr, *after = nullptr;
   bool used = false;
   size_t requested = 0;
+  Origin origin = 0;  ///< of what uses a large one
 };
 
 struct BySize {
@@ -198,37 +200,15 @@ void collect_waiting(DeviceMemory& memory) {
   });
 }
 
-std::string in_words(int64_t bytes) {
-  static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB"};
-  auto size = static_cast<double>(bytes);
-  int unit = 0;
-  for (; unit < 3 && size > 1024; ++unit) size /= 1024;
-  std::ostringstream text;
-  text.precision(unit == 0 ? 0 : 2);
-  text << std::fixed << size << ' ' << kUnits[unit];
-  return text.str();
-}
-
-[[noreturn]] void fail_memory(DeviceMemory& memory, int device, size_t nbytes) {
-  ++memory.stats.failures;
-  const int64_t allocated = memory.stats.both.allocated.now, reserved = memory.stats.both.reserved.now;
-  size_t free = 0, total = 0;
-  driver().memory_info(&free, &total);
-  fail(ErrorKind::OutOfDeviceMemory, "CUDA out of memory. Tried to allocate ", in_words(static_cast<int64_t>(nbytes)),
-       ". GPU ", device, " has a total capacity of ", in_words(static_cast<int64_t>(total)), " of which ",
-       in_words(static_cast<int64_t>(free)), " is free. ",
-       memory.limit == SIZE_MAX ? std::string() : in_words(static_cast<int64_t>(memory.limit)) + " allowed; ",
-       "Live tensors hold ", in_words(allocated), ", and ", in_words(reserved - allocated),
-       " are kept for new ones; free tensors that are not needed, use a smaller batch, or "
-       "torch.utils.checkpoint for what backward keeps");
-}
-
 /// Memory from the driver, as long as the device's limit is kept.
 Result allocate_within(const DeviceMemory& memory, Pointer* address, size_t size) {
   const auto reserved = static_cast<size_t>(memory.stats.both.reserved.now);
   if (size > memory.limit || reserved > memory.limit - size) return kOutOfMemory;
   return driver().allocate(address, size);
 }
+
+/// Thrown up to where the lock is not held, and an error can say more.
+struct NoMemory {};
 
 Block* new_segment(DeviceMemory& memory, Pool& pool, size_t size) {
   const size_t taken = uncached()       ? size
@@ -245,7 +225,10 @@ Block* new_segment(DeviceMemory& memory, Pool& pool, size_t size) {
     release_segments(memory);
     result = allocate_within(memory, &address, taken);
   }
-  if (result == kOutOfMemory) fail_memory(memory, pool.device, size);
+  if (result == kOutOfMemory) {
+    ++memory.stats.failures;
+    throw NoMemory();
+  }
   check(result, "allocating memory");
   count(memory, pool, [&](PoolStats& stats) {
     stats.reserved.add(signed_size(taken));
@@ -280,6 +263,7 @@ Block* take_block(int device, size_t nbytes) {
   }
   block->used = true;
   block->requested = nbytes;
+  block->origin = pool.small ? 0 : origin_of_line();
   count(memory, pool, [&](PoolStats& stats) {
     stats.allocated.add(signed_size(block->size));
     stats.requested.add(signed_size(nbytes));
@@ -336,6 +320,9 @@ Storage* allocate(size_t nbytes, Device device) {
   try {
     std::lock_guard lock(mutex);
     storage->block = take_block(device.index, nbytes);
+  } catch (const NoMemory&) {
+    delete storage;
+    fail_memory(device.index, nbytes);
   } catch (...) {
     delete storage;
     throw;
@@ -352,6 +339,10 @@ MemoryStats memory_stats(int index) {
   return memories[index].stats;
 }
 
+size_t memory_limit(int index) {
+  std::lock_guard lock(mutex);
+  return memories[index].limit;
+}
 void limit_memory(int index, size_t bytes) {
   std::lock_guard lock(mutex);
   memories[index].limit = bytes;
@@ -374,7 +365,7 @@ std::vector<SegmentInfo> snapshot() {
   for (const auto& [first, its_pool] : all_segments) {
     segments.push_back({its_pool->device, its_pool->stream, its_pool->graph, its_pool->small, {}});
     for (const Block* block = first; block; block = block->after)
-      segments.back().blocks.push_back({block->data, block->size, block->requested, block->used});
+      segments.back().blocks.push_back({block->data, block->size, block->requested, block->used, block->origin});
   }
   return segments;
 }

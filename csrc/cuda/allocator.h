@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/origin.h"
 #include "core/storage.h"
 #include "cuda/driver.h"
 
@@ -56,6 +57,8 @@ MemoryStats memory_stats(int index);
 void reset_peaks(int index);
 /// The most bytes that are taken from a device's driver; more are out of memory.
 void limit_memory(int index, size_t bytes);
+/// SIZE_MAX where there is no limit.
+size_t memory_limit(int index);
 /// Forgets the sums of what came and went.
 void reset_sums(int index);
 
@@ -64,6 +67,7 @@ struct BlockInfo {
   const char* data;
   size_t size, requested;
   bool used;
+  Origin origin;  ///< the line of the program that uses a large block
 };
 struct SegmentInfo {
   int device;

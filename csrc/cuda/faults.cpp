@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "core/error.h"
+#include "core/origin.h"
 #include "cuda/runtime.h"
 #include "cuda/streams.h"
 
@@ -11,12 +12,15 @@ namespace {
 
 Fault* records[kMaxDevices];
 std::mutex making;
+constexpr const char* kUnknown =
+    "; an earlier operation on the device found it: run with CUDA_LAUNCH_BLOCKING=1 to see which";
 
 }  // namespace
 
-Fault* fault_record(int index) {
+FaultRecord fault_record(int index) {
+  const Origin launch = origin();
   if (Fault* record = records[index]) [[likely]]
-    return record;
+    return {record, launch};
   std::lock_guard lock(making);
   if (!records[index]) {
     use(index);
@@ -26,7 +30,7 @@ Fault* fault_record(int index) {
           "making a record of faults");
     records[index] = new (memory) Fault{};
   }
-  return records[index];
+  return {records[index], launch};
 }
 
 void raise_fault(int index) {
@@ -36,9 +40,9 @@ void raise_fault(int index) {
   const auto kind = static_cast<FaultKind>(record->kind);
   const int64_t value = record->value, bound = record->bound;
   const int32_t dim = record->dim;
+  const std::string launched = in_words(record->origin);
   record->kind = static_cast<int32_t>(FaultKind::None);
-  constexpr const char* where =
-      "; an earlier operation on the device found it: run with CUDA_LAUNCH_BLOCKING=1 to see which";
+  const std::string where = launched.empty() ? std::string(kUnknown) : "; the GPU found it in " + launched;
   switch (kind) {
     case FaultKind::Index:
       fail(ErrorKind::Index, "index ", value, " is out of bounds for dimension ", dim, " with size ", bound, where);

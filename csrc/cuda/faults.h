@@ -2,7 +2,8 @@
 //
 // Note [Faults]. A kernel that meets such a value writes what it found into a record in the program's memory and goes
 // on with a value that does no harm. The record is looked at by whoever waits for the device, who raises it; until then
-// nothing waits. Each record has the number of a launch, under which the op and the line of the program are known.
+// nothing waits. A kernel is given the number of the op and the line that launch it (Note [Origins] in core/origin.h),
+// and leaves it in the record, so that the error names them.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@
 
 namespace adjoint::cuda {
 
-/// The record of a device, as kernels write it: in memory that both sides see.
-Fault* fault_record(int index);
+/// For the arguments of a kernel that is launched now: where it writes a fault, in memory that both sides see.
+FaultRecord fault_record(int index);
 /// Fails where a kernel has found a fault, and clears the record.
 void raise_fault(int index);
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/device_error.h"
+#include "core/origin.h"
 #include "core/warning.h"
 #include "cuda/compiler.h"
 #include "cuda/cublas.h"
@@ -80,6 +81,7 @@ void start(int index) {
   };
   state.capability = attribute(Attribute::ComputeCapabilityMajor) * 10 + attribute(Attribute::ComputeCapabilityMinor);
   state.multiprocessors = attribute(Attribute::MultiprocessorCount);
+  note_origins();
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ void repeat_places(const View& repeats, const View& out) {
   copied.data = starts.data();
   copy(repeats, copied);
   scan_counts(repeats.device, copied.as<int64_t>(), n);
-  RepeatArgs args{copied.as<const int64_t>(), out.as<int64_t>(), n, out.numel(), nullptr};
+  RepeatArgs args{copied.as<const int64_t>(), out.as<int64_t>(), n, out.numel(), {}};
   launch(out.device, kernel_text("structure.h", "RepeatArgs", "repeat_places"), args, blocks_for(args.total));
 }
 

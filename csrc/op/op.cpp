@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/mode.h"
+#include "core/origin.h"
 #include "core/tangent.h"
 #include "op/advice.h"
 #include "op/creation.h"
@@ -319,6 +320,8 @@ bool Op::left_to_handler(PyObject* const* slots) const {
 }
 
 void Op::check_devices(PyObject* const* slots) const {
+  if (!number_of_name_) number_of_name_ = name_number(shown.substr(shown.starts_with('_')));
+  running_op = number_of_name_;
   for (size_t i = 0; i < arguments.size(); ++i) refuse_without_shape(shown, slots[i]);
   if (crosses || kind == Kind::Elementwise) return;
   const Tensor* first = nullptr;

@@ -262,7 +262,7 @@ class Op final : public NodeKind {
   /// Whether a handler must take the call, some of whose arguments are not in the program's memory; if not, they are
   /// checked.
   [[gnu::cold]] bool left_to_handler(PyObject* const* slots) const;
-  /// Refuses tensors that are not on the device of the first one.
+  /// Refuses tensors that are not on the device of the first one, and notes which op runs there.
   [[gnu::cold]] void check_devices(PyObject* const* slots) const;
   /// What is done with special arguments (op/meta.h) before a call; gives its result where that is a call of another
   /// kind, else null.
@@ -292,6 +292,7 @@ class Op final : public NodeKind {
 
   mutable std::shared_ptr<const TransformRules> transform_rules_;
   mutable std::shared_ptr<const StoredTypes> stored_types_;
+  mutable uint32_t number_of_name_ = 0;  ///< see Note [Origins] in core/origin.h
 };
 
 /// The op of this name; null when there is none.

@@ -165,10 +165,14 @@ PyObject* py_snapshot(PyObject*, PyObject*) {
         total += block.size;
         used += block.used ? block.size : 0;
         requested += block.used ? block.requested : 0;
-        Object item = checked(Py_BuildValue("{sKsKsKss}", "address", reinterpret_cast<unsigned long long>(block.data),
+        const OriginFacts made = facts(block.used ? block.origin : 0);
+        Object frames = checked(made.file.empty() ? PyList_New(0)
+                                                  : Py_BuildValue("[{sssiss}]", "filename", made.file.c_str(), "line",
+                                                                  made.line, "name", made.function.c_str()));
+        Object item = checked(Py_BuildValue("{sKsKsKsssO}", "address", reinterpret_cast<unsigned long long>(block.data),
                                             "size", static_cast<unsigned long long>(block.size), "requested_size",
                                             static_cast<unsigned long long>(block.used ? block.requested : 0), "state",
-                                            block.used ? "active_allocated" : "inactive"));
+                                            block.used ? "active_allocated" : "inactive", "frames", frames.get()));
         check(PyList_Append(blocks.get(), item.get()) == 0);
       }
       Object item = checked(Py_BuildValue(

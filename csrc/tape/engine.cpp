@@ -8,6 +8,7 @@
 
 #include "core/lock.h"
 #include "core/mode.h"
+#include "core/origin.h"
 #include "core/sparse.h"
 #include "kernels/backend.h"
 #include "op/recorded.h"
@@ -468,6 +469,7 @@ std::vector<TensorPtr> run_backward(BackwardRequest& request) {
     alive.push_back(NodePtr::borrow(root));
   }
   for (const Edge& input : request.inputs) alive.push_back(NodePtr::borrow(input.node));
+  running_op = 0;
   if (depth >= kMaxDepth) return run_in_own_thread(request);
   Depth deeper;
   return run_here(request);

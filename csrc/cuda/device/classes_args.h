@@ -18,7 +18,7 @@ struct ClassArgs {
   double* parts;  ///< the sums of blocks: of the terms, and of the weights
   int64_t n, count, inner, ignored, blocks;
   int32_t each, mean;
-  Fault* fault;
+  FaultRecord fault;
 };
 
 }  // namespace adjoint::cuda

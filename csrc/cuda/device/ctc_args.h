@@ -26,7 +26,7 @@ struct CtcArgs {
   int32_t* first;  ///< whether it has not occurred before
   int64_t times, batch, classes, blank, states, label_count;
   int32_t zero_infinity;
-  Fault* fault;
+  FaultRecord fault;
 };
 
 }  // namespace adjoint::cuda

@@ -17,7 +17,7 @@ struct BagArgs {
   void* out;
   int32_t mean;
   int32_t* full;  ///< bags with rows that count
-  Fault* fault;
+  FaultRecord fault;
 };
 
 inline constexpr int64_t kBagChunk = 32;  ///< sorted indices that a thread adds up

@@ -25,15 +25,23 @@ struct Fault {
   int32_t kind;  ///< a FaultKind; the first kernel to find it None writes the others
   int32_t dim;
   int64_t value, bound;
+  uint32_t origin;  ///< of the launch: an Origin of core/origin.h
+};
+
+/// What a kernel is given: where the record is, and what to write of itself.
+struct FaultRecord {
+  Fault* place;
+  uint32_t origin;
 };
 
 #ifdef ADJOINT_DEVICE_CODE
 /// Keeps the first fault, and says whether there is none: `check(0 <= i && i < n, ...)`.
-inline bool check(bool holds, Fault* record, FaultKind kind, int dim, int64_t value, int64_t bound) {
-  if (!holds && atomicCAS(&record->kind, 0, static_cast<int32_t>(kind)) == 0) {
-    record->dim = dim;
-    record->value = value;
-    record->bound = bound;
+inline bool check(bool holds, const FaultRecord& record, FaultKind kind, int dim, int64_t value, int64_t bound) {
+  if (!holds && atomicCAS(&record.place->kind, 0, static_cast<int32_t>(kind)) == 0) {
+    record.place->dim = dim;
+    record.place->value = value;
+    record.place->bound = bound;
+    record.place->origin = record.origin;
     __threadfence_system();
   }
   return holds;

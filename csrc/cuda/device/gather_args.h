@@ -15,7 +15,7 @@ struct GatherArgs {
   const int64_t* index[kMaxIndices];
   int64_t size[kMaxIndices], step[kMaxIndices];  ///< of the dimensions that they index
   int32_t dim[kMaxIndices];
-  Fault* fault;
+  FaultRecord fault;
   WalkArgs<kMaxIndices + 2> walk;
 };
 

@@ -13,7 +13,7 @@ struct LabelArgs {
   uint8_t* is_label;
   void* out;
   int64_t classes;
-  Fault* fault;
+  FaultRecord fault;
 };
 
 }  // namespace adjoint::cuda

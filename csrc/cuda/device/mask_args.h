@@ -16,7 +16,7 @@ struct MaskArgs {
   char* flat;       ///< the elements one after the other, or rows of coordinates
   int64_t* starts;  ///< how many are before each tile, or how many it has; null: there is one tile
   int64_t flat_size, flat_step, column_step;
-  Fault* fault;
+  FaultRecord fault;
   int32_t dims;
   int64_t sizes[64];  ///< by which coordinates are found
   WalkArgs<2> walk;

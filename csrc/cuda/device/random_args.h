@@ -16,7 +16,7 @@ struct FillArgs {
   int64_t low;           ///< whole numbers: so many from here on
   uint64_t length;
   const char* given;  ///< chances or counts, one for each element
-  Fault* faults;
+  FaultRecord faults;
 };
 
 inline constexpr int kShuffleRounds = 12;

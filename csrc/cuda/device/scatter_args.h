@@ -17,7 +17,7 @@ struct NamedSlots {
   int64_t number[kMaxPutIndices];  ///< of slots, which are counted through
   int32_t dim[kMaxPutIndices];
   int64_t skipped;  ///< an index that names no slot
-  Fault* fault;
+  FaultRecord fault;
 };
 
 /// One thread for each element. The walk is over what is written, what is read, the number of the slot, the number of
@@ -41,7 +41,7 @@ struct LineArgs {
   const int64_t* index;
   int64_t length, size, dst_step, src_step, index_step;
   int32_t dim;
-  Fault* fault;
+  FaultRecord fault;
   WalkArgs<3> walk;
 };
 

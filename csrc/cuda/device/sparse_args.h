@@ -33,7 +33,7 @@ struct SparseArgs {
   int64_t rows, width, entries, dense_rows, dense_step;
   int32_t upper, unit;
   int32_t *done, *tickets;  ///< of a triangular system: rows that are solved, and how many were begun
-  Fault* fault;
+  FaultRecord fault;
 };
 
 struct SampledArgs {
@@ -41,7 +41,7 @@ struct SampledArgs {
   const void *first, *second;
   void* out;
   int64_t n, width, first_rows, second_rows, first_step, second_step;
-  Fault* fault;
+  FaultRecord fault;
 };
 
 }  // namespace adjoint::cuda

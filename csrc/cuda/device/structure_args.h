@@ -33,7 +33,7 @@ struct RepeatArgs {
   const int64_t* repeats;
   int64_t* out;
   int64_t n, total;
-  Fault* fault;
+  FaultRecord fault;
 };
 inline constexpr int kRepeatThreads = 1024;
 

@@ -28,7 +28,7 @@ inline void walk_to(const WalkArgs<N>& walk, Index rest, Index (&offsets)[used])
 
 /// An index that counts from the front, where it lies inside; 0 and a fault where it does not.
 template <bool wraps>
-inline int64_t checked_index(int64_t value, int64_t size, Fault* fault, int dim) {
+inline int64_t checked_index(int64_t value, int64_t size, const FaultRecord& fault, int dim) {
   const bool inside = value < size && value >= (wraps ? -size : 0);
   if (!check(inside, fault, FaultKind::Index, dim, value, size)) return 0;
   return wraps && value < 0 ? value + size : value;
