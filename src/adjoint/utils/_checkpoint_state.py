@@ -11,16 +11,21 @@ class State:
 
     def __init__(self, preserve_rng_state):
         self.rng = random._all_states() if preserve_rng_state else None
-        self.autocast = {
-            "dtype": get_autocast_dtype("cpu"),
-            "enabled": is_autocast_enabled("cpu"),
-            "cache_enabled": is_autocast_cache_enabled(),
-        }
+        self.autocast = [
+            {
+                "device_type": device,
+                "dtype": get_autocast_dtype(device),
+                "enabled": is_autocast_enabled(device),
+                "cache_enabled": is_autocast_cache_enabled(),
+            }
+            for device in ("cpu", "cuda")
+        ]
 
     @contextlib.contextmanager
     def restored(self):
         """The state as it was, and afterwards as it is now."""
-        with random.fork_rng(enabled=self.rng is not None), autocast("cpu", **self.autocast):
+        on_cpu, on_gpu = self.autocast
+        with random.fork_rng(enabled=self.rng is not None), autocast(**on_cpu), autocast(**on_gpu):
             if self.rng is not None:
                 random._set_all_states(self.rng)
             yield
