@@ -93,6 +93,27 @@ def test_halves(kind, dtype):
     compare(here, there, dtype, torch.randn(5, 4, 6), *states_for(kind, 2, 4, 8))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_autocast_lowers_networks_and_cells(dtype):
+    x = torch.randn(4, 2, 3, device="cuda")
+    inputs = [x, x.to(dtype), pack_padded_sequence(x, [4, 2])]
+    networks = [network(kind, 3, 5) for kind in KINDS] + [torch.nn.LSTM(3, 5, proj_size=2)]
+    cells = [torch.nn.RNNCell(3, 5), torch.nn.GRUCell(3, 5), torch.nn.LSTMCell(3, 5)]
+    found = []
+    with torch.autocast("cuda", dtype):
+        for module in networks:
+            for given in inputs:
+                out, last = module.cuda()(given)
+                found += [out.data, *(last if isinstance(last, tuple) else [last])]
+        for module in cells:
+            last = module.cuda()(x[0])
+            found += last if isinstance(last, tuple) else [last]
+    assert {each.dtype for each in found} == {dtype}
+    sum(each.float().sum() for each in found).backward()
+    for module in (*networks, *cells):
+        assert all(each.grad.dtype == torch.float32 for each in module.parameters())
+
+
 def test_batch_first_and_no_batch():
     here, there = pair("gru", 3, 5, batch_first=True)
     compare(here, there, torch.float32, torch.randn(2, 4, 3))

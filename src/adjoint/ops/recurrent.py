@@ -420,7 +420,7 @@ def _lstm_whole(input, *args):
     return _sequence("lstm", _Lstm, input, args)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def lstm(input, *args):
     """Long short-term memory: (output, last hidden states, last cell states); nn.LSTM is the way to call it.
 
@@ -430,13 +430,13 @@ def lstm(input, *args):
     >>> torch.lstm(torch.ones(2, 1, 1), [first, first], weights, False, 1, 0.0, False, False, False)[0].shape
     torch.Size([2, 1, 1])
     """
-    # As in torch, autocast lowers the network as a whole, unless its sequences are packed or projected.
+    # As in torch, autocast on the CPU lowers the network as a whole, unless its sequences are packed or projected.
     if isinstance(args[0], tuple | list) and len({part.shape[-1] for part in args[0]}) == 1:
         return _lstm_whole(input, *args)
     return _sequence("lstm", _Lstm, input, args)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def gru(input, *args):
     """Gated recurrent units: (output, last hidden states); nn.GRU is the way to call it.
 
@@ -448,7 +448,7 @@ def gru(input, *args):
     return _sequence("gru", _Gru, input, args)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def rnn_tanh(input, *args):
     """A recurrent network with tanh: (output, last hidden states); nn.RNN is the way to call it.
 
@@ -460,7 +460,7 @@ def rnn_tanh(input, *args):
     return _sequence("rnn_tanh", _RnnTanh, input, args)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def rnn_relu(input, *args):
     """A recurrent network with relu: (output, last hidden states); nn.RNN is the way to call it.
 
@@ -478,7 +478,7 @@ def _cell(kind, input, state, w_ih, w_hh, b_ih, b_hh):
     return kind(w_hh, b_hh).step(kind.inputs(input, w_ih, b_ih, b_hh), state)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of an LSTM: (hidden state, cell state).
 
@@ -490,7 +490,7 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return _cell(_Lstm, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of a GRU.
 
@@ -501,7 +501,7 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return _cell(_Gru, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of a recurrent network with tanh.
 
@@ -512,7 +512,7 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return _cell(_RnnTanh, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of a recurrent network with relu.
 
