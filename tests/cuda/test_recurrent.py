@@ -268,6 +268,20 @@ def names_behind(tensor):
     return " ".join(names)
 
 
+def test_flags_that_change_between_forward_and_backward():
+    cudnn, x = torch.backends.cudnn, torch.randn(4, 2, 3)
+    here, there = pair("gru", 3, 5)
+    expected = all_of(here, x)
+    for before, after in ({"allow_tf32": True}, {"allow_tf32": False}), ({"allow_tf32": False}, {"enabled": False}):
+        given = x.cuda().requires_grad_()
+        with cudnn.flags(**{"enabled": True, **before}):
+            out, last = there(given)
+            loss = out.sin().sum() + (last * 2).cos().sum()
+        with cudnn.flags(**{"enabled": True, **after}):
+            loss.backward()
+        torch.testing.assert_close(given.grad.cpu(), expected[2], rtol=2e-2, atol=2e-2)
+
+
 @pytest.mark.skipif(not BY_LIBRARY or not STANDIN, reason="the stand-in's cuDNN can be told to refuse")
 def test_what_cudnn_refuses_says_what_to_do():
     module, x = network("gru", 3, 5).cuda(), torch.randn(4, 2, 3, device="cuda")

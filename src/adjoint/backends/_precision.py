@@ -45,7 +45,7 @@ def put(library, operation, value):
 
 def _tell():
     _C._cuda_allow_tf32(get("cuda", "matmul") == "tf32")
-    _C._cuda_allow_cudnn_tf32(get("cuda", "conv") == "tf32", get("cuda", "rnn") == "tf32")
+    _C._cuda_allow_cudnn_tf32(get("cuda", "conv") == "tf32")
 
 
 def chosen():

@@ -283,6 +283,8 @@ def _packed_order(per_direction, count):
 
 def _by_library(input, batch_sizes, hx, params, kind, has_biases, num_layers, rate, bidirectional):
     """What _run() gives; None where no library takes such a network, or something is wrong with it."""
+    from ..backends import _precision  # which loads after the table
+
     hidden, directions = hx[0], 2 if bidirectional else 1
     if _C._open_levels() or input.ndim != (3 if batch_sizes is None else 2) or hidden.ndim != 3 or not input.numel():
         return None
@@ -292,7 +294,8 @@ def _by_library(input, batch_sizes, hx, params, kind, has_biases, num_layers, ra
     if any(each.dtype != input.dtype or each.device != input.device for each in (*hx, *params)):
         return None
     batches = batch_sizes or [input.shape[1]] * input.shape[0]
-    options = _KINDS.index(kind), bidirectional, has_biases
+    rounds = input.dtype == _C.float32 and _precision.get("cuda", "rnn") == "tf32"
+    options = _KINDS.index(kind), bidirectional, has_biases, rounds
     rows = input if batch_sizes else input.flatten(0, 1)
     if not hidden.shape[2] or not _C._takes_recurrent_network(rows, hidden, batches, *options):
         return None
@@ -319,31 +322,34 @@ def _lengths(batches, device):
     """How many steps each sequence has."""
     if batches[0] == batches[-1]:
         return full((batches[0],), len(batches), dtype=_C.int32, device=device)
-    lengths = [sum(count > i for count in batches) for i in range(batches[0])]
+    lengths = []
+    for step in range(len(batches), 0, -1):
+        lengths += [step] * (batches[step - 1] - len(lengths))
     return _C.tensor(lengths, dtype=_C.int32, device=device)
 
 
 # What comes from the input's rule is for all arguments, the others have their own for when the input needs no gradient.
-op("_recurrent_network(input, hidden, cell, weights, lengths, batch_sizes, kind, bidirectional, biased, keeps)",
+op("_recurrent_network(input, hidden, cell, weights, lengths, batch_sizes, kind, bidirectional, biased, "
+   "rounds, keeps)",
    native="recurrent_network", outputs=("output", "last_hidden", "last_cell", "reserve"), node="CudnnRnnBackward0",
    public=False, lengths=None,
    fused={
        "input": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
-                batch_sizes, kind, bidirectional, biased:
+                batch_sizes, kind, bidirectional, biased, rounds:
            _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
-                                        output, reserve, batch_sizes, kind, bidirectional, biased),
+                                        output, reserve, batch_sizes, kind, bidirectional, biased, rounds),
        "hidden": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
-                 batch_sizes, kind, bidirectional, biased:
+                 batch_sizes, kind, bidirectional, biased, rounds:
            _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
-                                        output, reserve, batch_sizes, kind, bidirectional, biased)[1:],
+                                        output, reserve, batch_sizes, kind, bidirectional, biased, rounds)[1:],
        "cell": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
-               batch_sizes, kind, bidirectional, biased:
+               batch_sizes, kind, bidirectional, biased, rounds:
            _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
-                                        output, reserve, batch_sizes, kind, bidirectional, biased)[2:],
+                                        output, reserve, batch_sizes, kind, bidirectional, biased, rounds)[2:],
        "weights": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
-                  batch_sizes, kind, bidirectional, biased:
+                  batch_sizes, kind, bidirectional, biased, rounds:
            _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
-                                        output, reserve, batch_sizes, kind, bidirectional, biased)[3],
+                                        output, reserve, batch_sizes, kind, bidirectional, biased, rounds)[3],
    },
    input=lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind, bidirectional,
                 biased:
@@ -362,7 +368,7 @@ op("_recurrent_network(input, hidden, cell, weights, lengths, batch_sizes, kind,
        _network_by_steps(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind,
                          bidirectional, biased)[3])  # fmt: skip
 op("_recurrent_network_gradients(output_grad, hidden_grad, cell_grad, input, hidden, cell, weights, lengths, output, "
-   "reserve, batch_sizes, kind, bidirectional, biased)", native="recurrent_network_gradients", gradient=False,
+   "reserve, batch_sizes, kind, bidirectional, biased, rounds)", native="recurrent_network_gradients", gradient=False,
    public=False)  # fmt: skip
 
 
