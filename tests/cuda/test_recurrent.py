@@ -231,11 +231,14 @@ def test_parameters_that_change_between_forward_and_backward():
 
 
 def test_wrong_arguments_have_the_words_of_the_cpu():
-    x, state = torch.randn(4, 2, 3), torch.zeros(1, 2, 5)
+    x, state, options = torch.randn(4, 2, 3), torch.zeros(1, 2, 5), (True, 1, 0.0, False, False)
     wrong = [
         lambda m, d: m(x.to(d)[..., :2]),
         lambda m, d: m(x.to(d), (state.to(d)[:, :1], state.to(d))),
         lambda m, d: m(x.to(d).double()),
+        lambda m, d: torch.lstm(x.to(d), (state.to(d)[:, :1], state.to(d)), m._flat_weights, *options, False),
+        lambda m, d: torch.lstm(x.to(d)[:0], (state.to(d), state.to(d)), m._flat_weights, *options, False),
+        lambda m, d: torch.lstm(x[0].to(d), torch.tensor([1, 2]), (state.to(d),) * 2, m._flat_weights, *options),
     ]
     here, there = pair("lstm", 3, 5)
     for call in wrong:

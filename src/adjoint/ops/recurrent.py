@@ -228,12 +228,36 @@ class _RnnRelu(_Cell):
 
 def _run(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, train, bidirectional):
     """(output, last states) of all layers; the input is (step, batch, feature), or packed if there are batch sizes."""
+    _check_sequences(input, batch_sizes, hx, num_layers * (2 if bidirectional else 1))
     if input.is_cuda:
         options = kind, has_biases, num_layers, rate if train else 0, bidirectional
         found = _by_library(input, batch_sizes, hx, params, *options)
         if found is not None:
             return found
     return _by_steps(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, train, bidirectional)
+
+
+def _check_sequences(input, batch_sizes, hx, places):
+    """Raises unless the sequences have steps, and as many as there are first states."""
+    if batch_sizes is None:
+        if input.ndim != 3:
+            raise RuntimeError(f"recurrent network: expected an input (step, batch, feature); got {list(input.shape)}")
+        steps, batch, *_ = input.shape
+    else:
+        steps, batch = len(batch_sizes), batch_sizes[0] if batch_sizes else 0
+        if input.ndim != 2 or sum(batch_sizes) != len(input) or sorted(batch_sizes, reverse=True) != batch_sizes:
+            raise RuntimeError(
+                "recurrent network: expected a packed input (row, feature), and batch sizes that never grow and add up "
+                f"to the number of rows; got {list(input.shape)} and {batch_sizes}"
+            )
+    if not steps:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    for state in hx:
+        if state.ndim != 3 or state.shape[:2] != (places, batch):
+            raise RuntimeError(
+                f"recurrent network: expected first states of {places} layers and directions for a batch of {batch}, "
+                f"[{places}, {batch}, size]; got {list(state.shape)}"
+            )
 
 
 def _by_steps(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, train, bidirectional):
@@ -282,11 +306,11 @@ def _packed_order(per_direction, count):
 
 
 def _by_library(input, batch_sizes, hx, params, kind, has_biases, num_layers, rate, bidirectional):
-    """What _run() gives; None where no library takes such a network, or something is wrong with it."""
+    """What _run() gives; None where no library takes such a network, or something is wrong with its weights."""
     from ..backends import _precision  # which loads after the table
 
     hidden, directions = hx[0], 2 if bidirectional else 1
-    if _C._open_levels() or input.ndim != (3 if batch_sizes is None else 2) or hidden.ndim != 3 or not input.numel():
+    if _C._open_levels() or not input.numel() or not hidden.numel() or (batch_sizes and not batch_sizes[-1]):
         return None
     sizes = list(_param_sizes(kind, input.shape[-1], hidden.shape[2], num_layers, directions, has_biases))
     if [tuple(each.shape) for each in params] != sizes:
@@ -297,7 +321,7 @@ def _by_library(input, batch_sizes, hx, params, kind, has_biases, num_layers, ra
     rounds = input.dtype == _C.float32 and _precision.get("cuda", "rnn") == "tf32"
     options = _KINDS.index(kind), bidirectional, has_biases, rounds
     rows = input if batch_sizes else input.flatten(0, 1)
-    if not hidden.shape[2] or not _C._takes_recurrent_network(rows, hidden, batches, *options):
+    if not _C._takes_recurrent_network(rows, hidden, batches, *options):
         return None
     keeps = is_grad_enabled() and any(each.requires_grad for each in (input, *hx, *params))
     lengths, last = _lengths(batches, input.device), []

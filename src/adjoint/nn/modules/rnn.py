@@ -225,8 +225,6 @@ class RNNBase(Module):
             output, *last = function(input, batch_sizes, join(states), *options)
             output = PackedSequence(output, *original[1:])
             return output, split([self.permute_hidden(part, unsorted) for part in last])
-        if input.size(1 if self.batch_first else 0) == 0:
-            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         output, *last = function(input, join(states), *options, self.batch_first)
         if not batched:
             output = output.squeeze(0 if self.batch_first else 1)
