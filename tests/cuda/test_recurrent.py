@@ -210,6 +210,13 @@ def test_transforms(kind):
     torch.testing.assert_close(tangent, near, rtol=1e-6, atol=1e-6)
     many = torch.stack([x, t])
     torch.testing.assert_close(torch.vmap(run)(many), torch.stack([run(x), run(t)]))
+    torch.testing.assert_close(torch.func.jacrev(run)(x), torch.func.jacfwd(run)(x))
+
+    def slope(given):
+        return torch.func.grad(lambda inner: run(inner).sin().sum())(given)
+
+    _, tangent = torch.func.jvp(slope, (x,), (t,))
+    torch.testing.assert_close(torch.func.grad(lambda given: (slope(given) * t).sum())(x), tangent)
     x.requires_grad_()
     out = run(x)
     cotangents = torch.randn(3, *out.shape, dtype=torch.float64, device="cuda")

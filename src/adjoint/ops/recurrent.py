@@ -404,7 +404,7 @@ def _network_by_steps(g_output, g_last_hidden, g_last_cell, input, hidden, cell,
     recorded, size, directions = is_grad_enabled(), hidden.shape[2], 2 if bidirectional else 1
     with enable_grad():
         given = [None if each is None else each.view_as(each) for each in (input, hidden, cell, weights)]
-        inputs = [each if each.requires_grad else each.requires_grad_() for each in given if each is not None]
+        inputs = [each if each.requires_grad else _C._requiring_grad(each, True) for each in given if each is not None]
         input, hidden, cell, weights = given
         layers, even = hidden.shape[0] // directions, batch_sizes[0] == batch_sizes[-1]
         sizes = list(_param_sizes(kind, input.shape[1], size, layers, directions, biased))
