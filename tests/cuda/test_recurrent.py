@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import adjoint as torch
-from adjoint.nn.utils.rnn import pack_padded_sequence
+from adjoint.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 CLOSE = {torch.float32: 1e-4, torch.float64: 1e-9, torch.float16: 1e-2, torch.bfloat16: 1e-1}
 KINDS = {"tanh": torch.nn.RNN, "relu": torch.nn.RNN, "lstm": torch.nn.LSTM, "gru": torch.nn.GRU}
@@ -133,6 +133,39 @@ def test_packed_sequences(kind, bidirectional, lengths):
     x = torch.randn(max(lengths), 4, 3)
     states = states_for(kind, 4 if bidirectional else 2, 4, 6)
     compare(here, there, torch.float32, x, *states, run=packed)
+
+
+def test_packed_sequences_move_with_their_order():
+    here, there = pair("lstm", 2, 3)
+    x = torch.randn(4, 3, 2)
+    packed = pack_padded_sequence(x, [2, 4, 1], enforce_sorted=False)
+    expected = pad_packed_sequence(here(packed)[0])[0]
+    for moved in (packed.cuda(), packed.to("cuda"), packed.pin_memory().to("cuda", non_blocking=True)):
+        assert [each.device.type for each in moved] == ["cuda", "cpu", "cuda", "cuda"]
+        assert moved.is_cuda
+        assert moved.cuda() is moved
+        assert moved.to(torch.float32) is moved
+        out, lengths = pad_packed_sequence(there(moved)[0])
+        torch.testing.assert_close(out.cpu(), expected, rtol=1e-4, atol=1e-5)
+        assert lengths.tolist() == [2, 4, 1]
+        back = moved.cpu()
+        assert [each.device.type for each in back] == ["cpu"] * 4
+        assert torch.equal(here(back)[0].data, here(packed)[0].data)
+
+
+def test_lengths_of_packed_sequences_are_on_the_cpu():
+    x = torch.randn(4, 2, 3, device="cuda")
+    with pytest.raises(RuntimeError, match="should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor"):
+        pack_padded_sequence(x, torch.tensor([4, 2], device="cuda"))
+    with pytest.raises(ValueError, match="batch_sizes should always be on CPU"):
+        PackedSequence(x[0], torch.tensor([2], device="cuda"))
+    torch.set_default_device("cuda")
+    try:
+        packed = pack_padded_sequence(x, [2, 4], enforce_sorted=False)
+        assert [each.device.type for each in packed] == ["cuda", "cpu", "cuda", "cuda"]
+        assert torch.equal(pad_packed_sequence(packed)[0][:2], x[:2])
+    finally:
+        torch.set_default_device(None)
 
 
 def test_projections():
