@@ -4,6 +4,7 @@ import contextlib
 
 from .. import _C, random
 from ..amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
+from ._pytree import tree_leaves
 
 
 class State:
@@ -59,18 +60,22 @@ def _infer_device_type(*args):
 
 
 def get_device_states(*args):
-    """(devices, states of their random numbers) of the tensors; none, for the CPU's are kept apart.
+    """(numbers of the GPUs that tensors are on, states of their random numbers); the CPU's are kept apart.
 
     >>> import adjoint as torch
     >>> torch.utils.checkpoint.get_device_states(torch.ones(1))
     ([], [])
     """
-    return [], []
+    tensors = [value for value in tree_leaves(args) if isinstance(value, _C.Tensor)]
+    devices = sorted({value.device.index for value in tensors if value.is_cuda})
+    return devices, [_C._device_generator(number).get_state() for number in devices]
 
 
 def set_device_states(devices, states, *, device_type=None):
-    """Gives devices the states of get_device_states: none.
+    """Gives GPUs the states of get_device_states(); those of the CPU and of meta tensors have none.
 
     >>> import adjoint as torch
     >>> torch.utils.checkpoint.set_device_states([], [])
     """
+    for number, state in zip(devices, states, strict=True):
+        _C._device_generator(number).set_state(state)
