@@ -279,6 +279,20 @@ def recurrent_networks(L):
 
 
 @program
+def recurrent_networks_take_any_input(L):
+    results = []
+    with L.autocast("cpu"):
+        for make in (L.nn.LSTM, L.nn.GRU, L.nn.RNN):
+            for first in (None, L.float32, L.bfloat16):
+                states = None if first is None else L.zeros(1, 2, 3, dtype=first)
+                if first is not None and make is L.nn.LSTM:
+                    states = states, states
+                output, last = make(2, 3)(L.ones(4, 2, 2, dtype=L.bfloat16), states)
+                results += [output.dtype, *[part.dtype for part in (last if make is L.nn.LSTM else [last])]]
+    return [str(dtype) for dtype in results]
+
+
+@program
 def attention(L):
     x = L.ones(3, 2, 4)
     with L.autocast("cpu"):

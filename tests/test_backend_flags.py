@@ -1,6 +1,8 @@
-"""The flags of torch.backends that say how exact products are and which libraries are preferred, beside torch."""
+"""The flags of torch.backends beside torch's: how exact products are, which libraries compute, what flags may be."""
 
+import contextlib
 import inspect
+import warnings
 
 import pytest
 import torch
@@ -88,6 +90,86 @@ def test_contexts_put_precisions_back():
 
 
 @program
+def flags_are_set_together(L):
+    B, seen = L.backends, []
+    warnings.simplefilter("ignore")  # torch says that oneDNN has no GPU
+    for name, wanted in {
+        "": {"fp32_precision": "ieee"},
+        "cudnn": {"benchmark": True, "deterministic": True, "depthwise_kernel": "native"},
+        "mkldnn": {"enabled": False, "deterministic": True, "fp32_precision": "bf16"},
+        "miopen": {"immediate": True},
+    }.items():
+        module = getattr(B, name) if name else B
+        with module.flags(**wanted):
+            seen.append([getattr(module, flag) for flag in wanted])
+        seen.append([getattr(module, flag) for flag in wanted])
+        former = module.set_flags(**{f"_{flag}": value for flag, value in wanted.items()})
+        seen += [former, module.set_flags(**{f"_{flag}": value for flag, value in zip(wanted, seen[-1], strict=True)})]
+        with contextlib.suppress(KeyError), module.flags(**wanted):
+            raise KeyError
+        seen.append([getattr(module, flag) for flag in wanted])
+    return seen
+
+
+@program
+def flags_take_what_they_are_of(L):
+    B = L.backends
+    places = [(B.cudnn, name) for name in ("enabled", "benchmark", "deterministic", "depthwise_kernel")]
+    places += [(B.mkldnn, name) for name in ("enabled", "deterministic", "allow_tf32")]
+    places += [(B.miopen, "immediate")]
+    matmul = [f"allow_{name}_reduced_precision_reduction" for name in ("fp16", "bf16")]
+    places += [(B.cuda.matmul, name) for name in ("allow_fp16_accumulation", *matmul)]
+    seen = [raised(lambda m=m, n=n, v=v: setattr(m, n, v)) for m, n in places for v in (1, "True", None, [True, False])]
+    for place in (B.cudnn, B.cuda.matmul):  # whose words name another function, and of the precision an own one
+        seen += [raised(lambda m=place: setattr(m, "allow_tf32", 1), length=0)]
+        seen += [raised(lambda m=place: setattr(m, "fp32_precision", None), length=0)]
+    for name in ("flash", "mem_efficient", "math", "cudnn"):
+        seen.append(raised(lambda n=name: getattr(B.cuda, f"enable_{n}_sdp")(1), length=11))
+    for value in ((True,), [False, False], (False, True), (), (True, True, True), True):
+        for name in matmul:
+            seen += [raised(lambda n=name, v=value: setattr(B.cuda.matmul, n, v)), getattr(B.cuda.matmul, name)]
+    seen += [getattr(module, name) for module, name in places]
+    seen.append(raised(lambda: setattr(B.cudnn.conv, "foo", 1), length=0))
+    seen.append(raised(lambda: L.set_float32_matmul_precision(3)))
+    return seen, sorted(map(str, B.cudnn.CUDNN_TENSOR_DTYPES))
+
+
+@program
+def the_order_of_einsum(L):
+    flags = L.backends.opt_einsum
+    with flags.flags(enabled=False, strategy=None):
+        seen = [flags.enabled, flags.strategy]
+    return [
+        *(seen, flags.get_opt_einsum(), flags.set_flags()),
+        raised(lambda: flags.set_flags(_enabled=True)),
+        raised(lambda: flags.flags(strategy="greedy").__enter__()),
+    ]
+
+
+FREEZE = """
+B.disable_global_flags()
+def put(*settings):
+    for each in settings:
+        try: exec(each)
+        except RuntimeError as error: print(each, str(error)[:90])
+put("B.fp32_precision = 'ieee'", "B.cudnn.enabled = False", "B.cudnn.allow_tf32 = False", "B.mkldnn.enabled = False")
+put("B.miopen.immediate = True", "B.cudnn.fp32_precision = 'ieee'", "B.mkldnn.fp32_precision = 'ieee'")
+put("B.mkldnn.set_flags(_deterministic=True)", "B.cuda.matmul.allow_tf32 = True", "B.opt_einsum.enabled = False")
+with B.cudnn.flags(enabled=False, benchmark=True):
+    print(B.cudnn.enabled, B.cudnn.benchmark, B.flags_frozen())
+    put("B.cudnn.enabled = True")
+print(B.cudnn.enabled, B.cudnn.benchmark, B.fp32_precision, B.mkldnn.deterministic, B.flags_frozen())
+"""
+
+
+def test_flags_are_frozen():
+    programs = [f"import {package}\nB = {package}.backends\n{FREEZE}" for package in ("adjoint", "torch")]
+    ours, theirs = (python("-W", "ignore", "-c", text) for text in programs)
+    assert ours.stdout == theirs.stdout
+    assert "not allowed to set torch.backends.cudnn flags after disable_global_flags" in ours.stdout
+
+
+@program
 def preferred_libraries(L):
     cuda = L.backends.cuda
     names = ["linalg", "blas"]
@@ -127,9 +209,11 @@ def test_preferring_a_library_takes_a_gpu():
     assert not cuda.is_flash_attention_available()
 
 
-@pytest.mark.parametrize("name", ["cuda", "cudnn", "mkldnn", "nnpack", "cusparselt", "kleidiai", "mha"])
+@pytest.mark.parametrize(
+    "name", ["", "cuda", "cudnn", "mkldnn", "nnpack", "cusparselt", "kleidiai", "mha", "miopen", "opt_einsum"]
+)
 def test_signatures_are_torch_s(name):
-    ours, theirs = getattr(adjoint.backends, name), getattr(torch.backends, name)
+    ours, theirs = (getattr(L.backends, name) if name else L.backends for L in (adjoint, torch))
     functions = {n: f for n, f in vars(ours).items() if inspect.isfunction(f) and not n.startswith("_")}
     for each, function in functions.items():
         wanted = [(p.name, p.default) for p in inspect.signature(getattr(theirs, each)).parameters.values()]

@@ -32,6 +32,23 @@ def test_unknown_precisions_are_refused():
 
 
 def test_enabled_is_a_truth():
-    with cudnn.flags(enabled=0):
-        assert cudnn.enabled is False
+    with pytest.raises(RuntimeError, match="set_enabled_cudnn expects a bool, but got int"):
+        cudnn.enabled = 0
     assert cudnn.enabled is True
+
+
+def test_of_flags_that_are_set_together_one_that_is_wrong_leaves_the_others_as_they_were():
+    before = cudnn.set_flags()
+    with pytest.raises(RuntimeError, match="depthwise kernel mode: foo"):
+        cudnn.set_flags(_enabled=False, _benchmark=True, _allow_tf32=False, _depthwise_kernel="foo")
+    assert cudnn.set_flags() == before
+
+
+def test_flags_of_two_precisions_hold_in_a_context():
+    cudnn.rnn.fp32_precision = "ieee"
+    try:
+        with cudnn.flags(enabled=True, allow_tf32=False):
+            assert (cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision) == ("none", "none")
+        assert (cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision) == ("tf32", "ieee")
+    finally:
+        cudnn.rnn.fp32_precision = "tf32"

@@ -17,18 +17,11 @@ namespace {
 using kernels::ConvShape;
 using namespace cudnn;
 
-std::atomic<bool> enabled{true}, tf32{true}, networks_tf32{true};
+std::atomic<bool> enabled{true}, tf32{true};
 
 Library& opened() {
   static Library library(kFiles);
   return library;
-}
-
-/// Null where cuDNN is not there, or lacks something.
-const Functions* library_functions() {
-  static Functions functions;
-  static const bool complete = opened().open() && functions.find(opened()).empty();
-  return complete ? &functions : nullptr;
 }
 
 /// All that an algorithm depends on.
@@ -58,17 +51,17 @@ struct Plan {
   Plan(Handle handle, const Key& key) { works = describe(key) && choose(handle, key); }
   Plan(Plan&&) = delete;
   ~Plan() {
-    if (wide) library_functions()->destroy_tensor(wide);
-    if (narrow) library_functions()->destroy_tensor(narrow);
-    if (weight) library_functions()->destroy_filter(weight);
-    if (convolution) library_functions()->destroy_convolution(convolution);
+    if (wide) functions()->destroy_tensor(wide);
+    if (narrow) functions()->destroy_tensor(narrow);
+    if (weight) functions()->destroy_filter(weight);
+    if (convolution) functions()->destroy_convolution(convolution);
   }
 
   /// Calls `f` with the descriptors of the two inputs and of the result, and with the functions of a way: which tells
   /// of algorithms, which of their memory, and which runs one.
   template <class F>
   auto with(ConvWay way, F f) const {
-    const Functions& api = *library_functions();
+    const Functions& api = *functions();
     switch (way) {
       case ConvWay::Forward: return f(wide, weight, narrow, api.forward_algorithms, api.forward_workspace, api.forward);
       case ConvWay::Data: return f(weight, narrow, wide, api.data_algorithms, api.data_workspace, api.data);
@@ -83,7 +76,7 @@ struct Plan {
     const int skipped = s.wide[0] == 1 && s.kernel[0] == 1 && s.narrow[0] == 1 ? 1 : 0, dims = 3 - skipped;
     const int type = type_of(key.dtype), compute = key.dtype == DType::Float64 ? kDouble : kFloat;
     const int math = is_half(key.dtype) ? kTensorCores : key.tf32 ? kDefaultMath : kOnlyFma;
-    const Functions& api = *library_functions();
+    const Functions& api = *functions();
     auto tensor = [&](Tensor descriptor, int64_t channels, const int64_t* sizes) {
       int64_t all[5] = {s.batch, s.groups * channels}, step = 1;
       for (int d = 0; d < dims; ++d) all[2 + d] = sizes[skipped + d];
@@ -125,8 +118,7 @@ struct Plan {
         algorithm = one.number;
         // Each is meant for a kind of arithmetic, but exact floats are settled.
         const bool is_exact = !is_half(key.dtype) && !key.tf32;
-        if (one.math == kConverting || (!is_exact && library_functions()->set_math(convolution, one.math) != kOk))
-          continue;
+        if (one.math == kConverting || (!is_exact && functions()->set_math(convolution, one.math) != kOk)) continue;
         if (memory_of(handle, a, b, convolution, c, algorithm, &workspace) == kOk) return true;
       }
       return false;
@@ -139,7 +131,7 @@ struct Session {
   std::map<std::vector<int64_t>, Plan> plans;
   Session() {
     const RelaxedCapture relaxed;  // a handle takes memory
-    if (library_functions()->create(&handle) != kOk) handle = nullptr;
+    if (functions()->create(&handle) != kOk) handle = nullptr;
   }
 };
 
@@ -147,12 +139,16 @@ struct Session {
 
 namespace cudnn {
 
-const Functions* functions() { return enabled ? library_functions() : nullptr; }
+const Functions* functions() {
+  static Functions found;
+  static const bool complete = opened().open() && found.find(opened()).empty();
+  return complete ? &found : nullptr;
+}
 const Library* library() { return functions() ? &opened() : nullptr; }
 
 Handle handle_on(Device device) {
   auto& session = thread_session<Session>(device);
-  const bool ready = session.handle && library_functions()->set_stream(session.handle, current_stream(device)) == kOk;
+  const bool ready = session.handle && functions()->set_stream(session.handle, current_stream(device)) == kOk;
   return ready ? session.handle : nullptr;
 }
 
@@ -165,12 +161,10 @@ int type_of(DType dtype) {
   }
 }
 
-bool networks_may_round() { return networks_tf32; }
-
 }  // namespace cudnn
 
 bool has_cudnn(DType dtype) {
-  return (dtype == DType::Float32 || dtype == DType::Float64 || is_half(dtype)) && functions();
+  return enabled && (dtype == DType::Float32 || dtype == DType::Float64 || is_half(dtype)) && functions();
 }
 
 bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, const View& second, const View& out,
@@ -198,11 +192,8 @@ bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, c
   return status == kOk;
 }
 
-size_t cudnn_version() { return library_functions() ? library_functions()->version() : 0; }
+size_t cudnn_version() { return functions() ? functions()->version() : 0; }
 void use_cudnn(bool used) { enabled = used; }
-void allow_cudnn_tf32(bool in_convolutions, bool in_networks) {
-  tf32 = in_convolutions;
-  networks_tf32 = in_networks;
-}
+void allow_cudnn_tf32(bool allowed) { tf32 = allowed; }
 
 }  // namespace adjoint::cuda

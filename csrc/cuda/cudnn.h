@@ -10,7 +10,8 @@ namespace cudnn {
 
 struct Functions;
 
-/// Null where cuDNN is not there, lacks something, or is not to be used.
+/// Null where cuDNN is not there, or lacks something. Whether it may be used is asked of has_cudnn() when a computation
+/// begins: a gradient is computed by what has computed the result.
 const Functions* functions();
 /// The same, for what else of it is used.
 const Library* library();
@@ -18,8 +19,6 @@ const Library* library();
 struct CudnnHandle* handle_on(Device device);
 /// How it calls a type.
 int type_of(DType dtype);
-/// Whether float32 of recurrent networks may be rounded as TF32 does.
-bool networks_may_round();
 
 }  // namespace cudnn
 
@@ -31,14 +30,13 @@ enum class ConvWay { Forward, Data, Weight };
 bool cudnn_convolution(ConvWay way, const kernels::ConvShape& shape, const View& first, const View& second,
                        const View& out, bool adds);
 
-/// Whether cuDNN is there, and has this type.
+/// Whether cuDNN is there, may be used, and has this type.
 bool has_cudnn(DType dtype);
 /// As 91002 for 9.10.2; 0 where it is not there.
 size_t cudnn_version();
 /// Whether cuDNN may be used at all; yes at first.
 void use_cudnn(bool used);
-/// Whether its convolutions, and its recurrent networks, of float32 may round their inputs as TF32 does; yes at first,
-/// as in torch.
-void allow_cudnn_tf32(bool in_convolutions, bool in_networks);
+/// Whether its convolutions of float32 may round their inputs as TF32 does; yes at first, as in torch.
+void allow_cudnn_tf32(bool allowed);
 
 }  // namespace adjoint::cuda

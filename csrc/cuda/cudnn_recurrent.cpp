@@ -1,5 +1,6 @@
 #include "cuda/cudnn_recurrent.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <memory>
@@ -62,14 +63,14 @@ struct Plan {
   Owned<Dropout> dropout{rnn_functions()->create_dropout, rnn_functions()->destroy_dropout};
   bool works;
 
-  Plan(Handle handle, const Network& of, bool rounds)
-      : works(rnn && dropout && describe(handle, of, rounds) && has_weights_in_order(handle, of)) {}
+  Plan(Handle handle, const Network& of)
+      : works(rnn && dropout && describe(handle, of) && has_weights_in_order(handle, of)) {}
 
  private:
-  bool describe(Handle handle, const Network& of, bool rounds) const {
+  bool describe(Handle handle, const Network& of) const {
     const RnnFunctions& api = *rnn_functions();
     const int type = type_of(of.dtype), compute = of.dtype == DType::Float64 ? kDouble : kFloat;
-    const int math = is_half(of.dtype) ? kTensorCores : rounds ? kDefaultMath : kOnlyFma;
+    const int math = is_half(of.dtype) ? kTensorCores : of.rounds ? kDefaultMath : kOnlyFma;
     return api.set_dropout(dropout, handle, 0, nullptr, 0, 0) == kOk &&
            api.set_rnn(rnn, kRnnStandard, static_cast<int>(of.kind), of.biased ? kRnnTwoBiases : kRnnUnbiased,
                        of.directions == 2 ? kRnnBothWays : kRnnOneWay, kRnnMultiplied, type, compute, math,
@@ -109,13 +110,14 @@ struct Session {
 
 bool fits_ints(const Network& of) {
   constexpr int64_t most = std::numeric_limits<int>::max();
-  return of.features <= most && of.size <= most && of.layers <= most && of.weights() <= most &&
-         static_cast<int64_t>(of.batch_sizes.size()) <= most;
+  const int64_t widest = std::max(of.features, of.directions * of.size), states = of.layers * of.directions * of.size;
+  if (states == 0 || widest > most || states > most || of.weights() > most) return false;
+  return of.batch_sizes.empty() ||
+         (static_cast<int64_t>(of.batch_sizes.size()) <= most && of.batch_sizes[0] <= most / states);
 }
 
 /// The plan of a network with this thread's handle; null where cuDNN does not take it.
 const Plan* plan_for(const Network& of, Handle handle) {
-  const bool rounds = of.dtype == DType::Float32 && networks_may_round();
   const std::vector<int64_t> key = {static_cast<int64_t>(of.kind),
                                     static_cast<int64_t>(of.dtype),
                                     of.features,
@@ -123,11 +125,11 @@ const Plan* plan_for(const Network& of, Handle handle) {
                                     of.layers,
                                     of.directions,
                                     of.biased,
-                                    rounds};
+                                    of.rounds};
   auto& plans = thread_session<Session>(of.device).plans;
   constexpr size_t kMostPlans = 1024;
   if (plans.size() >= kMostPlans) plans.clear();
-  const Plan& plan = plans.try_emplace(key, handle, of, rounds).first->second;
+  const Plan& plan = plans.try_emplace(key, handle, of).first->second;
   return plan.works ? &plan : nullptr;
 }
 
@@ -206,7 +208,7 @@ void network_backward(const Network& of, const NetworkInputs& in, const View& ou
   const Described call(of, true);
   if (reserve.numel() != static_cast<int64_t>(call.reserve))
     fail("recurrent network: the forward kept ", reserve.numel(), " bytes for gradients, and ", call.reserve,
-         " are needed; do not change torch.backends between forward and backward");
+         " are needed");
   const Scratch workspace(call.workspace, of.device);
   const int* lengths = in.lengths.as<const int>();
   accepted(call.api.backward_data(call.handle, call.plan->rnn, lengths, call.output, output.data, output_grad.data,

@@ -18,6 +18,8 @@ struct Network {
   Device device;
   int64_t features, size, layers, directions;
   bool biased;
+  /// Whether products of float32 may round their factors as TF32 does.
+  bool rounds;
   /// How many sequences each step has: never more than the step before.
   std::vector<int64_t> batch_sizes;
 

@@ -16,7 +16,7 @@ using kernels::RecurrentKind;
 
 /// What tensors of the right numbers of dimensions say; the rest is for check() to find.
 Network described(const Tensor* input, const Tensor* hidden, const std::vector<int64_t>& batch_sizes, int64_t kind,
-                  bool is_bidirectional, bool is_biased) {
+                  bool is_bidirectional, bool is_biased, bool rounds) {
   Network network{static_cast<RecurrentKind>(kind),
                   input->dtype,
                   input->device,
@@ -25,6 +25,7 @@ Network described(const Tensor* input, const Tensor* hidden, const std::vector<i
                   hidden->size(0),
                   1,
                   is_biased,
+                  rounds,
                   batch_sizes};
   if (is_bidirectional) network.layers /= 2, network.directions = 2;
   return network;
@@ -44,9 +45,9 @@ struct Call {
   TensorPtr input, hidden, cell, weights, lengths;
 
   Call(Tensor* its_input, Tensor* its_hidden, std::optional<Tensor*> its_cell, Tensor* its_weights, Tensor* its_lengths,
-       const std::vector<int64_t>& batch_sizes, int64_t kind, bool is_bidirectional, bool is_biased) {
+       const std::vector<int64_t>& batch_sizes, int64_t kind, bool is_bidirectional, bool is_biased, bool rounds) {
     check_input(its_input, its_hidden, kind);
-    network = described(its_input, its_hidden, batch_sizes, kind, is_bidirectional, is_biased);
+    network = described(its_input, its_hidden, batch_sizes, kind, is_bidirectional, is_biased, rounds);
     check(its_input, its_hidden, its_cell, its_weights, its_lengths);
     input = contiguous(its_input), hidden = contiguous(its_hidden), weights = contiguous(its_weights);
     lengths = contiguous(its_lengths);
@@ -88,17 +89,17 @@ struct Call {
 }  // namespace
 
 bool takes_recurrent_network(const Tensor* input, const Tensor* hidden, const std::vector<int64_t>& batch_sizes,
-                             int64_t kind, bool is_bidirectional, bool is_biased) {
+                             int64_t kind, bool is_bidirectional, bool is_biased, bool rounds) {
   if (!input->device.holds_values() || !is_float(input->dtype)) return false;
   check_input(input, hidden, kind);
   return on(input->device)
-      .recurrent.takes_network(described(input, hidden, batch_sizes, kind, is_bidirectional, is_biased));
+      .recurrent.takes_network(described(input, hidden, batch_sizes, kind, is_bidirectional, is_biased, rounds));
 }
 
 std::vector<TensorPtr> recurrent_network(Tensor* input, Tensor* hidden, std::optional<Tensor*> cell, Tensor* weights,
                                          Tensor* lengths, const std::vector<int64_t>& batch_sizes, int64_t kind,
-                                         bool is_bidirectional, bool is_biased, bool keeps) {
-  const Call call(input, hidden, cell, weights, lengths, batch_sizes, kind, is_bidirectional, is_biased);
+                                         bool is_bidirectional, bool is_biased, bool rounds, bool keeps) {
+  const Call call(input, hidden, cell, weights, lengths, batch_sizes, kind, is_bidirectional, is_biased, rounds);
   const auto& kernels = on(input->device).recurrent;
   TensorPtr output = call.output();
   TensorPtr last_hidden = empty(hidden->sizes(), input->dtype, input->device);
@@ -118,8 +119,8 @@ std::vector<TensorPtr> recurrent_network_gradients(Tensor* output_grad, Tensor* 
                                                    Tensor* input, Tensor* hidden, std::optional<Tensor*> cell,
                                                    Tensor* weights, Tensor* lengths, Tensor* output, Tensor* reserve,
                                                    const std::vector<int64_t>& batch_sizes, int64_t kind,
-                                                   bool is_bidirectional, bool is_biased) {
-  const Call call(input, hidden, cell, weights, lengths, batch_sizes, kind, is_bidirectional, is_biased);
+                                                   bool is_bidirectional, bool is_biased, bool rounds) {
+  const Call call(input, hidden, cell, weights, lengths, batch_sizes, kind, is_bidirectional, is_biased, rounds);
   TensorPtr from_output = contiguous(output_grad), from_hidden = contiguous(hidden_grad);
   TensorPtr from_cell = contiguous(cell_grad), result = contiguous(output);
   TensorPtr for_input = empty(input->sizes(), input->dtype, input->device);

@@ -300,14 +300,9 @@ PyObject* py_use_cudnn(PyObject*, PyObject* used) {
   cuda::use_cudnn(used == Py_True);
   Py_RETURN_NONE;
 }
-/// _cuda_allow_cudnn_tf32(in convolutions, in recurrent networks)
-PyObject* py_allow_cudnn_tf32(PyObject*, PyObject* args) {
-  return guarded([&]() -> PyObject* {
-    int convolutions, networks;
-    check(PyArg_ParseTuple(args, "pp:_cuda_allow_cudnn_tf32", &convolutions, &networks));
-    cuda::allow_cudnn_tf32(convolutions != 0, networks != 0);
-    Py_RETURN_NONE;
-  });
+PyObject* py_allow_cudnn_tf32(PyObject*, PyObject* allowed) {
+  cuda::allow_cudnn_tf32(allowed == Py_True);
+  Py_RETURN_NONE;
 }
 PyObject* py_cudnn_version(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
@@ -366,8 +361,7 @@ PyMethodDef functions[] = {
     {"_cuda_driver_version", py_driver_version, METH_NOARGS, "The version of CUDA that the driver is for: 13000."},
     {"_cuda_allow_tf32", py_allow_tf32, METH_O, "Whether products of float32 matrices may round to TF32."},
     {"_cuda_use_cudnn", py_use_cudnn, METH_O, "Whether cuDNN may be used."},
-    {"_cuda_allow_cudnn_tf32", py_allow_cudnn_tf32, METH_VARARGS,
-     "Whether its convolutions and recurrent networks of float32 may round to TF32."},
+    {"_cuda_allow_cudnn_tf32", py_allow_cudnn_tf32, METH_O, "Whether its convolutions of float32 may round to TF32."},
     {"_cuda_cudnn_version", py_cudnn_version, METH_NOARGS, "The version of cuDNN, or None."},
     {"_cuda_kernels", py_kernels, METH_O, "The names of kernels that a GPU has (True), or has not (False)."},
     {"_cuda_source", py_source, METH_VARARGS, "The text of an elementwise kernel for a type."},

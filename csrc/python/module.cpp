@@ -135,12 +135,12 @@ PyObject* py_takes_recurrent_network(PyObject*, PyObject* args) {
   return guarded([&] {
     PyObject *input, *hidden, *batch_sizes;
     long kind;
-    int both_ways, biased;
-    check(PyArg_ParseTuple(args, "O!O!Olpp:_takes_recurrent_network", tensor_type, &input, tensor_type, &hidden,
-                           &batch_sizes, &kind, &both_ways, &biased));
+    int both_ways, biased, rounds;
+    check(PyArg_ParseTuple(args, "O!O!Olppp:_takes_recurrent_network", tensor_type, &input, tensor_type, &hidden,
+                           &batch_sizes, &kind, &both_ways, &biased, &rounds));
     const auto steps = Arg{batch_sizes, "recurrent network", "batch_sizes"}.operator std::vector<int64_t>();
-    return PyBool_FromLong(
-        ops::takes_recurrent_network(as_tensor(input), as_tensor(hidden), steps, kind, both_ways != 0, biased != 0));
+    return PyBool_FromLong(ops::takes_recurrent_network(as_tensor(input), as_tensor(hidden), steps, kind,
+                                                        both_ways != 0, biased != 0, rounds != 0));
   });
 }
 

@@ -94,6 +94,8 @@ def set_float32_matmul_precision(precision):
     'high'
     >>> torch.set_float32_matmul_precision("highest")
     """
+    if not isinstance(precision, str):
+        raise RuntimeError(f"set_float32_matmul_precision expects a str, but got {type(precision).__name__}")
     if precision in _PRECISIONS:
         from .backends import _precision
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import adjoint as torch
-from adjoint.nn.utils.rnn import pack_padded_sequence
+from adjoint.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 CLOSE = {torch.float32: 1e-4, torch.float64: 1e-9, torch.float16: 1e-2, torch.bfloat16: 1e-1}
 KINDS = {"tanh": torch.nn.RNN, "relu": torch.nn.RNN, "lstm": torch.nn.LSTM, "gru": torch.nn.GRU}
@@ -93,6 +93,27 @@ def test_halves(kind, dtype):
     compare(here, there, dtype, torch.randn(5, 4, 6), *states_for(kind, 2, 4, 8))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_autocast_lowers_networks_and_cells(dtype):
+    x = torch.randn(4, 2, 3, device="cuda")
+    inputs = [x, x.to(dtype), pack_padded_sequence(x, [4, 2])]
+    networks = [network(kind, 3, 5) for kind in KINDS] + [torch.nn.LSTM(3, 5, proj_size=2)]
+    cells = [torch.nn.RNNCell(3, 5), torch.nn.GRUCell(3, 5), torch.nn.LSTMCell(3, 5)]
+    found = []
+    with torch.autocast("cuda", dtype):
+        for module in networks:
+            for given in inputs:
+                out, last = module.cuda()(given)
+                found += [out.data, *(last if isinstance(last, tuple) else [last])]
+        for module in cells:
+            last = module.cuda()(x[0])
+            found += last if isinstance(last, tuple) else [last]
+    assert {each.dtype for each in found} == {dtype}
+    sum(each.float().sum() for each in found).backward()
+    for module in (*networks, *cells):
+        assert all(each.grad.dtype == torch.float32 for each in module.parameters())
+
+
 def test_batch_first_and_no_batch():
     here, there = pair("gru", 3, 5, batch_first=True)
     compare(here, there, torch.float32, torch.randn(2, 4, 3))
@@ -112,6 +133,39 @@ def test_packed_sequences(kind, bidirectional, lengths):
     x = torch.randn(max(lengths), 4, 3)
     states = states_for(kind, 4 if bidirectional else 2, 4, 6)
     compare(here, there, torch.float32, x, *states, run=packed)
+
+
+def test_packed_sequences_move_with_their_order():
+    here, there = pair("lstm", 2, 3)
+    x = torch.randn(4, 3, 2)
+    packed = pack_padded_sequence(x, [2, 4, 1], enforce_sorted=False)
+    expected = pad_packed_sequence(here(packed)[0])[0]
+    for moved in (packed.cuda(), packed.to("cuda"), packed.pin_memory().to("cuda", non_blocking=True)):
+        assert [each.device.type for each in moved] == ["cuda", "cpu", "cuda", "cuda"]
+        assert moved.is_cuda
+        assert moved.cuda() is moved
+        assert moved.to(torch.float32) is moved
+        out, lengths = pad_packed_sequence(there(moved)[0])
+        torch.testing.assert_close(out.cpu(), expected, rtol=1e-4, atol=1e-5)
+        assert lengths.tolist() == [2, 4, 1]
+        back = moved.cpu()
+        assert [each.device.type for each in back] == ["cpu"] * 4
+        assert torch.equal(here(back)[0].data, here(packed)[0].data)
+
+
+def test_lengths_of_packed_sequences_are_on_the_cpu():
+    x = torch.randn(4, 2, 3, device="cuda")
+    with pytest.raises(RuntimeError, match="should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor"):
+        pack_padded_sequence(x, torch.tensor([4, 2], device="cuda"))
+    with pytest.raises(ValueError, match="batch_sizes should always be on CPU"):
+        PackedSequence(x[0], torch.tensor([2], device="cuda"))
+    torch.set_default_device("cuda")
+    try:
+        packed = pack_padded_sequence(x, [2, 4], enforce_sorted=False)
+        assert [each.device.type for each in packed] == ["cuda", "cpu", "cuda", "cuda"]
+        assert torch.equal(pad_packed_sequence(packed)[0][:2], x[:2])
+    finally:
+        torch.set_default_device(None)
 
 
 def test_projections():
@@ -189,6 +243,13 @@ def test_transforms(kind):
     torch.testing.assert_close(tangent, near, rtol=1e-6, atol=1e-6)
     many = torch.stack([x, t])
     torch.testing.assert_close(torch.vmap(run)(many), torch.stack([run(x), run(t)]))
+    torch.testing.assert_close(torch.func.jacrev(run)(x), torch.func.jacfwd(run)(x))
+
+    def slope(given):
+        return torch.func.grad(lambda inner: run(inner).sin().sum())(given)
+
+    _, tangent = torch.func.jvp(slope, (x,), (t,))
+    torch.testing.assert_close(torch.func.grad(lambda given: (slope(given) * t).sum())(x), tangent)
     x.requires_grad_()
     out = run(x)
     cotangents = torch.randn(3, *out.shape, dtype=torch.float64, device="cuda")
@@ -210,11 +271,14 @@ def test_parameters_that_change_between_forward_and_backward():
 
 
 def test_wrong_arguments_have_the_words_of_the_cpu():
-    x, state = torch.randn(4, 2, 3), torch.zeros(1, 2, 5)
+    x, state, options = torch.randn(4, 2, 3), torch.zeros(1, 2, 5), (True, 1, 0.0, False, False)
     wrong = [
         lambda m, d: m(x.to(d)[..., :2]),
         lambda m, d: m(x.to(d), (state.to(d)[:, :1], state.to(d))),
         lambda m, d: m(x.to(d).double()),
+        lambda m, d: torch.lstm(x.to(d), (state.to(d)[:, :1], state.to(d)), m._flat_weights, *options, False),
+        lambda m, d: torch.lstm(x.to(d)[:0], (state.to(d), state.to(d)), m._flat_weights, *options, False),
+        lambda m, d: torch.lstm(x[0].to(d), torch.tensor([1, 2]), (state.to(d),) * 2, m._flat_weights, *options),
     ]
     here, there = pair("lstm", 3, 5)
     for call in wrong:
@@ -245,6 +309,20 @@ def names_behind(tensor):
         names.append(type(node).__name__)
         nodes += [each for each, _ in node.next_functions if each is not None]
     return " ".join(names)
+
+
+def test_flags_that_change_between_forward_and_backward():
+    cudnn, x = torch.backends.cudnn, torch.randn(4, 2, 3)
+    here, there = pair("gru", 3, 5)
+    expected = all_of(here, x)
+    for before, after in ({"allow_tf32": True}, {"allow_tf32": False}), ({"allow_tf32": False}, {"enabled": False}):
+        given = x.cuda().requires_grad_()
+        with cudnn.flags(**{"enabled": True, **before}):
+            out, last = there(given)
+            loss = out.sin().sum() + (last * 2).cos().sum()
+        with cudnn.flags(**{"enabled": True, **after}):
+            loss.backward()
+        torch.testing.assert_close(given.grad.cpu(), expected[2], rtol=2e-2, atol=2e-2)
 
 
 @pytest.mark.skipif(not BY_LIBRARY or not STANDIN, reason="the stand-in's cuDNN can be told to refuse")

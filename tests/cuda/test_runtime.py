@@ -252,6 +252,36 @@ def test_autocast_lowers_products_and_keeps_others():
         assert (a @ a).dtype == torch.float16
 
 
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_checkpoints_are_computed_again_in_the_autocast_of_their_forward(use_reentrant):
+    layer, seen = torch.nn.Linear(3, 3).cuda(), []
+
+    def function(x):
+        seen.append(((x @ x.t()).dtype, torch.is_autocast_enabled("cpu")))
+        return layer(x)
+
+    x = torch.randn(2, 3, device="cuda", requires_grad=True)
+    with torch.autocast("cuda", torch.bfloat16):
+        out = torch.utils.checkpoint.checkpoint(function, x, use_reentrant=use_reentrant)
+    out.float().sum().backward()
+    out = torch.utils.checkpoint.checkpoint(function, x, use_reentrant=use_reentrant)
+    with torch.autocast("cuda"):
+        out.sum().backward()
+    assert seen == [(torch.bfloat16, False)] * 2 + [(torch.float32, False)] * 2
+
+
+def test_states_of_devices_are_kept_for_checkpoints():
+    from adjoint.utils.checkpoint import get_device_states, set_device_states
+
+    x = torch.ones(3, device="cuda")
+    devices, states = get_device_states(torch.ones(2), [x, {"more": x}])
+    assert devices == [0]
+    assert torch.equal(states[0], torch.cuda.get_rng_state(0))
+    first = torch.rand(4, device="cuda")
+    set_device_states(devices, states, device_type="cuda")
+    assert torch.equal(torch.rand(4, device="cuda"), first)
+
+
 def test_autocast_refuses_losses_that_are_unsafe_in_it():
     x = torch.full((2, 2), 0.5, device="cuda")
     with torch.autocast("cuda"):

@@ -277,3 +277,27 @@ def test_refusals(name):
 def test_states_by_name():
     with pytest.raises(TypeError, match=r"'dict' object is not subscriptable: LSTM expects hx to be the tensors"):
         adjoint.nn.LSTM(3, 4)(adjoint.zeros(5, 2, 3), {})
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm", "rnn_tanh"])
+def test_sequences_and_first_states_that_do_not_fit(kind):
+    gates = {"gru": 3, "lstm": 4, "rnn_tanh": 1}[kind]
+    x, options = adjoint.ones(4, 2, 3), (False, 1, 0.0, False, False)
+    weights = [adjoint.zeros(gates * 5, 3), adjoint.zeros(gates * 5, 5)]
+
+    def run(x, *shape, batch_sizes=None):
+        state = adjoint.zeros(*shape)
+        states = (adjoint.zeros(1, 2, 5), state) if kind == "lstm" else state
+        if batch_sizes is not None:
+            return getattr(adjoint, kind)(x, adjoint.tensor(batch_sizes), states, weights, *options)
+        return getattr(adjoint, kind)(x, states, weights, *options, False)
+
+    assert run(x, 1, 2, 5)[0].shape == (4, 2, 5)
+    for shape in [(0, 2, 5), (2, 2, 5), (1, 3, 5), (1, 1, 5), (2, 5)]:
+        with pytest.raises(RuntimeError, match=r"expected first states of 1 layers .* \[1, 2, size\]; got \["):
+            run(x, *shape)
+    with pytest.raises(RuntimeError, match="sequence length to be larger than 0"):
+        run(x[:0], 1, 2, 5)
+    for batch_sizes in [1, 3], [2, 1], []:
+        with pytest.raises(RuntimeError, match="batch sizes that never grow and add up"):
+            run(x[:, 0], 1, 2, 5, batch_sizes=batch_sizes)

@@ -15,7 +15,7 @@ from .._C import clear_autocast_cache as clear_autocast_cache
 from .._C import is_autocast_cache_enabled as is_autocast_cache_enabled
 from .._C import set_autocast_cache_enabled as set_autocast_cache_enabled
 
-# The lower types of the devices that programs may name. Only the CPU computes here: for the others the mode is kept
+# The lower types of the devices that programs may name. The CPU and GPUs compute here: for the others the mode is kept
 # and asked for, and nothing else.
 _LOWER_TYPES = {
     "cpu": _C.bfloat16,

@@ -8,7 +8,6 @@ from .. import _C
 
 _VALUES = ("none", "ieee", "tf32", "bf16")
 _KNOWN = {"generic": _VALUES, "cuda": ("none", "ieee", "tf32"), "mkldnn": _VALUES}
-_OPERATIONS = ("matmul", "conv", "rnn")
 # Convolutions and recurrent layers may round to TF32 until somebody says otherwise.
 _AT_FIRST = {("cuda", "conv"): "tf32", ("cuda", "rnn"): "tf32"}
 _chosen: dict = {}  # by library and operation, or "all"
@@ -33,6 +32,8 @@ def get(library, operation="all"):
 
 def put(library, operation, value):
     """Chooses the precision of an operation of a library, or of all of them."""
+    if not isinstance(value, str):
+        raise TypeError(f"fp32_precision must be a str, not {type(value).__name__}")
     if value not in _VALUES:
         raise RuntimeError(f"Unknown precision: {value}; it is one of {', '.join(_KNOWN[library])}")
     if value not in _KNOWN[library]:
@@ -45,7 +46,7 @@ def put(library, operation, value):
 
 def _tell():
     _C._cuda_allow_tf32(get("cuda", "matmul") == "tf32")
-    _C._cuda_allow_cudnn_tf32(get("cuda", "conv") == "tf32", get("cuda", "rnn") == "tf32")
+    _C._cuda_allow_cudnn_tf32(get("cuda", "conv") == "tf32")
 
 
 def chosen():
@@ -63,6 +64,8 @@ def restore(choices):
 class Precision:
     """The precision of one operation of a library, as the attribute `fp32_precision`."""
 
+    __slots__ = ("_place",)
+
     def __init__(self, library, operation):
         self._place = library, operation
 
@@ -73,8 +76,3 @@ class Precision:
     @fp32_precision.setter
     def fp32_precision(self, value):
         put(*self._place, value)
-
-
-def on_module(library):
-    """The property of a module that has the precision of a library."""
-    return property(lambda module: get(library), lambda module, value: put(library, "all", value))

@@ -8,7 +8,7 @@ import enum
 import warnings
 
 from .. import _C, _settings
-from . import _precision
+from . import _flags, _precision
 
 
 class _Flags:
@@ -44,11 +44,25 @@ class cuBLASModule(_Flags):
 
     def __setattr__(self, name, value):
         if name == "allow_tf32":
-            _settings.choose_gpu_precision("high" if value else "highest")
+            _settings.choose_gpu_precision("high" if _flags.truth("set_allow_tf32_cublas")(value) else "highest")
         elif name == "fp32_precision":
             _precision.put("cuda", "matmul", value)
+        elif name.endswith("_reduced_precision_reduction"):
+            super().__setattr__(name, _reduced(name, value))
+        elif name == "allow_fp16_accumulation":
+            super().__setattr__(name, _flags.truth("set_allow_fp16_accumulation_cublas")(value))
         else:
             super().__setattr__(name, value)
+
+
+def _reduced(name, value):
+    """Whether sums may be of a half type, from that, or from it and whether sums may be split, too."""
+    both = list(value) if isinstance(value, tuple | list) else [value]
+    if not 1 <= len(both) <= 2 or not all(isinstance(each, bool) for each in both):
+        raise TypeError(f"{name} expects a bool or a tuple/list of one or two bools, but got {value!r}")
+    if both == [True, False]:
+        raise RuntimeError("allow_splitk=False is not supported when reduced precision reductions are enabled")
+    return both[0]
 
 
 matmul = cuBLASModule(
@@ -129,7 +143,7 @@ def flash_sdp_enabled():
 
 def enable_flash_sdp(enabled):
     """Lets attention use the flash kernel of a GPU."""
-    _sdp["flash"] = bool(enabled)
+    _sdp["flash"] = _flags.truth("set_sdp_use_flash")(enabled)
 
 
 def mem_efficient_sdp_enabled():
@@ -139,7 +153,7 @@ def mem_efficient_sdp_enabled():
 
 def enable_mem_efficient_sdp(enabled):
     """Lets attention use the memory efficient kernel of a GPU."""
-    _sdp["mem_efficient"] = bool(enabled)
+    _sdp["mem_efficient"] = _flags.truth("set_sdp_use_mem_efficient")(enabled)
 
 
 def math_sdp_enabled():
@@ -149,7 +163,7 @@ def math_sdp_enabled():
 
 def enable_math_sdp(enabled):
     """Lets attention be computed op by op on a GPU."""
-    _sdp["math"] = bool(enabled)
+    _sdp["math"] = _flags.truth("set_sdp_use_math")(enabled)
 
 
 def cudnn_sdp_enabled():
@@ -159,7 +173,7 @@ def cudnn_sdp_enabled():
 
 def enable_cudnn_sdp(enabled):
     """Lets attention use cuDNN."""
-    _sdp["cudnn"] = bool(enabled)
+    _sdp["cudnn"] = _flags.truth("set_sdp_use_cudnn")(enabled)
 
 
 def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
@@ -185,7 +199,7 @@ def _chosen_kernels(enable_flash, enable_math, enable_mem_efficient, enable_cudn
 
 def allow_fp16_bf16_reduction_math_sdp(enabled):
     """Lets attention that is computed op by op add up in 16 bits; kept, sums are of float32."""
-    _sdp_sums["allowed"] = bool(enabled)
+    _sdp_sums["allowed"] = _flags.truth("set_sdp_allow_fp16_bf16_reduction")(enabled)
 
 
 def fp16_bf16_reduction_math_sdp_allowed():

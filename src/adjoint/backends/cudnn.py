@@ -1,56 +1,68 @@
-"""cuDNN, which computes convolutions on a GPU where it is installed, and the flags that it goes by.
+"""cuDNN, which computes convolutions and recurrent networks on a GPU where it is installed, and the flags it goes by.
 
-`enabled` and `allow_tf32` are what convolutions do; `deterministic` is how they always are, and `benchmark` changes
-nothing: cuDNN's own expectation says which algorithm is taken.
+`enabled`, `allow_tf32` and the precisions are what both do; `deterministic` is how they always are, and `benchmark` and
+`depthwise_kernel` change nothing: cuDNN's own expectation says which algorithm is taken, and convolutions of few
+channels have a kernel of their own.
 """
 
-import contextlib
 import sys
 from types import ModuleType
 
 from .. import _C
-from . import _precision
+from . import _flags, _precision
 
-_FLAGS = ("enabled", "benchmark", "benchmark_limit", "deterministic", "allow_tf32")
+CUDNN_TENSOR_DTYPES = {_C.float16, _C.float32, _C.float64}
+conv = _precision.Precision("cuda", "conv")
+rnn = _precision.Precision("cuda", "rnn")
+
+
+def _may_round():
+    if conv.fp32_precision != rnn.fp32_precision and "tf32" in (conv.fp32_precision, rnn.fp32_precision):
+        raise RuntimeError(
+            "backends.cudnn.allow_tf32: expected one precision of all operations; conv.fp32_precision is "
+            f"{conv.fp32_precision!r}, rnn.fp32_precision is {rnn.fp32_precision!r}; ask these instead"
+        )
+    return conv.fp32_precision == "tf32"
+
+
+def _let_round(allowed):
+    _flags.truth("set_allow_tf32_cudnn")(allowed)
+    conv.fp32_precision = rnn.fp32_precision = "tf32" if allowed else "none"
+
+
+def _limit(value):
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+        raise RuntimeError(f"set_benchmark_limit_cudnn expects an int, but got {type(value).__name__}")
+    return value
+
+
+def _depthwise_kernel(value):
+    if not isinstance(value, str):
+        raise RuntimeError(f"set_cudnn_depthwise_kernel expects a string, but got {type(value).__name__}")
+    if value not in ("auto", "cudnn", "native"):
+        raise RuntimeError(f"Unknown cuDNN depthwise kernel mode: {value}. Expected one of: auto, cudnn, native")
+    return value
 
 
 class _Cudnn(ModuleType):
-    """The module, whose flags are kept by those who go by them."""
+    """The module, and its flags."""
 
-    fp32_precision = _precision.on_module("cuda")  # of all operations, products of matrices among them
-
-    @property
-    def enabled(self):
-        return _state["enabled"]
-
-    @enabled.setter
-    def enabled(self, value):
-        _state["enabled"] = bool(value)
-        _C._cuda_use_cudnn(bool(value))
-
-    @property
-    def allow_tf32(self):
-        if conv.fp32_precision != rnn.fp32_precision and "tf32" in (conv.fp32_precision, rnn.fp32_precision):
-            raise RuntimeError(
-                "backends.cudnn.allow_tf32: expected one precision of all operations; conv.fp32_precision is "
-                f"{conv.fp32_precision!r}, rnn.fp32_precision is {rnn.fp32_precision!r}; ask these instead"
-            )
-        return conv.fp32_precision == "tf32"
-
-    @allow_tf32.setter
-    def allow_tf32(self, value):
-        conv.fp32_precision = rnn.fp32_precision = "tf32" if value else "none"
+    enabled = _flags.kept(True, _flags.truth("set_enabled_cudnn"), _C._cuda_use_cudnn)
+    benchmark = _flags.kept(False, _flags.truth("set_benchmark_cudnn"))
+    benchmark_limit = _flags.kept(None, _limit)
+    deterministic = _flags.kept(False, _flags.truth("set_deterministic_cudnn"))
+    allow_tf32 = _flags.flag(_may_round, _let_round)
+    fp32_precision = _flags.precision("cuda")  # of all operations, products of matrices among them
+    depthwise_kernel = _flags.kept("auto", _depthwise_kernel)
 
 
-_state = {"enabled": True}
 enabled: bool
+benchmark: bool
+benchmark_limit: int | None
+deterministic: bool
 allow_tf32: bool
-benchmark = False
-benchmark_limit = None
-deterministic = False
 fp32_precision: str
-conv = _precision.Precision("cuda", "conv")
-rnn = _precision.Precision("cuda", "rnn")  # kept: the products of recurrent layers go by backends.cuda.matmul
+depthwise_kernel: str
 _module = sys.modules[__name__]
 _module.__class__ = _Cudnn
 
@@ -76,7 +88,7 @@ def is_available():
 
 
 def is_acceptable(tensor):
-    """Whether cuDNN could compute with a tensor.
+    """Whether cuDNN could compute with a tensor; of bfloat16 torch says no, and lets it.
 
     >>> import adjoint as torch
     >>> torch.backends.cudnn.is_acceptable(torch.zeros(2))
@@ -84,7 +96,7 @@ def is_acceptable(tensor):
     """
     if not _module.enabled or tensor.device.type != "cuda" or not is_available():
         return False
-    return tensor.dtype in (_C.float16, _C.bfloat16, _C.float32, _C.float64)
+    return tensor.dtype in CUDNN_TENSOR_DTYPES
 
 
 def set_flags(
@@ -100,17 +112,20 @@ def set_flags(
 
     >>> import adjoint as torch
     >>> torch.backends.cudnn.set_flags()
-    (True, False, None, False, True)
+    (True, False, None, False, True, 'none', 'auto')
     """
-    former = tuple(getattr(_module, name) for name in _FLAGS)
-    given = (_enabled, _benchmark, _benchmark_limit, _deterministic, _allow_tf32)
-    for name, value in zip(_FLAGS, given, strict=True):
-        if value is not None:
-            setattr(_module, name, value)
-    return former
+    return _flags.set_all(
+        _module,
+        enabled=_enabled,
+        benchmark=_benchmark,
+        benchmark_limit=_benchmark_limit,
+        deterministic=_deterministic,
+        allow_tf32=_allow_tf32,
+        fp32_precision=_fp32_precision,
+        depthwise_kernel=_depthwise_kernel,
+    )
 
 
-@contextlib.contextmanager
 def flags(
     enabled=False,
     benchmark=False,
@@ -127,13 +142,13 @@ def flags(
     ...     torch.backends.cudnn.deterministic
     True
     """
-    chosen = _precision.chosen()
-    former = set_flags(enabled, benchmark, benchmark_limit, deterministic, allow_tf32)
-    if fp32_precision != "none":
-        _module.fp32_precision = fp32_precision
-    try:
-        yield
-    finally:
-        for name, value in zip(_FLAGS, former, strict=True):
-            setattr(_module, name, value)
-        _precision.restore(chosen)
+    return _flags.within(
+        _module,
+        enabled=enabled,
+        benchmark=benchmark,
+        benchmark_limit=benchmark_limit,
+        deterministic=deterministic,
+        allow_tf32=allow_tf32,
+        fp32_precision=fp32_precision,
+        depthwise_kernel=depthwise_kernel,
+    )

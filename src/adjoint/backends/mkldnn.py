@@ -4,18 +4,26 @@ import contextlib
 import sys
 from types import ModuleType
 
-from . import _precision
+from . import _flags, _precision
+
+VERBOSE_OFF, VERBOSE_ON, VERBOSE_ON_CREATION = 0, 1, 2
 
 
 class _Mkldnn(ModuleType):
-    """The module, whose precision is that of all libraries, as torch has it."""
+    """The module, and its flags. To set the precision is to set that of all libraries, as in torch, but by flags()."""
 
-    fp32_precision = _precision.on_module("generic")
+    enabled = _flags.kept(True, _flags.truth("set_enabled_mkldnn"))
+    deterministic = _flags.kept(False, _flags.truth("set_deterministic_mkldnn"))
+    # None, as in torch, where oneDNN has no device that could round to TF32.
+    allow_tf32 = _flags.flag(lambda: None, _flags.truth("_set_onednn_allow_tf32"))
+    fp32_precision = _flags.flag(
+        lambda: _precision.get("mkldnn"), lambda value: _precision.put("generic", "all", value)
+    )
 
 
-enabled = True
-deterministic = False
-allow_tf32 = True
+enabled: bool
+deterministic: bool
+allow_tf32: bool
 fp32_precision: str
 matmul = _precision.Precision("mkldnn", "matmul")
 conv = _precision.Precision("mkldnn", "conv")
@@ -34,6 +42,47 @@ def is_available():
     return False
 
 
+def is_acl_available():
+    """Whether oneDNN has Arm's library to compute with: no.
+
+    >>> import adjoint as torch
+    >>> torch.backends.mkldnn.is_acl_available()
+    False
+    """
+    return False
+
+
+class verbose:
+    """A context in which oneDNN would say what it computes; it is not used, and says nothing.
+
+    >>> import adjoint as torch
+    >>> with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON):
+    ...     pass
+    """
+
+    def __init__(self, level):
+        self.level = level
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+def set_flags(_enabled=None, _deterministic=None, _allow_tf32=None, _fp32_precision="none"):
+    """Sets the flags that are not None; returns what all of them were.
+
+    >>> import adjoint as torch
+    >>> torch.backends.mkldnn.set_flags(_deterministic=False)
+    (True, False, None, 'none')
+    """
+    former = _module.fp32_precision
+    others = _flags.set_all(_module, enabled=_enabled, deterministic=_deterministic, allow_tf32=_allow_tf32)
+    _precision.put("mkldnn", "all", _fp32_precision)
+    return (*others, former)
+
+
 @contextlib.contextmanager
 def flags(enabled=False, deterministic=False, allow_tf32=True, fp32_precision="none"):
     """A context in which the flags have these values.
@@ -43,13 +92,6 @@ def flags(enabled=False, deterministic=False, allow_tf32=True, fp32_precision="n
     ...     torch.backends.mkldnn.enabled
     False
     """
-    names = ("enabled", "deterministic", "allow_tf32")
-    former, chosen = {name: globals()[name] for name in names}, _precision.chosen()
-    globals().update(zip(names, (enabled, deterministic, allow_tf32), strict=True))
-    if fp32_precision != "none":
-        _module.fp32_precision = fp32_precision
-    try:
+    with _flags.within(_module, enabled=enabled, deterministic=deterministic, allow_tf32=allow_tf32):
+        _precision.put("mkldnn", "all", fp32_precision)
         yield
-    finally:
-        globals().update(former)
-        _precision.restore(chosen)

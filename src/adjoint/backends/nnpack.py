@@ -1,8 +1,20 @@
 """NNPACK, which computes on telephones: not used; its flag can be set, and changes nothing."""
 
-import contextlib
+import sys
+from types import ModuleType
 
-enabled = False
+from . import _flags
+
+
+class _Nnpack(ModuleType):
+    """The module, and its flag."""
+
+    enabled = _flags.kept(False, _flags.truth("set_enabled_NNPACK"))
+
+
+enabled: bool
+_module = sys.modules[__name__]
+_module.__class__ = _Nnpack
 
 
 def is_available():
@@ -22,12 +34,9 @@ def set_flags(_enabled):
     >>> torch.backends.nnpack.set_flags(False)
     (False,)
     """
-    global enabled
-    former, enabled = (enabled,), _enabled
-    return former
+    return _flags.set_all(_module, enabled=_enabled)
 
 
-@contextlib.contextmanager
 def flags(enabled=False):
     """A context in which the flag has this value.
 
@@ -36,8 +45,4 @@ def flags(enabled=False):
     ...     torch.backends.nnpack.enabled
     True
     """
-    (former,) = set_flags(enabled)
-    try:
-        yield
-    finally:
-        set_flags(former)
+    return _flags.within(_module, enabled=enabled)

@@ -228,12 +228,36 @@ class _RnnRelu(_Cell):
 
 def _run(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, train, bidirectional):
     """(output, last states) of all layers; the input is (step, batch, feature), or packed if there are batch sizes."""
+    _check_sequences(input, batch_sizes, hx, num_layers * (2 if bidirectional else 1))
     if input.is_cuda:
         options = kind, has_biases, num_layers, rate if train else 0, bidirectional
         found = _by_library(input, batch_sizes, hx, params, *options)
         if found is not None:
             return found
     return _by_steps(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, train, bidirectional)
+
+
+def _check_sequences(input, batch_sizes, hx, places):
+    """Raises unless the sequences have steps, and as many as there are first states."""
+    if batch_sizes is None:
+        if input.ndim != 3:
+            raise RuntimeError(f"recurrent network: expected an input (step, batch, feature); got {list(input.shape)}")
+        steps, batch, *_ = input.shape
+    else:
+        steps, batch = len(batch_sizes), batch_sizes[0] if batch_sizes else 0
+        if input.ndim != 2 or sum(batch_sizes) != len(input) or sorted(batch_sizes, reverse=True) != batch_sizes:
+            raise RuntimeError(
+                "recurrent network: expected a packed input (row, feature), and batch sizes that never grow and add up "
+                f"to the number of rows; got {list(input.shape)} and {batch_sizes}"
+            )
+    if not steps:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    for state in hx:
+        if state.ndim != 3 or state.shape[:2] != (places, batch):
+            raise RuntimeError(
+                f"recurrent network: expected first states of {places} layers and directions for a batch of {batch}, "
+                f"[{places}, {batch}, size]; got {list(state.shape)}"
+            )
 
 
 def _by_steps(kind, input, batch_sizes, hx, params, has_biases, num_layers, rate, train, bidirectional):
@@ -282,9 +306,11 @@ def _packed_order(per_direction, count):
 
 
 def _by_library(input, batch_sizes, hx, params, kind, has_biases, num_layers, rate, bidirectional):
-    """What _run() gives; None where no library takes such a network, or something is wrong with it."""
+    """What _run() gives; None where no library takes such a network, or something is wrong with its weights."""
+    from ..backends import _precision  # which loads after the table
+
     hidden, directions = hx[0], 2 if bidirectional else 1
-    if _C._open_levels() or input.ndim != (3 if batch_sizes is None else 2) or hidden.ndim != 3 or not input.numel():
+    if _C._open_levels() or not input.numel() or not hidden.numel() or (batch_sizes and not batch_sizes[-1]):
         return None
     sizes = list(_param_sizes(kind, input.shape[-1], hidden.shape[2], num_layers, directions, has_biases))
     if [tuple(each.shape) for each in params] != sizes:
@@ -292,9 +318,10 @@ def _by_library(input, batch_sizes, hx, params, kind, has_biases, num_layers, ra
     if any(each.dtype != input.dtype or each.device != input.device for each in (*hx, *params)):
         return None
     batches = batch_sizes or [input.shape[1]] * input.shape[0]
-    options = _KINDS.index(kind), bidirectional, has_biases
+    rounds = input.dtype == _C.float32 and _precision.get("cuda", "rnn") == "tf32"
+    options = _KINDS.index(kind), bidirectional, has_biases, rounds
     rows = input if batch_sizes else input.flatten(0, 1)
-    if not hidden.shape[2] or not _C._takes_recurrent_network(rows, hidden, batches, *options):
+    if not _C._takes_recurrent_network(rows, hidden, batches, *options):
         return None
     keeps = is_grad_enabled() and any(each.requires_grad for each in (input, *hx, *params))
     lengths, last = _lengths(batches, input.device), []
@@ -319,31 +346,34 @@ def _lengths(batches, device):
     """How many steps each sequence has."""
     if batches[0] == batches[-1]:
         return full((batches[0],), len(batches), dtype=_C.int32, device=device)
-    lengths = [sum(count > i for count in batches) for i in range(batches[0])]
+    lengths = []
+    for step in range(len(batches), 0, -1):
+        lengths += [step] * (batches[step - 1] - len(lengths))
     return _C.tensor(lengths, dtype=_C.int32, device=device)
 
 
 # What comes from the input's rule is for all arguments, the others have their own for when the input needs no gradient.
-op("_recurrent_network(input, hidden, cell, weights, lengths, batch_sizes, kind, bidirectional, biased, keeps)",
+op("_recurrent_network(input, hidden, cell, weights, lengths, batch_sizes, kind, bidirectional, biased, "
+   "rounds, keeps)",
    native="recurrent_network", outputs=("output", "last_hidden", "last_cell", "reserve"), node="CudnnRnnBackward0",
    public=False, lengths=None,
    fused={
        "input": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
-                batch_sizes, kind, bidirectional, biased:
+                batch_sizes, kind, bidirectional, biased, rounds:
            _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
-                                        output, reserve, batch_sizes, kind, bidirectional, biased),
+                                        output, reserve, batch_sizes, kind, bidirectional, biased, rounds),
        "hidden": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
-                 batch_sizes, kind, bidirectional, biased:
+                 batch_sizes, kind, bidirectional, biased, rounds:
            _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
-                                        output, reserve, batch_sizes, kind, bidirectional, biased)[1:],
+                                        output, reserve, batch_sizes, kind, bidirectional, biased, rounds)[1:],
        "cell": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
-               batch_sizes, kind, bidirectional, biased:
+               batch_sizes, kind, bidirectional, biased, rounds:
            _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
-                                        output, reserve, batch_sizes, kind, bidirectional, biased)[2:],
+                                        output, reserve, batch_sizes, kind, bidirectional, biased, rounds)[2:],
        "weights": lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths, output, reserve,
-                  batch_sizes, kind, bidirectional, biased:
+                  batch_sizes, kind, bidirectional, biased, rounds:
            _recurrent_network_gradients(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, lengths,
-                                        output, reserve, batch_sizes, kind, bidirectional, biased)[3],
+                                        output, reserve, batch_sizes, kind, bidirectional, biased, rounds)[3],
    },
    input=lambda g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind, bidirectional,
                 biased:
@@ -362,7 +392,7 @@ op("_recurrent_network(input, hidden, cell, weights, lengths, batch_sizes, kind,
        _network_by_steps(g_output, g_last_hidden, g_last_cell, input, hidden, cell, weights, batch_sizes, kind,
                          bidirectional, biased)[3])  # fmt: skip
 op("_recurrent_network_gradients(output_grad, hidden_grad, cell_grad, input, hidden, cell, weights, lengths, output, "
-   "reserve, batch_sizes, kind, bidirectional, biased)", native="recurrent_network_gradients", gradient=False,
+   "reserve, batch_sizes, kind, bidirectional, biased, rounds)", native="recurrent_network_gradients", gradient=False,
    public=False)  # fmt: skip
 
 
@@ -374,7 +404,7 @@ def _network_by_steps(g_output, g_last_hidden, g_last_cell, input, hidden, cell,
     recorded, size, directions = is_grad_enabled(), hidden.shape[2], 2 if bidirectional else 1
     with enable_grad():
         given = [None if each is None else each.view_as(each) for each in (input, hidden, cell, weights)]
-        inputs = [each if each.requires_grad else each.requires_grad_() for each in given if each is not None]
+        inputs = [each if each.requires_grad else _C._requiring_grad(each, True) for each in given if each is not None]
         input, hidden, cell, weights = given
         layers, even = hidden.shape[0] // directions, batch_sizes[0] == batch_sizes[-1]
         sizes = list(_param_sizes(kind, input.shape[1], size, layers, directions, biased))
@@ -420,7 +450,7 @@ def _lstm_whole(input, *args):
     return _sequence("lstm", _Lstm, input, args)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def lstm(input, *args):
     """Long short-term memory: (output, last hidden states, last cell states); nn.LSTM is the way to call it.
 
@@ -430,13 +460,13 @@ def lstm(input, *args):
     >>> torch.lstm(torch.ones(2, 1, 1), [first, first], weights, False, 1, 0.0, False, False, False)[0].shape
     torch.Size([2, 1, 1])
     """
-    # As in torch, autocast lowers the network as a whole, unless its sequences are packed or projected.
+    # As in torch, autocast on the CPU lowers the network as a whole, unless its sequences are packed or projected.
     if isinstance(args[0], tuple | list) and len({part.shape[-1] for part in args[0]}) == 1:
         return _lstm_whole(input, *args)
     return _sequence("lstm", _Lstm, input, args)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def gru(input, *args):
     """Gated recurrent units: (output, last hidden states); nn.GRU is the way to call it.
 
@@ -448,7 +478,7 @@ def gru(input, *args):
     return _sequence("gru", _Gru, input, args)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def rnn_tanh(input, *args):
     """A recurrent network with tanh: (output, last hidden states); nn.RNN is the way to call it.
 
@@ -460,7 +490,7 @@ def rnn_tanh(input, *args):
     return _sequence("rnn_tanh", _RnnTanh, input, args)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def rnn_relu(input, *args):
     """A recurrent network with relu: (output, last hidden states); nn.RNN is the way to call it.
 
@@ -478,7 +508,7 @@ def _cell(kind, input, state, w_ih, w_hh, b_ih, b_hh):
     return kind(w_hh, b_hh).step(kind.inputs(input, w_ih, b_ih, b_hh), state)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of an LSTM: (hidden state, cell state).
 
@@ -490,7 +520,7 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return _cell(_Lstm, input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of a GRU.
 
@@ -501,7 +531,7 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return _cell(_Gru, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of a recurrent network with tanh.
 
@@ -512,7 +542,7 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     return _cell(_RnnTanh, input, (hx,), w_ih, w_hh, b_ih, b_hh)[0]
 
 
-@composite(method=False)
+@composite(method=False, autocast="none, lower")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """One step of a recurrent network with relu.
 

@@ -4,6 +4,7 @@ import contextlib
 
 from .. import _C, random
 from ..amp.autocast_mode import autocast, get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
+from ._pytree import tree_leaves
 
 
 class State:
@@ -11,16 +12,21 @@ class State:
 
     def __init__(self, preserve_rng_state):
         self.rng = random._all_states() if preserve_rng_state else None
-        self.autocast = {
-            "dtype": get_autocast_dtype("cpu"),
-            "enabled": is_autocast_enabled("cpu"),
-            "cache_enabled": is_autocast_cache_enabled(),
-        }
+        self.autocast = [
+            {
+                "device_type": device,
+                "dtype": get_autocast_dtype(device),
+                "enabled": is_autocast_enabled(device),
+                "cache_enabled": is_autocast_cache_enabled(),
+            }
+            for device in ("cpu", "cuda")
+        ]
 
     @contextlib.contextmanager
     def restored(self):
         """The state as it was, and afterwards as it is now."""
-        with random.fork_rng(enabled=self.rng is not None), autocast("cpu", **self.autocast):
+        on_cpu, on_gpu = self.autocast
+        with random.fork_rng(enabled=self.rng is not None), autocast(**on_cpu), autocast(**on_gpu):
             if self.rng is not None:
                 random._set_all_states(self.rng)
             yield
@@ -54,18 +60,22 @@ def _infer_device_type(*args):
 
 
 def get_device_states(*args):
-    """(devices, states of their random numbers) of the tensors; none, for the CPU's are kept apart.
+    """(numbers of the GPUs that tensors are on, states of their random numbers); the CPU's are kept apart.
 
     >>> import adjoint as torch
     >>> torch.utils.checkpoint.get_device_states(torch.ones(1))
     ([], [])
     """
-    return [], []
+    tensors = [value for value in tree_leaves(args) if isinstance(value, _C.Tensor)]
+    devices = sorted({value.device.index for value in tensors if value.is_cuda})
+    return devices, [_C._device_generator(number).get_state() for number in devices]
 
 
 def set_device_states(devices, states, *, device_type=None):
-    """Gives devices the states of get_device_states: none.
+    """Gives GPUs the states of get_device_states(); those of the CPU and of meta tensors have none.
 
     >>> import adjoint as torch
     >>> torch.utils.checkpoint.set_device_states([], [])
     """
+    for number, state in zip(devices, states, strict=True):
+        _C._device_generator(number).set_state(state)

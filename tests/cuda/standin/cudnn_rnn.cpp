@@ -18,7 +18,7 @@ enum Cell { kRelu, kTanh, kLstm, kGru };
 using Numbers = std::vector<double>;
 
 struct Rnn {
-  int cell = 0, two_biases = 0, directions = 1, type = -1, features = 0, size = 0, layers = 0;
+  int cell = 0, two_biases = 0, directions = 1, type = -1, math = -1, features = 0, size = 0, layers = 0;
 
   int gates() const { return cell == kLstm ? 4 : cell == kGru ? 3 : 1; }
   int width(int layer) const { return layer == 0 ? features : directions * size; }
@@ -271,11 +271,11 @@ void keep(void* reserve, const Run& run) {
   kept.insert({number, Kept{run, {}}});
   std::memcpy(reserve, &number, sizeof(number));
 }
-Kept& kept_in(const void* reserve) {
+Kept& kept_in(const void* reserve, const Rnn& rnn) {
   int64_t number;
   std::memcpy(&number, reserve, sizeof(number));
   const auto found = kept.find(number);
-  if (found == kept.end()) std::abort();
+  if (found == kept.end() || found->second.run.rnn.math != rnn.math) std::abort();
   return found->second;
 }
 
@@ -321,7 +321,7 @@ int cudnnSetRNNDescriptor_v8(Rnn* rnn, int algorithm, int cell, int biases, int 
   if (algorithm != 0 || input_mode != 0 || flags != 0 || projected != size || *static_cast<float*>(dropout) != 0 ||
       compute != (type == kDouble ? kDouble : kFloat) || halves != (math == 1) || (biases != 0 && biases != 2))
     return kBadParameter;
-  *rnn = {cell, biases == 2, 1 + directions, type, features, size, layers};
+  *rnn = {cell, biases == 2, 1 + directions, type, math, features, size, layers};
   return kSuccess;
 }
 int cudnnCreateRNNDataDescriptor(Data** descriptor) {
@@ -386,7 +386,7 @@ int cudnnRNNBackwardData_v8(void*, Rnn* rnn, const int* lengths, Data* yd, const
   if (!fit(*rnn, *xd, *yd, weight_bytes, workspace) || reserve_bytes != kReserve) return kBadParameter;
   standin::enqueue([=, net = *rnn, data = *xd] {
     ask_for(lengths, data);
-    Kept& mine = kept_in(reserve);
+    Kept& mine = kept_in(reserve, net);
     const int64_t states = int64_t{net.places()} * data.batch * net.size;
     const Numbers grad = read(net.type, dy, mine.run.rows() * net.directions * net.size);
     Numbers for_input, for_hidden, for_cells;
@@ -406,7 +406,7 @@ int cudnnRNNBackwardWeights_v8(void*, Rnn* rnn, int mode, const int* lengths, Da
   standin::enqueue([=, net = *rnn, data = *xd] {
     ask_for(lengths, data);
     Numbers sums = read(net.type, dweights, net.weights());
-    const Numbers& more = kept_in(reserve).for_weights;
+    const Numbers& more = kept_in(reserve, net).for_weights;
     for (size_t i = 0; i < sums.size(); ++i) sums[i] += more[i];
     write(net.type, dweights, sums);
   });

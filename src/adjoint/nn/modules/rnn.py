@@ -138,7 +138,7 @@ class RNNBase(Module):
     def check_input(self, input, batch_sizes):
         """Raises unless the input has the network's number of features and type."""
         weight = getattr(self, self._all_weights[0][0])
-        if input.dtype != weight.dtype and not _autocast_enabled():
+        if input.dtype != weight.dtype and not (_C._autocast_enabled() or _C._autocast_gpu_enabled()):
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
                 f"input.to({weight.dtype}), or convert model: model.to({input.dtype})"
@@ -225,17 +225,11 @@ class RNNBase(Module):
             output, *last = function(input, batch_sizes, join(states), *options)
             output = PackedSequence(output, *original[1:])
             return output, split([self.permute_hidden(part, unsorted) for part in last])
-        if input.size(1 if self.batch_first else 0) == 0:
-            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         output, *last = function(input, join(states), *options, self.batch_first)
         if not batched:
             output = output.squeeze(0 if self.batch_first else 1)
             last = [part.squeeze(1) for part in last]
         return output, split(last)
-
-
-def _autocast_enabled():
-    return _C.is_autocast_enabled("cpu") if hasattr(_C, "is_autocast_enabled") else False
 
 
 def _first(states):

@@ -39,14 +39,25 @@ class PackedSequence(PackedSequence_):
             if not isinstance(data, (list, tuple)) or len(data) != 2:
                 raise AssertionError("Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
+        if batch_sizes.device.type != "cpu":
+            raise ValueError(
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
+                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn."
+            )
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args, **kwargs):
-        """The sequence with its data moved or cast, as by Tensor.to."""
-        data = self.data.to(*args, **kwargs)
-        return self if data is self.data else type(self)(data, *self[1:])
+        """The sequence with its data moved or cast, as by Tensor.to, and the order where the data is."""
+        return self._with(self.data.to(*args, **kwargs))
+
+    def _with(self, data):
+        """The sequence with other data."""
+        if data is self.data:
+            return self
+        order = [None if each is None else each.to(data.device) for each in self[2:]]
+        return type(self)(data, self.batch_sizes, *order)
 
     def _cast(self, dtype):
         return self.to(dtype)
@@ -56,15 +67,16 @@ class PackedSequence(PackedSequence_):
         return self.to(device="cpu")
 
     def cuda(self, *args, **kwargs):
-        """Raises: there are no GPUs."""
-        return type(self)(self.data.cuda(*args, **kwargs), *self[1:])
+        """The sequence on a GPU."""
+        return self._with(self.data.cuda(*args, **kwargs))
 
     def pin_memory(self):
-        """Raises: memory is pinned for GPUs, and there are none."""
-        return type(self)(self.data.pin_memory(), *self[1:])
+        """The sequence in pinned memory."""
+        order = [None if each is None else each.pin_memory() for each in self[2:]]
+        return type(self)(self.data.pin_memory(), self.batch_sizes, *order)
 
     def is_pinned(self):
-        """Whether the data lies in pinned memory: no."""
+        """Whether the data lies in pinned memory."""
         return self.data.is_pinned()
 
     def double(self):
@@ -118,18 +130,21 @@ def invert_permutation(permutation):
     return output.scatter_(0, permutation, _C.arange(0, permutation.numel(), device=permutation.device))
 
 
-def _places(batch_sizes, batch, device):
+def _there(steps, lengths):
+    """Whether a sequence has a step, (step, batch), for lengths that never grow."""
+    return _C.arange(steps, device="cpu").unsqueeze(1) < lengths
+
+
+def _places(there, device):
     """For each packed element, its place in the flat (step, batch) layout."""
-    return _C.tensor(list(itertools.chain.from_iterable(
-        range(step * batch, step * batch + count) for step, count in enumerate(batch_sizes)
-    )), dtype=_C.int64).to(device)  # fmt: skip
+    return there.flatten().nonzero().squeeze(1).to(device)
 
 
 def _check_lengths(lengths):
-    if lengths.ndim != 1 or lengths.dtype != _C.int64:
-        kind = lengths.type().removeprefix("torch.").removesuffix("Tensor")
+    if lengths.ndim != 1 or lengths.dtype != _C.int64 or lengths.device.type != "cpu":
+        kind = lengths.type().rpartition(".")[2].removesuffix("Tensor")
         raise RuntimeError(
-            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D {lengths.device.type} {kind} "
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D {lengths.device} {kind} "
             "tensor"
         )
 
@@ -161,7 +176,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     boolean("_pack_padded_sequence", batch_first=batch_first)
     if lengths is None or (isinstance(lengths, tuple | list) and None in lengths):
         raise TypeError("pack_padded_sequence: expected lengths to be integers; got None")
-    lengths = _C.as_tensor(lengths, dtype=_C.int64)
+    place = lengths.device if isinstance(lengths, _C.Tensor) else "cpu"
+    lengths = _C.as_tensor(lengths, dtype=_C.int64, device=place)
     sorted_indices = None
     if not enforce_sorted:
         lengths, sorted_indices = ops.sort(lengths, descending=True)
@@ -188,10 +204,9 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
             "do not need ONNX exportability."
         )
-    steps = min(counts[0], input.shape[0])
-    batch_sizes = [sum(count > step for count in counts) for step in range(steps)]
-    data = input.reshape(-1, *input.shape[2:]).index_select(0, _places(batch_sizes, batch, input.device))
-    return PackedSequence(data, _C.tensor(batch_sizes, dtype=_C.int64), sorted_indices)
+    there = _there(min(counts[0], input.shape[0]), lengths)
+    data = input.reshape(-1, *input.shape[2:]).index_select(0, _places(there, input.device))
+    return PackedSequence(data, there.sum(1), sorted_indices)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
@@ -206,6 +221,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     data, batch_sizes = sequence.data, _check_packed(sequence.data, sequence.batch_sizes)
     steps, batch = len(batch_sizes), batch_sizes[0]
     data = data[: sum(batch_sizes)]
+    there = _there(batch, sequence.batch_sizes).t()
     if total_length is not None:
         if total_length < steps:
             raise ValueError(
@@ -214,8 +230,8 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
             )
         steps = total_length
     padded = _C.full((steps * batch, *data.shape[1:]), padding_value, dtype=data.dtype, device=data.device)
-    padded = padded.index_copy(0, _places(batch_sizes, batch, data.device), data).view(steps, batch, *data.shape[1:])
-    lengths = _C.tensor([sum(size > i for size in batch_sizes) for i in range(batch)], dtype=_C.int64)
+    padded = padded.index_copy(0, _places(there, data.device), data).view(steps, batch, *data.shape[1:])
+    lengths = there.sum(0)
     if batch_first:
         padded = padded.transpose(0, 1)
     if sequence.unsorted_indices is not None:
@@ -285,7 +301,7 @@ def pack_sequence(sequences, enforce_sorted=True):
     """
     if not isinstance(sequences, list | tuple):
         raise TypeError(f"pack_sequence: expected a list of tensors; got {type(sequences).__name__}")
-    lengths = _C.as_tensor([sequence.size(0) for sequence in sequences])
+    lengths = [sequence.size(0) for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
