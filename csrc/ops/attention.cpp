@@ -143,12 +143,13 @@ std::tuple<TensorPtr, TensorPtr, TensorPtr> attention_gradients(Tensor* grad, Te
   }
   const Extras extras(query, key, mask, dropped, draws);
   TensorPtr g = with_rows(grad), q = with_rows(query), k = with_rows(key), v = with_rows(value), o = with_rows(out);
+  TensorPtr sums = contiguous(logsumexp);
   TensorPtr for_query = heads_inside(query), for_key = heads_inside(key), for_value = heads_inside(value);
   {
     WithoutLock unlocked(query->numel() * key->size(2));
     on(query->device)
         .attention.backward(extras.inputs(q.get(), k.get(), v.get(), scale, is_causal), g->view(), o->view(),
-                            logsumexp->view(), for_query->view(), for_key->view(), for_value->view());
+                            sums->view(), for_query->view(), for_key->view(), for_value->view());
   }
   return {std::move(for_query), std::move(for_key), std::move(for_value)};
 }
