@@ -82,6 +82,7 @@ void start(int index) {
   state.capability = attribute(Attribute::ComputeCapabilityMajor) * 10 + attribute(Attribute::ComputeCapabilityMinor);
   state.multiprocessors = attribute(Attribute::MultiprocessorCount);
   note_origins();
+  state.shared_bytes = attribute(Attribute::SharedMemoryPerBlockOptin);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct DeviceState {
   Context context;
   int capability;  ///< 90 for sm_90
   int multiprocessors;
+  int shared_bytes;  ///< that a block may have where it asks for it
 };
 
 int device_count();

@@ -22,6 +22,7 @@ struct Kernel {
   const Module* module;
   void (*function)(void**);
   size_t parameter_bytes;
+  unsigned most_shared = 48 << 10;  ///< bytes that a launch may ask for
 };
 
 struct Launch {

@@ -36,6 +36,23 @@ constexpr size_t kDeviceMemory = size_t{1} << 32;
 // Of a piece, from its beginning on: opening and closing the memory takes as long as there are pages that were touched.
 constexpr size_t kFilled = size_t{4} << 20;
 
+// ---- What the device is
+
+int capability() {
+  const char* given = std::getenv("ADJOINT_STANDIN_CAPABILITY");
+  return given ? std::atoi(given) : 90;
+}
+/// What a block may have, as NVIDIA's devices of this capability have it.
+int most_shared_bytes() {
+  switch (capability()) {
+    case 75: return 64 << 10;
+    case 80: return 163 << 10;
+    case 86:
+    case 89: return 99 << 10;
+    default: return 227 << 10;
+  }
+}
+
 // ---- Counting and failing
 
 std::recursive_mutex mutex;
@@ -214,7 +231,14 @@ int cuDeviceGetName(char* name, int size, int) {
   return kSuccess;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
-  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 4 : attribute == 10 ? 32 : 1024;
+  switch (attribute) {
+    case 10: *value = 32; break;
+    case 16: *value = 4; break;
+    case 75: *value = capability() / 10; break;
+    case 76: *value = capability() % 10; break;
+    case 97: *value = most_shared_bytes(); break;
+    default: *value = 1024;
+  }
   return kSuccess;
 }
 int cuDeviceTotalMem_v2(size_t* bytes, int) {
@@ -440,8 +464,10 @@ int cuModuleGetFunction(void** function, void* module, const char*) {
   *function = new Kernel{loaded, kernel, *size};
   return kSuccess;
 }
-int cuFuncSetAttribute(void*, int, int) {
+int cuFuncSetAttribute(void* function, int attribute, int value) {
   CALL(cuFuncSetAttribute);
+  if (attribute != 8 || value > most_shared_bytes()) return kInvalidValue;
+  static_cast<Kernel*>(function)->most_shared = static_cast<unsigned>(value);
   return kSuccess;
 }
 // How many kernels were launched so far, for tests that count them.
@@ -452,7 +478,8 @@ int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsign
   CALL(cuLaunchKernel);
   ++standin_launches;
   const auto* kernel = static_cast<const Kernel*>(function);
-  if (by != 1 || bz != 1 || bx > 1024 || gx == 0 || gy == 0 || gz != 1 || gy > 65535 || shared_bytes > 232448)
+  if (by != 1 || bz != 1 || bx > 1024 || gx == 0 || gy == 0 || gz != 1 || gy > 65535 ||
+      shared_bytes > kernel->most_shared)
     return kInvalidValue;
   std::vector<char> args(kernel->parameter_bytes + 64);
   char* place = args.data() + 64 - reinterpret_cast<uintptr_t>(args.data()) % 64;
