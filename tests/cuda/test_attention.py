@@ -1,10 +1,14 @@
 """Attention on the device against the CPU: rows and keys of many lengths, sizes of heads, strides, masks."""
 
+import os
+
 import pytest
 
 import adjoint as torch
 from adjoint.nn.functional import scaled_dot_product_attention as attention
 from adjoint.ops import language
+
+from .test_errors import said
 
 CLOSE = {torch.float32: 2e-5, torch.float64: 1e-10}
 NARROW = {torch.float16: 2e-3, torch.bfloat16: 1.6e-2, torch.float32: 2e-3}  # of products on tensor cores
@@ -361,13 +365,59 @@ def test_drops_under_vmap(randomness, times):
             torch.testing.assert_close(a[i], b)
 
 
-def test_no_matrix_of_scores_is_in_memory():
-    query, key, value = (torch.randn(1, 1, 1024, 8).cuda().requires_grad_() for _ in range(3))
+@pytest.mark.parametrize("wanted", [(0, 1, 2), (1, 2), (1,), (2,)], ids=str)
+def test_no_matrix_of_scores_is_in_memory(wanted):
+    tensors = [torch.randn(1, 1, 1024, 8).cuda().requires_grad_(i in wanted) for i in range(3)]
     mask = (torch.rand(1024) > 0.5).cuda()
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
-    attention(query, key, value, mask, 0.1).sum().backward()
+    attention(*tensors, mask, 0.1).sum().backward()
     assert torch.cuda.max_memory_allocated() - before < 1024 * 1024
+
+
+@pytest.mark.parametrize("wanted", [(1, 2), (1,), (2,)], ids=str)
+def test_gradients_of_some(wanted):
+    tensors = [torch.randn(1, 2, n, 8).cuda().requires_grad_() for n in (5, 6, 6)]
+    mask = some_seen(5, 6).cuda()
+    cotangent = torch.randn(1, 2, 5, 8).cuda()
+    all_three = torch.autograd.grad(attention(*tensors, mask), tensors, cotangent)
+    some = [each.detach().requires_grad_(i in wanted) for i, each in enumerate(tensors)]
+    attention(*some, mask).backward(cotangent)
+    for i, each in enumerate(some):
+        assert torch.equal(each.grad, all_three[i]) if i in wanted else each.grad is None
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_batches_of_cotangents_alone(batch):
+    """Of a batch of one, what all share is a view without a stride."""
+    tensors = [torch.randn(batch, 2, n, 4).cuda() for n in (5, 6, 6)]
+    kept = *tensors, *language._attention(*tensors, None, 0.5, False, 0.0, None)
+    cotangents = torch.randn(3, batch, 2, 5, 4).cuda()
+
+    def gradients(cotangent):
+        return language._attention_gradients(cotangent, *kept, None, 0.5, False, 0.0, None)
+
+    together, each = torch.vmap(gradients)(cotangents), [gradients(one) for one in cotangents]
+    for all_of_one, parts in zip(together, zip(*each, strict=True), strict=True):
+        torch.testing.assert_close(all_of_one, torch.stack(parts))
+
+
+@pytest.fixture
+def waits_fail():
+    yield lambda: torch.cuda.set_sync_debug_mode("error")
+    torch.cuda.set_sync_debug_mode("default")
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 5, 4), (2, 3, 5, 7), (3, 5, 4)], ids=str)
+def test_nothing_is_waited_for(sizes, waits_fail):
+    """Also not where there is no kernel: values of another size, one dimension less, the gradient of the mask."""
+    query = torch.randn(*sizes[:-1], 4).cuda().requires_grad_()
+    value, mask = torch.randn(*sizes).cuda().requires_grad_(), torch.randn(5, 5).cuda().requires_grad_()
+    seen = (torch.rand(5, 5) > 0.5).cuda()
+    waits_fail()
+    attention(query, query, value, mask, 0.3).sum().backward()
+    attention(query, query, value, seen).sum().backward()
+    assert mask.grad.shape == (5, 5)
 
 
 def test_masks_that_do_not_fit():
@@ -378,3 +428,29 @@ def test_masks_that_do_not_fit():
         with pytest.raises(RuntimeError) as ours:
             attention(x.cuda(), x.cuda(), x.cuda(), mask.cuda())
         assert str(ours.value) == str(expected.value)
+
+
+# ---- Other GPUs than the one at hand
+
+PROGRAM = """
+for dtype, close in ((torch.float32, 1e-4), (torch.float16, 1e-2)):
+    for size in (64, 128):
+        for mask in (None, torch.ones(150, 150, dtype=torch.bool).tril()):
+            there = [torch.randn(1, 1, 150, size).to(dtype).cuda().requires_grad_() for _ in range(3)]
+            here = [each.detach().double().cpu().requires_grad_() for each in there]
+            results = []
+            for tensors in (there, here):
+                seen = None if mask is None else mask.to(tensors[0].device)
+                out = torch.nn.functional.scaled_dot_product_attention(*tensors, seen, 0.0, mask is None)
+                results.append([out, *torch.autograd.grad(out.sum(), tensors)])
+            for ours, expected in zip(*results):
+                assert (ours.detach().double().cpu() - expected.detach()).abs().max() < close * expected.abs().max()
+print(torch.cuda.get_device_capability())
+"""
+
+
+@pytest.mark.skipif("ADJOINT_STANDIN_FOLDER" not in os.environ, reason="the stand-in driver is any GPU")
+@pytest.mark.parametrize("capability", [75, 80, 86])
+def test_other_gpus(capability):
+    """Before sm_80 there are no products of warps, before sm_90 none of groups; shared memory is less, too."""
+    assert said(PROGRAM, ADJOINT_STANDIN_CAPABILITY=str(capability)) == str((capability // 10, capability % 10))

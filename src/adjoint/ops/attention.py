@@ -133,8 +133,14 @@ def _attention_batch(op, size, batched, *given):
 op("_attention(query, key, value, mask, scale, is_causal, dropout_p, draws)", native="attention",
    outputs=("out", "logsumexp"), node="ScaledDotProductFlashAttentionForCpuBackward0", public=False, linear="value",
    draws=None,
-   fused={"query": lambda g, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws:
-          _attention_gradients(g, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws)},
+   fused={
+       "query": lambda g, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws:
+           _attention_gradients(g, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws),
+       "key": lambda g, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws:
+           _attention_gradients(g, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws)[1:],
+       "value": lambda g, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws:
+           _attention_gradients(g, query, key, value, out, logsumexp, mask, scale, is_causal, dropout_p, draws)[2],
+   },
    query=lambda g, query, key, value, mask, scale, is_causal, dropout_p, draws:
        _query_grad(g, query, key, value, mask, scale, is_causal, dropout_p, draws),
    key=lambda g, query, key, value, mask, scale, is_causal, dropout_p, draws:
@@ -201,7 +207,8 @@ def scaled_dot_product_attention(
 def _attention_weights(scores):
     """softmax, but zeros where a query may look nowhere."""
     nowhere = (scores == -math.inf).all(-1, keepdim=True)
-    if holds(~nowhere):
+    # Of a GPU nothing is asked: it would have to be waited for.
+    if not scores.is_cuda and holds(~nowhere):
         return softmax(scores, -1)
     return where(nowhere, 0, softmax(where(nowhere, 0, scores), -1))
 
