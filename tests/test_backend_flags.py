@@ -13,6 +13,14 @@ from .compare import programs, raised
 from .processes import python
 
 program, test_program = programs()
+
+
+@pytest.fixture(autouse=True)
+def torchs_flags_are_not_frozen(monkeypatch):
+    """Torch's tools for tests, which other tests import, freeze its flags for the process."""
+    monkeypatch.setitem(torch.backends.flags_frozen.__globals__, "__allow_nonbracketed_mutation_flag", True)
+
+
 SETTINGS = """
     B.cuda.matmul.allow_tf32 = True
     B.cuda.matmul.allow_tf32 = False
