@@ -1,4 +1,4 @@
-"""Fourier transforms of every kind of length and layout: as exact as torch's, and differentiable."""
+"""Fourier transforms of every kind of length and layout: exact to the last places, and differentiable."""
 
 import numpy as np
 import pytest
@@ -25,6 +25,13 @@ def assert_exact(found, expected, dtype):
     assert np.abs(found - expected).max(initial=0) <= 20 * np.finfo(dtype).eps * (scale + 1e-30)
 
 
+def exact(name, x, dim, **options):
+    """In long doubles: of multiples of 17 torch loses more on some processors than is allowed here."""
+    wide = x.astype(np.clongdouble if np.iscomplexobj(x) else np.longdouble)
+    found = getattr(np.fft, name)(wide, axis=dim, **options)
+    return found.astype(np.complex128 if np.iscomplexobj(found) else np.float64)
+
+
 @pytest.mark.parametrize("n", LENGTHS)
 def test_lengths_and_layouts(n):
     generator = np.random.default_rng(n)
@@ -32,13 +39,13 @@ def test_lengths_and_layouts(n):
         sizes = [n if size is None else size for size in shape]
         for name, complex_values in [("fft", True), ("ifft", True), ("fft", False), ("rfft", False)]:
             x = values(sizes, complex_values, generator)
-            expected = getattr(torch.fft, name)(torch.from_numpy(x), dim=dim).numpy()
+            expected = exact(name, x, dim)
             found = getattr(adjoint.fft, name)(adjoint.from_numpy(x), dim=dim).numpy()
             assert_exact(found, expected, np.complex128)
             narrow = adjoint.from_numpy(x.astype(np.complex64 if complex_values else np.float32))
             assert_exact(getattr(adjoint.fft, name)(narrow, dim=dim).numpy(), expected, np.complex64)
         half = np.fft.rfft(values(sizes, False, generator), axis=dim)
-        expected = torch.fft.irfft(torch.from_numpy(half), n=n, dim=dim).numpy()
+        expected = exact("irfft", half, dim, n=n)
         assert_exact(adjoint.fft.irfft(adjoint.from_numpy(half), n=n, dim=dim).numpy(), expected, np.float64)
         narrow = adjoint.from_numpy(half.astype(np.complex64))
         assert_exact(adjoint.fft.irfft(narrow, n=n, dim=dim).numpy(), expected, np.float32)
