@@ -14,6 +14,9 @@ from .compare import Bound, assert_same
 
 FIELDS = ("data", "vision", "sequences", "generative", "learning", "science", "mechanics", "research", "tutorials")
 BOUNDS = {"float64": Bound(1e-9, 1e-9), "float32": Bound(1e-4, 1e-4)}
+# Gradients of a bias before a batch norm are zero but for rounding, and Adam makes whole steps of them, which running
+# means follow: they differ from processor to processor.
+COARSE = {("gan_toggling_requires_grad", "float32"): Bound(1e-3, 1e-3)}
 PROGRAMS = {
     name: function
     for field in FIELDS
@@ -38,6 +41,6 @@ def run(program, library, dtype):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name, dtype):
     (ours, our_text), (theirs, their_text) = (run(PROGRAMS[name], library, dtype) for library in (adjoint, torch))
-    assert_same(ours, theirs, bound=BOUNDS[dtype], what=name)
+    assert_same(ours, theirs, bound=COARSE.get((name, dtype), BOUNDS[dtype]), what=name)
     if dtype == "float64":  # what is printed of float32 may round to another last digit
         assert our_text == their_text
