@@ -36,7 +36,7 @@ REFUSED = {
     "sequences": (lambda: nn.utils.rnn.pack_sequence(None), TypeError, "a list of tensors; got NoneType"),
     "weights": (
         lambda: adjoint.gru(
-            adjoint.ones(6, 2), adjoint.ones(1, 2, 3), [adjoint.ones(3, 2)], True, 1, 0.0, False, False, False
+            adjoint.ones(6, 2, 2), adjoint.ones(1, 2, 3), [adjoint.ones(3, 2)], True, 1, 0.0, False, False, False
         ),
         RuntimeError,
         "expected 4 weights and biases",
