@@ -4,6 +4,7 @@
 #include "cpu/blas.h"
 #include "cpu/isa.h"
 #include "cpu/parallel.h"
+#include "cpu/processor.h"
 #include "op/arg.h"
 #include "op/autocast.h"
 #include "op/object.h"
@@ -66,6 +67,7 @@ PyObject* py_set_blas_path(PyObject*, PyObject* value) {
     Py_RETURN_NONE;
   });
 }
+PyObject* py_has_amx_fp16(PyObject*, PyObject*) { return PyBool_FromLong(cpu::has_amx_fp16()); }
 PyObject* py_instruction_set(PyObject*, PyObject*) { return PyUnicode_FromString(isa_name(chosen_isa())); }
 
 PyObject* py_compiler(PyObject*, PyObject*) {
@@ -156,6 +158,7 @@ PyMethodDef functions[] = {
     {"get_num_threads", get_num_threads, METH_NOARGS, help::kGetNumThreads},
     {"set_num_threads", put_num_threads, METH_O, help::kSetNumThreads},
     {"_set_blas_path", py_set_blas_path, METH_O, "Where the OpenBLAS library lies."},
+    {"_has_amx_fp16", py_has_amx_fp16, METH_NOARGS, "Whether the processor multiplies tiles of halves."},
     {"_instruction_set", py_instruction_set, METH_NOARGS, "The instruction set of the loops in use."},
     {"_compiler", py_compiler, METH_NOARGS, "The compiler that built this module."},
     {"result_type", as_method(py_result_type), METH_FASTCALL, help::kResultType},

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import types
 
+from .. import _C
 from . import amp as amp
 
 __all__ = [
@@ -164,7 +165,7 @@ _FLAGS = {
     **{name: name for name in ("sse", "sse2", "ssse3", "sse4_1", "sse4_2", "sse4a", "popcnt", "avx", "avx2", "f16c")},
     **{name: name for name in ("fma4", "bmi2", "aes", "clflushopt", "clwb", "avx512_bf16", "avx512_fp16")},
     **{name: name for name in ("avx512_vnni", "avx512_bitalg", "avx512_vpopcntdq", "avx512_vp2intersect", "avx_vnni")},
-    **{name: name for name in ("amx_bf16", "amx_fp16", "amx_int8", "amx_tile", "avx512_4fmaps")},
+    **{name: name for name in ("amx_bf16", "amx_int8", "amx_tile", "avx512_4fmaps")},
     **{f"avx512_{part}": f"avx512{part}" for part in ("f", "bw", "cd", "dq", "vl", "ifma")},
     "avx512_vbmi": "avx512vbmi",
     "avx512_vbmi2": "avx512_vbmi2",
@@ -199,4 +200,5 @@ def get_capabilities():
     flags = set(found.get("flags", "").split())
     facts = {"architecture": platform.machine(), "cpu_name": found.get("model name", platform.processor())}
     has = {name: theirs in flags for name, theirs in _FLAGS.items()}
+    has["amx_fp16"] = _C._has_amx_fp16()  # which Linux does not list
     return types.MappingProxyType(facts | has | {"num_logical_cores": os.cpu_count()})
