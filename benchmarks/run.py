@@ -26,11 +26,11 @@ PACKAGES = {"adjoint": ("numpy", "scipy-openblas64"), "torch": ()}  # dependenci
 
 
 class Worker:
-    """The process of one library, in this environment (None: that of the caller)."""
+    """The process of one library, in this environment (None: that of the caller), with tensors on a device."""
 
-    def __init__(self, library, environment=None):
+    def __init__(self, library, environment=None, device=None):
         self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("worker.py")), library],
+            [sys.executable, str(Path(__file__).with_name("worker.py")), library, *([device] if device else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -230,6 +230,7 @@ def machine_lines(machine):
         if library in machine:
             about = machine[library]
             extra = f", {about['instruction_set']} kernels" if "instruction_set" in about else ""
+            extra += f", on {about['device']}" if "device" in about else ""
             lines.append(f"{library} {about['version']}, {about['threads']} threads by default{extra}")
     settings = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("OPENBLAS_")]
     return lines + ([f"OpenBLAS, which adjoint uses, had {', '.join(settings)}"] if settings else [])

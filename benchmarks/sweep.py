@@ -3,6 +3,7 @@
 Prints torch's time over Adjoint's per op (above 1, Adjoint is faster), the twenty worst, and what is slower than torch
 by more than the limit, with the reason. Measured as in run.py: a process for each library, taking turns; the best of a
 few repetitions counts, and a case that comes out slow is measured again at the end, and once more if it still does.
+With --device cuda all tensors are on a GPU, which is waited for after each repetition.
 """
 
 import argparse
@@ -90,18 +91,19 @@ def worst(times, count=20):
     return lines
 
 
-def reasons(times):
-    """The slow cases by their reasons, as a Markdown list; first those that have none."""
+def reasons(times, device):
+    """The slow cases by their reasons, as a Markdown list; first those that have none. (Of a GPU none are known.)"""
     groups = {}
     for name in slow_cases(times):
-        groups.setdefault(reason_of(name), []).append(f"{name.replace(' | ', ', ')} ({ratio(times[name]):.2f})")
+        why = None if device else reason_of(name)
+        groups.setdefault(why, []).append(f"{name.replace(' | ', ', ')} ({ratio(times[name]):.2f})")
     if None in groups:
         groups = {None: groups.pop(None), **groups}
     return [f"- {why or '**no reason known**'}: {'; '.join(names)}" for why, names in groups.items()]
 
 
-def page(machine, times):
-    """docs/sweep.md: the machine, the worst, the slow ones with their reasons, the whole table."""
+def page(machine, times, device):
+    """A page such as docs/sweep.md: the machine, the worst, the slow ones with their reasons, the whole table."""
     slow = len(slow_cases(times))
     fast = sum(ratio(best) >= 1 for best in times.values())
     mean = statistics.geometric_mean(ratio(best) for best in times.values())
@@ -112,7 +114,7 @@ def page(machine, times):
         "elements, forward alone and forward with backward. Written by",
         "",
         "```sh",
-        "python benchmarks/sweep.py --page docs/sweep.md",
+        f"python benchmarks/sweep.py {f'--device {device}' if device else '--page docs/sweep.md'}",
         "```",
         "",
         *(f"{line}." for line in machine),
@@ -126,7 +128,7 @@ def page(machine, times):
         "",
         f"## Slower than torch by more than {LIMIT} times, and why",
         "",
-        *(reasons(times) or ["None."]),
+        *(reasons(times, device) or ["None."]),
         "",
         "## All",
         "",
@@ -137,6 +139,8 @@ def page(machine, times):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="PATTERN", help='ops by name, such as "linalg.*"')
+    parser.add_argument("--size", action="append", choices=SIZES, help="cases of this size alone")
+    parser.add_argument("--device", help='where the tensors are, such as "cuda" (the CPU)')
     parser.add_argument("--repetitions", type=int, default=3, help="how often each case is timed (3)")
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write the page docs/sweep.md")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every measured value to FILE")
@@ -144,10 +148,11 @@ def main():
     chosen = [
         case for case in CASES
         if not options.only or any(fnmatch.fnmatch(case.title, pattern) for pattern in options.only)
+        if not options.size or case.name.split(" | ")[1] in options.size
     ]  # fmt: skip
     if not chosen:
         parser.error(f"no op is called {' or '.join(options.only)}")
-    workers = {library: Worker(library) for library in LIBRARIES}
+    workers = {library: Worker(library, device=options.device) for library in LIBRARIES}
     machine = machine_lines(describe(workers))
     times, missing = measure_all(chosen, workers, options.repetitions)
     for _ in range(2):
@@ -157,7 +162,7 @@ def main():
     for worker in workers.values():
         worker.close()
 
-    lines = page(machine, times)
+    lines = page(machine, times, options.device)
     print("\n".join(lines))
     forward_missing = [name for name in missing if name.endswith("forward")]
     if forward_missing:
