@@ -1,7 +1,9 @@
-// What is left to do with the results of reductions.
+// Means, and what else is left to do with the results of reductions.
 #include <cmath>
+#include <memory>
 
 #include "core/dtype.h"
+#include "cpu/copy.h"
 #include "cpu/reduce.h"
 
 namespace adjoint::cpu {
@@ -21,8 +23,17 @@ void update(const View& values, F f) {
 
 }  // namespace
 
-void divide(const View& results, double count) {
-  update(results, [count](auto x) {
+void mean(const View& in, const View& out, double count) {
+  if (is_half(out.dtype)) {  // which round once, at the end
+    const auto memory = std::make_unique<float[]>(static_cast<size_t>(out.numel()));
+    View wide = out;
+    wide.dtype = DType::Float32;
+    wide.data = reinterpret_cast<char*>(memory.get());
+    mean(in, wide, count);
+    return copy(wide, out);
+  }
+  sum(in, out);
+  update(out, [count](auto x) {
     if constexpr (std::is_floating_point_v<decltype(x)>) {
       return static_cast<decltype(x)>(x / static_cast<decltype(x)>(count));
     } else {
@@ -33,8 +44,8 @@ void divide(const View& results, double count) {
   });
 }
 
-void take_roots(const View& results) {
-  update(results, [](auto x) { return std::sqrt(x); });
+void take_roots(const View& values) {
+  update(values, [](auto x) { return std::sqrt(x); });
 }
 
 void drop_nans(const View& values) {

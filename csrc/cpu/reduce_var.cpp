@@ -110,9 +110,7 @@ struct Part {
   }
 };
 
-}  // namespace
-
-void var(const View& in, const View& out, double correction, const View* mean_out) {
+void variance(const View& in, const View& out, double correction, const View* mean_out) {
   check_reduced_shape("var", in, out);
   if (mean_out != nullptr) {
     check_reduced_shape("var", in, *mean_out);
@@ -136,6 +134,13 @@ void var(const View& in, const View& out, double correction, const View* mean_ou
       run(source.view, out, correction, nullptr, part == 1);
     }
   }
+}
+
+}  // namespace
+
+void var(const View& in, const View& out, double correction, bool root, const View* mean_out) {
+  variance(in, out, correction, mean_out);
+  if (root) take_roots(out);
 }
 
 }  // namespace adjoint::cpu

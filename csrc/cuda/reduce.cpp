@@ -49,6 +49,10 @@ void sum(const View& in, const View& out) {
   if (out.dtype == DType::Bool) return any(in, out);
   monoid("Add", in, sum_type(out.dtype), out);
 }
+void mean(const View& in, const View& out, double count) {
+  if (!can_reduce(in, out)) return through_cpu.reduce.mean(in, out, count);
+  monoid("Average", in, sum_type(out.dtype), out, count);
+}
 void nansum(const View& in, const View& out) {
   if (!is_float(in.dtype) || !is_float(out.dtype)) return refusals().nansum(in, out);
   if (!can_reduce(in, out)) return through_cpu.reduce.nansum(in, out);
@@ -127,11 +131,12 @@ void min_with_index(const View& in, const View& values, const View& indices, int
 
 DType real_accumulator(DType in) { return is_half(in) || in == DType::Float32 ? DType::Float32 : DType::Float64; }
 
-void real_var(const View& in, const View& out, double correction, const View* mean, bool adds) {
-  Reduction reduction{.op = kind("Variance", {device_type(in.dtype), device_type(real_accumulator(in.dtype)),
-                                              device_type(out.dtype), device_type(mean ? mean->dtype : out.dtype)}),
-                      .in = &in,
-                      .outs = {&out, mean}};
+void real_var(const View& in, const View& out, double correction, bool root, const View* mean, bool adds) {
+  Reduction reduction{
+      .op = kind("Variance", {device_type(in.dtype), device_type(real_accumulator(in.dtype)), device_type(out.dtype),
+                              device_type(mean ? mean->dtype : out.dtype), root ? "true" : "false"}),
+      .in = &in,
+      .outs = {&out, mean}};
   reduction.args.number = correction;
   reduction.args.adds = adds;
   launch_reduction(reduction);
@@ -150,18 +155,18 @@ struct Part {
   }
 };
 
-void var(const View& in, const View& out, double correction, const View* mean) {
+void var(const View& in, const View& out, double correction, bool root, const View* mean) {
   const bool fits = is_float(out.dtype) && (!mean || is_complex(in.dtype) == is_complex(mean->dtype));
-  if (!fits) return refusals().var(in, out, correction, mean);
-  if (!can_reduce(in, out)) return through_cpu.reduce.var(in, out, correction, mean);
-  if (!is_complex(in.dtype)) return real_var(in, out, correction, mean, false);
+  if (!fits) return refusals().var(in, out, correction, root, mean);
+  if (!can_reduce(in, out)) return through_cpu.reduce.var(in, out, correction, root, mean);
+  if (!is_complex(in.dtype)) return real_var(in, out, correction, root, mean, false);
   for (int part = 0; part < 2; ++part) {
     const Part source(in, part);
     if (mean) {
       const Part its_mean(*mean, part);
-      real_var(source.view, out, correction, &its_mean.view, part == 1);
+      real_var(source.view, out, correction, root && part == 1, &its_mean.view, part == 1);
     } else {
-      real_var(source.view, out, correction, nullptr, part == 1);
+      real_var(source.view, out, correction, root && part == 1, nullptr, part == 1);
     }
   }
 }
@@ -187,27 +192,20 @@ void logsumexp(const View& in, const View& out) {
   launch_reduction(reduction);
 }
 
-// ---- What is left to do with results
-
-void update(const View& values, const char* expression, double number = 0) {
-  const int64_t n = values.numel();
-  UpdateArgs args{values.data, n, number};
-  const std::string type = device_type(values.dtype);
+void drop_nans(const View& values) {
+  ValuesArgs args{values.data, values.numel()};
   launch(
       values.device,
-      "#include \"segments.h\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\nADJOINT_KERNEL(UpdateArgs, " +
-          std::to_string(kThreads) + ") { update<" + type + ">(args, [](auto x, double number) { return " + expression +
-          "; }); }\n",
-      args, blocks_for(n));
+      "#include \"segments.h\"\nusing namespace adjoint;\nusing namespace adjoint::cuda;\nADJOINT_KERNEL(ValuesArgs, " +
+          std::to_string(kThreads) + ") { drop_nans<" + device_type(values.dtype) + ">(args); }\n",
+      args, blocks_for(args.n));
 }
-void divide(const View& results, double count) { update(results, "quotient(x, number)", count); }
-void take_roots(const View& results) { update(results, "std::sqrt(x)"); }
-void drop_nans(const View& values) { update(values, "x == x ? x : decltype(x)(0)"); }
 
 }  // namespace
 
 void set_reduce(kernels::Reduce& table) {
   table.sum = sum;
+  table.mean = mean;
   table.nansum = nansum;
   table.prod = prod;
   table.amax = amax;
@@ -223,8 +221,6 @@ void set_reduce(kernels::Reduce& table) {
   table.norm = norm;
   table.logsumexp = logsumexp;
   table.segments = segments;
-  table.divide = divide;
-  table.take_roots = take_roots;
   table.drop_nans = drop_nans;
 }
 

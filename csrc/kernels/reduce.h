@@ -15,6 +15,8 @@ struct Reduce {
   using Locating = void(const View& in, const View& values, const View& indices, int dim);
 
   Whole* sum;
+  /// The sum over `count`; `out` is packed, of a floating or complex type.
+  void (*mean)(const View& in, const View& out, double count);
   Whole* nansum;  ///< of the elements that are not NaN, of floats
   Whole* prod;
   /// The greatest and the least element; a NaN wins over everything.
@@ -30,19 +32,16 @@ struct Reduce {
   Along* argmin;
   Locating* max_with_index;
   Locating* min_with_index;
-  /// Sum of |x - mean|^2 over max(0, n - correction); `mean`, if not null, gets the mean (complex for complex input).
-  void (*var)(const View& in, const View& out, double correction, const View* mean);
+  /// Sum of |x - mean|^2 over max(0, n - correction), or with `root` its square root; `out` is packed. `mean`, if not
+  /// null, gets the mean (complex for complex input).
+  void (*var)(const View& in, const View& out, double correction, bool root, const View* mean);
   /// The vector p-norm of |x|, for any p including 0, inf and -inf; `out` is real.
   void (*norm)(const View& in, const View& out, double p);
   Whole* logsumexp;  ///< log(sum(exp(x))), without overflow
   /// Packed Float32 or Float64 of sizes [lines, rows, ...]: runs of rows are joined, those of a line between two
   /// neighbours of its row in `ends` (packed Int64 of [lines, count + 1]; what lies outside of the rows is left out).
   void (*segments)(const View& in, const View& ends, const View& out, Segments kind);
-
-  // What is left to do with results, in place; they are contiguous and of floating or complex types.
-  void (*divide)(const View& results, double count);
-  void (*take_roots)(const View& results);
-  /// NaN becomes zero.
+  /// NaN becomes zero, in place, in packed values of a floating type.
   void (*drop_nans)(const View& values);
 };
 

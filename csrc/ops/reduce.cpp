@@ -93,9 +93,11 @@ TensorPtr mean_of(Tensor* input, uint64_t mask, bool keepdim, std::optional<DTyp
          " dtype must be either a floating point or complex dtype. Got: ", info(type).legacy_name,
          "; convert the input with .float(), or pass dtype=");
   Plan plan(input, mask, keepdim);
-  TensorPtr total = reduce(input, plan, compute_type(type), &kernels::Reduce::sum);
-  on(input->device).reduce.divide(total->view(), static_cast<double>(plan.count()));
-  return cast(total.get(), type);
+  TensorPtr result = plan.result(type);
+  View out = plan.view(result);
+  WithoutLock unlocked(input->numel());
+  on(input->device).reduce.mean(input->view(), out, static_cast<double>(plan.count()));
+  return result;
 }
 
 void check_no_empty_dim(const char* op, const Tensor* input, uint64_t mask) {
@@ -184,9 +186,9 @@ TensorPtr logical(Tensor* input, const OptionalInts& dim, bool keepdim, WholeRed
   return reduce(input, Plan(input, mask, keepdim), input->dtype == DType::UInt8 ? DType::UInt8 : DType::Bool, kernel);
 }
 
-/// Variance and, if asked for, mean. Half types stay wide, for a square root to come before rounding.
+/// Variance, or with `root` its square root, and mean if asked for.
 std::pair<TensorPtr, TensorPtr> spread_of(const char* op, Tensor* input, const OptionalInts& dim,
-                                          std::optional<double> correction, bool keepdim, bool with_mean) {
+                                          std::optional<double> correction, bool keepdim, bool root, bool with_mean) {
   if (!is_differentiable(input->dtype))
     fail(with_mean ? op : "std and var", " only support floating point and complex dtypes; got ",
          info(input->dtype).name, "; convert the input with .float()");
@@ -204,7 +206,7 @@ std::pair<TensorPtr, TensorPtr> spread_of(const char* op, Tensor* input, const O
   View variance_view = plan.view(variance), mean_view;
   if (mean) mean_view = plan.view(mean);
   WithoutLock unlocked(input->numel());
-  on(input->device).reduce.var(input->view(), variance_view, taken_off, mean ? &mean_view : nullptr);
+  on(input->device).reduce.var(input->view(), variance_view, taken_off, root, mean ? &mean_view : nullptr);
   return {std::move(variance), std::move(mean)};
 }
 
@@ -361,23 +363,21 @@ TensorPtr all(Tensor* input, const OptionalInts& dim, bool keepdim) {
 }
 
 TensorPtr var(Tensor* input, const OptionalInts& dim, std::optional<double> correction, bool keepdim) {
-  TensorPtr variance = spread_of("var", input, dim, correction, keepdim, false).first;
+  TensorPtr variance = spread_of("var", input, dim, correction, keepdim, false, false).first;
   return cast(variance.get(), real_type(input->dtype));
 }
 TensorPtr standard_deviation(Tensor* input, const OptionalInts& dim, std::optional<double> correction, bool keepdim) {
-  TensorPtr deviation = spread_of("std", input, dim, correction, keepdim, false).first;
-  on(input->device).reduce.take_roots(deviation->view());
+  TensorPtr deviation = spread_of("std", input, dim, correction, keepdim, true, false).first;
   return cast(deviation.get(), real_type(input->dtype));
 }
 std::pair<TensorPtr, TensorPtr> var_mean(Tensor* input, const OptionalInts& dim, std::optional<double> correction,
                                          bool keepdim) {
-  auto [variance, mean] = spread_of("var_mean", input, dim, correction, keepdim, true);
+  auto [variance, mean] = spread_of("var_mean", input, dim, correction, keepdim, false, true);
   return {cast(variance.get(), real_type(input->dtype)), std::move(mean)};
 }
 std::pair<TensorPtr, TensorPtr> std_mean(Tensor* input, const OptionalInts& dim, std::optional<double> correction,
                                          bool keepdim) {
-  auto [deviation, mean] = spread_of("std_mean", input, dim, correction, keepdim, true);
-  on(input->device).reduce.take_roots(deviation->view());
+  auto [deviation, mean] = spread_of("std_mean", input, dim, correction, keepdim, true, true);
   return {cast(deviation.get(), real_type(input->dtype)), std::move(mean)};
 }
 

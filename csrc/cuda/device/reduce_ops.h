@@ -32,6 +32,18 @@ struct Add {
   static A join(A a, A b) { return fn::add(a, b); }
   static A finish(const ReduceArgs&, A x) { return x; }
 };
+/// The sum over args.number; of complex numbers an infinite part takes the other one with it, as on the CPU.
+template <class A>
+struct Average : Add<A> {
+  static A finish(const ReduceArgs& args, A x) {
+    if constexpr (is_complex_v<A>) {
+      const auto n = static_cast<typename A::value_type>(args.number);
+      return A((x.real() + x.imag() * 0) / n, (x.imag() - x.real() * 0) / n);
+    } else {
+      return x / static_cast<A>(args.number);
+    }
+  }
+};
 template <class A>
 struct AddNumbers : Add<A> {
   template <class S>
@@ -239,15 +251,15 @@ struct MomentsOf : Reads<S> {
   static State join(State a, State b) { return join_moments(a, b); }
 };
 
-/// The number is the correction.
-template <class S, class A, class Out, class Mean>
+/// The number is the correction; with `root`, the square root.
+template <class S, class A, class Out, class Mean, bool root>
 struct Variance : MomentsOf<S, A> {
   static void emit(const ReduceArgs& args, Moments<A> state, int64_t, const int64_t (&places)[2]) {
     const double free = static_cast<double>(state.n) - args.number;
     const A none = std::numeric_limits<A>::quiet_NaN();
     A value = (state.n == 0 ? none : state.squares) / static_cast<A>(free > 0 ? free : 0);
     if (args.adds) value += convert<A>(reinterpret_cast<const Out*>(args.out[0])[places[0]]);
-    put<Out, 0>(args, places, value);
+    put<Out, 0>(args, places, root ? std::sqrt(value) : value);
     if (args.out[1]) put<Mean, 1>(args, places, state.n == 0 ? none : state.mean);
   }
 };

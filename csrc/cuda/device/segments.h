@@ -1,4 +1,4 @@
-// Segments of rows joined to one row each, and what is done with results in place.
+// Segments of rows joined to one row each, and sums without NaN.
 #pragma once
 
 #include "block.h"
@@ -7,27 +7,11 @@
 
 namespace adjoint::cuda {
 
-/// The quotient of complex numbers, as on the CPU: an infinite part takes the other one with it.
-template <class T>
-inline T quotient(T x, double number) {
-  if constexpr (is_complex_v<T>) {
-    const auto n = static_cast<typename T::value_type>(number);
-    return T((x.real() + x.imag() * 0) / n, (x.imag() - x.real() * 0) / n);
-  } else {
-    return x / static_cast<T>(number);
-  }
-}
-
-template <class S, class F>
-inline void update(const UpdateArgs& args, F f) {
+template <class S>
+inline void drop_nans(const ValuesArgs& args) {
   const int64_t i = thread_number<int64_t>();
-  if (i >= args.n) return;
-  S* place = reinterpret_cast<S*>(args.data) + i;
-  if constexpr (is_half_v<S>) {
-    *place = S(f(static_cast<float>(*place), args.number));
-  } else {
-    *place = f(*place, args.number);
-  }
+  S* values = reinterpret_cast<S*>(args.data);
+  if (i < args.n && fn::isnan(values[i])) values[i] = S(0);
 }
 
 template <class T>

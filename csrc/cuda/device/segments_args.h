@@ -5,10 +5,9 @@
 
 namespace adjoint::cuda {
 
-struct UpdateArgs {
+struct ValuesArgs {
   char* data;
   int64_t n;
-  double number;
 };
 
 /// Of [lines, rows, inner] into [lines, count, inner].
