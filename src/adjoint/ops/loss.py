@@ -112,11 +112,13 @@ def _bounded(difference, bound):
 elementwise("mse_elements(input, target)", lambda input, target: (input - target) * (input - target),
             **_ELEMENTS,
             loop="mse_cpu", input=None, target=None)
-elementwise("mse_slope(scale, input, target)", lambda scale, input, target: scale * (2 * (input - target)),
+# The factor is 2, or that over the number of elements.
+elementwise("mse_slope(scale, input, target, factor=2.0)",
+            lambda scale, input, target, factor: scale * (factor * (input - target)),
             **_ELEMENTS, linear="scale * input + scale * target",
-            scale=lambda g, input, target: g * (2 * (input - target)),
-            input=lambda g, scale: g * (2 * scale),
-            target=lambda g, scale: -g * (2 * scale))
+            scale=lambda g, input, target, factor: g * (factor * (input - target)),
+            input=lambda g, scale, factor: g * (factor * scale),
+            target=lambda g, scale, factor: -g * (factor * scale))
 elementwise("smooth_l1_elements(input, target, beta=1.0)",
             lambda input, target, beta: where(
                 abs(input - target) < beta, 0.5 * (input - target) * (input - target) / beta,
@@ -124,12 +126,14 @@ elementwise("smooth_l1_elements(input, target, beta=1.0)",
             **_ELEMENTS,
             loop="smooth_l1_cpu", input=None, target=None)
 # The difference within the bound, its sign beyond: the slope of both losses, in units of the bound.
-elementwise("bounded_slope(scale, input, target, bound=1.0)",
-            lambda scale, input, target, bound: scale * _bounded(input - target, bound),
+elementwise("bounded_slope(scale, input, target, bound=1.0, factor=1.0)",
+            lambda scale, input, target, bound, factor: scale * (factor * _bounded(input - target, bound)),
             **_ELEMENTS, linear="scale",
-            scale=lambda g, input, target, bound: g * _bounded(input - target, bound),
-            input=lambda g, scale, input, target, bound: where(abs(input - target) < bound, g * scale / bound, 0),
-            target=lambda g, scale, input, target, bound: where(abs(input - target) < bound, -g * scale / bound, 0))
+            scale=lambda g, input, target, bound, factor: g * (factor * _bounded(input - target, bound)),
+            input=lambda g, scale, input, target, bound, factor: where(
+                abs(input - target) < bound, g * (factor * scale) / bound, 0),
+            target=lambda g, scale, input, target, bound, factor: where(
+                abs(input - target) < bound, -g * (factor * scale) / bound, 0))
 elementwise("huber_elements(input, target, delta=1.0)",
             lambda input, target, delta: where(
                 abs(input - target) <= delta, 0.5 * (input - target) * (input - target),
@@ -174,16 +178,19 @@ def _mse_forward(input, target, reduction):
 
 op("_mse_loss(input, target, reduction)", forward=_mse_forward, node="MseLossBackward0", public=False,
    input=lambda g, input, target, reduction: _mse_gradient(g, input, target, reduction),
-   target=lambda g, input, target, reduction: _mse_gradient(-g, input, target, reduction),
+   target=lambda g, input, target, reduction: _mse_gradient(g, target, input, reduction),
    batch=elements_batch)  # fmt: skip
 
 
-def _count(input, target):
-    return (input + target if input.shape != target.shape else input).numel()
+def _share_of_each(input, target, reduction):
+    """What the gradient of the loss is multiplied by for each element."""
+    if reduction != "mean":
+        return 1.0
+    return 1 / max((input + target if input.shape != target.shape else input).numel(), 1)
 
 
 def _mse_gradient(g, input, target, reduction):
-    return mse_slope(g / _count(input, target) if reduction == "mean" else g, input, target)
+    return mse_slope(g, input, target, 2 * _share_of_each(input, target, reduction))
 
 
 def _smooth_l1_forward(input, target, reduction, beta):
@@ -194,19 +201,18 @@ def _huber_forward(input, target, reduction, delta):
     return _reduced(huber_elements(input, target, delta), reduction)
 
 
-def _bounded_gradient(g, input, target, reduction, bound):
-    return bounded_slope(g / _count(input, target) if reduction == "mean" else g, input, target, bound)
+def _bounded_gradient(g, input, target, reduction, bound, factor=1.0):
+    return bounded_slope(g, input, target, bound, factor * _share_of_each(input, target, reduction))
 
 
 op("_smooth_l1_loss(input, target, reduction, beta)", forward=_smooth_l1_forward, node="SmoothL1LossBackward0",
    public=False,
    input=lambda g, input, target, reduction, beta: _bounded_gradient(g, input, target, reduction, beta),
-   target=lambda g, input, target, reduction, beta: _bounded_gradient(-g, input, target, reduction, beta),
+   target=lambda g, input, target, reduction, beta: _bounded_gradient(g, target, input, reduction, beta),
    batch=elements_batch)  # fmt: skip
 op("_huber_loss(input, target, reduction, delta)", forward=_huber_forward, node="HuberLossBackward0", public=False,
-   input=lambda g, input, target, reduction, delta: _bounded_gradient(delta * g, input, target, reduction, delta),
-   target=lambda g, input, target, reduction, delta:
-       _bounded_gradient(-delta * g, input, target, reduction, delta),
+   input=lambda g, input, target, reduction, delta: _bounded_gradient(g, input, target, reduction, delta, delta),
+   target=lambda g, input, target, reduction, delta: _bounded_gradient(g, target, input, reduction, delta, delta),
    batch=elements_batch)  # fmt: skip
 
 
