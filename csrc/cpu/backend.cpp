@@ -67,7 +67,7 @@ const Backend backend = {
                     .packed = elementwise_packed,
                     .chain = elementwise_chain,
                     .add_all = add_all,
-                    .has_zero = has_zero,
+                    .refuse_zeros = refuse_zeros,
                     .gather = [](bool) {}},
     .reduce = {.sum = sum,
                .mean = mean,

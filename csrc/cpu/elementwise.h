@@ -19,7 +19,7 @@ void elementwise_packed(const Kernel& kernel, DType compute, const Tensor& out, 
                         const Scalar* params);
 void elementwise_chain(std::span<const kernels::ChainStep> steps, DType compute, int64_t n);
 void add_all(const View& out, std::span<const View> others);
-bool has_zero(const View& in);
+void refuse_zeros(const View& in, const char* words);
 
 }  // namespace cpu
 }  // namespace adjoint

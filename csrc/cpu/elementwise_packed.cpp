@@ -47,6 +47,8 @@ void add_all(const View& out, std::span<const View> others) {
   }
 }
 
-bool has_zero(const View& in) { return count_nonzero(in) != in.numel(); }
+void refuse_zeros(const View& in, const char* words) {
+  if (count_nonzero(in) != in.numel()) fail(words);
+}
 
 }  // namespace adjoint::cpu

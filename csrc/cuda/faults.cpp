@@ -71,6 +71,7 @@ void raise_fault(int index) {
            "index out of range: a sparse tensor has entries outside of its sizes; its indices were changed since it "
            "was made",
            where);
+    case FaultKind::Refused: fail(reinterpret_cast<const char*>(value), where);
     case FaultKind::None: break;
   }
 }

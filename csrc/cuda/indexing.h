@@ -42,6 +42,7 @@ void masked_front(const View& in, const View& mask, const View& out);
 void masked_scatter(const View& dst, const View& mask, const View& src);
 void where(const View& condition, const View& a, const View& b, const View& out);
 int64_t count_nonzero(const View& in);
+void refuse_zeros(const View& in, const char* words);
 void nonzero(const View& in, const View& out);
 void nonzero_static(const View& in, int64_t fill, const View& out);
 

@@ -1,4 +1,4 @@
-// Elements under a mask: masked_select, masked_scatter, nonzero and its kin.
+// Elements under a mask: masked_select, masked_scatter, nonzero and its kin, and that there are none but those.
 #include "cuda/device/mask_args.h"
 #include "cuda/faults.h"
 #include "cuda/indexing.h"
@@ -118,6 +118,14 @@ int64_t count_nonzero(const View& in) {
   to_host({reinterpret_cast<char*>(total), DType::Int64, 0, nullptr, nullptr, in.device},
           {reinterpret_cast<char*>(&count), DType::Int64, 0, nullptr, nullptr});
   return count;
+}
+
+void refuse_zeros(const View& in, const char* words) {
+  if (in.numel() == 0) return;
+  Masked masked(in, nullptr);
+  if (!masked.fits_walk || is_stored(in.dtype)) return through_cpu.elementwise.refuse_zeros(in, words);
+  masked.args.words = reinterpret_cast<int64_t>(words);
+  masked.launch_named("refuse_zeros", device_type(in.dtype));
 }
 
 void nonzero(const View& in_view, const View& out) {

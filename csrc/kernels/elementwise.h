@@ -75,8 +75,9 @@ struct Elementwise {
   /// out += each of the others, one after the other: at most kMaxSums of them, packed and of one type with real or
   /// complex parts of 32 bits or more.
   void (*add_all)(const View& out, std::span<const View> others);
-  /// Whether some element is zero.
-  bool (*has_zero)(const View& in);
+  /// Fails with these words, which live as long as the program, if an element is zero. A device that works behind the
+  /// program lets whoever waits for it fail.
+  void (*refuse_zeros)(const View& in, const char* words);
   /// Between gather(true) and gather(false) no call of `run` or `packed` of this thread reads what another one writes,
   /// and what they read and write lives on: a device may compute them together.
   void (*gather)(bool begin);

@@ -72,8 +72,8 @@ void check_integers(IntegerCheck check, DType compute, const Operand& last) {
     if (last.number.to<int64_t>() == 0) fail("ZeroDivisionError: an integer tensor is divided by 0");
     return;
   }
-  if (on(last.device).elementwise.has_zero(last.view()))
-    fail("ZeroDivisionError: an integer tensor is divided by a tensor with zeros");
+  on(last.device)
+      .elementwise.refuse_zeros(last.view(), "ZeroDivisionError: an integer tensor is divided by a tensor with zeros");
 }
 
 /// Whether these operands, or the type in which they meet, are what the op refuses.

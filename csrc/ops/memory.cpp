@@ -100,6 +100,12 @@ TensorPtr zeros(Sizes sizes, DType dtype, Device device) {
   return result;
 }
 
+bool refuse_zeros_later(const Tensor* tensor, const char* words) {
+  if (!works_behind(tensor->device)) return false;
+  on(tensor->device).elementwise.refuse_zeros(tensor->view(), words);
+  return true;
+}
+
 Scalar scalar_of(const Tensor* tensor) {
   if (!works_behind(tensor->device)) return on(tensor->device).memory.read(tensor->view());
   WithoutLock unlocked(kQueued);

@@ -37,5 +37,8 @@ void fill(Tensor* tensor, const Scalar& value);
 TensorPtr zeros(Sizes sizes, DType dtype, Device device);
 /// The value of a tensor that has one element.
 Scalar scalar_of(const Tensor* tensor);
+/// Where values would have to be waited for: has whoever waits next fail with these words, which live as long as the
+/// program, if an element is zero. False where they can be looked at now, which is not done here.
+bool refuse_zeros_later(const Tensor* tensor, const char* words);
 
 }  // namespace adjoint

@@ -1,4 +1,7 @@
 // The extension module adjoint._C.
+#include <set>
+#include <string>
+
 #include "core/help.h"
 #include "core/warning.h"
 #include "cpu/blas.h"
@@ -10,6 +13,7 @@
 #include "op/object.h"
 #include "ops/attention.h"
 #include "ops/class_losses.h"
+#include "ops/memory.h"
 #include "ops/recurrent_network.h"
 #include "python/autograd_bindings.h"
 #include "python/creation.h"
@@ -133,6 +137,21 @@ PyObject* py_attention_takes_extras(PyObject*, PyObject* query) {
   return guarded([&] { return PyBool_FromLong(is_tensor(query) && ops::attention_takes_extras(as_tensor(query))); });
 }
 
+/// A copy that is never freed, the same for the same text: as many as a program has messages.
+const char* kept_words(const std::string& text) {
+  static auto* all = new std::set<std::string>;
+  return all->insert(text).first->c_str();
+}
+
+PyObject* py_refuse_zeros_later(PyObject*, PyObject* args) {
+  return guarded([&] {
+    PyObject* tensor;
+    const char* words;
+    check(PyArg_ParseTuple(args, "O!s:_refuse_zeros_later", tensor_type, &tensor, &words));
+    return PyBool_FromLong(refuse_zeros_later(as_tensor(tensor), kept_words(words)));
+  });
+}
+
 PyObject* py_takes_recurrent_network(PyObject*, PyObject* args) {
   return guarded([&] {
     PyObject *input, *hidden, *batch_sizes;
@@ -149,6 +168,9 @@ PyObject* py_takes_recurrent_network(PyObject*, PyObject* args) {
 PyMethodDef functions[] = {
     {"_takes_recurrent_network", py_takes_recurrent_network, METH_VARARGS,
      "Whether _recurrent_network computes a network of these tensors, batch sizes and options."},
+    {"_refuse_zeros_later", py_refuse_zeros_later, METH_VARARGS,
+     "Where a tensor's values would have to be waited for, lets that fail with these words if one is zero, and is "
+     "True."},
     {"_prefers_cross_entropy", py_prefers_cross_entropy, METH_O,
      "Whether _cross_entropy is faster than log_softmax and nll_loss where this tensor lies."},
     {"_attention_takes_extras", py_attention_takes_extras, METH_O,

@@ -19,6 +19,7 @@ enum class FaultKind : int32_t {
   Label,
   SequenceLabel,
   SparseEntry,
+  Refused,  ///< by an op that has its own words for it: the value is their address in the program's memory
 };
 
 struct Fault {

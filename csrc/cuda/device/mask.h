@@ -30,6 +30,18 @@ inline void count_hits(const MaskArgs& args) {
   if (threadIdx.x == 0) args.starts[blockIdx.x] = total;
 }
 
+template <class T, class Index>
+inline void refuse_zeros(const MaskArgs& args) {
+  const int64_t first = static_cast<int64_t>(blockIdx.x) * kMaskTile + threadIdx.x;
+  bool all = true;
+#pragma unroll 4
+  for (int r = 0; r < kMaskRounds; ++r) {
+    const int64_t number = first + r * kMaskThreads;
+    all &= number >= args.walk.numel || is_hit<T, Index>(args, number);
+  }
+  check(all, args.fault, FaultKind::Refused, 0, args.words, 0);
+}
+
 /// Calls take(number of the element, number of the hit) for each hit.
 template <class T, class Index, class Take>
 inline void each_hit(const MaskArgs& args, Take take) {

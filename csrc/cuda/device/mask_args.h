@@ -17,6 +17,7 @@ struct MaskArgs {
   int64_t* starts;  ///< how many are before each tile, or how many it has; null: there is one tile
   int64_t flat_size, flat_step, column_step;
   FaultRecord fault;
+  int64_t words;  ///< of a fault: their address in the program's memory
   int32_t dims;
   int64_t sizes[64];  ///< by which coordinates are found
   WalkArgs<2> walk;

@@ -109,9 +109,20 @@ def only_with_dim(op, keepdim):
         )
 
 
+def _of_the_whole_batch(condition):
+    while (batched := _C._batch_level(condition)) is not None:
+        condition = batched[1]
+    return condition
+
+
 def holds(condition):
     """Whether all elements are True, of the whole batch under vmap; of a tensor without values nothing is known to the
     contrary."""
-    while (batched := _C._batch_level(condition)) is not None:
-        condition = batched[1]
+    condition = _of_the_whole_batch(condition)
     return condition.device.type == "meta" or bool(condition.all())
+
+
+def demanded(condition, words):
+    """Whether all elements are True, as far as that can be said now. A GPU, which would have to be waited for, is told
+    to find it out: then the answer is True, and whoever waits for it gets an error of these words."""
+    return _C._refuse_zeros_later(_of_the_whole_batch(condition), words) or holds(condition)

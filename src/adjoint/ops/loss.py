@@ -4,7 +4,7 @@ import warnings
 
 from .. import _C
 from .batching import call, is_tensor, lined_up, rows, with_batch
-from .checks import boolean, holds, tensor
+from .checks import boolean, demanded, tensor
 from .comparison import legacy_name
 from .language import (
     _binary_cross_entropy,
@@ -27,6 +27,7 @@ from .language import (
     elementwise,
     exp,
     huber_elements,
+    is_probability,
     log,
     log1p,
     logit_elements,
@@ -140,6 +141,8 @@ elementwise("huber_elements(input, target, delta=1.0)",
                 delta * (abs(input - target) - 0.5 * delta)),
             **_ELEMENTS,
             loop="huber_cpu", input=None, target=None)
+elementwise("is_probability(input)", lambda input: (input >= 0) & (input <= 1), result="bool",
+            types="integer bool", **_ELEMENTS, input=None)
 # Logarithms are cut at -100, so that a sure mistake costs 100 and not infinity.
 elementwise("binary_elements(input, target)",
             lambda input, target: -target * maximum(log(input), -100) - (1 - target) * maximum(log1p(-input), -100),
@@ -216,17 +219,16 @@ op("_huber_loss(input, target, reduction, delta)", forward=_huber_forward, node=
    batch=elements_batch)  # fmt: skip
 
 
-def _refuse_outside(name, values):
-    """The refusal of a value that is no probability, and what to do about it."""
-    worst = values[~((values >= 0) & (values <= 1))].flatten()[0].item()
-    cure = ": apply sigmoid() first, or use binary_cross_entropy_with_logits" if name == "input" else ""
-    raise RuntimeError(f"all elements of {name} should be between 0 and 1; one is {worst:.6g}{cure}")
+def _check_probabilities(name, values, cure=""):
+    """Refuses a value that is no probability, and says what to do about it."""
+    fair, words = is_probability(values), f"all elements of {name} should be between 0 and 1"
+    if values.numel() and not demanded(fair, f"{words}{cure}"):
+        raise RuntimeError(f"{words}; one is {values[~fair].flatten()[0].item():.6g}{cure}")
 
 
 def _binary_forward(input, target, weight, reduction):
-    for name, values in (("input", input), ("target", target)):
-        if values.numel() and not holds((values >= 0) & (values <= 1)):
-            _refuse_outside(name, values)
+    _check_probabilities("input", input, ": apply sigmoid() first, or use binary_cross_entropy_with_logits")
+    _check_probabilities("target", target)
     return _reduced(_written(input, _times(binary_elements(input, target), weight)), reduction)
 
 

@@ -2,7 +2,7 @@
 
 from .. import _C
 from .batching import folded
-from .checks import boolean, holds, tensor
+from .checks import boolean, demanded, tensor
 from .comparison import legacy_name
 from .language import (
     _multilabel_margin_backward,
@@ -180,8 +180,9 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
             f"\"multi_margin_loss\" not implemented for '{input.dtype}'; convert it with .float()"
         )
     places = target.reshape(-1, 1)
-    if count and not holds((places >= 0) & (places < classes)):
-        raise RuntimeError("target out of range")
+    wrong = "target out of range"
+    if count and not demanded((places >= 0) & (places < classes), wrong):
+        raise RuntimeError(wrong)
     distance = (float(margin) - gather(rows, 1, places) + rows).relu().scatter(1, places, 0)
     if p == 2:
         distance = distance * distance

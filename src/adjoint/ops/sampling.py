@@ -1,7 +1,7 @@
 """Drawing indices by weight."""
 
 from .batching import draws_differ, refuse_same_draws
-from .checks import boolean, holds
+from .checks import boolean, demanded
 from .language import _sorted_places, composite, cumsum, empty_like, float64, log1p, rand, rand_like
 
 
@@ -36,11 +36,12 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement; got "
             f"n_sample={num_samples} for {weights.shape[-1]} weights"
         )
-    if weights.numel() and not holds((weights >= 0) & (weights < float("inf"))):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    totals = weights.sum(-1, keepdim=True)
-    if weights.numel() and not holds(totals != 0):
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    wrong = "probability tensor contains either `inf`, `nan` or element < 0"
+    if weights.numel() and not demanded((weights >= 0) & (weights < float("inf")), wrong):
+        raise RuntimeError(wrong)
+    totals, wrong = weights.sum(-1, keepdim=True), "invalid multinomial distribution (sum of probabilities <= 0)"
+    if weights.numel() and not demanded(totals != 0, wrong):
+        raise RuntimeError(wrong)
     if not replacement or num_samples == 1:
         # The largest of weights divided by exponential numbers are a draw without replacement.
         scores = weights / _exponentials(weights, generator)

@@ -2,7 +2,7 @@
 
 from .. import _C
 from .batching import all_values, call, is_tensor, lined_up, one_size, rows, with_batch
-from .checks import boolean, holds
+from .checks import boolean, demanded, holds
 from .language import (
     _publish,
     _sorted_places,
@@ -308,8 +308,9 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
             raise RuntimeError(
                 f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype}"
             )
-        if sorter.numel() and not holds((sorter >= 0) & (sorter < sorter.shape[-1])):
-            raise RuntimeError("torch.searchsorted(): sorter index out of range")
+        wrong = "torch.searchsorted(): sorter index out of range"
+        if sorter.numel() and not demanded((sorter >= 0) & (sorter < sorter.shape[-1]), wrong):
+            raise RuntimeError(wrong)
         sorted_sequence = sorted_sequence.gather(-1, sorter)
     return _places(sorted_sequence, input, right, out_int32, out)
 
@@ -344,7 +345,7 @@ def one_hot(input, num_classes=-1):
     if input.numel() == 0:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    else:
+    elif num_classes == -1 or not input.is_cuda:  # else scatter() finds what is no class, and nothing is waited for
         if not holds(input >= 0):
             raise RuntimeError(f"Class values must be non-negative; got {input.min().item()}")
         if num_classes == -1:

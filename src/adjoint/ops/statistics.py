@@ -3,7 +3,7 @@
 import warnings
 
 from .. import _C
-from .checks import boolean, holds, tensor
+from .checks import boolean, demanded, holds, tensor
 from .language import complex as complex_
 from .language import composite, conj, isnan, lerp, scalar_tensor, where
 from .out_words import QUANTILE
@@ -34,8 +34,9 @@ def _check_quantile(name, input, q, interpolation):
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if q.dtype is not input.dtype:
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
-    if not holds((q >= 0) & (q <= 1)):
-        raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+    wrong = f"{name}() q values must be in the range [0, 1]"
+    if not demanded((q >= 0) & (q <= 1), wrong):
+        raise RuntimeError(wrong)
     return q
 
 
@@ -112,8 +113,9 @@ def _check_weights(name, weights, observations, kind):
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{weights.numel()} != {observations}"
         )
-    if observations and not holds(weights >= 0):
-        raise RuntimeError(f"cov(): {name} cannot be negative")
+    wrong = f"cov(): {name} cannot be negative"
+    if observations and not demanded(weights >= 0, wrong):
+        raise RuntimeError(wrong)
 
 
 def _weights(fweights, aweights, observations):
