@@ -61,6 +61,11 @@ MODES = [
     {"mode": "bicubic", "size": (40, 12), "align_corners": False},
     {"mode": "bicubic", "scale_factor": 3.1},
     {"mode": "bilinear", "size": (9, 7), "antialias": True},
+    {"mode": "bilinear", "size": (1, 30), "antialias": True, "align_corners": True},
+    {"mode": "bilinear", "scale_factor": (0.31, 1.9), "antialias": True, "recompute_scale_factor": False},
+    {"mode": "bicubic", "size": (20, 5), "antialias": True},
+    {"mode": "bicubic", "size": (47, 23), "antialias": True, "align_corners": True},
+    {"mode": "lanczos", "size": (6, 31), "antialias": True},
 ]
 
 

@@ -1,0 +1,122 @@
+// Resampling of planes by filters against aliasing, which have as many weights as the scale asks for: they are found
+// first, a thread for each output of an axis, and then each thread has one element of what is written.
+#pragma once
+
+#include "filters_args.h"
+#include "resampling.h"
+
+namespace adjoint::cuda {
+
+template <class R>
+struct LinearFilter {
+  static constexpr int kRadius = 1;
+  static R at(R x) { return std::abs(x) < R(1) ? R(1) - std::abs(x) : R(0); }
+};
+template <class R>
+struct CubicFilter {
+  static constexpr int kRadius = 2;
+  static R at(R x) { return cubic(x, R(-0.5)); }
+};
+template <class R>
+struct LanczosFilter {
+  static constexpr int kRadius = 3;
+  static R at(R x) {
+    constexpr R pi = R(3.14159265358979323846);
+    if (x == R(0)) return R(1);
+    return std::abs(x) < R(3) ? R(3) * std::sin(pi * x) * std::sin(pi * x / R(3)) / (pi * pi * x * x) : R(0);
+  }
+};
+
+template <template <class> class Filter, class R>
+inline void find_weights(const FilterArgs& args) {
+  const int64_t number = thread_number<int64_t>();
+  if (number >= args.numel) return;
+  const bool second = number >= args.axes[0].out;
+  const FilterAxis& axis = args.axes[second];
+  const int64_t i = second ? number - args.axes[0].out : number;
+  R* weights = static_cast<R*>(axis.weights) + i * axis.taps;
+  if (axis.kept) {
+    axis.first[i] = i;
+    weights[0] = R(1);
+    return;
+  }
+  const R step = static_cast<R>(axis.step), radius = R(Filter<R>::kRadius);
+  const R reach = step >= R(1) ? radius * step : radius, inverse = step >= R(1) ? R(1) / step : R(1);
+  const R center = step * (static_cast<R>(i) + R(0.5));
+  const int64_t from = clamped(static_cast<int64_t>(center - reach + R(0.5)), 0, axis.in - 1);
+  const int64_t to = clamped(static_cast<int64_t>(center + reach + R(0.5)), from + 1, axis.in);
+  R total = 0;
+  for (int64_t t = 0; t < axis.taps; ++t) {
+    weights[t] = t < to - from ? Filter<R>::at((static_cast<R>(t + from) - center + R(0.5)) * inverse) : R(0);
+    total += weights[t];
+  }
+  for (int64_t t = 0; t < axis.taps; ++t) weights[t] = total != R(0) ? weights[t] / total : R(0);
+  axis.first[i] = from;
+}
+
+/// Output i of an axis: the elements that it is made of and their weights.
+template <class R>
+struct Window {
+  int64_t first, count;
+  const R* weights;
+  Window(const FilterAxis& axis, int64_t i)
+      : first(axis.first[i]),
+        count(std::min(axis.taps, axis.in - first)),
+        weights(static_cast<const R*>(axis.weights) + i * axis.taps) {}
+  R weight_on(int64_t at) const { return at < first || at - first >= count ? R(0) : weights[at - first]; }
+};
+
+template <class T>
+inline void filter_planes(const FilterArgs& args) {
+  const int64_t number = thread_number<int64_t>();
+  if (number >= args.numel) return;
+  const FilterAxis &ya = args.axes[0], &xa = args.axes[1];
+  const PlanePlace at(number, 1, ya.out, xa.out);
+  const Window<T> ys(ya, at.y), xs(xa, at.x);
+  const T* row = static_cast<const T*>(args.in) + (at.plane * ya.in + ys.first) * xa.in + xs.first;
+  T sum = 0;
+  for (int64_t b = 0; b < ys.count; ++b, row += xa.in) {
+    T along = 0;
+    for (int64_t c = 0; c < xs.count; ++c) along += xs.weights[c] * row[c];
+    sum += ys.weights[b] * along;
+  }
+  static_cast<T*>(args.out)[number] = sum;
+}
+
+/// The outputs whose windows may have an element in them.
+template <int radius>
+inline Candidates windows_over(const FilterAxis& axis, int64_t at) {
+  if (axis.kept) return {at, 1, 1};
+  if (axis.step <= 0) return {0, 1, axis.out};
+  const double reach = radius * std::max(axis.step, 1.0) + 2, last = static_cast<double>(axis.out - 1);
+  const double low = (static_cast<double>(at) - reach) / axis.step - 1,
+               high = (static_cast<double>(at) + reach) / axis.step + 1;
+  const int64_t from = at == 0 ? 0 : static_cast<int64_t>(std::min(std::max(low, 0.0), last));
+  const int64_t to = at == axis.in - 1 ? axis.out - 1 : static_cast<int64_t>(std::min(std::max(high, 0.0), last));
+  return {from, 1, to - from + 1};
+}
+
+/// The transpose: here the input is a gradient, with the sizes of outputs.
+template <int radius, class T>
+inline void filter_planes_backward(const FilterArgs& args) {
+  const int64_t number = thread_number<int64_t>();
+  if (number >= args.numel) return;
+  const FilterAxis &ya = args.axes[0], &xa = args.axes[1];
+  const PlanePlace at(number, 1, ya.in, xa.in);
+  const Candidates ys = windows_over<radius>(ya, at.y), xs = windows_over<radius>(xa, at.x);
+  const T* g = static_cast<const T*>(args.in) + at.plane * ya.out * xa.out;
+  T sum = 0;
+  for (int64_t y = ys.first; y < ys.first + ys.count; ++y) {
+    const T weight = Window<T>(ya, y).weight_on(at.y);
+    if (weight == T(0)) continue;
+    T along = 0;
+    for (int64_t x = xs.first; x < xs.first + xs.count; ++x) {
+      const T its = Window<T>(xa, x).weight_on(at.x);
+      if (its != T(0)) along += its * g[y * xa.out + x];
+    }
+    sum += weight * along;
+  }
+  static_cast<T*>(args.out)[number] = sum;
+}
+
+}  // namespace adjoint::cuda

@@ -1,0 +1,24 @@
+// The parameter of kernels that resample planes by filters against aliasing.
+#pragma once
+
+#include <cstdint>
+
+namespace adjoint::cuda {
+
+struct FilterAxis {
+  int64_t in, out;
+  double step;     ///< input elements per output element, in the type of positions
+  int64_t taps;    ///< weights of each output, zero where its filter does not reach
+  int64_t* first;  ///< the element that the first weight of each output belongs to
+  void* weights;
+  int32_t kept;  ///< this axis is not resampled
+};
+
+struct FilterArgs {
+  const void* in;
+  void* out;
+  int64_t numel;  ///< of what is written; while weights are found, of all outputs of both axes
+  FilterAxis axes[2];
+};
+
+}  // namespace adjoint::cuda
