@@ -105,7 +105,7 @@ def test_fractional_windows_whose_ends_overflow(dims, kernel, size):
         pool(adjoint.ones(2, 3, *(5,) * dims), kernel, size)
 
 
-# ---- Interpolation by Lanczos' filter
+# ---- Interpolation by filters
 
 LANCZOS = """
 torch.nn.functional.interpolate(torch.arange(25.0).reshape(1, 1, 5, 5), 3, mode="lanczos", antialias=True)
@@ -123,6 +123,21 @@ torch.nn.functional.interpolate(torch.ones(1, 1, 5, 5), 3, mode="bogus", align_c
 @pytest.mark.parametrize("text", lines(LANCZOS))
 def test_lanczos(text):
     check_text(text, Bound(1e-6, 1e-6))
+
+
+@pytest.mark.parametrize("size", [3, 4, 7, 12])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_filters_take_no_infinity_from_outside_of_their_window(mode, size):
+    for place in range(9):
+        image = np.ones((1, 1, 9, 9), np.float32)
+        image[0, 0, place, place] = np.inf
+        result, expected = (
+            library.nn.functional.interpolate(library.tensor(image), size, mode=mode, antialias=True).numpy()
+            for library in (adjoint, torch)
+        )
+        inside = np.isfinite(expected)
+        assert np.array_equal(np.isfinite(result), inside)
+        np.testing.assert_allclose(result[inside], expected[inside], 1e-5)
 
 
 # ---- out= of creation functions

@@ -62,7 +62,7 @@ void widen(const ResampleAxis& axis, const Reals<T>& weight, const T* row, T* ta
   } else {
     for (int64_t x = 0; x < axis.out; ++x) {
       T sum = 0;
-      for (int64_t t = 0; t < axis.taps; ++t) sum += w[x * axis.taps + t] * row[index[x * axis.taps + t]];
+      for (int64_t t = 0; t < axis.used(x); ++t) sum += w[x * axis.taps + t] * row[index[x * axis.taps + t]];
       target[x] = sum;
     }
   }
@@ -154,8 +154,8 @@ void interpolate(const ResampleShape& shape, const T* in, T* out) {
     const int64_t z = unit % rows / ya.out, y = unit % ya.out;
     T* blend = buffers.get() + slot * xa.in;
     const T* row = nullptr;
-    for (int64_t a = 0; a < za.taps; ++a) {
-      for (int64_t b = 0; b < ya.taps; ++b) {
+    for (int64_t a = 0; a < za.used(z); ++a) {
+      for (int64_t b = 0; b < ya.used(y); ++b) {
         const T weight = wz[static_cast<size_t>(z * za.taps + a)] * wy[static_cast<size_t>(y * ya.taps + b)];
         const T* from = plane + (za.at(z, a) * ya.in + ya.at(y, b)) * xa.in;
         if (za.weight.empty() && ya.weight.empty()) {
@@ -202,10 +202,10 @@ void input_gradient(const ResampleShape& shape, const T* grad, T* out) {
         }
         std::fill_n(row, xa.in, T(0));
         for (int64_t x = 0; x < xa.out; ++x) {
-          for (int64_t t = 0; t < xa.taps; ++t) row[xa.at(x, t)] += wx[static_cast<size_t>(x * xa.taps + t)] * g[x];
+          for (int64_t t = 0; t < xa.used(x); ++t) row[xa.at(x, t)] += wx[static_cast<size_t>(x * xa.taps + t)] * g[x];
         }
-        for (int64_t a = 0; a < za.taps; ++a) {
-          for (int64_t b = 0; b < ya.taps; ++b) {
+        for (int64_t a = 0; a < za.used(z); ++a) {
+          for (int64_t b = 0; b < ya.used(y); ++b) {
             const auto weight = wz[static_cast<size_t>(z * za.taps + a)] * wy[static_cast<size_t>(y * ya.taps + b)];
             T* to = plane + (za.at(z, a) * ya.in + ya.at(y, b)) * xa.in;
             for (int64_t x = 0; x < xa.in; ++x) to[x] += weight * row[x];

@@ -73,7 +73,8 @@ void add_antialiased(ResampleAxis& axis, R step, R radius, Filter filter) {
     const int64_t to = std::clamp<int64_t>(static_cast<int64_t>(center + support + R(0.5)), from + 1, axis.in);
     R total = 0;
     std::vector<R> weights(static_cast<size_t>(axis.taps), R(0));
-    for (int64_t t = 0; t < std::min(to - from, axis.taps); ++t) {
+    axis.counts.push_back(std::min(to - from, axis.taps));
+    for (int64_t t = 0; t < axis.counts.back(); ++t) {
       weights[static_cast<size_t>(t)] = filter((static_cast<R>(t + from) - center + R(0.5)) * inverse);
       total += weights[static_cast<size_t>(t)];
     }

@@ -79,14 +79,14 @@ void filter(const ResampleShape& shape, const View& in, const View& out, bool ba
     places += args.axes[d].out;
     weights += args.axes[d].out * args.axes[d].taps;
   }
-  Scratch memory(static_cast<size_t>(places) * sizeof(int64_t) + static_cast<size_t>(weights) * itemsize(in.dtype),
+  Scratch memory(static_cast<size_t>(2 * places) * sizeof(int64_t) + static_cast<size_t>(weights) * itemsize(in.dtype),
                  out.device);
-  auto* first = reinterpret_cast<int64_t*>(memory.data());
-  char* weight = memory.data() + static_cast<size_t>(places) * sizeof(int64_t);
+  auto* windows = reinterpret_cast<int64_t*>(memory.data());
+  char* weight = memory.data() + static_cast<size_t>(2 * places) * sizeof(int64_t);
   for (FilterAxis& axis : args.axes) {
-    axis.first = first;
+    axis.windows = windows;
     axis.weights = weight;
-    first += axis.out;
+    windows += 2 * axis.out;
     weight += static_cast<size_t>(axis.out * axis.taps) * itemsize(in.dtype);
   }
   auto start = [&](const std::string& call, int64_t numel) {

@@ -79,6 +79,16 @@ def test_interpolation(how, dtype):
     with_gradient(lambda x: F.interpolate(x, **how), values((3, 20, 23, 17), dtype), bound)
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "lanczos"])
+def test_filters_take_no_infinity_from_outside_of_their_window(mode):
+    x = torch.ones(1, 1, 30, 9).index_put((torch.tensor(0), torch.tensor(0), torch.tensor(4), torch.tensor(3)),
+                                          torch.tensor(torch.inf))  # fmt: skip
+    expected = F.interpolate(x, (7, 5), mode=mode, antialias=True)
+    assert expected.isfinite().any()
+    result = F.interpolate(x.cuda(), (7, 5), mode=mode, antialias=True).cpu()
+    torch.testing.assert_close(result, expected, equal_nan=True)
+
+
 @pytest.mark.parametrize("mode", ["replicate", "reflect", "circular"])
 @pytest.mark.parametrize("pad", [(3, 2, 5, 1), (-2, 4, 3, -1), (0, 16, 22, 0)])
 def test_paddings(mode, pad):

@@ -34,9 +34,11 @@ inline void find_weights(const FilterArgs& args) {
   const bool second = number >= args.axes[0].out;
   const FilterAxis& axis = args.axes[second];
   const int64_t i = second ? number - args.axes[0].out : number;
+  int64_t* window = axis.windows + 2 * i;
   R* weights = static_cast<R*>(axis.weights) + i * axis.taps;
   if (axis.kept) {
-    axis.first[i] = i;
+    window[0] = i;
+    window[1] = 1;
     weights[0] = R(1);
     return;
   }
@@ -45,13 +47,15 @@ inline void find_weights(const FilterArgs& args) {
   const R center = step * (static_cast<R>(i) + R(0.5));
   const int64_t from = clamped(static_cast<int64_t>(center - reach + R(0.5)), 0, axis.in - 1);
   const int64_t to = clamped(static_cast<int64_t>(center + reach + R(0.5)), from + 1, axis.in);
+  const int64_t count = std::min(to - from, axis.taps);
   R total = 0;
-  for (int64_t t = 0; t < axis.taps; ++t) {
-    weights[t] = t < to - from ? Filter<R>::at((static_cast<R>(t + from) - center + R(0.5)) * inverse) : R(0);
+  for (int64_t t = 0; t < count; ++t) {
+    weights[t] = Filter<R>::at((static_cast<R>(t + from) - center + R(0.5)) * inverse);
     total += weights[t];
   }
-  for (int64_t t = 0; t < axis.taps; ++t) weights[t] = total != R(0) ? weights[t] / total : R(0);
-  axis.first[i] = from;
+  for (int64_t t = 0; t < count; ++t) weights[t] = total != R(0) ? weights[t] / total : R(0);
+  window[0] = from;
+  window[1] = count;
 }
 
 /// Output i of an axis: the elements that it is made of and their weights.
@@ -60,8 +64,8 @@ struct Window {
   int64_t first, count;
   const R* weights;
   Window(const FilterAxis& axis, int64_t i)
-      : first(axis.first[i]),
-        count(std::min(axis.taps, axis.in - first)),
+      : first(axis.windows[2 * i]),
+        count(axis.windows[2 * i + 1]),
         weights(static_cast<const R*>(axis.weights) + i * axis.taps) {}
   R weight_on(int64_t at) const { return at < first || at - first >= count ? R(0) : weights[at - first]; }
 };

@@ -7,9 +7,9 @@ namespace adjoint::cuda {
 
 struct FilterAxis {
   int64_t in, out;
-  double step;     ///< input elements per output element, in the type of positions
-  int64_t taps;    ///< weights of each output, zero where its filter does not reach
-  int64_t* first;  ///< the element that the first weight of each output belongs to
+  double step;       ///< input elements per output element, in the type of positions
+  int64_t taps;      ///< room for the weights of an output
+  int64_t* windows;  ///< two numbers for each output: its first element of the input, and how many it is made of
   void* weights;
   int32_t kept;  ///< this axis is not resampled
 };
