@@ -1,6 +1,7 @@
 #include "ops/elementwise.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/lock.h"
 #include "core/memory_format.h"
@@ -129,6 +130,7 @@ void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute,
   View inputs[kernels::kMaxInputs];
   int64_t strides[kernels::kMaxInputs][kMaxDims];
   alignas(16) char numbers[kernels::kMaxInputs][16];
+  std::vector<TensorPtr> rounded_there;  // numbers of a device, which cannot write to this stack
   for (int i = 0; i < n; ++i) {
     const Operand& operand = operands[i];
     bool narrow = half && (options.rounded >> i & 1);
@@ -145,8 +147,13 @@ void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute,
     inputs[i] = operand.view(out.ndim, out.sizes, strides[i]);
     broadcast_strides(operand.shape, {out.sizes, static_cast<size_t>(out.ndim)}, strides[i]);
     if ((narrow || (half && options.one_type)) && operand.shape->ndim == 0 && operand.dtype != compute) {
-      on(operand.device).memory.copy(operand.view(), {numbers[i], compute, 0, nullptr, nullptr});
       inputs[i] = {numbers[i], compute, out.ndim, out.sizes, strides[i]};
+      if (operand.device != DeviceType::Cpu) {
+        rounded_there.push_back(empty(scalar_shape(), compute, operand.device));
+        inputs[i].data = rounded_there.back()->data;
+        inputs[i].device = operand.device;
+      }
+      on(operand.device).memory.copy(operand.view(), {inputs[i].data, compute, 0, nullptr, nullptr, inputs[i].device});
     }
   }
   WithoutLock unlocked(out.numel());

@@ -61,3 +61,25 @@ def test_long_rows_at_any_address(dtype):
             for memory, source in ((room, rows), (there_room, there_rows)):
                 memory[offset:].as_strided((6, min(count, length)), (length, 1), offset).copy_(source[:, :length])
             assert torch.equal(there_room.cpu(), room)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("number", [torch.float64, torch.float32, torch.bfloat16])
+def test_numbers_of_other_types_on_the_device(dtype, number):
+    x, scale = torch.linspace(-3, 3, 40).to(dtype), torch.tensor(0.7, dtype=number)
+    there, scale_there = x.cuda(), scale.cuda()
+
+    def both(function):
+        ours, expected = function(there, scale_there), function(x, scale)
+        assert ours.dtype == expected.dtype
+        assert torch.equal(ours.cpu(), expected)
+
+    for _ in range(2):
+        both(lambda x, scale: scale * x)
+        both(lambda x, scale: scale * -x)
+        both(lambda x, scale: x + scale)
+        both(lambda x, scale: scale - x)
+        both(lambda x, scale: x.reshape(8, 5).t() - scale)
+        both(lambda x, scale: x.clone().add_(scale))
+        both(lambda x, scale: torch.where(x > 0, scale, x))
+        both(lambda x, scale: torch.lerp(x, -x, scale))
