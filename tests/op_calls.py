@@ -46,6 +46,7 @@ INSIDE = {
         Sample(T(3, 4), I(values=[1, 0, -100]), None, -100, "mean", False),
         Sample(T(3, 4), I(values=[1, 0, 3]), T(4, low=0.5, grad=False), -100, "none", False),
     ],
+    "_dropped": [Sample(T(3), T(3), 2.0)],
     "_euclidean_dist": [Sample(T(3, 2), T(4, 2))],
     "_exponential_log_density": [Sample(T(3, low=0.1), T(3, low=0.5))],
     "_gamma_log_density": [Sample(T(3, low=0.1), T(3, low=0.5), T(3, low=0.5))],

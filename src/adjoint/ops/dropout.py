@@ -33,9 +33,9 @@ def _idle(input, p, training):
 
 # By a mask of bools, which takes a quarter of what numbers take: what torch computes with on a GPU.
 elementwise("_dropped(input, kept, factor=1.0)", lambda input, kept, factor: input * kept * factor,
-            public=False, inplace=False, out=False, linear="input", node="NativeDropoutBackward0",
+            public=False, inplace=False, out=False, linear="input * kept", node="NativeDropoutBackward0",
             input=lambda g, kept, factor: g * kept * factor,
-            kept=None)  # fmt: skip
+            kept=lambda g, input, factor: g * input * factor)  # fmt: skip
 
 
 def _drop(input, batch, p, training, inplace):
