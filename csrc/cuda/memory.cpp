@@ -122,6 +122,8 @@ void copy_bytes(Device device, char* to, const char* from, size_t nbytes) {
 
 void copy(const View& src, const View& dst) {
   if (dst.numel() == 0) return;
+  if (dst.device.type != DeviceType::Cuda)
+    fail("a GPU was told to write to the program's memory: this is an error of Adjoint");
   if (src.device.type != DeviceType::Cpu && src.device != dst.device) return copy_between_devices(src, dst);
   if (src.dtype == dst.dtype && src.device == dst.device && are_packed(src, dst)) {
     if (src.data == dst.data) return;
@@ -144,10 +146,32 @@ void to_host(const View& src, const View& dst) {
   on(DeviceType::Cpu).memory.copy(packed.view(here.get(), dst.dtype, dst, Device()), dst);
 }
 
+void fill(const View& dst, const void* value) {
+  static constexpr int64_t nothing[kMaxDims] = {};
+  if (dst.numel() == 0) return;
+  const View number = {static_cast<char*>(const_cast<void*>(value)), dst.dtype, dst.ndim, dst.sizes, nothing};
+  convert_elements(number, dst);
+}
+
+/// Whether all elements are one, which goes along with a launch so that nothing is waited for. A number in pinned
+/// memory is copied like others: a graph that is replayed reads it anew.
+bool is_one_number(const View& view) {
+  for (int d = 0; d < view.ndim; ++d)
+    if (view.sizes[d] != 1 && view.strides[d] != 0) return false;
+  return !is_pinned(view.data);
+}
+
 void from_host(const View& src, const View& dst) {
   if (dst.numel() == 0) return;
   if (src.device.type == DeviceType::Meta) fail(ErrorKind::NotImplemented, "Cannot copy out of meta tensor; no data!");
   if (src.device.type != DeviceType::Cpu) return copy(src, dst);
+  if (is_one_number(src) && !is_stored(dst.dtype)) {
+    alignas(16) char number[16];
+    View one = src, here = {number, dst.dtype, 0, {}, nullptr};
+    one.ndim = 0;
+    on(DeviceType::Cpu).memory.copy(one, here);
+    return fill(dst, number);
+  }
   const size_t size = bytes_of(dst);
   if (src.dtype == dst.dtype && are_packed(src, dst)) return send(dst.data, src.data, size, dst.device);
   const Packed packed(dst);
@@ -163,13 +187,6 @@ void from_host(const View& src, const View& dst) {
   Scratch there(size, dst.device);
   send(there.data(), here.get(), size, dst.device);
   copy(packed.view(there.data(), dst.dtype, dst, dst.device), dst);
-}
-
-void fill(const View& dst, const void* value) {
-  static constexpr int64_t nothing[kMaxDims] = {};
-  if (dst.numel() == 0) return;
-  const View number = {static_cast<char*>(const_cast<void*>(value)), dst.dtype, dst.ndim, dst.sizes, nothing};
-  convert_elements(number, dst);
 }
 
 void clear(const View& dst) {

@@ -180,11 +180,16 @@ void fill_under_mask(Tensor* target, const SingleMask& single, Tensor* value) {
     fail("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
   int64_t strides[kMaxDims] = {};
   std::copy_n(single.mask->shape->strides(), single.mask->ndim(), strides + single.dim);
+  const View mask = single.mask->view(target->ndim(), target->shape->sizes(), strides), there = target->view();
+  const kernels::Indexing& kernels = on(target->device).indexing;
+  if (stays_on(target->device, value)) {
+    static constexpr int64_t nothing[kMaxDims] = {};
+    TensorPtr number = cast(value, target->dtype);
+    return kernels.where(mask, number->view(target->ndim(), target->shape->sizes(), nothing), there, there);
+  }
   Element element(number_in(value), target->dtype);
   WithoutLock unlocked(target->numel());
-  on(target->device)
-      .indexing.masked_fill(target->view(), single.mask->view(target->ndim(), target->shape->sizes(), strides),
-                            element.get());
+  kernels.masked_fill(there, mask, element.get());
 }
 
 /// What is read must not be what is written; one value under a mask is as masked_fill_().

@@ -94,6 +94,10 @@ DType number_type(Category category) {
 
 Scalar number_in(const Tensor* tensor) { return on(tensor->device).memory.read_back(tensor->view()); }
 
+bool stays_on(Device device, const Value& value) {
+  return works_behind(device) && !value.is_number() && value.tensor->ndim() == 0 && value.tensor->device == device;
+}
+
 static Scalar single_number(const char* op, const Value& value) {
   if (value.is_number()) return value.number;
   if (value.tensor->ndim() != 0)

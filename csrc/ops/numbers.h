@@ -22,6 +22,9 @@ DType number_type(Category category);
 /// The value of a tensor of one element, to be written where the tensor is; any where there are no values.
 Scalar number_in(const Tensor* tensor);
 
+/// Whether a value is a tensor of no dimension on this device, and would have to be waited for to be made a number.
+bool stays_on(Device device, const Value& value);
+
 /// One element of a given type made from a number or a 0-d tensor; throws torch's error when the value does not fit.
 class Element {
  public:

@@ -153,15 +153,18 @@ OneOrMore where(Tensor* condition, const std::optional<Value>& input, const std:
 
 TensorPtr masked_fill(Tensor* input, Tensor* mask, const Value& value) {
   check_mask("masked_fill", mask);
-  Element element("masked_fill", value, input->dtype);
-  CommonSizes sizes;
-  sizes.add(mask->sizes());
-  sizes.add(input->sizes());
-  TensorPtr result = empty(sizes, input->dtype, input->device);
-  Expanded shown(mask, sizes), fill(element, input->dtype, sizes), rest(input, sizes);
-  WithoutLock unlocked(result->numel());
-  on(input->device).indexing.where(*shown, *fill, *rest, result->view());
-  return result;
+  auto filled = [&](const auto&... value) {
+    CommonSizes sizes;
+    sizes.add(mask->sizes());
+    sizes.add(input->sizes());
+    TensorPtr result = empty(sizes, input->dtype, input->device);
+    Expanded shown(mask, sizes), fill(value..., sizes), rest(input, sizes);
+    WithoutLock unlocked(result->numel());
+    on(input->device).indexing.where(*shown, *fill, *rest, result->view());
+    return result;
+  };
+  if (stays_on(input->device, value)) return filled(cast(value.tensor, input->dtype).get());
+  return filled(Element("masked_fill", value, input->dtype), input->dtype);
 }
 
 TensorPtr masked_select(Tensor* input, Tensor* mask) {

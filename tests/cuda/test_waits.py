@@ -1,18 +1,118 @@
-"""What is refused by values is found by the GPU, and nothing is waited for; what else a call costs in launches."""
+"""No op waits for the GPU unless sizes depend on values, not even to refuse some; what else a call costs."""
+
+import contextlib
 
 import pytest
 
 import adjoint as torch
 from adjoint.nn import functional
 
+from ..samples import collect, find
 from .launches import counted
+from .test_samples import ELSEWHERE, called, differentiable, moved, tensors_in
 
 
-@pytest.fixture
+@contextlib.contextmanager
 def waits_fail():
     torch.cuda.synchronize()
-    yield lambda: torch.cuda.set_sync_debug_mode("error")
-    torch.cuda.set_sync_debug_mode("default")
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+# ---- Ops of the table
+
+# Most of them wait in torch, too.
+WAITS = {
+    **dict.fromkeys(
+        ["argwhere", "nonzero", "where", "masked_select", "index_put", "index"], "sizes are what a mask has"
+    ),
+    **dict.fromkeys(["bincount", "repeat_interleave", "nn.functional.one_hot"], "sizes are values"),
+    **dict.fromkeys(["unique", "unique_consecutive", "unique_dim"], "sizes are values"),
+    **dict.fromkeys(["ctc_loss", "nn.functional.ctc_loss"], "lengths are on the GPU"),
+    **dict.fromkeys(["gru", "lstm", "rnn_relu", "rnn_tanh"], "sizes of batches are on the GPU"),
+    **dict.fromkeys(["inverse", "matrix_power"], "a matrix that has no inverse is refused"),
+    **dict.fromkeys(["det", "slogdet", "prod"], "gradients are others where a factor is zero"),
+    "matrix_exp": "how often a matrix is halved",
+    "index_fill": "the number is on the GPU",
+}
+
+
+def waiting(name):
+    """The samples of an op whose call or gradient waits."""
+    for sample in collect()[name]:
+        args, kwargs, _ = sample.make(torch)
+        args, kwargs = moved(args), moved(kwargs)
+        leaves = [leaf for leaf in tensors_in([*args, *kwargs.values()]) if leaf.requires_grad]
+        try:
+            with waits_fail():
+                outs = differentiable(called(find(torch, name), args, kwargs, sample.seed))
+            cotangents = [torch.ones_like(out) for out in outs]
+            with waits_fail():
+                if outs and leaves:
+                    torch.autograd.grad(outs, leaves, cotangents, allow_unused=True)
+        except RuntimeError as error:
+            if "called a synchronizing CUDA operation" in str(error):
+                yield sample
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(collect()) if name not in ELSEWHERE])
+def test_ops_wait_for_nothing(name):
+    assert bool(list(waiting(name))) == (name in WAITS)
+
+
+def assigned(key, value):
+    def change(x):
+        x[key(x)] = value(x)
+        return x
+
+    return change
+
+
+NUMBERS = {
+    "a row": assigned(lambda x: 1, lambda x: 2),
+    "a column": assigned(lambda x: (slice(None), 2), lambda x: 4.5),
+    "every other row": assigned(lambda x: slice(None, None, 2), lambda x: True),
+    "an element": assigned(lambda x: (0, 0), lambda x: x.sum()),
+    "a mask": assigned(lambda x: x > 5, lambda x: 9),
+    "a mask, of the GPU": assigned(lambda x: x > 5, lambda x: x.sum()),
+    "a mask of other rows": assigned(lambda x: x[:, 0] > 2, lambda x: x.sum().double()),
+    "by indices": assigned(lambda x: x[0].long() % 3, lambda x: -1.5),
+    "copy_": lambda x: x.copy_(torch.tensor(2, dtype=torch.int16)),
+    "masked_fill": lambda x: x.masked_fill(x > 5, x.sum().long()),
+    "masked_fill_": lambda x: x.masked_fill_(x > 5, x[0, 1]),
+    "rrelu": lambda x: functional.rrelu(-x, 0.25, 0.25, training=True),
+    "moved": lambda x: x + torch.tensor(1.5, dtype=torch.float64).to(x.device),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64], ids=str)
+def test_numbers_go_along_with_launches(name, dtype):
+    if name == "rrelu" and not dtype.is_floating_point:
+        pytest.skip("of floats")
+    x = torch.arange(12).reshape(3, 4).to(dtype)
+    there = x.cuda()
+    with waits_fail():
+        result = NUMBERS[name](there)
+    torch.testing.assert_close(result.cpu(), NUMBERS[name](x))
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "NAdam", "RAdam", "Adamax"])
+def test_optimizers_wait_for_nothing(name):
+    parameter = torch.nn.Parameter(torch.ones(5, device="cuda"))
+    optimizer = getattr(torch.optim, name)([parameter], lr=0.01)
+    for _ in range(3):
+        with waits_fail():
+            parameter.square().sum().backward()
+            torch.nn.utils.clip_grad_norm_([parameter], 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+# ---- What is refused by values
 
 
 def probabilities(*sizes):
@@ -33,14 +133,13 @@ CHECKED = {
 
 
 @pytest.mark.parametrize("name", CHECKED)
-def test_values_are_checked_without_waiting(name, waits_fail):
+def test_values_are_checked_without_waiting(name):
     expected = CHECKED[name](probabilities)
     made = {}  # copies to the device are waited for
     for sizes in [(3, 4), (1,), (2,), (3,), (4,), (6,)]:
         made[sizes] = probabilities(*sizes).cuda()
-    waits_fail()
-    result = CHECKED[name](lambda *sizes: made[sizes])
-    torch.cuda.set_sync_debug_mode("default")
+    with waits_fail():
+        result = CHECKED[name](lambda *sizes: made[sizes])
     torch.testing.assert_close(result.cpu(), expected)
 
 
@@ -85,6 +184,9 @@ def test_who_waits_gets_the_error(name):
     with pytest.raises((RuntimeError, IndexError), match=words):
         call_and_wait()
     torch.cuda.synchronize()
+
+
+# ---- Launches
 
 
 def test_dropout_is_two_launches_and_a_mask_of_bools():

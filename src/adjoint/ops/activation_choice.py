@@ -15,6 +15,7 @@ from .language import (
     elu,
     elu_,
     empty,
+    empty_like,
     gate_slope,
     gated,
     gelu,
@@ -33,6 +34,7 @@ from .language import (
     op,
     prelu_kernel,
     rand,
+    rand_like,
     relu,
     relu6,
     relu6_,
@@ -294,6 +296,10 @@ def _rrelu_noise(input, lower, upper, training):
         return values.new_full((), (lower + upper) / 2)
     if values.device.type == "meta":
         return values.new_ones(values.shape)
+    if values.is_cuda:  # what is not used is drawn, too: to count would be to wait
+        if draws_differ():
+            return lower + (upper - lower) * rand_like(values)
+        return empty_like(values).uniform_(lower, upper)
     below = values <= 0
     # As torch does, only what is used is drawn; under vmap elements may need different counts, and get all.
     count = int(below.sum()) if _C._batch_level(below) is None else below.numel()
