@@ -344,7 +344,7 @@ def test_what_waits_can_be_an_error(sync_debug_mode):
     torch.cuda.synchronize()
     torch.cuda.current_stream().synchronize()
     waits = (y.cpu, y.tolist, lambda: y.sum().item(), lambda: bool(y.sum() > 0), lambda: y.nonzero(), lambda: y[y > 1])
-    for call in (*waits, lambda: torch.ones(2).cuda(), lambda: torch.tensor([1.0], device="cuda")):
+    for call in (*waits, lambda: torch.ones(2).cuda(), lambda: torch.tensor([1.0, 2.0], device="cuda")):
         with pytest.raises(RuntimeError, match=r"^called a synchronizing CUDA operation"):
             call()
     sync_debug_mode(0)
