@@ -120,15 +120,18 @@ namespace {
 /// What the gradients are computed from.
 struct Backward {
   Layout layout;
-  TensorPtr g, input;
+  TensorPtr g, input, means, rstds;
   Optional mean, rstd, weight;
 
-  Backward(Tensor* grad, Tensor* given, Tensor* mean, Tensor* rstd, std::optional<Tensor*> weight, int64_t groups)
+  Backward(Tensor* grad, Tensor* given, Tensor* its_mean, Tensor* its_rstd, std::optional<Tensor*> weight,
+           int64_t groups)
       : layout(given, groups),
         g(layout.dense(fitting(grad, given))),
         input(layout.dense(given)),
-        mean("mean", mean, layout.statistics()),
-        rstd("rstd", rstd, layout.statistics()),
+        means(contiguous(its_mean)),
+        rstds(contiguous(its_rstd)),
+        mean("mean", means.get(), layout.statistics()),
+        rstd("rstd", rstds.get(), layout.statistics()),
         weight("weight", weight, layout.channels()) {}
 
   /// Computes the gradients whose results are given.

@@ -105,3 +105,18 @@ def test_some_gradients_only():
     planes, w = numbers(4, 6, 8), numbers(6)
     check(lambda x, w: gradients(lambda w: F.batch_norm(x, None, None, w, training=True), w), planes, w)
     check(lambda x, w: gradients(lambda x: F.group_norm(x, 2, w), x), planes, w)
+
+
+def test_gradients_for_many_weights_at_once():
+    weights = numbers(5, 4, 1, 6)  # of one channel: the statistics are the same ones for all weights
+
+    def batched(normalize):
+        def rows(x, weights):
+            x = x.requires_grad_()
+            return torch.autograd.grad(normalize(x), x, weights, is_grads_batched=True)[0]
+
+        check(rows, numbers(4, 1, 6), weights, rtol=1e-3, atol=1e-4)
+
+    batched(lambda x: F.batch_norm(x, None, None, training=True))
+    batched(lambda x: F.batch_norm(x, torch.zeros_like(x[0, :, 0]), torch.ones_like(x[0, :, 0])))
+    batched(lambda x: F.group_norm(x, 1))
