@@ -112,6 +112,7 @@ TensorPtr embedding_bag_weight_grad(Tensor* grad, int64_t rows, Tensor* indices,
                                     std::optional<Tensor*> per_sample_weights, Tensor* bags, Tensor* details,
                                     int64_t padding_idx, bool scale_grad_by_freq) {
   TensorPtr g = contiguous(grad), places = as_index("indices", indices);
+  TensorPtr owner = contiguous(bags), counts = contiguous(details);
   Factors factors(per_sample_weights);
   check_float(grad->dtype);
   const int64_t sizes[] = {rows, g->size(1)};
@@ -119,19 +120,20 @@ TensorPtr embedding_bag_weight_grad(Tensor* grad, int64_t rows, Tensor* indices,
   WithoutLock unlocked(std::max(places->numel(), rows) * sizes[1]);
   on(grad->device)
       .embedding_bag.table_grad({places->view(), {}, g->size(0), mode_named(mode), padding_idx}, g->view(),
-                                factors.get(), bags->view(), details->view(), scale_grad_by_freq, result->view());
+                                factors.get(), owner->view(), counts->view(), scale_grad_by_freq, result->view());
   return result;
 }
 
 TensorPtr embedding_bag_sample_grad(Tensor* grad, Tensor* weight, Tensor* indices, Tensor* bags, int64_t padding_idx) {
   TensorPtr g = contiguous(grad), table = contiguous(weight), places = as_index("indices", indices);
+  TensorPtr owner = contiguous(bags);
   check_float(weight->dtype);
   const int64_t count = places->numel();
   TensorPtr result = empty(Sizes(&count, 1), weight->dtype, weight->device);
   WithoutLock unlocked(count * table->size(1));
   on(grad->device)
       .embedding_bag.factors_grad({places->view(), {}, g->size(0), BagMode::Sum, padding_idx}, g->view(), table->view(),
-                                  bags->view(), result->view());
+                                  owner->view(), result->view());
   return result;
 }
 

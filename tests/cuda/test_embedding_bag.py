@@ -131,3 +131,14 @@ def test_wrong_values(index, starts, message, mode):
     with pytest.raises(RuntimeError, match=message):
         out.cpu()
     assert table.sum().item() == 8
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_one_bag_for_many_weights_at_once(mode):
+    table, index, weights = torch.randn(5, 1), torch.tensor([[1, 1, 3]]), torch.arange(1.0, 8.0).reshape(7, 1, 1)
+
+    def rows(table, index, weights):
+        leaf = table.requires_grad_()
+        return torch.autograd.grad(F.embedding_bag(index, leaf, mode=mode), leaf, weights, is_grads_batched=True)[0]
+
+    assert_near(rows(table.cuda(), index.cuda(), weights.cuda()), rows(table, index, weights))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import adjoint
 from tests.compare import same
 
 from .compare import check, check_signature, check_trajectory, floats, integers
@@ -161,3 +162,13 @@ def test_training():
     check_trajectory(text_net, integers(5, 5, 3), loss=loss)
     check_trajectory(lambda L: L.nn.EmbeddingBag(5, 3), integers(5, 5, 3), loss=loss)
     check_trajectory(lambda L: L.nn.Embedding(5, 3, max_norm=1.0), integers(5, 5, 3), loss=loss)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_gradients_of_one_bag_for_many_weights_at_once(mode):
+    table = adjoint.randn(5, 1, requires_grad=True)
+    out = adjoint.nn.functional.embedding_bag(adjoint.tensor([[1, 1, 3]]), table, mode=mode)
+    weights = adjoint.arange(1.0, 8.0).reshape(7, 1, 1)
+    rows = adjoint.autograd.grad(out, table, weights, is_grads_batched=True, retain_graph=True)[0]
+    apart = [adjoint.autograd.grad(out, table, each, retain_graph=True)[0] for each in weights]
+    assert adjoint.equal(rows, adjoint.stack(apart))
