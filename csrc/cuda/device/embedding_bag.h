@@ -208,7 +208,8 @@ inline void join_chunks(const BagRowArgs& args) {
 /// Marks the bags that have a row which counts.
 inline void find_full(const BagArgs& args) {
   const int64_t i = thread_number<int64_t>();
-  if (i < args.length && args.owner[i] >= 0 && args.indices[i] != args.padding) args.full[args.owner[i]] = 1;
+  if (i >= args.length || args.owner[i] < 0 || args.indices[i] == args.padding) return;
+  static_cast<volatile int32_t*>(args.full)[args.owner[i]] = 1;  // the threads of a bag all write the same
 }
 
 /// The gradients of full bags, and zeros, in the type that sums are kept in.
