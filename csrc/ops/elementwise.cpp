@@ -91,6 +91,15 @@ bool is_refused(const Refusal& refusal, DType compute, const Operand* operands, 
   return refusal.of == Refusal::Of::Any ? any : all;
 }
 
+/// Torch names a loop by the device that it is for.
+[[noreturn]] void fail_without_loop(const ElementwiseOptions& options, DType compute, const Operand* operands, int n) {
+  std::string loop = options.words ? options.words->loop : options.name;
+  const bool cuda =
+      std::any_of(operands, operands + n, [](const Operand& each) { return each.device == DeviceType::Cuda; });
+  if (cuda && loop.ends_with("_cpu")) loop.replace(loop.size() - 3, 3, "cuda");
+  fail_not_implemented(loop.c_str(), compute);
+}
+
 /// Refuses what the op is not defined for.
 void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DType compute, const Operand* operands,
                     int n, int64_t numel) {
@@ -99,7 +108,7 @@ void check_operands(const Kernel& kernel, const ElementwiseOptions& options, DTy
       if (is_refused(refusal, compute, operands, n)) fail(refusal.kind, refusal.text);
   const bool taken = !is_stored(compute) || options.stored >> static_cast<int>(compute) & 1;
   if (!taken || !kernel.loops[static_cast<int>(adjoint::compute_type(compute))])
-    fail_not_implemented(options.words ? options.words->loop.c_str() : options.name, compute);
+    fail_without_loop(options, compute, operands, n);
   if (numel > 0 || options.check != IntegerCheck::Divisor) check_integers(options.check, compute, operands[n - 1]);
 }
 

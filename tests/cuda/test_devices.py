@@ -203,3 +203,10 @@ def test_out_elsewhere(name, sample):
             with pytest.raises(REFUSED):
                 called(find(torch, name), args, {**kwargs, "out": given}, sample.seed)
         assert_works()
+
+
+def test_a_loop_that_there_is_not_has_the_name_of_the_device():
+    x = torch.ones(2, dtype=torch.complex64)
+    for tensor, loop in ((x, "atan2_cpu"), (x.cuda(), "atan2_cuda")):
+        with pytest.raises(NotImplementedError, match=f"\"{loop}\" not implemented for 'ComplexFloat'"):
+            torch.atan2(tensor, tensor)
