@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "cuda/forked.h"
 #include "cuda/out_of_memory.h"
 #include "cuda/runtime.h"
 #include "cuda/streams.h"
@@ -276,7 +277,7 @@ Block* take_block(int device, size_t nbytes) {
 
 void destroy(Storage* base) {
   auto* storage = static_cast<DeviceStorage*>(base);
-  if (Block* block = storage->block) {
+  if (Block* block = storage->block; block && !forked()) {
     std::lock_guard lock(mutex);
     DeviceMemory& memory = memories[storage->device.index];
     count(memory, *block->pool, [&](PoolStats& stats) {

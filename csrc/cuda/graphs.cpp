@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "cuda/allocator.h"
+#include "cuda/forked.h"
 #include "cuda/launch.h"
 #include "cuda/streams.h"
 
@@ -45,6 +46,7 @@ void retain_pool(uint64_t pool) {
   ++users[pool];
 }
 void release_pool(uint64_t pool) {
+  if (forked()) return;
   {
     std::lock_guard lock(mutex);
     if (--users[pool] > 0) return;
@@ -56,6 +58,14 @@ int pool_users(uint64_t pool) {
   std::lock_guard lock(mutex);
   auto entry = users.find(pool);
   return entry == users.end() ? 0 : entry->second;
+}
+
+CapturedGraph::~CapturedGraph() {
+  if (forked()) return;
+  try {
+    reset();
+  } catch (const Error&) {  // an earlier one, which the next call meets again
+  }
 }
 
 void CapturedGraph::begin(uint64_t pool, int mode) {

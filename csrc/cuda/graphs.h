@@ -30,7 +30,7 @@ int pool_users(uint64_t pool);
 class CapturedGraph {
  public:
   CapturedGraph() = default;
-  ~CapturedGraph() { reset(); }
+  ~CapturedGraph();
   CapturedGraph(const CapturedGraph&) = delete;
   CapturedGraph& operator=(const CapturedGraph&) = delete;
 

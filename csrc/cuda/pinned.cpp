@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "cuda/forked.h"
 #include "cuda/runtime.h"
 #include "cuda/streams.h"
 
@@ -74,7 +75,7 @@ bool is_registered(const void* address) {
 
 void destroy(Storage* base) {
   auto* storage = static_cast<PinnedStorage*>(base);
-  if (storage->block) {
+  if (storage->block && !forked()) {
     std::lock_guard lock(mutex);
     kept.emplace(storage->block->size, storage->block);
     stats.used.take(1);

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "cuda/faults.h"
+#include "cuda/forked.h"
 #include "cuda/runtime.h"
 
 namespace adjoint::cuda {
@@ -64,6 +65,7 @@ Event make_event(int index, bool timed, bool blocking) {
   return event;
 }
 void destroy_event(Event event) {
+  if (forked()) return;
   use(current_device());  // a thread that has used no device has no context
   driver().destroy_event(event);
 }

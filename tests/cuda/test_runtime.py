@@ -1,11 +1,14 @@
 """torch.cuda with a GPU: devices, properties, moving tensors and modules, default devices, autocast, old types."""
 
+import os
+
 import pytest
 
 import adjoint as torch
 
 from ..processes import script
 
+STANDIN = torch.cuda.is_available() and torch.cuda.get_device_name() == "Stand-in"
 TWO = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="takes two GPUs")
 
 
@@ -210,6 +213,50 @@ def test_a_forked_process_has_no_gpu():
     words = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the"
     assert [line.partition(" 'spawn' start method")[0] for line in lines[:3]] == [words] * 3
     assert lines[3:] == ["False True [2.0, 2.0]", "[2.0, 2.0] True False"]
+
+
+INHERITED = """
+import gc, os
+import adjoint as torch
+side, event, graph, pool = torch.cuda.Stream(), torch.cuda.Event(), torch.cuda.CUDAGraph(), torch.cuda.MemPool()
+x, pinned = torch.ones(2, device="cuda"), torch.ones(2).pin_memory()
+x.record_stream(side)
+with torch.cuda.use_mem_pool(pool):
+    y = x + 1
+event.record()
+with torch.cuda.graph(graph):
+    z = x + 1
+child = os.fork()
+if child == 0:
+    del side, event, graph, x, pinned, y, z, pool
+    gc.collect()
+    os._exit(0)
+graph.replay()
+print(os.waitpid(child, 0)[1], z.tolist())
+"""
+
+
+def test_what_a_forked_process_has_inherited_dies_quietly():
+    done = script(INHERITED)
+    assert (done.stdout, done.stderr) == ("0 [2.0, 2.0]\n", "")
+
+
+@pytest.mark.skipif(not STANDIN, reason="the stand-in driver fails when it is told to")
+def test_a_graph_that_cannot_give_its_memory_back_dies_quietly():
+    program = f"""
+import ctypes
+import adjoint as torch
+driver = ctypes.CDLL("{os.environ.get("ADJOINT_CUDA_LIBRARIES")}/libcuda.so.1")
+x, graph = torch.ones(1 << 20, device="cuda"), torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = x + 1
+del y
+driver.standin_fail(b"cuMemFree_v2", 700, 0)
+del graph
+print(x.sum().item())
+"""
+    done = script(program)
+    assert (done.stdout, done.stderr) == ("1048576.0\n", "")
 
 
 def test_printing():
