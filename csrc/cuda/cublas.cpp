@@ -130,8 +130,7 @@ void cublas_product(Device device, const BlasProduct& p) {
                                             p.a.batch, p.b.data, type, p.b.leading, p.b.batch, p.beta, p.c.data, type,
                                             p.c.leading, p.c.batch, p.batch, compute, kDefaultAlgorithm);
   check_status(status, "multiplying matrices");
-  if (waits_for_launches()) [[unlikely]]
-    synchronize(device.index, current_stream(device));
+  finish_launch(device);
 }
 
 cublas::Handle cublas_handle(Device device) { return handle_for(device); }

@@ -170,8 +170,7 @@ bool cublaslt_product(Device device, const BlasProduct& p, const char* bias) {
                                                    p.c.data, plan.c, &plan.proposal.algorithm, workspace.data(),
                                                    plan.proposal.workspace, current_stream(device));
   if (status != kOk) return false;
-  if (waits_for_launches()) [[unlikely]]
-    synchronize(device.index, current_stream(device));
+  finish_launch(device);
   return true;
 }
 

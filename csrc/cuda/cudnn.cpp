@@ -187,8 +187,7 @@ bool cudnn_convolution(ConvWay way, const ConvShape& shape, const View& first, c
     return run(session.handle, alpha, a, first.data, b, second.data, plan.convolution, plan.algorithm, workspace.data(),
                plan.workspace, beta, c, out.data);
   });
-  if (status == kOk && waits_for_launches()) [[unlikely]]
-    synchronize(out.device.index, current_stream(out.device));
+  if (status == kOk) finish_launch(out.device);
   return status == kOk;
 }
 

@@ -174,11 +174,6 @@ char* cell_of(const Network& network, const View& states) {
   return network.kind == RecurrentKind::Lstm ? states.data : nullptr;
 }
 
-void wait_if_told(Device device) {
-  if (waits_for_launches()) [[unlikely]]
-    synchronize(device.index, current_stream(device));
-}
-
 }  // namespace
 
 bool takes_network(const Network& of) {
@@ -200,7 +195,7 @@ void network(const Network& of, const NetworkInputs& in, const View& output, con
                        last_hidden.data, call.state, cell_of(of, in.cell), cell_of(of, last_cell), call.weight_bytes,
                        in.weights.data, call.workspace, workspace.data(), call.reserve, keeps ? reserve.data : nullptr),
       "the forward");
-  wait_if_told(of.device);
+  finish_launch(of.device);
 }
 
 void network_backward(const Network& of, const NetworkInputs& in, const View& output, const View& output_grad,
@@ -222,7 +217,7 @@ void network_backward(const Network& of, const NetworkInputs& in, const View& ou
                                      call.state, in.hidden.data, call.output, output.data, call.weight_bytes,
                                      grads.weights.data, call.workspace, workspace.data(), call.reserve, reserve.data),
            "the weights' gradients");
-  wait_if_told(of.device);
+  finish_launch(of.device);
 }
 
 }  // namespace adjoint::cuda

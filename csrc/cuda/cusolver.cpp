@@ -128,8 +128,7 @@ bool has_general_eigenvalues() { return has_cusolver() && found().has_geev; }
 
 void Solver::check(int status, const char* what) const {
   check_status(status, what);
-  if (waits_for_launches()) [[unlikely]]
-    synchronize(device.index, current_stream(device));
+  finish_launch(device);
 }
 
 Solver solver_for(Device device, DType dtype) {

@@ -105,8 +105,7 @@ void run(FftKind kind, bool inverse, Device device, bool wide, int64_t n, int64_
                                                              inverse ? cufft::kInverse : cufft::kForward);
   }
   check_status(status, "transforming");
-  if (waits_for_launches()) [[unlikely]]
-    synchronize(device.index, current_stream(device));
+  finish_launch(device);
 }
 
 /// An array [outer, length, inner], and its lines as they lie, or turned to [outer, inner, length].

@@ -148,7 +148,7 @@ void CapturedGraph::launch() {
     cuda::launch(Device{DeviceType::Cuda, static_cast<uint8_t>(device_)}, source, args, 1, 2);
   }
   check(driver().launch_graph(exec_, current_stream(device_)), "launching a graph");
-  if (waits_for_launches()) synchronize(device_, current_stream(device_));
+  finish_launch({DeviceType::Cuda, static_cast<uint8_t>(device_)});
 }
 
 void CapturedGraph::reset() {

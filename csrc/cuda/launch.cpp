@@ -12,8 +12,7 @@ void launch(Device device, Function function, void* args, int64_t blocks, int th
                         static_cast<unsigned>(threads), 1, 1, static_cast<unsigned>(shared_bytes), stream, parameters,
                         nullptr),
         "launching a kernel");
-  if (waits_for_launches()) [[unlikely]]
-    synchronize(device.index, stream);
+  finish_launch(device);
 }
 
 const char* device_type(DType dtype) {

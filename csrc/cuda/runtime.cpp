@@ -17,6 +17,7 @@
 #include "cuda/cublas.h"
 #include "cuda/faults.h"
 #include "cuda/forked.h"
+#include "cuda/streams.h"
 #include "cuda/waits.h"
 
 namespace adjoint::cuda {
@@ -155,9 +156,10 @@ void synchronize(int index, Stream stream) {
   raise_fault(index);
 }
 
-bool waits_for_launches() {
+void finish_launch(Device device) {
   static const bool waits = is_set("ADJOINT_CUDA_BLOCKING") || is_set("CUDA_LAUNCH_BLOCKING");
-  return waits;
+  if (waits && !is_capturing(device.index)) [[unlikely]]
+    synchronize(device.index, current_stream(device));
 }
 
 }  // namespace adjoint::cuda

@@ -39,8 +39,9 @@ void synchronize(int index, Stream stream);
 
 /// Whether a variable of the environment is 1.
 bool is_set(const char* name);
-/// Whether every launch is waited for, so that its error shows where it was made: ADJOINT_CUDA_BLOCKING=1, or
-/// CUDA_LAUNCH_BLOCKING=1.
-bool waits_for_launches();
+/// After a launch on the current stream of a device. With ADJOINT_CUDA_BLOCKING=1 or CUDA_LAUNCH_BLOCKING=1 it is
+/// waited for, so that its error shows where it was made; but for a capture, in which nothing runs and a wait is an
+/// error.
+void finish_launch(Device device);
 
 }  // namespace adjoint::cuda

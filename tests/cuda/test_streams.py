@@ -1,6 +1,7 @@
 """Streams, events and graphs."""
 
 import copy
+import os
 import subprocess
 import sys
 import threading
@@ -180,6 +181,23 @@ def test_graphs_share_a_pool():
     first.replay()
     second.replay()
     assert z.tolist() == [9.0] * 4
+
+
+def test_a_capture_with_launches_that_are_waited_for():
+    """Nothing runs while a graph is captured, so that there is nothing to wait for."""
+    program = """
+import adjoint as torch
+x, g = torch.ones(40, 40, device="cuda"), torch.cuda.CUDAGraph()
+_ = x @ x * 2
+with torch.cuda.graph(g):
+    y = x @ x * 2
+x.fill_(4)
+g.replay()
+print(y[0, 0].item())
+"""
+    environment = os.environ | {"CUDA_LAUNCH_BLOCKING": "1"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "1280.0\n", done.stderr
 
 
 def test_what_cannot_be_captured_raises_and_leaves_all_well():
