@@ -69,7 +69,6 @@ struct DeviceMemory {
   size_t limit = SIZE_MAX;  ///< of the bytes that are reserved
   uint64_t graph = 0;       ///< that is being captured, by ...
   std::thread::id capturer;
-  std::set<uint64_t> ended;  ///< graphs that are gone: what they leave is given back when it is free
 
   /// The graph whose memory this thread takes, or the pool that it has chosen; 0: none.
   uint64_t graph_here(uint64_t chosen) const {
@@ -80,6 +79,7 @@ struct DeviceMemory {
 std::mutex mutex;
 std::map<Block*, Pool*> all_segments;  // by their first blocks, which stay while the segment does
 DeviceMemory memories[kMaxDevices];
+std::set<uint64_t> ended;  // pools that nobody uses: what they leave is given back when it is free
 thread_local std::unique_ptr<uint64_t[]> chosen_pools;  // by device
 
 struct DeviceStorage : Storage {
@@ -139,7 +139,7 @@ void join(Block* block, Block* next) {
 /// Segments that nobody uses go back to the driver, but for those of graphs.
 void release_segments(DeviceMemory& memory) {
   for (auto& [key, pool] : memory.pools) {
-    if (pool.graph && !memory.ended.contains(pool.graph)) continue;
+    if (pool.graph && !ended.contains(pool.graph)) continue;
     std::erase_if(pool.free, [&](Block* block) {
       if (block->before || block->after) return false;
       check(driver().free(reinterpret_cast<Pointer>(block->data)), "freeing memory");
@@ -405,6 +405,10 @@ uint64_t choose_pool(int index, uint64_t pool) {
   return std::exchange(chosen_pools[static_cast<size_t>(index)], pool);
 }
 
+void begin_pool(uint64_t pool) {
+  std::lock_guard lock(mutex);
+  ended.erase(pool);
+}
 void free_pool(uint64_t graph) {
   for (int index = 0; index < device_count(); ++index) {
     std::lock_guard lock(mutex);
@@ -413,7 +417,7 @@ void free_pool(uint64_t graph) {
     if (!has) continue;
     use(index);
     const RelaxedCapture relaxed;
-    memory.ended.insert(graph);
+    ended.insert(graph);
     release_segments(memory);
   }
 }

@@ -87,6 +87,8 @@ void end_capture_pool(int index);
 /// This thread's memory of a device comes from a pool from now on, unless it captures a graph; 0: from no pool. Gives
 /// the one of before.
 uint64_t choose_pool(int index, uint64_t pool);
+/// Somebody uses a pool, which may have been freed before: what is free there stays.
+void begin_pool(uint64_t pool);
 /// Nobody uses a pool any more: its memory goes back as it gets free.
 void free_pool(uint64_t pool);
 

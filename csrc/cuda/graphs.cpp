@@ -43,15 +43,13 @@ uint64_t new_pool() {
 
 void retain_pool(uint64_t pool) {
   std::lock_guard lock(mutex);
-  ++users[pool];
+  if (++users[pool] == 1) begin_pool(pool);
 }
 void release_pool(uint64_t pool) {
   if (forked()) return;
-  {
-    std::lock_guard lock(mutex);
-    if (--users[pool] > 0) return;
-    users.erase(pool);
-  }
+  std::lock_guard lock(mutex);
+  if (--users[pool] > 0) return;
+  users.erase(pool);
   free_pool(pool);
 }
 int pool_users(uint64_t pool) {

@@ -78,6 +78,23 @@ def test_a_graph_in_a_pool():
     assert pool.use_count() == 1
 
 
+def test_a_name_of_a_pool_serves_again_when_its_first_graph_is_gone():
+    handle, x = torch.cuda.graph_pool_handle(), torch.ones(6 << 20, device="cuda")
+    _ = (x + 1) * 2
+    for _ in range(2):
+        g = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(g, pool=handle):
+            middle = x + 1
+            y = middle * 2
+            del middle
+        held = torch.cuda.memory_reserved()
+        torch.cuda.empty_cache()
+        assert torch.cuda.memory_reserved() == held  # the graph writes there
+        g.replay()
+        assert y[-1].item() == 4
+        g.reset()
+
+
 def test_what_pools_have_not():
     assert torch.cuda.MemPool().allocator is None
     with pytest.raises(NotImplementedError, match="use_on_oom is not here"):
