@@ -67,12 +67,15 @@ struct DeviceMemory {
   std::vector<Waiting> waiting;
   MemoryStats stats{};
   size_t limit = SIZE_MAX;  ///< of the bytes that are reserved
-  uint64_t graph = 0;       ///< that is being captured, by ...
-  std::thread::id capturer;
+  /// Graphs that are being captured: the thread, and the pool. The last one of a thread is that whose memory it takes.
+  std::vector<std::pair<std::thread::id, uint64_t>> captures;
 
-  /// The graph whose memory this thread takes, or the pool that it has chosen; 0: none.
-  uint64_t graph_here(uint64_t chosen) const {
-    return graph && capturer == std::this_thread::get_id() ? graph : chosen;
+  bool is_captured() const { return !captures.empty(); }
+  /// The pool of the graph that this thread captures, or the one that it has chosen; 0: none.
+  uint64_t pool_here(uint64_t chosen) const {
+    for (auto capture = captures.rbegin(); capture != captures.rend(); ++capture)
+      if (capture->first == std::this_thread::get_id()) return capture->second;
+    return chosen;
   }
 };
 
@@ -123,7 +126,7 @@ bool uncached() {
 size_t rounded(size_t size, size_t step) { return (size + step - 1) / step * step; }
 
 Pool& pool_of(DeviceMemory& memory, int device, Stream stream, bool small) {
-  const uint64_t graph = memory.graph_here(chosen_pools ? chosen_pools[static_cast<size_t>(device)] : 0);
+  const uint64_t graph = memory.pool_here(chosen_pools ? chosen_pools[static_cast<size_t>(device)] : 0);
   auto [entry, added] = memory.pools.try_emplace({graph, stream, small});
   if (added) entry->second = {device, stream, graph, small, {}};
   return entry->second;
@@ -171,7 +174,7 @@ void put_back(DeviceMemory& memory, Block* block) {
     block = previous;
   }
   put_free(memory, block);
-  if (!uncached() || memory.graph) return;  // freeing would end a capture
+  if (!uncached() || memory.is_captured()) return;  // freeing would end a capture
   use(block->pool->device);
   if (driver().synchronize() == kSuccess) release_segments(memory);
 }
@@ -187,7 +190,7 @@ void record_events(Waiting& waiting) {
 
 /// Blocks whose other streams are done.
 void collect_waiting(DeviceMemory& memory) {
-  if (memory.graph) return;
+  if (memory.is_captured()) return;
   std::erase_if(memory.waiting, [&memory](Waiting& waiting) {
     record_events(waiting);
     std::erase_if(waiting.events, [](Event event) {
@@ -219,7 +222,7 @@ Block* new_segment(DeviceMemory& memory, Pool& pool, size_t size) {
   Pointer address = 0;
   const RelaxedCapture relaxed;
   Result result = allocate_within(memory, &address, taken);
-  if (result == kOutOfMemory && !memory.graph) {  // waiting for the device would end a capture
+  if (result == kOutOfMemory && !memory.is_captured()) {  // waiting for the device would end a capture
     ++memory.stats.retries;
     check(driver().synchronize(), "waiting for memory");
     collect_waiting(memory);
@@ -289,7 +292,7 @@ void destroy(Storage* base) {
       put_back(memory, block);
     } else {
       Waiting waiting{block, {}, std::move(storage->streams)};
-      if (!memory.graph) {
+      if (!memory.is_captured()) {
         use(storage->device);
         record_events(waiting);
       }
@@ -392,12 +395,13 @@ void record_stream(Storage* base, Stream stream) {
 
 void begin_capture_pool(int index, uint64_t pool) {
   std::lock_guard lock(mutex);
-  memories[index].graph = pool;
-  memories[index].capturer = std::this_thread::get_id();
+  memories[index].captures.emplace_back(std::this_thread::get_id(), pool);
 }
-void end_capture_pool(int index) {
+void end_capture_pool(int index, std::thread::id capturer, uint64_t pool) {
   std::lock_guard lock(mutex);
-  memories[index].graph = 0;
+  auto& captures = memories[index].captures;
+  const auto entry = std::ranges::find(captures, std::pair(capturer, pool));
+  if (entry != captures.end()) captures.erase(entry);
 }
 
 uint64_t choose_pool(int index, uint64_t pool) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/origin.h"
@@ -81,9 +82,9 @@ std::vector<SegmentInfo> snapshot();
 void empty_cache();
 /// A storage is used on another stream, too: it is not given to others before that has come so far.
 void record_stream(Storage* storage, Stream stream);
-/// While a graph is captured its memory comes from segments of its own, which stay with it.
+/// While this thread captures a graph its memory comes from segments of their own, which stay with the graph.
 void begin_capture_pool(int index, uint64_t pool);
-void end_capture_pool(int index);
+void end_capture_pool(int index, std::thread::id capturer, uint64_t pool);
 /// This thread's memory of a device comes from a pool from now on, unless it captures a graph; 0: from no pool. Gives
 /// the one of before.
 uint64_t choose_pool(int index, uint64_t pool);

@@ -84,10 +84,11 @@ void CapturedGraph::begin(uint64_t pool, int mode) {
   }
   pool_ = pool ? pool : new_pool();
   retain_pool(pool_);
+  capturer_ = std::this_thread::get_id();
   begin_capture_pool(device_, pool_);
   const Result result = driver().begin_capture(stream_, mode);
   if (result != kSuccess) {
-    end_capture_pool(device_);
+    end_capture_pool(device_, capturer_, pool_);
     release_pool(std::exchange(pool_, 0));
     check(result, "beginning to capture a graph");
   }
@@ -125,7 +126,7 @@ void CapturedGraph::end() {
   use(device_);
   const Stream now = current_stream(device_);
   const Result result = driver().end_capture(stream_, &graph_);
-  end_capture_pool(device_);
+  end_capture_pool(device_, capturer_, pool_);
   if (now != stream_) fail("Capture must end on the same stream it began on.");
   check(result, "ending the capture of a graph");
   if (!graph_) fail("CUDAGraph: the capture was not valid; something in it needed the device to be waited for");
@@ -156,7 +157,7 @@ void CapturedGraph::reset() {
     hold_generators(false);
     use(device_);
     driver().end_capture(stream_, &graph_);
-    end_capture_pool(device_);
+    end_capture_pool(device_, capturer_, pool_);
   }
   if (graph_) driver().destroy_graph(std::exchange(graph_, nullptr));
   if (exec_) {

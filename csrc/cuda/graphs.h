@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "core/generator.h"
@@ -61,6 +62,7 @@ class CapturedGraph {
   int device_ = 0;
   uint64_t pool_ = 0;
   Stream stream_ = nullptr;
+  std::thread::id capturer_;
   bool capturing_ = false;
   Graph graph_ = nullptr;
   GraphExec exec_ = nullptr;

@@ -95,6 +95,28 @@ def test_a_name_of_a_pool_serves_again_when_its_first_graph_is_gone():
         g.reset()
 
 
+def test_captures_of_several_threads_have_pools_of_their_own():
+    x, g = torch.ones(1000, device="cuda"), torch.cuda.CUDAGraph()
+    _ = x + 1
+
+    def captures_nothing():
+        other = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            try:
+                other.capture_begin(capture_error_mode="thread_local")
+            except RuntimeError:  # the stand-in captures one graph at a time
+                return
+            other.capture_end()
+
+    with torch.cuda.graph(g, capture_error_mode="thread_local"):
+        thread = threading.Thread(target=captures_nothing)
+        thread.start()
+        thread.join()
+        y = x + 1
+    places = [range(s["address"], s["address"] + s["total_size"]) for s in torch.cuda.memory_snapshot(g.pool())]
+    assert any(y.data_ptr() in place for place in places)
+
+
 def test_what_pools_have_not():
     assert torch.cuda.MemPool().allocator is None
     with pytest.raises(NotImplementedError, match="use_on_oom is not here"):
