@@ -69,6 +69,7 @@ CapturedGraph::~CapturedGraph() {
 void CapturedGraph::begin(uint64_t pool, int mode) {
   if (exec_ || capturing_)
     fail("This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new instance.");
+  reset();  // what a capture that failed has left
   device_ = current_device();
   stream_ = current_stream(device_);
   if (!stream_)

@@ -117,6 +117,19 @@ def test_captures_of_several_threads_have_pools_of_their_own():
     assert any(y.data_ptr() in place for place in places)
 
 
+def test_a_graph_that_is_captured_after_a_capture_that_failed_uses_a_pool_once():
+    pool, x, g = torch.cuda.MemPool(), torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+    _ = x + 1
+    with pytest.raises(RuntimeError, match="same stream"), torch.cuda.graph(g, pool=pool.id):
+        torch.cuda.set_stream(torch.cuda.default_stream())
+    with torch.cuda.graph(g, pool=pool.id):
+        y = x + 1
+    g.replay()
+    assert y.tolist() == [2.0] * 4
+    g.reset()
+    assert pool.use_count() == 1
+
+
 def test_what_pools_have_not():
     assert torch.cuda.MemPool().allocator is None
     with pytest.raises(NotImplementedError, match="use_on_oom is not here"):
