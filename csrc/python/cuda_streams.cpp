@@ -314,9 +314,11 @@ PyObject* py_from_pointer(PyObject*, PyObject* args) {
     if (address)
       cuda::check(cuda::driver().pointer_attribute(&index, cuda::kDeviceOfPointer, address), "asking where memory is");
     const Device device{DeviceType::Cuda, static_cast<uint8_t>(index)};
-    if (stream > 1) {  // what the other library has queued there comes first
+    // What the other library has queued there comes first; 1 is the default stream, 0 none that is known.
+    auto* theirs = stream == 1 ? nullptr : pointer_to<cuda::Stream>(stream);
+    if (stream != 0 && theirs != cuda::current_stream(index)) {
       cuda::Event event = cuda::make_event(index, false, false);
-      cuda::record(index, event, pointer_to<cuda::Stream>(stream));
+      cuda::record(index, event, theirs);
       cuda::wait(index, cuda::current_stream(index), event);
       cuda::destroy_event(event);
     }

@@ -173,9 +173,9 @@ Object stream_for(PyObject* source) {
   return checked(PyLong_FromUnsignedLongLong(stream ? stream : 1));
 }
 
-/// Lets a consumer's stream wait for what was queued so far.
+/// Lets a consumer's stream wait for what was queued so far; None is the default stream.
 void hand_over(adjoint::Device device, PyObject* number) {
-  const long long given = PyLong_AsLongLong(number);
+  const long long given = number == Py_None ? 1 : PyLong_AsLongLong(number);
   check(given != -1 || !PyErr_Occurred());
   if (given == -1) return;
   if (given == 0)
@@ -190,18 +190,28 @@ void hand_over(adjoint::Device device, PyObject* number) {
   cuda::destroy_event(event);
 }
 
-/// Calls ext.__dlpack__, first as version 1 says, then without the arguments that older libraries do not know.
+/// Calls ext.__dlpack__, first as version 1 says, then without the arguments that older libraries do not know, the
+/// stream last of all.
 Object call_dlpack(PyObject* source, PyObject* copy) {
   Object method = checked(PyObject_GetAttrString(source, "__dlpack__"));
   Object nothing = checked(PyTuple_New(0));
   Object keywords = checked(
       Py_BuildValue("{s(ii)}", "max_version", static_cast<int>(kVersion.major), static_cast<int>(kVersion.minor)));
   if (copy != Py_None) check(PyDict_SetItemString(keywords.get(), "copy", copy) == 0);
-  if (Object stream = stream_for(source)) check(PyDict_SetItemString(keywords.get(), "stream", stream.get()) == 0);
-  Object capsule = Object::steal(in_python([&] { return PyObject_Call(method.get(), nothing.get(), keywords.get()); }));
-  if (capsule) return capsule;
+  const Object stream = stream_for(source);
+  if (stream) check(PyDict_SetItemString(keywords.get(), "stream", stream.get()) == 0);
+  auto call = [&] {
+    return Object::steal(in_python([&] { return PyObject_Call(method.get(), nothing.get(), keywords.get()); }));
+  };
+  if (Object capsule = call()) return capsule;
   if (!PyErr_ExceptionMatches(PyExc_TypeError) || copy != Py_None) fail_python();
   PyErr_Clear();
+  if (stream) {
+    check(PyDict_DelItemString(keywords.get(), "max_version") == 0);
+    if (Object capsule = call()) return capsule;
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) fail_python();
+    PyErr_Clear();
+  }
   return checked(call_python(method.get()));
 }
 
@@ -237,7 +247,7 @@ PyObject* method_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
     Call call(signature, args, nargs, kwnames);
     const adjoint::Device device = as_tensor(self)->device;
     if (device.type == DeviceType::Cuda) {
-      if (call.has(0)) hand_over(device, call[0]);
+      if (call[0]) hand_over(device, call[0]);
     } else if (call.has(0) && static_cast<int64_t>(call.arg(0)) != -1) {
       PyErr_SetString(PyExc_AssertionError, "stream should be None on cpu.");
       fail_python();

@@ -1,13 +1,26 @@
 """Tensors of a GPU elsewhere: pinned memory, storages, pickles, files, DLPack and __cuda_array_interface__."""
 
 import copy
+import ctypes
 import io
+import os
 import pickle
 import warnings
 
 import pytest
 
 import adjoint as torch
+
+STANDIN = torch.cuda.is_available() and torch.cuda.get_device_name() == "Stand-in"
+standin_only = pytest.mark.skipif(not STANDIN, reason="the stand-in counts calls")
+
+
+def waits(function):
+    """How often a stream waits for an event while a function runs."""
+    driver = ctypes.CDLL(os.path.join(os.environ["ADJOINT_CUDA_LIBRARIES"], "libcuda.so.1"))
+    before = driver.standin_count(b"cuStreamWaitEvent")
+    function()
+    return driver.standin_count(b"cuStreamWaitEvent") - before
 
 
 def whole(count=6):
@@ -259,6 +272,34 @@ def test_dlpack():
     assert torch.utils.dlpack.from_dlpack(capsule).data_ptr() == x.data_ptr()
 
 
+class OldLibrary(Library):
+    """One that knows of streams, and of nothing that came later."""
+
+    def __dlpack__(self, stream=None):
+        return super().__dlpack__(stream=stream)
+
+
+def test_dlpack_tells_old_libraries_the_stream():
+    other, side = OldLibrary(whole()), torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        assert torch.from_dlpack(other).is_cuda
+    assert other.asked["stream"] == side.cuda_stream
+
+
+@standin_only
+def test_dlpack_waits_where_the_streams_are_different():
+    x, side = whole(), torch.cuda.Stream()
+    assert [waits(lambda given=given: x.__dlpack__(stream=given)) for given in (None, 1, -1, side.cuda_stream)] == [
+        *(0, 0, 0, 1)
+    ]
+    with torch.cuda.stream(side):
+        assert waits(x.__dlpack__) == 0
+        # None is the default stream, as DLPack has it
+        assert [waits(lambda given=given: x.__dlpack__(stream=given)) for given in (None, 1, -1, side.cuda_stream)] == [
+            *(1, 1, 0, 0)
+        ]
+
+
 class Described:
     """An array of another library, which describes its memory."""
 
@@ -294,6 +335,15 @@ def test_array_interface():
         torch.as_tensor(Described(facts | {"typestr": "<M8"}))
     with pytest.raises(ValueError, match="stream 0"):
         torch.as_tensor(Described(facts | {"stream": 0}))
+
+
+@standin_only
+def test_array_interface_waits_where_the_streams_are_different():
+    x, side = whole(), torch.cuda.Stream()
+    of = {name: Described(x.__cuda_array_interface__ | {"stream": name}, x) for name in (None, 1, side.cuda_stream)}
+    assert [waits(lambda each=each: torch.as_tensor(each)) for each in of.values()] == [0, 0, 1]
+    with torch.cuda.stream(side):
+        assert [waits(lambda each=each: torch.as_tensor(each)) for each in of.values()] == [0, 1, 0]
 
 
 def test_numpy_and_buffers_refuse():
