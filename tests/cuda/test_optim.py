@@ -342,3 +342,28 @@ def test_norms():
         expected = torch.stack([torch.linalg.vector_norm(tensor.cpu(), order) for tensor in tensors])
         torch.testing.assert_close(torch._C._norms(tensors, order).cpu(), expected, equal_nan=True)
     assert torch._C._norms([torch.ones(3)], 2.0) is None
+
+
+@pytest.mark.parametrize("name", ["Adadelta", "Adam", "Adamax", "AdamW", "ASGD", "NAdam", "RAdam", "RMSprop", "Rprop"])
+def test_steps_that_count_on_the_cpu_are_not_captured(name):
+    def made(**options):
+        w = torch.ones(3, device="cuda", requires_grad=True)
+        w.grad = torch.ones(3, device="cuda")
+        optimizer = getattr(torch.optim, name)([w], **options)
+        optimizer.step()
+        return w, optimizer
+
+    w, optimizer = made()
+    before = w.tolist()
+    words = f"capture of step.. for an instance of {name} but param_groups' capturable is False"
+    with pytest.raises(RuntimeError, match=words), torch.cuda.graph(torch.cuda.CUDAGraph()):
+        optimizer.step()
+    assert w.tolist() == before
+    (w, optimizer), (plain, eager) = made(capturable=True), made()
+    g = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(g):
+        optimizer.step()
+    for _ in range(3):
+        g.replay()
+        eager.step()
+    torch.testing.assert_close(w, plain)

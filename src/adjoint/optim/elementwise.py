@@ -37,6 +37,11 @@ def _place_of_numbers(param, group):
     return param.device if param.is_cuda and (group.get("capturable") or group.get("fused")) else "cpu"
 
 
+def _is_captured(params):
+    """Whether what is done to parameters goes into a graph of a GPU."""
+    return bool(params) and params[0].is_cuda and _C._cuda_capturing(params[0].get_device())
+
+
 def as_number_states(states, names):
     """Turns the numbers that older versions kept as Python numbers into 0-d states."""
     for state in states.values():
@@ -104,6 +109,12 @@ class Elementwise(Optimizer):
         rest = _Rest(self)
         groups = []
         for group in self.param_groups:
+            # A graph would repeat the step of the number that is counted here, and count no further.
+            if group.get("capturable") is False and not group.get("fused") and _is_captured(group["params"]):
+                raise RuntimeError(
+                    f"Attempting CUDA graph capture of step() for an instance of {type(self).__name__} but "
+                    "param_groups' capturable is False; make the optimizer with capturable=True"
+                )
             kernel = self._rule.kernel(self._flags(group))
             init = functools.partial(self._init_state, group, made)
             numbers = self._rule.group_numbers(group)
