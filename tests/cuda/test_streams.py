@@ -344,6 +344,14 @@ def test_graphed_functions():
     torch.testing.assert_close(y.grad, 2 * x.detach())
 
 
+def test_graphed_functions_have_no_second_derivative():
+    fast = torch.cuda.make_graphed_callables(torch.sin, (torch.ones(3, device="cuda", requires_grad=True),))
+    x = torch.arange(3.0).cuda().requires_grad_()
+    (slope,) = torch.autograd.grad(fast(x).square().sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        (slope + x).sum().backward()
+
+
 # ---- Being told of what waits
 
 

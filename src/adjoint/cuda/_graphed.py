@@ -2,6 +2,7 @@
 
 from .. import _C
 from ..autograd import Function, grad
+from ..autograd.function import once_differentiable
 from ..nn import Module
 from ..utils import _pytree
 from ._current import StreamContext, current_stream
@@ -81,6 +82,7 @@ class _Captured:
                 return tuple(out.detach() for out in captured.outputs)
 
             @staticmethod
+            @once_differentiable
             def backward(ctx, *cotangents):
                 for mine, given in zip(captured.cotangents, cotangents, strict=True):
                     if mine is not None and mine.data_ptr() != given.data_ptr():
