@@ -44,12 +44,9 @@ bool are_packed(const View& a, const View& b) {
   return geometry.is_packed(0) && geometry.is_packed(1);
 }
 
-/// What is queued on `later` from now on waits for what is queued on `first` so far.
+/// The same of the streams that this thread uses of two devices.
 void follow(Device first, Device later) {
-  Event event = make_event(first.index, false, false);
-  record(first.index, event, current_stream(first));
-  wait(later.index, current_stream(later), event);
-  destroy_event(event);
+  follow(first.index, current_stream(first), later.index, current_stream(later));
 }
 
 void copy_between_devices(const View& src, const View& dst) {

@@ -12,6 +12,7 @@
 
 #include "core/device_error.h"
 #include "core/origin.h"
+#include "core/streams.h"
 #include "core/warning.h"
 #include "cuda/compiler.h"
 #include "cuda/cublas.h"
@@ -142,6 +143,7 @@ Stream current_stream(int index) { return streams ? streams[static_cast<size_t>(
 void set_current_stream(int index, Stream stream) {
   if (!streams) streams = std::make_unique<Stream[]>(kMaxDevices);
   streams[static_cast<size_t>(index)] = stream;
+  if (stream && !stream_functions) stream_functions = &functions_of_streams();
 }
 
 void synchronize(int index) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <mutex>
+#include <vector>
 
 #include "core/error.h"
+#include "cuda/allocator.h"
 #include "cuda/faults.h"
 #include "cuda/forked.h"
 #include "cuda/runtime.h"
@@ -28,7 +30,33 @@ bool done(int index, Result result, const char* what) {
   return true;
 }
 
+/// The streams that the tape has seen; its numbers are places here.
+std::vector<Stream> numbered = {nullptr};
+
+uint32_t number_of(Stream stream) {
+  std::lock_guard lock(mutex);
+  const auto number = static_cast<size_t>(std::ranges::find(numbered, stream) - numbered.begin());
+  if (number == numbered.size()) numbered.push_back(stream);
+  return static_cast<uint32_t>(number);
+}
+Stream of_number(uint32_t number) {
+  std::lock_guard lock(mutex);
+  return numbered[number];
+}
+
 }  // namespace
+
+const StreamFunctions& functions_of_streams() {
+  static constexpr StreamFunctions functions = {
+      .current = [](Device device) { return number_of(current_stream(device)); },
+      .choose = [](Device device, uint32_t stream) { set_current_stream(device.index, of_number(stream)); },
+      .follow = [](Device device, uint32_t first,
+                   uint32_t later) { cuda::follow(device.index, of_number(first), device.index, of_number(later)); },
+      .is_captured = [](Device device, uint32_t stream) { return is_captured(device.index, of_number(stream)); },
+      .lend = [](Storage* storage, Device, uint32_t stream) { record_stream(storage, of_number(stream)); },
+  };
+  return functions;
+}
 
 Stream pooled_stream(int index, int priority) {
   use(index);
@@ -78,6 +106,12 @@ void wait(int index, Stream stream, Event event) {
   use(index);
   check(driver().wait_event(stream, event, 0), "waiting for an event");
 }
+void follow(int first_index, Stream first, int later_index, Stream later) {
+  Event event = make_event(first_index, false, false);
+  record(first_index, event, first);
+  wait(later_index, later, event);
+  destroy_event(event);
+}
 void synchronize_event(int index, Event event) {
   use(index);
   check(driver().synchronize_event(event), "waiting for an event");
@@ -93,8 +127,8 @@ float elapsed(int index, Event begin, Event end) {
   return time;
 }
 
-bool is_capturing(int index) {
-  Stream stream = current_stream(index);
+bool is_capturing(int index) { return is_captured(index, current_stream(index)); }
+bool is_captured(int index, Stream stream) {
   if (!stream) return false;
   use(index);
   int status = kNotCapturing;

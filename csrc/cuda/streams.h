@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/streams.h"
 #include "cuda/driver.h"
 
 namespace adjoint::cuda {
@@ -24,12 +25,18 @@ void destroy_event(Event event);
 void record(int index, Event event, Stream stream);
 /// What is queued on the stream from now on waits for the event.
 void wait(int index, Stream stream, Event event);
+/// What is queued on `later` from now on waits for what is queued on `first` so far.
+void follow(int first_index, Stream first, int later_index, Stream later);
 void synchronize_event(int index, Event event);
 /// Milliseconds between two events that were made to measure time.
 float elapsed(int index, Event begin, Event end);
 
 /// Whether what is queued on this thread's stream of a device goes into a graph.
 bool is_capturing(int index);
+bool is_captured(int index, Stream stream);
+
+/// What the tape asks of streams.
+const StreamFunctions& functions_of_streams();
 
 /// While it lives, this thread may take memory and load code even where a graph is being captured.
 class RelaxedCapture {

@@ -316,12 +316,8 @@ PyObject* py_from_pointer(PyObject*, PyObject* args) {
     const Device device{DeviceType::Cuda, static_cast<uint8_t>(index)};
     // What the other library has queued there comes first; 1 is the default stream, 0 none that is known.
     auto* theirs = stream == 1 ? nullptr : pointer_to<cuda::Stream>(stream);
-    if (stream != 0 && theirs != cuda::current_stream(index)) {
-      cuda::Event event = cuda::make_event(index, false, false);
-      cuda::record(index, event, theirs);
-      cuda::wait(index, cuda::current_stream(index), event);
-      cuda::destroy_event(event);
-    }
+    cuda::Stream ours = cuda::current_stream(index);
+    if (stream != 0 && theirs != ours) cuda::follow(index, theirs, index, ours);
     Py_INCREF(owner);
     return as_object(adopt(
                          pointer_to<void*>(address), sizes, steps, to_dtype(dtype),

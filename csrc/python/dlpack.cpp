@@ -184,10 +184,7 @@ void hand_over(adjoint::Device device, PyObject* number) {
   auto* theirs = given == 1 ? nullptr : reinterpret_cast<cuda::Stream>(static_cast<uintptr_t>(given));
   cuda::Stream ours = cuda::current_stream(device);
   if (theirs == ours) return;
-  cuda::Event event = cuda::make_event(device.index, false, false);
-  cuda::record(device.index, event, ours);
-  cuda::wait(device.index, theirs, event);
-  cuda::destroy_event(event);
+  cuda::follow(device.index, ours, device.index, theirs);
 }
 
 /// Calls ext.__dlpack__, first as version 1 says, then without the arguments that older libraries do not know, the

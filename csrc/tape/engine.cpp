@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include "core/mode.h"
 #include "core/origin.h"
 #include "core/sparse.h"
+#include "core/streams.h"
 #include "kernels/backend.h"
 #include "op/recorded.h"
 #include "op/transform.h"
@@ -137,6 +139,71 @@ TensorPtr fit_gradient(TensorPtr grad, const OutputMeta& meta, Node& from, uint3
   return grad;
 }
 
+/// Note [Streams of backward]. As in torch, a node runs on the stream on which its forward ran: what it has saved is
+/// ready there, and the memory that it leaves is used again there. The run goes from stream to stream, and each waits
+/// for what the one before it has so far, so that all is done in the order of the run. In the end the program's own
+/// stream waits for the last one, and the others wait for it, as memory of theirs was freed. Leaves are added to on the
+/// stream at which the run has come. Where the program captures a graph, the run leaves its stream for others of the
+/// capture alone.
+class RunStreams {
+ public:
+  explicit RunStreams(const StreamFunctions& functions) : functions_(functions) {}
+  ~RunStreams() {
+    try {
+      go_back();
+    } catch (const Error&) {  // after another error, which the program is told
+    }
+  }
+  RunStreams(const RunStreams&) = delete;
+  RunStreams& operator=(const RunStreams&) = delete;
+
+  /// Goes to the stream of a node, with the gradients that it gets.
+  void enter(const Node& node, const TensorPtr* gradients) {
+    if (node.sequence == kAccumulateSequence || node.n_outputs == 0) return;
+    const OutputMeta& meta = node.outputs()[0];
+    if (meta.device.type != DeviceType::Cuda) return;
+    go(meta.device, meta.stream);
+    for (uint32_t i = 0; left_ && i < node.n_outputs; ++i)
+      if (const Tensor* grad = gradients[i].get(); grad && grad->device == meta.device && !is_sparse(grad))
+        functions_.lend(grad->storage, meta.device, functions_.current(meta.device));
+  }
+  /// Goes back to the program's streams.
+  void go_back() {
+    std::vector<Used> devices = std::exchange(devices_, {});
+    for (Used& used : devices) {
+      used.last = functions_.current(used.device);
+      functions_.choose(used.device, used.own);
+    }
+    for (const Used& used : devices) {
+      if (used.last != used.own) functions_.follow(used.device, used.last, used.own);
+      for (uint32_t stream : used.streams)
+        if (stream != used.own) functions_.follow(used.device, used.own, stream);
+    }
+  }
+
+ private:
+  struct Used {
+    Device device;
+    uint32_t own, last;  ///< the program's, and that at which the run has ended
+    std::vector<uint32_t> streams;
+  };
+
+  void go(Device device, uint32_t stream) {
+    const uint32_t now = functions_.current(device);
+    if (now == stream || (functions_.is_captured(device, now) && !functions_.is_captured(device, stream))) return;
+    auto entry = std::ranges::find(devices_, device, &Used::device);
+    if (entry == devices_.end()) entry = devices_.insert(entry, {device, now, now, {}});
+    if (std::ranges::find(entry->streams, stream) == entry->streams.end()) entry->streams.push_back(stream);
+    left_ = true;
+    functions_.follow(device, now, stream);
+    functions_.choose(device, stream);
+  }
+
+  const StreamFunctions& functions_;
+  bool left_ = false;  ///< the program's streams
+  std::vector<Used> devices_;
+};
+
 template <class State>
 class Run final : public RunningBackward {
  public:
@@ -198,8 +265,12 @@ class Run final : public RunningBackward {
       state_.flags(root.node) |= kStarted;
       push(root.node);
     }
+    if (stream_functions) [[unlikely]]
+      streams_.emplace(*stream_functions);
     while (!ready_.empty()) execute(pop());
     state_.finish();
+    if (streams_) [[unlikely]]
+      streams_->go_back();
     run_callbacks();
     return std::move(captured_);
   }
@@ -347,6 +418,8 @@ class Run final : public RunningBackward {
       outputs[i] = TensorPtr::steal(std::exchange(state_.pending(node, i), nullptr));
       any |= static_cast<bool>(outputs[i]);
     }
+    if (streams_) [[unlikely]]
+      streams_->enter(*node, outputs.get());
     if (node->extra && wanted(node)) run_tensor_hooks(*node, outputs.get(), request_.create_graph);
     bool run = true;
     if (!request_.inputs.empty()) {
@@ -391,6 +464,7 @@ class Run final : public RunningBackward {
   std::vector<TensorPtr> captured_;
   std::unique_ptr<std::unordered_map<Tensor**, std::vector<TensorPtr>>> late_;  ///< see Note [Late sums]
   int64_t late_bytes_ = 0;
+  std::optional<RunStreams> streams_;  ///< where a program uses any
 };
 
 std::vector<TensorPtr> run_here(BackwardRequest& request) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/streams.h"
 #include "core/tensor.h"
 #include "tape/saved_value.h"
 
@@ -31,7 +32,8 @@ struct OutputMeta {
   Tensor* pending;
   DType dtype;
   Device device;
-  bool any_dtype;  ///< of a leaf whose .grad may be of any type: nothing is cast
+  bool any_dtype;   ///< of a leaf whose .grad may be of any type: nothing is cast
+  uint32_t stream;  ///< of the device, on which it was made: a number of core/streams.h
 };
 
 /// What to compute in one application of a node.
@@ -143,6 +145,7 @@ inline void set_output_meta(Node& node, uint32_t index, const Tensor* tensor) {
   meta.shape = tensor->shape;
   meta.dtype = tensor->dtype;
   meta.device = tensor->device;
+  meta.stream = stream_of(tensor->device);
 }
 /// Sets edge i to where the gradient of `tensor` goes (nothing when it does not require one).
 void set_edge(Node& node, uint32_t i, Tensor* tensor);

@@ -1,6 +1,7 @@
 """Streams, events and graphs."""
 
 import copy
+import ctypes
 import os
 import subprocess
 import sys
@@ -350,6 +351,102 @@ def test_graphed_functions_have_no_second_derivative():
     (slope,) = torch.autograd.grad(fast(x).square().sum(), x, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         (slope + x).sum().backward()
+
+
+# ---- Streams of backward
+
+
+SEEN: list = []
+
+
+class Seeing(torch.autograd.Function):
+    """Doubles, and notes the stream on which its backward runs."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        SEEN.append(torch.cuda.current_stream())
+        return g * 2
+
+
+@pytest.fixture
+def seen():
+    SEEN.clear()
+    return SEEN
+
+
+def calls(name):
+    """How often the stand-in was called by a name so far."""
+    folder = os.environ["ADJOINT_CUDA_LIBRARIES"]
+    return ctypes.CDLL(os.path.join(folder, "libcuda.so.1")).standin_count(name.encode())
+
+
+def test_backward_runs_on_the_streams_of_forward(seen):
+    first, second = torch.cuda.Stream(), torch.cuda.Stream()
+    default = torch.cuda.current_stream()
+    x = torch.arange(4.0, device="cuda", requires_grad=True)
+    with torch.cuda.stream(first):
+        y = Seeing.apply(x)
+    with torch.cuda.stream(second):
+        second.wait_stream(first)
+        z = Seeing.apply(y)
+    default.wait_stream(second)
+    before = STANDIN and calls("cuStreamWaitEvent")
+    Seeing.apply(z).sum().backward()
+    assert seen == [default, second, first]
+    assert torch.cuda.current_stream() == default
+    assert x.grad.tolist() == [8.0] * 4
+    # From stream to stream, back, and both for what they have left.
+    assert not STANDIN or calls("cuStreamWaitEvent") - before == 5
+
+
+def test_backward_in_a_stream_of_what_was_made_outside(seen):
+    x = torch.ones(4, device="cuda", requires_grad=True)
+    y = Seeing.apply(x).sum()
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        (g,) = torch.autograd.grad(y, x)
+        assert torch.cuda.current_stream() == side
+    assert seen == [torch.cuda.default_stream()]
+    assert g.tolist() == [2.0] * 4
+
+
+def test_backward_leaves_the_stream_as_it_was_after_an_error():
+    def refuse(g):
+        raise ZeroDivisionError
+
+    side, x = torch.cuda.Stream(), torch.ones(4, device="cuda", requires_grad=True)
+    with torch.cuda.stream(side):
+        y = x * 2
+        y.register_hook(refuse)
+    with pytest.raises(ZeroDivisionError):
+        y.sum().backward()
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
+
+
+def test_a_captured_backward_stays_in_the_capture(seen):
+    x = torch.ones(4, device="cuda", requires_grad=True)
+    y, g = Seeing.apply(x).sum(), torch.cuda.CUDAGraph()
+    torch.autograd.grad(y, x, retain_graph=True)
+    with torch.cuda.graph(g):
+        stream = torch.cuda.current_stream()
+        (slope,) = torch.autograd.grad(y, x, retain_graph=True)
+    g.replay()
+    assert seen == [torch.cuda.default_stream(), stream]
+    assert slope.tolist() == [2.0] * 4
+
+
+def test_nodes_without_values_of_a_gpu_run_where_the_run_has_come(seen):
+    side, x = torch.cuda.Stream(), torch.ones(4, requires_grad=True)
+    with torch.cuda.stream(side):
+        y = Seeing.apply((x * 3).cuda()).cpu() * 5
+    y.sum().backward()
+    assert seen == [side]
+    assert x.grad.tolist() == [30.0] * 4
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
 
 
 # ---- Being told of what waits
