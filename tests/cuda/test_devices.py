@@ -210,3 +210,21 @@ def test_a_loop_that_there_is_not_has_the_name_of_the_device():
     for tensor, loop in ((x, "atan2_cpu"), (x.cuda(), "atan2_cuda")):
         with pytest.raises(NotImplementedError, match=f"\"{loop}\" not implemented for 'ComplexFloat'"):
             torch.atan2(tensor, tensor)
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="takes two GPUs")
+@pytest.mark.parametrize("norm_type", [2.0, float("inf")])
+@pytest.mark.parametrize("places", [("cuda:0", "cuda:1"), ("cuda:1", "cpu", "cuda:0"), ("cpu", "cuda")])
+def test_gradients_of_several_devices_are_clipped_together(places, norm_type):
+    def parameters(places):
+        made = [torch.ones(2, device=place, requires_grad=True) for place in places]
+        for i, parameter in enumerate(made):
+            parameter.grad = torch.full_like(parameter, 3.0 + i)
+        return made
+
+    apart, together = parameters(places), parameters(["cpu"] * len(places))
+    norms = [torch.nn.utils.clip_grad_norm_(each, 1.0, norm_type) for each in (apart, together)]
+    assert norms[0].device == apart[0].device
+    torch.testing.assert_close(norms[0].cpu(), norms[1])
+    for mine, theirs in zip(apart, together, strict=True):
+        torch.testing.assert_close(mine.grad.cpu(), theirs.grad)

@@ -39,7 +39,8 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     with no_grad():
         norms = _C._norms(tensors, norm_type) if tensors[0].is_cuda else None  # of all in one launch
         if norms is None:
-            norms = _C.op_object("stack")([norm(tensor, norm_type) for tensor in tensors])
+            place = tensors[0].device
+            norms = _C.op_object("stack")([norm(tensor, norm_type).to(place) for tensor in tensors])
         total = norm(norms, norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
@@ -64,12 +65,16 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     with no_grad():
         # Multiplied even when it is 1: a test would have to wait for the number.
         factor = _C.op_object("clamp")(max_norm / (total_norm + 1e-6), max=1.0)
-        gradients = _gradients(parameters)
-        if gradients and all(grad.is_cuda and grad.layout is _C.strided for grad in gradients):
-            each("mul", True, gradients, factor)
-            return
-        for grad in gradients:
-            grad.mul_(factor)
+        by_device: dict = {}
+        for grad in _gradients(parameters):
+            by_device.setdefault(grad.device, []).append(grad)
+        for device, gradients in by_device.items():
+            here = factor.to(device)
+            if device.type == "cuda" and all(grad.layout is _C.strided for grad in gradients):
+                each("mul", True, gradients, here)
+            else:
+                for grad in gradients:
+                    grad.mul_(here)
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
