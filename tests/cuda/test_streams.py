@@ -28,6 +28,31 @@ def test_current_stream_is_the_thread_s():
         thread.join()
     assert torch.cuda.current_stream() == default
     assert seen == [default]
+
+
+def test_threads_enter_a_stream_of_both():
+    shared, own, found = torch.cuda.Stream(), torch.cuda.Stream(), []
+    entered, both = threading.Event(), threading.Event()
+
+    def first():
+        with own:
+            with shared:
+                entered.set()
+                both.wait(60)
+            found.append(torch.cuda.current_stream())
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    entered.wait(60)
+    with shared:
+        both.set()
+        thread.join()
+    assert found == [own]
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
+
+
+def test_streams_are_entered_and_left():
+    default, side = torch.cuda.default_stream(), torch.cuda.Stream()
     torch.cuda.set_stream(side)
     assert torch.cuda.current_stream() == side
     torch.cuda.set_stream(default)

@@ -1,11 +1,15 @@
 """Streams, in which work is done in order, and events, by which they wait for one another."""
 
+import threading
+
 from .. import _C
 from .._streams import Event as _AnyEvent
 from .._streams import Stream as _AnyStream
 from ._devices import index_of, init
 
 __all__ = ["Event", "ExternalStream", "Stream"]
+
+_entered = threading.local()  # contexts: those of the streams that a thread has entered by `with stream:`
 
 
 class Stream(_AnyStream):
@@ -101,12 +105,13 @@ class Stream(_AnyStream):
     def __enter__(self):
         from . import StreamContext
 
-        self.__dict__.setdefault("_contexts", []).append(StreamContext(self))
-        self._contexts[-1].__enter__()
+        context = StreamContext(self)
+        context.__enter__()
+        _entered.contexts = [*getattr(_entered, "contexts", ()), context]
         return self
 
     def __exit__(self, *error):
-        self._contexts.pop().__exit__(*error)
+        _entered.contexts.pop().__exit__(*error)
         return False
 
     def __repr__(self):
