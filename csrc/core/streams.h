@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "core/device.h"
 
@@ -20,6 +21,9 @@ struct StreamFunctions {
 };
 /// Those of the devices that have streams; null until a program uses another one than the first.
 inline const StreamFunctions* stream_functions = nullptr;
+
+/// What brings another thread to the devices and streams that this one uses; null where no device is in use.
+inline std::function<void()> (*leave_place)() = nullptr;
 
 /// The number of this thread's stream where a tensor is made.
 inline uint32_t stream_of(Device device) {

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/device_error.h"
 #include "core/origin.h"
@@ -67,6 +69,16 @@ class OpenedAhead {
               index);
 }
 
+std::function<void()> place_of_thread() {
+  std::vector<Stream> mine;
+  if (streams) mine.assign(streams.get(), streams.get() + kMaxDevices);
+  return [device = chosen, mine = std::move(mine)] {
+    chosen = device;
+    for (size_t i = 0; i < mine.size(); ++i)
+      if (mine[i]) set_current_stream(static_cast<int>(i), mine[i]);
+  };
+}
+
 void start(int index) {
   static const int registered = pthread_atfork(nullptr, nullptr, note_fork);
   if (registered != 0) fail("there is no memory for what a fork must know of a device");
@@ -84,6 +96,7 @@ void start(int index) {
   state.capability = attribute(Attribute::ComputeCapabilityMajor) * 10 + attribute(Attribute::ComputeCapabilityMinor);
   state.multiprocessors = attribute(Attribute::MultiprocessorCount);
   note_origins();
+  leave_place = place_of_thread;
   state.shared_bytes = attribute(Attribute::SharedMemoryPerBlockOptin);
 }
 

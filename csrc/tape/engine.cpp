@@ -487,6 +487,7 @@ std::vector<TensorPtr> run_in_own_thread(BackwardRequest& request) {
   RunningBackward* outer = RunningBackward::current();
   void* saved_hooks = saved_tensor_hooks();
   TransformStack* transforms = transform_stack();
+  const std::function<void()> come_here = leave_place ? leave_place() : nullptr;
   auto body = [&] {
     PyGILState_STATE lock = in_python(PyGILState_Ensure);
     mode_flags = flags & ~kFunctionMode;  // the modes of functions stay with their thread
@@ -496,6 +497,7 @@ std::vector<TensorPtr> run_in_own_thread(BackwardRequest& request) {
     set_transform_stack(transforms);
     depth = 1;
     try {
+      if (come_here) come_here();
       result = run_here(request);
     } catch (ThreadExit&) {
       wait_for_exit();

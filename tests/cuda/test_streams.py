@@ -474,6 +474,31 @@ def test_nodes_without_values_of_a_gpu_run_where_the_run_has_come(seen):
     assert torch.cuda.current_stream() == torch.cuda.default_stream()
 
 
+def test_backward_deep_within_backwards_keeps_device_and_stream():
+    """Such ones go on in a thread of their own."""
+    found = []
+
+    class Nest(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, depth):
+            ctx.depth = depth
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            found.append((torch.cuda.current_device(), torch.cuda.current_stream()))
+            if ctx.depth:
+                with torch.enable_grad():
+                    Nest.apply(torch.ones(1, device="cuda", requires_grad=True), ctx.depth - 1).backward()
+            return g, None
+
+    device = torch.cuda.device_count() - 1
+    side = torch.cuda.Stream(device)
+    with torch.cuda.stream(side):
+        Nest.apply(torch.ones(1, device="cuda", requires_grad=True), 70).backward()
+    assert found == [(device, side)] * 71
+
+
 # ---- Being told of what waits
 
 
