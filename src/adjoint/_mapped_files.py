@@ -82,4 +82,4 @@ def from_file(
     if not isinstance(size, int) or isinstance(size, bool):
         raise TypeError(f"from_file(): argument 'size' must be int, not {type(size).__name__}")
     storage = UntypedStorage.from_file(filename, bool(shared), size * dtype.itemsize)
-    return _C._requiring_grad(_C.empty(0, dtype=dtype).set_(storage).data, requires_grad)
+    return _C._requiring_grad(_C.empty(0, dtype=dtype, device="cpu").set_(storage).data, requires_grad)

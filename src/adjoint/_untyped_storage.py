@@ -53,7 +53,7 @@ def _bytes_of(sequence):
     kind = type(sequence)
     if not hasattr(kind, "__getitem__") or not hasattr(kind, "__len__") or isinstance(sequence, dict | _C.Tensor):
         raise RuntimeError(f"torch.UntypedStorage(): Expected a sequence type, but got {name_of(sequence)}")
-    result = _C.empty(len(sequence), dtype=_C.uint8)
+    result = _C.empty(len(sequence), dtype=_C.uint8, device="cpu")
     data = memoryview(result)
     for place in range(len(data)):
         item = sequence[place]

@@ -178,7 +178,7 @@ def _tensor(name, memory, place, code, shape):
     dtype = _dtype(name, code)
     nbytes = _nbytes(name, code, shape)
     if not nbytes:
-        return _C.empty(shape, dtype=dtype)
+        return _C.empty(shape, dtype=dtype, device="cpu")
     data = _C.frombuffer(memory, dtype=_C.uint8, count=nbytes, offset=place)
     if place % dtype.itemsize:
         data = data.clone()  # the format aligns its values only when they are sorted by size

@@ -5,6 +5,8 @@ stand-in such a read goes well, and is found by `python -m tests.cuda --check`.
 """
 
 import contextlib
+import io
+import pickle
 
 import pytest
 
@@ -228,3 +230,24 @@ def test_gradients_of_several_devices_are_clipped_together(places, norm_type):
     torch.testing.assert_close(norms[0].cpu(), norms[1])
     for mine, theirs in zip(apart, together, strict=True):
         torch.testing.assert_close(mine.grad.cpu(), theirs.grad)
+
+
+@pytest.mark.parametrize("place", ["cuda", "meta"])
+@pytest.mark.parametrize("zipped", [True, False])
+def test_files_and_storages_are_read_where_a_program_has_another_default_device(place, zipped, tmp_path):
+    x, file = torch.arange(3.0), io.BytesIO()
+    torch.save({"x": x, "there": torch.ones(2, device="cuda")}, file, _use_new_zipfile_serialization=zipped)
+    file.seek(0)
+    torch.safetensors.save_file({"x": x, "none": torch.empty(0)}, tmp_path / "x.safetensors")
+    (tmp_path / "x.bin").write_bytes(x.numpy().tobytes())
+    with torch.device(place):
+        found = torch.load(file)
+        read = torch.safetensors.load_file(tmp_path / "x.safetensors")
+        mapped = torch.from_file(str(tmp_path / "x.bin"), size=3)
+        storages = [torch.UntypedStorage([1, 2]), pickle.loads(pickle.dumps(x.untyped_storage()))]
+    assert found["there"].is_cuda
+    for each in (found["x"], read["x"], mapped):
+        assert each.device.type == "cpu"
+        assert each.tolist() == [0.0, 1.0, 2.0]
+    assert [each.device.type for each in (read["none"], *storages)] == ["cpu"] * 3
+    assert storages[0].tolist() == [1, 2]

@@ -104,7 +104,7 @@ def read_zip(file, reading, mapped=None):
         if mapped is not None and size and begin % 16 == 0:
             data = _C.frombuffer(mapped, dtype=_C.uint8, count=size, offset=begin)
         else:
-            data = _C.empty(size, dtype=_C.uint8)
+            data = _C.empty(size, dtype=_C.uint8, device="cpu")
             archive.read_into(name, memoryview(data))
         finish(data, dtype, order != sys.byteorder)
         return data
@@ -139,7 +139,7 @@ def read_legacy(file, reading):
         promised += nbytes
         if promised > total:
             raise EOFError(f"the file promises {promised} bytes of values, but has {total}; it is not whole")
-        return _C.empty(nbytes, dtype=_C.uint8)
+        return _C.empty(nbytes, dtype=_C.uint8, device="cpu")
 
     def storage(identifier):
         result = reading.storage(identifier, promise)
