@@ -176,6 +176,7 @@ class RunStreams {
     }
     for (const Used& used : devices) {
       if (used.last != used.own) functions_.follow(used.device, used.last, used.own);
+      if (functions_.is_captured(used.device, used.own)) continue;  // at its end all streams must have come back
       for (uint32_t stream : used.streams)
         if (stream != used.own) functions_.follow(used.device, used.own, stream);
     }
