@@ -156,13 +156,15 @@ void run(const Kernel& kernel, const ElementwiseOptions& options, DType compute,
     inputs[i] = operand.view(out.ndim, out.sizes, strides[i]);
     broadcast_strides(operand.shape, {out.sizes, static_cast<size_t>(out.ndim)}, strides[i]);
     if ((narrow || (half && options.one_type)) && operand.shape->ndim == 0 && operand.dtype != compute) {
-      inputs[i] = {numbers[i], compute, out.ndim, out.sizes, strides[i]};
-      if (operand.device != DeviceType::Cpu) {
+      const kernels::Memory& memory = on(operand.device).memory;
+      if (operand.device == DeviceType::Cpu) {
+        memory.copy(operand.view(), {numbers[i], compute, 0, nullptr, nullptr});
+        inputs[i] = {numbers[i], compute, out.ndim, out.sizes, strides[i]};
+      } else {
         rounded_there.push_back(empty(scalar_shape(), compute, operand.device));
-        inputs[i].data = rounded_there.back()->data;
-        inputs[i].device = operand.device;
+        memory.copy(operand.view(), rounded_there.back()->view());
+        inputs[i] = rounded_there.back()->view(out.ndim, out.sizes, strides[i]);
       }
-      on(operand.device).memory.copy(operand.view(), {inputs[i].data, compute, 0, nullptr, nullptr, inputs[i].device});
     }
   }
   WithoutLock unlocked(out.numel());
