@@ -302,8 +302,9 @@ static void return_to_devices(Node& node, TensorPtr* edges) {
   }
 }
 
-bool Op::all_by_loops(const Node& node, const ApplyContext& context) const {
-  if (kind != Kind::Elementwise || context.create_graph || (mode_flags & kFunctional) || sparse_in_use) return false;
+bool Op::all_by_loops(const Node& node, const TensorPtr* gradients, const ApplyContext& context) const {
+  if (kind != Kind::Elementwise || context.create_graph || (mode_flags & kFunctional)) return false;
+  if (sparse_in_use && meets_sparse(node, gradients)) return false;
   // What a hook unpacks lives no longer than its own computation.
   for (size_t i = 0; i < items.size(); ++i)
     if (node.saved()[i].kind() == SavedValue::Kind::Packed) return false;
@@ -311,7 +312,7 @@ bool Op::all_by_loops(const Node& node, const ApplyContext& context) const {
 }
 
 void Op::apply(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const {
-  if (outputs[0] && works_behind(outputs[0]->device) && all_by_loops(node, context)) [[unlikely]] {
+  if (outputs[0] && works_behind(outputs[0]->device) && all_by_loops(node, outputs, context)) [[unlikely]] {
     kernels::Gathering together(outputs[0]->device);
     apply_rules(node, outputs, edges, context);
     together.end();

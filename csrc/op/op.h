@@ -278,7 +278,7 @@ class Op final : public NodeKind {
   [[gnu::cold]] bool meets_sparse(const Node& node, const TensorPtr* gradients) const;
   void apply_rules(Node& node, TensorPtr* outputs, TensorPtr* edges, const ApplyContext& context) const;
   /// Whether the gradients of a node are loops alone, which do not depend on one another.
-  bool all_by_loops(const Node& node, const ApplyContext& context) const;
+  bool all_by_loops(const Node& node, const TensorPtr* gradients, const ApplyContext& context) const;
   TensorPtr run_loop(const Rule& rule, Node& node, const TensorPtr* gradients) const;
   /// `edge`: the first edge that the rule answers for.
   Object call_rule(const Rule& rule, Node& node, const TensorPtr* gradients, uint32_t edge,
